@@ -1,0 +1,47 @@
+"""Every error that a user can cause or meet, as one small hierarchy.
+
+A message says where, what was wrong and how to mend it. These errors are caught at the
+boundary only, in the command line and in the nodes, where a known error becomes one line
+and exit status 2; anything else is a bug and keeps its traceback. How a trial *ended*
+(collided, timed out, ...) is a result and never an error.
+"""
+
+
+class GzTestautoError(Exception):
+    """Base of all errors that this package raises on purpose."""
+
+
+class SpecError(GzTestautoError):
+    """A campaign, obstacle or planner description is wrong."""
+
+
+class UnknownNameError(SpecError):
+    """A plugin or entity was asked for by a name that nobody registered."""
+
+
+class SdfError(GzTestautoError):
+    """An SDF file cannot be read, or says something that cannot be represented."""
+
+
+class ResourceError(GzTestautoError):
+    """A file, model or package was named that is not where its name says."""
+
+
+class PlacementError(GzTestautoError):
+    """Obstacles do not fit where they were asked to go."""
+
+
+class SimulatorError(GzTestautoError):
+    """The simulator died, stalled or refused: a trial that meets this is invalid."""
+
+
+class NavigatorError(GzTestautoError):
+    """The navigation under test could not be reached or started."""
+
+
+class ResultsError(GzTestautoError):
+    """A results directory belongs to another campaign, is in use, or is damaged."""
+
+
+class MissingDependencyError(GzTestautoError):
+    """Something this machine does not have is needed; the message says how to get it."""

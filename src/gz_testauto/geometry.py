@@ -1,0 +1,147 @@
+"""Poses and angles in three dimensions and in the plane.
+
+Owns the one representation of a rigid transform that the rest of the package passes
+around, and its conversion from and to SDF's ``x y z roll pitch yaw`` text. Polygons are
+shapely's business and grids are :mod:`gz_testauto.grid`'s.
+
+Frames follow REP-103: x forward, y left, z up, yaw counter-clockwise from +x.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Iterable, NamedTuple, Tuple
+
+import numpy as np
+
+
+def wrap_angle(angle_rad: float) -> float:
+    """Return the same angle in [-pi, pi]."""
+    return math.remainder(angle_rad, 2.0 * math.pi)
+
+
+class Pose2D(NamedTuple):
+    """Position (m) and heading (rad) in the plane, in the world frame unless said."""
+
+    x_m: float
+    y_m: float
+    yaw_rad: float = 0.0
+
+    def to_pose(self, z_m: float = 0.0) -> "Pose":
+        """Lift into three dimensions at height ``z_m``, upright."""
+        return Pose.from_rpy(self.x_m, self.y_m, z_m, 0.0, 0.0, self.yaw_rad)
+
+    def distance_to(self, x_m: float, y_m: float) -> float:
+        """Euclidean distance (m) to a point in the same frame."""
+        return math.hypot(x_m - self.x_m, y_m - self.y_m)
+
+
+@dataclass(frozen=True)
+class Pose:
+    """A rigid transform: position (m) and unit quaternion, xyzw as in ROS.
+
+    ``a * b`` is the pose ``b``, given in the frame ``a``, expressed in the frame in which
+    ``a`` is given. The quaternion is kept exactly as it was handed in, so that a pose read
+    from a simulator can be compared bit for bit.
+    """
+
+    position: Tuple[float, float, float] = (0.0, 0.0, 0.0)
+    quaternion: Tuple[float, float, float, float] = (0.0, 0.0, 0.0, 1.0)
+
+    @classmethod
+    def from_rpy(
+        cls, x: float, y: float, z: float, roll: float, pitch: float, yaw: float
+    ) -> "Pose":
+        """Build from metres and radians, fixed-axis roll-pitch-yaw as in SDF and URDF."""
+        cr, sr = math.cos(roll / 2), math.sin(roll / 2)
+        cp, sp = math.cos(pitch / 2), math.sin(pitch / 2)
+        cy, sy = math.cos(yaw / 2), math.sin(yaw / 2)
+        return cls(
+            (float(x), float(y), float(z)),
+            (
+                sr * cp * cy - cr * sp * sy,
+                cr * sp * cy + sr * cp * sy,
+                cr * cp * sy - sr * sp * cy,
+                cr * cp * cy + sr * sp * sy,
+            ),
+        )
+
+    @classmethod
+    def from_values(cls, values: Iterable[float]) -> "Pose":
+        """Build from SDF's six numbers; raises ``ValueError`` on any other count."""
+        numbers = [float(value) for value in values]
+        if len(numbers) != 6:
+            raise ValueError(f"a pose has 6 numbers (x y z roll pitch yaw), not {len(numbers)}")
+        if not all(map(math.isfinite, numbers)):
+            raise ValueError("a pose must be finite")
+        return cls.from_rpy(*numbers)
+
+    @property
+    def rpy(self) -> Tuple[float, float, float]:
+        """Roll, pitch, yaw (rad), fixed axes; pitch in [-pi/2, pi/2]."""
+        x, y, z, w = self.quaternion
+        sin_pitch = max(-1.0, min(1.0, 2.0 * (w * y - z * x)))
+        if abs(sin_pitch) > 1.0 - 1e-12:  # looking straight up or down: roll is free
+            yaw = -2.0 * math.copysign(1.0, sin_pitch) * math.atan2(x, w)
+            return (0.0, math.copysign(math.pi / 2, sin_pitch), wrap_angle(yaw))
+        return (
+            math.atan2(2.0 * (w * x + y * z), 1.0 - 2.0 * (x * x + y * y)),
+            math.asin(sin_pitch),
+            math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z)),
+        )
+
+    @property
+    def yaw_rad(self) -> float:
+        """Heading: rotation about z of the x axis's projection onto the ground."""
+        x, y, z, w = self.quaternion
+        return math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
+
+    @property
+    def planar(self) -> Pose2D:
+        """What is left of the pose when seen from above."""
+        return Pose2D(self.position[0], self.position[1], self.yaw_rad)
+
+    @property
+    def rotation(self) -> np.ndarray:
+        """Rotation matrix, shape (3, 3)."""
+        x, y, z, w = self.quaternion
+        return np.array(
+            [
+                [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+                [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+                [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+            ]
+        )
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """Homogeneous transform, shape (4, 4)."""
+        matrix = np.eye(4)
+        matrix[:3, :3] = self.rotation
+        matrix[:3, 3] = self.position
+        return matrix
+
+    def apply(self, points: np.ndarray) -> np.ndarray:
+        """Map points, shape (..., 3) in this pose's frame, into the parent frame."""
+        return np.asarray(points, dtype=float) @ self.rotation.T + np.asarray(self.position)
+
+    def inverse(self) -> "Pose":
+        """The transform that undoes this one."""
+        x, y, z, w = self.quaternion
+        px, py, pz = map(float, -(self.rotation.T @ np.asarray(self.position)))
+        return Pose((px, py, pz), (-x, -y, -z, w))
+
+    def __mul__(self, other: "Pose") -> "Pose":
+        ax, ay, az, aw = self.quaternion
+        bx, by, bz, bw = other.quaternion
+        quaternion = (
+            aw * bx + ax * bw + ay * bz - az * by,
+            aw * by - ax * bz + ay * bw + az * bx,
+            aw * bz + ax * by - ay * bx + az * bw,
+            aw * bw - ax * bx - ay * by - az * bz,
+        )
+        px, py, pz = map(float, self.apply(np.asarray(other.position)))
+        return Pose((px, py, pz), quaternion)
+
+    def to_text(self) -> str:
+        """SDF's text, ``x y z roll pitch yaw``, in the shortest digits that read back."""
+        return " ".join(repr(float(value) + 0.0) for value in (*self.position, *self.rpy))

@@ -1,0 +1,131 @@
+"""Finds planners, metrics, simulators and samplers by name.
+
+One registry per kind of plugin. A name is looked for among the built-ins first, then in
+the ``<export>`` of other ROS packages' ``package.xml``, then among Python entry points.
+ROS packages come before entry points because a catkin devel space hides the latter.
+
+In another ROS package::
+
+    <depend>gz_testauto</depend>
+    <export><gz_testauto planners="my_pkg.planners:PLANNERS"/></export>
+
+In a Python package's ``pyproject.toml``::
+
+    [project.entry-points."gz_testauto.planners"]
+    my_planner = "my_pkg.planners:MyPlanner"
+
+Either names a class, or a mapping from names to classes.
+"""
+
+import difflib
+import importlib
+from functools import partial
+from importlib import metadata
+from pathlib import Path
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Tuple
+
+from lxml import etree
+
+from gz_testauto.errors import MissingDependencyError, UnknownNameError
+
+Loader = Callable[[], Any]
+
+
+def load_object(reference: str) -> Any:
+    """Import ``"module.path:attribute"`` and return the attribute."""
+    module_name, _, attribute = reference.partition(":")
+    return getattr(importlib.import_module(module_name), attribute)
+
+
+class Registry:
+    """Named plugins of one kind.
+
+    ``kind`` is the singular used in messages (``"planner"``); ``builtins`` maps each name to
+    a ``"module:attribute"`` reference, imported only when that plugin is asked for.
+    """
+
+    def __init__(self, kind: str, builtins: Mapping[str, str]) -> None:
+        self.kind = kind
+        self._loaders: Dict[str, Loader] = {
+            name: partial(load_object, reference) for name, reference in builtins.items()
+        }
+        self._discovered = False
+
+    def register(self, name: str, plugin: Any) -> None:
+        """Add a plugin by hand; a name that is taken raises ``ValueError``."""
+        if name in self._loaders:
+            raise ValueError(f"{self.kind} {name!r} is already registered")
+        self._loaders[name] = partial(_itself, plugin)
+
+    def names(self) -> List[str]:
+        """All known names, sorted."""
+        self._discover()
+        return sorted(self._loaders)
+
+    def get(self, name: str) -> Any:
+        """Return the plugin; raises ``UnknownNameError`` that names the near misses."""
+        if name not in self._loaders:
+            self._discover()
+        if name not in self._loaders:
+            raise UnknownNameError(unknown_name(self.kind, name, self._loaders))
+        try:
+            return self._loaders[name]()
+        except ImportError as error:
+            raise MissingDependencyError(
+                f"{self.kind} {name!r} cannot be loaded: {error}"
+            ) from error
+
+    def _discover(self) -> None:
+        if self._discovered:
+            return
+        self._discovered = True
+        for name, loader in (*self._from_ros_packages(), *self._from_entry_points()):
+            self._loaders.setdefault(name, loader)
+
+    def _from_entry_points(self) -> Iterator[Tuple[str, Loader]]:
+        group = f"gz_testauto.{self.kind}s"
+        found = metadata.entry_points()
+        points = found.select(group=group) if hasattr(found, "select") else found.get(group, ())
+        for point in points:
+            yield point.name, point.load
+
+    def _from_ros_packages(self) -> Iterator[Tuple[str, Loader]]:
+        try:
+            import rospkg
+        except ImportError:
+            return
+        packages = rospkg.RosPack()
+        for package in sorted(packages.list()):
+            manifest = Path(packages.get_path(package)) / "package.xml"
+            for reference in _exported(manifest, f"{self.kind}s"):
+                plugin = load_object(reference)
+                mapping = plugin if isinstance(plugin, Mapping) else {plugin.__name__: plugin}
+                for name, value in mapping.items():
+                    yield name, partial(_itself, value)
+
+
+def _exported(manifest: Path, attribute: str) -> List[str]:
+    """References in ``<export><gz_testauto ATTRIBUTE="..."/>`` of one ``package.xml``.
+
+    rospkg can list exports too, but says who depends on whom only where rosdep is set up.
+    """
+    try:
+        content = manifest.read_bytes()
+        if b"<gz_testauto" not in content:
+            return []
+        root = etree.fromstring(content)
+    except (OSError, etree.XMLSyntaxError):
+        return []  # not ours to complain about: catkin does when that package is built
+    found = (element.get(attribute) for element in root.iterfind("export/gz_testauto"))
+    return [reference for reference in found if reference]
+
+
+def _itself(plugin: Any) -> Any:
+    return plugin
+
+
+def unknown_name(kind: str, name: str, known: Any) -> str:
+    """Say that ``name`` is no known ``kind``, what may have been meant, and what there is."""
+    near = difflib.get_close_matches(name, list(known), n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else "."
+    return f"unknown {kind} {name!r}{hint} Known: {', '.join(sorted(known)) or 'none'}"

@@ -1,0 +1,170 @@
+"""Finds files that are named by URI: beside a file, in a ROS package, on Gazebo's model path.
+
+Owns the meaning of ``file://``, ``package://`` and ``model://``, where this package's own
+``models/``, ``worlds/`` and ``config/`` are (source tree, catkin install or wheel), and which
+of a model directory's SDF files is the one to read. Refuses to open what it finds, and never
+looks on the network: Gazebo's online model database is gone or slow.
+"""
+
+import contextlib
+import os
+import sysconfig
+from pathlib import Path
+from typing import Iterator, List, Optional, Sequence, Tuple, Union
+
+from lxml import etree
+
+from gz_testauto.errors import ResourceError
+
+PACKAGE = "gz_testauto"
+NEWEST_SDF = (1, 7)
+"""The newest SDF version that Gazebo 11 reads."""
+
+
+def resolve(
+    uri: Union[str, Path], relative_to: Path, model_path: Optional[Sequence[Path]] = None
+) -> Path:
+    """Return the absolute path that ``uri`` names.
+
+    A plain path and ``file://path`` are taken relative to ``relative_to``: a directory, or
+    the file in which the URI was written. Such a path need not exist; where ``file://path``
+    does not, it is also looked for in ``GAZEBO_RESOURCE_PATH``, as Gazebo does for
+    ``file://media/…``. ``package://name/…``
+    needs the ROS package to exist, ``model://name/…`` needs the file or directory itself
+    to be found on ``model_path`` (by default :func:`model_path`).
+
+    Raises ``ResourceError`` that says where was looked and how to mend it.
+    """
+    text = str(uri).strip()
+    scheme, separator, rest = text.partition("://")
+    if not separator:
+        return _beside(text, relative_to)
+    if scheme == "file":
+        return _file(rest, relative_to)
+    if scheme == "package":
+        return _in_package(rest)
+    if scheme == "model":
+        return _on_model_path(rest, model_path)
+    raise ResourceError(
+        f"cannot resolve {text!r}: known are plain paths, file://, package:// and model://"
+    )
+
+
+def share_directory() -> Path:
+    """The directory that holds this package's ``models/``, ``worlds/`` and ``config/``.
+
+    That is the source tree when run from it (a catkin devel space does), otherwise
+    ``share/gz_testauto`` beside the ``lib`` into which the code was installed.
+    """
+    here = Path(__file__).resolve()
+    for candidate in _share_candidates(here):
+        if (candidate / "models").is_dir():
+            return candidate
+    raise ResourceError(
+        f"the data of {PACKAGE} (models/, worlds/, config/) was not found near {here.parent}: "
+        "install the package again, with its data files"
+    )
+
+
+def model_path() -> Tuple[Path, ...]:
+    """Directories in which ``model://`` is looked for, first match wins.
+
+    This package's own models, then ``GAZEBO_MODEL_PATH``, then ``~/.gazebo/models``.
+    """
+    directories: List[Path] = []
+    with contextlib.suppress(ResourceError):  # the core works without the package's own models
+        directories.append(share_directory() / "models")
+    entries = os.environ.get("GAZEBO_MODEL_PATH", "").split(os.pathsep)
+    directories += [Path(entry).expanduser().absolute() for entry in entries if entry.strip()]
+    directories.append(Path.home() / ".gazebo" / "models")
+    return tuple(dict.fromkeys(directories))
+
+
+def model_file(path: Path) -> Path:
+    """The SDF file of a model: ``path`` itself, or what the directory's ``model.config`` names.
+
+    Of several versions the newest that Gazebo 11 reads is taken, as Gazebo does.
+    """
+    if not path.is_dir():
+        return path
+    manifest = next(
+        (path / name for name in ("model.config", "manifest.xml") if (path / name).is_file()), None
+    )
+    if manifest is None:
+        if (path / "model.sdf").is_file():
+            return path / "model.sdf"
+        raise ResourceError(f"{path} is no model directory: it has no model.config")
+    try:
+        # TinyXML forgives much; what matters here is only which file is named.
+        root = etree.parse(str(manifest), etree.XMLParser(recover=True, no_network=True)).getroot()
+    except (etree.XMLSyntaxError, OSError) as error:
+        raise ResourceError(f"{manifest} cannot be read: {error}") from error
+    entries = [] if root is None else list(root.iter("sdf"))
+    files = [(_version(entry), (entry.text or "").strip()) for entry in entries]
+    readable = [entry for entry in files if entry[0] <= NEWEST_SDF] or files
+    name = max(readable, key=lambda entry: entry[0])[1] if readable else ""
+    if not name or not (path / name).is_file():
+        named = f"names {name!r}, which is not there" if name else "names no <sdf> file"
+        raise ResourceError(f"{manifest} {named}")
+    return path / name
+
+
+def _version(entry: "etree._Element") -> Tuple[int, ...]:
+    numbers = [part for part in entry.get("version", "0").split(".") if part.isdigit()]
+    return tuple(map(int, numbers[:2])) or (0,)
+
+
+def _beside(path: str, relative_to: Path) -> Path:
+    base = relative_to if relative_to.is_dir() else relative_to.parent
+    return Path(os.path.normpath(base.absolute() / Path(path).expanduser()))
+
+
+def _file(path: str, relative_to: Path) -> Path:
+    beside = _beside(path, relative_to)
+    if Path(path).is_absolute() or beside.exists():
+        return beside
+    for directory in os.environ.get("GAZEBO_RESOURCE_PATH", "").split(os.pathsep):
+        if directory.strip() and (Path(directory) / path).exists():
+            return Path(os.path.normpath((Path(directory) / path).absolute()))
+    return beside
+
+
+def _share_candidates(here: Path) -> Iterator[Path]:
+    source_tree = here.parents[2]
+    if (source_tree / "package.xml").is_file():
+        yield source_tree
+    for parent in here.parents:
+        yield parent / "share" / PACKAGE
+    yield Path(sysconfig.get_path("data")) / "share" / PACKAGE
+
+
+def _in_package(rest: str) -> Path:
+    package, _, inside = rest.partition("/")
+    if package == PACKAGE:
+        return Path(os.path.normpath(share_directory() / inside))
+    try:
+        import rospkg
+    except ImportError as error:
+        raise ResourceError(
+            f"package://{rest} needs ROS, and rospkg is not installed here: name the file by path"
+        ) from error
+    try:
+        directory = rospkg.RosPack().get_path(package)
+    except rospkg.ResourceNotFound as error:
+        raise ResourceError(
+            f"package://{rest}: no ROS package {package!r}; source the workspace that has it "
+            "(ROS_PACKAGE_PATH)"
+        ) from error
+    return Path(os.path.normpath(Path(directory) / inside))
+
+
+def _on_model_path(rest: str, directories: Optional[Sequence[Path]]) -> Path:
+    searched = model_path() if directories is None else tuple(directories)
+    for directory in searched:
+        candidate = directory / rest
+        if candidate.exists():
+            return Path(os.path.normpath(candidate.absolute()))
+    raise ResourceError(
+        f"model://{rest} was not found in {', '.join(map(str, searched)) or 'an empty path'}: "
+        "add the directory that holds it to GAZEBO_MODEL_PATH"
+    )

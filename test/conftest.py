@@ -1,0 +1,52 @@
+"""What the markers ``gazebo`` and ``ros`` mean: skipped with the reason where there is none.
+
+``GZ_TESTAUTO_REQUIRE_GAZEBO=1`` and ``GZ_TESTAUTO_REQUIRE_ROS=1`` turn such a skip into a
+failure, for machines that are known to have it. ``./bootstrap test`` sets the latter.
+
+Property tests draw the same examples every time and take the time they take, so that a change
+is judged and not the luck or load of the day; ``--hypothesis-profile=search`` draws new ones.
+"""
+
+import importlib.util
+import os
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from gz_testauto.errors import MissingDependencyError
+
+settings.register_profile("search", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("steady", settings.get_profile("search"), derandomize=True)
+settings.load_profile("steady")
+
+
+def gazebo_lacks():
+    """Why there is no Gazebo here, or nothing."""
+    from gz_testauto.simulators.gazebo.installation import find_gazebo
+
+    try:
+        find_gazebo()
+    except MissingDependencyError as error:
+        return str(error)
+    return ""
+
+
+def ros_lacks():
+    """Why there is no ROS with our messages here, or nothing."""
+    for module in ("rospy", "gazebo_msgs", "gz_testauto.msg"):
+        if importlib.util.find_spec(module) is None:
+            return f"no {module} to import: run ./bootstrap exec pytest"
+    return ""
+
+
+def pytest_collection_modifyitems(items):
+    for mark, variable, lacks in (
+        ("gazebo", "GZ_TESTAUTO_REQUIRE_GAZEBO", gazebo_lacks),
+        ("ros", "GZ_TESTAUTO_REQUIRE_ROS", ros_lacks),
+    ):
+        marked = [item for item in items if item.get_closest_marker(mark)]
+        reason = lacks() if marked else ""
+        if reason and os.environ.get(variable) == "1":
+            raise pytest.UsageError(f"{variable}=1, but {reason}")
+        for item in marked if reason else ():
+            item.add_marker(pytest.mark.skip(reason=reason))
