@@ -1,0 +1,1 @@
+"""Reading, understanding and rewriting SDF worlds and models."""

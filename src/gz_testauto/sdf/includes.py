@@ -1,0 +1,183 @@
+"""Follows ``<include>``: which file it names, what it overrides, and how to write it out.
+
+Owns the search for included models and the expansion of an include into the model it
+stands for. Included files are read once per :class:`ModelLibrary`.
+"""
+
+import contextlib
+import copy
+from pathlib import Path
+from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+
+from lxml import etree
+
+from gz_testauto import resources
+from gz_testauto.errors import ResourceError, SdfError
+from gz_testauto.sdf.document import Element, SdfDocument
+from gz_testauto.sdf.values import insert_child, text_of
+
+_URI_PARENTS = ("mesh", "heightmap", "script", "image")
+
+
+class IncludedModel(NamedTuple):
+    """What an include stands for: a ``<model>`` element and the document that holds it."""
+
+    document: SdfDocument
+    element: Element
+
+
+class ModelLibrary:
+    """Finds and keeps included models.
+
+    ``model_path`` lists the directories for ``model://``; the default is
+    :func:`gz_testauto.resources.model_path` at the time of construction.
+    """
+
+    def __init__(self, model_path: Optional[Sequence[Path]] = None, repair: bool = False) -> None:
+        self.model_path = tuple(resources.model_path() if model_path is None else model_path)
+        self._repair = repair
+        self._documents: Dict[Path, SdfDocument] = {}
+        self._entered: List[str] = []
+
+    def resolve(self, document: SdfDocument, element: Element) -> Path:
+        """The file or directory that the text of a ``<uri>`` element names.
+
+        Raises ``SdfError`` that names the URI, where it is written and where was looked.
+        """
+        uri = (element.text or "").strip()
+        if not uri:
+            raise SdfError(f"{document.where(element)}: <{element.tag}> is empty")
+        try:
+            found = resources.resolve(uri, document.directory, self.model_path)
+        except ResourceError as error:
+            raise SdfError(f"{document.where(element)}: {error}") from error
+        if not found.exists():
+            raise SdfError(f"{document.where(element)}: {uri} names {found}, which is not there")
+        return found
+
+    def included(self, document: SdfDocument, include: Element) -> Optional[IncludedModel]:
+        """The model behind an ``<include>``, or None when it is a light or an actor.
+
+        Raises ``SdfError`` when it cannot be found or read.
+        """
+        uri = include.find("uri")
+        if uri is None:
+            raise SdfError(f"{document.where(include)}: <include> has no <uri>")
+        for refused in ("placement_frame", "experimental_params"):
+            if include.find(refused) is not None:
+                raise SdfError(
+                    f"{document.where(include)}: <{refused}> in <include> is not supported; "
+                    "Gazebo 11 does not read it either"
+                )
+        path = self.resolve(document, uri)
+        try:
+            path = resources.model_file(path)
+        except ResourceError as error:
+            raise SdfError(f"{document.where(uri)}: {error}") from error
+        if path not in self._documents:
+            try:
+                self._documents[path] = SdfDocument.read(path, repair=self._repair)
+            except SdfError as error:
+                raise SdfError(f"{error} (included from {document.where(include)})") from error
+        found = self._documents[path]
+        if found.model is not None:
+            return IncludedModel(found, found.model)
+        if found.root.find("light") is not None or found.root.find("actor") is not None:
+            return None
+        raise SdfError(f"{document.where(uri)}: {path} holds no <model>, <light> or <actor>")
+
+    def expand(self, document: SdfDocument, include: Element) -> Element:
+        """Replace an ``<include>`` of ``document`` by the ``<model>`` it stands for.
+
+        Overrides are applied, nested includes expanded, and relative URIs made absolute.
+        Returns the new element, which stands where the include stood.
+        """
+        model = self._expanded(document, include, document.version)
+        if model is None:
+            raise SdfError(f"{document.where(include)}: this <include> is of no model")
+        model.tail = include.tail
+        include.getparent().replace(include, model)
+        return model
+
+    def expand_all(self, document: SdfDocument, element: Element) -> None:
+        """Expand every include of a model below ``element``, which belongs to ``document``."""
+        for include in list(element.iter("include")):
+            if self.included(document, include) is not None:
+                self.expand(document, include)
+
+    def _expanded(
+        self, document: SdfDocument, include: Element, version: Tuple[int, ...]
+    ) -> Optional[Element]:
+        found = self.included(document, include)
+        if found is None:
+            return None
+        model = copy.deepcopy(found.element)
+        originals = list(found.element.iter("include"))
+        duplicates = list(model.iter("include"))
+        self.absolutize(found.document, model)
+        _convert(model, found.document.version, version)
+        for original, duplicate in zip(originals, duplicates):
+            with self.entered(found.document, original):
+                nested = self._expanded(found.document, original, version)
+            if nested is not None:
+                nested.tail = duplicate.tail
+                duplicate.getparent().replace(duplicate, nested)
+        override(model, include)
+        return model
+
+    @contextlib.contextmanager
+    def entered(self, document: SdfDocument, include: Element) -> Iterator[None]:
+        """While inside, entering the same include again raises ``SdfError``: a circle."""
+        place = document.where(include)
+        if place in self._entered:
+            raise SdfError(f"{place}: this <include> includes itself")
+        self._entered.append(place)
+        try:
+            yield
+        finally:
+            self._entered.pop()
+
+    def absolutize(self, document: SdfDocument, element: Element) -> None:
+        """Rewrite URIs below ``element`` so that they hold in any file and for any simulator:
+        what is found here becomes ``file://`` with an absolute path, the rest stays."""
+        for uri in element.iter("uri"):
+            text = (uri.text or "").strip()
+            if not text or uri.getparent().tag not in _URI_PARENTS:
+                continue
+            with contextlib.suppress(ResourceError):
+                path = resources.resolve(text, document.directory, self.model_path)
+                if path.exists():
+                    uri.text = f"file://{path}"
+
+
+def override(model: Element, include: Element) -> None:
+    """Apply what an ``<include>`` says to a ``<model>`` that is to take its place."""
+    name = text_of(include, "name")
+    if name:
+        model.set("name", name)
+    for tag in ("pose", "static"):
+        given = include.find(tag)
+        if given is None:
+            continue
+        own = model.find(tag)
+        replacement = copy.deepcopy(given)
+        if own is None:
+            insert_child(model, replacement, 0)
+        else:
+            replacement.tail = own.tail
+            model.replace(own, replacement)
+    for plugin in include.findall("plugin"):
+        insert_child(model, copy.deepcopy(plugin), len(model))
+
+
+def _convert(model: Element, version: Tuple[int, ...], to: Tuple[int, ...]) -> None:
+    """Say explicitly what an older version meant by leaving it out: until SDF 1.4 a joint's
+    axis was given in the model frame, from 1.5 on in the joint's."""
+    if version >= (1, 5) or to < (1, 5):
+        return
+    for axis in (*model.iter("axis"), *model.iter("axis2")):
+        direction = axis.find("xyz")
+        if to >= (1, 7) and direction is not None:
+            direction.set("expressed_in", "__model__")
+        elif to < (1, 7) and axis.find("use_parent_model_frame") is None:
+            etree.SubElement(axis, "use_parent_model_frame").text = "true"

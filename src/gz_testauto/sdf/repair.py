@@ -1,0 +1,136 @@
+"""Mends the kinds of malformed XML that Gazebo accepts and an XML parser does not.
+
+Owns exactly these, all found in public worlds: prefixes that no ``xmlns`` declares, which
+get a declaration on the root element; stray text before or after the root element, which
+is removed; an XML declaration that is not the first thing in the file, which is moved
+there; ``--`` inside a comment, which becomes ``==``. Anything else (a missing end tag or
+quote, a bare ``&``) has no one right reading and is refused.
+"""
+
+import re
+from typing import Dict, List, NamedTuple, Tuple
+
+_SKIPPED = re.compile(rb"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>", re.DOTALL)
+_TAG = re.compile(rb"<(?![!?/])[^<>]*>")
+_NAME = rb"[A-Za-z_][\w.\-]*"
+_PREFIX = re.compile(rb"(?:^<|\s)(" + _NAME + rb"):" + _NAME + rb"(?=[\s=/>])")
+_QUOTED = re.compile(rb"\"[^\"]*\"|'[^']*'")
+_ROOT = re.compile(rb"<(" + _NAME + rb")(?=[\s>])[^<>]*>")
+_MARKUP = re.compile(rb"<!--.*?-->|<\?.*?\?>|<!DOCTYPE[^>\[]*(?:\[.*?\]\s*)?>|\s+", re.DOTALL)
+
+
+class Repair(NamedTuple):
+    """One thing that was mended, and the line it stood on."""
+
+    line: int
+    what: str
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.what}"
+
+
+def repair_xml(content: bytes) -> Tuple[bytes, Tuple[Repair, ...]]:
+    """Return the mended bytes and what was done; the same bytes when nothing was found."""
+    repairs: List[Repair] = []
+    content = _without_double_hyphens(content, repairs)
+    content = _without_stray_text(content, repairs)
+    content = _with_declaration_first(content, repairs)
+    content = _with_prefixes_declared(content, repairs)
+    return content, tuple(repairs)
+
+
+def _line(content: bytes, offset: int) -> int:
+    return content.count(b"\n", 0, offset) + 1
+
+
+def _blanked(content: bytes) -> bytes:
+    """The same length, with comments, CDATA and instructions blanked out."""
+    return _SKIPPED.sub(lambda match: re.sub(rb"[^\n]", b" ", match.group()), content)
+
+
+def _without_double_hyphens(content: bytes, repairs: List[Repair]) -> bytes:
+    def mended(match: "re.Match[bytes]") -> bytes:
+        inside = match.group(1)
+        fixed = re.sub(rb"-(?=-)|(?<=-)-|-$", b"=", inside)
+        if fixed != inside:
+            line = _line(content, match.start())
+            repairs.append(Repair(line, "replaced '--' inside a comment by '=='"))
+        return b"<!--" + fixed + b"-->"
+
+    return re.sub(rb"<!--(.*?)-->", mended, content, flags=re.DOTALL)
+
+
+def _with_declaration_first(content: bytes, repairs: List[Repair]) -> bytes:
+    root = _ROOT.search(_blanked(content))
+    declaration = re.search(rb"<\?xml\s.*?\?>", content, re.DOTALL)
+    if root is None or declaration is None or not 0 < declaration.start() < root.start():
+        return content
+    repairs.append(
+        Repair(_line(content, declaration.start()), "moved the XML declaration to the start")
+    )
+    before = content[: declaration.start()].strip()
+    after = content[declaration.end() :].lstrip()
+    return b"\n".join(part for part in (declaration.group(), before, after) if part)
+
+
+def _without_stray_text(content: bytes, repairs: List[Repair]) -> bytes:
+    visible = _blanked(content)
+    root = _ROOT.search(visible)
+    if root is None:
+        return content
+    end_tag = rb"</" + re.escape(root.group(1)) + rb"\s*>"
+    ends = list(re.finditer(end_tag, visible))
+    end = ends[-1].end() if ends else len(content)
+    if b"<" in visible[end:]:  # elements after the root are not stray text
+        end = len(content)
+    head = _markup_only(content, 0, root.start(), repairs)
+    tail = _markup_only(content, end, len(content), repairs)
+    return head + content[root.start() : end] + tail
+
+
+def _markup_only(content: bytes, start: int, end: int, repairs: List[Repair]) -> bytes:
+    """Keep comments, instructions and white space of a stretch outside the root."""
+    kept: List[bytes] = []
+    position = start
+    if start == 0 and content.startswith(b"\xef\xbb\xbf"):
+        position = 3
+    while position < end:
+        match = _MARKUP.match(content, position, end)
+        if match:
+            kept.append(match.group())
+            position = match.end()
+            continue
+        stop = content.find(b"<", position + 1, end)
+        stop = end if stop < 0 else stop
+        text = content[position:stop].strip()
+        shown = text[:40].decode("utf-8", "replace") + ("…" if len(text) > 40 else "")
+        repairs.append(Repair(_line(content, position), f"removed stray text {shown!r}"))
+        kept.append(b"\n" if b"\n" in content[position:stop] else b"")
+        position = stop
+    return b"".join(kept)
+
+
+def _with_prefixes_declared(content: bytes, repairs: List[Repair]) -> bytes:
+    visible = _blanked(content)
+    root = _ROOT.search(visible)
+    if root is None:
+        return content
+    found: Dict[bytes, int] = {}
+    for tag in _TAG.finditer(visible):
+        bare = _QUOTED.sub(lambda match: b'"' + b"." * (len(match.group()) - 2) + b'"', tag.group())
+        for match in _PREFIX.finditer(bare):
+            found.setdefault(match.group(1), tag.start() + match.start(1))
+    declared = set(re.findall(rb"\sxmlns:(" + _NAME + rb")\s*=", visible))
+    missing = {
+        prefix: offset
+        for prefix, offset in found.items()
+        if prefix not in declared and prefix not in (b"xml", b"xmlns")
+    }
+    for prefix, offset in missing.items():
+        name = prefix.decode()
+        repairs.append(Repair(_line(content, offset), f"declared the namespace prefix {name!r}"))
+    declarations = b"".join(
+        b' xmlns:%s="undeclared:%s"' % (prefix, prefix) for prefix in sorted(missing)
+    )
+    name_end = root.end(1)
+    return content[:name_end] + declarations + content[name_end:]

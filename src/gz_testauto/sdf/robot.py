@@ -1,0 +1,366 @@
+"""What a robot's SDF says that the rest of the package needs to know.
+
+Owns the reading of drive plugins and sensors; refuses to interpret anything else. The SDF
+text itself is handed to the simulator as it is.
+"""
+
+import copy
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
+
+import numpy as np
+import shapely
+from lxml import etree
+
+from gz_testauto import resources
+from gz_testauto.errors import ResourceError, SdfError
+from gz_testauto.geometry import Pose
+from gz_testauto.sdf.document import Element, SdfDocument
+from gz_testauto.sdf.includes import ModelLibrary
+from gz_testauto.sdf.scene import SceneModel, scene_model
+from gz_testauto.sdf.tree import LinkNode, ModelNode, read_model
+from gz_testauto.sdf.values import name_of, number, pose_value, required, text_of
+
+
+@dataclass(frozen=True)
+class DriveDescription:
+    """A differential or skid-steer drive, from its plugin element.
+
+    ``plugin`` is the library's file name; ``left_joints`` and ``right_joints`` have one
+    entry for a differential drive and more for a skid-steer one.
+    """
+
+    plugin: str
+    left_joints: Tuple[str, ...]
+    right_joints: Tuple[str, ...]
+    wheel_separation_m: float
+    wheel_diameter_m: float
+
+
+@dataclass(frozen=True)
+class LidarDescription:
+    """A planar ray sensor. ``mount`` is its pose in the model frame."""
+
+    link: str
+    sensor: str
+    mount: Pose
+    samples: int
+    angle_min_rad: float
+    angle_max_rad: float
+    range_min_m: float
+    range_max_m: float
+    update_rate_hz: float
+
+
+@dataclass(frozen=True)
+class ImuDescription:
+    """An inertial sensor. ``mount`` is its pose in the model frame."""
+
+    link: str
+    sensor: str
+    mount: Pose
+    update_rate_hz: float
+
+
+@dataclass(frozen=True)
+class RobotModel:
+    """A robot ready to be spawned under ``name``.
+
+    ``sdf`` is the complete model SDF text with mesh URIs made absolute. ``footprint_m`` is
+    the convex outline from above of the collision shapes, in the model frame,
+    counter-clockwise and not closed; ``height_m`` the (lowest, highest) z of them.
+    """
+
+    name: str
+    path: Path
+    sdf: str
+    drive: Optional[DriveDescription]
+    lidar: Optional[LidarDescription]
+    imu: Optional[ImuDescription]
+    footprint_m: Tuple[Tuple[float, float], ...]
+    height_m: Tuple[float, float]
+
+
+def read_robot(
+    path: Union[str, Path], name: str = "robot", model_path: Optional[Sequence[Path]] = None
+) -> RobotModel:
+    """Read a robot from a model directory or a model SDF file.
+
+    Includes are written out and the model is renamed to ``name``; its own ``<pose>`` counts
+    for nothing, as whoever spawns it says where. Drive, lidar and IMU are None where the
+    model has none that is known: the drives are Gazebo's DiffDrivePlugin and
+    SkidSteerDrivePlugin and gazebo_ros's diff_drive and skid_steer_drive; the lidar is the
+    first ``ray`` or ``gpu_ray`` sensor with a single row.
+
+    Raises ``SdfError``, with file and line, when something is missing or contradicts itself.
+    """
+    path = Path(path).absolute()
+    try:
+        file = resources.model_file(path)
+    except ResourceError as error:
+        raise SdfError(str(error)) from error
+    document = SdfDocument.read(file)
+    if document.model is None:
+        raise SdfError(f"{file}: a robot's file must have a <model> directly under <sdf>")
+    library = ModelLibrary(model_path)
+    node = read_model(document, document.model, library)
+    node.name = name
+    scene = scene_model(node, library)
+    parts = _Parts.of(node)
+    return RobotModel(
+        name=name,
+        path=file,
+        sdf=_standalone(document, library, name),
+        drive=_find_drive(node, parts, scene),
+        lidar=_find_lidar(parts),
+        imu=_find_imu(parts),
+        footprint_m=_footprint(document, scene),
+        height_m=_height(scene),
+    )
+
+
+def _standalone(document: SdfDocument, library: ModelLibrary, name: str) -> str:
+    """The model's SDF text with includes written out and URIs that hold anywhere."""
+    root = etree.Element("sdf", version=document.root.get("version"))
+    assert document.model is not None
+    model = copy.deepcopy(document.model)
+    model.tail = None
+    root.append(model)
+    alone = SdfDocument(root, b"", document.source, document.path)
+    library.absolutize(alone, model)
+    library.expand_all(alone, model)
+    model.set("name", name)
+    return etree.tostring(root, encoding="unicode")
+
+
+class _PlacedLink(NamedTuple):
+    scope: str
+    model: ModelNode
+    link: LinkNode
+    pose: Pose  # in the robot's frame
+
+
+class _PlacedJoint(NamedTuple):
+    element: Element
+    document: SdfDocument
+    child: _PlacedLink
+    anchor: np.ndarray  # in the robot's frame, m
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """Links and joints of a robot by scoped name, nested models included."""
+
+    links: Dict[str, _PlacedLink]
+    joints: Dict[str, _PlacedJoint]
+
+    @classmethod
+    def of(cls, robot: ModelNode) -> "_Parts":
+        links = {
+            scope + link.name: _PlacedLink(scope, model, link, pose * link.pose)
+            for scope, model, pose in robot.walk()
+            for link in model.links
+        }
+        joints: Dict[str, _PlacedJoint] = {}
+        for scope, model, pose in robot.walk():
+            for element in model.element.findall("joint"):
+                document = model.document
+                child_name = text_of(element, "child") or ""
+                parent_name = text_of(element, "parent") or ""
+                for role, link_name in (("child", child_name), ("parent", parent_name)):
+                    if scope + link_name not in links and link_name not in ("world", "__model__"):
+                        known = ", ".join(sorted(links)) or "none"
+                        raise SdfError(
+                            f"{document.where(element)}: joint {element.get('name')!r} has the "
+                            f"{role} {link_name!r}, which is no link. Known: {known}"
+                        )
+                if scope + child_name not in links:
+                    continue
+                child = links[scope + child_name]
+                joint_pose = pose * model.frames.of(element.find("pose"), child_name)
+                joints[scope + name_of(document, element)] = _PlacedJoint(
+                    element, document, child, np.asarray(joint_pose.position)
+                )
+        return cls(links, joints)
+
+    def joint(self, document: SdfDocument, plugin: Element, tag: str) -> Tuple[str, _PlacedJoint]:
+        """The joint that a plugin names in ``tag``, else ``SdfError``."""
+        element = required(document, plugin, tag)
+        name = (element.text or "").strip()
+        if name not in self.joints:
+            known = ", ".join(sorted(self.joints)) or "none"
+            raise SdfError(
+                f"{document.where(element)}: <{tag}> names {name!r}, which is no joint. "
+                f"Known: {known}"
+            )
+        return name, self.joints[name]
+
+
+@dataclass(frozen=True)
+class _DriveKind:
+    """How a drive plugin names its joints, and its sizes if it does not measure the model.
+
+    ``sizes`` has separation and diameter, each the tag and the plugin's own default.
+    """
+
+    left: Tuple[str, ...]
+    right: Tuple[str, ...]
+    sizes: Optional[Tuple[Tuple[str, float], Tuple[str, float]]] = None
+
+
+_DRIVES = {
+    "DiffDrivePlugin": _DriveKind(("left_joint",), ("right_joint",)),
+    "SkidSteerDrivePlugin": _DriveKind(("left_front", "left_rear"), ("right_front", "right_rear")),
+    "gazebo_ros_diff_drive": _DriveKind(
+        ("leftJoint",), ("rightJoint",), (("wheelSeparation", 0.34), ("wheelDiameter", 0.15))
+    ),
+    "gazebo_ros_skid_steer_drive": _DriveKind(
+        ("leftFrontJoint", "leftRearJoint"),
+        ("rightFrontJoint", "rightRearJoint"),
+        (("wheelSeparation", 0.4), ("wheelDiameter", 0.15)),
+    ),
+}
+"""Known drives by library name. The plain ones take the separation from the joints' anchors
+and the diameter from the longest side of a wheel's bounding box; the sizes of the others are
+the defaults in gazebo_ros_pkgs."""
+
+
+def _find_drive(robot: ModelNode, parts: _Parts, scene: SceneModel) -> Optional[DriveDescription]:
+    document = robot.document
+    found: List[Tuple[Element, str, _DriveKind]] = []
+    for plugin in robot.element.findall("plugin"):
+        file_name = (plugin.get("filename") or "").strip()
+        library = file_name.rsplit("/", 1)[-1]
+        stem = library[3:] if library.startswith("lib") else library
+        kind = _DRIVES.get(stem[:-3] if stem.endswith(".so") else stem)
+        if kind is not None:
+            found.append((plugin, file_name, kind))
+    if not found:
+        return None
+    if len(found) > 1:
+        raise SdfError(
+            f"{document.where(found[1][0])}: a second drive plugin, {found[1][1]}, besides "
+            f"{found[0][1]}; keep one"
+        )
+    plugin, file_name, kind = found[0]
+    left = [parts.joint(document, plugin, tag) for tag in kind.left]
+    right = [parts.joint(document, plugin, tag) for tag in kind.right]
+    if kind.sizes is not None:
+        (separation_tag, separation), (diameter_tag, diameter) = kind.sizes
+        separation = number(document, plugin, separation_tag, separation)
+        diameter = number(document, plugin, diameter_tag, diameter)
+    else:
+        separation = float(np.linalg.norm(left[0][1].anchor - right[0][1].anchor))
+        diameter = _wheel_diameter(left[0] if len(left) == 1 else right[0], scene)
+    if separation <= 0 or diameter <= 0:
+        raise SdfError(
+            f"{document.where(plugin)}: the drive has a wheel separation of {separation} m and a "
+            f"wheel diameter of {diameter} m; both must be above 0"
+        )
+    return DriveDescription(
+        plugin=file_name,
+        left_joints=tuple(name for name, _ in left),
+        right_joints=tuple(name for name, _ in right),
+        wheel_separation_m=separation,
+        wheel_diameter_m=diameter,
+    )
+
+
+def _wheel_diameter(named: Tuple[str, _PlacedJoint], scene: SceneModel) -> float:
+    """The longest side of the wheel's bounding box, as Gazebo's plugins measure it."""
+    name, joint = named
+    link = joint.child.scope + joint.child.link.name
+    boxes = [
+        shape.geometry.bounds(shape.local_pose) for shape in scene.collisions if shape.link == link
+    ]
+    if not boxes:
+        raise SdfError(
+            f"{joint.document.where(joint.element)}: joint {name!r} drives link {link!r}, which "
+            "has no collision, so the wheel's diameter cannot be known"
+        )
+    box = np.stack(boxes)
+    return float((box[..., 1].max(axis=0) - box[..., 0].min(axis=0)).max())
+
+
+def _sensors(parts: _Parts, wanted: Callable[[Element], bool]) -> List[Tuple[_PlacedLink, Element]]:
+    return [
+        (placed, sensor)
+        for placed in parts.links.values()
+        for sensor in placed.link.element.findall("sensor")
+        if wanted(sensor)
+    ]
+
+
+def _mount(placed: _PlacedLink, sensor: Element) -> Pose:
+    return placed.pose * pose_value(placed.model.document, sensor.find("pose"))
+
+
+def _is_planar_lidar(sensor: Element) -> bool:
+    rows = sensor.findtext("ray/scan/vertical/samples") or "1"
+    return sensor.get("type") in ("ray", "gpu_ray") and rows.strip() == "1"
+
+
+def _find_lidar(parts: _Parts) -> Optional[LidarDescription]:
+    for placed, sensor in _sensors(parts, _is_planar_lidar):
+        document = placed.model.document
+        ray = required(document, sensor, "ray")
+        horizontal = required(document, required(document, ray, "scan"), "horizontal")
+        span = required(document, ray, "range")
+        resolution = number(document, horizontal, "resolution", 1.0)
+        lidar = LidarDescription(
+            link=placed.scope + placed.link.name,
+            sensor=name_of(document, sensor),
+            mount=_mount(placed, sensor),
+            samples=round(number(document, horizontal, "samples") * resolution),
+            angle_min_rad=number(document, horizontal, "min_angle"),
+            angle_max_rad=number(document, horizontal, "max_angle"),
+            range_min_m=number(document, span, "min"),
+            range_max_m=number(document, span, "max"),
+            update_rate_hz=number(document, sensor, "update_rate", 0.0),
+        )
+        if lidar.samples < 1:
+            raise SdfError(f"{document.where(horizontal)}: a lidar needs at least 1 sample")
+        for what, low, high in (
+            ("angle", lidar.angle_min_rad, lidar.angle_max_rad),
+            ("range", lidar.range_min_m, lidar.range_max_m),
+        ):
+            if low > high or (what == "range" and low < 0):
+                raise SdfError(
+                    f"{document.where(sensor)}: lidar {lidar.sensor!r} has a {what} from {low} "
+                    f"to {high}"
+                )
+        return lidar
+    return None
+
+
+def _find_imu(parts: _Parts) -> Optional[ImuDescription]:
+    for placed, sensor in _sensors(parts, lambda sensor: sensor.get("type") == "imu"):
+        document = placed.model.document
+        return ImuDescription(
+            link=placed.scope + placed.link.name,
+            sensor=name_of(document, sensor),
+            mount=_mount(placed, sensor),
+            update_rate_hz=number(document, sensor, "update_rate", 0.0),
+        )
+    return None
+
+
+def _footprint(document: SdfDocument, scene: SceneModel) -> Tuple[Tuple[float, float], ...]:
+    outlines = [
+        shape.geometry.footprint(shape.local_pose, -math.inf, math.inf)
+        for shape in scene.collisions
+    ]
+    hull = shapely.convex_hull(shapely.GeometryCollection(outlines))
+    if hull.geom_type != "Polygon" or hull.is_empty:
+        raise SdfError(
+            f"{document.source}: the robot has no collision shapes with an outline from above"
+        )
+    ring = shapely.get_coordinates(shapely.geometry.polygon.orient(hull).exterior)[:-1]
+    return tuple((float(x), float(y)) for x, y in ring)
+
+
+def _height(scene: SceneModel) -> Tuple[float, float]:
+    levels = np.stack([shape.geometry.bounds(shape.local_pose)[2] for shape in scene.collisions])
+    return float(levels[:, 0].min()), float(levels[:, 1].max())

@@ -1,0 +1,198 @@
+"""A world as a set of placed models with collision shapes: what an SDF document means.
+
+Owns the reading of whole worlds and the answers planners, maps and metrics need: where each
+model stands, its outline from above, and which parts are the ground. ``<state>`` is applied,
+includes are followed, nested models are part of the model that holds them. Visuals, lights,
+actors and plugins are not looked at.
+"""
+
+import functools
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Dict, List, Mapping, Optional, Sequence, Tuple, Union
+
+import numpy as np
+from shapely.geometry.base import BaseGeometry
+
+from gz_testauto.geometry import Pose
+from gz_testauto.sdf.document import Element, SdfDocument
+from gz_testauto.sdf.geometry import Geometry, Plane
+from gz_testauto.sdf.includes import ModelLibrary
+from gz_testauto.sdf.shapes import read_geometry
+from gz_testauto.sdf.slices import union
+from gz_testauto.sdf.state import apply_state
+from gz_testauto.sdf.surfaces import Heightmap
+from gz_testauto.sdf.tree import ModelNode, read_models
+from gz_testauto.sdf.values import name_of, required
+
+FLOOR_TOP_M = 0.1
+"""A slab is a floor only when its top is no higher than this above the world's zero."""
+FLOOR_SIDE_M = 2.0
+"""... and it is at least this long and wide ..."""
+FLOOR_FLATNESS = 0.1
+"""... and no thicker than this share of its shorter side."""
+
+
+@dataclass(frozen=True)
+class CollisionShape:
+    """One collision, placed.
+
+    ``scoped_name`` is what Gazebo calls it in contacts: ``model::link::collision``. ``link``
+    is scoped within the model. ``pose`` is in the world frame, ``local_pose`` in the model's.
+    """
+
+    scoped_name: str
+    link: str
+    pose: Pose
+    local_pose: Pose
+    geometry: Geometry
+
+    @property
+    def bounds(self) -> np.ndarray:
+        """Axis-aligned bounds in the world frame, shape (3, 2): lowest and highest (m)."""
+        return self.geometry.bounds(self.pose)
+
+    def footprint(self, z_min: float, z_max: float) -> BaseGeometry:
+        """Outline from above of what lies between two heights, in the world frame."""
+        return self.geometry.footprint(self.pose, z_min, z_max)
+
+    @functools.cached_property
+    def is_ground(self) -> bool:
+        """Whether robots drive on it: a plane facing up, terrain, or a wide flat slab whose
+        top is about the world's zero. Names do not matter."""
+        if isinstance(self.geometry, Plane):
+            return bool(self.geometry.world_normal(self.pose)[2] > 0.7)
+        if isinstance(self.geometry, Heightmap):
+            return True
+        bounds = self.bounds
+        length, width, thickness = bounds[:, 1] - bounds[:, 0]
+        shorter = min(length, width)
+        flat = shorter >= FLOOR_SIDE_M and thickness <= FLOOR_FLATNESS * shorter
+        return bool(flat and bounds[2, 1] <= FLOOR_TOP_M)
+
+
+@dataclass(frozen=True, eq=False)
+class SceneModel:
+    """A model at the top of a world, with all that is nested in it.
+
+    ``pose`` is in the world frame. ``links`` has every link's pose in the model frame, by
+    scoped name. ``element`` is the ``<model>`` or ``<include>`` in the scene's document that
+    places it; ``source`` the ``<model>`` it was read from.
+    """
+
+    name: str
+    pose: Pose
+    static: bool
+    collisions: Tuple[CollisionShape, ...]
+    links: Mapping[str, Pose]
+    element: Element
+    source: Element
+
+    @property
+    def is_ground(self) -> bool:
+        """Whether it has collisions and all of them are ground."""
+        return bool(self.collisions) and all(shape.is_ground for shape in self.collisions)
+
+    @property
+    def bounds(self) -> Optional[np.ndarray]:
+        """Bounds of all collisions (3, 2) in the world frame; None when there are none."""
+        if not self.collisions:
+            return None
+        all_bounds = np.stack([shape.bounds for shape in self.collisions])
+        return np.column_stack([all_bounds[..., 0].min(axis=0), all_bounds[..., 1].max(axis=0)])
+
+    def footprint(self, z_min: float, z_max: float) -> BaseGeometry:
+        """Outline from above of everything between two heights, in the world frame."""
+        return union(shape.footprint(z_min, z_max) for shape in self.collisions)
+
+    def footprint_at(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
+        """The same, were the model at ``pose``."""
+        return union(
+            shape.geometry.footprint(pose * shape.local_pose, z_min, z_max)
+            for shape in self.collisions
+        )
+
+    def obstacle_footprint(self, z_min: float, z_max: float) -> BaseGeometry:
+        """The footprint of what is not ground."""
+        return union(
+            shape.footprint(z_min, z_max) for shape in self.collisions if not shape.is_ground
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class WorldScene:
+    """All models of a world, in file order, by name.
+
+    ``document`` is what they were read from, with ``<state>`` applied. ``notes`` says what
+    may hold obstacles and was not read, each with file and line.
+    """
+
+    name: str
+    models: Dict[str, SceneModel]
+    document: SdfDocument
+    notes: Tuple[str, ...] = ()
+
+
+def read_scene(
+    source: Union[SdfDocument, str, Path],
+    model_path: Optional[Sequence[Path]] = None,
+    repair: bool = False,
+) -> WorldScene:
+    """Read a world (or a model file, as a world with that one model).
+
+    ``model_path`` lists the directories for ``model://``; by default
+    :func:`gz_testauto.resources.model_path`. The document handed in is not changed.
+    Raises ``SdfError`` when anything with a collision cannot be found or understood.
+    """
+    document = source if isinstance(source, SdfDocument) else SdfDocument.read(source, repair)
+    library = ModelLibrary(model_path, repair)
+    world = document.world
+    if world is not None and world.find("state") is not None:
+        document = document.copy()
+        apply_state(document, library)
+        world = document.world
+    models: Dict[str, SceneModel] = {}
+    notes: List[str] = []
+    for node in read_models(document, library):
+        if node.name in models:
+            notes.append(
+                f"{document.where(node.placed_by)}: a second model named {node.name!r} was left "
+                "out; Gazebo loads the first only"
+            )
+        else:
+            models[node.name] = scene_model(node, library)
+    if world is not None:
+        for tag in ("population", "actor", "road"):
+            for element in world.findall(tag):
+                notes.append(f"{document.where(element)}: <{tag}> was not read")
+    name = world.get("name", "") if world is not None else ""
+    return WorldScene(name, models, document, tuple(notes))
+
+
+def scene_model(node: ModelNode, library: ModelLibrary) -> SceneModel:
+    """One model of the tree with its collisions; the node's pose is the one in the world."""
+    shapes: List[CollisionShape] = []
+    links: Dict[str, Pose] = {}
+    for scope, model, model_pose in node.walk():
+        for link in model.links:
+            links[scope + link.name] = model_pose * link.pose
+            for collision in link.element.findall("collision"):
+                geometry = read_geometry(
+                    model.document, required(model.document, collision, "geometry"), library
+                )
+                if geometry is None:
+                    continue
+                name = name_of(model.document, collision)
+                local = model_pose * model.frames.of(collision.find("pose"), link.name)
+                shapes.append(
+                    CollisionShape(
+                        scoped_name=f"{node.name}::{scope}{link.name}::{name}",
+                        link=scope + link.name,
+                        pose=node.pose * local,
+                        local_pose=local,
+                        geometry=geometry,
+                    )
+                )
+    return SceneModel(
+        node.name, node.pose, node.static, tuple(shapes), links, node.placed_by, node.element
+    )

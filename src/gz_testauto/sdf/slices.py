@@ -1,0 +1,206 @@
+"""Outlines from above of what lies between two heights.
+
+Owns the arithmetic behind ``footprint``: clipping convex polyhedra and triangles to a
+horizontal slab, filling the cross-sections of closed surfaces, and turning circles into
+polygons with a stated error. Knows nothing of SDF.
+
+All coordinates are in metres in the world frame; z up.
+"""
+
+import math
+from typing import Iterable
+
+import numpy as np
+import shapely
+from shapely.geometry.base import BaseGeometry
+
+TOLERANCE_M = 2e-4
+"""No point of a polygon that stands for a curve is farther than this from the curve."""
+
+EMPTY = shapely.Polygon()
+
+
+GRID_M = 1e-9
+"""Unions are computed on this grid: GEOS loses whole polygons where edges all but coincide
+when it computes them in floating point."""
+
+
+def union(geometries: Iterable[BaseGeometry]) -> BaseGeometry:
+    """The union of outlines; one alone stays exactly what it is."""
+    parts = [geometry for geometry in geometries if not geometry.is_empty]
+    if len(parts) < 2:
+        return parts[0] if parts else EMPTY
+    return shapely.union_all(parts, grid_size=GRID_M)
+
+
+def circle_segments(radius_m: float) -> int:
+    """How many segments keep a circle's polygon within the tolerance; a multiple of 4."""
+    # vertices outside by as much as edge middles are inside: radius · tan²(π / 2n) either way
+    needed = math.pi / 2 / math.atan(math.sqrt(TOLERANCE_M / max(radius_m, TOLERANCE_M)))
+    return int(min(4096, max(16, 4 * math.ceil(needed / 4))))
+
+
+def unit_circle(segments: int) -> np.ndarray:
+    """Vertices (segments, 2) of the polygon whose vertices lie as far outside the unit circle
+    as the middles of its edges lie inside."""
+    angles = np.arange(segments) * (2 * math.pi / segments)
+    radius = 2 / (1 + math.cos(math.pi / segments))
+    return radius * np.column_stack([np.cos(angles), np.sin(angles)])
+
+
+def disc(x_m: float, y_m: float, radius_m: float) -> BaseGeometry:
+    """A disc as a polygon within the tolerance, not turned: the same for every yaw."""
+    return shapely.Polygon(radius_m * unit_circle(circle_segments(radius_m)) + (x_m, y_m))
+
+
+def convex_outline(points: np.ndarray) -> BaseGeometry:
+    """Convex hull of points (n, 2), empty when it has no area."""
+    hull = shapely.convex_hull(shapely.MultiPoint(points))
+    return hull if hull.geom_type == "Polygon" else EMPTY
+
+
+def convex_slab(
+    vertices: np.ndarray, edges: np.ndarray, z_min: float, z_max: float
+) -> BaseGeometry:
+    """Outline of a convex polyhedron between two heights, exact.
+
+    ``vertices`` is (n, 3); ``edges`` (m, 2) indexes them.
+    """
+    heights = vertices[:, 2]
+    if heights.max() < z_min or heights.min() > z_max:
+        return EMPTY
+    points = [vertices[(heights >= z_min) & (heights <= z_max), :2]]
+    start, end = vertices[edges[:, 0]], vertices[edges[:, 1]]
+    rise = end[:, 2] - start[:, 2]
+    for level in (z_min, z_max):
+        cuts = (np.minimum(start[:, 2], end[:, 2]) < level) & (
+            np.maximum(start[:, 2], end[:, 2]) > level
+        )
+        share = (level - start[cuts, 2]) / rise[cuts]
+        points.append(start[cuts, :2] + share[:, None] * (end[cuts, :2] - start[cuts, :2]))
+    return convex_outline(np.vstack(points))
+
+
+def surface_slab(triangles: np.ndarray, closed: bool, z_min: float, z_max: float) -> BaseGeometry:
+    """Outline of a triangulated surface (n, 3, 3) between two heights.
+
+    Of a ``closed`` surface the inside counts as well. Of one that is not, a part seen edge-on,
+    such as a wall without thickness, gets the width of the tolerance.
+    """
+    low, high = triangles[:, :, 2].min(axis=1), triangles[:, :, 2].max(axis=1)
+    touched = triangles[(high >= z_min) & (low <= z_max)]
+    inside = (touched[:, :, 2].min(axis=1) >= z_min) & (touched[:, :, 2].max(axis=1) <= z_max)
+    cut = [_cut_to_slab(triangle, z_min, z_max) for triangle in touched[~inside]]
+    flat = np.concatenate([touched[inside], *cut])[:, :, :2]
+    sides = flat[:, 1:] - flat[:, :1]
+    areas = (sides[:, 0, 0] * sides[:, 1, 1] - sides[:, 0, 1] * sides[:, 1, 0]) / 2
+    parts = [_covered(flat[areas > 0]), _covered(flat[areas < 0])]  # seen from above, from below
+    if not closed:
+        thin = np.abs(areas) <= TOLERANCE_M / 2 * np.ptp(flat, axis=1).max(axis=1)
+        parts += [_widened(triangle) for triangle in flat[thin]]
+    if closed and len(triangles):
+        parts.append(cross_section(triangles, z_min))
+    return union(parts)
+
+
+def cross_section(triangles: np.ndarray, z: float) -> BaseGeometry:
+    """The region inside a closed, outward-facing triangulated surface at height ``z``."""
+    return _enclosed(_oriented_section(triangles, z))
+
+
+def _covered(triangles: np.ndarray) -> BaseGeometry:
+    """The region under flat triangles (n, 3, 2) that all turn the same way round.
+
+    Only edges that no neighbour runs along the other way can bound it: far fewer than there
+    are triangles, so this is much faster than uniting them.
+    """
+    if not len(triangles):
+        return EMPTY
+    start = triangles.reshape(-1, 2)
+    end = np.roll(triangles, -1, axis=1).reshape(-1, 2)
+    ends = np.round(np.concatenate([start, end]) / GRID_M).astype(np.int64)
+    points, index = np.unique(ends, axis=0, return_inverse=True)
+    first, second = index.reshape(2, -1)
+    forward = first < second
+    key = np.where(forward, first * len(points) + second, second * len(points) + first)
+    keys, place = np.unique(key, return_inverse=True)
+    surplus = np.zeros(len(keys), dtype=np.int64)
+    np.add.at(surplus, place.ravel(), np.where(first == second, 0, np.where(forward, 1, -1)))
+    low, high = np.divmod(keys, len(points))
+    ordered = np.where((surplus > 0)[:, None], np.stack([low, high], 1), np.stack([high, low], 1))
+    kept = np.repeat(ordered, np.abs(surplus), axis=0)
+    return _enclosed(points[kept] * GRID_M)
+
+
+def _enclosed(segments: np.ndarray) -> BaseGeometry:
+    """The region that closed chains of oriented segments (n, 2, 2) go round."""
+    if not len(segments):
+        return EMPTY
+    network = shapely.union_all(shapely.linestrings(segments), grid_size=GRID_M)
+    faces = shapely.get_parts(shapely.polygonize([network]))
+    kept = [face for face in faces if _winding(face.representative_point(), segments) != 0]
+    return shapely.coverage_union_all(kept) if kept else EMPTY
+
+
+def _oriented_section(triangles: np.ndarray, z: float) -> np.ndarray:
+    """Segments (m, 2, 2) in which triangles cut the level, all with the solid on one side."""
+    above = triangles[:, :, 2] >= z  # a vertex at the level counts as above: no cut is met twice
+    count = above.sum(axis=1)
+    segments = []
+    for lone_is_above in (True, False):
+        chosen = count == (1 if lone_is_above else 2)
+        cut, side = triangles[chosen], above[chosen]
+        lone = np.argmax(side if lone_is_above else ~side, axis=1)
+        rows = np.arange(len(cut))
+        tip, left, right = (cut[rows, (lone + turn) % 3] for turn in range(3))
+        ends = [_cut_point(tip, left, z), _cut_point(tip, right, z)]
+        segments.append(np.stack(ends if lone_is_above else ends[::-1], axis=1))
+    joined = np.concatenate(segments)
+    return joined[np.any(joined[:, 0] != joined[:, 1], axis=1)]
+
+
+def _cut_point(one: np.ndarray, other: np.ndarray, z: float) -> np.ndarray:
+    """Where edges (n, 3) to (n, 3) meet the level; the same point from either end."""
+    swap = (one[:, 2] > other[:, 2])[:, None]
+    low, high = np.where(swap, other, one), np.where(swap, one, other)
+    share = (z - low[:, 2]) / (high[:, 2] - low[:, 2])
+    return low[:, :2] + share[:, None] * (high[:, :2] - low[:, :2])
+
+
+def _winding(point: shapely.Point, segments: np.ndarray) -> int:
+    """How often oriented segments go round a point."""
+    start, end = segments[:, 0], segments[:, 1]
+    upward = (start[:, 1] <= point.y) & (end[:, 1] > point.y)
+    downward = (start[:, 1] > point.y) & (end[:, 1] <= point.y)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = (point.y - start[:, 1]) / (end[:, 1] - start[:, 1])
+        beyond = start[:, 0] + share * (end[:, 0] - start[:, 0]) > point.x
+    return int(np.sum(upward & beyond)) - int(np.sum(downward & beyond))
+
+
+def _cut_to_slab(triangle: np.ndarray, z_min: float, z_max: float) -> np.ndarray:
+    """The part of a triangle (3, 3) between two heights, as a fan of triangles (n, 3, 3)."""
+    piece = _clip_to_level(_clip_to_level(triangle, z_min, +1.0), z_max, -1.0)
+    if len(piece) == 2:  # a triangle that only touches the slab with an edge
+        piece = np.vstack([piece, piece[1:]])
+    fans = [piece[[0, turn, turn + 1]] for turn in range(1, len(piece) - 1)]
+    return np.array(fans).reshape(-1, 3, 3)
+
+
+def _clip_to_level(polygon: np.ndarray, z: float, sign: float) -> np.ndarray:
+    """The part of a convex polygon (n, 3) on one side of a level (Sutherland and Hodgman)."""
+    kept = []
+    for index, current in enumerate(polygon):
+        following = polygon[(index + 1) % len(polygon)]
+        here, there = sign * (current[2] - z), sign * (following[2] - z)
+        if here >= 0:
+            kept.append(current)
+        if here * there < 0:
+            kept.append(current + here / (here - there) * (following - current))
+    return np.array(kept).reshape(-1, 3)
+
+
+def _widened(points: np.ndarray) -> BaseGeometry:
+    return shapely.buffer(
+        shapely.convex_hull(shapely.MultiPoint(points)), TOLERANCE_M / 2, cap_style="square"
+    )

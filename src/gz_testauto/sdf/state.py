@@ -1,0 +1,247 @@
+"""Applies a saved world's ``<state>`` and drops it.
+
+Owns the meaning of ``<state>``, which overrides the poses written in the models. Gazebo
+loads the first one, whatever its ``world_name``; every pose in it, of links and of nested
+models too, is in the world frame; a pose of the canonical link moves the model with it. After
+:func:`apply_state` the poses in the models say the same and there is no ``<state>`` left,
+so nothing can contradict. Velocities, and the simulated time at which the world was saved,
+are dropped with it.
+"""
+
+import copy
+from dataclasses import dataclass, field
+from typing import Dict, List, Optional, Tuple
+
+import numpy as np
+
+from gz_testauto.geometry import Pose
+from gz_testauto.sdf.document import Element, SdfDocument
+from gz_testauto.sdf.includes import ModelLibrary
+from gz_testauto.sdf.resize import scale_geometry
+from gz_testauto.sdf.tree import ModelNode, read_models
+from gz_testauto.sdf.values import (
+    insert_child,
+    name_of,
+    numbers,
+    pose_value,
+    remove_child,
+    set_pose,
+)
+
+ROUNDING = 1e-5
+"""Poses of links that differ by less (m, and in a rotation matrix) differ by the digits that
+Gazebo saves, and stay as the model has them."""
+
+
+@dataclass
+class ModelState:
+    """What a ``<state>`` says of one model: poses in the world frame, and its scale."""
+
+    pose: Optional[Pose] = None
+    scale: Optional[Tuple[float, float, float]] = None
+    links: Dict[str, Pose] = field(default_factory=dict)
+    models: Dict[str, "ModelState"] = field(default_factory=dict)
+
+
+def apply_state(document: SdfDocument, library: Optional[ModelLibrary] = None) -> None:
+    """Write what ``<state>`` says into the document's models and lights; remove ``<state>``.
+
+    Models that the state inserted or deleted are inserted or deleted. An include whose links
+    stand differently than in the included file is expanded into a ``<model>``. Does nothing
+    when there is no ``<state>``. Raises ``SdfError`` when a model cannot be found.
+    """
+    world = document.world
+    if world is None:
+        return
+    states = world.findall("state")
+    if not states:
+        return
+    library = library or ModelLibrary()
+    first = states[0]
+    for state in states:
+        remove_child(state)
+    _insert_and_delete(document, world, first)
+    _place_lights(document, world, first)
+    model_states = {
+        name_of(document, element): _read_model_state(document, element)
+        for element in first.findall("model")
+    }
+    if not model_states:
+        return
+    placed = set()
+    for node in read_models(document, library):
+        state_of_model = model_states.get(node.name)
+        if state_of_model is not None and node.name not in placed:
+            placed.add(node.name)
+            _place(document, node, state_of_model, library)
+
+
+def _read_model_state(document: SdfDocument, element: Element) -> ModelState:
+    pose, scale = element.find("pose"), element.find("scale")
+    state = ModelState()
+    if pose is not None:
+        state.pose = pose_value(document, pose)
+    if scale is not None:
+        x, y, z = numbers(document, scale, 3)
+        state.scale = None if (x, y, z) == (1.0, 1.0, 1.0) else (x, y, z)
+    for link in element.findall("link"):
+        link_pose = link.find("pose")
+        if link_pose is not None:
+            state.links[name_of(document, link)] = pose_value(document, link_pose)
+    for model in element.findall("model"):
+        state.models[name_of(document, model)] = _read_model_state(document, model)
+    return state
+
+
+def _insert_and_delete(document: SdfDocument, world: Element, state: Element) -> None:
+    for insertions in state.findall("insertions"):
+        for inserted in insertions:
+            if inserted.tag in ("model", "light"):
+                models = world.findall("model") or list(world)
+                position = world.index(models[-1]) + 1 if models else 0
+                insert_child(world, copy.deepcopy(inserted), position)
+    for deletions in state.findall("deletions"):
+        for name in deletions.iter("name"):
+            for child in _placing(world, (name.text or "").strip()):
+                remove_child(child)
+
+
+def _placing(world: Element, name: str) -> List[Element]:
+    """The elements of a world that place something by that name."""
+    found = [
+        child
+        for child in world
+        if (child.tag in ("model", "light") and child.get("name") == name)
+        or (child.tag == "include" and (child.findtext("name") or "").strip() == name)
+    ]
+    return found
+
+
+def _place_lights(document: SdfDocument, world: Element, state: Element) -> None:
+    for light_state in state.findall("light"):
+        pose = light_state.find("pose")
+        if pose is None:
+            continue
+        for light in _placing(world, name_of(document, light_state)):
+            if light.tag != "model":
+                set_pose(light, pose_value(document, pose))
+
+
+@dataclass
+class _Placement:
+    """Where one model ends up: its pose, and those links' whose pose in it changes."""
+
+    node: ModelNode
+    pose: Pose
+    links: Dict[str, Pose]
+    models: List["_Placement"]
+
+    @property
+    def is_rigid(self) -> bool:
+        """Whether everything in the model stays where the model has it."""
+        return not self.links and all(
+            same_pose(inner.pose, inner.node.pose) and inner.is_rigid for inner in self.models
+        )
+
+
+def _place(
+    document: SdfDocument, node: ModelNode, state: ModelState, library: ModelLibrary
+) -> None:
+    placement = _settle(node, state, node.pose)
+    if (state.scale is not None or not placement.is_rigid) and _has_includes(node):
+        if node.is_included:
+            element = library.expand(document, node.placed_by)
+        else:
+            element = node.element
+            library.expand_all(document, element)
+        node = next(fresh for fresh in read_models(document, library) if fresh.placed_by is element)
+        placement = _settle(node, state, node.pose)
+    _write(placement)
+    if state.scale is not None:
+        for _, model, _ in node.walk():
+            for link in model.links:
+                scale_geometry(document, link.element, state.scale)
+
+
+def _has_includes(node: ModelNode) -> bool:
+    return any(model.is_included for _, model, _ in node.walk())
+
+
+def _settle(
+    node: ModelNode, state: ModelState, present: Pose, parent: Optional[Pose] = None
+) -> _Placement:
+    """Do what Gazebo does: move the model with all in it, then single links, then nested
+    models. ``present`` is the model's pose in the world, ``parent`` that of the model around it
+    (None: it is not nested)."""
+    base = present if state.pose is None else state.pose
+    moved = base
+    canonical = _canonical_link(node, base) if parent is None else None
+    if canonical is not None:
+        name, usual = canonical
+        actual = _link_pose(state, name)
+        if actual is not None and not same_pose(actual, usual):
+            moved = actual * (base.inverse() * usual).inverse()
+    changed = {}
+    for link in node.links:
+        actual = _link_pose(state, link.name)
+        if actual is None or same_pose(actual, base * link.pose):
+            actual = base * link.pose
+        if not same_pose(actual, moved * link.pose):
+            changed[link.name] = moved.inverse() * actual
+    inner = [
+        _settle(model, _nested_state(state, model.name), base * model.pose, moved)
+        for model in node.models
+    ]
+    own = moved if parent is None else parent.inverse() * moved
+    return _Placement(node, own, changed, inner)
+
+
+def _canonical_link(node: ModelNode, pose: Pose) -> Optional[Tuple[str, Pose]]:
+    """The link that carries the frame of a model that is not nested: the first, nested models
+    included, whatever ``canonical_link`` says (so Gazebo 11). Its scoped name, and where it is
+    when the model is at ``pose``."""
+    for scope, model, inner in node.walk():
+        for link in model.links:
+            return scope + link.name, pose * inner * link.pose
+    return None
+
+
+def _link_pose(state: ModelState, name: str) -> Optional[Pose]:
+    """What a state says of a link, by its name scoped within the model."""
+    if name in state.links:
+        return state.links[name]
+    outer, separator, rest = name.partition("::")
+    return _link_pose(state.models[outer], rest) if separator and outer in state.models else None
+
+
+def _nested_state(state: ModelState, name: str) -> ModelState:
+    """A nested model's state, also from links that are named ``inner::link``, as Gazebo saves
+    models that came by an include within a model."""
+    nested = state.models.get(name, ModelState())
+    scope = f"{name}::"
+    scoped = {
+        link[len(scope) :]: pose for link, pose in state.links.items() if link.startswith(scope)
+    }
+    return ModelState(nested.pose, nested.scale, {**scoped, **nested.links}, nested.models)
+
+
+def _write(placement: _Placement) -> None:
+    node = placement.node
+    if not same_pose(placement.pose, node.pose, 0.0):
+        set_pose(node.placed_by, placement.pose)
+    for link in node.links:
+        if link.name in placement.links:
+            set_pose(link.element, placement.links[link.name])
+    for inner in placement.models:
+        if not inner.is_rigid or not same_pose(inner.pose, inner.node.pose):
+            _write(inner)
+
+
+def same_pose(one: Pose, other: Pose, tolerance: float = ROUNDING) -> bool:
+    """Whether two poses differ by rounding only, in m and in entries of the rotation."""
+    if tolerance == 0.0:
+        return one == other
+    return bool(
+        np.abs(np.subtract(one.position, other.position)).max() <= tolerance
+        and np.abs(one.rotation - other.rotation).max() <= tolerance
+    )

@@ -1,0 +1,145 @@
+"""Models as a tree of links and nested models, includes followed and every pose resolved.
+
+Owns the walk through ``<world>`` and ``<model>`` elements. A node keeps the element that it
+was read from and the document that holds it, so that others can read more from it or edit
+it. Lights and actors are no models and are left out.
+"""
+
+from dataclasses import dataclass, field
+from typing import Iterator, List, Optional, Tuple
+
+from gz_testauto.errors import SdfError
+from gz_testauto.geometry import Pose
+from gz_testauto.sdf.document import Element, SdfDocument
+from gz_testauto.sdf.frames import FrameGraph
+from gz_testauto.sdf.includes import ModelLibrary
+from gz_testauto.sdf.values import flag, name_of, text_of
+
+
+@dataclass
+class LinkNode:
+    """A link; ``pose`` is in the frame of the model that has it."""
+
+    name: str
+    element: Element
+    pose: Pose
+
+
+@dataclass
+class ModelNode:
+    """A model; ``pose`` is in the frame of the model or world that has it.
+
+    ``element`` is its ``<model>`` element in ``document``. ``placed_by`` is the element that
+    places it: the same one, or the ``<include>`` that stands for it in another document.
+    """
+
+    name: str
+    document: SdfDocument
+    element: Element
+    placed_by: Element
+    pose: Pose
+    static: bool
+    frames: FrameGraph
+    links: List[LinkNode] = field(default_factory=list)
+    models: List["ModelNode"] = field(default_factory=list)
+
+    @property
+    def is_included(self) -> bool:
+        """Whether the model is written in another file than what places it."""
+        return self.placed_by is not self.element
+
+    def walk(self, pose: Pose = Pose(), scope: str = "") -> Iterator[Tuple[str, "ModelNode", Pose]]:
+        """This model and all nested in it, each with its scope within this one (empty, or
+        ending in ``::``) and its pose, given this model's."""
+        yield scope, self, pose
+        for model in self.models:
+            yield from model.walk(pose * model.pose, f"{scope}{model.name}::")
+
+
+def read_models(document: SdfDocument, library: ModelLibrary) -> List[ModelNode]:
+    """The models of a document's world, or the one model of a model file, in file order.
+
+    Raises ``SdfError`` when something cannot be found, read or placed.
+    """
+    world = document.world
+    if world is None:
+        if document.model is None:
+            raise SdfError(f"{document.source}: holds neither a <world> nor a <model>")
+        frames = FrameGraph(document, document.root)
+        node = read_model(document, document.model, library)
+        node.pose = frames.of(document.model.find("pose"))
+        return [node]
+    return _children(document, world, FrameGraph(document, world), library)
+
+
+def read_model(document: SdfDocument, element: Element, library: ModelLibrary) -> ModelNode:
+    """One ``<model>`` element with everything in it; its own pose is left to its parent."""
+    if element.get("placement_frame"):
+        raise SdfError(
+            f"{document.where(element)}: placement_frame is SDF 1.8, which Gazebo 11 does not "
+            "read; place the model by its own frame"
+        )
+    frames = FrameGraph(document, element)
+    node = ModelNode(
+        name=name_of(document, element),
+        document=document,
+        element=element,
+        placed_by=element,
+        pose=Pose(),
+        static=flag(document, element, "static"),
+        frames=frames,
+    )
+    links = element.findall("link")
+    for link in links:
+        frames.add(name_of(document, link), link.find("pose"))
+    for joint in element.findall("joint"):
+        frames.add(name_of(document, joint), joint.find("pose"), text_of(joint, "child") or "")
+    node.models = _children(document, element, frames, library)
+    for link in links:
+        name = name_of(document, link)
+        node.links.append(LinkNode(name, link, frames.pose(name)))
+    return node
+
+
+def _children(
+    document: SdfDocument, parent: Element, frames: FrameGraph, library: ModelLibrary
+) -> List[ModelNode]:
+    """The models directly in a world or model. Their poses may refer to each other, so all
+    are made known before any is resolved."""
+    nodes: List[ModelNode] = []
+    for child in parent:
+        if child.tag == "model":
+            node = read_model(document, child, library)
+        elif child.tag == "include":
+            included = _included(document, child, library)
+            if included is None:
+                continue
+            node = included
+        else:
+            continue
+        nodes.append(node)
+        own = node.placed_by.find("pose")
+        if own is not None or not node.is_included:
+            frames.add(node.name, own, nested=node.frames)
+        else:
+            frames.add_fixed(node.name, node.pose, node.frames)
+    for node in nodes:
+        node.pose = frames.pose(node.name, document.where(node.placed_by))
+    return nodes
+
+
+def _included(
+    document: SdfDocument, include: Element, library: ModelLibrary
+) -> Optional[ModelNode]:
+    found = library.included(document, include)
+    if found is None:
+        return None
+    with library.entered(document, include):
+        node = read_model(found.document, found.element, library)
+    node.placed_by = include
+    node.name = text_of(include, "name") or node.name
+    if include.find("static") is not None:
+        node.static = flag(document, include, "static")
+    # what the included file says holds only where the include has no pose
+    node.pose = FrameGraph(found.document, found.document.root).of(found.element.find("pose"))
+    return node

@@ -1,0 +1,110 @@
+"""Which file a URI means."""
+
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+from gz_testauto import resources
+from gz_testauto.errors import ResourceError
+
+
+def test_plain_path_is_relative_to_the_file_or_directory_that_names_it(tmp_path):
+    spec = tmp_path / "config" / "a.yaml"
+    spec.parent.mkdir()
+    spec.touch()
+    assert resources.resolve("../b.world", spec) == tmp_path / "b.world"
+    assert resources.resolve("b.world", tmp_path) == tmp_path / "b.world"
+    assert resources.resolve("/x/y", spec) == Path("/x/y")
+    assert resources.resolve("~/y", spec) == Path.home() / "y"
+
+
+def test_file_uri_is_a_path_and_may_lie_on_gazebos_resource_path(tmp_path, monkeypatch):
+    media = tmp_path / "media"
+    media.mkdir()
+    (media / "a.png").touch()
+    monkeypatch.setenv("GAZEBO_RESOURCE_PATH", f"/nowhere:{tmp_path}")
+    assert resources.resolve("file:///a b/c", tmp_path) == Path("/a b/c")
+    assert resources.resolve("file://media/a.png", Path("/elsewhere")) == media / "a.png"
+
+
+def test_model_uri_is_looked_for_in_order(tmp_path):
+    for place in ("first", "second"):
+        (tmp_path / place).mkdir()
+    (tmp_path / "second" / "box").mkdir()
+    path = [tmp_path / "first", tmp_path / "second"]
+    assert resources.resolve("model://box", tmp_path, path) == tmp_path / "second" / "box"
+    (tmp_path / "first" / "box").mkdir()
+    assert resources.resolve("model://box", tmp_path, path) == tmp_path / "first" / "box"
+
+
+def test_model_path_has_own_models_then_the_environment_then_the_home(tmp_path, monkeypatch):
+    monkeypatch.setenv("GAZEBO_MODEL_PATH", f"{tmp_path}::/other")
+    found = resources.model_path()
+    assert found[0] == resources.share_directory() / "models"
+    assert found[1:] == (tmp_path, Path("/other"), Path.home() / ".gazebo" / "models")
+
+
+def test_own_package_is_known_without_ros(monkeypatch):
+    monkeypatch.setitem(sys.modules, "rospkg", None)
+    expected = resources.share_directory() / "models"
+    assert resources.resolve("package://gz_testauto/models", Path("/")) == expected
+    with pytest.raises(ResourceError, match="rospkg is not installed here"):
+        resources.resolve("package://other/models", Path("/"))
+
+
+def test_ros_package_is_found_through_rospkg_or_named(monkeypatch):
+    class NotFoundError(Exception):
+        pass
+
+    class RosPack:
+        def get_path(self, name):
+            if name == "known":
+                return "/ws/src/known"
+            raise NotFoundError(name)
+
+    fake = types.SimpleNamespace(RosPack=RosPack, ResourceNotFound=NotFoundError)
+    monkeypatch.setitem(sys.modules, "rospkg", fake)
+    found = resources.resolve("package://known/worlds/a.world", Path("/"))
+    assert found == Path("/ws/src/known/worlds/a.world")
+    with pytest.raises(ResourceError, match="no ROS package 'unknown'; source the workspace"):
+        resources.resolve("package://unknown/a", Path("/"))
+
+
+def test_unknown_scheme_says_what_is_known():
+    with pytest.raises(ResourceError, match="known are plain paths, file://, package:// and model"):
+        resources.resolve("https://example.org/x", Path("/"))
+
+
+def test_installed_package_finds_its_share_beside_the_library(tmp_path, monkeypatch):
+    code = tmp_path / "lib" / "python3" / "dist-packages" / "gz_testauto" / "resources.py"
+    share = tmp_path / "share" / "gz_testauto"
+    (share / "models").mkdir(parents=True)
+    monkeypatch.setattr(resources, "__file__", str(code))
+    assert resources.share_directory() == share
+
+
+def test_share_that_is_nowhere_is_an_error_with_a_remedy(tmp_path, monkeypatch):
+    monkeypatch.setattr(resources, "__file__", str(tmp_path / "a" / "b" / "c" / "resources.py"))
+    monkeypatch.setattr(resources.sysconfig, "get_path", lambda name: str(tmp_path))
+    with pytest.raises(ResourceError, match="install the package again"):
+        resources.share_directory()
+
+
+@pytest.mark.parametrize(
+    ("config", "complaint"),
+    [
+        ("<model/>", "names no <sdf> file"),
+        ("<model><sdf>absent.sdf</sdf></model>", r"names 'absent\.sdf', which is not there"),
+    ],
+)
+def test_model_config_that_names_nothing_is_refused(tmp_path, config, complaint):
+    (tmp_path / "model.config").write_text(config)
+    with pytest.raises(ResourceError, match=complaint):
+        resources.model_file(tmp_path)
+
+
+def test_directory_with_model_sdf_alone_is_a_model(tmp_path):
+    (tmp_path / "model.sdf").touch()
+    assert resources.model_file(tmp_path) == tmp_path / "model.sdf"

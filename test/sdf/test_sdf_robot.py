@@ -1,0 +1,203 @@
+"""What a robot's SDF says of its drive, sensors and outline."""
+
+import math
+
+import pytest
+from sdf_text import include, link, model
+
+from gz_testauto.errors import SdfError
+from gz_testauto.geometry import Pose
+from gz_testauto.sdf.document import SdfDocument
+from gz_testauto.sdf.robot import read_robot
+
+WHEEL = "<cylinder><radius>0.15</radius><length>0.05</length></cylinder>"
+LYING = "0 0 0 1.5707963267948966 0 0"
+LIDAR = """<sensor name="lidar" type="{type}"><pose>0.1 0 0.2 0 0 0</pose>
+<update_rate>10</update_rate><ray><scan><horizontal><samples>181</samples>
+<resolution>2</resolution><min_angle>-1.5</min_angle><max_angle>1.5</max_angle></horizontal>
+<vertical><samples>{rows}</samples></vertical></scan>
+<range><min>0.1</min><max>{range}</max></range></ray></sensor>"""
+IMU = (
+    '<sensor name="imu" type="imu"><pose>0 0 0.3 0 0 0</pose>'
+    "<update_rate>100</update_rate></sensor>"
+)
+DIFF = """<plugin name="d" filename="libDiffDrivePlugin.so"><left_joint>{left}</left_joint>
+<right_joint>right</right_joint></plugin>"""
+
+
+def joint(name, child, pose=""):
+    placed = f"<pose>{pose}</pose>" if pose else ""
+    return (
+        f'<joint name="{name}" type="revolute">{placed}<parent>base</parent><child>{child}</child>'
+        "<axis><xyz>0 1 0</xyz></axis></joint>"
+    )
+
+
+def base(*sensors):
+    body = link("base", "0 0 0.3 0 0 0", "<box><size>1.0 0.6 0.4</size></box>")
+    return body.replace("</link>", "".join(sensors) + "</link>")
+
+
+def robot(*parts, sensors=(), name="bot"):
+    return model(
+        name,
+        base(*sensors),
+        link("wheel_l", "0.2 0.25 0.15 0 0 0", WHEEL, LYING),
+        link("wheel_r", "0.2 -0.25 0.15 0 0 0", WHEEL, LYING),
+        joint("left", "wheel_l"),
+        joint("right", "wheel_r", "0 -0.02 0 0 0 0"),
+        *parts,
+        pose="9 9 9 0 0 0",
+        static=False,
+    )
+
+
+@pytest.fixture
+def read(model_directory):
+    def read_text(text, name="robot"):
+        return read_robot(model_directory("bot", text), name, [model_directory.root])
+
+    return read_text
+
+
+def test_gazebos_diff_drive_measures_the_model_as_gazebo_does(read):
+    drive = read(robot(DIFF.format(left="left"))).drive
+    assert (drive.left_joints, drive.right_joints) == (("left",), ("right",))
+    assert drive.plugin == "libDiffDrivePlugin.so"
+    assert drive.wheel_separation_m == pytest.approx(0.52)  # between the joints' anchors
+    assert drive.wheel_diameter_m == pytest.approx(0.3)
+
+
+def test_gazebos_skid_steer_drive_has_two_joints_a_side(read):
+    plugin = """<plugin name="s" filename="/opt/x/libSkidSteerDrivePlugin.so">
+    <left_front>left</left_front><right_front>right</right_front>
+    <left_rear>rear_l</left_rear><right_rear>rear_r</right_rear></plugin>"""
+    rear = (
+        link("wheel_rl", "-0.2 0.25 0.15 0 0 0", WHEEL, LYING)
+        + link("wheel_rr", "-0.2 -0.25 0.15 0 0 0", WHEEL, LYING)
+        + joint("rear_l", "wheel_rl")
+        + joint("rear_r", "wheel_rr")
+    )
+    drive = read(robot(rear, plugin)).drive
+    assert (drive.left_joints, drive.right_joints) == (("left", "rear_l"), ("right", "rear_r"))
+    assert drive.wheel_separation_m == pytest.approx(0.52)
+    assert drive.wheel_diameter_m == pytest.approx(0.3)
+
+
+def test_drives_of_gazebo_ros_say_their_sizes(read):
+    diff = """<plugin name="d" filename="libgazebo_ros_diff_drive.so"><leftJoint>left</leftJoint>
+    <rightJoint>right</rightJoint><wheelSeparation>0.5</wheelSeparation></plugin>"""
+    drive = read(robot(diff)).drive
+    assert (drive.wheel_separation_m, drive.wheel_diameter_m) == (0.5, 0.15)
+    skid = """<plugin name="s" filename="libgazebo_ros_skid_steer_drive.so">
+    <leftFrontJoint>left</leftFrontJoint><leftRearJoint>left</leftRearJoint>
+    <rightFrontJoint>right</rightFrontJoint><rightRearJoint>right</rightRearJoint>
+    <wheelDiameter>0.31</wheelDiameter></plugin>"""
+    drive = read(robot(skid)).drive
+    assert drive.left_joints == ("left", "left")
+    assert (drive.wheel_separation_m, drive.wheel_diameter_m) == (0.4, 0.31)
+
+
+@pytest.mark.parametrize("kind", ["ray", "gpu_ray"])
+def test_planar_lidar_and_imu_are_found_with_their_mounts(read, kind):
+    lidar = LIDAR.format(type=kind, rows=1, range=10)
+    found = read(robot(sensors=(lidar, IMU)))
+    assert (found.lidar.link, found.lidar.sensor) == ("base", "lidar")
+    assert found.lidar.mount.position == pytest.approx((0.1, 0, 0.5))
+    assert (found.lidar.samples, found.lidar.update_rate_hz) == (362, 10)
+    assert (found.lidar.angle_min_rad, found.lidar.angle_max_rad) == (-1.5, 1.5)
+    assert (found.lidar.range_min_m, found.lidar.range_max_m) == (0.1, 10)
+    assert found.imu.mount == Pose((0.0, 0.0, 0.6))
+    assert found.imu.update_rate_hz == 100
+
+
+def test_lidar_with_several_rows_is_not_planar(read):
+    assert read(robot(sensors=(LIDAR.format(type="ray", rows=16, range=10),))).lidar is None
+
+
+def test_footprint_is_the_convex_outline_in_the_model_frame_and_height_its_span(read):
+    found = read(robot())
+    xs, ys = zip(*found.footprint_m)
+    assert (min(xs), max(xs)) == pytest.approx((-0.5, 0.5))
+    assert (min(ys), max(ys)) == pytest.approx((-0.3, 0.3))
+    doubled_area = sum(
+        x0 * y1 - x1 * y0
+        for (x0, y0), (x1, y1) in zip(
+            found.footprint_m, found.footprint_m[1:] + found.footprint_m[:1]
+        )
+    )
+    assert doubled_area == pytest.approx(1.2)  # positive: counter-clockwise
+    assert found.height_m == pytest.approx((0, 0.5))
+
+
+def test_robot_bears_the_name_that_was_asked_for(read):
+    found = read(robot(), "other")
+    assert found.name == "other"
+    assert SdfDocument.parse(found.sdf).model.get("name") == "other"
+
+
+def test_sdf_stands_alone_with_absolute_uris_and_includes_written_out(model_directory):
+    sensor = model_directory(
+        "eye", model("eye", link("lens", shape="<mesh><uri>e.stl</uri></mesh>"))
+    )
+    import trimesh
+
+    trimesh.creation.box((0.1, 0.1, 0.1)).export(sensor / "e.stl")
+    mount = '<joint name="mount" type="fixed"><parent>base</parent><child>eye::lens</child></joint>'
+    text = robot(include("model://eye", "eye", "0.4 0 0.5 0 0 0"), mount)
+    found = read_robot(model_directory("bot", text), "robot", [model_directory.root])
+    document = SdfDocument.parse(found.sdf)
+    assert document.root.find(".//include") is None
+    uris = {uri.text for uri in document.root.iter("uri")}
+    assert uris == {f"file://{sensor}/e.stl"}
+    assert found.height_m[1] == pytest.approx(0.55)
+
+
+def test_wheels_in_a_nested_model_are_found(read):
+    axle = model(
+        "axle",
+        link("wheel_l", "0 0.25 0.15 0 0 0", WHEEL, LYING),
+        link("wheel_r", "0 -0.25 0.15 0 0 0", WHEEL, LYING),
+        '<joint name="j" type="revolute"><parent>wheel_l</parent><child>wheel_r</child></joint>',
+    )
+    body = base() + axle
+    body += joint("left", "axle::wheel_l") + joint("right", "axle::wheel_r")
+    drive = read(model("bot", body, DIFF.format(left="left"))).drive
+    assert drive.wheel_separation_m == pytest.approx(0.5)
+    assert drive.wheel_diameter_m == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        (robot(DIFF.format(left="lefty")), r"model\.sdf:\d+: <left_joint> names 'lefty', which is"),
+        (robot(DIFF.format(left="left").replace("right_joint", "r")), "<plugin> has no <right_jo"),
+        (robot(DIFF.format(left="right")), "wheel separation of 0.0 m"),
+        (robot(DIFF.format(left="left") * 2), "a second drive plugin"),
+        (robot(joint("x", "nowhere")), "joint 'x' has the child 'nowhere', which is no link"),
+        (
+            robot(sensors=(LIDAR.format(type="ray", rows=1, range=0.01),)),
+            "lidar 'lidar' has a range from 0.1 to 0.01",
+        ),
+        (model("bot", "<link name='base'/>"), "no collision shapes"),
+        ('<sdf version="1.6"><world name="w"/></sdf>', "must have a <model> directly under <sdf>"),
+    ],
+)
+def test_what_contradicts_itself_is_named(read, text, complaint):
+    with pytest.raises(SdfError, match=complaint):
+        read(text)
+
+
+def test_robot_without_drive_or_sensors_is_read_all_the_same(read):
+    found = read(robot())
+    assert (found.drive, found.lidar, found.imu) == (None, None, None)
+
+
+def test_directory_that_is_no_model_is_named(tmp_path):
+    with pytest.raises(SdfError, match=r"is no model directory: it has no model\.config"):
+        read_robot(tmp_path)
+
+
+def test_turned_wheel_keeps_its_diameter(read):
+    turned = robot(DIFF.format(left="left")).replace(LYING, f"0 0 0 {math.pi / 2} 0.7 0")
+    assert read(turned).drive.wheel_diameter_m == pytest.approx(0.3, abs=0.01)

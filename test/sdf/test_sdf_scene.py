@@ -1,0 +1,269 @@
+"""Where everything stands: poses in every place that SDF allows, includes, nested models."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sdf_text import include, link, model, world
+
+from gz_testauto.errors import SdfError
+from gz_testauto.geometry import Pose
+from gz_testauto.sdf.document import SdfDocument
+from gz_testauto.sdf.scene import read_scene
+
+ANGLES = st.floats(-1.5, 1.5)
+PLACES = st.floats(-9, 9)
+VALUES = st.tuples(PLACES, PLACES, PLACES, ANGLES, ANGLES, ANGLES)
+
+
+def scene_of(text, model_path=()):
+    return read_scene(SdfDocument.parse(text, "w.world"), model_path)
+
+
+def matrix(values):
+    x, y, z, roll, pitch, yaw = values
+    cr, sr, cp, sp = math.cos(roll), math.sin(roll), math.cos(pitch), math.sin(pitch)
+    cy, sy = math.cos(yaw), math.sin(yaw)
+    about_x = np.array([[1, 0, 0], [0, cr, -sr], [0, sr, cr]])
+    about_y = np.array([[cp, 0, sp], [0, 1, 0], [-sp, 0, cp]])
+    about_z = np.array([[cy, -sy, 0], [sy, cy, 0], [0, 0, 1]])
+    result = np.eye(4)
+    result[:3, :3] = about_z @ about_y @ about_x
+    result[:3, 3] = (x, y, z)
+    return result
+
+
+def text(values):
+    return " ".join(map(repr, values))
+
+
+@settings(deadline=None, max_examples=50)
+@given(VALUES, VALUES, VALUES, VALUES)
+def test_poses_of_model_nested_model_link_and_collision_multiply(outer, inner, on_link, on_shape):
+    nested = model(
+        "inner", link("l", text(on_link), collision_pose=text(on_shape)), pose=text(inner)
+    )
+    scene = scene_of(world(model("outer", nested, pose=text(outer))))
+    (shape,) = scene.models["outer"].collisions
+    assert shape.scoped_name == "outer::inner::l::c"
+    expected = matrix(outer) @ matrix(inner) @ matrix(on_link) @ matrix(on_shape)
+    assert np.allclose(shape.pose.matrix, expected, atol=1e-9)
+    local = np.linalg.inv(matrix(outer)) @ expected
+    assert np.allclose(shape.local_pose.matrix, local, atol=1e-9)
+
+
+@settings(deadline=None, max_examples=50)
+@given(VALUES, VALUES, VALUES)
+def test_relative_to_composes_through_frames_and_links(frame, first, second):
+    body = (
+        f'<frame name="f" attached_to="a"><pose>{text(frame)}</pose></frame>'
+        + link("a", text(first))
+        + link("b", f'<pose relative_to="f">{text(second)}</pose>')
+    )
+    scene = scene_of(world(model("m", body), version="1.7"))
+    expected = matrix(first) @ matrix(frame) @ matrix(second)
+    assert np.allclose(scene.models["m"].links["b"].matrix, expected, atol=1e-9)
+
+
+def test_relative_to_names_a_joint_a_nested_link_or_another_model():
+    body = (
+        link("a", "1 0 0 0 0 0")
+        + link("b", '<pose relative_to="j">0 0 1 0 0 0</pose>')
+        + link("c", '<pose relative_to="inner::l">0 0 5 0 0 0</pose>')
+        + '<joint name="j" type="fixed"><pose>0 2 0 0 0 0</pose><parent>b</parent>'
+        + "<child>a</child></joint>"
+        + model("inner", link("l", "7 0 0 0 0 0"), pose="0 0 1 0 0 0")
+    )
+    other = model("other", pose='<pose relative_to="m">0 0 4 0 0 0</pose>')
+    scene = scene_of(world(other, model("m", body, pose="0 9 0 0 0 0"), version="1.7"))
+    assert scene.models["m"].links["b"].position == (1, 2, 1)
+    assert scene.models["m"].links["c"].position == (7, 0, 6)
+    assert scene.models["other"].pose.position == (0, 9, 4)
+
+
+@pytest.mark.parametrize(
+    ("body", "complaint"),
+    [
+        (
+            link("a", '<pose relative_to="x">0 0 0 0 0 0</pose>'),
+            r"w\.world:3: a pose is relative to 'x', which is not here. Known: __model__, a",
+        ),
+        (
+            link("a", '<pose relative_to="b">0 0 0 0 0 0</pose>')
+            + link("b", '<pose relative_to="a">0 0 0 0 0 0</pose>'),
+            r"w\.world:\d: poses are relative to each other in a circle: a → b → a",
+        ),
+        (link("a", "1 2 3"), r"w\.world:3: <pose> is '1 2 3'; it must be 6 numbers"),
+        (link("a", "1 2 3 0 0 nan"), r"<pose> is '1 2 3 0 0 nan'; it must be 6 numbers"),
+        (
+            link("a", '<pose rotation_format="quat_xyzw">0 0 0 0 0 0 1</pose>'),
+            "rotation_format='quat_xyzw' is not supported",
+        ),
+        (link("a", shape="<cone/>"), r"geometry <cone> is not supported. Known: box"),
+        (link("a", shape="<box><size>1 -1 1</size></box>"), "size must not be negative"),
+        (link("a", shape="<cylinder><radius>1</radius></cylinder>"), "<cylinder> has no <length>"),
+        ("<link/>", r"w\.world:3: <link> has no name"),
+        ("<static>maybe</static>", "write true or false"),
+    ],
+)
+def test_what_is_wrong_in_a_model_is_named_with_its_line(body, complaint):
+    with pytest.raises(SdfError, match=complaint):
+        scene_of(world(f'<model name="m">{body}</model>', version="1.7"))
+
+
+def test_degrees_and_empty_poses_are_understood():
+    scene = scene_of(
+        world(
+            model("m", pose='<pose degrees="true">1 0 0 0 0 90</pose>'),
+            model("n", pose="<pose frame=''/>"),
+        )
+    )
+    assert scene.models["m"].pose.yaw_rad == pytest.approx(math.pi / 2)
+    assert scene.models["n"].pose == Pose()
+
+
+def test_include_is_placed_named_and_made_static_by_what_it_says(model_directory):
+    model_directory("crate", model("crate", pose="9 9 9 0 0 0", static=False))
+    found = scene_of(
+        world(
+            include("model://crate"),
+            include("model://crate", "here", "1 2 3 0 0 0", "<static>true</static>"),
+            name="somewhere",
+        ),
+        [model_directory.root],
+    )
+    assert found.name == "somewhere"
+    assert list(found.models) == ["crate", "here"]
+    assert found.models["crate"].pose.position == (9, 9, 9)
+    assert not found.models["crate"].static
+    assert found.models["here"].pose.position == (1, 2, 3)
+    assert found.models["here"].static
+    assert found.models["here"].collisions[0].scoped_name == "here::link::c"
+
+
+def test_include_wrapped_in_a_model_is_found_there(model_directory):
+    model_directory("crate", model("crate", link("body", "0 0 1 0 0 0")))
+    wrapped = model("wrapper", include("model://crate", "it", "0 5 0 0 0 0"), pose="1 0 0 0 0 0")
+    scene = scene_of(world(wrapped), [model_directory.root])
+    (shape,) = scene.models["wrapper"].collisions
+    assert shape.scoped_name == "wrapper::it::body::c"
+    assert shape.pose.position == (1, 5, 1)
+
+
+def test_include_resolves_paths_beside_the_world_and_file_uris(model_directory, tmp_path):
+    directory = model_directory("crate", model("crate"))
+    path = tmp_path / "w.world"
+    path.write_text(
+        world(
+            include("models/crate", "relative"),
+            include(f"file://{directory}", "absolute"),
+            include("models/crate/model.sdf", "file"),
+        )
+    )
+    assert set(read_scene(path, ()).models) == {"relative", "absolute", "file"}
+
+
+def test_newest_version_that_gazebo_11_reads_is_taken(model_directory):
+    directory = model_directory(
+        "crate",
+        model("old"),
+        config='<model><sdf version="1.4">model.sdf</sdf><sdf version="1.7">new.sdf</sdf>'
+        '<sdf version="1.9">newest.sdf</sdf></model>',
+    )
+    for name in ("new", "newest"):
+        (directory / f"{name}.sdf").write_text(f'<sdf version="1.7">{model(name)}</sdf>')
+    assert list(scene_of(world(include("model://crate")), [model_directory.root]).models) == ["new"]
+
+
+def test_missing_model_says_which_where_and_what_to_do(tmp_path):
+    with pytest.raises(SdfError) as caught:
+        scene_of(world("<light name='l'/>", include("model://absent")), [tmp_path])
+    message = str(caught.value)
+    assert message.startswith("w.world:4: model://absent was not found in " + str(tmp_path))
+    assert message.endswith("add the directory that holds it to GAZEBO_MODEL_PATH")
+
+
+def test_error_in_an_included_file_also_says_who_included_it(model_directory):
+    model_directory("crate", '<sdf version="1.6"><model></sdf>')
+    with pytest.raises(SdfError, match=r"model\.sdf:1:\d+: .*\(included from w\.world:3\)"):
+        scene_of(world(include("model://crate")), [model_directory.root])
+
+
+def test_include_that_includes_itself_is_refused(model_directory):
+    model_directory("crate", model("crate", include("model://crate")))
+    with pytest.raises(SdfError, match="this <include> includes itself"):
+        scene_of(world(include("model://crate")), [model_directory.root])
+
+
+def test_lights_and_actors_are_no_models(model_directory):
+    model_directory("sun", '<light name="sun" type="directional"/>')
+    scene = scene_of(
+        world(include("model://sun"), '<actor name="walker"/>', model("m")), [model_directory.root]
+    )
+    assert list(scene.models) == ["m"]
+    assert scene.notes == ("w.world:4: <actor> was not read",)
+
+
+def test_second_model_of_a_name_is_left_out_and_noted():
+    scene = scene_of(world(model("m", pose="1 0 0 0 0 0"), model("m", pose="2 0 0 0 0 0")))
+    assert scene.models["m"].pose.position == (1, 0, 0)
+    assert "w.world:4: a second model named 'm' was left out" in scene.notes[0]
+
+
+def test_footprint_is_that_of_all_parts_between_the_heights():
+    table = model(
+        "table",
+        link("top", "0 0 0.7 0 0 0", "<box><size>2 1 0.1</size></box>"),
+        link(
+            "foot", "0 0 0.3 0 0 0", "<cylinder><radius>0.1</radius><length>0.6</length></cylinder>"
+        ),
+        pose="5 5 0 0 0 1.5707963267948966",
+    )
+    found = scene_of(world(table)).models["table"]
+    assert found.footprint(0.1, 1.0).bounds == pytest.approx((4.5, 4, 5.5, 6))
+    assert found.footprint(0.1, 0.5).area == pytest.approx(math.pi * 0.01, rel=0.01)
+    assert found.footprint(0.62, 0.64).is_empty
+    assert found.footprint_at(Pose(), 0.1, 1.0).bounds == pytest.approx((-1, -0.5, 1, 0.5))
+    assert found.bounds == pytest.approx(np.array([[4.5, 5.5], [4, 6], [0, 0.75]]))
+
+
+@pytest.mark.parametrize(
+    ("shape", "pose", "ground"),
+    [
+        ("<plane><normal>0 0 1</normal></plane>", "", True),
+        ("<plane><normal>0 1 0</normal></plane>", "", False),
+        ("<plane/>", "0 0 0 1.5707963 0 0", False),
+        ("<box><size>30 30 0.2</size></box>", "0 0 -0.1 0 0 0", True),
+        ("<box><size>30 30 0.2</size></box>", "0 0 2 0 0 0", False),  # a roof
+        ("<box><size>30 0.2 3</size></box>", "0 0 -1.45 0 0 0", False),  # a sunken wall
+        ("<box><size>1 1 0.02</size></box>", "", False),  # a tile
+        ("<cylinder><radius>20</radius><length>0.1</length></cylinder>", "", True),
+        ("<box><size>1 1 1</size></box>", "0 0 0.5 0 0 0", False),
+    ],
+)
+def test_ground_is_told_by_its_geometry_whatever_its_name(shape, pose, ground):
+    scene = scene_of(world(model("thing", link("l", pose, shape))))
+    assert scene.models["thing"].is_ground is ground
+
+
+def test_obstacle_footprint_leaves_the_floor_of_a_room_out():
+    room = model(
+        "room",
+        link("floor", "0 0 0 0 0 0", "<box><size>10 10 0.1</size></box>"),
+        link("wall", "5 0 1 0 0 0", "<box><size>0.2 10 2</size></box>"),
+    )
+    found = scene_of(world(room)).models["room"]
+    assert not found.is_ground
+    assert found.footprint(0.0, 1.0).area > 100
+    assert found.obstacle_footprint(0.0, 1.0).area == pytest.approx(2.0)
+
+
+def test_model_file_reads_as_a_scene_with_that_model():
+    scene = scene_of(f'<sdf version="1.6">{model("only", pose="1 2 3 0 0 0")}</sdf>')
+    assert scene.models["only"].pose.position == (1, 2, 3)
+
+
+def test_empty_geometry_is_no_collision():
+    assert scene_of(world(model("m", link(shape="<empty/>")))).models["m"].collisions == ()

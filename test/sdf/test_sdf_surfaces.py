@@ -1,0 +1,187 @@
+"""Meshes and terrain: read as Gazebo reads them, outlined exactly."""
+
+import math
+
+import numpy as np
+import pytest
+import shapely
+import trimesh
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from sdf_text import link, model, world
+
+from gz_testauto.errors import SdfError
+from gz_testauto.geometry import Pose
+from gz_testauto.sdf.document import SdfDocument
+from gz_testauto.sdf.geometry import Box
+from gz_testauto.sdf.scene import read_scene
+from gz_testauto.sdf.surfaces import Heightmap, Mesh
+
+COLLADA = """<?xml version="1.0"?>
+<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">
+<asset><created>2020-01-01T00:00:00Z</created><modified>2020-01-01T00:00:00Z</modified>
+<unit name="u" meter="{unit}"/><up_axis>{up}</up_axis></asset>
+<library_geometries><geometry id="g" name="g"><mesh>
+<source id="p"><float_array id="pa" count="12">0 0 0 2 0 0 0 4 0 0 0 8</float_array>
+<technique_common><accessor source="#pa" count="4" stride="3"><param name="X" type="float"/>
+<param name="Y" type="float"/><param name="Z" type="float"/></accessor></technique_common></source>
+<vertices id="v"><input semantic="POSITION" source="#p"/></vertices>
+<triangles count="4"><input semantic="VERTEX" source="#v" offset="0"/>
+<p>0 2 1 0 1 3 0 3 2 1 2 3</p></triangles></mesh></geometry></library_geometries>
+<library_visual_scenes><visual_scene id="s">
+<node id="n1" name="left"><translate>1 0 0</translate><instance_geometry url="#g"/></node>
+<node id="n2" name="right"><node id="n3" name="tip"><node><rotate>0 0 0 5</rotate>
+<translate>0 10 0</translate><instance_geometry url="#g"/></node></node></node>
+</visual_scene></library_visual_scenes><scene><instance_visual_scene url="#s"/></scene></COLLADA>"""
+
+
+@pytest.fixture
+def collada(tmp_path):
+    def make(unit=1, up="Z_UP"):
+        path = tmp_path / f"m_{unit}_{up}.dae"
+        path.write_text(COLLADA.format(unit=unit, up=up))
+        return path
+
+    return make
+
+
+def test_collada_unit_and_node_transforms_are_applied(collada):
+    bounds = Mesh(collada(unit=0.5)).bounds(Pose())
+    assert bounds == pytest.approx(np.array([[0, 1.5], [0, 7], [0, 4]]))
+
+
+def test_collada_up_axis_is_ignored_as_gazebo_ignores_it(collada):
+    upright, lying = (Mesh(collada(up=up)).bounds(Pose()) for up in ("Z_UP", "Y_UP"))
+    assert (upright == lying).all()
+
+
+def test_submesh_is_picked_by_node_name_and_centered_on_request(collada):
+    path = collada()
+    assert Mesh(path, submesh="tip").bounds(Pose())[1] == pytest.approx([10, 14])
+    centered = Mesh(path, submesh="tip", center=True).bounds(Pose())
+    assert centered == pytest.approx(np.array([[-1, 1], [-2, 2], [-4, 4]]))
+    with pytest.raises(SdfError, match=r"has no submesh 'top'; it has: left, tip"):
+        Mesh(path, submesh="top").bounds(Pose())
+
+
+def test_scale_multiplies_each_axis(collada):
+    scaled = Mesh(collada(), scale=(1.0, 2.0, -0.5)).bounds(Pose())
+    assert scaled == pytest.approx(np.array([[0, 3], [0, 28], [-4, 0]]))
+
+
+@pytest.fixture(scope="module")
+def box_mesh(tmp_path_factory):
+    path = tmp_path_factory.mktemp("mesh") / "box.stl"
+    trimesh.creation.box((2, 1, 0.5)).export(path)
+    return Mesh(path)
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.tuples(*[st.floats(-5, 5)] * 3, *[st.floats(-3, 3)] * 3), st.floats(0, 1), st.floats(0, 1)
+)
+def test_mesh_of_a_box_has_the_outline_of_the_box(box_mesh, values, one, other):
+    pose, box = Pose.from_values(values), Box((2.0, 1.0, 0.5))
+    low, high = box.bounds(pose)[2]
+    z_min, z_max = sorted((low + one * (high - low), low + other * (high - low)))
+    assume(z_max - z_min > 1e-3)  # a level that grazes a face may miss it by rounding
+    found, expected = (shape.footprint(pose, z_min, z_max) for shape in (box_mesh, box))
+    assert shapely.symmetric_difference(found, expected).area < 0.01
+    assert box_mesh.bounds(pose) == pytest.approx(box.bounds(pose), abs=1e-6)
+
+
+def test_slab_within_a_closed_mesh_is_filled_and_hollows_stay_hollow(tmp_path):
+    tube = trimesh.creation.annulus(r_min=1.0, r_max=1.5, height=2.0, sections=64)
+    path = tmp_path / "tube.stl"
+    tube.export(path)
+    outline = Mesh(path).footprint(Pose(), -0.1, 0.1)
+    assert outline.area == pytest.approx(math.pi * (1.5**2 - 1), rel=0.01)
+    assert not outline.contains(shapely.Point(0, 0))
+
+
+def test_overlapping_closed_bodies_count_once(tmp_path):
+    one = trimesh.creation.box((2, 2, 2))
+    other = one.copy()
+    other.apply_translation((1, 0.5, 0))
+    path = tmp_path / "two.stl"
+    trimesh.util.concatenate([one, other]).export(path)
+    assert Mesh(path).footprint(Pose(), 0, 0.1).area == pytest.approx(4 + 4 - 1.5, rel=1e-3)
+
+
+def test_wall_without_thickness_is_not_filled_but_seen(tmp_path):
+    room = trimesh.creation.box((4, 4, 2))
+    room.update_faces(np.abs(room.face_normals[:, 2]) < 0.5)  # no floor, no ceiling
+    path = tmp_path / "room.obj"
+    room.export(path)
+    outline = Mesh(path).footprint(Pose(), -0.5, 0.5)
+    assert not outline.contains(shapely.Point(0, 0))
+    assert outline.distance(shapely.Point(0, 0)) == pytest.approx(2, abs=1e-3)
+    assert outline.area < 0.01
+
+
+def test_outline_of_a_mesh_moves_and_turns_with_its_pose(box_mesh):
+    outline = box_mesh.footprint(Pose.from_rpy(3, 4, 0, 0, 0, math.pi / 2), -1, 1)
+    assert outline.bounds == pytest.approx((2.5, 3, 3.5, 5))
+
+
+def test_mesh_that_changes_on_disk_is_read_again(tmp_path):
+    path = tmp_path / "m.stl"
+    trimesh.creation.box((1, 1, 1)).export(path)
+    assert Mesh(path).footprint(Pose(), -1, 1).area == pytest.approx(1)
+    trimesh.creation.box((2, 2, 2)).export(path)
+    assert Mesh(path).footprint(Pose(), -1, 1).area == pytest.approx(4)
+
+
+def test_missing_mesh_is_named_with_the_line_that_asks_for_it():
+    text = world(model("m", link(shape="<mesh><uri>meshes/no.stl</uri></mesh>")))
+    with pytest.raises(SdfError, match=r"w\.world:3: meshes/no\.stl names .*, which is not there"):
+        read_scene(SdfDocument.parse(text, "w.world"), ())
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "complaint"),
+    [
+        ("m.blend", b"", "Gazebo loads STL, OBJ and DAE, not .blend"),
+        ("m.dae", b"<COLLADA", "cannot be read"),
+        ("m.stl", b"solid x\nendsolid x\n", "m.stl"),
+    ],
+)
+def test_mesh_that_cannot_be_read_is_named(tmp_path, name, content, complaint):
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(SdfError, match=complaint):
+        Mesh(path).bounds(Pose())
+
+
+@pytest.fixture
+def terrain(tmp_path):
+    image = pytest.importorskip("PIL.Image", reason="terrain needs Pillow")
+    pixels = np.zeros((33, 33), np.uint8)
+    pixels[:8, :8] = 200  # a hill in the corner of lowest x and highest y
+    path = tmp_path / "hill.png"
+    image.fromarray(pixels).save(path)
+    return Heightmap(path, (32.0, 32.0, 2.0), (100.0, 0.0, 0.5))
+
+
+def test_brightest_pixel_of_terrain_is_as_high_as_its_size_says(terrain):
+    elsewhere = Pose.from_rpy(7, 7, 7, 0, 0, 0)
+    expected = np.array([[-16, 16], [-16, 16], [0.5, 2.5]])
+    assert terrain.bounds(elsewhere) == pytest.approx(expected)
+
+
+def test_terrain_covers_what_reaches_into_the_slab(terrain):
+    hill = terrain.footprint(Pose(), 1.0, 2.0)
+    assert hill.contains(shapely.Point(-12, 12))
+    assert hill.area == pytest.approx(64)
+    assert terrain.footprint(Pose(), 0.0, 2.0).area == pytest.approx(32 * 32)
+    assert terrain.footprint(Pose(), 2.6, 3.0).is_empty
+    turned = terrain.footprint(Pose.from_rpy(0, 0, 0, 0, 0, math.pi / 2), 1.0, 2.0)
+    assert turned.contains(shapely.Point(-12, -12))
+
+
+def test_terrain_that_gazebo_would_refuse_is_refused(tmp_path):
+    image = pytest.importorskip("PIL.Image", reason="terrain needs Pillow")
+    path = tmp_path / "h.png"
+    image.fromarray(np.zeros((30, 33), np.uint8)).save(path)
+    with pytest.raises(SdfError, match=r"33 × 30 pixels; Gazebo needs a square of 2\^n \+ 1"):
+        Heightmap(path, (1.0, 1.0, 1.0)).bounds(Pose())
