@@ -1,0 +1,1 @@
+"""Seeds, distributions and the placement of random obstacles."""

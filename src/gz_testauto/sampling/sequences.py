@@ -1,0 +1,77 @@
+"""Numbers in [0, 1) for world *i*: independent, by Latin hypercube, or by Sobol.
+
+Owns how the worlds of one campaign cover what can be drawn, and the figure that says how well
+they do. World *i*'s numbers depend on the seed, *i* and the specification alone, never on how
+many worlds there are. What the numbers mean is :mod:`gz_testauto.sampling.draws`'.
+"""
+
+from typing import Dict, NamedTuple
+
+import numpy as np
+import scipy
+from scipy.stats import qmc
+
+from gz_testauto.sampling.seeds import child_generator
+from gz_testauto.spec.obstacles import SamplingSpec
+
+# The keyword by which scipy takes a generator; the old one goes away with scipy 2.
+_RNG = "rng" if tuple(map(int, scipy.__version__.split(".")[:2])) >= (1, 15) else "seed"
+
+
+class Coverage(NamedTuple):
+    """How evenly points fill the unit cube: their centred discrepancy (Hickernell 1998), and
+    what as many independent points have on average. Lower is more even."""
+
+    discrepancy: float
+    independent: float
+
+
+class UnitSequence:
+    """The point in the unit cube of ``dimensions`` that each world is drawn from."""
+
+    def __init__(self, sampling: SamplingSpec, dimensions: int, seed: int) -> None:
+        self._sampling = sampling
+        self._dimensions = dimensions
+        self._seed = seed
+        self._blocks: Dict[int, np.ndarray] = {}
+
+    def point(self, index: int) -> np.ndarray:
+        """World ``index``'s numbers, shape (dimensions,), each in [0, 1)."""
+        method = self._sampling.method
+        if method == "lhs":
+            return self._block(index // self._sampling.block)[index % self._sampling.block]
+        if method == "sobol":
+            # Blocks again, because scrambling anew for every world would cost far more than
+            # the points; a block is a stretch of the one sequence.
+            return self._sobol_block(index // 256)[index % 256]
+        return child_generator(self._seed, "world", index, "first").random(self._dimensions)
+
+    def coverage(self, count: int) -> Coverage:
+        """How evenly worlds 0 to ``count`` - 1 are spread.
+
+        Over 16 obstacles a sequence has some 80 dimensions, in which the discrepancy of a few
+        hundred points says nothing. What is given is the mean over all pairs of neighbouring
+        dimensions, which are x and y, or two sizes, of the same obstacle.
+        """
+        points = np.array([self.point(index) for index in range(count)])
+        pairs = [points[:, d : d + 2] for d in range(max(1, self._dimensions - 1))]
+        found = [qmc.discrepancy(pair, method="CD") for pair in pairs]
+        dimensions = pairs[0].shape[1]
+        independent = ((5 / 4) ** dimensions - (13 / 12) ** dimensions) / count
+        return Coverage(float(np.mean(found)), independent)
+
+    def _block(self, number: int) -> np.ndarray:
+        if number not in self._blocks:
+            generator = child_generator(self._seed, "lhs", number)
+            sampler = qmc.LatinHypercube(self._dimensions, **{_RNG: generator})
+            self._blocks[number] = sampler.random(self._sampling.block)
+        return self._blocks[number]
+
+    def _sobol_block(self, number: int) -> np.ndarray:
+        if number not in self._blocks:
+            generator = child_generator(self._seed, "sobol")
+            sampler = qmc.Sobol(self._dimensions, scramble=True, **{_RNG: generator})
+            if number:
+                sampler.fast_forward(256 * number)
+            self._blocks[number] = sampler.random(256)
+        return self._blocks[number]

@@ -1,0 +1,136 @@
+"""Where obstacles go: what stands there already, and the drive that must stay possible.
+
+Owns the fixed part of every world, prepared once, so that placing and judging one world costs
+milliseconds: the outlines of the base world, the same widened by the robot, the keep-out
+zones.
+"""
+
+import functools
+import math
+from dataclasses import dataclass
+from typing import Iterable, List, Optional, Sequence, Tuple
+
+import numpy as np
+import shapely
+from shapely.geometry.base import BaseGeometry
+
+from gz_testauto.errors import PlacementError
+from gz_testauto.grid.visibility import free_region, widen
+from gz_testauto.sdf.scene import WorldScene
+from gz_testauto.spec.regions import KeepOut
+
+Point = Tuple[float, float]
+
+GROUND_BAND_M = (0.02, 2.0)
+"""Heights between which what stands in a world is in the way of obstacles and robots; lower
+is floor, higher is ceiling."""
+
+OPEN_MARGIN_M = 10.0
+"""How far beyond everything in a world a way may lead."""
+
+
+@dataclass(frozen=True)
+class Drive:
+    """The drive that a world must allow. ``radius_m`` is the radius of the circle, centred on
+    the robot's frame, that holds its outline: in it the robot can turn wherever it stands."""
+
+    start: Point
+    goal: Point
+    radius_m: float
+
+
+def circumscribed_radius_m(footprint_m: Iterable[Point]) -> float:
+    """Radius (m) of the circle around the origin that holds a footprint's corners."""
+    return max(math.hypot(x, y) for x, y in footprint_m)
+
+
+@dataclass(frozen=True, eq=False)
+class Site:
+    """The outlines (m, world frame) of what stands in the base world, and the drive."""
+
+    walls: Tuple[BaseGeometry, ...] = ()
+    drive: Optional[Drive] = None
+
+    @functools.cached_property
+    def wall_union(self) -> BaseGeometry:
+        """All walls as one prepared geometry."""
+        union = shapely.union_all(list(self.walls))
+        shapely.prepare(union)
+        return union
+
+    def keep_out(self, zones: Sequence[KeepOut]) -> "List[Tuple[BaseGeometry, float]]":
+        """The zones as (core, radius). Raises ``PlacementError`` when one is around a start
+        or goal that nobody gave."""
+        found = []
+        for zone in zones:
+            if zone.shape is not None:
+                found.append((zone.shape.geometry, 0.0))
+                continue
+            if self.drive is None:
+                raise PlacementError(
+                    f"keep_out is around the {zone.around}, which is not known: give drive with "
+                    "start and goal, or use a circle"
+                )
+            center = self.drive.start if zone.around == "start" else self.drive.goal
+            found.append((shapely.Point(center), float(zone.radius_m or 0.0)))
+        return found
+
+    def area(self, obstacles: Sequence[BaseGeometry] = ()) -> shapely.Polygon:
+        """The rectangle in which ways are looked for: everything, with a margin."""
+        everything = [*self.walls, *obstacles]
+        if self.drive is not None:
+            everything += [shapely.Point(self.drive.start), shapely.Point(self.drive.goal)]
+        x_min, y_min, x_max, y_max = shapely.total_bounds(np.array(everything, dtype=object))
+        margin = OPEN_MARGIN_M + (self.drive.radius_m if self.drive else 0.0)
+        return shapely.box(x_min - margin, y_min - margin, x_max + margin, y_max + margin)
+
+
+def walls_of(
+    scene: WorldScene,
+    without: Iterable[str] = (),
+    band_m: Tuple[float, float] = GROUND_BAND_M,
+) -> Tuple[BaseGeometry, ...]:
+    """Outlines of everything in a world that is neither ground nor named in ``without``.
+
+    One polygon per connected part, cut off at the heights of ``band_m``.
+    """
+    excluded = set(without)
+    parts: List[BaseGeometry] = []
+    for name, model in scene.models.items():
+        if name in excluded:
+            continue
+        for shape in model.collisions:
+            if not shape.is_ground:
+                footprint = shape.footprint(*band_m)
+                parts += [part for part in shapely.get_parts(footprint) if part.area > 0]
+    return tuple(parts)
+
+
+def check_base(site: Site, margin_m: float) -> BaseGeometry:
+    """The walls widened by robot and margin, when they leave a way from start to goal.
+
+    Raises ``PlacementError`` that says what is wrong when there is none even without any
+    obstacle, or no drive is known.
+    """
+    drive = site.drive
+    if drive is None:
+        raise PlacementError(
+            "solvable needs to know the drive: give drive with start, goal, and robot or "
+            "footprint_m"
+        )
+    radius = drive.radius_m + margin_m
+    for name, point in (("start", drive.start), ("goal", drive.goal)):
+        distance = shapely.distance(site.wall_union, shapely.Point(point))
+        if distance < radius:  # not a number where there are no walls
+            raise PlacementError(
+                f"the {name} ({point[0]:g}, {point[1]:g}) is {distance:.2f} m from the base "
+                f"world's walls, and the robot's circle with margin_m has a radius of "
+                f"{radius:.2f} m: move the {name}, or lower margin_m"
+            )
+    blocked = shapely.union_all(widen(np.array(site.walls, dtype=object), radius))
+    if free_region(site.area(), blocked, drive.start, drive.goal) is None:
+        raise PlacementError(
+            f"no way {2 * radius:.2f} m wide leads from start {drive.start} to goal {drive.goal} "
+            "even without obstacles: move start or goal, or lower margin_m"
+        )
+    return blocked

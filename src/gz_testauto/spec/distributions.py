@@ -1,0 +1,191 @@
+"""What a number in an obstacle specification may be drawn from.
+
+Owns the four distributions and their YAML forms::
+
+    radius_m: 0.5                                          # fixed
+    radius_m: [0.3, 1.1]                                   # uniform, short
+    radius_m: {min: 0.3, max: 1.1}                         # uniform
+    radius_m: {mean: 0.6, stddev: 0.2, min: 0.3, max: 1.1} # normal, truncated
+    radius_m: {choice: [0.3, 0.6, 1.1], weights: [1, 2, 1]}
+
+Each maps one number in [0, 1) to its value by the inverse of its distribution function, so
+that a stratified sequence of numbers gives stratified values. Drawing is
+:mod:`gz_testauto.sampling`'s business.
+"""
+
+import math
+from functools import lru_cache
+from typing import Any, List, Optional, Tuple, Union
+
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
+from pydantic_core import PydanticCustomError
+from scipy.special import ndtr, ndtri
+from typing_extensions import Annotated
+
+from gz_testauto.spec.model import Spec
+
+
+class Fixed(Spec):
+    """Always the same value."""
+
+    value: float
+
+    @property
+    def support(self) -> Tuple[float, float]:
+        """The lowest and the highest value that can come out."""
+        return (self.value, self.value)
+
+    def quantile(self, probability: float) -> float:
+        """The value below which a share ``probability``, in [0, 1), of all values lies."""
+        return self.value
+
+
+class Uniform(Spec):
+    """Every value between ``min`` and ``max`` is as likely as any other."""
+
+    min: float
+    max: float
+
+    @model_validator(mode="after")
+    def _ordered(self) -> "Uniform":
+        _check_order(self.min, self.max)
+        return self
+
+    @property
+    def support(self) -> Tuple[float, float]:
+        """The lowest and the highest value that can come out."""
+        return (self.min, self.max)
+
+    def quantile(self, probability: float) -> float:
+        """The value below which a share ``probability``, in [0, 1), of all values lies."""
+        return self.min + probability * (self.max - self.min)
+
+
+class TruncatedNormal(Spec):
+    """A normal distribution of which only what lies between ``min`` and ``max`` is kept."""
+
+    mean: float
+    stddev: float = Field(gt=0)
+    min: float
+    max: float
+
+    @model_validator(mode="after")
+    def _ordered(self) -> "TruncatedNormal":
+        _check_order(self.min, self.max)
+        low, high = _tails(self.mean, self.stddev, self.min, self.max)
+        if high - low < 1e-9:
+            raise ValueError(
+                f"practically nothing of a normal distribution of mean {self.mean} and stddev "
+                f"{self.stddev} lies between min {self.min} and max {self.max}"
+            )
+        return self
+
+    @property
+    def support(self) -> Tuple[float, float]:
+        """The lowest and the highest value that can come out."""
+        return (self.min, self.max)
+
+    def quantile(self, probability: float) -> float:
+        """The value below which a share ``probability``, in [0, 1), of all values lies."""
+        low, high = _tails(self.mean, self.stddev, self.min, self.max)
+        value = self.mean + self.stddev * float(ndtri(low + probability * (high - low)))
+        return min(max(value, self.min), self.max)
+
+
+class Choice(Spec):
+    """One of a list of values, all as likely, or as likely as ``weights`` say."""
+
+    choice: List[float] = Field(min_length=1)
+    weights: Optional[List[Annotated[float, Field(ge=0)]]] = None
+
+    @model_validator(mode="after")
+    def _weights_fit(self) -> "Choice":
+        if self.weights is not None:
+            if len(self.weights) != len(self.choice):
+                raise ValueError(
+                    f"{len(self.choice)} values need as many weights, not {len(self.weights)}"
+                )
+            if not sum(self.weights) > 0:
+                raise ValueError("one of the weights at least must be > 0")
+        return self
+
+    @property
+    def support(self) -> Tuple[float, float]:
+        """The lowest and the highest value that can come out."""
+        return (min(self.choice), max(self.choice))
+
+    def quantile(self, probability: float) -> float:
+        """The value at ``probability``, in [0, 1), when the values lie in the order given."""
+        weights = self.weights or [1.0] * len(self.choice)
+        remaining = probability * sum(weights)
+        for value, weight in zip(self.choice, weights):
+            if remaining < weight:
+                return value
+            remaining -= weight
+        return next(v for v, w in reversed(list(zip(self.choice, weights))) if w > 0)
+
+
+@lru_cache(maxsize=1024)
+def _tails(mean: float, stddev: float, low: float, high: float) -> Tuple[float, float]:
+    return (float(ndtr((low - mean) / stddev)), float(ndtr((high - mean) / stddev)))
+
+
+def _check_order(low: float, high: float) -> None:
+    if low > high:
+        raise ValueError(f"min {low} is greater than max {high}")
+
+
+def _expand(value: Any) -> Any:
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return {"value": value}
+    if isinstance(value, list) and len(value) == 2:
+        return {"min": value[0], "max": value[1]}
+    return value
+
+
+def _form(value: Any) -> Optional[str]:
+    if isinstance(value, Spec):
+        return type(value).__name__
+    if not isinstance(value, dict):
+        return None
+    if "choice" in value:
+        return "Choice"
+    if "mean" in value or "stddev" in value:
+        return "TruncatedNormal"
+    if "value" in value:
+        return "Fixed"
+    return "Uniform"
+
+
+Distribution = Annotated[
+    Union[
+        Annotated[Fixed, Tag("Fixed")],
+        Annotated[Uniform, Tag("Uniform")],
+        Annotated[TruncatedNormal, Tag("TruncatedNormal")],
+        Annotated[Choice, Tag("Choice")],
+    ],
+    Discriminator(
+        _form,
+        custom_error_type="distribution",
+        custom_error_message=(
+            "must be a number, [min, max], {min, max}, {mean, stddev, min, max} "
+            "or {choice, weights}"
+        ),
+    ),
+    BeforeValidator(_expand),
+]
+"""A number, a range or a distribution; see the module's docstring for the forms."""
+
+
+def _positive(distribution: Any) -> Any:
+    low, high = distribution.support
+    if not low > 0:
+        said = f"is {low:g}" if low == high else f"reaches down to {low:g}"
+        raise PydanticCustomError("predicate", "{text}", {"text": f"{said}; it must be > 0"})
+    if not math.isfinite(high):
+        raise PydanticCustomError("predicate", "is infinite")
+    return distribution
+
+
+PositiveDistribution = Annotated[Distribution, AfterValidator(_positive)]
+"""A :data:`Distribution` of which every value is greater than 0: a size, a mass."""

@@ -1,0 +1,65 @@
+"""Which keys a specification knows at a given place, for "did you mean".
+
+Owns the walk from a field's path through a specification's type annotations. Refuses
+everything but names: values and lines are the loader's.
+"""
+
+from typing import Any, Iterable, Iterator, List, Tuple, Type, Union
+
+from pydantic import Tag
+from typing_extensions import Annotated, Literal, get_args, get_origin
+
+from gz_testauto.spec.model import Spec
+
+
+def known_fields(spec_class: Type[Spec], path: Iterable[Any]) -> List[str]:
+    """Names of the fields at ``path`` (pydantic's error location of the mapping), sorted."""
+    places: List[Any] = [spec_class]
+    for part in path:
+        deeper = [inner for place in places for inner in _step(place, part)]
+        places = deeper or places
+    return sorted(
+        {name for place in places for spec in _specs(place) for name in spec.model_fields}
+    )
+
+
+def _step(place: Any, part: Any) -> Iterator[Any]:
+    """The annotations reached from ``place`` by a key, an index, or a union member's tag."""
+    for tag, member in _members(place):
+        if tag == part:
+            yield member
+        elif isinstance(member, type) and issubclass(member, Spec):
+            if part in member.model_fields:
+                yield member.model_fields[part].annotation
+        elif get_origin(member) in (list, tuple) and isinstance(part, int):
+            yield get_args(member)[0]
+        elif get_origin(member) is dict:
+            yield get_args(member)[1]
+
+
+def _specs(place: Any) -> List[Type[Spec]]:
+    members = [member for _, member in _members(place)]
+    return [m for m in members if isinstance(m, type) and issubclass(m, Spec)]
+
+
+def _members(annotation: Any) -> Iterator[Tuple[Any, Any]]:
+    """The (tag, type) alternatives of an annotation, ``Annotated`` and unions unwrapped."""
+    if get_origin(annotation) is Annotated:
+        inner, *metadata = get_args(annotation)
+        tags = [item.tag for item in metadata if isinstance(item, Tag)]
+        for tag, member in _members(inner):
+            yield (tags[0] if tags else tag), member
+    elif get_origin(annotation) is Union:
+        for argument in get_args(annotation):
+            yield from _members(argument)
+    else:
+        yield _literal_tag(annotation), annotation
+
+
+def _literal_tag(annotation: Any) -> Any:
+    """The value of a ``type: Literal[...]`` field, by which pydantic names union members."""
+    if isinstance(annotation, type) and issubclass(annotation, Spec):
+        field = annotation.model_fields.get("type")
+        if field is not None and get_origin(field.annotation) is Literal:
+            return get_args(field.annotation)[0]
+    return None

@@ -1,0 +1,136 @@
+"""Reads a specification from YAML and says of everything that is wrong where it stands.
+
+Owns the way from a file to a frozen specification, with *all* errors at once, one per line,
+each as ``file:line: field ...``. Refuses duplicate keys and unknown ones. What the fields
+mean is said where the specification's class is.
+"""
+
+import json
+from pathlib import Path
+from typing import Any, Mapping, Tuple, Type, TypeVar
+
+from pydantic import ValidationError
+
+from gz_testauto.errors import SpecError
+from gz_testauto.registry import unknown_name
+from gz_testauto.spec.fields import known_fields
+from gz_testauto.spec.model import Spec
+from gz_testauto.spec.yaml_source import YamlSource
+
+SpecType = TypeVar("SpecType", bound=Spec)
+
+
+def load(path: Path, spec_class: Type[SpecType]) -> SpecType:
+    """Read ``path`` as a ``spec_class``; relative paths in it are relative to its folder.
+
+    Raises ``SpecError`` with one line per thing that is wrong.
+    """
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise SpecError(f"{path}: cannot be read: {reason}") from error
+    return parse(text, spec_class, path)
+
+
+def parse(text: str, spec_class: Type[SpecType], source: Path) -> SpecType:
+    """As :func:`load`, from text; ``source`` is the file that it counts as being in."""
+    document = YamlSource(text, str(source))
+    if not isinstance(document.data, Mapping):
+        raise SpecError(f"{source}:1: holds no keys; a mapping of field names is needed")
+    try:
+        return spec_class.model_validate(document.data, context={"source": Path(source).absolute()})
+    except ValidationError as invalid:
+        lines = sorted({_describe(error, document, spec_class) for error in invalid.errors()})
+        raise SpecError("\n".join(f"{source}:{line}: {text}" for line, text in lines)) from None
+
+
+def _describe(
+    error: Mapping[str, Any], document: YamlSource, spec_class: Type[Spec]
+) -> Tuple[int, str]:
+    """The line and the text for one of pydantic's errors."""
+    missing = error["type"] in ("missing", "union_tag_not_found")
+    line, path = document.locate(error["loc"], missing=error["type"] == "missing")
+    field = _dotted(path)
+    if error["type"] == "extra_forbidden":
+        known = known_fields(spec_class, error["loc"][:-1])
+        parent = _dotted(path[:-1])
+        where = f"{parent}: " if parent else ""
+        return line, where + unknown_name("key", str(error["loc"][-1]), known)
+    if error["type"] == "union_tag_not_found":
+        tag = str(error["ctx"]["discriminator"]).strip("'")
+        field = f"{field}.{tag}" if field else tag
+    if missing:
+        return line, f"{field} is missing"
+    return line, _predicate(field, error)
+
+
+_KINDS = {
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "string_type": "text",
+    "bool_type": "true or false",
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "dict_type": "a mapping of keys to values",
+    "model_type": "a mapping of keys to values",
+    "model_attributes_type": "a mapping of keys to values",
+    "is_instance_of": "a path",
+    "finite_number": "finite",
+}
+
+_COMPARISONS = {
+    "greater_than": (">", "gt"),
+    "greater_than_equal": (">=", "ge"),
+    "less_than": ("<", "lt"),
+    "less_than_equal": ("<=", "le"),
+}
+
+
+def _predicate(field: str, error: Mapping[str, Any]) -> str:
+    kind, context = error["type"], error.get("ctx", {})
+    said = f"{field} is {_shown(error['input'])}"
+    if kind in _COMPARISONS:
+        sign, limit = _COMPARISONS[kind]
+        return f"{said}; it must be {sign} {context[limit]:g}"
+    if kind in _KINDS:
+        return f"{said}; it must be {_KINDS[kind]}"
+    if kind in ("too_short", "too_long", "missing_argument"):
+        bound = context.get("min_length", context.get("max_length"))
+        few = "few" if kind == "too_short" else "many"
+        limit = "at least" if kind == "too_short" else "at most"
+        return f"{field} has {context.get('actual_length')} entries, too {few}; {limit} {bound}"
+    if kind == "union_tag_invalid":
+        known = [tag.strip("' ") for tag in context["expected_tags"].split(",")]
+        tag = context["discriminator"].strip("'")
+        return f"{field}.{tag}: " + unknown_name(tag, str(context["tag"]), known)
+    if kind == "literal_error":
+        return f"{said}; it must be {context['expected']}"
+    if kind == "string_pattern_mismatch":
+        return f"{said}; it must match {context['pattern']}"
+    if kind == "predicate":
+        return f"{field} {error['msg']}"
+    if kind in ("must", "distribution"):
+        return f"{said}; it {error['msg']}"
+    if kind == "value_error":
+        return f"{field}: {context['error']}" if field else str(context["error"])
+    return f"{field}: {error['msg']}" if field else str(error["msg"])
+
+
+def _shown(value: Any) -> str:
+    """The value as short text, as it would be written in YAML."""
+    try:
+        text = json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError):
+        text = str(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _dotted(path: Tuple[Any, ...]) -> str:
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
+    return text

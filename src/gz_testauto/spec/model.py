@@ -1,0 +1,59 @@
+"""The base of every specification, and the field types that specifications share.
+
+Owns what "frozen, strict and explicit" means: an unknown key is an error, a quoted number is
+not a number, and a path is absolute once read. Refuses to know any one specification.
+"""
+
+from pathlib import Path
+from typing import Any, Tuple
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationInfo
+from pydantic_core import PydanticCustomError
+from typing_extensions import Annotated
+
+from gz_testauto import resources
+from gz_testauto.errors import GzTestautoError
+
+
+class Spec(BaseModel):
+    """A frozen record read from YAML. An unknown key is an error, never ignored.
+
+    Types are strict: ``"8"`` is not a number and ``yes`` is not a name.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, allow_inf_nan=False, protected_namespaces=()
+    )
+
+
+def resolve_path(value: Any, info: ValidationInfo) -> Any:
+    """Make a path absolute, as seen from the file that is being read (context ``source``)."""
+    if not isinstance(value, str):
+        return value
+    source = (info.context or {}).get("source")
+    if source is None:  # built in code, not read from a file: taken as it is
+        return Path(value)
+    try:
+        path = resources.resolve(value, Path(source))
+    except GzTestautoError as error:
+        raise PydanticCustomError("path", "{reason}", {"reason": str(error)}) from error
+    if not path.exists():
+        looked = "" if str(path) == value else f" (looked for {path})"
+        reason = f'is "{value}"; there is no such file{looked}'
+        raise PydanticCustomError("predicate", "{reason}", {"reason": reason})
+    return path
+
+
+def _tuple(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+SpecPath = Annotated[Path, BeforeValidator(resolve_path)]
+"""A file or directory: absolute, relative to the file that names it, ``package://`` or
+``file://``. Absolute once loaded."""
+
+Point = Annotated[Tuple[float, float], BeforeValidator(_tuple)]
+"""``[x, y]`` in metres."""
+
+Interval = Annotated[Tuple[float, float], BeforeValidator(_tuple)]
+"""``[lowest, highest]``."""

@@ -1,0 +1,251 @@
+"""What the random obstacles of a world are: how many, of what kind, where and how large.
+
+Owns the shape of ``obstacles.yaml``; ``config/obstacles.yaml`` shows it in use. Drawing a
+world from it is :mod:`gz_testauto.sampling`'s, writing one :mod:`gz_testauto.worlds`'.
+
+A size that is not given stays as the model has it: as the saved world has it when a saved
+world is multiplied, else as ``model`` has it, else 1 m as Gazebo's unit shapes have it.
+"""
+
+from pathlib import Path
+from typing import Any, List, Optional, Tuple, Union
+
+from pydantic import BeforeValidator, Field, model_validator
+from pydantic_core import PydanticCustomError
+from typing_extensions import Annotated, Literal
+
+from gz_testauto.spec.distributions import Distribution, PositiveDistribution, Uniform
+from gz_testauto.spec.model import Point, Spec, SpecPath
+from gz_testauto.spec.regions import KeepOut, Regions
+
+FULL_TURN = Uniform(min=-3.141592653589793, max=3.141592653589793)
+
+
+class CountRange(Spec):
+    """How many: any whole number from ``min`` to ``max``, all as likely."""
+
+    min: int = Field(ge=0)
+    max: int = Field(ge=0)
+
+    @model_validator(mode="after")
+    def _ordered(self) -> "CountRange":
+        if self.min > self.max:
+            raise ValueError(f"min {self.min} is greater than max {self.max}")
+        return self
+
+    def quantile(self, probability: float) -> int:
+        """The count at ``probability``, in [0, 1)."""
+        return min(self.min + int(probability * (self.max - self.min + 1)), self.max)
+
+
+def _count(value: Any) -> Any:
+    if isinstance(value, int) and not isinstance(value, bool):
+        if value < 0:
+            raise PydanticCustomError("predicate", f"is {value}; it must be >= 0")
+        return {"min": value, "max": value}
+    if isinstance(value, list) and len(value) == 2:
+        return {"min": value[0], "max": value[1]}
+    if not isinstance(value, (dict, CountRange)):
+        raise PydanticCustomError("must", "must be a whole number, [min, max] or {min, max}")
+    return value
+
+
+class ObstacleGroup(Spec):
+    """What all kinds of obstacle have in common.
+
+    ``name`` goes into the obstacles' names, ``obstacle_<name>_<index>``, and is the type
+    unless said. Centres lie in ``region`` (or the specification's), uniformly by area, or are
+    drawn from ``x_m`` and ``y_m`` and then kept only where a region allows them.
+    """
+
+    name: Optional[str] = Field(None, pattern=r"^[A-Za-z][A-Za-z0-9_]*$")
+    count: Annotated[CountRange, BeforeValidator(_count)]
+    region: Optional[Regions] = None
+    x_m: Optional[Distribution] = None
+    y_m: Optional[Distribution] = None
+    yaw_rad: Distribution = FULL_TURN
+    static: Optional[bool] = None
+    """Whether it stays where it is when pushed; as the model has it unless said."""
+
+    @model_validator(mode="after")
+    def _x_with_y(self) -> "ObstacleGroup":
+        if (self.x_m is None) != (self.y_m is None):
+            raise ValueError("x_m and y_m go together")
+        return self
+
+    @property
+    def label(self) -> str:
+        """What the obstacles' names say: ``name``, or the type."""
+        return self.name or self.type  # type: ignore[attr-defined]
+
+    @property
+    def sizes(self) -> "Tuple[Tuple[str, Optional[Distribution]], ...]":  # type: ignore[valid-type]
+        """The kind's size parameters by name, in the order in which they are drawn."""
+        return tuple((name, getattr(self, name)) for name in SIZE_NAMES[self.type])  # type: ignore[attr-defined]
+
+
+class ShapeObstacles(ObstacleGroup):
+    """What boxes, cylinders and spheres have in common.
+
+    ``model`` is a model SDF with one such shape, for looks and for sizes that stay fixed;
+    Gazebo's unit shape unless said. The mass is volume times ``density_kgpm3``, or, where that
+    is not given, the model's own mass scaled with the volume.
+    """
+
+    model: Optional[SpecPath] = None
+    density_kgpm3: Optional[float] = Field(None, gt=0)
+
+
+class BoxObstacles(ShapeObstacles):
+    """Upright boxes."""
+
+    type: Literal["box"]
+    size_x_m: Optional[PositiveDistribution] = None
+    size_y_m: Optional[PositiveDistribution] = None
+    size_z_m: Optional[PositiveDistribution] = None
+
+
+class CylinderObstacles(ShapeObstacles):
+    """Upright cylinders."""
+
+    type: Literal["cylinder"]
+    radius_m: Optional[PositiveDistribution] = None
+    length_m: Optional[PositiveDistribution] = None
+
+
+class SphereObstacles(ShapeObstacles):
+    """Spheres that touch the ground."""
+
+    type: Literal["sphere"]
+    radius_m: Optional[PositiveDistribution] = None
+
+
+class ModelObstacles(ObstacleGroup):
+    """Any model of the user's, as it is or scaled as a whole, mass and inertia with it.
+
+    Without ``model``, and with a count of 0, this says how those that a saved world holds are
+    drawn anew.
+    """
+
+    type: Literal["model"]
+    model: Optional[SpecPath] = None
+    scale: Optional[PositiveDistribution] = None
+
+    @model_validator(mode="after")
+    def _made_of_something(self) -> "ModelObstacles":
+        if self.model is None and self.count.max > 0:
+            raise ValueError("give model, the SDF file to use, or a count of 0")
+        return self
+
+
+SIZE_NAMES = {
+    "box": ("size_x_m", "size_y_m", "size_z_m"),
+    "cylinder": ("radius_m", "length_m"),
+    "sphere": ("radius_m",),
+    "model": ("scale",),
+}
+"""Per type, the names of its sizes; an obstacle's ``size`` has its values in this order."""
+
+AnyObstacles = Annotated[
+    Union[BoxObstacles, CylinderObstacles, SphereObstacles, ModelObstacles],
+    Field(discriminator="type"),
+]
+
+
+class DriveSpec(Spec):
+    """The drive that worlds must allow. In a campaign, the campaign says this instead.
+
+    The robot's size is the radius of the circle around ``robot``'s or ``footprint_m``'s
+    outline, centred on its frame: it can then turn wherever it stands.
+    """
+
+    start: Optional[Point] = None
+    goal: Optional[Point] = None
+    robot: Optional[SpecPath] = None
+    footprint_m: Optional[List[Point]] = Field(None, min_length=3)
+
+
+class SolvableSpec(Spec):
+    """Worlds in which no way leads from start to goal are drawn again.
+
+    A way exists when the circle around the robot's outline, widened by ``margin_m``, can be
+    moved from start to goal without touching anything.
+    """
+
+    margin_m: float = Field(0.1, ge=0)
+
+
+class SamplingSpec(Spec):
+    """How the random numbers of the worlds relate to one another.
+
+    - ``uniform``: every world is drawn independently.
+    - ``lhs``: Latin hypercube, in blocks of ``block`` worlds: within worlds 0 to block - 1,
+      block to 2 block - 1, ..., each parameter of each obstacle takes every ``block``-th of
+      its range exactly once. Blocks are independent, so that world *i* depends on the seed
+      and *i* alone; a count of worlds that is a multiple of ``block`` is stratified in full.
+    - ``sobol``: world *i* is point *i* of one scrambled Sobol sequence; counts that are powers
+      of two cover best.
+
+    What is stratified is the first proposal for each obstacle. One that would overlap or
+    leave a gap too small is moved to a place drawn independently; its size and heading stay.
+    """
+
+    method: Literal["uniform", "lhs", "sobol"] = "uniform"
+    block: int = Field(100, ge=2)
+
+
+def _method(value: Any) -> Any:
+    return {"method": value} if isinstance(value, str) else value
+
+
+def _solvable(value: Any) -> Any:
+    if value is True:
+        return {}
+    return None if value is False else value
+
+
+class ObstacleSpec(Spec):
+    """The random obstacles of a world, and what makes a world acceptable."""
+
+    obstacles: List[AnyObstacles] = Field(min_length=1)
+    region: Optional[Regions] = None
+    keep_out: List[KeepOut] = Field(default_factory=list)
+    min_gap_m: float = Field(0.0, ge=0)
+    """Least distance between the outlines of two obstacles."""
+    wall_gap_m: Optional[float] = Field(None, ge=0)
+    """Least distance to what stands in the base world; ``min_gap_m`` unless said."""
+    ground_z_m: float = 0.0
+    """Height of the ground on which obstacles are put."""
+    drive: Optional[DriveSpec] = None
+    solvable: Annotated[Optional[SolvableSpec], BeforeValidator(_solvable)] = None
+    sampling: Annotated[SamplingSpec, BeforeValidator(_method)] = SamplingSpec()
+    max_tries: int = Field(5000, ge=1)
+    """How many places are tried for the obstacles of one world before giving up."""
+
+    @model_validator(mode="after")
+    def _complete(self) -> "ObstacleSpec":
+        labels = [group.label for group in self.obstacles]
+        twice = sorted({label for label in labels if labels.count(label) > 1})
+        if twice:
+            raise ValueError(
+                f"obstacles need different names; twice: {', '.join(twice)} (give each a name)"
+            )
+        for index, group in enumerate(self.obstacles):
+            if self.region is None and group.region is None and group.x_m is None:
+                raise ValueError(
+                    f"obstacles[{index}] needs a region (its own or the specification's) "
+                    "or x_m and y_m"
+                )
+        return self
+
+    @property
+    def gap_to_walls_m(self) -> float:
+        """``wall_gap_m``, or ``min_gap_m`` where that is not given."""
+        return self.min_gap_m if self.wall_gap_m is None else self.wall_gap_m
+
+    @property
+    def files(self) -> List[Path]:
+        """Every file that the specification names, in a fixed order, once each."""
+        named = [getattr(group, "model", None) for group in self.obstacles]
+        named.append(self.drive.robot if self.drive else None)
+        return sorted({path for path in named if path is not None})

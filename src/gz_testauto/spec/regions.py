@@ -1,0 +1,110 @@
+"""Areas of the ground in an obstacle specification: where centres may lie, and where nothing.
+
+Owns the shapes and their translation to shapely::
+
+    region: {rectangle: {x_m: [-9, 9], y_m: [-9, 9]}}
+    region: {polygon: [[0, 0], [4, 0], [0, 4]]}
+    region: {circle: {x_m: 0, y_m: 0, radius_m: 5}}
+    region: [{rectangle: ...}, {polygon: ...}]        # several: their union
+
+All in metres, in the world frame.
+"""
+
+from typing import Any, List, Optional
+
+import shapely
+from pydantic import BeforeValidator, Field, model_validator
+from typing_extensions import Annotated, Literal
+
+from gz_testauto.spec.model import Interval, Point, Spec
+
+CIRCLE_SEGMENTS = 32
+"""Segments per quarter of a circular region: its outline is true to 0.03 % of its radius."""
+
+
+class Rectangle(Spec):
+    """An upright rectangle."""
+
+    x_m: Interval
+    y_m: Interval
+
+    @model_validator(mode="after")
+    def _ordered(self) -> "Rectangle":
+        for name, (low, high) in (("x_m", self.x_m), ("y_m", self.y_m)):
+            if not low < high:
+                raise ValueError(f"{name} [{low}, {high}] has no extent; give [lowest, highest]")
+        return self
+
+
+class Circle(Spec):
+    """A disc."""
+
+    x_m: float
+    y_m: float
+    radius_m: float = Field(gt=0)
+
+
+class Region(Spec):
+    """One shape: a rectangle, a polygon or a circle."""
+
+    rectangle: Optional[Rectangle] = None
+    polygon: Optional[List[Point]] = Field(None, min_length=3)
+    circle: Optional[Circle] = None
+
+    @model_validator(mode="after")
+    def _one_shape(self) -> "Region":
+        given = [shape for shape in (self.rectangle, self.polygon, self.circle) if shape]
+        if len(given) != 1:
+            raise ValueError("give exactly one of rectangle, polygon and circle")
+        if self.polygon and not shapely.Polygon(self.polygon).is_valid:
+            raise ValueError("the polygon's outline crosses itself or has no area")
+        return self
+
+    @property
+    def geometry(self) -> shapely.Polygon:
+        """The shape in the world frame, in metres."""
+        if self.rectangle:
+            (x_min, x_max), (y_min, y_max) = self.rectangle.x_m, self.rectangle.y_m
+            return shapely.box(x_min, y_min, x_max, y_max)
+        if self.circle:
+            center = shapely.Point(self.circle.x_m, self.circle.y_m)
+            return center.buffer(self.circle.radius_m, quad_segs=CIRCLE_SEGMENTS)
+        return shapely.Polygon(self.polygon)
+
+
+class KeepOut(Spec):
+    """Where no part of an obstacle may lie: a shape, or a disc around the start or goal."""
+
+    around: Optional[Literal["start", "goal"]] = None
+    radius_m: Optional[float] = Field(None, gt=0)
+    shape: Optional[Region] = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _shape_may_stand_alone(cls, data: Any) -> Any:
+        shapes = ("rectangle", "polygon", "circle")
+        if isinstance(data, dict) and "shape" not in data and any(key in data for key in shapes):
+            rest = {key: value for key, value in data.items() if key not in shapes}
+            return {**rest, "shape": {key: data[key] for key in shapes if key in data}}
+        return data
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> "KeepOut":
+        if (self.around is None) == (self.shape is None):
+            raise ValueError("give either around (start or goal, with radius_m) or a shape")
+        if (self.around is None) != (self.radius_m is None):
+            raise ValueError("around (start or goal) and radius_m go together")
+        return self
+
+
+def _several(value: Any) -> Any:
+    return value if isinstance(value, list) else [value]
+
+
+Regions = Annotated[List[Region], BeforeValidator(_several), Field(min_length=1)]
+"""One region or a list of them, of which the union counts."""
+
+
+def union_of(regions: List[Region]) -> shapely.Geometry:
+    """All of the regions together, overlaps counted once."""
+    return shapely.unary_union([region.geometry for region in regions])

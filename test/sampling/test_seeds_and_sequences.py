@@ -1,0 +1,74 @@
+import numpy as np
+import pytest
+from scipy import stats
+
+from gz_testauto.sampling.seeds import child_generator
+from gz_testauto.sampling.sequences import UnitSequence
+from gz_testauto.spec.obstacles import SamplingSpec
+
+METHODS = ("uniform", "lhs", "sobol")
+
+
+def points(method, count, seed=3, dimensions=5, block=20):
+    sequence = UnitSequence(SamplingSpec(method=method, block=block), dimensions, seed)
+    return np.array([sequence.point(index) for index in range(count)])
+
+
+def test_child_generators_are_told_apart_by_path_and_seed():
+    paths = [(), ("world", 0), ("world", 1), ("trial", 0), ("world", 0, "first"), (0,)]
+    first = {child_generator(0, *path).random() for path in paths}
+    first |= {child_generator(1, *path).random() for path in paths}
+    assert len(first) == 12
+
+
+def test_same_path_gives_same_numbers():
+    one, other = child_generator(0, "world", 5), child_generator(0, "world", 5)
+    assert np.array_equal(one.random(10), other.random(10))
+
+
+@pytest.mark.parametrize("arguments", [(0, "world", -1), (-1,)])
+def test_negative_seed_or_index_is_refused(arguments):
+    with pytest.raises(ValueError, match=r"-1|negative"):
+        child_generator(*arguments)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_point_depends_on_seed_and_index_alone(method):
+    forwards = points(method, 300)
+    sequence = UnitSequence(SamplingSpec(method=method, block=20), 5, 3)
+    for index in (299, 0, 257, 19, 20):
+        assert np.array_equal(sequence.point(index), forwards[index])
+    assert not np.array_equal(points(method, 5, seed=4), forwards[:5])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_points_are_uniform_in_the_unit_cube(method):
+    drawn = points(method, 400)
+    assert drawn.min() >= 0
+    assert drawn.max() < 1
+    for column in drawn.T:
+        assert stats.kstest(column, "uniform").pvalue > 1e-4
+
+
+def test_hypercube_has_one_point_per_layer_in_every_block():
+    for block in points("lhs", 60).reshape(3, 20, 5):
+        for column in block.T:
+            assert sorted((column * 20).astype(int)) == list(range(20))
+
+
+def test_sobol_has_one_point_per_dyadic_layer():
+    for column in points("sobol", 256).T:
+        assert sorted((column * 256).astype(int)) == list(range(256))
+
+
+def test_coverage_of_stratified_points_beats_independent_ones():
+    for method in ("lhs", "sobol"):
+        sequence = UnitSequence(SamplingSpec(method=method, block=128), 5, 3)
+        coverage = sequence.coverage(128)
+        assert coverage.discrepancy < 0.5 * coverage.independent
+
+
+def test_independent_points_have_the_discrepancy_expected_of_them():
+    found = [UnitSequence(SamplingSpec(), 6, seed).coverage(64) for seed in range(60)]
+    mean = np.mean([coverage.discrepancy for coverage in found])
+    assert mean == pytest.approx(found[0].independent, rel=0.1)

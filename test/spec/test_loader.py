@@ -1,0 +1,216 @@
+import pytest
+
+from gz_testauto.errors import SpecError
+from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.loader import load, parse
+from gz_testauto.spec.obstacles import ObstacleSpec
+
+REGION = "region: {rectangle: {x_m: [-5, 5], y_m: [-5, 5]}}\n"
+BOX = "obstacles:\n  - {type: box, count: 3}\n"
+
+
+def errors_of(text, tmp_path, spec_class=ObstacleSpec):
+    path = tmp_path / "forest.yaml"
+    path.write_text(text)
+    with pytest.raises(SpecError) as caught:
+        load(path, spec_class)
+    return [line.replace(f"{tmp_path}/", "") for line in str(caught.value).splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("field", "complaint"),
+    [
+        ("radius_m: -0.4", "obstacles[2].radius_m is -0.4; it must be > 0"),
+        ("radius_m: [-0.4, 1]", "obstacles[2].radius_m reaches down to -0.4; it must be > 0"),
+        ("radius_m: 0", "obstacles[2].radius_m is 0; it must be > 0"),
+        ("radius_m: {min: 2, max: 1}", "obstacles[2].radius_m: min 2.0 is greater than max 1.0"),
+        ('radius_m: "0.4"', 'obstacles[2].radius_m is "0.4"; it must be a number, [min, max], '
+         "{min, max}, {mean, stddev, min, max} or {choice, weights}"),
+        ("radius_m: .nan", "obstacles[2].radius_m is NaN; it must be finite"),
+        ("radius_m: {min: 1, max: big}", 'obstacles[2].radius_m.max is "big"; it must be a number'),
+        ("radius_m: {min: 1}", "obstacles[2].radius_m.max is missing"),
+        ("radius_m: {choice: []}", "obstacles[2].radius_m.choice has 0 entries, too few; "
+         "at least 1"),
+        ("radius_m: {choice: [1, 2], weights: [1]}",
+         "obstacles[2].radius_m: 2 values need as many weights, not 1"),
+        ("radius_m: {mean: 9, stddev: 0.1, min: 1, max: 2}",
+         "obstacles[2].radius_m: practically nothing of a normal distribution of mean 9.0 and "
+         "stddev 0.1 lies between min 1.0 and max 2.0"),
+        ("lenght_m: 1", "obstacles[2]: unknown key 'lenght_m'; did you mean 'length_m'? Known: "
+         "count, density_kgpm3, length_m, model, name, radius_m, region, static, type, x_m, y_m, "
+         "yaw_rad"),
+        ("static: 1", "obstacles[2].static is 1; it must be true or false"),
+        ("x_m: 3", "obstacles[2]: x_m and y_m go together"),
+        ("model: no/such.sdf", 'obstacles[2].model is "no/such.sdf"; there is no such file '
+         "(looked for no/such.sdf)"),
+        ("model: package://no_such_pkg/x.sdf", "obstacles[2].model: package://no_such_pkg/x.sdf"),
+    ],
+)  # fmt: skip
+def test_wrong_field_is_named_with_its_line_and_what_it_must_be(field, complaint, tmp_path):
+    text = (
+        f"{REGION}obstacles:\n"
+        "  - {type: box, count: 3}\n"
+        "  - {type: sphere, count: 3}\n"
+        "  - type: cylinder\n"
+        "    count: 3\n"
+        f"    {field}\n"
+    )
+    (line,) = errors_of(text, tmp_path)
+    # what is wrong with a mapping as a whole stands where the mapping begins
+    number = 5 if "go together" in complaint else 7
+    assert line.startswith(f"forest.yaml:{number}: {complaint}")
+
+
+@pytest.mark.parametrize(
+    ("field", "complaint"),
+    [
+        ("count: -1", "obstacles[0].count is -1; it must be >= 0"),
+        ("count: 2.5", "obstacles[0].count is 2.5; it must be a whole number, [min, max] or "
+         "{min, max}"),
+        ("count: [5, 2]", "obstacles[0].count: min 5 is greater than max 2"),
+        ("region: {rectangle: {x_m: [1, 1], y_m: [0, 1]}, count: 1}",
+         "obstacles[0].region: unknown key 'count'. Known: circle, polygon"),
+        ("region: {polygon: [[0, 0], [1, 1], [1, 0], [0, 1]]}",
+         "obstacles[0].region: the polygon's outline crosses itself or has no area"),
+        ("region: {polygon: [[0, 0], [1, 1]]}",
+         "obstacles[0].region.polygon has 2 entries, too few; at least 3"),
+    ],
+)  # fmt: skip
+def test_wrong_count_or_region_is_named(field, complaint, tmp_path):
+    count = "" if field.startswith("count") else "    count: 1\n"
+    lines = errors_of(f"{REGION}obstacles:\n  - type: box\n{count}    {field}\n", tmp_path)
+    assert any(complaint in line for line in lines), lines
+
+
+def test_all_errors_come_at_once_in_the_order_of_the_file(tmp_path):
+    lines = errors_of(
+        "min_gap_m: -1\n"
+        "obstacles:\n"
+        "  - {type: boxx, count: 1}\n"
+        "  - {type: sphere}\n"
+        "sampling: lsh\n"
+        "samplin: lhs\n",
+        tmp_path,
+    )
+    assert lines == [
+        "forest.yaml:1: min_gap_m is -1; it must be >= 0",
+        "forest.yaml:3: obstacles[0].type: unknown type 'boxx'; did you mean 'box'? "
+        "Known: box, cylinder, model, sphere",
+        "forest.yaml:4: obstacles[1].count is missing",
+        "forest.yaml:5: sampling is \"lsh\"; it must be 'uniform', 'lhs' or 'sobol'",
+        "forest.yaml:6: unknown key 'samplin'; did you mean 'sampling'? Known: drive, "
+        "ground_z_m, keep_out, max_tries, min_gap_m, obstacles, region, sampling, solvable, "
+        "wall_gap_m",
+    ]
+
+
+def test_key_that_stands_twice_is_an_error(tmp_path):
+    lines = errors_of(f"{REGION}{BOX}min_gap_m: 1\nmin_gap_m: 2\n", tmp_path)
+    assert lines == ["forest.yaml:5: key 'min_gap_m' stands twice; it is already on line 4"]
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("a: [1", "forest.yaml:1: is not YAML: "),
+        ("a: 1\n\tb: 2", "forest.yaml:2: is not YAML: "),
+        ("", "forest.yaml:1: holds no keys"),
+        ("- 1", "forest.yaml:1: holds no keys"),
+        ("a: !!python/object:os.system {}", "forest.yaml:1: is not YAML: could not determine"),
+    ],
+)
+def test_what_is_no_mapping_is_refused(text, complaint, tmp_path):
+    (line,) = errors_of(text, tmp_path)
+    assert line.startswith(complaint)
+
+
+def test_missing_file_is_named(tmp_path):
+    with pytest.raises(SpecError, match=r"none\.yaml: cannot be read: No such file"):
+        load(tmp_path / "none.yaml", ObstacleSpec)
+
+
+def test_group_without_place_is_refused(tmp_path):
+    (line,) = errors_of(BOX, tmp_path)
+    assert line.startswith("forest.yaml:1: obstacles[0] needs a region")
+
+
+def test_two_groups_of_one_name_are_refused(tmp_path):
+    text = f"{REGION}obstacles:\n  - {{type: box, count: 1}}\n  - {{type: box, count: 2}}\n"
+    (line,) = errors_of(text, tmp_path)
+    assert "twice: box (give each a name)" in line
+
+
+def test_exponent_without_point_is_a_number(tmp_path):
+    spec = parse(f"{REGION}{BOX}min_gap_m: 1e-3\n", ObstacleSpec, tmp_path / "x.yaml")
+    assert spec.min_gap_m == 0.001
+
+
+def test_loaded_specification_cannot_be_changed(tmp_path):
+    spec = parse(f"{REGION}{BOX}", ObstacleSpec, tmp_path / "x.yaml")
+    with pytest.raises(ValueError, match="frozen"):
+        spec.min_gap_m = 2.0
+
+
+CAMPAIGN = """\
+name: demo
+worlds: {base: base.world, obstacles: forest.yaml, count: 3}
+robot: {model: robot.sdf, start: {x_m: 0, y_m: 0}}
+goal: {x_m: 1, y_m: 1}
+planners: [fgm]
+"""
+
+
+def test_paths_are_relative_to_the_file_that_names_them(tmp_path):
+    (tmp_path / "sub").mkdir()
+    for name in ("base.world", "robot.sdf"):
+        (tmp_path / "sub" / name).touch()
+    (tmp_path / "sub" / "forest.yaml").write_text(REGION + BOX)
+    (tmp_path / "sub" / "campaign.yaml").write_text(CAMPAIGN)
+    spec = load(tmp_path / "sub" / "campaign.yaml", CampaignSpec)
+    assert spec.worlds.base == tmp_path / "sub" / "base.world"
+    assert spec.robot.model == tmp_path / "sub" / "robot.sdf"
+    assert spec.worlds.obstacles.obstacles[0].count.max == 3
+
+
+def test_error_in_a_file_that_the_campaign_names_is_reported_in_that_file(tmp_path):
+    for name in ("base.world", "robot.sdf"):
+        (tmp_path / name).touch()
+    (tmp_path / "forest.yaml").write_text(f"{REGION}{BOX}min_gap_m: -2\n")
+    (tmp_path / "campaign.yaml").write_text(CAMPAIGN)
+    with pytest.raises(SpecError) as caught:
+        load(tmp_path / "campaign.yaml", CampaignSpec)
+    assert str(caught.value) == f"{tmp_path}/forest.yaml:4: min_gap_m is -2; it must be >= 0"
+
+
+def test_errors_of_a_specification_written_out_in_a_campaign_have_their_line(tmp_path):
+    (tmp_path / "base.world").touch()
+    (tmp_path / "robot.sdf").touch()
+    text = CAMPAIGN.replace(
+        "obstacles: forest.yaml",
+        "obstacles: {region: {circle: {x_m: 0, y_m: 0, radius_m: 1}},\n"
+        "  obstacles: [{type: sphere, count: 1,\n    radus_m: 2}]}",
+    )
+    (line,) = errors_of(text, tmp_path, CampaignSpec)
+    assert line.startswith(
+        "forest.yaml:4: worlds.obstacles.obstacles[0]: unknown key 'radus_m'; "
+        "did you mean 'radius_m'?"
+    )
+
+
+def test_worlds_need_exactly_one_source(tmp_path):
+    (tmp_path / "base.world").touch()
+    (tmp_path / "robot.sdf").touch()
+    text = CAMPAIGN.replace(", obstacles: forest.yaml, count: 3", "")
+    (line,) = errors_of(text, tmp_path, CampaignSpec)
+    assert line == "forest.yaml:2: worlds: base needs obstacles and count as well"
+
+
+def test_planner_names_must_differ(tmp_path):
+    (tmp_path / "base.world").touch()
+    (tmp_path / "robot.sdf").touch()
+    (tmp_path / "forest.yaml").write_text("")
+    text = CAMPAIGN.replace("[fgm]", "[fgm, fgm]").replace(
+        "{base: base.world, obstacles: forest.yaml, count: 3}", "{directory: .}"
+    )
+    (line,) = errors_of(text, tmp_path, CampaignSpec)
+    assert line == "forest.yaml:5: planners: planner names must differ; twice: fgm"
