@@ -1,0 +1,1 @@
+"""Occupancy grids and shortest paths on them."""

@@ -1,0 +1,145 @@
+"""What is free and what is not, in square cells seen from above.
+
+Owns the raster: making one from exact outlines, widening it by a robot's radius, distances in
+it. Row 0 is the lowest y and column 0 the lowest x, in the world frame (REP-103: x right, y
+up when drawn). Searching is :mod:`gz_testauto.grid.search`'s and files are
+:mod:`gz_testauto.grid.map_server`'s.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Iterable, Tuple
+
+import numpy as np
+import shapely
+from scipy import ndimage
+
+
+@dataclass(frozen=True, eq=False)
+class OccupancyGrid:
+    """Square cells, occupied or free, aligned with the world frame.
+
+    ``occupied`` is a bool array of shape (rows, columns), not writable; ``origin_x_m`` and
+    ``origin_y_m`` are the outer corner of cell (0, 0) in the world frame.
+    """
+
+    occupied: np.ndarray
+    resolution_m: float
+    origin_x_m: float
+    origin_y_m: float
+
+    def __post_init__(self) -> None:
+        occupied = np.array(self.occupied, dtype=bool)
+        if occupied.ndim != 2 or 0 in occupied.shape:
+            raise ValueError(f"a grid has rows and columns, not shape {occupied.shape}")
+        if not self.resolution_m > 0:
+            raise ValueError(f"resolution_m is {self.resolution_m}; it must be > 0")
+        occupied.setflags(write=False)
+        object.__setattr__(self, "occupied", occupied)
+
+    @classmethod
+    def rasterize(
+        cls,
+        shapes: Iterable[shapely.Geometry],
+        bounds: Tuple[float, float, float, float],
+        resolution_m: float,
+    ) -> "OccupancyGrid":
+        """Mark every cell that any of ``shapes`` touches, however little.
+
+        ``bounds`` is (x_min, y_min, x_max, y_max) in metres; the grid reaches from its lower
+        corner to the first cell border at or beyond its upper one. Thin walls never fall
+        between cells, because touching counts, not the cell's centre.
+        """
+        x_min, y_min, x_max, y_max = map(float, bounds)
+        if not resolution_m > 0:
+            raise ValueError(f"resolution_m is {resolution_m}; it must be > 0")
+        if not (x_max > x_min and y_max > y_min):
+            raise ValueError(f"bounds {bounds} have no extent")
+        columns = _cells(x_max - x_min, resolution_m)
+        rows = _cells(y_max - y_min, resolution_m)
+        occupied = np.zeros((rows, columns), dtype=bool)
+        for shape in shapes:
+            if not shape.is_empty:
+                _mark(occupied, shape, x_min, y_min, resolution_m)
+        return cls(occupied, float(resolution_m), x_min, y_min)
+
+    @property
+    def bounds(self) -> Tuple[float, float, float, float]:
+        """(x_min, y_min, x_max, y_max) of all cells together, in metres."""
+        rows, columns = self.occupied.shape
+        return (
+            self.origin_x_m,
+            self.origin_y_m,
+            self.origin_x_m + columns * self.resolution_m,
+            self.origin_y_m + rows * self.resolution_m,
+        )
+
+    def cell_of(self, x_m: float, y_m: float) -> Tuple[int, int]:
+        """(row, column) of the cell that holds a point; outside of the grid when the point is."""
+        return (
+            math.floor((y_m - self.origin_y_m) / self.resolution_m),
+            math.floor((x_m - self.origin_x_m) / self.resolution_m),
+        )
+
+    def center_of(self, row: int, column: int) -> Tuple[float, float]:
+        """(x, y) of a cell's centre, in metres."""
+        return (
+            self.origin_x_m + (column + 0.5) * self.resolution_m,
+            self.origin_y_m + (row + 0.5) * self.resolution_m,
+        )
+
+    def contains(self, row: int, column: int) -> bool:
+        """Whether the grid has this cell."""
+        rows, columns = self.occupied.shape
+        return 0 <= row < rows and 0 <= column < columns
+
+    def is_free(self, x_m: float, y_m: float) -> bool:
+        """Whether the point lies in a free cell; outside of the grid nothing is free."""
+        row, column = self.cell_of(x_m, y_m)
+        return self.contains(row, column) and not self.occupied[row, column]
+
+    def clearance_m(self) -> np.ndarray:
+        """Per cell, metres from its centre to the nearest occupied cell's, shape (rows, columns).
+
+        Infinite everywhere in a grid with nothing in it.
+        """
+        if not self.occupied.any():
+            return np.full(self.occupied.shape, np.inf)
+        return ndimage.distance_transform_edt(~self.occupied) * self.resolution_m
+
+    def inflate(self, radius_m: float) -> "OccupancyGrid":
+        """The same grid, with every cell occupied whose centre is within ``radius_m`` of an
+        occupied cell's: where a disc of that radius cannot stand."""
+        if radius_m < 0:
+            raise ValueError(f"radius_m is {radius_m}; it must be >= 0")
+        blocked = self.clearance_m() <= radius_m + 1e-9
+        return OccupancyGrid(blocked, self.resolution_m, self.origin_x_m, self.origin_y_m)
+
+
+def _cells(extent_m: float, resolution_m: float) -> int:
+    """How many cells cover an extent; rounding errors do not add one."""
+    return max(1, math.ceil(extent_m / resolution_m - 1e-9))
+
+
+def _mark(
+    occupied: np.ndarray, shape: shapely.Geometry, x_min: float, y_min: float, cell: float
+) -> None:
+    """Mark the cells that ``shape`` touches, looking only at those in its bounding box."""
+    rows, columns = occupied.shape
+    low_x, low_y, high_x, high_y = shape.bounds
+    left = max(0, math.floor((low_x - x_min) / cell + 1e-9))
+    right = min(columns, math.ceil((high_x - x_min) / cell - 1e-9))
+    bottom = max(0, math.floor((low_y - y_min) / cell + 1e-9))
+    top = min(rows, math.ceil((high_y - y_min) / cell - 1e-9))
+    right, top = max(right, left + 1), max(top, bottom + 1)  # a shape without thickness
+    if left >= columns or bottom >= rows or right <= 0 or top <= 0:
+        return
+    shapely.prepare(shape)
+    xs = x_min + np.arange(left, min(right, columns)) * cell
+    ys = y_min + np.arange(bottom, min(top, rows)) * cell
+    gx, gy = np.meshgrid(xs, ys)
+    # A shape that ends on a cell's border does not touch the cell beyond it.
+    inset = 1e-9 * max(1.0, abs(x_min), abs(y_min))
+    cells = shapely.box(gx + inset, gy + inset, gx + cell - inset, gy + cell - inset)
+    window = occupied[bottom : bottom + len(ys), left : left + len(xs)]
+    window |= shapely.intersects(shape, cells)

@@ -1,0 +1,83 @@
+import numpy as np
+import pytest
+import shapely
+import yaml
+
+from gz_testauto.errors import SpecError
+from gz_testauto.grid.map_server import read_map, write_map
+from gz_testauto.grid.occupancy import OccupancyGrid
+
+
+def lopsided_grid():
+    shapes = [shapely.box(0.0, 0.0, 0.3, 0.1), shapely.box(0.9, 1.9, 1.0, 2.0)]
+    return OccupancyGrid.rasterize(shapes, (-0.5, -0.25, 1.5, 2.25), 0.05)
+
+
+def probe(yaml_path, x, y):
+    """What map_server's documentation says of the point: its own few lines, not ours."""
+    fields = yaml.safe_load(yaml_path.read_text())
+    data = (yaml_path.parent / fields["image"]).read_bytes()
+    lines = data.split(b"\n", 4)
+    width, height = map(int, lines[2].split())
+    pixels = data[-width * height :]
+    column = int((x - fields["origin"][0]) / fields["resolution"])
+    row_from_top = height - 1 - int((y - fields["origin"][1]) / fields["resolution"])
+    p = (255 - pixels[row_from_top * width + column]) / 255.0
+    if p > fields["occupied_thresh"]:
+        return "occupied"
+    return "free" if p < fields["free_thresh"] else "unknown"
+
+
+def test_points_are_found_where_map_server_would_find_them(tmp_path):
+    grid = lopsided_grid()
+    unknown = np.zeros_like(grid.occupied)
+    unknown[-1, :] = True
+    description, _ = write_map(grid, tmp_path, "m", unknown)
+    assert probe(description, 0.15, 0.05) == "occupied"
+    assert probe(description, 0.95, 1.95) == "occupied"
+    assert probe(description, 0.95, 0.05) == "free"
+    assert probe(description, 0.15, 1.95) == "free"
+    assert probe(description, 0.5, 2.24) == "unknown"
+
+
+def test_reading_back_gives_the_same_grid(tmp_path):
+    grid = lopsided_grid()
+    again = read_map(write_map(grid, tmp_path)[0])
+    assert np.array_equal(again.occupied, grid.occupied)
+    assert again.bounds == grid.bounds
+    assert again.resolution_m == grid.resolution_m
+
+
+@pytest.mark.parametrize("header", ["P5 3 2 255\n", "P5\n# made by hand\n3 2\n255\n"])
+def test_maps_of_other_programs_are_read(tmp_path, header):
+    (tmp_path / "a.pgm").write_bytes(header.encode() + bytes([0, 254, 205, 254, 0, 254]))
+    (tmp_path / "a.yaml").write_text(
+        "image: a.pgm\nresolution: 0.5\norigin: [1, 2, 0]\nnegate: 0\n"
+        "occupied_thresh: 0.65\nfree_thresh: 0.196\n"
+    )
+    grid = read_map(tmp_path / "a.yaml")
+    assert grid.occupied.tolist() == [[False, True, False], [True, False, False]]
+
+
+def test_negated_map_is_read_the_other_way_round(tmp_path):
+    (tmp_path / "a.pgm").write_bytes(b"P2 2 1 100\n0 100\n")
+    (tmp_path / "a.yaml").write_text("image: a.pgm\nresolution: 1\norigin: [0, 0, 0]\nnegate: 1\n")
+    assert read_map(tmp_path / "a.yaml").occupied.tolist() == [[False, True]]
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("image: none.pgm\nresolution: 1\norigin: [0, 0, 0]\n", "No such file"),
+        ("image: a.pgm\nresolution: 1\n", "origin"),
+        ("image: a.pgm\nresolution: 1\norigin: [0, 0, 0.5]\n", "turned by 0.5 rad"),
+        ("image: short.pgm\nresolution: 1\norigin: [0, 0, 0]\n", "ends after 1 of 4 pixels"),
+        ("image: a.yaml\nresolution: 1\norigin: [0, 0, 0]\n", "not a PGM image"),
+    ],
+)
+def test_damaged_map_is_named(tmp_path, text, complaint):
+    (tmp_path / "a.pgm").write_bytes(b"P5 1 1 255\n\x00")
+    (tmp_path / "short.pgm").write_bytes(b"P5 2 2 255\n\x00")
+    (tmp_path / "a.yaml").write_text(text)
+    with pytest.raises(SpecError, match=complaint):
+        read_map(tmp_path / "a.yaml")

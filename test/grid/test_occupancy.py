@@ -1,0 +1,85 @@
+import math
+
+import numpy as np
+import pytest
+import shapely
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gz_testauto.grid.occupancy import OccupancyGrid
+
+
+def test_cells_that_a_shape_touches_are_occupied_and_no_others():
+    grid = OccupancyGrid.rasterize([shapely.box(1.0, 2.0, 2.0, 2.5)], (0, 0, 4, 4), 0.5)
+    rows, columns = np.nonzero(grid.occupied)
+    assert set(zip(rows, columns)) == {(4, 2), (4, 3)}
+
+
+@settings(max_examples=50)
+@given(
+    st.floats(-3, 3), st.floats(-3, 3), st.floats(0.01, 2), st.floats(0, math.pi),
+    st.sampled_from([0.05, 0.1, 0.25]),
+)  # fmt: skip
+def test_raster_covers_the_shape_and_little_more(x, y, size, turn, resolution):
+    shape = shapely.affinity.rotate(shapely.box(x, y, x + size, y + 0.03), turn, use_radians=True)
+    grid = OccupancyGrid.rasterize([shape], (-6, -6, 6, 6), resolution)
+    cells = [
+        shapely.box(
+            cx - resolution / 2, cy - resolution / 2, cx + resolution / 2, cy + resolution / 2
+        )
+        for cx, cy in (grid.center_of(r, c) for r, c in zip(*np.nonzero(grid.occupied)))
+    ]
+    covered = shapely.union_all(cells)
+    assert covered.buffer(1e-6).covers(shape)
+    assert shape.buffer(resolution * math.sqrt(2) + 1e-6).covers(covered)
+
+
+def test_thin_wall_has_no_holes():
+    wall = shapely.LineString([(0.3, 0.1), (9.7, 7.9)])
+    grid = OccupancyGrid.rasterize([wall], (0, 0, 10, 8), 0.1)
+    free = OccupancyGrid(grid.occupied, 0.1, 0, 0)
+    from scipy import ndimage
+
+    labels, _ = ndimage.label(free.occupied, structure=np.ones((3, 3)))
+    assert labels[free.cell_of(0.31, 0.11)] == labels[free.cell_of(9.69, 7.89)] > 0
+
+
+def test_cell_and_centre_are_inverse():
+    grid = OccupancyGrid(np.zeros((7, 5)), 0.2, -1.0, 3.0)
+    for row in range(7):
+        for column in range(5):
+            assert grid.cell_of(*grid.center_of(row, column)) == (row, column)
+
+
+def test_nothing_is_free_outside():
+    grid = OccupancyGrid(np.zeros((4, 4)), 1.0, 0.0, 0.0)
+    assert grid.is_free(0.5, 0.5)
+    assert not grid.is_free(-0.1, 0.5)
+    assert not grid.is_free(0.5, 4.1)
+
+
+def test_inflation_reaches_as_far_as_the_radius():
+    occupied = np.zeros((21, 21), dtype=bool)
+    occupied[10, 10] = True
+    inflated = OccupancyGrid(occupied, 0.1, 0, 0).inflate(0.5)
+    distance = np.hypot(*np.mgrid[-10:11, -10:11]) * 0.1
+    assert np.array_equal(inflated.occupied, distance <= 0.5 + 1e-9)
+
+
+def test_empty_grid_has_infinite_clearance():
+    grid = OccupancyGrid(np.zeros((3, 3)), 1.0, 0, 0)
+    assert np.isinf(grid.clearance_m()).all()
+    assert not grid.inflate(5.0).occupied.any()
+
+
+def test_grid_cannot_be_written_to():
+    grid = OccupancyGrid(np.zeros((3, 3)), 1.0, 0, 0)
+    with pytest.raises(ValueError, match="read-only"):
+        grid.occupied[0, 0] = True
+
+
+@pytest.mark.parametrize("bad", [{"resolution_m": 0.0}, {"occupied": np.zeros(3)}])
+def test_impossible_grid_is_refused(bad):
+    values = {"occupied": np.zeros((3, 3)), "resolution_m": 1.0, "origin_x_m": 0, "origin_y_m": 0}
+    with pytest.raises(ValueError, match=r"grid|resolution"):
+        OccupancyGrid(**{**values, **bad})
