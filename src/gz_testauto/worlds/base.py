@@ -1,0 +1,162 @@
+"""A base world taken apart: what stays as it is, and where the random obstacles go.
+
+Owns finding the random obstacles of a saved world and putting a world's file together again
+around other ones. What is not an obstacle is written as it was read; a ``<state>`` is applied
+and dropped. Drawing obstacles is :mod:`gz_testauto.sampling`'s.
+"""
+
+from collections import Counter
+from pathlib import Path
+from typing import Iterable, List, Optional, Pattern, Tuple
+
+from lxml import etree
+
+from gz_testauto.errors import SdfError, SpecError
+from gz_testauto.sampling.draws import Roster, Slot
+from gz_testauto.sampling.models import ObstacleModel, type_of
+from gz_testauto.sampling.naming import is_obstacle, parse_obstacle_name
+from gz_testauto.sampling.placement import Obstacle
+from gz_testauto.sdf.document import SdfDocument
+from gz_testauto.sdf.includes import ModelLibrary
+from gz_testauto.sdf.scene import SceneModel, WorldScene, read_scene
+from gz_testauto.sdf.values import insert_child
+from gz_testauto.spec.obstacles import AnyObstacles, ObstacleSpec
+
+_MARK = "gz_testauto obstacle"
+
+
+class BaseWorld:
+    """A world file to be multiplied.
+
+    ``obstacles`` are the random obstacles found in it: models whose whole name matches
+    ``pattern``, by default the names that the spawner gives. ``scene`` is everything in it.
+
+    Raises ``SdfError`` when the file cannot be read, ``SpecError`` when a pattern was given
+    and matches nothing.
+    """
+
+    def __init__(
+        self, path: Path, pattern: Optional[Pattern[str]] = None, repair: bool = False
+    ) -> None:
+        self.path = Path(path)
+        self._library = ModelLibrary(repair=repair)
+        self.scene: WorldScene = read_scene(SdfDocument.read(self.path, repair), repair=repair)
+        if self.scene.document.world is None:
+            raise SdfError(f"{path}: holds no <world>")
+        names = [name for name in self.scene.models if is_obstacle(name, pattern)]
+        if pattern is not None and not names:
+            raise SpecError(
+                f"{path}: no model's whole name matches {pattern.pattern!r}. Models: "
+                f"{', '.join(self.scene.models) or 'none'}"
+            )
+        self._names = tuple(names)
+
+    @property
+    def obstacles(self) -> Tuple[SceneModel, ...]:
+        """The random obstacles that the world holds already, in file order."""
+        return tuple(self.scene.models[name] for name in self._names)
+
+    @property
+    def summary(self) -> str:
+        """How many random obstacles of which type there are: ``8 box, 8 cylinder``."""
+        types = Counter(type_of(model) for model in self.obstacles)
+        return ", ".join(f"{count} {type_}" for type_, count in sorted(types.items()))
+
+    def roster(self, spec: ObstacleSpec) -> Roster:
+        """The obstacles to draw: those that the world has, else those that the spec asks for.
+
+        Raises ``SpecError`` when the spec does not say how to draw one that is there.
+        """
+        if not self._names:
+            return Roster.of_spec(spec)
+        groups = [_group_of(model, spec, str(self.path)) for model in self.obstacles]
+        self._expand(
+            [
+                model
+                for model, group in zip(self.obstacles, groups)
+                if any(drawn is not None for _, drawn in group.sizes)
+            ]
+        )
+        slots = []
+        for model, group in zip(self.obstacles, groups):
+            if model.bounds is None:
+                raise SdfError(f"{self.path}: obstacle {model.name!r} has no collision shape")
+            ground = round(float(model.bounds[2, 0]), 4)
+            material = ObstacleModel.of(group.type, model, self.scene.document)
+            slots.append(Slot(model.name, group, material, ground))
+        return Roster(spec, slots, choose=False)
+
+    def template(self) -> "WorldTemplate":
+        """The world's file with gaps for the obstacles."""
+        document = self.scene.document.copy()
+        world = document.world
+        assert world is not None
+        if self._names:
+            wanted = [
+                self.scene.document.root.getroottree().getpath(m.element) for m in self.obstacles
+            ]
+            elements = [document.root.getroottree().xpath(path)[0] for path in wanted]
+            for index, element in enumerate(elements):
+                mark = etree.Comment(f"{_MARK} {index}")
+                mark.tail = element.tail
+                element.getparent().replace(element, mark)
+            return WorldTemplate(document, len(elements))
+        models = [child for child in world if child.tag in ("model", "include", "light")]
+        position = world.index(models[-1]) + 1 if models else len(world)
+        insert_child(world, etree.Comment(f"{_MARK} 0"), position)
+        return WorldTemplate(document, 1)
+
+    def _expand(self, models: Iterable[SceneModel]) -> None:
+        """Write out the includes of obstacles that are to be given another size."""
+        document, expanded = self.scene.document, False
+        for model in models:
+            if model.element.tag == "include":
+                self._library.expand(document, model.element)
+                expanded = True
+            else:
+                for include in list(model.element.iter("include")):
+                    self._library.expand(document, include)
+                    expanded = True
+        if expanded:
+            self.scene = read_scene(document)
+
+
+class WorldTemplate:
+    """A world's file as bytes with gaps, one per obstacle, or one for all of them."""
+
+    def __init__(self, document: SdfDocument, gaps: int) -> None:
+        self._encoding = document.root.getroottree().docinfo.encoding or "UTF-8"
+        rest = document.to_bytes()
+        self._pieces: List[bytes] = []
+        for index in range(gaps):
+            piece, rest = rest.split(f"<!--{_MARK} {index}-->".encode(self._encoding), 1)
+            self._pieces.append(piece)
+        self._pieces.append(rest)
+
+    def fill(self, obstacles: Tuple[Obstacle, ...]) -> bytes:
+        """The file with these obstacles in it, in this order."""
+        texts = [obstacle.element_text().encode(self._encoding) for obstacle in obstacles]
+        if len(self._pieces) == 2:
+            texts = [b"\n    ".join(texts)]
+        parts = [part for pair in zip(self._pieces, texts) for part in pair]
+        return b"".join([*parts, self._pieces[-1]])
+
+
+def _group_of(model: SceneModel, spec: ObstacleSpec, source: str) -> AnyObstacles:  # type: ignore[valid-type]
+    """Which part of the specification an obstacle found in a world is drawn by."""
+    parsed = parse_obstacle_name(model.name)
+    if parsed is not None:
+        for group in spec.obstacles:
+            if group.label == parsed.label:
+                return group
+    type_ = type_of(model)
+    fitting = [group for group in spec.obstacles if group.type == type_]
+    fitting = fitting or [group for group in spec.obstacles if group.type == "model"]
+    if len(fitting) == 1:
+        return fitting[0]
+    problem = "says nothing of" if not fitting else "has several entries for"
+    raise SpecError(
+        f"{source}: obstacle {model.name!r} is a {type_}, and the specification {problem} "
+        f"obstacles of type {type_}: "
+        + ("add an entry" if not fitting else "name it obstacle_<name>_<index> after one")
+    )

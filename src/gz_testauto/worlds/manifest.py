@@ -1,0 +1,179 @@
+"""The worlds of a directory: what ``worlds.json`` says of them.
+
+Owns the manifest's format and the reading of any directory of ``.world`` files, with or
+without one. Making worlds is :mod:`gz_testauto.worlds.multiply`'s.
+"""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Dict, Mapping, Optional, Tuple
+
+from gz_testauto.errors import SpecError
+from gz_testauto.sampling.difficulty import Difficulty
+from gz_testauto.sampling.placement import Obstacle
+from gz_testauto.spec.obstacles import SIZE_NAMES
+
+MANIFEST = "worlds.json"
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True)
+class ObstacleRecord:
+    """One obstacle as the manifest has it. ``pose`` is x y z roll pitch yaw in the world frame
+    (m, rad); ``size`` has the type's sizes by name (m; of a model its scale)."""
+
+    name: str
+    type: str
+    pose: Tuple[float, float, float, float, float, float]
+    size: Mapping[str, float]
+    mass_kg: float
+    static: bool
+
+    @classmethod
+    def of(cls, obstacle: Obstacle) -> "ObstacleRecord":
+        """The record of a placed obstacle; its pose as the world's file has it."""
+        x, y, z, roll, pitch, yaw = (float(text) for text in obstacle.pose.to_text().split())
+        size = dict(zip(SIZE_NAMES[obstacle.type], obstacle.size))
+        pose = (x, y, z, roll, pitch, yaw)
+        return cls(obstacle.name, obstacle.type, pose, size, obstacle.mass_kg, obstacle.static)
+
+
+@dataclass(frozen=True)
+class WorldEntry:
+    """One world. What is not known of it, as of a file without manifest, is None or empty."""
+
+    name: str
+    path: Path
+    sha256: str
+    obstacles: Tuple[ObstacleRecord, ...] = ()
+    shortest_path_m: Optional[float] = None
+    difficulty: Optional[Difficulty] = None
+    redrawn: int = 0
+    """How many sets of obstacles were discarded before this one, as not solvable."""
+
+
+@dataclass(frozen=True)
+class WorldSet:
+    """The worlds of one directory, in order. ``inputs`` says from what they were made: seed,
+    hashes, pattern and drive; it is empty for a directory without manifest."""
+
+    directory: Path
+    worlds: Tuple[WorldEntry, ...]
+    inputs: Mapping[str, Any]
+    coverage: Optional[Mapping[str, float]] = None
+    """Of stratified sampling: the discrepancy, and what independent draws have on average."""
+
+    def __len__(self) -> int:
+        return len(self.worlds)
+
+    def __iter__(self) -> Any:
+        return iter(self.worlds)
+
+
+def sha256_of(content: bytes) -> str:
+    """The hash by which files are told apart, as hexadecimal text."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def manifest_bytes(worlds: WorldSet) -> bytes:
+    """``worlds.json``: UTF-8, one line per world, always the same for the same worlds."""
+    head = {"schema_version": SCHEMA_VERSION, "count": len(worlds), "inputs": dict(worlds.inputs)}
+    if worlds.coverage is not None:
+        head["coverage"] = dict(worlds.coverage)
+    start = json.dumps(head, indent=1, ensure_ascii=False)[:-2]
+    lines = ",\n".join("  " + json.dumps(_to_json(e), ensure_ascii=False) for e in worlds.worlds)
+    return f'{start},\n "worlds": [\n{lines}\n ]\n}}\n'.encode()
+
+
+def read_worlds(directory: Path) -> WorldSet:
+    """The worlds of a directory: those of its manifest, else all ``.world`` files by name.
+
+    Raises ``SpecError`` when there are none, when the manifest is damaged or newer than this
+    program, and when a file is missing or not the one that the manifest describes.
+    """
+    directory = Path(directory).absolute()
+    if not directory.is_dir():
+        raise SpecError(f"{directory}: there is no such directory")
+    if (directory / MANIFEST).exists():
+        return _read_manifest(directory)
+    paths = sorted(directory.glob("*.world"))
+    if not paths:
+        raise SpecError(f"{directory}: holds no .world files")
+    entries = [WorldEntry(path.stem, path, sha256_of(path.read_bytes())) for path in paths]
+    return WorldSet(directory, tuple(entries), {})
+
+
+def _read_manifest(directory: Path) -> WorldSet:
+    path = directory / MANIFEST
+    data = read_manifest_data(path)
+    try:
+        entries = tuple(_from_json(entry, directory) for entry in data["worlds"])
+        inputs, coverage = data["inputs"], data.get("coverage")
+    except (KeyError, TypeError, ValueError) as error:
+        raise SpecError(f"{path}: is damaged ({error!r}): make the worlds again") from error
+    if not entries:
+        raise SpecError(f"{path}: lists no worlds")
+    for entry in entries:
+        if not entry.path.is_file():
+            raise SpecError(f"{entry.path}: is missing; {MANIFEST} lists it. Make it again")
+        if sha256_of(entry.path.read_bytes()) != entry.sha256:
+            raise SpecError(
+                f"{entry.path}: is not the file that {MANIFEST} describes. Make the worlds "
+                f"again, or remove {MANIFEST} to use the files as they are"
+            )
+    return WorldSet(directory, entries, inputs, coverage)
+
+
+def read_manifest_data(path: Path) -> Dict[str, Any]:
+    """The manifest's JSON; raises ``SpecError`` when it cannot be used."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        version = data["schema_version"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise SpecError(f"{path}: is no manifest of worlds ({error})") from error
+    if version != SCHEMA_VERSION:
+        raise SpecError(
+            f"{path}: has schema version {version}, this program reads {SCHEMA_VERSION}: make "
+            "the worlds again"
+        )
+    return dict(data)
+
+
+def _to_json(entry: WorldEntry) -> Dict[str, Any]:
+    figures = entry.difficulty
+    return {
+        "name": entry.name,
+        "file": entry.path.name,
+        "sha256": entry.sha256,
+        "shortest_path_m": entry.shortest_path_m,
+        "difficulty": None if figures is None else vars(figures),
+        "redrawn": entry.redrawn,
+        "obstacles": [
+            {
+                "name": obstacle.name,
+                "type": obstacle.type,
+                "pose": list(obstacle.pose),
+                "size": dict(obstacle.size),
+                "mass_kg": obstacle.mass_kg,
+                "static": obstacle.static,
+            }
+            for obstacle in entry.obstacles
+        ],
+    }
+
+
+def _from_json(data: Mapping[str, Any], directory: Path) -> WorldEntry:
+    figures = data["difficulty"]
+    return WorldEntry(
+        name=str(data["name"]),
+        path=directory / Path(data["file"]).name,
+        sha256=str(data["sha256"]),
+        obstacles=tuple(
+            ObstacleRecord(**{**entry, "pose": tuple(entry["pose"])}) for entry in data["obstacles"]
+        ),
+        shortest_path_m=data["shortest_path_m"],
+        difficulty=None if figures is None else Difficulty(**figures),
+        redrawn=int(data["redrawn"]),
+    )

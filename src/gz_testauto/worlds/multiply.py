@@ -1,0 +1,257 @@
+"""Makes many worlds from one: the same base, other random obstacles in each.
+
+Owns the making of a whole directory of worlds with its manifest, all or nothing: it appears
+under its name only when it is complete. World *i* depends on the seed and *i* alone, so a
+longer run starts with the very files of a shorter one, whatever the order they are made in.
+"""
+
+import json
+import os
+import re
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any, Callable, Dict, Iterator, List, Optional, Pattern
+
+import numpy
+import scipy
+import shapely
+
+from gz_testauto import __version__
+from gz_testauto.errors import PlacementError, SpecError
+from gz_testauto.sampling.placement import Placer
+from gz_testauto.sampling.seeds import child_generator
+from gz_testauto.sampling.sequences import UnitSequence
+from gz_testauto.sampling.site import Drive, Site, circumscribed_radius_m, walls_of
+from gz_testauto.sdf.robot import read_robot
+from gz_testauto.spec.obstacles import DriveSpec, ObstacleSpec
+from gz_testauto.worlds.base import BaseWorld
+from gz_testauto.worlds.manifest import (
+    MANIFEST,
+    ObstacleRecord,
+    WorldEntry,
+    WorldSet,
+    manifest_bytes,
+    read_manifest_data,
+    sha256_of,
+)
+
+Progress = Callable[[int, int], None]
+"""Called after each world with how many are done and how many there will be."""
+
+WORLD_FILE = re.compile(r"world_\d{4,}\.world")
+
+
+def world_name(index: int) -> str:
+    """``world_0000`` for index 0."""
+    return f"world_{index:04d}"
+
+
+def drive_of(spec: Optional[DriveSpec]) -> Optional[Drive]:
+    """The drive that a specification describes, or None when it does not say all of it.
+
+    Raises ``SdfError`` when the robot's model cannot be read.
+    """
+    if spec is None or spec.start is None or spec.goal is None:
+        return None
+    if spec.footprint_m is not None:
+        outline = spec.footprint_m
+    elif spec.robot is not None:
+        outline = list(read_robot(spec.robot).footprint_m)
+    else:
+        return None
+    return Drive(spec.start, spec.goal, circumscribed_radius_m(outline))
+
+
+class WorldMaker:
+    """Makes single worlds of one base, specification and seed, in any order.
+
+    ``drive`` overrides the specification's own. Raises ``SpecError``, ``SdfError`` or
+    ``PlacementError`` when what it is given cannot give worlds.
+    """
+
+    def __init__(
+        self, base: BaseWorld, spec: ObstacleSpec, seed: int, drive: Optional[Drive] = None
+    ) -> None:
+        self._seed = seed
+        roster = base.roster(spec)
+        found = [model.name for model in base.obstacles]
+        site = Site(walls_of(base.scene, without=found), drive or drive_of(spec.drive))
+        self._placer = Placer(spec, site, roster)
+        self._template = base.template()
+        self.sequence = UnitSequence(spec.sampling, roster.dimensions, seed)
+
+    def make(self, index: int, directory: Path) -> WorldEntry:
+        """Write world ``index``'s file; raises ``PlacementError`` that names the world."""
+        name = world_name(index)
+        try:
+            placed = self._placer.place(
+                child_generator(self._seed, "world", index), self.sequence.point(index)
+            )
+        except PlacementError as error:
+            raise PlacementError(f"{name}: {error}") from error
+        content = self._template.fill(placed.obstacles)
+        path = directory / f"{name}.world"
+        path.write_bytes(content)
+        return WorldEntry(
+            name,
+            path,
+            sha256_of(content),
+            tuple(ObstacleRecord.of(obstacle) for obstacle in placed.obstacles),
+            placed.shortest_path_m,
+            placed.difficulty,
+            placed.redrawn,
+        )
+
+
+def multiply(
+    base: Path,
+    spec: ObstacleSpec,
+    count: int,
+    seed: int,
+    out: Path,
+    *,
+    drive: Optional[Drive] = None,
+    pattern: Optional[Pattern[str]] = None,
+    repair: bool = False,
+    force: bool = False,
+    progress: Optional[Progress] = None,
+) -> WorldSet:
+    """Write ``count`` worlds and their manifest to the directory ``out``.
+
+    A directory of worlds made from the same inputs is made again, with as many worlds as now
+    asked for; one made from others is refused unless ``force``; one that holds anything else
+    is never touched. ``drive`` overrides the specification's own; ``pattern`` recognises the
+    random obstacles that ``base`` holds already, in which case their number and types are
+    kept. Raises ``SpecError``, ``SdfError`` or ``PlacementError``; ``out`` is then as it was.
+    """
+    if count < 1:
+        raise SpecError(f"count is {count}; it must be >= 1")
+    if seed < 0:
+        raise SpecError(f"seed is {seed}; it must be >= 0")
+    out = Path(out).absolute()
+    drive = drive or drive_of(spec.drive)
+    inputs = _inputs(Path(base), spec, seed, drive, pattern, repair)
+    _check_target(out, inputs, force)
+    maker = WorldMaker(BaseWorld(Path(base), pattern, repair), spec, seed, drive)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=str(out.parent)))
+    try:
+        scratch.chmod(0o755)
+        entries: List[WorldEntry] = []
+        for index in range(count):
+            entries.append(maker.make(index, scratch))
+            if progress is not None:
+                progress(index + 1, count)
+        coverage = None
+        if spec.sampling.method != "uniform":
+            coverage = maker.sequence.coverage(count)._asdict()
+        made = WorldSet(out, tuple(entries), inputs, coverage)
+        (scratch / MANIFEST).write_bytes(manifest_bytes(made))
+        _put_in_place(scratch, out)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    placed = [_moved(entry, out) for entry in entries]
+    return WorldSet(out, tuple(placed), inputs, coverage)
+
+
+def _moved(entry: WorldEntry, directory: Path) -> WorldEntry:
+    values = {**vars(entry), "path": directory / entry.path.name}
+    return WorldEntry(**values)
+
+
+def _inputs(
+    base: Path,
+    spec: ObstacleSpec,
+    seed: int,
+    drive: Optional[Drive],
+    pattern: Optional[Pattern[str]],
+    repair: bool,
+) -> Dict[str, Any]:
+    """Everything that decides what the worlds are, but how many."""
+    try:
+        base_content = base.read_bytes()
+    except OSError as error:
+        raise SpecError(f"{base}: cannot be read: {error.strerror or error}") from error
+    # The paths in a specification say nothing of the files behind them; their hashes do.
+    described = json.dumps(_without_paths(spec.model_dump(mode="json")), sort_keys=True)
+    files = [sha256_of(path.read_bytes()) for path in spec.files if path.is_file()]
+    return {
+        "seed": seed,
+        "base": base.name,
+        "base_sha256": sha256_of(base_content),
+        "spec_sha256": sha256_of("\n".join([described, *files]).encode()),
+        "pattern": pattern.pattern if pattern else None,
+        "repair": repair,
+        "drive": None
+        if drive is None
+        else {"start": list(drive.start), "goal": list(drive.goal), "radius_m": drive.radius_m},
+        "versions": {
+            "gz_testauto": __version__,
+            "numpy": numpy.__version__,
+            "scipy": scipy.__version__,
+            "geos": shapely.geos_version_string,
+        },
+    }
+
+
+def _without_paths(value: Any) -> Any:
+    """A dumped specification without its file names, which differ between machines."""
+    if isinstance(value, dict):
+        return {
+            key: _without_paths(inner)
+            for key, inner in value.items()
+            if key not in ("model", "drive")
+        }
+    if isinstance(value, list):
+        return [_without_paths(inner) for inner in value]
+    return value
+
+
+def _check_target(out: Path, inputs: Dict[str, Any], force: bool) -> None:
+    """Raise ``SpecError`` unless ``out`` may be (re)placed."""
+    if not out.exists():
+        return
+    if not out.is_dir():
+        raise SpecError(f"{out}: is a file; name a directory")
+    strange = sorted(_strangers(out))
+    if strange:
+        raise SpecError(
+            f"{out}: holds what multiply did not write ({', '.join(strange[:3])}"
+            f"{', ...' if len(strange) > 3 else ''}): name another directory"
+        )
+    if force or not any(out.iterdir()):
+        return
+    if not (out / MANIFEST).exists():
+        raise SpecError(f"{out}: holds worlds without {MANIFEST}; --force replaces them")
+    before = read_manifest_data(out / MANIFEST).get("inputs", {})
+    differing = [key for key in inputs if before.get(key) != inputs[key]]
+    if differing:
+        raise SpecError(
+            f"{out}: holds worlds made from other inputs ({', '.join(differing)} "
+            f"{'differs' if len(differing) == 1 else 'differ'}): name another directory, or "
+            "--force replaces them"
+        )
+
+
+def _strangers(directory: Path) -> Iterator[str]:
+    for entry in directory.iterdir():
+        if entry.name != MANIFEST and not WORLD_FILE.fullmatch(entry.name):
+            yield entry.name
+
+
+def _put_in_place(scratch: Path, out: Path) -> None:
+    """Give the finished directory its name; what had it before goes only then."""
+    if not out.exists():
+        os.rename(scratch, out)
+        return
+    old = Path(tempfile.mkdtemp(prefix=f".{out.name}.old.", dir=str(out.parent)))
+    try:
+        os.rename(out, old / out.name)
+        os.rename(scratch, out)
+    except OSError:
+        if not out.exists() and (old / out.name).exists():
+            os.rename(old / out.name, out)
+        raise
+    finally:
+        shutil.rmtree(old, ignore_errors=True)
