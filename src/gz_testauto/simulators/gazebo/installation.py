@@ -1,0 +1,206 @@
+"""Finds a Gazebo 11 on this machine and says how to start it.
+
+Owns the search (environment variable, PATH, per-user cache) and the environment that a
+Gazebo process needs. An unpacked tree of another distribution is started through that
+tree's own dynamic loader, so it needs neither root nor a chroot. Starts nothing itself.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Dict, Iterable, List, Mapping, Optional, Tuple
+
+from gz_testauto.errors import MissingDependencyError
+
+ROOT_VARIABLE = "GZ_TESTAUTO_GAZEBO_ROOT"
+"""Names the top of an unpacked tree that holds Gazebo, e.g. Debian 11's packages."""
+
+MODEL_DATABASE = "http://127.0.0.1:9/"
+"""Where nothing answers: Gazebo's online model database is slow or gone, and a world that
+silently depends on it is not repeatable."""
+
+_VERSION = re.compile(r"version (\d+\.\d+(?:\.\d+)?)")
+_LOADERS = ("lib/*-linux-gnu*/ld-[0-9]*.so", "lib/*-linux-gnu*/ld-linux*.so.*", "lib*/ld-*.so*")
+_LIBRARY_DIRECTORIES = (
+    "usr/lib/*-linux-gnu*",
+    "lib/*-linux-gnu*",
+    "usr/lib/*-linux-gnu*/blas",
+    "usr/lib/*-linux-gnu*/lapack",
+    "usr/lib/*-linux-gnu*/pulseaudio",
+    "usr/lib",
+)
+
+
+@dataclass(frozen=True)
+class GazeboInstallation:
+    """A Gazebo that can be started.
+
+    ``kind`` is ``"tree"`` (started through its own loader) or ``"system"``; ``where`` says
+    in words which one it is. ``environment`` is what must be added to the process's own.
+    """
+
+    kind: str
+    where: str
+    version: str
+    server: Tuple[str, ...]
+    client: Optional[Tuple[str, ...]]
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    def process_environment(
+        self,
+        master_port: int,
+        model_path: Iterable[Path] = (),
+        resource_path: Iterable[Path] = (),
+        plugin_path: Iterable[Path] = (),
+    ) -> Dict[str, str]:
+        """The whole environment for a server or client of ours.
+
+        Everything connects on loopback and answers nobody else; Gazebo cannot be told to listen
+        there only. ``model_path`` and the others are
+        searched before what the user's own environment says.
+        """
+        environment = dict(os.environ)
+        inherited = {
+            name: environment.get(name, "")
+            for name in ("GAZEBO_MODEL_PATH", "GAZEBO_RESOURCE_PATH", "GAZEBO_PLUGIN_PATH")
+        }
+        environment.update(self.environment)
+        for name, first in (
+            ("GAZEBO_MODEL_PATH", model_path),
+            ("GAZEBO_RESOURCE_PATH", resource_path),
+            ("GAZEBO_PLUGIN_PATH", plugin_path),
+        ):
+            environment[name] = _joined(
+                [*map(str, first), inherited[name], self.environment.get(name, "")]
+            )
+        environment.update(
+            GAZEBO_MASTER_URI=f"http://127.0.0.1:{master_port}",
+            GAZEBO_IP="127.0.0.1",
+            GAZEBO_HOSTNAME="127.0.0.1",
+            GAZEBO_IP_WHITE_LIST="127.0.0.1",
+            GAZEBO_MODEL_DATABASE_URI=MODEL_DATABASE,
+            IGN_IP="127.0.0.1",
+            IGN_PARTITION=f"gz_testauto_{os.getpid()}_{master_port}",
+        )
+        if self.kind == "tree":  # the tree's loader must not meet this system's libraries
+            environment.pop("LD_LIBRARY_PATH", None)
+            environment.pop("LD_PRELOAD", None)
+        return environment
+
+
+def cache_directory() -> Path:
+    """Where ``./bootstrap`` unpacks Gazebo for this user."""
+    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(base).expanduser() / "gz_testauto" / "gazebo-11"
+
+
+def find_gazebo() -> GazeboInstallation:
+    """Return the Gazebo to use: the tree named by ``GZ_TESTAUTO_GAZEBO_ROOT``, else a
+    ``gzserver`` 11 on PATH, else the tree in the per-user cache.
+
+    Raises ``MissingDependencyError`` that says where was looked and how to get one.
+    """
+    named = os.environ.get(ROOT_VARIABLE)
+    if named:
+        return installation_in_tree(Path(named).expanduser(), f"{ROOT_VARIABLE}={named}")
+    on_path = shutil.which("gzserver")
+    cache = cache_directory()
+    if on_path:
+        try:
+            return _installation_on_path(on_path)
+        except MissingDependencyError:  # of another version, say: no reason to leave ours
+            if not cache.is_dir():
+                raise
+    if cache.is_dir():
+        return installation_in_tree(cache, f"the per-user cache {cache}")
+    raise MissingDependencyError(
+        f"no Gazebo 11 found: {ROOT_VARIABLE} is not set, gzserver is not on PATH, and {cache} "
+        "does not exist; install gazebo11, or let './bootstrap campaign' unpack it into the cache"
+    )
+
+
+def installation_in_tree(root: Path, where: str) -> GazeboInstallation:
+    """Describe the Gazebo in an unpacked tree; raises ``MissingDependencyError``."""
+    server = _first(root, ("usr/bin/gzserver-1*", "usr/bin/gzserver"))
+    if server is None:
+        raise MissingDependencyError(
+            f"{where}: there is no usr/bin/gzserver in {root}; it must name the top of an "
+            "unpacked tree with Gazebo 11"
+        )
+    loader = _first(root, _LOADERS)
+    if loader is None:
+        raise MissingDependencyError(f"{where}: there is no dynamic loader (ld-*.so) in {root}")
+    libraries = [str(path) for pattern in _LIBRARY_DIRECTORIES for path in root.glob(pattern)]
+    start = (str(loader), "--library-path", ":".join(libraries))
+    client = _first(root, ("usr/bin/gzclient-1*", "usr/bin/gzclient"))
+    environment = {
+        "GAZEBO_RESOURCE_PATH": _found(root, "usr/share/gazebo-1*"),
+        "GAZEBO_PLUGIN_PATH": _found(root, "usr/lib/*/gazebo-1*/plugins"),
+        "GAZEBO_MODEL_PATH": _found(root, "usr/share/gazebo-1*/models"),
+        "OGRE_RESOURCE_PATH": _found(root, "usr/lib/*/OGRE-*"),
+        "QT_PLUGIN_PATH": _found(root, "usr/lib/*/qt5/plugins"),
+    }
+    command = (*start, str(server))
+    return GazeboInstallation(
+        kind="tree",
+        where=where,
+        version=_version(command, where),
+        server=command,
+        client=(*start, str(client)) if client else None,
+        environment=environment,
+    )
+
+
+def _installation_on_path(server: str) -> GazeboInstallation:
+    client = shutil.which("gzclient")
+    share = Path(server).resolve().parent.parent / "share"
+    environment = {
+        "GAZEBO_RESOURCE_PATH": _found(share, "gazebo-1*"),
+        "GAZEBO_MODEL_PATH": _found(share, "gazebo-1*/models"),
+    }
+    return GazeboInstallation(
+        kind="system",
+        where=server,
+        version=_version((server,), server),
+        server=(server,),
+        client=(client,) if client else None,
+        environment=environment,
+    )
+
+
+def _version(command: Tuple[str, ...], where: str) -> str:
+    try:
+        answer = subprocess.run(
+            [*command, "--version"], capture_output=True, text=True, timeout=60, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise MissingDependencyError(f"{where}: gzserver cannot be started: {error}") from error
+    match = _VERSION.search(answer.stdout)
+    if match is None:
+        said = (answer.stderr or answer.stdout).strip().splitlines()
+        raise MissingDependencyError(
+            f"{where}: gzserver --version failed: {said[-1] if said else 'no output'}"
+        )
+    version = match.group(1)
+    if not version.startswith("11."):
+        raise MissingDependencyError(f"{where}: this is Gazebo {version}; version 11 is needed")
+    return version
+
+
+def _first(root: Path, patterns: Iterable[str]) -> Optional[Path]:
+    for pattern in patterns:
+        for path in sorted(root.glob(pattern)):
+            if path.is_file():
+                return path
+    return None
+
+
+def _found(root: Path, pattern: str) -> str:
+    return ":".join(str(path) for path in sorted(root.glob(pattern)))
+
+
+def _joined(parts: List[str]) -> str:
+    return ":".join(part for part in parts if part)

@@ -1,0 +1,214 @@
+"""Fits models with what the adaptor needs to know of them, and takes it out again.
+
+Owns the additions to SDF. Every link of a model that can move gets a *probe*: a ray sensor
+with a single ray of a centimetre, whose every message carries the exact pose of the link. The
+robot gets a contact sensor on the parts of its body that are not meant to touch the floor,
+because Gazebo reports contacts cheaply only through one. All sensors get the one period that
+lock-step needs. What is added bears one prefix and changes no physics.
+"""
+
+from dataclasses import dataclass
+from typing import Dict, Iterable, List, Mapping, Optional, Tuple
+
+from lxml import etree
+
+from gz_testauto.errors import SdfError, SimulatorError
+from gz_testauto.geometry import Pose, Pose2D
+from gz_testauto.sdf.document import Element, SdfDocument
+from gz_testauto.sdf.includes import ModelLibrary
+from gz_testauto.sdf.robot import RobotModel
+from gz_testauto.sdf.scene import SceneModel, scene_model
+from gz_testauto.sdf.tree import read_model
+from gz_testauto.sdf.values import pose_value
+from gz_testauto.simulators.gazebo.aliases import Alias
+from gz_testauto.simulators.interface import NamedModel
+
+PREFIX = "gz_testauto_"
+"""Begins the name of every element that this adaptor adds."""
+
+FLOOR_CLEARANCE_M = 0.02
+"""Shapes that reach down to less than this above the robot's lowest point stand on the floor."""
+
+_RENDERED = ("camera", "depth", "gpu_ray", "multicamera", "wideanglecamera")
+"""Sensors that are read by the thread that draws, at their own rate."""
+
+_PROBE = """<sensor name="{prefix}probe" type="ray"><ray><scan><horizontal><samples>1</samples>
+<min_angle>0</min_angle><max_angle>0</max_angle></horizontal></scan>
+<range><min>0.001</min><max>0.01</max></range></ray></sensor>"""
+
+
+@dataclass(frozen=True)
+class InstrumentedModel:
+    """A model as it is spawned: ``model``, under its name on the server.
+
+    ``name`` is the one that the world knows it by, and links have that one too. ``links`` has
+    the pose of every link in the model's frame, by scoped name, the first one being the one
+    that carries the model. ``probes`` has the topics of the probes with the link each of them
+    is in; it is empty for a static model. Topics are relative to the world's namespace.
+    ``rates`` has what its own sensors said of their update rate.
+    """
+
+    name: str
+    model: NamedModel
+    links: Mapping[str, Pose]
+    probes: Mapping[str, str]
+    rates: Mapping[str, Optional[str]]
+
+
+@dataclass(frozen=True)
+class InstrumentedRobot:
+    """The robot as it is spawned, with the topics of its sensors.
+
+    ``contact_topics`` has one for each link that has a part of the body.
+    """
+
+    robot: RobotModel
+    body: InstrumentedModel
+    scan_topic: Optional[str]
+    imu_topic: Optional[str]
+    contact_topics: Tuple[str, ...]
+
+
+def instrument_model(model: NamedModel, sensor_period_ns: int, alias: Alias) -> InstrumentedModel:
+    """Fit a model that is no robot. Raises ``SimulatorError`` when its SDF cannot be read."""
+    document, scene = _read(model, alias)
+    return _fitted(model, document, scene, sensor_period_ns)
+
+
+def instrument_robot(
+    robot: RobotModel, start: Pose2D, sensor_period_ns: int, alias: Alias
+) -> InstrumentedRobot:
+    """Fit the robot and place it at ``start``, as high above the floor as its SDF has it."""
+    document, scene = _read(NamedModel(robot.name, robot.sdf), alias)
+    assert document.model is not None, "_read looks before"
+    name = scene.name
+    if scene.static or not scene.links:
+        raise SimulatorError(f"{robot.path}: a robot needs a link and must not be static")
+    if robot.lidar is not None and _sensor_type(document.model, robot.lidar.sensor) != "ray":
+        raise SimulatorError(
+            f"{robot.path}: the lidar {robot.lidar.sensor!r} is a gpu_ray sensor, which needs a "
+            "display; make it type='ray'"
+        )
+    contact_topics = []
+    for link, shapes in _body_shapes(scene).items():
+        element = _find_link(document.model, link)
+        if element is not None:
+            element.append(_contact_sensor(shapes))
+            contact_topics.append(_topic(name, link, PREFIX + "contact"))
+    own = pose_value(document, document.model.find("pose"))
+    roll, pitch, _ = own.rpy
+    pose = Pose.from_rpy(start.x_m, start.y_m, own.position[2], roll, pitch, start.yaw_rad)
+    body = _fitted(NamedModel(robot.name, robot.sdf, pose), document, scene, sensor_period_ns)
+    lidar, imu = robot.lidar, robot.imu
+    return InstrumentedRobot(
+        robot=robot,
+        body=body,
+        scan_topic=_topic(name, lidar.link, lidar.sensor, "scan") if lidar else None,
+        imu_topic=_topic(name, imu.link, imu.sensor, "imu") if imu else None,
+        contact_topics=tuple(contact_topics),
+    )
+
+
+def remove_instruments(world: Element, models: Iterable[InstrumentedModel]) -> None:
+    """Take out of a saved world whatever this adaptor added or changed in ``models``."""
+    for sensor in list(world.iter("sensor")):
+        if sensor.get("name", "").startswith(PREFIX):
+            sensor.getparent().remove(sensor)
+    rates = {fitted.name: fitted.rates for fitted in models}
+    for element in world.iterchildren("model"):
+        for sensor in element.iter("sensor"):
+            own = rates.get(element.get("name"), {})
+            if sensor.get("name") in own:
+                _set_rate(sensor, own[sensor.get("name")])
+
+
+def _read(model: NamedModel, alias: Alias) -> Tuple[SdfDocument, SceneModel]:
+    library = ModelLibrary()
+    try:
+        document = SdfDocument.parse(model.sdf, model.name)
+        if document.model is None:
+            raise SdfError(f"{model.name}: the SDF has no <model>")
+        document.model.set("name", alias.on_server(model.name))
+        library.expand_all(document, document.model)
+        return document, scene_model(read_model(document, document.model, library), library)
+    except SdfError as error:
+        raise SimulatorError(f"cannot spawn {model.name!r}: {error}") from error
+
+
+def _fitted(
+    model: NamedModel, document: SdfDocument, scene: SceneModel, sensor_period_ns: int
+) -> InstrumentedModel:
+    assert document.model is not None, "_read looks before"
+    probes: Dict[str, str] = {}
+    if not scene.static:
+        for link in scene.links:
+            element = _find_link(document.model, link)
+            if element is not None:
+                element.append(etree.fromstring(_PROBE.format(prefix=PREFIX)))
+                probes[_topic(scene.name, link, PREFIX + "probe", "scan")] = f"{model.name}::{link}"
+    rates: Dict[str, Optional[str]] = {}
+    for sensor in document.model.iter("sensor"):
+        if sensor.get("type") not in _RENDERED:
+            rates[sensor.get("name", "")] = sensor.findtext("update_rate")
+            _set_rate(sensor, repr(1e9 / sensor_period_ns))
+            for always_on in sensor.findall("always_on"):
+                sensor.remove(always_on)  # it measures from when somebody listens, not before
+    sdf = etree.tostring(document.root, encoding="unicode")
+    return InstrumentedModel(
+        name=model.name,
+        model=NamedModel(scene.name, sdf, model.pose),
+        links={f"{model.name}::{link}": pose for link, pose in scene.links.items()},
+        probes=probes,
+        rates=rates,
+    )
+
+
+def _set_rate(sensor: Element, rate_hz: Optional[str]) -> None:
+    rate = sensor.find("update_rate")
+    if rate is None:
+        rate = etree.SubElement(sensor, "update_rate")
+    if rate_hz is None:
+        sensor.remove(rate)
+    else:
+        rate.text = rate_hz
+
+
+def _sensor_type(model: Element, name: str) -> str:
+    return next((s.get("type", "") for s in model.iter("sensor") if s.get("name") == name), "")
+
+
+def _topic(*parts: str) -> str:
+    return "/".join(part.replace("::", "/") for part in parts)
+
+
+def _body_shapes(scene: SceneModel) -> Dict[str, List[str]]:
+    """Names of the collisions that do not stand on the floor, by link."""
+    lowest = {
+        shape.scoped_name: shape.geometry.bounds(shape.local_pose)[2, 0]
+        for shape in scene.collisions
+    }
+    floor = min(lowest.values(), default=0.0)
+    shapes: Dict[str, List[str]] = {}
+    for shape in scene.collisions:
+        if lowest[shape.scoped_name] - floor > FLOOR_CLEARANCE_M:
+            shapes.setdefault(shape.link, []).append(shape.scoped_name.rsplit("::", 1)[-1])
+    return shapes
+
+
+def _contact_sensor(collisions: List[str]) -> Element:
+    sensor = etree.Element("sensor", name=PREFIX + "contact", type="contact")
+    contact = etree.SubElement(sensor, "contact")
+    for name in collisions:
+        etree.SubElement(contact, "collision").text = name
+    return sensor
+
+
+def _find_link(model: Element, scoped: str) -> Optional[Element]:
+    *nested, link = scoped.split("::")
+    element = model
+    for name in nested:
+        inner = next((m for m in element.findall("model") if m.get("name") == name), None)
+        if inner is None:
+            return None
+        element = inner
+    return next((found for found in element.findall("link") if found.get("name") == link), None)

@@ -1,0 +1,131 @@
+"""Gazebo 11's messages, as far as this package speaks them, built at run time.
+
+Owns one table: the ``gazebo.msgs`` types with the fields that are used here, by the numbers
+that Gazebo gives them. Fields that are not listed stay unread; a peer does not notice. No
+generated code and no ``.proto`` file is needed, so any protobuf runtime from 3.20 on will do.
+
+In the table ``!`` marks a field that Gazebo requires and ``*`` a repeated one. Enumerations
+are given as ``int32``, which is the same on the wire.
+"""
+
+import re
+from typing import Any, Dict, Iterator, Tuple
+
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+PACKAGE = "gazebo.msgs"
+
+TABLE = """
+Time                sec!=1:int32 nsec!=2:int32
+Vector3d            x!=1:double y!=2:double z!=3:double
+Quaternion          x!=2:double y!=3:double z!=4:double w!=5:double
+Pose                name=1:string id=2:uint32 position!=3:Vector3d orientation!=4:Quaternion
+PosesStamped        time!=1:Time pose*=2:Pose
+GzString            data!=1:string
+GzString_V          data*=1:string
+Packet              stamp!=1:Time type!=2:string serialized_data!=3:bytes
+Publish             topic!=1:string msg_type!=2:string host!=3:string port!=4:uint32
+Publishers          publisher*=1:Publish
+Subscribe           topic!=1:string host!=2:string port!=3:uint32 msg_type!=4:string \
+                    latching=5:bool
+TopicInfo           msg_type!=1:string publisher*=2:Publish subscriber*=3:Subscribe
+Request             id!=1:int32 request!=2:string data=3:string
+Response            id!=1:int32 request!=2:string response!=3:string type=4:string \
+                    serialized_data=5:bytes
+Factory             sdf=1:string pose=3:Pose allow_renaming=6:bool
+Inertial            mass=1:double
+Collision           id!=1:uint32 name!=2:string
+Axis                xyz!=1:Vector3d
+Joint               name!=1:string type=4:int32 parent=5:string child=7:string pose=9:Pose \
+                    axis1=10:Axis
+Link                id=1:uint32 name!=2:string self_collide=3:bool gravity=4:bool \
+                    kinematic=5:bool enabled=6:bool inertial=8:Inertial pose=9:Pose \
+                    collision*=11:Collision canonical=14:bool
+Plugin              name!=1:string filename!=2:string
+Model               name!=1:string id=2:uint32 is_static=3:bool pose=4:Pose joint*=5:Joint \
+                    link*=6:Link deleted=7:bool model*=12:Model plugin*=13:Plugin
+Model_V             models*=2:Model
+WorldReset          all=1:bool time_only=2:bool model_only=3:bool
+WorldControl        pause=1:bool step=2:bool multi_step=3:uint32 reset=4:WorldReset seed=5:uint32
+WorldStatistics     sim_time!=2:Time paused!=5:bool iterations!=6:uint64
+Physics             type=1:int32 solver_type=2:string min_step_size=3:double \
+                    precon_iters=4:int32 iters=5:int32 sor=6:double cfm=7:double erp=8:double \
+                    contact_max_correcting_vel=9:double contact_surface_layer=10:double \
+                    gravity=11:Vector3d enable_physics=12:bool real_time_factor=13:double \
+                    real_time_update_rate=14:double max_step_size=15:double
+LinkData            time!=1:Time name!=2:string linear_velocity=3:Vector3d \
+                    angular_velocity=4:Vector3d
+Wrench              force!=1:Vector3d torque!=2:Vector3d
+JointWrench         body_1_name!=1:string body_1_id!=2:uint32 body_2_name!=3:string \
+                    body_2_id!=4:uint32 body_1_wrench!=5:Wrench body_2_wrench!=6:Wrench
+Contact             collision1!=1:string collision2!=2:string position*=3:Vector3d \
+                    normal*=4:Vector3d depth*=5:double wrench*=6:JointWrench time!=7:Time
+Contacts            contact*=1:Contact time!=2:Time
+LaserScan           frame!=1:string world_pose!=2:Pose angle_min!=3:double angle_max!=4:double \
+                    angle_step!=5:double range_min!=6:double range_max!=7:double \
+                    count!=8:uint32 ranges*=13:double
+LaserScanStamped    time!=1:Time scan!=2:LaserScan
+IMU                 stamp!=1:Time entity_name!=2:string orientation!=3:Quaternion \
+                    angular_velocity!=4:Vector3d linear_acceleration!=5:Vector3d
+"""
+
+_FIELD = re.compile(r"(\w+)([!*]?)=(\d+):(\w+)")
+_LABELS = {
+    "": descriptor_pb2.FieldDescriptorProto.LABEL_OPTIONAL,
+    "!": descriptor_pb2.FieldDescriptorProto.LABEL_REQUIRED,
+    "*": descriptor_pb2.FieldDescriptorProto.LABEL_REPEATED,
+}
+_SCALARS = {
+    "double": descriptor_pb2.FieldDescriptorProto.TYPE_DOUBLE,
+    "int32": descriptor_pb2.FieldDescriptorProto.TYPE_INT32,
+    "uint64": descriptor_pb2.FieldDescriptorProto.TYPE_UINT64,
+    "uint32": descriptor_pb2.FieldDescriptorProto.TYPE_UINT32,
+    "bool": descriptor_pb2.FieldDescriptorProto.TYPE_BOOL,
+    "string": descriptor_pb2.FieldDescriptorProto.TYPE_STRING,
+    "bytes": descriptor_pb2.FieldDescriptorProto.TYPE_BYTES,
+}
+
+
+def _rows() -> Iterator[Tuple[str, str]]:
+    for line in TABLE.replace("\\\n", " ").strip().splitlines():
+        name, _, fields = line.partition(" ")
+        yield name, fields
+
+
+def _describe() -> descriptor_pb2.FileDescriptorProto:
+    file = descriptor_pb2.FileDescriptorProto(
+        name="gz_testauto/gazebo_msgs.proto", package=PACKAGE, syntax="proto2"
+    )
+    for name, fields in _rows():
+        message = file.message_type.add(name=name)
+        for field, label, number, kind in _FIELD.findall(fields):
+            entry = message.field.add(name=field, number=int(number), label=_LABELS[label])
+            if kind in _SCALARS:
+                entry.type = _SCALARS[kind]
+            else:
+                entry.type = descriptor_pb2.FieldDescriptorProto.TYPE_MESSAGE
+                entry.type_name = f".{PACKAGE}.{kind}"
+    return file
+
+
+def _build() -> Dict[str, Any]:
+    pool = descriptor_pool.DescriptorPool()
+    file = _describe()
+    pool.Add(file)
+    if hasattr(message_factory, "GetMessageClass"):
+        make_class = message_factory.GetMessageClass
+    else:  # protobuf before 4.22
+        make_class = message_factory.MessageFactory(pool).GetPrototype
+    return {
+        message.name: make_class(pool.FindMessageTypeByName(f"{PACKAGE}.{message.name}"))
+        for message in file.message_type
+    }
+
+
+MESSAGES: Dict[str, Any] = _build()
+"""Message classes by their short name, e.g. ``MESSAGES["Pose"]``."""
+
+
+def type_name(message_class: Any) -> str:
+    """The name under which a message type is known to Gazebo's master."""
+    return str(message_class.DESCRIPTOR.full_name)

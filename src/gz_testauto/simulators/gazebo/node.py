@@ -1,0 +1,260 @@
+"""A node of Gazebo's transport: finds topics at the master, publishes and subscribes.
+
+Owns the conversation with the master and the connections per topic, for one caller in one
+thread. Nothing happens behind the caller's back: bytes move in :meth:`TransportNode.poll`
+and :meth:`TransportNode.wait_for` only, and callbacks run there. Knows nothing of worlds.
+
+Frames to and from the master, and the first frame on a connection between publisher and
+subscriber, are ``Packet`` messages; after that a publisher sends its bare messages.
+"""
+
+import selectors
+import socket
+import time
+from typing import Any, Callable, Dict, List, Optional, Set, Tuple
+
+from gz_testauto.simulators.gazebo.messages import MESSAGES, type_name
+from gz_testauto.simulators.gazebo.wire import ConnectionLostError, FrameConnection
+
+_HOST = "127.0.0.1"
+_SEND_TIMEOUT_S = 10.0
+
+Packet = MESSAGES["Packet"]
+Publish = MESSAGES["Publish"]
+Subscribe = MESSAGES["Subscribe"]
+RawCallback = Callable[[bytes], None]
+
+
+class Publisher:
+    """What we publish on one topic."""
+
+    def __init__(self, topic: str, message_class: Any) -> None:
+        self.topic = topic
+        self.message_class = message_class
+        self.links: List[FrameConnection] = []
+
+    @property
+    def connected(self) -> bool:
+        """Whether anybody listens; messages sent before that are lost."""
+        return bool(self.links)
+
+    def send(self, *messages: Any) -> None:
+        """Publish messages in one write, so that the other end takes them up together."""
+        payloads = [message.SerializeToString() for message in messages]
+        for link in self.links:
+            link.send(*payloads)
+
+
+class Subscription:
+    """What we receive on one topic: ``on_payload`` gets every message unparsed, or with
+    ``latest_only`` the last of those that came together."""
+
+    def __init__(
+        self, topic: str, message_class: Any, on_payload: RawCallback, latest_only: bool
+    ) -> None:
+        self.topic = topic
+        self.message_class = message_class
+        self.on_payload = on_payload
+        self.latest_only = latest_only
+        self.peers: Dict[Tuple[str, int], FrameConnection] = {}
+
+    @property
+    def connected(self) -> bool:
+        """Whether a publisher has been found and connected to."""
+        return bool(self.peers)
+
+
+class TransportNode:
+    """Our presence at one master, on loopback."""
+
+    def __init__(self, master_port: int, timeout_s: float = 30.0) -> None:
+        """Connect; raises ``ConnectionLostError`` or ``TimeoutError``."""
+        self.topics: Dict[str, str] = {}
+        self.namespaces: List[str] = []
+        self.server_version = ""
+        self._welcomed = False
+        self._publishers: Dict[str, Publisher] = {}
+        self._subscriptions: Dict[str, Subscription] = {}
+        self._topic_info: Optional[Any] = None
+        self._anonymous: Set[FrameConnection] = set()
+        self._selector = selectors.DefaultSelector()
+        self._listener = socket.create_server((_HOST, 0))
+        self._port = int(self._listener.getsockname()[1])
+        self._selector.register(self._listener, selectors.EVENT_READ, None)
+        try:
+            self._master = self._connect(master_port, self._on_master_frame)
+            self.wait_for(lambda: self._welcomed and bool(self.namespaces), timeout_s, "a world")
+        except OSError as error:
+            self._listener.close()
+            raise ConnectionLostError(str(error)) from error
+
+    def advertise(self, topic: str, message_class: Any) -> Publisher:
+        """Announce that we publish on ``topic``; see ``Publisher.connected``."""
+        publisher = self._publishers[topic] = Publisher(topic, message_class)
+        self._tell_master("advertise", self._publish_message(publisher))
+        return publisher
+
+    def unadvertise(self, publisher: Publisher) -> None:
+        """Take the announcement back, and return when the master has passed that on."""
+        self._tell_master("unadvertise", self._publish_message(publisher))
+        self.subscriber_count(publisher.topic)  # the master takes one message after the other
+
+    def subscribe(
+        self, topic: str, message_class: Any, on_payload: RawCallback, latest_only: bool = False
+    ) -> Subscription:
+        """Ask for everything published on ``topic`` from now on."""
+        subscription = Subscription(topic, message_class, on_payload, latest_only)
+        self._subscriptions[topic] = subscription
+        self._tell_master("subscribe", self._subscribe_message(subscription, self._port))
+        return subscription
+
+    def disconnect(self, publisher: Publisher) -> None:
+        """Close the connections of a publisher that was unadvertised."""
+        for connection in list(publisher.links):
+            self._drop(connection)
+
+    def is_connected(self, topic: str) -> bool:
+        """Whether a subscription of ours has found its publisher."""
+        subscription = self._subscriptions.get(topic)
+        return subscription is not None and subscription.connected
+
+    def subscriber_count(self, topic: str, timeout_s: float = 5.0) -> int:
+        """How many subscribers the master knows for a topic."""
+        self._topic_info = None
+        request = MESSAGES["Request"](id=1, request="topic_info", data=topic)
+        self._tell_master("request", request)
+        self.wait_for(lambda: self._topic_info is not None, timeout_s, f"the master on {topic}")
+        return len(self._topic_info.subscriber)  # type: ignore[attr-defined]
+
+    def poll(self, timeout_s: float = 0.0) -> None:
+        """Move what bytes there are, waiting up to ``timeout_s`` (wall time) for the first.
+
+        Raises ``ConnectionLostError`` when the master is gone.
+        """
+        for key, _ in self._selector.select(timeout_s):
+            connection = key.data
+            if connection is None:
+                self._accept()
+                continue
+            try:
+                connection.receive()
+            except ConnectionLostError:
+                if connection is self._master:
+                    raise
+                self._drop(connection)
+
+    def wait_for(self, condition: Callable[[], bool], timeout_s: float, what: str) -> None:
+        """Poll until ``condition()``; raises ``TimeoutError`` naming ``what`` is missing."""
+        deadline_s = time.monotonic() + timeout_s
+        while not condition():
+            left_s = deadline_s - time.monotonic()
+            if left_s <= 0:
+                raise TimeoutError(f"no answer for {timeout_s:g} s while waiting for {what}")
+            self.poll(left_s)
+
+    def close(self) -> None:
+        """Leave without a word: our server dies with us, and its master notices anyway."""
+        for key in list(self._selector.get_map().values()):
+            key.fileobj.close()  # type: ignore[union-attr]
+        self._selector.close()
+
+    def _connect(
+        self, port: int, on_frame: RawCallback, latest_only: bool = False
+    ) -> FrameConnection:
+        peer = socket.create_connection((_HOST, port), timeout=_SEND_TIMEOUT_S)
+        return self._watch(FrameConnection(peer, on_frame, latest_only))
+
+    def _watch(self, connection: FrameConnection) -> FrameConnection:
+        self._selector.register(connection, selectors.EVENT_READ, connection)
+        return connection
+
+    def _accept(self) -> None:
+        peer, _ = self._listener.accept()
+        peer.settimeout(_SEND_TIMEOUT_S)
+        connection = FrameConnection(peer, lambda payload: self._on_peer_frame(connection, payload))
+        self._anonymous.add(self._watch(connection))
+
+    def _drop(self, connection: FrameConnection) -> None:
+        self._selector.unregister(connection)
+        connection.close()
+        self._anonymous.discard(connection)
+        for publisher in self._publishers.values():
+            if connection in publisher.links:
+                publisher.links.remove(connection)
+        for subscription in self._subscriptions.values():
+            for address, peer in list(subscription.peers.items()):
+                if peer is connection:
+                    del subscription.peers[address]
+
+    def _tell_master(self, kind: str, message: Any) -> None:
+        self._master.send(_packed(kind, message))
+
+    def _publish_message(self, publisher: Publisher) -> Any:
+        return Publish(
+            topic=publisher.topic,
+            msg_type=type_name(publisher.message_class),
+            host=_HOST,
+            port=self._port,
+        )
+
+    def _subscribe_message(self, subscription: Subscription, port: int) -> Any:
+        return Subscribe(
+            topic=subscription.topic,
+            msg_type=type_name(subscription.message_class),
+            host=_HOST,
+            port=port,
+            latching=False,
+        )
+
+    def _on_master_frame(self, payload: bytes) -> None:
+        packet = Packet.FromString(payload)
+        kind, body = packet.type, packet.serialized_data
+        if kind == "version_init":
+            self.server_version = MESSAGES["GzString"].FromString(body).data
+        elif kind == "topic_namepaces_init":  # Gazebo's spelling
+            self.namespaces.extend(MESSAGES["GzString_V"].FromString(body).data)
+        elif kind == "topic_namespace_add":
+            self.namespaces.append(MESSAGES["GzString"].FromString(body).data)
+        elif kind == "publishers_init":
+            for known in MESSAGES["Publishers"].FromString(body).publisher:
+                self.topics[known.topic] = known.msg_type
+            self._welcomed = True
+        elif kind == "publisher_add":
+            known = Publish.FromString(body)
+            self.topics[known.topic] = known.msg_type
+        elif kind in ("publisher_subscribe", "publisher_advertise"):
+            self._meet_publisher(Publish.FromString(body))
+        elif kind == "topic_info_response":
+            self._topic_info = MESSAGES["TopicInfo"].FromString(body)
+
+    def _meet_publisher(self, publish: Any) -> None:
+        subscription = self._subscriptions.get(publish.topic)
+        address = (publish.host, publish.port)
+        if subscription is None or address in subscription.peers or publish.port == self._port:
+            return
+        try:
+            peer = self._connect(
+                publish.port,
+                lambda payload: subscription.on_payload(payload),
+                subscription.latest_only,
+            )
+        except OSError:  # gone again; the master will tell of its successor
+            return
+        subscription.peers[address] = peer
+        peer.send(_packed("sub", self._subscribe_message(subscription, self._port)))
+
+    def _on_peer_frame(self, connection: FrameConnection, payload: bytes) -> None:
+        packet = Packet.FromString(payload)
+        if packet.type != "sub":
+            return
+        publisher = self._publishers.get(Subscribe.FromString(packet.serialized_data).topic)
+        if publisher is not None:
+            self._anonymous.discard(connection)
+            publisher.links.append(connection)
+
+
+def _packed(kind: str, message: Any) -> bytes:
+    now = time.time_ns()
+    packet = Packet(type=kind, serialized_data=message.SerializeToString())
+    packet.stamp.sec, packet.stamp.nsec = divmod(now, 10**9)
+    return bytes(packet.SerializeToString())

@@ -1,0 +1,190 @@
+"""What the server publishes, turned into observations.
+
+Owns the meaning of scan, IMU and contact messages (frames, infinities) and the poses of
+models, as they follow from those of links, and their motion. Does not wait for anything and
+does not know what a step is.
+"""
+
+import math
+from typing import Any, Dict, Iterator, Mapping, Optional, Sequence, Tuple
+
+import numpy as np
+
+from gz_testauto.geometry import Pose
+from gz_testauto.observation import Contact, ImuSample, LaserScan, ModelState
+from gz_testauto.sdf.robot import LidarDescription
+from gz_testauto.simulators.gazebo.aliases import own_name
+from gz_testauto.simulators.gazebo.messages import MESSAGES
+
+_IDENTITY = Pose()
+Vector = Tuple[float, float, float]
+
+
+def nanoseconds(stamp: Any) -> int:
+    """A ``Time`` message as an exact number of nanoseconds."""
+    return int(stamp.sec) * 10**9 + int(stamp.nsec)
+
+
+def leading_stamp(payload: bytes) -> int:
+    """The stamp (ns) of a message whose first field is its time, without reading the rest:
+    such messages come with every physics step."""
+    return nanoseconds(MESSAGES["Time"].FromString(payload[2 : 2 + payload[1]]))
+
+
+class ModelPoses:
+    """Where every model of the world is, from the poses of its links.
+
+    Probes tell the poses of the links of what can move; the rest is where it was put.
+    """
+
+    def __init__(self) -> None:
+        self.models: Dict[str, Pose] = {}
+        self._links: Dict[str, Mapping[str, Pose]] = {}
+        self._carrier: Dict[str, str] = {}
+        self._seen: Dict[str, Pose] = {}
+
+    def put(self, name: str, pose: Pose, links: Mapping[str, Pose]) -> None:
+        """Add a model, or place it anew; ``links`` are poses in its frame, the first being of
+        the link that carries the model."""
+        self.models[name] = pose
+        self._links[name] = links
+        self._carrier.update((link, name) for link in list(links)[:1])
+        for link in links:
+            self._seen.pop(link, None)
+
+    def place(self, name: str, pose: Pose) -> None:
+        """Move a model as it stands."""
+        self.put(name, pose, self._links[name])
+
+    def see(self, link: str, pose: Pose) -> None:
+        """Note where a link is in the world; its model moves with the one that carries it."""
+        self._seen[link] = pose
+        name = self._carrier.get(link)
+        if name is not None:
+            in_model = self._links[name][link]
+            self.models[name] = pose if in_model == _IDENTITY else pose * in_model.inverse()
+
+    def forget(self, name: str) -> None:
+        """Drop a model."""
+        del self.models[name]
+        for link in self._links.pop(name):
+            self._seen.pop(link, None)
+            self._carrier.pop(link, None)
+
+    def link_states(self) -> "LinkStates":
+        """The links as they are now."""
+        return LinkStates(dict(self.models), dict(self._links), dict(self._seen))
+
+
+class LinkStates(Mapping[str, ModelState]):
+    """States of links, worked out when asked for: a planner never asks."""
+
+    def __init__(
+        self,
+        models: Mapping[str, Pose],
+        links: Mapping[str, Mapping[str, Pose]],
+        seen: Mapping[str, Pose],
+    ) -> None:
+        self._models = models
+        self._in_model = {
+            link: (name, pose) for name, own in links.items() for link, pose in own.items()
+        }
+        self._seen = seen
+
+    def __getitem__(self, link: str) -> ModelState:
+        name, pose = self._in_model[link]
+        return ModelState(self._seen.get(link) or self._models[name] * pose)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._in_model)
+
+    def __len__(self) -> int:
+        return len(self._in_model)
+
+
+def scan_from(message: Any, stamp_ns: int, lidar: LidarDescription) -> LaserScan:
+    """A scan, taken at ``stamp_ns`` on our clock. What Gazebo reports as its farthest or its
+    nearest reading, and NaN, become what REP-117 wants."""
+    scan = message.scan
+    ranges = np.array(scan.ranges, dtype=float)
+    ranges[~(ranges < scan.range_max)] = np.inf
+    ranges[ranges < scan.range_min] = -np.inf
+    ranges.setflags(write=False)
+    return LaserScan(
+        stamp_s=stamp_ns / 1e9,
+        angle_min_rad=scan.angle_min,
+        angle_max_rad=scan.angle_max,
+        range_min_m=scan.range_min,
+        range_max_m=scan.range_max,
+        ranges_m=ranges,
+        mount=lidar.mount,
+    )
+
+
+class ImuReader:
+    """Turns the messages of an IMU into samples on our clock.
+
+    Gazebo's linear acceleration is the change of velocity since the last measurement over the
+    time on its own clock, less gravity. That clock runs ahead of ours at every rest, and a
+    measurement is stamped with the last step of physics or with the rest after it, so the part
+    that is due to motion is worked out anew.
+    """
+
+    def __init__(self, gravity_mps2: Sequence[float], mount: Pose) -> None:
+        """``mount`` is the pose of the sensor in the model frame."""
+        self._gravity = np.asarray(gravity_mps2, dtype=float)
+        self._mount = mount
+        self._message: Optional[Any] = None
+        self._gained = np.zeros(3)
+        self._measured_ns = 0
+        self._since_ns = 0
+        self._time_ns = 0
+
+    def receive(self, message: Any) -> None:
+        """Take a message of the server's; there may be any number of them between two samples."""
+        stamp_ns, a = nanoseconds(message.stamp), message.linear_acceleration
+        self._gained += np.array((a.x, a.y, a.z)) * ((stamp_ns - self._measured_ns) / 1e9)
+        self._measured_ns = stamp_ns
+        self._message = message
+
+    def sample(self, time_ns: int, model: Pose) -> Optional[ImuSample]:
+        """What was received since the last sample, as of ``time_ns`` on our clock with the
+        model at ``model``; None when nothing was, or no time has passed."""
+        message, gained = self._message, self._gained
+        gazebo_ns, passed_ns = self._measured_ns - self._since_ns, time_ns - self._time_ns
+        self._message, self._gained = None, np.zeros(3)
+        self._since_ns, self._time_ns = self._measured_ns, time_ns
+        if message is None or passed_ns <= 0:
+            return None
+        gravity = (model * self._mount).rotation.T @ self._gravity
+        motion = (gained + gravity * (gazebo_ns / 1e9)) / (passed_ns / 1e9)
+        q, w = message.orientation, message.angular_velocity
+        return ImuSample(
+            stamp_s=time_ns / 1e9,
+            quaternion=(q.x, q.y, q.z, q.w),
+            angular_radps=(w.x, w.y, w.z),
+            linear_mps2=tuple((motion - gravity).tolist()),
+        )
+
+
+def contact_from(message: Any, stamp_ns: int) -> Contact:
+    """One pair of touching shapes. The forces that Gazebo gives are in the frames of links
+    whose poses at that step are not told, so they are left out."""
+    return Contact(
+        stamp_s=stamp_ns / 1e9,
+        first=own_name(message.collision1),
+        second=own_name(message.collision2),
+        positions_m=tuple((p.x, p.y, p.z) for p in message.position),
+        normals=tuple((n.x, n.y, n.z) for n in message.normal),
+        depths_m=tuple(message.depth),
+    )
+
+
+def mean_twist(before: Pose, after: Pose, passed_s: float) -> Tuple[Vector, Vector]:
+    """Mean velocity (m/s) and rate of turn (rad/s), in the world frame, between two poses."""
+    velocity = np.subtract(after.position, before.position) / passed_s
+    x, y, z, w = (after * before.inverse()).quaternion
+    sine = math.sqrt(x * x + y * y + z * z)
+    angle = 2.0 * math.atan2(sine, abs(w))
+    scale = 0.0 if sine == 0.0 else math.copysign(angle / sine, w) / passed_s
+    return tuple(velocity.tolist()), (x * scale, y * scale, z * scale)

@@ -1,0 +1,228 @@
+"""A gzserver process of our own: started, watched, and ended with everything it started.
+
+Owns the process group, the choice of a free port and the log file. The server runs in a
+session of its own beside a watcher that holds the read end of a pipe from us. Whatever ends
+this process, SIGKILL included, closes the pipe, and the watcher then kills the whole group.
+(A process that this one forked without exec keeps the pipe open for as long as it lives.)
+Knows nothing of worlds or messages.
+"""
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import Iterable, List, Optional, Sequence
+
+from gz_testauto.errors import SimulatorError
+from gz_testauto.simulators.gazebo.installation import GazeboInstallation
+
+_ATTEMPTS = 5
+_LOG_LINES_SHOWN = 8
+_PORT_TAKEN = "Unable to start server"
+_FATAL_COMPLAINTS = (
+    "Failed to load plugin",
+    "Unable to find uri",
+    "Unable to find file",
+    "Could not open file",
+    "This plugin will not run",
+)
+_UP = "Connected to gazebo master"
+# The lifeline comes as standard input: a shell may know no descriptors above 9 by number.
+_WATCHED_START = (
+    "exec 3<&0 </dev/null; ( read -r _ <&3; kill -s KILL -- -$$ ) >/dev/null 2>&1 & "
+    'exec 3<&-; exec "$@"'
+)
+
+
+class ServerProcess:
+    """One running gzserver, paused at time zero, with its master on ``port`` of loopback."""
+
+    def __init__(
+        self,
+        installation: GazeboInstallation,
+        world: str,
+        seed: int,
+        model_path: Iterable[Path] = (),
+        resource_path: Iterable[Path] = (),
+        start_timeout_s: float = 60.0,
+    ) -> None:
+        """Start on the world text ``world``; raises ``SimulatorError`` with the server's last
+        words when it does not come up in ``start_timeout_s`` of wall time."""
+        self._installation = installation
+        self._model_path = tuple(model_path)
+        self._resource_path = tuple(resource_path)
+        self.directory = Path(tempfile.mkdtemp(prefix="gz_testauto_gzserver_"))
+        self.log_file = self.directory / "gzserver.log"
+        self._world_file = self.directory / "start.world"
+        self._world_file.write_text(world, encoding="utf-8")
+        self._process: Optional[subprocess.Popen[bytes]] = None
+        self._lifeline: Optional[int] = None
+        self.port = 0
+        try:
+            self._start(seed, time.monotonic() + start_timeout_s)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def pid(self) -> int:
+        """Process id of gzserver, which is also its process group."""
+        assert self._process is not None
+        return self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process still runs."""
+        return self._process is not None and self._process.poll() is None
+
+    def log_lines(self, mark: int = 0) -> List[str]:
+        """What the server has said, after the first ``mark`` bytes of its log, without
+        colours."""
+        try:
+            with self.log_file.open("rb") as log:
+                log.seek(mark)
+                text = log.read().decode("utf-8", errors="replace")
+        except FileNotFoundError:
+            return []
+        return [line for line in map(_without_colour, text.splitlines()) if line]
+
+    def log_size(self) -> int:
+        """Bytes said so far: a mark for :meth:`complaints_since`."""
+        try:
+            return self.log_file.stat().st_size
+        except FileNotFoundError:
+            return 0
+
+    def complaints_since(self, mark: int) -> List[str]:
+        """Errors that the server printed after a mark."""
+        return [line for line in self.log_lines(mark) if line.startswith(("[Err]", "Error"))]
+
+    def fatal_complaint_since(self, mark: int) -> Optional[str]:
+        """The first complaint after a mark about something that was asked for and is not to be
+        had, such as a plugin: Gazebo goes on without it, which nobody wants measured."""
+        for line in self.complaints_since(mark):
+            if any(phrase in line for phrase in _FATAL_COMPLAINTS):
+                return line
+        return None
+
+    def last_words(self) -> str:
+        """How the process ended, if it did, and the last lines of its log, for a message."""
+        status = "" if self.alive else f"{self._ended()}; "
+        lines = self.log_lines()[-_LOG_LINES_SHOWN:]
+        return f"{status}its last lines: " + (" | ".join(lines) if lines else "none")
+
+    def close(self) -> None:
+        """Kill the whole process group and remove what belongs to this server."""
+        if self._process is not None:
+            _kill_group(self._process.pid)
+            self._process.wait()
+            self._process = None
+        if self._lifeline is not None:
+            os.close(self._lifeline)
+            self._lifeline = None
+        shutil.rmtree(self.directory, ignore_errors=True)
+        if self.port:  # gzserver keeps a log directory of its own per port
+            own_log = Path("~/.gazebo").expanduser() / f"server-{self.port}"
+            shutil.rmtree(own_log, ignore_errors=True)
+
+    def _ended(self) -> str:
+        code = self._process.returncode if self._process is not None else None
+        if code is None:
+            return "it was closed"
+        if code < 0:
+            return f"it was killed by {signal.Signals(-code).name}"
+        return f"it exited with status {code}"
+
+    def _start(self, seed: int, deadline_s: float) -> None:
+        for _ in range(_ATTEMPTS):
+            self.port = free_port()
+            self._launch(seed)
+            if self._comes_up(deadline_s):
+                return
+            if not any(_PORT_TAKEN in line for line in self.log_lines()):
+                break
+            self._reap()  # somebody took the port between our look and gzserver's
+        raise SimulatorError(f"gzserver did not start: {self.last_words()}")
+
+    def _launch(self, seed: int) -> None:
+        command = [
+            *self._installation.server,
+            "--verbose",
+            "-u",
+            "--seed",
+            str(seed),
+            str(self._world_file),
+        ]
+        environment = self._installation.process_environment(
+            self.port, model_path=self._model_path, resource_path=self._resource_path
+        )
+        self._process, self._lifeline = start_watched(command, environment, self.log_file)
+
+    def _comes_up(self, deadline_s: float) -> bool:
+        """Wait for the log line, not for the port: there, somebody else may answer."""
+        while time.monotonic() < deadline_s:
+            alive = self.alive
+            if any(_UP in line for line in self.log_lines()):
+                return True
+            if not alive:
+                return False
+            time.sleep(0.02)
+        return False
+
+    def _reap(self) -> None:
+        assert self._process is not None and self._lifeline is not None
+        _kill_group(self._process.pid)
+        self._process.wait()
+        os.close(self._lifeline)
+        self._process = self._lifeline = None
+
+
+def start_watched(
+    command: Sequence[str], environment: "dict[str, str]", log_file: Path
+) -> "tuple[subprocess.Popen[bytes], int]":
+    """Start ``command`` in a session of its own that ends when this process ends.
+
+    Returns the process and the file descriptor of the lifeline; closing that kills the
+    command's whole process group.
+    """
+    read_end, write_end = os.pipe()
+    try:
+        with log_file.open("wb") as log:
+            process = subprocess.Popen(
+                ["/bin/sh", "-c", _WATCHED_START, "gz_testauto", *command],
+                stdin=read_end,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env=environment,
+                start_new_session=True,
+            )
+    except BaseException:
+        os.close(write_end)
+        raise
+    finally:
+        os.close(read_end)
+    return process, write_end
+
+
+def free_port() -> int:
+    """A TCP port of loopback that nobody listens on at this moment."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _kill_group(group: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(group, signal.SIGKILL)
+
+
+def _without_colour(line: str) -> str:
+    while "\x1b[" in line:
+        before, _, rest = line.partition("\x1b[")
+        line = before + rest.partition("m")[2]
+    return line.strip()

@@ -1,0 +1,176 @@
+"""Loads scene after scene on a gzserver of our own, and decides when a fresh one is needed.
+
+Owns the swap between trials and the rule for reuse. A server is reused when the new world has
+the same base as its own, when nothing went wrong on it, and for ``trials_per_server`` trials
+at most. The swap brings everything that can have changed anew, in the same order as on a
+fresh server: the movables and the robot are deleted and spawned, time is set to zero, and the
+random generators are seeded.
+"""
+
+import re
+from dataclasses import replace
+from typing import List, Optional
+
+from gz_testauto import resources
+from gz_testauto.errors import SimulatorError
+from gz_testauto.geometry import Pose
+from gz_testauto.simulators.gazebo.aliases import Alias
+from gz_testauto.simulators.gazebo.client import GuiClient
+from gz_testauto.simulators.gazebo.installation import GazeboInstallation, find_gazebo
+from gz_testauto.simulators.gazebo.instruments import instrument_model, instrument_robot
+from gz_testauto.simulators.gazebo.lockstep import RESTING_RATE_HZ, LockStep
+from gz_testauto.simulators.gazebo.server import ServerProcess
+from gz_testauto.simulators.gazebo.simulation import GazeboSimulation
+from gz_testauto.simulators.gazebo.staging import OBSTACLES, StagedWorld, stage_world
+from gz_testauto.simulators.gazebo.world import WorldLink
+from gz_testauto.simulators.interface import Scene, Simulator
+
+
+class SceneRefusedError(SimulatorError):
+    """The scene is at fault, and another server would not take it either."""
+
+
+class GazeboSimulator(Simulator):
+    """A real gzserver, started and owned by this object, on loopback only.
+
+    ``gui`` opens gzclient on it. ``trials_per_server`` bounds how many scenes one server
+    serves. ``stall_timeout_s`` is the wall time without progress after which the server
+    counts as dead. ``period_s`` is the longest time between two measurements of contacts and
+    IMU: the step that will be used, or a part of it. ``obstacles`` is a
+    regular expression for the names of static models that differ from world to world; the
+    others are taken to be the base.
+    """
+
+    name = "gazebo"
+    repeatable = True
+    sets_twist = False
+
+    def __init__(
+        self,
+        gui: bool = False,
+        trials_per_server: int = 25,
+        stall_timeout_s: float = 30.0,
+        period_s: float = 0.1,
+        obstacles: str = OBSTACLES.pattern,
+    ) -> None:
+        """Find Gazebo; raises ``MissingDependencyError``. The server starts with the first
+        scene."""
+        if trials_per_server < 1 or period_s <= 0 or stall_timeout_s <= 0:
+            raise ValueError("trials_per_server, period_s and stall_timeout_s must be positive")
+        self._installation: GazeboInstallation = find_gazebo()
+        self.version = self._installation.version
+        self._gui = gui
+        self._trials_per_server = trials_per_server
+        self._stall_timeout_s = stall_timeout_s
+        self._period_ns = round(period_s * 1e9)
+        self._obstacles = re.compile(obstacles)
+        self._server: Optional[ServerProcess] = None
+        self._link: Optional[WorldLink] = None
+        self._client: Optional[GuiClient] = None
+        self._base: Optional[str] = None
+        self._current: Optional[GazeboSimulation] = None
+        self._loaded: List[str] = []
+        self._served = 0
+        self._closed = False
+
+    def load(self, scene: Scene) -> GazeboSimulation:
+        """Make ``scene`` the current world, on this server or a fresh one."""
+        if self._closed:
+            raise SimulatorError("this simulator has been closed")
+        staged = stage_world(scene.world, RESTING_RATE_HZ, self._obstacles)
+        self._end_current()
+        try:
+            self._current = self._bring(staged, scene)
+        except BaseException:
+            self._stop()
+            raise
+        self._served += 1
+        return self._current
+
+    def close(self) -> None:
+        """End the server, the window and everything they started. Idempotent."""
+        self._closed = True
+        self._current = None
+        self._stop()
+
+    def _bring(self, staged: StagedWorld, scene: Scene) -> GazeboSimulation:
+        if self._can_reuse(staged):
+            try:
+                return self._place(staged, scene)
+            except SceneRefusedError:
+                raise
+            except SimulatorError:  # of this server then: nothing has been simulated yet
+                self._stop()
+        self._start(staged, scene.seed)
+        return self._place(staged, scene)
+
+    def _can_reuse(self, staged: StagedWorld) -> bool:
+        return (
+            self._server is not None
+            and self._server.alive
+            and staged.reusable
+            and self._base == staged.fingerprint
+            and self._served < self._trials_per_server
+        )
+
+    def _end_current(self) -> None:
+        if self._current is not None:
+            sound = self._current.end()
+            self._loaded = self._current.spawned
+            self._current = None
+            if not sound:
+                self._stop()
+
+    def _start(self, staged: StagedWorld, seed: int) -> None:
+        self._stop()
+        self._server = ServerProcess(
+            self._installation, staged.base, seed, model_path=resources.model_path()
+        )
+        self._link = WorldLink(self._server, self._stall_timeout_s)
+        self._base = staged.fingerprint
+        if self._gui:
+            self._client = GuiClient(self._installation, self._server.port)
+
+    def _place(self, staged: StagedWorld, scene: Scene) -> GazeboSimulation:
+        """Swap what moves: the old goes while the new comes, under other names."""
+        assert self._link is not None and self._server is not None
+        link, mark = self._link, self._server.log_size()
+        alias = Alias(second=self._served % 2 == 1)
+        step_ns = round(staged.physics.step_size_s * 1e9)
+        clock = LockStep(link, self._period_ns, step_ns)
+        period_ns = clock.sensor_period_ns
+        models = [instrument_model(movable, period_ns, alias) for movable in staged.movables]
+        to_spawn = [fitted.model for fitted in models]
+        robot, velocity, places = None, None, []
+        if scene.robot is not None:
+            robot = instrument_robot(scene.robot, scene.start, period_ns, alias)
+            # The drive plugins measure a wheel by its upright bounding box when they are
+            # loaded, so the robot is spawned facing along x and turned afterwards.
+            body = robot.body.model
+            to_spawn.append(replace(body, pose=Pose(body.pose.position)))
+            places.append((body.name, body.pose))
+            models.append(robot.body)
+        link.release_drive()
+        link.request_deletion(self._loaded)
+        self._loaded = [model.name for model in to_spawn]
+        clock.rewind()
+        if robot is not None:
+            velocity = link.expect_drive(robot.body.model.name)
+        if to_spawn:
+            link.spawn(to_spawn, places)
+        link.await_deletion()
+        simulation = GazeboSimulation(link, clock, staged, models, robot, velocity, alias)
+        simulation.begin(scene.seed)
+        complaint = self._server.fatal_complaint_since(mark if self._served else 0)
+        if complaint is not None:
+            raise SceneRefusedError(f"gzserver could not load the scene: {complaint}")
+        return simulation
+
+    def _stop(self) -> None:
+        for part in (self._client, self._link, self._server):
+            if part is not None:
+                part.close()
+        self._client = self._link = self._server = None
+        self._base = None
+        self._loaded = []
+        self._served = 0

@@ -1,0 +1,1 @@
+"""Conformance suites and fakes, for everyone who writes an adaptor or a planner."""

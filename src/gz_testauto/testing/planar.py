@@ -1,0 +1,320 @@
+"""A kinematic, two-dimensional simulator: a fake for tests and for authors of adaptors.
+
+Reads real ``.world`` files and real robots, moves the robot exactly as commanded on circular
+arcs, casts its scan at the outlines of the obstacles and reports a contact when the robot's
+outline meets one. It has no masses, no wheels and no friction: nothing that was measured with
+it says how a robot drives. It needs no process and no display, answers in microseconds and
+gives the same bits every time, which is what tests of everything around a simulator want.
+"""
+
+import math
+from pathlib import Path
+from typing import Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
+
+import numpy as np
+import shapely
+from shapely.geometry.base import BaseGeometry
+
+from gz_testauto.errors import SdfError, SimulatorError
+from gz_testauto.geometry import Pose, Pose2D, wrap_angle
+from gz_testauto.observation import Contact, ImuSample, LaserScan, ModelState, Snapshot, Twist2D
+from gz_testauto.sdf.document import SdfDocument
+from gz_testauto.sdf.edit import add_model, remove_model, set_model_pose
+from gz_testauto.sdf.robot import RobotModel
+from gz_testauto.sdf.scene import read_scene
+from gz_testauto.simulators.interface import NamedModel, Scene, Simulation, Simulator
+from gz_testauto.testing.raycast import cast_rays, outline_segments
+
+STEP_S = 0.01
+"""The kinematic step. It plays the part of the physics step: durations are multiples of it."""
+
+GRAVITY_MPS2 = 9.8
+
+GROUND_CLEARANCE_M = 0.05
+"""What is lower than this above the ground is driven over, not into."""
+
+
+class PlanarSimulator(Simulator):
+    """Loads one world after the other; there is no process behind it."""
+
+    name = "planar"
+    version = "1"
+    repeatable = True
+    sets_twist = False
+
+    def __init__(self) -> None:
+        self._current: Optional[PlanarSimulation] = None
+        self._closed = False
+
+    def load(self, scene: Scene) -> "PlanarSimulation":
+        """Read the world and place the robot. Raises ``SimulatorError`` when it cannot."""
+        if self._closed:
+            raise SimulatorError("the planar simulator has been closed")
+        if self._current is not None:
+            self._current.end()
+        try:
+            self._current = PlanarSimulation(scene)
+        except SdfError as error:
+            raise SimulatorError(f"cannot load {scene.world}: {error}") from error
+        return self._current
+
+    def close(self) -> None:
+        """Refuse any further use; there is nothing to free."""
+        self._closed = True
+        if self._current is not None:
+            self._current.end()
+
+
+class PlanarSimulation(Simulation):
+    """One world with at most one robot that moves."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._document = SdfDocument.read(scene.world).copy()
+        self._robot = scene.robot
+        self._ended = False
+        self._ticks = 0
+        self._command = Twist2D()
+        self._pose = scene.start
+        self._moving = Twist2D()
+        self._scan: Optional[LaserScan] = None
+        if self._robot is not None:
+            add_model(self._document, self._robot.sdf, self._robot_pose(), self._robot.name)
+            self._corners = np.asarray(self._robot.footprint_m, dtype=float)
+        self._read()
+
+    def snapshot(self) -> Snapshot:
+        """Poses and the last scan, without what was told before."""
+        self._check()
+        return self._look((), ())
+
+    def drive(self, command: Twist2D) -> None:
+        """Move exactly like this from the next step on. ``SimulatorError`` without a robot."""
+        self._check()
+        if self._robot is None:
+            raise SimulatorError("there is no robot in this scene to drive")
+        if not (math.isfinite(command.linear_mps) and math.isfinite(command.angular_radps)):
+            raise SimulatorError(f"cannot drive {command}: not finite")
+        self._command = command
+
+    def step(self, duration_s: float) -> Snapshot:
+        """Move the robot along its arc for a whole number of 10 ms steps."""
+        self._check()
+        steps = round(duration_s / STEP_S)
+        if steps < 1 or abs(steps * STEP_S - duration_s) > 1e-9:
+            raise ValueError(f"{duration_s} s is not a whole number of {STEP_S} s steps")
+        imu: List[ImuSample] = []
+        contacts: List[Contact] = []
+        alone = self._robot is None or self._out_of_reach(duration_s)
+        for _ in range(steps):
+            self._ticks += 1
+            if self._robot is None:
+                continue
+            if alone:
+                self._pose = drive_arc(self._pose, self._command, STEP_S)
+                self._moving = self._command
+            else:
+                contacts += self._move()
+            imu += self._measure_motion()
+            self._measure_ranges()
+        return self._look(tuple(imu), tuple(contacts))
+
+    def spawn(self, models: Sequence[NamedModel]) -> None:
+        """Add models; when one cannot be, none stays."""
+        self._check()
+        document = self._document.copy()
+        try:
+            for model in models:
+                add_model(document, model.sdf, model.pose, model.name)
+            self._read(document)
+        except SdfError as error:
+            raise SimulatorError(f"cannot spawn: {error}") from error
+
+    def delete(self, names: Iterable[str]) -> None:
+        """Remove models; an unknown name raises ``SimulatorError`` and nothing is removed."""
+        self._check()
+        document, names = self._document.copy(), list(names)
+        try:
+            for name in names:
+                remove_model(document, name)
+        except SdfError as error:
+            raise SimulatorError(f"cannot delete: {error}") from error
+        if self._robot is not None and self._robot.name in names:
+            self._robot = None
+        self._read(document)
+
+    def set_states(self, states: Mapping[str, ModelState]) -> None:
+        """Place models. Only the commanded robot ever moves, so twists are ignored."""
+        self._check()
+        document = self._document.copy()
+        try:
+            for name, state in states.items():
+                set_model_pose(document, name, state.pose)
+        except SdfError as error:
+            raise SimulatorError(f"cannot place: {error}") from error
+        if self._robot is not None and self._robot.name in states:
+            self._pose = states[self._robot.name].pose.planar
+            self._moving = Twist2D()
+        self._read(document)
+
+    def save_world(self, path: Path) -> None:
+        """Write the world with the robot where it is."""
+        self._check()
+        document = self._document.copy()
+        if self._robot is not None:
+            set_model_pose(document, self._robot.name, self._robot_pose())
+        document.write(path)
+
+    def end(self) -> None:
+        """Refuse any further use."""
+        self._ended = True
+
+    def _check(self) -> None:
+        if self._ended:
+            raise SimulatorError("this simulation is over: another was loaded, or it was closed")
+
+    def _read(self, document: Optional[SdfDocument] = None) -> None:
+        """Take over a changed document: poses, outlines to meet, outlines to see."""
+        document = self._document if document is None else document
+        models = read_scene(document).models
+        robot = self._robot
+        low, high = (GROUND_CLEARANCE_M, 2.0) if robot is None else robot.height_m
+        low = max(low, GROUND_CLEARANCE_M)
+        solid: List[Tuple[str, BaseGeometry]] = []
+        visible: List[BaseGeometry] = []
+        for model in models.values():
+            if robot is not None and model.name == robot.name:
+                self._robot_part = model.collisions[0].scoped_name
+                continue
+            for shape in model.collisions:
+                if shape.is_ground:
+                    continue
+                solid.append((shape.scoped_name, shape.footprint(low, high)))
+                if robot is not None and robot.lidar is not None:
+                    level = robot.lidar.mount.position[2]
+                    visible.append(shape.footprint(level - 1e-3, level + 1e-3))
+        self._document = document
+        self._poses: Dict[str, Pose] = {name: model.pose for name, model in models.items()}
+        self._names = [name for name, _ in solid]
+        self._tree = shapely.STRtree([outline for _, outline in solid])
+        self._segments = outline_segments(visible)
+
+    def _robot_pose(self) -> Pose:
+        return self._pose.to_pose()
+
+    def _look(self, imu: Tuple[ImuSample, ...], contacts: Tuple[Contact, ...]) -> Snapshot:
+        still = (0.0, 0.0, 0.0)
+        models = {name: ModelState(pose, still, still) for name, pose in self._poses.items()}
+        if self._robot is not None:
+            speed, yaw = self._moving.linear_mps, self._pose.yaw_rad
+            models[self._robot.name] = ModelState(
+                self._robot_pose(),
+                (speed * math.cos(yaw), speed * math.sin(yaw), 0.0),
+                (0.0, 0.0, self._moving.angular_radps),
+            )
+        return Snapshot(self._time_s, models, {}, self._scan, imu, contacts)
+
+    @property
+    def _time_s(self) -> float:
+        return round(self._ticks * STEP_S, 9)
+
+    def _out_of_reach(self, duration_s: float) -> bool:
+        """Whether nothing can be met within a duration: then nothing need be looked for."""
+        radius = float(np.hypot(*self._corners.T).max())
+        speed = abs(self._command.linear_mps) + abs(self._command.angular_radps) * radius
+        _, distance = self._tree.query_nearest(
+            self._placed(self._pose), max_distance=speed * duration_s + 0.01, return_distance=True
+        )
+        return len(distance) == 0
+
+    def _move(self) -> List[Contact]:
+        """One step along the arc, unless that would push the robot farther into something."""
+        wanted = drive_arc(self._pose, self._command, STEP_S)
+        met, depth = self._overlaps(wanted)
+        if not met:
+            self._pose, self._moving = wanted, self._command
+            return []
+        _, depth_now = self._overlaps(self._pose)
+        if depth_now == 0.0 or depth <= depth_now:
+            self._pose, self._moving = wanted, self._command
+        else:
+            self._moving = Twist2D()
+        return [self._contact(index) for index in met]
+
+    def _overlaps(self, pose: Pose2D) -> Tuple[List[int], float]:
+        """Which obstacles the outline meets at a pose, and by how much area in all (m²)."""
+        outline = self._placed(pose)
+        met = sorted(int(index) for index in self._tree.query(outline, predicate="intersects"))
+        area = sum(outline.intersection(self._tree.geometries[index]).area for index in met)
+        return met, float(area)
+
+    def _placed(self, pose: Pose2D) -> BaseGeometry:
+        cos, sin = math.cos(pose.yaw_rad), math.sin(pose.yaw_rad)
+        corners = self._corners @ np.array([[cos, sin], [-sin, cos]])
+        return shapely.polygons(np.add(corners, (pose.x_m, pose.y_m)))
+
+    def _contact(self, index: int) -> Contact:
+        touched = self._placed(self._pose).intersection(self._tree.geometries[index])
+        point = (touched if not touched.is_empty else self._placed(self._pose)).centroid
+        away = np.array([self._pose.x_m - point.x, self._pose.y_m - point.y])
+        away = away / max(1e-9, float(np.hypot(*away)))
+        height = float(sum(self._robot.height_m) / 2) if self._robot else 0.0
+        return Contact(
+            stamp_s=self._time_s,
+            first=self._robot_part,
+            second=self._names[index],
+            positions_m=((point.x, point.y, height),),
+            normals=((float(away[0]), float(away[1]), 0.0),),
+            depths_m=(0.0,),
+        )
+
+    def _measure_motion(self) -> List[ImuSample]:
+        robot: Optional[RobotModel] = self._robot
+        if robot is None or robot.imu is None or not self._due(robot.imu.update_rate_hz):
+            return []
+        aside = self._moving.linear_mps * self._moving.angular_radps
+        return [
+            ImuSample(
+                self._time_s,
+                self._robot_pose().quaternion,
+                (0.0, 0.0, self._moving.angular_radps),
+                (0.0, aside, GRAVITY_MPS2),
+            )
+        ]
+
+    def _measure_ranges(self) -> None:
+        lidar = self._robot.lidar if self._robot is not None else None
+        if lidar is None or not self._due(lidar.update_rate_hz):
+            return
+        sensor = (self._robot_pose() * lidar.mount).planar
+        angles = np.linspace(lidar.angle_min_rad, lidar.angle_max_rad, lidar.samples)
+        ranges = cast_rays(self._segments, *sensor, angles, lidar.range_max_m)
+        ranges[ranges < lidar.range_min_m] = -np.inf
+        ranges.setflags(write=False)
+        self._scan = LaserScan(
+            self._time_s,
+            lidar.angle_min_rad,
+            lidar.angle_max_rad,
+            lidar.range_min_m,
+            lidar.range_max_m,
+            ranges,
+            lidar.mount,
+        )
+
+    def _due(self, rate_hz: float) -> bool:
+        """Whether a sensor of this rate (0: every step) measures in the present step."""
+        period = max(1, round(1.0 / (rate_hz * STEP_S))) if rate_hz > 0 else 1
+        return self._ticks % period == 0
+
+
+def drive_arc(pose: Pose2D, twist: Twist2D, duration_s: float) -> Pose2D:
+    """Where a unicycle is after driving a constant twist, exactly."""
+    turned = twist.angular_radps * duration_s
+    half = turned / 2
+    shortened = math.sin(half) / half if abs(half) > 1e-6 else 1.0  # sin x = x to 16 digits
+    chord = twist.linear_mps * duration_s * shortened
+    direction = pose.yaw_rad + turned / 2
+    return Pose2D(
+        pose.x_m + chord * math.cos(direction),
+        pose.y_m + chord * math.sin(direction),
+        wrap_angle(pose.yaw_rad + turned),
+    )

@@ -1,0 +1,390 @@
+"""What every simulator must do, as tests that its author runs.
+
+Subclass the suite in a pytest file and say how the simulator is started::
+
+    from gz_testauto.testing.simulator_conformance import SimulatorConformance
+
+    class TestMySimulator(SimulatorConformance):
+        def make_simulator(self):
+            return MySimulator()
+
+One simulator serves the whole suite, one scene after the other, as it serves a campaign. The
+world is a floor, a wall 5 m ahead and a box that can be pushed; the robot is the wheelchair
+that this package ships. Values are compared with what is known on paper, within what
+``tolerance`` allows for slip.
+"""
+
+import math
+from pathlib import Path
+from typing import ClassVar, List, Optional, Set, Tuple
+
+import numpy as np
+import pytest
+
+from gz_testauto.errors import SimulatorError
+from gz_testauto.geometry import Pose, Pose2D
+from gz_testauto.observation import ModelState, Snapshot, Twist2D
+from gz_testauto.resources import share_directory
+from gz_testauto.sdf.robot import RobotModel, read_robot
+from gz_testauto.sdf.scene import read_scene
+from gz_testauto.simulators.interface import NamedModel, Scene, Simulation, Simulator
+
+PERIOD_S = 0.1
+
+BOX = """<model name="{name}"><static>{static}</static><pose>{pose}</pose><link name="link">
+<inertial><mass>5</mass><inertia><ixx>0.2</ixx><iyy>0.2</iyy><izz>0.2</izz></inertia></inertial>
+<collision name="collision"><geometry><box><size>{size}</size></box></geometry></collision>
+<visual name="visual"><geometry><box><size>{size}</size></box></geometry></visual>
+</link></model>"""
+
+WORLD = """<?xml version="1.0"?><sdf version="1.6"><world name="conformance">
+<physics type="ode"><max_step_size>0.001</max_step_size>
+<real_time_factor>1</real_time_factor><real_time_update_rate>1000</real_time_update_rate></physics>
+<model name="floor"><static>true</static><link name="link"><collision name="collision">
+<geometry><plane><normal>0 0 1</normal><size>60 60</size></plane></geometry>
+</collision></link></model>
+{models}
+</world></sdf>"""
+
+WALL = BOX.format(name="wall", static="true", pose="5 0 0.75 0 0 0", size="0.2 8 1.5")
+PARCEL = BOX.format(name="obstacle_box_0", static="true", pose="0 4 0.5 0 0 0.3", size="1 0.6 1")
+
+
+def to_spawn(name: str, x_m: float, y_m: float, yaw_rad: float = 0.0) -> NamedModel:
+    """A static box of 0.5 m, to stand on the floor; its own pose is to be ignored."""
+    box = BOX.format(name="other", static="true", pose="9 9 9 0 0 0", size="0.5 0.5 0.5")
+    return NamedModel(
+        name, f'<sdf version="1.6">{box}</sdf>', Pose.from_rpy(x_m, y_m, 0.25, 0, 0, yaw_rad)
+    )
+
+
+class SimulatorConformance:
+    """The suite. Override :meth:`make_simulator`."""
+
+    tolerance = 0.03
+    """Relative error that motion may have against the commanded one, by slip and by the time
+    that the drive takes to come up to speed."""
+
+    def make_simulator(self) -> Simulator:
+        """Start the simulator under test."""
+        raise NotImplementedError("override make_simulator()")
+
+    # what the tests stand on
+
+    _running: ClassVar[Optional[Simulator]] = None
+
+    @pytest.fixture
+    def simulator(self) -> Simulator:
+        """The one simulator of the suite, started when first asked for."""
+        suite = type(self)
+        if suite._running is None:
+            suite._running = self.make_simulator()
+        return suite._running
+
+    @classmethod
+    def teardown_class(cls) -> None:
+        """Close the simulator of the suite."""
+        running, cls._running = cls._running, None
+        if running is not None:
+            running.close()
+
+    @pytest.fixture
+    def robot(self) -> RobotModel:
+        """The wheelchair."""
+        return read_robot(share_directory() / "models" / "wheelchair", "robot")
+
+    @pytest.fixture
+    def world(self, tmp_path: Path) -> Path:
+        """Floor, wall and one obstacle."""
+        path = tmp_path / "conformance.world"
+        path.write_text(WORLD.format(models=WALL + PARCEL))
+        return path
+
+    @pytest.fixture
+    def scene(self, world: Path, robot: RobotModel) -> Scene:
+        """The robot at the origin, looking at the wall."""
+        return Scene(world, robot, Pose2D(0.0, 0.0, 0.0), seed=3)
+
+    @pytest.fixture
+    def simulation(self, simulator: Simulator, scene: Scene) -> Simulation:
+        """That scene, loaded."""
+        return simulator.load(scene)
+
+    # loading
+
+    def test_a_loaded_scene_stands_at_time_zero(self, simulation: Simulation) -> None:
+        snapshot = simulation.snapshot()
+        assert snapshot.time_s == 0.0
+        assert set(snapshot.models) == {"floor", "wall", "obstacle_box_0", "robot"}
+
+    def test_the_robot_starts_where_the_scene_says(
+        self, simulator: Simulator, world: Path, robot: RobotModel
+    ) -> None:
+        start = Pose2D(-2.0, 1.5, 2.0)
+        pose = robot_pose(simulator.load(Scene(world, robot, start)).snapshot())
+        assert pose == pytest.approx(start, abs=1e-6)
+
+    def test_models_stand_where_the_world_says(self, simulation: Simulation) -> None:
+        pose = simulation.snapshot().models["obstacle_box_0"].pose
+        assert pose.position == pytest.approx((0, 4, 0.5), abs=1e-6)
+        assert pose.yaw_rad == pytest.approx(0.3, abs=1e-6)
+
+    def test_a_world_without_a_robot_can_be_loaded(self, simulator: Simulator, world: Path) -> None:
+        simulation = simulator.load(Scene(world))
+        assert "robot" not in simulation.step(PERIOD_S).models
+        with pytest.raises(SimulatorError):
+            simulation.drive(Twist2D(1.0, 0.0))
+
+    def test_a_world_that_cannot_be_loaded_is_refused_and_the_next_one_is_not(
+        self, simulator: Simulator, scene: Scene, tmp_path: Path
+    ) -> None:
+        lost = tmp_path / "lost.world"
+        lost.write_text(
+            WORLD.format(models="<include><uri>model://nobody_has_this</uri></include>")
+        )
+        with pytest.raises(SimulatorError, match="nobody_has_this"):
+            simulator.load(Scene(lost))
+        assert "robot" in simulator.load(scene).snapshot().models
+
+    def test_a_simulation_is_over_when_another_is_loaded(
+        self, simulator: Simulator, scene: Scene
+    ) -> None:
+        first = simulator.load(scene)
+        simulator.load(scene)
+        with pytest.raises(SimulatorError):
+            first.step(PERIOD_S)
+
+    # time
+
+    def test_time_passes_in_steps_and_only_there(self, simulation: Simulation) -> None:
+        times = [simulation.step(PERIOD_S).time_s for _ in range(3)]
+        assert times == pytest.approx([0.1, 0.2, 0.3], abs=1e-9)
+        assert simulation.snapshot().time_s == times[-1]
+
+    def test_short_and_long_steps_are_taken_exactly(self, simulation: Simulation) -> None:
+        assert simulation.step(0.03).time_s == pytest.approx(0.03, abs=1e-9)
+        assert simulation.step(0.5).time_s == pytest.approx(0.53, abs=1e-9)
+
+    def test_a_step_that_is_no_whole_number_of_physics_steps_is_refused(
+        self, simulation: Simulation
+    ) -> None:
+        with pytest.raises(ValueError):
+            simulation.step(0.00037)
+
+    # driving
+
+    def test_an_undriven_robot_stays(self, simulation: Simulation) -> None:
+        pose = robot_pose(drive(simulation, Twist2D(0.0, 0.0), 2.0)[-1])
+        assert pose == pytest.approx((0, 0, 0), abs=0.01)
+
+    def test_straight_on(self, simulation: Simulation) -> None:
+        speed_mps, time_s = 0.8, 4.0
+        x_m, y_m, yaw_rad = robot_pose(drive(simulation, Twist2D(speed_mps, 0.0), time_s)[-1])
+        assert x_m == pytest.approx(speed_mps * time_s, rel=self.tolerance)
+        assert (y_m, yaw_rad) == pytest.approx((0, 0), abs=0.02)
+
+    def test_backwards(self, simulation: Simulation) -> None:
+        x_m = robot_pose(drive(simulation, Twist2D(-0.5, 0.0), 2.0)[-1]).x_m
+        assert x_m == pytest.approx(-1.0, rel=2 * self.tolerance)
+
+    @pytest.mark.parametrize("rate_radps", [0.8, -0.8])
+    def test_turning_on_the_spot(self, simulation: Simulation, rate_radps: float) -> None:
+        snapshots = drive(simulation, Twist2D(0.0, rate_radps), 3.0)
+        x_m, y_m, yaw_rad = robot_pose(snapshots[-1])
+        assert yaw_rad == pytest.approx(3.0 * rate_radps, rel=self.tolerance)
+        assert math.hypot(x_m, y_m) < 0.05
+
+    def test_an_arc_has_the_radius_of_speed_over_rate(self, simulation: Simulation) -> None:
+        drive(simulation, Twist2D(0.6, 0.6), 1.0)
+        track = np.array([robot_pose(s) for s in drive(simulation, Twist2D(0.6, 0.6), 4.0)])
+        length_m = np.hypot(*np.diff(track[:, :2], axis=0).T).sum()
+        turned_rad = np.unwrap(track[:, 2])[-1] - track[0, 2]
+        assert length_m / turned_rad == pytest.approx(1.0, rel=self.tolerance)
+
+    def test_a_command_holds_until_the_next(self, simulation: Simulation) -> None:
+        drive(simulation, Twist2D(0.5, 0.0), 1.0)
+        before_m = robot_pose(simulation.snapshot()).x_m
+        after_m = robot_pose(simulation.step(1.0)).x_m
+        assert after_m - before_m == pytest.approx(0.5, rel=2 * self.tolerance)
+
+    def test_the_twist_is_that_of_the_motion_where_it_is_told(self, simulation: Simulation) -> None:
+        state = drive(simulation, Twist2D(0.5, 0.0), 2.0)[-1].models["robot"]
+        if state.linear_mps is None:
+            pytest.skip("this simulator does not tell the robot's twist")
+        assert math.hypot(*state.linear_mps[:2]) == pytest.approx(0.5, rel=2 * self.tolerance)
+
+    # seeing
+
+    def test_the_scan_sees_the_wall_where_it_is(
+        self, simulation: Simulation, robot: RobotModel
+    ) -> None:
+        assert robot.lidar is not None
+        scan = simulation.step(PERIOD_S).scan
+        assert scan is not None
+        assert len(scan.ranges_m) == robot.lidar.samples
+        ahead = scan.ranges_m[np.argmin(np.abs(scan.angles_rad))]
+        assert ahead == pytest.approx(4.9 - robot.lidar.mount.position[0], abs=0.02)
+
+    def test_rays_that_meet_nothing_are_infinite(
+        self, simulator: Simulator, robot: RobotModel, world: Path
+    ) -> None:
+        snapshot = simulator.load(Scene(world, robot, Pose2D(-20, -20, math.pi))).step(PERIOD_S)
+        assert snapshot.scan is not None
+        assert np.isposinf(snapshot.scan.ranges_m).all()
+
+    def test_scans_come_at_the_rate_of_the_lidar(
+        self, simulation: Simulation, robot: RobotModel
+    ) -> None:
+        assert robot.lidar is not None
+        stamps = {
+            snapshot.scan.stamp_s
+            for snapshot in drive(simulation, Twist2D(0.0, 0.0), 2.0)
+            if snapshot.scan is not None
+        }
+        assert len(stamps) == pytest.approx(2.0 * robot.lidar.update_rate_hz, abs=1)
+
+    def test_scans_follow_the_robot(self, simulation: Simulation) -> None:
+        def ahead_m(snapshot: Snapshot) -> float:
+            assert snapshot.scan is not None
+            return float(snapshot.scan.ranges_m[np.argmin(np.abs(snapshot.scan.angles_rad))])
+
+        first = simulation.step(PERIOD_S)
+        last = drive(simulation, Twist2D(0.5, 0.0), 2.0)[-1]
+        moved_m = robot_pose(last).x_m - robot_pose(first).x_m
+        assert ahead_m(first) - ahead_m(last) == pytest.approx(moved_m, abs=0.02)
+
+    def test_the_imu_feels_gravity_and_turning(self, simulation: Simulation) -> None:
+        snapshots = drive(simulation, Twist2D(0.0, 0.5), 2.0)
+        samples = [sample for snapshot in snapshots[10:] for sample in snapshot.imu]
+        assert samples
+        assert np.mean([s.angular_radps[2] for s in samples]) == pytest.approx(0.5, abs=0.03)
+        assert np.mean([s.linear_mps2[2] for s in samples]) == pytest.approx(9.8, abs=0.2)
+
+    # touching
+
+    def test_driving_into_the_wall_is_a_contact_with_the_wall(self, simulation: Simulation) -> None:
+        touched = contacts(drive(simulation, Twist2D(1.0, 0.0), 5.5))
+        assert {"robot", "wall"} in touched
+
+    def test_driving_on_the_floor_touches_no_obstacle(self, simulation: Simulation) -> None:
+        touched = contacts(drive(simulation, Twist2D(0.5, 0.3), 3.0))
+        assert not any("wall" in pair or "obstacle_box_0" in pair for pair in touched)
+
+    # changing the world
+
+    def test_spawned_models_stand_where_asked_and_are_seen(self, simulation: Simulation) -> None:
+        simulation.spawn([to_spawn("a", 2.5, 0.0), to_spawn("b", -3.0, 1.0, 0.7)])
+        snapshot = simulation.step(PERIOD_S)
+        assert snapshot.models["a"].pose.position == pytest.approx((2.5, 0, 0.25), abs=1e-6)
+        assert snapshot.models["b"].pose.yaw_rad == pytest.approx(0.7, abs=1e-6)
+        assert snapshot.scan is not None
+        assert snapshot.scan.ranges_m.min() < 2.5
+
+    def test_a_taken_name_is_refused_and_nothing_stays(self, simulation: Simulation) -> None:
+        with pytest.raises(SimulatorError, match="obstacle_box_0"):
+            simulation.spawn([to_spawn("fresh", 2, 2), to_spawn("obstacle_box_0", 3, 3)])
+        models = simulation.snapshot().models
+        assert "fresh" not in models
+        assert models["obstacle_box_0"].pose.position == pytest.approx((0, 4, 0.5), abs=1e-6)
+
+    def test_what_is_no_model_is_refused(self, simulation: Simulation) -> None:
+        with pytest.raises(SimulatorError):
+            simulation.spawn([NamedModel("broken", "<sdf version='1.6'><model></sdf>")])
+        assert "broken" not in simulation.snapshot().models
+
+    def test_deleted_models_are_gone_and_their_names_are_free(self, simulation: Simulation) -> None:
+        simulation.spawn([to_spawn("a", 2.5, 0.0), to_spawn("b", 2.5, 2.0)])
+        simulation.delete(["a", "b"])
+        assert not {"a", "b"} & set(simulation.step(PERIOD_S).models)
+        simulation.spawn([to_spawn("a", -2.0, 0.0)])
+        assert "a" in simulation.snapshot().models
+
+    def test_an_unknown_name_cannot_be_deleted(self, simulation: Simulation) -> None:
+        with pytest.raises(SimulatorError, match="nobody"):
+            simulation.delete(["nobody"])
+
+    def test_models_are_placed_in_one_go(self, simulation: Simulation) -> None:
+        simulation.spawn([to_spawn("a", 2.5, 0.0), to_spawn("b", 2.5, 2.0)])
+        simulation.set_states(
+            {
+                "a": ModelState(Pose.from_rpy(-4, 0, 0.25, 0, 0, 1.0)),
+                "robot": ModelState(Pose2D(-1.0, -2.0, 0.5).to_pose()),
+            }
+        )
+        models = simulation.step(PERIOD_S).models
+        assert models["a"].pose.position == pytest.approx((-4, 0, 0.25), abs=1e-6)
+        assert models["a"].pose.yaw_rad == pytest.approx(1.0, abs=1e-6)
+        assert models["b"].pose.position == pytest.approx((2.5, 2.0, 0.25), abs=1e-6)
+        assert models["robot"].pose.planar == pytest.approx((-1.0, -2.0, 0.5), abs=0.02)
+
+    def test_a_saved_world_holds_what_stands_and_loads_again(
+        self, simulator: Simulator, simulation: Simulation, tmp_path: Path
+    ) -> None:
+        simulation.spawn([to_spawn("a", 2.5, -1.0, 0.4)])
+        saved = tmp_path / "saved.world"
+        simulation.save_world(saved)
+        pose = read_scene(saved).models["a"].pose
+        assert pose.position == pytest.approx((2.5, -1.0, 0.25), abs=1e-5)
+        models = simulator.load(Scene(saved)).snapshot().models
+        assert {"wall", "a", "obstacle_box_0"} <= set(models)
+        assert models["a"].pose.yaw_rad == pytest.approx(0.4, abs=1e-5)
+
+    # repeating
+
+    def test_the_same_calls_give_the_same_bits(self, simulator: Simulator, scene: Scene) -> None:
+        if not simulator.repeatable:
+            pytest.skip(f"{simulator.name} does not promise to repeat itself")
+        first, second = (trace(simulator.load(scene)) for _ in range(2))
+        assert first == second
+
+    def test_a_fresh_simulator_gives_the_same_bits_as_one_that_has_served(
+        self, simulator: Simulator, scene: Scene, world: Path, robot: RobotModel
+    ) -> None:
+        if not simulator.repeatable:
+            pytest.skip(f"{simulator.name} does not promise to repeat itself")
+        trace(simulator.load(Scene(world, robot, Pose2D(-3.0, 1.0, 1.0), seed=9)))
+        served = trace(simulator.load(scene))
+        with self.make_simulator() as fresh:
+            assert trace(fresh.load(scene)) == served
+
+    def test_a_closed_simulator_loads_nothing(self, scene: Scene) -> None:
+        simulator = self.make_simulator()
+        simulator.close()
+        simulator.close()
+        with pytest.raises(SimulatorError):
+            simulator.load(scene)
+
+
+def robot_pose(snapshot: Snapshot) -> Pose2D:
+    """Where the robot is."""
+    return snapshot.models["robot"].pose.planar
+
+
+def drive(simulation: Simulation, command: Twist2D, duration_s: float) -> List[Snapshot]:
+    """Drive for a while; all snapshots on the way."""
+    simulation.drive(command)
+    return [simulation.step(PERIOD_S) for _ in range(round(duration_s / PERIOD_S))]
+
+
+def contacts(snapshots: List[Snapshot]) -> List[Set[str]]:
+    """The pairs of models that touched."""
+    return [
+        {contact.first.split("::")[0], contact.second.split("::")[0]}
+        for snapshot in snapshots
+        for contact in snapshot.contacts
+    ]
+
+
+def trace(simulation: Simulation) -> Tuple[bytes, ...]:
+    """Poses and scans of a drive with changing commands that ends at the wall, as bytes."""
+    generator = np.random.default_rng(5)
+    rows = []
+    for _ in range(80):
+        turn_radps = float(generator.uniform(-0.4, 0.4))
+        simulation.drive(Twist2D(0.8, turn_radps))
+        snapshot = simulation.step(PERIOD_S)
+        pose = snapshot.models["robot"].pose
+        rows.append(np.array([*pose.position, *pose.quaternion]).tobytes())
+        if snapshot.scan is not None:
+            rows.append(np.asarray(snapshot.scan.ranges_m).tobytes())
+    return tuple(rows)

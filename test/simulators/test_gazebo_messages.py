@@ -1,0 +1,46 @@
+"""Messages are what Gazebo has on the wire, by number and type."""
+
+import struct
+
+import pytest
+from google.protobuf.message import EncodeError
+
+from gz_testauto.simulators.gazebo.messages import MESSAGES, type_name
+
+
+def test_a_pose_has_the_bytes_that_gazebo_gives_it():
+    pose = MESSAGES["Pose"](name="r")
+    pose.position.x, pose.position.y, pose.position.z = 1.0, 2.0, 3.0
+    q = pose.orientation
+    q.x, q.y, q.z, q.w = 0.0, 0.0, 0.0, 1.0
+    position = b"".join(
+        bytes([8 * n + 1]) + struct.pack("<d", v) for n, v in ((1, 1), (2, 2), (3, 3))
+    )
+    # a quaternion's fields are numbered from 2
+    turn = b"".join(
+        bytes([8 * n + 1]) + struct.pack("<d", v) for n, v in ((2, 0), (3, 0), (4, 0), (5, 1))
+    )
+    expected = b"\x0a\x01r" + b"\x1a" + bytes([len(position)]) + position
+    assert pose.SerializeToString() == expected + b"\x22" + bytes([len(turn)]) + turn
+
+
+def test_fields_that_are_not_in_the_table_are_passed_over():
+    known = MESSAGES["Model"](name="box", is_static=True).SerializeToString()
+    model = MESSAGES["Model"].FromString(known + b"\x5a\x03new" + b"\x50\x01")
+    assert (model.name, model.is_static) == ("box", True)
+
+
+def test_what_gazebo_requires_cannot_be_left_out():
+    with pytest.raises(EncodeError, match="position"):
+        MESSAGES["Pose"](name="r").SerializeToString()
+
+
+def test_types_bear_gazebos_names():
+    assert type_name(MESSAGES["LaserScanStamped"]) == "gazebo.msgs.LaserScanStamped"
+
+
+def test_negative_numbers_and_lists_come_back():
+    scan = MESSAGES["LaserScan"](frame="f", ranges=[1.5, float("inf")])
+    time = MESSAGES["Time"](sec=-1, nsec=5)
+    assert MESSAGES["Time"].FromString(time.SerializeToString()).sec == -1
+    assert list(scan.ranges) == [1.5, float("inf")]

@@ -1,0 +1,188 @@
+"""A server ends with us, whatever ends us; and what is said when it does not start."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+
+from gz_testauto.errors import SimulatorError
+from gz_testauto.simulators.gazebo import server
+from gz_testauto.simulators.gazebo.installation import GazeboInstallation
+from gz_testauto.simulators.gazebo.server import ServerProcess, start_watched
+
+
+def fake_gazebo(tmp_path, script):
+    path = tmp_path / "gzserver"
+    path.write_text("#!/bin/sh\n" + textwrap.dedent(script))
+    path.chmod(0o755)
+    return GazeboInstallation("system", "a fake", "11.0.0", (str(path),), None)
+
+
+def members(group):
+    listed = subprocess.run(
+        ["ps", "-eo", "pgid=,stat="], capture_output=True, text=True, check=True
+    )
+    rows = (line.split() for line in listed.stdout.splitlines())
+    return sum(int(pgid) == group and not stat.startswith("Z") for pgid, stat in rows)
+
+
+def gone(group, within_s=5.0):
+    deadline = time.monotonic() + within_s
+    while members(group):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+PARENT = """
+import os, sys, time
+from pathlib import Path
+from gz_testauto.simulators.gazebo.server import start_watched
+{more_descriptors}
+process, lifeline = start_watched(
+    ["/bin/sh", "-c", "sleep 100 & sleep 100"], dict(os.environ), Path(sys.argv[1])
+)
+print(process.pid, flush=True)
+time.sleep(100)
+"""
+
+
+@pytest.mark.parametrize("many_files_open", [False, True])
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_everything_ends_when_we_are_ended(tmp_path, end, many_files_open):
+    more = "files = [open(os.devnull) for _ in range(30)]" if many_files_open else ""
+    parent = subprocess.Popen(
+        [sys.executable, "-c", PARENT.format(more_descriptors=more), str(tmp_path / "log")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    group = int(parent.stdout.readline())
+    deadline = time.monotonic() + 5
+    while members(group) < 3 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert members(group) >= 3  # the command, its child, and the watcher
+    parent.send_signal(end)
+    parent.wait()
+    parent.stdout.close()
+    assert gone(group)
+
+
+def test_closing_the_lifeline_ends_everything(tmp_path):
+    process, lifeline = start_watched(["sleep", "100"], dict(os.environ), tmp_path / "log")
+    os.close(lifeline)
+    assert process.wait(timeout=5) == -signal.SIGKILL
+    assert gone(process.pid)
+
+
+def test_the_status_of_the_command_is_its_own(tmp_path):
+    process, lifeline = start_watched(["sh", "-c", "exit 3"], dict(os.environ), tmp_path / "log")
+    assert process.wait(timeout=5) == 3
+    os.close(lifeline)
+    assert gone(process.pid)
+
+
+def test_a_server_that_does_not_start_is_quoted(tmp_path):
+    gazebo = fake_gazebo(tmp_path, "echo 'Error: the sky is missing'; exit 7")
+    with pytest.raises(SimulatorError, match=r"status 7.*the sky is missing"):
+        ServerProcess(gazebo, "<sdf/>", seed=1)
+
+
+def test_a_server_that_says_nothing_is_given_up(tmp_path):
+    begun = time.monotonic()
+    with pytest.raises(SimulatorError, match="did not start"):
+        ServerProcess(fake_gazebo(tmp_path, "sleep 100"), "<sdf/>", seed=1, start_timeout_s=0.5)
+    assert time.monotonic() - begun < 5
+
+
+def test_a_port_that_was_taken_meanwhile_is_given_up_for_another(tmp_path, monkeypatch):
+    ports = iter([7001, 7002])
+    monkeypatch.setattr(server, "free_port", lambda: next(ports))
+    gazebo = fake_gazebo(
+        tmp_path,
+        """
+        case "$GAZEBO_MASTER_URI" in
+          *7001) echo "Exception: Unable to start server[bind: Address already in use]"; exit 255;;
+        esac
+        echo "[Msg] Connected to gazebo master @ http://127.0.0.1"
+        sleep 100
+        """,
+    )
+    process = ServerProcess(gazebo, "<sdf/>", seed=1)
+    try:
+        assert process.port == 7002
+        assert process.alive
+    finally:
+        process.close()
+
+
+def test_closing_leaves_neither_process_nor_file(tmp_path):
+    gazebo = fake_gazebo(tmp_path, "echo Connected to gazebo master; sleep 100")
+    process = ServerProcess(gazebo, "<sdf/>", seed=1)
+    group, directory = process.pid, process.directory
+    process.close()
+    process.close()
+    assert gone(group)
+    assert not directory.exists()
+
+
+def test_the_world_and_the_seed_are_handed_over(tmp_path):
+    gazebo = fake_gazebo(
+        tmp_path,
+        """
+        for last; do :; done
+        echo "[Msg] $*"; cat "$last"; echo; echo Connected to gazebo master; sleep 100
+        """,
+    )
+    process = ServerProcess(gazebo, "<sdf>a world</sdf>", seed=42)
+    try:
+        said = "\n".join(process.log_lines())
+    finally:
+        process.close()
+    assert "--seed 42" in said
+    assert "-u" in said.split()
+    assert "<sdf>a world</sdf>" in said
+
+
+def test_what_was_said_after_a_mark_is_found_though_the_line_had_begun(tmp_path):
+    gazebo = fake_gazebo(
+        tmp_path,
+        r"""
+        printf 'Connected to gazebo master\n\033[0m'; read -r go < {go}
+        printf '\033[1;31m[Err] late\033[0m\n'; sleep 100
+        """.format(go=tmp_path / "go"),
+    )
+    os.mkfifo(tmp_path / "go")
+    process = ServerProcess(gazebo, "<sdf/>", seed=1)
+    try:
+        mark = process.log_size()
+        (tmp_path / "go").write_text("\n")
+        deadline = time.monotonic() + 5
+        while not process.complaints_since(mark) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert process.complaints_since(mark) == ["[Err] late"]
+    finally:
+        process.close()
+
+
+def test_errors_are_told_from_other_talk(tmp_path):
+    gazebo = fake_gazebo(
+        tmp_path,
+        r"""
+        printf '\033[1;31m[Err] [Plugin.hh:178] Failed to load plugin libX.so\033[0m\n'
+        echo "[Wrn] mind the gap"; echo Connected to gazebo master; sleep 100
+        """,
+    )
+    process = ServerProcess(gazebo, "<sdf/>", seed=1)
+    try:
+        assert process.complaints_since(0) == [
+            "[Err] [Plugin.hh:178] Failed to load plugin libX.so"
+        ]
+        assert process.complaints_since(process.log_size()) == []
+    finally:
+        process.close()

@@ -1,0 +1,196 @@
+"""The planar fake against motion and ranges worked out by hand."""
+
+import math
+
+import numpy as np
+import pytest
+import shapely
+
+from gz_testauto.errors import SimulatorError
+from gz_testauto.geometry import Pose, Pose2D
+from gz_testauto.observation import ModelState, Twist2D
+from gz_testauto.resources import share_directory
+from gz_testauto.sdf.robot import read_robot
+from gz_testauto.sdf.scene import read_scene
+from gz_testauto.simulators.interface import NamedModel, Scene
+from gz_testauto.testing.planar import PlanarSimulator, drive_arc
+from gz_testauto.testing.raycast import cast_rays, outline_segments
+
+WORLD = """<sdf version="1.6"><world name="default">
+<model name="ground"><static>true</static><link name="l"><collision name="c">
+<geometry><plane><normal>0 0 1</normal></plane></geometry></collision></link></model>
+<model name="wall"><static>true</static><pose>5 0 0.5 0 0 0</pose><link name="l">
+<collision name="c"><geometry><box><size>0.2 8 1</size></box></geometry></collision></link></model>
+<model name="low"><static>true</static><pose>-3 0 0.05 0 0 0</pose><link name="l">
+<collision name="c"><geometry><box><size>0.5 0.5 0.1</size></box></geometry></collision></link>
+</model></world></sdf>"""
+
+BOX = """<sdf version="1.6"><model name="box"><pose>9 9 9 0 0 0</pose><link name="l">
+<collision name="c"><geometry><box><size>1 1 1</size></box></geometry></collision></link>
+</model></sdf>"""
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return read_robot(share_directory() / "models" / "wheelchair" / "model.sdf")
+
+
+@pytest.fixture
+def world(tmp_path):
+    path = tmp_path / "wall.world"
+    path.write_text(WORLD)
+    return path
+
+
+@pytest.fixture
+def simulation(world, robot):
+    with PlanarSimulator() as simulator:
+        yield simulator.load(Scene(world, robot, Pose2D(0.0, 0.0, 0.0)))
+
+
+def robot_pose(snapshot):
+    return snapshot.models["robot"].pose.planar
+
+
+def test_drives_the_commanded_arc_exactly(simulation):
+    simulation.drive(Twist2D(0.5, 0.8))
+    pose = robot_pose(simulation.step(1.0))
+    radius = 0.5 / 0.8
+    assert pose == pytest.approx((radius * math.sin(0.8), radius * (1 - math.cos(0.8)), 0.8))
+
+
+def test_long_steps_and_short_ones_lead_to_the_same_place(world, robot):
+    ends = []
+    for steps in (1, 10):
+        with PlanarSimulator() as simulator:
+            simulation = simulator.load(Scene(world, robot))
+            simulation.drive(Twist2D(0.7, -0.5))
+            for _ in range(steps):
+                snapshot = simulation.step(1.0 / steps)
+            ends.append(robot_pose(snapshot))
+    assert ends[0] == ends[1]
+
+
+def test_scan_meets_the_wall_where_it_is(simulation, robot):
+    assert simulation.snapshot().scan is None
+    scan = simulation.step(0.1).scan
+    assert scan.stamp_s == pytest.approx(0.1)
+    # The sensor is at x = 0.5 m, the wall's face at 4.9 m: 4.4 m ahead, longer at an angle.
+    ahead = len(scan.ranges_m) // 2
+    assert scan.ranges_m[ahead] == pytest.approx(4.4)
+    aside = np.argmin(np.abs(scan.angles_rad - math.radians(30)))
+    assert scan.ranges_m[aside] == pytest.approx(4.4 / math.cos(scan.angles_rad[aside]))
+    assert np.isinf(scan.ranges_m[0])
+    assert robot.lidar.samples == len(scan.ranges_m)
+
+
+def test_what_is_lower_than_the_lidar_is_not_seen(simulation, robot):
+    simulation.set_states({"robot": ModelState(Pose.from_rpy(-3, 2, 0, 0, 0, -math.pi / 2))})
+    assert np.isinf(
+        simulation.step(0.1).scan.ranges_m[len(simulation.snapshot().scan.ranges_m) // 2]
+    )
+
+
+def test_contact_when_the_outline_meets_the_wall_and_no_farther(simulation):
+    simulation.drive(Twist2D(1.0, 0.0))
+    snapshot = simulation.step(4.2)
+    assert not snapshot.contacts
+    snapshot = simulation.step(0.8)
+    contact = snapshot.contacts[0]
+    assert contact.second == "wall::l::c"
+    assert contact.first.startswith("robot::")
+    assert contact.normals[0] == pytest.approx((-1.0, 0.0, 0.0), abs=1e-6)
+    assert robot_pose(snapshot).x_m == pytest.approx(4.3, abs=0.011)
+    assert snapshot.models["robot"].linear_mps == (0.0, 0.0, 0.0)
+
+
+def test_can_drive_away_from_what_it_touches(simulation):
+    simulation.drive(Twist2D(1.0, 0.0))
+    simulation.step(5.0)
+    simulation.drive(Twist2D(-1.0, 0.0))
+    assert robot_pose(simulation.step(1.0)).x_m == pytest.approx(3.3, abs=0.02)
+    assert not simulation.step(0.1).contacts
+
+
+def test_spawns_where_told_and_deletes(simulation):
+    simulation.spawn([NamedModel("box_1", BOX, Pose((2.5, 0.0, 0.5)))])
+    snapshot = simulation.step(0.1)
+    assert snapshot.models["box_1"].pose.position == (2.5, 0.0, 0.5)
+    assert snapshot.scan.ranges_m[180] == pytest.approx(1.5)
+    simulation.delete(["box_1"])
+    snapshot = simulation.step(0.1)
+    assert "box_1" not in snapshot.models
+    assert snapshot.scan.ranges_m[180] == pytest.approx(4.4)
+
+
+def test_a_taken_name_spawns_nothing(simulation):
+    with pytest.raises(SimulatorError, match="wall"):
+        simulation.spawn([NamedModel("new", BOX), NamedModel("wall", BOX)])
+    assert "new" not in simulation.snapshot().models
+
+
+def test_an_unknown_name_deletes_nothing(simulation):
+    with pytest.raises(SimulatorError, match="ghost"):
+        simulation.delete(["wall", "ghost"])
+    assert "wall" in simulation.snapshot().models
+
+
+def test_saved_world_holds_everything_where_it_is(simulation, tmp_path):
+    simulation.drive(Twist2D(1.0, 0.0))
+    simulation.step(1.0)
+    simulation.set_states({"wall": ModelState(Pose((7.0, 0.0, 0.5)))})
+    simulation.save_world(tmp_path / "saved.world")
+    models = read_scene(tmp_path / "saved.world").models
+    assert set(models) == {"ground", "wall", "low", "robot"}
+    assert models["wall"].pose.position == (7.0, 0.0, 0.5)
+    assert models["robot"].pose.position[0] == pytest.approx(1.0)
+
+
+def test_imu_comes_at_its_rate_with_gravity_and_the_centripetal_part(simulation):
+    simulation.drive(Twist2D(0.5, 0.8))
+    samples = simulation.step(0.1).imu
+    assert len(samples) == 10
+    assert samples[-1].angular_radps == (0.0, 0.0, 0.8)
+    assert samples[-1].linear_mps2 == pytest.approx((0.0, 0.4, 9.8))
+
+
+def test_duration_must_be_whole_steps(simulation):
+    with pytest.raises(ValueError, match="whole number"):
+        simulation.step(0.015)
+
+
+def test_loading_ends_the_previous_simulation(world, robot):
+    with PlanarSimulator() as simulator:
+        first = simulator.load(Scene(world, robot))
+        simulator.load(Scene(world, robot))
+        with pytest.raises(SimulatorError, match="over"):
+            first.step(0.1)
+    with pytest.raises(SimulatorError, match="closed"):
+        simulator.load(Scene(world, robot))
+
+
+def test_a_world_that_cannot_be_read_says_so(tmp_path, robot):
+    with PlanarSimulator() as simulator, pytest.raises(SimulatorError, match=r"none\.world"):
+        simulator.load(Scene(tmp_path / "none.world", robot))
+
+
+def test_rays_agree_with_exact_intersection():
+    generator = np.random.default_rng(4)
+    discs = [
+        shapely.Point(x, y).buffer(r)
+        for x, y, r in zip(*generator.uniform(-6, 6, (2, 12)), generator.uniform(0.2, 1.0, 12))
+    ]
+    free = [disc for disc in discs if disc.distance(shapely.Point(0, 0)) > 0.1]
+    angles = np.linspace(-math.pi, math.pi, 181)
+    ranges = cast_rays(outline_segments(free), 0.0, 0.0, 0.7, angles, 5.0)
+    everything = shapely.union_all(free)
+    for angle, found in zip(angles, ranges):
+        end = (5.0 * math.cos(angle + 0.7), 5.0 * math.sin(angle + 0.7))
+        met = shapely.LineString([(0, 0), end]).intersection(everything)
+        expected = np.inf if met.is_empty else met.distance(shapely.Point(0, 0))
+        assert found == pytest.approx(expected, abs=1e-9)
+
+
+def test_arc_of_a_full_turn_ends_where_it_began():
+    pose = drive_arc(Pose2D(1.0, 2.0, 0.3), Twist2D(1.0, 0.5), 2 * math.pi / 0.5)
+    assert pose == pytest.approx((1.0, 2.0, 0.3))
