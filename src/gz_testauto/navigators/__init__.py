@@ -1,0 +1,1 @@
+"""What drives the robot during a trial: a planner of this package, or a navigation stack."""

@@ -1,0 +1,34 @@
+"""Local planners, each found by name.
+
+``straight`` drives at the goal and is the floor that any planner must beat; ``fgm`` is the
+Follow-the-Gap Method, ``fgm_improved`` the same with its published improvements, ``dwa`` the
+Dynamic Window Approach.
+"""
+
+from typing import Any
+
+from gz_testauto.planners.interface import LocalPlanner
+from gz_testauto.registry import Registry
+
+PLANNERS = Registry(
+    "planner",
+    {
+        "straight": "gz_testauto.planners.straight:StraightPlanner",
+        "fgm": "gz_testauto.planners.fgm:FollowTheGap",
+        "fgm_improved": "gz_testauto.planners.fgm_improved:ImprovedFollowTheGap",
+        "dwa": "gz_testauto.planners.dwa:DynamicWindow",
+    },
+)
+
+__all__ = ["PLANNERS", "LocalPlanner", "make_planner"]
+
+
+def make_planner(plugin: str, **parameters: Any) -> LocalPlanner:
+    """Construct the planner registered as ``plugin`` with ``parameters``.
+
+    Raises ``UnknownNameError`` for the plugin and ``SpecError`` for a parameter it does not
+    take, naming those it does.
+    """
+    from gz_testauto.planners.parameters import construct
+
+    return construct(plugin, PLANNERS.get(plugin), parameters)

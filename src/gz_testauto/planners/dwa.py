@@ -1,0 +1,146 @@
+"""``dwa``: the Dynamic Window Approach.
+
+D. Fox, W. Burgard, S. Thrun, "The dynamic window approach to collision avoidance", IEEE
+Robotics & Automation Magazine 4(1), 1997, 23-33.
+"""
+
+import math
+from typing import Tuple
+
+import numpy as np
+from scipy import ndimage
+
+from gz_testauto.observation import Twist2D
+from gz_testauto.planners.escape import Escape
+from gz_testauto.planners.interface import RobotLimits, Task
+from gz_testauto.planners.parameters import Count, NotNegative, Positive
+from gz_testauto.planners.reactive import ReactivePlanner, Situation
+from gz_testauto.planners.sweep import ConvexFootprint, Sweep, arc_poses, sweep_arcs
+
+STEPS = 16
+"""Checks along each arc: about 0.2 m apart, much less than the robot is long."""
+
+
+class DynamicWindow(ReactivePlanner):
+    """Takes the command that scores best among those that can be reached and stopped from.
+
+    The window V_d holds what the accelerations allow within one control period; of it only the
+    admissible commands V_a remain: v ≤ sqrt(2 dist a_v) and ω ≤ sqrt(2 dist_ω a_ω), with dist
+    how far the *footprint* drives along the arc before it meets a point of the scan. They are
+    scored by
+
+        G(v, ω) = σ(α heading + β dist + γ velocity)
+
+    each term scaled to 0...1: heading is 1 − |bearing of the local goal| / π from where the
+    robot would be if it braked after the coming period, dist is dist / ``reach_m``, velocity is
+    v / v_max; σ smooths over neighbours in the window. Where no command leads forward, the
+    robot turns on the spot, as in the paper, until it can drive again.
+
+    Parameters
+    ----------
+    heading_weight, clearance_weight, velocity_weight
+        α, β and γ; no unit.
+    reach_m
+        How far arcs are followed: what is beyond does not count; metres.
+    margin_m
+        Distance that the footprint keeps from every point; metres.
+    linear_samples, angular_samples
+        Size of the grid that is laid over the window.
+    lookahead_m
+        How far ahead on the way-points the intermediate goal is; metres.
+
+    """
+
+    memory_m = 1.5
+
+    def __init__(
+        self,
+        heading_weight: NotNegative = 0.8,
+        clearance_weight: NotNegative = 0.2,
+        velocity_weight: NotNegative = 0.2,
+        reach_m: Positive = 3.0,
+        margin_m: NotNegative = 0.1,
+        linear_samples: Count = 5,
+        angular_samples: Count = 15,
+        lookahead_m: Positive = 3.0,
+    ) -> None:
+        super().__init__(lookahead_m)
+        self.weights = (heading_weight, clearance_weight, velocity_weight)
+        self.reach_m = reach_m
+        self.margin_m = margin_m
+        self.samples = (linear_samples, angular_samples)
+
+    def begin(self, task: Task) -> None:
+        """Forget everything and take on a new task."""
+        super().begin(task)
+        self._footprint = ConvexFootprint(task.limits.footprint_m)
+        self._escape = Escape(task.limits, self._footprint, self.margin_m)
+
+    def steer(self, situation: Situation) -> Twist2D:
+        """The best command of the window, or a turn on the spot."""
+        window = dynamic_window(
+            situation.command, self.limits, self.task.control_period_s, self.samples
+        )
+        reach_m = min(self.reach_m, situation.goal_distance_m + self._footprint.radius_m)
+        sweep = sweep_arcs(
+            self._footprint, window, situation.points_m, reach_m, self.margin_m, STEPS
+        )
+        admissible = stoppable(window, sweep, self.limits, self.task.control_period_s)
+        admissible &= window[:, 0] <= situation.speed_limit_mps + 1e-9
+        forward = admissible & (window[:, 0] > 1e-3)
+        if not (self._escape.try_to_end(situation.points_m, reach_m) and forward.any()):
+            return self._escape.command(situation.points_m, situation.goal_bearing_rad)
+        score = self._score(window, sweep, situation, reach_m)
+        smooth = ndimage.uniform_filter(
+            np.where(admissible, score, 0.0).reshape(self.samples), size=3, mode="nearest"
+        ).ravel()
+        best = int(np.argmax(np.where(admissible, smooth, -np.inf)))
+        return Twist2D(float(window[best, 0]), float(window[best, 1]))
+
+    def _score(
+        self, window: np.ndarray, sweep: Sweep, situation: Situation, reach_m: float
+    ) -> np.ndarray:
+        limits, period_s = self.limits, self.task.control_period_s
+        rate = np.abs(window[:, 1])
+        braking_s = np.maximum(
+            window[:, 0] / limits.max_linear_accel_mps2, rate / limits.max_angular_accel_radps2
+        )
+        # Braking evenly covers half of what the same time at full speed would.
+        pose = arc_poses(window, (period_s + braking_s / 2)[:, None])[:, 0]
+        goal_x = situation.goal_distance_m * math.cos(situation.goal_bearing_rad)
+        goal_y = situation.goal_distance_m * math.sin(situation.goal_bearing_rad)
+        bearing = np.arctan2(goal_y - pose[:, 1], goal_x - pose[:, 0]) - pose[:, 2]
+        heading = 1.0 - np.abs(np.remainder(bearing + np.pi, 2 * np.pi) - np.pi) / np.pi
+        clearance = np.where(sweep.blocked, sweep.distance_m / reach_m, 1.0)
+        velocity = window[:, 0] / limits.max_linear_mps
+        terms = np.stack([heading, clearance, velocity])
+        return np.asarray(self.weights) @ terms
+
+
+def dynamic_window(
+    command: Twist2D, limits: RobotLimits, period_s: float, samples: Tuple[int, int]
+) -> np.ndarray:
+    """V_d ∩ V_s: commands that can be reached within one period, shape (n, 2), v before ω."""
+    linear_step = limits.max_linear_accel_mps2 * period_s
+    angular_step = limits.max_angular_accel_radps2 * period_s
+    linear = np.linspace(
+        max(0.0, command.linear_mps - linear_step),
+        min(limits.max_linear_mps, max(0.0, command.linear_mps + linear_step)),
+        samples[0],
+    )
+    angular = np.linspace(
+        max(-limits.max_angular_radps, command.angular_radps - angular_step),
+        min(limits.max_angular_radps, command.angular_radps + angular_step),
+        samples[1],
+    )
+    grid = np.meshgrid(linear, angular, indexing="ij")
+    return np.stack(grid, axis=-1).reshape(-1, 2)
+
+
+def stoppable(twists: np.ndarray, sweep: Sweep, limits: RobotLimits, period_s: float) -> np.ndarray:
+    """V_a: which commands, held for one period, still let the base stop before it is blocked."""
+    linear, rate = np.abs(twists[:, 0]), np.abs(twists[:, 1])
+    needed_m = linear * period_s + linear**2 / (2 * limits.max_linear_accel_mps2)
+    needed_rad = rate * period_s + rate**2 / (2 * limits.max_angular_accel_radps2)
+    in_reach = (needed_m <= sweep.distance_m) & (needed_rad <= sweep.angle_rad)
+    return ~sweep.blocked | in_reach

@@ -1,0 +1,88 @@
+"""What to do when nothing leads forward: turn on the spot until something does.
+
+Owns the choice of the side and the check that the outline can turn there; for planners that
+know the robot's outline. After D. Fox, W. Burgard, S. Thrun (1997), whose robot turns away
+until it can drive again.
+"""
+
+import math
+
+import numpy as np
+
+from gz_testauto.observation import Twist2D
+from gz_testauto.planners.interface import RobotLimits
+from gz_testauto.planners.sweep import ConvexFootprint, sweep_arcs
+
+CLEAR_AHEAD_M = 0.8
+"""The turn ends when the outline could drive this far straight ahead."""
+
+LOOK_M = 2.0
+"""How far the arcs to both sides are followed to choose a side."""
+
+CURVATURES_PERM = np.array([0.25, 0.5, 0.75, 1.0, 1.5, 2.0])
+"""Curvatures of those arcs."""
+
+STEPS = 16
+"""Checks along each arc and along each turn."""
+
+
+class Escape:
+    """Turning on the spot, with the memory of which way it turns.
+
+    The side is the one with the longer free arcs, or the goal's where they are equal. It is
+    kept until the outline cannot turn any farther there; then the other side is tried.
+    """
+
+    def __init__(self, limits: RobotLimits, footprint: ConvexFootprint, margin_m: float) -> None:
+        self._footprint = footprint
+        self._margin_m = margin_m
+        self._rate_radps = 0.5 * limits.max_angular_radps
+        self._side = 0.0
+
+    @property
+    def active(self) -> bool:
+        """Whether a turn has begun and not ended."""
+        return self._side != 0.0
+
+    def command(self, points_m: np.ndarray, goal_bearing_rad: float) -> Twist2D:
+        """The turn to make now; begins one if none is under way."""
+        if not self.active:
+            self._side = self._better_side(points_m, goal_bearing_rad)
+        sides = np.array([self._side, -self._side])
+        turns = np.column_stack([np.zeros(2), sides * self._rate_radps])
+        sweep = sweep_arcs(self._footprint, turns, points_m, LOOK_M, self._margin_m, STEPS)
+        free = ~sweep.blocked | (sweep.angle_rad > 0.0)
+        if free[0]:
+            return Twist2D(0.0, float(turns[0, 1]))
+        if free[1]:
+            self._side = -self._side
+            return Twist2D(0.0, float(turns[1, 1]))
+        return Twist2D(0.0, 0.0)
+
+    def try_to_end(self, points_m: np.ndarray, needed_m: float) -> bool:
+        """End the turn when the way straight ahead is free for ``CLEAR_AHEAD_M``, or for
+        ``needed_m`` when that is less; returns whether no turn is under way any more."""
+        if self.active:
+            reach_m = min(CLEAR_AHEAD_M, needed_m)
+            ahead = sweep_arcs(
+                self._footprint,
+                np.array([[1.0, 0.0]]),
+                points_m,
+                reach_m,
+                self._margin_m,
+                STEPS,
+            )
+            if not ahead.blocked[0]:
+                self._side = 0.0
+        return not self.active
+
+    def _better_side(self, points_m: np.ndarray, goal_bearing_rad: float) -> float:
+        curvatures = np.concatenate([CURVATURES_PERM, -CURVATURES_PERM])
+        arcs = np.column_stack([np.ones(len(curvatures)), curvatures])
+        free = sweep_arcs(self._footprint, arcs, points_m, LOOK_M, self._margin_m, STEPS)
+        left, right = (
+            free.distance_m[: len(CURVATURES_PERM)],
+            free.distance_m[-len(CURVATURES_PERM) :],
+        )
+        difference = float(left.sum() - right.sum())
+        return math.copysign(1.0, difference if abs(difference) > 1e-9 else goal_bearing_rad)

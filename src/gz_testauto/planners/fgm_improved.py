@@ -1,0 +1,218 @@
+"""``fgm_improved``: the Follow the Gap Method with its published improvements.
+
+What is taken from where:
+
+- Gaps are chosen by the direction of the goal and by the previous choice, not by width alone,
+  so that the way gets shorter and needless changes of gap stop: M. Demir, V. Sezer, "Improved
+  Follow the Gap Method for obstacle avoidance", IEEE AIM 2017, as its authors sum it up in
+  M. D. Demir, V. Sezer, "Autonomous Overtaking Maneuver Design based on Follow the Gap
+  Method", ICINCO 2019. The cost function here is this package's own.
+- A goal that can be driven at is driven at, and only gaps through which the robot's width fits
+  are gaps: after the "high safety, goal in region" case and the navigable regions of
+  J. Minguez, L. Montano, "Nearness Diagram (ND) Navigation: Collision Avoidance in Troublesome
+  Scenarios", IEEE Transactions on Robotics and Automation 20(1), 2004.
+- The speeds come from the dynamic window, checked for the robot's true outline: after
+  A. Özdemir, V. Sezer, "Follow the Gap with Dynamic Window Approach", International Journal of
+  Semantic Computing 12(1), 2018. Here the window filters and the gap's heading decides.
+"""
+
+import math
+from typing import List, Optional
+
+import numpy as np
+from scipy.spatial import KDTree
+
+from gz_testauto.geometry import wrap_angle
+from gz_testauto.observation import Twist2D
+from gz_testauto.planners.dwa import dynamic_window, stoppable
+from gz_testauto.planners.escape import Escape
+from gz_testauto.planners.fgm import nearest_distance, weighted_heading
+from gz_testauto.planners.gaps import Gap, find_gaps
+from gz_testauto.planners.interface import Task
+from gz_testauto.planners.parameters import Fraction, NotNegative, Positive
+from gz_testauto.planners.reactive import ReactivePlanner, Situation, turn_towards
+from gz_testauto.planners.sweep import ConvexFootprint, Sweep, arc_poses, sweep_arcs
+
+SAMPLES = (5, 13)
+"""Size of the grid laid over the dynamic window: speeds, yaw rates."""
+
+STEPS = 20
+"""Checks along each arc."""
+
+PLACES = 20
+"""Places along each arc at which the room to turn is looked at."""
+
+TURNING_MARGIN_M = 0.05
+"""Beyond the circle around the outline, what turning on the spot must leave free."""
+
+STANDSTILL = 0.02
+"""Commands below this, in m/s and rad/s, count as being blocked."""
+
+
+class ImprovedFollowTheGap(ReactivePlanner):
+    """Heads for the goal where that is free, else into the best gap that the robot fits through.
+
+    1. Obstacles are enlarged by half the robot's width and ``margin_m``: what remains as a gap,
+       the robot fits through.
+    2. When the local goal lies inside a gap, the heading is the goal's.
+    3. Otherwise the gap with the least cost is taken: angle from the goal to the gap, plus
+       ``memory`` times the angle from the previous heading to the gap. The heading is the
+       weighted mean of ``fgm`` between the gap's centre and the goal, kept inside the gap; the
+       centre of a wide gap counts as no farther than ``inset_rad`` from its border.
+    4. Of the dynamic window, the command nearest to the wanted one is taken from which the
+       robot's outline, on its arc, can still stop before anything it sees, and from which it
+       finds out again: by turning round, or by passing through. Where that is standing still,
+       the robot turns on the spot until the way ahead is free.
+
+    Parameters
+    ----------
+    alpha_m
+        α, the weight of the gap centre at 1 m from the nearest obstacle; metres.
+    horizon_m
+        Obstacles farther away are not yet obstacles; metres.
+    field_of_view_rad
+        The sector, centred ahead, in which gaps are looked for; radians.
+    margin_m
+        Side distance that a gap must leave, and that the outline keeps; metres.
+    memory
+        Weight of the previous heading in the choice of a gap, against 1 for the goal; 0 to 1.
+    inset_rad
+        How far into a wide gap the robot aims at most, seen from its border; radians.
+    slowdown_m
+        The robot drives slower when an obstacle is nearer than this; metres.
+    slowest
+        The least share of the speed that is left beside an obstacle; 0 to 1.
+    passage_m
+        How far ahead the robot looks for a place with room to turn, before it enters where
+        there is none: what it cannot back out of, it must be able to pass through; metres.
+    lookahead_m
+        How far ahead on the way-points the intermediate goal is; metres.
+    turn_gain_per_s
+        Yaw rate per radian of heading; 1/s.
+
+    """
+
+    memory_m = 1.5
+
+    def __init__(
+        self,
+        alpha_m: NotNegative = 1.0,
+        horizon_m: Positive = 4.0,
+        field_of_view_rad: Positive = 1.5 * math.pi,
+        margin_m: NotNegative = 0.15,
+        memory: Fraction = 0.4,
+        inset_rad: NotNegative = 0.35,
+        slowdown_m: Positive = 0.3,
+        slowest: Fraction = 0.5,
+        passage_m: Positive = 2.0,
+        lookahead_m: Positive = 4.0,
+        turn_gain_per_s: Positive = 1.5,
+    ) -> None:
+        super().__init__(lookahead_m)
+        self.alpha_m = alpha_m
+        self.horizon_m = horizon_m
+        self.field_of_view_rad = field_of_view_rad
+        self.margin_m = margin_m
+        self.memory = memory
+        self.inset_rad = inset_rad
+        self.slowdown_m = slowdown_m
+        self.slowest = slowest
+        self.passage_m = passage_m
+        self.turn_gain_per_s = turn_gain_per_s
+
+    def begin(self, task: Task) -> None:
+        """Forget everything and take on a new task."""
+        super().begin(task)
+        self._footprint = ConvexFootprint(task.limits.footprint_m)
+        self._escape = Escape(task.limits, self._footprint, self.margin_m / 2)
+
+    def forget(self) -> None:
+        """Drop the previous heading."""
+        self._turned_rad: Optional[float] = None
+
+    def steer(self, situation: Situation) -> Twist2D:
+        """Steps 1 to 4 above."""
+        radius_m = self.limits.half_width_m + self.margin_m
+        horizon_m = min(self.horizon_m, situation.goal_distance_m + radius_m)
+        gaps = find_gaps(situation.points_m, radius_m, horizon_m, self.field_of_view_rad)
+        heading = self._heading(gaps, situation, radius_m)
+        self._turned_rad = heading
+        nearest_m = nearest_distance(situation.points_m, self._footprint.radius_m)
+        share = min(1.0, max(self.slowest, nearest_m / self.slowdown_m))
+        speed = min(situation.speed_limit_mps, share * self.limits.max_linear_mps)
+        wanted = turn_towards(heading, speed, self.turn_gain_per_s, self.limits)
+        if self._escape.try_to_end(situation.points_m, situation.goal_distance_m):
+            command = self._nearest_safe(wanted, situation)
+            if max(abs(command.linear_mps), abs(command.angular_radps)) > STANDSTILL:
+                return command
+        return self._escape.command(situation.points_m, situation.goal_bearing_rad)
+
+    def _heading(self, gaps: List[Gap], situation: Situation, radius_m: float) -> float:
+        goal = situation.goal_bearing_rad
+        previous = self._previous_heading(situation)
+        if not gaps:  # boxed in as far as one can see: look around, without changing sides
+            return math.copysign(math.pi / 2, goal if previous is None else previous)
+        if any(gap.holds(goal) for gap in gaps):
+            return goal
+        reference = goal if previous is None else previous
+
+        def cost(gap: Gap) -> float:
+            aside = abs(gap.nearest(goal) - goal)
+            return aside + self.memory * abs(gap.nearest(reference) - reference)
+
+        best = min(gaps, key=cost)
+        center = best.nearest(goal, self.inset_rad)
+        nearest_m = nearest_distance(situation.points_m, radius_m)
+        return best.nearest(weighted_heading(center, goal, nearest_m, self.alpha_m))
+
+    def _previous_heading(self, situation: Situation) -> Optional[float]:
+        """The last heading, turned back by what the robot has turned since."""
+        if self._turned_rad is None:
+            return None
+        turned = situation.command.angular_radps * self.task.control_period_s
+        return wrap_angle(self._turned_rad - turned)
+
+    def _nearest_safe(self, wanted: Twist2D, situation: Situation) -> Twist2D:
+        limits, period_s = self.limits, self.task.control_period_s
+        window = dynamic_window(situation.command, limits, period_s, SAMPLES)
+        braking_m = limits.max_linear_mps**2 / (2 * limits.max_linear_accel_mps2)
+        reach_m = max(self.passage_m, 0.5 + braking_m)
+        sweep = sweep_arcs(
+            self._footprint, window, situation.points_m, reach_m, self.margin_m / 2, STEPS
+        )
+        safe = stoppable(window, sweep, limits, period_s)
+        if not safe.any():
+            return Twist2D(0.0, 0.0)
+        way_out = safe & self._leads_to_room(window, sweep, situation.points_m, reach_m)
+        if way_out.any():
+            safe = way_out
+        elif situation.command.linear_mps > STANDSTILL:  # a trap: stop before its end
+            safe &= window[:, 0] <= window[safe, 0].min() + 1e-9
+        off = np.abs(window[:, 0] - wanted.linear_mps) / limits.max_linear_mps
+        off += np.abs(window[:, 1] - wanted.angular_radps) / limits.max_angular_radps
+        best = int(np.argmin(np.where(safe, off, np.inf)))
+        return Twist2D(float(window[best, 0]), float(window[best, 1]))
+
+    def _leads_to_room(
+        self, window: np.ndarray, sweep: Sweep, points_m: np.ndarray, reach_m: float
+    ) -> np.ndarray:
+        """Whether the robot, on the arc of each command (c, 2) and before that is blocked, comes
+        to where its outline can turn all the way round; shape (c,).
+
+        Not before it could stop there: then it can always go on to such a place, and turn.
+        """
+        if len(points_m) == 0:
+            return np.ones(len(window), dtype=bool)
+        limits, period_s = self.limits, self.task.control_period_s
+        speed = window[:, 0]
+        stop_m = speed * period_s + speed**2 / (2 * limits.max_linear_accel_mps2)
+        free_m = np.where(sweep.blocked, sweep.distance_m, reach_m)
+        share = np.linspace(0.0, 1.0, PLACES)
+        driven_m = stop_m[:, None] + share * np.maximum(0.0, free_m - stop_m)[:, None]
+        places = arc_poses(window, driven_m / np.maximum(speed, 1e-6)[:, None])[..., :2]
+        near = points_m[np.hypot(*points_m.T) < reach_m + 2 * self._footprint.radius_m]
+        if len(near) == 0:
+            return np.ones(len(window), dtype=bool)
+        room_m, _ = KDTree(near).query(places.reshape(-1, 2))
+        needed_m = self._footprint.radius_m + TURNING_MARGIN_M
+        return np.asarray((room_m.reshape(driven_m.shape) > needed_m).any(axis=1))

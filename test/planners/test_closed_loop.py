@@ -1,0 +1,111 @@
+"""Planners driving a robot through worlds, on the planar fake.
+
+The worlds are small and made to show one thing each; which planner does how well in random
+ones is a campaign's business, not a test's.
+"""
+
+import math
+
+import numpy as np
+import pytest
+
+from gz_testauto.geometry import Pose2D
+from gz_testauto.observation import Twist2D
+from gz_testauto.planners import make_planner
+from gz_testauto.planners.interface import Observation, RobotLimits, Task
+from gz_testauto.resources import share_directory
+from gz_testauto.sdf.robot import read_robot
+from gz_testauto.simulators.interface import Scene
+from gz_testauto.testing.planar import PlanarSimulator
+
+PERIOD_S = 0.1
+START, GOAL = Pose2D(0.0, 0.0, 0.0), Pose2D(12.0, 0.0, 0.0)
+
+BLOCK = """<model name="{name}"><static>true</static><pose>{x} {y} 0.5 0 0 {yaw}</pose>
+<link name="link"><collision name="c"><geometry><box><size>{w} {h} 1</size></box></geometry>
+</collision></link></model>"""
+
+CLUTTER = [
+    (3.5, 0.4, 1.2, 1.2, 0.3),
+    (6.5, -1.6, 1.0, 2.0, 0.0),
+    (6.5, 2.6, 1.0, 2.0, 0.0),
+    (9.0, 0.5, 0.8, 0.8, 0.8),
+]
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return read_robot(share_directory() / "models" / "wheelchair" / "model.sdf")
+
+
+def write_world(path, blocks):
+    models = "".join(
+        BLOCK.format(name=f"block_{index}", x=x, y=y, w=w, h=h, yaw=yaw)
+        for index, (x, y, w, h, yaw) in enumerate(blocks)
+    )
+    path.write_text(f'<sdf version="1.6"><world name="default">{models}</world></sdf>')
+    return path
+
+
+def drive(robot, world, name, timeout_s=90.0):
+    """How the trial ended, and where the base was at each period, shape (n, 3)."""
+    limits = RobotLimits(robot.footprint_m)
+    planner = make_planner(name)
+    waypoints = np.linspace((START.x_m, START.y_m), (GOAL.x_m, GOAL.y_m), 25)
+    planner.begin(Task(GOAL, 0.5, waypoints, limits, PERIOD_S))
+    poses, command = [], Twist2D()
+    with PlanarSimulator() as simulator:
+        simulation = simulator.load(Scene(world, robot, START))
+        snapshot = simulation.snapshot()
+        while snapshot.time_s < timeout_s:
+            pose = snapshot.models[robot.name].pose.planar
+            poses.append(pose)
+            if snapshot.contacts:
+                return "collided", np.array(poses)
+            if pose.distance_to(GOAL.x_m, GOAL.y_m) <= 0.5:
+                return "reached", np.array(poses)
+            command = planner.plan(Observation(snapshot.time_s, pose, command, snapshot.scan))
+            simulation.drive(command)
+            snapshot = simulation.step(PERIOD_S)
+    return "timed_out", np.array(poses)
+
+
+@pytest.mark.parametrize("name", ["straight", "fgm", "fgm_improved", "dwa"])
+def test_every_planner_reaches_the_goal_in_an_empty_world(robot, tmp_path, name):
+    outcome, poses = drive(robot, write_world(tmp_path / "empty.world", []), name)
+    assert outcome == "reached"
+    assert np.abs(poses[:, 1]).max() < 0.1
+
+
+@pytest.mark.parametrize("name", ["fgm", "fgm_improved", "dwa"])
+def test_reaches_the_goal_where_straight_collides(robot, tmp_path, name):
+    world = write_world(tmp_path / "clutter.world", CLUTTER)
+    assert drive(robot, world, "straight")[0] == "collided"
+    assert drive(robot, world, name)[0] == "reached"
+
+
+def test_the_same_trial_twice_is_the_same_to_the_bit(robot, tmp_path):
+    world = write_world(tmp_path / "clutter.world", CLUTTER)
+    first, second = (drive(robot, world, "fgm_improved")[1] for _ in range(2))
+    assert first.tobytes() == second.tobytes()
+
+
+def test_improved_passes_a_gate_that_fgm_drives_around(robot, tmp_path):
+    # A wall with a gate of 1.3 m straight ahead: too narrow for the circumscribed circle
+    # (1.36 m), wide enough for the chair (0.65 m).
+    gate = [(5.0, side * 2.65, 0.4, 4.0, 0.0) for side in (-1, 1)]
+    world = write_world(tmp_path / "gate.world", gate)
+    outcome, poses = drive(robot, world, "fgm_improved")
+    assert outcome == "reached"
+    assert np.abs(poses[:, 1]).max() < 0.6
+    outcome, poses = drive(robot, world, "fgm")
+    assert outcome != "reached" or np.abs(poses[:, 1]).max() > 4.0
+
+
+@pytest.mark.parametrize("name", ["fgm_improved", "dwa"])
+def test_never_touches_a_wall_that_closes_the_way(robot, tmp_path, name):
+    wall = write_world(tmp_path / "wall.world", [(6.0, 0.0, 0.4, 40.0, 0.0)])
+    outcome, poses = drive(robot, wall, name, timeout_s=30.0)
+    assert outcome == "timed_out"
+    assert np.isfinite(poses).all()
+    assert math.hypot(*(poses[-1, :2] - poses[0, :2])) > 1.0

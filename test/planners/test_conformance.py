@@ -1,0 +1,31 @@
+"""Every planner of this package passes the suite that it offers to others."""
+
+import pytest
+
+from gz_testauto.planners import PLANNERS, make_planner
+from gz_testauto.testing.planner_conformance import PlannerConformance
+
+
+class TestStraight(PlannerConformance):
+    def make_planner(self):
+        return make_planner("straight")
+
+
+class TestFollowTheGap(PlannerConformance):
+    def make_planner(self):
+        return make_planner("fgm")
+
+
+class TestImprovedFollowTheGap(PlannerConformance):
+    def make_planner(self):
+        return make_planner("fgm_improved")
+
+
+class TestDynamicWindow(PlannerConformance):
+    def make_planner(self):
+        return make_planner("dwa")
+
+
+@pytest.mark.parametrize("name", ["straight", "fgm", "fgm_improved", "dwa"])
+def test_every_planner_that_the_package_offers_is_tested_here(name):
+    assert name in PLANNERS.names()

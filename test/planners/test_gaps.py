@@ -1,0 +1,118 @@
+"""The gap array and the gap centre angle, against values worked out by hand."""
+
+import math
+
+import numpy as np
+import pytest
+
+from gz_testauto.planners.gaps import Gap, find_gaps, median_angle
+
+HALF_CIRCLE = math.pi
+
+
+def at(distance_m, bearing_deg):
+    bearing = math.radians(bearing_deg)
+    return (distance_m * math.cos(bearing), distance_m * math.sin(bearing))
+
+
+def test_center_angle_by_hand():
+    # Sezer & Gokasan (2012): d1 = 2 m at φ1 = 45° right, d2 = 1 m at φ2 = 45° left. The median
+    # ends at the middle of (√2, -√2) and (√½, √½): (3√2/4, -√2/4), so its direction is
+    # atan(-1/3) = -18.4349°.
+    gap = Gap(right_rad=-math.pi / 4, left_rad=math.pi / 4, right_m=2.0, left_m=1.0)
+    assert gap.center_rad == pytest.approx(math.atan(-1 / 3), abs=1e-12)
+
+
+def test_center_angle_is_the_formula_of_the_paper():
+    d1, d2, phi1, phi2 = 3.1, 1.7, math.radians(20), math.radians(50)
+    total = phi1 + phi2
+    length = math.sqrt(d1**2 + d2**2 + 2 * d1 * d2 * math.cos(total))
+    expected = math.acos((d1 + d2 * math.cos(total)) / length) - phi1
+    assert Gap(-phi1, phi2, d1, d2).center_rad == pytest.approx(expected, abs=1e-12)
+
+
+def test_center_of_equal_borders_is_the_bisector():
+    assert Gap(-0.2, 0.8, 2.5, 2.5).center_rad == pytest.approx(0.3)
+
+
+def test_opposite_borders_have_no_triangle_and_give_the_bisector():
+    assert median_angle(1.0, 3.0, math.pi) == pytest.approx(math.pi / 2)
+    assert median_angle(1.0, 3.0, 1.5 * math.pi) == pytest.approx(0.75 * math.pi)
+
+
+def test_n_obstacles_leave_n_plus_one_gaps():
+    points = np.array([at(2.0, -60), at(2.0, 0), at(2.0, 60)])
+    gaps = find_gaps(points, radius_m=0.5, horizon_m=5.0, field_of_view_rad=HALF_CIRCLE)
+    assert len(gaps) == 4
+    assert [gap.right_rad for gap in gaps] == sorted(gap.right_rad for gap in gaps)
+
+
+def test_borders_are_the_tangents_to_the_enlarged_obstacles():
+    # A circle of 1 m at 2 m hides arcsin(1/2) = 30° on each side; the tangent is √3 m long.
+    points = np.array([at(2.0, -60), at(2.0, 60)])
+    gaps = find_gaps(points, radius_m=1.0, horizon_m=5.0, field_of_view_rad=HALF_CIRCLE)
+    assert len(gaps) == 1
+    assert gaps[0].right_rad == pytest.approx(math.radians(-30))
+    assert gaps[0].left_rad == pytest.approx(math.radians(30))
+    assert gaps[0].right_m == pytest.approx(math.sqrt(3))
+    assert gaps[0].left_m == pytest.approx(math.sqrt(3))
+
+
+def test_borders_that_touch_but_for_rounding_leave_no_gap():
+    # Each circle of 1 m at 2 m hides 60°; the three meet at ±30° and at the edges of the view.
+    for turn in (0.0, 1e-13, -1e-13):
+        points = np.array([at(2.0, bearing + turn) for bearing in (-60, 0, 60)])
+        assert find_gaps(points, 1.0, horizon_m=5.0, field_of_view_rad=HALF_CIRCLE) == []
+
+
+def test_overlapping_obstacles_leave_no_gap_and_the_farther_reaching_one_is_the_border():
+    # The near circle hides -30°..30°, the far one behind it -5.7°..5.7° about 0°.
+    points = np.array([at(2.0, 0), at(10.0, 0)])
+    gaps = find_gaps(points, radius_m=1.0, horizon_m=20.0, field_of_view_rad=HALF_CIRCLE)
+    assert len(gaps) == 2
+    assert gaps[1].right_rad == pytest.approx(math.radians(30))
+    assert gaps[1].right_m == pytest.approx(math.sqrt(3))
+
+
+def test_a_border_at_the_edge_of_view_takes_the_other_borders_distance():
+    (right, left) = find_gaps(np.array([at(2.0, 0)]), 1.0, 5.0, HALF_CIRCLE)
+    assert right.right_rad == pytest.approx(-math.pi / 2)
+    assert right.right_m == right.left_m == pytest.approx(math.sqrt(3))
+    assert right.center_rad == pytest.approx(math.radians(-60))
+    assert left.center_rad == pytest.approx(math.radians(60))
+
+
+def test_nothing_in_sight_is_one_gap():
+    (gap,) = find_gaps(np.empty((0, 2)), 0.5, 4.0, HALF_CIRCLE)
+    assert gap.width_rad == pytest.approx(HALF_CIRCLE)
+    assert gap.center_rad == pytest.approx(0.0)
+
+
+def test_what_is_beyond_the_horizon_is_no_obstacle():
+    assert len(find_gaps(np.array([at(5.0, 0)]), 0.5, 4.0, HALF_CIRCLE)) == 1
+
+
+def test_a_circle_that_holds_the_robot_hides_half_of_all_directions():
+    (gap,) = find_gaps(np.array([at(0.3, 90)]), 0.5, 4.0, HALF_CIRCLE)
+    assert gap.right_rad == pytest.approx(-math.pi / 2)
+    assert gap.left_rad == pytest.approx(0.0, abs=1e-9)
+
+
+def test_an_obstacle_behind_reaches_into_a_wide_field_of_view_on_both_sides():
+    # At 180° and hiding ±90°: of a 270° view only the front half is left.
+    (gap,) = find_gaps(np.array([at(0.4, 180)]), 0.5, 4.0, 1.5 * math.pi)
+    assert gap.right_rad == pytest.approx(-math.pi / 2)
+    assert gap.left_rad == pytest.approx(math.pi / 2)
+
+
+def test_surrounded_leaves_no_gap():
+    ring = np.array([at(1.0, bearing) for bearing in range(-180, 180, 10)])
+    assert find_gaps(ring, 0.5, 4.0, HALF_CIRCLE) == []
+
+
+def test_nearest_direction_in_a_gap_keeps_the_inset_or_takes_the_bisector():
+    gap = Gap(0.2, 1.0, 2.0, 2.0)
+    assert gap.nearest(-1.0) == pytest.approx(0.2)
+    assert gap.nearest(0.5) == pytest.approx(0.5)
+    assert gap.nearest(2.0, inset_rad=0.1) == pytest.approx(0.9)
+    assert gap.nearest(-1.0, inset_rad=5.0) == pytest.approx(0.6)

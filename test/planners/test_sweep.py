@@ -1,0 +1,94 @@
+"""Arcs of a footprint against points."""
+
+import math
+
+import numpy as np
+import pytest
+
+from gz_testauto.geometry import Pose2D
+from gz_testauto.observation import Twist2D
+from gz_testauto.planners.dwa import DynamicWindow, dynamic_window, stoppable
+from gz_testauto.planners.interface import RobotLimits
+from gz_testauto.planners.sweep import ConvexFootprint, arc_poses, sweep_arcs
+from gz_testauto.testing.planar import drive_arc
+
+RECTANGLE = ((-0.5, -0.3), (0.6, -0.3), (0.6, 0.3), (-0.5, 0.3))
+FOOTPRINT = ConvexFootprint(RECTANGLE)
+
+
+@pytest.mark.parametrize(
+    "point, distance", [((1.6, 0.0), 1.0), ((0.0, 0.5), 0.2), ((-0.9, 0.1), 0.4), ((0, 0), -0.3)]
+)
+def test_clearance_beside_an_edge_is_exact(point, distance):
+    found = FOOTPRINT.clearance_m(np.zeros((1, 3)), np.array([point]))
+    assert found == pytest.approx([distance])
+
+
+def test_clearance_follows_the_pose():
+    # Turned by 90° at (2, 1) the front edge lies at y = 1.6.
+    poses = np.array([[2.0, 1.0, math.pi / 2]])
+    assert FOOTPRINT.clearance_m(poses, np.array([[2.0, 2.0]])) == pytest.approx([0.4])
+
+
+def test_clearance_without_points_is_infinite():
+    assert FOOTPRINT.clearance_m(np.zeros((2, 3)), np.empty((0, 2))).tolist() == [np.inf, np.inf]
+
+
+@pytest.mark.parametrize("twist", [(1.0, 0.0), (0.7, 0.9), (0.5, -2.0), (0.0, 1.0)])
+def test_arcs_are_those_of_a_unicycle(twist):
+    pose = arc_poses(np.array([twist]), np.array([[0.8]]))[0, 0]
+    assert pose == pytest.approx(drive_arc(Pose2D(0, 0), Twist2D(*twist), 0.8), abs=1e-12)
+
+
+def test_sweep_stops_short_of_what_is_ahead_and_passes_what_is_beside():
+    twists = np.array([[1.0, 0.0], [0.5, 0.0]])
+    wall = np.array([[2.0, y] for y in np.linspace(-1, 1, 41)])
+    sweep = sweep_arcs(FOOTPRINT, twists, wall, reach_m=3.0, margin_m=0.1, steps=300)
+    assert sweep.blocked.all()
+    assert sweep.distance_m == pytest.approx([1.3, 1.3], abs=0.02)
+    beside = np.array([[x, 0.5] for x in np.linspace(0, 3, 31)])
+    free = sweep_arcs(FOOTPRINT, twists, beside, reach_m=3.0, margin_m=0.1, steps=30)
+    assert not free.blocked.any()
+    assert free.distance_m == pytest.approx([3.0, 3.0])
+
+
+def test_turning_on_the_spot_is_blocked_where_the_corner_hits():
+    # The front corner is 0.67 m from the axis, the side 0.3 m: a point at 0.45 m is met.
+    sweep = sweep_arcs(
+        FOOTPRINT, np.array([[0.0, 1.0]]), np.array([[0.0, 0.45]]), 3.0, 0.0, steps=360
+    )
+    assert sweep.blocked[0]
+    # Seen from the turning robot the point is at y = 0.45 cos θ: at the side when that is 0.3.
+    assert sweep.angle_rad[0] == pytest.approx(math.acos(0.3 / 0.45), abs=math.pi / 180)
+
+
+def test_who_touches_may_move_away_but_not_nearer():
+    touching = np.array([[0.6, 0.0]])
+    ahead = sweep_arcs(FOOTPRINT, np.array([[1.0, 0.0]]), touching, 1.0, 0.1, 20)
+    back = sweep_arcs(FOOTPRINT, np.array([[-1.0, 0.0]]), touching, 1.0, 0.1, 20)
+    assert ahead.blocked[0]
+    assert ahead.distance_m[0] == 0.0
+    assert not back.blocked[0]
+
+
+def test_window_holds_what_one_period_allows():
+    limits = RobotLimits(RECTANGLE, 1.0, 1.5, 1.0, 3.0)
+    window = dynamic_window(Twist2D(0.95, 1.4), limits, 0.1, (3, 5))
+    assert window.shape == (15, 2)
+    assert window[:, 0].min() == pytest.approx(0.85)
+    assert window[:, 0].max() == pytest.approx(1.0)
+    assert window[:, 1].min() == pytest.approx(1.1)
+    assert window[:, 1].max() == pytest.approx(1.5)
+
+
+def test_admissible_is_what_can_be_stopped_in_time():
+    limits = RobotLimits(RECTANGLE, 2.0, 1.5, 1.0, 3.0)
+    wall = np.array([[0.6 + 0.1 + 0.5, 0.0]])
+    twists = np.array([[v, 0.0] for v in (0.2, 0.7, 1.1, 2.0)])
+    sweep = sweep_arcs(FOOTPRINT, twists, wall, 3.0, 0.1, 300)
+    # v · 0.1 s + v²/2 <= 0.5 m: 0.04, 0.315, 0.715, 2.2
+    assert stoppable(twists, sweep, limits, 0.1).tolist() == [True, True, False, False]
+
+
+def test_dynamic_window_is_a_planner_with_its_own_weights():
+    assert DynamicWindow(heading_weight=2.0).weights[0] == 2.0
