@@ -1,0 +1,180 @@
+"""Which planner was better, world by world.
+
+Owns the pairing: a world counts in a comparison when both planners have a valid trial in it.
+Success is the one primary question. The other metrics are secondary and Holm-adjusted together
+over all pairs of planners; those that a failure cuts short are compared on worlds in which both
+succeeded, and how many that is goes with every number.
+"""
+
+import itertools
+import math
+from dataclasses import dataclass, replace
+from typing import Dict, List, Mapping, Optional, Sequence, Tuple
+
+import numpy as np
+from scipy import stats
+
+from gz_testauto.analysis.intervals import LEVEL, Estimate
+from gz_testauto.analysis.multiple import cochran_q, holm
+from gz_testauto.analysis.paired_success import PairedCounts, mcnemar, rate_difference
+from gz_testauto.analysis.signed_rank import shift, signed_rank
+from gz_testauto.analysis.summary import comparable_values
+from gz_testauto.campaign.results import CampaignResults, TrialRecord
+
+SECONDARY = ("spl", "distance_m", "time_s", "safety", "comfort_mps2", "cycle_mean_s")
+"""Metrics that are compared, in the order of the table. SPL has no survivor bias."""
+
+DRAWS = 10_000
+SEED = 0
+
+WorldTrials = Mapping[str, Sequence[TrialRecord]]
+
+
+@dataclass(frozen=True)
+class MetricComparison:
+    """One metric, first minus second, over ``worlds`` worlds in which both gave a number."""
+
+    name: str
+    worlds: int
+    shift: Estimate
+    p_value: float
+    p_adjusted: float = math.nan
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two planners over the worlds in which both have valid trials.
+
+    ``counts`` is None with repetitions. ``difference`` is the first's success rate minus the
+    second's; ``p_adjusted`` is Holm-adjusted over all pairs of planners. ``first_won`` and
+    ``second_won`` are the worlds in which one succeeded (with repetitions: succeeded more
+    often) and the other did not.
+    """
+
+    first: str
+    second: str
+    worlds: int
+    counts: Optional[PairedCounts]
+    difference: Estimate
+    p_value: float
+    test: str
+    first_won: Tuple[str, ...]
+    second_won: Tuple[str, ...]
+    metrics: Tuple[MetricComparison, ...]
+    p_adjusted: float = math.nan
+
+
+@dataclass(frozen=True)
+class Comparisons:
+    """All pairs, and whether all planners together differ: ``overall_p`` by ``overall_test``,
+    NaN for two planners, whose pair says it."""
+
+    pairs: Tuple[Comparison, ...]
+    overall_p: float = math.nan
+    overall_test: str = ""
+
+
+def compare(results: CampaignResults) -> Comparisons:
+    """Compare every pair of planners, in the campaign's order."""
+    by_planner = {planner: _by_world(results.of(planner)) for planner in results.planners}
+    pairs = [
+        _compare(first, by_planner[first], second, by_planner[second])
+        for first, second in itertools.combinations(results.planners, 2)
+    ]
+    overall_p, overall_test = _overall(list(by_planner.values()))
+    return Comparisons(tuple(_adjusted(pairs)), overall_p, overall_test)
+
+
+def _by_world(records: Sequence[TrialRecord]) -> Dict[str, List[TrialRecord]]:
+    worlds: Dict[str, List[TrialRecord]] = {}
+    for record in records:
+        if record.outcome.valid:
+            worlds.setdefault(record.world, []).append(record)
+    return worlds
+
+
+def _rate(records: Sequence[TrialRecord]) -> float:
+    return sum(record.completed for record in records) / len(records)
+
+
+def _compare(first: str, of_first: WorldTrials, second: str, of_second: WorldTrials) -> Comparison:
+    common = [world for world in of_first if world in of_second]
+    rates = np.array([(_rate(of_first[world]), _rate(of_second[world])) for world in common])
+    rates = rates.reshape(-1, 2)
+    ahead = rates[:, 0] - rates[:, 1]
+    single = all(len(of_first[world]) == len(of_second[world]) == 1 for world in common)
+    counts: Optional[PairedCounts] = None
+    if single:
+        counts = PairedCounts(
+            int((rates.sum(axis=1) == 2).sum()),
+            int((ahead > 0).sum()),
+            int((ahead < 0).sum()),
+            int((rates.sum(axis=1) == 0).sum()),
+        )
+        difference, p_value, test = rate_difference(counts), mcnemar(counts), "exact McNemar"
+    else:
+        difference, test = _mean_over_worlds(ahead), "Wilcoxon (Pratt) over worlds"
+        p_value = signed_rank(ahead, zeros="pratt")
+    return Comparison(
+        first,
+        second,
+        len(common),
+        counts,
+        difference,
+        p_value if common else math.nan,
+        test,
+        tuple(world for world, lead in zip(common, ahead) if lead > 0),
+        tuple(world for world, lead in zip(common, ahead) if lead < 0),
+        tuple(_compare_metric(name, of_first, of_second, common) for name in SECONDARY),
+    )
+
+
+def _mean_over_worlds(values: np.ndarray) -> Estimate:
+    """Mean with a percentile bootstrap over worlds."""
+    if not len(values):
+        return Estimate.unknown()
+    draws = np.random.default_rng(SEED).integers(len(values), size=(DRAWS, len(values)))
+    low, high = np.quantile(values[draws].mean(axis=1), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return Estimate(float(values.mean()), float(low), float(high), "bootstrap over worlds")
+
+
+def _compare_metric(
+    name: str, of_first: WorldTrials, of_second: WorldTrials, common: Sequence[str]
+) -> MetricComparison:
+    differences = []
+    for world in common:
+        a = comparable_values(name, of_first[world])
+        b = comparable_values(name, of_second[world])
+        if a and b:
+            differences.append(float(np.mean(a) - np.mean(b)))
+    p_value = signed_rank(differences) if differences else math.nan
+    return MetricComparison(name, len(differences), shift(differences), p_value)
+
+
+def _adjusted(pairs: Sequence[Comparison]) -> List[Comparison]:
+    """Fill in Holm's adjustment: success over pairs, all other metrics over pairs together."""
+    primary = holm([pair.p_value for pair in pairs])
+    secondary = iter(holm([metric.p_value for pair in pairs for metric in pair.metrics]))
+    return [
+        replace(
+            pair,
+            p_adjusted=p_adjusted,
+            metrics=tuple(replace(metric, p_adjusted=next(secondary)) for metric in pair.metrics),
+        )
+        for pair, p_adjusted in zip(pairs, primary)
+    ]
+
+
+def _overall(planners: Sequence[WorldTrials]) -> Tuple[float, str]:
+    """Whether more than two planners succeed equally often, over worlds that all have met."""
+    if len(planners) < 3:
+        return math.nan, ""
+    common = [world for world in planners[0] if all(world in other for other in planners)]
+    if not common:
+        return math.nan, ""
+    rates = np.array([[_rate(planner[world]) for planner in planners] for world in common])
+    if np.isin(rates, (0.0, 1.0)).all():
+        return cochran_q(rates), "Cochran's Q"
+    if (rates == rates[:, :1]).all():  # Friedman's statistic is 0/0
+        return 1.0, "Friedman"
+    return float(stats.friedmanchisquare(*rates.T).pvalue), "Friedman"

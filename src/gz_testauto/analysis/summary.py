@@ -1,0 +1,112 @@
+"""What each planner achieved, on its own.
+
+Owns the counting: invalid trials are told and never counted, metrics that a failure cuts short
+are averaged over completed trials only, and every mean carries the number of trials behind it.
+"""
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from typing import Dict, List, Mapping, Sequence, Tuple
+
+import numpy as np
+
+from gz_testauto.analysis.clusters import clustered_rate, intraclass_correlation
+from gz_testauto.analysis.intervals import Estimate
+from gz_testauto.campaign.outcome import Outcome
+from gz_testauto.campaign.results import CampaignResults, TrialRecord
+from gz_testauto.errors import UnknownNameError
+from gz_testauto.metrics.interface import METRICS, Metric
+
+
+@dataclass(frozen=True)
+class MetricSummary:
+    """Mean and standard deviation of one metric over ``trials`` trials; NaN for none (and for
+    the deviation of one)."""
+
+    name: str
+    trials: int
+    mean: float
+    deviation: float
+
+
+@dataclass(frozen=True)
+class PlannerSummary:
+    """One planner over all its finished trials.
+
+    ``trials`` are the valid ones, in ``worlds`` worlds; ``invalid`` trials count nowhere else.
+    ``correlation`` is the intra-class correlation of success within worlds, NaN without
+    repetitions.
+    """
+
+    planner: str
+    trials: int
+    invalid: int
+    worlds: int
+    outcomes: Mapping[Outcome, int]
+    success: Estimate
+    correlation: float
+    metrics: Mapping[str, MetricSummary]
+
+    @property
+    def reached(self) -> int:
+        """How many valid trials reached the goal."""
+        return self.outcomes.get(Outcome.REACHED, 0)
+
+
+def summarize(results: CampaignResults) -> Tuple[PlannerSummary, ...]:
+    """One summary per planner, in the campaign's order."""
+    return tuple(_summarize(planner, results.of(planner)) for planner in results.planners)
+
+
+def _summarize(planner: str, records: Sequence[TrialRecord]) -> PlannerSummary:
+    valid = [record for record in records if record.outcome.valid]
+    per_world: Dict[str, List[bool]] = {}
+    for record in valid:
+        per_world.setdefault(record.world, []).append(record.completed)
+    successes = [sum(ended) for ended in per_world.values()]
+    counts = [len(ended) for ended in per_world.values()]
+    names = sorted({name for record in valid for name in record.metrics})
+    return PlannerSummary(
+        planner=planner,
+        trials=len(valid),
+        invalid=len(records) - len(valid),
+        worlds=len(per_world),
+        outcomes=Counter(record.outcome for record in valid),
+        success=clustered_rate(successes, counts),
+        correlation=intraclass_correlation(successes, counts),
+        metrics={name: _metric_summary(name, valid) for name in names},
+    )
+
+
+def _metric_summary(name: str, valid: Sequence[TrialRecord]) -> MetricSummary:
+    values = np.array(comparable_values(name, valid))
+    return MetricSummary(
+        name,
+        len(values),
+        float(values.mean()) if len(values) else math.nan,
+        float(values.std(ddof=1)) if len(values) > 1 else math.nan,
+    )
+
+
+def comparable_values(name: str, records: Sequence[TrialRecord]) -> List[float]:
+    """The metric's known values over the trials in which it is not cut short."""
+    only_completed = metric_named(name).completed_only
+    values = [
+        record.metrics.get(name, math.nan)
+        for record in records
+        if record.completed or not only_completed
+    ]
+    return [value for value in values if not math.isnan(value)]
+
+
+def metric_named(name: str) -> Metric:
+    """The metric as declared. One that is not installed here, though it was where the campaign
+    ran, is taken as meaningful for completed trials only."""
+    try:
+        metric: Metric = METRICS.get(name)
+    except UnknownNameError:
+        return Metric(
+            name, "", "neither", True, lambda recording, context: math.nan, "not installed"
+        )
+    return metric

@@ -1,0 +1,79 @@
+"""Comfort: ``f_c = sqrt(∫ (a_x² + a_y²) dt / T)``, the RMS of planar acceleration.
+
+Acceleration is the derivative of the velocity in the world frame, so that driving a bend at
+constant speed counts with its centripetal part. Before differentiating, each component of the
+velocity passes a second-order Butterworth low-pass run forward and backward (zero phase;
+``scipy.signal.sosfiltfilt``), at the campaign's cut-off. A recording sampled at uneven stamps
+is first brought to even ones by linear interpolation. None is applied where the cut-off is not
+below half the sampling rate (the sampling itself is the filter), nor to three samples or fewer.
+
+Equations (4) and (5) of "Development of Gazebo Test Automation Tool for Autonomous Mobile
+Robots", after V. Sezer, J. Intelligent & Robotic Systems 105(1), 2022.
+"""
+
+import math
+from typing import Tuple
+
+import numpy as np
+from scipy import signal
+
+from gz_testauto.metrics.interface import Metric, MetricContext
+from gz_testauto.metrics.recording import Recording
+from gz_testauto.metrics.time_average import time_rms
+
+FILTER_ORDER = 2
+"""Of each of the two passes."""
+
+SHORTEST = 3
+"""Samples that are too few to filter; their differences are taken as they are."""
+
+EVEN_STAMPS = 1e-3
+"""Stamps that differ from even ones by less than this share of the period are even."""
+
+
+def world_velocity(recording: Recording) -> np.ndarray:
+    """Velocity in the world frame (m/s), shape (n, 2)."""
+    yaw = recording.pose[:, 2]
+    forward, left = recording.twist[:, 0], recording.twist[:, 1]
+    cos, sin = np.cos(yaw), np.sin(yaw)
+    return np.column_stack([cos * forward - sin * left, sin * forward + cos * left])
+
+
+def acceleration(
+    time_s: np.ndarray, velocity_mps: np.ndarray, cutoff_hz: float
+) -> Tuple[np.ndarray, np.ndarray]:
+    """Filter and differentiate: even stamps (s), shape (m,), and acceleration (m/s²), (m, 2).
+
+    ``velocity_mps`` has shape (n, 2), n at least 2.
+    """
+    even_s, even_mps = _evenly(time_s, velocity_mps)
+    rate_hz = 1.0 / (even_s[1] - even_s[0])
+    if cutoff_hz < rate_hz / 2.0 and len(even_s) > SHORTEST:
+        sections = signal.butter(FILTER_ORDER, cutoff_hz, fs=rate_hz, output="sos")
+        # scipy's own padding needs more samples than a short recording has.
+        padding = min(3 * (2 * len(sections) + 1), len(even_s) - 1)
+        even_mps = signal.sosfiltfilt(sections, even_mps, axis=0, padlen=padding)
+    return even_s, np.gradient(even_mps, even_s, axis=0)
+
+
+def comfort(recording: Recording, context: MetricContext) -> float:
+    """``f_c`` (m/s²); NaN for fewer than two samples."""
+    if len(recording.time_s) < 2:
+        return math.nan
+    time_s, change = acceleration(
+        recording.time_s, world_velocity(recording), context.acceleration_cutoff_hz
+    )
+    return time_rms(np.hypot(change[:, 0], change[:, 1]), time_s)
+
+
+def _evenly(time_s: np.ndarray, values: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
+    even_s = np.linspace(time_s[0], time_s[-1], len(time_s))
+    period_s = even_s[1] - even_s[0]
+    if np.abs(even_s - time_s).max() <= EVEN_STAMPS * period_s:
+        return even_s, values
+    return even_s, np.column_stack([np.interp(even_s, time_s, column) for column in values.T])
+
+
+COMFORT = Metric(
+    "comfort_mps2", "m/s²", "lower", True, comfort, "RMS of planar acceleration, low-passed"
+)

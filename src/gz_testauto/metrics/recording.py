@@ -1,0 +1,76 @@
+"""What was measured during a trial, as arrays over simulated time.
+
+Written by the runner, read by metrics and plots. One row per control period at least; all
+arrays share the first axis. Poses are ground truth from the simulator, never a localiser's
+estimate, in the world frame.
+"""
+
+from dataclasses import dataclass
+from typing import Optional, Tuple
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class ContactEpisode:
+    """One collision: the robot touching one partner without a gap of over 0.5 s.
+
+    ``partner`` is the other model; ``speed_mps`` the robot's speed at first touch;
+    ``source`` is ``"contact"`` (reported by the physics) or ``"geometry"`` (footprint and
+    obstacle overlap).
+    """
+
+    start_s: float
+    end_s: float
+    partner: str
+    speed_mps: float
+    source: str
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """A trial, sampled.
+
+    ============================ ============ =============================================
+    field                        shape        meaning
+    ============================ ============ =============================================
+    ``time_s``                   (n,)         simulated time since the goal was sent
+    ``pose``                     (n, 3)       x (m), y (m), yaw (rad) of the base
+    ``twist``                    (n, 3)       v_x, v_y (m/s) in the base frame, yaw rate
+    ``command``                  (n, 2)       what the navigator asked for at that time;
+                                              NaN where it has not yet spoken
+    ``clearance_m``              (n,)         footprint polygon to nearest obstacle
+                                              collision geometry, 0 when touching
+    ``cycle_time_s``             (m,)         wall time of each local-planner cycle
+    ``cycle_cpu_s``              (m,)         CPU time of the same
+    ============================ ============ =============================================
+
+    ``wall_time_s`` is how long the trial's simulation took, for the real-time factor.
+    """
+
+    time_s: np.ndarray
+    pose: np.ndarray
+    twist: np.ndarray
+    command: np.ndarray
+    clearance_m: np.ndarray
+    cycle_time_s: np.ndarray
+    cycle_cpu_s: np.ndarray
+    contacts: Tuple[ContactEpisode, ...] = ()
+    wall_time_s: float = float("nan")
+    completed: bool = True
+    shortest_path_m: Optional[float] = None
+
+    def __post_init__(self) -> None:
+        rows = len(self.time_s)
+        for name, width in (("pose", 3), ("twist", 3), ("command", 2)):
+            if getattr(self, name).shape != (rows, width):
+                raise ValueError(f"{name} must have shape ({rows}, {width})")
+        if self.clearance_m.shape != (rows,):
+            raise ValueError(f"clearance_m must have shape ({rows},)")
+        if rows > 1 and not (np.diff(self.time_s) > 0).all():
+            raise ValueError("time_s must increase strictly")
+
+    @property
+    def duration_s(self) -> float:
+        """Simulated time from first to last sample; 0 for fewer than two."""
+        return float(self.time_s[-1] - self.time_s[0]) if len(self.time_s) > 1 else 0.0

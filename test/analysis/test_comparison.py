@@ -1,0 +1,145 @@
+import math
+
+import pytest
+
+from gz_testauto.analysis.comparison import compare
+from gz_testauto.analysis.paired_success import PairedCounts
+from gz_testauto.analysis.summary import summarize
+from gz_testauto.analysis.winners import group_worlds
+from gz_testauto.campaign.outcome import Outcome
+from gz_testauto.campaign.results import AttemptRecord, CampaignResults, TrialRecord, WorldRecord
+
+LETTERS = {
+    "R": Outcome.REACHED,
+    "C": Outcome.COLLIDED,
+    "S": Outcome.STUCK,
+    "I": Outcome.INVALID,
+}
+
+
+def campaign(length=lambda planner, world: 10.0 + world, **ended):
+    """One letter per trial; words, separated by spaces, are worlds with repetitions."""
+    trials, worlds = [], set()
+    for planner, letters in ended.items():
+        words = letters.split() if " " in letters else list(letters)
+        for world, word in enumerate(words):
+            worlds.add(world)
+            for repetition, letter in enumerate(word):
+                outcome = LETTERS[letter]
+                reached = outcome is Outcome.REACHED
+                metrics = {
+                    "distance_m": length(planner, world) if reached else 1.0,
+                    "spl": 0.9 if reached else 0.0,
+                }
+                trials.append(
+                    TrialRecord(
+                        len(trials),
+                        f"w{world}",
+                        world,
+                        planner,
+                        repetition,
+                        0,
+                        outcome,
+                        "",
+                        1,
+                        1.0,
+                        "",
+                        metrics={} if outcome is Outcome.INVALID else metrics,
+                    )
+                )
+    records = tuple(WorldRecord(world, f"w{world}", "", "") for world in sorted(worlds))
+    return CampaignResults("c", tuple(ended), records, len(trials), tuple(trials))
+
+
+def test_invalid_trials_are_told_and_never_counted():
+    (summary,) = summarize(campaign(a="RRCI"))
+    assert (summary.trials, summary.invalid, summary.reached) == (3, 1, 2)
+    assert summary.success.value == pytest.approx(2 / 3)
+
+
+def test_a_length_is_averaged_over_completed_trials_only():
+    (summary,) = summarize(campaign(a="RRC"))
+    length, spl = summary.metrics["distance_m"], summary.metrics["spl"]
+    assert (length.trials, length.mean) == (2, 10.5)  # the metre before the crash is not in it
+    assert (spl.trials, spl.mean) == (3, pytest.approx(0.6))  # failures count as nothing
+
+
+def test_a_planner_without_success_has_no_mean_length():
+    (summary,) = summarize(campaign(a="CCS"))
+    assert math.isnan(summary.metrics["distance_m"].mean)
+
+
+def test_success_is_compared_world_by_world():
+    (pair,) = compare(campaign(a="RRRCC", b="RCCRC")).pairs
+    assert pair.counts == PairedCounts(both=1, first_only=2, second_only=1, neither=1)
+    assert pair.difference.value == pytest.approx(0.2)
+    assert pair.first_won == ("w1", "w2")
+    assert pair.second_won == ("w3",)
+
+
+def test_a_world_in_which_one_trial_is_invalid_is_not_compared():
+    (pair,) = compare(campaign(a="RRI", b="CIR")).pairs
+    assert pair.worlds == 1
+    assert pair.counts == PairedCounts(0, 1, 0, 0)
+
+
+def test_lengths_are_compared_where_both_succeeded_and_spl_everywhere():
+    results = campaign(lambda planner, world: 10 + world + (planner == "b"), a="RRRRC", b="RRCRR")
+    (pair,) = compare(results).pairs
+    by_name = {metric.name: metric for metric in pair.metrics}
+    assert by_name["distance_m"].worlds == 3
+    assert by_name["distance_m"].shift.value == pytest.approx(-1.0)
+    assert by_name["spl"].worlds == 5
+
+
+def test_repetitions_are_rates_of_their_world():
+    (pair,) = compare(campaign(a="RR RC CC RR", b="RC RC CC CC")).pairs
+    assert pair.counts is None
+    assert pair.worlds == 4
+    assert pair.difference.value == pytest.approx((0.5 + 0 + 0 + 1.0) / 4)
+    assert pair.first_won == ("w0", "w3")
+    assert "Pratt" in pair.test
+
+
+def test_all_pairs_are_compared_and_adjusted_together():
+    comparisons = compare(campaign(a="RRRRRRRR", b="CCCCCCCC", c="RRRRRRRR"))
+    assert [(pair.first, pair.second) for pair in comparisons.pairs] == [
+        ("a", "b"),
+        ("a", "c"),
+        ("b", "c"),
+    ]
+    first = comparisons.pairs[0]
+    assert first.p_value == pytest.approx(2 / 2**8)
+    assert first.p_adjusted == pytest.approx(3 * first.p_value)
+    assert comparisons.overall_test == "Cochran's Q"
+    assert comparisons.overall_p < 0.001
+
+
+def test_planners_that_never_met_are_not_compared():
+    (pair,) = compare(campaign(a="RI", b="IR")).pairs
+    assert pair.worlds == 0
+    assert math.isnan(pair.p_value)
+
+
+def test_worlds_are_grouped_by_who_won_them():
+    groups = {g.winners: g.worlds for g in group_worlds(campaign(a="RRCCI", b="RCRCR"))}
+    assert groups == {("a",): ("w1",), ("b",): ("w2",), ("a", "b"): ("w0",), (): ("w3",)}
+
+
+def test_with_repetitions_the_one_who_succeeded_more_often_wins():
+    groups = {g.winners: g.worlds for g in group_worlds(campaign(a="RR RC", b="RC CR"))}
+    assert groups == {("a",): ("w0",), ("a", "b"): ("w1",)}
+
+
+def test_a_metric_that_is_not_installed_here_is_shown_for_completed_trials():
+    results = campaign(a="RC")
+    for record in results.trials:
+        record.metrics["swerves"] = 7.0
+    assert summarize(results)[0].metrics["swerves"].trials == 1
+
+
+def test_nothing_finished_is_nothing_to_say():
+    empty = CampaignResults("c", ("a", "b"), (), 4, (), (AttemptRecord(0, 1, "died", 1.0, ""),))
+    assert [summary.trials for summary in summarize(empty)] == [0, 0]
+    assert compare(empty).pairs[0].worlds == 0
+    assert group_worlds(empty) == ()

@@ -1,0 +1,222 @@
+"""Metrics against trajectories whose value is known on paper."""
+
+import math
+
+import numpy as np
+import pytest
+
+from gz_testauto.metrics.interface import METRICS, MetricContext, measure
+from gz_testauto.metrics.recording import ContactEpisode, Recording
+
+CONTEXT = MetricContext(safety_distance_m=1.0, acceleration_cutoff_hz=2.0, control_period_s=0.1)
+
+
+def drive(time_s, x=None, y=None, yaw=None, forward=None, turn=None, clearance=None, **extra):
+    time_s = np.asarray(time_s, dtype=float)
+    columns = [
+        np.zeros_like(time_s) if column is None else np.broadcast_to(column, time_s.shape)
+        for column in (x, y, yaw, forward, turn)
+    ]
+    x, y, yaw, forward, turn = columns
+    return Recording(
+        time_s=time_s,
+        pose=np.column_stack([x, y, yaw]),
+        twist=np.column_stack([forward, np.zeros_like(time_s), turn]),
+        command=np.full((len(time_s), 2), np.nan),
+        clearance_m=np.broadcast_to(
+            np.inf if clearance is None else clearance, time_s.shape
+        ).astype(float),
+        cycle_time_s=np.asarray(extra.pop("cycle_time_s", [])),
+        cycle_cpu_s=np.asarray(extra.pop("cycle_cpu_s", [])),
+        **extra,
+    )
+
+
+def value(name, recording, context=CONTEXT):
+    return METRICS.get(name).compute(recording, context)
+
+
+def straight_line(length_m=10.0, speed_mps=1.0, period_s=0.1, **extra):
+    time_s = np.arange(0.0, length_m / speed_mps + period_s / 2, period_s)
+    return drive(time_s, x=speed_mps * time_s, forward=speed_mps, **extra)
+
+
+def circle(radius_m=2.0, speed_mps=1.0, period_s=0.1, **extra):
+    time_s = np.linspace(0.0, 2 * math.pi * radius_m / speed_mps, 2001)
+    angle = speed_mps / radius_m * time_s
+    return drive(
+        time_s,
+        x=radius_m * np.sin(angle),
+        y=radius_m * (1 - np.cos(angle)),
+        yaw=np.remainder(angle + math.pi, 2 * math.pi) - math.pi,
+        forward=speed_mps,
+        turn=speed_mps / radius_m,
+        **extra,
+    )
+
+
+def test_ten_metres_straight_are_ten_metres_and_have_no_step_back_to_the_start():
+    assert value("distance_m", straight_line()) == pytest.approx(10.0, abs=1e-12)
+
+
+def test_a_circle_is_two_pi_r():
+    assert value("distance_m", circle(radius_m=2.0)) == pytest.approx(4 * math.pi, rel=1e-6)
+
+
+def test_turning_on_the_spot_is_no_distance():
+    time_s = np.arange(0.0, 12.5, 0.1)
+    spin = drive(time_s, yaw=np.remainder(time_s + math.pi, 2 * math.pi) - math.pi, turn=1.0)
+    assert value("distance_m", spin) == 0.0
+    assert value("comfort_mps2", spin) == pytest.approx(0.0, abs=1e-12)
+    assert value("standing_s", spin) == pytest.approx(spin.duration_s)
+
+
+def test_constant_speed_on_a_line_has_no_acceleration():
+    assert value("comfort_mps2", straight_line()) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_a_circle_at_constant_speed_accelerates_by_v_squared_over_r():
+    assert value("comfort_mps2", circle(2.0, 1.0)) == pytest.approx(0.5, rel=0.01)
+
+
+def test_comfort_divides_by_the_time_between_samples():
+    ramp = [
+        drive(t, x=0.25 * t**2, forward=0.5 * t)
+        for t in (np.arange(0, 8, 0.1), np.arange(0, 8, 0.02))
+    ]
+    assert value("comfort_mps2", ramp[0]) == pytest.approx(0.5, rel=0.01)
+    assert value("comfort_mps2", ramp[1]) == pytest.approx(0.5, rel=0.01)
+
+
+def test_comfort_of_a_slow_sine_is_its_amplitude_over_root_two():
+    time_s = np.arange(0.0, 40.0 + 0.05, 0.1)
+    omega = 2 * math.pi * 0.1  # far below the cut-off: the filter must leave it alone
+    sine = drive(time_s, x=-np.cos(omega * time_s) / omega, forward=np.sin(omega * time_s))
+    assert value("comfort_mps2", sine) == pytest.approx(omega / math.sqrt(2), rel=0.01)
+
+
+def test_comfort_filter_removes_noise_above_the_cut_off_without_delay():
+    time_s = np.arange(0.0, 20.0, 0.02)
+    noise = 0.05 * np.sin(2 * math.pi * 20.0 * time_s)
+    noisy = drive(time_s, x=time_s, forward=1.0 + noise)
+    unfiltered = 0.05 * 2 * math.pi * 20.0 / math.sqrt(2)
+    assert value("comfort_mps2", noisy) < 0.01 * unfiltered
+
+
+def test_comfort_does_not_depend_on_uneven_stamps():
+    even = np.arange(0.0, 30.0, 0.1)
+    uneven = even + 0.03 * np.sin(np.arange(len(even)) * 2.0)
+    omega = 0.5
+    a, b = (drive(t, x=t, forward=1 + 0.3 * np.sin(omega * t)) for t in (even, uneven))
+    assert value("comfort_mps2", b) == pytest.approx(value("comfort_mps2", a), rel=0.02)
+
+
+@pytest.mark.parametrize("samples", [2, 3, 5, 9])
+def test_comfort_of_a_recording_shorter_than_the_filter_is_still_a_number(samples):
+    time_s = 0.1 * np.arange(samples)
+    ramp = drive(time_s, x=0.5 * time_s**2, forward=time_s)
+    assert value("comfort_mps2", ramp) == pytest.approx(1.0, rel=0.25)
+
+
+def test_comfort_of_one_sample_is_unknown():
+    assert math.isnan(value("comfort_mps2", drive([0.0])))
+
+
+def test_stop_and_go_stands_still_exactly_while_it_stops():
+    time_s = np.arange(0.0, 30.0 + 0.05, 0.1)
+    x = np.clip(time_s, 0, 10) + np.clip(time_s - 20, 0, 10)
+    stop_and_go = drive(time_s, x=x, forward=((time_s < 10) | (time_s >= 20)).astype(float))
+    assert value("standing_s", stop_and_go) == pytest.approx(10.0, abs=1e-9)
+    assert value("time_s", stop_and_go) == pytest.approx(30.0)
+    assert value("distance_m", stop_and_go) == pytest.approx(20.0)
+
+
+def test_safety_at_constant_clearance_is_the_difference_of_reciprocals():
+    assert value("safety", straight_line(clearance=0.5)) == pytest.approx(1 / 0.5 - 1 / 1.0)
+
+
+def test_safety_is_zero_beyond_d0_and_where_there_is_no_obstacle():
+    assert value("safety", straight_line(clearance=1.5)) == 0.0
+    assert value("safety", straight_line()) == 0.0
+
+
+def test_safety_weighs_time_and_not_samples():
+    sparse = np.arange(0.0, 5.0, 1.0)
+    dense = np.arange(5.0, 10.0001, 0.001)
+    time_s = np.concatenate([sparse, dense])
+    near = np.where(time_s < 5.0, 0.5, 2.0)
+    # dis² falls from 1 to 0 between 4 s and 5 s: 4 s of one, and a triangle of a half.
+    assert value("safety", drive(time_s, clearance=near)) == pytest.approx(
+        math.sqrt(4.5 / 10.0), rel=1e-6
+    )
+
+
+def test_safety_is_finite_at_a_touch():
+    assert math.isfinite(value("safety", straight_line(clearance=0.0)))
+
+
+def test_danger_closes_its_last_interval():
+    time_s = np.arange(0.0, 10.0 + 0.05, 0.1)
+    assert value("danger_share", drive(time_s, clearance=0.5)) == pytest.approx(1.0)
+    approach = drive(time_s, clearance=2.0 - 0.15 * time_s)  # crosses 1 m at 6.667 s
+    assert value("danger_share", approach) == pytest.approx(1 - (1 / 0.15) / 10.0, abs=1e-9)
+
+
+def test_clearance_statistics_of_a_ramp():
+    time_s = np.arange(0.0, 10.0 + 0.05, 0.1)
+    ramp = drive(time_s, clearance=0.2 * time_s + 1.0)
+    assert value("clearance_min_m", ramp) == pytest.approx(1.0)
+    assert value("clearance_mean_m", ramp) == pytest.approx(2.0)
+    assert value("clearance_p05_m", ramp) == pytest.approx(1.1, abs=1e-3)
+
+
+def test_mean_clearance_weighs_time_and_not_samples():
+    time_s = np.array([0.0, 8.0, 8.5, 9.0, 9.5, 10.0])
+    uneven = drive(time_s, clearance=np.array([1.0, 1.0, 3.0, 3.0, 3.0, 3.0]))
+    assert value("clearance_mean_m", uneven) == pytest.approx((8.0 + 1.0 + 4.5) / 10.0)
+
+
+def test_spl_is_the_ratio_of_lengths_and_zero_for_a_failure():
+    assert value("spl", straight_line(shortest_path_m=8.0)) == pytest.approx(0.8)
+    assert value("spl", straight_line(shortest_path_m=10.5)) == 1.0
+    assert value("spl", straight_line(shortest_path_m=8.0, completed=False)) == 0.0
+    assert value("spl", straight_line(completed=False)) == 0.0
+    assert math.isnan(value("spl", straight_line()))
+
+
+def test_cycle_times_have_mean_tail_and_missed_periods():
+    cycles = np.r_[np.full(98, 0.01), 0.2, 0.3]
+    recording = straight_line(cycle_time_s=cycles, cycle_cpu_s=cycles / 2)
+    assert value("cycle_mean_s", recording) == pytest.approx(0.0148)
+    assert value("cycle_cpu_mean_s", recording) == pytest.approx(0.0074)
+    assert value("cycle_p95_s", recording) == pytest.approx(0.01)
+    assert value("cycle_p99_s", recording) == pytest.approx(np.percentile(cycles, 99))
+    assert value("cycle_max_s", recording) == 0.3
+    assert value("cycle_missed_share", recording) == pytest.approx(0.02)
+
+
+def test_real_time_factor_is_simulated_over_wall_time():
+    assert value("real_time_factor", straight_line(wall_time_s=2.0)) == pytest.approx(5.0)
+    assert math.isnan(value("real_time_factor", straight_line()))
+
+
+def test_collisions_are_episodes_and_keep_the_first_speed():
+    touches = (
+        ContactEpisode(1.0, 1.4, "box", 0.7, "contact"),
+        ContactEpisode(3.0, 3.1, "box", 0.2, "contact"),
+    )
+    recording = straight_line(contacts=touches)
+    assert value("collisions", recording) == 2
+    assert value("impact_speed_mps", recording) == 0.7
+
+
+def test_measure_gives_every_metric_and_turns_infinite_into_unknown():
+    values = measure(straight_line(), CONTEXT)
+    assert set(values) == set(METRICS.names())
+    assert math.isnan(values["clearance_min_m"])
+    assert values["distance_m"] == pytest.approx(10.0)
+
+
+def test_every_builtin_metric_is_registered_under_its_own_name():
+    for name in METRICS.names():
+        assert METRICS.get(name).name == name
