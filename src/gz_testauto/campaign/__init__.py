@@ -1,0 +1,1 @@
+"""Trials: their order, their running, their recording and their storage."""

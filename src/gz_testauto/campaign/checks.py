@@ -1,0 +1,78 @@
+"""Refuses, before any simulator starts, what no planner could do.
+
+Owns the checks of a campaign against its worlds: a start or a goal inside an obstacle, a goal
+that the known map does not connect, a robot that cannot be driven or cannot see, planners with
+unknown parameters.
+"""
+
+from typing import Iterable
+
+import numpy as np
+import shapely
+
+from gz_testauto.campaign.footprint import footprint_at
+from gz_testauto.campaign.preparation import PreparedCampaign
+from gz_testauto.campaign.trials import Trial
+from gz_testauto.errors import SpecError
+from gz_testauto.sdf.robot import RobotModel
+from gz_testauto.sdf.scene import WorldScene
+
+
+def check_trials(campaign: PreparedCampaign, trials: Iterable[Trial]) -> None:
+    """Refuse what no planner could do, for the worlds of these trials, without a simulator.
+
+    Raises ``SpecError`` naming world and obstacle when the start or the goal lies in one, or
+    naming the map when the known map has no way.
+    """
+    start, goal = campaign.spec.robot.start.pose, campaign.spec.goal.pose
+    footprint = footprint_at(np.asarray(campaign.limits.footprint_m), start)
+    for world in {trial.world_index: campaign.world(trial) for trial in trials}.values():
+        scene, field = campaign.world_scene(world), campaign.obstacles(world)
+        where = f"world {world.name} ({world.path})"
+        _check_scene(campaign, scene, where)
+        hits = field.touching(footprint, field.initial_states)
+        if hits:
+            raise SpecError(
+                f"{where}: the robot would start inside {hits[0]} at ({start.x_m:g}, "
+                f"{start.y_m:g}); move robot.start or keep the obstacle away from it"
+            )
+        hits = field.touching(shapely.Point(goal.x_m, goal.y_m), field.initial_states)
+        if hits:
+            raise SpecError(
+                f"{where}: the goal ({goal.x_m:g}, {goal.y_m:g}) lies inside {hits[0]}; "
+                "move goal or keep the obstacle away from it"
+            )
+        campaign.known_map.waypoints(world)
+
+
+def _check_scene(campaign: PreparedCampaign, scene: WorldScene, where: str) -> None:
+    """Refuse a world in which the robot's name is taken, or whose step does not fit."""
+    name = campaign.robot.name
+    if name in scene.models:
+        raise SpecError(
+            f"{where}: holds a model named {name!r} already; give the robot another robot.name, "
+            "or save the world without it"
+        )
+    world = scene.document.world
+    step = None if world is None else world.findtext("physics/max_step_size")
+    period_s = campaign.spec.control_period_s
+    if step is not None and float(step) > 0.0:
+        steps = period_s / float(step)
+        if round(steps) < 1 or abs(steps - round(steps)) > 1e-6 * steps:
+            raise SpecError(
+                f"{where}: control_period_s is {period_s:g}, which is no whole number of the "
+                f"world's max_step_size of {step.strip()} s; choose a multiple of it"
+            )
+
+
+def require_drivable(robot: RobotModel) -> None:
+    """Raise ``SpecError`` unless the robot has a drive and a lidar."""
+    if robot.drive is None:
+        raise SpecError(
+            f"{robot.path}: the robot has no drive; give its model a differential or skid-steer "
+            "drive plugin"
+        )
+    if robot.lidar is None:
+        raise SpecError(
+            f"{robot.path}: the robot has no lidar; give one of its links a planar ray sensor"
+        )

@@ -1,0 +1,99 @@
+"""Which contacts are collisions, and when one collision ends and the next begins.
+
+Owns the telling apart of ground, robot and obstacle, by geometry and never by name, and the
+grouping of touches into episodes. What the simulator reports and what geometry sees (footprint
+over obstacle) end in the same episodes, because either may miss a touch that the other saw.
+"""
+
+from typing import Dict, Iterable, List, Optional, Tuple
+
+from gz_testauto.metrics.recording import ContactEpisode
+from gz_testauto.observation import Contact
+
+EPISODE_GAP_S = 0.5
+"""Touches further apart than this are two collisions."""
+
+GROUND_NORMAL_Z = 0.9
+"""A contact steeper than this (25° from level) is no ground."""
+
+GROUND_HEIGHT_M = 0.05
+"""A contact higher than this above the robot's lowest point is no ground."""
+
+_IGNORE = ""
+
+
+class ContactSorter:
+    """Finds, for one robot in one world, whom a contact touches.
+
+    ``ground_shapes`` are the scoped names of collision shapes known to be ground.
+    """
+
+    def __init__(self, robot: str, ground_shapes: Iterable[str]) -> None:
+        self._robot_prefix = robot + "::"
+        self._ground = frozenset(ground_shapes)
+        self._partners: Dict[Tuple[str, str], str] = {}
+
+    def partner(self, contact: Contact, robot_bottom_m: float) -> Optional[str]:
+        """Name the model that the robot collides with, or None where the contact is none.
+
+        ``robot_bottom_m`` is the height (world frame) of the robot's lowest point.
+        """
+        pair = (contact.first, contact.second)
+        partner = self._partners.get(pair)
+        if partner is None:
+            partner = self._partners[pair] = self._find_partner(*pair)
+        if partner == _IGNORE or _rests_on_it(contact, robot_bottom_m):
+            return None
+        return partner
+
+    def _find_partner(self, first: str, second: str) -> str:
+        ours = first.startswith(self._robot_prefix), second.startswith(self._robot_prefix)
+        if ours[0] == ours[1]:  # the robot touches itself, or is not there at all
+            return _IGNORE
+        other = second if ours[0] else first
+        return _IGNORE if other in self._ground else other.split("::", 1)[0]
+
+
+def _rests_on_it(contact: Contact, robot_bottom_m: float) -> bool:
+    """Whether every point of the contact looks like standing on something."""
+    if not contact.normals or len(contact.normals) != len(contact.positions_m):
+        return False
+    return all(
+        abs(normal[2]) >= GROUND_NORMAL_Z and position[2] <= robot_bottom_m + GROUND_HEIGHT_M
+        for normal, position in zip(contact.normals, contact.positions_m)
+    )
+
+
+class EpisodeLog:
+    """Groups touches, told in order of time, into :class:`ContactEpisode`."""
+
+    def __init__(self) -> None:
+        self._episodes: List[ContactEpisode] = []
+        self._open: Dict[str, int] = {}
+
+    def touch(self, time_s: float, partner: str, speed_mps: float, source: str) -> None:
+        """Note that the robot touches ``partner`` at ``time_s``."""
+        index = self._open.get(partner)
+        if index is not None:
+            episode = self._episodes[index]
+            if time_s - episode.end_s <= EPISODE_GAP_S:
+                self._episodes[index] = ContactEpisode(
+                    episode.start_s,
+                    max(time_s, episode.end_s),
+                    partner,
+                    episode.speed_mps,
+                    episode.source,
+                )
+                return
+        self._open[partner] = len(self._episodes)
+        self._episodes.append(ContactEpisode(time_s, time_s, partner, speed_mps, source))
+
+    @property
+    def first(self) -> Optional[ContactEpisode]:
+        """The first collision so far, or None."""
+        return self._episodes[0] if self._episodes else None
+
+    @property
+    def episodes(self) -> Tuple[ContactEpisode, ...]:
+        """All collisions so far, in order of their beginning."""
+        return tuple(self._episodes)

@@ -1,0 +1,138 @@
+"""Beginning a campaign in a directory, or taking up the one that was begun there.
+
+Owns the decision which of the two it is, and the order in which a directory comes to be:
+manifest, campaign, worlds, store. Killed between any two of them, the next run goes on.
+"""
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import List, Optional, Tuple
+
+from pydantic import ValidationError
+
+from gz_testauto.campaign.directory import CampaignDirectory, reporting_disk, write_atomically
+from gz_testauto.campaign.manifest import Manifest, file_sha256
+from gz_testauto.campaign.preparation import PreparedCampaign, robot_limits
+from gz_testauto.campaign.results import WorldRecord
+from gz_testauto.campaign.store import ResultStore
+from gz_testauto.campaign.world_source import PLANNER_CODE, further_files, gather_worlds
+from gz_testauto.errors import ResultsError
+from gz_testauto.sdf.robot import read_robot
+from gz_testauto.spec.campaign import CampaignSpec
+
+
+def enter_directory(
+    spec: CampaignSpec, directory: CampaignDirectory
+) -> Tuple[PreparedCampaign, ResultStore]:
+    """Begin a campaign in a directory, or take up the one that was begun there.
+
+    The caller holds the lock. Results of another campaign are never touched; a directory in
+    which no trial has ended yet is begun anew when the campaign was changed. Raises
+    ``ResultsError``, and what reading worlds and robot raises.
+    """
+    robot = read_robot(spec.robot.model, spec.robot.name)
+    manifest = Manifest.of(spec, further_files(spec, robot))
+    store = _open_store(manifest, directory)
+    if store is None:
+        manifest.write(directory)  # first: it makes the directory ours
+        text = spec.model_dump_json(indent=2)
+        write_atomically(directory.campaign, text.encode("utf-8"))
+    try:
+        worlds = gather_worlds(spec, robot_limits(spec, robot), directory.worlds)
+        campaign = PreparedCampaign(spec, robot, worlds)
+        if store is None:
+            names = [planner.name for planner in spec.planners]
+            store = ResultStore.create(directory, spec.name, names, worlds, len(campaign.trials))
+        require_same_worlds(store.worlds(), worlds)
+    except BaseException:
+        if store is not None:
+            store.close()
+        raise
+    return campaign, store
+
+
+def reopen(directory: CampaignDirectory, store: ResultStore) -> PreparedCampaign:
+    """The campaign of a directory as its trials met it, for looking back; writes nothing.
+
+    Planners may have been changed meanwhile: :func:`changed_planners` tells. Raises
+    ``ResultsError`` naming what else is no longer as it was.
+    """
+    spec = read_campaign(directory)
+    robot = read_robot(spec.robot.model, spec.robot.name)
+    now = Manifest.of(spec, further_files(spec, robot))
+    now.require_same(Manifest.read(directory), directory, but_for=PLANNER_CODE)
+    worlds = tuple(_found(world, directory) for world in store.worlds())
+    return PreparedCampaign(spec, robot, worlds)
+
+
+def changed_planners(directory: CampaignDirectory, campaign: PreparedCampaign) -> List[str]:
+    """Plugins whose code is not what the directory's trials were run with."""
+    now = Manifest.of(campaign.spec, further_files(campaign.spec, campaign.robot))
+    names = now.differing_inputs(Manifest.read(directory))
+    return [name.split(PLANNER_CODE)[1] for name in names if PLANNER_CODE in name]
+
+
+def read_campaign(directory: CampaignDirectory) -> CampaignSpec:
+    """The campaign that a directory was begun with. Raises ``ResultsError``."""
+    path = directory.campaign
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        return CampaignSpec.model_validate(data, context={"source": path})
+    except ValidationError as error:
+        faults = (f"{'.'.join(map(str, fault['loc']))} {fault['msg']}" for fault in error.errors())
+        raise ResultsError(f"{path}: {'; '.join(faults)}") from error
+    except (OSError, ValueError) as error:
+        raise ResultsError(f"{path}: cannot be read: {error}") from error
+
+
+def _found(world: WorldRecord, directory: CampaignDirectory) -> WorldRecord:
+    """The world where it is now: a generated one moves with its directory."""
+    moved = directory.worlds / f"{world.name}.world"
+    path = moved if moved.is_file() else Path(world.path)
+    if file_sha256(path) != world.sha256:
+        raise ResultsError(f"{path}: has changed since trials were run in it; restore it")
+    return replace(world, path=str(path))
+
+
+def _open_store(manifest: Manifest, directory: CampaignDirectory) -> Optional[ResultStore]:
+    """The store to go on with, or None when the campaign is to be begun."""
+    if not directory.holds_campaign:
+        return None
+    store = ResultStore.open(directory)
+    if store is not None:
+        try:
+            if store.finished():
+                manifest.require_same(Manifest.read(directory), directory)
+                return store
+        except BaseException:
+            store.close()
+            raise
+        store.close()
+    _clear(directory)
+    return None
+
+
+def _clear(directory: CampaignDirectory) -> None:
+    """Remove what a campaign without a finished trial left behind."""
+    with reporting_disk(directory.path):
+        for folder in (directory.worlds, directory.trajectories):
+            if folder.is_dir():
+                shutil.rmtree(folder)
+        journal = directory.results.with_name(directory.results.name + "-journal")
+        for file in (directory.results, journal, directory.log):
+            if file.exists():
+                file.unlink()
+
+
+def require_same_worlds(stored: Tuple[WorldRecord, ...], worlds: Tuple[WorldRecord, ...]) -> None:
+    """Raise ``ResultsError`` if a world's file is not what earlier trials met."""
+    now = {world.name: world.sha256 for world in worlds}
+    for world in stored:
+        if now.get(world.name) != world.sha256:
+            happened = "has changed" if world.name in now else "is gone"
+            raise ResultsError(
+                f"{world.path}: {happened} since trials were run in it; restore it, or give "
+                "another --out"
+            )

@@ -1,0 +1,184 @@
+"""From snapshots to a :class:`~gz_testauto.metrics.recording.Recording`.
+
+Owns what is measured while a trial runs: true pose and twist, the command, clearance between
+the robot's footprint and the nearest obstacle's collision geometry, and collisions. Refuses to
+judge (:mod:`gz_testauto.campaign.judge`) and to compute metrics (:mod:`gz_testauto.metrics`).
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Optional, Tuple
+
+import numpy as np
+
+from gz_testauto.campaign.contacts import ContactSorter, EpisodeLog
+from gz_testauto.campaign.footprint import footprint_at
+from gz_testauto.campaign.obstacle_field import ObstacleField
+from gz_testauto.errors import SimulatorError
+from gz_testauto.geometry import Pose, Pose2D
+from gz_testauto.metrics.recording import ContactEpisode, Recording
+from gz_testauto.observation import ModelState, Snapshot, Twist2D
+
+_COLUMNS = 10
+_TIME, _POSE, _TWIST, _COMMAND, _CLEARANCE = 0, slice(1, 4), slice(4, 7), slice(7, 9), 9
+
+
+@dataclass(frozen=True)
+class Body:
+    """The robot's body as the recorder sees it: its model's name, its outline in the base
+    frame (m, counter-clockwise, not closed) and its lowest and highest z in that frame."""
+
+    name: str
+    footprint_m: Tuple[Tuple[float, float], ...]
+    height_m: Tuple[float, float]
+
+
+@dataclass(frozen=True, eq=False)
+class CycleTimes:
+    """Wall and CPU time (s) of every cycle of the local planner, both shape (m,); empty where
+    a navigator cannot tell."""
+
+    wall_s: np.ndarray
+    cpu_s: np.ndarray
+
+    @classmethod
+    def unknown(cls) -> "CycleTimes":
+        """For a navigator whose cycles cannot be seen."""
+        return cls(np.empty(0), np.empty(0))
+
+
+class Recorder:
+    """Samples one trial. Time counts from the first snapshot shown.
+
+    Call :meth:`sample` for every snapshot in order of time, :meth:`commanded` when the
+    navigator has answered it, :meth:`recording` at the end.
+    """
+
+    def __init__(self, body: Body, obstacles: ObstacleField, contacts: ContactSorter) -> None:
+        self._body = body
+        self._outline = np.asarray(body.footprint_m, dtype=float)
+        self._obstacles = obstacles
+        self._contacts = contacts
+        self._episodes = EpisodeLog()
+        self._rows = np.empty((512, _COLUMNS))
+        self._count = 0
+        self._start_s = 0.0
+        self._last_pose: Optional[Pose] = None
+        self._speed_mps = 0.0
+
+    def sample(self, snapshot: Snapshot) -> None:
+        """Record one snapshot. Raises ``SimulatorError`` when the robot is not in it."""
+        state = snapshot.models.get(self._body.name)
+        if state is None:
+            raise SimulatorError(
+                f"the robot {self._body.name!r} is not in the world at {snapshot.time_s:.2f} s"
+            )
+        if self._count == 0:
+            self._start_s = snapshot.time_s
+        time_s = snapshot.time_s - self._start_s
+        pose = state.pose.planar
+        row = self._next_row()
+        row[_TIME] = time_s
+        row[_POSE] = pose
+        row[_TWIST] = self._twist(time_s, state)
+        row[_COMMAND] = math.nan
+        self._note_contacts(snapshot, state.pose)
+        if all(map(math.isfinite, pose)):
+            row[_CLEARANCE] = self._measure_clearance(time_s, pose, snapshot)
+        else:
+            row[_CLEARANCE] = math.nan
+        self._speed_mps = math.hypot(row[4], row[5])
+        self._last_pose = state.pose
+
+    def commanded(self, command: Twist2D) -> None:
+        """Note what the navigator asked for when shown the latest sample."""
+        self._rows[self._count - 1, _COMMAND] = command
+
+    @property
+    def time_s(self) -> np.ndarray:
+        """Stamps so far (s since the first), shape (n,)."""
+        return self._rows[: self._count, _TIME]
+
+    @property
+    def position_m(self) -> np.ndarray:
+        """Positions so far in the world frame, shape (n, 2)."""
+        return self._rows[: self._count, 1:3]
+
+    @property
+    def pose(self) -> Pose2D:
+        """The base's pose at the latest sample, world frame."""
+        return Pose2D(*self._rows[self._count - 1, _POSE].tolist())
+
+    @property
+    def twist(self) -> Twist2D:
+        """Forward speed and yaw rate at the latest sample."""
+        row = self._rows[self._count - 1]
+        return Twist2D(float(row[4]), float(row[6]))
+
+    @property
+    def collision(self) -> Optional[ContactEpisode]:
+        """The first collision so far, or None."""
+        return self._episodes.first
+
+    def recording(
+        self,
+        completed: bool,
+        cycles: CycleTimes,
+        wall_time_s: float = math.nan,
+        shortest_path_m: Optional[float] = None,
+    ) -> Recording:
+        """Everything sampled, as a value of its own."""
+        rows = self._rows[: self._count].copy()
+        return Recording(
+            time_s=rows[:, _TIME],
+            pose=rows[:, _POSE],
+            twist=rows[:, _TWIST],
+            command=rows[:, _COMMAND],
+            clearance_m=rows[:, _CLEARANCE],
+            cycle_time_s=cycles.wall_s,
+            cycle_cpu_s=cycles.cpu_s,
+            contacts=self._episodes.episodes,
+            wall_time_s=wall_time_s,
+            completed=completed,
+            shortest_path_m=shortest_path_m,
+        )
+
+    def _next_row(self) -> np.ndarray:
+        if self._count == len(self._rows):
+            self._rows = np.concatenate([self._rows, np.empty_like(self._rows)])
+        self._count += 1
+        return self._rows[self._count - 1]
+
+    def _twist(self, time_s: float, state: ModelState) -> Tuple[float, float, float]:
+        """Velocity in the base frame: the simulator's own, or the last displacement's."""
+        yaw = state.pose.yaw_rad
+        cos, sin = math.cos(yaw), math.sin(yaw)
+        if state.linear_mps is not None and state.angular_radps is not None:
+            x_mps, y_mps, turn_radps = *state.linear_mps[:2], state.angular_radps[2]
+        elif self._last_pose is None:
+            return (0.0, 0.0, 0.0)
+        else:
+            elapsed_s = time_s - self._rows[self._count - 2, _TIME]
+            if elapsed_s <= 0.0:
+                return (0.0, 0.0, 0.0)
+            before = self._last_pose
+            x_mps = (state.pose.position[0] - before.position[0]) / elapsed_s
+            y_mps = (state.pose.position[1] - before.position[1]) / elapsed_s
+            turn_radps = math.remainder(yaw - before.yaw_rad, 2 * math.pi) / elapsed_s
+        return (cos * x_mps + sin * y_mps, -sin * x_mps + cos * y_mps, turn_radps)
+
+    def _note_contacts(self, snapshot: Snapshot, pose: Pose) -> None:
+        bottom_m = pose.position[2] + self._body.height_m[0]
+        for contact in snapshot.contacts:
+            partner = self._contacts.partner(contact, bottom_m)
+            if partner is not None:
+                touched_s = max(contact.stamp_s - self._start_s, 0.0)
+                self._episodes.touch(touched_s, partner, self._speed_mps, "contact")
+
+    def _measure_clearance(self, time_s: float, pose: Pose2D, snapshot: Snapshot) -> float:
+        footprint = footprint_at(self._outline, pose)
+        clearance_m = self._obstacles.nearest(footprint, snapshot.models).distance_m
+        if clearance_m <= 0.0:
+            for name in self._obstacles.touching(footprint, snapshot.models):
+                self._episodes.touch(time_s, name, self._speed_mps, "geometry")
+        return clearance_m

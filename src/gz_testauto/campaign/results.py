@@ -1,0 +1,81 @@
+"""What is known of finished trials: the records that the store keeps and analysis reads.
+
+Plain frozen data. Where it is kept is :mod:`gz_testauto.campaign.store`'s.
+"""
+
+from dataclasses import dataclass, field
+from typing import Mapping, Optional, Tuple
+
+from gz_testauto.campaign.outcome import Outcome
+
+
+@dataclass(frozen=True)
+class TrialRecord:
+    """One finished trial. ``trial`` is its index in the plan.
+
+    ``metrics`` maps names to values, NaN where a recording could not tell. ``attempts`` counts
+    all tries, the last included; ``trajectory`` is a file name below ``trajectories/``, empty
+    for an invalid trial. ``wall_s`` is the wall time of the last attempt; ``finished_at`` is
+    UTC, ISO 8601.
+    """
+
+    trial: int
+    world: str
+    world_index: int
+    planner: str
+    repetition: int
+    seed: int
+    outcome: Outcome
+    detail: str
+    attempts: int
+    wall_s: float
+    finished_at: str
+    trajectory: str = ""
+    metrics: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def completed(self) -> bool:
+        """Whether the robot reached its goal."""
+        return self.outcome is Outcome.REACHED
+
+
+@dataclass(frozen=True)
+class AttemptRecord:
+    """One try at a trial that ended invalid, with the cause."""
+
+    trial: int
+    attempt: int
+    cause: str
+    wall_s: float
+    finished_at: str
+
+
+@dataclass(frozen=True)
+class WorldRecord:
+    """One world of the campaign as its trials met it; ``path`` as given or generated."""
+
+    world_index: int
+    name: str
+    path: str
+    sha256: str
+    shortest_path_m: Optional[float] = None
+
+
+@dataclass(frozen=True)
+class CampaignResults:
+    """Everything a store holds, in the plan's order.
+
+    ``planned`` is the number of trials of the whole plan, ``planners`` their names in the
+    campaign's order.
+    """
+
+    name: str
+    planners: Tuple[str, ...]
+    worlds: Tuple[WorldRecord, ...]
+    planned: int
+    trials: Tuple[TrialRecord, ...]
+    invalid_attempts: Tuple[AttemptRecord, ...] = ()
+
+    def of(self, planner: str) -> Tuple[TrialRecord, ...]:
+        """All finished trials of one planner, invalid ones too."""
+        return tuple(record for record in self.trials if record.planner == planner)

@@ -1,0 +1,39 @@
+"""The simulator that a campaign names, with its options checked.
+
+Owns the passing of a campaign's options to an adaptor's constructor, and of
+``limits.stall_timeout_s`` where the adaptor takes it.
+"""
+
+import inspect
+from typing import Any, Dict
+
+from gz_testauto.campaign.preparation import PreparedCampaign
+from gz_testauto.errors import SpecError
+from gz_testauto.registry import unknown_name
+from gz_testauto.simulators import SIMULATORS, open_simulator
+from gz_testauto.simulators.interface import Simulator
+from gz_testauto.spec.campaign import CampaignSpec
+
+
+def simulator_options(spec: CampaignSpec, **more: Any) -> Dict[str, Any]:
+    """Options for the constructor of the campaign's simulator; ``more`` go before its own.
+
+    Raises ``UnknownNameError`` for a simulator that nobody registered, ``SpecError`` for an
+    option that it does not take.
+    """
+    takes = inspect.signature(SIMULATORS.get(spec.simulator)).parameters
+    options = {**spec.simulator_options, **more}
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in takes.values()):
+        return options
+    for name in options:
+        if name not in takes:
+            raise SpecError(unknown_name(f"option of simulator {spec.simulator!r}:", name, takes))
+    if "stall_timeout_s" in takes:
+        options.setdefault("stall_timeout_s", spec.limits.stall_timeout_s)
+    return options
+
+
+def start_simulator(campaign: PreparedCampaign, **more: Any) -> Simulator:
+    """Open the simulator that a campaign names, with its options and ``more``."""
+    spec = campaign.spec
+    return open_simulator(spec.simulator, **simulator_options(spec, **more))

@@ -1,0 +1,289 @@
+"""The results of a campaign in SQLite: one row per trial, written when the trial ends.
+
+Owns ``results.sqlite`` and ``trajectories/``. A trial is in the store wholly or not at all: its
+trajectory is on the disk before the row that names it, the row and its metrics are one
+transaction, and a transaction is durable when the call returns (rollback journal, full
+synchronisation). Refuses to know what the numbers mean.
+"""
+
+import contextlib
+import math
+import sqlite3
+from pathlib import Path
+from typing import Iterator, List, Mapping, Optional, Sequence, Set, Tuple
+
+from gz_testauto.campaign.directory import CampaignDirectory, reporting_disk
+from gz_testauto.campaign.outcome import Outcome
+from gz_testauto.campaign.results import (
+    AttemptRecord,
+    CampaignResults,
+    TrialRecord,
+    WorldRecord,
+)
+from gz_testauto.campaign.trajectories import read_trajectory, write_trajectory
+from gz_testauto.errors import ResultsError
+from gz_testauto.metrics.recording import Recording
+
+SCHEMA_VERSION = 1
+BUSY_TIMEOUT_S = 30.0
+
+_SCHEMA = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE worlds (
+    world_index INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, path TEXT NOT NULL,
+    sha256 TEXT NOT NULL, shortest_path_m REAL);
+CREATE TABLE planners (position INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE trials (
+    trial INTEGER PRIMARY KEY, world TEXT NOT NULL, world_index INTEGER NOT NULL,
+    planner TEXT NOT NULL, repetition INTEGER NOT NULL, seed INTEGER NOT NULL,
+    outcome TEXT NOT NULL, detail TEXT NOT NULL, attempts INTEGER NOT NULL,
+    wall_s REAL NOT NULL, finished_at TEXT NOT NULL, trajectory TEXT NOT NULL,
+    UNIQUE (world, planner, repetition));
+CREATE TABLE metrics (
+    trial INTEGER NOT NULL REFERENCES trials (trial), name TEXT NOT NULL, value REAL,
+    PRIMARY KEY (trial, name)) WITHOUT ROWID;
+CREATE TABLE invalid_attempts (
+    trial INTEGER NOT NULL, attempt INTEGER NOT NULL, cause TEXT NOT NULL,
+    wall_s REAL NOT NULL, finished_at TEXT NOT NULL, PRIMARY KEY (trial, attempt));
+"""
+
+_TRIAL_COLUMNS = (
+    "trial, world, world_index, planner, repetition, seed, outcome, detail, attempts, wall_s, "
+    "finished_at, trajectory"
+)
+_ATTEMPT_COLUMNS = "trial, attempt, cause, wall_s, finished_at"
+
+
+class ResultStore:
+    """The results in one directory. Use :meth:`create`, :meth:`open` or :meth:`read`.
+
+    Also a context manager. Every method raises ``ResultsError`` when the disk is full or the
+    file is damaged.
+    """
+
+    def __init__(self, directory: CampaignDirectory, connection: sqlite3.Connection) -> None:
+        self._directory = directory
+        self._connection = connection
+
+    @classmethod
+    def create(
+        cls,
+        directory: CampaignDirectory,
+        name: str,
+        planners: Sequence[str],
+        worlds: Sequence[WorldRecord],
+        planned: int,
+    ) -> "ResultStore":
+        """Make an empty store; the caller holds the directory's lock."""
+        with reporting_disk(directory.trajectories):
+            directory.trajectories.mkdir(exist_ok=True)
+        store = cls(directory, _connect(directory.results))
+        with store._transaction():
+            # One by one: sqlite3's executescript would commit in the middle.
+            for statement in filter(str.strip, _SCHEMA.split(";")):
+                store._connection.execute(statement)
+            store._connection.executemany(
+                "INSERT INTO meta VALUES (?, ?)",
+                [
+                    ("schema_version", str(SCHEMA_VERSION)),
+                    ("name", name),
+                    ("planned", str(planned)),
+                ],
+            )
+            store._connection.executemany(
+                "INSERT INTO planners VALUES (?, ?)", list(enumerate(planners))
+            )
+            store._connection.executemany(
+                "INSERT INTO worlds VALUES (?, ?, ?, ?, ?)",
+                [
+                    (world.world_index, world.name, world.path, world.sha256, world.shortest_path_m)
+                    for world in worlds
+                ],
+            )
+        return store
+
+    @classmethod
+    def open(cls, directory: CampaignDirectory) -> Optional["ResultStore"]:
+        """Open the store for writing, or return None where none was completely made."""
+        if not directory.results.is_file():
+            return None
+        store = cls(directory, _connect(directory.results))
+        if not store._is_made():
+            store.close()
+            return None
+        store._check_schema()
+        return store
+
+    @classmethod
+    def read(cls, directory: CampaignDirectory) -> "ResultStore":
+        """Open the store for reading only; a runner may be writing meanwhile."""
+        directory.require_campaign()
+        if not directory.results.is_file():
+            raise ResultsError(f"{directory.path}: no trial has ended yet")
+        uri = directory.results.as_uri() + "?mode=ro"
+        with _reporting(directory.results):
+            connection = sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_S)
+        store = cls(directory, connection)
+        if not store._is_made():
+            store.close()
+            raise ResultsError(f"{directory.path}: no trial has ended yet")
+        store._check_schema()
+        return store
+
+    def close(self) -> None:
+        """Close the file. Idempotent."""
+        self._connection.close()
+
+    def __enter__(self) -> "ResultStore":
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    def finished(self) -> Set[int]:
+        """Indices of all finished trials, invalid ones too."""
+        return {row[0] for row in self._query("SELECT trial FROM trials")}
+
+    def invalid_attempts(self, trial: int) -> Tuple[AttemptRecord, ...]:
+        """The tries at a trial that ended invalid so far, in order."""
+        rows = self._query(
+            f"SELECT {_ATTEMPT_COLUMNS} FROM invalid_attempts WHERE trial = ? ORDER BY attempt",
+            (trial,),
+        )
+        return tuple(AttemptRecord(*row) for row in rows)
+
+    def add_invalid_attempt(self, attempt: AttemptRecord) -> None:
+        """Note one try that said nothing about the planner."""
+        with self._transaction():
+            self._connection.execute(
+                "INSERT INTO invalid_attempts VALUES (?, ?, ?, ?, ?)",
+                (
+                    attempt.trial,
+                    attempt.attempt,
+                    attempt.cause,
+                    attempt.wall_s,
+                    attempt.finished_at,
+                ),
+            )
+
+    def finish(self, record: TrialRecord, recording: Optional[Recording] = None) -> None:
+        """Keep a finished trial for good. ``recording`` goes to ``record.trajectory``."""
+        if recording is not None:
+            write_trajectory(self._directory.trajectories / record.trajectory, recording)
+        with self._transaction():
+            self._connection.execute(
+                f"INSERT INTO trials ({_TRIAL_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
+                (
+                    record.trial,
+                    record.world,
+                    record.world_index,
+                    record.planner,
+                    record.repetition,
+                    record.seed,
+                    record.outcome.value,
+                    record.detail,
+                    record.attempts,
+                    record.wall_s,
+                    record.finished_at,
+                    record.trajectory,
+                ),
+            )
+            self._connection.executemany(
+                "INSERT INTO metrics VALUES (?, ?, ?)",
+                [
+                    (record.trial, name, None if math.isnan(value) else value)
+                    for name, value in record.metrics.items()
+                ],
+            )
+
+    def worlds(self) -> Tuple[WorldRecord, ...]:
+        """The campaign's worlds, in the plan's order."""
+        rows = self._query(
+            "SELECT world_index, name, path, sha256, shortest_path_m FROM worlds "
+            "ORDER BY world_index"
+        )
+        return tuple(WorldRecord(*row) for row in rows)
+
+    def results(self) -> CampaignResults:
+        """Everything that is known so far."""
+        meta = dict(self._query("SELECT key, value FROM meta"))
+        metrics: dict = {}
+        for trial, name, value in self._query("SELECT trial, name, value FROM metrics"):
+            metrics.setdefault(trial, {})[name] = math.nan if value is None else value
+        trials = self._query(f"SELECT {_TRIAL_COLUMNS} FROM trials ORDER BY trial")
+        attempts = self._query(
+            f"SELECT {_ATTEMPT_COLUMNS} FROM invalid_attempts ORDER BY trial, attempt"
+        )
+        planners = self._query("SELECT name FROM planners ORDER BY position")
+        return CampaignResults(
+            name=meta["name"],
+            planners=tuple(row[0] for row in planners),
+            worlds=self.worlds(),
+            planned=int(meta["planned"]),
+            trials=tuple(_record(row, metrics.get(row[0], {})) for row in trials),
+            invalid_attempts=tuple(AttemptRecord(*row) for row in attempts),
+        )
+
+    def trajectory(self, record: TrialRecord) -> Recording:
+        """The recording of a finished, valid trial."""
+        if not record.trajectory:
+            raise ResultsError(
+                f"{record.world}, {record.planner}: the trial is invalid and has no trajectory"
+            )
+        return read_trajectory(self._directory.trajectories / record.trajectory)
+
+    def _query(self, statement: str, values: Sequence = ()) -> List[Tuple]:
+        with _reporting(self._directory.results):
+            return self._connection.execute(statement, values).fetchall()
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[None]:
+        with _reporting(self._directory.results):
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._connection.execute("COMMIT")
+            except BaseException:
+                with contextlib.suppress(sqlite3.Error):
+                    self._connection.execute("ROLLBACK")
+                raise
+
+    def _is_made(self) -> bool:
+        return bool(self._query("SELECT 1 FROM sqlite_master WHERE name = 'meta'"))
+
+    def _check_schema(self) -> None:
+        version = self._query("SELECT value FROM meta WHERE key = 'schema_version'")[0][0]
+        if int(version) != SCHEMA_VERSION:
+            self.close()
+            raise ResultsError(
+                f"{self._directory.results}: has schema version {version}, this version of "
+                f"gz_testauto reads {SCHEMA_VERSION}; use the version that wrote it"
+            )
+
+
+def _record(row: Tuple, metrics: Mapping[str, float]) -> TrialRecord:
+    values = dict(zip(_TRIAL_COLUMNS.split(", "), row))
+    return TrialRecord(**{**values, "outcome": Outcome(values["outcome"]), "metrics": metrics})
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    with _reporting(path):
+        # Transactions are begun by hand: implicit ones hide what is committed when.
+        connection = sqlite3.connect(str(path), timeout=BUSY_TIMEOUT_S, isolation_level=None)
+        connection.execute("PRAGMA synchronous = FULL")
+        return connection
+
+
+@contextlib.contextmanager
+def _reporting(path: Path) -> Iterator[None]:
+    """Turn SQLite's errors into ``ResultsError``."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        text = str(error)
+        if "full" in text or "disk I/O" in text:
+            text += (
+                "; finished trials are safe: make room on the device and give the same "
+                "command again"
+            )
+        raise ResultsError(f"{path}: {text}") from error

@@ -1,0 +1,74 @@
+"""Recordings as files: one ``.npz`` per trial, whole or absent.
+
+Every array of :class:`~gz_testauto.metrics.recording.Recording` under its own name, contact
+episodes as columns ``contact_*``. Plain arrays only, so that ``numpy.load`` reads them
+without trusting anyone.
+"""
+
+import io
+import zipfile
+from pathlib import Path
+
+import numpy as np
+
+from gz_testauto.campaign.directory import write_atomically
+from gz_testauto.errors import ResultsError
+from gz_testauto.metrics.recording import ContactEpisode, Recording
+
+FORMAT = 1
+
+_ARRAYS = (
+    "time_s",
+    "pose",
+    "twist",
+    "command",
+    "clearance_m",
+    "cycle_time_s",
+    "cycle_cpu_s",
+)
+
+
+def write_trajectory(path: Path, recording: Recording) -> None:
+    """Write a recording durably. Raises ``ResultsError`` when the disk refuses."""
+    contacts = recording.contacts
+    shortest_m = recording.shortest_path_m
+    stream = io.BytesIO()
+    np.savez(
+        stream,
+        format=np.array(FORMAT),
+        **{name: getattr(recording, name) for name in _ARRAYS},
+        contact_start_s=np.array([episode.start_s for episode in contacts], dtype=float),
+        contact_end_s=np.array([episode.end_s for episode in contacts], dtype=float),
+        contact_partner=np.array([episode.partner for episode in contacts], dtype=str),
+        contact_speed_mps=np.array([episode.speed_mps for episode in contacts], dtype=float),
+        contact_source=np.array([episode.source for episode in contacts], dtype=str),
+        wall_time_s=np.array(recording.wall_time_s),
+        completed=np.array(recording.completed),
+        shortest_path_m=np.array(np.nan if shortest_m is None else shortest_m),
+    )
+    write_atomically(path, stream.getvalue())
+
+
+def read_trajectory(path: Path) -> Recording:
+    """Read a recording back, every bit. Raises ``ResultsError`` naming the file."""
+    try:
+        with np.load(path, allow_pickle=False) as data:
+            if int(data["format"]) != FORMAT:
+                raise ResultsError(f"{path}: has format {int(data['format'])}, not {FORMAT}")
+            shortest_m = float(data["shortest_path_m"])
+            contacts = zip(
+                data["contact_start_s"].tolist(),
+                data["contact_end_s"].tolist(),
+                data["contact_partner"].tolist(),
+                data["contact_speed_mps"].tolist(),
+                data["contact_source"].tolist(),
+            )
+            return Recording(
+                **{name: data[name] for name in _ARRAYS},
+                contacts=tuple(ContactEpisode(*episode) for episode in contacts),
+                wall_time_s=float(data["wall_time_s"]),
+                completed=bool(data["completed"]),
+                shortest_path_m=None if np.isnan(shortest_m) else shortest_m,
+            )
+    except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
+        raise ResultsError(f"{path}: cannot be read as a trajectory: {error}") from error

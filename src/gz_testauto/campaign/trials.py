@@ -1,0 +1,92 @@
+"""Which trials a campaign has, in which order, with which seeds.
+
+Owns the plan: worlds × repetitions × planners, worlds slowest. All planners meet a world
+before the next world begins, so that a campaign stopped half way still holds complete pairs.
+Knows nothing of files or of running.
+"""
+
+from dataclasses import dataclass
+from typing import List, Optional, Sequence, Tuple
+
+import numpy as np
+
+from gz_testauto.errors import SpecError
+from gz_testauto.registry import unknown_name
+from gz_testauto.spec.campaign import CampaignSpec
+
+SEED_DOMAIN = 1
+"""First spawn key of every trial's seed; keeps them apart from the seeds of the worlds."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One world × one planner × one repetition.
+
+    ``index`` is its place in the whole plan, from 0, and its identity in the results.
+    ``world_index`` counts worlds from 0, in the plan's order. ``seed`` seeds the simulator;
+    all planners share it in the same world and repetition, so that they meet the same noise
+    (common random numbers) and the comparison stays paired.
+    """
+
+    index: int
+    world: str
+    world_index: int
+    planner: str
+    repetition: int
+    seed: int
+
+    @property
+    def label(self) -> str:
+        """A name fit for files and messages, ``world_0003--fgm--0``."""
+        return f"{self.world}--{self.planner}--{self.repetition}"
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which part of the plan to run now: the first ``worlds`` worlds, these ``planners``.
+
+    None means all. The plan itself, its seeds and its indices do not change, so the rest can
+    be run later into the same directory.
+    """
+
+    worlds: Optional[int] = None
+    planners: Optional[Tuple[str, ...]] = None
+
+    def covers(self, trial: Trial) -> bool:
+        """Whether the trial is part of the selection."""
+        return (self.worlds is None or trial.world_index < self.worlds) and (
+            self.planners is None or trial.planner in self.planners
+        )
+
+    def check(self, spec: CampaignSpec) -> None:
+        """Raise ``SpecError`` for a planner that the campaign does not have, or no world."""
+        known = [planner.name for planner in spec.planners]
+        for name in self.planners or ():
+            if name not in known:
+                raise SpecError(f"campaign {spec.name}: {unknown_name('planner', name, known)}")
+        if self.worlds is not None and self.worlds < 1:
+            raise SpecError(f"campaign {spec.name}: worlds is {self.worlds}; it must be at least 1")
+
+
+ALL = Selection()
+
+
+def plan_trials(spec: CampaignSpec, worlds: Sequence[str]) -> Tuple[Trial, ...]:
+    """Lay out every trial of a campaign over the named worlds, in the order of running."""
+    trials: List[Trial] = []
+    for world_index, world in enumerate(worlds):
+        for repetition in range(spec.repetitions):
+            seed = trial_seed(spec.seed, world_index, repetition)
+            for planner in spec.planners:
+                trials.append(
+                    Trial(len(trials), world, world_index, planner.name, repetition, seed)
+                )
+    return tuple(trials)
+
+
+def trial_seed(campaign_seed: int, world_index: int, repetition: int) -> int:
+    """The simulator's seed, in [0, 2**31): depends on these three numbers alone."""
+    sequence = np.random.SeedSequence(
+        campaign_seed, spawn_key=(SEED_DOMAIN, world_index, repetition)
+    )
+    return int(sequence.generate_state(1, np.uint32)[0] >> 1)

@@ -1,0 +1,74 @@
+"""One trial under observation: records every snapshot and says when the trial is over.
+
+The common part of every :class:`~gz_testauto.campaign.executor.TrialExecutor`'s loop. Joins
+:mod:`~gz_testauto.campaign.recorder` and :mod:`~gz_testauto.campaign.judge`; owns no rule.
+"""
+
+import math
+from typing import Optional
+
+from gz_testauto.campaign.executor import TrialResult
+from gz_testauto.campaign.judge import Rules, Verdict, judge, require_plausible
+from gz_testauto.campaign.outcome import Outcome
+from gz_testauto.campaign.recorder import CycleTimes, Recorder
+from gz_testauto.geometry import Pose2D
+from gz_testauto.observation import Snapshot, Twist2D
+
+
+class TrialWatch:
+    """Watches one trial from the moment the goal is sent. See the executor for its use."""
+
+    def __init__(
+        self, rules: Rules, recorder: Recorder, shortest_path_m: Optional[float] = None
+    ) -> None:
+        self._rules = rules
+        self._recorder = recorder
+        self._shortest_path_m = shortest_path_m
+
+    def observe(self, snapshot: Snapshot) -> Optional[Verdict]:
+        """Record a snapshot; return how the trial ended, or None while it goes on.
+
+        Raises ``SimulatorError`` when the trial is invalid: the robot is gone, its pose
+        jumped, or simulated time did not advance since the last snapshot.
+        """
+        recorder = self._recorder
+        recorder.sample(snapshot)
+        require_plausible(self._rules, recorder.time_s, recorder.position_m)
+        return judge(self._rules, recorder.time_s, recorder.position_m, recorder.collision)
+
+    def commanded(self, command: Twist2D) -> None:
+        """Note what the navigator asked for when shown the latest snapshot."""
+        self._recorder.commanded(command)
+
+    def planner_aborted(self, reason: str) -> Verdict:
+        """The verdict now that the planner has given up; the robot may yet have arrived."""
+        recorder = self._recorder
+        verdict = judge(
+            self._rules, recorder.time_s, recorder.position_m, recorder.collision, given_up=reason
+        )
+        assert verdict is not None  # giving up ends every trial
+        return verdict
+
+    @property
+    def elapsed_s(self) -> float:
+        """Simulated time since the goal was sent."""
+        return float(self._recorder.time_s[-1])
+
+    @property
+    def pose(self) -> Pose2D:
+        """The robot's true pose at the latest snapshot."""
+        return self._recorder.pose
+
+    @property
+    def twist(self) -> Twist2D:
+        """The robot's true forward speed and yaw rate at the latest snapshot."""
+        return self._recorder.twist
+
+    def result(
+        self, verdict: Verdict, cycles: CycleTimes, wall_time_s: float = math.nan
+    ) -> TrialResult:
+        """Close the trial. ``wall_time_s`` is what it took, for the real-time factor."""
+        recording = self._recorder.recording(
+            verdict.outcome is Outcome.REACHED, cycles, wall_time_s, self._shortest_path_m
+        )
+        return TrialResult(verdict.outcome, recording, verdict.detail)

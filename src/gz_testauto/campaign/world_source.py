@@ -1,0 +1,120 @@
+"""The worlds of a campaign: generated into its directory, or ready in one of the user's.
+
+Owns the choice between the two and the length of the shortest path in each world, which the
+manifest of a multiplied set knows for the drive it was made for and which is otherwise computed
+from the world's own geometry.
+"""
+
+import inspect
+import shutil
+from pathlib import Path
+from typing import Dict, Optional, Tuple
+
+import numpy as np
+import shapely
+from lxml import etree
+
+from gz_testauto.campaign.directory import reporting_disk
+from gz_testauto.campaign.manifest import file_sha256
+from gz_testauto.campaign.results import WorldRecord
+from gz_testauto.errors import GzTestautoError, SpecError
+from gz_testauto.grid.search import path_length_m
+from gz_testauto.grid.visibility import free_region, shortest_way, widen
+from gz_testauto.planners import PLANNERS
+from gz_testauto.planners.interface import RobotLimits
+from gz_testauto.sampling.site import Drive, Site, walls_of
+from gz_testauto.sdf.robot import RobotModel
+from gz_testauto.sdf.scene import read_scene
+from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.worlds.manifest import MANIFEST, WorldSet, read_worlds
+from gz_testauto.worlds.multiply import multiply
+
+PLANNER_CODE = "code of planner "
+
+
+def gather_worlds(spec: CampaignSpec, limits: RobotLimits, folder: Path) -> Tuple[WorldRecord, ...]:
+    """All worlds of the campaign, in order; those of a base world are made in ``folder``.
+
+    Worlds that are there already are not made again. Raises ``SpecError``, ``SdfError`` or
+    ``PlacementError``.
+    """
+    drive = drive_of(spec, limits)
+    if spec.worlds.base is None:
+        worlds = read_worlds(Path(spec.worlds.directory))  # type: ignore[arg-type]
+    else:
+        worlds = _generated(spec, drive, folder)
+    entries = list(worlds)[: spec.worlds.count]
+    if spec.worlds.count is not None and len(entries) < spec.worlds.count:
+        raise SpecError(
+            f"{worlds.directory}: holds {len(entries)} worlds, the campaign asks for "
+            f"{spec.worlds.count}; make more, or lower worlds.count"
+        )
+    known = _made_for(worlds, drive)
+    return tuple(
+        WorldRecord(
+            index,
+            entry.name,
+            str(entry.path),
+            entry.sha256,
+            entry.shortest_path_m if known else shortest_path_m(entry.path, drive),
+        )
+        for index, entry in enumerate(entries)
+    )
+
+
+def drive_of(spec: CampaignSpec, limits: RobotLimits) -> Drive:
+    """The drive that the worlds must allow."""
+    start, goal = spec.robot.start, spec.goal
+    return Drive((start.x_m, start.y_m), (goal.x_m, goal.y_m), float(limits.circumscribed_radius_m))
+
+
+def shortest_path_m(world: Path, drive: Drive) -> Optional[float]:
+    """Length (m) of the shortest way of the robot's circle through a world, exact; None when
+    that circle finds none, though the robot itself may."""
+    walls = walls_of(read_scene(world))
+    blocked = shapely.union_all(widen(np.array(walls, dtype=object), drive.radius_m))
+    area = Site(walls, drive).area()
+    free = free_region(area, blocked, drive.start, drive.goal)
+    way = None if free is None else shortest_way(free, drive.start, drive.goal)
+    return None if way is None else path_length_m(way)
+
+
+def further_files(spec: CampaignSpec, robot: RobotModel) -> Dict[str, str]:
+    """Hashes of the files that decide trials and that the campaign does not name: what the
+    robot's model refers to, and the code of the planners (:data:`PLANNER_CODE` in front)."""
+    found = {}
+    for entry in spec.planners:
+        try:
+            source = inspect.getsourcefile(PLANNERS.get(entry.plugin))
+        except (GzTestautoError, TypeError):  # a navigation stack outside of this process
+            continue
+        if source is not None:
+            found[PLANNER_CODE + entry.plugin] = file_sha256(Path(source))
+    for element in etree.fromstring(robot.sdf.encode("utf-8")).iter("uri"):
+        path = Path((element.text or "").strip().replace("file://", "", 1))
+        if path.is_file():
+            found[f"robot/{path.name}"] = file_sha256(path)
+    return found
+
+
+def _generated(spec: CampaignSpec, drive: Drive, folder: Path) -> WorldSet:
+    if (folder / MANIFEST).is_file():
+        return read_worlds(folder)
+    for scratch in folder.parent.glob(f".{folder.name}.*"):  # of a runner that was killed
+        shutil.rmtree(scratch, ignore_errors=True)
+    worlds = spec.worlds
+    assert worlds.base is not None and worlds.obstacles is not None and worlds.count is not None
+    with reporting_disk(folder):
+        return multiply(worlds.base, worlds.obstacles, worlds.count, spec.seed, folder, drive=drive)
+
+
+def _made_for(worlds: WorldSet, drive: Drive) -> bool:
+    """Whether the manifest's shortest paths are those of this drive."""
+    made = worlds.inputs.get("drive")
+    return bool(
+        made
+        and tuple(made["start"]) == drive.start
+        and tuple(made["goal"]) == drive.goal
+        and made["radius_m"] == drive.radius_m
+        and all(entry.shortest_path_m is not None for entry in worlds)
+    )

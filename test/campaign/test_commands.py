@@ -1,0 +1,241 @@
+"""The commands run, report and replay, as a user gives them."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from gz_testauto.campaign import world_source
+from gz_testauto.cli.main import main
+from gz_testauto.simulators import SIMULATORS
+from gz_testauto.testing.planar import PlanarSimulator
+
+SMOKE = str(Path(__file__).resolve().parents[2] / "config" / "smoke_campaign.yaml")
+PLANAR = "planar_for_commands"
+
+SIMULATORS.register(PLANAR, PlanarSimulator)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    out = tmp_path_factory.mktemp("campaign") / "out"
+    assert main(["run", SMOKE, "--out", str(out), "--simulator", PLANAR]) == 0
+    return out
+
+
+def test_run_prints_the_table_on_standard_output_and_progress_on_standard_error(
+    finished, tmp_path, capsys
+):
+    assert main(["run", SMOKE, "--out", str(tmp_path / "o"), "--simulator", PLANAR]) == 0
+    printed = capsys.readouterr()
+    assert "4 trials of 4, 2 worlds, 2 planners" in printed.out
+    assert "[4/4, 0 s left] world_0001 fgm: reached" in printed.err
+    assert "trials to run" not in printed.out
+
+
+def test_run_given_again_prints_the_same_table_and_runs_nothing(finished, capsys):
+    assert main(["run", SMOKE, "--out", str(finished), "--simulator", PLANAR]) == 0
+    again = capsys.readouterr()
+    assert "4 trials of 4" in again.out
+    assert again.err == f"results: {finished}\n"
+
+
+def test_resume_refuses_an_empty_directory(tmp_path, capsys):
+    assert main(["run", SMOKE, "--out", str(tmp_path / "none"), "--resume"]) == 2
+    assert "holds no campaign" in capsys.readouterr().err
+    assert not (tmp_path / "none").exists()
+
+
+def test_an_unknown_simulator_or_planner_is_one_line(tmp_path, capsys):
+    out = ["--out", str(tmp_path / "out")]
+    assert main(["run", SMOKE, *out, "--simulator", "gazeebo"]) == 2
+    assert "did you mean 'gazebo'" in capsys.readouterr().err
+    assert main(["run", SMOKE, *out, "--planners", "fmg"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_json_is_all_that_run_prints(finished, capsys):
+    assert main(["run", SMOKE, "--out", str(finished), "--simulator", PLANAR, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["campaign"] == "smoke"
+
+
+def test_report_writes_csv_and_pictures(finished, tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    csv, plots = tmp_path / "trials.csv", tmp_path / "plots"
+    assert main(["report", str(finished), "--csv", str(csv), "--plots", str(plots)]) == 0
+    assert len(csv.read_text().splitlines()) == 5
+    assert sorted(path.name for path in plots.iterdir()) == ["world_0000.png", "world_0001.png"]
+    assert "success" in capsys.readouterr().out
+    assert main(["report", str(finished), "--csv", "-"]) == 0
+    assert capsys.readouterr().out == csv.read_text()
+
+
+def test_report_of_what_is_no_campaign_is_one_line(tmp_path, capsys):
+    assert main(["report", str(tmp_path)]) == 2
+    assert capsys.readouterr().err.endswith("that `gz_testauto run --out` wrote to\n")
+
+
+@pytest.mark.parametrize("world", ["world_0001", "1"])
+def test_replay_says_that_a_trial_ended_the_same(finished, world, capsys):
+    assert main(["replay", str(finished), world, "fgm"]) == 0
+    printed = capsys.readouterr().out
+    assert "world_0001 fgm: reached" in printed
+    assert "the same as before, bit for bit" in printed
+
+
+class Drifting(PlanarSimulator):
+    """Starts every trial a millimetre aside."""
+
+    def load(self, scene):
+        import dataclasses
+
+        start = scene.start._replace(y_m=scene.start.y_m + 1e-3)
+        return super().load(dataclasses.replace(scene, start=start))
+
+
+def test_replay_measures_what_differs(finished, capsys, monkeypatch):
+    monkeypatch.setattr(
+        "gz_testauto.campaign.simulator.open_simulator", lambda name, **options: Drifting(**options)
+    )
+    assert main(["replay", str(finished), "1", "fgm"]) == 1
+    assert "the trajectory differs from 0.00 s on, by 0.00" in capsys.readouterr().out
+
+
+def test_replay_refuses_a_world_that_has_changed(finished, capsys):
+    world = finished / "worlds" / "world_0001.world"
+    before = world.read_bytes()
+    try:
+        world.write_bytes(before + b"<!-- -->")
+        assert main(["replay", str(finished), "1", "fgm"]) == 2
+        assert "world_0001.world: has changed" in capsys.readouterr().err
+    finally:
+        world.write_bytes(before)
+
+
+def test_replay_of_an_unknown_world_or_repetition_says_what_there_is(finished, capsys):
+    assert main(["replay", str(finished), "7", "fgm"]) == 2
+    assert "Known: world_0000, world_0001" in capsys.readouterr().err
+    assert main(["replay", str(finished), "1", "fgm", "--repetition", "3"]) == 2
+    assert "the campaign has 1, counted from 0" in capsys.readouterr().err
+
+
+def test_results_can_be_moved(finished, tmp_path, capsys):
+    moved = tmp_path / "moved"
+    moved.symlink_to(finished)
+    assert main(["replay", str(moved), "0", "fgm"]) == 0
+
+
+SLOW = """
+import sys, time
+from gz_testauto.simulators import SIMULATORS
+from gz_testauto.testing.planar import PlanarSimulator
+class Slow(PlanarSimulator):
+    def load(self, scene):
+        simulation = super().load(scene)
+        step = simulation.step
+        def slow(duration_s):
+            time.sleep(float(sys.argv[1]))
+            return step(duration_s)
+        simulation.step = slow
+        return simulation
+    def close(self):
+        print("closed", file=sys.stderr, flush=True)
+        super().close()
+SIMULATORS.register("slow", Slow)
+from gz_testauto.campaign import world_source
+from gz_testauto.cli.main import main
+sys.exit(main(sys.argv[2:]))
+"""
+
+
+@pytest.fixture
+def running(tmp_path):
+    """Starts the command and returns once its first trial has ended."""
+    started = []
+
+    def start(step_s):
+        out = tmp_path / "out"
+        command = ["run", SMOKE, "--out", str(out), "--simulator", "slow"]
+        process = subprocess.Popen(
+            [sys.executable, "-c", SLOW, str(step_s), *command],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        started.append(process)
+        while "[1/4" not in process.stderr.readline():
+            assert process.poll() is None
+        return process, out
+
+    yield start
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_one_signal_ends_cleanly_and_the_same_command_continues(running, number, status, capfd):
+    process, out = running(0.02)
+    process.send_signal(number)
+    printed, told = process.communicate(timeout=60)
+    assert process.returncode == status
+    assert "once more to stop at once" in told
+    assert "closed" in told
+    assert "stopped after 1 of 4 trials; the same command continues" in told
+    assert "1 trial of 4" in printed or "1 of 4" in printed
+    again = subprocess.run(
+        [sys.executable, "-c", SLOW, "0", "run", SMOKE, "--out", str(out), "--simulator", "slow"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "3 of 4 trials to run, 1 were done before" in again.stderr
+
+
+def test_a_second_signal_ends_at_once(running):
+    process, _ = running(0.02)
+    os.kill(process.pid, signal.SIGSTOP)  # both signals then arrive within one step
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGTERM)
+    os.kill(process.pid, signal.SIGCONT)
+    began = time.monotonic()
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "interrupted" in told
+    assert "closed" in told
+    assert time.monotonic() - began < 30
+
+
+def test_a_killed_command_leaves_results_that_the_next_one_continues(running):
+    process, out = running(0.02)
+    process.kill()
+    process.wait()
+    again = subprocess.run(
+        [sys.executable, "-c", SLOW, "0", "run", SMOKE, "--out", str(out), "--simulator", "slow"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "3 of 4 trials to run, 1 were done before" in again.stderr
+    assert "4 trials of 4" in again.stdout
+
+
+def test_replay_tells_that_a_planner_was_changed_and_runs_it(finished, capsys, monkeypatch):
+    monkeypatch.setattr(world_source.inspect, "getsourcefile", lambda plugin: __file__)
+    assert main(["replay", str(finished), "1", "fgm"]) == 0
+    assert "the code of planner fgm has changed" in capsys.readouterr().err
+
+
+def test_an_unknown_option_of_the_simulator_is_refused_before_worlds_are_made(tmp_path, capsys):
+    campaign = tmp_path / "campaign.yaml"
+    text = Path(SMOKE).read_text().replace("../worlds", str(Path(SMOKE).parents[1] / "worlds"))
+    campaign.write_text(text + "\nsimulator_options: {trials_per_sever: 3}\n")
+    assert main(["run", str(campaign), "--out", str(tmp_path / "out")]) == 2
+    assert "'trials_per_sever'; did you mean 'trials_per_server'" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,316 @@
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from scripted import ScriptedExecutor
+
+from gz_testauto.campaign import directory, entering, world_source
+from gz_testauto.campaign.directory import CampaignDirectory
+from gz_testauto.campaign.executor import TrialStopped
+from gz_testauto.campaign.outcome import Outcome
+from gz_testauto.campaign.progress import CampaignListener
+from gz_testauto.campaign.runner import run_campaign
+from gz_testauto.campaign.store import ResultStore
+from gz_testauto.campaign.trials import Selection
+from gz_testauto.errors import NavigatorError, ResultsError, SimulatorError
+
+CONFIG = Path(__file__).resolve().parents[2] / "config"
+
+ALL = [
+    "world_0000--straight--0",
+    "world_0000--fgm--0",
+    "world_0001--straight--0",
+    "world_0001--fgm--0",
+]
+
+
+def changed(spec, **changes):
+    return spec.model_copy(update=changes)
+
+
+def test_every_trial_is_run_once_in_order_and_stored(run):
+    ran = run()
+    assert ran.executor.executed == ALL
+    assert ran.executor.calls == ["open", "close"]
+    assert [record.outcome for record in ran.results.trials] == [Outcome.REACHED] * 4
+    assert ran.results.trials[0].metrics["distance_m"] == pytest.approx(1.9)
+    assert ran.results.trials[0].metrics["spl"] == pytest.approx(1.0)
+
+
+def test_the_same_command_again_repeats_nothing_and_starts_no_simulator(run):
+    run()
+    again = run()
+    assert again.executor.executed == []
+    assert again.executor.calls == []
+    assert len(again.results.trials) == 4
+
+
+def test_a_bug_in_the_middle_loses_only_the_trial_under_way(run):
+    def script(trial):
+        return ZeroDivisionError("bug") if trial.index == 2 else Outcome.REACHED
+
+    with pytest.raises(ZeroDivisionError):
+        run(script)
+    assert run().executor.executed == ALL[2:]
+
+
+def test_stopping_gives_up_the_trial_under_way_and_resumes_there(run):
+    stopped = run(lambda trial: TrialStopped() if trial.index == 1 else Outcome.REACHED)
+    assert stopped.executor.calls == ["open", "close"]
+    assert len(stopped.results.trials) == 1
+    assert run().executor.executed == ALL[1:]
+
+
+def test_a_stop_between_trials_ends_the_campaign(run):
+    executed = []
+    stopped = run(
+        lambda trial: executed.append(trial) or Outcome.REACHED,
+        should_stop=lambda: len(executed) == 3,
+    )
+    assert len(stopped.results.trials) == 3
+
+
+def test_a_failure_that_a_stop_brought_about_is_not_held_against_the_trial(run):
+    asked = []
+    stopped = run(
+        lambda trial: asked.append(1) or SimulatorError("killed with us"),
+        should_stop=lambda: bool(asked),
+    )
+    assert stopped.results.trials == ()
+    assert stopped.results.invalid_attempts == ()
+
+
+@pytest.mark.parametrize("error", [SimulatorError("gzserver died"), NavigatorError("no server")])
+def test_an_invalid_trial_is_retried_with_the_simulator_renewed(run, error):
+    failures = [error]
+
+    def script(trial):
+        return failures.pop() if trial.index == 1 and failures else Outcome.COLLIDED
+
+    ran = run(script)
+    assert ran.executor.executed == [ALL[0], ALL[1], ALL[1], ALL[2], ALL[3]]
+    assert ran.executor.calls == ["open", "recover", "close"]
+    assert [record.attempts for record in ran.results.trials] == [1, 2, 1, 1]
+    assert [a.cause for a in ran.results.invalid_attempts] == [str(error)]
+
+
+def test_a_trial_that_is_never_valid_is_given_up_and_the_rest_goes_on(run):
+    ran = run(lambda trial: SimulatorError("bad world") if trial.index == 1 else Outcome.STUCK)
+    record = ran.results.trials[1]
+    assert (record.outcome, record.attempts, record.detail) == (Outcome.INVALID, 3, "bad world")
+    assert record.trajectory == ""
+    assert len(ran.results.trials) == 4
+    assert len(ran.results.invalid_attempts) == 3
+    assert run().executor.executed == []
+
+
+def test_a_simulator_that_cannot_be_renewed_ends_the_campaign_and_keeps_the_count(
+    smoke, tmp_path, run
+):
+    class Unrecoverable(ScriptedExecutor):
+        def recover(self):
+            raise SimulatorError("gzserver does not start")
+
+    executor = Unrecoverable(lambda trial: SimulatorError("died"))
+    with pytest.raises(SimulatorError, match="does not start"):
+        run_campaign(smoke, tmp_path / "out", lambda campaign: executor)
+    assert executor.calls == ["open", "close"]
+    again = run(lambda trial: SimulatorError("died again"))
+    assert [a.attempt for a in again.results.invalid_attempts if a.trial == 0] == [1, 2, 3]
+
+
+def test_a_part_can_be_run_first_and_the_rest_later(run):
+    first = run(selection=Selection(worlds=1, planners=("fgm",)))
+    assert first.executor.executed == ["world_0000--fgm--0"]
+    assert first.results.planned == 4
+    rest = run()
+    assert rest.executor.executed == [label for label in ALL if label != "world_0000--fgm--0"]
+
+
+def test_results_of_another_campaign_are_refused_and_what_differs_is_named(run, smoke):
+    run()
+    goal = changed(smoke.goal, x_m=2.5)
+    with pytest.raises(ResultsError, match=r"goal\.x_m: 3\.0 there, 2\.5 now"):
+        run(spec=changed(smoke, goal=goal))
+    assert len(run().results.trials) == 4
+
+
+def test_patience_and_place_do_not_make_another_campaign(run, smoke, tmp_path):
+    run(selection=Selection(worlds=1))
+    moved = tmp_path / "moved.sdf"
+    shutil.copy(smoke.robot.model, moved)
+    patient = changed(
+        smoke,
+        limits=changed(smoke.limits, max_attempts=7),
+        robot=changed(smoke.robot, model=moved),
+    )
+    assert run(spec=patient).executor.executed == ALL[2:]
+
+
+def test_another_robot_under_the_same_name_is_another_campaign(run, smoke, tmp_path):
+    run()
+    other = tmp_path / "model.sdf"
+    other.write_text(Path(smoke.robot.model).read_text() + "<!-- wider -->")
+    with pytest.raises(ResultsError, match=r"robot\.model: sha256"):
+        run(spec=changed(smoke, robot=changed(smoke.robot, model=other)))
+
+
+def test_a_campaign_without_a_finished_trial_may_still_be_changed(run, smoke):
+    run(lambda trial: TrialStopped())
+    ran = run(spec=changed(smoke, seed=99))
+    assert ran.executor.executed == ALL
+    manifest = json.loads((ran.out / "manifest.json").read_text())
+    assert manifest["seed"] == 99
+
+
+def test_another_version_of_the_simulator_is_refused(run):
+    run(selection=Selection(worlds=1))
+    with pytest.raises(ResultsError, match="begun on scripted 1; this is scripted 2"):
+        run(version="2")
+
+
+def test_a_world_that_was_changed_meanwhile_is_named(run):
+    ran = run(selection=Selection(worlds=1))
+    world = ran.out / "worlds" / "world_0001.world"
+    world.write_text(world.read_text() + "<!-- moved a box -->")
+    with pytest.raises(Exception, match=r"world_0001\.world"):
+        run()
+
+
+def test_resume_refuses_to_begin(run):
+    with pytest.raises(ResultsError, match="holds no campaign"):
+        run(resume=True)
+    run(selection=Selection(worlds=1))
+    assert run(resume=True).executor.executed == ALL[2:]
+
+
+def test_foreign_files_are_never_touched(run, tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "thesis.tex").write_text("precious")
+    with pytest.raises(ResultsError, match=r"thesis\.tex"):
+        run()
+    assert (tmp_path / "out" / "thesis.tex").read_text() == "precious"
+
+
+def test_the_log_has_no_gaps_and_no_doubles_after_a_crash(run):
+    with pytest.raises(ZeroDivisionError):
+        run(lambda trial: ZeroDivisionError() if trial.index == 2 else Outcome.REACHED)
+    ran = run()
+    text = (ran.out / "campaign.log").read_text()
+    assert text.count("Simulation Started!") == text.count("Goal Reached!") == 4
+
+
+def test_the_manifest_names_versions_seed_and_every_input(run):
+    manifest = json.loads((run().out / "manifest.json").read_text())
+    assert manifest["simulator"] == {"name": "scripted", "version": "1"}
+    assert manifest["seed"] == 1
+    assert manifest["inputs"]["robot.model"].startswith("sha256:")
+    assert manifest["inputs"]["worlds.base"].startswith("sha256:")
+    assert set(manifest["libraries"]) >= {"numpy", "shapely"}
+    assert manifest["python"]
+
+
+def test_listeners_hear_of_every_trial_and_of_the_time_left(run):
+    heard = []
+
+    class Listener(CampaignListener):
+        def began(self, progress):
+            heard.append(("began", progress.done, progress.total, progress.remaining_s))
+
+        def trial_ended(self, record, progress):
+            heard.append((record.world, progress.done))
+            assert progress.remaining_s is not None
+
+        def ended(self, progress):
+            heard.append(("ended", progress.done))
+
+    run(selection=Selection(worlds=1))
+    run(listener=Listener())
+    assert heard == [
+        ("began", 2, 4, None),
+        ("world_0001", 3),
+        ("world_0001", 4),
+        ("ended", 4),
+    ]
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+sys.path.insert(0, {tests!r})
+from scripted import ScriptedExecutor
+from gz_testauto.campaign.outcome import Outcome
+from gz_testauto.campaign.runner import run_campaign
+from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.loader import load
+def script(trial):
+    if trial.index == {index}:
+        os.kill(os.getpid(), 9)
+    return Outcome.REACHED
+run_campaign(load(Path({config!r}) / "smoke_campaign.yaml", CampaignSpec), Path({out!r}),
+             lambda campaign: ScriptedExecutor(script))
+"""
+
+
+def test_a_runner_killed_in_a_trial_continues_with_that_trial(run, tmp_path):
+    out = tmp_path / "out"
+    script = KILLED.format(
+        tests=str(Path(__file__).parent), config=str(CONFIG), index=2, out=str(out)
+    )
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == -9
+    assert run().executor.executed == ALL[2:]
+    with ResultStore.read(CampaignDirectory(out)) as store:
+        assert [record.trial for record in store.results().trials] == [0, 1, 2, 3]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_a_full_disk_is_said_and_nothing_is_corrupted(run, monkeypatch, tmp_path):
+    run(selection=Selection(worlds=1))
+    real_open = open
+
+    def full(path, mode="r", *rest, **options):
+        name = str(path)
+        return real_open(
+            "/dev/full" if name.endswith(".npz.partial") else path, mode, *rest, **options
+        )
+
+    monkeypatch.setattr(directory, "open", full, raising=False)
+    with pytest.raises(ResultsError, match=r"no space left.*make room and give the same command"):
+        run()
+    monkeypatch.undo()
+    assert not list((tmp_path / "out" / "trajectories").glob("*.partial"))
+    assert run().executor.executed == ALL[2:]
+
+
+def test_a_planner_whose_code_has_changed_does_not_continue_the_campaign(run, monkeypatch):
+    run(selection=Selection(worlds=1))
+    monkeypatch.setattr(world_source.inspect, "getsourcefile", lambda plugin: __file__)
+    with pytest.raises(ResultsError, match=r"code of planner fgm: sha256"):
+        run()
+
+
+def test_a_stop_while_the_simulator_starts_is_no_error(smoke, tmp_path):
+    class Starting(ScriptedExecutor):
+        def open(self):
+            raise TrialStopped
+
+    executor = Starting()
+    results = run_campaign(smoke, tmp_path / "out", lambda campaign: executor)
+    assert results.trials == ()
+    assert executor.calls == ["close"]
+
+
+@pytest.mark.parametrize("place", ["write_atomically", "gather_worlds", "PreparedCampaign"])
+def test_a_runner_killed_while_beginning_begins_again(run, monkeypatch, place):
+    def killed(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(entering, place, killed)
+    with pytest.raises(KeyboardInterrupt):
+        run()
+    monkeypatch.undo()
+    assert run().executor.executed == ALL
