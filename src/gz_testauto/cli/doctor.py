@@ -1,0 +1,157 @@
+"""Say what this machine has and what it lacks, and the one line that gets it.
+
+Looks for Python and the libraries, ROS 1, Gazebo 11, gazebo_ros, move_base, RViz and a
+display. What is not needed is marked so: without gazebo_ros the `simulator` node serves the
+same names, without move_base the `planner` node serves the same action. Changes nothing.
+
+Ends with 0 when nothing that is needed is missing, otherwise with 1.
+
+example:
+  gz_testauto doctor
+  gz_testauto doctor --json | jq '.[] | select(.found | not)'
+"""
+
+import argparse
+import dataclasses
+import importlib.util
+import json
+import os
+import platform
+import shutil
+import sys
+from importlib import metadata
+from typing import Iterator, Optional
+
+from gz_testauto.errors import GzTestautoError
+
+LIBRARIES = (
+    "lxml",
+    "mapbox_earcut",
+    "numpy",
+    "pillow",
+    "protobuf",
+    "pycollada",
+    "pydantic",
+    "pyyaml",
+    "rich",
+    "scipy",
+    "shapely",
+    "trimesh",
+)
+SET_UP = "run ./bootstrap setup in a checkout"
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """One thing looked for: where it is or what follows from its absence, and how to get it."""
+
+    name: str
+    found: bool
+    detail: str
+    needed: bool = True
+    remedy: str = ""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of this verb."""
+    parser.add_argument("--json", action="store_true", help="print a JSON list for programs")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print every finding; returns 1 when something needed is missing."""
+    findings = list(examine())
+    if arguments.json:
+        print(json.dumps([dataclasses.asdict(finding) for finding in findings], indent=2))
+    else:
+        print("\n".join(map(_line, findings)))
+    return 0 if all(finding.found for finding in findings if finding.needed) else 1
+
+
+def examine() -> Iterator[Finding]:
+    """Look for one thing after the other."""
+    yield _python()
+    yield _libraries()
+    yield from _gazebo()
+    yield _ros()
+    yield _ros_package(
+        "gazebo_msgs", "ROS campaigns speak its messages", needed=True, remedy=SET_UP
+    )
+    yield _ros_package("gazebo_ros", "the simulator node serves the same topics and services")
+    yield _ros_package("move_base", "the planner node serves the same action")
+    yield _ros_package("rviz", "rviz:=true shows nothing")
+    yield _display()
+
+
+def _python() -> Finding:
+    return Finding("Python", True, f"{platform.python_version()}, {sys.executable}")
+
+
+def _libraries() -> Finding:
+    missing = [name for name in LIBRARIES if _version(name) is None]
+    if missing:
+        return Finding(
+            "libraries",
+            False,
+            f"missing: {', '.join(missing)}",
+            remedy=f"{SET_UP}, or pip install .",
+        )
+    shown = ", ".join(f"{name} {_version(name)}" for name in ("numpy", "scipy", "shapely"))
+    return Finding("libraries", True, f"all {len(LIBRARIES)}, among them {shown}")
+
+
+def _version(distribution: str) -> Optional[str]:
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _gazebo() -> Iterator[Finding]:
+    from gz_testauto.simulators.gazebo.installation import find_gazebo
+
+    no_window = "gui:=true opens no window"
+    try:
+        gazebo = find_gazebo()
+    except GzTestautoError as error:
+        yield Finding("Gazebo", False, f"campaigns cannot run: {error}", remedy=SET_UP)
+        yield Finding("gzclient", False, no_window, needed=False)
+        return
+    yield Finding("Gazebo", True, f"{gazebo.version}, {gazebo.where}")
+    detail = gazebo.client[-1] if gazebo.client else no_window
+    yield Finding("gzclient", gazebo.client is not None, detail, needed=False)
+
+
+def _ros() -> Finding:
+    if importlib.util.find_spec("rospy") is None:
+        detail = "gz_testauto run works; nodes and launch files do not"
+        return Finding("ROS", False, detail, remedy=SET_UP)
+    distribution = os.environ.get("ROS_DISTRO") or "not sourced: no ROS_DISTRO"
+    launcher = shutil.which("roslaunch") or "no roslaunch on PATH"
+    return Finding("ROS", True, f"{distribution}, {launcher}")
+
+
+def _ros_package(name: str, without: str, needed: bool = False, remedy: str = "") -> Finding:
+    try:
+        import rospkg
+
+        return Finding(name, True, rospkg.RosPack().get_path(name), needed)
+    except ImportError:
+        return Finding(name, False, without, needed, remedy)
+    except rospkg.ResourceNotFound:
+        return Finding(name, False, without, needed, remedy)
+
+
+def _display() -> Finding:
+    display = os.environ.get("WAYLAND_DISPLAY") or os.environ.get("DISPLAY")
+    detail = display or "no windows (gui:=, rviz:=); nothing else needs one"
+    return Finding("display", display is not None, detail, needed=False)
+
+
+def _line(finding: Finding) -> str:
+    if finding.found:
+        mark, rest = "yes", finding.detail
+    elif finding.needed:
+        mark, rest = "NO", f"{finding.detail}. To get it: {finding.remedy}"
+    else:
+        mark, rest = "no", f"{finding.detail} (not needed)"
+    return f"{finding.name:<12} {mark:<4} {rest}"

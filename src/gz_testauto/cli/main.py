@@ -1,0 +1,85 @@
+"""The command ``gz_testauto``: finds the verb and runs it.
+
+Owns the boundary between errors and exit statuses: a known error prints one line per fault
+and exits 2, an interruption exits 130, a bug keeps its traceback. Each verb is a module of
+this folder with a docstring (its help), ``add_arguments(parser)`` and
+``run(arguments) -> int``; it is imported when it is asked for and not before.
+"""
+
+import argparse
+import importlib
+import os
+import sys
+from typing import List, Optional
+
+from gz_testauto import __version__
+from gz_testauto.errors import GzTestautoError
+from gz_testauto.registry import unknown_name
+
+VERBS = {
+    "multiply": "make many worlds from one, each with other random obstacles",
+    "map": "write the map of a base world as map_server's files",
+    "run": "drive every planner through every world and compare",
+    "replay": "run one trial again and say whether it ended the same",
+    "report": "print or write what a finished campaign found",
+    "doctor": "say what this machine has and what it lacks",
+}
+
+EXIT_ERROR = 2
+EXIT_INTERRUPTED = 130
+
+
+def main(argv: Optional[List[str]] = None) -> int:
+    """Run one verb; returns the exit status."""
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(_overview())
+        return 0 if arguments else EXIT_ERROR
+    if arguments[0] == "--version":
+        print(f"gz_testauto {__version__}")
+        return 0
+    try:
+        return _run_verb(arguments[0], arguments[1:])
+    except GzTestautoError as error:
+        print(f"gz_testauto: {error}", file=sys.stderr)
+        return EXIT_ERROR
+    except KeyboardInterrupt:
+        print("gz_testauto: interrupted", file=sys.stderr)
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:  # whoever read our output has closed it, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _run_verb(name: str, arguments: List[str]) -> int:
+    if name not in VERBS:
+        print(f"gz_testauto: {unknown_name('verb', name, VERBS)}", file=sys.stderr)
+        return EXIT_ERROR
+    verb = importlib.import_module(f"gz_testauto.cli.{name}")
+    parser = argparse.ArgumentParser(
+        prog=f"gz_testauto {name}",
+        description=verb.__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    verb.add_arguments(parser)
+    return int(verb.run(parser.parse_args(arguments)))
+
+
+def _overview() -> str:
+    width = max(map(len, VERBS))
+    lines = [f"  {name:<{width}}  {summary}" for name, summary in VERBS.items()]
+    return "\n".join(
+        [
+            "usage: gz_testauto VERB ...",
+            "",
+            "Monte Carlo testing of mobile-robot navigation in Gazebo.",
+            "",
+            *lines,
+            "",
+            "gz_testauto VERB --help says more; gz_testauto --version the version.",
+        ]
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,94 @@
+"""Write the map of a base world as map_server's image and YAML.
+
+The map holds what stands in the world at the lidar's height, from its collision
+geometry, but none of the random obstacles: it is what a global planner knows.
+Outside of the walls it says unknown.
+
+example:
+  gz_testauto map worlds/arena.world --resolution 0.05 --out maps
+  rosrun map_server map_server maps/arena.yaml
+"""
+
+import argparse
+import json
+from pathlib import Path
+from typing import Optional
+
+import numpy as np
+
+from gz_testauto.cli.multiply import compile_pattern
+from gz_testauto.errors import SpecError
+from gz_testauto.grid.map_server import write_map
+from gz_testauto.sdf.robot import read_robot
+from gz_testauto.worlds.known_map import DEFAULT_HEIGHT_M, base_map, unknown_outside
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The verb's options."""
+    parser.add_argument("base", metavar="BASE", type=Path, help="the world to map")
+    parser.add_argument(
+        "--resolution", type=float, default=0.05, metavar="M", help="m per cell (default 0.05)"
+    )
+    parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="directory to write")
+    parser.add_argument("--name", metavar="NAME", help="of the files (default: that of BASE)")
+    height = parser.add_mutually_exclusive_group()
+    height.add_argument(
+        "--height",
+        type=float,
+        metavar="M",
+        help=f"m above the ground at which to look (default {DEFAULT_HEIGHT_M:g})",
+    )
+    height.add_argument(
+        "--robot", type=Path, metavar="SDF", help="look at the height of this robot's lidar"
+    )
+    parser.add_argument(
+        "--pattern",
+        metavar="REGEX",
+        help="whole names of models to leave out (default: the spawner's obstacles)",
+    )
+    parser.add_argument(
+        "--repair", action="store_true", help="mend what Gazebo accepts and XML parsers do not"
+    )
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the map, and say what is in it."""
+    if not arguments.resolution > 0:
+        raise SpecError(f"--resolution is {arguments.resolution:g}; it must be > 0")
+    height = _height_m(arguments.height, arguments.robot)
+    grid = base_map(
+        arguments.base,
+        arguments.resolution,
+        height,
+        compile_pattern(arguments.pattern),
+        repair=arguments.repair,
+    )
+    unknown = unknown_outside(grid)
+    name = arguments.name or arguments.base.stem
+    description, image = write_map(grid, arguments.out, name, unknown)
+    rows, columns = grid.occupied.shape
+    share = {
+        "occupied": float(grid.occupied.mean()),
+        "unknown": 0.0 if unknown is None else float(np.mean(unknown)),
+    }
+    if arguments.json:
+        facts = {"yaml": str(description), "image": str(image), "height_m": height}
+        print(json.dumps({**facts, "rows": rows, "columns": columns, **share}, indent=1))
+        return 0
+    print(f"{description}\n{image}")
+    print(
+        f"{columns} x {rows} cells of {grid.resolution_m:g} m, seen {height:g} m above the ground\n"
+        f"origin ({grid.origin_x_m:g}, {grid.origin_y_m:g}), "
+        f"{100 * share['occupied']:.1f} % occupied, {100 * share['unknown']:.1f} % unknown"
+    )
+    return 0
+
+
+def _height_m(given: Optional[float], robot: Optional[Path]) -> float:
+    if robot is None:
+        return DEFAULT_HEIGHT_M if given is None else given
+    lidar = read_robot(robot).lidar
+    if lidar is None:
+        raise SpecError(f"{robot}: the robot has no planar lidar; give --height instead")
+    return lidar.mount.position[2]

@@ -1,0 +1,159 @@
+"""Make many worlds from one: the same base, other random obstacles in each.
+
+BASE is a bare world, to which the obstacles of the specification are added, or
+a saved one that holds random obstacles already, which are then given other
+places, headings and sizes. World i depends on the seed and i alone.
+
+example:
+  gz_testauto multiply worlds/arena.world --spec config/obstacles.yaml \\
+      --count 500 --seed 7 --out worlds_500
+"""
+
+import argparse
+import json
+import re
+import sys
+import time
+from pathlib import Path
+from statistics import median
+from typing import Any, Dict, List, Optional, Pattern
+
+from gz_testauto.errors import SpecError
+from gz_testauto.spec.loader import load
+from gz_testauto.spec.obstacles import ObstacleSpec
+from gz_testauto.worlds.base import BaseWorld
+from gz_testauto.worlds.manifest import WorldSet
+from gz_testauto.worlds.multiply import multiply
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The verb's options."""
+    parser.add_argument("base", metavar="BASE", type=Path, help="the world to multiply")
+    parser.add_argument(
+        "--spec", required=True, type=Path, metavar="YAML", help="obstacle specification"
+    )
+    parser.add_argument(
+        "--count", type=int, default=100, metavar="N", help="how many worlds (default 100)"
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="default 0")
+    parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="directory to write")
+    parser.add_argument(
+        "--pattern",
+        metavar="REGEX",
+        help="whole names of the random obstacles in BASE (default: as the spawner names them)",
+    )
+    parser.add_argument(
+        "--force", action="store_true", help="replace worlds that were made from other inputs"
+    )
+    parser.add_argument(
+        "--repair", action="store_true", help="mend what Gazebo accepts and XML parsers do not"
+    )
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Multiply, and say what was made."""
+    pattern = compile_pattern(arguments.pattern)
+    spec = load(arguments.spec, ObstacleSpec)
+    started = time.monotonic()
+    worlds = multiply(
+        arguments.base,
+        spec,
+        arguments.count,
+        arguments.seed,
+        arguments.out,
+        pattern=pattern,
+        repair=arguments.repair,
+        force=arguments.force,
+        progress=_Progress() if sys.stderr.isatty() else None,
+    )
+    seconds = time.monotonic() - started
+    if arguments.json:
+        print(json.dumps(_summary(worlds), indent=1))
+        return 0
+    base = BaseWorld(arguments.base, pattern, arguments.repair)
+    print("\n".join(_report(worlds, base, seconds)))
+    return 0
+
+
+def compile_pattern(text: Optional[str]) -> Optional[Pattern[str]]:
+    """The user's pattern for names of obstacles; raises ``SpecError`` when it is none."""
+    if text is None:
+        return None
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise SpecError(f"--pattern {text!r} is no regular expression: {error}") from error
+
+
+class _Progress:
+    """A counter on stderr that stays on its line."""
+
+    def __init__(self) -> None:
+        self._shown = 0.0
+
+    def __call__(self, done: int, count: int) -> None:
+        now = time.monotonic()
+        if done == count:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+        elif now - self._shown > 0.1:
+            print(f"\r{done} of {count} worlds", end="", file=sys.stderr, flush=True)
+            self._shown = now
+
+
+def _figures(worlds: WorldSet) -> Dict[str, List[float]]:
+    """What is known of the worlds, by name; worlds of which it is not known are left out."""
+    found: Dict[str, List[Any]] = {
+        "shortest_path_m": [world.shortest_path_m for world in worlds],
+    }
+    for name in ("density", "mean_clearance_m", "narrowest_gap_m"):
+        found[name] = [getattr(world.difficulty, name, None) for world in worlds]
+    known = {name: [v for v in values if v is not None] for name, values in found.items()}
+    return {name: values for name, values in known.items() if values}
+
+
+def _summary(worlds: WorldSet) -> Dict[str, Any]:
+    return {
+        "directory": str(worlds.directory),
+        "count": len(worlds),
+        "seed": worlds.inputs["seed"],
+        "obstacles": sum(len(world.obstacles) for world in worlds),
+        "redrawn": sum(world.redrawn for world in worlds),
+        "coverage": worlds.coverage,
+        "figures": {
+            name: {"min": min(values), "median": median(values), "max": max(values)}
+            for name, values in _figures(worlds).items()
+        },
+    }
+
+
+_UNITS = {
+    "shortest_path_m": ("shortest path", "m", 1.0),
+    "mean_clearance_m": ("mean clearance of it", "m", 1.0),
+    "narrowest_gap_m": ("narrowest gap on it", "m", 1.0),
+    "density": ("ground covered", "%", 100.0),
+}
+
+
+def _report(worlds: WorldSet, base: BaseWorld, seconds: float) -> List[str]:
+    what = f"random obstacles redrawn: {base.summary}" if base.obstacles else "bare world"
+    lines = [
+        f"{len(worlds)} worlds in {seconds:.1f} s, seed {worlds.inputs['seed']}",
+        f"base  {base.path} ({what})",
+        f"out   {worlds.directory}",
+    ]
+    figures = _figures(worlds)
+    if figures:
+        lines += ["", f"{'':<22}{'lowest':>10}{'median':>10}{'highest':>10}"]
+    for name, (title, unit, factor) in _UNITS.items():
+        if name in figures:
+            values = [factor * value for value in figures[name]]
+            cells = "".join(f"{v:>10.2f}" for v in (min(values), median(values), max(values)))
+            lines.append(f"{title:<22}{cells} {unit}")
+    discarded = sum(world.redrawn for world in worlds)
+    if discarded:
+        lines += ["", f"{discarded} sets of obstacles were drawn again: no way led through them"]
+    if worlds.coverage is not None:
+        found, chance = worlds.coverage["discrepancy"], worlds.coverage["independent"]
+        lines += ["", f"centred discrepancy {found:.3g} (independent draws: {chance:.3g})"]
+    return lines

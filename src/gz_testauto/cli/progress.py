@@ -1,0 +1,117 @@
+"""Shows how far a campaign is, on standard error.
+
+A bar with the time left in a terminal; one plain line per trial where the output goes to a file
+or a build log.
+"""
+
+import sys
+from typing import IO, Optional
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from gz_testauto.campaign.outcome import Outcome
+from gz_testauto.campaign.progress import CampaignListener
+from gz_testauto.campaign.progress import Progress as CampaignProgress
+from gz_testauto.campaign.results import TrialRecord
+from gz_testauto.campaign.trials import Trial
+
+_STYLES = {Outcome.REACHED: "green", Outcome.INVALID: "yellow"}
+
+
+def progress_listener(stream: Optional[IO[str]] = None) -> CampaignListener:
+    """The listener that fits the stream, standard error unless told."""
+    stream = stream or sys.stderr
+    if stream.isatty():
+        return BarListener(Console(file=stream, highlight=False))
+    return LineListener(stream)
+
+
+class LineListener(CampaignListener):
+    """One line per trial."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream = stream
+
+    def began(self, progress: CampaignProgress) -> None:
+        """Say what lies ahead."""
+        left = progress.total - progress.done
+        resumed = f", {progress.done} were done before" if progress.done else ""
+        self._say(f"{left} of {progress.total} trials to run{resumed}")
+
+    def trial_ended(self, record: TrialRecord, progress: CampaignProgress) -> None:
+        """Say how it ended and how long the rest will take."""
+        self._say(
+            f"[{progress.done}/{progress.total}, {time_left(progress)}] {record.world} "
+            f"{record.planner}: {record.outcome.value}, {record.detail}"
+        )
+
+    def attempt_failed(self, trial: Trial, attempt: int, cause: str) -> None:
+        """Say that a try said nothing, and why."""
+        self._say(f"{trial.world} {trial.planner}: attempt {attempt} is invalid: {cause}")
+
+    def _say(self, text: str) -> None:
+        print(text, file=self._stream, flush=True)
+
+
+class BarListener(CampaignListener):
+    """A bar, with the trials scrolling by above it."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[left]}"),
+            console=console,
+        )
+        self._task = self._bar.add_task("starting the simulator", total=None, left="")
+
+    def began(self, progress: CampaignProgress) -> None:
+        """Draw the bar."""
+        self._bar.start()
+        self._bar.update(self._task, total=progress.total, completed=progress.done)
+
+    def trial_began(self, trial: Trial, progress: CampaignProgress) -> None:
+        """Name the trial under way."""
+        self._update(f"{trial.world} {trial.planner}", progress)
+
+    def trial_ended(self, record: TrialRecord, progress: CampaignProgress) -> None:
+        """Let the trial scroll up and move the bar."""
+        style = _STYLES.get(record.outcome, "red")
+        self._console.print(
+            f"{record.world} {record.planner}: [{style}]{record.outcome.value}[/], {record.detail}"
+        )
+        self._update(f"{record.world} {record.planner}", progress)
+
+    def attempt_failed(self, trial: Trial, attempt: int, cause: str) -> None:
+        """Let the cause scroll up."""
+        self._console.print(
+            f"{trial.world} {trial.planner}: attempt {attempt} is [yellow]invalid[/]: {cause}"
+        )
+
+    def ended(self, progress: CampaignProgress) -> None:
+        """Leave the bar as it is."""
+        self._bar.stop()
+
+    def _update(self, description: str, progress: CampaignProgress) -> None:
+        self._bar.update(
+            self._task,
+            description=description,
+            completed=progress.done,
+            left=time_left(progress),
+        )
+
+
+def time_left(progress: CampaignProgress) -> str:
+    """``12 s left``, ``3 min left`` or ``2 h 05 min left``; empty while it is unknown."""
+    seconds = progress.remaining_s
+    if seconds is None:
+        return "time left unknown"
+    if seconds < 100:
+        return f"{seconds:.0f} s left"
+    minutes = round(seconds / 60)
+    return (
+        f"{minutes} min left" if minutes < 100 else f"{minutes // 60} h {minutes % 60:02d} min left"
+    )

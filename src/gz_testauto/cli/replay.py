@@ -1,0 +1,147 @@
+"""Run one trial of a campaign again and say whether it ended the same.
+
+The trial is run from what the results directory holds: the same campaign, world, robot, seed
+and simulator; if one of them is not what it was, the difference is named and nothing is run.
+A planner may have been changed meanwhile: that is said, and the trial shows what it changed.
+Nothing is written. Exit status 0: the same outcome and the same trajectory, bit for bit;
+1: something differs.
+
+example:
+  gz_testauto replay results/paper 139 fgm
+  gz_testauto replay results/paper world_0139 fgm_improved --gui
+"""
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import Callable
+
+from gz_testauto.campaign.directory import CampaignDirectory
+from gz_testauto.campaign.entering import changed_planners, reopen
+from gz_testauto.campaign.executor import TrialResult, TrialStopped
+from gz_testauto.campaign.lockstep import LockstepExecutor
+from gz_testauto.campaign.log import world_number
+from gz_testauto.campaign.preparation import PreparedCampaign
+from gz_testauto.campaign.repetition import compare_recordings
+from gz_testauto.campaign.simulator import start_simulator
+from gz_testauto.campaign.stopping import StopSignals
+from gz_testauto.campaign.store import ResultStore
+from gz_testauto.campaign.trials import Trial
+from gz_testauto.errors import ResultsError
+from gz_testauto.registry import unknown_name
+from gz_testauto.simulators.interface import Simulator
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the verb's arguments."""
+    parser.add_argument("directory", type=Path, help="results directory of a campaign")
+    parser.add_argument("world", help="name of the world, or its number")
+    parser.add_argument("planner", help="name of the planner")
+    parser.add_argument(
+        "--repetition", type=int, default=0, metavar="N", help="which one (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--gui", action="store_true", help="show it, in real time unless --speed says otherwise"
+    )
+    parser.add_argument(
+        "--speed",
+        type=float,
+        metavar="FACTOR",
+        help="simulated seconds per second (default: 1 with --gui, else as fast as it goes)",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the trial; 0 when it ended the same, 1 when not, 128 + signal when stopped."""
+    directory = CampaignDirectory(arguments.directory)
+    with ResultStore.read(directory) as store:
+        campaign = reopen(directory, store)
+        trial = find_trial(campaign, arguments.world, arguments.planner, arguments.repetition)
+        stored = {record.trial: record for record in store.results().trials}.get(trial.index)
+        recording = store.trajectory(stored) if stored and stored.trajectory else None
+    for plugin in changed_planners(directory, campaign):
+        print(f"the code of planner {plugin} has changed since the campaign", file=sys.stderr)
+    speed = arguments.speed or (1.0 if arguments.gui else 0.0)
+
+    def start(prepared: PreparedCampaign) -> Simulator:
+        return start_simulator(prepared, **({"gui": True} if arguments.gui else {}))
+
+    stop = StopSignals()
+    with stop:
+        try:
+            result = _run_once(campaign, trial, start, _paced(stop, campaign, speed))
+        except TrialStopped:
+            return stop.exit_status
+    print(f"{trial.world} {trial.planner}: {result.outcome.value}, {result.detail}")
+    if stored is None or recording is None:
+        print("the campaign has no valid result of this trial to compare with")
+        return 0
+    if stored.outcome is not result.outcome:
+        print(f"before: {stored.outcome.value}, {stored.detail}")
+    agreement = compare_recordings(recording, result.recording)
+    if agreement.identical and stored.outcome is result.outcome:
+        print(f"the same as before, bit for bit ({agreement.samples[0]} samples)")
+        return 0
+    if agreement.identical:
+        print("the trajectory is the same, bit for bit; the outcome is not")
+    else:
+        print(
+            f"the trajectory differs from {agreement.first_difference_s:.2f} s on, by "
+            f"{agreement.deviation_m:.3g} m at most ({agreement.samples[0]} samples before, "
+            f"{agreement.samples[1]} now)"
+        )
+    return 1
+
+
+def find_trial(campaign: PreparedCampaign, world: str, planner: str, repetition: int) -> Trial:
+    """The trial that a user names. Raises ``ResultsError`` with what there is."""
+    names = [record.name for record in campaign.worlds]
+    if world not in names:
+        numbers = {
+            world_number(record.name, record.world_index): record.name for record in campaign.worlds
+        }
+        if world not in numbers:
+            raise ResultsError(unknown_name("world", world, names[:20]))
+        world = numbers[world]
+    planners = [entry.name for entry in campaign.spec.planners]
+    if planner not in planners:
+        raise ResultsError(unknown_name("planner", planner, planners))
+    for trial in campaign.trials:
+        if (trial.world, trial.planner, trial.repetition) == (world, planner, repetition):
+            return trial
+    raise ResultsError(
+        f"repetition {repetition}: the campaign has {campaign.spec.repetitions}, counted from 0"
+    )
+
+
+def _run_once(
+    campaign: PreparedCampaign,
+    trial: Trial,
+    start: Callable[[PreparedCampaign], Simulator],
+    should_stop: Callable[[], bool],
+) -> TrialResult:
+    executor = LockstepExecutor(campaign, start)
+    try:
+        executor.open()
+        return executor.execute(trial, should_stop)
+    finally:
+        executor.close()
+
+
+def _paced(
+    stop: Callable[[], bool], campaign: PreparedCampaign, speed: float
+) -> Callable[[], bool]:
+    """``stop``, which is asked once per control period, made to take as long as that should."""
+    if speed <= 0.0:
+        return stop
+    period_s = campaign.spec.control_period_s / speed
+    due_s = time.monotonic()
+
+    def paced() -> bool:
+        nonlocal due_s
+        due_s = max(due_s + period_s, time.monotonic())
+        time.sleep(due_s - time.monotonic() if due_s > time.monotonic() else 0.0)
+        return stop()
+
+    return paced

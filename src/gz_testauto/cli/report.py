@@ -1,0 +1,60 @@
+"""Print what a campaign found so far; write its trials as CSV or draw their trajectories.
+
+example:
+  gz_testauto report results/paper --csv paper.csv --plots plots
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+from gz_testauto.campaign.directory import CampaignDirectory, write_atomically
+from gz_testauto.campaign.store import ResultStore
+from gz_testauto.report.export import to_csv, to_json
+from gz_testauto.report.table import print_report
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the verb's arguments."""
+    parser.add_argument("directory", type=Path, help="results directory of a campaign")
+    parser.add_argument(
+        "--csv",
+        metavar="FILE",
+        help="write one row per trial as CSV; - writes it to standard output instead of the table",
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="print everything as JSON instead of the table"
+    )
+    parser.add_argument(
+        "--plots",
+        type=Path,
+        metavar="DIR",
+        help="draw every world with the trajectories of all planners (needs matplotlib)",
+    )
+    parser.add_argument(
+        "--format",
+        choices=("png", "svg", "pdf"),
+        default="png",
+        help="file format of the plots (default: %(default)s)",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print and write; 0."""
+    directory = CampaignDirectory(arguments.directory)
+    with ResultStore.read(directory) as store:
+        results = store.results()
+    if arguments.csv == "-":
+        sys.stdout.write(to_csv(results))
+    elif arguments.json:
+        sys.stdout.write(to_json(results))
+    else:
+        print_report(results)
+    if arguments.csv and arguments.csv != "-":
+        write_atomically(Path(arguments.csv), to_csv(results).encode("utf-8"))
+    if arguments.plots:
+        from gz_testauto.report.plots import plot_worlds
+
+        for path in plot_worlds(directory, arguments.plots, arguments.format):
+            print(path, file=sys.stderr)
+    return 0

@@ -1,0 +1,127 @@
+"""Pictures of worlds with the trajectories of all planners.
+
+Owns the drawing; needs matplotlib, which nothing else does. A trajectory ends in a dot where
+the goal was reached and in a cross where not, with the robot's outline around it.
+"""
+
+from pathlib import Path
+from typing import Any, Dict, Iterator, List, Tuple
+
+import numpy as np
+import shapely
+from shapely.geometry.base import BaseGeometry
+from shapely.geometry.polygon import orient
+
+from gz_testauto.campaign.directory import CampaignDirectory, reporting_disk
+from gz_testauto.campaign.entering import reopen
+from gz_testauto.campaign.footprint import footprint_at
+from gz_testauto.campaign.preparation import PreparedCampaign
+from gz_testauto.campaign.results import TrialRecord, WorldRecord
+from gz_testauto.campaign.store import ResultStore
+from gz_testauto.errors import MissingDependencyError
+from gz_testauto.geometry import Pose2D
+
+SIZE_INCHES = 6.0
+DOTS_PER_INCH = 150
+OBSTACLE_COLOR = "0.45"
+COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
+"""Okabe and Ito's, which colour-blind readers can tell apart."""
+
+
+def plot_worlds(directory: CampaignDirectory, out: Path, file_format: str = "png") -> List[Path]:
+    """Draw every world that has a valid trial; return the files, one per world.
+
+    Raises ``MissingDependencyError`` without matplotlib, ``ResultsError`` for a directory that
+    cannot be read or written.
+    """
+    figure_class = _matplotlib()
+    with ResultStore.read(directory) as store:
+        results = store.results()
+        campaign = reopen(directory, store)
+        with reporting_disk(out):
+            out.mkdir(parents=True, exist_ok=True)
+        paths = []
+        for world, records in _by_world(results.worlds, results.trials):
+            figure = figure_class(figsize=(SIZE_INCHES, SIZE_INCHES), layout="constrained")
+            drawn = [(record, store.trajectory(record).pose) for record in records]
+            _draw(figure.add_subplot(), campaign, world, drawn)
+            path = out / f"{world.name}.{file_format}"
+            with reporting_disk(path):
+                figure.savefig(path, dpi=DOTS_PER_INCH)
+            paths.append(path)
+    return paths
+
+
+def _matplotlib() -> type:
+    try:
+        from matplotlib.figure import Figure  # a canvas of its own: no display, no global state
+    except ImportError as error:
+        raise MissingDependencyError(
+            "plots need matplotlib: pip install 'gz_testauto[plot]', or apt install "
+            "python3-matplotlib"
+        ) from error
+    return Figure
+
+
+def _by_world(
+    worlds: Tuple[WorldRecord, ...], trials: Tuple[TrialRecord, ...]
+) -> Iterator[Tuple[WorldRecord, List[TrialRecord]]]:
+    found: Dict[str, List[TrialRecord]] = {}
+    for record in trials:
+        if record.trajectory:
+            found.setdefault(record.world, []).append(record)
+    for world in worlds:
+        if world.name in found:
+            yield world, found[world.name]
+
+
+def _draw(
+    axes: Any,
+    campaign: PreparedCampaign,
+    world: WorldRecord,
+    drawn: List[Tuple[TrialRecord, np.ndarray]],
+) -> None:
+    """``drawn`` has each trial with its poses, shape (n, 3)."""
+    from matplotlib.patches import Circle
+
+    for outline in campaign.obstacles(world).outlines().values():
+        _fill(axes, outline)
+    waypoints = campaign.known_map.waypoints(world)
+    axes.plot(waypoints[:, 0], waypoints[:, 1], ":", color="0.6", linewidth=1, label="known map")
+    planners = [entry.name for entry in campaign.spec.planners]
+    labelled = set()
+    body = np.asarray(campaign.limits.footprint_m)
+    for record, path in drawn:
+        color = COLORS[planners.index(record.planner) % len(COLORS)]
+        label = "_nolegend_"
+        if record.planner not in labelled:
+            labelled.add(record.planner)
+            label = f"{record.planner}: {record.outcome.value.replace('_', ' ')}"
+        axes.plot(path[:, 0], path[:, 1], color=color, linewidth=1.5, label=label)
+        marker = "o" if record.completed else "X"
+        end = np.asarray(footprint_at(body, Pose2D(*path[-1])).exterior.coords)
+        axes.plot(end[:, 0], end[:, 1], color=color, linewidth=1)
+        axes.plot(*path[-1, :2], marker=marker, color=color, markersize=7, markeredgecolor="white")
+    start, goal = campaign.spec.robot.start, campaign.spec.goal
+    axes.plot(start.x_m, start.y_m, "ks", markersize=5)
+    axes.add_patch(Circle((goal.x_m, goal.y_m), goal.tolerance_m, fill=False, color="black"))
+    axes.set_aspect("equal")
+    axes.set_xlabel("x (m)")
+    axes.set_ylabel("y (m)")
+    axes.set_title(world.name)
+    axes.legend(loc="upper left", fontsize="small", framealpha=0.9)
+
+
+def _fill(axes: Any, outline: BaseGeometry) -> None:
+    """Paint an outline from above; a yard between walls stays white."""
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path as Curve
+
+    for part in shapely.get_parts(outline):
+        if part.geom_type != "Polygon" or part.is_empty:
+            continue
+        # Painting leaves holes only where they run the other way round.
+        turned = orient(part)
+        rings = [Curve(np.asarray(ring.coords)) for ring in (turned.exterior, *turned.interiors)]
+        curve = Curve.make_compound_path(*rings)
+        axes.add_patch(PathPatch(curve, facecolor=OBSTACLE_COLOR, linewidth=0))

@@ -1,0 +1,267 @@
+"""The table at the end of a campaign, for a terminal of 80 columns.
+
+Owns wording and layout; every number comes from :mod:`gz_testauto.analysis`.
+"""
+
+import math
+import textwrap
+from collections import Counter
+from typing import Iterable, List, Optional, Sequence
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from gz_testauto.analysis.comparison import Comparison, Comparisons, compare
+from gz_testauto.analysis.intervals import LEVEL
+from gz_testauto.analysis.summary import PlannerSummary, metric_named, summarize
+from gz_testauto.analysis.winners import group_worlds
+from gz_testauto.campaign.outcome import Outcome
+from gz_testauto.campaign.results import CampaignResults
+
+WIDTH = 80
+
+CAUSE_SHOWN = 150
+"""Characters of an invalid trial's cause; the store has it all."""
+
+_SHOWN = (
+    ("distance_m", "length", "m", 1.0, 2),
+    ("time_s", "time", "s", 1.0, 1),
+    ("safety", "safety", "1/m", 1.0, 3),
+    ("comfort_mps2", "comfort", "m/s²", 1.0, 3),
+    ("spl", "SPL", "", 1.0, 3),
+    ("cycle_mean_s", "cycle", "ms", 1e3, 2),
+)
+"""Metric, heading, unit shown, factor from SI to that unit, decimals."""
+
+_OUTCOMES = (
+    (Outcome.REACHED, "reached"),
+    (Outcome.COLLIDED, "collided"),
+    (Outcome.TIMED_OUT, "timeout"),
+    (Outcome.STUCK, "stuck"),
+    (Outcome.PLANNER_ABORTED, "aborted"),
+)
+
+
+def print_report(results: CampaignResults, console: Optional[Console] = None) -> None:
+    """Print the whole report, on standard output unless told."""
+    console = console or Console(width=WIDTH, highlight=False)
+    console.print(report(results))
+
+
+def report(results: CampaignResults) -> RenderableType:
+    """Everything that a reader should see, as rich renders it."""
+    summaries = summarize(results)
+    parts: List[RenderableType] = [_heading(results), ""]
+    if not any(summary.trials for summary in summaries):
+        parts.append("No trial has ended in a way that says something about a planner.")
+    else:
+        parts += [_outcome_table(summaries), "", _metric_table(summaries), *_notes(summaries)]
+        comparisons = compare(results)
+        for pair in comparisons.pairs:
+            parts += ["", *_comparison(pair)]
+        parts += [*_overall(comparisons), "", *_winners(results)]
+    parts += _invalid(results)
+    return Group(*parts)
+
+
+def _heading(results: CampaignResults) -> Text:
+    done = len(results.trials)
+    text = Text(f"Campaign {results.name}", style="bold")
+    text.append(
+        f"  {_count(done, 'trial')} of {results.planned}, {_count(len(results.worlds), 'world')}, "
+        f"{_count(len(results.planners), 'planner')}",
+        style="default",
+    )
+    return text
+
+
+def _outcome_table(summaries: Sequence[PlannerSummary]) -> Table:
+    table = _table("planner", "reached", "success % [95 %]")
+    for _, heading in _OUTCOMES[1:]:
+        table.add_column(heading, justify="right")
+    for summary in summaries:
+        rate = summary.success
+        table.add_row(
+            summary.planner,
+            f"{summary.reached}/{summary.trials}",
+            f"{100 * rate.value:.1f} [{100 * rate.low:.1f}, {100 * rate.high:.1f}]"
+            if summary.trials
+            else "-",
+            *[str(summary.outcomes.get(outcome, 0)) for outcome, _ in _OUTCOMES[1:]],
+        )
+    return table
+
+
+def _metric_table(summaries: Sequence[PlannerSummary]) -> Table:
+    table = _table("mean of", "n")
+    for _, heading, unit, _, _ in _SHOWN:
+        table.add_column(f"{heading}\n{unit}" if unit else heading, justify="right")
+    for summary in summaries:
+        cells = []
+        for name, _, _, factor, decimals in _SHOWN:
+            metric = summary.metrics.get(name)
+            cells.append(_number(metric.mean * factor if metric else math.nan, decimals))
+        table.add_row(summary.planner, str(summary.reached), *cells)
+    return table
+
+
+def _notes(summaries: Sequence[PlannerSummary]) -> List[RenderableType]:
+    methods = sorted({summary.success.method for summary in summaries if summary.trials})
+    notes = [
+        "Length, time, safety and comfort: means over the n trials that reached the goal. SPL "
+        "and cycle time: over all valid trials; in SPL a failure counts 0.",
+        f"Intervals: {', '.join(methods)}, {100 * LEVEL:.0f} %.",
+    ]
+    for summary in summaries:
+        if not math.isnan(summary.correlation):
+            notes.append(
+                f"{summary.planner}: trials in one world resemble each other with "
+                f"ICC {summary.correlation:.2f}; the world is the unit."
+            )
+    return [Text(note, style="dim") for note in notes]
+
+
+def _comparison(pair: Comparison) -> List[RenderableType]:
+    title = Text(f"{pair.first} against {pair.second}", style="bold")
+    title.append(f"  {_count(pair.worlds, 'world')} with both", style="default")
+    if not pair.worlds:
+        return [title]
+    difference = pair.difference
+    lines: List[RenderableType] = [
+        title,
+        f"Success {100 * difference.value:+.1f} points "
+        f"[{100 * difference.low:+.1f}, {100 * difference.high:+.1f}] ({difference.method}); "
+        f"{pair.test}: {_p(pair.p_value)}{_adjusted(pair)}",
+    ]
+    if pair.counts is not None:
+        lines.append(
+            f"Both {pair.counts.both}, only {pair.first} {pair.counts.first_only}, only "
+            f"{pair.second} {pair.counts.second_only}, neither {pair.counts.neither}."
+        )
+    table = _table("difference of", "worlds")
+    for heading in ("shift", "95 % interval", "p", "p (Holm)"):
+        table.add_column(heading, justify="right")
+    factors = {name: (unit, factor, decimals) for name, _, unit, factor, decimals in _SHOWN}
+    for metric in pair.metrics:
+        unit, factor, decimals = factors.get(metric.name, ("", 1.0, 3))
+        shift = metric.shift
+        low, high = shift.low * factor, shift.high * factor
+        table.add_row(
+            _label(metric.name, unit),
+            str(metric.worlds),
+            _number(shift.value * factor, decimals, "+"),
+            f"[{_number(low, decimals, '+')}, {_number(high, decimals, '+')}]"
+            if metric.worlds
+            else "-",
+            _p(metric.p_value, ""),
+            _p(metric.p_adjusted, ""),
+        )
+    note = (
+        f"Shift: {pair.first} minus {pair.second}, Hodges–Lehmann; Wilcoxon signed-rank. Length, "
+        "time, safety and comfort over worlds in which both reached the goal."
+    )
+    return [*lines, table, Text(note, style="dim")]
+
+
+def _adjusted(pair: Comparison) -> str:
+    if math.isnan(pair.p_adjusted) or pair.p_adjusted == pair.p_value:
+        return "."
+    return f", Holm {_p(pair.p_adjusted, '')}."
+
+
+def _overall(comparisons: Comparisons) -> Iterable[RenderableType]:
+    if comparisons.overall_test:
+        yield ""
+        yield (
+            f"All planners together, success: {comparisons.overall_test} "
+            f"{_p(comparisons.overall_p)}."
+        )
+
+
+def _winners(results: CampaignResults) -> Iterable[RenderableType]:
+    groups = group_worlds(results)
+    if not groups:
+        return
+    repeated = any(record.repetition for record in results.trials)
+    often = " most often" if repeated else ""
+    yield Text(f"Worlds by who reached the goal{often}", style="bold")
+    for group in groups:
+        if not group.winners:
+            who = "nobody"
+        elif len(group.winners) == len(results.planners) > 1:
+            who = "all"
+        else:
+            who = ("only " if len(group.winners) == 1 else "") + ", ".join(group.winners)
+        yield Text(f"{who} ({len(group.worlds)}):")
+        yield _indented(" ".join(group.worlds))
+
+
+def _invalid(results: CampaignResults) -> List[RenderableType]:
+    """How many tries said nothing, and why; silent when there were none."""
+    attempts = results.invalid_attempts
+    if not attempts:
+        return []
+    lost = sum(not record.outcome.valid for record in results.trials)
+    causes = Counter(textwrap.shorten(attempt.cause, CAUSE_SHOWN) for attempt in attempts)
+    lines: List[RenderableType] = [
+        "",
+        Text(
+            f"Invalid: {_count(len(attempts), 'attempt')} repeated or given up, "
+            f"{_count(lost, 'trial')} lost; none of them counts above.",
+            style="yellow",
+        ),
+    ]
+    for cause, times in causes.most_common():
+        lines.append(_indented(f"{times} × {cause}"))
+    return lines
+
+
+def _table(*headings: str) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    for index, heading in enumerate(headings):
+        first = index == 0
+        table.add_column(
+            heading, justify="left" if first else "right", overflow="fold", no_wrap=not first
+        )
+    return table
+
+
+def _indented(text: str) -> Text:
+    """Wrapped here, because rich's own indenting fills lines with spaces."""
+    indent = "  "
+    return Text(
+        textwrap.fill(
+            text,
+            WIDTH,
+            initial_indent=indent,
+            subsequent_indent=indent,
+            break_on_hyphens=False,
+        )
+    )
+
+
+def _label(name: str, unit: str) -> str:
+    shown = {metric: heading for metric, heading, _, _, _ in _SHOWN}
+    unit = unit or metric_named(name).unit
+    return f"{shown.get(name, name)} {unit}".strip()
+
+
+def _number(value: float, decimals: int, sign: str = "") -> str:
+    if math.isnan(value):
+        return "-"
+    if math.isinf(value):
+        return "∞" if value > 0 else "-∞"
+    return f"{value:{sign}.{decimals}f}"
+
+
+def _p(value: float, prefix: str = "p ") -> str:
+    if math.isnan(value):
+        return "-"
+    if value < 0.001:
+        return f"{prefix}< 0.001"
+    return f"{prefix}= {value:.3f}" if prefix else f"{value:.3f}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,0 +1,142 @@
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from gz_testauto.cli import main as command
+from gz_testauto.grid.map_server import read_map
+
+ROOT = Path(__file__).resolve().parents[2]
+ROOM = str(ROOT / "worlds" / "room.world")
+
+SPEC = """
+obstacles: [{type: box, count: 2, size_x_m: [0.3, 0.6]}]
+region: {rectangle: {x_m: [-3, 3], y_m: [-3, 3]}}
+sampling: sobol
+drive: {start: [-4, -4], goal: [4, 4], footprint_m: [[0.3, 0.2], [-0.3, 0.2], [0, -0.2]]}
+"""
+
+
+def gz_testauto(capsys, *arguments):
+    status = command.main([str(argument) for argument in arguments])
+    said = capsys.readouterr()
+    return status, said.out, said.err
+
+
+@pytest.fixture
+def spec(tmp_path):
+    path = tmp_path / "forest.yaml"
+    path.write_text(SPEC)
+    return path
+
+
+def test_help_lists_every_verb(capsys):
+    status, out, _ = gz_testauto(capsys, "--help")
+    assert status == 0
+    for verb in command.VERBS:
+        assert f"\n  {verb} " in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_no_verb_is_an_error_that_shows_the_verbs(capsys):
+    assert gz_testauto(capsys)[0] == 2
+
+
+def test_unknown_verb_is_told_what_was_meant(capsys):
+    status, _, err = gz_testauto(capsys, "mulitply")
+    assert status == 2
+    assert err.startswith("gz_testauto: unknown verb 'mulitply'; did you mean 'multiply'?")
+
+
+@pytest.mark.parametrize("verb", ["multiply", "map"])
+def test_help_of_a_verb_has_a_worked_example_and_fits_a_terminal(capsys, verb, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit) as left:
+        command.main([verb, "--help"])
+    assert left.value.code == 0
+    out = capsys.readouterr().out
+    assert f"example:\n  gz_testauto {verb} worlds/arena.world" in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_multiply_says_what_it_made(capsys, spec, tmp_path):
+    out_dir = tmp_path / "out"
+    status, out, err = gz_testauto(
+        capsys, "multiply", ROOM, "--spec", spec, "--count", 4, "--seed", 7, "--out", out_dir
+    )
+    assert (status, err) == (0, "")
+    assert out.startswith("4 worlds in ")
+    assert "shortest path " in out
+    assert "centred discrepancy " in out
+    assert len(list(out_dir.glob("world_*.world"))) == 4
+    table = [line for line in out.splitlines() if "/" not in line]
+    assert max(map(len, table)) <= 80
+
+
+def test_multiply_as_json_can_be_read_by_a_program(capsys, spec, tmp_path):
+    arguments = ("multiply", ROOM, "--spec", spec, "--count", 3, "--out", tmp_path / "o", "--json")
+    _, out, _ = gz_testauto(capsys, *arguments)
+    facts = json.loads(out)
+    assert (facts["count"], facts["seed"], facts["obstacles"]) == (3, 0, 6)
+    figures = facts["figures"]["shortest_path_m"]
+    assert 11.3 < figures["min"] <= figures["median"] <= figures["max"] < 20
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        (("0.3, 0.6", "-0.3, 0.6"), "forest.yaml:2: obstacles[0].size_x_m reaches down to -0.3"),
+        (("count: 2", "count: 900"), "world_0000: placed "),
+        (("[-4, -4]", "[-4, -4.9]"), "the start (-4, -4.9) is 0.10 m from the base world's walls"),
+    ],
+)
+def test_known_error_is_one_line_and_status_2(capsys, spec, tmp_path, change, complaint):
+    spec.write_text(SPEC.replace(*change) + "solvable: true\nmax_tries: 100\n")
+    arguments = ("multiply", ROOM, "--spec", spec, "--count", 1, "--out", tmp_path / "out")
+    status, out, err = gz_testauto(capsys, *arguments)
+    assert (status, out) == (2, "")
+    assert complaint in err
+    assert err.count("\n") == 1
+
+
+def test_pattern_that_is_no_expression_is_refused(capsys, spec, tmp_path):
+    arguments = ("multiply", ROOM, "--spec", spec, "--out", tmp_path / "out", "--pattern", "(")
+    status, _, err = gz_testauto(capsys, *arguments)
+    assert status == 2
+    assert err.startswith("gz_testauto: --pattern '(' is no regular expression")
+
+
+def test_bug_keeps_its_traceback(monkeypatch):
+    monkeypatch.setitem(sys.modules, "gz_testauto.cli.map", None)
+    with pytest.raises(ImportError):
+        command.main(["map"])
+
+
+def test_map_is_written_where_it_says(capsys, tmp_path):
+    status, out, _ = gz_testauto(capsys, "map", ROOM, "--resolution", 0.1, "--out", tmp_path)
+    assert status == 0
+    description = Path(out.splitlines()[0])
+    grid = read_map(description)
+    assert grid.resolution_m == 0.1
+    assert grid.is_free(0, 0)
+    assert not grid.is_free(5.1, 0)
+
+
+def test_map_looks_at_the_height_of_the_robots_lidar(capsys, tmp_path):
+    robot = ROOT / "models" / "wheelchair" / "model.sdf"
+    _, out, _ = gz_testauto(capsys, "map", ROOM, "--out", tmp_path, "--robot", robot, "--json")
+    assert json.loads(out)["height_m"] == pytest.approx(0.35)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("--resolution", "0"), "--resolution is 0; it must be > 0"),
+        (("--robot", "no/robot.sdf"), "no/robot.sdf"),
+    ],
+)
+def test_map_that_cannot_be_is_refused(capsys, tmp_path, arguments, complaint):
+    status, _, err = gz_testauto(capsys, "map", ROOM, "--out", tmp_path, *arguments)
+    assert status == 2
+    assert complaint in err

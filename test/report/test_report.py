@@ -1,0 +1,105 @@
+import csv
+import io
+import json
+
+import pytest
+from rich.console import Console
+
+from gz_testauto.campaign.outcome import Outcome
+from gz_testauto.campaign.results import AttemptRecord, CampaignResults, TrialRecord, WorldRecord
+from gz_testauto.report.export import to_csv, to_json
+from gz_testauto.report.table import print_report
+
+PLANNERS = ("fgm", "fgm_improved", "dynamic_window_careful")
+
+
+def campaign(worlds=12, planners=PLANNERS, repetitions=1, attempts=()):
+    outcomes = list(Outcome)
+    trials = []
+    for world in range(worlds):
+        for repetition in range(repetitions):
+            for position, planner in enumerate(planners):
+                outcome = outcomes[(world * (position + 1) + repetition) % len(outcomes)]
+                metrics = {
+                    "distance_m": 30.0 + world + position,
+                    "time_s": 100.5,
+                    "safety": 0.1,
+                    "comfort_mps2": 0.2,
+                    "spl": float(outcome is Outcome.REACHED),
+                    "cycle_mean_s": 0.0123,
+                    "impact_speed_mps": float("nan"),
+                }
+                trials.append(
+                    TrialRecord(
+                        len(trials),
+                        f"world_{world:04d}",
+                        world,
+                        planner,
+                        repetition,
+                        1,
+                        outcome,
+                        'said "no", and stopped',
+                        1,
+                        2.0,
+                        "2024-01-01T00:00:00+00:00",
+                        "x.npz",
+                        {} if outcome is Outcome.INVALID else metrics,
+                    )
+                )
+    records = tuple(WorldRecord(w, f"world_{w:04d}", "", "") for w in range(worlds))
+    return CampaignResults("paper", planners, records, len(trials) + 2, tuple(trials), attempts)
+
+
+def printed(results):
+    stream = io.StringIO()
+    print_report(results, Console(file=stream, width=80, highlight=False))
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize("worlds", [1, 12, 500])
+@pytest.mark.parametrize("repetitions", [1, 3])
+def test_the_table_fits_a_terminal(worlds, repetitions):
+    text = printed(campaign(worlds, repetitions=repetitions))
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_the_table_says_how_many_trials_are_behind_it():
+    text = printed(campaign())
+    assert "36 trials of 38, 12 worlds, 3 planners" in text
+    assert "fgm" in text
+    assert "2/10" in text  # two of twelve are invalid and count nowhere
+    assert "only fgm_improved (2):\n  world_0003 world_0009\n" in text
+
+
+def test_invalid_attempts_are_told_with_their_causes():
+    attempts = tuple(AttemptRecord(3, n + 1, "gzserver died", 1.0, "") for n in range(3))
+    text = printed(campaign(attempts=attempts))
+    assert "3 attempts repeated or given up" in text
+    assert "3 × gzserver died" in text
+    assert "Invalid" not in printed(campaign())
+
+
+def test_a_campaign_without_results_says_so():
+    empty = CampaignResults("paper", PLANNERS, (), 10, ())
+    assert "No trial has ended" in printed(empty)
+
+
+def test_csv_has_a_row_per_trial_and_reads_back():
+    results = campaign(repetitions=2)
+    rows = list(csv.DictReader(io.StringIO(to_csv(results))))
+    assert len(rows) == len(results.trials)
+    assert rows[0]["detail"] == 'said "no", and stopped'
+    assert rows[0]["outcome"] == "reached"
+    assert float(rows[0]["distance_m"]) == 30.0
+    assert rows[0]["impact_speed_mps"] == ""
+    invalid = next(row for row in rows if row["outcome"] == "invalid")
+    assert invalid["distance_m"] == ""
+
+
+def test_json_is_json_and_names_units():
+    document = json.loads(to_json(campaign()), parse_constant=pytest.fail)
+    assert document["metrics"]["distance_m"]["unit"] == "m"
+    assert document["trials"][0]["outcome"] == "reached"
+    assert document["trials"][0]["metrics"]["impact_speed_mps"] is None
+    assert document["planners"][0]["success"]["method"] == "Wilson"
+    assert len(document["comparison"]["pairs"]) == 3
