@@ -1,0 +1,1 @@
+"""The ROS face: thin nodes over the core."""

@@ -1,0 +1,47 @@
+"""The boundary of every node: where a known error becomes one line and exit status 2.
+
+Owns start and end, no more. A node ends by SIGINT or SIGTERM as rospy arranges it, and when
+the roslaunch that started it is gone, however that ended: nobody else would end it then.
+"""
+
+import os
+import signal
+import sys
+import threading
+import time
+from typing import Callable
+
+import rospy
+
+from gz_testauto.errors import GzTestautoError
+
+LAUNCHER_LOOK_S = 0.5
+
+
+def run_node(name: str, main: Callable[[], int], own_signals: bool = False) -> int:
+    """Register the node and run ``main``; return the exit status. Nodes take parameters and
+    remappings (``name:=value``), no other arguments. With ``own_signals``, ``main`` handles
+    SIGINT and SIGTERM itself."""
+    try:
+        rospy.init_node(name, disable_signals=own_signals)
+        end_with_launcher()
+        return main()
+    except GzTestautoError as error:
+        rospy.logfatal("%s", error)
+        return 2
+    except rospy.ROSInterruptException:
+        return 0
+
+
+def end_with_launcher() -> None:
+    """Have SIGTERM sent to this process once the roslaunch that started it has gone."""
+    if not any(argument.startswith("__log:=") for argument in sys.argv):
+        return  # started by hand, by rosrun or by a test: who starts it may go before it
+    launcher = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == launcher:
+            time.sleep(LAUNCHER_LOOK_S)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=watch, name="launcher watch", daemon=True).start()

@@ -1,0 +1,100 @@
+"""What the ``planner`` node is told: its parameters, read once, and written for it.
+
+Owns the names of the parameters, so that the campaign node, which starts planners, and the
+planner node, which reads them, cannot disagree. Names and units are those of ``campaign.yaml``.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Dict, Optional
+
+import rospy
+
+from gz_testauto.errors import SpecError
+from gz_testauto.grid.map_server import read_map
+from gz_testauto.grid.occupancy import OccupancyGrid
+from gz_testauto.planners.interface import RobotLimits
+from gz_testauto.ros import parameters
+from gz_testauto.sdf.robot import read_robot
+
+
+@dataclass(frozen=True, eq=False)
+class PlannerSettings:
+    """A planner plugin with its options, the robot's limits, and how goals are treated."""
+
+    plugin: str
+    limits: RobotLimits
+    options: Dict[str, Any] = field(default_factory=dict)
+    goal_tolerance_m: float = 0.5
+    margin_m: float = 0.2
+    period_s: float = 0.1
+    startup_timeout_s: float = 10.0
+    base_frame: str = "base_link"
+    known_map: Optional[OccupancyGrid] = None
+
+
+def parameters_of(settings: PlannerSettings) -> Dict[str, Any]:
+    """The private parameters from which :func:`read_settings` reads the same; the map is not
+    among them, it goes by topic."""
+    limits = settings.limits
+    return {
+        "plugin": settings.plugin,
+        "parameters": dict(settings.options),
+        "footprint": [list(point) for point in limits.footprint_m],
+        "max_linear_mps": limits.max_linear_mps,
+        "max_angular_radps": limits.max_angular_radps,
+        "max_linear_accel_mps2": limits.max_linear_accel_mps2,
+        "max_angular_accel_radps2": limits.max_angular_accel_radps2,
+        "can_reverse": limits.can_reverse,
+        "goal_tolerance_m": settings.goal_tolerance_m,
+        "margin_m": settings.margin_m,
+        "period": settings.period_s,
+        "startup_timeout": settings.startup_timeout_s,
+        "base_frame": settings.base_frame,
+    }
+
+
+def read_settings() -> PlannerSettings:
+    """Read this node's private parameters. Raises ``SpecError``."""
+    map_file = parameters.read_path("map", "")
+    return PlannerSettings(
+        plugin=parameters.read("plugin", str),
+        limits=_read_limits(),
+        options=parameters.read("parameters", dict, {}),
+        goal_tolerance_m=parameters.read("goal_tolerance_m", float, 0.5),
+        margin_m=parameters.read("margin_m", float, 0.2),
+        period_s=parameters.read("period", float, 0.1),
+        startup_timeout_s=parameters.read("startup_timeout", float, 10.0),
+        base_frame=parameters.read("base_frame", str, "base_link"),
+        known_map=None if map_file is None else read_map(map_file),
+    )
+
+
+def _read_limits() -> RobotLimits:
+    return RobotLimits(
+        footprint_m=_read_footprint(),
+        max_linear_mps=parameters.read("max_linear_mps", float, 1.0),
+        max_angular_radps=parameters.read("max_angular_radps", float, 1.5),
+        max_linear_accel_mps2=parameters.read("max_linear_accel_mps2", float, 1.0),
+        max_angular_accel_radps2=parameters.read("max_angular_accel_radps2", float, 3.0),
+        can_reverse=parameters.read("can_reverse", bool, False),
+    )
+
+
+def _read_footprint() -> tuple:
+    """``~footprint`` as [[x, y], …], or the outline of ``~robot_model``."""
+    points = parameters.read("footprint", list, [])
+    if not points:
+        model = parameters.read_path("robot_model", "")
+        if model is None:
+            raise SpecError(
+                f"neither {rospy.resolve_name('~footprint')} ([[x, y], ...] in metres) nor "
+                f"{rospy.resolve_name('~robot_model')} (a model SDF) is set; give one"
+            )
+        return read_robot(model).footprint_m
+    try:
+        return tuple((float(x), float(y)) for x, y in points)
+    except (TypeError, ValueError) as error:
+        raise SpecError(
+            f"parameter {rospy.resolve_name('~footprint')} is {points!r}; it must be a list of "
+            "[x, y] in metres"
+        ) from error

@@ -1,0 +1,59 @@
+"""What ``spec`` may be in a service call: a specification's name, a path, or YAML.
+
+Owns telling the three apart, and the message that names them all when it is none.
+"""
+
+from pathlib import Path
+
+import yaml
+
+from gz_testauto import resources
+from gz_testauto.errors import SpecError
+from gz_testauto.ros.parameters import user_directory
+from gz_testauto.spec.loader import load, parse
+from gz_testauto.spec.obstacles import ObstacleSpec
+
+INLINE = "inline"
+
+
+def read_spec(argument: str) -> ObstacleSpec:
+    """The specification that ``argument`` gives. Raises ``SpecError`` with file and line, or
+    with what it may be."""
+    text = argument.strip()
+    if not text:
+        raise SpecError(f"spec is empty; {_choices()}")
+    if isinstance(_yaml(text), dict):
+        return parse(text, ObstacleSpec, user_directory() / INLINE)
+    path = resources.resolve(text, user_directory())
+    if path.is_file():
+        return load(path, ObstacleSpec)
+    named = _directory() / f"{text}.yaml"
+    if named.is_file():
+        return load(named, ObstacleSpec)
+    raise SpecError(f"spec {text!r} is neither a name nor a file; {_choices()}")
+
+
+def label_of(argument: str) -> str:
+    """How the specification is called when obstacles are listed."""
+    return INLINE if isinstance(_yaml(argument), dict) else argument.strip()
+
+
+def _choices() -> str:
+    names = ", ".join(sorted(path.stem for path in _directory().glob("*obstacles*.yaml")))
+    return f"give a name ({names or 'none is installed'}), the path of a YAML file, or YAML text"
+
+
+def _directory() -> Path:
+    return resources.share_directory() / "config"
+
+
+def _yaml(text: str) -> object:
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError:
+        # Something with a colon that is no YAML: let the loader say where it is wrong.
+        return {} if ":" in text and not _is_uri(text) else text
+
+
+def _is_uri(text: str) -> bool:
+    return "://" in text.split()[0]

@@ -1,0 +1,235 @@
+"""Runs trials over ROS: real topics, real action goals, the simulator behind its node.
+
+Owns the loop of a trial on this side of the graph; the judging is the watch's, as in the
+direct way. Time is held by the simulator node until the planner has answered, so what is seen
+here, however late, is what happened: a trial ends at the snapshot that ends it, even where
+the simulation has gone a few periods further meanwhile.
+"""
+
+import time
+from pathlib import Path
+from typing import Dict, Optional, Tuple
+
+import rospy
+from actionlib import SimpleActionClient
+from actionlib_msgs.msg import GoalStatus
+from geometry_msgs.msg import Pose2D
+from move_base_msgs.msg import MoveBaseGoal
+from nav_msgs.msg import OccupancyGrid as OccupancyGridMessage
+
+from gz_testauto.campaign.executor import (
+    SimulatorIdentity,
+    StopRequest,
+    TrialExecutor,
+    TrialResult,
+    TrialStopped,
+)
+from gz_testauto.campaign.judge import Verdict
+from gz_testauto.campaign.preparation import PreparedCampaign
+from gz_testauto.campaign.trials import Trial
+from gz_testauto.campaign.watch import TrialWatch
+from gz_testauto.errors import NavigatorError, SimulatorError
+from gz_testauto.msg import PlannerCycle
+from gz_testauto.ros import messages
+from gz_testauto.ros.known_map import grid_message
+from gz_testauto.ros.planner_process import PlannerProcess
+from gz_testauto.ros.planner_settings import PlannerSettings
+from gz_testauto.ros.trial_inbox import Seen, TrialInbox
+from gz_testauto.srv import LoadScene, LoadSceneRequest, LoadSceneResponse
+
+SERVER_TIMEOUT_S = 60.0
+LOOK_S = 0.05
+PREEMPT_TIMEOUT_S = 5.0
+FAILED = (GoalStatus.ABORTED, GoalStatus.REJECTED, GoalStatus.RECALLED, GoalStatus.LOST)
+
+
+class RosTrialExecutor(TrialExecutor):
+    """Trials of one campaign against the simulator node named ``simulator``."""
+
+    def __init__(
+        self,
+        campaign: PreparedCampaign,
+        log_directory: Path,
+        should_stop: StopRequest,
+        simulator: str = "/simulator",
+    ) -> None:
+        """``should_stop`` is asked while waiting for the simulator, outside of any trial."""
+        self._campaign = campaign
+        self._should_stop = should_stop
+        self._log_directory = log_directory
+        self._simulator = simulator
+        self._inbox = TrialInbox(simulator)
+        self._planners: Dict[str, Tuple[PlannerProcess, rospy.Subscriber]] = {}
+        self._map = rospy.Publisher("/map", OccupancyGridMessage, queue_size=1, latch=True)
+        self._map_shown: Optional[Path] = None
+
+    def open(self) -> None:
+        """Wait for the simulator node."""
+        service = f"{self._simulator}/load_scene"
+        deadline = time.monotonic() + SERVER_TIMEOUT_S
+        while not (self._inbox.connected and _served(service)):
+            if self._should_stop() or rospy.is_shutdown():
+                raise TrialStopped
+            error = rospy.get_param(f"{self._simulator}/error", "")
+            if error:
+                raise SimulatorError(error)
+            if time.monotonic() > deadline:
+                raise SimulatorError(
+                    f"no {service} after {SERVER_TIMEOUT_S:g} s of waiting: is the simulator "
+                    "node running? campaign.launch starts one"
+                )
+            time.sleep(0.1)
+        self._load_scene = rospy.ServiceProxy(service, LoadScene)
+
+    @property
+    def identity(self) -> SimulatorIdentity:
+        """What the simulator node says of its simulator."""
+        identity = rospy.get_param(f"{self._simulator}/identity", {})
+        return SimulatorIdentity(identity.get("name", "unknown"), identity.get("version", ""))
+
+    def execute(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
+        """Run one trial. See the interface."""
+        watch = self._campaign.watch(trial)
+        planner = self._planner(trial)
+        self._show_map(trial)
+        self._inbox.clear()
+        scene = self._load(trial)
+        began_s = time.monotonic()
+        planner.client.send_goal(self._goal(scene))
+        try:
+            verdict, last = self._follow(watch, planner, scene, should_stop)
+        finally:
+            _preempt(planner.client)
+        cycles = self._inbox.cycle_times(scene.stamp.to_nsec(), last.stamp_ns)
+        return watch.result(verdict, cycles, time.monotonic() - began_s)
+
+    def recover(self) -> None:
+        """End all planners, which may have been harmed, and wait for the simulator node, which
+        may be starting again; the next trial loads a fresh scene."""
+        self._close_planners()
+        self.open()
+
+    def close(self) -> None:
+        """End all planners. The simulator node is not ours."""
+        self._close_planners()
+
+    def _follow(
+        self,
+        watch: TrialWatch,
+        planner: PlannerProcess,
+        scene: LoadSceneResponse,
+        should_stop: StopRequest,
+    ) -> Tuple[Verdict, Seen]:
+        """Show the watch every snapshot until it knows how the trial ended."""
+        stall_timeout_s = self._campaign.spec.limits.stall_timeout_s
+        verdict: Optional[Verdict] = None
+        last: Optional[Seen] = None
+        progress_s = time.monotonic()
+        while verdict is None:
+            if should_stop():
+                raise TrialStopped
+            planner.require_alive()
+            seen = self._inbox.next(scene.scene, LOOK_S)
+            given_up = None if last is None else self._inbox.gave_up(last.stamp_ns)
+            if given_up is not None:
+                verdict = watch.planner_aborted(given_up)
+            elif seen is not None:
+                if seen.late:
+                    rospy.logwarn(
+                        "%s left %.1f s without an answer in time; its last command goes on",
+                        planner.name,
+                        seen.snapshot.time_s,
+                    )
+                if last is not None and seen.command is not None:
+                    watch.commanded(seen.command)
+                verdict = watch.observe(seen.snapshot)
+                last, progress_s = seen, time.monotonic()
+            elif last is not None and planner.client.get_state() in FAILED:
+                verdict = watch.planner_aborted(planner.client.get_goal_status_text())
+            elif time.monotonic() - progress_s > stall_timeout_s:
+                raise SimulatorError(f"simulated time stood still for {stall_timeout_s:g} s")
+        return verdict, last
+
+    def _load(self, trial: Trial) -> LoadSceneResponse:
+        scene = self._campaign.scene(trial)
+        request = LoadSceneRequest(
+            world=str(scene.world),
+            robot_model=str(scene.robot.path),
+            robot_name=scene.robot.name,
+            start=Pose2D(*scene.start),
+            seed=scene.seed,
+        )
+        try:
+            response = self._load_scene(request)
+        except rospy.ServiceException as error:
+            raise SimulatorError(f"the simulator node did not load the scene: {error}") from error
+        if not response.success:
+            raise SimulatorError(response.message)
+        return response
+
+    def _goal(self, scene: LoadSceneResponse) -> MoveBaseGoal:
+        """The campaign's goal, as of the beginning of the scene: older odometry does not count."""
+        goal = MoveBaseGoal()
+        goal.target_pose.header.stamp = scene.stamp
+        goal.target_pose.header.frame_id = messages.WORLD_FRAME
+        goal.target_pose.pose = messages.pose_message(self._campaign.spec.goal.pose.to_pose())
+        return goal
+
+    def _planner(self, trial: Trial) -> PlannerProcess:
+        """The planner under test, running; the first trial of each starts it."""
+        if trial.planner not in self._planners:
+            campaign = self._campaign
+            spec = campaign.planner(trial)
+            settings = PlannerSettings(
+                plugin=spec.plugin,
+                limits=campaign.limits,
+                options=spec.parameters,
+                goal_tolerance_m=campaign.spec.goal.tolerance_m,
+                margin_m=campaign.spec.global_plan.margin_m,
+                period_s=campaign.spec.control_period_s,
+            )
+            process = PlannerProcess(trial.planner, settings, self._log_directory)
+            cycles = rospy.Subscriber(
+                f"{process.node}/cycle_time", PlannerCycle, self._inbox.take_cycle
+            )
+            self._planners[trial.planner] = (process, cycles)
+        process = self._planners[trial.planner][0]
+        process.require_alive()
+        process.await_server(SERVER_TIMEOUT_S, self._should_stop)
+        return process
+
+    def _show_map(self, trial: Trial) -> None:
+        """Publish the known map of the trial's world, where it is another than before."""
+        known = self._campaign.known_map
+        base = known.base(self._campaign.world(trial))
+        if base != self._map_shown:
+            self._map.publish(grid_message(known.grid(base), rospy.Time.now()))
+            self._map_shown = base
+
+    def _close_planners(self) -> None:
+        planners, self._planners = self._planners, {}
+        for process, cycles in planners.values():
+            cycles.unregister()
+            process.close()
+
+
+def _preempt(client: SimpleActionClient) -> None:
+    """End the goal and wait until the planner has stopped the robot, so that its last command
+    is not taken for the first of the next trial. Bounded in wall time."""
+    deadline = time.monotonic() + PREEMPT_TIMEOUT_S
+    while client.get_state() in (GoalStatus.PENDING, GoalStatus.ACTIVE):
+        client.cancel_goal()
+        for _ in range(20):
+            time.sleep(0.005)
+            if client.get_state() not in (GoalStatus.PENDING, GoalStatus.ACTIVE):
+                return
+        if time.monotonic() > deadline:
+            raise NavigatorError(f"the planner did not give up its goal in {PREEMPT_TIMEOUT_S:g} s")
+
+
+def _served(service: str) -> bool:
+    try:
+        rospy.wait_for_service(service, timeout=0.5)
+    except (rospy.ROSException, rospy.ROSInterruptException):
+        return False
+    return True

@@ -1,0 +1,129 @@
+"""What a trial over ROS is watched by: snapshots in order, planner cycles, and failures.
+
+Owns the subscriptions and the conversion back into this package's values, and that a lost
+message makes a trial invalid rather than wrong.
+"""
+
+import queue
+import threading
+from typing import List, NamedTuple, Optional
+
+import numpy as np
+import rospy
+from std_msgs.msg import String
+
+from gz_testauto.campaign.recorder import CycleTimes
+from gz_testauto.errors import SimulatorError
+from gz_testauto.msg import PlannerCycle
+from gz_testauto.msg import Snapshot as SnapshotMessage
+from gz_testauto.observation import Snapshot, Twist2D
+from gz_testauto.ros import messages
+
+
+class Seen(NamedTuple):
+    """A snapshot, the command in force in the period that it ends, its ROS time, and whether
+    that period began without the controller's answer."""
+
+    snapshot: Snapshot
+    command: Optional[Twist2D]
+    stamp_ns: int
+    late: bool
+
+
+class TrialInbox:
+    """Messages of the simulator node ``simulator``, kept until asked for."""
+
+    def __init__(self, simulator: str) -> None:
+        self._snapshots: queue.Queue[SnapshotMessage] = queue.Queue()
+        self._failure = ""
+        self._cycles: List[PlannerCycle] = []
+        self._cycles_lock = threading.Lock()
+        self._sequence: Optional[int] = None
+        self._subscriber = rospy.Subscriber(
+            f"{simulator}/snapshot", SnapshotMessage, self._snapshots.put, tcp_nodelay=True
+        )
+        self._failures = rospy.Subscriber(f"{simulator}/failure", String, self._take_failure)
+
+    @property
+    def connected(self) -> bool:
+        """Whether snapshots would be heard."""
+        return self._subscriber.get_num_connections() > 0
+
+    def clear(self) -> None:
+        """Forget everything heard so far: a new scene is about to be loaded."""
+        self._failure, self._sequence = "", None
+        with self._cycles_lock:
+            self._cycles.clear()
+        while not self._snapshots.empty():
+            self._snapshots.get_nowait()
+
+    def next(self, scene: int, timeout_s: float) -> Optional[Seen]:
+        """The next snapshot of a scene; None when none comes in ``timeout_s`` of wall time.
+
+        Raises ``SimulatorError`` when the simulator told of a failure, or a snapshot is lost.
+        """
+        while True:
+            try:
+                message = self._snapshots.get(timeout=timeout_s)
+            except queue.Empty:
+                if self._failure:
+                    raise SimulatorError(self._failure) from None
+                return None
+            expected, self._sequence = self._sequence, message.header.seq + 1
+            if message.scene != scene:
+                continue
+            if expected not in (None, message.header.seq):
+                raise SimulatorError(
+                    f"{message.header.seq - expected} snapshots were lost before scene time "
+                    f"{message.scene_time:.2f} s"
+                )
+            return _seen(message)
+
+    def take_cycle(self, cycle: PlannerCycle) -> None:
+        """Keep a planner cycle of this trial."""
+        with self._cycles_lock:
+            self._cycles.append(cycle)
+
+    def gave_up(self, stamp_ns: int) -> Optional[str]:
+        """Why the planner gave up when shown the snapshot of that ROS time; None if it did not.
+
+        A planner says so before it stops the robot, so it is known before the next snapshot.
+        """
+        with self._cycles_lock:
+            return next(
+                (
+                    cycle.gave_up
+                    for cycle in reversed(self._cycles)
+                    if cycle.gave_up and cycle.header.stamp.to_nsec() == stamp_ns
+                ),
+                None,
+            )
+
+    def cycle_times(self, from_ns: int, before_ns: int) -> CycleTimes:
+        """Times of the cycles planned from ``from_ns`` on and before ``before_ns``, ROS time;
+        those in which the planner gave up count whenever they were."""
+        with self._cycles_lock:
+            counted = [
+                cycle
+                for cycle in self._cycles
+                if from_ns <= cycle.header.stamp.to_nsec()
+                and (cycle.gave_up or cycle.header.stamp.to_nsec() < before_ns)
+            ]
+        return CycleTimes(
+            np.array([cycle.wall_time for cycle in counted]),
+            np.array([cycle.cpu_time for cycle in counted]),
+        )
+
+    def _take_failure(self, message: String) -> None:
+        self._failure = message.data
+
+
+def _seen(message: SnapshotMessage) -> Seen:
+    snapshot = Snapshot(
+        time_s=message.scene_time,
+        models=messages.model_states_of(message.models),
+        links={},
+        contacts=messages.contacts_of(message.contacts, message.contact_times),
+    )
+    command = messages.command_of(message.command) if message.commanded else None
+    return Seen(snapshot, command, message.header.stamp.to_nsec(), message.late)

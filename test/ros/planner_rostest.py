@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+"""The planner node: goals reached, preempted, given up, and the robot stopped at each end."""
+
+import math
+import sys
+import time
+import unittest
+from pathlib import Path
+
+import actionlib
+import rospy
+import rostest
+from actionlib_msgs.msg import GoalStatus
+from geometry_msgs.msg import PoseStamped, Twist
+from graph import Heard, await_true, service
+from gz_testauto.msg import PlannerCycle, Snapshot
+from gz_testauto.srv import LoadScene, LoadSceneRequest
+from move_base_msgs.msg import MoveBaseAction, MoveBaseGoal
+from nav_msgs.msg import OccupancyGrid, Odometry
+from nav_msgs.msg import Path as PathMessage
+
+from gz_testauto import resources
+from gz_testauto.ros.known_map import grid_message
+from gz_testauto.worlds.known_map import base_map
+
+ROOM = resources.share_directory() / "worlds" / "room.world"
+ROBOT = resources.share_directory() / "models" / "wheelchair" / "model.sdf"
+UNDER_WAY = (GoalStatus.PENDING, GoalStatus.ACTIVE)
+
+
+class PlannerNodeTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        rospy.init_node("planner_rostest")
+        cls.map = rospy.Publisher("/map", OccupancyGrid, queue_size=1, latch=True)
+        cls.map.publish(grid_message(base_map(Path(ROOM), 0.1), rospy.Time()))
+        cls.client = actionlib.SimpleActionClient("move_base", MoveBaseAction)
+        cls.truth = Heard("/simulator/ground_truth", Odometry)
+        cls.snapshots = Heard("/simulator/snapshot", Snapshot)
+        cls.cycles = Heard("/planner/cycle_time", PlannerCycle)
+        cls.commands = Heard("/cmd_vel", Twist)
+        cls.plans = Heard("/planner/plan", PathMessage)
+        cls.simple_goal = rospy.Publisher("/move_base_simple/goal", PoseStamped, queue_size=1)
+        cls.load = service("/simulator/load_scene", LoadScene)
+        await_true(
+            lambda: (
+                cls.client.action_client.pub_goal.get_num_connections()
+                and cls.client.action_client.pub_cancel.get_num_connections()
+                and cls.client.action_client.result_sub.get_num_connections()
+                and cls.map.get_num_connections()
+            ),
+            "the action server",
+        )
+
+    def setUp(self):
+        self.feedback = []
+        request = LoadSceneRequest(world=str(ROOM), robot_model=str(ROBOT), seed=1)
+        request.start.x, request.start.y = -3.0, 1.0
+        self.scene = self.load(request)
+        self.assertTrue(self.scene.success, self.scene.message)
+
+    def send(self, x, y, frame="map"):
+        goal = MoveBaseGoal()
+        goal.target_pose.header.frame_id = frame
+        goal.target_pose.header.stamp = self.scene.stamp
+        goal.target_pose.pose.position.x, goal.target_pose.pose.position.y = x, y
+        goal.target_pose.pose.orientation.w = 1.0
+        self.client.send_goal(goal, feedback_cb=self.feedback.append)
+
+    def await_end(self):
+        await_true(lambda: self.client.get_state() not in UNDER_WAY, "the end of the goal")
+        return self.client.get_state()
+
+    def distance_to(self, x, y):
+        position = self.truth.last.pose.pose.position
+        return math.hypot(position.x - x, position.y - y)
+
+    def await_standing(self):
+        await_true(
+            lambda: self.commands.last is not None and self.commands.last == Twist(),
+            "the robot to be stopped",
+        )
+
+    def test_a_goal_is_reached_and_the_robot_stopped(self):
+        self.send(2.0, 1.0)
+        self.assertEqual(self.await_end(), GoalStatus.SUCCEEDED)
+        self.await_standing()
+        await_true(lambda: self.distance_to(2.0, 1.0) <= 0.5, "the robot within the tolerance")
+        self.assertGreater(len(self.feedback), 10)
+        end = self.plans.last.poses[-1].pose.position
+        self.assertEqual((end.x, end.y), (2.0, 1.0))
+
+    def test_every_control_period_has_one_cycle_and_one_command(self):
+        before = len(self.cycles.messages)
+        self.send(0.0, 1.0)
+        self.assertEqual(self.await_end(), GoalStatus.SUCCEEDED)
+        stamps = [c.header.stamp.to_nsec() for c in self.cycles.messages[before:]]
+        begin = self.scene.stamp.to_nsec()
+        self.assertEqual(stamps, [begin + 100_000_000 * k for k in range(len(stamps))])
+        driven = [s for s in self.snapshots.messages if s.scene == self.scene.scene]
+        self.assertFalse(any(snapshot.late for snapshot in driven[: len(stamps)]))
+
+    def test_a_goal_in_another_frame_is_taken_to_the_map(self):
+        self.send(2.0, 0.0, frame="base_link")
+        self.assertEqual(self.await_end(), GoalStatus.SUCCEEDED)
+        end = self.plans.last.poses[-1].pose.position
+        self.assertAlmostEqual(end.x, -1.0)
+        self.assertAlmostEqual(end.y, 1.0)
+
+    def test_a_goal_in_a_frame_that_nobody_knows_is_aborted_with_its_name(self):
+        self.send(2.0, 0.0, frame="mars")
+        self.assertEqual(self.await_end(), GoalStatus.ABORTED)
+        self.assertIn("mars", self.client.get_goal_status_text())
+
+    def test_a_preempted_goal_ends_and_the_robot_is_stopped(self):
+        self.send(4.0, -4.0)
+        await_true(lambda: self.feedback, "the drive to begin")
+        self.client.cancel_goal()
+        self.assertEqual(self.await_end(), GoalStatus.PREEMPTED)
+        self.await_standing()
+
+    def test_a_new_goal_takes_the_place_of_the_one_under_way(self):
+        self.send(4.0, -4.0)
+        await_true(lambda: self.feedback, "the drive to begin")
+        self.send(-1.0, 1.0)
+        self.assertEqual(self.await_end(), GoalStatus.SUCCEEDED)
+        end = self.plans.last.poses[-1].pose.position
+        self.assertEqual((end.x, end.y), (-1.0, 1.0))
+
+    def test_a_goal_to_which_no_way_leads_is_aborted_at_once_and_says_so(self):
+        began = time.monotonic()
+        self.send(30.0, 0.0)
+        self.assertEqual(self.await_end(), GoalStatus.ABORTED)
+        self.assertIn("no way from", self.client.get_goal_status_text())
+        self.assertLess(time.monotonic() - began, 10.0)
+        self.await_standing()
+
+    def test_a_goal_newer_than_any_odometry_is_aborted_and_not_waited_for_for_ever(self):
+        self.scene.stamp += rospy.Duration(1000)
+        self.send(2.0, 1.0)
+        self.assertEqual(self.await_end(), GoalStatus.ABORTED)
+        self.assertIn("no odometry", self.client.get_goal_status_text())
+
+    def test_a_planner_that_gives_up_aborts_with_its_reason_after_saying_at_which_cycle(self):
+        cycles = Heard("/quitter/planner/cycle_time", PlannerCycle)
+        quitter = actionlib.SimpleActionClient("/quitter/move_base", MoveBaseAction)
+        await_true(
+            lambda: (
+                quitter.action_client.pub_goal.get_num_connections()
+                and quitter.action_client.result_sub.get_num_connections()
+                and cycles.connected
+            ),
+            "the planner that quits",
+        )
+        goal = MoveBaseGoal()
+        goal.target_pose.header.frame_id = "map"
+        goal.target_pose.header.stamp = self.scene.stamp
+        goal.target_pose.pose.position.x = 2.0
+        goal.target_pose.pose.orientation.w = 1.0
+        quitter.send_goal(goal)
+        await_true(lambda: quitter.get_state() not in UNDER_WAY, "the end of the goal")
+        self.assertEqual(quitter.get_state(), GoalStatus.ABORTED)
+        self.assertEqual(quitter.get_goal_status_text(), "it is all too much")
+        await_true(lambda: cycles.last is not None and cycles.last.gave_up, "the last cycle")
+        self.assertEqual(cycles.last.header.stamp - self.scene.stamp, rospy.Duration(0.5))
+        self.assertEqual([bool(cycle.gave_up) for cycle in cycles.messages], [False] * 5 + [True])
+        self.await_standing()
+
+    def test_rvizs_goal_is_driven_to(self):
+        goal = PoseStamped()
+        goal.header.frame_id = "map"
+        goal.pose.position.x, goal.pose.position.y, goal.pose.orientation.w = -1.5, 1.0, 1.0
+        await_true(self.simple_goal.get_num_connections, "move_base_simple/goal")
+        self.simple_goal.publish(goal)
+
+        await_true(lambda: self.distance_to(-1.5, 1.0) <= 0.5, "the robot to arrive")
+
+
+if __name__ == "__main__":
+    rostest.rosrun("gz_testauto", "planner", PlannerNodeTest, sys.argv)

@@ -1,0 +1,16 @@
+"""A planner that sees no way after half a second, as a plugin of somebody else's would."""
+
+from gz_testauto.observation import Twist2D
+from gz_testauto.planners.interface import LocalPlanner, PlannerGaveUp
+
+
+class Quits(LocalPlanner):
+    def begin(self, task):
+        self.start_s = None
+
+    def plan(self, observation):
+        if self.start_s is None:
+            self.start_s = observation.time_s
+        if observation.time_s - self.start_s > 0.45:
+            raise PlannerGaveUp("it is all too much")
+        return Twist2D(0.1, 0.0)

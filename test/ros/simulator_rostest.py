@@ -1,0 +1,288 @@
+#!/usr/bin/env python3
+"""The simulator node's services and topics, as a user of gazebo_ros knows them."""
+
+import math
+import sys
+import unittest
+
+import rospy
+import rostest
+from gazebo_msgs import srv
+from gazebo_msgs.msg import LinkStates, ModelState, ModelStates
+from geometry_msgs.msg import Pose, Twist
+from graph import Heard, await_true, require_gazebo, service
+from gz_testauto.srv import LoadScene, LoadSceneRequest
+from nav_msgs.msg import Odometry
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import Imu, LaserScan
+from std_srvs.srv import Empty
+
+from gz_testauto import resources
+
+ROOM = resources.share_directory() / "worlds" / "room.world"
+ROBOT = resources.share_directory() / "models" / "wheelchair" / "model.sdf"
+BOX = """<?xml version="1.0"?><sdf version="1.6"><model name="any"><pose>0 0 0.25 0 0 0</pose>
+<static>true</static><link name="link"><collision name="shape"><geometry><box>
+<size>0.5 0.5 0.5</size></box></geometry></collision></link></model></sdf>"""
+URDF = """<?xml version="1.0"?><robot name="any"><link name="base"><inertial><mass value="5"/>
+<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>
+<collision><origin xyz="0 0 0.25"/><geometry><box size="0.5 0.5 0.5"/></geometry></collision>
+</link></robot>"""
+
+
+def pose(x=0.0, y=0.0, z=0.0, yaw=0.0):
+    message = Pose()
+    message.position.x, message.position.y, message.position.z = x, y, z
+    message.orientation.z, message.orientation.w = math.sin(yaw / 2), math.cos(yaw / 2)
+    return message
+
+
+class SimulatorNodeTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        rospy.init_node("simulator_rostest")
+        cls.real = rospy.get_param("/simulator/simulator") == "gazebo"
+        if cls.real:
+            require_gazebo()
+        for name in ("spawn_sdf_model", "spawn_urdf_model"):
+            setattr(cls, name, service(f"/gazebo/{name}", srv.SpawnModel))
+        for name in ("delete_model", "get_model_state", "set_model_state", "get_link_state"):
+            setattr(cls, name, service(f"/gazebo/{name}", getattr(srv, _camel(name))))
+        for name in ("get_world_properties", "get_model_properties"):
+            setattr(cls, name, service(f"/gazebo/{name}", getattr(srv, _camel(name))))
+        for name in ("get_physics_properties", "set_physics_properties"):
+            setattr(cls, name, service(f"/gazebo/{name}", getattr(srv, _camel(name))))
+        for name in ("pause_physics", "unpause_physics", "reset_world", "reset_simulation"):
+            setattr(cls, name, service(f"/gazebo/{name}", Empty))
+        cls.load_scene = service("/simulator/load_scene", LoadScene)
+        cls.clock = Heard("/clock", Clock)
+        cls.odom = Heard("/odom", Odometry)
+        cls.models = Heard("/gazebo/model_states", ModelStates)
+        cls.drive = rospy.Publisher("/cmd_vel", Twist, queue_size=1)
+        cls.place = rospy.Publisher("/gazebo/set_model_state", ModelState, queue_size=1)
+
+    def setUp(self):
+        response = self.load(x=-3.0)
+        self.assertTrue(response.success, response.message)
+
+    def load(self, world=ROOM, x=0.0):
+        request = LoadSceneRequest(world=str(world), robot_model=str(ROBOT), seed=1)
+        request.start.x = x
+        return self.load_scene(request)
+
+    def spawn(self, name, at, frame="", xml=BOX):
+        return self.spawn_sdf_model(name, xml, "", at, frame)
+
+    def names(self):
+        return self.get_world_properties().model_names
+
+    def position(self, name, frame=""):
+        answer = self.get_model_state(name, frame)
+        self.assertTrue(answer.success, answer.status_message)
+        return answer.pose.position
+
+    def assert_at(self, name, x, y, z=None, frame=""):
+        found = self.position(name, frame)
+        self.assertAlmostEqual(found.x, x, places=3)
+        self.assertAlmostEqual(found.y, y, places=3)
+        if z is not None:
+            self.assertAlmostEqual(found.z, z, places=3)
+
+    def test_a_spawned_model_bears_the_name_asked_for_and_composes_both_poses(self):
+        answer = self.spawn("crate", pose(1.0, 2.0))
+        self.assertTrue(answer.success, answer.status_message)
+        self.assertEqual(answer.status_message, "SpawnModel: Successfully spawned entity")
+        self.assertIn("crate", self.names())
+        self.assert_at("crate", 1.0, 2.0, 0.25)
+
+    def test_a_name_that_is_taken_is_refused_in_the_words_of_gazebo_ros(self):
+        self.assertTrue(self.spawn("crate", pose(1.0, 2.0)).success)
+        answer = self.spawn("crate", pose(2.0, 2.0))
+        self.assertFalse(answer.success)
+        self.assertEqual(answer.status_message, "SpawnModel: Failure - entity already exists.")
+        self.assert_at("crate", 1.0, 2.0)
+
+    def test_a_model_is_spawned_relative_to_another(self):
+        self.assertTrue(self.spawn("first", pose(1.0, 1.0, yaw=math.pi / 2)).success)
+        answer = self.spawn("second", pose(1.0, 0.0, -0.25), frame="first")
+        self.assertTrue(answer.success, answer.status_message)
+        self.assert_at("second", 1.0, 2.0)
+        self.assert_at("second", 1.0, 0.0, frame="first")
+
+    def test_a_frame_that_is_no_entity_is_refused(self):
+        answer = self.spawn("crate", pose(), frame="nowhere")
+        self.assertFalse(answer.success)
+        self.assertIn("reference reference_frame not found", answer.status_message)
+        self.assertNotIn("crate", self.names())
+
+    def test_what_is_no_model_is_refused_and_the_world_goes_on(self):
+        for xml in ("", "<html/>", "<sdf version='1.6'><model"):
+            answer = self.spawn("crate", pose(), xml=xml)
+            self.assertFalse(answer.success)
+            self.assertIn("input model_xml not SDF or URDF", answer.status_message)
+        self.assertTrue(self.spawn("crate", pose(1.0, 1.0)).success)
+
+    def test_urdf_is_converted_and_spawned(self):
+        if not self.real:
+            self.skipTest("the conversion is Gazebo's")
+        answer = self.spawn_urdf_model("crate", URDF, "", pose(1.0, 2.0), "world")
+        self.assertTrue(answer.success, answer.status_message)
+        self.assert_at("crate", 1.0, 2.0)
+
+    def test_sdf_is_no_urdf(self):
+        answer = self.spawn_urdf_model("crate", BOX, "", pose(), "")
+        self.assertFalse(answer.success)
+        self.assertEqual(answer.status_message, "SpawnModel: Failure - entity format is invalid.")
+
+    def test_a_deleted_model_is_gone_and_cannot_be_deleted_again(self):
+        self.assertTrue(self.spawn("crate", pose(1.0, 2.0)).success)
+        self.assertTrue(self.delete_model("crate").success)
+        self.assertNotIn("crate", self.names())
+        answer = self.delete_model("crate")
+        self.assertFalse(answer.success)
+        self.assertEqual(answer.status_message, "DeleteModel: model does not exist")
+
+    def test_a_model_that_does_not_exist_has_neither_state_nor_properties(self):
+        self.assertEqual(
+            self.get_model_state("ghost", "").status_message,
+            "GetModelState: model does not exist",
+        )
+        self.assertEqual(
+            self.set_model_state(ModelState(model_name="ghost")).status_message,
+            "SetModelState: model does not exist",
+        )
+        self.assertEqual(
+            self.get_model_properties("ghost").status_message,
+            "GetModelProperties: model does not exist",
+        )
+
+    def test_a_model_is_placed_by_service_and_by_topic(self):
+        self.assertTrue(self.spawn("crate", pose(1.0, 2.0)).success)
+        answer = self.set_model_state(ModelState("crate", pose(2.0, -1.0, 0.25), Twist(), "world"))
+        self.assertEqual(answer.status_message, "SetModelState: set model state done")
+        self.assert_at("crate", 2.0, -1.0)
+        await_true(self.place.get_num_connections, "/gazebo/set_model_state")
+        self.place.publish(ModelState("crate", pose(-1.0, 0.0, 0.25), Twist(), "robot"))
+        await_true(lambda: abs(self.position("crate").x + 4.0) < 0.01, "the crate behind the robot")
+
+    def test_properties_name_the_parts_of_a_model(self):
+        self.assertTrue(self.spawn("crate", pose(1.0, 2.0)).success)
+        crate = self.get_model_properties("crate")
+        self.assertTrue(crate.success, crate.status_message)
+        self.assertEqual(crate.body_names, ["link"])
+        self.assertEqual(crate.geom_names, ["shape"])
+        self.assertTrue(crate.is_static)
+        robot = self.get_model_properties("robot")
+        self.assertFalse(robot.is_static)
+        self.assertGreaterEqual(len(robot.joint_names), 2)
+
+    def test_a_link_has_a_state_by_its_scoped_name(self):
+        if not self.real:
+            self.skipTest("the planar fake tells no links")
+        states = Heard("/gazebo/link_states", LinkStates)
+        self.run_for(0.5)
+        await_true(lambda: states.last is not None, "/gazebo/link_states")
+        scoped = next(name for name in states.last.name if name.startswith("robot::"))
+        answer = self.get_link_state(scoped, "robot")
+        self.assertTrue(answer.success, answer.status_message)
+        self.assertLess(abs(answer.link_state.pose.position.x), 1.5)
+        answer = self.get_link_state("robot::ghost", "")
+        self.assertIn("link not found", answer.status_message)
+
+    def run_for(self, seconds, speed=0.0, turn=0.0):
+        """Command the robot and let that much simulated time pass."""
+        await_true(self.drive.get_num_connections, "/cmd_vel")
+        begin = rospy.Time.now()
+        command = Twist()
+        command.linear.x, command.angular.z = speed, turn
+
+        def over():
+            self.drive.publish(command)
+            return (rospy.Time.now() - begin).to_sec() >= seconds
+
+        await_true(over, f"{seconds} s of simulated time")
+
+    def test_the_robot_drives_as_commanded_and_every_topic_tells(self):
+        scans, samples = Heard("/scan", LaserScan), Heard("/imu", Imu)
+        await_true(lambda: rospy.Time.now() > rospy.Time(), "/clock")
+        self.run_for(3.0, speed=0.5)
+        found = self.position("robot")
+        self.assertGreater(found.x, -2.4)
+        self.assertLess(abs(found.y), 0.05)
+        odom = self.odom.last
+        self.assertEqual((odom.header.frame_id, odom.child_frame_id), ("odom", "base_link"))
+        self.assertAlmostEqual(odom.twist.twist.linear.x, 0.5, delta=0.05)
+        self.assertGreater(len(scans.messages), 10)
+        stamps = [scan.header.stamp for scan in scans.messages]
+        self.assertEqual(stamps, sorted(set(stamps)))
+        self.assertGreater(len(samples.messages), 10)
+        self.assertIn("robot", self.models.last.name)
+
+    def test_paused_no_time_passes(self):
+        self.run_for(0.3)
+        self.pause_physics()
+        self.assertTrue(self.get_physics_properties().pause)
+        before = self.get_world_properties().sim_time
+        rospy.rostime.wallsleep(0.5)
+        self.assertEqual(self.get_world_properties().sim_time, before)
+        self.unpause_physics()
+        self.run_for(0.3)
+        self.assertGreater(self.get_world_properties().sim_time, before)
+
+    def test_reset_world_puts_models_back_and_time_goes_on(self):
+        self.run_for(2.0, speed=0.5)
+        self.run_for(0.5)
+        before = self.get_world_properties().sim_time
+        self.reset_world()
+        self.assertAlmostEqual(self.position("robot").x, -3.0, delta=0.1)
+        self.assertGreaterEqual(self.get_world_properties().sim_time, before)
+
+    def test_reset_simulation_puts_time_back_as_well(self):
+        self.run_for(2.0, speed=0.5)
+        self.run_for(0.5)
+        self.reset_simulation()
+        self.assertLess(self.get_world_properties().sim_time, 1.0)
+        self.assertAlmostEqual(self.position("robot").x, -3.0, delta=0.1)
+
+    def test_a_scene_begins_later_than_all_before_it_and_at_its_start(self):
+        self.run_for(0.5, speed=0.5)
+        before = rospy.Time.now()
+        response = self.load(x=2.0)
+        self.assertTrue(response.success, response.message)
+        self.assertGreater(response.stamp, before)
+        self.assertAlmostEqual(self.position("robot").x, 2.0, delta=0.01)
+        stamps = [message.clock for message in self.clock.messages]
+        after_resets = [a for a, b in zip(stamps, stamps[1:]) if b < a and b.to_sec() > 1.0]
+        self.assertEqual(after_resets, [])
+
+    def test_a_world_that_is_not_there_is_named_and_another_can_be_loaded(self):
+        response = self.load(world="/nowhere/lost.world")
+        self.assertFalse(response.success)
+        self.assertIn("/nowhere/lost.world", response.message)
+        self.assertTrue(self.load().success)
+
+    def test_the_update_rate_can_be_set_and_what_cannot_is_refused(self):
+        now = self.get_physics_properties()
+        self.assertTrue(now.success, now.status_message)
+        self.assertAlmostEqual(now.time_step, 0.001)
+        self.assertAlmostEqual(now.gravity.z, -9.8)
+        answer = self.set_physics_properties(now.time_step, 500.0, now.gravity, now.ode_config)
+        self.assertTrue(answer.success, answer.status_message)
+        self.assertAlmostEqual(self.get_physics_properties().max_update_rate, 500.0)
+        stiffer = self.get_physics_properties().ode_config
+        stiffer.erp = 0.9
+        answer = self.set_physics_properties(now.time_step, 500.0, now.gravity, stiffer)
+        self.assertFalse(answer.success)
+        self.assertIn("ode_config", answer.status_message)
+        back = self.set_physics_properties(
+            now.time_step, now.max_update_rate, now.gravity, now.ode_config
+        )
+        self.assertTrue(back.success)
+
+
+def _camel(name):
+    return "".join(part.capitalize() for part in name.split("_"))
+
+
+if __name__ == "__main__":
+    rostest.rosrun("gz_testauto", "simulator", SimulatorNodeTest, sys.argv)
