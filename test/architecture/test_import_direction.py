@@ -1,0 +1,108 @@
+"""Holds the direction in which the parts of the package may import each other."""
+
+import ast
+from pathlib import Path
+from typing import Iterator, Set
+
+SOURCE = Path(__file__).resolve().parents[2] / "src" / "gz_testauto"
+MODULES = sorted(SOURCE.rglob("*.py"))
+
+# From the ground up. A part imports from lower layers; from its own layer where that is PEERS.
+LAYERS = (
+    {"errors", "geometry", "registry", "observation", "resources"},
+    {"spec"},
+    {"grid", "sdf"},
+    {"sampling"},
+    {"worlds"},
+    {"simulators", "planners", "metrics"},
+    {"navigators"},
+    {"campaign"},
+    {"analysis"},
+    {"report"},
+    {"cli", "ros"},
+)
+PEERS = (LAYERS[0], LAYERS[2])
+TESTING = "testing"  # shipped to users who write adaptors: imports anything, imported by none
+
+NEED_ROS = {"actionlib", "rosgraph", "roslaunch", "rosmsg", "rospy", "rosservice", "tf2_ros"}
+MAY_IMPORT_ROS = ("ros", "testing", "simulators/gazebo_ros", "navigators/move_base")
+
+FOR_READERS_LINES = 450
+SAYS_NOTHING = {"common", "helper", "helpers", "misc", "util", "utilities", "utils"}
+
+
+def imports_of(path: Path) -> Iterator[str]:
+    """Full names of what a module imports, those inside functions included."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: import by full name"
+            for alias in node.names:
+                yield f"{node.module}.{alias.name}"
+
+
+def part_of(path: Path) -> str:
+    """The folder or top-level module that a file belongs to."""
+    return path.relative_to(SOURCE).parts[0].replace(".py", "")
+
+
+def parts_imported(path: Path) -> Set[str]:
+    """The parts of this package that a module imports; generated messages are none."""
+    names = (name.split(".") for name in imports_of(path) if name.startswith("gz_testauto."))
+    return {name[1] for name in names} - {"msg", "srv", "__version__"}
+
+
+def allowed(part: str) -> Set[str]:
+    """The parts that ``part`` may import."""
+    for height, layer in enumerate(LAYERS):
+        if part in layer:
+            below = set().union(*LAYERS[:height])
+            return below | {part} | (layer if layer in PEERS else set())
+    raise AssertionError(f"src/gz_testauto/{part} has no place in LAYERS: give it one")
+
+
+def where(path: Path) -> str:
+    return path.relative_to(SOURCE).as_posix()
+
+
+def ros_imports(path: Path) -> Set[str]:
+    """What a module imports that only a machine with ROS has."""
+    return {
+        name
+        for name in imports_of(path)
+        if name.split(".")[0] in NEED_ROS
+        or name.split(".")[0].endswith("_msgs")
+        or name.startswith(("std_srvs", "gz_testauto.msg", "gz_testauto.srv"))
+    }
+
+
+def test_modules_import_only_what_lies_below_them():
+    inside = [path for path in MODULES if part_of(path) not in {"__init__", TESTING}]
+    assert inside
+    too_high = {where(path): parts_imported(path) - allowed(part_of(path)) for path in inside}
+    assert {path: parts for path, parts in too_high.items() if parts} == {}
+
+
+def test_ros_is_imported_only_where_ros_is_spoken():
+    elsewhere = {
+        where(path): ros_imports(path)
+        for path in MODULES
+        if not where(path).startswith(MAY_IMPORT_ROS)
+    }
+    assert {path: names for path, names in elsewhere.items() if names} == {}
+
+
+def test_modules_are_short_enough_to_read():
+    lines = {where(path): path.read_text(encoding="utf-8").count("\n") for path in MODULES}
+    assert {path: count for path, count in lines.items() if count > FOR_READERS_LINES} == {}
+
+
+def test_modules_are_named_for_what_they_own():
+    assert [where(path) for path in MODULES if path.stem in SAYS_NOTHING] == []
+
+
+def test_every_folder_with_modules_is_a_package():
+    folders = {path.parent for path in MODULES}
+    assert [folder for folder in folders if not (folder / "__init__.py").is_file()] == []

@@ -1,0 +1,45 @@
+"""Holds what must not be in a committed file: paths of the machine it was written on."""
+
+import re
+import subprocess
+from pathlib import Path
+from typing import List
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+# The brackets keep the expression from finding itself.
+HOME_DIRECTORY = re.compile(r"(?<![\w.~}-])/(?:[h]ome|[r]oot|[U]sers)/\w")
+
+
+def tracked_files() -> List[Path]:
+    """What git tracks; in a tree that git does not know, every file but those that are made."""
+    if not (CHECKOUT / ".git").exists():
+        made = {".build", "build", "results", "__pycache__"}
+        return [path for path in CHECKOUT.rglob("*") if not made & set(path.parts)]
+    listed = subprocess.run(
+        ["git", "-c", "safe.directory=*", "ls-files", "-z"],
+        cwd=CHECKOUT,
+        check=True,
+        stdout=subprocess.PIPE,
+    )
+    return [CHECKOUT / name for name in listed.stdout.decode().split("\0") if name]
+
+
+def tracked_text_files() -> List[Path]:
+    return [path for path in tracked_files() if path.is_file() and b"\0" not in path.read_bytes()]
+
+
+def lines_with(pattern: "re.Pattern[str]") -> List[str]:
+    return [
+        f"{path.relative_to(CHECKOUT)}:{number}: {line.strip()}"
+        for path in tracked_text_files()
+        for number, line in enumerate(path.read_text("utf-8", "replace").splitlines(), 1)
+        if pattern.search(line)
+    ]
+
+
+def test_no_file_names_a_home_directory():
+    assert lines_with(HOME_DIRECTORY) == []
+
+
+def test_no_file_names_the_place_of_this_checkout():
+    assert lines_with(re.compile(r"(?<![\w.~}$/])" + re.escape(str(CHECKOUT)) + r"\b")) == []

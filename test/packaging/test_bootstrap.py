@@ -1,0 +1,141 @@
+"""What ./bootstrap promises that shows without setting anything up."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gz_testauto.errors import MissingDependencyError
+from gz_testauto.simulators.gazebo import installation
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+BOOTSTRAP = CHECKOUT / "bootstrap"
+
+UNPACKS = 'mkdir -p "${@: -1}/usr/bin" && touch "${@: -1}/usr/bin/gzserver-11.1.0"'
+
+
+@pytest.fixture
+def machine(tmp_path):
+    """A machine with an empty cache and no Gazebo, whose mmdebstrap is ``machine.unpacker``."""
+    return Machine(tmp_path)
+
+
+class Machine:
+    def __init__(self, place):
+        self.cache = place / "cache" / "gz_testauto"
+        self.programs = place / "bin"
+        self.programs.mkdir()
+        self.environment = {
+            **{name: text for name, text in os.environ.items() if "GAZEBO" not in name},
+            "XDG_CACHE_HOME": str(place / "cache"),
+            "PATH": f"{self.programs}:/usr/bin:/bin",
+        }
+        self.provide("gzserver", "exit 1")  # in case the machine that runs this test has one
+
+    def provide(self, name, script):
+        program = self.programs / name
+        program.write_text(f"#!/bin/bash\n{script}\n")
+        program.chmod(0o755)
+
+    def run(self, commands, **variables):
+        """Run shell commands with the functions of ``bootstrap`` defined."""
+        return subprocess.run(
+            ["bash", "-c", f'source "{BOOTSTRAP}"; mkdir -p "$CACHE"; {commands}'],
+            env={**self.environment, **variables},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+
+
+def test_gazebo_is_taken_when_it_was_unpacked_whole(machine):
+    machine.provide("mmdebstrap", UNPACKS)
+    assert machine.run("ensure_gazebo && have_gazebo").returncode == 0
+    assert (machine.cache / "gazebo-11" / "usr" / "bin" / "gzserver-11.1.0").is_file()
+
+
+def test_an_unpacking_that_was_killed_is_begun_anew(machine):
+    machine.provide("mmdebstrap", f"{UNPACKS}; touch half; kill -9 $PPID $$")
+    machine.run(f'cd "{machine.cache.parent}"; ensure_gazebo')
+    assert (machine.cache / "gazebo-11.partial" / "usr").is_dir()
+    assert machine.run("have_gazebo").returncode != 0
+    machine.provide("mmdebstrap", f'[ ! -e "${{@: -1}}" ] && {UNPACKS}')
+    assert machine.run("ensure_gazebo && have_gazebo").returncode == 0
+
+
+def test_without_gazebo_it_says_what_follows_and_goes_on(machine):
+    machine.provide("mmdebstrap", "echo no mirror; exit 1")
+    done = machine.run("ensure_gazebo; echo went on")
+    assert "no mirror" in done.stdout
+    assert "campaigns cannot run, and tests that need it are skipped" in done.stdout
+    assert done.stdout.endswith("went on\n")
+
+
+def test_without_a_required_gazebo_it_stops(machine):
+    machine.provide("mmdebstrap", "exit 1")
+    done = machine.run("ensure_gazebo; echo went on", GZ_TESTAUTO_REQUIRE_GAZEBO="1")
+    assert done.returncode == 1
+    assert "went on" not in done.stdout
+
+
+def test_a_wrong_gazebo_root_is_named(machine, tmp_path):
+    done = machine.run("ensure_gazebo", GZ_TESTAUTO_GAZEBO_ROOT=str(tmp_path))
+    assert done.returncode == 1
+    assert f"GZ_TESTAUTO_GAZEBO_ROOT is {tmp_path}" in done.stdout
+
+
+def test_a_gazebo_of_another_version_on_path_is_not_taken(machine):
+    machine.provide("gzserver", "echo 'Gazebo multi-robot simulator, version 9.19.0'")
+    assert machine.run("have_gazebo").returncode != 0
+    machine.provide("gzserver", "echo 'Gazebo multi-robot simulator, version 11.10.2'")
+    assert machine.run("have_gazebo").returncode == 0
+
+
+def test_bootstrap_and_the_code_agree_on_which_gazebo_is_meant(machine, monkeypatch):
+    for name in ("PATH", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, machine.environment[name])
+    monkeypatch.delenv(installation.ROOT_VARIABLE, raising=False)
+    loader = machine.cache / "gazebo-11" / "lib" / "x86_64-linux-gnu" / "ld-2.31.so"
+    machine.provide("mmdebstrap", UNPACKS)
+    machine.provide("gzserver", "echo 'Gazebo multi-robot simulator, version 9.19.0'")
+    with pytest.raises(MissingDependencyError, match="Gazebo 9"):
+        installation.find_gazebo()
+    machine.run("ensure_gazebo")
+    loader.parent.mkdir(parents=True)
+    loader.write_text("#!/bin/sh\necho 'Gazebo multi-robot simulator, version 11.1.0'\n")
+    loader.chmod(0o755)
+    assert installation.find_gazebo().kind == "tree"
+    machine.provide("gzserver", "echo 'Gazebo multi-robot simulator, version 11.10.2'")
+    assert installation.find_gazebo().kind == "system"
+
+
+def test_a_second_run_waits_for_the_first(machine, tmp_path):
+    lock = f'take_lock "{tmp_path}/lock" "waiting"'
+    done = machine.run(
+        f"({lock}; sleep 0.5; echo first) & sleep 0.2; {lock}; echo second; wait",
+    )
+    assert done.stdout.split() == ["==>", "waiting", "first", "second"]
+
+
+def test_what_nobody_foresaw_is_told(machine):
+    done = machine.run("silent() { false; true; }; silent")
+    assert done.returncode == 1
+    assert "unforeseen failure" in done.stdout
+
+
+def test_exec_passes_the_exit_status_on(machine):
+    ready = subprocess.run(
+        ["bash", "-c", f'source "{BOOTSTRAP}"; enter_ros; is_set_up'], stderr=subprocess.PIPE
+    )
+    if ready.returncode != 0:
+        pytest.skip("this checkout was not set up by ./bootstrap")
+    assert subprocess.run([str(BOOTSTRAP), "exec", "bash", "-c", "exit 7"]).returncode == 7
+
+
+def test_continuous_integration_runs_the_tests_and_nothing_else():
+    commands = [
+        line for line in (CHECKOUT / ".ci" / "run").read_text().splitlines() if line[:1] != "#"
+    ]
+    assert commands == ['exec "$(dirname "$0")/../bootstrap" test']

@@ -1,0 +1,128 @@
+"""What is there after an install, by catkin and by pip, is what is in the source tree.
+
+In a devel space everything is found in the source tree, so what an install forgets shows
+only here.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+SOURCE = CHECKOUT / "src"
+SHARED_FOLDERS = ("config", "models", "worlds")
+NOT_SOURCE = shutil.ignore_patterns(".*", "__pycache__", "*.egg-info", "build", "devel", "install")
+
+
+def files_below(folder: Path):
+    return {
+        path.relative_to(folder).as_posix()
+        for path in folder.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+
+
+def source_files():
+    return {name for name in files_below(SOURCE) if ".egg-info/" not in name}
+
+
+def shared_files(*folders):
+    return {f"{name}/{file}" for name in folders for file in files_below(CHECKOUT / name)}
+
+
+def run(*command, **options):
+    done = subprocess.run(
+        [str(word) for word in command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        **options,
+    )
+    assert done.returncode == 0, done.stdout
+    return done.stdout.strip()
+
+
+@pytest.fixture(scope="module")
+def install(tmp_path_factory):
+    """Prefix of a catkin install made with the system's Python, as a user's workspace does."""
+    place = tmp_path_factory.mktemp("catkin")
+    run(
+        *("cmake", "-S", CHECKOUT, "-B", place / "build", "-DCATKIN_ENABLE_TESTING=OFF"),
+        *(
+            f"-DCATKIN_DEVEL_PREFIX={place / 'devel'}",
+            f"-DCMAKE_INSTALL_PREFIX={place / 'install'}",
+        ),
+        "-DPYTHON_EXECUTABLE=/usr/bin/python3",
+        env={**os.environ, "ROS_LANG_DISABLE": "gencpp:geneus:genlisp:gennodejs"},
+    )
+    run("cmake", "--build", place / "build", "--target", "install")
+    return place / "install"
+
+
+def in_install(install, *command):
+    """Output of a command in a shell that sourced the install space."""
+    return run("bash", "-c", '. "$0/setup.bash" && exec "$@"', install, *command)
+
+
+@pytest.mark.ros
+def test_catkin_installs_every_module_and_file(install):
+    packages = install / "lib" / "python3" / "dist-packages"
+    assert source_files() - files_below(packages) == set()
+    expected = shared_files(*SHARED_FOLDERS, "launch")
+    assert expected - files_below(install / "share" / "gz_testauto") == set()
+
+
+@pytest.mark.ros
+def test_messages_and_modules_share_a_name_after_catkin_install(install):
+    program = (
+        "import gz_testauto.msg, gz_testauto.srv, gz_testauto.campaign as code\n"
+        "from gz_testauto import resources\n"
+        "print(gz_testauto.msg.__file__, code.__file__, resources.share_directory(), sep='\\n')"
+    )
+    places = in_install(install, sys.executable, "-c", program).splitlines()
+    assert [place for place in places if not place.startswith(str(install))] == []
+
+
+@pytest.mark.ros
+def test_nodes_and_command_are_installed_as_programs(install):
+    scripts = {path.name for path in (CHECKOUT / "scripts").iterdir() if path.is_file()}
+    nodes = {path.name for path in (install / "lib" / "gz_testauto").glob("*")}
+    assert nodes == scripts - {"gz_testauto"}
+    command = install / "bin" / "gz_testauto"
+    assert in_install(install, sys.executable, command, "--version").startswith("gz_testauto ")
+
+
+@pytest.mark.ros
+def test_launch_files_are_found_after_catkin_install(install):
+    names = [path.name for path in (CHECKOUT / "launch").glob("*.launch")]
+    assert "campaign.launch" in names
+    for name in names:
+        found = in_install(install, "roslaunch", "--files", "gz_testauto", name)
+        assert str(install / "share" / "gz_testauto" / "launch" / name) in found
+
+
+def test_a_wheel_holds_every_module_and_file(tmp_path):
+    # A build writes beside the sources, so it gets a copy of them.
+    tree = Path(shutil.copytree(str(CHECKOUT), str(tmp_path / "tree"), ignore=NOT_SOURCE))
+    build = (
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--no-deps",
+        "--no-build-isolation",
+        "--no-index",
+    )
+    run(*build, "--wheel-dir", tmp_path, tree)
+    (wheel,) = tmp_path.glob("gz_testauto-*.whl")
+    names = set(zipfile.ZipFile(str(wheel)).namelist())
+    assert source_files() - names == set()
+    data = f"{wheel.name[: -len('-py3-none-any.whl')]}.data"
+    shared = {f"{data}/data/share/gz_testauto/{name}" for name in shared_files(*SHARED_FOLDERS)}
+    assert shared - names == set()
+    assert f"{data}/scripts/gz_testauto" in names

@@ -1,0 +1,45 @@
+"""Holds what package.xml, pyproject.toml, setup.py and the code say to one another."""
+
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import gz_testauto
+from gz_testauto.cli import doctor
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+MANIFEST = ElementTree.parse(str(CHECKOUT / "package.xml"))
+# Python 3.8 has no TOML reader; a requirement is a quoted string alone on its line, or in a list.
+REQUIREMENT = re.compile(r'"([\w_]+)(>=[\w.]+)?(,<[\w.]+)?(?:; python_version [^"]+)?"')
+
+
+def requirements(first, last):
+    text = (CHECKOUT / "pyproject.toml").read_text()
+    return REQUIREMENT.findall(text[text.index(first) : text.index(last)])
+
+
+def test_one_version_is_stated_everywhere():
+    changelog = (CHECKOUT / "CHANGELOG.md").read_text()
+    newest = re.search(r"^## (\S+)", changelog, re.MULTILINE).group(1)
+    assert {gz_testauto.__version__, MANIFEST.findtext("version"), newest} == {
+        gz_testauto.__version__
+    }
+
+
+def test_every_dependency_has_a_lower_and_an_upper_bound():
+    found = requirements("dependencies = [", "[tool.")
+    assert len(found) >= 10
+    assert [name for name, lower, upper in found if not (lower and upper)] == []
+
+
+def test_doctor_looks_for_every_dependency():
+    found = requirements("dependencies = [", "[project.optional-dependencies]")
+    assert {name for name, _, _ in found} == {*doctor.LIBRARIES, "setuptools"}
+
+
+def test_every_ros_package_that_is_imported_is_declared():
+    source = CHECKOUT / "src" / "gz_testauto"
+    imports = re.compile(r"^\s*(?:import|from) (\w+_msgs|std_srvs|actionlib|rospy|tf2_ros)\b", re.M)
+    imported = {name for path in source.rglob("*.py") for name in imports.findall(path.read_text())}
+    declared = {element.text for element in MANIFEST.getroot() if element.tag.endswith("depend")}
+    assert imported - declared == set()
