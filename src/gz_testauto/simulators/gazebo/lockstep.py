@@ -16,10 +16,11 @@ speed: gzserver's threads then wait for each other, and the last messages of a s
 back until the next.
 """
 
-from typing import Dict, Set
+from typing import Dict, Optional, Set
 
 from gz_testauto.simulators.gazebo.messages import MESSAGES
 from gz_testauto.simulators.gazebo.readings import leading_stamp
+from gz_testauto.simulators.gazebo.threads import ThreadStates
 from gz_testauto.simulators.gazebo.world import CLOCK_TOPIC, WorldLink
 
 TICK_NS = 1000
@@ -35,6 +36,10 @@ STEPPING_RATE_HZ = 50000.0
 RESTING_RATE_HZ = 5000.0
 """Update rate at rest: the paused server looks for commands this often, and not more often,
 because each look costs a message."""
+
+SETTLING_S = 1.0
+"""Wall time in which a server at rest has all its threads asleep, unless one of a plugin's never
+sleeps."""
 
 
 class LockStep:
@@ -59,6 +64,7 @@ class LockStep:
         self._measured_ns = 0
         self._clock_ns = -1
         self._answers: Dict[str, int] = {}
+        self._threads: Optional[ThreadStates] = None
         link.listen(CLOCK_TOPIC, "PosesStamped", self._on_clock, latest_only=True)
 
     @property
@@ -88,11 +94,13 @@ class LockStep:
         """With everything spawned, seed the world's generators and take the first rest."""
         self._link.control(seed=seed)
         self._link.acknowledge()
+        self._threads = ThreadStates(self._link.server.pid)
         self._rest(self.sensors)
 
     def advance(self, duration_ns: int) -> None:
         """Let ``duration_ns`` pass, a whole number of physics steps not longer than
         ``stretch_ns``, and rest."""
+        self._settle()
         self._switch_physics(on=True, step_ns=self.step_ns)
         self._ahead_in_physics_ns = self._ahead_ns
         self.begun_ns = self.time_ns
@@ -140,12 +148,19 @@ class LockStep:
         self._measured_ns = self._gazebo_ns
         self._link.control(multi_step=1)
         self._wait_for_clock("resting")
-        # A thread that was slow to go back to sleep after the last rest has set its alarm late
-        # and stays silent now. It cannot be helped on without spoiling the others' phase.
         self._link.wait_for(
             lambda: all(self._answers.get(topic) == self._measured_ns for topic in expected),
             "measuring",
         )
+
+    def _settle(self) -> None:
+        """Wait until the sensors' threads have set their alarms and gone back to sleep.
+
+        An alarm goes off a period after the time at which it is set. One that is set when time
+        passes already is late for the next rest, and the sensor silent.
+        """
+        if self._threads is not None and not self._threads.wait_until_asleep(SETTLING_S):
+            self._threads = None
 
     def _wait_for_clock(self, doing: str) -> None:
         self._link.wait_for(lambda: self._clock_ns >= self._gazebo_ns, doing)
