@@ -2,7 +2,6 @@ from scripted import record
 
 from gz_testauto.campaign.log import CampaignLog, world_number
 from gz_testauto.campaign.outcome import Outcome
-from gz_testauto.campaign.trials import Trial
 from gz_testauto.geometry import Pose2D
 
 GOAL = Pose2D(-22.0, 22.0)
@@ -10,14 +9,10 @@ GOAL = Pose2D(-22.0, 22.0)
 
 def test_the_lines_are_the_papers(tmp_path):
     log = CampaignLog(tmp_path / "campaign.log", GOAL)
-    log.began(Trial(0, "world_0137", 137, "fgm", 0, 1))
-    log.ended(
-        record(
-            outcome=Outcome.REACHED, metrics={"distance_m": 35.07264, "cycle_mean_s": 0.000562011}
-        )
-    )
-    log.began(Trial(2, "world_0138", 138, "fgm", 0, 1))
-    log.ended(record(metrics={"distance_m": 20.0, "cycle_mean_s": 0.000753994}))
+    log.rewrite([])
+    reached = {"distance_m": 35.07264, "cycle_mean_s": 0.000562011}
+    log.add(record(137, outcome=Outcome.REACHED, metrics=reached))
+    log.add(record(138, metrics={"distance_m": 20.0, "cycle_mean_s": 0.000753994}))
     assert (tmp_path / "campaign.log").read_text() == (
         "# fgm\n"
         "Simulation Started! || Goal successfully published at (-22.0, 22.0) in world 137\n"
@@ -45,7 +40,7 @@ def test_rewriting_closes_the_gap_that_a_killed_runner_left(tmp_path):
     log = CampaignLog(path, GOAL)
     log.rewrite([record(0), record(1)])
     whole = path.read_text()
-    log.began(Trial(2, "world_0002", 2, "fgm", 0, 1))
+    path.write_text(whole + "# fgm\nSimulation Sta")
     log.rewrite([record(0), record(1)])
     assert path.read_text() == whole
 

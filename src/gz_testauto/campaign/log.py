@@ -7,8 +7,10 @@ start and the line of the end::
     Simulation Started! || Goal successfully published at (-22.0, 22.0) in world 137
     Goal Reached! Total distance traveled is: 35.0726 || Avg execution time per cycle is: 0.000562
 
-The log repeats what the store holds and owns nothing: it is written anew from the store when a
-campaign is taken up again, so a runner that was killed leaves neither gaps nor doubles.
+The log repeats what the store holds and owns nothing. Trials stand in it in the order in which
+they ended, all three lines at once, since several may run side by side. It is written anew from
+the store when a campaign is taken up again, so a runner that was killed leaves neither gaps nor
+doubles.
 """
 
 import math
@@ -19,7 +21,6 @@ from typing import Iterable
 from gz_testauto.campaign.directory import reporting_disk, write_atomically
 from gz_testauto.campaign.outcome import Outcome
 from gz_testauto.campaign.results import TrialRecord
-from gz_testauto.campaign.trials import Trial
 from gz_testauto.geometry import Pose2D
 
 _ENDS = {
@@ -39,31 +40,22 @@ class CampaignLog:
 
     def rewrite(self, records: Iterable[TrialRecord]) -> None:
         """Make the log say exactly what ``records`` say, and open it for more."""
-        text = "".join(
-            self._start_of(record.planner, record.world, record.world_index) + end_line(record)
-            for record in records
-        )
+        text = "".join(map(self._entry, records))
         write_atomically(self._path, text.encode("utf-8"))
 
-    def began(self, trial: Trial) -> None:
-        """Note that the goal was sent."""
-        self._append(self._start_of(trial.planner, trial.world, trial.world_index))
-
-    def ended(self, record: TrialRecord) -> None:
-        """Note how the trial ended."""
-        self._append(end_line(record))
-
-    def _start_of(self, planner: str, world: str, world_index: int) -> str:
-        goal = f"({float(self._goal.x_m)}, {float(self._goal.y_m)})"
-        number = world_number(world, world_index)
-        return (
-            f"# {planner}\n"
-            f"Simulation Started! || Goal successfully published at {goal} in world {number}\n"
-        )
-
-    def _append(self, text: str) -> None:
+    def add(self, record: TrialRecord) -> None:
+        """Note how a trial began and ended."""
         with reporting_disk(self._path), open(self._path, "a", encoding="utf-8") as stream:
-            stream.write(text)
+            stream.write(self._entry(record))
+
+    def _entry(self, record: TrialRecord) -> str:
+        goal = f"({float(self._goal.x_m)}, {float(self._goal.y_m)})"
+        number = world_number(record.world, record.world_index)
+        return (
+            f"# {record.planner}\n"
+            f"Simulation Started! || Goal successfully published at {goal} in world {number}\n"
+            f"{end_line(record)}"
+        )
 
 
 def end_line(record: TrialRecord) -> str:

@@ -7,7 +7,7 @@ refusing bad input :mod:`gz_testauto.campaign.checks`'.
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Dict, Optional, Tuple
+from typing import Any, Dict, Optional, Tuple
 
 from gz_testauto.campaign.contacts import ContactSorter
 from gz_testauto.campaign.judge import Rules
@@ -45,6 +45,10 @@ class PreparedCampaign:
         self._planners: Dict[str, PlannerSpec] = {entry.name: entry for entry in spec.planners}
         self.known_map = KnownMap(spec, robot, self.limits)
         self._surveyed: Optional[Tuple[str, _Survey]] = None
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        """What a worker process is given; it reads worlds and maps for itself."""
+        return PreparedCampaign, (self.spec, self.robot, self.worlds)
 
     @property
     def metric_context(self) -> MetricContext:

@@ -1,20 +1,22 @@
-"""Runs a campaign: every selected trial that is not finished, one after the other.
+"""Runs a campaign: every selected trial that is not finished.
 
-Owns resuming, retrying, stopping and the order of writing; knows nothing of how a trial is
-run (:mod:`gz_testauto.campaign.executor`) or kept (:mod:`gz_testauto.campaign.store`). Killed
-at any moment, the same call continues with the first unfinished trial and repeats none.
+Owns resuming, retrying, stopping and what is written when; knows nothing of how a trial is run
+(:mod:`gz_testauto.campaign.executor`), by whom (:mod:`gz_testauto.campaign.workers`) or how it
+is kept (:mod:`gz_testauto.campaign.store`). Killed at any moment, the same call continues with
+the first unfinished trial and repeats none.
 """
 
+import collections
 import contextlib
 import datetime
 import time
 from pathlib import Path
-from typing import Callable, Iterable, Optional
+from typing import Deque, Dict, Optional, Sequence
 
 from gz_testauto.campaign.checks import check_trials
 from gz_testauto.campaign.directory import CampaignDirectory
 from gz_testauto.campaign.entering import enter_directory
-from gz_testauto.campaign.executor import StopRequest, TrialExecutor, TrialResult, TrialStopped
+from gz_testauto.campaign.executor import StopRequest, TrialResult, TrialStopped
 from gz_testauto.campaign.log import CampaignLog
 from gz_testauto.campaign.manifest import Manifest
 from gz_testauto.campaign.outcome import Outcome
@@ -23,13 +25,15 @@ from gz_testauto.campaign.progress import CampaignListener, Progress
 from gz_testauto.campaign.results import AttemptRecord, CampaignResults, TrialRecord
 from gz_testauto.campaign.store import ResultStore
 from gz_testauto.campaign.trials import ALL, Selection, Trial
-from gz_testauto.errors import NavigatorError, SimulatorError
+from gz_testauto.campaign.workers import (
+    Attempt,
+    ExecutorFactory,
+    OneWorker,
+    Workers,
+    WorkersFactory,
+)
 from gz_testauto.metrics.interface import measure
 from gz_testauto.spec.campaign import CampaignSpec
-
-ExecutorFactory = Callable[[PreparedCampaign], TrialExecutor]
-
-_INVALID = (SimulatorError, NavigatorError)
 
 
 def run_campaign(
@@ -37,6 +41,7 @@ def run_campaign(
     out: Path,
     make_executor: ExecutorFactory,
     *,
+    make_workers: WorkersFactory = OneWorker,
     selection: Selection = ALL,
     resume: bool = False,
     listener: Optional[CampaignListener] = None,
@@ -45,8 +50,9 @@ def run_campaign(
     """Run what is left of a campaign and return everything known so far.
 
     A directory with finished trials of the same campaign is continued; ``resume`` refuses to
-    begin a new one. Asked to stop, it gives up the trial under way and returns. Every check
-    that can be made without a simulator is made before one is started.
+    begin a new one. Asked to stop, it gives up the trials under way and returns. Every check
+    that can be made without a simulator is made before one is started. How many trials run
+    side by side, and where, is up to ``make_workers``; it makes no difference to the results.
 
     Raises ``SpecError`` for a campaign that cannot be run, ``ResultsError`` for a directory of
     another campaign, one in use or a full disk, ``SimulatorError`` when the simulator cannot
@@ -65,7 +71,8 @@ def run_campaign(
             pending = [trial for trial in selected if trial.index not in finished]
             if pending and not should_stop():
                 check_trials(campaign, pending)
-                run = _Run(campaign, directory, store, make_executor(campaign), should_stop)
+                workers = make_workers(make_executor, campaign)
+                run = _Run(campaign, directory, store, workers, should_stop)
                 run.tell(
                     listener or CampaignListener(), len(selected), len(selected) - len(pending)
                 )
@@ -81,15 +88,16 @@ class _Run:
         campaign: PreparedCampaign,
         directory: CampaignDirectory,
         store: ResultStore,
-        executor: TrialExecutor,
+        workers: Workers,
         should_stop: StopRequest,
     ) -> None:
         self._campaign = campaign
         self._directory = directory
         self._store = store
-        self._executor = executor
+        self._workers = workers
         self._should_stop = should_stop
         self._log = CampaignLog(directory.log, campaign.spec.goal.pose)
+        self._attempts: Dict[int, int] = {}
         self._began_s = time.monotonic()
 
     def tell(self, listener: CampaignListener, total: int, done: int) -> None:
@@ -97,70 +105,75 @@ class _Run:
         self._listener = listener
         self._total, self._done, self._done_before = total, done, done
 
-    def through(self, pending: Iterable[Trial]) -> None:
+    def through(self, pending: Sequence[Trial]) -> None:
         """Run the trials until all are done or a stop is asked for."""
-        finished = self._store.results().trials
-        self._log.rewrite(finished)
+        results = self._store.results()
+        self._log.rewrite(results.trials)
         self._listener.began(self._progress())
         try:
-            # Stopped in the middle, the trial under way counts as not begun.
+            # Stopped in the middle, a trial under way counts as not begun.
             with contextlib.suppress(TrialStopped):
-                self._executor.open()
-                self._note_simulator(bound=bool(finished))
+                self._workers.open()
+                self._note_simulator(bound=bool(results.trials))
                 self._began_s = time.monotonic()
-                for trial in pending:
-                    if self._should_stop():
-                        break
-                    self._finish(trial)
+                self._run_all(pending)
         finally:
-            self._executor.close()
+            self._workers.close()
             self._listener.ended(self._progress())
 
     def _note_simulator(self, bound: bool) -> None:
         """Write what simulates into the manifest; ``bound``: it must be what it was."""
         manifest = Manifest.read(self._directory)
-        manifest.with_simulator(self._executor.identity, bound).write(self._directory)
+        manifest.with_simulator(self._workers.identity, bound).write(self._directory)
 
-    def _finish(self, trial: Trial) -> None:
-        """Try a trial until it says something about the planner, or too often."""
-        self._log.began(trial)
-        failed = self._store.invalid_attempts(trial.index)
-        cause = failed[-1].cause if failed else ""
-        attempt = len(failed)
-        while attempt < self._campaign.spec.limits.max_attempts:
-            attempt += 1
-            self._listener.trial_began(trial, self._progress(trial))
-            began_s = time.monotonic()
-            try:
-                result = self._executor.execute(trial, self._should_stop)
-            except _INVALID as error:
-                wall_s = time.monotonic() - began_s
-                if self._should_stop():  # a stop may look like a failure to the simulator
-                    raise TrialStopped from error
-                cause = str(error)
-                self._note_invalid(trial, attempt, cause, wall_s)
-                self._executor.recover()
-            else:
-                self._keep(trial, attempt, result, time.monotonic() - began_s)
+    def _run_all(self, pending: Sequence[Trial]) -> None:
+        """Try every trial until it says something about the planner, or too often."""
+        waiting: Deque[Trial] = collections.deque(pending)
+        under_way = 0
+        while True:
+            while waiting and under_way < self._workers.size and not self._should_stop():
+                under_way += self._begin(waiting.popleft())
+            if not under_way:
                 return
-        self._give_up(trial, attempt, cause)
+            attempt = self._workers.next_ended(self._should_stop)
+            under_way -= 1
+            if attempt.result is not None:
+                self._keep(attempt, attempt.result)
+            elif self._should_stop():  # a stop may look like a failure to the simulator
+                continue
+            else:
+                self._note_invalid(attempt)
+                waiting.appendleft(attempt.trial)
 
-    def _note_invalid(self, trial: Trial, attempt: int, cause: str, wall_s: float) -> None:
+    def _begin(self, trial: Trial) -> bool:
+        """Begin a trial, or give it up when it has been tried too often."""
+        failed = self._store.invalid_attempts(trial.index)
+        if len(failed) >= self._campaign.spec.limits.max_attempts:
+            self._give_up(trial, len(failed), failed[-1].cause)
+            return False
+        self._attempts[trial.index] = len(failed) + 1
+        self._listener.trial_began(trial, self._progress(trial))
+        self._workers.begin(trial)
+        return True
+
+    def _note_invalid(self, attempt: Attempt) -> None:
+        trial = attempt.trial
+        number = self._attempts[trial.index]
         self._store.add_invalid_attempt(
-            AttemptRecord(trial.index, attempt, cause, wall_s, _utc_now())
+            AttemptRecord(trial.index, number, attempt.cause, attempt.wall_s, _utc_now())
         )
-        self._listener.attempt_failed(trial, attempt, cause)
+        self._listener.attempt_failed(trial, number, attempt.cause)
 
-    def _keep(self, trial: Trial, attempt: int, result: TrialResult, wall_s: float) -> None:
-        metrics = measure(result.recording, self._campaign.metric_context)
+    def _keep(self, attempt: Attempt, result: TrialResult) -> None:
+        trial = attempt.trial
         record = _record(
             trial,
             result.outcome,
             result.detail,
-            attempt,
-            wall_s,
+            self._attempts[trial.index],
+            attempt.wall_s,
             trajectory=f"{trial.label}.npz",
-            metrics=metrics,
+            metrics=measure(result.recording, self._campaign.metric_context),
         )
         self._store.finish(record, result.recording)
         self._tell_finished(record)
@@ -172,7 +185,7 @@ class _Run:
 
     def _tell_finished(self, record: TrialRecord) -> None:
         self._done += 1
-        self._log.ended(record)
+        self._log.add(record)
         self._listener.trial_ended(record, self._progress())
 
     def _progress(self, running: Optional[Trial] = None) -> Progress:

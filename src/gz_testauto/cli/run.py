@@ -1,8 +1,8 @@
 """Drive every planner through every world, measure, and compare.
 
-The simulation runs in lock-step and as fast as the machine allows. Results go to a directory;
-the same command given again continues there with the first unfinished trial. Ctrl-C ends the
-campaign after the current control period, twice at once.
+The simulation runs in lock-step and as fast as the machine allows, several trials side by side.
+Results go to a directory; the same command given again continues there with the first unfinished
+trial. Ctrl-C ends the campaign after the current control period, twice at once.
 
 example:
   gz_testauto run config/campaign.yaml --out results/paper
@@ -11,6 +11,8 @@ example:
 """
 
 import argparse
+import functools
+import os
 import sys
 from pathlib import Path
 from typing import Optional, Tuple
@@ -20,6 +22,8 @@ from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.simulator import simulator_options, start_simulator
 from gz_testauto.campaign.stopping import StopSignals
 from gz_testauto.campaign.trials import Selection
+from gz_testauto.campaign.worker_processes import ProcessWorkers
+from gz_testauto.campaign.workers import OneWorker, WorkersFactory
 from gz_testauto.cli.progress import progress_listener
 from gz_testauto.report.export import to_json
 from gz_testauto.report.table import print_report
@@ -60,6 +64,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="run only these planners now (default: all)",
     )
     parser.add_argument(
+        "--workers",
+        type=_count,
+        default=len(os.sched_getaffinity(0)),
+        metavar="N",
+        help="trials that run side by side, each with a simulator of its own (default: one per "
+        "processor, here %(default)s); results do not depend on it, planners' wall times do",
+    )
+    parser.add_argument(
         "--json", action="store_true", help="print the results as JSON instead of a table"
     )
 
@@ -75,7 +87,8 @@ def run(arguments: argparse.Namespace) -> int:
         results = run_campaign(
             spec,
             arguments.out,
-            lambda campaign: LockstepExecutor(campaign, start_simulator),
+            functools.partial(LockstepExecutor, open_simulator=start_simulator),
+            make_workers=_workers(arguments.workers),
             selection=Selection(arguments.worlds, arguments.planners),
             resume=arguments.resume,
             listener=progress_listener(),
@@ -93,6 +106,16 @@ def run(arguments: argparse.Namespace) -> int:
             file=sys.stderr,
         )
     return stop.exit_status
+
+
+def _workers(count: int) -> WorkersFactory:
+    return OneWorker if count == 1 else functools.partial(ProcessWorkers, size=count)
+
+
+def _count(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of workers; it must be 1 or more")
+    return int(text)
 
 
 def _announce_stop() -> None:
