@@ -18,13 +18,18 @@ from typing import Any, Dict, List, NamedTuple, Optional
 from gz_testauto.campaign.executor import (
     SimulatorIdentity,
     StopRequest,
-    TrialExecutor,
     TrialResult,
     TrialStopped,
 )
 from gz_testauto.campaign.preparation import PreparedCampaign
 from gz_testauto.campaign.trials import Trial
-from gz_testauto.campaign.workers import INVALID, Attempt, ExecutorFactory, Workers
+from gz_testauto.campaign.workers import (
+    INVALID,
+    Attempt,
+    ExecutorFactory,
+    ExecutorKeeper,
+    Workers,
+)
 from gz_testauto.errors import SimulatorError
 
 CLOSING_S = 15.0
@@ -158,8 +163,7 @@ class _Task(NamedTuple):
 class _State:
     """What a worker process keeps between trials."""
 
-    executor: Optional[TrialExecutor] = None
-    harmed = False
+    keeper: Optional[ExecutorKeeper] = None
     stop: Any = None
 
 
@@ -167,7 +171,7 @@ def _set_up(make_executor: ExecutorFactory, campaign: PreparedCampaign, stop: An
     """Begin a worker's life, in its process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches it too; its owner decides
     threading.Thread(target=_end_with_owner, daemon=True).start()
-    _State.executor = make_executor(campaign)
+    _State.keeper = ExecutorKeeper(make_executor(campaign))
     _State.stop = stop
 
 
@@ -179,24 +183,18 @@ def _end_with_owner() -> None:
     os._exit(1)
 
 
+def _keeper() -> ExecutorKeeper:
+    assert _State.keeper is not None, "_set_up comes first"
+    return _State.keeper
+
+
 def _open() -> SimulatorIdentity:
-    assert _State.executor is not None
-    _State.executor.open()
-    return _State.executor.identity
+    return _keeper().open()
 
 
 def _execute(trial: Trial) -> TrialResult:
-    assert _State.executor is not None
-    if _State.harmed:
-        _State.executor.recover()
-        _State.harmed = False
-    try:
-        return _State.executor.execute(trial, _State.stop.is_set)
-    except INVALID:
-        _State.harmed = True
-        raise
+    return _keeper().execute(trial, _State.stop.is_set)
 
 
 def _close() -> None:
-    assert _State.executor is not None
-    _State.executor.close()
+    _keeper().close()

@@ -121,3 +121,37 @@ class OneWorker(Workers):
     def close(self) -> None:
         """Close the executor."""
         self._executor.close()
+
+
+class ExecutorKeeper:
+    """An executor in a worker's process: opened before its first trial, and renewed before the
+    next one when an invalid trial may have harmed it."""
+
+    def __init__(self, executor: TrialExecutor) -> None:
+        self._executor = executor
+        self._opened = False
+        self._harmed = False
+
+    def open(self) -> SimulatorIdentity:
+        """Open the executor, if it is not."""
+        if not self._opened:
+            self._executor.open()
+            self._opened = True
+        return self._executor.identity
+
+    def execute(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
+        """Run one trial; see ``TrialExecutor.execute``."""
+        if self._harmed:
+            self._executor.recover()
+            self._harmed, self._opened = False, True
+        self.open()
+        try:
+            return self._executor.execute(trial, should_stop)
+        except INVALID:
+            self._harmed = True
+            raise
+
+    def close(self) -> None:
+        """Close the executor."""
+        self._opened = False
+        self._executor.close()

@@ -17,6 +17,7 @@ import sys
 from pathlib import Path
 from typing import Optional, Tuple
 
+from gz_testauto.campaign.dask_workers import DaskWorkers
 from gz_testauto.campaign.lockstep import LockstepExecutor
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.simulator import simulator_options, start_simulator
@@ -72,6 +73,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "processor, here %(default)s); results do not depend on it, planners' wall times do",
     )
     parser.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="run on the workers of this Dask scheduler, e.g. tcp://10.0.0.5:8786, instead of on "
+        "this machine; they need the same gz_testauto, and DIR under the same path",
+    )
+    parser.add_argument(
         "--json", action="store_true", help="print the results as JSON instead of a table"
     )
 
@@ -88,7 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
             spec,
             arguments.out,
             functools.partial(LockstepExecutor, open_simulator=start_simulator),
-            make_workers=_workers(arguments.workers),
+            make_workers=_workers(arguments),
             selection=Selection(arguments.worlds, arguments.planners),
             resume=arguments.resume,
             listener=progress_listener(),
@@ -108,8 +115,12 @@ def run(arguments: argparse.Namespace) -> int:
     return stop.exit_status
 
 
-def _workers(count: int) -> WorkersFactory:
-    return OneWorker if count == 1 else functools.partial(ProcessWorkers, size=count)
+def _workers(arguments: argparse.Namespace) -> WorkersFactory:
+    if arguments.scheduler:
+        return functools.partial(DaskWorkers, scheduler=arguments.scheduler)
+    if arguments.workers == 1:
+        return OneWorker
+    return functools.partial(ProcessWorkers, size=arguments.workers)
 
 
 def _count(text: str) -> int:

@@ -1,0 +1,101 @@
+"""What a whole campaign costs on real Gazebo, against the same gzserver left to run freely.
+
+Takes everything into account that `gz_testauto run` does between its first line and its table:
+starting and swapping, stepping, planning, recording, measuring and writing. Beside it the same
+gzserver runs the same worlds, robot and subscribed sensors at an unlimited rate without anybody
+steering (see gazebo_lockstep.py). Both are measured in turns within one run. Prints wall time per
+simulated second of both and their ratio, for each number of workers.
+
+    python3 benchmarks/campaign.py [--turns 3] [--worlds 4] [--workers 1,2] [--json]
+"""
+
+import argparse
+import functools
+import json
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from gazebo_lockstep import ROOT, run_freely
+
+from gz_testauto.campaign.lockstep import LockstepExecutor
+from gz_testauto.campaign.runner import run_campaign
+from gz_testauto.campaign.simulator import start_simulator
+from gz_testauto.campaign.worker_processes import ProcessWorkers
+from gz_testauto.campaign.workers import OneWorker
+from gz_testauto.sdf.robot import read_robot
+from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.loader import load
+
+FREE_S = 20.0
+
+
+def campaign_of(worlds, seed):
+    """The example campaign, with other worlds."""
+    spec = load(ROOT / "config" / "example_campaign.yaml", CampaignSpec)
+    source = spec.worlds.model_copy(update={"count": worlds})
+    return spec.model_copy(update={"worlds": source, "seed": seed})
+
+
+def run_once(spec, workers, out):
+    """Wall seconds of a campaign and the seconds that were simulated in it."""
+    make_workers = OneWorker if workers == 1 else functools.partial(ProcessWorkers, size=workers)
+    began_s = time.perf_counter()
+    results = run_campaign(
+        spec,
+        out,
+        functools.partial(LockstepExecutor, open_simulator=start_simulator),
+        make_workers=make_workers,
+    )
+    wall_s = time.perf_counter() - began_s
+    return wall_s, sum(record.metrics["time_s"] for record in results.trials)
+
+
+def measure(arguments, directory):
+    robot = read_robot(ROOT / "models" / "wheelchair")
+    free = []
+    locked = {workers: [] for workers in arguments.workers}
+    for turn in range(arguments.turns):
+        spec = campaign_of(arguments.worlds, seed=turn)
+        for workers in arguments.workers:
+            out = Path(directory) / f"{turn}-{workers}"
+            wall_s, simulated_s = run_once(spec, workers, out)
+            free.append(run_freely(out / "worlds" / "world_0000.world", robot, FREE_S))
+            locked[workers].append(wall_s / simulated_s)
+            print(
+                f"turn {turn}, workers {workers}: {wall_s:.1f} s for {simulated_s:.0f} simulated s",
+                f"({locked[workers][-1]:.4f}), free {free[-1]:.4f}",
+                file=sys.stderr,
+            )
+    figures = {"turns": arguments.turns, "trials_per_turn": 2 * arguments.worlds}
+    figures["free_wall_s_per_simulated_s"] = round(statistics.median(free), 4)
+    for workers, seen in locked.items():
+        figures[f"campaign_wall_s_per_simulated_s_{workers}"] = round(statistics.median(seen), 4)
+        figures[f"ratio_{workers}"] = round(statistics.median(seen) / statistics.median(free), 3)
+    return figures
+
+
+def numbers(text):
+    return [int(part) for part in text.split(",")]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--turns", type=int, default=3, help="turns of each kind (default 3)")
+    parser.add_argument("--worlds", type=int, default=4, help="worlds per turn (default 4)")
+    parser.add_argument("--workers", type=numbers, default=[1, 2], help="numbers (default 1,2)")
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as directory:
+        figures = measure(arguments, directory)
+    if arguments.json:
+        print(json.dumps(figures, indent=2))
+    else:
+        for name, value in figures.items():
+            print(f"{name:36} {value}")
+
+
+if __name__ == "__main__":
+    main()
