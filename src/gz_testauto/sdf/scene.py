@@ -77,7 +77,7 @@ class SceneModel:
 
     ``pose`` is in the world frame. ``links`` has every link's pose in the model frame, by
     scoped name. ``element`` is the ``<model>`` or ``<include>`` in the scene's document that
-    places it; ``source`` the ``<model>`` it was read from.
+    places it; ``source`` the ``<model>`` it was read from, and ``node`` that one as a tree.
     """
 
     name: str
@@ -87,6 +87,7 @@ class SceneModel:
     links: Mapping[str, Pose]
     element: Element
     source: Element
+    node: ModelNode
 
     @property
     def is_ground(self) -> bool:
@@ -194,5 +195,5 @@ def scene_model(node: ModelNode, library: ModelLibrary) -> SceneModel:
                     )
                 )
     return SceneModel(
-        node.name, node.pose, node.static, tuple(shapes), links, node.placed_by, node.element
+        node.name, node.pose, node.static, tuple(shapes), links, node.placed_by, node.element, node
     )

@@ -1,0 +1,247 @@
+"""What a physics engine needs of a model beyond its shapes: mass, friction, joints.
+
+Owns the reading of ``<inertial>``, ``<surface>``, ``<joint>`` and of a world's gravity, with
+SDF's defaults and with every pose and axis expressed in the frame of a link. What an engine
+makes of them is its adaptor's business.
+"""
+
+from dataclasses import dataclass
+from typing import List, Optional, Set, Tuple
+
+import numpy as np
+
+from gz_testauto.errors import SdfError
+from gz_testauto.geometry import Pose
+from gz_testauto.sdf.document import Element, SdfDocument
+from gz_testauto.sdf.tree import ModelNode
+from gz_testauto.sdf.values import (
+    flag,
+    name_of,
+    number,
+    numbers,
+    pose_value,
+    required,
+    text_of,
+)
+
+Vector = Tuple[float, float, float]
+
+GRAVITY_MPS2: Vector = (0.0, 0.0, -9.8)
+"""SDF's default."""
+
+UNLIMITED = 1e15
+"""Joint limits from here on are none; SDF's defaults are ±1e16."""
+
+_AXES = {
+    "revolute": ("axis",),
+    "continuous": ("axis",),
+    "prismatic": ("axis",),
+    "fixed": (),
+    "ball": (),
+    "universal": ("axis", "axis2"),
+    "revolute2": ("axis", "axis2"),
+}
+
+
+@dataclass(frozen=True)
+class Inertial:
+    """Mass (kg), centre of mass (m) in the link's frame, and the tensor (kg m²) about it along
+    the link's axes: xx, yy, zz, xy, xz, yz."""
+
+    mass_kg: float
+    center_m: Vector
+    tensor_kgm2: Tuple[float, ...]
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """The tensor, shape (3, 3)."""
+        xx, yy, zz, xy, xz, yz = self.tensor_kgm2
+        return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether a body can have these moments: none exceeds the sum of the other two."""
+        smallest, middle, largest = np.linalg.eigvalsh(self.matrix)
+        return bool(smallest > 0 and largest <= (smallest + middle) * (1 + 1e-9))
+
+
+@dataclass(frozen=True)
+class Surface:
+    """How a collision touches: Coulomb coefficients along both directions, and which others it
+    touches: those whose bits meet its own."""
+
+    mu: float = 1.0
+    mu2: float = 1.0
+    collide_bitmask: int = 0xFFFF
+
+
+@dataclass(frozen=True)
+class JointAxis:
+    """A direction in the child link's frame, limits (m or rad; None: none) and what brakes."""
+
+    direction: Vector
+    limits: Optional[Tuple[float, float]]
+    damping: float
+    friction: float
+    stiffness: float
+    reference: float
+
+
+@dataclass(frozen=True)
+class Joint:
+    """A joint of a model, nested ones included. Names of links and of the joint are scoped
+    within the model; ``parent`` is None for the world. ``anchor_m`` is in the child's frame."""
+
+    name: str
+    kind: str
+    parent: Optional[str]
+    child: str
+    anchor_m: Vector
+    axes: Tuple[JointAxis, ...]
+
+
+def read_gravity(world: Element) -> Vector:
+    """A world's gravity (m/s²), which SDF 1.6 has in the world and older ones in the physics."""
+    presets = world.findall("physics")
+    chosen = next((p for p in presets if p.get("default") in ("1", "true")), None)
+    chosen = presets[0] if chosen is None and presets else chosen
+    text = world.findtext("gravity") or (chosen.findtext("gravity") if chosen is not None else None)
+    if not text or not text.strip():
+        return GRAVITY_MPS2
+    x, y, z = map(float, text.split())
+    return (x, y, z)
+
+
+def read_inertial(document: SdfDocument, link: Element) -> Inertial:
+    """The ``<inertial>`` of a link; 1 kg and 1 kg m² about every axis where it says nothing.
+
+    Raises ``SdfError`` for a mass that is not above 0.
+    """
+    element = link.find("inertial")
+    if element is None:
+        return Inertial(1.0, (0.0, 0.0, 0.0), (1.0, 1.0, 1.0, 0.0, 0.0, 0.0))
+    mass = number(document, element, "mass", 1.0)
+    if mass <= 0:
+        raise SdfError(
+            f"{document.where(element)}: link {link.get('name')!r} has a mass of {mass} kg; it "
+            "must be above 0"
+        )
+    pose = pose_value(document, element.find("pose"))
+    moments = element.find("inertia")
+    own = np.eye(3)
+    if moments is not None:
+        for (row, column), tag in zip(
+            ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)),
+            ("ixx", "iyy", "izz", "ixy", "ixz", "iyz"),
+        ):
+            value = number(document, moments, tag, 1.0 if row == column else 0.0)
+            own[row, column] = own[column, row] = value
+    turned = pose.rotation @ own @ pose.rotation.T
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = turned.tolist()
+    return Inertial(mass, pose.position, (xx, yy, zz, xy, xz, yz))
+
+
+def read_surface(document: SdfDocument, collision: Element) -> Surface:
+    """The ``<surface>`` of a collision: friction as ODE takes it, and the bits."""
+    ode = collision.find("surface/friction/ode")
+    mu = mu2 = 1.0
+    if ode is not None:
+        mu = number(document, ode, "mu", 1.0)
+        mu2 = number(document, ode, "mu2", 1.0)
+    text = (collision.findtext("surface/contact/collide_bitmask") or "").strip()
+    try:
+        bitmask = int(text, 0) if text else 0xFFFF
+    except ValueError as error:
+        raise SdfError(
+            f"{document.where(collision)}: <collide_bitmask> is {text!r}; it must be a whole number"
+        ) from error
+    return Surface(max(0.0, mu), max(0.0, mu2), bitmask)
+
+
+def read_joints(robot: ModelNode) -> List[Joint]:
+    """All joints of a model, in file order. Raises ``SdfError`` for a kind that is unknown or a
+    child that is no link."""
+    links = {scope + link.name for scope, model, _ in robot.walk() for link in model.links}
+    return [
+        _read_joint(model, element, scope, links)
+        for scope, model, _ in robot.walk()
+        for element in model.element.findall("joint")
+    ]
+
+
+def _read_joint(model: ModelNode, element: Element, scope: str, links: Set[str]) -> Joint:
+    document, name = model.document, name_of(model.document, element)
+    kind = (element.get("type") or "").strip()
+    if kind not in _AXES:
+        raise SdfError(
+            f"{document.where(element)}: joint {name!r} is of the type {kind!r}, which is not "
+            f"supported. Known: {', '.join(sorted(_AXES))}"
+        )
+    ends = {tag: text_of(element, tag) or "" for tag in ("parent", "child")}
+    for role, link in ends.items():
+        if scope + link not in links and (role, link) != ("parent", "world"):
+            raise SdfError(
+                f"{document.where(element)}: joint {name!r} has the {role} {link!r}, which is no "
+                f"link. Known: {', '.join(sorted(links))}"
+            )
+    child = model.frames.pose(ends["child"], document.where(element))
+    joint = model.frames.of(element.find("pose"), ends["child"])
+    to_child = child.inverse()
+    axes = tuple(
+        _read_axis(model, required(document, element, tag), kind, joint, to_child)
+        for tag in _AXES[kind]
+    )
+    return Joint(
+        name=scope + name,
+        kind="revolute" if kind == "continuous" else kind,
+        parent=None if ends["parent"] == "world" else scope + ends["parent"],
+        child=scope + ends["child"],
+        anchor_m=(to_child * joint).position,
+        axes=axes,
+    )
+
+
+def _read_axis(
+    model: ModelNode, axis: Element, kind: str, joint: Pose, to_child: Pose
+) -> JointAxis:
+    document = model.document
+    written = axis.find("xyz")
+    direction = np.array((0.0, 0.0, 1.0) if written is None else numbers(document, written, 3))
+    length = float(np.linalg.norm(direction))
+    if length == 0:
+        raise SdfError(f"{document.where(axis)}: a joint's axis must not be 0 0 0")
+    frame = _axis_frame(model, axis, joint)
+    x, y, z = (to_child.rotation @ frame.rotation @ (direction / length)).tolist()
+    limit, dynamics = axis.find("limit"), axis.find("dynamics")
+    limits = None
+    if limit is not None and kind != "continuous":
+        low = number(document, limit, "lower", -1e16)
+        high = number(document, limit, "upper", 1e16)
+        limits = None if low <= -UNLIMITED and high >= UNLIMITED else (low, high)
+        if not low <= high:
+            raise SdfError(f"{document.where(limit)}: a joint's limits are from {low} to {high}")
+
+    def brake(tag: str) -> float:
+        return 0.0 if dynamics is None else number(document, dynamics, tag, 0.0)
+
+    return JointAxis(
+        direction=(x, y, z),
+        limits=limits,
+        damping=brake("damping"),
+        friction=brake("friction"),
+        stiffness=brake("spring_stiffness"),
+        reference=brake("spring_reference"),
+    )
+
+
+def _axis_frame(model: ModelNode, axis: Element, joint: Pose) -> Pose:
+    """What an axis is expressed in, in the model's frame: until SDF 1.4 the model itself, from
+    1.5 on the joint unless it says otherwise."""
+    document = model.document
+    written = axis.find("xyz")
+    named = written.get("expressed_in", "") if written is not None else ""
+    if named:
+        return model.frames.pose(named, document.where(axis))
+    if document.version < (1, 5) or flag(document, axis, "use_parent_model_frame"):
+        return Pose()
+    return joint

@@ -1,0 +1,133 @@
+"""Mass, friction and joints come out of SDF as a physics engine wants them."""
+
+import math
+
+import numpy as np
+import pytest
+
+from gz_testauto.errors import SdfError
+from gz_testauto.sdf.document import SdfDocument
+from gz_testauto.sdf.dynamics import read_gravity, read_inertial, read_joints, read_surface
+from gz_testauto.sdf.includes import ModelLibrary
+from gz_testauto.sdf.tree import read_model
+
+
+def model_of(inside, version="1.6"):
+    document = SdfDocument.parse(f'<sdf version="{version}"><model name="m">{inside}</model></sdf>')
+    return document, read_model(document, document.model, ModelLibrary([]))
+
+
+def joints_of(joint, version="1.6", pose="0 0 0 0 0 0"):
+    links = f'<link name="base"/><link name="arm"><pose>{pose}</pose></link>'
+    return read_joints(model_of(links + joint, version)[1])
+
+
+JOINT = """<joint name="j" type="{kind}"><parent>base</parent><child>arm</child>
+<axis><xyz{more}>1 0 0</xyz>{limit}{frame}</axis></joint>"""
+TURNED = f"1 0 0 0 0 {math.pi / 2}"
+
+
+def joint(kind="revolute", limit="", frame="", more=""):
+    return JOINT.format(kind=kind, limit=limit, frame=frame, more=more)
+
+
+class TestInertial:
+    def test_a_link_that_says_nothing_weighs_a_kilogram(self):
+        document, model = model_of('<link name="base"/>')
+        inertial = read_inertial(document, model.links[0].element)
+        assert inertial.mass_kg == 1.0
+        assert np.array_equal(inertial.matrix, np.eye(3))
+
+    def test_the_tensor_is_turned_into_the_axes_of_the_link(self):
+        document, model = model_of(
+            f"""<link name="base"><inertial><pose>0.1 0 0 0 0 {math.pi / 2}</pose><mass>2</mass>
+            <inertia><ixx>1</ixx><iyy>2</iyy><izz>2.5</izz></inertia></inertial></link>"""
+        )
+        inertial = read_inertial(document, model.links[0].element)
+        assert inertial.center_m == (0.1, 0.0, 0.0)
+        assert np.diag(inertial.matrix) == pytest.approx((2, 1, 2.5))
+        assert inertial.is_possible
+
+    def test_moments_that_no_body_can_have_are_noticed(self):
+        document, model = model_of(
+            """<link name="base"><inertial><mass>1</mass>
+            <inertia><ixx>1</ixx><iyy>1</iyy><izz>3</izz></inertia></inertial></link>"""
+        )
+        assert not read_inertial(document, model.links[0].element).is_possible
+
+    def test_a_mass_of_nothing_is_refused(self):
+        document, model = model_of('<link name="base"><inertial><mass>0</mass></inertial></link>')
+        with pytest.raises(SdfError, match=r"base.*must be above 0"):
+            read_inertial(document, model.links[0].element)
+
+
+class TestSurface:
+    def test_friction_is_one_by_default(self):
+        document, model = model_of('<link name="a"><collision name="c"/></link>')
+        surface = read_surface(document, model.links[0].element.find("collision"))
+        assert (surface.mu, surface.mu2, surface.collide_bitmask) == (1.0, 1.0, 0xFFFF)
+
+    def test_coefficients_and_bits_are_read(self):
+        document, model = model_of(
+            """<link name="a"><collision name="c"><surface><friction><ode><mu>0.2</mu>
+            <mu2>0.4</mu2></ode></friction><contact><collide_bitmask>0x02</collide_bitmask></contact>
+            </surface></collision></link>"""
+        )
+        surface = read_surface(document, model.links[0].element.find("collision"))
+        assert (surface.mu, surface.mu2, surface.collide_bitmask) == (0.2, 0.4, 2)
+
+
+class TestJoints:
+    def test_an_axis_is_in_the_frame_of_the_joint(self):
+        (found,) = joints_of(joint(), pose=TURNED)
+        assert (found.parent, found.child) == ("base", "arm")
+        assert found.axes[0].direction == pytest.approx((1, 0, 0))
+
+    @pytest.mark.parametrize(
+        ("version", "frame", "more"),
+        [
+            ("1.4", "", ""),
+            ("1.6", "<use_parent_model_frame>true</use_parent_model_frame>", ""),
+            ("1.7", "", ' expressed_in="__model__"'),
+        ],
+    )
+    def test_or_in_that_of_the_model_where_it_says_so(self, version, frame, more):
+        (found,) = joints_of(joint(frame=frame, more=more), version, TURNED)
+        assert found.axes[0].direction == pytest.approx((0, -1, 0))
+
+    def test_huge_limits_are_none(self):
+        wide = "<limit><lower>-1e16</lower><upper>1e16</upper></limit>"
+        narrow = "<limit><lower>-1</lower><upper>0.5</upper></limit>"
+        assert joints_of(joint(limit=wide))[0].axes[0].limits is None
+        assert joints_of(joint(limit=narrow))[0].axes[0].limits == (-1.0, 0.5)
+
+    def test_a_joint_to_the_world_has_no_parent(self):
+        (found,) = joints_of(
+            '<joint name="j" type="fixed"><parent>world</parent><child>arm</child></joint>'
+        )
+        assert found.parent is None
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            (joint(kind="screw"), r"'screw', which is not supported. Known: .*revolute"),
+            (joint().replace("base", "bass"), "parent 'bass', which is no link"),
+            (joint().replace("1 0 0", "0 0 0"), "must not be 0 0 0"),
+        ],
+    )
+    def test_what_is_wrong_is_said(self, text, message):
+        with pytest.raises(SdfError, match=message):
+            joints_of(text)
+
+
+@pytest.mark.parametrize(
+    ("inside", "expected"),
+    [
+        ("", (0, 0, -9.8)),
+        ("<gravity>0 0 -1.6</gravity>", (0, 0, -1.6)),
+        ('<physics type="ode"><gravity>0 0 -3.7</gravity></physics>', (0, 0, -3.7)),
+    ],
+)
+def test_gravity_is_in_the_world_or_in_its_physics(inside, expected):
+    document = SdfDocument.parse(f'<sdf version="1.6"><world name="w">{inside}</world></sdf>')
+    assert read_gravity(document.world) == expected
