@@ -27,6 +27,8 @@ from gz_testauto.errors import GzTestautoError
 LIBRARIES = (
     "lxml",
     "mapbox_earcut",
+    "mujoco",
+    "numba",
     "numpy",
     "pillow",
     "protobuf",

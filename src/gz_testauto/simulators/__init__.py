@@ -1,4 +1,4 @@
-"""Simulators behind one interface: real Gazebo, and whatever a plugin adds."""
+"""Simulators behind one interface: real Gazebo, MuJoCo, and whatever a plugin adds."""
 
 from typing import Any
 
@@ -7,7 +7,10 @@ from gz_testauto.simulators.interface import Scene, Simulation, Simulator
 
 SIMULATORS = Registry(
     "simulator",
-    {"gazebo": "gz_testauto.simulators.gazebo:GazeboSimulator"},
+    {
+        "gazebo": "gz_testauto.simulators.gazebo:GazeboSimulator",
+        "embedded": "gz_testauto.simulators.embedded:EmbeddedSimulator",
+    },
 )
 
 __all__ = ["SIMULATORS", "Scene", "Simulation", "Simulator", "open_simulator"]

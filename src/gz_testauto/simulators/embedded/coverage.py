@@ -1,0 +1,143 @@
+"""What SDF says that this simulator does not do.
+
+Owns the tables of elements that are understood, that change nothing here, that are left out
+with a warning, and that are refused. An element in no table is left out with a warning, so
+nothing is dropped silently.
+"""
+
+import logging
+from typing import Callable, Dict, FrozenSet, Optional, Set
+
+from gz_testauto.errors import SdfError
+from gz_testauto.sdf.document import Element, SdfDocument
+from gz_testauto.sdf.tree import ModelNode
+
+LOGGER = logging.getLogger(__name__)
+
+
+def _tags(text: str) -> FrozenSet[str]:
+    return frozenset(text.split())
+
+
+_UNDERSTOOD: Dict[str, FrozenSet[str]] = {
+    "world": _tags(
+        "physics gravity include model frame state scene light gui audio spherical_coordinates "
+        "magnetic_field atmosphere wind"
+    ),
+    "model": _tags("static self_collide include model pose frame link joint allow_auto_disable"),
+    "link": _tags("gravity pose inertial collision visual frame must_be_base_link"),
+    "collision": _tags("pose geometry surface frame laser_retro max_contacts"),
+    "surface": _tags("friction contact"),
+    "friction": _tags("ode"),
+    "contact": _tags("collide_bitmask"),
+    "joint": _tags("parent child pose axis axis2 frame"),
+    "axis": _tags("xyz limit dynamics use_parent_model_frame"),
+    "limit": _tags("lower upper"),
+}
+"""Children that are represented, or that no simulation of motion and ranges depends on."""
+
+_WITHOUT_EFFECT: Dict[str, Callable[[Element], bool]] = {
+    "enable_wind": lambda element: _is_off(element),
+    "kinematic": lambda element: _is_off(element),
+    "self_collide": lambda element: _is_off(element),
+    "collide_without_contact": lambda element: _is_off(element),
+    "velocity_decay": lambda element: _is_zero(element),
+    "bounce": lambda element: _is_zero(element.find("restitution_coefficient")),
+    "torsional": lambda element: (
+        _is_zero(element.find("patch_radius")) and _is_zero(element.find("surface_radius"))
+    ),
+    "effort": lambda element: True,  # limits what drives a joint, and nothing does but our wheels
+    "velocity": lambda element: float(element.text or -1) <= 0,
+    "visual": lambda element: True,
+}
+"""Elements that say nothing here when they say this."""
+
+_REFUSED = {
+    "population": "its models would be missing; write them out, as Gazebo saves them",
+    "kinematic": "a link that moves without forces; make its model static or the link a body",
+    "collide_without_contact": "a collision that reports and does not push; remove it",
+    "gearbox": "two joints that turn together; leave one of them out",
+}
+
+
+class Coverage:
+    """Looks through worlds and models; remembers what it has said already."""
+
+    def __init__(self) -> None:
+        self._said: Set[str] = set()
+
+    def check_world(self, document: SdfDocument) -> None:
+        """Warn of, or refuse with ``SdfError``, what a world has beside its models."""
+        if document.world is not None:
+            self._look(document, document.world, "world", None)
+
+    def check_model(self, model: ModelNode, understood: FrozenSet[Element] = frozenset()) -> None:
+        """The same for a model with all that is nested in it. ``understood`` has elements that
+        the simulator represents: the drive's plugin and the sensors of the robot."""
+        for _, nested, _ in model.walk():
+            document, element = nested.document, nested.element
+            self._look(document, element, "model", understood)
+            for link in element.findall("link"):
+                self._look(document, link, "link", understood)
+                for collision in link.findall("collision"):
+                    self._check_collision(document, collision)
+            for joint in element.findall("joint"):
+                self._look(document, joint, "joint")
+                for axis in (*joint.findall("axis"), *joint.findall("axis2")):
+                    self._look(document, axis, "axis")
+                    for limit in axis.findall("limit"):
+                        self._look(document, limit, "limit")
+
+    def say(self, kind: str, message: str) -> None:
+        """Warn, unless something of that kind was said before."""
+        if kind not in self._said:
+            self._said.add(kind)
+            LOGGER.warning("%s", message)
+
+    def _check_collision(self, document: SdfDocument, collision: Element) -> None:
+        self._look(document, collision, "collision")
+        for surface in collision.findall("surface"):
+            self._look(document, surface, "surface")
+            for friction in surface.findall("friction"):
+                self._look(document, friction, "friction")
+            for contact in surface.findall("contact"):
+                self._look(document, contact, "contact")
+
+    def _look(
+        self,
+        document: SdfDocument,
+        parent: Element,
+        kind: str,
+        represented: Optional[FrozenSet[Element]] = None,
+    ) -> None:
+        for child in parent:
+            if not isinstance(child.tag, str) or child.tag in _UNDERSTOOD[kind]:
+                continue
+            if represented is not None and child in represented:
+                continue
+            harmless = _WITHOUT_EFFECT.get(child.tag)
+            if harmless is not None and harmless(child):
+                continue
+            called = child.get("name") or parent.get("name") or ""
+            where = f"{document.where(child)}: <{child.tag}> of {parent.tag} {called!r}"
+            if child.get("name"):
+                where = f"{document.where(child)}: {child.tag} {called!r}"
+            if child.tag in _REFUSED:
+                raise SdfError(f"{where} is not simulated: {_REFUSED[child.tag]}")
+            detail = child.get("filename") or child.get("type") or ""
+            self.say(
+                f"{kind}/{child.tag}/{detail}",
+                f"{where}{f' ({detail})' if detail else ''} is not simulated by 'embedded' and "
+                "left out; said once for all of its kind",
+            )
+
+
+def _is_off(element: Element) -> bool:
+    return (element.text or "").strip().lower() in ("", "0", "false")
+
+
+def _is_zero(element: Optional[Element]) -> bool:
+    if element is None:
+        return True
+    values = [text for text in element.itertext() if text.strip()]
+    return all(float(part) == 0 for text in values for part in text.split())

@@ -1,0 +1,271 @@
+"""A compiled MuJoCo model with its state: what MuJoCo is asked and told.
+
+Owns ids and addresses in MuJoCo's arrays, so that nobody else looks into them, and the order in
+which its stages are called: between two ticks everything that depends on positions and
+velocities is that of the present state.
+"""
+
+import logging
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+
+import mujoco
+import numpy as np
+
+from gz_testauto.errors import SimulatorError
+from gz_testauto.geometry import Pose
+from gz_testauto.observation import Contact, ModelState
+from gz_testauto.simulators.embedded.mjcf import Blueprint, joint_names
+from gz_testauto.simulators.embedded.staging import StagedModel, walk
+
+LOGGER = logging.getLogger(__name__)
+
+_IDENTITY = Pose()
+_BAD = (
+    mujoco.mjtWarning.mjWARN_BADQPOS,
+    mujoco.mjtWarning.mjWARN_BADQVEL,
+    mujoco.mjtWarning.mjWARN_BADQACC,
+)
+
+# Left to itself, MuJoCo writes its warnings into a file in the working directory.
+mujoco.set_mju_user_warning(lambda message: LOGGER.debug("MuJoCo: %s", message))
+
+
+class _Slots(NamedTuple):
+    """Where a joint is in the arrays of positions and of velocities."""
+
+    position: slice
+    velocity: slice
+
+
+class Engine:
+    """One world in MuJoCo."""
+
+    def __init__(self, blueprint: Blueprint, models: Sequence[StagedModel]) -> None:
+        """Compile. Raises ``SimulatorError`` when MuJoCo refuses."""
+        try:
+            self.model: Any = mujoco.MjModel.from_xml_string(blueprint.xml, dict(blueprint.assets))
+        except ValueError as error:
+            raise SimulatorError(f"MuJoCo cannot build the world: {error}") from error
+        self.data: Any = mujoco.MjData(self.model)
+        self._shapes = [
+            blueprint.shapes[self._name(mujoco.mjtObj.mjOBJ_GEOM, geom)]
+            for geom in range(self.model.ngeom)
+        ]
+        self._joints = {
+            name: self._slots(name) for model in models for name, _ in joint_names(model)
+        }
+        self.refresh()
+
+    # time
+
+    def refresh(self) -> None:
+        """Bring what depends on positions and velocities up to the present state."""
+        mujoco.mj_step1(self.model, self.data)
+
+    def tick(self) -> None:
+        """Let one physics step pass."""
+        mujoco.mj_step2(self.model, self.data)
+        mujoco.mj_step1(self.model, self.data)
+
+    def check(self) -> None:
+        """Raise ``SimulatorError`` when the state has blown up; MuJoCo then starts anew."""
+        if any(self.data.warning[kind].number for kind in _BAD):
+            raise SimulatorError(
+                "the physics became unstable: shapes overlap deeply, or masses differ too much; "
+                "try a shorter step_s"
+            )
+
+    # states
+
+    def body(self, name: str) -> int:
+        """The id of a body."""
+        return self._id(mujoco.mjtObj.mjOBJ_BODY, name)
+
+    def actuator(self, name: str) -> int:
+        """The id of an actuator, its place in ``data.ctrl``."""
+        return self._id(mujoco.mjtObj.mjOBJ_ACTUATOR, name)
+
+    def body_pose(self, body: int) -> Pose:
+        """Where a body is in the world."""
+        x, y, z = self.data.xpos[body].tolist()
+        qw, qx, qy, qz = self.data.xquat[body].tolist()
+        return Pose((x, y, z), (qx, qy, qz, qw))
+
+    def state(self, model: StagedModel) -> ModelState:
+        """Pose and twist, in the world frame, of a model that can move."""
+        body = self.body(model.roots[0].name)
+        pose, in_model = self.body_pose(body), model.roots[0].pose
+        velocity = np.empty(6)
+        mujoco.mj_objectVelocity(
+            self.model, self.data, mujoco.mjtObj.mjOBJ_XBODY, body, velocity, 0
+        )
+        turning, moving = velocity[:3], velocity[3:]
+        if in_model != _IDENTITY:
+            of_model = pose * in_model.inverse()
+            moving = moving + np.cross(turning, np.subtract(of_model.position, pose.position))
+            pose = of_model
+        return ModelState(pose, tuple(moving.tolist()), tuple(turning.tolist()))
+
+    def place_static(self, name: str, pose: Pose) -> None:
+        """Put a body that no joint moves somewhere else."""
+        body = self.body(name)
+        x, y, z, w = pose.quaternion
+        self.model.body_pos[body] = pose.position
+        self.model.body_quat[body] = (w, x, y, z)
+
+    def place_movable(self, model: StagedModel, state: ModelState) -> None:
+        """Move a model as it stands, with the twist of ``state`` or at rest."""
+        present = self.state(model).pose
+        turning = np.array(state.angular_radps or (0.0, 0.0, 0.0))
+        for name, _ in joint_names(model):
+            slots = self._joints[name]
+            self.data.qvel[slots.velocity] = 0.0
+            self.data.qacc_warmstart[slots.velocity] = 0.0
+        for index, root in enumerate(model.roots):
+            relative = root.pose
+            if index:
+                relative = present.inverse() * self.body_pose(self.body(root.name))
+            pose = state.pose * relative
+            if root.joint is not None:
+                self.place_static(root.name, pose)
+                continue
+            slots = self._joints[root.name]
+            x, y, z, w = pose.quaternion
+            self.data.qpos[slots.position] = (*pose.position, w, x, y, z)
+            arm = np.subtract(pose.position, state.pose.position)
+            moving = np.array(state.linear_mps or (0.0, 0.0, 0.0)) + np.cross(turning, arm)
+            self.data.qvel[slots.velocity] = (*moving, *(pose.rotation.T @ turning))
+
+    def take_over(self, other: "Engine") -> None:
+        """Take on the state of every joint that another world has too."""
+        for name, slots in self._joints.items():
+            theirs = other._joints.get(name)
+            if theirs is None:
+                continue
+            self.data.qpos[slots.position] = other.data.qpos[theirs.position]
+            self.data.qvel[slots.velocity] = other.data.qvel[theirs.velocity]
+            warm = other.data.qacc_warmstart[theirs.velocity]
+            self.data.qacc_warmstart[slots.velocity] = warm
+        self.data.time = other.data.time
+        self.refresh()
+
+    # contacts
+
+    def geoms_of(self, shapes: "frozenset[str]") -> np.ndarray:
+        """Whether each geom belongs to one of these collisions, shape (ngeom,)."""
+        return np.array([shape in shapes for shape in self._shapes], dtype=bool)
+
+    def contacts(self, wanted: np.ndarray, stamp_s: float) -> List[Contact]:
+        """What touches any of the ``wanted`` geoms now, one entry for each pair of shapes."""
+        count = self.data.ncon
+        if not count:
+            return []
+        contact = self.data.contact
+        pairs = contact.geom[:count]
+        hits = np.flatnonzero(wanted[pairs].any(axis=1) & (contact.dist[:count] <= 0.0))
+        if not len(hits):
+            return []
+        found: Dict[Tuple[str, str], List[int]] = {}
+        turned: Dict[int, float] = {}
+        for hit in hits.tolist():
+            first, second = pairs[hit].tolist()
+            turned[hit] = -1.0  # MuJoCo's normal points from the first to the second
+            if not wanted[first]:
+                first, second, turned[hit] = second, first, 1.0
+            found.setdefault((self._shapes[first], self._shapes[second]), []).append(hit)
+        return [
+            Contact(
+                stamp_s=stamp_s,
+                first=first,
+                second=second,
+                positions_m=tuple(tuple(contact.pos[hit].tolist()) for hit in hits_of),
+                normals=tuple(
+                    tuple((turned[hit] * contact.frame[hit][:3]).tolist()) for hit in hits_of
+                ),
+                depths_m=tuple(-float(contact.dist[hit]) for hit in hits_of),
+            )
+            for (first, second), hits_of in found.items()
+        ]
+
+    def loads_n(self) -> Dict[str, float]:
+        """The force that lifts each collision that is touched, by name."""
+        mujoco.mj_forward(self.model, self.data)
+        found: Dict[str, float] = {}
+        force = np.empty(6)
+        for index in range(self.data.ncon):
+            contact = self.data.contact[index]
+            mujoco.mj_contactForce(self.model, self.data, index, force)
+            for geom, sign in zip(contact.geom.tolist(), (-1.0, 1.0)):
+                shape = self._shapes[geom]
+                found[shape] = found.get(shape, 0.0) + sign * force[0] * contact.frame[2]
+        return found
+
+    # inside
+
+    def _id(self, kind: Any, name: str) -> int:
+        found = int(mujoco.mj_name2id(self.model, kind, name))
+        if found < 0:
+            raise SimulatorError(f"MuJoCo has nothing named {name!r}")
+        return found
+
+    def _name(self, kind: Any, number: int) -> str:
+        return str(mujoco.mj_id2name(self.model, kind, number))
+
+    def _slots(self, name: str) -> _Slots:
+        joint = self._id(mujoco.mjtObj.mjOBJ_JOINT, name)
+        position = int(self.model.jnt_qposadr[joint])
+        velocity = int(self.model.jnt_dofadr[joint])
+        wide = {0: (7, 6), 1: (4, 3)}.get(int(self.model.jnt_type[joint]), (1, 1))
+        return _Slots(slice(position, position + wide[0]), slice(velocity, velocity + wide[1]))
+
+
+class LinkStates(Mapping[str, ModelState]):
+    """States of links, worked out when asked for: a planner never asks."""
+
+    def __init__(self, engine: Engine, models: Sequence[StagedModel]) -> None:
+        """Take down the present state."""
+        data = engine.data
+        self._positions, self._turns = data.xpos.copy(), data.xquat.copy()
+        self._velocities, self._centers = data.cvel.copy(), data.subtree_com.copy()
+        self._engine = engine
+        self._fixed = {
+            name: model.pose * pose
+            for model in models
+            if model.static
+            for name, pose in model.links.items()
+        }
+        self._moving = [
+            body.name
+            for model in models
+            if not model.static
+            for root in model.roots
+            for body in walk(root)
+        ]
+
+    def __getitem__(self, link: str) -> ModelState:
+        if link in self._fixed:
+            still = (0.0, 0.0, 0.0)
+            return ModelState(self._fixed[link], still, still)
+        if link not in self._moving:
+            raise KeyError(link)
+        body = self._engine.body(link)
+        qw, qx, qy, qz = self._turns[body].tolist()
+        turning, moving = self._velocities[body][:3], self._velocities[body][3:]
+        center = self._centers[int(self._engine.model.body_rootid[body])]
+        moving = moving + np.cross(turning, self._positions[body] - center)
+        return ModelState(
+            Pose(tuple(self._positions[body].tolist()), (qx, qy, qz, qw)),
+            tuple(moving.tolist()),
+            tuple(turning.tolist()),
+        )
+
+    def __iter__(self) -> Any:
+        return iter((*self._fixed, *self._moving))
+
+    def __len__(self) -> int:
+        return len(self._fixed) + len(self._moving)
+
+
+def actuators(engine: Engine, names: Sequence[str]) -> Optional[np.ndarray]:
+    """The ids of several actuators; None of none."""
+    return np.array([engine.actuator(name) for name in names]) if names else None

@@ -1,0 +1,200 @@
+"""SDF's shapes as MuJoCo's geoms, and the mesh files that some of them need.
+
+Owns what stands for a shape in contacts and what for its surface in front of a lidar, which
+differ where contacts need convex bodies: a mesh touches as the convex hulls of its connected
+parts and is seen as it is.
+"""
+
+import enum
+import io
+from dataclasses import dataclass
+from typing import Dict, Iterator, List, Mapping, Tuple
+
+import numpy as np
+
+from gz_testauto.errors import SdfError
+from gz_testauto.geometry import Pose
+from gz_testauto.sdf.geometry import (
+    Box,
+    Capsule,
+    Cylinder,
+    Ellipsoid,
+    Geometry,
+    Plane,
+    Polyline,
+    Sphere,
+)
+from gz_testauto.sdf.surfaces import Heightmap, Mesh
+from gz_testauto.simulators.embedded import hulls
+from gz_testauto.simulators.embedded.coverage import Coverage
+from gz_testauto.simulators.embedded.staging import Shape
+
+MAX_FACES = 100_000
+"""MuJoCo reads at most 200,000 triangles from one STL file."""
+
+
+class Role(enum.IntEnum):
+    """What a geom is for. The value is its group in MuJoCo, by which rays choose."""
+
+    BOTH = 0
+    TOUCHED = 1
+    SEEN = 2
+
+
+@dataclass(frozen=True)
+class Geom:
+    """One geom of a shape: its MJCF attributes, and its pose in the frame of the shape."""
+
+    role: Role
+    attributes: Mapping[str, str]
+    pose: Pose = Pose()
+
+
+def text(*values: float) -> str:
+    """Numbers as MJCF has them, in digits that read back."""
+    return " ".join(repr(float(value)) for value in values)
+
+
+class GeomFactory:
+    """Makes geoms; collects the assets that they share, once for every surface."""
+
+    def __init__(self, coverage: Coverage) -> None:
+        self._coverage = coverage
+        self.meshes: Dict[str, bytes] = {}
+        self.terrains: Dict[str, Dict[str, str]] = {}
+        self._named: Dict[object, List[str]] = {}
+
+    def geoms(self, shape: Shape) -> List[Geom]:
+        """The geoms that stand for a shape. Raises ``SdfError`` when none can."""
+        geometry = shape.geometry
+        if isinstance(geometry, Mesh):
+            return list(self._mesh(shape.name, geometry))
+        if isinstance(geometry, Polyline):
+            return list(self._polyline(geometry))
+        if isinstance(geometry, Heightmap):
+            return list(self._terrain(geometry))
+        return [_primitive(shape.name, geometry)]
+
+    def wheel(self, shape: Shape, axis: np.ndarray) -> List[Geom]:
+        """The geoms of a wheel that turns about ``axis`` (in the frame of the shape): touched
+        as an ellipsoid, which rolls on one point and does not scrub when the robot turns."""
+        seen = [
+            Geom(Role.SEEN, geom.attributes, geom.pose)
+            for geom in self.geoms(shape)
+            if geom.role is not Role.TOUCHED
+        ]
+        to_axis = Pose((0.0, 0.0, 0.0), turn_from_z(axis))
+        bounds = shape.geometry.bounds(to_axis.inverse())
+        half = (bounds[:, 1] - bounds[:, 0]) / 2
+        center = to_axis.apply(bounds.mean(axis=1))
+        radius = float(max(half[:2]))
+        size = text(radius, radius, max(float(half[2]), radius * THINNEST_WHEEL))
+        pose = Pose(tuple(center.tolist()), to_axis.quaternion)
+        return [Geom(Role.TOUCHED, {"type": "ellipsoid", "size": size}, pose), *seen]
+
+    def _mesh(self, name: str, mesh: Mesh) -> Iterator[Geom]:
+        surface = mesh.surface
+        if mesh not in self._named:
+            parts = hulls.convex_parts(surface.triangles)
+            if parts.concave:
+                self._coverage.say(
+                    f"concave {mesh.path} {mesh.submesh}",
+                    f"{name}: the mesh {mesh.path} is hollow or bent inwards; 'embedded' touches "
+                    f"it as {len(parts.hulls)} convex hull(s), the lidar sees it as it is. Build "
+                    "the collision from boxes, or split the mesh into convex parts",
+                )
+            self._named[mesh] = [self._asset(hull) for hull in parts.hulls]
+            self._named[mesh, "seen"] = self._surface(surface.triangles)
+        for part in self._named[mesh]:
+            yield Geom(Role.TOUCHED, {"type": "mesh", "mesh": part})
+        for part in self._named[mesh, "seen"]:
+            yield Geom(Role.SEEN, {"type": "mesh", "mesh": part})
+
+    def _polyline(self, polyline: Polyline) -> Iterator[Geom]:
+        if polyline not in self._named:
+            prisms = hulls.extruded_prisms(polyline.outline, polyline.height)
+            self._named[polyline] = [self._asset(prism) for prism in prisms]
+        for part in self._named[polyline]:
+            yield Geom(Role.BOTH, {"type": "mesh", "mesh": part})
+
+    def _terrain(self, terrain: Heightmap) -> Iterator[Geom]:
+        heights = terrain.heights
+        rows, columns = heights.shape
+        if terrain not in self._named:
+            name = f"terrain{len(self.terrains)}"
+            low, high = float(heights.min()), float(heights.max())
+            thickness = max(high - low, 1.0)
+            self.terrains[name] = {
+                "nrow": str(rows),
+                "ncol": str(columns),
+                "size": text(
+                    terrain.size[0] / 2, terrain.size[1] / 2, max(high - low, 1e-3), thickness
+                ),
+                "elevation": text(*heights[::-1].ravel()),
+            }
+            self._named[terrain] = [name]
+            self._named[terrain, "seen"] = self._surface(hulls.terrain_triangles(terrain))
+        (name,) = self._named[terrain]
+        base = Pose((0.0, 0.0, float(heights.min())))
+        yield Geom(Role.TOUCHED, {"type": "hfield", "hfield": name}, base)
+        for part in self._named[terrain, "seen"]:
+            yield Geom(Role.SEEN, {"type": "mesh", "mesh": part})
+
+    def _surface(self, triangles: np.ndarray) -> List[str]:
+        """Assets for a surface that is only seen."""
+        return [
+            self._asset(triangles[first : first + MAX_FACES])
+            for first in range(0, len(triangles), MAX_FACES)
+        ]
+
+    def _asset(self, triangles: np.ndarray) -> str:
+        name = f"mesh{len(self.meshes)}"
+        self.meshes[name] = stl(triangles)
+        return name
+
+
+THINNEST_WHEEL = 0.02
+"""Half the width of a wheel's ellipsoid is at least this share of its radius: thinner ones are
+too sharp for the search for contacts with anything but a plane."""
+
+
+def _primitive(name: str, geometry: Geometry) -> Geom:
+    if isinstance(geometry, Box):
+        return Geom(Role.BOTH, {"type": "box", "size": text(*(s / 2 for s in geometry.size))})
+    if isinstance(geometry, Cylinder):
+        size = text(geometry.radius, geometry.length / 2)
+        return Geom(Role.BOTH, {"type": "cylinder", "size": size})
+    if isinstance(geometry, Sphere):
+        return Geom(Role.BOTH, {"type": "sphere", "size": text(geometry.radius)})
+    if isinstance(geometry, Ellipsoid):
+        return Geom(Role.BOTH, {"type": "ellipsoid", "size": text(*geometry.radii)})
+    if isinstance(geometry, Capsule):
+        size = text(geometry.radius, geometry.length / 2)
+        return Geom(Role.BOTH, {"type": "capsule", "size": size})
+    if isinstance(geometry, Plane):
+        pose = Pose((0.0, 0.0, 0.0), turn_from_z(np.asarray(geometry.normal)))
+        return Geom(Role.BOTH, {"type": "plane", "size": "0 0 1"}, pose)
+    raise SdfError(
+        f"{name} is a {type(geometry).__name__.lower()}, which 'embedded' cannot simulate; use a "
+        "box, cylinder, sphere or mesh"
+    )
+
+
+def turn_from_z(direction: np.ndarray) -> Tuple[float, float, float, float]:
+    """The quaternion (xyzw) of the shortest turn that takes z to a direction."""
+    x, y, z = (direction / np.linalg.norm(direction)).tolist()
+    if z < -1 + 1e-12:
+        return (1.0, 0.0, 0.0, 0.0)
+    length = float(np.sqrt(2 * (1 + z)))
+    return (-y / length, x / length, 0.0, length / 2)
+
+
+def stl(triangles: np.ndarray) -> bytes:
+    """Triangles (n, 3, 3) as a binary STL file; MuJoCo holds meshes in single precision too."""
+    record = np.zeros(len(triangles), np.dtype([("n", "<f4", 3), ("v", "<f4", 9), ("a", "<u2")]))
+    record["v"] = triangles.reshape(-1, 9)
+    buffer = io.BytesIO()
+    buffer.write(bytes(80))
+    buffer.write(np.uint32(len(triangles)).tobytes())
+    buffer.write(record.tobytes())
+    return buffer.getvalue()

@@ -1,0 +1,114 @@
+"""The robot's lidar: where it is, when it measures, and what it reads.
+
+Owns the choice between the two ways of casting rays. Boxes, cylinders, spheres, ellipsoids and
+planes are cast by :mod:`~gz_testauto.simulators.embedded.raycast`; when anything else can be
+seen, ``mj_multiRay`` casts all rays. Both give the same readings.
+"""
+
+from typing import Any, Optional, Tuple
+
+import numpy as np
+
+from gz_testauto.geometry import Pose
+from gz_testauto.observation import LaserScan
+from gz_testauto.sdf.robot import LidarDescription
+from gz_testauto.simulators.embedded.geoms import Role
+
+SIMPLE = (0, 2, 4, 5, 6)
+"""MuJoCo's numbers for plane, sphere, ellipsoid, cylinder and box."""
+
+
+class Lidar:
+    """A lidar on a body of a MuJoCo model.
+
+    ``body`` is the id of the body, ``mount`` the pose on it. ``noise`` is mean and standard
+    deviation (m) of what is added to every reading, drawn from ``generator``. ``fast`` is None
+    to choose by what there is to see, False to use ``mj_multiRay`` always.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        data: Any,
+        description: LidarDescription,
+        body: int,
+        mount: Pose,
+        noise: Tuple[float, float],
+        generator: np.random.Generator,
+        fast: Optional[bool] = None,
+    ) -> None:
+        self._model, self._data = model, data
+        self._description = description
+        self._body = body
+        self._position, self._turn = np.asarray(mount.position), mount.rotation
+        self._noise, self._generator = noise, generator
+        count = description.samples
+        low, high = description.angle_min_rad, description.angle_max_rad
+        angles = np.linspace(low, high, count)
+        self._spacing = (high - low) / (count - 1) if count > 1 else 0.0
+        self._cosines, self._sines = np.cos(angles), np.sin(angles)
+        seen = np.isin(model.geom_group, (Role.BOTH, Role.SEEN))
+        self._geoms = np.flatnonzero(seen)
+        self._kinds = np.asarray(model.geom_type)
+        simple = bool(np.isin(self._kinds[self._geoms], SIMPLE).all())
+        self.is_fast = simple if fast is None else fast and simple
+
+    def scan(self, stamp_s: float) -> LaserScan:
+        """Measure now: positions must be those of the present state."""
+        lidar = self._description
+        body = self._data.xmat[self._body].reshape(3, 3)
+        origin = self._data.xpos[self._body] + body @ self._position
+        turn = body @ self._turn
+        ranges = self._cast(origin, turn) if self.is_fast else self._multi_ray(origin, turn)
+        if any(self._noise):
+            ranges += self._generator.normal(*self._noise, size=len(ranges))
+        ranges[ranges >= lidar.range_max_m] = np.inf
+        ranges[ranges < lidar.range_min_m] = -np.inf
+        ranges.setflags(write=False)
+        return LaserScan(
+            stamp_s,
+            lidar.angle_min_rad,
+            lidar.angle_max_rad,
+            lidar.range_min_m,
+            lidar.range_max_m,
+            ranges,
+            lidar.mount,
+        )
+
+    def _cast(self, origin: np.ndarray, turn: np.ndarray) -> np.ndarray:
+        from gz_testauto.simulators.embedded.raycast import cast
+
+        ranges = np.empty(self._description.samples)
+        cast(
+            self._geoms,
+            self._kinds,
+            self._model.geom_size,
+            self._data.geom_xpos,
+            self._data.geom_xmat,
+            origin,
+            turn,
+            self._description.angle_min_rad,
+            self._spacing,
+            self._cosines,
+            self._sines,
+            self._description.range_max_m,
+            ranges,
+        )
+        return ranges
+
+    def _multi_ray(self, origin: np.ndarray, turn: np.ndarray) -> np.ndarray:
+        import mujoco
+
+        count = self._description.samples
+        flat = np.stack([self._cosines, self._sines, np.zeros(count)], axis=1)
+        groups = np.zeros(6, np.uint8)
+        groups[[Role.BOTH, Role.SEEN]] = 1
+        ranges, met = np.empty(count), np.empty(count, np.int32)
+        extra = (None,) if "normal:" in mujoco.mj_multiRay.__doc__.split("->")[0] else ()
+        mujoco.mj_multiRay(
+            self._model, self._data, origin, (flat @ turn.T).ravel(), groups, 1, -1, met, ranges,
+            *extra, count, self._description.range_max_m,
+        )  # fmt: skip
+        ranges[ranges < 0] = np.inf
+        ranges[ranges > self._description.range_max_m] = np.inf
+        return ranges

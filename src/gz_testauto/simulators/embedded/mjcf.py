@@ -1,0 +1,247 @@
+"""Writes staged models as MJCF, MuJoCo's own format.
+
+Owns the XML: bodies, joints, geoms, what may touch what, and the settings of the solver.
+Friction of a pair is the smaller of the two, as in Gazebo: MuJoCo takes that of the geom with
+the higher priority, so the lower its friction is, the higher is a geom's priority.
+"""
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Dict, List, Mapping, Sequence, Tuple
+
+import numpy as np
+from lxml import etree
+
+from gz_testauto.geometry import Pose
+from gz_testauto.sdf.document import Element
+from gz_testauto.sdf.dynamics import Joint
+from gz_testauto.sdf.surfaces import Heightmap
+from gz_testauto.simulators.embedded.coverage import Coverage
+from gz_testauto.simulators.embedded.drive import Wheel
+from gz_testauto.simulators.embedded.geoms import Geom, GeomFactory, Role, text
+from gz_testauto.simulators.embedded.staging import Body, Shape, StagedModel, walk
+
+MAX_FRICTION = 10.0
+"""What holds at this coefficient holds at any; more makes the solver's task ill-conditioned."""
+
+IMU = "imu"
+"""Name of the site and, with what it measures, of the sensors of the robot's IMU."""
+
+_HINGES = {"revolute": "hinge", "universal": "hinge", "revolute2": "hinge", "prismatic": "slide"}
+
+
+@dataclass(frozen=True)
+class Blueprint:
+    """A model for MuJoCo: the XML, the files it names, and for each geom's name that of the
+    collision it belongs to."""
+
+    xml: str
+    assets: Mapping[str, bytes]
+    shapes: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Mount:
+    """Where the IMU is: the body's name, and the pose in its frame."""
+
+    body: str
+    pose: Pose
+
+
+def write_mjcf(
+    models: Sequence[StagedModel],
+    coverage: Coverage,
+    step_s: float,
+    gravity_mps2: Sequence[float],
+    wheels: Sequence[Wheel] = (),
+    imu: "Mount | None" = None,
+) -> Blueprint:
+    """Write the world that these models make up. Poses are those that the models have."""
+    return _Writer(models, coverage, wheels, imu).write(step_s, gravity_mps2)
+
+
+class _Writer:
+    def __init__(
+        self,
+        models: Sequence[StagedModel],
+        coverage: Coverage,
+        wheels: Sequence[Wheel],
+        imu: "Mount | None",
+    ) -> None:
+        self._models = models
+        self._wheels = {wheel.body: wheel for wheel in wheels}
+        self._imu = imu
+        self._factory = GeomFactory(coverage)
+        self._shapes: Dict[str, str] = {}
+        frictions = {
+            _friction(shape)
+            for model in models
+            for root in model.roots
+            for body in walk(root)
+            for shape in body.shapes
+        }
+        self._priority = {mu: rank for rank, mu in enumerate(sorted(frictions, reverse=True))}
+
+    def write(self, step_s: float, gravity_mps2: Sequence[float]) -> Blueprint:
+        root = etree.Element("mujoco")
+        etree.SubElement(root, "compiler", angle="radian", autolimits="true", balanceinertia="true")
+        option = etree.SubElement(root, "option", timestep=text(step_s))
+        option.set("gravity", text(*gravity_mps2))
+        option.set("integrator", "implicitfast")
+        option.set("cone", "pyramidal")
+        default = etree.SubElement(root, "default")
+        # the stiffest contact that is stable: a time constant of two steps
+        etree.SubElement(default, "geom", solref=text(2 * step_s, 1.0))
+        assets = etree.SubElement(root, "asset")
+        world = etree.SubElement(root, "worldbody")
+        contact = etree.SubElement(root, "contact")
+        for model in self._models:
+            if model.static:
+                self._add_static(world, model)
+            else:
+                self._add_movable(world, contact, model)
+        self._add_instruments(root)
+        files = self._add_assets(assets)
+        return Blueprint(etree.tostring(root, encoding="unicode"), files, self._shapes)
+
+    def _add_static(self, world: Element, model: StagedModel) -> None:
+        body = _placed(etree.SubElement(world, "body", name=model.name), model.pose)
+        for link in model.roots:
+            for shape in link.shapes:
+                pose = link.pose * shape.pose
+                if isinstance(shape.geometry, Heightmap):
+                    pose = model.pose.inverse() * _terrain_pose(shape.geometry, model.pose * pose)
+                self._add_geoms(body, shape, pose, self._factory.geoms(shape))
+
+    def _add_movable(self, world: Element, contact: Element, model: StagedModel) -> None:
+        for root in model.roots:
+            element = self._add_body(world, root, model.pose * root.pose)
+            if root.joint is None:
+                element.insert(0, etree.Element("freejoint", name=root.name))
+        if model.self_collide:
+            return
+        names = [body.name for root in model.roots for body in walk(root) if body.shapes]
+        for first, second in combinations(names, 2):
+            etree.SubElement(contact, "exclude", body1=first, body2=second)
+
+    def _add_body(self, parent: Element, body: Body, pose: Pose) -> Element:
+        element = _placed(etree.SubElement(parent, "body", name=body.name), pose)
+        if not body.gravity:
+            element.set("gravcomp", "1")
+        if body.joint is not None:
+            _add_joint(element, body.name.split("::", 1)[0], body.joint)
+        if body.inertial is not None:
+            inertial = etree.SubElement(element, "inertial", pos=text(*body.inertial.center_m))
+            inertial.set("mass", text(body.inertial.mass_kg))
+            inertial.set("fullinertia", text(*body.inertial.tensor_kgm2))
+        if self._imu is not None and self._imu.body == body.name:
+            _placed(etree.SubElement(element, "site", name=IMU), self._imu.pose)
+        for shape in body.shapes:
+            wheel = self._wheels.get(body.name)
+            if wheel is None:
+                geoms = self._factory.geoms(shape)
+            else:
+                axis = shape.pose.rotation.T @ np.asarray(wheel.axis)
+                geoms = self._factory.wheel(shape, axis)
+            self._add_geoms(element, shape, shape.pose, geoms)
+        for child in body.children:
+            self._add_body(element, child, body.pose.inverse() * child.pose)
+        return element
+
+    def _add_geoms(self, body: Element, shape: Shape, pose: Pose, geoms: List[Geom]) -> None:
+        friction = _friction(shape)
+        bits = str(shape.surface.collide_bitmask & 0xFFFF)
+        for geom in geoms:
+            name = (
+                shape.name
+                if shape.name not in self._shapes
+                else (f"{shape.name}#{len(self._shapes)}")
+            )
+            self._shapes[name] = shape.name
+            element = etree.SubElement(body, "geom", name=name, **geom.attributes)
+            _placed(element, pose * geom.pose)
+            element.set("group", str(int(geom.role)))
+            if geom.role is Role.SEEN:
+                bits_here = "0"
+            else:
+                bits_here = bits
+                element.set("friction", text(friction, 0.0, 0.0))
+                element.set("priority", str(self._priority[friction]))
+                element.set("condim", "3" if friction > 0 else "1")
+            element.set("contype", bits_here)
+            element.set("conaffinity", bits_here)
+
+    def _add_instruments(self, root: Element) -> None:
+        actuator = etree.SubElement(root, "actuator")
+        for wheel in self._wheels.values():
+            motor = etree.SubElement(actuator, "velocity", joint=wheel.joint, name=wheel.joint)
+            motor.set("kv", text(wheel.gain))
+            if wheel.torque_nm is not None:
+                motor.set("forcerange", text(-wheel.torque_nm, wheel.torque_nm))
+        sensor = etree.SubElement(root, "sensor")
+        if self._imu is not None:
+            etree.SubElement(sensor, "framequat", objtype="site", objname=IMU)
+            etree.SubElement(sensor, "gyro", site=IMU)
+            etree.SubElement(sensor, "accelerometer", site=IMU)
+
+    def _add_assets(self, assets: Element) -> Dict[str, bytes]:
+        files: Dict[str, bytes] = {}
+        for name, content in self._factory.meshes.items():
+            files[f"{name}.stl"] = content
+            etree.SubElement(assets, "mesh", name=name, file=f"{name}.stl")
+        for name, attributes in self._factory.terrains.items():
+            etree.SubElement(assets, "hfield", name=name, **attributes)
+        return files
+
+
+def _friction(shape: Shape) -> float:
+    return min(shape.surface.mu, shape.surface.mu2, MAX_FRICTION)
+
+
+def _placed(element: Element, pose: Pose) -> Element:
+    x, y, z, w = pose.quaternion
+    element.set("pos", text(*pose.position))
+    element.set("quat", text(w, x, y, z))
+    return element
+
+
+def _terrain_pose(terrain: Heightmap, placed: Pose) -> Pose:
+    """Gazebo collides with a height map around the world's origin, turned by the yaw only."""
+    return Pose.from_rpy(0.0, 0.0, terrain.position[2], 0.0, 0.0, placed.yaw_rad)
+
+
+def _add_joint(body: Element, model: str, joint: Joint) -> None:
+    name = f"{model}::{joint.name}"
+    if joint.kind == "ball":
+        etree.SubElement(body, "joint", name=name, type="ball", pos=text(*joint.anchor_m))
+        return
+    for index, axis in enumerate(joint.axes):
+        element = etree.SubElement(body, "joint", type=_HINGES[joint.kind])
+        element.set("name", name if index == 0 else f"{name}#{index + 1}")
+        element.set("pos", text(*joint.anchor_m))
+        element.set("axis", text(*axis.direction))
+        if axis.limits is not None:
+            element.set("range", text(*axis.limits))
+        element.set("damping", text(axis.damping))
+        element.set("frictionloss", text(axis.friction))
+        if axis.stiffness:
+            element.set("stiffness", text(axis.stiffness))
+            element.set("springref", text(axis.reference))
+
+
+def joint_names(model: StagedModel) -> List[Tuple[str, int]]:
+    """The joints of a model as MJCF has them, each with the width of its position."""
+    names: List[Tuple[str, int]] = []
+    for root in model.roots:
+        for body in walk(root):
+            if model.static:
+                continue
+            if body.joint is None:
+                names.append((body.name, 7))
+            elif body.joint.kind == "ball":
+                names.append((f"{model.name}::{body.joint.name}", 4))
+            else:
+                for index in range(len(body.joint.axes)):
+                    suffix = "" if index == 0 else f"#{index + 1}"
+                    names.append((f"{model.name}::{body.joint.name}{suffix}", 1))
+    return names

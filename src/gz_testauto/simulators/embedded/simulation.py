@@ -1,0 +1,316 @@
+"""One loaded world in MuJoCo, from its beginning to the end of the trial.
+
+Owns what is gathered during a step, what a snapshot is made of, and how models come and go: the
+world is compiled anew with the others as they stand.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Dict, Iterable, List, Mapping, Optional, Sequence, Set, Tuple
+
+import numpy as np
+
+from gz_testauto.errors import SdfError, SimulatorError
+from gz_testauto.observation import Contact, ImuSample, LaserScan, ModelState, Snapshot, Twist2D
+from gz_testauto.sdf.document import SdfDocument
+from gz_testauto.sdf.dynamics import read_gravity
+from gz_testauto.sdf.edit import add_model, parse_model, remove_model, set_model_pose
+from gz_testauto.sdf.includes import ModelLibrary
+from gz_testauto.sdf.scene import read_scene, scene_model
+from gz_testauto.sdf.tree import read_model
+from gz_testauto.simulators.embedded.coverage import Coverage
+from gz_testauto.simulators.embedded.engine import Engine, LinkStates, actuators
+from gz_testauto.simulators.embedded.lidar import Lidar
+from gz_testauto.simulators.embedded.mjcf import write_mjcf
+from gz_testauto.simulators.embedded.robot import StagedRobot
+from gz_testauto.simulators.embedded.staging import StagedModel, stage_model
+from gz_testauto.simulators.interface import NamedModel, Scene, Simulation
+
+_STILL = (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The physics step (s), and whether simple scenes have the fast lidar."""
+
+    step_s: float
+    fast_lidar: bool
+
+
+class EmbeddedSimulation(Simulation):
+    """See :class:`~gz_testauto.simulators.interface.Simulation`.
+
+    Contacts of the robot's body are those of every physics step. IMU samples are taken, and the
+    latest scan that fell due is measured, in the physics step in which they are due.
+    """
+
+    def __init__(
+        self,
+        scene: Scene,
+        robot: Optional[StagedRobot],
+        settings: Settings,
+        coverage: Coverage,
+    ) -> None:
+        self._settings = settings
+        self._coverage = coverage
+        self._robot = robot
+        self._ended = False
+        self._ticks = 0
+        self._command = Twist2D()
+        self._scan: Optional[LaserScan] = None
+        self._imu: List[ImuSample] = []
+        self._contacts: List[Contact] = []
+        self._noise = np.random.default_rng(scene.seed)
+        self._spawned: Dict[str, str] = {}
+        self._deleted: Set[str] = set()
+        world = read_scene(scene.world)
+        if world.document.world is None:
+            raise SdfError(f"{scene.world}: has no <world>")
+        coverage.check_world(world.document)
+        self._document = world.document
+        self._gravity = read_gravity(world.document.world)
+        self._models: Dict[str, StagedModel] = {
+            name: stage_model(model, coverage) for name, model in world.models.items()
+        }
+        self._written = {name: model.pose for name, model in self._models.items()}
+        if robot is not None:
+            if robot.robot.name in self._models:
+                raise SimulatorError(f"{scene.world} has a model {robot.robot.name!r} already")
+            self._models[robot.robot.name] = robot.at(scene.start)
+        self._engine = self._compiled(self._models)
+        self._fit_robot()
+
+    # the interface
+
+    def snapshot(self) -> Snapshot:
+        """What the world looks like now. No time passes."""
+        self._check()
+        snapshot = Snapshot(
+            time_s=self._time_s,
+            models={name: self._state(model) for name, model in self._models.items()},
+            links=LinkStates(self._engine, tuple(self._models.values())),
+            scan=self._scan,
+            imu=tuple(self._imu),
+            contacts=tuple(self._contacts),
+        )
+        self._imu.clear()
+        self._contacts.clear()
+        return snapshot
+
+    def drive(self, command: Twist2D) -> None:
+        """Command the robot's drive from the next step on."""
+        self._check()
+        if self._robot is None:
+            raise SimulatorError("there is no robot in this scene to drive")
+        if not self._robot.wheels:
+            raise SimulatorError(
+                f"robot {self._robot.robot.name!r} has no drive that is known: give its SDF "
+                "libDiffDrivePlugin.so or libSkidSteerDrivePlugin.so"
+            )
+        if not (math.isfinite(command.linear_mps) and math.isfinite(command.angular_radps)):
+            raise ValueError(f"a command must be finite, not {command}")
+        self._command = command
+        self._set_wheels()
+
+    def step(self, duration_s: float) -> Snapshot:
+        """Simulate ``duration_s`` and look again."""
+        self._check()
+        step_s = self._settings.step_s
+        count = round(duration_s / step_s)
+        if count < 1 or not math.isclose(duration_s, count * step_s, rel_tol=1e-9, abs_tol=1e-12):
+            raise ValueError(
+                f"{duration_s} s is not a whole number of physics steps of {step_s} s; the "
+                "option step_s sets another"
+            )
+        scan_tick = self._last_scan_tick(count)
+        for _ in range(count):
+            self._ticks += 1
+            self._engine.tick()
+            self._observe()
+            if self._ticks == scan_tick and self._lidar is not None:
+                self._scan = self._lidar.scan(self._time_s)
+        self._engine.check()
+        return self.snapshot()
+
+    def spawn(self, models: Sequence[NamedModel]) -> None:
+        """Add models in one go."""
+        self._check()
+        added = dict(self._models)
+        for model in models:
+            if model.name in added:
+                raise SimulatorError(f"a model named {model.name!r} exists already")
+            try:
+                added[model.name] = self._staged(model)
+            except SdfError as error:
+                raise SimulatorError(f"cannot spawn {model.name!r}: {error}") from error
+        self._build(added)
+        self._spawned.update((model.name, model.sdf) for model in models)
+
+    def delete(self, names: Iterable[str]) -> None:
+        """Remove models in one go."""
+        self._check()
+        gone = set(names)
+        self._must_exist(gone)
+        if self._robot is not None and self._robot.robot.name in gone:
+            self._robot = None
+        self._build({name: model for name, model in self._models.items() if name not in gone})
+        for name in gone:
+            if self._spawned.pop(name, None) is None and name in self._written:
+                self._deleted.add(name)
+
+    def set_states(self, states: Mapping[str, ModelState]) -> None:
+        """Place models in one go; one that is static has no twist."""
+        self._check()
+        self._must_exist(states)
+        for name, state in states.items():
+            model = self._models[name]
+            if model.static:
+                self._engine.place_static(name, state.pose)
+            elif model.roots:
+                self._engine.place_movable(model, state)
+            self._models[name] = replace(model, pose=state.pose)
+        self._engine.refresh()
+
+    def save_world(self, path: Path) -> None:
+        """Write the world as it stands, with all models, to a ``.world`` file. Joints that have
+        moved are written where their SDF has them."""
+        self._check()
+        document = self._document.copy()
+        ModelLibrary().absolutize(document, document.world)
+        try:
+            for name in sorted(self._deleted):
+                remove_model(document, name)
+            for name, sdf in self._spawned.items():
+                add_model(document, sdf, name=name)
+            if self._robot is not None:
+                add_model(document, self._robot.robot.sdf, name=self._robot.robot.name)
+            for name, model in self._models.items():
+                pose = model.pose if model.static else self._state(model).pose
+                if pose != self._written.get(name):
+                    set_model_pose(document, name, pose)
+            document.write(path)
+        except SdfError as error:
+            raise SimulatorError(f"cannot save the world: {error}") from error
+
+    # what the adaptor's other parts need
+
+    def end(self) -> None:
+        """Refuse every call from here on."""
+        self._ended = True
+
+    # inside
+
+    def _check(self) -> None:
+        if self._ended:
+            raise SimulatorError("this simulation is over: another was loaded, or it was closed")
+
+    def _must_exist(self, names: Iterable[str]) -> None:
+        for name in names:
+            if name not in self._models:
+                raise SimulatorError(f"there is no model named {name!r}")
+
+    @property
+    def _time_s(self) -> float:
+        return round(self._ticks * self._settings.step_s, 9)
+
+    def _state(self, model: StagedModel) -> ModelState:
+        if model.static or not model.roots:
+            return ModelState(model.pose, _STILL, _STILL)
+        return self._engine.state(model)
+
+    def _staged(self, model: NamedModel) -> StagedModel:
+        """A model to spawn, staged at the pose and under the name that it shall have."""
+        parse_model(model.sdf)  # says best what is wrong with text that is no model
+        text = model.sdf.strip()
+        if not text.startswith("<?xml") and "<sdf" not in text:
+            text = f'<sdf version="1.6">{text}</sdf>'
+        document = SdfDocument.parse(text, model.name)
+        if document.model is None:
+            raise SdfError(f"{model.name}: the SDF has no <model>")
+        library = ModelLibrary()
+        node = read_model(document, document.model, library)
+        node.name, node.pose = model.name, model.pose
+        return stage_model(scene_model(node, library), self._coverage)
+
+    def _compiled(self, models: Mapping[str, StagedModel]) -> Engine:
+        robot, staged = self._robot, tuple(models.values())
+        blueprint = write_mjcf(
+            staged,
+            self._coverage,
+            self._settings.step_s,
+            self._gravity,
+            robot.wheels if robot is not None else (),
+            robot.imu if robot is not None else None,
+        )
+        return Engine(blueprint, staged)
+
+    def _build(self, models: Mapping[str, StagedModel]) -> None:
+        """Compile a world of these models, those that were there before as they stand."""
+        engine = self._compiled(models)
+        engine.take_over(self._engine)
+        self._engine, self._models = engine, dict(models)
+        self._fit_robot()
+
+    def _fit_robot(self) -> None:
+        """Find the robot's wheels and sensors in the world that was compiled."""
+        robot, engine = self._robot, self._engine
+        self._lidar: Optional[Lidar] = None
+        self._motors: Optional[np.ndarray] = None
+        if robot is None:
+            return
+        self._body = engine.geoms_of(robot.body_shapes)
+        self._motors = actuators(engine, [wheel.joint for wheel in robot.wheels])
+        self._set_wheels()
+        if robot.lidar is not None and robot.robot.lidar is not None:
+            self._lidar = Lidar(
+                engine.model,
+                engine.data,
+                robot.robot.lidar,
+                engine.body(robot.lidar.body),
+                robot.lidar.pose,
+                robot.lidar_noise_m,
+                self._noise,
+                None if self._settings.fast_lidar else False,
+            )
+
+    def _set_wheels(self) -> None:
+        if self._robot is not None and self._motors is not None:
+            rates = [wheel.rate_radps(self._command) for wheel in self._robot.wheels]
+            self._engine.data.ctrl[self._motors] = rates
+
+    def _observe(self) -> None:
+        """Take down what the present physics step has to tell."""
+        if self._robot is None:
+            return
+        self._contacts += self._engine.contacts(self._body, self._time_s)
+        description = self._robot.robot.imu
+        if description is not None and self._due(self._ticks, description.update_rate_hz):
+            values = self._engine.data.sensordata.tolist()
+            w, x, y, z = values[:4]
+            self._imu.append(
+                ImuSample(self._time_s, (x, y, z, w), _vector(values[4:7]), _vector(values[7:10]))
+            )
+
+    def _due(self, tick: int, rate_hz: float) -> bool:
+        """Whether a sensor of this rate (0: every step) measures in a physics step."""
+        if rate_hz <= 0:
+            return True
+        share = rate_hz * self._settings.step_s
+        return math.floor(tick * share + 1e-6) > math.floor((tick - 1) * share + 1e-6)
+
+    def _last_scan_tick(self, count: int) -> Optional[int]:
+        """The last of the next ``count`` physics steps in which a scan is due, if there is one:
+        those before it nobody would see."""
+        lidar = self._robot.robot.lidar if self._robot is not None else None
+        if lidar is None:
+            return None
+        for tick in range(self._ticks + count, self._ticks, -1):
+            if self._due(tick, lidar.update_rate_hz):
+                return tick
+        return None
+
+
+def _vector(values: Sequence[float]) -> Tuple[float, float, float]:
+    x, y, z = values
+    return (x, y, z)

@@ -1,0 +1,72 @@
+"""Loads scene after scene into MuJoCo, in this process.
+
+Owns what outlives a scene: the robots that were staged, and what was warned of. Every scene is
+compiled anew, so one cannot leave anything to the next.
+"""
+
+from typing import Dict, Optional
+
+from gz_testauto.errors import MissingDependencyError, SdfError, SimulatorError
+from gz_testauto.sdf.robot import RobotModel
+from gz_testauto.simulators.embedded.coverage import Coverage
+from gz_testauto.simulators.embedded.robot import StagedRobot, stage_robot
+from gz_testauto.simulators.embedded.simulation import EmbeddedSimulation, Settings
+from gz_testauto.simulators.interface import Scene, Simulator
+
+
+class EmbeddedSimulator(Simulator):
+    """MuJoCo, in this process; nothing is started and nothing listens.
+
+    ``step_s`` is the physics step, whatever the world says: 5 ms are as good as 1 ms for a robot
+    on wheels. ``fast_lidar`` False casts all rays with MuJoCo, with the same readings.
+    """
+
+    name = "embedded"
+    repeatable = True
+    sets_twist = True
+
+    def __init__(self, step_s: float = 0.005, fast_lidar: bool = True) -> None:
+        """Load MuJoCo; raises ``MissingDependencyError``."""
+        if not 0.0 < step_s <= 0.02:
+            raise ValueError("step_s must be above 0 and at most 0.02")
+        try:
+            import mujoco
+        except ImportError as error:
+            raise MissingDependencyError(
+                f"the simulator 'embedded' needs MuJoCo: python3 -m pip install mujoco ({error})"
+            ) from error
+        self.version = f"MuJoCo {mujoco.__version__}"
+        self._settings = Settings(step_s, fast_lidar)
+        self._coverage = Coverage()
+        self._robots: Dict[RobotModel, StagedRobot] = {}
+        self._current: Optional[EmbeddedSimulation] = None
+        self._closed = False
+
+    def load(self, scene: Scene) -> EmbeddedSimulation:
+        """Make ``scene`` the current world."""
+        if self._closed:
+            raise SimulatorError("this simulator has been closed")
+        self._end_current()
+        try:
+            robot = self._stage(scene.robot)
+            self._current = EmbeddedSimulation(scene, robot, self._settings, self._coverage)
+        except SdfError as error:
+            raise SimulatorError(f"cannot load {scene.world}: {error}") from error
+        return self._current
+
+    def close(self) -> None:
+        """Refuse any further use and let go of the current world. Idempotent."""
+        self._closed = True
+        self._end_current()
+
+    def _end_current(self) -> None:
+        if self._current is not None:
+            self._current.end()
+            self._current = None
+
+    def _stage(self, robot: Optional[RobotModel]) -> Optional[StagedRobot]:
+        if robot is None:
+            return None
+        if robot not in self._robots:
+            self._robots[robot] = stage_robot(robot, self._coverage)
+        return self._robots[robot]
