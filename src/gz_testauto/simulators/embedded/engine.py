@@ -5,8 +5,20 @@ which its stages are called: between two ticks everything that depends on positi
 velocities is that of the present state.
 """
 
+import functools
 import logging
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import (
+    Any,
+    Dict,
+    FrozenSet,
+    Iterator,
+    List,
+    Mapping,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Tuple,
+)
 
 import mujoco
 import numpy as np
@@ -15,7 +27,7 @@ from gz_testauto.errors import SimulatorError
 from gz_testauto.geometry import Pose
 from gz_testauto.observation import Contact, ModelState
 from gz_testauto.simulators.embedded.mjcf import Blueprint, joint_names
-from gz_testauto.simulators.embedded.staging import StagedModel, walk
+from gz_testauto.simulators.embedded.staging import StagedModel
 
 LOGGER = logging.getLogger(__name__)
 
@@ -151,26 +163,25 @@ class Engine:
 
     # contacts
 
-    def geoms_of(self, shapes: "frozenset[str]") -> np.ndarray:
-        """Whether each geom belongs to one of these collisions, shape (ngeom,)."""
-        return np.array([shape in shapes for shape in self._shapes], dtype=bool)
+    def geoms_of(self, shapes: FrozenSet[str]) -> FrozenSet[int]:
+        """The ids of all geoms that belong to one of these collisions."""
+        return frozenset(geom for geom, shape in enumerate(self._shapes) if shape in shapes)
 
-    def contacts(self, wanted: np.ndarray, stamp_s: float) -> List[Contact]:
-        """What touches any of the ``wanted`` geoms now, one entry for each pair of shapes."""
-        count = self.data.ncon
-        if not count:
-            return []
+    def touches(self, geoms: FrozenSet[int]) -> bool:
+        """Whether any of these is near to something; asked in every tick."""
+        return not geoms.isdisjoint(self.data.contact.geom.ravel().tolist())
+
+    def contacts(self, geoms: FrozenSet[int], stamp_s: float) -> List[Contact]:
+        """What touches any of these geoms now, one entry for each pair of shapes."""
         contact = self.data.contact
-        pairs = contact.geom[:count]
-        hits = np.flatnonzero(wanted[pairs].any(axis=1) & (contact.dist[:count] <= 0.0))
-        if not len(hits):
-            return []
+        pairs, distances = contact.geom.tolist(), contact.dist.tolist()
         found: Dict[Tuple[str, str], List[int]] = {}
         turned: Dict[int, float] = {}
-        for hit in hits.tolist():
-            first, second = pairs[hit].tolist()
+        for hit, (first, second) in enumerate(pairs):
+            if distances[hit] > 0.0 or geoms.isdisjoint((first, second)):
+                continue
             turned[hit] = -1.0  # MuJoCo's normal points from the first to the second
-            if not wanted[first]:
+            if first not in geoms:
                 first, second, turned[hit] = second, first, 1.0
             found.setdefault((self._shapes[first], self._shapes[second]), []).append(hit)
         return [
@@ -182,7 +193,7 @@ class Engine:
                 normals=tuple(
                     tuple((turned[hit] * contact.frame[hit][:3]).tolist()) for hit in hits_of
                 ),
-                depths_m=tuple(-float(contact.dist[hit]) for hit in hits_of),
+                depths_m=tuple(-distances[hit] for hit in hits_of),
             )
             for (first, second), hits_of in found.items()
         ]
@@ -225,29 +236,19 @@ class LinkStates(Mapping[str, ModelState]):
     def __init__(self, engine: Engine, models: Sequence[StagedModel]) -> None:
         """Take down the present state."""
         data = engine.data
+        self._engine, self._models = engine, models
         self._positions, self._turns = data.xpos.copy(), data.xquat.copy()
         self._velocities, self._centers = data.cvel.copy(), data.subtree_com.copy()
-        self._engine = engine
-        self._fixed = {
-            name: model.pose * pose
-            for model in models
-            if model.static
-            for name, pose in model.links.items()
-        }
-        self._moving = [
-            body.name
-            for model in models
-            if not model.static
-            for root in model.roots
-            for body in walk(root)
-        ]
+
+    @functools.cached_property
+    def _owners(self) -> Dict[str, StagedModel]:
+        return {link: model for model in self._models for link in model.links}
 
     def __getitem__(self, link: str) -> ModelState:
-        if link in self._fixed:
+        model = self._owners[link]
+        if model.static:
             still = (0.0, 0.0, 0.0)
-            return ModelState(self._fixed[link], still, still)
-        if link not in self._moving:
-            raise KeyError(link)
+            return ModelState(model.pose * model.links[link], still, still)
         body = self._engine.body(link)
         qw, qx, qy, qz = self._turns[body].tolist()
         turning, moving = self._velocities[body][:3], self._velocities[body][3:]
@@ -259,11 +260,11 @@ class LinkStates(Mapping[str, ModelState]):
             tuple(turning.tolist()),
         )
 
-    def __iter__(self) -> Any:
-        return iter((*self._fixed, *self._moving))
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._owners)
 
     def __len__(self) -> int:
-        return len(self._fixed) + len(self._moving)
+        return len(self._owners)
 
 
 def actuators(engine: Engine, names: Sequence[str]) -> Optional[np.ndarray]:

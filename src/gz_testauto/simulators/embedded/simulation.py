@@ -7,7 +7,7 @@ world is compiled anew with the others as they stand.
 import math
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Dict, Iterable, List, Mapping, Optional, Sequence, Set, Tuple
+from typing import Dict, FrozenSet, Iterable, List, Mapping, Optional, Sequence, Set, Tuple
 
 import numpy as np
 
@@ -28,6 +28,9 @@ from gz_testauto.simulators.embedded.staging import StagedModel, stage_model
 from gz_testauto.simulators.interface import NamedModel, Scene, Simulation
 
 _STILL = (0.0, 0.0, 0.0)
+
+ROUNDING = 1e-6
+"""A sensor's rate times a number of ticks that is this near to a whole number is one."""
 
 
 @dataclass(frozen=True)
@@ -123,12 +126,17 @@ class EmbeddedSimulation(Simulation):
                 f"{duration_s} s is not a whole number of physics steps of {step_s} s; the "
                 "option step_s sets another"
             )
-        scan_tick = self._last_scan_tick(count)
-        for _ in range(count):
+        end = self._ticks + count
+        imu_ticks, scan_ticks = self._due_ticks(end)
+        last_scan = max(scan_ticks, default=-1)  # those before it nobody would see
+        while self._ticks < end:
             self._ticks += 1
             self._engine.tick()
-            self._observe()
-            if self._ticks == scan_tick and self._lidar is not None:
+            if self._body and self._engine.touches(self._body):
+                self._contacts += self._engine.contacts(self._body, self._time_s)
+            if self._ticks in imu_ticks:
+                self._imu.append(self._imu_sample())
+            if self._ticks == last_scan and self._lidar is not None:
                 self._scan = self._lidar.scan(self._time_s)
         self._engine.check()
         return self.snapshot()
@@ -257,6 +265,7 @@ class EmbeddedSimulation(Simulation):
         robot, engine = self._robot, self._engine
         self._lidar: Optional[Lidar] = None
         self._motors: Optional[np.ndarray] = None
+        self._body: FrozenSet[int] = frozenset()
         if robot is None:
             return
         self._body = engine.geoms_of(robot.body_shapes)
@@ -279,36 +288,29 @@ class EmbeddedSimulation(Simulation):
             rates = [wheel.rate_radps(self._command) for wheel in self._robot.wheels]
             self._engine.data.ctrl[self._motors] = rates
 
-    def _observe(self) -> None:
-        """Take down what the present physics step has to tell."""
-        if self._robot is None:
-            return
-        self._contacts += self._engine.contacts(self._body, self._time_s)
-        description = self._robot.robot.imu
-        if description is not None and self._due(self._ticks, description.update_rate_hz):
-            values = self._engine.data.sensordata.tolist()
-            w, x, y, z = values[:4]
-            self._imu.append(
-                ImuSample(self._time_s, (x, y, z, w), _vector(values[4:7]), _vector(values[7:10]))
-            )
+    def _imu_sample(self) -> ImuSample:
+        w, x, y, z, *rates = self._engine.data.sensordata.tolist()
+        return ImuSample(self._time_s, (x, y, z, w), _vector(rates[:3]), _vector(rates[3:6]))
 
-    def _due(self, tick: int, rate_hz: float) -> bool:
-        """Whether a sensor of this rate (0: every step) measures in a physics step."""
-        if rate_hz <= 0:
-            return True
-        share = rate_hz * self._settings.step_s
-        return math.floor(tick * share + 1e-6) > math.floor((tick - 1) * share + 1e-6)
+    def _due_ticks(self, end: int) -> Tuple[Set[int], Set[int]]:
+        """The physics steps up to ``end`` in which the IMU and the lidar measure."""
+        robot = self._robot.robot if self._robot is not None else None
+        imu, lidar = (robot.imu, robot.lidar) if robot is not None else (None, None)
+        step_s = self._settings.step_s
+        return (
+            due_ticks(self._ticks, end, imu.update_rate_hz * step_s) if imu else set(),
+            due_ticks(self._ticks, end, lidar.update_rate_hz * step_s) if lidar else set(),
+        )
 
-    def _last_scan_tick(self, count: int) -> Optional[int]:
-        """The last of the next ``count`` physics steps in which a scan is due, if there is one:
-        those before it nobody would see."""
-        lidar = self._robot.robot.lidar if self._robot is not None else None
-        if lidar is None:
-            return None
-        for tick in range(self._ticks + count, self._ticks, -1):
-            if self._due(tick, lidar.update_rate_hz):
-                return tick
-        return None
+
+def due_ticks(start: int, end: int, per_tick: float) -> Set[int]:
+    """The ticks after ``start`` and up to ``end`` in which a sensor measures that does so
+    ``per_tick`` times in each; in all of them when that is 0, as in SDF, or more than 1."""
+    if not 0.0 < per_tick < 1.0:
+        return set(range(start + 1, end + 1))
+    first = math.floor(start * per_tick + ROUNDING) + 1
+    last = math.floor(end * per_tick + ROUNDING)
+    return {math.ceil(count / per_tick - ROUNDING) for count in range(first, last + 1)}
 
 
 def _vector(values: Sequence[float]) -> Tuple[float, float, float]:
