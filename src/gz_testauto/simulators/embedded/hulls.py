@@ -5,7 +5,7 @@ the triangles of a terrain. Knows nothing of MuJoCo.
 """
 
 from dataclasses import dataclass
-from typing import List, Tuple
+from typing import List, Optional, Tuple
 
 import numpy as np
 import shapely
@@ -94,7 +94,7 @@ def _connected(triangles: np.ndarray) -> List[np.ndarray]:
     return [triangles[of_face == of_face[start]] for start in sorted(first)]
 
 
-def _hull(points: np.ndarray) -> "np.ndarray | None":
+def _hull(points: np.ndarray) -> Optional[np.ndarray]:
     """The convex hull as triangles facing outwards; None of what is not even a sheet."""
     center = points.mean(axis=0)
     _, spread, axes = np.linalg.svd(points - center, full_matrices=True)

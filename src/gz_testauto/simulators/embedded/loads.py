@@ -10,7 +10,7 @@ from gz_testauto.geometry import Pose
 from gz_testauto.sdf.dynamics import GRAVITY_MPS2, Surface
 from gz_testauto.sdf.geometry import Plane
 from gz_testauto.simulators.embedded.coverage import Coverage
-from gz_testauto.simulators.embedded.drive import Wheel
+from gz_testauto.simulators.embedded.drive import Drive, Wheel
 from gz_testauto.simulators.embedded.engine import Engine
 from gz_testauto.simulators.embedded.mjcf import write_mjcf
 from gz_testauto.simulators.embedded.staging import Body, Shape, StagedModel, walk
@@ -24,18 +24,15 @@ def loaded_wheels(
     model: StagedModel, wheels: Sequence[Wheel], coverage: Coverage
 ) -> Tuple[Wheel, ...]:
     """The wheels with the torque that they can bring to the ground."""
-    if not wheels:
-        return ()
     shapes = {body.name: body.shapes for root in model.roots for body in walk(root)}
     engine = _at_rest(model, wheels, coverage)
     loads = engine.loads_n()
-    slides = len(wheels) > 2
     found = []
     for wheel in wheels:
         own = shapes[wheel.body]
         load = sum(loads.get(shape.name, 0.0) for shape in own)
         mu = min((min(shape.surface.mu, shape.surface.mu2) for shape in own), default=0.0)
-        found.append(wheel.under(load, mu, slides))
+        found.append(wheel.under(load, mu))
     return tuple(found)
 
 
@@ -44,7 +41,8 @@ def _at_rest(model: StagedModel, wheels: Sequence[Wheel], coverage: Coverage) ->
     link = Body("ground::link", Pose(), (ground,), None, True, None)
     floor = StagedModel("ground", True, Pose(), False, (link,), {"ground::link": Pose()})
     models = (floor, replace(model, pose=Pose((0.0, 0.0, model.pose.position[2]))))
-    engine = Engine(write_mjcf(models, coverage, STEP_S, GRAVITY_MPS2, wheels), models)
+    drive = Drive(tuple(wheels))
+    engine = Engine(write_mjcf(models, coverage, STEP_S, GRAVITY_MPS2, drive), models)
     for _ in range(SETTLING_STEPS):
         engine.tick()
     return engine

@@ -5,9 +5,9 @@ Friction of a pair is the smaller of the two, as in Gazebo: MuJoCo takes that of
 the higher priority, so the lower its friction is, the higher is a geom's priority.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Dict, List, Mapping, Sequence, Tuple
+from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 from lxml import etree
@@ -17,7 +17,7 @@ from gz_testauto.sdf.document import Element
 from gz_testauto.sdf.dynamics import Joint
 from gz_testauto.sdf.surfaces import Heightmap
 from gz_testauto.simulators.embedded.coverage import Coverage
-from gz_testauto.simulators.embedded.drive import Wheel
+from gz_testauto.simulators.embedded.drive import Drive
 from gz_testauto.simulators.embedded.geoms import Geom, GeomFactory, Role, text
 from gz_testauto.simulators.embedded.staging import Body, Shape, StagedModel, walk
 
@@ -26,6 +26,9 @@ MAX_FRICTION = 10.0
 
 IMU = "imu"
 """Name of the site and, with what it measures, of the sensors of the robot's IMU."""
+
+BASE = "base"
+"""Name of the site where servos push: the origin of the robot's model."""
 
 _HINGES = {"revolute": "hinge", "universal": "hinge", "revolute2": "hinge", "prismatic": "slide"}
 
@@ -53,11 +56,11 @@ def write_mjcf(
     coverage: Coverage,
     step_s: float,
     gravity_mps2: Sequence[float],
-    wheels: Sequence[Wheel] = (),
-    imu: "Mount | None" = None,
+    drive: Drive,
+    imu: Optional[Mount] = None,
 ) -> Blueprint:
     """Write the world that these models make up. Poses are those that the models have."""
-    return _Writer(models, coverage, wheels, imu).write(step_s, gravity_mps2)
+    return _Writer(models, coverage, drive, imu).write(step_s, gravity_mps2)
 
 
 class _Writer:
@@ -65,11 +68,12 @@ class _Writer:
         self,
         models: Sequence[StagedModel],
         coverage: Coverage,
-        wheels: Sequence[Wheel],
-        imu: "Mount | None",
+        drive: Drive,
+        imu: Optional[Mount],
     ) -> None:
         self._models = models
-        self._wheels = {wheel.body: wheel for wheel in wheels}
+        self._drive = drive
+        self._wheels = {wheel.body: wheel for wheel in drive.wheels}
         self._imu = imu
         self._factory = GeomFactory(coverage)
         self._shapes: Dict[str, str] = {}
@@ -80,6 +84,7 @@ class _Writer:
             for body in walk(root)
             for shape in body.shapes
         }
+        frictions.add(0.0)
         self._priority = {mu: rank for rank, mu in enumerate(sorted(frictions, reverse=True))}
 
     def write(self, step_s: float, gravity_mps2: Sequence[float]) -> Blueprint:
@@ -116,6 +121,8 @@ class _Writer:
     def _add_movable(self, world: Element, contact: Element, model: StagedModel) -> None:
         for root in model.roots:
             element = self._add_body(world, root, model.pose * root.pose)
+            if self._drive.servos and any(body.name in self._wheels for body in walk(root)):
+                _placed(etree.SubElement(element, "site", name=BASE), root.pose.inverse())
             if root.joint is None:
                 element.insert(0, etree.Element("freejoint", name=root.name))
         if model.self_collide:
@@ -140,6 +147,9 @@ class _Writer:
             wheel = self._wheels.get(body.name)
             if wheel is None:
                 geoms = self._factory.geoms(shape)
+            elif self._drive.servos:
+                geoms = self._factory.geoms(shape)
+                shape = replace(shape, surface=replace(shape.surface, mu=0.0))
             else:
                 axis = shape.pose.rotation.T @ np.asarray(wheel.axis)
                 geoms = self._factory.wheel(shape, axis)
@@ -178,6 +188,13 @@ class _Writer:
             motor.set("kv", text(wheel.gain))
             if wheel.torque_nm is not None:
                 motor.set("forcerange", text(-wheel.torque_nm, wheel.torque_nm))
+        for servo in self._drive.servos:
+            motor = etree.SubElement(actuator, "general", name=servo.name, site=BASE)
+            motor.set("gear", text(*(float(axis == servo.axis) for axis in range(6))))
+            motor.set("gainprm", text(servo.gain))
+            motor.set("biastype", "affine")
+            motor.set("biasprm", text(0.0, 0.0, -servo.gain))
+            motor.set("forcerange", text(-servo.limit, servo.limit))
         sensor = etree.SubElement(root, "sensor")
         if self._imu is not None:
             etree.SubElement(sensor, "framequat", objtype="site", objname=IMU)

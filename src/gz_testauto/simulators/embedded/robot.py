@@ -1,4 +1,4 @@
-"""The robot, staged: its bodies, wheels, sensors and what counts as its body.
+"""The robot, staged: its bodies, drive, sensors and what counts as its body.
 
 Owns the finding of drive and sensors in the robot's SDF. What is true of the robot whatever the
 scene is worked out once.
@@ -16,7 +16,7 @@ from gz_testauto.sdf.scene import SceneModel, scene_model
 from gz_testauto.sdf.tree import read_model
 from gz_testauto.sdf.values import number, pose_value
 from gz_testauto.simulators.embedded.coverage import Coverage
-from gz_testauto.simulators.embedded.drive import Wheel, read_wheels
+from gz_testauto.simulators.embedded.drive import Drive, read_servos, read_wheels
 from gz_testauto.simulators.embedded.loads import loaded_wheels
 from gz_testauto.simulators.embedded.mjcf import Mount
 from gz_testauto.simulators.embedded.staging import StagedModel, stage_model
@@ -33,7 +33,7 @@ class StagedRobot:
 
     robot: RobotModel
     model: StagedModel
-    wheels: Tuple[Wheel, ...]
+    drive: Drive
     body_shapes: FrozenSet[str]
     lidar: Optional[Mount]
     imu: Optional[Mount]
@@ -67,7 +67,7 @@ def stage_robot(robot: RobotModel, coverage: Coverage) -> StagedRobot:
     return StagedRobot(
         robot=robot,
         model=staged,
-        wheels=loaded_wheels(staged, read_wheels(robot, staged, plugin), coverage),
+        drive=_drive(robot, staged, plugin, coverage),
         body_shapes=_body_shapes(scene),
         lidar=_mount(scene, robot.lidar.link, robot.lidar.mount) if robot.lidar else None,
         imu=_mount(scene, robot.imu.link, robot.imu.mount) if robot.imu else None,
@@ -81,6 +81,15 @@ def _drive_plugin(model: Element, robot: RobotModel) -> Optional[Element]:
     plugins: List[Element] = model.findall("plugin")
     named = [p for p in plugins if (p.get("filename") or "").strip() == robot.drive.plugin]
     return named[0] if named else None
+
+
+def _drive(
+    robot: RobotModel, model: StagedModel, plugin: Optional[Element], coverage: Coverage
+) -> Drive:
+    wheels = read_wheels(robot, model, plugin)
+    if len(wheels) > 2:
+        return Drive(tuple(wheels), read_servos(model, wheels))
+    return Drive(loaded_wheels(model, wheels, coverage)) if wheels else Drive()
 
 
 def _sensor(scene: SceneModel, link: str, sensor: str) -> Optional[Element]:

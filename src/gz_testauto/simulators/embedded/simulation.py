@@ -20,6 +20,7 @@ from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.scene import read_scene, scene_model
 from gz_testauto.sdf.tree import read_model
 from gz_testauto.simulators.embedded.coverage import Coverage
+from gz_testauto.simulators.embedded.drive import Drive
 from gz_testauto.simulators.embedded.engine import Engine, LinkStates, actuators
 from gz_testauto.simulators.embedded.lidar import Lidar
 from gz_testauto.simulators.embedded.mjcf import write_mjcf
@@ -106,7 +107,7 @@ class EmbeddedSimulation(Simulation):
         self._check()
         if self._robot is None:
             raise SimulatorError("there is no robot in this scene to drive")
-        if not self._robot.wheels:
+        if not self._robot.drive.motors:
             raise SimulatorError(
                 f"robot {self._robot.robot.name!r} has no drive that is known: give its SDF "
                 "libDiffDrivePlugin.so or libSkidSteerDrivePlugin.so"
@@ -114,7 +115,7 @@ class EmbeddedSimulation(Simulation):
         if not (math.isfinite(command.linear_mps) and math.isfinite(command.angular_radps)):
             raise ValueError(f"a command must be finite, not {command}")
         self._command = command
-        self._set_wheels()
+        self._set_motors()
 
     def step(self, duration_s: float) -> Snapshot:
         """Simulate ``duration_s`` and look again."""
@@ -248,7 +249,7 @@ class EmbeddedSimulation(Simulation):
             self._coverage,
             self._settings.step_s,
             self._gravity,
-            robot.wheels if robot is not None else (),
+            robot.drive if robot is not None else Drive(),
             robot.imu if robot is not None else None,
         )
         return Engine(blueprint, staged)
@@ -261,7 +262,7 @@ class EmbeddedSimulation(Simulation):
         self._fit_robot()
 
     def _fit_robot(self) -> None:
-        """Find the robot's wheels and sensors in the world that was compiled."""
+        """Find the robot's motors and sensors in the world that was compiled."""
         robot, engine = self._robot, self._engine
         self._lidar: Optional[Lidar] = None
         self._motors: Optional[np.ndarray] = None
@@ -269,8 +270,8 @@ class EmbeddedSimulation(Simulation):
         if robot is None:
             return
         self._body = engine.geoms_of(robot.body_shapes)
-        self._motors = actuators(engine, [wheel.joint for wheel in robot.wheels])
-        self._set_wheels()
+        self._motors = actuators(engine, [motor.name for motor in robot.drive.motors])
+        self._set_motors()
         if robot.lidar is not None and robot.robot.lidar is not None:
             self._lidar = Lidar(
                 engine.model,
@@ -283,10 +284,9 @@ class EmbeddedSimulation(Simulation):
                 None if self._settings.fast_lidar else False,
             )
 
-    def _set_wheels(self) -> None:
+    def _set_motors(self) -> None:
         if self._robot is not None and self._motors is not None:
-            rates = [wheel.rate_radps(self._command) for wheel in self._robot.wheels]
-            self._engine.data.ctrl[self._motors] = rates
+            self._engine.data.ctrl[self._motors] = self._robot.drive.speeds(self._command)
 
     def _imu_sample(self) -> ImuSample:
         w, x, y, z, *rates = self._engine.data.sensordata.tolist()
