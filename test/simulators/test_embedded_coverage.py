@@ -1,0 +1,171 @@
+"""What the embedded simulator cannot represent it refuses by name, or warns of once."""
+
+import logging
+
+import embedded_scenes as scenes
+import numpy as np
+import pytest
+
+from gz_testauto.errors import SimulatorError
+from gz_testauto.observation import Twist2D
+from gz_testauto.simulators import open_simulator
+
+HINGE = """<joint name="{name}" type="{kind}"><parent>{parent}</parent><child>{child}</child>
+<axis><xyz>0 0 1</xyz></axis></joint>"""
+
+
+@pytest.fixture
+def simulator():
+    with open_simulator("embedded") as simulator:
+        yield simulator
+
+
+def chain(*joints):
+    links = "".join(f'<link name="{name}"/>' for name in "abc")
+    return f'<model name="chain">{links}{"".join(joints)}</model>'
+
+
+def hinge(parent, child, kind="revolute"):
+    return HINGE.format(name=f"{parent}_{child}", kind=kind, parent=parent, child=child)
+
+
+@pytest.mark.parametrize(
+    ("inside", "message"),
+    [
+        (
+            scenes.model("slide", "<plane><normal>0 0 1</normal></plane>", static=False),
+            r"test.world:\d+: slide::link::collision is a plane in a model that can move.*static",
+        ),
+        (chain(hinge("a", "c"), hinge("b", "c")), r"'c' hangs on two joints.*a_c.*b_c.*remove"),
+        (chain(hinge("a", "b"), hinge("b", "a")), r"model 'chain': the joints of .*circle"),
+        (chain(hinge("a", "b", "screw")), r"joint 'a_b' is of the type 'screw'.*Known: ball"),
+        ("<population name='trees'/>", r"'trees' is not simulated: .*write them out"),
+        (
+            scenes.model("ghost", "<box><size>1 1 1</size></box>").replace(
+                "<inertial>", "<kinematic>true</kinematic><inertial>"
+            ),
+            r"<kinematic> of link 'link' is not simulated: .*static",
+        ),
+        (
+            scenes.box("b", 0, 0, 1, mass=0, static=False),
+            r"link 'link' has a mass of 0.0 kg; it must be above 0",
+        ),
+    ],
+)
+def test_what_cannot_be_simulated_is_refused_by_name(simulator, tmp_path, inside, message):
+    with pytest.raises(SimulatorError, match=message):
+        scenes.load(simulator, scenes.write_world(tmp_path, inside))
+
+
+@pytest.mark.parametrize(
+    ("inside", "message"),
+    [
+        ('<plugin name="wind" filename="libwind.so"/>', "plugin 'wind' (libwind.so)"),
+        ('<actor name="walker"/>', "actor 'walker'"),
+        (
+            scenes.box("b", 0, 0, 0.5, surface="<bounce><restitution_coefficient>0.5"
+            "</restitution_coefficient></bounce>"),
+            "<bounce>",
+        ),
+        (
+            scenes.box("b", 0, 0, 0.5, more='<plugin name="p" filename="libpush.so"/>'),
+            "plugin 'p' (libpush.so)",
+        ),
+        (
+            scenes.model("b", "<box><size>1 1 1</size></box>").replace(
+                "<inertial>", '<sensor name="eye" type="camera"/><inertial>'
+            ),
+            "sensor 'eye' (camera)",
+        ),
+        (
+            scenes.box("b", 0, 0, 0.5, surface="<friction><ode><mu>0.4</mu><mu2>0.2</mu2></ode>"
+            "</friction>"),
+            "the smaller one in every direction",
+        ),
+        (
+            scenes.box("b", 0, 0, 0.5, static=False).replace("<ixx>0.2", "<ixx>0.9"),
+            "no body can have the moments of inertia of b::link",
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_left_out_is_said_once(simulator, tmp_path, caplog, inside, message):
+    world = scenes.write_world(tmp_path, inside)
+    with caplog.at_level(logging.WARNING):
+        for _ in range(3):
+            scenes.load(simulator, world).step(0.1)
+    said = [record.message for record in caplog.records]
+    assert len(said) == 1
+    assert "test.world:" in said[0]
+    assert message in said[0]
+
+
+def test_the_worlds_and_the_robot_that_we_ship_are_represented_whole(simulator, caplog):
+    from gz_testauto.resources import share_directory
+
+    with caplog.at_level(logging.WARNING):
+        for name in ("arena", "room"):
+            world = share_directory() / "worlds" / f"{name}.world"
+            scenes.load(simulator, world, scenes.wheelchair()).step(0.1)
+    assert not caplog.records
+
+
+def test_a_robot_without_a_drive_cannot_be_driven(simulator, tmp_path):
+    rover = scenes.rover(tmp_path, plugin="")
+    simulation = scenes.load(simulator, scenes.write_world(tmp_path), rover)
+    with pytest.raises(SimulatorError, match=r"has no drive that is known: .*libDiffDrive"):
+        simulation.drive(Twist2D(1.0, 0.0))
+
+
+def test_a_world_that_has_the_robot_already_is_refused(simulator, tmp_path):
+    world = scenes.write_world(tmp_path, scenes.box("robot", 3, 0, 0.5))
+    with pytest.raises(SimulatorError, match="has a model 'robot' already"):
+        scenes.load(simulator, world, scenes.wheelchair())
+
+
+def test_a_bent_mesh_is_warned_of(simulator, tmp_path, caplog):
+    trimesh = pytest.importorskip("trimesh")
+    from shapely.geometry import Polygon
+
+    corner = Polygon([(0, 0), (2, 0), (2, 0.2), (0.2, 0.2), (0.2, 2), (0, 2)])
+    path = tmp_path / "corner.stl"
+    trimesh.creation.extrude_polygon(corner, 1.0).export(path)
+    mesh = f"<mesh><uri>file://{path}</uri></mesh>"
+    world = scenes.write_world(tmp_path, scenes.model("corner", mesh))
+    with caplog.at_level(logging.WARNING):
+        scenes.load(simulator, world)
+    assert "corner::link::collision: the mesh" in caplog.text
+    assert "split the mesh into convex parts" in caplog.text
+
+
+def test_outlines_are_touched_as_they_are_without_a_hull(simulator, tmp_path):
+    points = "".join(
+        f"<point>{x} {y}</point>"
+        for x, y in ((0, -1), (2, -1), (2, 1), (0, 1), (0, 0.8), (1.8, 0.8), (1.8, -0.8), (0, -0.8))
+    )
+    bay = scenes.model("bay", f"<polyline>{points}<height>1</height></polyline>", "2 0 0 0 0 0")
+    simulation = scenes.load(simulator, scenes.write_world(tmp_path, bay), scenes.wheelchair())
+    contacts = [
+        contact
+        for snapshot in scenes.drive(simulation, Twist2D(1.0, 0.0), 4.0)
+        for contact in snapshot.contacts
+    ]
+    assert contacts[0].positions_m[0][0] == pytest.approx(3.8, abs=0.02)  # the back of the bay
+
+
+def test_a_box_rests_on_terrain_and_the_lidar_sees_the_hill(simulator, tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    x, y = np.meshgrid(np.linspace(-8, 8, 65), np.linspace(-8, 8, 65))
+    heights = np.exp(-((x - 5) ** 2 + y**2) / 2)
+    image.fromarray((255 * heights).astype(np.uint8)).save(tmp_path / "hill.png")
+    uri = f"<uri>file://{tmp_path}/hill.png</uri>"
+    hill = scenes.model("hill", f"<heightmap>{uri}<size>16 16 2</size></heightmap>")
+    box = scenes.box("box", -3, 0, 1.0, "0.4 0.4 0.4", static=False)
+    world = scenes.write_world(tmp_path, box, floor=hill)
+    simulation = scenes.load(simulator, world, scenes.wheelchair(), (-5, 3, 0))
+    snapshot = simulation.step(2.0)
+    assert snapshot.models["box"].pose.position[2] == pytest.approx(0.2, abs=0.01)
+    assert snapshot.models["robot"].pose.position[2] == pytest.approx(0.0, abs=0.02)
+    simulation = scenes.load(simulator, world, scenes.wheelchair(), (0, 0, 0))
+    ahead = simulation.step(0.1).scan.ranges_m
+    # at 0.35 m above the ground: 2 exp(-r²/2) = 0.35
+    assert ahead[len(ahead) // 2] == pytest.approx(4.5 - np.sqrt(2 * np.log(2 / 0.35)), abs=0.1)
