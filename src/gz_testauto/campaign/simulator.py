@@ -1,6 +1,6 @@
 """The simulator that a campaign names, with its options checked.
 
-Owns the passing of a campaign's options to an adaptor's constructor, and of
+Owns what ``auto`` becomes, the passing of a campaign's options to an adaptor's constructor, and of
 ``limits.stall_timeout_s`` where the adaptor takes it.
 """
 
@@ -10,9 +10,20 @@ from typing import Any, Dict
 from gz_testauto.campaign.preparation import PreparedCampaign
 from gz_testauto.errors import SpecError
 from gz_testauto.registry import unknown_name
-from gz_testauto.simulators import SIMULATORS, open_simulator
+from gz_testauto.simulators import SIMULATORS, chosen_simulator, open_simulator
 from gz_testauto.simulators.interface import Simulator
 from gz_testauto.spec.campaign import CampaignSpec
+
+
+def with_simulator(spec: CampaignSpec, name: str = "") -> CampaignSpec:
+    """The campaign on the simulator ``name``, or on its own when that is empty, by the name that
+    it has on this machine: results say what they were made with. Another simulator than the
+    campaign's does not get the options that were meant for that one."""
+    chosen = chosen_simulator(name or spec.simulator)
+    if chosen == spec.simulator:
+        return spec
+    options = spec.simulator_options if chosen == chosen_simulator(spec.simulator) else {}
+    return spec.model_copy(update={"simulator": chosen, "simulator_options": options})
 
 
 def simulator_options(spec: CampaignSpec, **more: Any) -> Dict[str, Any]:
@@ -21,7 +32,7 @@ def simulator_options(spec: CampaignSpec, **more: Any) -> Dict[str, Any]:
     Raises ``UnknownNameError`` for a simulator that nobody registered, ``SpecError`` for an
     option that it does not take.
     """
-    takes = inspect.signature(SIMULATORS.get(spec.simulator)).parameters
+    takes = inspect.signature(SIMULATORS.get(chosen_simulator(spec.simulator))).parameters
     options = {**spec.simulator_options, **more}
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in takes.values()):
         return options

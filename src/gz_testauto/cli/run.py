@@ -20,7 +20,7 @@ from typing import Optional, Tuple
 from gz_testauto.campaign.dask_workers import DaskWorkers
 from gz_testauto.campaign.lockstep import LockstepExecutor
 from gz_testauto.campaign.runner import run_campaign
-from gz_testauto.campaign.simulator import simulator_options, start_simulator
+from gz_testauto.campaign.simulator import simulator_options, start_simulator, with_simulator
 from gz_testauto.campaign.stopping import StopSignals
 from gz_testauto.campaign.trials import Selection
 from gz_testauto.campaign.worker_processes import ProcessWorkers
@@ -85,9 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the campaign; 0 when all selected trials are done, 128 + signal when stopped."""
-    spec = load(arguments.campaign, CampaignSpec)
-    if arguments.simulator:
-        spec = spec.model_copy(update={"simulator": arguments.simulator})
+    spec = with_simulator(load(arguments.campaign, CampaignSpec), arguments.simulator or "")
     simulator_options(spec)  # raises before worlds are made
     stop = StopSignals(on_first=_announce_stop)
     with stop:

@@ -8,6 +8,7 @@ from typing import Optional, Tuple
 
 import rospy
 
+from gz_testauto.campaign.simulator import with_simulator
 from gz_testauto.campaign.trials import Selection
 from gz_testauto.errors import SpecError
 from gz_testauto.ros import parameters
@@ -21,10 +22,7 @@ def read_campaign() -> CampaignSpec:
     if path is None:
         raise SpecError(f"parameter {rospy.resolve_name('~campaign')} is empty; give a YAML file")
     spec = load(path, CampaignSpec)
-    simulator = parameters.read("simulator", str, "")
-    if not simulator or simulator == spec.simulator:
-        return spec
-    return spec.model_copy(update={"simulator": simulator, "simulator_options": {}})
+    return with_simulator(spec, parameters.read("simulator", str, ""))
 
 
 def read_selection() -> Selection:

@@ -29,7 +29,7 @@ from gz_testauto.ros.scene_clock import SceneClock
 from gz_testauto.ros.scene_request import first_scene, make_scene
 from gz_testauto.ros.urdf import convert_urdf
 from gz_testauto.ros.window import window_options
-from gz_testauto.simulators import open_simulator
+from gz_testauto.simulators import AUTOMATIC, chosen_simulator, open_simulator
 from gz_testauto.simulators.interface import Scene, Simulator
 from gz_testauto.srv import LoadScene, LoadSceneRequest, LoadSceneResponse
 
@@ -119,7 +119,8 @@ def serve() -> None:
         map_to_odom=parameters.read("map_to_odom", bool, True),
     )
     scene = first_scene()
-    name = campaign.simulator if campaign else parameters.read("simulator", str, "gazebo")
+    name = campaign.simulator if campaign else parameters.read("simulator", str, AUTOMATIC)
+    name = chosen_simulator(name)
     options = parameters.read(
         "simulator_options", dict, campaign.simulator_options if campaign else {}
     )

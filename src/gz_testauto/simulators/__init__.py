@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from gz_testauto.errors import MissingDependencyError
 from gz_testauto.registry import Registry
 from gz_testauto.simulators.interface import Scene, Simulation, Simulator
 
@@ -13,9 +14,34 @@ SIMULATORS = Registry(
     },
 )
 
-__all__ = ["SIMULATORS", "Scene", "Simulation", "Simulator", "open_simulator"]
+AUTOMATIC = "auto"
+"""In place of a simulator's name: Gazebo where there is one, otherwise ``embedded``."""
+
+__all__ = [
+    "AUTOMATIC",
+    "SIMULATORS",
+    "Scene",
+    "Simulation",
+    "Simulator",
+    "chosen_simulator",
+    "open_simulator",
+]
+
+
+def chosen_simulator(name: str) -> str:
+    """The name itself, or what ``auto`` means on this machine."""
+    if name != AUTOMATIC:
+        return name
+    from gz_testauto.simulators.gazebo.installation import find_gazebo
+
+    try:
+        find_gazebo()
+    except MissingDependencyError:
+        return "embedded"
+    return "gazebo"
 
 
 def open_simulator(name: str, **options: Any) -> Simulator:
-    """Start the simulator registered as ``name``; ``options`` go to its constructor."""
-    return SIMULATORS.get(name)(**options)
+    """Start the simulator registered as ``name``, or the one that ``auto`` means; ``options`` go
+    to its constructor."""
+    return SIMULATORS.get(chosen_simulator(name))(**options)

@@ -146,7 +146,8 @@ class CampaignSpec(Spec):
     goal: GoalSpec
     planners: List[PlannerSpec] = Field(min_length=1)
     repetitions: int = Field(1, ge=1)
-    simulator: str = "gazebo"
+    simulator: str = "auto"
+    """A registered name; ``auto`` is Gazebo where there is one, otherwise ``embedded``."""
     simulator_options: Dict[str, Any] = Field(default_factory=dict)
     control_period_s: float = Field(0.1, gt=0)
     limits: LimitsSpec = LimitsSpec()
