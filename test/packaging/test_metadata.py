@@ -34,7 +34,7 @@ def test_every_dependency_has_a_lower_and_an_upper_bound():
 
 def test_doctor_looks_for_every_dependency():
     found = requirements("dependencies = [", "[project.optional-dependencies]")
-    assert {name for name, _, _ in found} == {*doctor.LIBRARIES, "setuptools"}
+    assert {name for name, _, _ in found} == {*doctor.LIBRARIES, "setuptools", "importlib_metadata"}
 
 
 def test_every_ros_package_that_is_imported_is_declared():

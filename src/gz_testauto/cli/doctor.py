@@ -115,7 +115,8 @@ def _gazebo() -> Iterator[Finding]:
     try:
         gazebo = find_gazebo()
     except GzTestautoError as error:
-        yield Finding("Gazebo", False, f"campaigns cannot run: {error}", remedy=SET_UP)
+        without = f"campaigns run in the embedded simulator: {error}"
+        yield Finding("Gazebo", False, without, needed=False, remedy=SET_UP)
         yield Finding("gzclient", False, no_window, needed=False)
         return
     yield Finding("Gazebo", True, f"{gazebo.version}, {gazebo.where}")
