@@ -169,3 +169,16 @@ def test_a_box_rests_on_terrain_and_the_lidar_sees_the_hill(simulator, tmp_path)
     ahead = simulation.step(0.1).scan.ranges_m
     # at 0.35 m above the ground: 2 exp(-r²/2) = 0.35
     assert ahead[len(ahead) // 2] == pytest.approx(4.5 - np.sqrt(2 * np.log(2 / 0.35)), abs=0.1)
+
+
+def test_a_sheet_without_thickness_is_seen_and_touched(simulator, tmp_path):
+    trimesh = pytest.importorskip("trimesh")
+    corners = [[3, -2, 0], [3, 2, 0], [3, 2, 1], [3, -2, 1]]
+    trimesh.Trimesh(corners, [[0, 1, 2], [0, 2, 3]]).export(tmp_path / "sheet.stl")
+    mesh = f"<mesh><uri>file://{tmp_path}/sheet.stl</uri></mesh>"
+    world = scenes.write_world(tmp_path, scenes.model("sheet", mesh))
+    simulation = scenes.load(simulator, world, scenes.wheelchair())
+    ahead = simulation.step(0.1).scan.ranges_m
+    assert ahead[len(ahead) // 2] == pytest.approx(2.5, abs=0.01)
+    snapshots = scenes.drive(simulation, Twist2D(1.0, 0.0), 3.5)
+    assert any(snapshot.contacts for snapshot in snapshots)

@@ -142,6 +142,7 @@ class GeomFactory:
 
     def _surface(self, triangles: np.ndarray) -> List[str]:
         """Assets for a surface that is only seen."""
+        triangles = hulls.with_volume(triangles)
         return [
             self._asset(triangles[first : first + MAX_FACES])
             for first in range(0, len(triangles), MAX_FACES)

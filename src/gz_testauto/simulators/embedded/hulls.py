@@ -94,6 +94,17 @@ def _connected(triangles: np.ndarray) -> List[np.ndarray]:
     return [triangles[of_face == of_face[start]] for start in sorted(first)]
 
 
+def with_volume(triangles: np.ndarray) -> np.ndarray:
+    """The same surface; a flat sheet, which MuJoCo takes for no mesh, as two of them."""
+    corners = triangles.reshape(-1, 3)
+    center = corners.mean(axis=0)
+    axis = np.linalg.svd(corners - center, full_matrices=False)[2][2]
+    if np.ptp((corners - center) @ axis) >= THICKNESS_M:
+        return triangles
+    shift = THICKNESS_M / 2 * axis
+    return np.concatenate([triangles + shift, triangles[:, ::-1] - shift])
+
+
 def _hull(points: np.ndarray) -> Optional[np.ndarray]:
     """The convex hull as triangles facing outwards; None of what is not even a sheet."""
     center = points.mean(axis=0)
