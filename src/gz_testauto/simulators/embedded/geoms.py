@@ -6,6 +6,7 @@ parts and is seen as it is.
 """
 
 import enum
+import functools
 import io
 from dataclasses import dataclass
 from typing import Dict, Iterator, List, Mapping, Tuple
@@ -95,7 +96,7 @@ class GeomFactory:
     def _mesh(self, name: str, mesh: Mesh) -> Iterator[Geom]:
         surface = mesh.surface
         if mesh not in self._named:
-            parts = hulls.convex_parts(surface.triangles)
+            parts = _convex_parts(mesh, mesh.path.stat().st_mtime_ns)
             if parts.concave:
                 self._coverage.say(
                     f"concave {mesh.path} {mesh.submesh}",
@@ -152,6 +153,12 @@ class GeomFactory:
         name = f"mesh{len(self.meshes)}"
         self.meshes[name] = stl(triangles)
         return name
+
+
+@functools.lru_cache(maxsize=64)
+def _convex_parts(mesh: Mesh, modified_ns: int) -> hulls.ConvexParts:
+    """Worked out once for the thousands of worlds that have the same mesh."""
+    return hulls.convex_parts(mesh.surface.triangles)
 
 
 THINNEST_WHEEL = 0.02

@@ -123,6 +123,23 @@ def _cast_plane(center, axes, cosines, sines, ranges):  # type: ignore[no-untype
 
 
 @_compiled
+def _cast_in_sight(  # type: ignore[no-untyped-def]
+    kind, size, center, axes, half, angle_min, spacing, cosines, sines, ranges
+):
+    """Shorten the rays that point at a solid, whichever way round its bearing is counted."""
+    bearing, low, high = _angles_at(center, axes, half)
+    for turns in range(-1, 2):
+        start = bearing + low + turns * 2 * math.pi - angle_min
+        first, last = 0, len(ranges) - 1
+        if spacing > 0 and high - low < 2 * math.pi:
+            first = max(0, math.floor(start / spacing))
+            last = min(last, math.ceil((start + high - low) / spacing))
+        elif turns != 0:
+            continue
+        _cast_solid(kind, size, center, axes, first, last, cosines, sines, ranges)
+
+
+@_compiled
 def _see_from(origin, turn, position, rotation, center, axes):  # type: ignore[no-untyped-def]
     """A geom's centre and axes in the frame of the sensor."""
     for row in range(3):
@@ -169,16 +186,9 @@ def cast(  # type: ignore[no-untyped-def]
         away = math.sqrt(center[0] ** 2 + center[1] ** 2 + center[2] ** 2)
         if abs(center[2]) > rise or away - math.sqrt(np.sum(half * half)) > range_max:
             continue
-        bearing, low, high = _angles_at(center, axes, half)
-        for turns in range(-1, 2):
-            start = bearing + low + turns * 2 * math.pi - angle_min
-            first, last = 0, len(ranges) - 1
-            if spacing > 0 and high - low < 2 * math.pi:
-                first = max(0, math.floor(start / spacing))
-                last = min(last, math.ceil((start + high - low) / spacing))
-            elif turns != 0:
-                continue
-            _cast_solid(kinds[geom], sizes[geom], center, axes, first, last, cosines, sines, ranges)
+        _cast_in_sight(
+            kinds[geom], sizes[geom], center, axes, half, angle_min, spacing, cosines, sines, ranges
+        )
     for ray in range(len(ranges)):
         if ranges[ray] > range_max:
             ranges[ray] = np.inf
