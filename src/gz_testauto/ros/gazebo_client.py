@@ -50,9 +50,10 @@ class GazeboClient:
         request = srv.SpawnModelRequest(model_name=name, model_xml=sdf, reference_frame="world")
         request.initial_pose = messages.pose_message(Pose())
         answer = _call(self._spawn, request)
-        # An answer that is no success is believed at once, unless it speaks of time.
-        patient = answer.success or "timed out" in answer.status_message
-        if not self._await(lambda: name in self.model_names(), patient):
+        # A refusal is believed, unless it speaks of time: a model that is shown all the same had
+        # the name before.
+        believed = answer.success or "timed out" in answer.status_message
+        if not believed or not self._await(lambda: name in self.model_names()):
             raise SimulatorError(f"{name} was not spawned: {answer.status_message}")
 
     def delete(self, names: Iterable[str]) -> None:
@@ -63,14 +64,14 @@ class GazeboClient:
             answer = _call(self._delete, srv.DeleteModelRequest(name))
             if not answer.success:
                 said.append(f"{name}: {answer.status_message}")
-        if not self._await(lambda: not (wanted & self.model_names()), True):
+        if not self._await(lambda: not (wanted & self.model_names())):
             left = ", ".join(sorted(wanted & self.model_names()))
             raise SimulatorError(f"still there after being deleted: {left} ({'; '.join(said)})")
 
-    def _await(self, condition: Callable[[], bool], patient: bool) -> bool:
+    def _await(self, condition: Callable[[], bool]) -> bool:
         deadline = time.monotonic() + self._patience_s
         while not condition():
-            if not patient or time.monotonic() > deadline:
+            if time.monotonic() > deadline:
                 return False
             time.sleep(LOOK_S)
         return True

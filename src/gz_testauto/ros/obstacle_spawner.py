@@ -6,13 +6,14 @@ simulator as something with model names, poses, spawn and delete; no ROS.
 """
 
 import dataclasses
+import math
 from pathlib import Path
 from typing import Dict, Iterable, List, Optional, Protocol, Set, Tuple
 
 from shapely.geometry.base import BaseGeometry
 
-from gz_testauto.errors import GzTestautoError, SpecError
-from gz_testauto.geometry import Pose
+from gz_testauto.errors import GzTestautoError, SimulatorError, SpecError
+from gz_testauto.geometry import Pose, wrap_angle
 from gz_testauto.sampling.draws import Roster
 from gz_testauto.sampling.naming import is_obstacle, obstacle_name, parse_obstacle_name
 from gz_testauto.sampling.placement import Obstacle, Placer
@@ -24,6 +25,10 @@ from gz_testauto.spec.obstacles import ObstacleSpec
 from gz_testauto.spec.regions import Circle, KeepOut, Region
 from gz_testauto.worlds.base import BaseWorld
 from gz_testauto.worlds.multiply import drive_of
+
+ASTRAY_M = 0.05
+ASTRAY_RAD = 0.05
+"""An obstacle further than this from where it was put is not where it was put."""
 
 
 class World(Protocol):
@@ -40,6 +45,11 @@ class World(Protocol):
 
     def delete(self, names: Iterable[str]) -> None:
         """Remove models and see them gone."""
+
+
+class _Astray(SimulatorError):
+    """An obstacle stands elsewhere. Gazebo 11 gives a model whose name is in the world file that
+    it was started with the pose that the file says, though that one was deleted long ago."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,11 +77,13 @@ class ObstacleSpawner:
         self._base_world = base_world
         self._keep_off_m = keep_off_m
         self._standing: Dict[str, Obstacle] = {}
+        self._seen: Set[str] = set()
+        self._avoided: Set[str] = set()
         self.draw: Optional[Draw] = None
 
     def obstacles(self) -> Tuple[Obstacle, ...]:
         """Those placed here that the simulator still shows, each where it is now."""
-        shown = self._world.model_names()
+        shown = self._look()
         poses = self._world.poses([name for name in self._standing if name in shown])
         return tuple(
             dataclasses.replace(self._standing[name], pose=pose) for name, pose in poses.items()
@@ -81,27 +93,26 @@ class ObstacleSpawner:
         """Draw a set and place it, in place of all obstacles that stand or beside them.
 
         Whatever fails, what is new is taken away again; what was replaced is put back.
-        Returns what was placed. Raises ``SpecError``, ``PlacementError``, ``SdfError`` or
-        ``SimulatorError``.
+        Returns what was placed, under the names it got. Raises ``SpecError``,
+        ``PlacementError``, ``SdfError`` or ``SimulatorError``.
         """
         if draw.seed < 0:
             raise SpecError(f"seed is {draw.seed}; it must be >= 0")
-        names = self._world.model_names()
+        names = self._look()
         present = {name for name in names if is_obstacle(name)}
         before = self.obstacles()
         drawn = self._draw_set(draw, names, () if replace else before)
-        if not replace:
-            drawn = _renamed(drawn, present)
-        else:
-            self._remove(present)
+        taken = set() if replace else present
         try:
-            self._place(drawn)
+            if replace:
+                self._remove(present)
+            placed = self._place_under_good_names(drawn, taken)
         except GzTestautoError:
             if replace:
-                self._place(before)
+                self._put_back(before)
             raise
         self.draw = draw
-        return drawn
+        return placed
 
     def respawn(self) -> Tuple[Obstacle, ...]:
         """Place the next draw of the same specification and seed instead. Raises as
@@ -112,7 +123,7 @@ class ObstacleSpawner:
 
     def clear(self) -> int:
         """Delete all random obstacles, whoever placed them; returns how many."""
-        present = {name for name in self._world.model_names() if is_obstacle(name)}
+        present = {name for name in self._look() if is_obstacle(name)}
         self._remove(present)
         return len(present)
 
@@ -158,6 +169,20 @@ class ObstacleSpawner:
             discs.append(KeepOut(shape=Region(circle=circle)))
         return discs
 
+    def _place_under_good_names(
+        self, drawn: Tuple[Obstacle, ...], taken: Set[str]
+    ) -> Tuple[Obstacle, ...]:
+        """Place under names beyond those taken, and beyond those that lead astray: once one
+        has, beyond all that were ever seen."""
+        named = _renamed(drawn, taken | self._avoided)
+        try:
+            self._place(named)
+        except _Astray:
+            self._avoided |= self._seen | {obstacle.name for obstacle in named}
+            named = _renamed(drawn, taken | self._avoided)
+            self._place(named)
+        return named
+
     def _place(self, obstacles: Iterable[Obstacle]) -> None:
         """Spawn all, or take away again those that were."""
         placed: List[str] = []
@@ -165,10 +190,32 @@ class ObstacleSpawner:
             for obstacle in obstacles:
                 placed.append(obstacle.name)
                 self._world.spawn(obstacle.name, obstacle.sdf())
+                self._check_place(obstacle)
                 self._standing[obstacle.name] = obstacle
         except GzTestautoError:
-            self._remove(set(placed) & self._world.model_names())
+            self._remove(set(placed) & self._look())
             raise
+
+    def _check_place(self, obstacle: Obstacle) -> None:
+        pose = self._world.poses([obstacle.name]).get(obstacle.name)
+        if pose is None:
+            raise SimulatorError(f"{obstacle.name} was spawned and is gone again")
+        x, y, yaw = pose.planar
+        x_put, y_put, yaw_put = obstacle.pose.planar
+        off_m = math.hypot(x - x_put, y - y_put)
+        if off_m > ASTRAY_M or abs(wrap_angle(yaw - yaw_put)) > ASTRAY_RAD:
+            raise _Astray(f"{obstacle.name} stands {off_m:.2f} m from where it was put")
+
+    def _put_back(self, obstacles: Iterable[Obstacle]) -> None:
+        """Place again those that no longer stand."""
+        shown = self._look()
+        self._place(tuple(o for o in obstacles if o.name not in shown))
+
+    def _look(self) -> Set[str]:
+        """Names of all models; the obstacles' are remembered."""
+        names = self._world.model_names()
+        self._seen.update(filter(is_obstacle, names))
+        return names
 
     def _remove(self, names: Set[str]) -> None:
         if names:

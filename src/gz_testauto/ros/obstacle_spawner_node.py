@@ -76,7 +76,11 @@ class ObstacleSpawnerNode:
 
     def _list(self, request: srv.ListObstaclesRequest) -> srv.ListObstaclesResponse:
         with self._turn:
-            standing = self._standing()
+            try:
+                standing = self._standing()
+            except GzTestautoError as error:
+                rospy.logerr("%s", error)
+                raise rospy.ServiceException(str(error)) from error
         return srv.ListObstaclesResponse(
             standing.spec, standing.seed, standing.draw, standing.obstacles
         )

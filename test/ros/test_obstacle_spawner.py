@@ -1,0 +1,90 @@
+"""Which obstacles stand after all that a simulator may do, with a simulator that does it."""
+
+from pathlib import Path
+
+import pytest
+
+from gz_testauto.errors import SimulatorError
+from gz_testauto.geometry import Pose
+from gz_testauto.ros.obstacle_spawner import Draw, ObstacleSpawner
+from gz_testauto.sdf.document import SdfDocument
+from gz_testauto.sdf.scene import read_scene
+from gz_testauto.spec.loader import parse
+from gz_testauto.spec.obstacles import ObstacleSpec
+
+SPEC = parse(
+    "{obstacles: [{type: box, count: 2}], region: {rectangle: {x_m: [-5, 5], y_m: [-5, 5]}}}",
+    ObstacleSpec,
+    Path("inline"),
+)
+AWAY = Pose((20.0, 0.0, 0.0))
+
+
+class Simulator:
+    """Models with a pose each. ``in_file`` are those of the world file that it was started with:
+    as Gazebo 11 does, it gives their poses to whatever bears their names later."""
+
+    def __init__(self, in_file=()):
+        self.in_file = dict.fromkeys(in_file, AWAY)
+        self.models = dict(self.in_file)
+        self.undeletable = set()
+
+    def model_names(self):
+        return set(self.models)
+
+    def poses(self, names):
+        return {name: self.models[name] for name in names if name in self.models}
+
+    def spawn(self, name, sdf):
+        (model,) = read_scene(SdfDocument.parse(sdf, name)).models.values()
+        x, y, _ = model.bounds.mean(axis=1)
+        placed = Pose.from_rpy(x, y, 0, *model.pose.rpy)
+        self.models[name] = self.in_file.get(name, placed)
+
+    def delete(self, names):
+        for name in set(names) - self.undeletable:
+            self.models.pop(name, None)
+        if set(names) & self.undeletable:
+            raise SimulatorError("still there after being deleted")
+
+
+def stand_as_answered(simulator, answered):
+    shown = {name: pose.planar for name, pose in simulator.models.items()}
+    return shown == {o.name: pytest.approx(o.pose.planar, abs=1e-5) for o in answered}
+
+
+def test_names_of_the_world_file_are_not_used_again_for_other_places():
+    simulator = Simulator(in_file=["obstacle_box_0", "obstacle_box_1"])
+    spawner = ObstacleSpawner(simulator)
+    for seed in (1, 2):
+        placed = spawner.spawn(Draw(SPEC, "inline", seed), replace=True)
+        assert [obstacle.name for obstacle in placed] == ["obstacle_box_2", "obstacle_box_3"]
+        assert stand_as_answered(simulator, placed)
+
+
+def test_names_of_the_world_file_are_remembered_when_its_obstacles_are_cleared_first():
+    simulator = Simulator(in_file=[f"obstacle_box_{number}" for number in range(5)])
+    spawner = ObstacleSpawner(simulator)
+    spawner.clear()
+    placed = spawner.spawn(Draw(SPEC, "inline", 1), replace=False)
+    assert [obstacle.name for obstacle in placed] == ["obstacle_box_5", "obstacle_box_6"]
+    assert stand_as_answered(simulator, placed)
+
+
+def test_a_simulator_that_puts_every_obstacle_elsewhere_is_told_on_and_left_empty():
+    simulator = Simulator()
+    simulator.in_file = {f"obstacle_box_{number}": AWAY for number in range(99)}
+    with pytest.raises(SimulatorError, match=r"obstacle_box_2 stands \d+\.\d+ m from"):
+        ObstacleSpawner(simulator).spawn(Draw(SPEC, "inline", 1), replace=True)
+    assert simulator.models == {}
+
+
+def test_a_set_that_can_only_be_taken_away_in_part_is_put_back():
+    simulator = Simulator()
+    spawner = ObstacleSpawner(simulator)
+    before = spawner.spawn(Draw(SPEC, "inline", 1), replace=True)
+    simulator.undeletable = {"obstacle_box_1"}
+    with pytest.raises(SimulatorError, match="still there"):
+        spawner.spawn(Draw(SPEC, "inline", 2), replace=True)
+    assert stand_as_answered(simulator, before)
+    assert len(spawner.obstacles()) == 2
