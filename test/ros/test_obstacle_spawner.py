@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from gz_testauto.errors import SimulatorError
+from gz_testauto import resources
+from gz_testauto.errors import PlacementError, SimulatorError, SpecError
 from gz_testauto.geometry import Pose
 from gz_testauto.ros.obstacle_spawner import Draw, ObstacleSpawner
 from gz_testauto.sdf.document import SdfDocument
@@ -17,6 +18,12 @@ SPEC = parse(
     ObstacleSpec,
     Path("inline"),
 )
+ONE_PLACE = parse(
+    "{obstacles: [{type: sphere, count: 1, radius_m: 0.3, x_m: 0, y_m: 0}]}",
+    ObstacleSpec,
+    Path("inline"),
+)
+ROOM = resources.share_directory() / "worlds" / "room.world"
 AWAY = Pose((20.0, 0.0, 0.0))
 
 
@@ -88,3 +95,37 @@ def test_a_set_that_can_only_be_taken_away_in_part_is_put_back():
         spawner.spawn(Draw(SPEC, "inline", 2), replace=True)
     assert stand_as_answered(simulator, before)
     assert len(spawner.obstacles()) == 2
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """A world file with a sphere in its middle."""
+    spawner = ObstacleSpawner(Simulator(), ROOM)
+    spawner.spawn(Draw(ONE_PLACE, "inline", 1), replace=True)
+    spawner.save_world(tmp_path / "saved.world")
+    return tmp_path / "saved.world"
+
+
+def test_what_is_added_keeps_off_the_obstacles_that_the_base_world_has(saved):
+    simulator = Simulator(in_file=["obstacle_sphere_0"])
+    spawner = ObstacleSpawner(simulator, saved)
+    with pytest.raises(PlacementError):
+        spawner.spawn(Draw(ONE_PLACE, "inline", 1), replace=False)
+    spawner.clear()
+    assert len(spawner.spawn(Draw(ONE_PLACE, "inline", 1), replace=False)) == 1
+
+
+def test_obstacles_of_the_base_world_that_still_stand_are_saved(saved, tmp_path):
+    simulator = Simulator(in_file=["obstacle_sphere_0"])
+    spawner = ObstacleSpawner(simulator, saved)
+    spawner.save_world(tmp_path / "again.world")
+    assert "obstacle_sphere_0" in read_scene(tmp_path / "again.world").models
+    spawner.clear()
+    spawner.save_world(tmp_path / "bare.world")
+    assert "obstacle_sphere_0" not in read_scene(tmp_path / "bare.world").models
+
+
+def test_a_world_with_obstacles_of_unknown_shape_is_not_saved(tmp_path):
+    spawner = ObstacleSpawner(Simulator(in_file=["obstacle_sphere_0"]), ROOM)
+    with pytest.raises(SpecError, match="obstacle_sphere_0: placed by others"):
+        spawner.save_world(tmp_path / "saved.world")

@@ -101,7 +101,8 @@ class ObstacleSpawner:
         names = self._look()
         present = {name for name in names if is_obstacle(name)}
         before = self.obstacles()
-        drawn = self._draw_set(draw, names, () if replace else before)
+        staying = names - present if replace else names
+        drawn = self._draw_set(draw, staying, () if replace else before)
         taken = set() if replace else present
         try:
             if replace:
@@ -128,30 +129,40 @@ class ObstacleSpawner:
         return len(present)
 
     def save_world(self, path: Path) -> None:
-        """Write the base world with the obstacles where they are now. Raises ``SpecError``
-        without a base world, or for a directory that is not there."""
+        """Write the base world with the obstacles where they are now. Obstacles of the base
+        world that still stand stay as the file has them. Raises ``SpecError`` without a base
+        world, for a directory that is not there, and when others placed obstacles too."""
         if self._base_world is None:
             raise SpecError("the base world is not known: set ~base_world to its file")
         if not path.parent.is_dir():
             raise SpecError(f"{path}: there is no directory {path.parent}")
         base = BaseWorld(self._base_world)
         document = base.scene.document.copy()
-        for model in base.obstacles:
-            remove_model(document, model.name)
-        for obstacle in self.obstacles():
+        standing = self.obstacles()
+        known, names = {obstacle.name for obstacle in standing}, self._look()
+        strangers = set(filter(is_obstacle, names)) - known - set(base.scene.models)
+        if strangers:
+            raise SpecError(
+                f"{', '.join(sorted(strangers))}: placed by others, so the shapes are not known; "
+                "spawn with replace, or clear, before save_world"
+            )
+        for name in _left(base, names, known):
+            remove_model(document, name)
+        for obstacle in standing:
             add_model(document, obstacle.element_text())
         document.write(path)
 
     def _draw_set(
-        self, draw: Draw, names: Set[str], standing: Iterable[Obstacle]
+        self, draw: Draw, names: Set[str], standing: Tuple[Obstacle, ...]
     ) -> Tuple[Obstacle, ...]:
+        """Draw beside the models called ``names``, of which ``standing`` were placed here."""
         base = None if self._base_world is None else BaseWorld(self._base_world)
         walls = [_outline_now(obstacle) for obstacle in standing]
         keep_out = list(draw.spec.keep_out)
         if base is not None:
-            found = [model.name for model in base.obstacles]
-            walls = [*walls_of(base.scene, without=found), *walls]
-            keep_out += self._around({name for name in names if name not in base.scene.models})
+            known = {obstacle.name for obstacle in standing}
+            walls = [*walls_of(base.scene, without=_left(base, names, known)), *walls]
+            keep_out += self._around(names - known - set(base.scene.models))
         spec = draw.spec.model_copy(update={"keep_out": keep_out})
         roster = Roster.of_spec(spec)
         numbers = UnitSequence(spec.sampling, roster.dimensions, draw.seed)
@@ -161,9 +172,8 @@ class ObstacleSpawner:
 
     def _around(self, names: Iterable[str]) -> List[KeepOut]:
         """Discs about models that came after the base world: not on the robot."""
-        strangers = [name for name in names if not is_obstacle(name)]
         discs = []
-        for pose in self._world.poses(strangers).values():
+        for pose in self._world.poses(names).values():
             x_m, y_m = pose.position[:2]
             circle = Circle(x_m=x_m, y_m=y_m, radius_m=self._keep_off_m)
             discs.append(KeepOut(shape=Region(circle=circle)))
@@ -235,6 +245,12 @@ def _renamed(drawn: Iterable[Obstacle], taken: Set[str]) -> Tuple[Obstacle, ...]
         name = obstacle_name(parsed.label, highest.get(parsed.label, -1) + 1 + parsed.index)
         renamed.append(dataclasses.replace(obstacle, name=name))
     return tuple(renamed)
+
+
+def _left(base: BaseWorld, names: Set[str], known: Set[str]) -> List[str]:
+    """Obstacles of the base world that are gone from it, or another of their name is there."""
+    found = [model.name for model in base.obstacles]
+    return [name for name in found if name not in names or name in known]
 
 
 def _outline_now(obstacle: Obstacle) -> BaseGeometry:
