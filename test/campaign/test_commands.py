@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from gz_testauto.testing.planar import PlanarSimulator
 
 SMOKE = str(Path(__file__).resolve().parents[2] / "config" / "smoke_campaign.yaml")
 PLANAR = "planar_for_commands"
+IN_PLANAR = ("--simulator", PLANAR, "--workers", "1")  # nobody else knows what is registered here
 
 SIMULATORS.register(PLANAR, PlanarSimulator)
 
@@ -24,14 +26,14 @@ SIMULATORS.register(PLANAR, PlanarSimulator)
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
     out = tmp_path_factory.mktemp("campaign") / "out"
-    assert main(["run", SMOKE, "--out", str(out), "--simulator", PLANAR]) == 0
+    assert main(["run", SMOKE, "--out", str(out), *IN_PLANAR]) == 0
     return out
 
 
 def test_run_prints_the_table_on_standard_output_and_progress_on_standard_error(
     finished, tmp_path, capsys
 ):
-    assert main(["run", SMOKE, "--out", str(tmp_path / "o"), "--simulator", PLANAR]) == 0
+    assert main(["run", SMOKE, "--out", str(tmp_path / "o"), *IN_PLANAR]) == 0
     printed = capsys.readouterr()
     assert "4 trials of 4, 2 worlds, 2 planners" in printed.out
     assert "[4/4, 0 s left] world_0001 fgm: reached" in printed.err
@@ -39,7 +41,7 @@ def test_run_prints_the_table_on_standard_output_and_progress_on_standard_error(
 
 
 def test_run_given_again_prints_the_same_table_and_runs_nothing(finished, capsys):
-    assert main(["run", SMOKE, "--out", str(finished), "--simulator", PLANAR]) == 0
+    assert main(["run", SMOKE, "--out", str(finished), *IN_PLANAR]) == 0
     again = capsys.readouterr()
     assert "4 trials of 4" in again.out
     assert again.err == f"results: {finished}\n"
@@ -60,7 +62,7 @@ def test_an_unknown_simulator_or_planner_is_one_line(tmp_path, capsys):
 
 
 def test_json_is_all_that_run_prints(finished, capsys):
-    assert main(["run", SMOKE, "--out", str(finished), "--simulator", PLANAR, "--json"]) == 0
+    assert main(["run", SMOKE, "--out", str(finished), *IN_PLANAR, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["campaign"] == "smoke"
 
 
@@ -149,8 +151,21 @@ class Slow(PlanarSimulator):
 SIMULATORS.register("slow", Slow)
 from gz_testauto.campaign import world_source
 from gz_testauto.cli.main import main
-sys.exit(main(sys.argv[2:]))
+if __name__ == "__main__":  # worker processes register it too
+    sys.exit(main(sys.argv[2:]))
 """
+
+
+def slow_command(directory, step_s, workers=1):
+    script = directory / "slow.py"
+    script.write_text(SLOW)
+    out = ["--out", str(directory / "out")]
+    more = ["--simulator", "slow", "--workers", str(workers)]
+    return [sys.executable, str(script), str(step_s), "run", SMOKE, *out, *more]
+
+
+def continued(directory):
+    return subprocess.run(slow_command(directory, 0), capture_output=True, text=True, check=True)
 
 
 @pytest.fixture
@@ -158,19 +173,18 @@ def running(tmp_path):
     """Starts the command and returns once its first trial has ended."""
     started = []
 
-    def start(step_s):
-        out = tmp_path / "out"
-        command = ["run", SMOKE, "--out", str(out), "--simulator", "slow"]
+    def start(step_s, workers=1):
         process = subprocess.Popen(
-            [sys.executable, "-c", SLOW, str(step_s), *command],
+            slow_command(tmp_path, step_s, workers),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            start_new_session=True,
         )
         started.append(process)
         while "[1/4" not in process.stderr.readline():
             assert process.poll() is None
-        return process, out
+        return process
 
     yield start
     for process in started:
@@ -180,8 +194,8 @@ def running(tmp_path):
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_one_signal_ends_cleanly_and_the_same_command_continues(running, number, status, capfd):
-    process, out = running(0.02)
+def test_one_signal_ends_cleanly_and_the_same_command_continues(running, number, status, tmp_path):
+    process = running(0.02)
     process.send_signal(number)
     printed, told = process.communicate(timeout=60)
     assert process.returncode == status
@@ -189,17 +203,26 @@ def test_one_signal_ends_cleanly_and_the_same_command_continues(running, number,
     assert "closed" in told
     assert "stopped after 1 of 4 trials; the same command continues" in told
     assert "1 trial of 4" in printed or "1 of 4" in printed
-    again = subprocess.run(
-        [sys.executable, "-c", SLOW, "0", "run", SMOKE, "--out", str(out), "--simulator", "slow"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    again = continued(tmp_path)
     assert "3 of 4 trials to run, 1 were done before" in again.stderr
 
 
+def test_ctrl_c_reaches_workers_too_and_all_end_cleanly(running, tmp_path):
+    process = running(0.02, workers=2)
+    group = os.getpgid(process.pid)
+    assert group == process.pid, "a terminal sends it to the whole group"
+    os.killpg(group, signal.SIGINT)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert told.count("closed") == 2
+    assert "Traceback" not in told
+    stopped = int(re.search(r"stopped after (\d) of 4 trials", told).group(1))
+    again = continued(tmp_path)
+    assert f"{4 - stopped} of 4 trials to run, {stopped} were done before" in again.stderr
+
+
 def test_a_second_signal_ends_at_once(running):
-    process, _ = running(0.02)
+    process = running(0.02)
     os.kill(process.pid, signal.SIGSTOP)  # both signals then arrive within one step
     process.send_signal(signal.SIGINT)
     process.send_signal(signal.SIGTERM)
@@ -212,16 +235,11 @@ def test_a_second_signal_ends_at_once(running):
     assert time.monotonic() - began < 30
 
 
-def test_a_killed_command_leaves_results_that_the_next_one_continues(running):
-    process, out = running(0.02)
+def test_a_killed_command_leaves_results_that_the_next_one_continues(running, tmp_path):
+    process = running(0.02)
     process.kill()
     process.wait()
-    again = subprocess.run(
-        [sys.executable, "-c", SLOW, "0", "run", SMOKE, "--out", str(out), "--simulator", "slow"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    again = continued(tmp_path)
     assert "3 of 4 trials to run, 1 were done before" in again.stderr
     assert "4 trials of 4" in again.stdout
 
