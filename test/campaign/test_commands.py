@@ -257,3 +257,13 @@ def test_an_unknown_option_of_the_simulator_is_refused_before_worlds_are_made(tm
     assert main(["run", str(campaign), "--out", str(tmp_path / "out")]) == 2
     assert "'trials_per_sever'; did you mean 'trials_per_server'" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+def test_agree_runs_both_and_says_how_far_they_agree(tmp_path, capsys):
+    command = ["agree", SMOKE, "--out", str(tmp_path / "o"), "--workers", "1", "--worlds", "1"]
+    assert main([*command, "--simulators", PLANAR, "embedded"]) == 0
+    printed = capsys.readouterr().out
+    assert f"{PLANAR} and embedded end 2 of 2 trials alike: 100.0 %" in printed
+    assert "distance_m (m)" in printed
+    assert max(map(len, printed.splitlines())) <= 80
+    assert sorted(path.name for path in (tmp_path / "o").iterdir()) == ["embedded", PLANAR]

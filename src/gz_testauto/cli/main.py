@@ -20,6 +20,7 @@ VERBS = {
     "multiply": "make many worlds from one, each with other random obstacles",
     "map": "write the map of a base world as map_server's files",
     "run": "drive every planner through every world and compare",
+    "agree": "run the same trials in two simulators and say how far they agree",
     "replay": "run one trial again and say whether it ended the same",
     "report": "print or write what a finished campaign found",
     "doctor": "say what this machine has and what it lacks",

@@ -12,20 +12,17 @@ example:
 
 import argparse
 import functools
-import os
 import sys
 from pathlib import Path
 from typing import Optional, Tuple
 
-from gz_testauto.campaign.dask_workers import DaskWorkers
 from gz_testauto.campaign.lockstep import LockstepExecutor
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.simulator import simulator_options, start_simulator, with_simulator
 from gz_testauto.campaign.stopping import StopSignals
 from gz_testauto.campaign.trials import Selection
-from gz_testauto.campaign.worker_processes import ProcessWorkers
-from gz_testauto.campaign.workers import OneWorker, WorkersFactory
 from gz_testauto.cli.progress import progress_listener
+from gz_testauto.cli.workers import add_worker_arguments, chosen_workers
 from gz_testauto.report.export import to_json
 from gz_testauto.report.table import print_report
 from gz_testauto.spec.campaign import CampaignSpec
@@ -64,20 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="A,B",
         help="run only these planners now (default: all)",
     )
-    parser.add_argument(
-        "--workers",
-        type=_count,
-        default=len(os.sched_getaffinity(0)),
-        metavar="N",
-        help="trials that run side by side, each with a simulator of its own (default: one per "
-        "processor, here %(default)s); results do not depend on it, planners' wall times do",
-    )
-    parser.add_argument(
-        "--scheduler",
-        metavar="ADDRESS",
-        help="run on the workers of this Dask scheduler, e.g. tcp://10.0.0.5:8786, instead of on "
-        "this machine; they need the same gz_testauto, and DIR under the same path",
-    )
+    add_worker_arguments(parser)
     parser.add_argument(
         "--json", action="store_true", help="print the results as JSON instead of a table"
     )
@@ -93,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
             spec,
             arguments.out,
             functools.partial(LockstepExecutor, open_simulator=start_simulator),
-            make_workers=_workers(arguments),
+            make_workers=chosen_workers(arguments),
             selection=Selection(arguments.worlds, arguments.planners),
             resume=arguments.resume,
             listener=progress_listener(),
@@ -111,20 +95,6 @@ def run(arguments: argparse.Namespace) -> int:
             file=sys.stderr,
         )
     return stop.exit_status
-
-
-def _workers(arguments: argparse.Namespace) -> WorkersFactory:
-    if arguments.scheduler:
-        return functools.partial(DaskWorkers, scheduler=arguments.scheduler)
-    if arguments.workers == 1:
-        return OneWorker
-    return functools.partial(ProcessWorkers, size=arguments.workers)
-
-
-def _count(text: str) -> int:
-    if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of workers; it must be 1 or more")
-    return int(text)
 
 
 def _announce_stop() -> None:

@@ -1,0 +1,111 @@
+"""How far two simulators agree about the same trials.
+
+Owns the pairing, trial by trial, of two campaigns that differ in the simulator only: how often
+they end alike, with an interval over worlds, and by how much the drives differ in which both
+reached the goal.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Dict, List, Mapping, Sequence, Tuple
+
+import numpy as np
+
+from gz_testauto.analysis.clusters import clustered_rate
+from gz_testauto.analysis.intervals import Estimate
+from gz_testauto.analysis.signed_rank import shift
+from gz_testauto.campaign.results import CampaignResults, TrialRecord
+from gz_testauto.errors import ResultsError
+
+DRIVE_METRICS = ("distance_m", "time_s", "clearance_min_m")
+"""What is compared where both reached the goal."""
+
+Pair = Tuple[TrialRecord, TrialRecord]
+
+
+@dataclass(frozen=True)
+class MetricAgreement:
+    """Differences, second minus first, of one metric over ``pairs`` pairs of trials.
+
+    ``shift`` is their Hodges–Lehmann centre, in the metric's unit; ``median_relative`` the
+    median of their magnitudes over the magnitude of the first, NaN where that is 0 or there is
+    no pair.
+    """
+
+    name: str
+    pairs: int
+    shift: Estimate
+    median_relative: float
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """What became of the trials that are valid in both.
+
+    ``same`` counts, by planner, those that ended alike, of ``trials``; ``rate`` is over all of
+    them; ``disagreements`` are the others, in the plan's order.
+    """
+
+    trials: Mapping[str, int]
+    same: Mapping[str, int]
+    rate: Estimate
+    metrics: Tuple[MetricAgreement, ...]
+    disagreements: Tuple[Pair, ...]
+
+
+def agreement(first: CampaignResults, second: CampaignResults) -> Agreement:
+    """Compare two campaigns of the same worlds and planners.
+
+    Raises ``ResultsError`` when they are not of the same worlds.
+    """
+    pairs = _pairs(first, second)
+    trials: Dict[str, int] = dict.fromkeys(first.planners, 0)
+    same = dict(trials)
+    by_world: Dict[str, List[bool]] = {}
+    for one, other in pairs:
+        alike = one.outcome is other.outcome
+        trials[one.planner] += 1
+        same[one.planner] += alike
+        by_world.setdefault(one.world, []).append(alike)
+    both = [pair for pair in pairs if pair[0].completed and pair[1].completed]
+    return Agreement(
+        trials=trials,
+        same=same,
+        rate=clustered_rate(
+            [sum(alike) for alike in by_world.values()], [len(a) for a in by_world.values()]
+        ),
+        metrics=tuple(_compare(name, both) for name in DRIVE_METRICS),
+        disagreements=tuple(pair for pair in pairs if pair[0].outcome is not pair[1].outcome),
+    )
+
+
+def _pairs(first: CampaignResults, second: CampaignResults) -> List[Pair]:
+    hashes = {world.name: world.sha256 for world in second.worlds}
+    for world in first.worlds:
+        if hashes.get(world.name) != world.sha256:
+            raise ResultsError(
+                f"{world.name} is not the same in both campaigns, so nothing can be compared"
+            )
+    others = {(r.world, r.planner, r.repetition): r for r in second.trials}
+    found = ((one, others.get((one.world, one.planner, one.repetition))) for one in first.trials)
+    return [
+        (one, other)
+        for one, other in found
+        if other is not None and one.outcome.valid and other.outcome.valid
+    ]
+
+
+def _compare(name: str, pairs: Sequence[Pair]) -> MetricAgreement:
+    values = np.array(
+        [[record.metrics.get(name, math.nan) for record in pair] for pair in pairs]
+    ).reshape(-1, 2)
+    values = values[~np.isnan(values).any(axis=1)]
+    differences = values[:, 1] - values[:, 0]
+    measured = values[:, 0] != 0
+    relative = np.abs(differences[measured] / values[measured, 0])
+    return MetricAgreement(
+        name,
+        len(values),
+        shift(differences.tolist()),
+        float(np.median(relative)) if len(relative) else math.nan,
+    )

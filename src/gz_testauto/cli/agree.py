@@ -1,0 +1,85 @@
+"""Run the same trials in two simulators and say how far they agree.
+
+Every trial of the campaign is run in both, in DIR/FIRST and DIR/SECOND, which are results like any
+other; the same command given again continues. Then it says how often both end alike, by how much
+length, time and clearance differ, and which trials end differently.
+
+example:
+  gz_testauto agree config/campaign.yaml --out results/agree --worlds 20
+"""
+
+import argparse
+import functools
+import sys
+from pathlib import Path
+from typing import List
+
+from gz_testauto.analysis.agreement import agreement
+from gz_testauto.campaign.lockstep import LockstepExecutor
+from gz_testauto.campaign.results import CampaignResults
+from gz_testauto.campaign.runner import run_campaign
+from gz_testauto.campaign.simulator import simulator_options, start_simulator
+from gz_testauto.campaign.stopping import StopSignals
+from gz_testauto.campaign.trials import Selection
+from gz_testauto.cli.progress import progress_listener
+from gz_testauto.cli.workers import add_worker_arguments, chosen_workers
+from gz_testauto.report.agreement import print_agreement
+from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.loader import load
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the verb's arguments."""
+    parser.add_argument("campaign", type=Path, help="campaign file (YAML)")
+    parser.add_argument(
+        "--out", type=Path, required=True, metavar="DIR", help="directory for both results"
+    )
+    parser.add_argument(
+        "--simulators",
+        nargs=2,
+        default=["gazebo", "embedded"],
+        metavar=("FIRST", "SECOND"),
+        help="which two (default: gazebo embedded)",
+    )
+    parser.add_argument(
+        "--worlds", type=int, metavar="N", help="only the first N worlds (default: all)"
+    )
+    add_worker_arguments(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run both and compare; 0 when all trials are done, 128 + signal when stopped."""
+    spec = load(arguments.campaign, CampaignSpec)
+    specs = [
+        spec.model_copy(update={"simulator": name, "simulator_options": _options(spec, name)})
+        for name in arguments.simulators
+    ]
+    for one in specs:
+        simulator_options(one)  # raises before worlds are made
+    results: List[CampaignResults] = []
+    stop = StopSignals(on_first=_announce_stop)
+    with stop:
+        for one in specs:
+            print(f"{one.simulator}:", file=sys.stderr, flush=True)
+            results.append(
+                run_campaign(
+                    one,
+                    arguments.out / one.simulator,
+                    functools.partial(LockstepExecutor, open_simulator=start_simulator),
+                    make_workers=chosen_workers(arguments),
+                    selection=Selection(arguments.worlds),
+                    listener=progress_listener(),
+                    should_stop=stop,
+                )
+            )
+    print_agreement(agreement(*results), *arguments.simulators)
+    return stop.exit_status
+
+
+def _options(spec: CampaignSpec, simulator: str) -> object:
+    """The campaign's options are those of the simulator that it names."""
+    return spec.simulator_options if spec.simulator == simulator else {}
+
+
+def _announce_stop() -> None:
+    print("\nstopping; once more to stop at once", file=sys.stderr, flush=True)

@@ -1,0 +1,42 @@
+"""The options that say how many trials run side by side, and where. No verb."""
+
+import argparse
+import functools
+import os
+
+from gz_testauto.campaign.dask_workers import DaskWorkers
+from gz_testauto.campaign.worker_processes import ProcessWorkers
+from gz_testauto.campaign.workers import OneWorker, WorkersFactory
+
+
+def add_worker_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare ``--workers`` and ``--scheduler``."""
+    parser.add_argument(
+        "--workers",
+        type=_count,
+        default=len(os.sched_getaffinity(0)),
+        metavar="N",
+        help="trials that run side by side, each with a simulator of its own (default: one per "
+        "processor, here %(default)s); results do not depend on it, planners' wall times do",
+    )
+    parser.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="run on the workers of this Dask scheduler, e.g. tcp://10.0.0.5:8786, instead of on "
+        "this machine; they need the same gz_testauto, and DIR under the same path",
+    )
+
+
+def chosen_workers(arguments: argparse.Namespace) -> WorkersFactory:
+    """Who runs the trials."""
+    if arguments.scheduler:
+        return functools.partial(DaskWorkers, scheduler=arguments.scheduler)
+    if arguments.workers == 1:
+        return OneWorker
+    return functools.partial(ProcessWorkers, size=arguments.workers)
+
+
+def _count(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of workers; it must be 1 or more")
+    return int(text)

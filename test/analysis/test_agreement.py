@@ -1,0 +1,93 @@
+"""Two campaigns of the same trials: who ended alike, and by how much drives differ."""
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from gz_testauto.analysis.agreement import agreement
+from gz_testauto.campaign.outcome import Outcome
+from gz_testauto.campaign.results import CampaignResults, TrialRecord, WorldRecord
+from gz_testauto.errors import ResultsError
+
+WORLDS = tuple(WorldRecord(i, f"world_{i:04d}", f"{i}.world", f"sha{i}") for i in range(3))
+
+
+def trial(index, planner, outcome=Outcome.REACHED, length_m=10.0, repetition=0):
+    return TrialRecord(
+        trial=0,
+        world=f"world_{index:04d}",
+        world_index=index,
+        planner=planner,
+        repetition=repetition,
+        seed=1,
+        outcome=outcome,
+        detail="",
+        attempts=1,
+        wall_s=1.0,
+        finished_at="2024-01-01T00:00:00+00:00",
+        metrics={"distance_m": length_m, "time_s": 2 * length_m},
+    )
+
+
+def campaign(*trials, worlds=WORLDS):
+    return CampaignResults("c", ("a", "b"), worlds, 6, trials)
+
+
+def test_alike_is_the_same_outcome_of_the_same_trial():
+    first = campaign(trial(0, "a"), trial(1, "a"), trial(0, "b", Outcome.STUCK))
+    second = campaign(trial(0, "b", Outcome.STUCK), trial(0, "a"), trial(1, "a", Outcome.COLLIDED))
+    found = agreement(first, second)
+    assert found.same == {"a": 1, "b": 1}
+    assert found.trials == {"a": 2, "b": 1}
+    assert found.rate.value == pytest.approx(2 / 3)
+    ((one, other),) = found.disagreements
+    assert (one.world, one.outcome, other.outcome) == (
+        "world_0001",
+        Outcome.REACHED,
+        Outcome.COLLIDED,
+    )
+
+
+def test_invalid_and_missing_trials_say_nothing():
+    first = campaign(trial(0, "a", Outcome.INVALID), trial(1, "a"), trial(2, "a"))
+    second = campaign(trial(0, "a"), trial(1, "a", Outcome.INVALID))
+    assert sum(agreement(first, second).trials.values()) == 0
+
+
+def test_drives_are_compared_where_both_arrived_and_repetitions_are_told_apart():
+    first = campaign(
+        trial(0, "a", length_m=10.0),
+        trial(0, "a", length_m=20.0, repetition=1),
+        trial(1, "a", length_m=30.0),
+        trial(2, "a", Outcome.STUCK, length_m=1.0),
+    )
+    second = campaign(
+        trial(0, "a", length_m=22.0, repetition=1),
+        trial(0, "a", length_m=10.5),
+        trial(1, "a", length_m=30.0),
+        trial(2, "a", length_m=40.0),
+    )
+    distance, time, clearance = agreement(first, second).metrics
+    assert distance.pairs == 3
+    assert distance.median_relative == pytest.approx(0.05)  # of 0.05, 0.1 and 0
+    assert time.shift.value == pytest.approx(2 * distance.shift.value)
+    assert clearance.pairs == 0
+    assert math.isnan(clearance.median_relative)
+
+
+def test_trials_of_one_world_are_not_taken_for_independent():
+    worlds = tuple(replace(WORLDS[0], world_index=i, name=f"world_{i:04d}") for i in range(20))
+    trials = [
+        trial(i, p, Outcome.STUCK if i < 4 else Outcome.REACHED) for i in range(20) for p in "ab"
+    ]
+    others = [trial(i, p) for i in range(20) for p in "ab"]
+    rate = agreement(campaign(*trials, worlds=worlds), campaign(*others, worlds=worlds)).rate
+    assert rate.value == pytest.approx(0.8)
+    assert "worlds" in rate.method
+
+
+def test_other_worlds_are_refused():
+    changed = (WORLDS[0], replace(WORLDS[1], sha256="other"), WORLDS[2])
+    with pytest.raises(ResultsError, match="world_0001 is not the same"):
+        agreement(campaign(trial(0, "a")), campaign(trial(0, "a"), worlds=changed))
