@@ -21,7 +21,7 @@ from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.simulator import simulator_options, start_simulator
 from gz_testauto.campaign.stopping import StopSignals
 from gz_testauto.campaign.trials import Selection
-from gz_testauto.cli.progress import progress_listener
+from gz_testauto.cli.progress import announce_stop, progress_listener
 from gz_testauto.cli.workers import add_worker_arguments, chosen_workers
 from gz_testauto.report.agreement import print_agreement
 from gz_testauto.spec.campaign import CampaignSpec
@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     for one in specs:
         simulator_options(one)  # raises before worlds are made
     results: List[CampaignResults] = []
-    stop = StopSignals(on_first=_announce_stop)
+    stop = StopSignals(on_first=announce_stop)
     with stop:
         for one in specs:
             print(f"{one.simulator}:", file=sys.stderr, flush=True)
@@ -79,7 +79,3 @@ def run(arguments: argparse.Namespace) -> int:
 def _options(spec: CampaignSpec, simulator: str) -> object:
     """The campaign's options are those of the simulator that it names."""
     return spec.simulator_options if spec.simulator == simulator else {}
-
-
-def _announce_stop() -> None:
-    print("\nstopping; once more to stop at once", file=sys.stderr, flush=True)

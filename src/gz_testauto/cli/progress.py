@@ -104,6 +104,11 @@ class BarListener(CampaignListener):
         )
 
 
+def announce_stop() -> None:
+    """Say, at the first Ctrl-C, what a second one would do."""
+    print("\nstopping; once more to stop at once", file=sys.stderr, flush=True)
+
+
 def time_left(progress: CampaignProgress) -> str:
     """``12 s left``, ``3 min left`` or ``2 h 05 min left``; empty while it is unknown."""
     seconds = progress.remaining_s

@@ -21,7 +21,7 @@ from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.simulator import simulator_options, start_simulator, with_simulator
 from gz_testauto.campaign.stopping import StopSignals
 from gz_testauto.campaign.trials import Selection
-from gz_testauto.cli.progress import progress_listener
+from gz_testauto.cli.progress import announce_stop, progress_listener
 from gz_testauto.cli.workers import add_worker_arguments, chosen_workers
 from gz_testauto.report.export import to_json
 from gz_testauto.report.table import print_report
@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the campaign; 0 when all selected trials are done, 128 + signal when stopped."""
     spec = with_simulator(load(arguments.campaign, CampaignSpec), arguments.simulator or "")
     simulator_options(spec)  # raises before worlds are made
-    stop = StopSignals(on_first=_announce_stop)
+    stop = StopSignals(on_first=announce_stop)
     with stop:
         results = run_campaign(
             spec,
@@ -95,10 +95,6 @@ def run(arguments: argparse.Namespace) -> int:
             file=sys.stderr,
         )
     return stop.exit_status
-
-
-def _announce_stop() -> None:
-    print("\nstopping; once more to stop at once", file=sys.stderr, flush=True)
 
 
 def _names(text: str) -> Optional[Tuple[str, ...]]:
