@@ -14,7 +14,7 @@ def add_worker_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--workers",
         type=_count,
-        default=len(os.sched_getaffinity(0)),
+        default=_processors(),
         metavar="N",
         help="trials that run side by side, each with a simulator of its own (default: one per "
         "processor, here %(default)s); results do not depend on it, planners' wall times do",
@@ -34,6 +34,12 @@ def chosen_workers(arguments: argparse.Namespace) -> WorkersFactory:
     if arguments.workers == 1:
         return OneWorker
     return functools.partial(ProcessWorkers, size=arguments.workers)
+
+
+def _processors() -> int:
+    if hasattr(os, "sched_getaffinity"):  # as many as this process may use
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _count(text: str) -> int:
