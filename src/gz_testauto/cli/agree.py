@@ -18,7 +18,7 @@ from gz_testauto.analysis.agreement import agreement
 from gz_testauto.campaign.lockstep import LockstepExecutor
 from gz_testauto.campaign.results import CampaignResults
 from gz_testauto.campaign.runner import run_campaign
-from gz_testauto.campaign.simulator import simulator_options, start_simulator
+from gz_testauto.campaign.simulator import simulator_options, start_simulator, with_simulator
 from gz_testauto.campaign.stopping import StopSignals
 from gz_testauto.campaign.trials import Selection
 from gz_testauto.cli.progress import announce_stop, progress_listener
@@ -50,10 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run both and compare; 0 when all trials are done, 128 + signal when stopped."""
     spec = load(arguments.campaign, CampaignSpec)
-    specs = [
-        spec.model_copy(update={"simulator": name, "simulator_options": _options(spec, name)})
-        for name in arguments.simulators
-    ]
+    specs = [with_simulator(spec, name) for name in arguments.simulators]
     for one in specs:
         simulator_options(one)  # raises before worlds are made
     results: List[CampaignResults] = []
@@ -72,10 +69,6 @@ def run(arguments: argparse.Namespace) -> int:
                     should_stop=stop,
                 )
             )
-    print_agreement(agreement(*results), *arguments.simulators)
+    first, second = (one.simulator for one in specs)
+    print_agreement(agreement(*results), first, second)
     return stop.exit_status
-
-
-def _options(spec: CampaignSpec, simulator: str) -> object:
-    """The campaign's options are those of the simulator that it names."""
-    return spec.simulator_options if spec.simulator == simulator else {}

@@ -1,6 +1,5 @@
 """What ``gz_testauto agree`` prints; every number comes from :mod:`gz_testauto.analysis`."""
 
-import math
 from typing import List, Optional
 
 from rich.console import Console, Group, RenderableType
@@ -11,8 +10,7 @@ from gz_testauto.analysis.agreement import Agreement
 from gz_testauto.analysis.intervals import LEVEL
 from gz_testauto.analysis.summary import metric_named
 from gz_testauto.campaign.results import TrialRecord
-
-WIDTH = 80
+from gz_testauto.report.table import WIDTH, number_text, plain_table
 
 
 def print_agreement(
@@ -50,19 +48,15 @@ def _how(record: TrialRecord) -> str:
 
 
 def _metrics(found: Agreement) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
-    table.add_column("difference of")
-    for heading in ("pairs", "shift", "95 % interval", "median of magnitudes"):
-        table.add_column(heading, justify="right")
+    table = plain_table("difference of", "pairs", "shift", "95 % interval", "median of magnitudes")
     for metric in found.metrics:
-        unit = metric_named(metric.name).unit
         shift = metric.shift
-        relative = metric.median_relative
+        relative = number_text(100 * metric.median_relative, 2)
         table.add_row(
-            f"{metric.name} ({unit})",
+            f"{metric.name} ({metric_named(metric.name).unit})",
             str(metric.pairs),
-            "-" if math.isnan(shift.value) else f"{shift.value:+.3f}",
-            "-" if math.isnan(shift.value) else f"[{shift.low:+.3f}, {shift.high:+.3f}]",
-            "-" if math.isnan(relative) else f"{100 * relative:.2f} %",
+            number_text(shift.value, 3, "+"),
+            f"[{number_text(shift.low, 3, '+')}, {number_text(shift.high, 3, '+')}]",
+            f"{relative} %",
         )
     return table

@@ -77,7 +77,7 @@ def _heading(results: CampaignResults) -> Text:
 
 
 def _outcome_table(summaries: Sequence[PlannerSummary]) -> Table:
-    table = _table("planner", "reached", "success % [95 %]")
+    table = plain_table("planner", "reached", "success % [95 %]")
     for _, heading in _OUTCOMES[1:]:
         table.add_column(heading, justify="right")
     for summary in summaries:
@@ -94,14 +94,14 @@ def _outcome_table(summaries: Sequence[PlannerSummary]) -> Table:
 
 
 def _metric_table(summaries: Sequence[PlannerSummary]) -> Table:
-    table = _table("mean of", "n")
+    table = plain_table("mean of", "n")
     for _, heading, unit, _, _ in _SHOWN:
         table.add_column(f"{heading}\n{unit}" if unit else heading, justify="right")
     for summary in summaries:
         cells = []
         for name, _, _, factor, decimals in _SHOWN:
             metric = summary.metrics.get(name)
-            cells.append(_number(metric.mean * factor if metric else math.nan, decimals))
+            cells.append(number_text(metric.mean * factor if metric else math.nan, decimals))
         table.add_row(summary.planner, str(summary.reached), *cells)
     return table
 
@@ -139,7 +139,7 @@ def _comparison(pair: Comparison) -> List[RenderableType]:
             f"Both {pair.counts.both}, only {pair.first} {pair.counts.first_only}, only "
             f"{pair.second} {pair.counts.second_only}, neither {pair.counts.neither}."
         )
-    table = _table("difference of", "worlds")
+    table = plain_table("difference of", "worlds")
     for heading in ("shift", "95 % interval", "p", "p (Holm)"):
         table.add_column(heading, justify="right")
     factors = {name: (unit, factor, decimals) for name, _, unit, factor, decimals in _SHOWN}
@@ -150,8 +150,8 @@ def _comparison(pair: Comparison) -> List[RenderableType]:
         table.add_row(
             _label(metric.name, unit),
             str(metric.worlds),
-            _number(shift.value * factor, decimals, "+"),
-            f"[{_number(low, decimals, '+')}, {_number(high, decimals, '+')}]"
+            number_text(shift.value * factor, decimals, "+"),
+            f"[{number_text(low, decimals, '+')}, {number_text(high, decimals, '+')}]"
             if metric.worlds
             else "-",
             _p(metric.p_value, ""),
@@ -217,7 +217,8 @@ def _invalid(results: CampaignResults) -> List[RenderableType]:
     return lines
 
 
-def _table(*headings: str) -> Table:
+def plain_table(*headings: str) -> Table:
+    """An empty table without lines, its first column to the left and the others to the right."""
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     for index, heading in enumerate(headings):
         first = index == 0
@@ -247,7 +248,8 @@ def _label(name: str, unit: str) -> str:
     return f"{shown.get(name, name)} {unit}".strip()
 
 
-def _number(value: float, decimals: int, sign: str = "") -> str:
+def number_text(value: float, decimals: int, sign: str = "") -> str:
+    """A number as a reader takes it in: a dash for none, a sign for infinity."""
     if math.isnan(value):
         return "-"
     if math.isinf(value):
