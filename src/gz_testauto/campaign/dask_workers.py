@@ -84,7 +84,8 @@ class DaskWorkers(Workers):
     @property
     def size(self) -> int:  # type: ignore[override]
         """As many as there are workers now, and one while there is none."""
-        return max(len(self._addresses()), 1)
+        with self._reporting():
+            return max(len(self._addresses()), 1)
 
     def open(self) -> None:
         """Connect, and start the simulator on every worker that there is."""
@@ -169,7 +170,7 @@ class DaskWorkers(Workers):
         return f"the Dask scheduler {self._scheduler or 'of this campaign'}"
 
     def _addresses(self) -> List[str]:
-        """The workers that there are; none when the scheduler cannot be asked."""
+        """The workers that there are now; none before :meth:`open`."""
         if self._client is None:
             return []
         return sorted(self._client.nthreads())
