@@ -113,7 +113,9 @@ class TestImu:
 
     @pytest.fixture
     def reader(self):
-        return ImuReader(self.GRAVITY, self.MOUNT)
+        reader = ImuReader(self.GRAVITY, self.MOUNT)
+        reader.begin(0)
+        return reader
 
     def test_the_acceleration_is_over_our_time_and_not_over_gazebos(self, reader):
         reader.receive(self.message(100_001_000, 100_001_000))
@@ -132,13 +134,30 @@ class TestImu:
         sample = reader.sample(100_000_000, Pose())
         assert sample.linear_mps2 == pytest.approx((0, -10.0, 9.8))
 
-    def test_a_message_before_the_first_step_changes_no_sample(self, reader):
-        still = self.message(100_001_000, 1)
-        still.linear_acceleration.y = 0.0
-        reader.receive(still)
-        reader.receive(self.message(200_002_000, 100_001_000))
-        sample = reader.sample(100_000_000, Pose())
-        assert sample.linear_mps2 == pytest.approx((0, -10.0, 9.8))
+    @pytest.mark.parametrize("heard", ["before it begins", "late", "never"])
+    def test_a_measurement_of_the_first_rest_changes_no_sample(self, heard):
+        tilted = Pose.from_rpy(0, 0, 0, 0.2, -0.1, 0)
+        sensor = (tilted * self.MOUNT).rotation.T
+
+        def felt(gained_mps, passed_s):
+            return sensor @ (np.array((gained_mps, 0, 0)) / passed_s - self.GRAVITY)
+
+        at_rest = self.message(100_001_000, 1)
+        at_rest.linear_acceleration.y = 0.0
+        moved = self.message(200_002_000, 1)
+        passed_s = 0.200002 if heard == "never" else 0.100001
+        a = moved.linear_acceleration
+        a.x, a.y, a.z = felt(1.0, passed_s)
+
+        reader = ImuReader(self.GRAVITY, self.MOUNT)
+        if heard == "before it begins":
+            reader.receive(at_rest)
+        reader.begin(100_001_000)
+        if heard == "late":
+            reader.receive(at_rest)
+        reader.receive(moved)
+        sample = reader.sample(100_000_000, tilted)
+        assert sample.linear_mps2 == pytest.approx(tuple(felt(1.0, 0.1)))
 
     def test_without_a_message_there_is_no_sample(self, reader):
         assert reader.sample(100_000_000, Pose()) is None
@@ -151,6 +170,7 @@ class TestImu:
         a = message.linear_acceleration
         a.x, a.y, a.z = -g
         reader = ImuReader(self.GRAVITY, Pose())
+        reader.begin(0)
         reader.receive(message)
         assert reader.sample(100_000_000, tilted).linear_mps2 == pytest.approx(tuple(-g))
 

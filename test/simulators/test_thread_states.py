@@ -10,14 +10,11 @@ from gz_testauto.simulators.gazebo.threads import ThreadStates
 
 SCRIPT = """
 import sys, threading, time
-def busy():
-    end = time.monotonic() + float(sys.argv[1])
-    while time.monotonic() < end:
-        pass
-thread = threading.Thread(target=busy)
-thread.start()
+threading.Thread(target=time.sleep, args=(100,), daemon=True).start()
+end = time.monotonic() + float(sys.argv[1])
 print("running", flush=True)
-thread.join()
+while time.monotonic() < end:
+    pass
 time.sleep(100)
 """
 

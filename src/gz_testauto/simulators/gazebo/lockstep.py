@@ -72,6 +72,11 @@ class LockStep:
         """The period that every sensor must have."""
         return self.stretch_ns + TICK_NS
 
+    @property
+    def gazebo_ns(self) -> int:
+        """The time on Gazebo's clock."""
+        return self.time_ns + self._ahead_ns
+
     def rewind(self) -> None:
         """Set Gazebo's clock to zero, before anything that measures is spawned.
 
@@ -125,10 +130,6 @@ class LockStep:
 
     # inside
 
-    @property
-    def _gazebo_ns(self) -> int:
-        return self.time_ns + self._ahead_ns
-
     def _on_clock(self, payload: bytes) -> None:
         self._clock_ns = leading_stamp(payload)
 
@@ -142,10 +143,10 @@ class LockStep:
     def _rest(self, expected: Set[str]) -> None:
         """Advance Gazebo's clock, without physics, to where every sensor falls due, and wait
         for those ``expected``."""
-        tick_ns = self._measured_ns + self.sensor_period_ns - self._gazebo_ns
+        tick_ns = self._measured_ns + self.sensor_period_ns - self.gazebo_ns
         self._switch_physics(on=False, step_ns=tick_ns)
         self._ahead_ns += tick_ns
-        self._measured_ns = self._gazebo_ns
+        self._measured_ns = self.gazebo_ns
         self._link.control(multi_step=1)
         self._wait_for_clock("resting")
         self._link.wait_for(
@@ -163,9 +164,9 @@ class LockStep:
             self._threads = None
 
     def _wait_for_clock(self, doing: str) -> None:
-        self._link.wait_for(lambda: self._clock_ns >= self._gazebo_ns, doing)
-        if self._clock_ns != self._gazebo_ns:
+        self._link.wait_for(lambda: self._clock_ns >= self.gazebo_ns, doing)
+        if self._clock_ns != self.gazebo_ns:
             self._link.fail(
                 f"its clock is at {self._clock_ns / 1e9:.9f} s instead of "
-                f"{self._gazebo_ns / 1e9:.9f} s, so something else steps it"
+                f"{self.gazebo_ns / 1e9:.9f} s, so something else steps it"
             )

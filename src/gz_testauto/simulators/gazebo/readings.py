@@ -139,10 +139,18 @@ class ImuReader:
         self._measured_ns = 0
         self._since_ns = 0
         self._time_ns = 0
+        self._begun_ns: Optional[int] = None
+
+    def begin(self, gazebo_ns: int) -> None:
+        """Start at zero on our clock, which is ``gazebo_ns`` on the server's."""
+        self._begun_ns = gazebo_ns
 
     def receive(self, message: Any) -> None:
         """Take a message of the server's; there may be any number of them between two samples."""
         stamp_ns, a = nanoseconds(message.stamp), message.linear_acceleration
+        if self._begun_ns is None or stamp_ns <= self._begun_ns:
+            self._measured_ns = self._since_ns = stamp_ns
+            return
         self._gained += np.array((a.x, a.y, a.z)) * ((stamp_ns - self._measured_ns) / 1e9)
         self._measured_ns = stamp_ns
         self._message = message

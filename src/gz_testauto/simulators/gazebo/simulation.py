@@ -93,8 +93,8 @@ class GazeboSimulation(Simulation):
             self._listen_to_robot(self._robot)
         self._link.wait_for_topics()
         self._clock.begin(seed)
-        if self._imu_reader is not None and self._robot is not None:
-            self._imu_reader.sample(0, self._poses.models[self._robot.robot.name])
+        if self._imu_reader is not None:
+            self._imu_reader.begin(self._clock.gazebo_ns)
 
     def end(self) -> bool:
         """Refuse every call from here on; returns whether the server can serve another."""
