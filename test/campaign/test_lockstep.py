@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 from scripted import short_recording
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from gz_testauto.campaign.directory import CampaignDirectory
 from gz_testauto.campaign.lockstep import LockstepExecutor
@@ -55,7 +56,19 @@ class StandsStill(Scripted):
         return Twist2D(0.0, 0.0)
 
 
-for planner in (GivesUp, Crashes, CommandsNothingSane, StandsStill):
+class NotesBlasThreads(Scripted):
+    seen = ()
+
+    def end(self):
+        NotesBlasThreads.seen = blas_threads()
+        raise PlannerGaveUp("noted")
+
+
+def blas_threads():
+    return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+
+for planner in (GivesUp, Crashes, CommandsNothingSane, StandsStill, NotesBlasThreads):
     PLANNERS.register(planner.__name__, planner)
 
 
@@ -160,6 +173,15 @@ def test_a_simulator_that_dies_in_a_trial_costs_an_attempt_and_changes_no_result
     assert [record.metrics["distance_m"] for record in shaken.trials] == [
         record.metrics["distance_m"] for record in calm.trials
     ]
+
+
+def test_linear_algebra_keeps_to_one_thread_while_trials_run_and_only_then(drive):
+    with threadpool_limits(limits=2, user_api="blas"):
+        before = blas_threads()
+        assert set(before) == {2}
+        drive("NotesBlasThreads")
+        assert NotesBlasThreads.seen == [1] * len(before)
+        assert blas_threads() == before
 
 
 class Unstartable(PlanarSimulator):

@@ -7,6 +7,8 @@ nobody waits for real time. Owns the simulator's life and the loop of a trial.
 import time
 from typing import Callable, Optional
 
+from threadpoolctl import threadpool_limits
+
 from gz_testauto.campaign.checks import require_drivable
 from gz_testauto.campaign.executor import (
     SimulatorIdentity,
@@ -42,9 +44,16 @@ class LockstepExecutor(TrialExecutor):
         self._campaign = campaign
         self._open_simulator = open_simulator
         self._simulator: Optional[Simulator] = None
+        self._one_thread: Optional[threadpool_limits] = None
 
     def open(self) -> None:
-        """Start the simulator."""
+        """Start the simulator.
+
+        From here to :meth:`close`, linear algebra keeps to this thread: a planner's matrices are
+        small, and helpers that spin for their share of one take the processor from the worker
+        next door and the planner's time with it.
+        """
+        self._one_thread = threadpool_limits(limits=1, user_api="blas")
         self._simulator = self._open_simulator(self._campaign)
 
     @property
@@ -75,8 +84,11 @@ class LockstepExecutor(TrialExecutor):
     def close(self) -> None:
         """Close the simulator."""
         simulator, self._simulator = self._simulator, None
+        one_thread, self._one_thread = self._one_thread, None
         if simulator is not None:
             simulator.close()
+        if one_thread is not None:
+            one_thread.restore_original_limits()
 
     def _require_simulator(self) -> Simulator:
         if self._simulator is None:

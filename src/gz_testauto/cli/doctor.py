@@ -38,6 +38,7 @@ LIBRARIES = (
     "rich",
     "scipy",
     "shapely",
+    "threadpoolctl",
     "trimesh",
 )
 SET_UP = "run ./bootstrap setup in a checkout"

@@ -12,6 +12,7 @@ import time
 from typing import Callable
 
 import rospy
+from threadpoolctl import threadpool_limits
 
 from gz_testauto.errors import GzTestautoError
 
@@ -21,11 +22,15 @@ LAUNCHER_LOOK_S = 0.5
 def run_node(name: str, main: Callable[[], int], own_signals: bool = False) -> int:
     """Register the node and run ``main``; return the exit status. Nodes take parameters and
     remappings (``name:=value``), no other arguments. With ``own_signals``, ``main`` handles
-    SIGINT and SIGTERM itself."""
+    SIGINT and SIGTERM itself.
+
+    Linear algebra keeps to the thread it is called from: nodes share the machine with a
+    simulator, and their matrices are small."""
     try:
         rospy.init_node(name, disable_signals=own_signals)
         end_with_launcher()
-        return main()
+        with threadpool_limits(limits=1, user_api="blas"):
+            return main()
     except GzTestautoError as error:
         rospy.logfatal("%s", error)
         return 2
