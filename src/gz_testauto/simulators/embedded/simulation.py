@@ -28,7 +28,7 @@ from gz_testauto.simulators.embedded.robot import StagedRobot
 from gz_testauto.simulators.embedded.staging import StagedModel, stage_model
 from gz_testauto.simulators.interface import NamedModel, Scene, Simulation
 
-_STILL = (0.0, 0.0, 0.0)
+_STANDING = (0.0, 0.0, 0.0)
 
 ROUNDING = 1e-6
 """A sensor's rate times a number of ticks that is this near to a whole number is one."""
@@ -83,6 +83,7 @@ class EmbeddedSimulation(Simulation):
                 raise SimulatorError(f"{scene.world} has a model {robot.robot.name!r} already")
             self._models[robot.robot.name] = robot.at(scene.start)
         self._engine = self._compiled(self._models)
+        self._still = _still(self._models)
         self._fit_robot()
 
     # the interface
@@ -92,7 +93,10 @@ class EmbeddedSimulation(Simulation):
         self._check()
         snapshot = Snapshot(
             time_s=self._time_s,
-            models={name: self._state(model) for name, model in self._models.items()},
+            models={
+                name: self._still.get(name) or self._engine.state(model)
+                for name, model in self._models.items()
+            },
             links=LinkStates(self._engine, tuple(self._models.values())),
             scan=self._scan,
             imu=tuple(self._imu),
@@ -179,6 +183,7 @@ class EmbeddedSimulation(Simulation):
             elif model.roots:
                 self._engine.place_movable(model, state)
             self._models[name] = replace(model, pose=state.pose)
+        self._still = _still(self._models)
         self._engine.refresh()
 
     def save_world(self, path: Path) -> None:
@@ -195,7 +200,7 @@ class EmbeddedSimulation(Simulation):
             if self._robot is not None:
                 add_model(document, self._robot.robot.sdf, name=self._robot.robot.name)
             for name, model in self._models.items():
-                pose = model.pose if model.static else self._state(model).pose
+                pose = model.pose if name in self._still else self._engine.state(model).pose
                 if pose != self._written.get(name):
                     set_model_pose(document, name, pose)
             document.write(path)
@@ -222,11 +227,6 @@ class EmbeddedSimulation(Simulation):
     @property
     def _time_s(self) -> float:
         return round(self._ticks * self._settings.step_s, 9)
-
-    def _state(self, model: StagedModel) -> ModelState:
-        if model.static or not model.roots:
-            return ModelState(model.pose, _STILL, _STILL)
-        return self._engine.state(model)
 
     def _staged(self, model: NamedModel) -> StagedModel:
         """A model to spawn, staged at the pose and under the name that it shall have."""
@@ -259,6 +259,7 @@ class EmbeddedSimulation(Simulation):
         engine = self._compiled(models)
         engine.take_over(self._engine)
         self._engine, self._models = engine, dict(models)
+        self._still = _still(self._models)
         self._fit_robot()
 
     def _fit_robot(self) -> None:
@@ -311,6 +312,15 @@ def due_ticks(start: int, end: int, per_tick: float) -> Set[int]:
     first = math.floor(start * per_tick + ROUNDING) + 1
     last = math.floor(end * per_tick + ROUNDING)
     return {math.ceil(count / per_tick - ROUNDING) for count in range(first, last + 1)}
+
+
+def _still(models: Mapping[str, StagedModel]) -> Dict[str, ModelState]:
+    """The states of what cannot move."""
+    return {
+        name: ModelState(model.pose, _STANDING, _STANDING)
+        for name, model in models.items()
+        if model.static or not model.roots
+    }
 
 
 def _vector(values: Sequence[float]) -> Tuple[float, float, float]:
