@@ -36,6 +36,9 @@ from gz_testauto.planners.sweep import ConvexFootprint, Sweep, arc_poses, sweep_
 SAMPLES = (5, 13)
 """Size of the grid laid over the dynamic window: speeds, yaw rates."""
 
+FIRST_LOOK = 8
+"""Commands that are looked at before all the others."""
+
 STEPS = 20
 """Checks along each arc."""
 
@@ -173,25 +176,32 @@ class ImprovedFollowTheGap(ReactivePlanner):
         return wrap_angle(self._turned_rad - turned)
 
     def _nearest_safe(self, wanted: Twist2D, situation: Situation) -> Twist2D:
+        """The command of the window nearest to the wanted one that is safe and leads to room;
+        with none that does, the nearest safe one, which brings a moving robot to a stop."""
         limits, period_s = self.limits, self.task.control_period_s
         window = dynamic_window(situation.command, limits, period_s, SAMPLES)
-        braking_m = limits.max_linear_mps**2 / (2 * limits.max_linear_accel_mps2)
-        reach_m = max(self.passage_m, 0.5 + braking_m)
-        sweep = sweep_arcs(
-            self._footprint, window, situation.points_m, reach_m, self.margin_m / 2, STEPS
-        )
-        safe = stoppable(window, sweep, limits, period_s)
-        if not safe.any():
-            return Twist2D(0.0, 0.0)
-        way_out = safe & self._leads_to_room(window, sweep, situation.points_m, reach_m)
-        if way_out.any():
-            safe = way_out
-        elif situation.command.linear_mps > STANDSTILL:  # a trap: stop before its end
-            safe &= window[:, 0] <= window[safe, 0].min() + 1e-9
         off = np.abs(window[:, 0] - wanted.linear_mps) / limits.max_linear_mps
         off += np.abs(window[:, 1] - wanted.angular_radps) / limits.max_angular_radps
-        best = int(np.argmin(np.where(safe, off, np.inf)))
-        return Twist2D(float(window[best, 0]), float(window[best, 1]))
+        window = window[np.argsort(off, kind="stable")]
+        braking_m = limits.max_linear_mps**2 / (2 * limits.max_linear_accel_mps2)
+        reach_m = max(self.passage_m, 0.5 + braking_m)
+        trapped = []
+        for twists in np.split(window, [FIRST_LOOK]):  # the first few nearly always have it
+            sweep = sweep_arcs(
+                self._footprint, twists, situation.points_m, reach_m, self.margin_m / 2, STEPS
+            )
+            safe = stoppable(twists, sweep, limits, period_s)
+            way_out = safe & self._leads_to_room(twists, sweep, situation.points_m, reach_m)
+            if way_out.any():
+                return Twist2D(*twists[way_out.argmax()].tolist())
+            trapped.append(twists[safe])
+        dead_ends = np.concatenate(trapped)
+        if len(dead_ends) == 0:
+            return Twist2D(0.0, 0.0)
+        if situation.command.linear_mps > STANDSTILL:  # a trap: stop before its end
+            slowest = dead_ends[:, 0] <= dead_ends[:, 0].min() + 1e-9
+            dead_ends = dead_ends[slowest]
+        return Twist2D(*dead_ends[0].tolist())
 
     def _leads_to_room(
         self, window: np.ndarray, sweep: Sweep, points_m: np.ndarray, reach_m: float

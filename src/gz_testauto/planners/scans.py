@@ -57,7 +57,8 @@ class ScanMemory:
         everything = np.concatenate([seen, past])
         near = everything[np.hypot(everything[:, 0], everything[:, 1]) < self._radius_m]
         world = near @ turn.T + origin
-        _, first = np.unique(np.floor(world / CELL_M), axis=0, return_index=True)
+        row, column = np.floor(world / CELL_M).astype(np.int64).T
+        _, first = np.unique((row << 32) + column, return_index=True)
         self._world_m = world[first]
         return everything
 
