@@ -1,5 +1,6 @@
 """Trials side by side: the same results, nothing lost, nothing twice, nobody left behind."""
 
+import dataclasses
 import functools
 import os
 import signal
@@ -16,6 +17,7 @@ from gz_testauto.campaign.directory import CampaignDirectory
 from gz_testauto.campaign.executor import TrialStopped
 from gz_testauto.campaign.lockstep import LockstepExecutor
 from gz_testauto.campaign.outcome import Outcome
+from gz_testauto.campaign.progress import CampaignListener
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.store import ResultStore
 from gz_testauto.campaign.worker_processes import ProcessWorkers
@@ -66,6 +68,22 @@ class Eventful(ScriptedExecutor):
         while not should_stop():
             time.sleep(0.01)
         raise TrialStopped
+
+
+class Crowded(ScriptedExecutor):
+    """Takes ten seconds for the first run of trial 0 and for every run of trial 2."""
+
+    def __init__(self, campaign, directory):
+        super().__init__()
+        self.directory = directory
+
+    def execute(self, trial, should_stop):
+        first = not list(self.directory.glob(f"ran-{trial.index}-*"))
+        (self.directory / f"ran-{trial.index}-{time.monotonic_ns()}").touch()
+        result = super().execute(trial, should_stop)
+        slow = trial.index == 2 or (trial.index == 0 and first)
+        recording = dataclasses.replace(result.recording, wall_time_s=10.0 if slow else 0.1)
+        return dataclasses.replace(result, recording=recording)
 
 
 class CannotOpen(ScriptedExecutor):
@@ -145,6 +163,33 @@ def test_a_dead_simulator_costs_its_worker_one_attempt(eventful):
     results = eventful("fail-0", "fail-3")
     assert [record.attempts for record in results.trials] == [2, 1, 1, 2]
     assert {a.cause for a in results.invalid_attempts} == {"gzserver died"}
+
+
+def test_a_trial_below_the_stated_pace_is_repeated_once_and_alone(smoke, tmp_path):
+    postponed = []
+
+    class Listener(CampaignListener):
+        def trial_postponed(self, trial, real_time_factor):
+            postponed.append((trial.index, round(real_time_factor, 2)))
+
+    limits = smoke.limits.model_copy(update={"min_real_time_factor": 1.0})
+    results = run_campaign(
+        smoke.model_copy(update={"limits": limits}),
+        tmp_path / "out",
+        functools.partial(Crowded, directory=tmp_path),
+        make_workers=processes(2),
+        listener=Listener(),
+    )
+    assert sorted(postponed) == [(0, 0.19), (2, 0.19)]
+    order = sorted(tmp_path.glob("ran-*"), key=lambda path: int(path.name.split("-")[2]))
+    assert [path.name.split("-")[1] for path in order[-2:]] == [
+        str(index) for index, _ in postponed
+    ]
+    assert len(order) == 6
+    factors = {record.trial: record.metrics["real_time_factor"] for record in results.trials}
+    assert factors[0] == pytest.approx(19.0)
+    assert factors[2] == pytest.approx(0.19)  # there is no better to be had
+    assert results.invalid_attempts == ()
 
 
 def test_a_bug_in_a_worker_is_a_bug_here(eventful):

@@ -21,7 +21,11 @@ from gz_testauto.spec.campaign import CampaignSpec
 
 FORMAT = 1
 
-PATIENCE = ("limits.max_attempts", "limits.stall_timeout_s")
+PATIENCE = (
+    "limits.max_attempts",
+    "limits.stall_timeout_s",
+    "limits.min_real_time_factor",
+)
 """Fields of a campaign that change no valid trial."""
 
 LIBRARIES = ("numpy", "scipy", "shapely", "lxml", "protobuf", "pydantic", "trimesh")

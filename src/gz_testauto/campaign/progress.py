@@ -45,5 +45,8 @@ class CampaignListener:
     def attempt_failed(self, trial: Trial, attempt: int, cause: str) -> None:
         """A try at a trial ended invalid."""
 
+    def trial_postponed(self, trial: Trial, real_time_factor: float) -> None:
+        """A trial ran too slowly beside others and will be repeated alone, at the end."""
+
     def ended(self, progress: Progress) -> None:
         """No trial will follow: all are done, or the runner was asked to stop."""

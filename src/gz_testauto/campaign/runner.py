@@ -33,6 +33,7 @@ from gz_testauto.campaign.workers import (
     WorkersFactory,
 )
 from gz_testauto.metrics.interface import measure
+from gz_testauto.metrics.real_time_factor import real_time_factor
 from gz_testauto.spec.campaign import CampaignSpec
 
 
@@ -127,18 +128,28 @@ class _Run:
         manifest.with_simulator(self._workers.identity, bound).write(self._directory)
 
     def _run_all(self, pending: Sequence[Trial]) -> None:
-        """Try every trial until it says something about the planner, or too often."""
+        """Try every trial until it says something about the planner, or too often. Those that
+        were too slow beside others come once more at the end, one at a time."""
         waiting: Deque[Trial] = collections.deque(pending)
+        postponed: Deque[Trial] = collections.deque()
+        side_by_side = self._workers.size > 1
         under_way = 0
         while True:
             while waiting and under_way < self._workers.size and not self._should_stop():
                 under_way += self._begin(waiting.popleft())
             if not under_way:
-                return
+                if not postponed or self._should_stop():
+                    return
+                side_by_side = False
+                waiting.append(postponed.popleft())
+                continue
             attempt = self._workers.next_ended(self._should_stop)
             under_way -= 1
             if attempt.result is not None:
-                self._keep(attempt, attempt.result)
+                if side_by_side and self._was_slow(attempt.trial, attempt.result):
+                    postponed.append(attempt.trial)
+                else:
+                    self._keep(attempt, attempt.result)
             elif self._should_stop():  # a stop may look like a failure to the simulator
                 continue
             else:
@@ -163,6 +174,14 @@ class _Run:
             AttemptRecord(trial.index, number, attempt.cause, attempt.wall_s, _utc_now())
         )
         self._listener.attempt_failed(trial, number, attempt.cause)
+
+    def _was_slow(self, trial: Trial, result: TrialResult) -> bool:
+        """Whether a trial fell below the pace that the campaign states; tells of it."""
+        pace = real_time_factor(result.recording, self._campaign.metric_context)
+        slow = pace < self._campaign.spec.limits.min_real_time_factor
+        if slow:
+            self._listener.trial_postponed(trial, pace)
+        return slow
 
     def _keep(self, attempt: Attempt, result: TrialResult) -> None:
         trial = attempt.trial

@@ -50,6 +50,10 @@ class LineListener(CampaignListener):
         """Say that a try said nothing, and why."""
         self._say(f"{trial.world} {trial.planner}: attempt {attempt} is invalid: {cause}")
 
+    def trial_postponed(self, trial: Trial, real_time_factor: float) -> None:
+        """Say that a trial was too slow."""
+        self._say(f"{trial.world} {trial.planner}: {_too_slow(real_time_factor)}")
+
     def _say(self, text: str) -> None:
         print(text, file=self._stream, flush=True)
 
@@ -91,6 +95,10 @@ class BarListener(CampaignListener):
             f"{trial.world} {trial.planner}: attempt {attempt} is [yellow]invalid[/]: {cause}"
         )
 
+    def trial_postponed(self, trial: Trial, real_time_factor: float) -> None:
+        """Let it scroll up that a trial was too slow."""
+        self._console.print(f"{trial.world} {trial.planner}: {_too_slow(real_time_factor)}")
+
     def ended(self, progress: CampaignProgress) -> None:
         """Leave the bar as it is."""
         self._bar.stop()
@@ -102,6 +110,10 @@ class BarListener(CampaignListener):
             completed=progress.done,
             left=time_left(progress),
         )
+
+
+def _too_slow(real_time_factor: float) -> str:
+    return f"real-time factor {real_time_factor:.1f}; will be repeated alone"
 
 
 def announce_stop() -> None:
