@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from gz_testauto.analysis.agreement import agreement
+from gz_testauto.analysis.agreement import agreement, confirmation
+from gz_testauto.analysis.proportions import success_rate
 from gz_testauto.campaign.outcome import Outcome
 from gz_testauto.campaign.results import CampaignResults, TrialRecord, WorldRecord
 from gz_testauto.errors import ResultsError
@@ -91,3 +92,40 @@ def test_other_worlds_are_refused():
     changed = (WORLDS[0], replace(WORLDS[1], sha256="other"), WORLDS[2])
     with pytest.raises(ResultsError, match="world_0001 is not the same"):
         agreement(campaign(trial(0, "a")), campaign(trial(0, "a"), worlds=changed))
+
+
+def screened(count, *others):
+    """A campaign of one planner whose trials have their place in the plan as index."""
+    worlds = tuple(WorldRecord(i, f"world_{i:04d}", f"{i}.world", f"sha{i}") for i in range(count))
+    trials = [replace(trial(i, "a"), trial=i) for i in range(count)]
+    for index, outcome in others:
+        trials[index] = replace(trials[index], outcome=outcome)
+    return campaign(*trials, worlds=worlds)
+
+
+def test_the_control_sample_stands_for_what_was_not_chosen():
+    first = screened(100)
+    second = screened(100, (0, Outcome.STUCK), (12, Outcome.COLLIDED))
+    reasons = {**dict.fromkeys(range(10), "close"), **dict.fromkeys(range(10, 20), "control")}
+    found = confirmation(first, second, reasons, "control")
+    assert found.screened == 100
+    assert found.trials == {"close": 10, "control": 10}
+    assert found.same == {"close": 9, "control": 9}
+    # nine of the ten chosen, and nine tenths of the ninety others
+    assert found.overall.value == pytest.approx((9 + 0.9 * 90) / 100)
+    expected = success_rate(9, 10)
+    assert found.overall.low == pytest.approx((9 + expected.low * 90) / 100)
+    assert found.overall.high == pytest.approx((9 + expected.high * 90) / 100)
+    assert [one.trial for one, _ in found.disagreements] == [0, 12]
+
+
+def test_where_everything_was_chosen_nothing_is_estimated():
+    found = confirmation(
+        screened(4), screened(4, (1, Outcome.STUCK)), dict.fromkeys(range(4), "close"), "control"
+    )
+    assert found.overall[:3] == (0.75, 0.75, 0.75)
+
+
+def test_without_a_control_sample_the_others_are_unknown():
+    found = confirmation(screened(4), screened(4), {0: "close"}, "control")
+    assert math.isnan(found.overall.value)

@@ -75,8 +75,68 @@ def agreement(first: CampaignResults, second: CampaignResults) -> Agreement:
             [sum(alike) for alike in by_world.values()], [len(a) for a in by_world.values()]
         ),
         metrics=tuple(_compare(name, both) for name in DRIVE_METRICS),
-        disagreements=tuple(pair for pair in pairs if pair[0].outcome is not pair[1].outcome),
+        disagreements=_different(pairs),
     )
+
+
+@dataclass(frozen=True)
+class Confirmation:
+    """What a second simulator made of the trials that were chosen for it.
+
+    ``trials`` and ``same`` count by reason, those that are valid in both and those of them that
+    ended alike. ``overall`` estimates how many of all ``screened`` trials would: the chosen
+    count as they are, the control sample stands for the others, and gives the interval.
+    """
+
+    screened: int
+    trials: Mapping[str, int]
+    same: Mapping[str, int]
+    overall: Estimate
+    disagreements: Tuple[Pair, ...]
+
+
+def confirmation(
+    first: CampaignResults, second: CampaignResults, reasons: Mapping[int, str], control: str
+) -> Confirmation:
+    """Compare a screened campaign with its confirmation; ``reasons`` has why each trial, by
+    index, was chosen, ``control`` being the one that means: at random.
+
+    Raises ``ResultsError`` when they are not of the same worlds.
+    """
+    trials: Dict[str, int] = {}
+    same: Dict[str, int] = {}
+    drawn: Dict[str, List[bool]] = {}
+    pairs = [pair for pair in _pairs(first, second) if pair[0].trial in reasons]
+    for one, other in pairs:
+        reason, alike = reasons[one.trial], one.outcome is other.outcome
+        trials[reason] = trials.get(reason, 0) + 1
+        same[reason] = same.get(reason, 0) + alike
+        if reason == control:
+            drawn.setdefault(one.world, []).append(alike)
+    rate = clustered_rate(
+        [sum(alike) for alike in drawn.values()], [len(alike) for alike in drawn.values()]
+    )
+    chosen = sum(count for reason, count in trials.items() if reason != control)
+    agreed = sum(count for reason, count in same.items() if reason != control)
+    others = sum(record.outcome.valid for record in first.trials) - chosen
+    return Confirmation(
+        screened=len(first.trials),
+        trials=trials,
+        same=same,
+        overall=_stratified(agreed, chosen, rate, others),
+        disagreements=_different(pairs),
+    )
+
+
+def _stratified(agreed: int, chosen: int, rate: Estimate, others: int) -> Estimate:
+    """The share of all when ``agreed`` of ``chosen`` are known and ``rate`` holds for others."""
+    if chosen + others == 0:
+        return Estimate.unknown()
+    if others == 0:
+        share = agreed / chosen
+        return Estimate(share, share, share, "all were run in both")
+    value, low, high = ((agreed + others * r) / (chosen + others) for r in rate[:3])
+    return Estimate(value, low, high, f"{rate.method}, of the control sample")
 
 
 def _pairs(first: CampaignResults, second: CampaignResults) -> List[Pair]:
@@ -93,6 +153,10 @@ def _pairs(first: CampaignResults, second: CampaignResults) -> List[Pair]:
         for one, other in found
         if other is not None and one.outcome.valid and other.outcome.valid
     ]
+
+
+def _different(pairs: Sequence[Pair]) -> Tuple[Pair, ...]:
+    return tuple(pair for pair in pairs if pair[0].outcome is not pair[1].outcome)
 
 
 def _compare(name: str, pairs: Sequence[Pair]) -> MetricAgreement:

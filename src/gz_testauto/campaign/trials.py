@@ -6,7 +6,7 @@ Knows nothing of files or of running.
 """
 
 from dataclasses import dataclass
-from typing import List, Optional, Sequence, Tuple
+from typing import FrozenSet, List, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from gz_testauto.spec.campaign import CampaignSpec
 
 SEED_DOMAIN = 1
 """First spawn key of every trial's seed; keeps them apart from the seeds of the worlds."""
+
+CONTROL_DOMAIN = 2
+"""Spawn key of the generator that draws control samples of trials."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,8 @@ class Trial:
 
 @dataclass(frozen=True)
 class Selection:
-    """Which part of the plan to run now: the first ``worlds`` worlds, these ``planners``.
+    """Which part of the plan to run now: the first ``worlds`` worlds, these ``planners``, these
+    ``trials`` by index.
 
     None means all. The plan itself, its seeds and its indices do not change, so the rest can
     be run later into the same directory.
@@ -51,11 +55,14 @@ class Selection:
 
     worlds: Optional[int] = None
     planners: Optional[Tuple[str, ...]] = None
+    trials: Optional[FrozenSet[int]] = None
 
     def covers(self, trial: Trial) -> bool:
         """Whether the trial is part of the selection."""
-        return (self.worlds is None or trial.world_index < self.worlds) and (
-            self.planners is None or trial.planner in self.planners
+        return (
+            (self.worlds is None or trial.world_index < self.worlds)
+            and (self.planners is None or trial.planner in self.planners)
+            and (self.trials is None or trial.index in self.trials)
         )
 
     def check(self, spec: CampaignSpec) -> None:

@@ -9,20 +9,18 @@ example:
 """
 
 import argparse
-import functools
 import sys
 from pathlib import Path
 from typing import List
 
 from gz_testauto.analysis.agreement import agreement
-from gz_testauto.campaign.lockstep import LockstepExecutor
 from gz_testauto.campaign.results import CampaignResults
-from gz_testauto.campaign.runner import run_campaign
-from gz_testauto.campaign.simulator import simulator_options, start_simulator, with_simulator
+from gz_testauto.campaign.simulator import simulator_options, with_simulator
 from gz_testauto.campaign.stopping import StopSignals
 from gz_testauto.campaign.trials import Selection
-from gz_testauto.cli.progress import announce_stop, progress_listener
-from gz_testauto.cli.workers import add_worker_arguments, chosen_workers
+from gz_testauto.cli.campaigns import run_lockstep
+from gz_testauto.cli.progress import announce_stop
+from gz_testauto.cli.workers import add_worker_arguments
 from gz_testauto.report.agreement import print_agreement
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load
@@ -59,14 +57,8 @@ def run(arguments: argparse.Namespace) -> int:
         for one in specs:
             print(f"{one.simulator}:", file=sys.stderr, flush=True)
             results.append(
-                run_campaign(
-                    one,
-                    arguments.out / one.simulator,
-                    functools.partial(LockstepExecutor, open_simulator=start_simulator),
-                    make_workers=chosen_workers(arguments),
-                    selection=Selection(arguments.worlds),
-                    listener=progress_listener(),
-                    should_stop=stop,
+                run_lockstep(
+                    one, arguments.out / one.simulator, arguments, Selection(arguments.worlds), stop
                 )
             )
     first, second = (one.simulator for one in specs)

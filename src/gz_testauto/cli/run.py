@@ -4,27 +4,37 @@ The simulation runs in lock-step and as fast as the machine allows, several tria
 Results go to a directory; the same command given again continues there with the first unfinished
 trial. Ctrl-C ends the campaign after the current control period, twice at once.
 
+With --screen and --confirm all trials run in the first simulator, in DIR/SCREEN, and then in the
+second, in DIR/CONFIRM, those that matter: where planners disagree, collisions, the lowest
+clearances, and a random sample of the others, which says how far the first is to be believed.
+
 example:
   gz_testauto run config/campaign.yaml --out results/paper
+  gz_testauto run config/campaign.yaml --out results/big --screen embedded --confirm gazebo
 
   then  gz_testauto report results/paper --csv paper.csv --plots results/paper/plots
 """
 
 import argparse
-import functools
 import sys
 from pathlib import Path
 from typing import Optional, Tuple
 
-from gz_testauto.campaign.lockstep import LockstepExecutor
-from gz_testauto.campaign.runner import run_campaign
-from gz_testauto.campaign.simulator import simulator_options, start_simulator, with_simulator
+from rich.console import Console
+
+from gz_testauto.analysis.agreement import confirmation
+from gz_testauto.campaign.results import CampaignResults
+from gz_testauto.campaign.screening import CONTROL, choose_trials
+from gz_testauto.campaign.simulator import simulator_options, with_simulator
 from gz_testauto.campaign.stopping import StopSignals
 from gz_testauto.campaign.trials import Selection
-from gz_testauto.cli.progress import announce_stop, progress_listener
-from gz_testauto.cli.workers import add_worker_arguments, chosen_workers
+from gz_testauto.cli.campaigns import run_lockstep
+from gz_testauto.cli.progress import announce_stop
+from gz_testauto.cli.workers import add_worker_arguments
+from gz_testauto.errors import SpecError
+from gz_testauto.report.agreement import print_confirmation
 from gz_testauto.report.export import to_json
-from gz_testauto.report.table import print_report
+from gz_testauto.report.table import WIDTH, print_report
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load
 
@@ -62,6 +72,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="run only these planners now (default: all)",
     )
     add_worker_arguments(parser)
+    speeds = parser.add_argument_group("two speeds")
+    speeds.add_argument("--screen", metavar="NAME", help="simulator for all trials")
+    speeds.add_argument("--confirm", metavar="NAME", help="simulator for those that matter")
+    speeds.add_argument(
+        "--closest",
+        type=_number,
+        default=20,
+        metavar="N",
+        help="confirm the N lowest clearances (default: %(default)s)",
+    )
+    speeds.add_argument(
+        "--control",
+        type=_number,
+        default=20,
+        metavar="N",
+        help="confirm N others, drawn at random (default: %(default)s)",
+    )
     parser.add_argument(
         "--json", action="store_true", help="print the results as JSON instead of a table"
     )
@@ -69,33 +96,75 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the campaign; 0 when all selected trials are done, 128 + signal when stopped."""
-    spec = with_simulator(load(arguments.campaign, CampaignSpec), arguments.simulator or "")
-    simulator_options(spec)  # raises before worlds are made
+    spec = load(arguments.campaign, CampaignSpec)
+    selection = Selection(arguments.worlds, arguments.planners)
     stop = StopSignals(on_first=announce_stop)
     with stop:
-        results = run_campaign(
-            spec,
-            arguments.out,
-            functools.partial(LockstepExecutor, open_simulator=start_simulator),
-            make_workers=chosen_workers(arguments),
-            selection=Selection(arguments.worlds, arguments.planners),
-            resume=arguments.resume,
-            listener=progress_listener(),
-            should_stop=stop,
-        )
-    if arguments.json:
-        sys.stdout.write(to_json(results))
-    else:
-        print_report(results)
-    print(f"results: {arguments.out}", file=sys.stderr)
+        if arguments.screen or arguments.confirm:
+            _run_at_two_speeds(spec, arguments, selection, stop)
+        else:
+            _run_at_one_speed(spec, arguments, selection, stop)
+    return stop.exit_status
+
+
+def _run_at_one_speed(
+    spec: CampaignSpec, arguments: argparse.Namespace, selection: Selection, stop: StopSignals
+) -> None:
+    spec = with_simulator(spec, arguments.simulator or "")
+    simulator_options(spec)  # raises before worlds are made
+    results = run_lockstep(spec, arguments.out, arguments, selection, stop, arguments.resume)
+    _show(results, arguments, arguments.out)
     if stop():
         print(
             f"stopped after {len(results.trials)} of {results.planned} trials; the same command "
             "continues",
             file=sys.stderr,
         )
-    return stop.exit_status
+
+
+def _run_at_two_speeds(
+    spec: CampaignSpec, arguments: argparse.Namespace, selection: Selection, stop: StopSignals
+) -> None:
+    if not (arguments.screen and arguments.confirm) or arguments.simulator:
+        raise SpecError("--screen and --confirm belong together, and --simulator to neither")
+    screen, confirm = (with_simulator(spec, n) for n in (arguments.screen, arguments.confirm))
+    if screen.simulator == confirm.simulator:
+        raise SpecError(f"--screen and --confirm are both {screen.simulator}")
+    for one in (screen, confirm):
+        simulator_options(one)  # raises before worlds are made
+    out = arguments.out / screen.simulator
+    screened = run_lockstep(screen, out, arguments, selection, stop, arguments.resume)
+    _show(screened, arguments, out)
+    if stop():
+        print("stopped while screening; the same command continues", file=sys.stderr)
+        return
+    chosen = choose_trials(screened, spec.seed, arguments.closest, arguments.control)
+    out = arguments.out / confirm.simulator
+    confirmed = run_lockstep(confirm, out, arguments, Selection(trials=chosen.trials), stop)
+    print_confirmation(
+        confirmation(screened, confirmed, chosen.reasons, CONTROL),
+        screen.simulator,
+        confirm.simulator,
+        Console(file=sys.stderr, width=WIDTH) if arguments.json else None,
+    )
+    print(f"confirmation: {out}", file=sys.stderr)
+    if stop():
+        print("stopped while confirming; the same command continues", file=sys.stderr)
+
+
+def _show(results: CampaignResults, arguments: argparse.Namespace, out: Path) -> None:
+    if arguments.json:
+        sys.stdout.write(to_json(results))
+    else:
+        print_report(results)
+    print(f"results: {out}", file=sys.stderr)
 
 
 def _names(text: str) -> Optional[Tuple[str, ...]]:
     return tuple(name.strip() for name in text.split(",") if name.strip()) or None
+
+
+def _number(text: str) -> int:
+    if not text.isdigit():
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of trials")
+    return int(text)

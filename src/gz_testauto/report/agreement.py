@@ -1,15 +1,20 @@
-"""What ``gz_testauto agree`` prints; every number comes from :mod:`gz_testauto.analysis`."""
+"""What is printed of two simulators that ran the same trials.
 
-from typing import List, Optional
+Every number comes from :mod:`gz_testauto.analysis`.
+"""
+
+import math
+from typing import List, Optional, Sequence
 
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from gz_testauto.analysis.agreement import Agreement
+from gz_testauto.analysis.agreement import Agreement, Confirmation, Pair
 from gz_testauto.analysis.intervals import LEVEL
 from gz_testauto.analysis.summary import metric_named
 from gz_testauto.campaign.results import TrialRecord
+from gz_testauto.campaign.screening import REASONS
 from gz_testauto.report.table import WIDTH, number_text, plain_table
 
 
@@ -36,11 +41,35 @@ def agreement_report(found: Agreement, first: str, second: str) -> RenderableTyp
         _metrics(found),
         f"Shift: {second} minus {first}, Hodges–Lehmann, where both reached the goal.",
     ]
-    if found.disagreements:
-        parts += ["", "Trials that ended differently"]
-        for one, other in found.disagreements:
-            parts.append(f"  {one.world} {one.planner}: {_how(one)}; {_how(other)}")
-    return Group(*parts)
+    return Group(*parts, *_differences(found.disagreements))
+
+
+def print_confirmation(
+    found: Confirmation, screen: str, confirm: str, console: Optional[Console] = None
+) -> None:
+    """Print how far the trials screened in one simulator hold in the other."""
+    console = console or Console(width=WIDTH, highlight=False)
+    table = plain_table("run again because", "trials", "ended alike")
+    for reason in REASONS:
+        if reason in found.trials:
+            table.add_row(reason, str(found.trials[reason]), str(found.same[reason]))
+    count, overall = sum(found.trials.values()), found.overall
+    console.print(f"{found.screened} trials screened in {screen}, {count} run again in {confirm}")
+    console.print(table)
+    if math.isnan(overall.value):
+        console.print("Without a control sample nothing can be said of the others.")
+    else:
+        console.print(
+            f"Of all trials, {100 * overall.value:.1f} % "
+            f"[{100 * overall.low:.1f}, {100 * overall.high:.1f}] end alike in both."
+        )
+        console.print(f"Interval: {overall.method}, {100 * LEVEL:.0f} %.")
+    console.print(Group(*_differences(found.disagreements)))
+
+
+def _differences(pairs: Sequence[Pair]) -> List[RenderableType]:
+    lines = [f"  {one.world} {one.planner}: {_how(one)}; {_how(other)}" for one, other in pairs]
+    return ["", "Trials that ended differently", *lines] if lines else []
 
 
 def _how(record: TrialRecord) -> str:
