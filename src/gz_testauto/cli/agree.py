@@ -1,11 +1,14 @@
-"""Run the same trials in two simulators and say how far they agree.
+"""Run the same drives in two simulators and say how far they agree.
 
-Every trial of the campaign is run in both, in DIR/FIRST and DIR/SECOND, which are results like any
-other; the same command given again continues. Then it says how often both end alike, by how much
-length, time and clearance differ, and which trials end differently.
+First the robot is commanded alike in both, whatever it meets: ahead, turning, stopping, pushing a
+box; poses and inertial measurements are compared. Then every trial of the campaign is run in both,
+in DIR/FIRST and DIR/SECOND, which are results like any other; the same command given again
+continues. Then it says how often both end alike, by how much length, time and clearance differ, and
+which trials end differently.
 
 example:
   gz_testauto agree config/campaign.yaml --out results/agree --worlds 20
+  gz_testauto agree config/campaign.yaml --open-loop
 """
 
 import argparse
@@ -14,6 +17,9 @@ from pathlib import Path
 from typing import List
 
 from gz_testauto.analysis.agreement import agreement
+from gz_testauto.analysis.open_loop import open_loop_agreement
+from gz_testauto.campaign.manoeuvres import MANOEUVRES, Drive, perform
+from gz_testauto.campaign.preparation import robot_limits
 from gz_testauto.campaign.results import CampaignResults
 from gz_testauto.campaign.simulator import simulator_options, with_simulator
 from gz_testauto.campaign.stopping import StopSignals
@@ -21,7 +27,10 @@ from gz_testauto.campaign.trials import Selection
 from gz_testauto.cli.campaigns import run_lockstep
 from gz_testauto.cli.progress import announce_stop
 from gz_testauto.cli.workers import add_worker_arguments
-from gz_testauto.report.agreement import print_agreement
+from gz_testauto.errors import SpecError
+from gz_testauto.report.agreement import print_agreement, print_open_loop
+from gz_testauto.sdf.robot import read_robot
+from gz_testauto.simulators import open_simulator
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load
 
@@ -30,7 +39,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's arguments."""
     parser.add_argument("campaign", type=Path, help="campaign file (YAML)")
     parser.add_argument(
-        "--out", type=Path, required=True, metavar="DIR", help="directory for both results"
+        "--out", type=Path, metavar="DIR", help="directory for both results of the trials"
+    )
+    parser.add_argument(
+        "--open-loop", action="store_true", help="only the open-loop drives, which leave no results"
     )
     parser.add_argument(
         "--simulators",
@@ -51,6 +63,14 @@ def run(arguments: argparse.Namespace) -> int:
     specs = [with_simulator(spec, name) for name in arguments.simulators]
     for one in specs:
         simulator_options(one)  # raises before worlds are made
+    if arguments.out is None and not arguments.open_loop:
+        raise SpecError("--out is missing; or give --open-loop, which needs none")
+    first, second = (one.simulator for one in specs)
+    drives = [_drive_open_loop(one) for one in specs]
+    print_open_loop(open_loop_agreement(*drives), first, second)
+    if arguments.open_loop:
+        return 0
+    print()
     results: List[CampaignResults] = []
     stop = StopSignals(on_first=announce_stop)
     with stop:
@@ -61,6 +81,15 @@ def run(arguments: argparse.Namespace) -> int:
                     one, arguments.out / one.simulator, arguments, Selection(arguments.worlds), stop
                 )
             )
-    first, second = (one.simulator for one in specs)
     print_agreement(agreement(*results), first, second)
     return stop.exit_status
+
+
+def _drive_open_loop(spec: CampaignSpec) -> List[Drive]:
+    robot = read_robot(spec.robot.model, spec.robot.name)
+    limits = robot_limits(spec, robot)
+    with open_simulator(spec.simulator, **simulator_options(spec)) as simulator:
+        return [
+            perform(simulator, robot, limits, spec.control_period_s, manoeuvre)
+            for manoeuvre in MANOEUVRES
+        ]

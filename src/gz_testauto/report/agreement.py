@@ -4,7 +4,7 @@ Every number comes from :mod:`gz_testauto.analysis`.
 """
 
 import math
-from typing import List, Optional, Sequence
+from typing import List, Optional, Sequence, Tuple
 
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
@@ -12,6 +12,7 @@ from rich.text import Text
 
 from gz_testauto.analysis.agreement import Agreement, Confirmation, Pair
 from gz_testauto.analysis.intervals import LEVEL
+from gz_testauto.analysis.open_loop import OpenLoopAgreement
 from gz_testauto.analysis.summary import metric_named
 from gz_testauto.campaign.results import TrialRecord
 from gz_testauto.campaign.screening import REASONS
@@ -65,6 +66,42 @@ def print_confirmation(
         )
         console.print(f"Interval: {overall.method}, {100 * LEVEL:.0f} %.")
     console.print(Group(*_differences(found.disagreements)))
+
+
+def print_open_loop(
+    found: OpenLoopAgreement, first: str, second: str, console: Optional[Console] = None
+) -> None:
+    """Print how far a robot that is commanded alike drives alike."""
+    console = console or Console(width=WIDTH, highlight=False)
+    drives = plain_table(f"{first} / {second}", "driven m", "turned rad", "box m", "apart m", "rad")
+    for drive in found.drives:
+        drives.add_row(
+            drive.manoeuvre,
+            *map(_both, (drive.driven_m, drive.turned_rad, drive.pushed_m)),
+            number_text(drive.apart_m, 3),
+            number_text(drive.apart_rad, 3),
+        )
+    console.print("The robot commanded alike in both")
+    console.print(drives)
+    console.print("Apart: the largest distance of the two at any time, and of their yaws.\n")
+    if all(math.isnan(axis.total) for axis in found.axes):
+        console.print("One of them has no IMU.")
+        return
+    axes = plain_table("IMU, difference of", "means", "ranges", "sum")
+    for axis in found.axes:
+        unit = "rad/s" if axis.axis.startswith("angular") else "m/s²"
+        axes.add_row(
+            f"{axis.axis} ({unit})",
+            *(number_text(value, 3) for value in (axis.mean, axis.range, axis.total)),
+        )
+    console.print(axes)
+    console.print("Magnitudes, summed over the manoeuvres; samples are means of a control period.")
+
+
+def _both(pair: Tuple[float, float]) -> str:
+    if all(map(math.isnan, pair)):
+        return "-"
+    return " / ".join(number_text(round(value, 2) + 0.0, 2) for value in pair)  # no -0.00
 
 
 def _differences(pairs: Sequence[Pair]) -> List[RenderableType]:

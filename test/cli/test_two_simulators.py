@@ -1,4 +1,4 @@
-"""All trials in one simulator, those that matter in another."""
+"""Verbs that need two simulators."""
 
 from pathlib import Path
 
@@ -49,3 +49,16 @@ def test_two_different_simulators_are_needed(tmp_path, capsys, arguments):
     assert command.main(["run", str(CAMPAIGN), "--out", str(tmp_path / "out"), *arguments]) == 2
     assert "--screen and --confirm" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+def test_open_loop_drives_are_compared_and_leave_nothing(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    simulators = ["--simulators", "embedded", "planar_for_two_speeds"]
+    assert command.main(["agree", str(CAMPAIGN), "--open-loop", *simulators]) == 0
+    said = capsys.readouterr().out
+    for manoeuvre in ("straight", "turn", "arc", "stop", "push"):
+        assert f"\n{manoeuvre} " in said
+    assert "IMU, difference of" in said
+    assert list(tmp_path.iterdir()) == []
+    assert command.main(["agree", str(CAMPAIGN), *simulators]) == 2
+    assert "--out is missing" in capsys.readouterr().err
