@@ -1,0 +1,137 @@
+"""How many trials a minute each way of running a campaign does.
+
+The example campaign's planners drive through its kind of worlds embedded and on warm gzservers,
+with each number of workers, in turns within one run. The way of tools that relaunch Gazebo for
+every world and run it at real time is estimated in the same run: a fresh gzserver is started,
+loaded and closed, and the trials' simulated time is what they would last. Prints trials per minute,
+from the first finished trial to the last one (start-up comes once in a campaign and is printed
+beside it), and their ratios to that way; and what more workers bring.
+
+    python3 benchmarks/throughput.py [--turns 2] [--worlds 30] [--gazebo-worlds 6] [--workers 1,2]
+                                     [--json]
+"""
+
+import argparse
+import functools
+import json
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from gz_testauto.campaign.lockstep import LockstepExecutor
+from gz_testauto.campaign.progress import CampaignListener
+from gz_testauto.campaign.runner import run_campaign
+from gz_testauto.campaign.simulator import start_simulator, with_simulator
+from gz_testauto.campaign.worker_processes import ProcessWorkers
+from gz_testauto.campaign.workers import OneWorker
+from gz_testauto.sdf.robot import read_robot
+from gz_testauto.simulators.gazebo import GazeboSimulator
+from gz_testauto.simulators.interface import Scene
+from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.loader import load
+
+ROOT = Path(__file__).resolve().parents[1]
+RELAUNCHES = 3
+
+
+class Stopwatch(CampaignListener):
+    """When trials ended."""
+
+    def __init__(self):
+        self.ended_s = []
+
+    def trial_ended(self, record, progress):
+        self.ended_s.append(time.perf_counter())
+
+
+def run(simulator, workers, worlds, seed, out):
+    """Steady trials per minute, start-up (s) and mean simulated time (s) of a trial."""
+    spec = with_simulator(load(ROOT / "config" / "example_campaign.yaml", CampaignSpec), simulator)
+    source = spec.worlds.model_copy(update={"count": worlds})
+    spec = spec.model_copy(update={"worlds": source, "seed": seed})
+    watch, began_s = Stopwatch(), time.perf_counter()
+    results = run_campaign(
+        spec,
+        out,
+        functools.partial(LockstepExecutor, open_simulator=start_simulator),
+        make_workers=OneWorker if workers == 1 else functools.partial(ProcessWorkers, size=workers),
+        listener=watch,
+    )
+    # those that end with the first to end began together with it
+    rate = 60 * (len(watch.ended_s) - workers) / (watch.ended_s[-1] - watch.ended_s[workers - 1])
+    simulated_s = statistics.mean(record.metrics["time_s"] for record in results.trials)
+    return rate, watch.ended_s[0] - began_s, simulated_s
+
+
+def relaunch(world, robot):
+    """Wall seconds to start a fresh gzserver on a world with a robot, and to end it."""
+    began_s = time.perf_counter()
+    with GazeboSimulator() as simulator:
+        simulator.load(Scene(world, robot)).snapshot()
+    return time.perf_counter() - began_s
+
+
+def measure(arguments, directory):
+    robot = read_robot(ROOT / "models" / "wheelchair")
+    ways = [("embedded", n, arguments.worlds) for n in arguments.workers]
+    ways += [("gazebo", n, arguments.gazebo_worlds) for n in arguments.workers]
+    rates = {way[:2]: [] for way in ways}
+    first_s = {way[:2]: [] for way in ways}
+    relaunches, lasted = [], []
+    for turn in range(arguments.turns):
+        for simulator, workers, worlds in ways:
+            out = Path(directory) / f"{turn}-{simulator}-{workers}"
+            rate, started_s, simulated_s = run(simulator, workers, worlds, turn, out)
+            rates[simulator, workers].append(rate)
+            first_s[simulator, workers].append(started_s)
+            print(
+                f"turn {turn}, {simulator}, workers {workers}: {rate:.1f} a minute", file=sys.stderr
+            )
+            if simulator == "gazebo":
+                lasted.append(simulated_s)
+                world = out / "worlds" / "world_0000.world"
+        relaunches += [relaunch(world, robot) for _ in range(RELAUNCHES)]
+    figures = {
+        "relaunch_s": round(statistics.median(relaunches), 2),
+        "simulated_s_per_trial": round(statistics.mean(lasted), 1),
+    }
+    at_real_time = 60 / (statistics.median(relaunches) + statistics.mean(lasted))
+    figures["trials_per_minute_relaunched_at_real_time"] = round(at_real_time, 2)
+    for (simulator, workers), seen in rates.items():
+        name = f"{simulator}_{workers}"
+        figures[f"trials_per_minute_{name}"] = round(statistics.median(seen), 1)
+        figures[f"first_trial_s_{name}"] = round(statistics.median(first_s[simulator, workers]), 1)
+        figures[f"ratio_{name}"] = round(statistics.median(seen) / at_real_time, 1)
+    for simulator in ("embedded", "gazebo"):
+        one = rates[simulator, arguments.workers[0]]
+        for workers in arguments.workers[1:]:
+            gains = [more / less for more, less in zip(rates[simulator, workers], one)]
+            figures[f"scaling_{simulator}_{workers}"] = round(statistics.median(gains), 2)
+    return figures
+
+
+def numbers(text):
+    return [int(part) for part in text.split(",")]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--turns", type=int, default=2, help="turns (default 2)")
+    parser.add_argument("--worlds", type=int, default=30, help="worlds embedded (default 30)")
+    parser.add_argument("--gazebo-worlds", type=int, default=6, help="on Gazebo (default 6)")
+    parser.add_argument("--workers", type=numbers, default=[1, 2], help="numbers (default 1,2)")
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as directory:
+        figures = measure(arguments, directory)
+    if arguments.json:
+        print(json.dumps(figures, indent=2))
+    else:
+        for name, value in figures.items():
+            print(f"{name:44} {value}")
+
+
+if __name__ == "__main__":
+    main()
