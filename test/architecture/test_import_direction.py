@@ -9,7 +9,7 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 
 # From the ground up. A part imports from lower layers; from its own layer where that is PEERS.
 LAYERS = (
-    {"errors", "geometry", "registry", "observation", "resources"},
+    {"errors", "geometry", "registry", "observation", "resources", "messages"},
     {"spec"},
     {"grid", "sdf"},
     {"sampling"},
@@ -25,7 +25,7 @@ PEERS = (LAYERS[0], LAYERS[2])
 TESTING = "testing"  # shipped to users who write adaptors: imports anything, imported by none
 
 NEED_ROS = {"actionlib", "rosgraph", "roslaunch", "rosmsg", "rospy", "rosservice", "tf2_ros"}
-MAY_IMPORT_ROS = ("ros", "testing", "simulators/gazebo_ros", "navigators/move_base")
+MAY_IMPORT_ROS = ("ros", "messages", "testing", "simulators/gazebo_ros", "navigators/move_base")
 
 FOR_READERS_LINES = 450
 SAYS_NOTHING = {"common", "helper", "helpers", "misc", "util", "utilities", "utils"}

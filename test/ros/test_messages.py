@@ -4,10 +4,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gz_testauto import messages
 from gz_testauto.geometry import Pose
 from gz_testauto.grid.occupancy import OccupancyGrid
 from gz_testauto.observation import Contact, LaserScan, ModelState, Twist2D
-from gz_testauto.ros import messages
 from gz_testauto.ros.known_map import grid_message, grid_of
 
 number = st.floats(-1e6, 1e6)

@@ -17,10 +17,10 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, LaserScan
 from std_msgs.msg import Float64
 
+from gz_testauto import messages
 from gz_testauto.geometry import Pose
 from gz_testauto.msg import Snapshot
 from gz_testauto.observation import Twist2D
-from gz_testauto.ros import messages
 from gz_testauto.ros.conductor import Period
 from gz_testauto.ros.odometry import Odometry
 from gz_testauto.ros.scene_clock import SceneClock

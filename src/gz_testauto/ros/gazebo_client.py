@@ -11,9 +11,9 @@ from typing import Callable, Dict, Iterable, List, Set
 import rospy
 from gazebo_msgs import srv
 
+from gz_testauto import messages
 from gz_testauto.errors import SimulatorError
 from gz_testauto.geometry import Pose
-from gz_testauto.ros import messages
 
 LOOK_S = 0.1
 

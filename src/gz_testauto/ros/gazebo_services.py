@@ -13,10 +13,11 @@ from gazebo_msgs import srv
 from lxml import etree
 from std_srvs.srv import Empty, EmptyRequest, EmptyResponse
 
+from gz_testauto import messages
 from gz_testauto.errors import GzTestautoError
 from gz_testauto.geometry import Pose
 from gz_testauto.observation import ModelState
-from gz_testauto.ros import entities, messages, model_xml
+from gz_testauto.ros import entities, model_xml
 from gz_testauto.ros.conductor import Conductor
 from gz_testauto.ros.physics import PhysicsProperties
 from gz_testauto.ros.scene_clock import SceneClock

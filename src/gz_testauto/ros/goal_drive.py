@@ -12,6 +12,7 @@ import rospy
 from geometry_msgs.msg import PoseStamped, Twist
 from nav_msgs.msg import Path
 
+from gz_testauto import messages
 from gz_testauto.errors import NavigatorError
 from gz_testauto.geometry import Pose, Pose2D
 from gz_testauto.grid.occupancy import OccupancyGrid
@@ -21,7 +22,6 @@ from gz_testauto.navigators.local_planner import PlannerNavigator
 from gz_testauto.planners import make_planner
 from gz_testauto.planners.global_plan import lay_waypoints
 from gz_testauto.planners.interface import Task
-from gz_testauto.ros import messages
 from gz_testauto.ros.planner_settings import PlannerSettings
 from gz_testauto.ros.senses import Moment, Senses
 

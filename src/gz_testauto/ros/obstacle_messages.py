@@ -11,8 +11,8 @@ from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
 from gz_testauto.geometry import Pose
+from gz_testauto.messages import WORLD_FRAME, pose_message
 from gz_testauto.msg import Obstacle as ObstacleMessage
-from gz_testauto.ros.messages import WORLD_FRAME, pose_message
 from gz_testauto.sampling.placement import Obstacle
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.scene import read_scene

@@ -19,12 +19,12 @@ from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import Odometry
 from sensor_msgs.msg import LaserScan
 
+from gz_testauto import messages
 from gz_testauto.errors import NavigatorError
 from gz_testauto.geometry import Pose
 from gz_testauto.observation import LaserScan as Scan
 from gz_testauto.observation import Twist2D
 from gz_testauto.planners.interface import Observation
-from gz_testauto.ros import messages
 
 SCAN_PATIENCE_S = 0.25
 TRANSFORM_PATIENCE_S = 1.0

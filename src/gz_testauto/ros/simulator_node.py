@@ -14,10 +14,11 @@ from gazebo_msgs.srv import SetModelStateRequest
 from geometry_msgs.msg import Twist
 from std_msgs.msg import String
 
+from gz_testauto import messages
 from gz_testauto.errors import GzTestautoError, SimulatorError
 from gz_testauto.geometry import Pose2D
 from gz_testauto.observation import Snapshot
-from gz_testauto.ros import messages, parameters
+from gz_testauto.ros import parameters
 from gz_testauto.ros.broadcast import Broadcaster, Frames
 from gz_testauto.ros.campaign_settings import read_campaign
 from gz_testauto.ros.conductor import Conductor, Period

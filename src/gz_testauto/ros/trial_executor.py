@@ -17,6 +17,7 @@ from geometry_msgs.msg import Pose2D
 from move_base_msgs.msg import MoveBaseGoal
 from nav_msgs.msg import OccupancyGrid as OccupancyGridMessage
 
+from gz_testauto import messages
 from gz_testauto.campaign.executor import (
     SimulatorIdentity,
     StopRequest,
@@ -30,7 +31,6 @@ from gz_testauto.campaign.trials import Trial
 from gz_testauto.campaign.watch import TrialWatch
 from gz_testauto.errors import NavigatorError, SimulatorError
 from gz_testauto.msg import PlannerCycle
-from gz_testauto.ros import messages
 from gz_testauto.ros.known_map import grid_message
 from gz_testauto.ros.planner_process import PlannerProcess
 from gz_testauto.ros.planner_settings import PlannerSettings

@@ -12,12 +12,12 @@ import numpy as np
 import rospy
 from std_msgs.msg import String
 
+from gz_testauto import messages
 from gz_testauto.campaign.recorder import CycleTimes
 from gz_testauto.errors import SimulatorError
 from gz_testauto.msg import PlannerCycle
 from gz_testauto.msg import Snapshot as SnapshotMessage
 from gz_testauto.observation import Snapshot, Twist2D
-from gz_testauto.ros import messages
 
 
 class Seen(NamedTuple):
