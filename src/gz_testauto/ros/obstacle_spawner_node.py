@@ -15,11 +15,11 @@ from gz_testauto import srv
 from gz_testauto.errors import GzTestautoError
 from gz_testauto.msg import ObstacleSet
 from gz_testauto.ros import parameters
-from gz_testauto.ros.gazebo_client import GazeboClient
 from gz_testauto.ros.node import run_node
 from gz_testauto.ros.obstacle_messages import markers, obstacle_message
 from gz_testauto.ros.obstacle_spawner import Draw, ObstacleSpawner
 from gz_testauto.ros.spec_argument import label_of, read_spec
+from gz_testauto.simulators.gazebo_ros import GazeboRosClient
 
 
 class ObstacleSpawnerNode:
@@ -116,7 +116,10 @@ class ObstacleSpawnerNode:
 def start() -> int:
     """Offer the services until shut down."""
     base_world = parameters.read_path("base_world", "")
-    client = GazeboClient(parameters.read("patience", float, 10.0))
+    client = GazeboRosClient(
+        limit_s=parameters.read("limit", float, 30.0),
+        patience_s=parameters.read("patience", float, 10.0),
+    )
     spawner = ObstacleSpawner(client, base_world, parameters.read("keep_off_m", float, 1.0))
     ObstacleSpawnerNode(spawner)
     rospy.spin()

@@ -1,0 +1,366 @@
+"""A running Gazebo, anybody's, through the services of gazebo_ros.
+
+Owns two rules. What counts is what the simulator shows, not what a service answered: a spawn may
+be said to have timed out, because gazebo_ros waits for the model in simulated time, while the
+model appears; a state may be said to be set before it is. And nothing waits for ever: simulated
+time may stand still, so every wait has a limit in wall time.
+
+Many models are asked after in one go: the requests for all go out on a kept connection before
+the first answer is read (:mod:`~gz_testauto.simulators.gazebo_ros.connection`). Needs no node.
+"""
+
+import math
+import time
+from dataclasses import dataclass
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Set, Tuple
+
+import rospy
+from gazebo_msgs import srv
+from gazebo_msgs.msg import ModelState as ModelStateMessage
+from geometry_msgs.msg import Vector3
+from lxml import etree
+from std_srvs.srv import Empty, EmptyRequest
+
+from gz_testauto import messages
+from gz_testauto.errors import SdfError, SimulatorError
+from gz_testauto.geometry import Pose
+from gz_testauto.observation import ModelState
+from gz_testauto.sdf.edit import parse_model
+from gz_testauto.simulators.gazebo_ros.connection import (
+    MasterLink,
+    ServiceConnection,
+    ServiceGone,
+    ServiceSilent,
+)
+from gz_testauto.simulators.interface import NamedModel, PhysicsSettings
+
+LOOK_S = 0.02
+"""Wall time between two looks for something that is to happen."""
+IMPATIENT_S = 2.0
+"""Limit for calls after one that was not answered: gazebo_ros serves one call at a time, so one
+that hangs holds up all others."""
+PLACED_M = 0.02
+PLACED_RAD = 0.02
+"""How far a model that was placed may be from its place when it is next looked at; one that is
+free to move has had a few milliseconds to do so."""
+WORLD = "world"
+
+KINDS = {
+    "spawn_sdf_model": srv.SpawnModel,
+    "spawn_urdf_model": srv.SpawnModel,
+    "delete_model": srv.DeleteModel,
+    "get_model_state": srv.GetModelState,
+    "set_model_state": srv.SetModelState,
+    "get_link_state": srv.GetLinkState,
+    "get_model_properties": srv.GetModelProperties,
+    "get_world_properties": srv.GetWorldProperties,
+    "get_physics_properties": srv.GetPhysicsProperties,
+    "set_physics_properties": srv.SetPhysicsProperties,
+    "pause_physics": Empty,
+    "unpause_physics": Empty,
+    "reset_world": Empty,
+    "reset_simulation": Empty,
+}
+
+
+@dataclass(frozen=True)
+class WorldNow:
+    """Simulated time (s) and the names of all models, in the simulator's order. A name may come
+    twice: Gazebo does not forbid it."""
+
+    time_s: float
+    names: Tuple[str, ...]
+
+
+class GazeboRosClient:
+    """Calls ``/gazebo/*`` at one ROS master. Every method raises ``SimulatorError``.
+
+    ``limit_s`` is the longest wait (wall time) for the answer to one call, ``patience_s`` how
+    long something may take to show once it was answered. ``namespace`` is where the services
+    are; names are remapped as rospy does. May be used from any thread.
+    """
+
+    def __init__(
+        self,
+        limit_s: float = 30.0,
+        patience_s: float = 10.0,
+        namespace: str = "/gazebo",
+        master_uri: Optional[str] = None,
+    ) -> None:
+        if limit_s <= 0 or patience_s <= 0:
+            raise ValueError("limit_s and patience_s must be positive")
+        self._limit_s = limit_s
+        self._patience_s = patience_s
+        self._silent = False
+        master = MasterLink(master_uri)
+        self._services = {
+            name: ServiceConnection(master, rospy.resolve_name(f"{namespace}/{name}"), kind)
+            for name, kind in KINDS.items()
+        }
+
+    def close(self) -> None:
+        """Close all connections. The next call opens what it needs."""
+        for service in self._services.values():
+            service.close()
+
+    # looking
+
+    def world(self) -> WorldNow:
+        """Simulated time and the names of all models."""
+        (answer,) = self._succeed("get_world_properties", [srv.GetWorldPropertiesRequest()])
+        return WorldNow(answer.sim_time, tuple(answer.model_names))
+
+    def model_names(self) -> Set[str]:
+        """Names of all models in the world."""
+        return set(self.world().names)
+
+    def states(self, names: Iterable[str]) -> Dict[str, ModelState]:
+        """States in the world frame of these models; one that is not there is left out."""
+        asked = list(names)
+        requests = [srv.GetModelStateRequest(name, WORLD) for name in asked]
+        return {
+            name: messages.state_of(answer.pose, answer.twist)
+            for name, answer in zip(asked, self._call("get_model_state", requests))
+            if answer.success
+        }
+
+    def poses(self, names: Iterable[str]) -> Dict[str, Pose]:
+        """World poses of these models; one that is not there is left out."""
+        return {name: state.pose for name, state in self.states(names).items()}
+
+    def links_of(self, models: Iterable[str]) -> Dict[str, Tuple[str, ...]]:
+        """Scoped names of the links of these models; one that is not there is left out."""
+        asked = list(models)
+        requests = [srv.GetModelPropertiesRequest(name) for name in asked]
+        return {
+            name: tuple(f"{name}::{link}" for link in answer.body_names)
+            for name, answer in zip(asked, self._call("get_model_properties", requests))
+            if answer.success
+        }
+
+    def link_states(self, names: Iterable[str]) -> Dict[str, ModelState]:
+        """States in the world frame of links, by scoped name; one that is gone is left out."""
+        asked = list(names)
+        requests = [srv.GetLinkStateRequest(name, WORLD) for name in asked]
+        return {
+            name: messages.state_of(answer.link_state.pose, answer.link_state.twist)
+            for name, answer in zip(asked, self._call("get_link_state", requests))
+            if answer.success
+        }
+
+    def physics(self) -> PhysicsSettings:
+        """The solver's step, update rate and gravity."""
+        answer = self._physics()
+        gravity = (answer.gravity.x, answer.gravity.y, answer.gravity.z)
+        return PhysicsSettings(answer.time_step, answer.max_update_rate, gravity)
+
+    def paused(self) -> bool:
+        """Whether time stands still."""
+        return bool(self._physics().pause)
+
+    # changing
+
+    def set_physics(self, settings: PhysicsSettings) -> None:
+        """Change step, update rate and gravity; the rest stays as it is."""
+        now = self._physics()
+        gravity = Vector3(*settings.gravity_mps2)
+        request = srv.SetPhysicsPropertiesRequest(
+            settings.step_size_s, settings.max_update_rate_hz, gravity, now.ode_config
+        )
+        self._succeed("set_physics_properties", [request])
+
+    def pause(self) -> None:
+        """Make time stand still."""
+        self._call("pause_physics", [EmptyRequest()])
+
+    def unpause(self) -> None:
+        """Let time run."""
+        self._call("unpause_physics", [EmptyRequest()])
+
+    def reset_world(self) -> None:
+        """Put every model back where it first stood; time goes on."""
+        self._call("reset_world", [EmptyRequest()])
+
+    def reset_simulation(self) -> None:
+        """The same, and simulated time begins at 0 again."""
+        self._call("reset_simulation", [EmptyRequest()])
+
+    def set_states(
+        self,
+        states: Mapping[str, ModelState],
+        within_m: float = PLACED_M,
+        within_rad: float = PLACED_RAD,
+    ) -> None:
+        """Place models, and see them there, within these tolerances; a state without twist
+        leaves the model at rest. One that is refused does not keep the others back."""
+        requests = [
+            srv.SetModelStateRequest(_state_message(name, state)) for name, state in states.items()
+        ]
+        answers = self._call("set_model_state", requests)
+        refused = [
+            f"{name}: {answer.status_message}"
+            for name, answer in zip(states, answers)
+            if not answer.success
+        ]
+        if refused:
+            raise SimulatorError(f"not placed: {'; '.join(refused)}")
+        left: Dict[str, Pose] = {name: state.pose for name, state in states.items()}
+
+        def there() -> bool:
+            for name, pose in self.poses(list(left)).items():
+                if _is_at(pose, left[name], within_m, within_rad):
+                    del left[name]
+            return not left
+
+        if not self._await(there):
+            raise SimulatorError(f"still elsewhere after being placed: {', '.join(sorted(left))}")
+
+    def spawn(self, name: str, xml: str, urdf: bool = False) -> None:
+        """Add a model from SDF or URDF where it says itself, and see it there.
+
+        A name that is taken before raises ``SimulatorError``, and nothing is asked for.
+        """
+        self._spawn([(name, xml, Pose())], urdf)
+
+    def spawn_models(self, models: Sequence[NamedModel]) -> None:
+        """Add models, each at its pose, and see them there. Raises ``SimulatorError`` when a name
+        is taken or a text is no SDF, and nothing stays of any of them."""
+        parts = [(model.name, _placeless(model), model.pose) for model in models]
+        names = [model.name for model in models]
+        try:
+            self._spawn(parts, urdf=False)
+            # Gazebo 11 gives a model whose name is in the world file that it was started with
+            # the pose that the file says.
+            self.set_states({model.name: ModelState(model.pose) for model in models})
+        except _NameTaken:
+            raise
+        except SimulatorError:
+            self.delete(set(names) & self.model_names())
+            raise
+
+    def delete(self, names: Iterable[str]) -> None:
+        """Remove models and see them gone; tries all before it says which stayed. Of several
+        models of one name all are removed."""
+        wanted = set(names)
+        left: List[str] = []
+        said: Dict[str, str] = {}
+
+        def gone() -> bool:
+            left[:] = sorted(wanted & self.model_names())
+            requests = [srv.DeleteModelRequest(name) for name in left]
+            for name, answer in zip(left, self._call("delete_model", requests)):
+                if not answer.success:
+                    said[name] = f"{name}: {answer.status_message}"
+            return not left
+
+        if wanted and not self._await(gone):
+            reasons = "; ".join(said[name] for name in left if name in said)
+            raise SimulatorError(f"still there after being deleted: {', '.join(left)} ({reasons})")
+
+    # how
+
+    def _spawn(self, parts: Sequence[Tuple[str, str, Pose]], urdf: bool) -> None:
+        before = self.model_names()
+        names = [name for name, _, _ in parts]
+        taken = [name for name in names if name in before or names.count(name) > 1]
+        if taken:
+            raise _NameTaken(f"a model named {taken[0]!r} exists already")
+        service = "spawn_urdf_model" if urdf else "spawn_sdf_model"
+        said: Dict[str, str] = {}
+        for name, xml, pose in parts:
+            request = srv.SpawnModelRequest(model_name=name, model_xml=xml, reference_frame=WORLD)
+            request.initial_pose = messages.pose_message(pose)
+            said[name] = self._spawn_one(service, request)
+        left: Set[str] = set(names)
+
+        def shown() -> bool:
+            left.difference_update(self.model_names())
+            return not left
+
+        if not self._await(shown):
+            reasons = "; ".join(said[name] for name in sorted(left))
+            raise SimulatorError(f"{', '.join(sorted(left))} not shown after spawning: {reasons}")
+
+    def _spawn_one(self, service: str, request: srv.SpawnModelRequest) -> str:
+        """Ask for a model and return what was said, where it may appear; else raise."""
+        name = request.model_name
+        try:
+            (answer,) = self._call(service, [request], repeatable=False)
+        except ServiceGone as error:
+            # It may have been heard or not, and the service may be back or not.
+            if name in self.model_names():
+                return str(error)
+            (answer,) = self._call(service, [request], repeatable=False)
+        except ServiceSilent as error:
+            raise SimulatorError(
+                f"{name} was not spawned: {error}. gazebo_ros waits in simulated time for a model "
+                "that its Gazebo rejected; while paused, it then serves nothing more: unpause it "
+                "in its window or restart it, and look for the SDF error in its output"
+            ) from error
+        doubtful = answer.success or "timed out" in answer.status_message
+        if not doubtful and name not in self.model_names():
+            raise SimulatorError(f"{name} was not spawned: {answer.status_message}")
+        return str(answer.status_message)
+
+    def _physics(self) -> Any:
+        (answer,) = self._succeed("get_physics_properties", [srv.GetPhysicsPropertiesRequest()])
+        return answer
+
+    def _succeed(self, service: str, requests: Sequence[Any]) -> List[Any]:
+        answers = self._call(service, requests)
+        for answer in answers:
+            if not answer.success:
+                raise SimulatorError(f"{self._services[service].name}: {answer.status_message}")
+        return answers
+
+    def _call(self, service: str, requests: Sequence[Any], repeatable: bool = True) -> List[Any]:
+        if not requests:
+            return []
+        limit_s = min(self._limit_s, IMPATIENT_S) if self._silent else self._limit_s
+        try:
+            answers = self._services[service].call(requests, limit_s, repeatable)
+        except ServiceSilent:
+            self._silent = True
+            raise
+        self._silent = False
+        return answers
+
+    def _await(self, condition: Callable[[], bool]) -> bool:
+        deadline = time.monotonic() + self._patience_s
+        while not condition():
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(LOOK_S)
+        return True
+
+
+class _NameTaken(SimulatorError):
+    """A model of that name stood there before; it is not ours to remove."""
+
+
+def _state_message(name: str, state: ModelState) -> ModelStateMessage:
+    at_rest = (0.0, 0.0, 0.0)
+    twist = messages.twist_message(state.linear_mps or at_rest, state.angular_radps or at_rest)
+    return ModelStateMessage(name, messages.pose_message(state.pose), twist, WORLD)
+
+
+def _placeless(model: NamedModel) -> str:
+    """SDF text without the model's own pose, with which gazebo_ros would compose ours. Raises
+    ``SimulatorError`` for what is no model: Gazebo would let gazebo_ros wait for it in vain."""
+    try:
+        element = parse_model(model.sdf)
+    except SdfError as error:
+        raise SimulatorError(f"cannot spawn {model.name!r}: {error}") from error
+    for pose in element.findall("pose"):
+        element.remove(pose)
+    element.set("name", model.name)
+    version = etree.fromstring(model.sdf.strip().encode()).get("version", "1.6")
+    root = etree.Element("sdf", version=version)
+    root.append(element)
+    return str(etree.tostring(root, encoding="unicode"))
+
+
+def _is_at(pose: Pose, wanted: Pose, within_m: float, within_rad: float) -> bool:
+    turn = (wanted.inverse() * pose).quaternion
+    angle_rad = 2.0 * math.atan2(math.hypot(*turn[:3]), abs(turn[3]))
+    return math.dist(pose.position, wanted.position) <= within_m and angle_rad <= within_rad

@@ -1,0 +1,218 @@
+"""One kept TCPROS connection to one ROS service, over which many requests go out at once.
+
+Owns the wire: looking a service up at the master, the handshake, requests written before the
+answers to earlier ones are read, and a wall-clock limit around every wait. Needs no node and
+keeps no global state, so that one process can talk to several masters. Knows neither Gazebo nor
+what a request means.
+
+``rospy.ServiceProxy`` opens a connection per call, or keeps one and waits for every answer
+before it asks again; neither of them ever stops waiting.
+"""
+
+import http.client
+import io
+import itertools
+import os
+import socket
+import struct
+import threading
+import time
+import xmlrpc.client
+from typing import Any, Dict, List, Optional, Sequence, Tuple
+from urllib.parse import urlsplit
+
+from gz_testauto.errors import SimulatorError
+
+IN_FLIGHT = 100
+"""Requests written ahead of the answers. Both fit into the sockets' buffers, so that neither
+side waits for the other to read."""
+LENGTH = struct.Struct("<I")
+_QUICK_ACK = getattr(socket, "TCP_QUICKACK", None)
+_numbers = itertools.count()
+
+
+class ServiceGone(SimulatorError):
+    """Nobody offers the service, or its connection broke before everything was answered."""
+
+
+class ServiceSilent(SimulatorError):
+    """The service took longer than the limit over one answer."""
+
+
+class MasterLink:
+    """A ROS master, asked where services are; by default the one of ``ROS_MASTER_URI``."""
+
+    def __init__(self, uri: Optional[str] = None, limit_s: float = 5.0) -> None:
+        self.uri = uri or os.environ.get("ROS_MASTER_URI", "http://localhost:11311")
+        self.caller_id = f"/gz_testauto_{os.getpid()}_{next(_numbers)}"
+        self._limit_s = limit_s
+
+    def service_address(self, name: str) -> Tuple[str, int]:
+        """Host and port of a service; raises ``ServiceGone``."""
+        try:
+            with xmlrpc.client.ServerProxy(self.uri, _TimedTransport(self._limit_s)) as master:
+                code, said, uri = master.lookupService(self.caller_id, name)
+        except (OSError, http.client.HTTPException, xmlrpc.client.Error) as error:
+            raise ServiceGone(
+                f"the ROS master at {self.uri} cannot be asked: {error}; start roscore, or set "
+                "ROS_MASTER_URI"
+            ) from error
+        if code != 1:
+            raise ServiceGone(
+                f"{name} is not offered at {self.uri} ({said}); is gazebo_ros running there?"
+            )
+        address = urlsplit(uri)
+        return str(address.hostname), int(address.port or 0)
+
+
+class ServiceConnection:
+    """Calls one service of type ``kind``, a generated service class.
+
+    Opens with the first call and stays open; may be used from any thread, one at a time.
+    """
+
+    def __init__(self, master: MasterLink, name: str, kind: Any) -> None:
+        self.name = name
+        self._master = master
+        self._kind = kind
+        self._turn = threading.Lock()
+        self._socket: Optional[socket.socket] = None
+        self._received = bytearray()
+
+    def call(self, requests: Sequence[Any], limit_s: float, repeatable: bool = True) -> List[Any]:
+        """The answers to all requests, in order; ``limit_s`` is the longest wait for one.
+
+        Where the connection breaks, requests that are ``repeatable`` are all made once more over
+        a new one: the service may have been restarted since the last call. Raises
+        ``ServiceGone``, ``ServiceSilent``, or ``SimulatorError`` with what the service said when
+        it could not process a request.
+        """
+        if not self._turn.acquire(timeout=limit_s):
+            raise ServiceSilent(f"{self.name} is still busy after {limit_s:g} s with another call")
+        try:
+            try:
+                return self._exchange(requests, limit_s)
+            except ServiceGone:
+                if not repeatable:
+                    raise
+            return self._exchange(requests, limit_s)
+        finally:
+            self._turn.release()
+
+    def close(self) -> None:
+        """Close the connection; the next call opens another."""
+        connection, self._socket = self._socket, None
+        self._received.clear()
+        if connection is not None:
+            connection.close()
+
+    def _exchange(self, requests: Sequence[Any], limit_s: float) -> List[Any]:
+        answers: List[Any] = []
+        refused: List[str] = []
+        try:
+            if self._socket is None:
+                self._open(limit_s)
+            for start in range(0, len(requests), IN_FLIGHT):
+                batch = requests[start : start + IN_FLIGHT]
+                self._send(b"".join(map(_frame, batch)), limit_s)
+                for _ in batch:
+                    accepted, body = self._answer(time.monotonic() + limit_s)
+                    if accepted:
+                        answers.append(self._kind._response_class().deserialize(body))
+                    else:
+                        refused.append(body.decode("utf-8", "replace"))
+        except socket.timeout as error:
+            self.close()
+            raise ServiceSilent(
+                f"{self.name} did not answer within {limit_s:g} s of wall time"
+            ) from error
+        except OSError as error:
+            self.close()
+            raise ServiceGone(f"{self.name} went away during a call: {error}") from error
+        except BaseException:
+            self.close()  # whatever is still on its way belongs to nobody
+            raise
+        if refused:
+            raise SimulatorError(f"{self.name} could not process a request: {refused[0]}")
+        return answers
+
+    def _open(self, limit_s: float) -> None:
+        address = self._master.service_address(self.name)
+        self._socket = socket.create_connection(address, timeout=limit_s)
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        fields = {
+            "callerid": self._master.caller_id,
+            "service": self.name,
+            "type": self._kind._type,
+            "md5sum": self._kind._md5sum,
+            "persistent": "1",
+            "tcp_nodelay": "1",
+        }
+        self._send(_header(fields), limit_s)
+        deadline = time.monotonic() + limit_s
+        answer = _header_fields(self._read(LENGTH.unpack(self._read(4, deadline))[0], deadline))
+        if "error" in answer:
+            raise SimulatorError(f"{self.name} refuses the connection: {answer['error']}")
+
+    def _send(self, content: bytes, limit_s: float) -> None:
+        assert self._socket is not None
+        self._socket.settimeout(limit_s)
+        self._socket.sendall(content)
+
+    def _answer(self, deadline: float) -> Tuple[bool, bytes]:
+        accepted = self._read(1, deadline) == b"\x01"
+        return accepted, self._read(LENGTH.unpack(self._read(4, deadline))[0], deadline)
+
+    def _read(self, count: int, deadline: float) -> bytes:
+        assert self._socket is not None
+        while len(self._received) < count:
+            left_s = deadline - time.monotonic()
+            if left_s <= 0:
+                raise socket.timeout()
+            self._socket.settimeout(left_s)
+            if _QUICK_ACK is not None:
+                # Else the far side, which may hold small answers back until what it sent before
+                # is acknowledged, waits 40 ms for that now and then. It does not last: anew.
+                self._socket.setsockopt(socket.IPPROTO_TCP, _QUICK_ACK, 1)
+            received = self._socket.recv(65536)
+            if not received:
+                raise ConnectionResetError("the connection was closed")
+            self._received += received
+        content = bytes(self._received[:count])
+        del self._received[:count]
+        return content
+
+
+class _TimedTransport(xmlrpc.client.Transport):
+    """HTTP with a limit on every wait."""
+
+    def __init__(self, limit_s: float) -> None:
+        super().__init__()
+        self._limit_s = limit_s
+
+    def make_connection(self, host: Any) -> Any:
+        connection = super().make_connection(host)
+        connection.timeout = self._limit_s
+        return connection
+
+
+def _frame(request: Any) -> bytes:
+    buffer = io.BytesIO()
+    request.serialize(buffer)
+    return LENGTH.pack(buffer.tell()) + buffer.getvalue()
+
+
+def _header(fields: Dict[str, str]) -> bytes:
+    lines = [f"{key}={value}".encode() for key, value in fields.items()]
+    content = b"".join(LENGTH.pack(len(line)) + line for line in lines)
+    return LENGTH.pack(len(content)) + content
+
+
+def _header_fields(content: bytes) -> Dict[str, str]:
+    fields, at = {}, 0
+    while at < len(content):
+        (length,) = LENGTH.unpack_from(content, at)
+        key, _, value = content[at + 4 : at + 4 + length].partition(b"=")
+        fields[key.decode()] = value.decode("utf-8", "replace")
+        at += 4 + length
+    return fields
