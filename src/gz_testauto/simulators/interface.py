@@ -86,7 +86,8 @@ class Simulation(abc.ABC):
 
     @abc.abstractmethod
     def step(self, duration_s: float) -> Snapshot:
-        """Simulate ``duration_s``, a whole number of physics steps, and look again.
+        """Simulate ``duration_s``, a whole number of physics steps, and look again. Where
+        ``Simulator.steps_exactly`` is False it may go further; the snapshot's time says how far.
 
         Raises ``ValueError`` when the physics step does not divide the duration.
         """
@@ -113,12 +114,14 @@ class Simulator(abc.ABC):
     """A running simulator that loads one scene after the other.
 
     Also a context manager: leaving it closes it. ``name`` and ``version`` go into results.
+    ``repeatable``, ``sets_twist`` and ``steps_exactly`` say what it cannot promise.
     """
 
     name: str
     version: str
     repeatable: bool = True
     sets_twist: bool = True
+    steps_exactly: bool = True
 
     @abc.abstractmethod
     def load(self, scene: Scene) -> Simulation:
