@@ -1,7 +1,8 @@
-"""What the markers ``gazebo`` and ``ros`` mean: skipped with the reason where there is none.
+"""What the markers ``gazebo``, ``gazebo_ros`` and ``ros`` mean: skipped with the reason where
+there is none.
 
-``GZ_TESTAUTO_REQUIRE_GAZEBO=1`` and ``GZ_TESTAUTO_REQUIRE_ROS=1`` turn such a skip into a
-failure, for machines that are known to have it. ``./bootstrap test`` sets the latter.
+``GZ_TESTAUTO_REQUIRE_GAZEBO=1``, ``..._GAZEBO_ROS=1`` and ``..._ROS=1`` turn such a skip into a
+failure, for machines that are known to have it. ``./bootstrap test`` sets the last.
 
 Property tests draw the same examples every time and take the time they take, so that a change
 is judged and not the luck or load of the day; ``--hypothesis-profile=search`` draws new ones.
@@ -39,9 +40,27 @@ def ros_lacks():
     return ""
 
 
+def gazebo_ros_lacks():
+    """Why there is no gazebo_ros with its plugins here, or nothing."""
+    try:
+        import rospkg
+    except ImportError as error:
+        return f"no ROS here: {error}"
+    try:
+        for package in ("gazebo_ros", "gazebo_plugins"):
+            rospkg.RosPack().get_path(package)
+    except rospkg.ResourceNotFound:
+        return (
+            f"no ROS package {package} here: install ros-noetic-gazebo-ros-pkgs; where there is "
+            "none, test/ros/gazebo_ros.test runs the same against our simulator node"
+        )
+    return ros_lacks()
+
+
 def pytest_collection_modifyitems(items):
     for mark, variable, lacks in (
         ("gazebo", "GZ_TESTAUTO_REQUIRE_GAZEBO", gazebo_lacks),
+        ("gazebo_ros", "GZ_TESTAUTO_REQUIRE_GAZEBO_ROS", gazebo_ros_lacks),
         ("ros", "GZ_TESTAUTO_REQUIRE_ROS", ros_lacks),
     ):
         marked = [item for item in items if item.get_closest_marker(mark)]

@@ -141,6 +141,16 @@ def imu_message(sample: ImuSample, stamp: Time, frame: str) -> Imu:
     return message
 
 
+def imu_sample_of(message: Imu, stamp_s: float) -> ImuSample:
+    """The inertial sample in a message."""
+    return ImuSample(
+        stamp_s=stamp_s,
+        quaternion=_components(message.orientation, "xyzw"),
+        angular_radps=_components(message.angular_velocity, "xyz"),
+        linear_mps2=_components(message.linear_acceleration, "xyz"),
+    )
+
+
 def contacts_message(contacts: Sequence[Contact], stamp: Time) -> ContactsState:
     """Contacts as gazebo_ros's bumper tells them, in the world frame."""
     message = ContactsState()

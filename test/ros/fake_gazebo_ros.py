@@ -44,6 +44,7 @@ class FakeGazeboRos:
         self._connections = []
         self._master = SimpleXMLRPCServer(("127.0.0.1", 0), logRequests=False, allow_none=True)
         self._master.register_function(self._look_up, "lookupService")
+        self._master.register_function(lambda caller, name: (-1, "", 0), "getParam")
         threading.Thread(target=self._master.serve_forever, args=(0.02,), daemon=True).start()
         self.master_uri = f"http://127.0.0.1:{self._master.server_address[1]}"
         for name in KINDS:

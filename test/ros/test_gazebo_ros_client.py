@@ -192,6 +192,21 @@ def test_all_models_of_a_name_that_comes_twice_are_deleted(fake, client):
     assert fake.names() == ["floor"]
 
 
+def test_a_name_is_not_given_again_while_gazebo_may_obey_its_own_notice_of_the_deletion(
+    fake, client
+):
+    def obeyed_twice(request, serve):
+        later(0.25, lambda: serve(request))
+        return serve(request)
+
+    fake.trouble["delete_model"] = obeyed_twice
+    client.spawn_models([a("one")])
+    client.delete(["one"])
+    client.spawn_models([a("one")])
+    time.sleep(0.3)
+    assert fake.names() == ["floor", "one"]
+
+
 def test_models_that_stay_when_they_are_deleted_are_named(fake, client):
     fake.trouble["delete_model"] = lambda request, serve: srv.DeleteModelResponse(
         False, "timed out"

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from gz_testauto import messages
 from gz_testauto.geometry import Pose
 from gz_testauto.grid.occupancy import OccupancyGrid
-from gz_testauto.observation import Contact, LaserScan, ModelState, Twist2D
+from gz_testauto.observation import Contact, ImuSample, LaserScan, ModelState, Twist2D
 from gz_testauto.ros.known_map import grid_message, grid_of
 
 number = st.floats(-1e6, 1e6)
@@ -64,6 +64,12 @@ def test_a_twist_that_the_simulator_does_not_tell_stays_unknown():
     }
     message = messages.model_states_message(states, unknown=float("nan"))
     assert messages.model_states_of(over_the_wire(message)) == states
+
+
+def test_an_inertial_sample_comes_back_to_the_bit():
+    sample = ImuSample(1.5, (0.0, 0.0, 0.6, 0.8), (0.1, 0.0, -0.5), (0.3, -0.1, 9.8))
+    message = over_the_wire(messages.imu_message(sample, messages.time_message(0), "imu"))
+    assert messages.imu_sample_of(message, 1.5) == sample
 
 
 def test_contacts_come_back_with_the_time_of_each():

@@ -1,4 +1,5 @@
-"""Simulators behind one interface: real Gazebo, MuJoCo, and whatever a plugin adds."""
+"""Simulators behind one interface: real Gazebo, anybody's gazebo_ros,
+MuJoCo, and whatever a plugin adds."""
 
 from typing import Any
 
@@ -10,6 +11,7 @@ SIMULATORS = Registry(
     "simulator",
     {
         "gazebo": "gz_testauto.simulators.gazebo:GazeboSimulator",
+        "gazebo_ros": "gz_testauto.simulators.gazebo_ros:GazeboRosSimulator",
         "embedded": "gz_testauto.simulators.embedded:EmbeddedSimulator",
     },
 )

@@ -90,10 +90,10 @@ def instrument_robot(
             "display; make it type='ray'"
         )
     contact_topics = []
-    for link, shapes in _body_shapes(scene).items():
-        element = _find_link(document.model, link)
+    for link, shapes in body_shapes(scene).items():
+        element = find_link(document.model, link)
         if element is not None:
-            element.append(_contact_sensor(shapes))
+            element.append(contact_sensor(shapes))
             contact_topics.append(_topic(name, link, PREFIX + "contact"))
     own = pose_value(document, document.model.find("pose"))
     roll, pitch, _ = own.rpy
@@ -142,7 +142,7 @@ def _fitted(
     probes: Dict[str, str] = {}
     if not scene.static:
         for link in scene.links:
-            element = _find_link(document.model, link)
+            element = find_link(document.model, link)
             if element is not None:
                 element.append(etree.fromstring(_PROBE.format(prefix=PREFIX)))
                 probes[_topic(scene.name, link, PREFIX + "probe", "scan")] = f"{model.name}::{link}"
@@ -181,7 +181,7 @@ def _topic(*parts: str) -> str:
     return "/".join(part.replace("::", "/") for part in parts)
 
 
-def _body_shapes(scene: SceneModel) -> Dict[str, List[str]]:
+def body_shapes(scene: SceneModel) -> Dict[str, List[str]]:
     """Names of the collisions that do not stand on the floor, by link."""
     lowest = {
         shape.scoped_name: shape.geometry.bounds(shape.local_pose)[2, 0]
@@ -195,7 +195,8 @@ def _body_shapes(scene: SceneModel) -> Dict[str, List[str]]:
     return shapes
 
 
-def _contact_sensor(collisions: List[str]) -> Element:
+def contact_sensor(collisions: List[str]) -> Element:
+    """A sensor of contacts with these shapes of its link."""
     sensor = etree.Element("sensor", name=PREFIX + "contact", type="contact")
     contact = etree.SubElement(sensor, "contact")
     for name in collisions:
@@ -203,7 +204,8 @@ def _contact_sensor(collisions: List[str]) -> Element:
     return sensor
 
 
-def _find_link(model: Element, scoped: str) -> Optional[Element]:
+def find_link(model: Element, scoped: str) -> Optional[Element]:
+    """The ``<link>`` of that name, scoped within the model; None where it is included."""
     *nested, link = scoped.split("::")
     element = model
     for name in nested:

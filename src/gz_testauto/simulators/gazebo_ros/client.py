@@ -39,6 +39,9 @@ LOOK_S = 0.02
 IMPATIENT_S = 2.0
 """Limit for calls after one that was not answered: gazebo_ros serves one call at a time, so one
 that hangs holds up all others."""
+ECHO_S = 0.45
+"""Wall time for which the name of a deleted model is not given to another. Gazebo hears its own
+notice of the deletion and obeys it, in its next round of messages; they are 0.2 s apart."""
 PLACED_M = 0.02
 PLACED_RAD = 0.02
 """How far a model that was placed may be from its place when it is next looked at; one that is
@@ -92,9 +95,10 @@ class GazeboRosClient:
         self._limit_s = limit_s
         self._patience_s = patience_s
         self._silent = False
-        master = MasterLink(master_uri)
+        self._deleted_at: Dict[str, float] = {}
+        self._master = MasterLink(master_uri)
         self._services = {
-            name: ServiceConnection(master, rospy.resolve_name(f"{namespace}/{name}"), kind)
+            name: ServiceConnection(self._master, rospy.resolve_name(f"{namespace}/{name}"), kind)
             for name, kind in KINDS.items()
         }
 
@@ -104,6 +108,11 @@ class GazeboRosClient:
             service.close()
 
     # looking
+
+    def ros_version(self) -> str:
+        """Name and version of the ROS that the master is of; gazebo_ros tells none of its own."""
+        told = (self._master.parameter(name) for name in ("/rosdistro", "/rosversion"))
+        return "ROS " + " ".join(str(text or "?").strip() for text in told)
 
     def world(self) -> WorldNow:
         """Simulated time and the names of all models."""
@@ -208,7 +217,7 @@ class GazeboRosClient:
 
         def there() -> bool:
             for name, pose in self.poses(list(left)).items():
-                if _is_at(pose, left[name], within_m, within_rad):
+                if is_at(pose, left[name], within_m, within_rad):
                     del left[name]
             return not left
 
@@ -249,6 +258,7 @@ class GazeboRosClient:
             left[:] = sorted(wanted & self.model_names())
             requests = [srv.DeleteModelRequest(name) for name in left]
             for name, answer in zip(left, self._call("delete_model", requests)):
+                self._deleted_at[name] = time.monotonic()
                 if not answer.success:
                     said[name] = f"{name}: {answer.status_message}"
             return not left
@@ -265,6 +275,8 @@ class GazeboRosClient:
         taken = [name for name in names if name in before or names.count(name) > 1]
         if taken:
             raise _NameTaken(f"a model named {taken[0]!r} exists already")
+        free_at = max((self._deleted_at.pop(name, 0.0) + ECHO_S for name in names), default=0.0)
+        time.sleep(max(0.0, free_at - time.monotonic()))
         service = "spawn_urdf_model" if urdf else "spawn_sdf_model"
         said: Dict[str, str] = {}
         for name, xml, pose in parts:
@@ -360,7 +372,8 @@ def _placeless(model: NamedModel) -> str:
     return str(etree.tostring(root, encoding="unicode"))
 
 
-def _is_at(pose: Pose, wanted: Pose, within_m: float, within_rad: float) -> bool:
+def is_at(pose: Pose, wanted: Pose, within_m: float, within_rad: float) -> bool:
+    """Whether two poses are that close."""
     turn = (wanted.inverse() * pose).quaternion
     angle_rad = 2.0 * math.atan2(math.hypot(*turn[:3]), abs(turn[3]))
     return math.dist(pose.position, wanted.position) <= within_m and angle_rad <= within_rad

@@ -49,20 +49,28 @@ class MasterLink:
 
     def service_address(self, name: str) -> Tuple[str, int]:
         """Host and port of a service; raises ``ServiceGone``."""
-        try:
-            with xmlrpc.client.ServerProxy(self.uri, _TimedTransport(self._limit_s)) as master:
-                code, said, uri = master.lookupService(self.caller_id, name)
-        except (OSError, http.client.HTTPException, xmlrpc.client.Error) as error:
-            raise ServiceGone(
-                f"the ROS master at {self.uri} cannot be asked: {error}; start roscore, or set "
-                "ROS_MASTER_URI"
-            ) from error
+        code, said, uri = self._ask("lookupService", name)
         if code != 1:
             raise ServiceGone(
                 f"{name} is not offered at {self.uri} ({said}); is gazebo_ros running there?"
             )
         address = urlsplit(uri)
         return str(address.hostname), int(address.port or 0)
+
+    def parameter(self, name: str) -> Any:
+        """The value of a ROS parameter, None where it is not set; raises ``ServiceGone``."""
+        code, _, value = self._ask("getParam", name)
+        return value if code == 1 else None
+
+    def _ask(self, question: str, name: str) -> Any:
+        try:
+            with xmlrpc.client.ServerProxy(self.uri, _TimedTransport(self._limit_s)) as master:
+                return getattr(master, question)(self.caller_id, name)
+        except (OSError, http.client.HTTPException, xmlrpc.client.Error) as error:
+            raise ServiceGone(
+                f"the ROS master at {self.uri} cannot be asked: {error}; start roscore, or set "
+                "ROS_MASTER_URI"
+            ) from error
 
 
 class ServiceConnection:

@@ -1,0 +1,114 @@
+"""Fits a robot with gazebo_ros's plugins, so that its drive and sensors speak ROS.
+
+Owns which plugin belongs to what. A robot whose drive is one of gazebo_ros's own, or none that is
+known, is its author's and left as it is. What is added to the SDF changes no physics.
+"""
+
+from typing import Mapping
+
+import rospy
+from lxml import etree
+
+from gz_testauto.sdf.document import Element, SdfDocument
+from gz_testauto.sdf.includes import ModelLibrary
+from gz_testauto.sdf.robot import DriveDescription, RobotModel
+from gz_testauto.sdf.scene import scene_model
+from gz_testauto.sdf.tree import read_model
+from gz_testauto.sdf.values import text_of
+from gz_testauto.simulators.gazebo.instruments import body_shapes, contact_sensor, find_link
+from gz_testauto.simulators.gazebo_ros.topics import TopicNames
+
+DRIVE_RATE_HZ = 100
+BUMPER_RATE_HZ = 50
+TORQUE_NM = "30"
+"""Where the robot's own plugin states none: Gazebo's DiffDrivePlugin does not limit it much."""
+
+
+def with_ros_plugins(robot: RobotModel, names: TopicNames) -> str:
+    """The robot's SDF text with plugins that subscribe ``cmd_vel`` and publish ``odom``,
+    ``scan``, ``imu`` and the first of ``contacts``."""
+    if robot.drive is None or "gazebo_ros" in robot.drive.plugin:
+        return robot.sdf
+    document = SdfDocument.parse(robot.sdf, str(robot.path))
+    model = document.model
+    assert model is not None, "read_robot looks before"
+    own = next(p for p in model.findall("plugin") if p.get("filename") == robot.drive.plugin)
+    model.replace(own, _drive(robot.drive, text_of(own, "torque", TORQUE_NM), names))
+    for sensor in model.iter("sensor"):
+        if robot.lidar is not None and sensor.get("name") == robot.lidar.sensor:
+            told = {"topicName": names.scan, "frameName": robot.lidar.sensor}
+            sensor.append(_plugin("libgazebo_ros_laser.so", told))
+        elif robot.imu is not None and sensor.get("name") == robot.imu.sensor:
+            told = {
+                "topicName": names.imu,
+                "frameName": robot.imu.sensor,
+                "bodyName": robot.imu.link,
+                "updateRateHZ": str(robot.imu.update_rate_hz or DRIVE_RATE_HZ),
+                "initialOrientationAsReference": "false",
+            }
+            sensor.append(_plugin("libgazebo_ros_imu_sensor.so", told))
+    if names.contacts:
+        _add_bumpers(document, names.contacts[0])
+    return str(etree.tostring(document.root, encoding="unicode"))
+
+
+def _drive(drive: DriveDescription, torque_nm: str, names: TopicNames) -> Element:
+    separation, diameter = repr(drive.wheel_separation_m), repr(drive.wheel_diameter_m)
+    told = {
+        "wheelSeparation": separation,
+        "wheelDiameter": diameter,
+        "updateRate": str(DRIVE_RATE_HZ),
+        "odometryTopic": names.odom,
+        "odometryFrame": "odom",
+        "robotBaseFrame": "base_link",
+        "broadcastTF": "1",
+    }
+    if len(drive.left_joints) == 1:
+        told.update(
+            leftJoint=drive.left_joints[0],
+            rightJoint=drive.right_joints[0],
+            wheelTorque=torque_nm,
+            wheelAcceleration="0",
+            commandTopic=names.cmd_vel,
+            odometrySource="world",
+            publishOdomTF="true",
+            publishWheelTF="false",
+            publishWheelJointState="false",
+        )
+        return _plugin("libgazebo_ros_diff_drive.so", told)
+    (left_front, left_rear), (right_front, right_rear) = drive.left_joints, drive.right_joints
+    told.update(
+        leftFrontJoint=left_front,
+        leftRearJoint=left_rear,
+        rightFrontJoint=right_front,
+        rightRearJoint=right_rear,
+        torque=torque_nm,
+        topicName=names.cmd_vel,
+        commandTopic=names.cmd_vel,
+    )
+    return _plugin("libgazebo_ros_skid_steer_drive.so", told)
+
+
+def _add_bumpers(document: SdfDocument, topic: str) -> None:
+    library = ModelLibrary()
+    scene = scene_model(read_model(document, document.model, library), library)
+    for link, shapes in body_shapes(scene).items():
+        element = find_link(document.model, link)
+        if element is not None:
+            sensor = contact_sensor(shapes)
+            etree.SubElement(sensor, "always_on").text = "true"
+            etree.SubElement(sensor, "update_rate").text = str(BUMPER_RATE_HZ)
+            told = {"bumperTopicName": topic, "frameName": "world"}
+            sensor.append(_plugin("libgazebo_ros_bumper.so", told))
+            element.append(sensor)
+
+
+TOPICS = ("topicName", "commandTopic", "odometryTopic", "bumperTopicName")
+
+
+def _plugin(library: str, told: Mapping[str, str]) -> Element:
+    plugin = etree.Element("plugin", name=library[3:-3], filename=library)
+    for tag, text in told.items():
+        # Else the plugin takes it as relative to a namespace of its own.
+        etree.SubElement(plugin, tag).text = rospy.resolve_name(text) if tag in TOPICS else text
+    return plugin

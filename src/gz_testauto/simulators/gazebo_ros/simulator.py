@@ -1,0 +1,178 @@
+"""Makes a running gazebo_ros show scene after scene.
+
+Owns the bringing of a scene by services alone: nothing is started and nothing ended here, and of
+a world file only the models are brought. Light, physics, gravity and plugins of the world are what
+Gazebo was started with.
+"""
+
+import logging
+import re
+from pathlib import Path
+from typing import Dict, Mapping, Optional, Sequence, Set, Union
+
+from gz_testauto.errors import SimulatorError
+from gz_testauto.geometry import Pose, Pose2D
+from gz_testauto.observation import ModelState, Twist2D
+from gz_testauto.sdf.document import SdfDocument
+from gz_testauto.sdf.robot import RobotModel
+from gz_testauto.sdf.values import pose_value
+from gz_testauto.simulators.gazebo.staging import OBSTACLES
+from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient, is_at
+from gz_testauto.simulators.gazebo_ros.pausing import PausedTime
+from gz_testauto.simulators.gazebo_ros.plugins import with_ros_plugins
+from gz_testauto.simulators.gazebo_ros.simulation import EXACT, GazeboRosSimulation
+from gz_testauto.simulators.gazebo_ros.staging import read_models, swap
+from gz_testauto.simulators.gazebo_ros.topics import RobotTopics, TopicNames
+from gz_testauto.simulators.interface import NamedModel, PhysicsSettings, Scene, Simulator
+
+LOGGER = logging.getLogger(__name__)
+
+SETTLING_S = 0.2
+"""Simulated time that a robot is given to come to rest, before the scene begins."""
+
+
+class GazeboRosSimulator(Simulator):
+    """The gazebo_ros at ``ROS_MASTER_URI``, whoever serves it.
+
+    ``world`` is the file that it was started with, where that is known: obstacles of it that a
+    scene has too are then moved, not replaced. ``obstacles`` is a regular expression for the
+    names of models that differ from world to world. ``limit_s`` is the longest wait (wall time)
+    for the answer to one call, ``patience_s`` how long something may take to show,
+    ``stall_timeout_s`` how long simulated time may stand still in a step. The rest are names.
+    """
+
+    name = "gazebo_ros"
+    repeatable = False
+    sets_twist = True
+    steps_exactly = False
+
+    def __init__(
+        self,
+        world: Union[str, Path] = "",
+        obstacles: str = OBSTACLES.pattern,
+        limit_s: float = 30.0,
+        patience_s: float = 10.0,
+        stall_timeout_s: float = 30.0,
+        namespace: str = "/gazebo",
+        clock: str = TopicNames.clock,
+        scan: str = TopicNames.scan,
+        imu: str = TopicNames.imu,
+        contacts: Union[str, Sequence[str]] = TopicNames.contacts,
+        cmd_vel: str = TopicNames.cmd_vel,
+        odom: str = TopicNames.odom,
+    ) -> None:
+        """Reach gazebo_ros; raises ``SimulatorError`` when it is not there."""
+        if stall_timeout_s <= 0:
+            raise ValueError("stall_timeout_s must be positive")
+        bumpers = (contacts,) if isinstance(contacts, str) else tuple(contacts)
+        self._names = TopicNames(clock, scan, imu, bumpers, cmd_vel, odom)
+        self._obstacles = re.compile(obstacles)
+        self._patience_s = patience_s
+        self._texts: Dict[str, str] = {}
+        self._warned: Set[str] = set()
+        self._current: Optional[GazeboRosSimulation] = None
+        self._closed = False
+        self._client = GazeboRosClient(limit_s, patience_s, namespace)
+        self._client.world()
+        self._topics = RobotTopics(self._names)
+        self._clock = PausedTime(self._client, self._topics, stall_timeout_s)
+        self.version = self._client.ros_version()
+        if world:
+            self.was_started_with(Path(world))
+
+    def was_started_with(self, world: Path) -> None:
+        """Take the models that stand for those of this file, as after a start of Gazebo."""
+        self._texts = {name: model.sdf for name, model in read_models(world)[0].items()}
+
+    def load(self, scene: Scene) -> GazeboRosSimulation:
+        """Make the models that stand those of ``scene``, each at its place and at rest. A robot
+        of the scene's name that stands is taken as it is; otherwise it is spawned, with
+        gazebo_ros's plugins in place of Gazebo's."""
+        if self._closed:
+            raise SimulatorError("this simulator has been closed")
+        if self._current is not None:
+            self._current.end()
+            self._current = None
+        wanted, physics = read_models(scene.world)
+        if scene.robot is not None:
+            wanted[scene.robot.name] = _placed(scene.robot, scene.start, self._names)
+        self._clock.stop()
+        now = self._client.world()
+        twice = sorted({name for name in now.names if now.names.count(name) > 1})
+        if twice:
+            raise SimulatorError(
+                f"several models are named {', '.join(twice)}, so none of them can be addressed; "
+                "delete them, or start Gazebo with a world in which every name is one model's"
+            )
+        self._bring(wanted, now.names, scene.robot)
+        if scene.robot is not None:
+            self._topics.await_robot(scene.robot.lidar is not None, self._patience_s)
+            self._topics.command(Twist2D())
+            # What its sensors and its drive still have of where it was gets out: a bumper tells
+            # what it gathered until then whenever time runs again.
+            self._clock.run(SETTLING_S)
+            self._place({name: model.pose for name, model in wanted.items()}, scene.robot)
+        self._warn_of_other_physics(physics)
+        self._current = GazeboRosSimulation(
+            self._client, self._topics, self._clock, scene, self._texts
+        )
+        return self._current
+
+    def close(self) -> None:
+        """Let go of all connections; gazebo_ros runs on, as it stands. Idempotent."""
+        if not self._closed:
+            self._closed = True
+            if self._current is not None:
+                self._current.end()
+            self._topics.close()
+            self._client.close()
+
+    def _bring(
+        self, wanted: Dict[str, NamedModel], standing: Sequence[str], robot: Optional[RobotModel]
+    ) -> None:
+        change = swap(wanted, standing, self._texts, self._obstacles)
+        for name in change.delete:
+            self._texts.pop(name, None)
+        self._client.delete(change.delete)
+        self._client.spawn_models(change.spawn)
+        self._texts.update((name, model.sdf) for name, model in wanted.items())
+        self._place(change.place, robot)
+
+    def _place(self, poses: Mapping[str, Pose], robot: Optional[RobotModel]) -> None:
+        """Put models to rest at their places; those that are there already are left alone."""
+        found = self._client.states(poses)
+        self._client.set_states(
+            {
+                name: ModelState(pose)
+                for name, pose in poses.items()
+                if _stirred(found.get(name), pose) or (robot is not None and name == robot.name)
+            }
+        )
+
+    def _warn_of_other_physics(self, wanted: PhysicsSettings) -> None:
+        found = self._client.physics()
+        for what, there, asked in (
+            ("a physics step of {} s", found.step_size_s, wanted.step_size_s),
+            ("gravity {} m/s²", tuple(found.gravity_mps2), tuple(wanted.gravity_mps2)),
+        ):
+            text = f"gazebo_ros runs with {what.format(there)}, the world has {what.format(asked)}"
+            if there != asked and text not in self._warned:
+                self._warned.add(text)
+                LOGGER.warning("%s: start it with this world's physics", text)
+
+
+def _placed(robot: RobotModel, start: Pose2D, names: TopicNames) -> NamedModel:
+    """The robot at ``start``, as high above the floor as its SDF has it."""
+    document = SdfDocument.parse(robot.sdf, str(robot.path))
+    assert document.model is not None, "read_robot looks before"
+    own = pose_value(document, document.model.find("pose"))
+    roll, pitch, _ = own.rpy
+    pose = Pose.from_rpy(start.x_m, start.y_m, own.position[2], roll, pitch, start.yaw_rad)
+    return NamedModel(robot.name, with_ros_plugins(robot, names), pose)
+
+
+def _stirred(found: Optional[ModelState], pose: Pose) -> bool:
+    """Whether a model is not exactly at its place or not at rest."""
+    if found is None or not is_at(found.pose, pose, EXACT, EXACT):
+        return True
+    return any(map(bool, (*(found.linear_mps or ()), *(found.angular_radps or ()))))

@@ -1,0 +1,179 @@
+"""What a robot under gazebo_ros says and hears on topics.
+
+Owns the subscriptions, the newest scan, the IMU samples and contacts since they were last
+taken, the clock and waiting for it, and the commands. Stamps become scene time here: they count
+from the origin that :meth:`RobotTopics.begin` is told, and what is older is dropped. Simulated
+time is read off ``/clock``; every wait has a limit in wall time.
+
+``/gazebo/model_states`` and ``link_states`` are not listened to: at Gazebo's 1 kHz they cost a
+processor, and they are silent while time stands still. States are asked for instead.
+"""
+
+import threading
+import time
+from dataclasses import dataclass
+from typing import Callable, List, Optional, Tuple
+
+import numpy as np
+import rospy
+from gazebo_msgs.msg import ContactsState
+from geometry_msgs.msg import Twist
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import Imu
+from sensor_msgs.msg import LaserScan as LaserScanMessage
+
+from gz_testauto import messages
+from gz_testauto.errors import SimulatorError
+from gz_testauto.geometry import Pose
+from gz_testauto.observation import Contact, ImuSample, LaserScan, Twist2D
+
+LOOK_S = 0.01
+
+
+@dataclass(frozen=True)
+class TopicNames:
+    """Names of the topics; relative ones are resolved as rospy does."""
+
+    clock: str = "/clock"
+    scan: str = "/scan"
+    imu: str = "/imu"
+    contacts: Tuple[str, ...] = ("/contacts",)
+    cmd_vel: str = "/cmd_vel"
+    odom: str = "/odom"
+
+
+class RobotTopics:
+    """The topics of one robot. Makes this process a ROS node, if it is none yet; the master must
+    be up."""
+
+    def __init__(self, names: TopicNames) -> None:
+        if not rospy.core.is_initialized():
+            rospy.init_node("gz_testauto", anonymous=True, disable_signals=True)
+        self._names = names
+        self._news = threading.Condition()
+        self._origin_ns = 0
+        self._mount = Pose()
+        self._clock_ns: Optional[int] = None
+        self._scan: Optional[LaserScan] = None
+        self._imu: List[ImuSample] = []
+        self._contacts: List[Contact] = []
+        self._commands = rospy.Publisher(names.cmd_vel, Twist, queue_size=10, tcp_nodelay=True)
+        heard = [
+            (names.clock, Clock, self._take_clock),
+            (names.scan, LaserScanMessage, self._take_scan),
+            (names.imu, Imu, self._take_imu),
+            *((topic, ContactsState, self._take_contacts) for topic in names.contacts),
+        ]
+        self._subscribers = {
+            topic: rospy.Subscriber(topic, kind, take, tcp_nodelay=True)
+            for topic, kind, take in heard
+        }
+
+    def close(self) -> None:
+        """Unsubscribe from everything."""
+        for subscriber in self._subscribers.values():
+            subscriber.unregister()
+        self._commands.unregister()
+
+    def begin(self, origin_ns: int, mount: Pose) -> None:
+        """Forget everything; simulated time ``origin_ns`` is the scene's zero from now on, and
+        ``mount`` the pose of the lidar on the robot."""
+        with self._news:
+            self._origin_ns, self._mount = origin_ns, mount
+            self._scan, self._imu, self._contacts = None, [], []
+
+    def await_robot(self, hears_scans: bool, limit_s: float) -> None:
+        """Return once a drive listens and, where there is to be a lidar, somebody publishes
+        scans. Raises ``SimulatorError`` that names the topic after ``limit_s`` of wall time."""
+        wanted: List[Tuple[str, Callable[[], int], str]] = [
+            (self._names.cmd_vel, self._commands.get_num_connections, "listens to")
+        ]
+        if hears_scans:
+            scans = self._subscribers[self._names.scan]
+            wanted.append((self._names.scan, scans.get_num_connections, "publishes"))
+        deadline = time.monotonic() + limit_s
+        for topic, connections, verb in wanted:
+            while not connections():
+                if time.monotonic() > deadline:
+                    raise SimulatorError(
+                        f"nobody {verb} {rospy.resolve_name(topic)} after {limit_s:g} s; does the "
+                        "robot's model have gazebo_ros's plugins for it, under this name?"
+                    )
+                time.sleep(LOOK_S)
+
+    def command(self, command: Twist2D) -> None:
+        """Send a command to the drive."""
+        self._commands.publish(messages.command_message(command))
+
+    def await_clock(self, due_ns: int, stall_timeout_s: float) -> bool:
+        """Return True with the first clock at or after simulated time ``due_ns``; False when the
+        clock stood still for ``stall_timeout_s`` of wall time."""
+        with self._news:
+            while self._clock_ns is None or self._clock_ns < due_ns:
+                before = self._clock_ns
+                moved = self._news.wait_for(
+                    lambda before=before: self._clock_ns != before, stall_timeout_s
+                )
+                if not moved:
+                    return False
+        return True
+
+    def await_scan(self, since_s: float, limit_s: float) -> bool:
+        """Whether a scan later than ``since_s`` (scene time) came within ``limit_s``."""
+
+        def fresh() -> bool:
+            return self._scan is not None and self._scan.stamp_s > since_s
+
+        with self._news:
+            return self._news.wait_for(fresh, limit_s)
+
+    @property
+    def scan(self) -> Optional[LaserScan]:
+        """The newest scan of this scene."""
+        return self._scan
+
+    def take(self) -> Tuple[Tuple[ImuSample, ...], Tuple[Contact, ...]]:
+        """The IMU samples and contacts since they were last taken, in order of time."""
+        with self._news:
+            imu, contacts = self._imu, self._contacts
+            self._imu, self._contacts = [], []
+        return tuple(imu), tuple(sorted(contacts, key=lambda contact: contact.stamp_s))
+
+    def _take_clock(self, message: Clock) -> None:
+        with self._news:
+            self._clock_ns = message.clock.to_nsec()
+            self._news.notify_all()
+
+    def _take_scan(self, message: LaserScanMessage) -> None:
+        with self._news:
+            stamp_s = self._scene_time(message)
+            if stamp_s >= 0.0:
+                self._scan = _without_limits(messages.scan_of(message, stamp_s, self._mount))
+                self._news.notify_all()
+
+    def _take_imu(self, message: Imu) -> None:
+        with self._news:
+            stamp_s = self._scene_time(message)
+            if stamp_s > 0.0:
+                self._imu.append(messages.imu_sample_of(message, stamp_s))
+
+    def _take_contacts(self, message: ContactsState) -> None:
+        with self._news:
+            stamp_s = self._scene_time(message)
+            if stamp_s > 0.0:
+                stamps_s = [stamp_s] * len(message.states)
+                self._contacts.extend(messages.contacts_of(message, stamps_s))
+
+    def _scene_time(self, message: object) -> float:
+        stamp_ns = message.header.stamp.to_nsec()
+        return (stamp_ns - self._origin_ns) / messages.NANOSECONDS
+
+
+def _without_limits(scan: LaserScan) -> LaserScan:
+    """The same scan as REP-117 wants it: what Gazebo reports as its farthest or nearest reading
+    is no reading."""
+    ranges = scan.ranges_m
+    ranges[~(ranges < scan.range_max_m)] = np.inf
+    ranges[ranges < scan.range_min_m] = -np.inf
+    ranges.setflags(write=False)
+    return scan

@@ -1,0 +1,120 @@
+"""Scenes brought to a running gazebo_ros by services alone, at ``ROS_MASTER_URI``."""
+
+import threading
+import time
+
+import pytest
+from gazebo_ros_rooms import started_anew
+
+from gz_testauto.errors import SimulatorError
+from gz_testauto.geometry import Pose, Pose2D
+from gz_testauto.observation import ModelState, Twist2D
+from gz_testauto.resources import share_directory
+from gz_testauto.sdf.robot import read_robot
+from gz_testauto.sdf.scene import read_scene
+from gz_testauto.simulators.gazebo_ros import GazeboRosClient, GazeboRosSimulator
+from gz_testauto.simulators.interface import Scene
+from gz_testauto.testing import simulator_conformance as conformance
+
+BOX = conformance.BOX
+
+
+def obstacle(name, x_m, y_m, size="0.5 0.5 0.5"):
+    return BOX.format(name=name, static="true", pose=f"{x_m} {y_m} 0.25 0 0 0", size=size)
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return read_robot(share_directory() / "models" / "wheelchair", "robot")
+
+
+@pytest.fixture
+def first(tmp_path, robot):
+    """A scene with two obstacles, as a launch file would have started it."""
+    models = obstacle("obstacle_a", 3, 0) + obstacle("obstacle_b", 3, 2)
+    path = tmp_path / "first.world"
+    path.write_text(conformance.WORLD.format(models=conformance.WALL + models))
+    with started_anew() as starter:
+        starter.load(Scene(path, robot))
+    return path
+
+
+@pytest.fixture
+def second(tmp_path):
+    """One obstacle gone, one larger and elsewhere, one new."""
+    models = obstacle("obstacle_b", -2, 1, "1 1 0.5") + obstacle("obstacle_c", 2, 0)
+    path = tmp_path / "second.world"
+    path.write_text(conformance.WORLD.format(models=conformance.WALL + models))
+    return path
+
+
+@pytest.fixture
+def client():
+    client = GazeboRosClient(limit_s=10.0)
+    yield client
+    client.close()
+
+
+def test_another_world_is_brought_to_the_robot_that_stands(first, second, robot):
+    with GazeboRosSimulator(world=first) as adaptor:
+        simulation = adaptor.load(Scene(second, robot, Pose2D(0.5, -1.0, 0.3)))
+        snapshot = simulation.step(0.2)
+        assert set(snapshot.models) == {"floor", "wall", "robot", "obstacle_b", "obstacle_c"}
+        assert snapshot.models["obstacle_b"].pose.position == pytest.approx((-2, 1, 0.25))
+        assert snapshot.models["robot"].pose.planar == pytest.approx((0.5, -1.0, 0.3), abs=0.02)
+        simulation.drive(Twist2D(0.5, 0.0))
+        moved = simulation.step(1.0).models["robot"].pose.planar
+        assert moved.distance_to(0.5, -1.0) > 0.3
+
+
+def test_obstacles_that_stand_elsewhere_in_a_scene_are_moved_there(first, robot, tmp_path):
+    moved = tmp_path / "moved.world"
+    text = first.read_text().replace("3 2 0.25", "-1 2 0.25")
+    moved.write_text(text)
+    with GazeboRosSimulator(world=first) as adaptor:
+        snapshot = adaptor.load(Scene(moved, robot)).snapshot()
+        assert snapshot.models["obstacle_b"].pose.position == pytest.approx((-1, 2, 0.25))
+        assert snapshot.models["obstacle_a"].pose.position == pytest.approx((3, 0, 0.25))
+
+
+def test_a_simulator_that_is_closed_leaves_the_world_standing(first, client):
+    with GazeboRosSimulator(world=first):
+        pass
+    assert "obstacle_a" in client.model_names()
+
+
+def test_a_saved_world_has_obstacles_where_they_were_moved_to(first, robot, tmp_path):
+    saved = tmp_path / "saved.world"
+    with GazeboRosSimulator(world=first) as adaptor:
+        simulation = adaptor.load(Scene(first, robot))
+        simulation.set_states({"obstacle_a": ModelState(Pose((1.0, -2.0, 0.25)))})
+        simulation.save_world(saved)
+    models = read_scene(saved).models
+    assert set(models) == {"floor", "wall", "robot", "obstacle_a", "obstacle_b"}
+    assert models["obstacle_a"].pose.position == pytest.approx((1.0, -2.0, 0.25), abs=1e-5)
+
+
+def test_time_that_somebody_else_stops_is_given_up(first, robot, client):
+    with GazeboRosSimulator(world=first, stall_timeout_s=1.0) as adaptor:
+        simulation = adaptor.load(Scene(first, robot))
+        stopper = threading.Timer(0.5, client.pause)
+        stopper.start()
+        with pytest.raises(SimulatorError, match="simulated time stood still for 1 s"):
+            simulation.step(60.0)
+        stopper.join()
+
+
+def test_time_runs_and_rests_and_models_are_seen_in_both(first, client):
+    client.pause()
+    before = client.world().time_s
+    time.sleep(0.2)
+    assert client.world().time_s == before
+    assert set(client.states(client.model_names())) >= {"robot", "obstacle_a"}
+    client.unpause()
+    deadline = time.monotonic() + 10.0
+    while client.world().time_s == before and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert client.world().time_s > before
+    assert set(client.states(client.model_names())) >= {"robot", "obstacle_a"}
+    client.pause()
+    assert client.paused()

@@ -1,0 +1,59 @@
+"""What a robot is given so that its drive and sensors speak ROS."""
+
+import pytest
+from lxml import etree
+
+from gz_testauto.resources import share_directory
+from gz_testauto.sdf.robot import read_robot
+from gz_testauto.simulators.gazebo_ros import TopicNames
+from gz_testauto.simulators.gazebo_ros.plugins import with_ros_plugins
+
+WHEELCHAIR = share_directory() / "models" / "wheelchair"
+
+
+@pytest.fixture
+def fitted(tmp_path):
+    names = TopicNames(scan="/front/scan", cmd_vel="/chair/cmd_vel", contacts=("/bumper", "/other"))
+    path = tmp_path / "fitted.sdf"
+    path.write_text(with_ros_plugins(read_robot(WHEELCHAIR), names))
+    return path
+
+
+def plugins_of(path):
+    found = etree.parse(str(path)).iter("plugin")
+    return {plugin.get("filename"): plugin for plugin in found}
+
+
+def test_drive_lidar_imu_and_body_speak_ros_under_the_names_asked_for(fitted):
+    plugins = plugins_of(fitted)
+    drive = plugins.pop("libgazebo_ros_diff_drive.so")
+    assert drive.getparent().tag == "model"
+    assert drive.findtext("commandTopic") == "/chair/cmd_vel"
+    told = {
+        name: plugin.findtext("topicName") or plugin.findtext("bumperTopicName")
+        for name, plugin in plugins.items()
+    }
+    assert told == {
+        "libgazebo_ros_laser.so": "/front/scan",
+        "libgazebo_ros_imu_sensor.so": "/imu",
+        "libgazebo_ros_bumper.so": "/bumper",
+    }
+
+
+def test_the_drive_is_the_same_drive(fitted):
+    before, after = read_robot(WHEELCHAIR).drive, read_robot(fitted).drive
+    assert after.plugin == "libgazebo_ros_diff_drive.so"
+    assert (after.left_joints, after.right_joints) == (before.left_joints, before.right_joints)
+    assert after.wheel_separation_m == pytest.approx(before.wheel_separation_m)
+    assert after.wheel_diameter_m == pytest.approx(before.wheel_diameter_m)
+
+
+def test_the_bumper_feels_the_body_and_not_the_wheels(fitted):
+    felt = {c.text for c in etree.parse(str(fitted)).iterfind(".//sensor/contact/collision")}
+    assert "seat" in felt
+    assert "tyre" not in felt
+
+
+def test_a_robot_that_speaks_ros_already_is_left_as_its_author_made_it(fitted):
+    robot = read_robot(fitted)
+    assert with_ros_plugins(robot, TopicNames()) == robot.sdf
