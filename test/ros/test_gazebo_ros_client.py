@@ -207,6 +207,17 @@ def test_a_name_is_not_given_again_while_gazebo_may_obey_its_own_notice_of_the_d
     assert fake.names() == ["floor", "one"]
 
 
+def test_deleting_many_may_take_longer_than_one_may_take_to_go(fake, client):
+    def slowly(request, serve):
+        time.sleep(0.25)
+        return serve(request)
+
+    fake.models += [[name, Pose()] for name in ("one", "two", "three")]
+    fake.trouble["delete_model"] = slowly
+    client.delete(["one", "two", "three"])
+    assert fake.names() == ["floor"]
+
+
 def test_models_that_stay_when_they_are_deleted_are_named(fake, client):
     fake.trouble["delete_model"] = lambda request, serve: srv.DeleteModelResponse(
         False, "timed out"
