@@ -14,12 +14,11 @@ from pydantic import ValidationError
 
 from gz_testauto.campaign.directory import CampaignDirectory, reporting_disk, write_atomically
 from gz_testauto.campaign.manifest import Manifest, file_sha256
-from gz_testauto.campaign.preparation import PreparedCampaign, robot_limits
+from gz_testauto.campaign.preparation import PreparedCampaign, robot_limits, robot_model
 from gz_testauto.campaign.results import WorldRecord
 from gz_testauto.campaign.store import ResultStore
 from gz_testauto.campaign.world_source import PLANNER_CODE, further_files, gather_worlds
 from gz_testauto.errors import ResultsError
-from gz_testauto.sdf.robot import read_robot
 from gz_testauto.spec.campaign import CampaignSpec
 
 
@@ -32,7 +31,7 @@ def enter_directory(
     which no trial has ended yet is begun anew when the campaign was changed. Raises
     ``ResultsError``, and what reading worlds and robot raises.
     """
-    robot = read_robot(spec.robot.model, spec.robot.name)
+    robot = robot_model(spec)
     manifest = Manifest.of(spec, further_files(spec, robot))
     store = _open_store(manifest, directory)
     if store is None:
@@ -60,7 +59,7 @@ def reopen(directory: CampaignDirectory, store: ResultStore) -> PreparedCampaign
     ``ResultsError`` naming what else is no longer as it was.
     """
     spec = read_campaign(directory)
-    robot = read_robot(spec.robot.model, spec.robot.name)
+    robot = robot_model(spec)
     now = Manifest.of(spec, further_files(spec, robot))
     now.require_same(Manifest.read(directory), directory, but_for=PLANNER_CODE)
     worlds = tuple(_found(world, directory) for world in store.worlds())

@@ -25,8 +25,7 @@ class KnownMap:
     def __init__(self, spec: CampaignSpec, robot: RobotModel, limits: RobotLimits) -> None:
         self._spec = spec
         self._limits = limits
-        lidar = robot.lidar
-        self._height_m = DEFAULT_HEIGHT_M if lidar is None else lidar.mount.position[2]
+        self._height_m = _scan_height_m(spec, robot)
         self._ways: Dict[Path, np.ndarray] = {}
 
     def waypoints(self, world: WorldRecord) -> np.ndarray:
@@ -59,3 +58,10 @@ class KnownMap:
             )
         way.setflags(write=False)
         return way
+
+
+def _scan_height_m(spec: CampaignSpec, robot: RobotModel) -> float:
+    """Height (m) at which the map is cut: where the lidar sees."""
+    if spec.robot.scan_height_m is not None:
+        return spec.robot.scan_height_m
+    return DEFAULT_HEIGHT_M if robot.lidar is None else robot.lidar.mount.position[2]

@@ -5,7 +5,7 @@ reading of a trial's world. Writing directories is :mod:`gz_testauto.campaign.en
 refusing bad input :mod:`gz_testauto.campaign.checks`'.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Dict, Optional, Tuple
 
@@ -19,7 +19,7 @@ from gz_testauto.campaign.trials import Trial, plan_trials
 from gz_testauto.campaign.watch import TrialWatch
 from gz_testauto.metrics.interface import MetricContext
 from gz_testauto.planners.interface import RobotLimits, Task
-from gz_testauto.sdf.robot import RobotModel
+from gz_testauto.sdf.robot import RobotModel, read_robot
 from gz_testauto.sdf.scene import WorldScene, read_scene
 from gz_testauto.simulators.interface import Scene
 from gz_testauto.spec.campaign import CampaignSpec, PlannerSpec
@@ -135,6 +135,26 @@ class _Survey:
 
     def obstacles(self) -> ObstacleField:
         return ObstacleField(self.scene, *self.heights_m)
+
+
+def robot_model(spec: CampaignSpec) -> RobotModel:
+    """The robot as its model file has it, or, where the user's own launch files spawn it, the
+    body that the campaign describes. Raises ``SdfError``."""
+    robot = spec.robot
+    if robot.model is not None:
+        model = read_robot(robot.model, robot.name)
+        return model if robot.height_m is None else replace(model, height_m=robot.height_m)
+    assert robot.footprint_m is not None and robot.height_m is not None
+    return RobotModel(
+        name=robot.name,
+        path=Path(),
+        sdf="",
+        drive=None,
+        lidar=None,
+        imu=None,
+        footprint_m=tuple(robot.footprint_m),
+        height_m=robot.height_m,
+    )
 
 
 def robot_limits(spec: CampaignSpec, robot: RobotModel) -> RobotLimits:

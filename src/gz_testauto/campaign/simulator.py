@@ -18,7 +18,15 @@ from gz_testauto.spec.campaign import CampaignSpec
 def with_simulator(spec: CampaignSpec, name: str = "") -> CampaignSpec:
     """The campaign on the simulator ``name``, or on its own when that is empty, by the name that
     it has on this machine: results say what they were made with. Another simulator than the
-    campaign's does not get the options that were meant for that one."""
+    campaign's does not get the options that were meant for that one. A campaign with ``stack``
+    has its own; another raises ``SpecError``."""
+    if spec.stack is not None:
+        if name:
+            raise SpecError(
+                f"campaign {spec.name} brings its own simulator (stack.simulator); leave "
+                f"the simulator {name!r} out"
+            )
+        return spec
     chosen = chosen_simulator(name or spec.simulator)
     if chosen == spec.simulator:
         return spec
@@ -32,6 +40,8 @@ def simulator_options(spec: CampaignSpec, **more: Any) -> Dict[str, Any]:
     Raises ``UnknownNameError`` for a simulator that nobody registered, ``SpecError`` for an
     option that it does not take.
     """
+    if spec.stack is not None:
+        return {}
     takes = inspect.signature(SIMULATORS.get(chosen_simulator(spec.simulator))).parameters
     options = {**spec.simulator_options, **more}
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in takes.values()):

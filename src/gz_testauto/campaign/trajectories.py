@@ -1,8 +1,8 @@
 """Recordings as files: one ``.npz`` per trial, whole or absent.
 
 Every array of :class:`~gz_testauto.metrics.recording.Recording` under its own name, contact
-episodes as columns ``contact_*``. Plain arrays only, so that ``numpy.load`` reads them
-without trusting anyone.
+episodes as columns ``contact_*``, further series and numbers as ``series_*`` and ``number_*``.
+Plain arrays only, so that ``numpy.load`` reads them without trusting anyone.
 """
 
 import io
@@ -26,6 +26,7 @@ _ARRAYS = (
     "cycle_time_s",
     "cycle_cpu_s",
 )
+_SERIES, _NUMBER = "series_", "number_"
 
 
 def write_trajectory(path: Path, recording: Recording) -> None:
@@ -37,6 +38,8 @@ def write_trajectory(path: Path, recording: Recording) -> None:
         stream,
         format=np.array(FORMAT),
         **{name: getattr(recording, name) for name in _ARRAYS},
+        **{_SERIES + name: series for name, series in recording.series.items()},
+        **{_NUMBER + name: np.array(number) for name, number in recording.numbers.items()},
         contact_start_s=np.array([episode.start_s for episode in contacts], dtype=float),
         contact_end_s=np.array([episode.end_s for episode in contacts], dtype=float),
         contact_partner=np.array([episode.partner for episode in contacts], dtype=str),
@@ -69,6 +72,16 @@ def read_trajectory(path: Path) -> Recording:
                 wall_time_s=float(data["wall_time_s"]),
                 completed=bool(data["completed"]),
                 shortest_path_m=None if np.isnan(shortest_m) else shortest_m,
+                series={
+                    name[len(_SERIES) :]: data[name]
+                    for name in data.files
+                    if name.startswith(_SERIES)
+                },
+                numbers={
+                    name[len(_NUMBER) :]: float(data[name])
+                    for name in data.files
+                    if name.startswith(_NUMBER)
+                },
             )
     except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
         raise ResultsError(f"{path}: cannot be read as a trajectory: {error}") from error

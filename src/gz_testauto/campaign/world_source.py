@@ -15,6 +15,7 @@ import shapely
 from lxml import etree
 
 from gz_testauto.campaign.directory import reporting_disk
+from gz_testauto.campaign.launches import launch_inputs
 from gz_testauto.campaign.manifest import file_sha256
 from gz_testauto.campaign.results import WorldRecord
 from gz_testauto.errors import GzTestautoError, SpecError
@@ -83,13 +84,19 @@ def further_files(spec: CampaignSpec, robot: RobotModel) -> Dict[str, str]:
     """Hashes of the files that decide trials and that the campaign does not name: what the
     robot's model refers to, and the code of the planners (:data:`PLANNER_CODE` in front)."""
     found = {}
+    if spec.stack is not None:
+        found = {name: file_sha256(path) for name, path in launch_inputs(spec).items()}
     for entry in spec.planners:
+        if not entry.plugin:
+            continue
         try:
             source = inspect.getsourcefile(PLANNERS.get(entry.plugin))
         except (GzTestautoError, TypeError):  # a navigation stack outside of this process
             continue
         if source is not None:
             found[PLANNER_CODE + entry.plugin] = file_sha256(Path(source))
+    if not robot.sdf:
+        return found
     for element in etree.fromstring(robot.sdf.encode("utf-8")).iter("uri"):
         path = Path((element.text or "").strip().replace("file://", "", 1))
         if path.is_file():

@@ -24,7 +24,7 @@ from gz_testauto.campaign.results import CampaignResults
 from gz_testauto.campaign.simulator import simulator_options, with_simulator
 from gz_testauto.campaign.stopping import StopSignals
 from gz_testauto.campaign.trials import Selection
-from gz_testauto.cli.campaigns import run_lockstep
+from gz_testauto.cli.campaigns import run_trials
 from gz_testauto.cli.progress import announce_stop
 from gz_testauto.cli.workers import add_worker_arguments
 from gz_testauto.errors import SpecError
@@ -77,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
         for one in specs:
             print(f"{one.simulator}:", file=sys.stderr, flush=True)
             results.append(
-                run_lockstep(
+                run_trials(
                     one, arguments.out / one.simulator, arguments, Selection(arguments.worlds), stop
                 )
             )

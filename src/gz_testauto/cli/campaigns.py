@@ -1,21 +1,19 @@
 """Runs campaigns for the verbs that do, as their options say. No verb."""
 
 import argparse
-import functools
 from pathlib import Path
 
 from gz_testauto.campaign.executor import StopRequest
-from gz_testauto.campaign.lockstep import LockstepExecutor
+from gz_testauto.campaign.executors import chosen_executor
 from gz_testauto.campaign.results import CampaignResults
 from gz_testauto.campaign.runner import run_campaign
-from gz_testauto.campaign.simulator import start_simulator
 from gz_testauto.campaign.trials import Selection
 from gz_testauto.cli.progress import progress_listener
 from gz_testauto.cli.workers import chosen_workers
 from gz_testauto.spec.campaign import CampaignSpec
 
 
-def run_lockstep(
+def run_trials(
     spec: CampaignSpec,
     out: Path,
     arguments: argparse.Namespace,
@@ -23,12 +21,12 @@ def run_lockstep(
     should_stop: StopRequest,
     resume: bool = False,
 ) -> CampaignResults:
-    """Run or continue a campaign in ``out``, in-process, with progress on standard error;
+    """Run or continue a campaign in ``out`` with progress on standard error;
     ``arguments`` hold the options of :mod:`gz_testauto.cli.workers`."""
     return run_campaign(
         spec,
         out,
-        functools.partial(LockstepExecutor, open_simulator=start_simulator),
+        chosen_executor(spec, out),
         make_workers=chosen_workers(arguments),
         selection=selection,
         resume=resume,

@@ -28,7 +28,7 @@ from gz_testauto.campaign.screening import CONTROL, choose_trials
 from gz_testauto.campaign.simulator import simulator_options, with_simulator
 from gz_testauto.campaign.stopping import StopSignals
 from gz_testauto.campaign.trials import Selection
-from gz_testauto.cli.campaigns import run_lockstep
+from gz_testauto.cli.campaigns import run_trials
 from gz_testauto.cli.progress import announce_stop
 from gz_testauto.cli.workers import add_worker_arguments
 from gz_testauto.errors import SpecError
@@ -112,7 +112,7 @@ def _run_at_one_speed(
 ) -> None:
     spec = with_simulator(spec, arguments.simulator or "")
     simulator_options(spec)  # raises before worlds are made
-    results = run_lockstep(spec, arguments.out, arguments, selection, stop, arguments.resume)
+    results = run_trials(spec, arguments.out, arguments, selection, stop, arguments.resume)
     _show(results, arguments, arguments.out)
     if stop():
         print(
@@ -133,14 +133,14 @@ def _run_at_two_speeds(
     for one in (screen, confirm):
         simulator_options(one)  # raises before worlds are made
     out = arguments.out / screen.simulator
-    screened = run_lockstep(screen, out, arguments, selection, stop, arguments.resume)
+    screened = run_trials(screen, out, arguments, selection, stop, arguments.resume)
     _show(screened, arguments, out)
     if stop():
         print("stopped while screening; the same command continues", file=sys.stderr)
         return
     chosen = choose_trials(screened, spec.seed, arguments.closest, arguments.control)
     out = arguments.out / confirm.simulator
-    confirmed = run_lockstep(confirm, out, arguments, Selection(trials=chosen.trials), stop)
+    confirmed = run_trials(confirm, out, arguments, Selection(trials=chosen.trials), stop)
     print_confirmation(
         confirmation(screened, confirmed, chosen.reasons, CONTROL),
         screen.simulator,

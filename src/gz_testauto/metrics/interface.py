@@ -88,7 +88,8 @@ METRICS = Registry(
 def measure(
     recording: Recording, context: MetricContext, names: Optional[Iterable[str]] = None
 ) -> Dict[str, float]:
-    """Compute the named metrics, all known ones unless told.
+    """Compute the named metrics, all known ones unless told, and add the numbers that the
+    recording has of its own.
 
     What a recording cannot tell, or what is not finite (the clearance where there is no
     obstacle), is NaN. Raises ``UnknownNameError``.
@@ -97,4 +98,6 @@ def measure(
     for name in METRICS.names() if names is None else names:
         value = float(METRICS.get(name).compute(recording, context))
         values[name] = value if math.isfinite(value) else math.nan
+    for name, number in recording.numbers.items():
+        values[name] = float(number) if math.isfinite(number) else math.nan
     return values

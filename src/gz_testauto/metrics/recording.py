@@ -5,8 +5,8 @@ arrays share the first axis. Poses are ground truth from the simulator, never a 
 estimate, in the world frame.
 """
 
-from dataclasses import dataclass
-from typing import Optional, Tuple
+from dataclasses import dataclass, field
+from typing import Mapping, Optional, Tuple
 
 import numpy as np
 
@@ -46,6 +46,8 @@ class Recording:
     ============================ ============ =============================================
 
     ``wall_time_s`` is how long the trial's simulation took, for the real-time factor.
+    ``series`` holds further arrays and ``numbers`` further numbers that a navigation stack told,
+    by name; what they are is said where they come from.
     """
 
     time_s: np.ndarray
@@ -59,6 +61,8 @@ class Recording:
     wall_time_s: float = float("nan")
     completed: bool = True
     shortest_path_m: Optional[float] = None
+    series: Mapping[str, np.ndarray] = field(default_factory=dict)
+    numbers: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         rows = len(self.time_s)

@@ -9,15 +9,14 @@ from pathlib import Path
 from typing import Any, Dict, List, Optional
 
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 from typing_extensions import Annotated
 
 from gz_testauto.geometry import Pose2D
 from gz_testauto.spec.loader import load
-from gz_testauto.spec.model import Point, Spec, SpecPath, resolve_path
+from gz_testauto.spec.model import Interval, Point, Spec, SpecPath, resolve_path
 from gz_testauto.spec.obstacles import ObstacleSpec
-
-NAME = r"^[A-Za-z][A-Za-z0-9_]*$"
-"""Names that are valid as a ROS name, a file name and a column heading at once."""
+from gz_testauto.spec.stack import NAME, LaunchSpec, StackSpec
 
 
 class PoseSpec(Spec):
@@ -72,13 +71,18 @@ class RobotSpec(Spec):
 
     The footprint is taken from the model's collision shapes when ``footprint_m`` is not
     given: the convex outline, seen from above, of everything that is not a drive wheel's
-    contact patch.
+    contact patch. A robot that the user's own launch files spawn (``stack``) needs no
+    ``model``; then ``footprint_m`` and ``height_m`` say where its body is.
     """
 
-    model: SpecPath
+    model: Optional[SpecPath] = None
     name: str = Field("robot", pattern=NAME)
     start: PoseSpec
     footprint_m: Optional[List[Point]] = Field(None, min_length=3)
+    height_m: Optional[Interval] = None
+    """Lowest and highest point of the body above the base frame; the model's unless given."""
+    scan_height_m: Optional[float] = Field(None, gt=0)
+    """Height of the lidar, at which the known map is cut; the model's unless given."""
     max_linear_mps: float = Field(1.0, gt=0)
     max_angular_radps: float = Field(1.5, gt=0)
     max_linear_accel_mps2: float = Field(1.0, gt=0)
@@ -87,24 +91,34 @@ class RobotSpec(Spec):
 
 
 class PlannerSpec(Spec):
-    """One planner under test: a plugin of this package's kind, with its parameters.
+    """One planner under test: a plugin of this package's kind, with its parameters, or, in a
+    campaign with ``stack``, what it changes of the stack's navigation launch.
 
     ``name`` is what tables and file names say; two entries may use the same plugin with
     different parameters.
     """
 
     name: str = Field(pattern=NAME)
-    plugin: str
+    plugin: str = ""
     parameters: Dict[str, Any] = Field(default_factory=dict)
+    launch: Optional[LaunchSpec] = None
 
     @model_validator(mode="before")
     @classmethod
     def _plugin_defaults_to_name(cls, data: Any) -> Any:
         if isinstance(data, str):
             return {"name": data, "plugin": data}
-        if isinstance(data, dict) and "plugin" not in data and "name" in data:
+        if isinstance(data, dict) and not {"plugin", "launch"} & data.keys() and "name" in data:
             return {**data, "plugin": data["name"]}
         return data
+
+    @model_validator(mode="after")
+    def _plugin_or_launch(self) -> "PlannerSpec":
+        if self.launch is not None and (self.plugin or self.parameters):
+            raise ValueError(
+                f"{self.name} has launch, and plugin or parameters as well; give one of the two"
+            )
+        return self
 
 
 class LimitsSpec(Spec):
@@ -144,6 +158,8 @@ class CampaignSpec(Spec):
 
     name: str = Field(pattern=NAME)
     seed: int = Field(0, ge=0)
+    stack: Optional[StackSpec] = None
+    """The user's own simulator, robot and navigation, in place of this package's."""
     worlds: WorldsSpec
     robot: RobotSpec
     goal: GoalSpec
@@ -165,3 +181,48 @@ class CampaignSpec(Spec):
         if twice:
             raise ValueError(f"planner names must differ; twice: {', '.join(twice)}")
         return planners
+
+    @field_validator("planners")
+    @classmethod
+    def _launched_in_a_stack(
+        cls, planners: List[PlannerSpec], info: ValidationInfo
+    ) -> List[PlannerSpec]:
+        stack = info.data.get("stack")
+        for planner in planners if "stack" in info.data else ():
+            name, launch = planner.name, planner.launch
+            if stack is None and launch is not None:
+                raise ValueError(
+                    f"{name} has launch, but there is no stack to launch it in; give stack: "
+                    "{simulator: ..., navigation: ...}"
+                )
+            if stack is not None and launch is None:
+                raise ValueError(
+                    f"{name} is a plugin, but stack drives by launch files; give "
+                    f"{{name: {name}, launch: {{args: {{...}}}}}}"
+                )
+            if launch is not None and launch.file is None and not _navigates(stack):
+                raise ValueError(f"{name} names no launch file, and stack has no navigation")
+        return planners
+
+    @field_validator("robot")
+    @classmethod
+    def _has_a_body(cls, robot: RobotSpec, info: ValidationInfo) -> RobotSpec:
+        if robot.model is None and "stack" in info.data:
+            if info.data["stack"] is None:
+                raise PydanticCustomError("predicate", ".model is missing")
+            if not (robot.footprint_m and robot.height_m):
+                raise PydanticCustomError(
+                    "predicate", "has no model; give footprint_m and height_m"
+                )
+        return robot
+
+    @field_validator("simulator", "simulator_options")
+    @classmethod
+    def _not_with_a_stack(cls, value: Any, info: ValidationInfo) -> Any:
+        if info.data.get("stack") is not None and value not in ("auto", {}):
+            raise PydanticCustomError("predicate", "is said by stack.simulator; leave it out")
+        return value
+
+
+def _navigates(stack: Optional[StackSpec]) -> bool:
+    return stack is not None and stack.navigation is not None

@@ -112,7 +112,8 @@ def _predicate(field: str, error: Mapping[str, Any]) -> str:
     if kind == "string_pattern_mismatch":
         return f"{said}; it must match {context['pattern']}"
     if kind == "predicate":
-        return f"{field} {error['msg']}"
+        text = str(error["msg"])
+        return f"{field}{text}" if text.startswith(".") else f"{field} {text}"
     if kind in ("must", "distribution"):
         return f"{said}; it {error['msg']}"
     if kind == "value_error":

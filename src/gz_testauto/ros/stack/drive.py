@@ -1,0 +1,189 @@
+"""One trial after the other on a running stack, watched by ground truth.
+
+Owns the way of a trial: everything started or put back, the goal sent, truth shown to the watch
+once per control period, the goal ended, and what the stack told put into the result. Runs in
+the process of :mod:`~gz_testauto.ros.stack.session`, which is the only one that speaks ROS.
+"""
+
+import dataclasses
+import time
+from pathlib import Path
+from typing import Callable, Dict, Optional
+
+import numpy as np
+import rospy
+
+from gz_testauto.campaign.executor import TrialResult
+from gz_testauto.campaign.judge import Verdict
+from gz_testauto.campaign.launches import placeholder_values, stack_of
+from gz_testauto.campaign.preparation import PreparedCampaign
+from gz_testauto.campaign.recorder import CycleTimes
+from gz_testauto.campaign.trials import Trial
+from gz_testauto.campaign.watch import TrialWatch
+from gz_testauto.errors import NavigatorError
+from gz_testauto.geometry import Pose2D
+from gz_testauto.grid.map_server import write_map
+from gz_testauto.navigators.interface import NavigatorGaveUp
+from gz_testauto.navigators.move_base import MoveBaseNavigator
+from gz_testauto.observation import Snapshot
+from gz_testauto.ros.stack.listening import Listening
+from gz_testauto.ros.stack.localisation import Localisation
+from gz_testauto.ros.stack.pacing import cap_pace, require_pace
+from gz_testauto.ros.stack.part import Part
+from gz_testauto.ros.stack.running import RunningStack
+from gz_testauto.ros.stack.truth import GroundTruth
+
+ARRIVED_GRACE_S = 1.0
+"""Simulated time after the stack reports success until a robot that is not there has failed."""
+
+Tell = Callable[[str], None]
+
+
+class StackDrive:
+    """Runs trials on one ROS master. ``tell`` is told what is being done, often: silence means
+    that something hangs."""
+
+    def __init__(
+        self, campaign: PreparedCampaign, logs: Path, home: Path, core: Part, tell: Tell
+    ) -> None:
+        self._campaign = campaign
+        self._stack = stack_of(campaign.spec)
+        self._logs, self._home = logs, home
+        self._tell = tell
+        names = self._stack.names
+        self._running = RunningStack(campaign, logs, core)
+        self._truth = GroundTruth(names.contacts)
+        self._listening = Listening(self._stack)
+        self._localisation = Localisation(self._stack)
+        self._navigator = MoveBaseNavigator(
+            names.action, names.recovery, self._stack.frames.map, self._stack.start_timeout_s / 4
+        )
+        self._maps: Dict[Path, Path] = {}
+
+    def execute(self, trial: Trial) -> TrialResult:
+        """Run one trial; raises as ``TrialExecutor.execute`` does."""
+        watch = self._campaign.watch(trial)
+        task = self._campaign.task(trial)
+        others = tuple(self._campaign.obstacles(self._campaign.world(trial)).initial_states)
+        self._prepare(trial)
+        self._tell("sending the goal")
+        self._truth.begin()
+        first = self._truth.look(self._campaign.robot.name, others)
+        self._listening.begin(first.time_s)
+        began_s = time.monotonic()
+        self._navigator.begin(task)
+        try:
+            verdict = self._follow(watch, first, others)
+            wall_s = time.monotonic() - began_s
+        finally:
+            self._tell("ending the goal")
+            self._end_goal()
+        if self._stack.min_real_time_factor is not None:
+            require_pace(watch.elapsed_s, wall_s, self._stack.min_real_time_factor)
+        return self._result(watch, verdict, wall_s)
+
+    def _prepare(self, trial: Trial) -> None:
+        """Have everything running, the robot at its start and the stack ready for a goal."""
+        running, stack = self._running, self._stack
+        values = placeholder_values(self._campaign, trial, self._map(trial), self._logs)
+        self._tell("starting the simulator")
+        running.start_simulator(values)
+        if stack.max_real_time_factor is not None:
+            cap_pace(stack.max_real_time_factor)
+        self._tell("starting the navigation")
+        running.start_navigation(trial, values)
+        self._await_contract()
+        self._tell("localising the robot")
+        running.require_start(self._true_pose())
+        self._localisation.establish(self._true_pose, stack.start_timeout_s, running.require_alive)
+
+    def _await_contract(self) -> None:
+        """What a stack must offer before a goal; ``docs/your_robot.md`` has it as a table."""
+        running, names = self._running, self._stack.names
+        running.await_true(
+            lambda: self._navigator.connected,
+            f"no action server {names.action}: does the navigation's launch start move_base? "
+            "stack.names.action says where it is",
+        )
+        running.await_true(
+            lambda: self._listening.odom_heard,
+            f"no message on {names.odom}; stack.names.odom says where odometry is",
+        )
+        running.await_true(
+            lambda: self._listening.scan_heard,
+            f"no message on {names.scan}; stack.names.scan says where the laser is",
+        )
+
+    def _follow(self, watch: TrialWatch, first: Snapshot, others: "tuple[str, ...]") -> Verdict:
+        """Show the watch the truth, period by period, until it knows how the trial ended."""
+        period_s = self._campaign.spec.control_period_s
+        stall_timeout_s = self._campaign.spec.limits.stall_timeout_s
+        verdict, snapshot = watch.observe(first), first
+        arrived_s: Optional[float] = None
+        looked_s = 0.0
+
+        def meanwhile() -> None:
+            nonlocal looked_s
+            self._navigator.look()
+            if time.monotonic() - looked_s > 0.25:
+                looked_s = time.monotonic()
+                self._running.require_alive()
+                self._tell("driving")
+
+        while verdict is None:
+            command = self._listening.sample()
+            if command is not None:
+                watch.commanded(command)
+            due_s = snapshot.time_s + period_s
+            try:
+                self._truth.await_time(due_s, snapshot.time_s, stall_timeout_s, meanwhile)
+            except NavigatorGaveUp as gave_up:
+                return watch.planner_aborted(str(gave_up))
+            snapshot = self._truth.look(self._campaign.robot.name, others)
+            verdict = watch.observe(snapshot)
+            if verdict is None and self._navigator.succeeded:
+                arrived_s = snapshot.time_s if arrived_s is None else arrived_s
+                if snapshot.time_s - arrived_s >= ARRIVED_GRACE_S:
+                    verdict = watch.planner_aborted(self._not_there(watch))
+        return verdict
+
+    def _not_there(self, watch: TrialWatch) -> str:
+        goal = self._campaign.spec.goal.pose
+        left_m = goal.distance_to(watch.pose.x_m, watch.pose.y_m)
+        return (
+            f"reported the goal reached, {left_m:.2f} m from it (goal.tolerance_m is "
+            f"{self._campaign.spec.goal.tolerance_m:g})"
+        )
+
+    def _end_goal(self) -> None:
+        try:
+            self._navigator.end()
+        except NavigatorError as error:  # the trial is over; the next one starts it anew
+            rospy.logwarn("%s", error)
+            self._running.end_navigation()
+
+    def _result(self, watch: TrialWatch, verdict: Verdict, wall_s: float) -> TrialResult:
+        self._listening.sample()
+        cycles_s = self._listening.cycle_times_s
+        result = watch.result(verdict, CycleTimes(cycles_s, np.empty(0)), wall_s)
+        numbers = {
+            "recoveries": float(len(self._navigator.recoveries)),
+            **self._listening.numbers(),
+        }
+        recording = dataclasses.replace(
+            result.recording, series=self._listening.series(), numbers=numbers
+        )
+        return dataclasses.replace(result, recording=recording)
+
+    def _true_pose(self) -> Pose2D:
+        robot = self._campaign.robot.name
+        return self._truth.look(robot, ()).models[robot].pose.planar
+
+    def _map(self, trial: Trial) -> Path:
+        """The known map of the trial's world as a file."""
+        known = self._campaign.known_map
+        base = known.base(self._campaign.world(trial))
+        if base not in self._maps:
+            name = f"map_{len(self._maps)}"
+            self._maps[base] = write_map(known.grid(base), self._home, name)[0]
+        return self._maps[base]

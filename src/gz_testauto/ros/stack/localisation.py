@@ -1,0 +1,113 @@
+"""Whether the stack knows where the robot is, and telling it.
+
+Owns the initial pose, the clearing of costmaps, and the comparison of what tf says with the
+truth. A goal that is sent to a lost robot says nothing about a planner.
+"""
+
+import math
+import time
+from typing import Callable, Optional
+
+import rospy
+import tf2_ros
+from geometry_msgs.msg import PoseWithCovarianceStamped
+from std_srvs.srv import Empty
+
+from gz_testauto.errors import NavigatorError
+from gz_testauto.geometry import Pose2D
+from gz_testauto.ros import messages
+from gz_testauto.spec.stack import StackSpec
+
+LOOK_S = 0.05
+TELL_AGAIN_S = 2.0
+SPREAD_M, SPREAD_RAD = 0.1, 0.1
+"""Standard deviations of the pose that a localiser is given; the robot stands where it is said
+to stand."""
+YAW_WITHIN_RAD = 0.35
+
+
+class Localisation:
+    """Where the stack believes the robot is, by tf."""
+
+    def __init__(self, stack: StackSpec) -> None:
+        self._stack = stack
+        self._initial = rospy.Publisher(
+            stack.names.initial_pose, PoseWithCovarianceStamped, queue_size=1
+        )
+        self._clear = rospy.ServiceProxy(stack.names.clear_costmaps, Empty)
+        self._buffer = tf2_ros.Buffer(rospy.Duration(30.0))
+        self._listener = tf2_ros.TransformListener(self._buffer)
+
+    def forget(self) -> None:
+        """Drop what was heard: the robot is about to be put elsewhere."""
+        self._buffer.clear()
+
+    def establish(
+        self, truth: Callable[[], Pose2D], timeout_s: float, meanwhile: Callable[[], None]
+    ) -> None:
+        """Tell a localiser, where one listens, where the robot is, and return once tf agrees.
+        Raises ``NavigatorError`` that says how far it is off after ``timeout_s`` of wall time."""
+        within_m = self._stack.localised_within_m
+        deadline = time.monotonic() + timeout_s
+        told_s = -math.inf
+        while True:
+            if self._initial.get_num_connections() and time.monotonic() - told_s > TELL_AGAIN_S:
+                self._initial.publish(self._message(truth()))
+                told_s = time.monotonic()
+            if within_m is None:
+                return
+            believed = self._believed()
+            true_pose = truth()
+            if believed is not None:
+                away_m = believed.distance_to(true_pose.x_m, true_pose.y_m)
+                turned = abs(math.remainder(believed.yaw_rad - true_pose.yaw_rad, 2 * math.pi))
+                if away_m <= within_m and turned <= YAW_WITHIN_RAD:
+                    return
+            if time.monotonic() > deadline:
+                raise NavigatorError(self._lost(believed, true_pose, timeout_s))
+            meanwhile()
+            time.sleep(LOOK_S)
+
+    def clear_costmaps(self) -> None:
+        """Have the stack forget the obstacles that it saw, where it offers to. Raises
+        ``NavigatorError`` when it refuses."""
+        try:
+            rospy.wait_for_service(self._clear.resolved_name, timeout=0.2)
+        except (rospy.ROSException, rospy.ROSInterruptException):
+            return
+        try:
+            self._clear()
+        except rospy.ServiceException as error:
+            raise NavigatorError(f"{self._clear.resolved_name} failed: {error}") from error
+
+    def _believed(self) -> Optional[Pose2D]:
+        frames = self._stack.frames
+        try:
+            found = self._buffer.lookup_transform(frames.map, frames.base, rospy.Time())
+        except tf2_ros.TransformException:
+            return None
+        return messages.pose_of_transform(found.transform).planar
+
+    def _lost(self, believed: Optional[Pose2D], true_pose: Pose2D, waited_s: float) -> str:
+        frames = self._stack.frames
+        if believed is None:
+            return (
+                f"tf has no transform from {frames.base!r} to {frames.map!r} after "
+                f"{waited_s:g} s: is a localiser running, and are stack.frames.map and "
+                "stack.frames.base its frames?"
+            )
+        return (
+            f"tf has the robot at ({believed.x_m:.2f}, {believed.y_m:.2f}, "
+            f"{believed.yaw_rad:.2f} rad) after {waited_s:g} s; truly it stands at "
+            f"({true_pose.x_m:.2f}, {true_pose.y_m:.2f}, {true_pose.yaw_rad:.2f} rad), more than "
+            f"stack.localised_within_m = {self._stack.localised_within_m:g} m or "
+            f"{YAW_WITHIN_RAD:g} rad away"
+        )
+
+    def _message(self, pose: Pose2D) -> PoseWithCovarianceStamped:
+        message = PoseWithCovarianceStamped()
+        message.header.frame_id = self._stack.frames.map
+        message.pose.pose = messages.pose_message(pose.to_pose())
+        message.pose.covariance[0] = message.pose.covariance[7] = SPREAD_M**2
+        message.pose.covariance[35] = SPREAD_RAD**2
+        return message

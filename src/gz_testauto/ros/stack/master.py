@@ -1,0 +1,85 @@
+"""A ROS master and a Gazebo master of a trial's own: ports, directories, environment.
+
+Owns that no two trials, and no roscore of the user's, ever meet: ports are chosen free, the
+master that answers is checked to be the one that was started, and everything stays on loopback.
+Imports nothing of rospy, which joins the master that the environment names when it is imported.
+"""
+
+import os
+import time
+import xmlrpc.client
+from pathlib import Path
+from typing import Dict
+
+from gz_testauto.errors import SimulatorError
+from gz_testauto.ros.stack.keeper import descendants
+from gz_testauto.ros.stack.part import Part
+from gz_testauto.simulators.gazebo.server import free_port
+
+ATTEMPTS = 5
+START_TIMEOUT_S = 30.0
+LOOK_S = 0.05
+LOOPBACK = "127.0.0.1"
+NOT_INHERITED = ("ROS_HOSTNAME", "ROS_NAMESPACE", "ROS_MASTER_URI")
+DEAD_ADDRESS = "http://127.0.0.1:9/"
+"""Where Gazebo looks for models on the network, unless the user says: nowhere."""
+
+
+def isolate(master_port: int, gazebo_port: int, home: Path, logs: Path) -> None:
+    """Make this process, and all that it starts, speak to these masters only."""
+    for name in NOT_INHERITED:
+        os.environ.pop(name, None)
+    os.environ.setdefault("GAZEBO_MODEL_DATABASE_URI", DEAD_ADDRESS)
+    os.environ.update(
+        ROS_MASTER_URI=f"http://{LOOPBACK}:{master_port}",
+        ROS_IP=LOOPBACK,
+        ROS_HOME=str(home),
+        ROS_LOG_DIR=str(logs),
+        GAZEBO_MASTER_URI=f"http://{LOOPBACK}:{gazebo_port}",
+        GAZEBO_IP=LOOPBACK,
+        GAZEBO_HOSTNAME=LOOPBACK,
+        GAZEBO_IP_WHITE_LIST=LOOPBACK,
+    )
+
+
+def start_master(home: Path, logs: Path) -> Part:
+    """Start a roscore on a free port and point the environment at it. Raises
+    ``SimulatorError`` when none comes up."""
+    trouble = ""
+    for _ in range(ATTEMPTS):
+        port = free_port()
+        isolate(port, free_port(), home, logs)
+        core = Part("roscore", ["roscore", "-p", str(port)], logs / "00_roscore.log")
+        trouble = _await_master(core, port)
+        if not trouble:
+            return core
+        core.close()
+    raise SimulatorError(f"no roscore after {ATTEMPTS} attempts: {trouble}")
+
+
+def _await_master(core: Part, port: int) -> str:
+    """Wait for the master; return why there is none, or nothing."""
+    deadline = time.monotonic() + START_TIMEOUT_S
+    while time.monotonic() < deadline:
+        trouble = core.trouble()
+        if trouble:
+            return trouble
+        answer = _ask(port)
+        if answer.get("pid") in descendants(core.pid) and answer.get("rosout"):
+            return ""
+        if answer and answer.get("pid") not in descendants(core.pid):
+            return f"port {port} was taken meanwhile"
+        time.sleep(LOOK_S)
+    return f"it did not answer in {START_TIMEOUT_S:g} s"
+
+
+def _ask(port: int) -> Dict[str, object]:
+    """The process that is master at a port, and whether rosout has joined it."""
+    try:
+        with xmlrpc.client.ServerProxy(f"http://{LOOPBACK}:{port}") as master:
+            pid = master.getPid("/gz_testauto")[2]
+            state = master.getSystemState("/gz_testauto")[2]
+    except (OSError, xmlrpc.client.Error):
+        return {}
+    nodes = {node for part in state for _, nodes in part for node in nodes}
+    return {"pid": pid, "rosout": "/rosout" in nodes}

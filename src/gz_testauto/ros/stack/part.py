@@ -1,0 +1,113 @@
+"""One command of a trial, a launch file or roscore, with everything that it starts.
+
+Owns its log file, whether it and its nodes still live, and its end.
+:mod:`~gz_testauto.ros.stack.keeper` sees to it that nothing survives.
+"""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Mapping, Optional, Sequence
+
+from gz_testauto.ros.stack import keeper
+
+LINES_SHOWN = 6
+DIED = "process has died"
+"""What roslaunch prints of a node that ended other than cleanly."""
+
+
+class Part:
+    """A running command. ``name`` is what messages call it."""
+
+    def __init__(
+        self,
+        name: str,
+        command: Sequence[str],
+        log_file: Path,
+        environment: Optional[Mapping[str, str]] = None,
+        pass_fds: Sequence[int] = (),
+    ) -> None:
+        """Start it, its output into ``log_file``."""
+        self.name = name
+        self.log_file = log_file
+        self._seen = 0
+        self._cause = ""
+        log_file.parent.mkdir(parents=True, exist_ok=True)
+        read_end, write_end = os.pipe()
+        self._lifeline: Optional[int] = write_end
+        inherited = os.environ if environment is None else environment
+        with log_file.open("wb") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-S", keeper.__file__, *command],
+                stdin=read_end,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env={**inherited, "PYTHONUNBUFFERED": "1"},
+                start_new_session=True,
+                pass_fds=pass_fds,
+            )
+        os.close(read_end)
+
+    @property
+    def pid(self) -> int:
+        """Of the keeper, above all processes of this part."""
+        return self._process.pid
+
+    def trouble(self) -> str:
+        """Why the part cannot go on: it ended, or a node of it died. Empty while all is well."""
+        if not self._cause:
+            status = self._process.poll()
+            died = self._newly_died()
+            if died:
+                self._cause = f"{self.name}: {died}"
+            elif status is not None:
+                self._cause = f"{self.name} ended ({_ended(status)}): {self.last_words()}"
+        return self._cause
+
+    def last_words(self) -> str:
+        """The last lines of its log, for a message."""
+        lines = [line.strip() for line in self._log().splitlines() if line.strip()]
+        return " | ".join(lines[-LINES_SHOWN:]) or f"nothing in {self.log_file}"
+
+    def interrupt(self, patience_s: float) -> None:
+        """Ask it to end in good order, then see to it."""
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGINT)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(patience_s)
+        self.close()
+
+    def close(self) -> None:
+        """End every process of it, now. Idempotent."""
+        if self._lifeline is not None:
+            os.close(self._lifeline)
+            self._lifeline = None
+        self._process.wait()
+
+    def _newly_died(self) -> str:
+        text = self._log(self._seen)
+        complete = text.rpartition("\n")[0]
+        self._seen += len(complete.encode("utf-8", "surrogateescape"))
+        for line in complete.splitlines():
+            if DIED in line:
+                return line.split(", cmd ")[0].strip() + ("]" if ", cmd " in line else "")
+        return ""
+
+    def _log(self, mark: int = 0) -> str:
+        try:
+            with self.log_file.open("rb") as log:
+                log.seek(mark)
+                return log.read().decode("utf-8", "surrogateescape")
+        except OSError:
+            return ""
+
+
+def _ended(status: int) -> str:
+    if status < 0:
+        return f"killed by {signal.Signals(-status).name}"
+    if status > 128 and status - 128 in set(signal.Signals):
+        return f"killed by {signal.Signals(status - 128).name}"
+    return f"status {status}"

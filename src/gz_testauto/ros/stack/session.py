@@ -1,0 +1,78 @@
+"""The process that speaks ROS for one worker: one master, one rospy node, one trial at a time.
+
+Owns the order *environment first, then rospy*: rospy joins one master in its life. Started by
+:mod:`~gz_testauto.ros.stack.executor`, from which it gets the campaign and then one trial after
+the other by a pipe; it answers each with a result or an error, and meanwhile says what it is at.
+Ends when the pipe closes. What it starts, its keeper ends.
+"""
+
+import contextlib
+import os
+import sys
+import traceback
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, NamedTuple, Tuple
+
+from gz_testauto.campaign.preparation import PreparedCampaign
+from gz_testauto.errors import GzTestautoError
+from gz_testauto.ros.stack.master import start_master
+
+DOING, RESULT, ERROR, BUG = "doing", "result", "error", "bug"
+"""Kinds of answers: ``(kind, value)``."""
+
+
+class Setting(NamedTuple):
+    """What a session is told first."""
+
+    campaign: PreparedCampaign
+    logs: Path
+
+
+def main(descriptor: int) -> None:
+    """Serve trials until the pipe at ``descriptor`` closes."""
+    connection = Connection(descriptor)
+    with contextlib.suppress(EOFError, BrokenPipeError):
+        _serve(connection)
+
+
+def _serve(connection: Connection) -> None:
+    setting: Setting = connection.recv()
+    drive: Any = None
+    while True:
+        trial = connection.recv()
+        try:
+            if drive is None:
+                connection.send((DOING, "starting roscore"))
+                drive = _open(setting, connection)
+            answer: Tuple[str, object] = (RESULT, drive.execute(trial))
+        except GzTestautoError as error:
+            answer = (ERROR, error)
+        except Exception:
+            answer = (BUG, traceback.format_exc())
+        connection.send(answer)
+
+
+def _open(setting: Setting, connection: Connection) -> Any:
+    home = setting.logs / "ros_home"
+    home.mkdir(parents=True, exist_ok=True)
+    core = start_master(home, setting.logs)
+    import rospy  # now that the environment names its master
+
+    from gz_testauto.ros.stack.drive import StackDrive
+
+    rospy.set_param("/use_sim_time", True)
+    rospy.init_node("gz_testauto_trial", disable_signals=True)
+    return StackDrive(
+        setting.campaign,
+        setting.logs,
+        home,
+        core,
+        lambda doing: connection.send((DOING, doing)),
+    )
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))
+    sys.stdout.flush()
+    os._exit(0)  # rospy's threads wait for a master that is going down with us

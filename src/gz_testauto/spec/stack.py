@@ -1,0 +1,194 @@
+"""The user's own robot and navigation stack: what to launch, and under which names it speaks.
+
+Owns the shape of ``stack:`` and of a planner's ``launch:`` in ``campaign.yaml``. What is done
+with it is :mod:`gz_testauto.ros.stack`'s; ``docs/your_robot.md`` tells it to users.
+"""
+
+from pathlib import Path
+from typing import Any, Dict, List, Optional, Union
+
+from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic_core import PydanticCustomError
+from typing_extensions import Literal
+
+from gz_testauto.errors import UnknownNameError
+from gz_testauto.spec.model import Spec, resolve_path
+from gz_testauto.spec.placeholders import PLACEHOLDERS, fill
+
+NAME = r"^[A-Za-z][A-Za-z0-9_]*$"
+"""Names that are valid as a ROS name, a file name and a column heading at once."""
+
+TOPIC = r"^/?[A-Za-z~][A-Za-z0-9_/]*$"
+FIELD = r"^[a-z][A-Za-z0-9_]*(\[\d+\])?(\.[a-z][A-Za-z0-9_]*(\[\d+\])?)*$"
+ARGUMENT = r"^[A-Za-z][A-Za-z0-9_]*$"
+FILE_PREFIXES = ("./", "../", "package://", "file://")
+
+Argument = Union[bool, int, float, str, Path]
+
+
+def _text(value: Any) -> Any:
+    """A text of which every placeholder is known, else pydantic's error."""
+    if isinstance(value, str):
+        try:
+            fill(value, PLACEHOLDERS)
+        except UnknownNameError as error:
+            raise PydanticCustomError("predicate", "{reason}", {"reason": f"has an {error}"}) from (
+                error
+            )
+    return value
+
+
+class LaunchSpec(Spec):
+    """A launch file of ``package``, or by its path, with the arguments that it is given.
+
+    Arguments may hold placeholders. One that begins with ``./``, ``../``, ``package://`` or
+    ``file://`` names a file, relative to the campaign's, and becomes its absolute path.
+    """
+
+    package: Optional[str] = None
+    file: Optional[Union[str, Path]] = None
+    args: Dict[str, Argument] = Field(default_factory=dict)
+
+    @field_validator("file", mode="before")
+    @classmethod
+    def _file(cls, value: Any, info: ValidationInfo) -> Any:
+        return value if info.data.get("package") else resolve_path(value, info)
+
+    @field_validator("args", mode="before")
+    @classmethod
+    def _args(cls, args: Any, info: ValidationInfo) -> Any:
+        if not isinstance(args, dict):
+            return args
+        return {name: _argument(name, value, info) for name, value in args.items()}
+
+    @model_validator(mode="after")
+    def _package_has_file(self) -> "LaunchSpec":
+        if self.package is not None and self.file is None:
+            raise ValueError(f"package {self.package} needs a file, the launch file's name")
+        return self
+
+    @property
+    def named(self) -> str:
+        """The launch file as a reader knows it."""
+        return f"{self.package}/{self.file}" if self.package else str(self.file)
+
+    def overridden_by(self, other: "LaunchSpec") -> "LaunchSpec":
+        """This launch with another's arguments on top; another's launch file has its own
+        arguments only."""
+        if other.file is not None:
+            return other
+        return self.model_copy(update={"args": {**self.args, **other.args}})
+
+
+def _argument(name: Any, value: Any, info: ValidationInfo) -> Any:
+    try:
+        if isinstance(value, str) and value.startswith(FILE_PREFIXES) and "{" not in value:
+            return resolve_path(value, info)
+        if isinstance(value, str) and value.startswith("/") and Path(value).is_file():
+            return Path(value)  # as it was written into campaign.json
+        return _text(value)
+    except PydanticCustomError as error:
+        reason = {"reason": f"{name} {error.context['reason'] if error.context else error}"}
+        raise PydanticCustomError("predicate", ".{reason}", reason) from error
+
+
+class PartSpec(LaunchSpec):
+    """One launch of the stack, which must say which file."""
+
+    @model_validator(mode="after")
+    def _names_file(self) -> "PartSpec":
+        if self.file is None:
+            raise ValueError("give package and file, or file as a path")
+        return self
+
+
+class NumberTopicSpec(Spec):
+    """A number in the messages of a topic: ``field`` is its way through the message
+    (``data``, ``pose.position.x``, ``values[0]``)."""
+
+    topic: str = Field(pattern=TOPIC)
+    field: str = Field("data", pattern=FIELD)
+    type: Optional[str] = None
+    """``package/Message``; what the publisher says unless given."""
+
+
+class StackMetricSpec(NumberTopicSpec):
+    """A number that the stack publishes, reduced to one per trial, under a name of its own."""
+
+    name: str = Field(pattern=NAME)
+    reduce: Literal["last", "mean", "max", "min", "sum"] = "last"
+    unit: str = ""
+    better: Literal["lower", "higher", "neither"] = "neither"
+
+
+class BagSpec(Spec):
+    """What is recorded by rosbag, of which trials; ``topics`` empty is all."""
+
+    topics: List[str] = Field(default_factory=list)
+    when: Literal["failed", "always"] = "failed"
+
+
+class StackNamesSpec(Spec):
+    """Topics, services and the action, as the stack has them; relative names are global."""
+
+    scan: str = Field("/scan", pattern=TOPIC)
+    odom: str = Field("/odom", pattern=TOPIC)
+    cmd_vel: str = Field("/cmd_vel", pattern=TOPIC)
+    action: str = Field("/move_base", pattern=TOPIC)
+    recovery: str = Field("/move_base/recovery_status", pattern=TOPIC)
+    initial_pose: str = Field("/initialpose", pattern=TOPIC)
+    clear_costmaps: str = Field("/move_base/clear_costmaps", pattern=TOPIC)
+    contacts: str = Field("/contacts", pattern=TOPIC)
+    """gazebo_msgs/ContactsState of the robot, where somebody publishes it."""
+    global_plan: List[str] = Field(
+        default_factory=lambda: ["/move_base/NavfnROS/plan", "/move_base/GlobalPlanner/plan"]
+    )
+    local_plan: List[str] = Field(
+        default_factory=lambda: [
+            "/move_base/DWAPlannerROS/local_plan",
+            "/move_base/TebLocalPlannerROS/local_plan",
+            "/move_base/TrajectoryPlannerROS/local_plan",
+        ]
+    )
+    planner_time: Optional[NumberTopicSpec] = None
+    """Seconds that a cycle of the local planner took."""
+
+
+class FramesSpec(Spec):
+    """Names of tf frames. The map frame is the world frame."""
+
+    map: str = "map"
+    base: str = "base_link"
+
+
+class StackSpec(Spec):
+    """What is under test: launches, names, pace, and what is kept of a trial."""
+
+    run: Literal["fresh", "warm"] = "fresh"
+    """``fresh``: everything is started anew for every trial, roscore included. ``warm``:
+    simulator and stack stay; the world is changed and the robot put back."""
+    simulator: PartSpec
+    robot: Optional[PartSpec] = None
+    navigation: Optional[PartSpec] = None
+    names: StackNamesSpec = StackNamesSpec()
+    frames: FramesSpec = FramesSpec()
+    start_timeout_s: float = Field(90.0, gt=0)
+    """Wall time until each launch has brought up what is expected of it."""
+    localised_within_m: Optional[float] = Field(0.5, gt=0)
+    """How far from its true place tf may have the robot when the goal is sent; null: do not
+    ask tf."""
+    max_real_time_factor: Optional[float] = Field(1.0, gt=0)
+    """Cap on the pace, so that the stack keeps up; null leaves the simulator's own."""
+    min_real_time_factor: Optional[float] = Field(None, gt=0)
+    """A trial slower than this is invalid."""
+    metrics: List[StackMetricSpec] = Field(default_factory=list)
+    bag: Optional[BagSpec] = None
+
+    @field_validator("metrics")
+    @classmethod
+    def _names_differ(cls, metrics: List[StackMetricSpec]) -> List[StackMetricSpec]:
+        names = [metric.name for metric in metrics]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(f"names must differ; twice: {', '.join(twice)}")
+        return metrics

@@ -1,0 +1,120 @@
+"""Nothing that a trial starts outlives it, whoever dies, and why it died is known."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from gz_testauto.ros.stack.part import Part
+
+# A node as roslaunch starts it: in a session of its own, deaf to the polite signals.
+STUBBORN = """
+import os, signal, subprocess, sys, time
+for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    signal.signal(number, signal.SIG_IGN)
+code = "import time; time.sleep(600)"
+child = subprocess.Popen([sys.executable, "-c", code], start_new_session=True)
+open(sys.argv[1], "w").write(f"{os.getpid()} {child.pid}")
+if len(sys.argv) > 2:
+    sys.exit(int(sys.argv[2]))
+time.sleep(600)
+"""
+
+
+def lives(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][:1] not in ("Z", "X")
+    except OSError:
+        return False
+
+
+def await_true(condition, timeout_s=20.0):
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def pids_in(path):
+    await_true(lambda: path.exists() and len(path.read_text().split()) == 2)
+    return [int(pid) for pid in path.read_text().split()]
+
+
+@pytest.fixture
+def stubborn(tmp_path):
+    parts = []
+
+    def start(*arguments):
+        told = tmp_path / "pids"
+        command = [sys.executable, "-c", STUBBORN, str(told), *arguments]
+        part = Part("a node", command, tmp_path / "log")
+        parts.append(part)
+        return part, pids_in(told)
+
+    yield start
+    for part in parts:
+        part.close()
+
+
+def test_closing_a_part_ends_children_in_sessions_of_their_own(stubborn):
+    part, pids = stubborn()
+    assert all(map(lives, pids))
+    part.close()
+    assert not any(map(lives, pids))
+
+
+def test_interrupting_one_that_is_deaf_ends_it_all_the_same(stubborn):
+    part, pids = stubborn()
+    part.interrupt(0.2)
+    assert not any(map(lives, pids))
+
+
+def test_what_a_command_leaves_behind_ends_with_it(stubborn):
+    part, pids = stubborn("3")
+    await_true(lambda: part.trouble() != "")
+    assert "a node ended (status 3)" in part.trouble()
+    await_true(lambda: not any(map(lives, pids)))
+
+
+def test_a_killed_command_is_told_with_its_signal(stubborn):
+    part, pids = stubborn()
+    os.kill(pids[0], signal.SIGKILL)
+    await_true(lambda: part.trouble() != "")
+    assert "a node ended (killed by SIGKILL)" in part.trouble()
+
+
+def test_a_node_that_died_under_a_living_roslaunch_is_told(tmp_path):
+    said = "[gazebo-2] process has died [pid 7, exit code -9, cmd /long/command __name:=gazebo]."
+    code = f"import time; print({said!r}); time.sleep(600)"
+    part = Part("stack.simulator", [sys.executable, "-c", code], tmp_path / "log")
+    try:
+        await_true(lambda: part.trouble() != "")
+        told = "stack.simulator: [gazebo-2] process has died [pid 7, exit code -9]"
+        assert part.trouble() == told
+    finally:
+        part.close()
+
+
+OWNER = """
+import sys, time
+from pathlib import Path
+from gz_testauto.ros.stack.part import Part
+part = Part("a node", [sys.executable, "-c", sys.argv[2], sys.argv[1]], Path(sys.argv[3]))
+time.sleep(600)
+"""
+
+
+def test_everything_ends_when_the_owner_is_killed(tmp_path):
+    told = tmp_path / "pids"
+    command = [sys.executable, "-c", OWNER, str(told), STUBBORN, str(tmp_path / "log")]
+    owner = subprocess.Popen(command)
+    try:
+        pids = pids_in(told)
+    finally:
+        owner.kill()
+        owner.wait()
+    await_true(lambda: not any(map(lives, pids)))

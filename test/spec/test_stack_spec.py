@@ -1,0 +1,129 @@
+"""A user's own stack in campaign.yaml: what is understood, and what is refused where."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gz_testauto.errors import SpecError, UnknownNameError
+from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.loader import load, parse
+from gz_testauto.spec.placeholders import fill
+
+CONFIG = Path(__file__).resolve().parents[2] / "config"
+EXAMPLE = CONFIG / "own_stack_campaign.yaml"
+
+
+def read(text):
+    return parse(text, CampaignSpec, EXAMPLE)
+
+
+def refused(old, new):
+    """What is said when ``old`` is ``new`` in the example, and the line of ``new``."""
+    text = EXAMPLE.read_text()
+    assert old in text
+    text = text.replace(old, new)
+    with pytest.raises(SpecError) as said:
+        read(text)
+    return str(said.value)
+
+
+def line_of(text):
+    lines = EXAMPLE.read_text().splitlines()
+    return next(number for number, line in enumerate(lines, 1) if text in line)
+
+
+def test_the_example_names_two_planners_by_what_they_change_of_one_launch():
+    spec = load(EXAMPLE, CampaignSpec)
+    fgm = spec.planners[1]
+    navigation = spec.stack.navigation.overridden_by(fgm.launch)
+    assert navigation.named == "gz_testauto/planner.launch"
+    assert navigation.args == {
+        "map": "{map}",
+        "goal_tolerance_m": "{goal_tolerance}",
+        "plugin": "fgm",
+    }
+
+
+def test_a_planner_with_a_launch_file_of_its_own_has_its_own_arguments_only():
+    text = EXAMPLE.read_text().replace(
+        "launch: {args: {plugin: fgm}}", "launch: {package: other, file: o.launch, args: {a: 1}}"
+    )
+    spec = read(text)
+    launch = spec.stack.navigation.overridden_by(spec.planners[1].launch)
+    assert (launch.named, launch.args) == ("other/o.launch", {"a": 1})
+
+
+def test_an_unknown_placeholder_is_refused_with_those_there_are():
+    said = refused('"{world}"', '"{wrold}"')
+    assert said.startswith(f"{EXAMPLE}:{line_of('world: ' + chr(34))}: ") or "args" in said
+    assert "stack.simulator.args.world" in said
+    assert "did you mean '{world}'?" in said
+    assert "{start_yaw}" in said
+
+
+def test_a_launch_without_a_stack_is_refused():
+    text = EXAMPLE.read_text()
+    begin, end = text.index("stack:\n"), text.index("planners:")
+    with pytest.raises(SpecError, match=r"planners: straight has launch, but there is no stack"):
+        read(text[:begin] + text[end:])
+
+
+def test_a_plugin_in_a_stack_is_refused_with_what_to_write():
+    said = refused("{name: fgm, launch: {args: {plugin: fgm}}}", "fgm")
+    assert f":{line_of('planners:')}: planners: fgm is a plugin" in said
+    assert "{name: fgm, launch: {args: {...}}}" in said
+
+
+def test_a_simulator_beside_a_stack_is_refused():
+    said = refused("limits:", "simulator: embedded\nlimits:")
+    assert "simulator is said by stack.simulator; leave it out" in said
+
+
+def test_a_robot_without_a_model_needs_a_body():
+    model = "model: package://gz_testauto/models/wheelchair/model.sdf"
+    said = refused(model, "name: burger")
+    assert f":{line_of('robot:')}: robot has no model; give footprint_m and height_m" in said
+    body = "footprint_m: [[0.1, 0.1], [-0.1, 0.1], [-0.1, -0.1]]\n  height_m: [0.0, 0.2]"
+    assert read(EXAMPLE.read_text().replace(model, body)).robot.height_m == (0.0, 0.2)
+
+
+def test_without_a_stack_a_robot_needs_its_model():
+    text = (CONFIG / "smoke_campaign.yaml").read_text()
+    text = text.replace("model: package://gz_testauto/models/wheelchair/model.sdf", "name: robot")
+    with pytest.raises(SpecError, match=r":\d+: robot\.model is missing"):
+        parse(text, CampaignSpec, CONFIG / "smoke_campaign.yaml")
+
+
+def test_an_argument_that_names_a_file_is_found_from_the_campaign():
+    text = EXAMPLE.read_text().replace("{plugin: fgm}", "{plugin: fgm, map: ./obstacles.yaml}")
+    assert read(text).planners[1].launch.args["map"] == CONFIG / "obstacles.yaml"
+    said = refused("{plugin: fgm}", "{plugin: fgm, map: ./nowhere.yaml}")
+    assert 'map is "./nowhere.yaml"; there is no such file' in said
+
+
+def test_what_was_loaded_is_the_same_when_read_back_from_json():
+    text = EXAMPLE.read_text().replace("{plugin: fgm}", "{plugin: fgm, map: ./obstacles.yaml}")
+    spec = read(text)
+
+    again = CampaignSpec.model_validate(
+        json.loads(spec.model_dump_json()), context={"source": EXAMPLE}
+    )
+    assert again == spec
+
+
+def test_placeholders_are_filled_and_other_braces_stay():
+    values = {"world": "/a.world", "seed": 3}
+    assert fill("{world} {seed}", values) == "/a.world 3"
+    assert fill("{lookahead_m: 2.0}", values) == "{lookahead_m: 2.0}"
+    assert fill("{{world}}", values) == "{world}"
+    with pytest.raises(UnknownNameError, match=r"'\{sede\}'; did you mean '\{seed\}'"):
+        fill("{sede}", values)
+
+
+def test_metrics_of_a_stack_have_names_of_their_own():
+    metric = "{name: effort, topic: /effort}"
+    said = refused(
+        "  max_real_time_factor: 2.0", f"  metrics: [{metric}, {metric}]\n  max_real_time_factor: 2"
+    )
+    assert "names must differ; twice: effort" in said
