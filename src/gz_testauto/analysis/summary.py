@@ -17,6 +17,7 @@ from gz_testauto.campaign.outcome import Outcome
 from gz_testauto.campaign.results import CampaignResults, TrialRecord
 from gz_testauto.errors import UnknownNameError
 from gz_testauto.metrics.interface import METRICS, Metric
+from gz_testauto.metrics.reported import REPORTED
 
 
 @dataclass(frozen=True)
@@ -103,6 +104,8 @@ def comparable_values(name: str, records: Sequence[TrialRecord]) -> List[float]:
 def metric_named(name: str) -> Metric:
     """The metric as declared. One that is not installed here, though it was where the campaign
     ran, is taken as meaningful for completed trials only."""
+    if name in REPORTED:
+        return REPORTED[name]
     try:
         metric: Metric = METRICS.get(name)
     except UnknownNameError:

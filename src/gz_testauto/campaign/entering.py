@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from gz_testauto.campaign.directory import CampaignDirectory, reporting_disk, write_atomically
 from gz_testauto.campaign.manifest import Manifest, file_sha256
 from gz_testauto.campaign.preparation import PreparedCampaign, robot_limits, robot_model
-from gz_testauto.campaign.results import WorldRecord
+from gz_testauto.campaign.results import DeclaredMetric, WorldRecord
 from gz_testauto.campaign.store import ResultStore
 from gz_testauto.campaign.world_source import PLANNER_CODE, further_files, gather_worlds
 from gz_testauto.errors import ResultsError
@@ -43,7 +43,9 @@ def enter_directory(
         campaign = PreparedCampaign(spec, robot, worlds)
         if store is None:
             names = [planner.name for planner in spec.planners]
-            store = ResultStore.create(directory, spec.name, names, worlds, len(campaign.trials))
+            store = ResultStore.create(
+                directory, spec.name, names, worlds, len(campaign.trials), _declared(spec)
+            )
         require_same_worlds(store.worlds(), worlds)
     except BaseException:
         if store is not None:
@@ -84,6 +86,12 @@ def read_campaign(directory: CampaignDirectory) -> CampaignSpec:
         raise ResultsError(f"{path}: {'; '.join(faults)}") from error
     except (OSError, ValueError) as error:
         raise ResultsError(f"{path}: cannot be read: {error}") from error
+
+
+def _declared(spec: CampaignSpec) -> Tuple[DeclaredMetric, ...]:
+    """The metrics of the campaign's own stack."""
+    metrics = [] if spec.stack is None else spec.stack.metrics
+    return tuple(DeclaredMetric(metric.name, metric.unit, metric.better) for metric in metrics)
 
 
 def _found(world: WorldRecord, directory: CampaignDirectory) -> WorldRecord:

@@ -62,6 +62,15 @@ class WorldRecord:
 
 
 @dataclass(frozen=True)
+class DeclaredMetric:
+    """A metric that the campaign itself declares: a number that the stack publishes."""
+
+    name: str
+    unit: str
+    better: str
+
+
+@dataclass(frozen=True)
 class CampaignResults:
     """Everything a store holds, in the plan's order.
 
@@ -75,6 +84,7 @@ class CampaignResults:
     planned: int
     trials: Tuple[TrialRecord, ...]
     invalid_attempts: Tuple[AttemptRecord, ...] = ()
+    declared: Tuple[DeclaredMetric, ...] = ()
 
     def of(self, planner: str) -> Tuple[TrialRecord, ...]:
         """All finished trials of one planner, invalid ones too."""

@@ -7,6 +7,8 @@ synchronisation). Refuses to know what the numbers mean.
 """
 
 import contextlib
+import dataclasses
+import json
 import math
 import sqlite3
 from pathlib import Path
@@ -17,6 +19,7 @@ from gz_testauto.campaign.outcome import Outcome
 from gz_testauto.campaign.results import (
     AttemptRecord,
     CampaignResults,
+    DeclaredMetric,
     TrialRecord,
     WorldRecord,
 )
@@ -47,6 +50,9 @@ CREATE TABLE invalid_attempts (
     wall_s REAL NOT NULL, finished_at TEXT NOT NULL, PRIMARY KEY (trial, attempt));
 """
 
+_DECLARED = "declared_metrics"
+"""Key in ``meta``; stores of before have none."""
+
 _TRIAL_COLUMNS = (
     "trial, world, world_index, planner, repetition, seed, outcome, detail, attempts, wall_s, "
     "finished_at, trajectory"
@@ -73,6 +79,7 @@ class ResultStore:
         planners: Sequence[str],
         worlds: Sequence[WorldRecord],
         planned: int,
+        declared: Sequence[DeclaredMetric] = (),
     ) -> "ResultStore":
         """Make an empty store; the caller holds the directory's lock."""
         with reporting_disk(directory.trajectories):
@@ -88,6 +95,7 @@ class ResultStore:
                     ("schema_version", str(SCHEMA_VERSION)),
                     ("name", name),
                     ("planned", str(planned)),
+                    (_DECLARED, json.dumps([dataclasses.asdict(metric) for metric in declared])),
                 ],
             )
             store._connection.executemany(
@@ -222,6 +230,9 @@ class ResultStore:
             planned=int(meta["planned"]),
             trials=tuple(_record(row, metrics.get(row[0], {})) for row in trials),
             invalid_attempts=tuple(AttemptRecord(*row) for row in attempts),
+            declared=tuple(
+                DeclaredMetric(**entry) for entry in json.loads(meta.get(_DECLARED, "[]"))
+            ),
         )
 
     def trajectory(self, record: TrialRecord) -> Recording:

@@ -16,7 +16,8 @@ from gz_testauto.analysis.open_loop import OpenLoopAgreement
 from gz_testauto.analysis.summary import metric_named
 from gz_testauto.campaign.results import TrialRecord
 from gz_testauto.campaign.screening import REASONS
-from gz_testauto.report.table import WIDTH, number_text, plain_table
+from gz_testauto.report.plain import number_text, plain_table
+from gz_testauto.report.table import WIDTH
 
 
 def print_agreement(

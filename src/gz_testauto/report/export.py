@@ -56,7 +56,7 @@ def to_json(results: CampaignResults) -> str:
         "format": FORMAT,
         "campaign": results.name,
         "planned": results.planned,
-        "metrics": {name: _declared(name) for name in names},
+        "metrics": {**{name: _declared(name) for name in names}, **_own(results)},
         "worlds": results.worlds,
         "trials": results.trials,
         "invalid_attempts": results.invalid_attempts,
@@ -74,6 +74,19 @@ def _declared(name: str) -> Dict[str, Any]:
         "better": metric.better,
         "completed_only": metric.completed_only,
         "description": metric.description,
+    }
+
+
+def _own(results: CampaignResults) -> Dict[str, Any]:
+    """The metrics that the campaign declares itself."""
+    return {
+        metric.name: {
+            "unit": metric.unit,
+            "better": metric.better,
+            "completed_only": True,
+            "description": "published by the stack",
+        }
+        for metric in results.declared
     }
 
 

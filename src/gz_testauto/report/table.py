@@ -18,6 +18,8 @@ from gz_testauto.analysis.summary import PlannerSummary, metric_named, summarize
 from gz_testauto.analysis.winners import group_worlds
 from gz_testauto.campaign.outcome import Outcome
 from gz_testauto.campaign.results import CampaignResults
+from gz_testauto.report.declared import declared_table
+from gz_testauto.report.plain import number_text, plain_table
 
 WIDTH = 80
 
@@ -57,6 +59,7 @@ def report(results: CampaignResults) -> RenderableType:
         parts.append("No trial has ended in a way that says something about a planner.")
     else:
         parts += [_outcome_table(summaries), "", _metric_table(summaries), *_notes(summaries)]
+        parts += declared_table(results, summaries)
         comparisons = compare(results)
         for pair in comparisons.pairs:
             parts += ["", *_comparison(pair)]
@@ -217,17 +220,6 @@ def _invalid(results: CampaignResults) -> List[RenderableType]:
     return lines
 
 
-def plain_table(*headings: str) -> Table:
-    """An empty table without lines, its first column to the left and the others to the right."""
-    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
-    for index, heading in enumerate(headings):
-        first = index == 0
-        table.add_column(
-            heading, justify="left" if first else "right", overflow="fold", no_wrap=not first
-        )
-    return table
-
-
 def _indented(text: str) -> Text:
     """Wrapped here, because rich's own indenting fills lines with spaces."""
     indent = "  "
@@ -246,15 +238,6 @@ def _label(name: str, unit: str) -> str:
     shown = {metric: heading for metric, heading, _, _, _ in _SHOWN}
     unit = unit or metric_named(name).unit
     return f"{shown.get(name, name)} {unit}".strip()
-
-
-def number_text(value: float, decimals: int, sign: str = "") -> str:
-    """A number as a reader takes it in: a dash for none, a sign for infinity."""
-    if math.isnan(value):
-        return "-"
-    if math.isinf(value):
-        return "∞" if value > 0 else "-∞"
-    return f"{value:{sign}.{decimals}f}"
 
 
 def _p(value: float, prefix: str = "p ") -> str:

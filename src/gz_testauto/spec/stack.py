@@ -9,7 +9,7 @@ from typing import Any, Dict, List, Optional, Union
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
-from typing_extensions import Literal
+from typing_extensions import Annotated, Literal
 
 from gz_testauto.errors import UnknownNameError
 from gz_testauto.spec.model import Spec, resolve_path
@@ -124,7 +124,7 @@ class StackMetricSpec(NumberTopicSpec):
 class BagSpec(Spec):
     """What is recorded by rosbag, of which trials; ``topics`` empty is all."""
 
-    topics: List[str] = Field(default_factory=list)
+    topics: List[Annotated[str, Field(pattern=TOPIC)]] = Field(default_factory=list)
     when: Literal["failed", "always"] = "failed"
 
 

@@ -5,10 +5,11 @@ once per control period, the goal ended, and what the stack told put into the re
 the process of :mod:`~gz_testauto.ros.stack.session`, which is the only one that speaks ROS.
 """
 
+import contextlib
 import dataclasses
 import time
 from pathlib import Path
-from typing import Callable, Dict, Optional
+from typing import Callable, Dict, Iterator, Mapping, Optional, Tuple
 
 import numpy as np
 import rospy
@@ -16,25 +17,31 @@ import rospy
 from gz_testauto.campaign.executor import TrialResult
 from gz_testauto.campaign.judge import Verdict
 from gz_testauto.campaign.launches import placeholder_values, stack_of
-from gz_testauto.campaign.preparation import PreparedCampaign
+from gz_testauto.campaign.outcome import Outcome
 from gz_testauto.campaign.recorder import CycleTimes
 from gz_testauto.campaign.trials import Trial
 from gz_testauto.campaign.watch import TrialWatch
 from gz_testauto.errors import NavigatorError
-from gz_testauto.geometry import Pose2D
+from gz_testauto.geometry import Pose, Pose2D
 from gz_testauto.grid.map_server import write_map
 from gz_testauto.navigators.interface import NavigatorGaveUp
 from gz_testauto.navigators.move_base import MoveBaseNavigator
 from gz_testauto.observation import Snapshot
+from gz_testauto.planners.interface import Task
+from gz_testauto.ros.stack.bag import TrialBag
 from gz_testauto.ros.stack.listening import Listening
 from gz_testauto.ros.stack.localisation import Localisation
 from gz_testauto.ros.stack.pacing import cap_pace, require_pace
 from gz_testauto.ros.stack.part import Part
 from gz_testauto.ros.stack.running import RunningStack
+from gz_testauto.ros.stack.session import CannotSwap, Setting
+from gz_testauto.ros.stack.swap import WorldSwap
 from gz_testauto.ros.stack.truth import GroundTruth
 
 ARRIVED_GRACE_S = 1.0
 """Simulated time after the stack reports success until a robot that is not there has failed."""
+SETTLE_S = 1.0
+"""Simulated time for scans of the new world to come, before and after costmaps are cleared."""
 
 Tell = Callable[[str], None]
 
@@ -43,12 +50,11 @@ class StackDrive:
     """Runs trials on one ROS master. ``tell`` is told what is being done, often: silence means
     that something hangs."""
 
-    def __init__(
-        self, campaign: PreparedCampaign, logs: Path, home: Path, core: Part, tell: Tell
-    ) -> None:
+    def __init__(self, setting: Setting, home: Path, core: Part, tell: Tell) -> None:
+        campaign, logs = setting.campaign, setting.logs
         self._campaign = campaign
         self._stack = stack_of(campaign.spec)
-        self._logs, self._home = logs, home
+        self._logs, self._bags, self._home = logs, setting.bags, home
         self._tell = tell
         names = self._stack.names
         self._running = RunningStack(campaign, logs, core)
@@ -58,7 +64,9 @@ class StackDrive:
         self._navigator = MoveBaseNavigator(
             names.action, names.recovery, self._stack.frames.map, self._stack.start_timeout_s / 4
         )
+        self._swap = WorldSwap(tell)
         self._maps: Dict[Path, Path] = {}
+        self._rest_m = 0.0
 
     def execute(self, trial: Trial) -> TrialResult:
         """Run one trial; raises as ``TrialExecutor.execute`` does."""
@@ -66,6 +74,12 @@ class StackDrive:
         task = self._campaign.task(trial)
         others = tuple(self._campaign.obstacles(self._campaign.world(trial)).initial_states)
         self._prepare(trial)
+        with self._recorded(trial) as note:
+            result = note.result = self._drive(watch, task, others)
+        return result
+
+    def _drive(self, watch: TrialWatch, task: Task, others: Tuple[str, ...]) -> TrialResult:
+        """From the goal to the end."""
         self._tell("sending the goal")
         self._truth.begin()
         first = self._truth.look(self._campaign.robot.name, others)
@@ -82,20 +96,79 @@ class StackDrive:
             require_pace(watch.elapsed_s, wall_s, self._stack.min_real_time_factor)
         return self._result(watch, verdict, wall_s)
 
+    @contextlib.contextmanager
+    def _recorded(self, trial: Trial) -> Iterator["_Note"]:
+        """Record a bag meanwhile, where the campaign wants bags."""
+        note = _Note()
+        spec = self._stack.bag
+        if spec is None:
+            yield note
+            return
+        self._tell("starting rosbag")
+        bag = TrialBag(spec, self._bags, trial.label, self._logs / f"rosbag_{trial.label}.log")
+        try:
+            yield note
+        finally:
+            self._tell("ending rosbag")
+            bag.end(note.result is not None and note.result.outcome is Outcome.REACHED)
+
     def _prepare(self, trial: Trial) -> None:
         """Have everything running, the robot at its start and the stack ready for a goal."""
         running, stack = self._running, self._stack
         values = placeholder_values(self._campaign, trial, self._map(trial), self._logs)
-        self._tell("starting the simulator")
-        running.start_simulator(values)
-        if stack.max_real_time_factor is not None:
-            cap_pace(stack.max_real_time_factor)
+        warm = running.simulating
+        if warm:
+            self._put_back(trial, values)
+        else:
+            self._start_simulator(trial, values)
         self._tell("starting the navigation")
         running.start_navigation(trial, values)
         self._await_contract()
         self._tell("localising the robot")
         running.require_start(self._true_pose())
-        self._localisation.establish(self._true_pose, stack.start_timeout_s, running.require_alive)
+        try:
+            self._localisation.establish(
+                self._true_pose, stack.start_timeout_s, running.require_alive
+            )
+        except NavigatorError as error:
+            if warm:  # as with odometry that does not follow a robot that is set down elsewhere
+                raise CannotSwap(str(error)) from error
+            raise
+        if warm:
+            self._let_pass(SETTLE_S)
+            self._localisation.clear_costmaps()
+            self._let_pass(SETTLE_S)
+
+    def _start_simulator(self, trial: Trial, values: Mapping[str, object]) -> None:
+        self._tell("starting the simulator")
+        self._running.start_simulator(values)
+        if self._stack.max_real_time_factor is not None:
+            cap_pace(self._stack.max_real_time_factor)
+        robot = self._campaign.robot.name
+        self._rest_m = self._truth.look(robot, ()).models[robot].pose.position[2]
+        world = self._campaign.world(trial)
+        self._swap.began(Path(world.path), self._campaign.world_scene(world))
+
+    def _put_back(self, trial: Trial, values: Mapping[str, object]) -> None:
+        """Robot first: where it starts, every world is free."""
+        running = self._running
+        running.require_alive()
+        self._tell("putting the robot back")
+        if not running.runs_navigation_of(trial, values):
+            running.end_navigation()
+        start = self._campaign.spec.robot.start.pose.to_pose()
+        place = Pose((*start.position[:2], self._rest_m), start.quaternion)
+        self._swap.place(self._campaign.robot.name, place)
+        self._localisation.forget()
+        world = self._campaign.world(trial)
+        self._swap.to(Path(world.path), self._campaign.world_scene(world))
+
+    def _let_pass(self, simulated_s: float) -> None:
+        now_s = rospy.get_rostime().to_sec()
+        stall_timeout_s = self._campaign.spec.limits.stall_timeout_s
+        self._truth.await_time(
+            now_s + simulated_s, now_s, stall_timeout_s, self._running.require_alive
+        )
 
     def _await_contract(self) -> None:
         """What a stack must offer before a goal; ``docs/your_robot.md`` has it as a table."""
@@ -114,7 +187,7 @@ class StackDrive:
             f"no message on {names.scan}; stack.names.scan says where the laser is",
         )
 
-    def _follow(self, watch: TrialWatch, first: Snapshot, others: "tuple[str, ...]") -> Verdict:
+    def _follow(self, watch: TrialWatch, first: Snapshot, others: Tuple[str, ...]) -> Verdict:
         """Show the watch the truth, period by period, until it knows how the trial ended."""
         period_s = self._campaign.spec.control_period_s
         stall_timeout_s = self._campaign.spec.limits.stall_timeout_s
@@ -187,3 +260,10 @@ class StackDrive:
             name = f"map_{len(self._maps)}"
             self._maps[base] = write_map(known.grid(base), self._home, name)[0]
         return self._maps[base]
+
+
+@dataclasses.dataclass
+class _Note:
+    """How a trial ended, for whoever waits for its end; None when it did not end well."""
+
+    result: Optional[TrialResult] = None

@@ -6,6 +6,7 @@ that one process may run many sessions, one after the other. A session that dies
 for too long, costs one attempt.
 """
 
+import logging
 import multiprocessing
 import shutil
 import sys
@@ -25,26 +26,31 @@ from gz_testauto.campaign.executor import (
 from gz_testauto.campaign.launches import check_launches, stack_of
 from gz_testauto.campaign.preparation import PreparedCampaign
 from gz_testauto.campaign.trials import Trial
-from gz_testauto.errors import MissingDependencyError, SimulatorError
+from gz_testauto.errors import MissingDependencyError, SimulatorError, SpecError
+from gz_testauto.metrics.interface import METRICS
+from gz_testauto.metrics.reported import REPORTED
 from gz_testauto.ros.stack.part import Part
-from gz_testauto.ros.stack.session import BUG, DOING, ERROR, RESULT, Setting
+from gz_testauto.ros.stack.session import BUG, DOING, ERROR, RESULT, CannotSwap, Setting
+from gz_testauto.spec.campaign import CampaignSpec
 
+LOGGER = logging.getLogger(__name__)
 LOOK_S = 0.05
 SLACK_S = 30.0
 """Added to the limits of what a session waits for, before it counts as hanging."""
 
 
 class StackExecutor(TrialExecutor):
-    """Runs trials of a campaign with ``stack``; logs go to ``out/logs``."""
+    """Runs trials of a campaign with ``stack``; logs go to ``out/logs``, bags to
+    ``out/bags``."""
 
     def __init__(self, campaign: PreparedCampaign, out: Path) -> None:
         """Start nothing yet. Raises ``SpecError`` for launch files that are not there, or do
         not take their arguments, and ``MissingDependencyError`` without ROS."""
-        _require_ros()
+        _require_ros(campaign.spec)
         check_launches(campaign.spec)
         self._campaign = campaign
         self._stack = stack_of(campaign.spec)
-        self._logs = out / "logs"
+        self._logs, self._bags = out / "logs", out / "bags"
         self._session: Optional[_Session] = None
 
     def open(self) -> None:
@@ -58,9 +64,16 @@ class StackExecutor(TrialExecutor):
 
     def execute(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
         """Run one trial. See the interface."""
-        if self._session is None:
-            self._session = _Session(Setting(self._campaign, self._log_directory(trial)))
         try:
+            if self._session is not None:
+                try:
+                    return self._session.execute(trial, should_stop, self._silence_s())
+                except CannotSwap as error:
+                    LOGGER.warning("%s: everything is started anew: %s", trial.label, error)
+                    self.close()
+            self._session = _Session(
+                Setting(self._campaign, self._log_directory(trial), self._bags)
+            )
             return self._session.execute(trial, should_stop, self._silence_s())
         except BaseException:
             self.close()
@@ -145,8 +158,14 @@ class _Session:
         return f"{self._part.trouble() or 'the trial lost its process'}, while {doing}"
 
 
-def _require_ros() -> None:
-    for command in ("roscore", "roslaunch"):
+def _require_ros(spec: CampaignSpec) -> None:
+    """Raise ``MissingDependencyError`` where a command is missing that trials will need, and
+    ``SpecError`` for a metric that bears the name of another."""
+    stack = stack_of(spec)
+    for metric in stack.metrics:
+        if metric.name in REPORTED or metric.name in METRICS.names():
+            raise SpecError(f"stack.metrics: {metric.name} is a metric already; name it otherwise")
+    for command in ("roscore", "roslaunch", *(["rosbag"] if stack.bag else [])):
         if shutil.which(command) is None:
             raise MissingDependencyError(
                 f"a campaign with stack needs ROS, and there is no {command} on PATH: source the "

@@ -6,6 +6,7 @@ Owns its log file, whether it and its nodes still live, and its end.
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -29,9 +30,12 @@ class Part:
         log_file: Path,
         environment: Optional[Mapping[str, str]] = None,
         pass_fds: Sequence[int] = (),
+        may_finish: bool = False,
     ) -> None:
-        """Start it, its output into ``log_file``."""
+        """Start it, its output into ``log_file``. ``may_finish``: to end in good order, as a
+        launch file that only spawns a robot does, is no trouble."""
         self.name = name
+        self._may_finish = may_finish
         self.log_file = log_file
         self._seen = 0
         self._cause = ""
@@ -63,13 +67,13 @@ class Part:
             died = self._newly_died()
             if died:
                 self._cause = f"{self.name}: {died}"
-            elif status is not None:
+            elif status is not None and not (self._may_finish and status == 0):
                 self._cause = f"{self.name} ended ({_ended(status)}): {self.last_words()}"
         return self._cause
 
     def last_words(self) -> str:
         """The last lines of its log, for a message."""
-        lines = [line.strip() for line in self._log().splitlines() if line.strip()]
+        lines = [line.strip() for line in _readable(self._log()).splitlines() if line.strip()]
         return " | ".join(lines[-LINES_SHOWN:]) or f"nothing in {self.log_file}"
 
     def interrupt(self, patience_s: float) -> None:
@@ -88,21 +92,25 @@ class Part:
         self._process.wait()
 
     def _newly_died(self) -> str:
-        text = self._log(self._seen)
-        complete = text.rpartition("\n")[0]
-        self._seen += len(complete.encode("utf-8", "surrogateescape"))
-        for line in complete.splitlines():
+        text = self._log(self._seen).rpartition(b"\n")[0]
+        self._seen += len(text)
+        for line in _readable(text).splitlines():
             if DIED in line:
                 return line.split(", cmd ")[0].strip() + ("]" if ", cmd " in line else "")
         return ""
 
-    def _log(self, mark: int = 0) -> str:
+    def _log(self, mark: int = 0) -> bytes:
         try:
             with self.log_file.open("rb") as log:
                 log.seek(mark)
-                return log.read().decode("utf-8", "surrogateescape")
+                return log.read()
         except OSError:
-            return ""
+            return b""
+
+
+def _readable(log: bytes) -> str:
+    """A log without the colours and window titles that roslaunch writes."""
+    return re.sub(r"\x1b(\[[0-9;]*m|\][^\x07]*\x07)", "", log.decode("utf-8", "replace"))
 
 
 def _ended(status: int) -> str:

@@ -4,10 +4,11 @@ Owns their order of starting, what must be there before a goal is sent, and who 
 Each is a :class:`~gz_testauto.ros.stack.part.Part`: a roslaunch with all that it started.
 """
 
+import contextlib
 import math
 import time
 from pathlib import Path
-from typing import Callable, Dict, List, Mapping, Optional, Tuple
+from typing import Callable, Dict, List, Mapping, Optional, Set, Tuple
 
 import rospy
 from gazebo_msgs.srv import GetWorldProperties
@@ -37,6 +38,7 @@ class RunningStack:
         self._parts: Dict[str, Part] = {"roscore": core}
         self._navigation: Optional[Launch] = None
         self._number = 0
+        self._parameters: Set[str] = set()
 
     def require_alive(self) -> None:
         """Raise ``SimulatorError`` or ``NavigatorError`` with the cause when a part has ended
@@ -45,6 +47,10 @@ class RunningStack:
             trouble = part.trouble()
             if trouble:
                 raise (NavigatorError if name == "navigation" else SimulatorError)(trouble)
+
+    def runs_navigation_of(self, trial: Trial, values: Mapping[str, object]) -> bool:
+        """Whether the navigation that runs is what a trial's planner would be started as."""
+        return self._navigation == self._wanted(trial, values)
 
     @property
     def simulating(self) -> bool:
@@ -79,22 +85,25 @@ class RunningStack:
     def start_navigation(self, trial: Trial, values: Mapping[str, object]) -> bool:
         """Have the navigation of a trial's planner running; the one that runs stays where it
         would be started with the same arguments. Returns whether it was started."""
-        launch = navigation_of(self._stack, self._campaign.planner(trial))
-        lasting = {**values, **dict.fromkeys(PER_TRIAL, "")}
-        wanted = fill_in(launch, "stack.navigation", lasting)
-        if self._navigation == wanted:
+        if self.runs_navigation_of(trial, values):
             return False
         self.end_navigation()
+        launch = navigation_of(self._stack, self._campaign.planner(trial))
+        self._parameters = set(rospy.get_param_names())
         self._start("navigation", launch, values)
-        self._navigation = wanted
+        self._navigation = self._wanted(trial, values)
         return True
 
     def end_navigation(self) -> None:
-        """End the navigation, asked first."""
+        """End the navigation, asked first, and take its parameters away: the next planner's
+        launch must not find them."""
         part = self._parts.pop("navigation", None)
         self._navigation = None
         if part is not None:
             part.interrupt(END_PATIENCE_S)
+            for name in set(rospy.get_param_names()) - self._parameters:
+                with contextlib.suppress(KeyError):  # it went with a namespace above
+                    rospy.delete_param(name)
 
     def await_true(self, condition: Callable[[], bool], otherwise: str) -> None:
         """Return once the condition holds; raise ``NavigatorError`` with ``otherwise`` after
@@ -113,6 +122,12 @@ class RunningStack:
                 "have it spawned at {start_x}, {start_y}, {start_yaw}"
             )
 
+    def _wanted(self, trial: Trial, values: Mapping[str, object]) -> Launch:
+        """The navigation's launch, but for what differs from trial to trial anyway."""
+        launch = navigation_of(self._stack, self._campaign.planner(trial))
+        lasting = {**values, **dict.fromkeys(PER_TRIAL, "")}
+        return fill_in(launch, "stack.navigation", lasting)
+
     def _start(self, name: str, launch: LaunchSpec, values: Mapping[str, object]) -> None:
         file, arguments = fill_in(launch, f"stack.{name}", values)
         self._number += 1
@@ -120,6 +135,7 @@ class RunningStack:
             f"stack.{name} ({launch.named})",
             ["roslaunch", "--wait", str(file), *arguments],
             self._logs / f"{self._number:02d}_{name}.log",
+            may_finish=name == "robot",
         )
 
     def _robot_is_there(self) -> bool:

@@ -15,11 +15,15 @@ from pathlib import Path
 from typing import Any, NamedTuple, Tuple
 
 from gz_testauto.campaign.preparation import PreparedCampaign
-from gz_testauto.errors import GzTestautoError
+from gz_testauto.errors import GzTestautoError, SimulatorError
 from gz_testauto.ros.stack.master import start_master
 
 DOING, RESULT, ERROR, BUG = "doing", "result", "error", "bug"
 """Kinds of answers: ``(kind, value)``."""
+
+
+class CannotSwap(SimulatorError):
+    """What runs cannot be made ready for the next trial; what is started anew can."""
 
 
 class Setting(NamedTuple):
@@ -27,6 +31,7 @@ class Setting(NamedTuple):
 
     campaign: PreparedCampaign
     logs: Path
+    bags: Path
 
 
 def main(descriptor: int) -> None:
@@ -64,8 +69,7 @@ def _open(setting: Setting, connection: Connection) -> Any:
     rospy.set_param("/use_sim_time", True)
     rospy.init_node("gz_testauto_trial", disable_signals=True)
     return StackDrive(
-        setting.campaign,
-        setting.logs,
+        setting,
         home,
         core,
         lambda doing: connection.send((DOING, doing)),

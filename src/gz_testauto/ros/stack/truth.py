@@ -28,11 +28,13 @@ class GroundTruth:
     def __init__(self, contacts_topic: str) -> None:
         self._ask = rospy.ServiceProxy("/gazebo/get_model_state", GetModelState, persistent=True)
         self._contacts: List[Contact] = []
+        self._since_s = 0.0
         self._lock = threading.Lock()
         self._subscriber = rospy.Subscriber(contacts_topic, ContactsState, self._take_contacts)
 
     def begin(self) -> None:
-        """Forget the contacts heard so far."""
+        """A trial begins now: contacts of before do not count, however late they come."""
+        self._since_s = rospy.get_rostime().to_sec()
         self._heard_contacts()
 
     def look(self, robot: str, others: Iterable[str]) -> Snapshot:
@@ -88,8 +90,8 @@ class GroundTruth:
 
     def _heard_contacts(self) -> Tuple[Contact, ...]:
         with self._lock:
-            heard, self._contacts = tuple(self._contacts), []
-        return heard
+            heard, self._contacts = self._contacts, []
+        return tuple(contact for contact in heard if contact.stamp_s >= self._since_s)
 
 
 class _NoSuchModel(SimulatorError):

@@ -1,0 +1,35 @@
+"""Numbers that a navigation stack reports of a trial, beside what is computed from its drive.
+
+They are not computed for every campaign, as metrics are: only a trial on a stack of the user's
+own has them (``Recording.numbers``). Declared here for tables and comparisons.
+"""
+
+import functools
+import math
+from typing import Dict
+
+from gz_testauto.metrics.interface import Metric, MetricContext
+from gz_testauto.metrics.recording import Recording
+
+
+def _reported(name: str, recording: Recording, context: MetricContext) -> float:
+    return float(recording.numbers.get(name, math.nan))
+
+
+def _declared(name: str, unit: str, better: str, description: str, decimals: int = 0) -> Metric:
+    compute = functools.partial(_reported, name)
+    return Metric(name, unit, better, True, compute, description, decimals)
+
+
+REPORTED: Dict[str, Metric] = {
+    metric.name: metric
+    for metric in (
+        _declared("recoveries", "", "lower", "recovery behaviours that move_base began"),
+        _declared("missed_control_cycles", "", "lower", "control loops that came late, as logged"),
+        _declared("tf_extrapolations", "", "lower", "warnings of tf extrapolation, as logged"),
+        _declared("global_plans", "", "neither", "plans of the global planner"),
+        _declared("global_plan_m", "m", "neither", "length of its first plan", 2),
+        _declared("local_plan_m", "m", "neither", "mean length of the local plans", 2),
+    )
+}
+"""By name."""

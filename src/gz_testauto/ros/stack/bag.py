@@ -1,0 +1,44 @@
+"""A rosbag of a trial: recorded from just before the goal, kept when the trial is worth it."""
+
+import time
+from pathlib import Path
+
+from gz_testauto.errors import SimulatorError
+from gz_testauto.ros.stack.part import Part
+from gz_testauto.spec.stack import BagSpec
+
+START_TIMEOUT_S = 20.0
+END_PATIENCE_S = 20.0
+LOOK_S = 0.05
+
+
+class TrialBag:
+    """One recording. ``file`` is the bag, once it is whole."""
+
+    def __init__(self, spec: BagSpec, directory: Path, name: str, log_file: Path) -> None:
+        """Start to record. Raises ``SimulatorError`` when rosbag does not begin."""
+        directory.mkdir(parents=True, exist_ok=True)
+        self.file = directory / f"{name}.bag"
+        self._when = spec.when
+        active = self.file.with_suffix(".bag.active")
+        for old in (self.file, active):
+            if old.exists():
+                old.unlink()
+        self._part = Part(
+            "rosbag",
+            ["rosbag", "record", "--output-name", str(self.file), *(spec.topics or ["--all"])],
+            log_file,
+        )
+        deadline = time.monotonic() + START_TIMEOUT_S
+        while not active.exists():
+            trouble = self._part.trouble()
+            if trouble or time.monotonic() > deadline:
+                self._part.close()
+                raise SimulatorError(f"rosbag does not record: {trouble or 'it does not begin'}")
+            time.sleep(LOOK_S)
+
+    def end(self, reached: bool) -> None:
+        """Close the bag, and keep it where the campaign wants it."""
+        self._part.interrupt(END_PATIENCE_S)
+        if reached and self._when == "failed" and self.file.exists():
+            self.file.unlink()

@@ -1,0 +1,260 @@
+#!/usr/bin/env python3
+"""The move_base navigator against a server that behaves as servers do on their worst days."""
+
+import sys
+import threading
+import time
+import unittest
+import uuid
+
+import numpy as np
+import rospy
+import rostest
+from actionlib_msgs.msg import GoalID, GoalStatus, GoalStatusArray
+from graph import await_true
+from move_base_msgs.msg import (
+    MoveBaseActionFeedback,
+    MoveBaseActionGoal,
+    MoveBaseActionResult,
+    RecoveryStatus,
+)
+from rosgraph_msgs.msg import Clock
+
+from gz_testauto.errors import NavigatorError
+from gz_testauto.geometry import Pose2D
+from gz_testauto.navigators.interface import NavigatorGaveUp
+from gz_testauto.navigators.move_base import MoveBaseNavigator
+from gz_testauto.planners.interface import RobotLimits, Task
+
+GOAL = Pose2D(2.0, 1.0, np.pi / 2)
+ANSWER_TIMEOUT_S = 4.0
+
+
+class FakeServer:
+    """An action server that says what a test has it say. Like a real one, it recalls a goal
+    whose stamp is before that of the goal before, and knows again one that it has."""
+
+    def __init__(self, action):
+        self.goals, self.cancels = [], []
+        self.statuses = []  # what each goal, as it comes, is answered with; None: nothing
+        self.known = {}
+        self.newest = rospy.Time()
+        self.heed_cancels = True
+        self.lock = threading.RLock()
+        self.status = rospy.Publisher(f"{action}/status", GoalStatusArray, queue_size=10)
+        self.result = rospy.Publisher(f"{action}/result", MoveBaseActionResult, queue_size=10)
+        self.feedback = rospy.Publisher(f"{action}/feedback", MoveBaseActionFeedback, queue_size=1)
+        self.recovery = rospy.Publisher(f"{action}/recovery_status", RecoveryStatus, queue_size=10)
+        self.kept = [
+            rospy.Subscriber(f"{action}/goal", MoveBaseActionGoal, self.take_goal),
+            rospy.Subscriber(f"{action}/cancel", GoalID, self.take_cancel),
+        ]
+
+    def take_goal(self, message):
+        with self.lock:
+            self.goals.append(message)
+            if message.goal_id.id in self.known:
+                return
+            answer = self.statuses.pop(0) if self.statuses else GoalStatus.ACTIVE
+            if answer is None:
+                return
+            if message.goal_id.stamp < self.newest:
+                answer = GoalStatus.RECALLED
+            self.newest = max(self.newest, message.goal_id.stamp)
+            self.known[message.goal_id.id] = GoalStatus(message.goal_id, answer, "")
+            self.publish()
+
+    def take_cancel(self, message):
+        with self.lock:
+            self.cancels.append(message)
+            if self.heed_cancels and message.id in self.known:
+                self.finish(GoalStatus.PREEMPTED, "asked to", message.id)
+
+    def finish(self, status, text="", goal=None, by_result=True):
+        with self.lock:
+            known = self.known[goal or self.goals[-1].goal_id.id]
+            known.status, known.text = status, text
+            if by_result:
+                self.result.publish(MoveBaseActionResult(status=known))
+            self.publish()
+
+    def publish(self):
+        with self.lock:
+            self.status.publish(GoalStatusArray(status_list=list(self.known.values())))
+
+    def forget(self):
+        with self.lock:
+            self.known.clear()
+
+
+class NavigatorTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.clock = rospy.Publisher("/clock", Clock, queue_size=1, latch=True)
+        rospy.init_node("navigator_rostest")
+        cls.limits = RobotLimits(((0.1, 0.1), (-0.1, 0.1), (-0.1, -0.1)), 1.0, 1.0, 1.0, 1.0, False)
+
+    def setUp(self):
+        self.set_time(100.0)
+        self.action = f"/fake_{uuid.uuid4().hex}/move_base"
+        self.server = FakeServer(self.action)
+        self.navigator = self.make_navigator()
+        await_true(lambda: self.navigator.connected, "the server")
+
+    def make_navigator(self):
+        return MoveBaseNavigator(
+            self.action, f"{self.action}/recovery_status", "map", ANSWER_TIMEOUT_S
+        )
+
+    def set_time(self, time_s):
+        self.clock.publish(Clock(rospy.Time.from_sec(time_s)))
+        await_true(lambda: abs(rospy.get_time() - time_s) < 1e-6, f"time {time_s}")
+
+    def begin(self):
+        task = Task(GOAL, 0.5, np.zeros((2, 2)), self.limits, 0.1)
+        self.navigator.begin(task)
+        await_true(lambda: self.server.goals, "the goal")
+
+    def await_raised(self, kind):
+        """Look until it raises; the error."""
+        deadline = time.monotonic() + 20.0
+        while time.monotonic() < deadline:
+            try:
+                self.navigator.look()
+            except kind as error:
+                return str(error)
+            time.sleep(0.02)
+        self.fail(f"no {kind.__name__}")
+
+    def await_acknowledged(self):
+        await_true(lambda: self.navigator._goals.acknowledged, "the server's word")
+
+    def test_a_goal_has_frame_place_and_heading_and_is_driven(self):
+        self.begin()
+        target = self.server.goals[0].goal.target_pose
+        self.assertEqual(target.header.frame_id, "map")
+        self.assertEqual((target.pose.position.x, target.pose.position.y), (2.0, 1.0))
+        self.assertAlmostEqual(target.pose.orientation.z, np.sin(np.pi / 4))
+        self.await_acknowledged()
+        self.navigator.look()
+        self.assertFalse(self.navigator.succeeded)
+        self.server.finish(GoalStatus.SUCCEEDED)
+        await_true(lambda: self.navigator.succeeded, "success")
+        self.navigator.look()
+        self.navigator.end()
+        self.assertEqual(self.server.cancels, [])
+
+    def test_an_abort_is_giving_up_with_its_reason(self):
+        self.begin()
+        self.await_acknowledged()
+        self.server.finish(GoalStatus.ABORTED, "no valid plan")
+        self.assertEqual(self.await_raised(NavigatorGaveUp), "no valid plan")
+
+    def test_a_result_that_was_lost_is_learnt_from_the_status(self):
+        self.begin()
+        self.await_acknowledged()
+        self.server.finish(GoalStatus.ABORTED, "oscillating", by_result=False)
+        self.assertEqual(self.await_raised(NavigatorGaveUp), "oscillating")
+
+    def test_a_recalled_goal_is_sent_anew_under_another_name(self):
+        self.server.statuses = [GoalStatus.RECALLED]
+        self.begin()
+
+        def sent_anew():
+            self.navigator.look()
+            return len({goal.goal_id.id for goal in self.server.goals}) == 2
+
+        await_true(sent_anew, "a second goal")
+        self.await_acknowledged()
+        self.navigator.look()
+
+    def test_a_goal_that_is_recalled_again_and_again_makes_the_trial_invalid(self):
+        self.server.statuses = [GoalStatus.RECALLED] * 10
+        self.begin()
+        self.assertIn("as recalled, unasked", self.await_raised(NavigatorError))
+
+    def test_a_server_that_never_answers_makes_the_trial_invalid_and_was_asked_again(self):
+        self.server.statuses = [None] * 100
+        self.begin()
+        began = time.monotonic()
+        self.assertIn("did not acknowledge the goal", self.await_raised(NavigatorError))
+        self.assertLess(time.monotonic() - began, 3 * ANSWER_TIMEOUT_S)
+        self.assertGreater(len(self.server.goals), 1)
+        self.assertEqual(len({goal.goal_id.id for goal in self.server.goals}), 1)
+
+    def test_a_server_that_missed_the_goal_gets_it_again(self):
+        self.server.statuses = [None]
+        self.begin()
+
+        def acknowledged():
+            self.navigator.look()
+            return self.navigator._goals.acknowledged
+
+        await_true(acknowledged, "the goal to be taken at the second time")
+
+    def test_a_server_that_forgets_the_goal_makes_the_trial_invalid(self):
+        self.begin()
+        self.await_acknowledged()
+        self.server.forget()
+        for _ in range(5):
+            self.server.publish()
+            time.sleep(0.02)
+        self.assertIn("as lost, unasked", self.await_raised(NavigatorError))
+
+    def test_a_goal_preempted_by_somebody_else_makes_the_trial_invalid(self):
+        self.begin()
+        self.await_acknowledged()
+        self.server.finish(GoalStatus.PREEMPTED, "another goal came")
+        said = self.await_raised(NavigatorError)
+        self.assertIn("as preempted, unasked", said)
+        self.assertIn("another goal came", said)
+
+    def test_time_that_jumps_back_recalls_no_goal(self):
+        self.set_time(500.0)
+        self.begin()
+        self.await_acknowledged()
+        self.set_time(1.0)
+        self.navigator.end()
+        self.server.goals.clear()
+        self.begin()
+        self.await_acknowledged()
+        self.navigator.look()
+        self.assertGreater(self.server.goals[0].goal_id.stamp, rospy.Time(500))
+
+    def test_ending_works_while_the_clock_stands_and_cancels_this_goal_only(self):
+        self.begin()
+        self.await_acknowledged()
+        began = time.monotonic()
+        self.navigator.end()
+        self.assertLess(time.monotonic() - began, ANSWER_TIMEOUT_S)
+        self.assertEqual(self.server.cancels[0].id, self.server.goals[0].goal_id.id)
+        self.assertEqual(self.server.cancels[0].stamp, rospy.Time())
+        self.navigator.end()
+
+    def test_a_server_deaf_to_cancelling_is_told(self):
+        self.server.heed_cancels = False
+        self.begin()
+        self.await_acknowledged()
+        with self.assertRaisesRegex(NavigatorError, "did not give up its goal"):
+            self.navigator.end()
+
+    def test_without_a_server_no_goal_is_sent_and_one_that_comes_late_is_found(self):
+        self.action = f"/late_{uuid.uuid4().hex}/move_base"
+        self.navigator = self.make_navigator()
+        with self.assertRaisesRegex(NavigatorError, "no server of the action"):
+            self.navigator.begin(Task(GOAL, 0.5, np.zeros((2, 2)), self.limits, 0.1))
+        self.server = FakeServer(self.action)
+        await_true(lambda: self.navigator.connected, "the late server")
+        self.begin()
+        self.await_acknowledged()
+
+    def test_recovery_behaviours_are_counted_by_name_from_the_goal_on(self):
+        self.server.recovery.publish(RecoveryStatus(recovery_behavior_name="before"))
+        await_true(lambda: self.navigator.recoveries, "the first one")
+        self.begin()
+        self.server.recovery.publish(RecoveryStatus(recovery_behavior_name="rotate_recovery"))
+        await_true(lambda: self.navigator.recoveries == ["rotate_recovery"], "the second one")
+
+
+if __name__ == "__main__":
+    rostest.rosrun("gz_testauto", "navigator", NavigatorTest, sys.argv)

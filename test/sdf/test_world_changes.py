@@ -1,0 +1,67 @@
+"""Which models are gone, new, or stand elsewhere when one world becomes another."""
+
+import pytest
+
+from gz_testauto.geometry import Pose
+from gz_testauto.sdf.changes import WorldModels
+from gz_testauto.sdf.document import SdfDocument
+from gz_testauto.sdf.edit import parse_model
+from gz_testauto.sdf.scene import read_scene
+
+BOX = """
+<model name="{name}">{static}<pose>{pose}</pose>
+  <link name="link"><collision name="c"><geometry><box><size>{size}</size></box></geometry>
+  </collision></link></model>"""
+
+
+def box(name, pose="0 0 0.5 0 0 0", size="1 1 1", static=""):
+    return BOX.format(name=name, pose=pose, size=size, static=static)
+
+
+def world(*models, gravity="0 0 -9.8"):
+    text = f'<sdf version="1.6"><world name="w"><gravity>{gravity}</gravity>'
+    text += "".join(models) + "</world></sdf>"
+    return WorldModels(read_scene(SdfDocument.parse(text)))
+
+
+def test_the_same_world_needs_no_change_however_it_is_written():
+    one = world(box("a"), box("b"))
+    other = world("<!-- turned round -->", box("b"), "\n\n", box("a", pose="0 0  0.5 0 0 0.0"))
+    changes = one.changes_to(other)
+    assert (changes.gone, changes.new, changes.moved, changes.rest) == ((), {}, {}, "")
+
+
+def test_a_model_that_stands_elsewhere_is_moved_and_nothing_else():
+    changes = world(box("a"), box("b")).changes_to(world(box("a", "2 1 0.5 0 0 0"), box("b")))
+    assert (changes.gone, changes.new) == ((), {})
+    assert changes.moved == {"a": Pose((2.0, 1.0, 0.5))}
+
+
+@pytest.mark.parametrize("change", [{"size": "1 1 2"}, {"static": "<static>true</static>"}])
+def test_a_model_of_another_make_is_deleted_and_spawned_where_it_belongs(change):
+    changes = world(box("a")).changes_to(world(box("a", "3 0 0.5 0 0 0", **change)))
+    assert changes.gone == ("a",)
+    assert changes.moved == {}
+    model = parse_model(changes.new["a"])
+    assert model.get("name") == "a"
+    assert [float(value) for value in model.findtext("pose").split()] == [3, 0, 0.5, 0, 0, 0]
+
+
+def test_models_come_and_go():
+    changes = world(box("a"), box("b")).changes_to(world(box("b"), box("c")))
+    assert changes.gone == ("a",)
+    assert list(changes.new) == ["c"]
+
+
+def test_the_saved_state_of_a_world_counts_as_its_poses():
+    state = (
+        '<state world_name="w"><model name="a"><pose>4 0 0.5 0 0 0</pose>'
+        '<link name="link"><pose>4 0 0.5 0 0 0</pose></link></model></state>'
+    )
+    changes = world(box("a")).changes_to(world(box("a"), state))
+    assert changes.moved == {"a": Pose((4.0, 0.0, 0.5))}
+
+
+def test_worlds_that_differ_in_more_than_models_say_so():
+    changes = world(box("a")).changes_to(world(box("a"), gravity="0 0 -1.6"))
+    assert changes.rest != ""
