@@ -86,6 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _drive_open_loop(spec: CampaignSpec) -> List[Drive]:
+    assert spec.robot.model is not None, "with_simulator has refused a stack"
     robot = read_robot(spec.robot.model, spec.robot.name)
     limits = robot_limits(spec, robot)
     with open_simulator(spec.simulator, **simulator_options(spec)) as simulator:
