@@ -28,6 +28,7 @@ from gz_testauto.spec.loader import load
 
 SMOKE = resources.share_directory() / "config" / "smoke_campaign.yaml"
 ROOM = resources.share_directory() / "worlds" / "room.world"
+OWN_STACK = "own_stack_campaign.yaml"
 TRIALS = [("world_0000", "straight"), ("world_0000", "fgm")]
 TRIALS += [("world_0001", planner) for _, planner in TRIALS]
 MEASURED_IN_WALL_TIME = ("cycle_time_s", "cycle_cpu_s", "wall_time_s")
@@ -206,6 +207,13 @@ class CampaignTest(unittest.TestCase):
         said = self.finish(self.launch(f"campaign:={SMOKE}", "simulator:=gazebbo"), 120.0)
         self.assertIn("unknown simulator 'gazebbo'; did you mean 'gazebo'?", said)
         self.assertNotIn("Traceback", said)
+        self.assert_nothing_left()
+
+    def test_c_a_campaign_on_a_stack_of_the_users_own_is_refused_with_what_to_type(self):
+        said = self.finish(self.launch(f"campaign:={SMOKE.with_name(OWN_STACK)}"), 120.0)
+        self.assertIn("type instead: gz_testauto run", said)
+        self.assertNotIn("Traceback", said)
+        self.assertFalse(self.out.exists())
         self.assert_nothing_left()
 
     def test_a_planner_that_gives_up_ends_its_trials_as_it_does_in_the_direct_way(self):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The move_base navigator against a server that behaves as servers do on their worst days."""
+"""The move_base navigator, and who waits for the clock, on their worst days."""
 
 import sys
 import threading
@@ -20,11 +20,12 @@ from move_base_msgs.msg import (
 )
 from rosgraph_msgs.msg import Clock
 
-from gz_testauto.errors import NavigatorError
+from gz_testauto.errors import NavigatorError, SimulatorError
 from gz_testauto.geometry import Pose2D
 from gz_testauto.navigators.interface import NavigatorGaveUp
 from gz_testauto.navigators.move_base import MoveBaseNavigator
 from gz_testauto.planners.interface import RobotLimits, Task
+from gz_testauto.ros.stack.truth import GroundTruth
 
 GOAL = Pose2D(2.0, 1.0, np.pi / 2)
 ANSWER_TIMEOUT_S = 4.0
@@ -247,6 +248,19 @@ class NavigatorTest(unittest.TestCase):
         await_true(lambda: self.navigator.connected, "the late server")
         self.begin()
         self.await_acknowledged()
+
+    def test_a_clock_that_stands_is_told_in_wall_time(self):
+        truth = GroundTruth(None, "/nobody")
+        began = time.monotonic()
+        with self.assertRaisesRegex(SimulatorError, "simulated time stood still for 0.5 s"):
+            truth.await_time(100.1, 100.0, 0.5, lambda: None)
+        self.assertGreaterEqual(time.monotonic() - began, 0.5)
+
+    def test_a_clock_that_jumps_back_is_told_at_once(self):
+        truth = GroundTruth(None, "/nobody")
+        reset = Clock(rospy.Time.from_sec(1.0))
+        with self.assertRaisesRegex(SimulatorError, "jumped back from 100.000 s to 1.000 s"):
+            truth.await_time(100.1, 100.0, 20.0, lambda: self.clock.publish(reset))
 
     def test_recovery_behaviours_are_counted_by_name_from_the_goal_on(self):
         self.server.recovery.publish(RecoveryStatus(recovery_behavior_name="before"))

@@ -4,23 +4,33 @@ The stack is this package's simulator node and planner node, started by their la
 user's would be: ``config/own_stack_campaign.yaml``.
 """
 
+import io
 import math
 import os
+import signal
+import subprocess
+import sys
+import threading
+import time
 import uuid
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from graph import MARK, marked_processes
+from graph import MARK, await_true, marked_processes
+from rich.console import Console
 
 from gz_testauto.campaign.directory import CampaignDirectory
 from gz_testauto.campaign.executors import chosen_executor
 from gz_testauto.campaign.launches import check_launches
+from gz_testauto.campaign.lockstep import LockstepExecutor
 from gz_testauto.campaign.outcome import Outcome
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.store import ResultStore
 from gz_testauto.campaign.trials import Selection
 from gz_testauto.errors import SpecError
+from gz_testauto.report.table import WIDTH, print_report
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load, parse
 
@@ -92,3 +102,163 @@ def test_an_argument_that_the_launch_file_does_not_declare_is_refused():
     spec = spec_with(("{plugin: fgm}", "{plugn: fgm}"))
     with pytest.raises(SpecError, match=r"planners\[1\].*'plugn'; did you mean 'plugin'"):
         check_launches(spec)
+
+
+def masters(processes):
+    """The ports of the roscores among them."""
+    return {what.split("-p ")[1] for what in processes.values() if "roscore -p" in what}
+
+
+VICTIMS = (
+    # what is killed, and what its trial's cause begins with
+    ("__name:=simulator", "stack.simulator (gz_testauto/simulator.launch)"),
+    ("__name:=planner", "stack.navigation (gz_testauto/planner.launch)"),
+    ("rosmaster", "roscore"),
+    ("-m gz_testauto.ros.stack.session", "the trial's process ended (killed by SIGKILL)"),
+)
+
+
+class Killer(threading.Thread):
+    """Kills one process of every attempt, in the middle of it."""
+
+    def __init__(self, processes, victims):
+        super().__init__(daemon=True)
+        self.processes, self.victims = processes, list(victims)
+        self.killed = []
+
+    def run(self):
+        seen = set()
+        while self.victims:
+            driving = {pid for pid, what in self.processes().items() if "__name:=planner" in what}
+            if driving - seen:
+                seen |= driving
+                time.sleep(4.0)  # it is being driven, or about to be
+                pid = self.find(self.victims[0])
+                if pid is not None:
+                    os.kill(pid, signal.SIGKILL)
+                    self.killed.append(self.victims.pop(0))
+            time.sleep(0.1)
+
+    def find(self, what):
+        for pid, command in self.processes().items():
+            if what in command and "keeper.py" not in command and "roslaunch" not in command:
+                return pid
+        return None
+
+
+def test_whatever_is_killed_costs_one_attempt_with_its_cause_and_no_trial(tmp_path, mark):
+    spec = spec_with(
+        ("run: fresh", "run: warm"),
+        ("limits: {", "limits: {max_attempts: 6, "),
+        ("count: 2\n", "count: 1\n"),
+    )
+    out = tmp_path / "out"
+    killer = Killer(mark, [what for what, _ in VICTIMS])
+    killer.start()
+    fgm = Selection(planners=("fgm",))
+    results = run_campaign(spec, out, chosen_executor(spec, out), selection=fgm)
+    assert killer.killed == [what for what, _ in VICTIMS]
+    causes = [attempt.cause for attempt in results.invalid_attempts]
+    assert [cause[: len(begin)] for cause, (_, begin) in zip(causes, VICTIMS)] == [
+        begin for _, begin in VICTIMS
+    ], causes
+    assert [(record.outcome, record.attempts) for record in results.trials] == [
+        (Outcome.REACHED, 5)
+    ]
+    assert mark() == {}
+
+
+def test_a_killed_runner_leaves_nothing_and_its_campaign_is_continued(tmp_path, mark):
+    spec = spec_with()
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "gz_testauto.cli.main", "run", str(EXAMPLE)]
+    runner = subprocess.Popen([*command, "--out", str(out), "--workers", "2"])
+    try:
+        await_true(lambda: len(masters(mark())) == 2, "two masters, one of each worker")
+        await_true(lambda: "__name:=planner" in " ".join(mark().values()), "a navigation")
+        time.sleep(3.0)
+    finally:
+        runner.kill()
+        runner.wait()
+    await_true(lambda: mark() == {}, "every process to end")
+    with ResultStore.read(CampaignDirectory(out)) as store:
+        finished = store.finished()
+    results = run_campaign(
+        spec, out, chosen_executor(spec, out), selection=Selection(worlds=1), resume=True
+    )
+    assert {record.trial for record in results.trials} == finished | {0, 1}
+    assert results.invalid_attempts == ()
+    assert mark() == {}
+
+
+def test_a_warm_run_ends_as_a_fresh_one_and_keeps_the_masters(tmp_path, mark):
+    spec = spec_with(
+        ("run: fresh", "run: warm"),
+        (
+            "  max_real_time_factor",
+            "  metrics:\n"
+            "    - {name: planned_s, topic: /planner/cycle_time, field: wall_time, reduce: mean}\n"
+            "    - {name: never_heard, topic: /nobody, field: data}\n"
+            "  bag: {topics: [/odom, /cmd_vel], when: failed}\n"
+            "  max_real_time_factor",
+        ),
+    )
+    out = tmp_path / "out"
+    run_campaign(spec, out, chosen_executor(spec, out))
+    results, _ = trials(out)
+    collided, reached = Outcome.COLLIDED, Outcome.REACHED
+    assert [record.outcome for record in results.trials] == [collided, reached] * 2
+    assert results.invalid_attempts == ()
+    assert [path.name for path in (out / "logs").iterdir()] == ["world_0000--straight--0"]
+    assert sorted(path.name for path in (out / "bags").iterdir()) == [
+        "world_0000--straight--0.bag",
+        "world_0001--straight--0.bag",
+    ]
+    for record in results.trials:
+        assert math.isclose(record.metrics["planned_s"], record.metrics["cycle_mean_s"])
+        assert math.isnan(record.metrics["never_heard"])
+    assert [metric.name for metric in results.declared] == ["planned_s", "never_heard"]
+    page = io.StringIO()
+    print_report(results, Console(width=WIDTH, file=page))
+    assert "planned_s" in page.getvalue()
+    assert mark() == {}
+
+
+def test_a_field_that_messages_do_not_have_ends_the_campaign_with_those_there_are(tmp_path, mark):
+    metric = "{name: x, topic: /odom, field: pose.pose.positon.x}"
+    spec = spec_with(("  max_real_time_factor", f"  metrics: [{metric}]\n  max_real_time_factor"))
+    out = tmp_path / "out"
+    with pytest.raises(SpecError, match=r"/odom: .*no field 'positon'. Known: position"):
+        run_campaign(spec, out, chosen_executor(spec, out))
+    assert mark() == {}
+
+
+def test_a_trial_below_the_stated_pace_is_invalid(tmp_path, mark):
+    spec = spec_with(
+        ("min_real_time_factor: 0.2", "min_real_time_factor: 100"),
+        ("limits: {", "limits: {max_attempts: 1, "),
+    )
+    out = tmp_path / "out"
+    part = Selection(worlds=1, planners=("straight",))
+    results = run_campaign(spec, out, chosen_executor(spec, out), selection=part)
+    assert [record.outcome for record in results.trials] == [Outcome.INVALID]
+    assert "below stack.min_real_time_factor = 100" in results.trials[0].detail
+
+
+def test_what_is_missing_of_the_contract_is_named(tmp_path, mark):
+    spec = spec_with(
+        ("global_plan: [/planner/plan]", "action: /nobody/move_base"),
+        ("min_real_time_factor: 0.2", "start_timeout_s: 10"),
+        ("limits: {", "limits: {max_attempts: 1, "),
+    )
+    out = tmp_path / "out"
+    part = Selection(worlds=1, planners=("straight",))
+    results = run_campaign(spec, out, chosen_executor(spec, out), selection=part)
+    assert "no action server /nobody/move_base" in results.trials[0].detail
+    assert "stack.names.action" in results.trials[0].detail
+    assert mark() == {}
+
+
+def test_what_runs_lockstep_only_refuses_a_stack_and_says_what_to_type():
+    with pytest.raises(SpecError, match="gz_testauto run"):
+        LockstepExecutor(SimpleNamespace(spec=spec_with()), lambda campaign: None)

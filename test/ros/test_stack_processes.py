@@ -88,7 +88,8 @@ def test_a_killed_command_is_told_with_its_signal(stubborn):
 
 
 def test_a_node_that_died_under_a_living_roslaunch_is_told(tmp_path):
-    said = "[gazebo-2] process has died [pid 7, exit code -9, cmd /long/command __name:=gazebo]."
+    said = "\033[0m[ INFO] [17951.7\033[31m[gazebo-2] process has died [pid 7, exit code -9, "
+    said += "cmd /long/command __name:=gazebo]."
     code = f"import time; print({said!r}); time.sleep(600)"
     part = Part("stack.simulator", [sys.executable, "-c", code], tmp_path / "log")
     try:

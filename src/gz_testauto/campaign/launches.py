@@ -6,7 +6,7 @@ planners would be one. Starting them is :mod:`gz_testauto.ros.stack`'s.
 """
 
 from pathlib import Path
-from typing import Any, Dict, Iterator, Mapping, NamedTuple, Tuple
+from typing import Any, Dict, Iterator, Mapping, NamedTuple, Optional, Tuple
 
 from lxml import etree
 
@@ -129,7 +129,7 @@ def _launches(spec: CampaignSpec) -> Iterator[Tuple[str, LaunchSpec]]:
         yield f"planners[{index}].launch", navigation_of(stack, planner)
 
 
-def _declared_arguments(file: Path) -> "Dict[str, Any] | None":
+def _declared_arguments(file: Path) -> Optional[Dict[str, Any]]:
     """Arguments that a launch file declares; None where it passes on all it is given."""
     try:
         root = etree.parse(str(file)).getroot()

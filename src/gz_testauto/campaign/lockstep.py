@@ -21,7 +21,7 @@ from gz_testauto.campaign.preparation import PreparedCampaign
 from gz_testauto.campaign.recorder import CycleTimes
 from gz_testauto.campaign.trials import Trial
 from gz_testauto.campaign.watch import TrialWatch
-from gz_testauto.errors import SimulatorError
+from gz_testauto.errors import SimulatorError, SpecError
 from gz_testauto.navigators.interface import Navigator, NavigatorGaveUp
 from gz_testauto.navigators.local_planner import PlannerNavigator
 from gz_testauto.observation import Snapshot
@@ -38,6 +38,11 @@ class LockstepExecutor(TrialExecutor):
     def __init__(self, campaign: PreparedCampaign, open_simulator: OpenSimulator) -> None:
         """Start nothing yet. Raises ``SpecError`` for a robot that cannot be driven or cannot
         see, or a planner that does not take its parameters."""
+        if campaign.spec.stack is not None:
+            raise SpecError(
+                f"campaign {campaign.spec.name} drives a robot by launch files of the user's own "
+                "(stack); only gz_testauto run does that: gz_testauto run CAMPAIGN.yaml --out DIR"
+            )
         require_drivable(campaign.robot)
         for planner in campaign.spec.planners:
             make_planner(planner.plugin, **planner.parameters)

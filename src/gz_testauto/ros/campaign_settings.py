@@ -22,6 +22,11 @@ def read_campaign() -> CampaignSpec:
     if path is None:
         raise SpecError(f"parameter {rospy.resolve_name('~campaign')} is empty; give a YAML file")
     spec = load(path, CampaignSpec)
+    if spec.stack is not None:
+        raise SpecError(
+            f"{path}: has stack, whose trials have ROS masters of their own and cannot share this "
+            f"one; type instead: gz_testauto run {path} --out results/{spec.name}"
+        )
     return with_simulator(spec, parameters.read("simulator", str, ""))
 
 

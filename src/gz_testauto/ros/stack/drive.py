@@ -37,6 +37,7 @@ from gz_testauto.ros.stack.running import RunningStack
 from gz_testauto.ros.stack.session import CannotSwap, Setting
 from gz_testauto.ros.stack.swap import WorldSwap
 from gz_testauto.ros.stack.truth import GroundTruth
+from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient
 
 ARRIVED_GRACE_S = 1.0
 """Simulated time after the stack reports success until a robot that is not there has failed."""
@@ -57,14 +58,15 @@ class StackDrive:
         self._logs, self._bags, self._home = logs, setting.bags, home
         self._tell = tell
         names = self._stack.names
-        self._running = RunningStack(campaign, logs, core)
-        self._truth = GroundTruth(names.contacts)
-        self._listening = Listening(self._stack)
+        self._gazebo = gazebo = GazeboRosClient(limit_s=campaign.spec.limits.stall_timeout_s)
+        self._running = RunningStack(campaign, logs, core, gazebo)
+        self._truth = GroundTruth(gazebo, names.contacts)
         self._localisation = Localisation(self._stack)
         self._navigator = MoveBaseNavigator(
             names.action, names.recovery, self._stack.frames.map, self._stack.start_timeout_s / 4
         )
-        self._swap = WorldSwap(tell)
+        self._listening = Listening(self._stack)  # the last to subscribe
+        self._swap = WorldSwap(gazebo, tell)
         self._maps: Dict[Path, Path] = {}
         self._rest_m = 0.0
 
@@ -134,16 +136,15 @@ class StackDrive:
             if warm:  # as with odometry that does not follow a robot that is set down elsewhere
                 raise CannotSwap(str(error)) from error
             raise
-        if warm:
-            self._let_pass(SETTLE_S)
-            self._localisation.clear_costmaps()
-            self._let_pass(SETTLE_S)
+        self._let_pass(SETTLE_S)
+        self._localisation.clear_costmaps()
+        self._let_pass(SETTLE_S)
 
     def _start_simulator(self, trial: Trial, values: Mapping[str, object]) -> None:
         self._tell("starting the simulator")
         self._running.start_simulator(values)
         if self._stack.max_real_time_factor is not None:
-            cap_pace(self._stack.max_real_time_factor)
+            cap_pace(self._gazebo, self._stack.max_real_time_factor)
         robot = self._campaign.robot.name
         self._rest_m = self._truth.look(robot, ()).models[robot].pose.position[2]
         world = self._campaign.world(trial)
@@ -158,7 +159,7 @@ class StackDrive:
             running.end_navigation()
         start = self._campaign.spec.robot.start.pose.to_pose()
         place = Pose((*start.position[:2], self._rest_m), start.quaternion)
-        self._swap.place(self._campaign.robot.name, place)
+        self._swap.put_robot(self._campaign.robot.name, place)
         self._localisation.forget()
         world = self._campaign.world(trial)
         self._swap.to(Path(world.path), self._campaign.world_scene(world))
@@ -191,6 +192,7 @@ class StackDrive:
         """Show the watch the truth, period by period, until it knows how the trial ended."""
         period_s = self._campaign.spec.control_period_s
         stall_timeout_s = self._campaign.spec.limits.stall_timeout_s
+        robot = self._campaign.robot.name
         verdict, snapshot = watch.observe(first), first
         arrived_s: Optional[float] = None
         looked_s = 0.0
@@ -207,12 +209,12 @@ class StackDrive:
             command = self._listening.sample()
             if command is not None:
                 watch.commanded(command)
-            due_s = snapshot.time_s + period_s
             try:
-                self._truth.await_time(due_s, snapshot.time_s, stall_timeout_s, meanwhile)
+                snapshot = self._truth.next(
+                    robot, others, snapshot.time_s, period_s, stall_timeout_s, meanwhile
+                )
             except NavigatorGaveUp as gave_up:
                 return watch.planner_aborted(str(gave_up))
-            snapshot = self._truth.look(self._campaign.robot.name, others)
             verdict = watch.observe(snapshot)
             if verdict is None and self._navigator.succeeded:
                 arrived_s = snapshot.time_s if arrived_s is None else arrived_s

@@ -14,8 +14,8 @@ from geometry_msgs.msg import Twist
 from nav_msgs.msg import Odometry, Path
 from rosgraph_msgs.msg import Log
 
+from gz_testauto import messages
 from gz_testauto.observation import Twist2D
-from gz_testauto.ros import messages
 from gz_testauto.ros.stack.numbers import NumberTopic
 from gz_testauto.spec.stack import StackSpec
 
@@ -25,7 +25,11 @@ NOTHING = (math.nan,) * 5
 
 
 class Listening:
-    """Everything that is heard of one stack, counted from :meth:`begin` on."""
+    """Everything that is heard of one stack, counted from :meth:`begin` on.
+
+    Made after all other subscribers of the process: a number may be asked of any topic, and rospy
+    gives all subscribers of a topic the type that the first of them named.
+    """
 
     def __init__(self, stack: StackSpec) -> None:
         names = stack.names
@@ -33,8 +37,6 @@ class Listening:
         self._begin_s = 0.0
         self._odom: Tuple[float, ...] = NOTHING
         self.odom_heard = self.scan_heard = False
-        self._metrics = [(metric, NumberTopic(metric)) for metric in stack.metrics]
-        self._planner_time = NumberTopic(names.planner_time) if names.planner_time else None
         self._forget()
         self._subscribers = [
             rospy.Subscriber(names.cmd_vel, Twist, self._take_command, queue_size=10),
@@ -44,6 +46,8 @@ class Listening:
             *self._plan_subscribers(names.global_plan, "global"),
             *self._plan_subscribers(names.local_plan, "local"),
         ]
+        self._metrics = [(metric, NumberTopic(metric)) for metric in stack.metrics]
+        self._planner_time = NumberTopic(names.planner_time) if names.planner_time else None
 
     def begin(self, now_s: float) -> None:
         """A trial begins at ``now_s`` of simulated time."""

@@ -8,14 +8,15 @@ import math
 import time
 from typing import Callable, Optional
 
+import rosgraph
 import rospy
 import tf2_ros
 from geometry_msgs.msg import PoseWithCovarianceStamped
 from std_srvs.srv import Empty
 
+from gz_testauto import messages
 from gz_testauto.errors import NavigatorError
 from gz_testauto.geometry import Pose2D
-from gz_testauto.ros import messages
 from gz_testauto.spec.stack import StackSpec
 
 LOOK_S = 0.05
@@ -69,16 +70,19 @@ class Localisation:
             time.sleep(LOOK_S)
 
     def clear_costmaps(self) -> None:
-        """Have the stack forget the obstacles that it saw, where it offers to. Raises
+        """Have the stack forget the obstacles that it saw, where it offers to: those of the last
+        trial, and those that it saw while it believed the robot elsewhere. Raises
         ``NavigatorError`` when it refuses."""
+        name = self._clear.resolved_name
         try:
-            rospy.wait_for_service(self._clear.resolved_name, timeout=0.2)
-        except (rospy.ROSException, rospy.ROSInterruptException):
-            return
+            rosgraph.Master(rospy.get_name()).lookupService(name)
+        except rosgraph.MasterError:
+            return  # the master knows of no such service
         try:
+            rospy.wait_for_service(name, timeout=self._stack.start_timeout_s)
             self._clear()
-        except rospy.ServiceException as error:
-            raise NavigatorError(f"{self._clear.resolved_name} failed: {error}") from error
+        except (rospy.ROSException, rospy.ServiceException) as error:
+            raise NavigatorError(f"{name} failed: {error}") from error
 
     def _believed(self) -> Optional[Pose2D]:
         frames = self._stack.frames

@@ -61,6 +61,8 @@ class NumberTopic:
             self._values.append(value)
 
     def _decode(self, raw: rospy.AnyMsg) -> object:
+        if not isinstance(raw, rospy.AnyMsg):
+            return raw  # rospy has one type per topic, and somebody here subscribed with it before
         if self._class is None:
             name = self._spec.type or raw._connection_header["type"]
             self._class = roslib.message.get_message_class(name)

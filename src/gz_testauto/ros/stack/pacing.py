@@ -1,32 +1,22 @@
 """How fast simulated time runs: capped, so that a navigation stack keeps up, and accounted for."""
 
-import rospy
-from gazebo_msgs.srv import GetPhysicsProperties, SetPhysicsProperties, SetPhysicsPropertiesRequest
+import dataclasses
 
 from gz_testauto.errors import SimulatorError
+from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient
 
 SAME_SHARE = 1e-3
 
 
-def cap_pace(factor: float) -> None:
+def cap_pace(gazebo: GazeboRosClient, factor: float) -> None:
     """Have the simulator run at most ``factor`` times as fast as the wall clock, by its update
     rate; all else of its physics stays. Raises ``SimulatorError`` when it refuses."""
-    get = rospy.ServiceProxy("/gazebo/get_physics_properties", GetPhysicsProperties)
-    set_ = rospy.ServiceProxy("/gazebo/set_physics_properties", SetPhysicsProperties)
-    try:
-        now = get()
-        if not now.success or now.time_step <= 0.0:
-            raise SimulatorError(f"/gazebo/get_physics_properties: {now.status_message}")
-        rate_hz = factor / now.time_step
-        if abs(now.max_update_rate - rate_hz) <= SAME_SHARE * rate_hz:
-            return
-        answer = set_(
-            SetPhysicsPropertiesRequest(now.time_step, rate_hz, now.gravity, now.ode_config)
-        )
-    except rospy.ServiceException as error:
-        raise SimulatorError(f"the pace cannot be set: {error}") from error
-    if not answer.success:
-        raise SimulatorError(f"/gazebo/set_physics_properties: {answer.status_message}")
+    now = gazebo.physics()
+    if now.step_size_s <= 0.0:
+        raise SimulatorError(f"the simulator says that its step is {now.step_size_s:g} s")
+    rate_hz = factor / now.step_size_s
+    if abs(now.max_update_rate_hz - rate_hz) > SAME_SHARE * rate_hz:
+        gazebo.set_physics(dataclasses.replace(now, max_update_rate_hz=rate_hz))
 
 
 def require_pace(simulated_s: float, wall_s: float, at_least: float) -> None:

@@ -16,8 +16,9 @@ from typing import Mapping, Optional, Sequence
 from gz_testauto.ros.stack import keeper
 
 LINES_SHOWN = 6
-DIED = "process has died"
-"""What roslaunch prints of a node that ended other than cleanly."""
+DIED = re.compile(r"(?:\[[^][\s]+\] )?process has died \[pid \d+, exit code -?\d+")
+"""What roslaunch prints of a node that ended other than cleanly, maybe in the middle of a line of
+another node."""
 
 
 class Part:
@@ -94,10 +95,8 @@ class Part:
     def _newly_died(self) -> str:
         text = self._log(self._seen).rpartition(b"\n")[0]
         self._seen += len(text)
-        for line in _readable(text).splitlines():
-            if DIED in line:
-                return line.split(", cmd ")[0].strip() + ("]" if ", cmd " in line else "")
-        return ""
+        found = DIED.search(_readable(text))
+        return f"{found.group()}]" if found else ""
 
     def _log(self, mark: int = 0) -> bytes:
         try:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Callable, Dict, List, Mapping, Optional, Set, Tuple
 
 import rospy
-from gazebo_msgs.srv import GetWorldProperties
 
 from gz_testauto.campaign.launches import Launch, fill_in, navigation_of, stack_of
 from gz_testauto.campaign.preparation import PreparedCampaign
@@ -19,6 +18,7 @@ from gz_testauto.campaign.trials import Trial
 from gz_testauto.errors import NavigatorError, SimulatorError
 from gz_testauto.geometry import Pose2D
 from gz_testauto.ros.stack.part import Part
+from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient
 from gz_testauto.spec.placeholders import PER_TRIAL
 from gz_testauto.spec.stack import LaunchSpec
 
@@ -31,7 +31,10 @@ START_WITHIN_M, START_WITHIN_RAD = 0.2, 0.2
 class RunningStack:
     """Parts by name, in the order of their starting: roscore, simulator, robot, navigation."""
 
-    def __init__(self, campaign: PreparedCampaign, logs: Path, core: Part) -> None:
+    def __init__(
+        self, campaign: PreparedCampaign, logs: Path, core: Part, gazebo: GazeboRosClient
+    ) -> None:
+        self._gazebo = gazebo
         self._campaign = campaign
         self._stack = stack_of(campaign.spec)
         self._logs = logs
@@ -139,11 +142,7 @@ class RunningStack:
         )
 
     def _robot_is_there(self) -> bool:
-        ask = rospy.ServiceProxy("/gazebo/get_world_properties", GetWorldProperties)
-        try:
-            return self._campaign.robot.name in ask().model_names
-        except rospy.ServiceException:
-            return False
+        return self._campaign.robot.name in self._gazebo.model_names()
 
     def _deadline(self) -> float:
         return time.monotonic() + self._stack.start_timeout_s

@@ -1,9 +1,8 @@
 """The truth of a trial, asked of the simulator once per control period of simulated time.
 
-Owns when to look and what one look is: the robot and every obstacle that can move, by
-``/gazebo/get_model_state``, whose answers carry the time they are of; and the contacts that were
-published meanwhile. ``/gazebo/model_states`` is not used: it bears no time, and comes with every
-physics step.
+Owns when to look and what one look is: the robot and every obstacle that can move, asked for in
+one go, and the contacts that were published meanwhile. ``/gazebo/model_states`` is not used: it
+bears no time, and comes with every physics step.
 """
 
 import threading
@@ -12,11 +11,11 @@ from typing import Callable, Iterable, List, Tuple
 
 import rospy
 from gazebo_msgs.msg import ContactsState
-from gazebo_msgs.srv import GetModelState
 
+from gz_testauto import messages
 from gz_testauto.errors import SimulatorError
-from gz_testauto.observation import Contact, ModelState, Snapshot
-from gz_testauto.ros import messages
+from gz_testauto.observation import Contact, Snapshot
+from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient
 
 LOOK_S = 0.002
 JUMP_BACK_S = 1e-3
@@ -25,8 +24,8 @@ JUMP_BACK_S = 1e-3
 class GroundTruth:
     """Snapshots of a running simulator."""
 
-    def __init__(self, contacts_topic: str) -> None:
-        self._ask = rospy.ServiceProxy("/gazebo/get_model_state", GetModelState, persistent=True)
+    def __init__(self, gazebo: GazeboRosClient, contacts_topic: str) -> None:
+        self._gazebo = gazebo
         self._contacts: List[Contact] = []
         self._since_s = 0.0
         self._lock = threading.Lock()
@@ -40,14 +39,38 @@ class GroundTruth:
     def look(self, robot: str, others: Iterable[str]) -> Snapshot:
         """What the simulator shows now. Raises ``SimulatorError`` when it cannot be asked or
         does not know the robot; another model that is gone is left out."""
-        stamp_s, state = self._state(robot)
-        models = {robot: state}
-        for name in others:
-            try:
-                models[name] = self._state(name)[1]
-            except _NoSuchModel:
-                continue
-        return Snapshot(stamp_s, models, {}, contacts=self._heard_contacts())
+        time_s, models = self._gazebo.states_now([robot, *others])
+        if robot not in models:
+            raise SimulatorError(f"the robot {robot!r} is not in the world at {time_s:.2f} s")
+        return Snapshot(time_s, models, {}, contacts=self._heard_contacts())
+
+    def next(
+        self,
+        robot: str,
+        others: Iterable[str],
+        last_s: float,
+        period_s: float,
+        stall_timeout_s: float,
+        meanwhile: Callable[[], None],
+    ) -> Snapshot:
+        """The snapshot that follows the one of ``last_s`` after ``period_s``. Arguments, waiting
+        and errors as of :meth:`look` and :meth:`await_time`.
+
+        An answer that is no newer than the last is asked for again: simulator and clock are not
+        heard at the same instant.
+        """
+        self.await_time(last_s + period_s, last_s, stall_timeout_s, meanwhile)
+        deadline = time.monotonic() + stall_timeout_s
+        while True:
+            snapshot = self.look(robot, others)
+            if snapshot.time_s > last_s:
+                return snapshot
+            if time.monotonic() > deadline:
+                raise SimulatorError(
+                    f"the simulator has said {last_s:.3f} s for {stall_timeout_s:g} s"
+                )
+            meanwhile()
+            time.sleep(LOOK_S)
 
     def await_time(
         self, due_s: float, since_s: float, stall_timeout_s: float, meanwhile: Callable[[], None]
@@ -72,16 +95,6 @@ class GroundTruth:
             meanwhile()
             time.sleep(LOOK_S)
 
-    def _state(self, name: str) -> Tuple[float, ModelState]:
-        try:
-            answer = self._ask(name, "world")
-        except (rospy.ServiceException, rospy.ROSException) as error:
-            raise SimulatorError(f"/gazebo/get_model_state cannot be called: {error}") from error
-        if not answer.success:
-            raise _NoSuchModel(f"no model {name!r} in the simulator: {answer.status_message}")
-        stamp = answer.header.stamp or rospy.get_rostime()
-        return stamp.to_sec(), messages.state_of(answer.pose, answer.twist)
-
     def _take_contacts(self, message: ContactsState) -> None:
         stamp_s = message.header.stamp.to_sec()
         contacts = messages.contacts_of(message, [stamp_s] * len(message.states))
@@ -92,7 +105,3 @@ class GroundTruth:
         with self._lock:
             heard, self._contacts = self._contacts, []
         return tuple(contact for contact in heard if contact.stamp_s >= self._since_s)
-
-
-class _NoSuchModel(SimulatorError):
-    """The simulator does not know a model."""

@@ -127,13 +127,17 @@ class GazeboRosClient:
 
     def states(self, names: Iterable[str]) -> Dict[str, ModelState]:
         """States in the world frame of these models; one that is not there is left out."""
-        asked = list(names)
-        requests = [srv.GetModelStateRequest(name, WORLD) for name in asked]
-        return {
-            name: messages.state_of(answer.pose, answer.twist)
-            for name, answer in zip(asked, self._call("get_model_state", requests))
-            if answer.success
-        }
+        return self._states(list(names))[0]
+
+    def states_now(self, names: Iterable[str]) -> Tuple[float, Dict[str, ModelState]]:
+        """The same, with the simulated time (s) of the first.
+
+        Its stamp is the time that gazebo_ros's own node has heard of, which may lag behind on a
+        busy machine: the world's time just before counts where it is later.
+        """
+        time_s = self.world().time_s
+        states, stamp_s = self._states(list(names))
+        return max(time_s, stamp_s), states
 
     def poses(self, names: Iterable[str]) -> Dict[str, Pose]:
         """World poses of these models; one that is not there is left out."""
@@ -318,6 +322,17 @@ class GazeboRosClient:
         if not doubtful and name not in self.model_names():
             raise SimulatorError(f"{name} was not spawned: {answer.status_message}")
         return str(answer.status_message)
+
+    def _states(self, names: Sequence[str]) -> Tuple[Dict[str, ModelState], float]:
+        """States by name, and the stamp (s) of the first answer, 0 where there is none."""
+        requests = [srv.GetModelStateRequest(name, WORLD) for name in names]
+        answers = self._call("get_model_state", requests)
+        found = {
+            name: messages.state_of(answer.pose, answer.twist)
+            for name, answer in zip(names, answers)
+            if answer.success
+        }
+        return found, answers[0].header.stamp.to_sec() if answers else 0.0
 
     def _physics(self) -> Any:
         (answer,) = self._succeed("get_physics_properties", [srv.GetPhysicsPropertiesRequest()])
