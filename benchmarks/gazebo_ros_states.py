@@ -1,0 +1,228 @@
+"""Figure 6 of the DeepSim paper: reading and setting the states of many models at once.
+
+For 10, 20 ... 100 models, through the services of the gazebo_ros at ROS_MASTER_URI, three ways:
+one call per model, each over a new connection, as people who use gazebo_ros write it; one call
+per model over a kept connection; and all requests written on a kept connection before the first
+answer is read. The three take turns within every round, so that what else the machine does meets
+all alike. Prints the median time of a round in ms, the least in brackets, and the medians of the
+ratios to the pipelined one.
+
+The models are static boxes, spawned for the purpose and deleted afterwards; whether time runs is
+left as it is. With --node, a roscore and our simulator node are started first, and ended.
+
+    python3 benchmarks/gazebo_ros_states.py [--rounds 50] [--json]
+    python3 benchmarks/gazebo_ros_states.py --node embedded
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import time
+
+import rosgraph
+import rospy
+from gazebo_msgs import srv
+from gazebo_msgs.msg import ModelState as ModelStateMessage
+from geometry_msgs.msg import Twist
+
+from gz_testauto import messages
+from gz_testauto.errors import GzTestautoError, SimulatorError
+from gz_testauto.geometry import Pose
+from gz_testauto.simulators.gazebo_ros import GazeboRosClient
+from gz_testauto.simulators.gazebo_ros.connection import MasterLink, ServiceConnection
+from gz_testauto.simulators.interface import NamedModel
+
+GET, SET = "/gazebo/get_model_state", "/gazebo/set_model_state"
+KINDS = {GET: srv.GetModelState, SET: srv.SetModelState}
+WAYS = ("new connection", "kept connection", "pipelined")
+LIMIT_S = 30.0
+START_S = 60.0
+HEIGHT_M = 40.0
+BOX = """<sdf version="1.6"><model name="box"><static>true</static><link name="link">
+<collision name="box"><geometry><box><size>0.5 0.5 0.5</size></box></geometry></collision>
+</link></model></sdf>"""
+
+
+@contextlib.contextmanager
+def simulator_node(simulator):
+    """A roscore on a free port with our simulator node; the environment points to it."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    os.environ.update(ROS_MASTER_URI=f"http://127.0.0.1:{port}", ROS_IP="127.0.0.1")
+    command = ["roslaunch", "-p", str(port), "gz_testauto", "simulator.launch"]
+    launch = subprocess.Popen(
+        [*command, f"simulator:={simulator}"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        yield launch
+    finally:
+        launch.send_signal(signal.SIGINT)
+        launch.wait()
+
+
+def await_world(launch):
+    """A client, once the simulator has a world."""
+    client, deadline = GazeboRosClient(), time.monotonic() + START_S
+    while True:
+        try:
+            client.world()
+            return client
+        except SimulatorError:
+            if launch is None or launch.poll() is not None or time.monotonic() > deadline:
+                raise
+            time.sleep(0.2)
+
+
+def served_by():
+    """Who offers the services: node, simulator, version."""
+    _, _, services = rosgraph.Master(rospy.get_name()).getSystemState()
+    node = next(nodes[0] for name, nodes in services if name == GET)
+    identity = rospy.get_param(f"{node}/identity", {"name": "gazebo_ros", "version": ""})
+    return f"{node}: {identity['name']} {identity['version']}".strip()
+
+
+def requests_for(service, names, shift_m):
+    if service == GET:
+        return [srv.GetModelStateRequest(name, "world") for name in names]
+    return [
+        srv.SetModelStateRequest(
+            ModelStateMessage(name, messages.pose_message(place(i, shift_m)), Twist(), "world")
+        )
+        for i, name in enumerate(names)
+    ]
+
+
+def place(number, shift_m=0.0):
+    return Pose((number % 10 + shift_m, number // 10 + 0.0, HEIGHT_M))
+
+
+class Ways:
+    """The three ways of asking ``service`` for many models."""
+
+    def __init__(self, service):
+        kept = rospy.ServiceProxy(service, KINDS[service], persistent=True)
+        pipelined = ServiceConnection(MasterLink(), service, KINDS[service])
+        self.ask = {
+            WAYS[0]: lambda requests: [
+                rospy.ServiceProxy(service, KINDS[service])(request) for request in requests
+            ],
+            WAYS[1]: lambda requests: [kept(request) for request in requests],
+            WAYS[2]: lambda requests: pipelined.call(requests, LIMIT_S),
+        }
+
+    def timed(self, way, requests):
+        """Wall time (ms) of a round; an answer that failed ends the benchmark."""
+        began = time.perf_counter()
+        answers = self.ask[way](requests)
+        passed_ms = 1e3 * (time.perf_counter() - began)
+        failed = [answer.status_message for answer in answers if not answer.success]
+        if failed or len(answers) != len(requests):
+            raise SimulatorError(f"{way}: {failed or 'answers are missing'}")
+        return passed_ms
+
+
+def measure(service, names, rounds):
+    """Figures of one row: medians (ms) by way, and median ratios to the pipelined way."""
+    ways = Ways(service)
+    times = {way: [] for way in WAYS}
+    for number in range(rounds + 1):
+        for turn in range(len(WAYS)):
+            way = WAYS[(number + turn) % len(WAYS)]
+            passed_ms = ways.timed(way, requests_for(service, names, 0.01 * number))
+            if number:  # the first round opens the connections
+                times[way].append(passed_ms)
+    ratios = {
+        way: statistics.median(a / b for a, b in zip(times[way], times[WAYS[2]]))
+        for way in WAYS[:2]
+    }
+    return {
+        "ms": {way: round(statistics.median(values), 2) for way, values in times.items()},
+        "least_ms": {way: round(min(values), 2) for way, values in times.items()},
+        "ratio": {way: round(value, 1) for way, value in ratios.items()},
+    }
+
+
+def check_places(client, names, shift_m):
+    """That the states that were set are those that stand."""
+    for number, (name, pose) in enumerate(client.poses(names).items()):
+        if (
+            max(map(abs, (a - b for a, b in zip(pose.position, place(number, shift_m).position))))
+            > 1e-3
+        ):
+            raise SimulatorError(f"{name} is not where it was set")
+
+
+def run(arguments, launch):
+    client = await_world(launch)
+    rospy.init_node("gazebo_ros_states", anonymous=True, disable_signals=True)
+    counts = list(range(10, arguments.models + 1, 10))
+    names = [f"states_benchmark_{number}" for number in range(counts[-1])]
+    figures = {
+        "served_by": served_by(),
+        "ros": client.ros_version(),
+        "paused": client.paused(),
+        "models_besides": len(client.model_names()),
+        "processors": os.cpu_count(),
+        "rounds": arguments.rounds,
+        "rows": [],
+    }
+    print(f"spawning {len(names)} models", file=sys.stderr)
+    try:
+        client.spawn_models([NamedModel(name, BOX, place(i)) for i, name in enumerate(names)])
+        for count in counts:
+            row = {"models": count}
+            for label, service in (("get", GET), ("set", SET)):
+                row[label] = measure(service, names[:count], arguments.rounds)
+            check_places(client, names[:count], 0.01 * arguments.rounds)
+            figures["rows"].append(row)
+            print(f"{count} models done", file=sys.stderr)
+    finally:
+        client.delete(set(names) & client.model_names())
+    return figures
+
+
+def table(figures):
+    """The figures as two tables in Markdown."""
+    lines = [f"{key}: {value}" for key, value in figures.items() if key != "rows"]
+    for label in ("get", "set"):
+        ratios = [f"{way} ÷ {WAYS[2]}" for way in WAYS[:2]]
+        lines += ["", f"| {' | '.join([label, *WAYS, *ratios])} |", "|" + "---|" * 6]
+        for row in figures["rows"]:
+            found = row[label]
+            cells = [f"{found['ms'][way]:.1f} ({found['least_ms'][way]:.1f})" for way in WAYS]
+            cells += [f"{found['ratio'][way]:.1f}" for way in WAYS[:2]]
+            lines.append(f"| {row['models']} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=50, help="rounds per row (default 50)")
+    parser.add_argument("--models", type=int, default=100, help="most models (default 100)")
+    parser.add_argument("--node", metavar="SIMULATOR", help="start our simulator node on this")
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    arguments = parser.parse_args()
+    if arguments.rounds < 1 or arguments.models < 10:
+        parser.error("--rounds must be at least 1 and --models at least 10")
+    node = simulator_node(arguments.node) if arguments.node else contextlib.nullcontext()
+    try:
+        with node as launch:
+            figures = run(arguments, launch)
+    except GzTestautoError as error:
+        print(f"gazebo_ros_states: {error}", file=sys.stderr)
+        return 2
+    print(json.dumps(figures, indent=2) if arguments.json else table(figures))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
