@@ -107,9 +107,19 @@ def test_a_name_that_was_taken_is_refused_and_its_owner_stays(fake, client):
     assert "spawn_sdf_model" not in fake.calls
 
 
-def test_what_is_no_model_is_never_sent(fake, client):
+@pytest.mark.parametrize(
+    "sdf",
+    [
+        "<sdf version='1.6'><model></sdf>",
+        "<sdf version='1.6'><world name='w'/></sdf>",
+        BOX.replace('<link name="link"/>', "<link/>"),
+    ],
+)
+def test_what_gazebo_would_reject_in_silence_is_never_sent(fake, client, sdf):
     with pytest.raises(SimulatorError, match="cannot spawn 'broken'"):
-        client.spawn_models([NamedModel("broken", "<sdf><model></sdf>")])
+        client.spawn_models([NamedModel("broken", sdf)])
+    with pytest.raises(SimulatorError, match="cannot spawn 'broken'"):
+        client.spawn("broken", sdf)
     assert "spawn_sdf_model" not in fake.calls
 
 

@@ -25,7 +25,9 @@ from gz_testauto import messages
 from gz_testauto.errors import SdfError, SimulatorError
 from gz_testauto.geometry import Pose
 from gz_testauto.observation import ModelState
-from gz_testauto.sdf.edit import parse_model
+from gz_testauto.sdf.document import Element, SdfDocument
+from gz_testauto.sdf.includes import ModelLibrary
+from gz_testauto.sdf.tree import read_model
 from gz_testauto.simulators.gazebo_ros.connection import (
     MasterLink,
     ServiceConnection,
@@ -235,6 +237,8 @@ class GazeboRosClient:
 
         A name that is taken before raises ``SimulatorError``, and nothing is asked for.
         """
+        if not urdf:
+            _readable(name, xml)
         self._spawn([(name, xml, Pose())], urdf)
 
     def spawn_models(self, models: Sequence[NamedModel]) -> None:
@@ -376,19 +380,27 @@ def _state_message(name: str, state: ModelState) -> ModelStateMessage:
     return ModelStateMessage(name, messages.pose_message(state.pose), twist, WORLD)
 
 
-def _placeless(model: NamedModel) -> str:
-    """SDF text without the model's own pose, with which gazebo_ros would compose ours. Raises
-    ``SimulatorError`` for what is no model: Gazebo would let gazebo_ros wait for it in vain."""
+def _readable(name: str, sdf: str) -> Element:
+    """The root of SDF text whose model can be read. Raises ``SimulatorError`` for any other:
+    Gazebo would let gazebo_ros wait for it in vain. What it includes is Gazebo's to find."""
     try:
-        element = parse_model(model.sdf)
+        document = SdfDocument.parse(sdf, name)
+        if document.model is None:
+            raise SdfError(f"{name}: the SDF has no <model>")
+        if next(document.model.iter("include"), None) is None:
+            read_model(document, document.model, ModelLibrary())
     except SdfError as error:
-        raise SimulatorError(f"cannot spawn {model.name!r}: {error}") from error
+        raise SimulatorError(f"cannot spawn {name!r}: {error}") from error
+    return document.root
+
+
+def _placeless(model: NamedModel) -> str:
+    """SDF text without the model's own pose, with which gazebo_ros would compose ours."""
+    root = _readable(model.name, model.sdf)
+    element = root.find("model")
     for pose in element.findall("pose"):
         element.remove(pose)
     element.set("name", model.name)
-    version = etree.fromstring(model.sdf.strip().encode()).get("version", "1.6")
-    root = etree.Element("sdf", version=version)
-    root.append(element)
     return str(etree.tostring(root, encoding="unicode"))
 
 
