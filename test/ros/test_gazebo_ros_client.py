@@ -190,6 +190,17 @@ def test_a_state_that_is_answered_and_never_set_is_an_error(fake, client):
         client.set_states({"floor": ModelState(PLACE)})
 
 
+def test_what_was_set_down_above_the_floor_may_have_fallen_when_it_is_seen_from_above(fake, client):
+    def fall(request, serve):
+        request.model_state.pose.position.z -= 0.2
+        return serve(request)
+
+    fake.trouble["set_model_state"] = fall
+    client.set_states({"floor": ModelState(PLACE)}, from_above=True)
+    with pytest.raises(SimulatorError, match="still elsewhere"):
+        client.set_states({"floor": ModelState(PLACE)})
+
+
 def test_a_state_that_is_refused_does_not_keep_the_others_back(fake, client):
     with pytest.raises(SimulatorError, match="nobody: SetModelState: model does not exist"):
         client.set_states({"nobody": ModelState(PLACE), "floor": ModelState(PLACE)})

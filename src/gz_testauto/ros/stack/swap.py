@@ -66,4 +66,4 @@ class WorldSwap:
 
     def _place(self, poses: Dict[str, Pose]) -> None:
         states = {name: ModelState(pose) for name, pose in poses.items()}
-        self._gazebo.set_states(states, WITHIN_M, WITHIN_RAD)
+        self._gazebo.set_states(states, WITHIN_M, WITHIN_RAD, from_above=True)

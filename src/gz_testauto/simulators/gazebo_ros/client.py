@@ -207,9 +207,14 @@ class GazeboRosClient:
         states: Mapping[str, ModelState],
         within_m: float = PLACED_M,
         within_rad: float = PLACED_RAD,
+        from_above: bool = False,
     ) -> None:
         """Place models, and see them there, within these tolerances; a state without twist
-        leaves the model at rest. One that is refused does not keep the others back."""
+        leaves the model at rest. One that is refused does not keep the others back.
+
+        ``from_above`` looks at x, y and yaw only: while time runs, what was set down above the
+        floor falls until it is looked at.
+        """
         requests = [
             srv.SetModelStateRequest(_state_message(name, state)) for name, state in states.items()
         ]
@@ -225,7 +230,10 @@ class GazeboRosClient:
 
         def there() -> bool:
             for name, pose in self.poses(list(left)).items():
-                if is_at(pose, left[name], within_m, within_rad):
+                wanted = left[name]
+                if from_above:
+                    pose, wanted = pose.planar.to_pose(), wanted.planar.to_pose()
+                if is_at(pose, wanted, within_m, within_rad):
                     del left[name]
             return not left
 
