@@ -117,6 +117,35 @@ def test_a_name_that_several_models_have_is_refused(adaptor, fake, scene):
         adaptor.load(scene)
 
 
+def test_a_simulator_that_dies_while_time_runs_is_known_for_it_before_the_clock_is_given_up(
+    adaptor, fake, topics, scene
+):
+    simulation = adaptor.load(scene)
+    waited_s = []
+
+    def die(due_ns, stall_timeout_s):
+        waited_s.append(stall_timeout_s)
+        fake.withdraw("get_world_properties")
+        return False
+
+    topics.await_clock = die
+    with pytest.raises(SimulatorError, match="/gazebo/get_world_properties"):
+        simulation.step(0.1)
+    assert sum(waited_s) <= 2.0
+
+
+def test_a_clock_that_nobody_publishes_does_not_keep_a_step_from_ending(
+    adaptor, fake, topics, scene
+):
+    def silent(due_ns, stall_timeout_s):
+        fake.time_s += 0.06
+        return False
+
+    simulation = adaptor.load(scene)
+    topics.await_clock = silent
+    assert simulation.step(0.1).time_s == pytest.approx(0.12, abs=1e-9)
+
+
 def test_a_simulator_that_dies_in_a_step_is_an_error_that_names_the_service(
     adaptor, fake, topics, scene
 ):

@@ -4,6 +4,7 @@ Owns what a step is: time is let run and stopped at the first clock at or after 
 far it went, a little more than was asked for, is what the simulator says when it rests.
 """
 
+import math
 import time
 
 from gz_testauto.errors import SimulatorError
@@ -13,6 +14,7 @@ from gz_testauto.simulators.gazebo_ros.topics import RobotTopics
 
 STOP_PATIENCE_S = 5.0
 LOOK_S = 0.002
+PROBE_S = 1.0
 
 
 class PausedTime:
@@ -49,7 +51,7 @@ class PausedTime:
         self._client.unpause()
         due_ns = self.now_ns + nanoseconds_of(duration_s)
         try:
-            in_time = self._topics.await_clock(due_ns, self._stall_timeout_s)
+            in_time = self._await(due_ns)
         finally:
             self._client.pause()
         if not in_time:
@@ -58,3 +60,17 @@ class PausedTime:
                 f"{self.now_ns / NANOSECONDS:.3f} s: gzserver hangs, or somebody else paused it"
             )
         return self.stop()
+
+    def _await(self, due_ns: int) -> bool:
+        """Whether it became ``due_ns``. While the clock says nothing the simulator is asked, so
+        that one that died is known for it at once."""
+        probe_s = min(PROBE_S, self._stall_timeout_s)
+        stood_s, seen = 0.0, math.nan
+        while not self._topics.await_clock(due_ns, probe_s):
+            now = self._client.world().time_s
+            if nanoseconds_of(now) >= due_ns:
+                return True
+            stood_s, seen = (stood_s + probe_s if now == seen else probe_s), now
+            if stood_s >= self._stall_timeout_s:
+                return False
+        return True
