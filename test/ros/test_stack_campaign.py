@@ -174,8 +174,8 @@ def test_a_killed_runner_leaves_nothing_and_its_campaign_is_continued(tmp_path, 
     command = [sys.executable, "-m", "gz_testauto.cli.main", "run", str(EXAMPLE)]
     runner = subprocess.Popen([*command, "--out", str(out), "--workers", "2"])
     try:
-        await_true(lambda: len(masters(mark())) == 2, "two masters, one of each worker")
-        await_true(lambda: "__name:=planner" in " ".join(mark().values()), "a navigation")
+        await_true(lambda: len(masters(mark())) == 2, "two masters, one of each worker", 180.0)
+        await_true(lambda: "__name:=planner" in " ".join(mark().values()), "a navigation", 180.0)
         time.sleep(3.0)
     finally:
         runner.kill()

@@ -7,7 +7,6 @@ from gz_testauto.errors import SimulatorError
 from gz_testauto.ros.stack.part import Part
 from gz_testauto.spec.stack import BagSpec
 
-START_TIMEOUT_S = 20.0
 END_PATIENCE_S = 20.0
 LOOK_S = 0.05
 
@@ -15,8 +14,11 @@ LOOK_S = 0.05
 class TrialBag:
     """One recording. ``file`` is the bag, once it is whole."""
 
-    def __init__(self, spec: BagSpec, directory: Path, name: str, log_file: Path) -> None:
-        """Start to record. Raises ``SimulatorError`` when rosbag does not begin."""
+    def __init__(
+        self, spec: BagSpec, directory: Path, name: str, log_file: Path, start_timeout_s: float
+    ) -> None:
+        """Start to record. Raises ``SimulatorError`` when rosbag does not begin in
+        ``start_timeout_s`` of wall time."""
         directory.mkdir(parents=True, exist_ok=True)
         self.file = directory / f"{name}.bag"
         self._when = spec.when
@@ -29,7 +31,7 @@ class TrialBag:
             ["rosbag", "record", "--output-name", str(self.file), *(spec.topics or ["--all"])],
             log_file,
         )
-        deadline = time.monotonic() + START_TIMEOUT_S
+        deadline = time.monotonic() + start_timeout_s
         while not active.exists():
             trouble = self._part.trouble()
             if trouble or time.monotonic() > deadline:

@@ -13,6 +13,7 @@ from typing import Callable, Dict, Iterator, Mapping, Optional, Tuple
 
 import numpy as np
 import rospy
+from geometry_msgs.msg import Twist
 
 from gz_testauto.campaign.executor import TrialResult
 from gz_testauto.campaign.judge import Verdict
@@ -67,6 +68,7 @@ class StackDrive:
         )
         self._listening = Listening(self._stack)  # the last to subscribe
         self._swap = WorldSwap(gazebo, tell)
+        self._halt = rospy.Publisher(names.cmd_vel, Twist, queue_size=1)
         self._maps: Dict[Path, Path] = {}
         self._rest_m = 0.0
 
@@ -88,12 +90,10 @@ class StackDrive:
         self._listening.begin(first.time_s)
         began_s = time.monotonic()
         self._navigator.begin(task)
-        try:
-            verdict = self._follow(watch, first, others)
-            wall_s = time.monotonic() - began_s
-        finally:
-            self._tell("ending the goal")
-            self._end_goal()
+        verdict = self._follow(watch, first, others)
+        wall_s = time.monotonic() - began_s
+        self._tell("ending the goal")  # after an error, everything is ended
+        self._end_goal()
         if self._stack.min_real_time_factor is not None:
             require_pace(watch.elapsed_s, wall_s, self._stack.min_real_time_factor)
         return self._result(watch, verdict, wall_s)
@@ -107,7 +107,8 @@ class StackDrive:
             yield note
             return
         self._tell("starting rosbag")
-        bag = TrialBag(spec, self._bags, trial.label, self._logs / f"rosbag_{trial.label}.log")
+        log_file = self._logs / f"rosbag_{trial.label}.log"
+        bag = TrialBag(spec, self._bags, trial.label, log_file, self._stack.start_timeout_s)
         try:
             yield note
         finally:
@@ -157,6 +158,8 @@ class StackDrive:
         self._tell("putting the robot back")
         if not running.runs_navigation_of(trial, values):
             running.end_navigation()
+        self._halt.publish(Twist())  # a wheel that turns carries the robot off from its start
+        self._let_pass(SETTLE_S)
         start = self._campaign.spec.robot.start.pose.to_pose()
         place = Pose((*start.position[:2], self._rest_m), start.quaternion)
         self._swap.put_robot(self._campaign.robot.name, place)

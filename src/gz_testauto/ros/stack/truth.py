@@ -59,6 +59,7 @@ class GroundTruth:
         An answer that is no newer than the last is asked for again: simulator and clock are not
         heard at the same instant.
         """
+        meanwhile()  # also where the machine is so slow that there is nothing to wait for
         self.await_time(last_s + period_s, last_s, stall_timeout_s, meanwhile)
         deadline = time.monotonic() + stall_timeout_s
         while True:
