@@ -24,7 +24,7 @@ FORMAT = 1
 PATIENCE = (
     "limits.max_attempts",
     "limits.stall_timeout_s",
-    "limits.min_real_time_factor",
+    "limits.repeat_alone_below_real_time_factor",
 )
 """Fields of a campaign that change no valid trial."""
 

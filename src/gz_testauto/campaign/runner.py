@@ -178,7 +178,7 @@ class _Run:
     def _was_slow(self, trial: Trial, result: TrialResult) -> bool:
         """Whether a trial fell below the pace that the campaign states; tells of it."""
         pace = real_time_factor(result.recording, self._campaign.metric_context)
-        slow = pace < self._campaign.spec.limits.min_real_time_factor
+        slow = pace < self._campaign.spec.limits.repeat_alone_below_real_time_factor
         if slow:
             self._listener.trial_postponed(trial, pace)
         return slow

@@ -131,7 +131,7 @@ class LimitsSpec(Spec):
     """How often a trial is tried in all while it ends ``invalid``."""
     stall_timeout_s: float = Field(30.0, gt=0)
     """Wall time without progress after which the simulator counts as dead."""
-    min_real_time_factor: float = Field(0.0, ge=0)
+    repeat_alone_below_real_time_factor: float = Field(0.0, ge=0)
     """Pace, in simulated over wall seconds, below which a trial that ran beside others is
     repeated alone, because its wall times say more of its neighbours than of the planner."""
 
