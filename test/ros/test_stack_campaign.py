@@ -233,22 +233,37 @@ def test_a_field_that_messages_do_not_have_ends_the_campaign_with_those_there_ar
     assert mark() == {}
 
 
-def test_a_trial_below_the_stated_pace_is_invalid(tmp_path, mark):
+@pytest.mark.parametrize(
+    ("was", "limit", "says"),
+    [
+        (
+            "min_real_time_factor: 0.2",
+            "min_real_time_factor: 100",
+            "below stack.min_real_time_factor = 100",
+        ),
+        (
+            "max_truth_gap_s: 2.0",
+            "max_truth_gap_s: 0.01",
+            "more than stack.max_truth_gap_s = 0.01",
+        ),
+    ],
+)
+def test_a_trial_that_was_too_slow_or_not_watched_is_invalid(tmp_path, mark, was, limit, says):
     spec = spec_with(
-        ("min_real_time_factor: 0.2", "min_real_time_factor: 100"),
+        (was, limit),
         ("limits: {", "limits: {max_attempts: 1, "),
     )
     out = tmp_path / "out"
     part = Selection(worlds=1, planners=("straight",))
     results = run_campaign(spec, out, chosen_executor(spec, out), selection=part)
     assert [record.outcome for record in results.trials] == [Outcome.INVALID]
-    assert "below stack.min_real_time_factor = 100" in results.trials[0].detail
+    assert says in results.trials[0].detail
 
 
 def test_what_is_missing_of_the_contract_is_named(tmp_path, mark):
     spec = spec_with(
         ("global_plan: [/planner/plan]", "action: /nobody/move_base"),
-        ("min_real_time_factor: 0.2", "start_timeout_s: 10"),
+        ("min_real_time_factor: 0.2", "start_timeout_s: 25"),
         ("limits: {", "limits: {max_attempts: 1, "),
     )
     out = tmp_path / "out"

@@ -27,6 +27,7 @@ REPORTED: Dict[str, Metric] = {
         _declared("recoveries", "", "lower", "recovery behaviours that move_base began"),
         _declared("missed_control_cycles", "", "lower", "control loops that came late, as logged"),
         _declared("tf_extrapolations", "", "lower", "warnings of tf extrapolation, as logged"),
+        _declared("truth_gap_s", "s", "lower", "longest time between two looks at the truth", 2),
         _declared("global_plans", "", "neither", "plans of the global planner"),
         _declared("global_plan_m", "m", "neither", "length of its first plan", 2),
         _declared("local_plan_m", "m", "neither", "mean length of the local plans", 2),

@@ -181,6 +181,9 @@ class StackSpec(Spec):
     """Cap on the pace, so that the stack keeps up; null leaves the simulator's own."""
     min_real_time_factor: Optional[float] = Field(None, gt=0)
     """A trial slower than this is invalid."""
+    max_truth_gap_s: float = Field(1.0, gt=0)
+    """A trial in which more simulated time than this passed between two looks at the true state
+    is invalid: what happened meanwhile, nobody saw."""
     metrics: List[StackMetricSpec] = Field(default_factory=list)
     bag: Optional[BagSpec] = None
 

@@ -32,7 +32,7 @@ from gz_testauto.planners.interface import Task
 from gz_testauto.ros.stack.bag import TrialBag
 from gz_testauto.ros.stack.listening import Listening
 from gz_testauto.ros.stack.localisation import Localisation
-from gz_testauto.ros.stack.pacing import cap_pace, require_pace
+from gz_testauto.ros.stack.pacing import cap_pace, require_pace, require_truth
 from gz_testauto.ros.stack.part import Part
 from gz_testauto.ros.stack.running import RunningStack
 from gz_testauto.ros.stack.session import CannotSwap, Setting
@@ -244,7 +244,10 @@ class StackDrive:
         self._listening.sample()
         cycles_s = self._listening.cycle_times_s
         result = watch.result(verdict, CycleTimes(cycles_s, np.empty(0)), wall_s)
+        gap_s = float(np.diff(result.recording.time_s).max(initial=0.0))
+        require_truth(gap_s, self._stack.max_truth_gap_s)
         numbers = {
+            "truth_gap_s": gap_s,
             "recoveries": float(len(self._navigator.recoveries)),
             **self._listening.numbers(),
         }

@@ -27,3 +27,13 @@ def require_pace(simulated_s: float, wall_s: float, at_least: float) -> None:
             f"{at_least:g}: this machine is too slow or too busy; fewer --workers, a simpler "
             "world or a lower limit"
         )
+
+
+def require_truth(gap_s: float, at_most_s: float) -> None:
+    """Raise ``SimulatorError`` for a trial that nobody watched for too long."""
+    if gap_s > at_most_s:
+        raise SimulatorError(
+            f"{gap_s:.2f} s passed between two looks at the true state, more than "
+            f"stack.max_truth_gap_s = {at_most_s:g}: this machine is too slow or too busy; fewer "
+            "--workers, or a lower stack.max_real_time_factor"
+        )
