@@ -27,7 +27,10 @@ from gz_testauto.observation import Twist2D
 from gz_testauto.planners.interface import Observation
 
 SCAN_PATIENCE_S = 0.25
+FIRST_TRANSFORM_PATIENCE_S = 10.0
 TRANSFORM_PATIENCE_S = 1.0
+"""Wall time that tf may take: to be heard at all, and later on, with the robot driving."""
+
 POLL_S = 0.0005
 
 
@@ -53,6 +56,7 @@ class Senses:
         self._mounts: Dict[str, Pose] = {}
         self._origin_ns = 0
         self._next_ns = 0
+        self._transform_patience_s = FIRST_TRANSFORM_PATIENCE_S
         self._buffer = tf2_ros.Buffer()
         self._listener = tf2_ros.TransformListener(self._buffer, tcp_nodelay=True)
         self._subscribers = [
@@ -144,10 +148,11 @@ class Senses:
 
     def _transform(self, parent: str, child: str, stamp: rospy.Time) -> Pose:
         """The pose of ``child`` in ``parent``. tf's own waiting counts simulated time."""
-        deadline = time.monotonic() + TRANSFORM_PATIENCE_S
+        deadline = time.monotonic() + self._transform_patience_s
         while True:
             try:
                 found = self._buffer.lookup_transform(parent, child, stamp)
+                self._transform_patience_s = TRANSFORM_PATIENCE_S
                 return messages.pose_of_transform(found.transform)
             except tf2_ros.TransformException as error:
                 if time.monotonic() > deadline or rospy.is_shutdown():
