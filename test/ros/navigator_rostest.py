@@ -202,6 +202,22 @@ class NavigatorTest(unittest.TestCase):
             time.sleep(0.02)
         self.assertIn("as lost, unasked", self.await_raised(NavigatorError))
 
+    def test_statuses_of_before_the_goal_that_feedback_overtook_forget_no_goal(self):
+        self.server.statuses = [None]
+        self.begin()
+        goal = self.server.goals[0].goal_id
+        taken = GoalStatus(goal, GoalStatus.ACTIVE, "")
+        self.server.feedback.publish(MoveBaseActionFeedback(status=taken))
+        self.await_acknowledged()
+        for _ in range(5):
+            self.server.publish()
+        self.server.known[goal.id] = taken
+        self.server.publish()
+        await_true(
+            lambda: self.navigator._goals.status == GoalStatus.ACTIVE, "the goal to be under way"
+        )
+        self.navigator.look()
+
     def test_a_goal_preempted_by_somebody_else_makes_the_trial_invalid(self):
         self.begin()
         self.await_acknowledged()

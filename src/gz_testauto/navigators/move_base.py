@@ -46,7 +46,7 @@ NAMES = {
 LOOK_S = 0.02
 SEND_AGAIN_S = 2.0
 MISSED_STATUSES = 3
-"""A goal that was known, and that so many status messages leave out, is forgotten."""
+"""A goal that was listed, and that so many status messages then leave out, is forgotten."""
 MAX_RECALLS = 3
 
 
@@ -60,6 +60,7 @@ class ActionGoals:
         self._message: Optional[MoveBaseActionGoal] = None
         self._status: int = GoalStatus.LOST
         self._acknowledged = False
+        self._listed = False
         self._missed = 0
         self._text = ""
         self._last_stamp_ns = 0
@@ -92,7 +93,8 @@ class ActionGoals:
         message.goal.target_pose = _stamped(goal, frame)
         with self._lock:
             self._message, self._text = message, ""
-            self._status, self._acknowledged, self._missed = GoalStatus.PENDING, False, 0
+            self._status = GoalStatus.PENDING
+            self._acknowledged, self._listed, self._missed = False, False, 0
         self._goals.publish(message)
 
     def send_again(self) -> None:
@@ -131,9 +133,10 @@ class ActionGoals:
                 return
             for status in statuses.status_list:
                 if status.goal_id.id == self._message.goal_id.id:
+                    self._listed, self._missed = True, 0
                     self._note(status)
                     return
-            self._missed += self._acknowledged
+            self._missed += self._listed  # feedback overtakes statuses of before the goal
             if self._missed >= MISSED_STATUSES:
                 self._status = GoalStatus.LOST
 
@@ -147,10 +150,10 @@ class ActionGoals:
         with self._lock:
             message = self._message
             if message is not None and feedback.status.goal_id.id == message.goal_id.id:
-                self._acknowledged, self._missed = True, 0
+                self._acknowledged = True
 
     def _note(self, status: GoalStatus) -> None:
-        self._acknowledged, self._missed = True, 0
+        self._acknowledged = True
         if self._status not in ENDED:
             self._status, self._text = status.status, status.text
 
