@@ -26,9 +26,12 @@ class TrialBag:
         for old in (self.file, active):
             if old.exists():
                 old.unlink()
+        topics = spec.topics or ["--all"]
+        # Not by the command rosbag, which ends before the recorder that it started has closed
+        # the bag, and takes that with it.
         self._part = Part(
             "rosbag",
-            ["rosbag", "record", "--output-name", str(self.file), *(spec.topics or ["--all"])],
+            ["rosrun", "rosbag", "record", "--output-name", str(self.file), *topics],
             log_file,
         )
         deadline = time.monotonic() + start_timeout_s

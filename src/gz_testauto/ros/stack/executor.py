@@ -165,7 +165,7 @@ def _require_ros(spec: CampaignSpec) -> None:
     for metric in stack.metrics:
         if metric.name in REPORTED or metric.name in METRICS.names():
             raise SpecError(f"stack.metrics: {metric.name} is a metric already; name it otherwise")
-    for command in ("roscore", "roslaunch", *(["rosbag"] if stack.bag else [])):
+    for command in ("roscore", "roslaunch", *(["rosrun", "rosbag"] if stack.bag else [])):
         if shutil.which(command) is None:
             raise MissingDependencyError(
                 f"a campaign with stack needs ROS, and there is no {command} on PATH: source the "
