@@ -11,14 +11,14 @@ simulated second of both and their ratio, for each number of workers.
 
 import argparse
 import functools
-import json
 import statistics
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-from gazebo_lockstep import ROOT, run_freely
+from example import ROOT, example_campaign, numbers, print_figures
+from gazebo_lockstep import run_freely
 
 from gz_testauto.campaign.lockstep import LockstepExecutor
 from gz_testauto.campaign.runner import run_campaign
@@ -26,17 +26,8 @@ from gz_testauto.campaign.simulator import start_simulator
 from gz_testauto.campaign.worker_processes import ProcessWorkers
 from gz_testauto.campaign.workers import OneWorker
 from gz_testauto.sdf.robot import read_robot
-from gz_testauto.spec.campaign import CampaignSpec
-from gz_testauto.spec.loader import load
 
 FREE_S = 20.0
-
-
-def campaign_of(worlds, seed):
-    """The example campaign, with other worlds."""
-    spec = load(ROOT / "config" / "example_campaign.yaml", CampaignSpec)
-    source = spec.worlds.model_copy(update={"count": worlds})
-    return spec.model_copy(update={"worlds": source, "seed": seed})
 
 
 def run_once(spec, workers, out):
@@ -58,7 +49,7 @@ def measure(arguments, directory):
     free = []
     locked = {workers: [] for workers in arguments.workers}
     for turn in range(arguments.turns):
-        spec = campaign_of(arguments.worlds, seed=turn)
+        spec = example_campaign("gazebo", arguments.worlds, turn)
         for workers in arguments.workers:
             out = Path(directory) / f"{turn}-{workers}"
             wall_s, simulated_s = run_once(spec, workers, out)
@@ -77,10 +68,6 @@ def measure(arguments, directory):
     return figures
 
 
-def numbers(text):
-    return [int(part) for part in text.split(",")]
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--turns", type=int, default=3, help="turns of each kind (default 3)")
@@ -90,11 +77,7 @@ def main():
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
         figures = measure(arguments, directory)
-    if arguments.json:
-        print(json.dumps(figures, indent=2))
-    else:
-        for name, value in figures.items():
-            print(f"{name:36} {value}")
+    print_figures(figures, arguments.json)
 
 
 if __name__ == "__main__":

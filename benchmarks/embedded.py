@@ -12,7 +12,6 @@ milliseconds per simulated second with their ratios to the first.
 import argparse
 import collections
 import functools
-import json
 import re
 import signal
 import statistics
@@ -21,18 +20,17 @@ import tempfile
 import time
 from pathlib import Path
 
+from example import ROOT, example_campaign, print_figures
+
 from gz_testauto.campaign.lockstep import LockstepExecutor
 from gz_testauto.campaign.runner import run_campaign
-from gz_testauto.campaign.simulator import start_simulator, with_simulator
+from gz_testauto.campaign.simulator import start_simulator
 from gz_testauto.geometry import Pose2D
 from gz_testauto.observation import Twist2D
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.simulators.embedded import EmbeddedSimulator
 from gz_testauto.simulators.interface import Scene
-from gz_testauto.spec.campaign import CampaignSpec
-from gz_testauto.spec.loader import load
 
-ROOT = Path(__file__).resolve().parents[1]
 SAMPLE_S = 0.003
 OBSTACLES = (8, 16, 64, 256)
 RAYS = (90, 361, 720, 1440)
@@ -62,20 +60,17 @@ def part_of(frame):
 
 
 def measure_shares(worlds, directory):
-    spec = with_simulator(load(ROOT / "config" / "example_campaign.yaml", CampaignSpec), "embedded")
-    source = spec.worlds.model_copy(update={"count": worlds})
     counts = collections.Counter()
 
     def look(number, frame):
         counts[part_of(frame)] += 1
 
     # what happens once on a machine, and once in a process, is not what trials cost
-    warm = spec.model_copy(update={"worlds": source.model_copy(update={"count": 1})})
-    run(warm, Path(directory) / "warm")
+    run(example_campaign("embedded", 1, seed=0), Path(directory) / "warm")
     signal.signal(signal.SIGPROF, look)
     signal.setitimer(signal.ITIMER_PROF, SAMPLE_S, SAMPLE_S)
     began_s = time.process_time()
-    results = run(spec.model_copy(update={"worlds": source, "seed": 1}), Path(directory) / "run")
+    results = run(example_campaign("embedded", worlds, seed=1), Path(directory) / "run")
     cpu_s = time.process_time() - began_s
     signal.setitimer(signal.ITIMER_PROF, 0)
     simulated_s = sum(record.metrics["time_s"] for record in results.trials)
@@ -173,11 +168,7 @@ def main():
         figures = measure_shares(arguments.worlds, directory)
         print("shares done", file=sys.stderr)
         figures.update(measure_costs(arguments.turns, directory))
-    if arguments.json:
-        print(json.dumps(figures, indent=2))
-    else:
-        for name, value in figures.items():
-            print(f"{name:36} {value}")
+    print_figures(figures, arguments.json)
 
 
 if __name__ == "__main__":

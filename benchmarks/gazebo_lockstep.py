@@ -16,7 +16,6 @@ trial is compared between servers that are fresh and servers that have served ot
 
 import argparse
 import hashlib
-import json
 import statistics
 import sys
 import tempfile
@@ -24,6 +23,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from example import ROOT, print_figures
 
 from gz_testauto import resources
 from gz_testauto.geometry import Pose2D
@@ -41,7 +41,6 @@ from gz_testauto.spec.loader import load
 from gz_testauto.spec.obstacles import ObstacleSpec
 from gz_testauto.worlds.multiply import multiply
 
-ROOT = Path(__file__).resolve().parents[1]
 PERIOD_S = 0.1
 START = Pose2D(-11.0, -11.0, 0.785398)
 
@@ -181,11 +180,7 @@ def main():
         else:
             figures = measure_speed(arguments, robot, directory)
             good = True
-    if arguments.json:
-        print(json.dumps(figures, indent=2))
-    else:
-        for name, value in figures.items():
-            print(f"{name:34} {value}")
+    print_figures(figures, arguments.json)
     return 0 if good else 1
 
 

@@ -13,26 +13,24 @@ beside it), and their ratios to that way; and what more workers bring.
 
 import argparse
 import functools
-import json
 import statistics
 import sys
 import tempfile
 import time
 from pathlib import Path
 
+from example import ROOT, example_campaign, numbers, print_figures
+
 from gz_testauto.campaign.lockstep import LockstepExecutor
 from gz_testauto.campaign.progress import CampaignListener
 from gz_testauto.campaign.runner import run_campaign
-from gz_testauto.campaign.simulator import start_simulator, with_simulator
+from gz_testauto.campaign.simulator import start_simulator
 from gz_testauto.campaign.worker_processes import ProcessWorkers
 from gz_testauto.campaign.workers import OneWorker
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.simulators.gazebo import GazeboSimulator
 from gz_testauto.simulators.interface import Scene
-from gz_testauto.spec.campaign import CampaignSpec
-from gz_testauto.spec.loader import load
 
-ROOT = Path(__file__).resolve().parents[1]
 RELAUNCHES = 3
 
 
@@ -48,12 +46,9 @@ class Stopwatch(CampaignListener):
 
 def run(simulator, workers, worlds, seed, out):
     """Steady trials per minute, start-up (s) and mean simulated time (s) of a trial."""
-    spec = with_simulator(load(ROOT / "config" / "example_campaign.yaml", CampaignSpec), simulator)
-    source = spec.worlds.model_copy(update={"count": worlds})
-    spec = spec.model_copy(update={"worlds": source, "seed": seed})
     watch, began_s = Stopwatch(), time.perf_counter()
     results = run_campaign(
-        spec,
+        example_campaign(simulator, worlds, seed),
         out,
         functools.partial(LockstepExecutor, open_simulator=start_simulator),
         make_workers=OneWorker if workers == 1 else functools.partial(ProcessWorkers, size=workers),
@@ -112,10 +107,6 @@ def measure(arguments, directory):
     return figures
 
 
-def numbers(text):
-    return [int(part) for part in text.split(",")]
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--turns", type=int, default=2, help="turns (default 2)")
@@ -126,11 +117,7 @@ def main():
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
         figures = measure(arguments, directory)
-    if arguments.json:
-        print(json.dumps(figures, indent=2))
-    else:
-        for name, value in figures.items():
-            print(f"{name:44} {value}")
+    print_figures(figures, arguments.json)
 
 
 if __name__ == "__main__":

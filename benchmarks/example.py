@@ -1,0 +1,31 @@
+"""What the benchmarks share: the example campaign, and how figures are printed."""
+
+import json
+from pathlib import Path
+
+from gz_testauto.campaign.simulator import with_simulator
+from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.loader import load
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def example_campaign(simulator, worlds, seed):
+    """The example campaign on a simulator, in so many worlds of another seed."""
+    spec = with_simulator(load(ROOT / "config" / "example_campaign.yaml", CampaignSpec), simulator)
+    source = spec.worlds.model_copy(update={"count": worlds})
+    return spec.model_copy(update={"worlds": source, "seed": seed})
+
+
+def numbers(text):
+    """Numbers with commas between, for argparse."""
+    return [int(part) for part in text.split(",")]
+
+
+def print_figures(figures, as_json):
+    """One per line, or as JSON."""
+    if as_json:
+        print(json.dumps(figures, indent=2))
+        return
+    for name, value in figures.items():
+        print(f"{name:44} {value}")
