@@ -34,6 +34,7 @@ from gz_testauto.msg import PlannerCycle
 from gz_testauto.ros.known_map import grid_message
 from gz_testauto.ros.planner_process import PlannerProcess
 from gz_testauto.ros.planner_settings import PlannerSettings
+from gz_testauto.ros.services import is_served
 from gz_testauto.ros.trial_inbox import Seen, TrialInbox
 from gz_testauto.srv import LoadScene, LoadSceneRequest, LoadSceneResponse
 
@@ -67,7 +68,7 @@ class RosTrialExecutor(TrialExecutor):
         """Wait for the simulator node."""
         service = f"{self._simulator}/load_scene"
         deadline = time.monotonic() + SERVER_TIMEOUT_S
-        while not (self._inbox.connected and _served(service)):
+        while not (self._inbox.connected and is_served(service, 0.5)):
             if self._should_stop() or rospy.is_shutdown():
                 raise TrialStopped
             error = rospy.get_param(f"{self._simulator}/error", "")
@@ -225,11 +226,3 @@ def _preempt(client: SimpleActionClient) -> None:
                 return
         if time.monotonic() > deadline:
             raise NavigatorError(f"the planner did not give up its goal in {PREEMPT_TIMEOUT_S:g} s")
-
-
-def _served(service: str) -> bool:
-    try:
-        rospy.wait_for_service(service, timeout=0.5)
-    except (rospy.ROSException, rospy.ROSInterruptException):
-        return False
-    return True

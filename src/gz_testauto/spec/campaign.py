@@ -14,7 +14,7 @@ from typing_extensions import Annotated
 
 from gz_testauto.geometry import Pose2D
 from gz_testauto.spec.loader import load
-from gz_testauto.spec.model import Interval, Point, Spec, SpecPath, resolve_path
+from gz_testauto.spec.model import Interval, Point, Spec, SpecPath, repeated, resolve_path
 from gz_testauto.spec.obstacles import ObstacleSpec
 from gz_testauto.spec.stack import NAME, LaunchSpec, StackSpec
 
@@ -176,8 +176,7 @@ class CampaignSpec(Spec):
     @field_validator("planners")
     @classmethod
     def _names_differ(cls, planners: List[PlannerSpec]) -> List[PlannerSpec]:
-        names = [planner.name for planner in planners]
-        twice = sorted({name for name in names if names.count(name) > 1})
+        twice = repeated([planner.name for planner in planners])
         if twice:
             raise ValueError(f"planner names must differ; twice: {', '.join(twice)}")
         return planners

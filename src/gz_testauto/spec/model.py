@@ -5,7 +5,7 @@ not a number, and a path is absolute once read. Refuses to know any one specific
 """
 
 from pathlib import Path
-from typing import Any, Tuple
+from typing import Any, List, Sequence, Tuple
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationInfo
 from pydantic_core import PydanticCustomError
@@ -42,6 +42,11 @@ def resolve_path(value: Any, info: ValidationInfo) -> Any:
         reason = f'is "{value}"; there is no such file{looked}'
         raise PydanticCustomError("predicate", "{reason}", {"reason": reason})
     return path
+
+
+def repeated(names: Sequence[str]) -> List[str]:
+    """The names that stand more than once, sorted."""
+    return sorted({name for name in names if names.count(name) > 1})
 
 
 def _tuple(value: Any) -> Any:

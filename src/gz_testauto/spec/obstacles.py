@@ -15,7 +15,7 @@ from pydantic_core import PydanticCustomError
 from typing_extensions import Annotated, Literal
 
 from gz_testauto.spec.distributions import Distribution, PositiveDistribution, Uniform
-from gz_testauto.spec.model import Point, Spec, SpecPath
+from gz_testauto.spec.model import Point, Spec, SpecPath, repeated
 from gz_testauto.spec.regions import KeepOut, Regions
 
 FULL_TURN = Uniform(min=-3.141592653589793, max=3.141592653589793)
@@ -224,8 +224,7 @@ class ObstacleSpec(Spec):
 
     @model_validator(mode="after")
     def _complete(self) -> "ObstacleSpec":
-        labels = [group.label for group in self.obstacles]
-        twice = sorted({label for label in labels if labels.count(label) > 1})
+        twice = repeated([group.label for group in self.obstacles])
         if twice:
             raise ValueError(
                 f"obstacles need different names; twice: {', '.join(twice)} (give each a name)"

@@ -12,7 +12,7 @@ from pydantic_core import PydanticCustomError
 from typing_extensions import Annotated, Literal
 
 from gz_testauto.errors import UnknownNameError
-from gz_testauto.spec.model import Spec, resolve_path
+from gz_testauto.spec.model import Spec, repeated, resolve_path
 from gz_testauto.spec.placeholders import PLACEHOLDERS, fill
 
 NAME = r"^[A-Za-z][A-Za-z0-9_]*$"
@@ -190,8 +190,7 @@ class StackSpec(Spec):
     @field_validator("metrics")
     @classmethod
     def _names_differ(cls, metrics: List[StackMetricSpec]) -> List[StackMetricSpec]:
-        names = [metric.name for metric in metrics]
-        twice = sorted({name for name in names if names.count(name) > 1})
+        twice = repeated([metric.name for metric in metrics])
         if twice:
             raise ValueError(f"names must differ; twice: {', '.join(twice)}")
         return metrics

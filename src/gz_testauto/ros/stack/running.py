@@ -17,6 +17,7 @@ from gz_testauto.campaign.preparation import PreparedCampaign
 from gz_testauto.campaign.trials import Trial
 from gz_testauto.errors import NavigatorError, SimulatorError
 from gz_testauto.geometry import Pose2D
+from gz_testauto.ros.services import is_served
 from gz_testauto.ros.stack.part import Part
 from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient
 from gz_testauto.spec.placeholders import PER_TRIAL
@@ -66,7 +67,7 @@ class RunningStack:
         self._start("simulator", self._stack.simulator, values)
         for service in SERVICES:
             self._await(
-                lambda service=service: _served(service),
+                lambda service=service: is_served(service, LOOK_S),
                 deadline,
                 f"no service {service}: is it a Gazebo with gazebo_ros (or this package's "
                 "simulator node) that stack.simulator starts?",
@@ -166,11 +167,3 @@ class RunningStack:
         """What the youngest part said last."""
         words: List[Tuple[str, Part]] = list(self._parts.items())
         return f" (the last of {words[-1][1].name}: {words[-1][1].last_words()})" if words else ""
-
-
-def _served(service: str) -> bool:
-    try:
-        rospy.wait_for_service(service, timeout=LOOK_S)
-    except (rospy.ROSException, rospy.ROSInterruptException):
-        return False
-    return True

@@ -17,7 +17,7 @@ from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient
 from gz_testauto.simulators.interface import NamedModel
 
 WITHIN_M, WITHIN_RAD = 0.05, 0.05
-"""How far from its place a model may be shown: one that can move settles on the floor."""
+"""How far from its place, seen from above, a model may be shown: one that can move settles."""
 
 
 class WorldSwap:
