@@ -56,14 +56,21 @@ def make_worlds(directory, count, dynamic):
 
 
 def run_freely(world, robot, seconds):
-    """Wall time per simulated second of a gzserver at an unlimited rate, without stopping.
+    """Wall time per simulated second of a gzserver at an unlimited rate, without stopping, with
+    all processors to itself.
 
     The server tells its time five times a second only, so it is taken between the first and the
     last that it tells while it runs.
     """
     staged = stage_world(world, update_rate_hz=0.0)
     with_models = [*staged.movables, NamedModel(robot.name, robot.sdf, START.to_pose())]
-    server = ServerProcess(find_gazebo(), staged.base, seed=1, model_path=resources.model_path())
+    server = ServerProcess(
+        find_gazebo(),
+        staged.base,
+        seed=1,
+        model_path=resources.model_path(),
+        one_processor=False,
+    )
     try:
         link = WorldLink(server)
         clock = []

@@ -20,6 +20,7 @@ from typing import Iterable, List, Optional, Sequence
 
 from gz_testauto.errors import SimulatorError
 from gz_testauto.simulators.gazebo.installation import GazeboInstallation
+from gz_testauto.simulators.gazebo.processors import ClaimedProcessor
 
 _ATTEMPTS = 5
 _LOG_LINES_SHOWN = 8
@@ -50,9 +51,11 @@ class ServerProcess:
         model_path: Iterable[Path] = (),
         resource_path: Iterable[Path] = (),
         start_timeout_s: float = 60.0,
+        one_processor: bool = True,
     ) -> None:
         """Start on the world text ``world``; raises ``SimulatorError`` with the server's last
-        words when it does not come up in ``start_timeout_s`` of wall time."""
+        words when it does not come up in ``start_timeout_s`` of wall time. With
+        ``one_processor`` it is bound to one if there is one that no other is bound to."""
         self._installation = installation
         self._model_path = tuple(model_path)
         self._resource_path = tuple(resource_path)
@@ -62,6 +65,7 @@ class ServerProcess:
         self._world_file.write_text(world, encoding="utf-8")
         self._process: Optional[subprocess.Popen[bytes]] = None
         self._lifeline: Optional[int] = None
+        self._processor = ClaimedProcessor() if one_processor else None
         self.port = 0
         try:
             self._start(seed, time.monotonic() + start_timeout_s)
@@ -125,6 +129,8 @@ class ServerProcess:
         if self._lifeline is not None:
             os.close(self._lifeline)
             self._lifeline = None
+        if self._processor is not None:
+            self._processor.release()
         shutil.rmtree(self.directory, ignore_errors=True)
         if self.port:  # gzserver keeps a log directory of its own per port
             own_log = Path("~/.gazebo").expanduser() / f"server-{self.port}"
@@ -161,7 +167,9 @@ class ServerProcess:
         environment = self._installation.process_environment(
             self.port, model_path=self._model_path, resource_path=self._resource_path
         )
-        self._process, self._lifeline = start_watched(command, environment, self.log_file)
+        bound = self._processor.for_children() if self._processor else contextlib.nullcontext()
+        with bound:
+            self._process, self._lifeline = start_watched(command, environment, self.log_file)
 
     def _comes_up(self, deadline_s: float) -> bool:
         """Wait for the log line, not for the port: there, somebody else may answer."""
