@@ -23,8 +23,7 @@ from gazebo_lockstep import run_freely
 from gz_testauto.campaign.lockstep import LockstepExecutor
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.simulator import start_simulator
-from gz_testauto.campaign.worker_processes import ProcessWorkers
-from gz_testauto.campaign.workers import OneWorker
+from gz_testauto.campaign.worker_processes import local_workers
 from gz_testauto.sdf.robot import read_robot
 
 FREE_S = 20.0
@@ -32,13 +31,12 @@ FREE_S = 20.0
 
 def run_once(spec, workers, out):
     """Wall seconds of a campaign and the seconds that were simulated in it."""
-    make_workers = OneWorker if workers == 1 else functools.partial(ProcessWorkers, size=workers)
     began_s = time.perf_counter()
     results = run_campaign(
         spec,
         out,
         functools.partial(LockstepExecutor, open_simulator=start_simulator),
-        make_workers=make_workers,
+        make_workers=local_workers(workers),
     )
     wall_s = time.perf_counter() - began_s
     return wall_s, sum(record.metrics["time_s"] for record in results.trials)

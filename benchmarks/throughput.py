@@ -25,8 +25,7 @@ from gz_testauto.campaign.lockstep import LockstepExecutor
 from gz_testauto.campaign.progress import CampaignListener
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.simulator import start_simulator
-from gz_testauto.campaign.worker_processes import ProcessWorkers
-from gz_testauto.campaign.workers import OneWorker
+from gz_testauto.campaign.worker_processes import local_workers
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.simulators.gazebo import GazeboSimulator
 from gz_testauto.simulators.interface import Scene
@@ -51,7 +50,7 @@ def run(simulator, workers, worlds, seed, out):
         example_campaign(simulator, worlds, seed),
         out,
         functools.partial(LockstepExecutor, open_simulator=start_simulator),
-        make_workers=OneWorker if workers == 1 else functools.partial(ProcessWorkers, size=workers),
+        make_workers=local_workers(workers),
         listener=watch,
     )
     # those that end with the first to end began together with it

@@ -7,4 +7,10 @@ worlds, :mod:`~gz_testauto.simulators` and :mod:`~gz_testauto.planners` play in 
 :mod:`~gz_testauto.analysis` and :mod:`~gz_testauto.report` compare.
 """
 
+from pkgutil import extend_path
+
+# The messages are generated into another directory, which catkin's own package of this name in
+# the development space finds; processes that are started by ours come here without it.
+__path__ = extend_path(__path__, __name__)
+
 __version__ = "0.1.0"

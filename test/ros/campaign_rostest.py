@@ -56,7 +56,7 @@ class CampaignTest(unittest.TestCase):
 
     def launch(self, *arguments):
         """Start campaign.launch as a user does, on this test's master."""
-        if not any(argument.startswith("simulator:=") for argument in arguments):
+        if not any(argument.startswith(("simulator:=", "stack:=")) for argument in arguments):
             arguments = (*arguments, f"simulator:={self.simulator}")
         process = subprocess.Popen(
             [
@@ -209,9 +209,9 @@ class CampaignTest(unittest.TestCase):
         self.assertNotIn("Traceback", said)
         self.assert_nothing_left()
 
-    def test_c_a_campaign_on_a_stack_of_the_users_own_is_refused_with_what_to_type(self):
+    def test_c_a_campaign_on_a_stack_of_the_users_own_needs_to_be_told_so(self):
         said = self.finish(self.launch(f"campaign:={SMOKE.with_name(OWN_STACK)}"), 120.0)
-        self.assertIn("type instead: gz_testauto run", said)
+        self.assertIn("add stack:=true", said)
         self.assertNotIn("Traceback", said)
         self.assertFalse(self.out.exists())
         self.assert_nothing_left()
@@ -244,6 +244,16 @@ class CampaignTest(unittest.TestCase):
         self.assertTrue(all(row["outcome"] != "invalid" for row in rows), said)
         self.assertEqual([row["attempts"] for row in rows], [1, 2, 1, 1], said)
         self.assertIn("gzserver", said)
+        self.assert_nothing_left()
+
+    def test_d_a_campaign_on_a_stack_runs_to_its_table_and_leaves_nothing(self):
+        stack = ("stack:=true", f"campaign:={SMOKE.with_name(OWN_STACK)}")
+        said = self.finish(self.launch(*stack, "worlds:=1", "workers:=2"))
+        outcomes = [(row["planner"], row["outcome"]) for row in self.rows()]
+        self.assertEqual(outcomes, [("straight", "collided"), ("fgm", "reached")], said)
+        self.assertIn("Campaign own_stack", said)
+        self.assertEqual(self.progress.last.state, "finished")
+        self.assertEqual((self.progress.last.finished, self.progress.last.trials), (2, 2))
         self.assert_nothing_left()
 
     def kill(self, node):

@@ -5,6 +5,7 @@ this process, however it ends.
 """
 
 import contextlib
+import functools
 import multiprocessing
 import os
 import signal
@@ -28,7 +29,9 @@ from gz_testauto.campaign.workers import (
     Attempt,
     ExecutorFactory,
     ExecutorKeeper,
+    OneWorker,
     Workers,
+    WorkersFactory,
 )
 from gz_testauto.errors import SimulatorError
 
@@ -198,3 +201,8 @@ def _execute(trial: Trial) -> TrialResult:
 
 def _close() -> None:
     _keeper().close()
+
+
+def local_workers(count: int) -> WorkersFactory:
+    """Workers on this machine: the calling process itself when one is enough."""
+    return OneWorker if count == 1 else functools.partial(ProcessWorkers, size=count)

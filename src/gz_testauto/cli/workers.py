@@ -5,8 +5,8 @@ import functools
 import os
 
 from gz_testauto.campaign.dask_workers import DaskWorkers
-from gz_testauto.campaign.worker_processes import ProcessWorkers
-from gz_testauto.campaign.workers import OneWorker, WorkersFactory
+from gz_testauto.campaign.worker_processes import local_workers
+from gz_testauto.campaign.workers import WorkersFactory
 
 
 def add_worker_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,9 +31,7 @@ def chosen_workers(arguments: argparse.Namespace) -> WorkersFactory:
     """Who runs the trials."""
     if arguments.scheduler:
         return functools.partial(DaskWorkers, scheduler=arguments.scheduler)
-    if arguments.workers == 1:
-        return OneWorker
-    return functools.partial(ProcessWorkers, size=arguments.workers)
+    return local_workers(arguments.workers)
 
 
 def _processors() -> int:

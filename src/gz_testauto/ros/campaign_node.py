@@ -8,17 +8,23 @@ remain, 2 for what a user has to mend. ``docs/ros.md`` lists every parameter.
 import logging
 import os
 import sys
+from pathlib import Path
 
 import rospy
 
+from gz_testauto.campaign.executors import chosen_executor
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.stopping import StopSignals
-from gz_testauto.errors import GzTestautoError
+from gz_testauto.campaign.worker_processes import local_workers
+from gz_testauto.campaign.workers import ExecutorFactory, WorkersFactory
+from gz_testauto.errors import GzTestautoError, SpecError
 from gz_testauto.report.table import print_report
+from gz_testauto.ros import parameters
 from gz_testauto.ros.campaign_progress import ProgressPublisher
 from gz_testauto.ros.campaign_settings import output_directory, read_campaign, read_selection
 from gz_testauto.ros.node import run_node
 from gz_testauto.ros.trial_executor import RosTrialExecutor
+from gz_testauto.spec.campaign import CampaignSpec
 
 NODE_LOGS = "logs"
 """Folder in the results directory for what the planner nodes print."""
@@ -32,7 +38,7 @@ def _say_stopping() -> None:
 def start() -> int:
     """Run the campaign that the parameters describe to its end."""
     logging.getLogger("gz_testauto").setLevel(logging.ERROR)  # the listener tells the same
-    spec = read_campaign()
+    spec = read_campaign(on_stack=parameters.read("stack", bool, False))
     out = output_directory(spec)
     listener = ProgressPublisher(spec)
     rospy.loginfo("campaign %s, results in %s", spec.name, out)
@@ -41,7 +47,8 @@ def start() -> int:
             results = run_campaign(
                 spec,
                 out,
-                lambda campaign: RosTrialExecutor(campaign, out / NODE_LOGS, stop),
+                _executor(spec, out, stop),
+                make_workers=_workers(spec),
                 selection=read_selection(),
                 listener=listener,
                 should_stop=stop,
@@ -52,6 +59,24 @@ def start() -> int:
     print_report(results)
     print(f"Results: {out}", flush=True)
     return 1 if stop() else 0
+
+
+def _executor(spec: CampaignSpec, out: Path, stop: StopSignals) -> ExecutorFactory:
+    """This package's planners drive on this master; a stack has masters of its own."""
+    if spec.stack is not None:
+        return chosen_executor(spec, out)
+    return lambda campaign: RosTrialExecutor(campaign, out / NODE_LOGS, stop)
+
+
+def _workers(spec: CampaignSpec) -> WorkersFactory:
+    count = parameters.read("workers", int, 1)
+    if count < 1:
+        raise SpecError(f"parameter {rospy.resolve_name('~workers')} is {count}; give 1 or more")
+    if spec.stack is None and count > 1:
+        raise SpecError(
+            "one ROS master has one simulator; leave workers out, or see gz_testauto run"
+        )
+    return local_workers(count)
 
 
 def main() -> int:

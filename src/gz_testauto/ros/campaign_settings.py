@@ -16,17 +16,17 @@ from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load
 
 
-def read_campaign() -> CampaignSpec:
-    """The campaign that ``~campaign`` names, with ``~simulator`` in place of its own."""
+def read_campaign(on_stack: bool = False) -> CampaignSpec:
+    """The campaign that ``~campaign`` names, with ``~simulator`` in place of its own. Raises
+    ``SpecError`` unless it is ``on_stack``, or is not, as the launch file was told."""
     path = parameters.read_path("campaign")
     if path is None:
         raise SpecError(f"parameter {rospy.resolve_name('~campaign')} is empty; give a YAML file")
     spec = load(path, CampaignSpec)
-    if spec.stack is not None:
-        raise SpecError(
-            f"{path}: has stack, whose trials have ROS masters of their own and cannot share this "
-            f"one; type instead: gz_testauto run {path} --out results/{spec.name}"
-        )
+    if spec.stack is not None and not on_stack:
+        raise SpecError(f"{path}: has stack, which starts its own simulator; add stack:=true")
+    if spec.stack is None and on_stack:
+        raise SpecError(f"{path}: has no stack; leave stack:=true out")
     return with_simulator(spec, parameters.read("simulator", str, ""))
 
 
