@@ -7,6 +7,7 @@ user's would be: ``config/own_stack_campaign.yaml``.
 import io
 import math
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -84,6 +85,23 @@ def test_two_planners_in_one_world_end_as_they_must_and_leave_nothing(tmp_path, 
         assert record.metrics["recoveries"] == 0
         assert 0.2 <= record.metrics["real_time_factor"] < 2.5
         assert np.isfinite(recording.command[1:]).any()
+    assert_replays(out, mark)
+
+
+def assert_replays(out, mark):
+    before = {path: path.stat().st_mtime_ns for path in out.rglob("*")}
+    command = [sys.executable, "-m", "gz_testauto.cli.main", "replay", str(out), "0", "straight"]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=180, check=False)
+    assert ran.returncode == 0, ran
+    assert "the same outcome as before" in ran.stdout
+    kept = Path(ran.stderr.strip().rsplit(" ", 1)[1])
+    assert [path.name for path in (kept / "logs").iterdir()] == ["world_0000--straight--0"]
+    shutil.rmtree(kept)
+    assert {path: path.stat().st_mtime_ns for path in out.rglob("*")} == before
+    assert mark() == {}
+    refused = subprocess.run([*command, "--gui"], capture_output=True, text=True, check=False)
+    assert refused.returncode == 2
+    assert "a stack has stack.max_real_time_factor" in refused.stderr
 
 
 def test_a_launch_file_that_is_not_there_is_refused_before_anything_starts():

@@ -6,13 +6,18 @@ A planner may have been changed meanwhile: that is said, and the trial shows wha
 Nothing is written. Exit status 0: the same outcome and the same trajectory, bit for bit;
 1: something differs.
 
+A trial on a stack of the user's own never repeats to the bit: 0 is then the same outcome. What the
+stack said, and the bag, are in a new directory that is named.
+
 example:
   gz_testauto replay results/paper 139 fgm
   gz_testauto replay results/paper world_0139 fgm_improved --gui
 """
 
 import argparse
+import functools
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Callable
@@ -20,6 +25,7 @@ from typing import Callable
 from gz_testauto.campaign.directory import CampaignDirectory
 from gz_testauto.campaign.entering import changed_planners, reopen
 from gz_testauto.campaign.executor import TrialResult, TrialStopped
+from gz_testauto.campaign.executors import chosen_executor
 from gz_testauto.campaign.lockstep import LockstepExecutor
 from gz_testauto.campaign.log import world_number
 from gz_testauto.campaign.preparation import PreparedCampaign
@@ -28,9 +34,9 @@ from gz_testauto.campaign.simulator import start_simulator
 from gz_testauto.campaign.stopping import StopSignals
 from gz_testauto.campaign.store import ResultStore
 from gz_testauto.campaign.trials import Trial
-from gz_testauto.errors import ResultsError
+from gz_testauto.campaign.workers import ExecutorFactory
+from gz_testauto.errors import ResultsError, SpecError
 from gz_testauto.registry import unknown_name
-from gz_testauto.simulators.interface import Simulator
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -62,15 +68,17 @@ def run(arguments: argparse.Namespace) -> int:
         recording = store.trajectory(stored) if stored and stored.trajectory else None
     for plugin in changed_planners(directory, campaign):
         print(f"the code of planner {plugin} has changed since the campaign", file=sys.stderr)
-    speed = arguments.speed or (1.0 if arguments.gui else 0.0)
-
-    def start(prepared: PreparedCampaign) -> Simulator:
-        return start_simulator(prepared, **({"gui": True} if arguments.gui else {}))
-
+    on_stack = campaign.spec.stack is not None
     stop = StopSignals()
     with stop:
         try:
-            result = _run_once(campaign, trial, start, _paced(stop, campaign, speed))
+            if on_stack:
+                result = _run_once(campaign, trial, _on_stack(campaign, arguments), stop)
+            else:
+                speed = arguments.speed or (1.0 if arguments.gui else 0.0)
+                result = _run_once(
+                    campaign, trial, _in_lockstep(arguments.gui), _paced(stop, campaign, speed)
+                )
         except TrialStopped:
             return stop.exit_status
     print(f"{trial.world} {trial.planner}: {result.outcome.value}, {result.detail}")
@@ -86,12 +94,14 @@ def run(arguments: argparse.Namespace) -> int:
     if agreement.identical:
         print("the trajectory is the same, bit for bit; the outcome is not")
     else:
+        if on_stack and stored.outcome is result.outcome:
+            print("the same outcome as before")
         print(
             f"the trajectory differs from {agreement.first_difference_s:.2f} s on, by "
             f"{agreement.deviation_m:.3g} m at most ({agreement.samples[0]} samples before, "
             f"{agreement.samples[1]} now)"
         )
-    return 1
+    return 0 if on_stack and stored.outcome is result.outcome else 1
 
 
 def find_trial(campaign: PreparedCampaign, world: str, planner: str, repetition: int) -> Trial:
@@ -115,13 +125,30 @@ def find_trial(campaign: PreparedCampaign, world: str, planner: str, repetition:
     )
 
 
+def _in_lockstep(gui: bool) -> ExecutorFactory:
+    start = functools.partial(start_simulator, gui=True) if gui else start_simulator
+    return functools.partial(LockstepExecutor, open_simulator=start)
+
+
+def _on_stack(campaign: PreparedCampaign, arguments: argparse.Namespace) -> ExecutorFactory:
+    """With a directory of its own, so that logs and bags of the campaign stay as they are."""
+    if arguments.gui or arguments.speed:
+        raise SpecError(
+            "--gui and --speed are for this package's planners; a stack has "
+            "stack.max_real_time_factor and the arguments of its launch files"
+        )
+    out = Path(tempfile.mkdtemp(prefix=f"gz_testauto_replay_{campaign.spec.name}_"))
+    print(f"what the stack says is kept in {out}", file=sys.stderr)
+    return chosen_executor(campaign.spec, out)
+
+
 def _run_once(
     campaign: PreparedCampaign,
     trial: Trial,
-    start: Callable[[PreparedCampaign], Simulator],
+    make_executor: ExecutorFactory,
     should_stop: Callable[[], bool],
 ) -> TrialResult:
-    executor = LockstepExecutor(campaign, start)
+    executor = make_executor(campaign)
     try:
         executor.open()
         return executor.execute(trial, should_stop)
