@@ -45,7 +45,10 @@ from pathlib import Path
 from gz_testauto.simulators.gazebo.server import start_watched
 {more_descriptors}
 process, lifeline = start_watched(
-    ["/bin/sh", "-c", "sleep 100 & sleep 100"], dict(os.environ), Path(sys.argv[1])
+    ["/bin/sh", "-c", "sleep 100 & sleep 100"],
+    dict(os.environ),
+    Path(sys.argv[1]) / "log",
+    remove=[Path(sys.argv[1])],
 )
 print(process.pid, flush=True)
 time.sleep(100)
@@ -55,9 +58,11 @@ time.sleep(100)
 @pytest.mark.parametrize("many_files_open", [False, True])
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_everything_ends_when_we_are_ended(tmp_path, end, many_files_open):
+    files = tmp_path / "the server's files"
+    files.mkdir()
     more = "files = [open(os.devnull) for _ in range(30)]" if many_files_open else ""
     parent = subprocess.Popen(
-        [sys.executable, "-c", PARENT.format(more_descriptors=more), str(tmp_path / "log")],
+        [sys.executable, "-c", PARENT.format(more_descriptors=more), str(files)],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
@@ -71,6 +76,7 @@ def test_everything_ends_when_we_are_ended(tmp_path, end, many_files_open):
     parent.wait()
     parent.stdout.close()
     assert gone(group)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_closing_the_lifeline_ends_everything(tmp_path):

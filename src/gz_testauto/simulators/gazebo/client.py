@@ -30,6 +30,7 @@ class GuiClient:
             list(installation.client),
             installation.process_environment(master_port),
             self._directory / "gzclient.log",
+            remove=[self._directory],
         )
 
     def close(self) -> None:

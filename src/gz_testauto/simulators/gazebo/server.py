@@ -2,13 +2,15 @@
 
 Owns the process group, the choice of a free port and the log file. The server runs in a
 session of its own beside a watcher that holds the read end of a pipe from us. Whatever ends
-this process, SIGKILL included, closes the pipe, and the watcher then kills the whole group.
+this process, SIGKILL included, closes the pipe, and the watcher then removes the server's files
+and kills the whole group.
 (A process that this one forked without exec keeps the pipe open for as long as it lives.)
 Knows nothing of worlds or messages.
 """
 
 import contextlib
 import os
+import shlex
 import shutil
 import signal
 import socket
@@ -35,7 +37,7 @@ _FATAL_COMPLAINTS = (
 _UP = "Connected to gazebo master"
 # The lifeline comes as standard input: a shell may know no descriptors above 9 by number.
 _WATCHED_START = (
-    "exec 3<&0 </dev/null; ( read -r _ <&3; kill -s KILL -- -$$ ) >/dev/null 2>&1 & "
+    "exec 3<&0 </dev/null; ( read -r _ <&3; {remove} kill -s KILL -- -$$ ) >/dev/null 2>&1 & "
     'exec 3<&-; exec "$@"'
 )
 
@@ -131,10 +133,12 @@ class ServerProcess:
             self._lifeline = None
         if self._processor is not None:
             self._processor.release()
-        shutil.rmtree(self.directory, ignore_errors=True)
-        if self.port:  # gzserver keeps a log directory of its own per port
-            own_log = Path("~/.gazebo").expanduser() / f"server-{self.port}"
-            shutil.rmtree(own_log, ignore_errors=True)
+        for directory in self._files():
+            shutil.rmtree(directory, ignore_errors=True)
+
+    def _files(self) -> List[Path]:
+        own = Path("~/.gazebo").expanduser() / f"server-{self.port}"  # where gzserver has its log
+        return [self.directory, *([own] if self.port else [])]
 
     def _ended(self) -> str:
         code = self._process.returncode if self._process is not None else None
@@ -169,7 +173,9 @@ class ServerProcess:
         )
         bound = self._processor.for_children() if self._processor else contextlib.nullcontext()
         with bound:
-            self._process, self._lifeline = start_watched(command, environment, self.log_file)
+            self._process, self._lifeline = start_watched(
+                command, environment, self.log_file, remove=self._files()
+            )
 
     def _comes_up(self, deadline_s: float) -> bool:
         """Wait for the log line, not for the port: there, somebody else may answer."""
@@ -191,18 +197,23 @@ class ServerProcess:
 
 
 def start_watched(
-    command: Sequence[str], environment: "dict[str, str]", log_file: Path
+    command: Sequence[str],
+    environment: "dict[str, str]",
+    log_file: Path,
+    remove: Sequence[Path] = (),
 ) -> "tuple[subprocess.Popen[bytes], int]":
-    """Start ``command`` in a session of its own that ends when this process ends.
+    """Start ``command`` in a session of its own that ends when this process ends, and takes what
+    is to ``remove`` with it then.
 
     Returns the process and the file descriptor of the lifeline; closing that kills the
     command's whole process group.
     """
+    removal = f"rm -rf -- {' '.join(shlex.quote(str(path)) for path in remove)};" if remove else ""
     read_end, write_end = os.pipe()
     try:
         with log_file.open("wb") as log:
             process = subprocess.Popen(
-                ["/bin/sh", "-c", _WATCHED_START, "gz_testauto", *command],
+                ["/bin/sh", "-c", _WATCHED_START.format(remove=removal), "gz_testauto", *command],
                 stdin=read_end,
                 stdout=log,
                 stderr=subprocess.STDOUT,
