@@ -91,6 +91,8 @@ def run_freely(world, robot, seconds):
         link.control(multi_step=round(seconds / staged.physics.step_size_s))
         link.wait_for(lambda: clock[-1][1] >= seconds, "running freely")
         running = [(wall_s, time_s) for wall_s, time_s in clock if 0 < time_s < seconds]
+        if len(running) < 2:
+            raise SystemExit(f"{seconds:g} simulated s are over too soon to be timed; give more")
         (first_wall_s, first_s), (last_wall_s, last_s) = running[0], running[-1]
         return (last_wall_s - first_wall_s) / (last_s - first_s)
     finally:
