@@ -174,11 +174,20 @@ def test_horizontal_plane_covers_everything_up_to_its_height():
 @settings(max_examples=50, deadline=None)
 @given(ANGLES, PLACES, PLACES)
 def test_upright_plane_is_the_half_plane_behind_it(yaw, x, y):
-    plane = Plane(normal=(1.0, 0.0, 0.0))
-    outline = plane.footprint(Pose.from_rpy(x, y, 0, 0, 0, yaw), 0, 1)
+    plane = Plane(normal=(math.cos(yaw), math.sin(yaw), 0.0))
+    outline = plane.footprint(Pose((x, y, 0)), 0, 1)
     towards = np.array([math.cos(yaw), math.sin(yaw)])
     assert outline.contains(shapely.Point(*(np.array([x, y]) - 0.01 * towards)))
     assert not outline.contains(shapely.Point(*(np.array([x, y]) + 0.01 * towards)))
+
+
+@settings(max_examples=50, deadline=None)
+@given(ANGLES, ANGLES, ANGLES)
+def test_pose_moves_a_plane_and_never_turns_it(roll, pitch, yaw):
+    pose = Pose.from_rpy(3, 4, 1.25, roll, pitch, yaw)
+    assert Plane().footprint(pose, 1.3, 2).is_empty
+    assert Plane().footprint(pose, 1.2, 2).contains(shapely.Point(-900, 900))
+    assert list(Plane().bounds(pose)[2]) == [-math.inf, 1.25]
 
 
 L_SHAPE = ((0, 0), (4, 0), (4, 1), (1, 1), (1, 3), (0, 3))

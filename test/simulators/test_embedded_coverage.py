@@ -152,6 +152,14 @@ def test_outlines_are_touched_as_they_are_without_a_hull(simulator, tmp_path):
     assert contacts[0].positions_m[0][0] == pytest.approx(3.8, abs=0.02)  # the back of the bay
 
 
+def test_a_ball_rests_on_a_plane_that_no_pose_turns(simulator, tmp_path):
+    sticker = scenes.model("sticker", "<plane><normal>0 0 1</normal></plane>", "0 4 1.25 1.57 0 0")
+    ball = scenes.model("ball", "<sphere><radius>0.2</radius></sphere>", "0 -2 1.6 0 0 0", False)
+    world = scenes.write_world(tmp_path, sticker, ball, floor="")
+    ends = scenes.load(simulator, world).step(1.0).models["ball"].pose
+    assert ends.position == pytest.approx((0, -2, 1.45), abs=0.01)
+
+
 def test_a_box_rests_on_terrain_and_the_lidar_sees_the_hill(simulator, tmp_path):
     image = pytest.importorskip("PIL.Image")
     x, y = np.meshgrid(np.linspace(-8, 8, 65), np.linspace(-8, 8, 65))

@@ -8,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 
+import embedded_scenes as scenes
 import numpy as np
 import pytest
 
@@ -162,6 +163,19 @@ class TestSensing:
         assert wheel.position[0] == pytest.approx(robot.position[0], abs=1e-3)
         assert wheel.position[1] == pytest.approx(0.3, abs=0.01)
         assert len(snapshot.links) == 3 + len([n for n in snapshot.models if n != "robot"])
+
+
+class TestPlanes:
+    def test_a_plane_is_moved_by_its_pose_and_never_turned(self, simulator, tmp_path):
+        sticker = scenes.model(
+            "sticker", "<plane><normal>0 0 1</normal></plane>", "0 4 1.25 1.57 0 0"
+        )
+        ball = scenes.model(
+            "ball", "<sphere><radius>0.2</radius></sphere>", "0 -2 1.6 0 0 0", False
+        )
+        world = scenes.write_world(tmp_path, sticker, ball, floor="")
+        ends = scenes.load(simulator, world).step(1.0).models["ball"].pose
+        assert ends.position == pytest.approx((0, -2, 1.45), abs=0.01)
 
 
 class TestChangingTheWorld:

@@ -260,21 +260,23 @@ def _concave_maximum(function, first: float, last: float, count: int) -> np.ndar
 class Plane(Geometry):
     """The half space below an infinite plane through the origin, as Gazebo collides with it.
 
-    ``normal`` points out of the solid; ``size`` (m) is what is drawn, and limits nothing.
+    ``normal`` points out of the solid, in the world frame: Gazebo's ODE moves a plane with its
+    pose but never turns it. ``size`` (m) is what is drawn, and limits nothing.
     """
 
     normal: Tuple[float, float, float] = (0.0, 0.0, 1.0)
     size: Tuple[float, float] = (1.0, 1.0)
 
-    def world_normal(self, pose: Pose) -> np.ndarray:
-        """The unit normal (3,) in the frame in which ``pose`` is given."""
-        normal = pose.rotation @ np.asarray(self.normal)
+    @property
+    def world_normal(self) -> np.ndarray:
+        """The unit normal (3,) in the world frame, whatever the pose."""
+        normal = np.asarray(self.normal, dtype=float)
         return normal / np.linalg.norm(normal)
 
     def bounds(self, pose: Pose) -> np.ndarray:
         """See :class:`Geometry`; infinite but where an axis-parallel plane ends the solid."""
         bounds = np.array([[-math.inf, math.inf]] * 3)
-        normal = self.world_normal(pose)
+        normal = self.world_normal
         for axis in range(3):
             if abs(normal[axis]) > 1 - 1e-12:
                 bounds[axis, 1 if normal[axis] > 0 else 0] = pose.position[axis]
@@ -282,7 +284,7 @@ class Plane(Geometry):
 
     def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
         """See :class:`Geometry`; cut off ``UNBOUNDED_M`` from the world's origin."""
-        normal = self.world_normal(pose)
+        normal = self.world_normal
         x, y, z = pose.position
         # the half plane in which the slab's deepest point is below the surface
         deepest = z_min if normal[2] > 0 else z_max

@@ -61,7 +61,7 @@ class CollisionShape:
         """Whether robots drive on it: a plane facing up, terrain, or a wide flat slab whose
         top is about the world's zero. Names do not matter."""
         if isinstance(self.geometry, Plane):
-            return bool(self.geometry.world_normal(self.pose)[2] > 0.7)
+            return bool(self.geometry.world_normal[2] > 0.7)
         if isinstance(self.geometry, Heightmap):
             return True
         bounds = self.bounds

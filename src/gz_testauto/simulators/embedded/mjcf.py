@@ -7,7 +7,7 @@ the higher priority, so the lower its friction is, the higher is a geom's priori
 
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 from lxml import etree
@@ -15,6 +15,7 @@ from lxml import etree
 from gz_testauto.geometry import Pose
 from gz_testauto.sdf.document import Element
 from gz_testauto.sdf.dynamics import Joint
+from gz_testauto.sdf.geometry import Plane
 from gz_testauto.sdf.surfaces import Heightmap
 from gz_testauto.simulators.embedded.coverage import Coverage
 from gz_testauto.simulators.embedded.drive import Drive
@@ -114,8 +115,8 @@ class _Writer:
         for link in model.roots:
             for shape in link.shapes:
                 pose = link.pose * shape.pose
-                if isinstance(shape.geometry, Heightmap):
-                    pose = model.pose.inverse() * _terrain_pose(shape.geometry, model.pose * pose)
+                if isinstance(shape.geometry, (Heightmap, Plane)):
+                    pose = model.pose.inverse() * _ground_pose(shape.geometry, model.pose * pose)
                 self._add_geoms(body, shape, pose, self._factory.geoms(shape))
 
     def _add_movable(self, world: Element, contact: Element, model: StagedModel) -> None:
@@ -222,9 +223,12 @@ def _placed(element: Element, pose: Pose) -> Element:
     return element
 
 
-def _terrain_pose(terrain: Heightmap, placed: Pose) -> Pose:
-    """Gazebo collides with a height map around the world's origin, turned by the yaw only."""
-    return Pose.from_rpy(0.0, 0.0, terrain.position[2], 0.0, 0.0, placed.yaw_rad)
+def _ground_pose(ground: Union[Heightmap, Plane], placed: Pose) -> Pose:
+    """Where Gazebo collides with it: with a height map around the world's origin, turned by the
+    yaw only, with a plane where it was placed, not turned at all."""
+    if isinstance(ground, Plane):
+        return Pose(placed.position)
+    return Pose.from_rpy(0.0, 0.0, ground.position[2], 0.0, 0.0, placed.yaw_rad)
 
 
 def _add_joint(body: Element, model: str, joint: Joint) -> None:
