@@ -267,3 +267,8 @@ def test_model_file_reads_as_a_scene_with_that_model():
 
 def test_empty_geometry_is_no_collision():
     assert scene_of(world(model("m", link(shape="<empty/>")))).models["m"].collisions == ()
+
+
+def test_numbers_may_follow_one_another_without_a_space_as_in_gazebo():
+    scene = scene_of(world(model("m", pose="0.09 41.632-0.19 0 -0 0")))
+    assert scene.models["m"].pose.position == (0.09, 41.632, -0.19)

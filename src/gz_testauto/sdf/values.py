@@ -15,6 +15,7 @@ from gz_testauto.geometry import Pose
 from gz_testauto.sdf.document import Element, SdfDocument
 
 _TRUE, _FALSE = ("1", "true"), ("0", "false", "")
+_NUMBER = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)")
 
 
 def text_of(parent: Element, tag: str, default: Optional[str] = None) -> Optional[str]:
@@ -42,12 +43,13 @@ def name_of(document: SdfDocument, element: Element) -> str:
 
 
 def numbers(document: SdfDocument, element: Element, count: int) -> Tuple[float, ...]:
-    """``count`` finite numbers from an element's text, else ``SdfError``."""
+    """``count`` finite numbers from an element's text, else ``SdfError``.
+
+    As Gazebo reads them, one may follow another without a space: ``41.6-0.2`` is two.
+    """
     text = "".join(element.itertext(element.tag, with_tail=False))
-    try:
-        values = tuple(float(part) for part in text.split())
-    except ValueError:
-        values = ()
+    whole = not _NUMBER.sub("", text).strip()
+    values = tuple(map(float, _NUMBER.findall(text))) if whole else ()
     if len(values) != count or not all(map(math.isfinite, values)):
         wanted = "one number" if count == 1 else f"{count} numbers"
         raise SdfError(
