@@ -115,7 +115,8 @@ def test_syntax_error_names_file_line_and_column(tmp_path):
         ('<gazebo version="1.0"><world/></gazebo>', r"f:1: <gazebo version=…> .* `gz sdf -c"),
         ("<robot name='r'/>", r"f:1: the root element is <robot>, not <sdf>"),
         ("<sdf/>", r"f:1: <sdf> has version ''; write version"),
-        ("<sdf version='1.9'/>", r"f:1: SDF version 1.9 is not read"),
+        ("<sdf version='1.9'/>", r"f:1: SDF version 1.9 is not read.*write version=\"1.7\""),
+        ("<sdf version='1.2'/>", r"f:1: SDF version 1.2 is not read.*`gz sdf -c"),
         ("", r"f:1:1: Document is empty"),
     ],
 )

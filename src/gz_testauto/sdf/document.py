@@ -112,9 +112,14 @@ class SdfDocument:
                 f'{self.where(self.root)}: <sdf> has version {text!r}; write version="1.6"'
             )
         if not SUPPORTED[0] <= self.version <= SUPPORTED[1]:
+            remedy = (
+                'Gazebo 11 knows none newer; if the file uses nothing newer, write version="1.7"'
+                if self.version > SUPPORTED[1]
+                else "convert it with `gz sdf -c FILE`"
+            )
             raise SdfError(
                 f"{self.where(self.root)}: SDF version {text} is not read, only 1.3 to 1.7; "
-                "convert it with `gz sdf -c FILE`"
+                f"{remedy}"
             )
 
     @property
