@@ -19,6 +19,8 @@ from gz_testauto.errors import ResourceError
 PACKAGE = "gz_testauto"
 NEWEST_SDF = (1, 7)
 """The newest SDF version that Gazebo 11 reads."""
+_MEDIA_FOLDERS = ("", "models", "media/models", "Media/models")
+"""Where below a directory of ``GAZEBO_RESOURCE_PATH`` Gazebo looks for ``file://``."""
 
 
 def resolve(
@@ -124,8 +126,9 @@ def _file(path: str, relative_to: Path) -> Path:
     if Path(path).is_absolute() or beside.exists():
         return beside
     for directory in os.environ.get("GAZEBO_RESOURCE_PATH", "").split(os.pathsep):
-        if directory.strip() and (Path(directory) / path).exists():
-            return Path(os.path.normpath((Path(directory) / path).absolute()))
+        for folder in _MEDIA_FOLDERS if directory.strip() else ():
+            if (Path(directory) / folder / path).exists():
+                return Path(os.path.normpath((Path(directory) / folder / path).absolute()))
     return beside
 
 

@@ -29,6 +29,17 @@ def test_file_uri_is_a_path_and_may_lie_on_gazebos_resource_path(tmp_path, monke
     assert resources.resolve("file://media/a.png", Path("/elsewhere")) == media / "a.png"
 
 
+@pytest.mark.parametrize("folder", ["models", "media/models", "Media/models"])
+def test_file_uri_is_found_in_the_media_folders_of_gazebos_resource_path(
+    tmp_path, monkeypatch, folder
+):
+    mesh = tmp_path / folder / "a.stl"
+    mesh.parent.mkdir(parents=True)
+    mesh.touch()
+    monkeypatch.setenv("GAZEBO_RESOURCE_PATH", str(tmp_path))
+    assert resources.resolve("file://a.stl", Path("/elsewhere")) == mesh
+
+
 def test_model_uri_is_looked_for_in_order(tmp_path):
     for place in ("first", "second"):
         (tmp_path / place).mkdir()

@@ -52,7 +52,11 @@ class ModelLibrary:
         except ResourceError as error:
             raise SdfError(f"{document.where(element)}: {error}") from error
         if not found.exists():
-            raise SdfError(f"{document.where(element)}: {uri} names {found}, which is not there")
+            beside = uri.startswith("file://") and not uri.startswith("file:///")
+            remedy = "; a file:// is also looked for on GAZEBO_RESOURCE_PATH" if beside else ""
+            raise SdfError(
+                f"{document.where(element)}: {uri} names {found}, which is not there{remedy}"
+            )
         return found
 
     def included(self, document: SdfDocument, include: Element) -> Optional[IncludedModel]:
