@@ -88,3 +88,16 @@ def test_without_walls_around_nothing_is_unknown():
     occupied[5:9, 5:9] = True
     occupied[6:8, 6:8] = False  # a small closed shed in an open field
     assert unknown_outside(OccupancyGrid(occupied, 0.1, 0, 0)) is None
+
+
+def test_something_out_of_all_bounds_is_named(tmp_path):
+    path = tmp_path / "far.world"
+    box = (
+        "<model name='{}'><static>1</static><pose>{} 0 0.5 0 0 0</pose><link name='l'>"
+        "<collision name='c'><geometry><box><size>1 1 1</size></box></geometry></collision>"
+        "</link></model>"
+    )
+    models = box.format("near", 1) + box.format("lost", 8e17)
+    path.write_text(f"<sdf version='1.6'><world name='w'>{models}</world></sdf>")
+    with pytest.raises(SpecError, match=r"far.world: a map of .* m has .* model lost reaches 8e\+17 m"):
+        base_map(path, 0.1)
