@@ -185,3 +185,65 @@ def test_terrain_that_gazebo_would_refuse_is_refused(tmp_path):
     image.fromarray(np.zeros((30, 33), np.uint8)).save(path)
     with pytest.raises(SdfError, match=r"33 × 30 pixels; Gazebo needs a square of 2\^n \+ 1"):
         Heightmap(path, (1.0, 1.0, 1.0)).bounds(Pose())
+
+
+def written(mesh, path, both_sides=False):
+    """The mesh as a file, with a back for every face if asked."""
+    faces = np.concatenate([mesh.faces, mesh.faces[:, ::-1]]) if both_sides else mesh.faces
+    trimesh.Trimesh(mesh.vertices, faces, process=False).export(path)
+    return Mesh(path)
+
+
+def test_solid_whose_faces_are_all_there_twice_is_filled(tmp_path):
+    box = written(trimesh.creation.box((2, 1, 1)), tmp_path / "box.stl", both_sides=True)
+    assert box.footprint(Pose(), 0.1, 0.1).area == pytest.approx(2)
+    assert box.footprint(Pose(), -0.1, 0.1).area == pytest.approx(2)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_solid_whose_faces_are_turned_anyhow_is_filled(tmp_path, seed):
+    ball = trimesh.creation.icosphere(subdivisions=3, radius=1.0)
+    turned = np.random.default_rng(seed).random(len(ball.faces)) < 0.5
+    ball.faces[turned] = ball.faces[turned][:, ::-1]
+    area = written(ball, tmp_path / "ball.stl").footprint(Pose(), 0.0, 0.0).area
+    assert area == pytest.approx(math.pi, rel=0.01)
+
+
+def test_panel_of_two_sides_is_seen_and_keeps_no_body_beside_it_from_being_filled(tmp_path):
+    panel = trimesh.Trimesh([[5, -1, 0], [5, 1, 0], [5, 1, 2], [5, -1, 2]], [[0, 1, 2], [0, 2, 3]])
+    both = np.concatenate([panel.faces, panel.faces[:, ::-1]])
+    box = trimesh.creation.box((2, 2, 4))
+    joined = trimesh.util.concatenate([box, trimesh.Trimesh(panel.vertices, both, process=False)])
+    outline = written(joined, tmp_path / "m.stl").footprint(Pose(), 1.0, 1.0)
+    assert outline.area == pytest.approx(4, abs=0.01)
+    assert outline.bounds == pytest.approx((-1, -1, 5, 1), abs=1e-3)
+
+
+def test_bodies_that_share_a_face_are_one_body(tmp_path):
+    lower, upper = trimesh.creation.box((2, 2, 1)), trimesh.creation.box((2, 2, 1))
+    upper.apply_translation((0, 0, 1))
+    stack = written(trimesh.util.concatenate([lower, upper]), tmp_path / "stack.stl")
+    for height in (-0.3, 0.5, 1.2):
+        assert stack.footprint(Pose(), height, height).area == pytest.approx(4, abs=0.01)
+
+
+def test_surface_with_one_side_has_no_inside(tmp_path):
+    u, v = np.meshgrid(np.arange(30) * math.pi / 15, np.arange(16) * math.pi / 8, indexing="ij")
+    ring = 3 + np.cos(u / 2) * np.sin(v) - np.sin(u / 2) * np.sin(2 * v)
+    height = np.sin(u / 2) * np.sin(v) + np.cos(u / 2) * np.sin(2 * v)
+    bottle = np.stack([ring * np.cos(u), ring * np.sin(u), height], axis=2).reshape(-1, 3)
+    faces = []
+    for i in range(30):
+        for j in range(16):
+            a, b = 16 * i + j, 16 * i + (j + 1) % 16
+            # Klein's: after once round, what was above is below
+            c, d = (a + 16, b + 16) if i < 29 else ((16 - j) % 16, (15 - j) % 16)
+            faces += [[a, c, b], [b, c, d]]
+    mesh = written(trimesh.Trimesh(bottle, faces, process=False), tmp_path / "klein.stl")
+    assert not mesh.surface.closed.any()
+
+
+def test_many_loose_triangles_have_no_inside(tmp_path):
+    corners = np.random.default_rng(1).random((60000, 3))
+    soup = trimesh.Trimesh(corners, np.arange(60000).reshape(-1, 3), process=False)
+    assert not written(soup, tmp_path / "soup.stl").surface.closed.any()

@@ -19,6 +19,7 @@ from gz_testauto.geometry import Pose
 from gz_testauto.sdf import slices
 from gz_testauto.sdf.geometry import Geometry
 from gz_testauto.sdf.slices import EMPTY
+from gz_testauto.sdf.solids import with_solids
 
 MESH_SUFFIXES = (".stl", ".stlb", ".stla", ".obj", ".dae")
 """The mesh formats that Gazebo 11 loads."""
@@ -26,10 +27,10 @@ MESH_SUFFIXES = (".stl", ".stlb", ".stla", ".obj", ".dae")
 
 @dataclass(frozen=True)
 class Surface:
-    """Triangles (n, 3, 3) in metres, and whether they enclose a solid without gaps."""
+    """Triangles (n, 3, 3) in metres, and which of them (n,) go round a solid without gaps."""
 
     triangles: np.ndarray
-    closed: bool
+    closed: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class Mesh(Geometry):
         return np.column_stack([points.min(axis=0), points.max(axis=0)])
 
     def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
-        """See :class:`Geometry`. The inside of a mesh counts only when it has no gaps."""
+        """See :class:`Geometry`. The inside counts of those parts that have no gaps."""
         x, y, z = pose.position
         yaw = pose.yaw_rad
         # in the turned frame the outline is the same wherever the model stands
@@ -77,16 +78,17 @@ class Mesh(Geometry):
         return shapely.transform(flat, lambda points: points @ turn + (x, y))
 
 
-@functools.lru_cache(maxsize=512)
+@functools.lru_cache(maxsize=4096)
 def _cached_outline(
     mesh: Mesh, modified_ns: int, quaternion: Tuple[float, ...], z_min: float, z_max: float
 ) -> BaseGeometry:
     surface = mesh.surface
     triangles = Pose((0.0, 0.0, 0.0), quaternion).apply(surface.triangles)  # type: ignore[arg-type]
-    return slices.surface_slab(triangles, surface.closed, z_min, z_max)
+    kinds = ((triangles[surface.closed], True), (triangles[~surface.closed], False))
+    return slices.union(slices.surface_slab(part, closed, z_min, z_max) for part, closed in kinds)
 
 
-@functools.lru_cache(maxsize=256)
+@functools.lru_cache(maxsize=2048)
 def _scaled_surface(mesh: Mesh, modified_ns: int) -> Surface:
     parts = _load_parts(mesh.path, modified_ns)
     if mesh.submesh is not None:
@@ -102,27 +104,11 @@ def _scaled_surface(mesh: Mesh, modified_ns: int) -> Surface:
     if mesh.submesh is not None and mesh.center:
         corners = triangles.reshape(-1, 3)
         triangles = triangles - (corners.min(axis=0) + corners.max(axis=0)) / 2
-    closed = _is_closed(triangles)
+    triangles, closed = with_solids(triangles)
     scaled = triangles * np.asarray(mesh.scale, dtype=float)
     if np.prod(mesh.scale) < 0:
         scaled = scaled[:, ::-1]
     return Surface(scaled, closed)
-
-
-def _is_closed(triangles: np.ndarray) -> bool:
-    """Whether every edge has a neighbour that runs along it the other way."""
-    corners = triangles.reshape(-1, 3)
-    span = float(np.ptp(corners, axis=0).max()) or 1.0
-    _, index = np.unique(np.round(corners / span, 7), axis=0, return_inverse=True)
-    faces = index.reshape(-1, 3)
-    faces = faces[
-        (faces[:, 0] != faces[:, 1]) & (faces[:, 1] != faces[:, 2]) & (faces[:, 2] != faces[:, 0])
-    ]
-    edges = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]]).astype(np.int64)
-    size = int(index.max()) + 1
-    forward = np.sort(edges[:, 0] * size + edges[:, 1])
-    backward = np.sort(edges[:, 1] * size + edges[:, 0])
-    return bool(len(forward)) and bool(np.array_equal(forward, backward))
 
 
 @functools.lru_cache(maxsize=128)

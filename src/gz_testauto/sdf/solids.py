@@ -1,0 +1,112 @@
+"""Which triangles of a mesh go round a solid, and which are sheets without an inside.
+
+Mesh files mix closed bodies with open panels, and many programs write every face twice, once for
+each side: taken as they are, the two cancel and nothing is inside. Knows nothing of files.
+"""
+
+from typing import Optional, Tuple
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse import csgraph
+
+_DIGITS = 7
+"""Corners are the same when they agree to so many digits of the mesh's size."""
+
+
+def with_solids(triangles: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
+    """Triangles (n, 3, 3) without those that stand for another's back, and which of them (m,)
+    go round a solid.
+
+    Each connected part is looked at by itself. It is solid when what has no back is closed; else
+    when all of it is, each face taken once. The solids' triangles are oriented alike; the order
+    is kept.
+    """
+    corners = _numbered(triangles)
+    proper = (corners != np.roll(corners, 1, axis=1)).all(axis=1)
+    _, first, twin = np.unique(
+        np.sort(corners, axis=1), axis=0, return_index=True, return_inverse=True
+    )
+    twin = twin.ravel()
+    balance = np.zeros(len(first), dtype=np.int64)
+    np.add.at(balance, twin, _turn_of(corners))
+    keeps = ~proper
+    keeps[first] = True
+
+    result, corners, proper = triangles[keeps], corners[keeps], proper[keeps]
+    single = proper & (balance[twin][keeps] != 0)
+    part, edge, uses = _parts(corners)
+    closed = np.zeros(part.max() + 1, dtype=bool)
+    closed[part[single]] = True
+    closed[part[_beside_a_gap(corners, edge, single)]] = False
+    solid = closed[part] & single | ~proper  # what has no area bounds nothing and is no sheet
+
+    simple = ~closed
+    simple[part[(uses[edge] != 2).any(axis=1)]] = False
+    for number in np.flatnonzero(simple):
+        faces = np.flatnonzero(part == number)
+        flips = _orientation(corners[faces], edge[faces])
+        if flips is not None:
+            result[faces[flips]] = result[faces[flips]][:, ::-1]
+            solid[faces] = True
+    return result, solid
+
+
+def _numbered(triangles: np.ndarray) -> np.ndarray:
+    """The number of each corner (n, 3); corners at one place have one number."""
+    corners = triangles.reshape(-1, 3)
+    span = float(np.ptp(corners, axis=0).max()) or 1.0
+    _, index = np.unique(np.round(corners / span, _DIGITS), axis=0, return_inverse=True)
+    return np.asarray(index).reshape(-1, 3).astype(np.int64)
+
+
+def _turn_of(faces: np.ndarray) -> np.ndarray:
+    """1 for faces (n, 3) whose corners are an even permutation of their order, else -1."""
+    a, b, c = faces.T
+    swaps = (a > b).astype(np.int64) + (a > c) + (b > c)
+    return np.where(swaps % 2 == 0, 1, -1)
+
+
+def _directed_edges(faces: np.ndarray) -> np.ndarray:
+    """Edges (3 n, 2) as the faces run along them, those of a face next to each other."""
+    return np.stack([faces, np.roll(faces, -1, axis=1)], axis=2).reshape(-1, 2)
+
+
+def _parts(faces: np.ndarray) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """To which connected part (n,) each face belongs, the numbers of its edges (n, 3), and how
+    often each edge is used; faces that share an edge are connected."""
+    _, edge, uses = np.unique(
+        np.sort(_directed_edges(faces), axis=1), axis=0, return_inverse=True, return_counts=True
+    )
+    face = np.repeat(np.arange(len(faces)), 3)
+    node = edge.ravel() + len(faces)
+    size = len(faces) + len(uses)
+    graph = sparse.coo_matrix((np.ones(len(face), dtype=bool), (face, node)), shape=(size, size))
+    part = csgraph.connected_components(graph, directed=False)[1][: len(faces)]
+    return part, edge.reshape(-1, 3), uses
+
+
+def _beside_a_gap(faces: np.ndarray, edge: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """Which of the ``chosen`` faces (n,) have an edge that the others of them do not run along
+    the other way as often."""
+    start, end = _directed_edges(faces).reshape(-1, 3, 2).transpose(2, 0, 1)
+    surplus = np.zeros(int(edge.max()) + 1, dtype=np.int64)
+    np.add.at(surplus, edge[chosen], np.where(start < end, 1, -1)[chosen])
+    return chosen & (surplus[edge] != 0).any(axis=1)
+
+
+def _orientation(faces: np.ndarray, edge: np.ndarray) -> Optional[np.ndarray]:
+    """Which faces (n,) to turn round for the connected surface to be closed, or None when it
+    has one side only. Each of its edges is used twice."""
+    pairs = np.argsort(edge.ravel(), kind="stable").reshape(-1, 2)
+    one, other = (pairs // 3).T
+    starts = faces.ravel()[pairs]
+    alike = starts[:, 0] == starts[:, 1]
+    graph = sparse.coo_matrix((np.where(alike, 2, 1), (one, other)), shape=(len(faces),) * 2)
+    graph = graph.tocsr().maximum(graph.tocsr().T)
+    order, before = csgraph.breadth_first_order(graph, 0, directed=False)
+    turns = np.asarray(graph[before[order[1:]], order[1:]]).ravel() == 2
+    flips = np.zeros(len(faces), dtype=bool)
+    for face, turn in zip(order[1:], turns):
+        flips[face] = flips[before[face]] ^ turn
+    return flips if (flips[one] ^ flips[other] == alike).all() else None
