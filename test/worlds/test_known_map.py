@@ -99,5 +99,7 @@ def test_something_out_of_all_bounds_is_named(tmp_path):
     )
     models = box.format("near", 1) + box.format("lost", 8e17)
     path.write_text(f"<sdf version='1.6'><world name='w'>{models}</world></sdf>")
-    with pytest.raises(SpecError, match=r"far.world: a map of .* m has .* model lost reaches 8e\+17 m"):
+    with pytest.raises(
+        SpecError, match=r"far.world: a map of .* m has .* model lost reaches 8e\+17 m"
+    ):
         base_map(path, 0.1)

@@ -97,7 +97,7 @@ def surface_slab(triangles: np.ndarray, closed: bool, z_min: float, z_max: float
     parts = [_covered(flat[areas > 0]), _covered(flat[areas < 0])]  # seen from above, from below
     if not closed:
         thin = np.abs(areas) <= TOLERANCE_M / 2 * np.ptp(flat, axis=1).max(axis=1)
-        parts += [_widened(triangle) for triangle in flat[thin]]
+        parts.append(_widened(flat[thin], shapely.buffer(union(parts), TOLERANCE_M)))
     if closed and len(triangles):
         parts.append(cross_section(triangles, z_min))
     return union(parts)
@@ -200,7 +200,23 @@ def _clip_to_level(polygon: np.ndarray, z: float, sign: float) -> np.ndarray:
     return np.array(kept).reshape(-1, 3)
 
 
-def _widened(points: np.ndarray) -> BaseGeometry:
-    return shapely.buffer(
-        shapely.convex_hull(shapely.MultiPoint(points)), TOLERANCE_M / 2, cap_style="square"
+def _widened(triangles: np.ndarray, covered: BaseGeometry) -> BaseGeometry:
+    """What triangles (n, 3, 2) without area cover, with the width of the tolerance, as far as
+    they are not ``covered`` anyway."""
+    if not len(triangles):
+        return EMPTY
+    ends = np.stack([triangles, np.roll(triangles, -1, axis=1)], axis=2)  # of sides (n, 3, 2, 2)
+    longest = np.linalg.norm(ends[:, :, 1] - ends[:, :, 0], axis=2).argmax(axis=1)
+    sides = np.round(ends[np.arange(len(ends)), longest] / GRID_M).astype(np.int64)
+    backward = (sides[:, 0, 0] > sides[:, 1, 0]) | (
+        (sides[:, 0, 0] == sides[:, 1, 0]) & (sides[:, 0, 1] > sides[:, 1, 1])
     )
+    sides[backward] = sides[backward][:, ::-1]
+    sides = np.unique(sides, axis=0) * GRID_M  # a wall has many triangles above one line
+    points = (sides[:, 0] == sides[:, 1]).all(axis=1)
+    shapely.prepare(covered)
+    wide = []
+    for thin in (shapely.linestrings(sides[~points]), shapely.points(sides[points][:, 0])):
+        seen = thin[~shapely.covers(covered, thin)]
+        wide.append(shapely.buffer(shapely.union_all(seen), TOLERANCE_M / 2, cap_style="square"))
+    return union(wide)
