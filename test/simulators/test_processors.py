@@ -90,3 +90,16 @@ def test_without_a_claim_nothing_is_bound(claim):
         claim()
     with claim().for_children():
         assert sorted(os.sched_getaffinity(0)) == ALLOWED
+
+
+def test_a_policy_that_the_user_has_chosen_stays(claim):
+    try:
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+    except PermissionError:
+        pytest.skip("this user may not choose another policy")
+    try:
+        with claim().for_children():
+            assert os.sched_getscheduler(0) == os.SCHED_RR
+        assert os.sched_getscheduler(0) == os.SCHED_RR
+    finally:
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))

@@ -43,13 +43,15 @@ class ClaimedProcessor:
             yield
             return
         allowed = os.sched_getaffinity(0)
-        policy, parameters = os.sched_getscheduler(0), os.sched_getparam(0)
+        ordinary = os.sched_getscheduler(0) == os.SCHED_OTHER  # else the user has chosen
         os.sched_setaffinity(0, {self.number})
         try:
-            os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+            if ordinary:
+                os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
             yield
         finally:
-            os.sched_setscheduler(0, policy, parameters)
+            if ordinary:
+                os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
             os.sched_setaffinity(0, allowed)
 
     def release(self) -> None:
