@@ -21,7 +21,7 @@ distributed = pytest.importorskip("distributed")
 @pytest.fixture(scope="module")
 def cluster():
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
+        n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
     ) as cluster:
         yield cluster
 
@@ -89,7 +89,7 @@ import time
 from distributed import LocalCluster
 if __name__ == "__main__":
     cluster = LocalCluster(n_workers=2, threads_per_worker=1, host="127.0.0.1",
-                           dashboard_address=None)
+                           dashboard_address="127.0.0.1:0")
     print(cluster.scheduler_address, flush=True)
     time.sleep(600)
 """

@@ -95,7 +95,7 @@ class DaskWorkers(Workers):
                     n_workers=self._local_size,
                     threads_per_worker=1,
                     host="127.0.0.1",
-                    dashboard_address=None,
+                    dashboard_address="127.0.0.1:0",
                 )
             self._client = self._distributed.Client(
                 self._scheduler or self._cluster, timeout=CONNECTING_S, set_as_default=False
