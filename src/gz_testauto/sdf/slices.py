@@ -97,7 +97,8 @@ def surface_slab(triangles: np.ndarray, closed: bool, z_min: float, z_max: float
     parts = [_covered(flat[areas > 0]), _covered(flat[areas < 0])]  # seen from above, from below
     if not closed:
         thin = np.abs(areas) <= TOLERANCE_M / 2 * np.ptp(flat, axis=1).max(axis=1)
-        parts.append(_widened(flat[thin], shapely.buffer(union(parts), TOLERANCE_M)))
+        if thin.any():
+            parts.append(_widened(flat[thin], shapely.buffer(union(parts), TOLERANCE_M)))
     if closed and len(triangles):
         parts.append(cross_section(triangles, z_min))
     return union(parts)
@@ -203,8 +204,6 @@ def _clip_to_level(polygon: np.ndarray, z: float, sign: float) -> np.ndarray:
 def _widened(triangles: np.ndarray, covered: BaseGeometry) -> BaseGeometry:
     """What triangles (n, 3, 2) without area cover, with the width of the tolerance, as far as
     they are not ``covered`` anyway."""
-    if not len(triangles):
-        return EMPTY
     ends = np.stack([triangles, np.roll(triangles, -1, axis=1)], axis=2)  # of sides (n, 3, 2, 2)
     longest = np.linalg.norm(ends[:, :, 1] - ends[:, :, 0], axis=2).argmax(axis=1)
     sides = np.round(ends[np.arange(len(ends)), longest] / GRID_M).astype(np.int64)

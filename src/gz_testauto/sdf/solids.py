@@ -22,7 +22,7 @@ def with_solids(triangles: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
     when all of it is, each face taken once. The solids' triangles are oriented alike; the order
     is kept.
     """
-    corners = _numbered(triangles)
+    corners = numbered_corners(triangles)
     proper = (corners != np.roll(corners, 1, axis=1)).all(axis=1)
     _, first, twin = np.unique(
         np.sort(corners, axis=1), axis=0, return_index=True, return_inverse=True
@@ -52,8 +52,8 @@ def with_solids(triangles: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
     return result, solid
 
 
-def _numbered(triangles: np.ndarray) -> np.ndarray:
-    """The number of each corner (n, 3); corners at one place have one number."""
+def numbered_corners(triangles: np.ndarray) -> np.ndarray:
+    """The number of each corner (n, 3) of triangles (n, 3, 3); corners at one place have one."""
     corners = triangles.reshape(-1, 3)
     span = float(np.ptp(corners, axis=0).max()) or 1.0
     _, index = np.unique(np.round(corners / span, _DIGITS), axis=0, return_inverse=True)

@@ -14,6 +14,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial import ConvexHull
 from shapely.geometry.base import BaseGeometry
 
+from gz_testauto.sdf.solids import numbered_corners
 from gz_testauto.sdf.surfaces import Heightmap
 
 THICKNESS_M = 0.002
@@ -81,12 +82,9 @@ def terrain_triangles(terrain: Heightmap) -> np.ndarray:
 
 def _connected(triangles: np.ndarray) -> List[np.ndarray]:
     """Triangles that share corners, together; in the order of their first triangle."""
-    corners = triangles.reshape(-1, 3)
-    span = float(np.ptp(corners, axis=0).max()) or 1.0
-    _, index = np.unique(np.round(corners / span, 7), axis=0, return_inverse=True)
-    faces = index.reshape(-1, 3)
+    faces = numbered_corners(triangles)
     edges = np.concatenate([faces[:, :2], faces[:, 1:]])
-    count = int(index.max()) + 1
+    count = int(faces.max()) + 1
     links = coo_matrix((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(count, count))
     _, labels = connected_components(links, directed=False)
     of_face = labels[faces[:, 0]]
