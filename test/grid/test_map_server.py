@@ -66,9 +66,51 @@ def test_negated_map_is_read_the_other_way_round(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("field", "complaint"),
+    [
+        ("resolution: .nan", "a.yaml:2: resolution is NaN; it must be finite"),
+        ("resolution: .inf", "a.yaml:2: resolution is Infinity; it must be finite"),
+        ("resolution: 0", "a.yaml:2: resolution is 0; it must be > 0"),
+        ("resolution: 1\nnegate: .inf", "a.yaml:3: negate is Infinity"),
+        ("resolution: 1\nmode: [[[[]]]]", "a.yaml:3: mode is"),
+        ("resolution: " + "[" * 500, "a.yaml:2: is not YAML: is nested more than 50 levels"),
+    ],
+)
+def test_a_field_that_map_server_could_not_use_is_named_with_its_line(tmp_path, field, complaint):
+    (tmp_path / "a.pgm").write_bytes(b"P5 1 1 255\n\x00")
+    (tmp_path / "a.yaml").write_text(f"image: a.pgm\n{field}\norigin: [0, 0, 0]\n")
+    with pytest.raises(SpecError) as caught:
+        read_map(tmp_path / "a.yaml")
+    assert complaint in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (b"P5" + b" " * 100_000, "is not a PGM image"),
+        (b"P5" + b"#\n" * 100_000 + b"x", "is not a PGM image"),
+        (b"P5 0 0 255\n", "has 0 x 0 pixels"),
+        (b"P5 1 1 70000\n\0\0", "has a maximum of 70000; only 8 bits"),
+        (b"P5 100000 100000 255\n\0", "ends after 1 of 10000000000 pixels"),
+        (b"P5 9999999999 1 255\n\0", "is not a PGM image"),
+        (b"P2 2 1 255\n0 256\n", "holds the value 256; its maximum is 255"),
+        (b"P2 2 1 255\n0 99999999999\n", "holds b'99999999999', which is no value of a pixel"),
+        (b"P2 2 1 255\n0 -1\n", "holds b'-1', which is no value of a pixel"),
+        (b"P5 1 1 100\n\xff", "holds the value 255; its maximum is 100"),
+    ],
+)
+def test_an_image_that_holds_no_map_is_refused_in_little_time(tmp_path, content, complaint):
+    (tmp_path / "a.pgm").write_bytes(content)
+    (tmp_path / "a.yaml").write_text("image: a.pgm\nresolution: 1\norigin: [0, 0, 0]\n")
+    with pytest.raises(SpecError) as caught:
+        read_map(tmp_path / "a.yaml")
+    assert complaint in str(caught.value)
+
+
+@pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("image: none.pgm\nresolution: 1\norigin: [0, 0, 0]\n", "No such file"),
+        ("image: none.pgm\nresolution: 1\norigin: [0, 0, 0]\n", "no such file"),
         ("image: a.pgm\nresolution: 1\n", "origin"),
         ("image: a.pgm\nresolution: 1\norigin: [0, 0, 0.5]\n", "turned by 0.5 rad"),
         ("image: short.pgm\nresolution: 1\norigin: [0, 0, 0]\n", "ends after 1 of 4 pixels"),

@@ -67,6 +67,8 @@ def test_wrong_field_is_named_with_its_line_and_what_it_must_be(field, complaint
         ("count: -1", "obstacles[0].count is -1; it must be >= 0"),
         ("count: 2.5", "obstacles[0].count is 2.5; it must be a whole number, [min, max] or "
          "{min, max}"),
+        ("count: 1000000", "obstacles[0].count is 1000000; it must be <= 10000"),
+        ("count: [0, 1000000000]", "obstacles[0].count is 1000000000; it must be <= 10000"),
         ("count: [5, 2]", "obstacles[0].count: min 5 is greater than max 2"),
         ("region: {rectangle: {x_m: [1, 1], y_m: [0, 1]}, count: 1}",
          "obstacles[0].region: unknown key 'count'. Known: circle, polygon"),

@@ -7,16 +7,22 @@ uppermost, and a YAML with resolution, origin (the lower left corner) and thresh
 
 import re
 from pathlib import Path
-from typing import Any, Mapping, Optional, Tuple
+from typing import List, Optional, Tuple, Union
 
 import numpy as np
-import yaml
+from pydantic import ConfigDict, Field
+from typing_extensions import Annotated, Literal
 
 from gz_testauto.errors import SpecError
 from gz_testauto.grid.occupancy import OccupancyGrid
+from gz_testauto.spec.loader import load
+from gz_testauto.spec.model import Spec, SpecPath
 
 OCCUPIED, UNKNOWN, FREE = 0, 205, 254
 OCCUPIED_THRESHOLD, FREE_THRESHOLD = 0.65, 0.196
+
+_BLANK = rb"(?:\s|#[^\n]*\n)+"
+_PGM_HEADER = re.compile(_BLANK.join([rb"(P[25])", *[rb"(\d{1,9})"] * 3]) + rb"\s")
 
 
 def write_map(
@@ -54,55 +60,75 @@ def write_map(
     return description, image
 
 
+class _MapFile(Spec):
+    """The YAML of a map. What other programs add is not looked at."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    image: SpecPath
+    resolution: float = Field(gt=0)
+    origin: Annotated[List[float], Field(min_length=3, max_length=3)]
+    negate: Union[bool, Literal[0, 1]] = False
+    occupied_thresh: float = OCCUPIED_THRESHOLD
+    mode: Literal["trinary", "scale", "raw"] = "trinary"
+
+
 def read_map(path: Path) -> OccupancyGrid:
     """Read a map_server YAML and its PGM, in any of map_server's modes.
 
     What is unknown counts as free: the grid says what is known to be in the way. Raises
     ``SpecError`` when a file is missing, damaged, or has a rotated origin.
     """
-    path = Path(path)
-    try:
-        fields = yaml.safe_load(path.read_text(encoding="utf-8"))
-        image = path.parent / fields["image"]
-        resolution = float(fields["resolution"])
-        x_m, y_m, yaw_rad = map(float, fields["origin"])
-        pixels = _read_pgm(image)
-        occupied = _occupied(pixels, fields)
-    except (OSError, KeyError, TypeError, ValueError, yaml.YAMLError) as error:
-        raise SpecError(f"{path}: is not a map of map_server: {error}") from error
+    fields = load(Path(path), _MapFile)
+    x_m, y_m, yaw_rad = fields.origin
     if abs(yaw_rad) > 1e-9:
         raise SpecError(f"{path}: origin is turned by {yaw_rad} rad; only 0 can be used")
-    return OccupancyGrid(occupied[::-1], resolution, x_m, y_m)
+    try:
+        pixels = _read_pgm(fields.image)
+    except OSError as error:
+        raise SpecError(f"{fields.image}: cannot be read: {error.strerror or error}") from error
+    return OccupancyGrid(_occupied(pixels, fields)[::-1], fields.resolution, x_m, y_m)
 
 
-def _occupied(pixels: np.ndarray, fields: Mapping[str, Any]) -> np.ndarray:
+def _occupied(pixels: np.ndarray, fields: _MapFile) -> np.ndarray:
     """map_server's rule: how dark a pixel is, against the threshold."""
     shade = pixels.astype(float) / 255.0
-    probability = shade if int(fields.get("negate", 0)) else 1.0 - shade
-    if fields.get("mode") == "raw":
+    probability = shade if fields.negate else 1.0 - shade
+    if fields.mode == "raw":
         return pixels >= 65
-    return probability > float(fields.get("occupied_thresh", OCCUPIED_THRESHOLD))
+    return np.asarray(probability > fields.occupied_thresh)
 
 
 def _read_pgm(path: Path) -> np.ndarray:
     """Pixels of an 8-bit binary or plain PGM, shape (rows, columns)."""
     data = path.read_bytes()
-    header = re.match(
-        rb"(P[25])(?:\s+|#[^\n]*\n)+(\d+)(?:\s+|#[^\n]*\n)+(\d+)(?:\s+|#[^\n]*\n)+(\d+)\s", data
-    )
+    header = _PGM_HEADER.match(data)
     if not header:
-        raise ValueError(f"{path.name} is not a PGM image")
+        raise SpecError(f"{path}: is not a PGM image")
     columns, rows, highest = (int(header.group(i)) for i in (2, 3, 4))
     if not 0 < highest < 256:
-        raise ValueError(f"{path.name} has a maximum of {highest}; only 8 bits can be read")
+        raise SpecError(f"{path}: has a maximum of {highest}; only 8 bits can be read")
+    if not (rows and columns):
+        raise SpecError(f"{path}: has {columns} x {rows} pixels, so there is no map in it")
     body = data[header.end() :]
     if header.group(1) == b"P5":
         values = np.frombuffer(body, dtype=np.uint8)
     else:
-        values = np.array(re.sub(rb"#[^\n]*", b"", body).split(), dtype=np.uint8)
+        values = _plain_values(path, body)
     if len(values) < rows * columns:
-        raise ValueError(f"{path.name} ends after {len(values)} of {rows * columns} pixels")
+        raise SpecError(f"{path}: ends after {len(values)} of {rows * columns} pixels")
     pixels = values[: rows * columns].reshape(rows, columns)
+    if pixels.max() > highest:
+        raise SpecError(f"{path}: holds the value {pixels.max()}; its maximum is {highest}")
     if highest == 255:
-        return pixels
+        return pixels.astype(np.uint8, copy=False)
     return np.rint(pixels.astype(float) * (255.0 / highest)).astype(np.uint8)
+
+
+def _plain_values(path: Path, body: bytes) -> np.ndarray:
+    """The numbers of a plain PGM, each of three digits at most."""
+    words = re.sub(rb"#[^\n]*", b"", body).split()
+    for word in words:
+        if not (word.isdigit() and len(word) <= 3):
+            raise SpecError(f"{path}: holds {word[:20]!r}, which is no value of a pixel")
+    return np.array(words, dtype=np.int16)

@@ -5,13 +5,12 @@ Owns telling the three apart, and the message that names them all when it is non
 
 from pathlib import Path
 
-import yaml
-
 from gz_testauto import resources
 from gz_testauto.errors import SpecError
 from gz_testauto.ros.parameters import user_directory
 from gz_testauto.spec.loader import load, parse
 from gz_testauto.spec.obstacles import ObstacleSpec
+from gz_testauto.spec.yaml_source import YamlSource
 
 INLINE = "inline"
 
@@ -49,8 +48,8 @@ def _directory() -> Path:
 
 def _yaml(text: str) -> object:
     try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError:
+        return YamlSource(text, INLINE).data
+    except SpecError:
         # Something with a colon that is no YAML: let the loader say where it is wrong.
         return {} if ":" in text and not _is_uri(text) else text
 

@@ -18,6 +18,9 @@ from gz_testauto.spec.model import Interval, Point, Spec, SpecPath, repeated, re
 from gz_testauto.spec.obstacles import ObstacleSpec
 from gz_testauto.spec.stack import NAME, LaunchSpec, StackSpec
 
+MOST_TRIALS = 1_000_000
+"""In one campaign; each has a row in the results and a file beside them."""
+
 
 class PoseSpec(Spec):
     """A planar pose in the world (map) frame: metres and radians."""
@@ -52,7 +55,7 @@ class WorldsSpec(Spec):
 
     base: Optional[SpecPath] = None
     obstacles: Annotated[Optional[ObstacleSpec], BeforeValidator(_obstacles)] = None
-    count: Optional[int] = Field(None, ge=1)
+    count: Optional[int] = Field(None, ge=1, le=MOST_TRIALS)
     directory: Optional[SpecPath] = None
 
     @model_validator(mode="after")
@@ -157,14 +160,14 @@ class CampaignSpec(Spec):
     """A whole campaign. Paths are absolute once loaded."""
 
     name: str = Field(pattern=NAME)
-    seed: int = Field(0, ge=0)
+    seed: int = Field(0, ge=0, lt=2**63)
     stack: Optional[StackSpec] = None
     """The user's own simulator, robot and navigation, in place of this package's."""
     worlds: WorldsSpec
     robot: RobotSpec
     goal: GoalSpec
     planners: List[PlannerSpec] = Field(min_length=1)
-    repetitions: int = Field(1, ge=1)
+    repetitions: int = Field(1, ge=1, le=MOST_TRIALS)
     simulator: str = "auto"
     """A registered name; ``auto`` is Gazebo where there is one, otherwise ``embedded``."""
     simulator_options: Dict[str, Any] = Field(default_factory=dict)
@@ -172,6 +175,16 @@ class CampaignSpec(Spec):
     limits: LimitsSpec = LimitsSpec()
     metrics: MetricsSpec = MetricsSpec()
     global_plan: GlobalPlanSpec = GlobalPlanSpec()
+
+    @model_validator(mode="after")
+    def _not_endless(self) -> "CampaignSpec":
+        trials = (self.worlds.count or 1) * len(self.planners) * self.repetitions
+        if trials > MOST_TRIALS:
+            raise ValueError(
+                f"worlds, planners and repetitions make {trials} trials; at most {MOST_TRIALS} "
+                "can be in one campaign"
+            )
+        return self
 
     @field_validator("planners")
     @classmethod

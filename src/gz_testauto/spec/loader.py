@@ -15,9 +15,12 @@ from gz_testauto.errors import SpecError
 from gz_testauto.registry import unknown_name
 from gz_testauto.spec.fields import known_fields
 from gz_testauto.spec.model import Spec
-from gz_testauto.spec.yaml_source import YamlSource
+from gz_testauto.spec.yaml_source import YamlSource, read_yaml_text
 
 SpecType = TypeVar("SpecType", bound=Spec)
+
+MOST_ERRORS = 100
+"""So many are said; more say that it is another kind of file."""
 
 
 def load(path: Path, spec_class: Type[SpecType]) -> SpecType:
@@ -26,12 +29,7 @@ def load(path: Path, spec_class: Type[SpecType]) -> SpecType:
     Raises ``SpecError`` with one line per thing that is wrong.
     """
     path = Path(path)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise SpecError(f"{path}: cannot be read: {reason}") from error
-    return parse(text, spec_class, path)
+    return parse(read_yaml_text(path), spec_class, path)
 
 
 def parse(text: str, spec_class: Type[SpecType], source: Path) -> SpecType:
@@ -42,8 +40,12 @@ def parse(text: str, spec_class: Type[SpecType], source: Path) -> SpecType:
     try:
         return spec_class.model_validate(document.data, context={"source": Path(source).absolute()})
     except ValidationError as invalid:
-        lines = sorted({_describe(error, document, spec_class) for error in invalid.errors()})
-        raise SpecError("\n".join(f"{source}:{line}: {text}" for line, text in lines)) from None
+        errors = invalid.errors()
+        said = {_describe(error, document, spec_class) for error in errors[:MOST_ERRORS]}
+        lines = [f"{source}:{line}: {text}" for line, text in sorted(said)]
+        if len(errors) > MOST_ERRORS:
+            lines.append(f"{source}: and {len(errors) - MOST_ERRORS} more of this kind")
+        raise SpecError("\n".join(lines)) from None
 
 
 def _describe(

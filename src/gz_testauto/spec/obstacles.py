@@ -18,6 +18,8 @@ from gz_testauto.spec.distributions import Distribution, PositiveDistribution, U
 from gz_testauto.spec.model import Point, Spec, SpecPath, repeated
 from gz_testauto.spec.regions import KeepOut, Regions
 
+MOST_OBSTACLES = 10_000
+"""In one world; placing so many takes seconds, and no simulator runs with more."""
 FULL_TURN = Uniform(min=-3.141592653589793, max=3.141592653589793)
 
 
@@ -25,7 +27,7 @@ class CountRange(Spec):
     """How many: any whole number from ``min`` to ``max``, all as likely."""
 
     min: int = Field(ge=0)
-    max: int = Field(ge=0)
+    max: int = Field(ge=0, le=MOST_OBSTACLES)
 
     @model_validator(mode="after")
     def _ordered(self) -> "CountRange":
@@ -191,7 +193,7 @@ class SamplingSpec(Spec):
     """
 
     method: Literal["uniform", "lhs", "sobol"] = "uniform"
-    block: int = Field(100, ge=2)
+    block: int = Field(100, ge=2, le=10_000)
 
 
 def _method(value: Any) -> Any:
@@ -219,7 +221,7 @@ class ObstacleSpec(Spec):
     drive: Optional[DriveSpec] = None
     solvable: Annotated[Optional[SolvableSpec], BeforeValidator(_solvable)] = None
     sampling: Annotated[SamplingSpec, BeforeValidator(_method)] = SamplingSpec()
-    max_tries: int = Field(5000, ge=1)
+    max_tries: int = Field(5000, ge=1, le=1_000_000)
     """How many places are tried for the obstacles of one world before giving up."""
 
     @model_validator(mode="after")
@@ -228,6 +230,12 @@ class ObstacleSpec(Spec):
         if twice:
             raise ValueError(
                 f"obstacles need different names; twice: {', '.join(twice)} (give each a name)"
+            )
+        most = sum(group.count.max for group in self.obstacles)
+        if most > MOST_OBSTACLES:
+            raise ValueError(
+                f"the counts of all obstacles add up to {most}; at most {MOST_OBSTACLES} can be "
+                "put into a world"
             )
         for index, group in enumerate(self.obstacles):
             if self.region is None and group.region is None and group.x_m is None:

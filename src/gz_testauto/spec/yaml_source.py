@@ -1,26 +1,121 @@
 """YAML text together with where each of its values stands.
 
-Owns parsing (safe YAML; duplicate keys refused; ``1e-3`` is a number, as in YAML 1.2) and the
-way from a field's path to its line. Knows nothing of what the fields mean.
+Owns parsing (safe YAML; duplicate keys refused; ``1e-3`` is a number and ``2024-01-01`` is text,
+as in YAML 1.2) and the way from a field's path to its line. Refuses what no specification needs
+and what costs more than its file's size: deep nesting, aliases that multiply, tags beyond plain
+values. Knows nothing of what the fields mean.
 """
 
 import re
+from pathlib import Path
 from typing import Any, Dict, Iterable, List, Tuple
 
 import yaml
 
 from gz_testauto.errors import SpecError
 
+MOST_BYTES = 1_000_000
+"""A larger file is another kind of file; reading it as YAML would take minutes."""
+MOST_LEVELS = 50
+MOST_VALUES = 100_000
+"""Values of a document in which every alias is written out."""
+
+_UNWRITABLE = re.compile("[\0\ud800-\udfff]")
+"""What escapes can say and no file name or UTF-8 text can hold."""
+_TIMESTAMP = "tag:yaml.org,2002:timestamp"
+_BEYOND_PLAIN = (
+    _TIMESTAMP,
+    *(f"tag:yaml.org,2002:{kind}" for kind in ["binary", "omap", "pairs", "set"]),
+)
+
 
 class _Loader(yaml.SafeLoader):
-    """Safe YAML whose plain numbers are those of YAML 1.2."""
+    """Safe YAML of plain values only: numbers as in YAML 1.2, no dates, and no more values than
+    :data:`MOST_VALUES` with every alias written out."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._level = 0
+        self._extent: Dict[int, Tuple[int, int]] = {}  # values and levels below each node
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        """As the base does; refuses what is nested too deep or multiplies."""
+        mark, is_alias = self.peek_event().start_mark, self.check_event(yaml.AliasEvent)
+        self._level += 1
+        if self._level > MOST_LEVELS:
+            raise _problem(f"is nested more than {MOST_LEVELS} levels deep", mark)
+        node = super().compose_node(parent, index)
+        self._level -= 1
+        if not is_alias:
+            self._extent[id(node)] = self._measured(node, mark)
+        elif id(node) not in self._extent:
+            raise _problem("an alias stands inside of what it is an alias of", mark)
+        return node
+
+    def _measured(self, node: Any, mark: Any) -> Tuple[int, int]:
+        children = getattr(node, "value", ())
+        if isinstance(node, yaml.MappingNode):
+            children = [child for pair in children for child in pair]
+        elif not isinstance(node, yaml.SequenceNode):
+            found = _UNWRITABLE.search(node.value)
+            if found:
+                raise _problem(f"{found.group()!r} cannot stand in a text", mark)
+            return 1, 1
+        extents = [self._extent[id(child)] for child in children]
+        values = 1 + sum(count for count, _ in extents)
+        levels = 1 + max((depth for _, depth in extents), default=0)
+        if values > MOST_VALUES:
+            raise _problem(f"holds more than {MOST_VALUES} values, each alias written out", mark)
+        if levels > MOST_LEVELS:
+            raise _problem(f"is nested more than {MOST_LEVELS} levels deep", mark)
+        return values, levels
+
+    def construct_object(self, node: Any, deep: bool = False) -> Any:
+        """As the base does; a value that its tag does not allow is said with its line."""
+        try:
+            return super().construct_object(node, deep)
+        except (LookupError, ValueError, TypeError, AttributeError, OverflowError) as error:
+            kind = node.tag.rpartition(":")[2]
+            shown = str(node.value)[:40]
+            raise _problem(f"{shown!r} cannot be read as {kind}", node.start_mark) from error
 
 
+def _problem(text: str, mark: Any) -> yaml.MarkedYAMLError:
+    return yaml.MarkedYAMLError(problem=text, problem_mark=mark)
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != _TIMESTAMP]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+_Loader.yaml_constructors = {
+    tag: constructor
+    for tag, constructor in yaml.SafeLoader.yaml_constructors.items()
+    if tag not in _BEYOND_PLAIN
+}
 _Loader.add_implicit_resolver(
     "tag:yaml.org,2002:float",
     re.compile(r"^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)[eE][-+]?[0-9]+$"),
     list("-+0123456789."),
 )
+
+
+def read_yaml_text(path: Path) -> str:
+    """The text of a YAML file. Raises ``SpecError`` when it cannot be read, is not UTF-8, or is
+    too large to be one."""
+    try:
+        if path.exists() and not path.is_file():
+            raise SpecError(f"{path}: cannot be read: it is not a regular file")
+        with path.open("rb") as stream:
+            content = stream.read(MOST_BYTES + 1)
+        if len(content) > MOST_BYTES:
+            raise SpecError(f"{path}: is larger than {MOST_BYTES} bytes; is it the right file?")
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise SpecError(f"{path}:{line}: is not UTF-8; save the file as UTF-8") from error
+    except OSError as error:
+        raise SpecError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
 class YamlSource:
@@ -31,10 +126,17 @@ class YamlSource:
 
     def __init__(self, text: str, name: str) -> None:
         self.name = name
-        loader = _Loader(text)
+        try:
+            loader = _Loader(text)
+        except yaml.reader.ReaderError as error:
+            line = text.count("\n", 0, error.position) + 1
+            raise SpecError(
+                f"{name}:{line}: is not YAML: holds the control character "
+                f"{chr(error.character)!r}; remove it"
+            ) from error
         try:
             self._node = loader.get_single_node()
-            self._refuse_duplicates()
+            self._check_keys()
             self.data: Any = loader.construct_document(self._node) if self._node else None
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
@@ -77,7 +179,7 @@ class YamlSource:
             return child.start_mark.line + 1, child
         return None
 
-    def _refuse_duplicates(self) -> None:
+    def _check_keys(self) -> None:
         problems: List[str] = []
         stack, seen = [self._node], set()
         while stack:
@@ -93,12 +195,17 @@ class YamlSource:
             for key, value in node.value:
                 stack.append(value)
                 line = key.start_mark.line + 1
-                if key.value in first and isinstance(key, yaml.ScalarNode):
+                if not isinstance(key, yaml.ScalarNode):
+                    problems.append(
+                        f"{self.name}:{line}: a mapping or a list stands where a key must be; "
+                        "put text that holds { or [ in quotes"
+                    )
+                elif key.value in first:
                     problems.append(
                         f"{self.name}:{line}: key {key.value!r} stands twice; "
                         f"it is already on line {first[key.value]}"
                     )
-                elif isinstance(key, yaml.ScalarNode):
+                else:
                     first[key.value] = line
         if problems:
             raise SpecError("\n".join(sorted(problems)))

@@ -1,0 +1,77 @@
+import time
+
+import pytest
+
+from gz_testauto.errors import SpecError
+from gz_testauto.spec.yaml_source import MOST_BYTES, YamlSource, read_yaml_text
+
+BOMB = "a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1]\n" + "".join(
+    f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]\n"
+    for before, name in zip("abcdefgh", "bcdefghi")
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("a: 1\n# caf\x01e\n", "x.yaml:2: is not YAML: holds the control character '\\x01'"),
+        ("a\x00:\x00", "x.yaml:1: is not YAML: holds the control character '\\x00'"),
+        ("a: 1\n{}: 1\n", "x.yaml:2: a mapping or a list stands where a key must be"),
+        ("b: {[a]: 1}\n", "x.yaml:1: a mapping or a list stands where a key must be"),
+        ("size: {{ size }}\n", "x.yaml:1: a mapping or a list stands where a key must be"),
+        ("a: !!timestamp x\n", "x.yaml:1: is not YAML: could not determine a constructor"),
+        ("a: !!binary aGk=\n", "x.yaml:1: is not YAML: could not determine a constructor"),
+        ("a:\n  b: !!int x\n", "x.yaml:2: is not YAML: 'x' cannot be read as int"),
+        ("a: !!float x\n", "x.yaml:1: is not YAML: 'x' cannot be read as float"),
+        ("a: 1__\nb: !!bool x\n", "x.yaml:2: is not YAML"),
+        ("a: " + "[" * 500 + "]" * 500, "x.yaml:1: is not YAML: is nested more than 50 levels"),
+        ("- " * 500, "x.yaml:1: is not YAML: is nested more than 50 levels"),
+        ("a: &a [*a]\n", "x.yaml:1: is not YAML: an alias stands inside"),
+        (BOMB, "x.yaml:6: is not YAML: holds more than 100000 values"),
+        ('a: "\\ud800"\n', "x.yaml:1: is not YAML: '\\ud800' cannot stand in a text"),
+        ('a: "\\0"\n', "x.yaml:1: is not YAML: '\\x00' cannot stand in a text"),
+    ],
+)
+def test_text_that_no_specification_needs_is_refused_with_its_line(text, complaint):
+    with pytest.raises(SpecError) as caught:
+        YamlSource(text, "x.yaml")
+    assert str(caught.value).startswith(complaint)
+
+
+@pytest.mark.parametrize("text", ["2001-99-99", "2001-01-01", "2001-12-14t21:59:43.10-05:00"])
+def test_what_looks_like_a_date_is_text(text):
+    assert YamlSource(f"a: {text}", "x.yaml").data == {"a": text}
+
+
+def test_aliases_that_do_not_multiply_are_read():
+    source = YamlSource("a: &size {x: 1}\nb: *size\nc: {<<: *size, y: 2}\n", "x.yaml")
+    assert source.data == {"a": {"x": 1}, "b": {"x": 1}, "c": {"x": 1, "y": 2}}
+
+
+def test_a_chain_of_aliases_counts_as_nesting():
+    chain = "a0: &a0 [1]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}]\n" for n in range(1, 60))
+    with pytest.raises(SpecError, match="nested more than 50 levels"):
+        YamlSource(chain, "x.yaml")
+
+
+def test_merged_aliases_cannot_multiply_either():
+    text = "a0: &a0 {x: 1}\n" + "".join(
+        f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}]}}\n" for n in range(1, 15)
+    )
+    began = time.process_time()
+    with pytest.raises(SpecError, match="holds more than 100000 values"):
+        YamlSource(text, "x.yaml")
+    assert time.process_time() - began < 5
+
+
+def test_a_file_too_large_to_be_a_specification_is_not_read(tmp_path):
+    (tmp_path / "x.yaml").write_bytes(b"a" * (MOST_BYTES + 1))
+    with pytest.raises(SpecError, match="is larger than 1000000 bytes"):
+        read_yaml_text(tmp_path / "x.yaml")
+
+
+@pytest.mark.parametrize("content", ["a: é\n".encode("latin-1"), "a: 1\n".encode("utf-16")])
+def test_a_file_that_is_not_utf8_is_said_so(content, tmp_path):
+    (tmp_path / "x.yaml").write_bytes(content)
+    with pytest.raises(SpecError, match=r"x\.yaml:1: is not UTF-8; save the file as UTF-8"):
+        read_yaml_text(tmp_path / "x.yaml")
