@@ -123,6 +123,19 @@ def test_map_is_written_where_it_says(capsys, tmp_path):
     assert not grid.is_free(5.1, 0)
 
 
+def test_map_covers_what_it_is_told_to(capsys, tmp_path):
+    empty = tmp_path / "empty.world"
+    empty.write_text("<sdf version='1.6'><world name='w'/></sdf>")
+    status, _, err = gz_testauto(capsys, "map", empty, "--out", tmp_path)
+    assert status == 2
+    assert "nothing stands in this world" in err
+    assert "--bounds" in err
+    bounds = ("--bounds", -1, -2, 3, 4)
+    status, out, _ = gz_testauto(capsys, "map", empty, "--out", tmp_path, "--json", *bounds)
+    assert status == 0
+    assert (json.loads(out)["rows"], json.loads(out)["columns"]) == (120, 80)
+
+
 def test_map_looks_at_the_height_of_the_robots_lidar(capsys, tmp_path):
     robot = ROOT / "models" / "wheelchair" / "model.sdf"
     _, out, _ = gz_testauto(capsys, "map", ROOM, "--out", tmp_path, "--robot", robot, "--json")
@@ -132,7 +145,12 @@ def test_map_looks_at_the_height_of_the_robots_lidar(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (("--resolution", "0"), "--resolution is 0; it must be > 0"),
+        (("--resolution", "0"), "--resolution is 0; it must be finite and > 0"),
+        (("--resolution", "inf"), "--resolution is inf; it must be finite and > 0"),
+        (("--resolution", "1e-7"), "cells of 1e-07 m"),
+        (("--height", "nan"), "--height is nan; it must be finite"),
+        (("--bounds", "2", "0", "1", "4"), "--bounds must be X_MIN Y_MIN X_MAX Y_MAX"),
+        (("--bounds", "0", "0", "1e9", "4"), "give smaller bounds or larger cells"),
         (("--robot", "no/robot.sdf"), "no/robot.sdf"),
     ],
 )

@@ -46,6 +46,11 @@ def test_random_obstacles_are_not_in_the_map(tmp_path):
     assert grid.is_free(-2, 0)
 
 
+def test_a_random_obstacle_outside_of_the_walls_lies_on_the_map(tmp_path):
+    grid = base_map(world_with(tmp_path, box("obstacle_box_0", 9, 0.5, 1)), 0.1)
+    assert grid.is_free(9.4, 0)
+
+
 def test_only_what_reaches_the_lidars_height_is_seen(tmp_path):
     world = world_with(tmp_path, box("kerb", 2, 0.1, 0.2) + box("lamp", -2, 1.0, 0.2))
     assert base_map(world, 0.1, 0.3).is_free(2, 0)

@@ -1,22 +1,40 @@
 """The ways through the known map, as the paper's global planner lays them.
 
 The known map shows the base world without the random obstacles. Worlds multiplied from one base
-share it; ready worlds from a directory each have their own.
+share it; ready worlds from a directory each have their own. Owns how far the map reaches: around
+what stands in the world, the start, the goal and the places of the random obstacles; and, where
+no way leads within that, so far that a robot can drive around all of it.
 """
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Dict
+from typing import Dict, Optional, Tuple
 
 import numpy as np
+import shapely
 
 from gz_testauto.campaign.results import WorldRecord
 from gz_testauto.errors import SpecError
+from gz_testauto.geometry import Pose2D
 from gz_testauto.grid.occupancy import OccupancyGrid
+from gz_testauto.grid.search import shortest_path
 from gz_testauto.planners.global_plan import lay_waypoints
 from gz_testauto.planners.interface import RobotLimits
+from gz_testauto.sampling.naming import is_obstacle
+from gz_testauto.sampling.regions import places_of
+from gz_testauto.sampling.site import OPEN_MARGIN_M
 from gz_testauto.sdf.robot import RobotModel
+from gz_testauto.sdf.scene import WorldScene, read_scene
 from gz_testauto.spec.campaign import CampaignSpec
-from gz_testauto.worlds.known_map import DEFAULT_HEIGHT_M, base_map
+from gz_testauto.worlds.known_map import DEFAULT_HEIGHT_M, Bounds, base_map, bounds_of, map_of
+
+
+@dataclass(frozen=True, eq=False)
+class _Laid:
+    """What a base world's map covers, and the way-points on it, shape (n, 2)."""
+
+    bounds: Bounds
+    way: np.ndarray
 
 
 class KnownMap:
@@ -26,38 +44,101 @@ class KnownMap:
         self._spec = spec
         self._limits = limits
         self._height_m = _scan_height_m(spec, robot)
-        self._ways: Dict[Path, np.ndarray] = {}
+        self._laid: Dict[Path, _Laid] = {}
 
     def waypoints(self, world: WorldRecord) -> np.ndarray:
         """Way-points in the world frame, shape (n, 2). Raises ``SpecError`` where there is no
         way on the known map, whatever the random obstacles are."""
-        base = self.base(world)
-        if base not in self._ways:
-            self._ways[base] = self._lay(base)
-        return self._ways[base]
+        return self._of(self.base(world)).way
 
     def base(self, world: WorldRecord) -> Path:
         """The file whose map, without random obstacles, is known in ``world``."""
         return self._spec.worlds.base or Path(world.path)
 
     def grid(self, base: Path) -> OccupancyGrid:
-        """The map of a base world at the height of the lidar."""
-        return base_map(base, self._spec.global_plan.resolution_m, self._height_m)
+        """The map of a base world at the height of the lidar. Raises ``SpecError`` as
+        :meth:`waypoints` does."""
+        resolution = self._spec.global_plan.resolution_m
+        return base_map(base, resolution, self._height_m, bounds=self._of(base).bounds)
 
-    def _lay(self, base: Path) -> np.ndarray:
+    def _of(self, base: Path) -> _Laid:
+        if base not in self._laid:
+            self._laid[base] = self._lay(base)
+        return self._laid[base]
+
+    def _lay(self, base: Path) -> _Laid:
+        spec, limits = self._spec, self._limits
+        resolution, margin = spec.global_plan.resolution_m, spec.global_plan.margin_m
+        scene, room = read_scene(base), limits.circumscribed_radius_m + margin
+        bounds = bounds_of(scene, resolution, self._held(), room)
+        x_min, y_min, x_max, y_max = bounds
+        around = OPEN_MARGIN_M + room
+        wider = (x_min - around, y_min - around, x_max + around, y_max + around)
+        for covered in (bounds, bounds_of(scene, resolution, {"the way around it": wider})):
+            grid = map_of(scene, resolution, self._height_m, bounds=covered)
+            way = lay_waypoints(grid, spec.robot.start.pose, spec.goal.pose, limits, margin)
+            if way is not None:
+                way.setflags(write=False)
+                return _Laid(covered, way)
+        raise SpecError(f"{base}: {self._refusal(scene, grid)}")
+
+    def _held(self) -> Dict[str, Bounds]:
+        """What has to lie on the map, by name."""
         spec = self._spec
-        start, goal = spec.robot.start.pose, spec.goal.pose
-        grid = self.grid(base)
-        way = lay_waypoints(grid, start, goal, self._limits, spec.global_plan.margin_m)
-        if way is None:
-            raise SpecError(
-                f"{base}: the known map has no way from ({start.x_m:g}, {start.y_m:g}) to "
-                f"({goal.x_m:g}, {goal.y_m:g}) for a robot of radius "
-                f"{self._limits.circumscribed_radius_m:.2f} m; move robot.start or goal, or "
-                "make the robot's footprint smaller"
+        start, goal = spec.robot.start, spec.goal
+        held = {
+            "robot.start": (start.x_m, start.y_m, start.x_m, start.y_m),
+            "goal": (goal.x_m, goal.y_m, goal.x_m, goal.y_m),
+        }
+        obstacles = spec.worlds.obstacles
+        if obstacles is not None:
+            for group in obstacles.obstacles:
+                places = places_of(obstacles, group)
+                if not places.is_empty:
+                    held[f"the region of obstacles {group.label!r}"] = places.bounds
+        return held
+
+    def _refusal(self, scene: WorldScene, grid: OccupancyGrid) -> str:
+        """Why there is no way, and what to change."""
+        start, goal = self._spec.robot.start.pose, self._spec.goal.pose
+        radius_m = min(self._limits.circumscribed_radius_m, self._limits.half_width_m)
+        inflated = grid.inflate(radius_m)
+        for name, pose in (("robot.start", start), ("goal", goal)):
+            if not inflated.is_free(pose.x_m, pose.y_m):
+                model, distance_m = self._nearest(scene, pose)
+                finer = ", or lower global_plan.resolution_m" if distance_m > radius_m else ""
+                return (
+                    f"{name} ({pose.x_m:g}, {pose.y_m:g}) is {distance_m:.2f} m from model "
+                    f"{model} at a height of {self._height_m:.2f} m, too near for a robot of half "
+                    f"width {radius_m:.2f} m on a map of {grid.resolution_m:g} m cells; move "
+                    f"{name}{finer}"
+                )
+        said = (
+            f"the known map has no way from ({start.x_m:g}, {start.y_m:g}) to ({goal.x_m:g}, "
+            f"{goal.y_m:g})"
+        )
+        if shortest_path(grid, (start.x_m, start.y_m), (goal.x_m, goal.y_m)) is None:
+            return (
+                f"{said}: at a height of {self._height_m:.2f} m, what stands in the world "
+                "separates the two; move robot.start or goal"
             )
-        way.setflags(write=False)
-        return way
+        return (
+            f"{said} for a robot {2 * radius_m:.2f} m wide, only for a narrower one; move "
+            "robot.start or goal, make the robot's footprint narrower, or lower "
+            "global_plan.resolution_m"
+        )
+
+    def _nearest(self, scene: WorldScene, pose: Pose2D) -> Tuple[str, float]:
+        """The model of the map that is nearest, and its distance (m)."""
+        point, height_m = shapely.Point(pose.x_m, pose.y_m), self._height_m
+        found: Optional[Tuple[float, str]] = None
+        for name, model in scene.models.items():
+            outline = model.obstacle_footprint(height_m, height_m)
+            if not outline.is_empty and not is_obstacle(name, None):
+                distance_m = float(outline.distance(point))
+                found = min(found or (distance_m, name), (distance_m, name))
+        assert found is not None  # something made the cell occupied
+        return found[1], found[0]
 
 
 def _scan_height_m(spec: CampaignSpec, robot: RobotModel) -> float:

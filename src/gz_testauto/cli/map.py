@@ -11,8 +11,9 @@ example:
 
 import argparse
 import json
+import math
 from pathlib import Path
-from typing import Optional
+from typing import List, Optional
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from gz_testauto.cli.multiply import compile_pattern
 from gz_testauto.errors import SpecError
 from gz_testauto.grid.map_server import write_map
 from gz_testauto.sdf.robot import read_robot
-from gz_testauto.worlds.known_map import DEFAULT_HEIGHT_M, base_map, unknown_outside
+from gz_testauto.worlds.known_map import DEFAULT_HEIGHT_M, Bounds, base_map, unknown_outside
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,6 +43,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--robot", type=Path, metavar="SDF", help="look at the height of this robot's lidar"
     )
     parser.add_argument(
+        "--bounds",
+        type=float,
+        nargs=4,
+        metavar=("X_MIN", "Y_MIN", "X_MAX", "Y_MAX"),
+        help="what the map covers, in m (default: all that stands in BASE)",
+    )
+    parser.add_argument(
         "--pattern",
         metavar="REGEX",
         help="whole names of models to leave out (default: the spawner's obstacles)",
@@ -54,14 +62,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the map, and say what is in it."""
-    if not arguments.resolution > 0:
-        raise SpecError(f"--resolution is {arguments.resolution:g}; it must be > 0")
-    height = _height_m(arguments.height, arguments.robot)
+    if not 0 < arguments.resolution < math.inf:
+        raise SpecError(f"--resolution is {arguments.resolution:g}; it must be finite and > 0")
+    height, bounds = _height_m(arguments.height, arguments.robot), _bounds(arguments.bounds)
     grid = base_map(
         arguments.base,
         arguments.resolution,
         height,
         compile_pattern(arguments.pattern),
+        bounds,
         repair=arguments.repair,
     )
     unknown = unknown_outside(grid)
@@ -85,9 +94,23 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _bounds(given: Optional[List[float]]) -> Optional[Bounds]:
+    if given is None:
+        return None
+    x_min, y_min, x_max, y_max = given
+    if not (-math.inf < x_min < x_max < math.inf and -math.inf < y_min < y_max < math.inf):
+        raise SpecError(
+            "--bounds must be X_MIN Y_MIN X_MAX Y_MAX, finite, X_MIN < X_MAX, Y_MIN < Y_MAX"
+        )
+    return x_min, y_min, x_max, y_max
+
+
 def _height_m(given: Optional[float], robot: Optional[Path]) -> float:
     if robot is None:
-        return DEFAULT_HEIGHT_M if given is None else given
+        height = DEFAULT_HEIGHT_M if given is None else given
+        if not math.isfinite(height):
+            raise SpecError(f"--height is {height:g}; it must be finite")
+        return height
     lidar = read_robot(robot).lidar
     if lidar is None:
         raise SpecError(f"{robot}: the robot has no planar lidar; give --height instead")

@@ -1,9 +1,10 @@
-"""Points of a region by area, from two numbers in [0, 1).
+"""Where the centres of obstacles may lie, and points of a region by area.
 
-Owns the map from the unit square onto a region (Rosenblatt 1952, "Remarks on a multivariate
-transformation"): the first number chooses x by the area to its left, the second the place on
-the vertical line through x. It takes equal areas to equal areas, so that stratified numbers
-give stratified points; drawing from a bounding box and rejecting would not.
+Owns the places that a specification gives to a group of obstacles, and the map from the unit
+square onto a region (Rosenblatt 1952, "Remarks on a multivariate transformation"): the first
+number chooses x by the area to its left, the second the place on the vertical line through x.
+It takes equal areas to equal areas, so that stratified numbers give stratified points; drawing
+from a bounding box and rejecting would not.
 """
 
 import math
@@ -12,6 +13,24 @@ from typing import List, Tuple
 import numpy as np
 import shapely
 from shapely.geometry.base import BaseGeometry
+
+from gz_testauto.spec.obstacles import AnyObstacles, ObstacleSpec
+from gz_testauto.spec.regions import union_of
+
+
+def places_of(
+    spec: ObstacleSpec,
+    group: AnyObstacles,  # type: ignore[valid-type]
+) -> BaseGeometry:
+    """Where the centres of a group's obstacles may lie, in the world frame (m): its region or
+    the specification's, the rectangle of all that ``x_m`` and ``y_m`` can be, or, of both, what
+    they have in common. A place that is fixed has no area."""
+    regions = group.region or spec.region
+    if group.x_m is None or group.y_m is None:
+        return union_of(regions or [])
+    (x_min, x_max), (y_min, y_max) = group.x_m.support, group.y_m.support
+    drawn = shapely.MultiPoint([(x_min, y_min), (x_max, y_max)]).envelope
+    return drawn if not regions else shapely.intersection(drawn, union_of(regions))
 
 
 class RegionSampler:

@@ -1,11 +1,13 @@
 """The map of a base world that a global planner knows: without the random obstacles.
 
 Owns taking it from the collision geometry, at the height at which the lidar would have seen
-it, so that no SLAM is needed. The files are :mod:`gz_testauto.grid.map_server`'s.
+it, so that no SLAM is needed, and how far it reaches: around all that stands in the world, and
+around what else has to lie on it. The files are :mod:`gz_testauto.grid.map_server`'s.
 """
 
 from pathlib import Path
-from typing import Optional, Pattern, Sequence, Tuple
+from types import MappingProxyType
+from typing import List, Mapping, Optional, Pattern, Tuple
 
 import numpy as np
 from scipy import ndimage
@@ -13,7 +15,7 @@ from scipy import ndimage
 from gz_testauto.errors import SpecError
 from gz_testauto.grid.occupancy import OccupancyGrid
 from gz_testauto.sampling.naming import is_obstacle
-from gz_testauto.sdf.scene import CollisionShape, WorldScene, read_scene
+from gz_testauto.sdf.scene import WorldScene, read_scene
 
 DEFAULT_HEIGHT_M = 0.3
 MARGIN_CELLS = 2
@@ -21,6 +23,7 @@ MOST_CELLS = 2e8
 """A square of 1.4 km at 0.1 m."""
 
 Bounds = Tuple[float, float, float, float]
+"""x_min, y_min, x_max, y_max in metres, in the world frame."""
 
 
 def base_map(
@@ -34,10 +37,9 @@ def base_map(
     """The occupancy of a world at ``height_m``, without its random obstacles.
 
     ``pattern`` matches the whole names of these, by default those that the spawner gives.
-    ``bounds`` (x_min, y_min, x_max, y_max) are those of what stands in the world, at whatever
-    height, unless given, widened to whole multiples of ``resolution_m``. A cell is occupied
-    when anything touches it. Raises ``SdfError`` for a bad world, ``SpecError`` when there is
-    nothing in it, or something is so far away that no map can hold it.
+    ``bounds`` are :func:`bounds_of` the world unless given. A cell is occupied when anything
+    touches it. Raises ``SdfError`` for a bad world, ``SpecError`` when there is nothing in it,
+    or something is so far away that no map can hold it.
     """
     scene = read_scene(Path(base_world), repair=repair)
     return map_of(scene, resolution_m, height_m, pattern, bounds)
@@ -51,41 +53,79 @@ def map_of(
     bounds: Optional[Bounds] = None,
 ) -> OccupancyGrid:
     """As :func:`base_map`, of a scene that is read already."""
-    shapes = [
-        (name, shape)
+    if bounds is None:
+        bounds = bounds_of(scene, resolution_m)
+    elif _cells(bounds, resolution_m) > MOST_CELLS:
+        raise SpecError(f"{_size(bounds, resolution_m)}: give smaller bounds or larger cells")
+    outlines = [
+        shape.footprint(height_m, height_m)
         for name, model in scene.models.items()
         if not is_obstacle(name, pattern)
         for shape in model.collisions
         if not shape.is_ground
     ]
-    if bounds is None:
-        bounds = _bounds(scene, shapes, resolution_m)
-    outlines = [shape.footprint(height_m, height_m) for _, shape in shapes]
     return OccupancyGrid.rasterize(outlines, bounds, resolution_m)
 
 
-def _bounds(
-    scene: WorldScene, shapes: Sequence[Tuple[str, CollisionShape]], resolution_m: float
+def bounds_of(
+    scene: WorldScene,
+    resolution_m: float,
+    hold: Mapping[str, Bounds] = MappingProxyType({}),
+    room_m: float = 0.0,
 ) -> Bounds:
-    """Those of what stands in the world, widened. Raises ``SpecError`` when that is nothing, or
-    more than a map can hold."""
-    extents = np.array([shape.bounds for _, shape in shapes]).reshape(-1, 3, 2)
-    finite = np.isfinite(extents).all(axis=(1, 2))
-    if not finite.any():
+    """The rectangle around all that stands in a world at whatever height, random obstacles
+    included, and around ``hold``: what else has to lie on the map, by the name that a message
+    gives it. What of that lies outside has ``room_m`` around it; what lies inside changes
+    nothing. Widened to whole multiples of ``resolution_m``.
+
+    Raises ``SpecError`` when there is nothing, or when that is more than a map can hold.
+    """
+    things = [
+        (f"model {name}", tuple(shape.bounds[:2].T.ravel()))
+        for name, model in scene.models.items()
+        for shape in model.collisions
+        if not shape.is_ground and np.isfinite(shape.bounds).all()
+    ]
+    standing = _around([bounds for _, bounds in things])
+    for name, (x_min, y_min, x_max, y_max) in hold.items():
+        if standing is None or _around([standing, hold[name]]) != standing:
+            wider = (x_min - room_m, y_min - room_m, x_max + room_m, y_max + room_m)
+            things.append((name, wider))
+    bounds = _around([bounds for _, bounds in things])
+    if bounds is None:
         raise SpecError(
-            f"{scene.document.source}: nothing stands in this world, so its map has no bounds"
+            f"{scene.document.source}: nothing stands in this world, so its map has no bounds; "
+            "give them (--bounds)"
         )
-    low, high = extents[finite][:, :2, 0].min(axis=0), extents[finite][:, :2, 1].max(axis=0)
-    if float(np.prod((high - low) / resolution_m)) > MOST_CELLS:
-        reach = np.where(finite, np.abs(extents[:, :2]).max(axis=(1, 2)), 0.0)
-        name = shapes[int(np.argmax(reach))][0]
+    if _cells(bounds, resolution_m) > MOST_CELLS:
+        reach, name = max((float(np.abs(bounds).max()), name) for name, bounds in things)
         raise SpecError(
-            f"{scene.document.source}: a map of {high[0] - low[0]:.3g} x {high[1] - low[1]:.3g} m "
-            f"has more than {MOST_CELLS:.0e} cells of {resolution_m:g} m; model {name} reaches "
-            f"{reach.max():.3g} m from the origin: is its mesh or its pose right? Mend or remove "
-            "it, or take a coarser resolution"
+            f"{scene.document.source}: {_size(bounds, resolution_m)}; {name} reaches {reach:.3g} m "
+            "from the origin. Mend or remove it if that is wrong, or take larger cells"
         )
-    return _snapped(low, high, resolution_m)
+    return _snapped(bounds, resolution_m)
+
+
+def _around(several: List[Bounds]) -> Optional[Bounds]:
+    """The bounds of several bounds together; None of none."""
+    if not several:
+        return None
+    low, high = np.min(several, axis=0), np.max(several, axis=0)
+    return (float(low[0]), float(low[1]), float(high[2]), float(high[3]))
+
+
+def _cells(bounds: Bounds, resolution_m: float) -> float:
+    """How many cells these are, about."""
+    x_min, y_min, x_max, y_max = bounds
+    return (x_max - x_min) / resolution_m * ((y_max - y_min) / resolution_m)
+
+
+def _size(bounds: Bounds, resolution_m: float) -> str:
+    x_min, y_min, x_max, y_max = bounds
+    return (
+        f"a map of {x_max - x_min:.3g} x {y_max - y_min:.3g} m has more than {MOST_CELLS:.0e} "
+        f"cells of {resolution_m:g} m"
+    )
 
 
 def unknown_outside(grid: OccupancyGrid) -> Optional[np.ndarray]:
@@ -101,7 +141,8 @@ def unknown_outside(grid: OccupancyGrid) -> Optional[np.ndarray]:
     return outside if inside.sum() > outside.sum() else None
 
 
-def _snapped(low: np.ndarray, high: np.ndarray, resolution_m: float) -> Bounds:
+def _snapped(bounds: Bounds, resolution_m: float) -> Bounds:
+    low, high = np.array(bounds[:2]), np.array(bounds[2:])
     low = (np.floor(low / resolution_m + 1e-9) - MARGIN_CELLS) * resolution_m
     high = (np.ceil(high / resolution_m - 1e-9) + MARGIN_CELLS) * resolution_m
     # Rounding away what multiplying adds: an origin of -15.3 is not one of -15.299999999999999.
