@@ -35,6 +35,10 @@ class SimulatorError(GzTestautoError):
     """The simulator died, stalled or refused: a trial that meets this is invalid."""
 
 
+class SceneError(SimulatorError):
+    """The scene is at fault, and the simulator would show the same again: it is not tried again."""
+
+
 class NavigatorError(GzTestautoError):
     """The navigation under test could not be reached or started."""
 

@@ -16,7 +16,7 @@ from gz_testauto.campaign.progress import CampaignListener
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.store import ResultStore
 from gz_testauto.campaign.trials import Selection
-from gz_testauto.errors import NavigatorError, ResultsError, SimulatorError
+from gz_testauto.errors import NavigatorError, ResultsError, SceneError, SimulatorError
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
 
@@ -106,6 +106,13 @@ def test_a_trial_that_is_never_valid_is_given_up_and_the_rest_goes_on(run):
     assert len(ran.results.trials) == 4
     assert len(ran.results.invalid_attempts) == 3
     assert run().executor.executed == []
+
+
+def test_a_scene_that_is_at_fault_is_given_up_at_once(run):
+    ran = run(lambda trial: SceneError("a shelf flew") if trial.index == 1 else Outcome.STUCK)
+    assert ran.executor.executed == ALL
+    record = ran.results.trials[1]
+    assert (record.outcome, record.attempts, record.detail) == (Outcome.INVALID, 1, "a shelf flew")
 
 
 def test_a_simulator_that_cannot_be_renewed_ends_the_campaign_and_keeps_the_count(

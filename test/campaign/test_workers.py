@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -22,7 +23,9 @@ from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.store import ResultStore
 from gz_testauto.campaign.worker_processes import ProcessWorkers
 from gz_testauto.campaign.workers import OneWorker
-from gz_testauto.errors import SimulatorError
+from gz_testauto.errors import SceneError, SimulatorError
+from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.loader import parse
 from gz_testauto.testing.planar import PlanarSimulator
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
@@ -48,7 +51,7 @@ class Eventful(ScriptedExecutor):
 
     def execute(self, trial, should_stop):
         (self.directory / f"ran-{trial.index}-{os.getpid()}-{time.monotonic_ns()}").touch()
-        for event in ("die", "fail", "crash", "wait"):
+        for event in ("die", "fail", "fault", "crash", "wait"):
             order = self.directory / f"{event}-{trial.index}"
             if order.exists():
                 order.unlink()
@@ -60,6 +63,9 @@ class Eventful(ScriptedExecutor):
 
     def fail(self, should_stop):
         raise SimulatorError("gzserver died")
+
+    def fault(self, should_stop):
+        raise SceneError("crate_1 flew 12 m")
 
     def crash(self, should_stop):
         raise ZeroDivisionError("bug")
@@ -165,6 +171,13 @@ def test_a_dead_simulator_costs_its_worker_one_attempt(eventful):
     assert {a.cause for a in results.invalid_attempts} == {"gzserver died"}
 
 
+def test_a_scene_that_is_at_fault_is_not_tried_again(eventful, tmp_path):
+    results = eventful("fault-1")
+    assert [record.outcome for record in results.trials][:2] == [Outcome.REACHED, Outcome.INVALID]
+    assert (results.trials[1].attempts, results.trials[1].detail) == (1, "crate_1 flew 12 m")
+    assert times_run(tmp_path) == [0, 1, 2, 3]
+
+
 def test_a_trial_below_the_stated_pace_is_repeated_once_and_alone(smoke, tmp_path):
     postponed = []
 
@@ -190,6 +203,29 @@ def test_a_trial_below_the_stated_pace_is_repeated_once_and_alone(smoke, tmp_pat
     assert factors[0] == pytest.approx(19.0)
     assert factors[2] == pytest.approx(0.19)  # there is no better to be had
     assert results.invalid_attempts == ()
+
+
+def test_a_trial_on_an_overloaded_stack_is_repeated_alone_and_then_invalid(tmp_path):
+    example = CONFIG / "own_stack_campaign.yaml"
+    text = re.sub("  min_real_time_factor.*\n", "", example.read_text())
+    spec = parse(text, CampaignSpec, example)
+    results = run_campaign(
+        spec,
+        tmp_path / "out",
+        functools.partial(Crowded, directory=tmp_path),
+        make_workers=processes(2),
+    )
+    order = sorted(tmp_path.glob("ran-*"), key=lambda path: int(path.name.split("-")[2]))
+    ran = [int(path.name.split("-")[1]) for path in order]
+    assert sorted(ran[:4]) == [0, 1, 2, 3]
+    assert sorted(ran[4:]) == [0, 2, 2]  # once the others are done
+    outcomes = [record.outcome for record in results.trials]
+    assert outcomes == [Outcome.REACHED, Outcome.REACHED, Outcome.INVALID, Outcome.REACHED]
+    assert [record.attempts for record in results.trials] == [2, 1, 3, 1]
+    assert "real-time factor 0.19, below stack.min_real_time_factor = 0.8" in (
+        results.trials[2].detail
+    )
+    assert results.trials[0].metrics["real_time_factor"] == pytest.approx(19.0)
 
 
 def test_a_bug_in_a_worker_is_a_bug_here(eventful):

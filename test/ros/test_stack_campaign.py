@@ -255,9 +255,9 @@ def test_a_field_that_messages_do_not_have_ends_the_campaign_with_those_there_ar
     ("was", "limit", "says"),
     [
         (
-            "min_real_time_factor: 0.2",
-            "min_real_time_factor: 100",
-            "below stack.min_real_time_factor = 100",
+            "max_real_time_factor: 2.0\n  min_real_time_factor: 0.2",
+            "max_real_time_factor: null\n  min_real_time_factor: 1000",
+            "below stack.min_real_time_factor = 1000",
         ),
         (
             "max_truth_gap_s: 2.0",

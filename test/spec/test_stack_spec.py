@@ -127,3 +127,20 @@ def test_metrics_of_a_stack_have_names_of_their_own():
         "  max_real_time_factor: 2.0", f"  metrics: [{metric}, {metric}]\n  max_real_time_factor: 2"
     )
     assert "names must differ; twice: effort" in said
+
+
+def test_a_stack_must_keep_up_unless_the_campaign_says_otherwise():
+    lines = "  max_real_time_factor: 2.0\n  min_real_time_factor: 0.2\n"
+
+    def least(given):
+        return read(EXAMPLE.read_text().replace(lines, given)).stack.min_real_time_factor
+
+    assert least("") == 0.8
+    assert least("  max_real_time_factor: null\n") == 0.8
+    assert least("  min_real_time_factor: null\n") is None
+    assert least("  max_real_time_factor: 0.5\n") == 0.4  # the same share of a lower cap
+
+
+def test_a_pace_that_no_trial_could_have_is_refused():
+    said = refused("min_real_time_factor: 0.2", "min_real_time_factor: 2.0")
+    assert "min_real_time_factor is 2; it must be below max_real_time_factor, 2" in said

@@ -209,7 +209,7 @@ class DaskWorkers(Workers):
                 try:
                     return Attempt(task.trial, wall_s, future.result())
                 except INVALID as error:
-                    return Attempt(task.trial, wall_s, cause=str(error))
+                    return Attempt.invalid(task.trial, wall_s, error)
                 except TrialStopped:
                     continue
             if task.address not in present:

@@ -92,8 +92,9 @@ class TrialExecutor(abc.ABC):
         """Run one trial from a fresh world to its end and say how it ended.
 
         Raises ``SimulatorError`` or ``NavigatorError`` when the trial is invalid, the message
-        being the cause that results keep; ``TrialStopped`` when asked to stop. Anything else
-        that it raises is a bug and ends the campaign.
+        being the cause that results keep; of these ``SceneError`` only where another try would
+        end by the same cause. ``TrialStopped`` when asked to stop. Anything else that it raises
+        is a bug and ends the campaign.
         """
 
     @abc.abstractmethod

@@ -10,6 +10,7 @@ import collections
 import contextlib
 import datetime
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Deque, Dict, Optional, Sequence
 
@@ -20,6 +21,7 @@ from gz_testauto.campaign.executor import StopRequest, TrialResult, TrialStopped
 from gz_testauto.campaign.log import CampaignLog
 from gz_testauto.campaign.manifest import Manifest
 from gz_testauto.campaign.outcome import Outcome
+from gz_testauto.campaign.pace import pace_to_repeat, too_slow
 from gz_testauto.campaign.preparation import PreparedCampaign
 from gz_testauto.campaign.progress import CampaignListener, Progress
 from gz_testauto.campaign.results import AttemptRecord, CampaignResults, TrialRecord
@@ -33,7 +35,6 @@ from gz_testauto.campaign.workers import (
     WorkersFactory,
 )
 from gz_testauto.metrics.interface import measure
-from gz_testauto.metrics.real_time_factor import real_time_factor
 from gz_testauto.spec.campaign import CampaignSpec
 
 
@@ -129,7 +130,7 @@ class _Run:
 
     def _run_all(self, pending: Sequence[Trial]) -> None:
         """Try every trial until it says something about the planner, or too often. Those that
-        were too slow beside others come once more at the end, one at a time."""
+        were too slow beside others come again at the end, one at a time."""
         waiting: Deque[Trial] = collections.deque(pending)
         postponed: Deque[Trial] = collections.deque()
         side_by_side = self._workers.size > 1
@@ -145,16 +146,22 @@ class _Run:
                 continue
             attempt = self._workers.next_ended(self._should_stop)
             under_way -= 1
-            if attempt.result is not None:
-                if side_by_side and self._was_slow(attempt.trial, attempt.result):
-                    postponed.append(attempt.trial)
-                else:
-                    self._keep(attempt, attempt.result)
-            elif self._should_stop():  # a stop may look like a failure to the simulator
-                continue
-            else:
+            if attempt.result is None and self._should_stop():
+                continue  # a stop may look like a failure to the simulator
+            slow = self._too_slow(attempt)
+            if slow:
+                self._note_invalid(replace(attempt, cause=slow))
+                (postponed if side_by_side else waiting).appendleft(attempt.trial)
+            elif attempt.result is None:
                 self._note_invalid(attempt)
-                waiting.appendleft(attempt.trial)
+                if attempt.repeatable:
+                    self._give_up(attempt.trial, self._attempts[attempt.trial.index], attempt.cause)
+                else:
+                    waiting.appendleft(attempt.trial)
+            elif side_by_side and self._is_to_repeat(attempt.trial, attempt.result):
+                postponed.append(attempt.trial)
+            else:
+                self._keep(attempt, attempt.result)
 
     def _begin(self, trial: Trial) -> bool:
         """Begin a trial, or give it up when it has been tried too often."""
@@ -175,13 +182,18 @@ class _Run:
         )
         self._listener.attempt_failed(trial, number, attempt.cause)
 
-    def _was_slow(self, trial: Trial, result: TrialResult) -> bool:
+    def _too_slow(self, attempt: Attempt) -> str:
+        """Why a trial that ended was too slow to say anything; empty where it was not."""
+        if attempt.result is None:
+            return ""
+        return too_slow(self._campaign.spec, attempt.result.recording)
+
+    def _is_to_repeat(self, trial: Trial, result: TrialResult) -> bool:
         """Whether a trial fell below the pace that the campaign states; tells of it."""
-        pace = real_time_factor(result.recording, self._campaign.metric_context)
-        slow = pace < self._campaign.spec.limits.repeat_alone_below_real_time_factor
-        if slow:
+        pace = pace_to_repeat(self._campaign.spec, result.recording)
+        if pace is not None:
             self._listener.trial_postponed(trial, pace)
-        return slow
+        return pace is not None
 
     def _keep(self, attempt: Attempt, result: TrialResult) -> None:
         trial = attempt.trial

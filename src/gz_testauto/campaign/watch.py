@@ -50,11 +50,6 @@ class TrialWatch:
         return verdict
 
     @property
-    def elapsed_s(self) -> float:
-        """Simulated time since the goal was sent."""
-        return float(self._recorder.time_s[-1])
-
-    @property
     def pose(self) -> Pose2D:
         """The robot's true pose at the latest snapshot."""
         return self._recorder.pose

@@ -128,7 +128,7 @@ class ProcessWorkers(Workers):
             self._replace(task.worker)
             return Attempt(task.trial, wall_s, cause="the worker process died")
         except INVALID as error:
-            attempt = Attempt(task.trial, wall_s, cause=str(error))
+            attempt = Attempt.invalid(task.trial, wall_s, error)
         except TrialStopped:
             return None
         self._idle.append(task.worker)

@@ -28,7 +28,7 @@ from gz_testauto.campaign.executor import (
 )
 from gz_testauto.campaign.preparation import PreparedCampaign
 from gz_testauto.campaign.trials import Trial
-from gz_testauto.errors import NavigatorError, SimulatorError
+from gz_testauto.errors import NavigatorError, SceneError, SimulatorError
 
 ExecutorFactory = Callable[[PreparedCampaign], TrialExecutor]
 
@@ -38,12 +38,19 @@ INVALID = (SimulatorError, NavigatorError)
 
 @dataclass(frozen=True, eq=False)
 class Attempt:
-    """One try at a trial, which took ``wall_s``: its result, or the cause why there is none."""
+    """One try at a trial, which took ``wall_s``: its result, or the cause why there is none, and
+    whether another try would end by the same cause."""
 
     trial: Trial
     wall_s: float
     result: Optional[TrialResult] = None
     cause: str = ""
+    repeatable: bool = False
+
+    @classmethod
+    def invalid(cls, trial: Trial, wall_s: float, error: Exception) -> "Attempt":
+        """One that ended by one of :data:`INVALID`."""
+        return cls(trial, wall_s, cause=str(error), repeatable=isinstance(error, SceneError))
 
 
 class Workers(abc.ABC):
@@ -115,7 +122,7 @@ class OneWorker(Workers):
             result = self._executor.execute(trial, should_stop)
         except INVALID as error:
             self._harmed = True
-            return Attempt(trial, time.monotonic() - began_s, cause=str(error))
+            return Attempt.invalid(trial, time.monotonic() - began_s, error)
         return Attempt(trial, time.monotonic() - began_s, result)
 
     def close(self) -> None:

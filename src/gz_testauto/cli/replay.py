@@ -28,6 +28,7 @@ from gz_testauto.campaign.executor import TrialResult, TrialStopped
 from gz_testauto.campaign.executors import chosen_executor
 from gz_testauto.campaign.lockstep import LockstepExecutor
 from gz_testauto.campaign.log import world_number
+from gz_testauto.campaign.pace import too_slow
 from gz_testauto.campaign.preparation import PreparedCampaign
 from gz_testauto.campaign.repetition import compare_recordings
 from gz_testauto.campaign.simulator import start_simulator
@@ -35,7 +36,7 @@ from gz_testauto.campaign.stopping import StopSignals
 from gz_testauto.campaign.store import ResultStore
 from gz_testauto.campaign.trials import Trial
 from gz_testauto.campaign.workers import ExecutorFactory
-from gz_testauto.errors import ResultsError, SpecError
+from gz_testauto.errors import ResultsError, SimulatorError, SpecError
 from gz_testauto.registry import unknown_name
 
 
@@ -81,6 +82,9 @@ def run(arguments: argparse.Namespace) -> int:
                 )
         except TrialStopped:
             return stop.exit_status
+    slow = too_slow(campaign.spec, result.recording)
+    if slow:
+        raise SimulatorError(f"{trial.world} {trial.planner}: not to be compared: {slow}")
     print(f"{trial.world} {trial.planner}: {result.outcome.value}, {result.detail}")
     if stored is None or recording is None:
         print("the campaign has no valid result of this trial to compare with")

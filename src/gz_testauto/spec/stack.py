@@ -23,6 +23,12 @@ FIELD = r"^[a-z][A-Za-z0-9_]*(\[\d+\])?(\.[a-z][A-Za-z0-9_]*(\[\d+\])?)*$"
 ARGUMENT = r"^[A-Za-z][A-Za-z0-9_]*$"
 FILE_PREFIXES = ("./", "../", "package://", "file://")
 
+KEEPS_UP = 0.8
+"""Real-time factor below which a stack is taken to be overloaded. A navigation that gets less than
+four fifths of the time that its simulated world has plans too late, drives old commands, and
+collides where it reaches the goal otherwise; the rest is what starting a drive costs an idle
+machine."""
+
 Argument = Union[bool, int, float, str, Path]
 
 
@@ -179,13 +185,34 @@ class StackSpec(Spec):
     ask tf."""
     max_real_time_factor: Optional[float] = Field(1.0, gt=0)
     """Cap on the pace, so that the stack keeps up; null leaves the simulator's own."""
-    min_real_time_factor: Optional[float] = Field(None, gt=0)
-    """A trial slower than this is invalid."""
+    min_real_time_factor: Optional[float] = Field(KEEPS_UP, gt=0)
+    """A trial slower than this is invalid, and repeated when no other runs beside it; null takes
+    trials of any pace. Under a cap below 1 it is that share of the cap unless given."""
     max_truth_gap_s: float = Field(1.0, gt=0)
     """A trial in which more simulated time than this passed between two looks at the true state
     is invalid: what happened meanwhile, nobody saw."""
     metrics: List[StackMetricSpec] = Field(default_factory=list)
     bag: Optional[BagSpec] = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _share_of_the_cap(cls, data: Any) -> Any:
+        if isinstance(data, dict) and "min_real_time_factor" not in data:
+            cap = data.get("max_real_time_factor")
+            if isinstance(cap, (int, float)) and 0.0 < cap < 1.0:
+                return {**data, "min_real_time_factor": KEEPS_UP * cap}
+        return data
+
+    @field_validator("min_real_time_factor")
+    @classmethod
+    def _below_the_cap(cls, least: Optional[float], info: ValidationInfo) -> Optional[float]:
+        cap = info.data.get("max_real_time_factor")
+        if least is not None and cap is not None and least >= cap:
+            reason = {"least": f"{least:g}", "cap": f"{cap:g}"}
+            raise PydanticCustomError(
+                "predicate", "is {least}; it must be below max_real_time_factor, {cap}", reason
+            )
+        return least
 
     @field_validator("metrics")
     @classmethod

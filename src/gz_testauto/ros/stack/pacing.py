@@ -19,16 +19,6 @@ def cap_pace(gazebo: GazeboRosClient, factor: float) -> None:
         gazebo.set_physics(dataclasses.replace(now, max_update_rate_hz=rate_hz))
 
 
-def require_pace(simulated_s: float, wall_s: float, at_least: float) -> None:
-    """Raise ``SimulatorError`` for a trial that ran too slowly to be one."""
-    if wall_s > 0.0 and simulated_s / wall_s < at_least:
-        raise SimulatorError(
-            f"real-time factor {simulated_s / wall_s:.2f}, below stack.min_real_time_factor = "
-            f"{at_least:g}: this machine is too slow or too busy; fewer --workers, a simpler "
-            "world or a lower limit"
-        )
-
-
 def require_truth(gap_s: float, at_most_s: float) -> None:
     """Raise ``SimulatorError`` for a trial that nobody watched for too long."""
     if gap_s > at_most_s:
