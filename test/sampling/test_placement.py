@@ -206,12 +206,42 @@ def test_figures_of_a_gate_are_those_measured_by_hand():
     placed = place_obstacles(gate, np.random.default_rng(0), site)
     assert placed.difficulty.narrowest_gap_m == pytest.approx(2.5)
     assert placed.shortest_path_m == pytest.approx(10.0)
-    assert placed.difficulty.density == pytest.approx(12 / 15.6**2)
+    # posts that always stand where they stand: the ground is the circles that hold them
+    assert placed.difficulty.density == pytest.approx(
+        12 / (2 * math.pi * (0.5**2 + 3**2)), rel=0.01
+    )
     # straight along y = 0.25: nearest is a wall at the ends, a post's corner in the middle
     x = np.linspace(-5, 5, 2001)
     corner = np.hypot(np.maximum(np.abs(x) - 0.5, 0), 1.25)
     by_hand = np.minimum(corner, 7.8 - np.abs(x)).mean()
     assert placed.difficulty.mean_clearance_m == pytest.approx(by_hand, rel=0.01)
+
+
+FOUR = (
+    "obstacles: [{{type: box, count: 4, size_x_m: 1, size_y_m: 1}}]\n"
+    "region: {{rectangle: {{x_m: [-5, 5], y_m: [{0}, {1}]}}}}\n"
+)
+OPEN_DRIVE = Drive((-7, 0), (7, 0), 0.4)
+LONE_WALL = shapely.box(-20, -9.1, 20, -9)
+
+
+@pytest.mark.parametrize("walls", [(), (LONE_WALL,), WALLS], ids=["open", "one wall", "room"])
+def test_density_is_the_same_however_the_obstacles_fall_and_whatever_surrounds_them(walls):
+    placer = Placer(spec_of(FOUR.format(-5, 5)), Site(tuple(walls), OPEN_DRIVE))
+    worlds = [placer.place(child_generator(3, "world", i)) for i in range(5)]
+    found = {round(world.difficulty.density, 12) for world in worlds}
+    assert len(found) == 1
+    # a square of 10 m, with a rim as wide as half a box's diagonal
+    rim = math.sqrt(0.5)
+    assert found.pop() == pytest.approx(4 / (100 + 40 * rim + math.pi * rim**2), rel=0.002)
+
+
+def test_density_does_not_count_what_walls_stand_on():
+    spec, drive = spec_of(FOUR.format(-5, 5)), Drive((-9, 0), (9, 9), 0.4)
+    free = place_obstacles(spec, np.random.default_rng(0), Site((), drive)).difficulty.density
+    block = Site((shapely.box(-5, -5, 5, 0),), drive)
+    beside = place_obstacles(spec, np.random.default_rng(0), block).difficulty.density
+    assert 4 / beside == pytest.approx(4 / free - 50)
 
 
 def test_names_are_recognised_and_taken_apart():

@@ -76,6 +76,8 @@ def test_wrong_field_is_named_with_its_line_and_what_it_must_be(field, complaint
          "obstacles[0].region: the polygon's outline crosses itself or has no area"),
         ("region: {polygon: [[0, 0], [1, 1]]}",
          "obstacles[0].region.polygon has 2 entries, too few; at least 3"),
+        ("region: {rectangle: {x_m: [0, 1.0e+308], y_m: [0, 1]}}",
+         "obstacles[0].region.rectangle.x_m[1] is 1e+308; it must be <= 1e+06"),
     ],
 )  # fmt: skip
 def test_wrong_count_or_region_is_named(field, complaint, tmp_path):

@@ -59,6 +59,25 @@ def test_world_depends_on_seed_and_index_alone(tmp_path, method):
     assert not set(files_of(tmp_path / "other_seed").values()) & set(many.values())
 
 
+@pytest.mark.parametrize("models", ["", "x", "y"])
+def test_any_base_has_a_density_even_one_wall_or_nothing(tmp_path, models):
+    size = {"x": "8 0.1 1", "y": "0.1 8 1"}.get(models)
+    wall = f"""<model name="wall"><static>1</static><pose>0 0 0.5 0 0 0</pose><link name="l">
+        <collision name="c"><geometry><box><size>{size}</size></box></geometry></collision>
+        </link></model>"""
+    base = tmp_path / "base.world"
+    base.write_text(f"<sdf version='1.6'><world name='w'>{wall if models else ''}</world></sdf>")
+    made = multiply(base, spec_of(), 2, 7, tmp_path / "out", drive=Drive((-9, -9), (9, 9), 0.3))
+    for entry in made:
+        covered = sum(
+            np.prod(list(o.size.values())[:2])
+            if o.type == "box"
+            else np.pi * o.size["radius_m"] ** 2
+            for o in entry.obstacles
+        )
+        assert entry.difficulty.density == pytest.approx(covered / 6.8**2, rel=0.03)
+
+
 def test_world_holds_what_the_manifest_says(tmp_path):
     drive = Drive((-4, -4), (4, 4), 0.3)
     made = multiply(ROOM, spec_of(), 3, 7, tmp_path / "out", drive=drive)

@@ -27,8 +27,10 @@ STEP_M = 0.2
 class Difficulty:
     """Figures of one world.
 
-    - ``density``: share of the ground that obstacles cover, of what the base world leaves free
-      within its bounds (of the obstacles' own bounds where it has no walls).
+    - ``density``: share of the ground on which obstacles can lie that they cover. That ground
+      is the same for all worlds of one specification: the places of their centres, widened by as
+      far as the largest of them reaches (:meth:`~.draws.Roster.ground`), without what stands in
+      the base world.
     - ``mean_clearance_m``: distance from the robot's centre to the nearest obstacle or wall,
       averaged along the shortest way.
     - ``narrowest_gap_m``: the smallest distance between two things that the shortest way
@@ -41,13 +43,15 @@ class Difficulty:
 
 
 class Judge:
-    """Judges worlds of one site. ``margin_m`` widens the robot's circle.
+    """Judges worlds of one site. ``margin_m`` widens the robot's circle; ``ground`` is where
+    obstacles can lie, in the world frame (m).
 
     Raises ``PlacementError`` when the base world alone cannot be driven.
     """
 
-    def __init__(self, site: Site, margin_m: float) -> None:
+    def __init__(self, site: Site, margin_m: float, ground: BaseGeometry) -> None:
         self._site = site
+        self._free_area_m2 = float(shapely.difference(ground, site.wall_union).area)
         self._margin_m = margin_m
         self._blocked: Optional[BaseGeometry] = None
         if site.drive is not None:
@@ -70,19 +74,13 @@ class Judge:
     def difficulty(self, outlines: Sequence[Outline], way: Optional[np.ndarray]) -> Difficulty:
         """The figures; those of the way are None when there is none."""
         covered = sum(outline.area_m2 for outline in outlines)
-        density = covered / self._free_area(outlines) if outlines else 0.0
+        density = covered / self._free_area_m2 if outlines else 0.0
         if way is None:
             return Difficulty(density, None, None)
         cores, radii = cores_and_radii(tuple(outlines))
         return Difficulty(
             density, self._mean_clearance(cores, radii, way), self._narrowest(cores, radii, way)
         )
-
-    def _free_area(self, outlines: Sequence[Outline]) -> float:
-        walls = self._site.wall_union
-        if walls.is_empty:
-            return float(shapely.union_all([o.polygon for o in outlines]).envelope.area)
-        return float(walls.envelope.area - walls.area)
 
     def _mean_clearance(
         self, cores: np.ndarray, radii: np.ndarray, way: np.ndarray

@@ -12,11 +12,14 @@ from pathlib import Path
 from typing import Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
+import shapely
+from shapely.geometry.base import BaseGeometry
 
 from gz_testauto.errors import PlacementError
+from gz_testauto.grid.visibility import widen
 from gz_testauto.sampling.models import ObstacleModel, Size, read_model
 from gz_testauto.sampling.naming import obstacle_name
-from gz_testauto.sampling.regions import RegionSampler
+from gz_testauto.sampling.regions import RegionSampler, places_of
 from gz_testauto.spec.obstacles import AnyObstacles, ObstacleSpec
 from gz_testauto.spec.regions import union_of
 
@@ -120,6 +123,17 @@ class Roster:
         x, y = sampler.point(first, second)
         return round(x, _DIGITS), round(y, _DIGITS)
 
+    def ground(self) -> BaseGeometry:
+        """All ground that obstacles can cover, in the world frame (m): the places of their
+        centres, widened by as far as the largest of each group reaches."""
+        reach_m: Dict[int, float] = {}
+        groups = {id(slot.group): slot.group for slot in self.slots}
+        for slot in self.slots:
+            largest = slot.model.outline(_largest(slot)).reach_m
+            reach_m[id(slot.group)] = max(largest, reach_m.get(id(slot.group), 0.0))
+        places = np.array([places_of(self.spec, g) for g in groups.values()], dtype=object)
+        return shapely.union_all(widen(places, np.array([reach_m[key] for key in groups])))
+
     def area_m2(self) -> float:
         """Area of all regions, the larger ones where groups have different ones."""
         areas = [sampler.area_m2 for sampler in self._regions.values() if sampler is not None]
@@ -139,6 +153,14 @@ class Roster:
 def _rounded(distribution: "object", value: float) -> float:
     low, high = distribution.support  # type: ignore[attr-defined]
     return float(min(max(round(value, _DIGITS), low), high))
+
+
+def _largest(slot: Slot) -> Size:
+    """The largest size that an obstacle can have."""
+    return tuple(
+        fixed if drawn is None else drawn.support[1]
+        for fixed, (_, drawn) in zip(slot.model.size, slot.group.sizes)
+    )
 
 
 def _drawn_sizes(group: AnyObstacles) -> int:  # type: ignore[valid-type]

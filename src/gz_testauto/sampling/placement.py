@@ -97,7 +97,7 @@ class Placer:
             self._admitted.setdefault(id(group), union_of(regions) if regions else None)
         margin = spec.solvable.margin_m if spec.solvable else 0.0
         judged = spec.solvable is not None or site.drive is not None
-        self._judge = Judge(site, margin) if judged else None
+        self._judge = Judge(site, margin, self.roster.ground()) if judged else None
 
     def place(
         self, generator: np.random.Generator, first: Optional[np.ndarray] = None

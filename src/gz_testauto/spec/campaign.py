@@ -14,7 +14,7 @@ from typing_extensions import Annotated
 
 from gz_testauto.geometry import Pose2D
 from gz_testauto.spec.loader import load
-from gz_testauto.spec.model import Interval, Point, Spec, SpecPath, repeated, resolve_path
+from gz_testauto.spec.model import Bounded, Interval, Point, Spec, SpecPath, repeated, resolve_path
 from gz_testauto.spec.obstacles import ObstacleSpec
 from gz_testauto.spec.stack import NAME, LaunchSpec, StackSpec
 
@@ -25,9 +25,9 @@ MOST_TRIALS = 1_000_000
 class PoseSpec(Spec):
     """A planar pose in the world (map) frame: metres and radians."""
 
-    x_m: float
-    y_m: float
-    yaw_rad: float = 0.0
+    x_m: Bounded
+    y_m: Bounded
+    yaw_rad: Bounded = 0.0
 
     @property
     def pose(self) -> Pose2D:

@@ -22,13 +22,13 @@ from pydantic_core import PydanticCustomError
 from scipy.special import ndtr, ndtri
 from typing_extensions import Annotated
 
-from gz_testauto.spec.model import Spec
+from gz_testauto.spec.model import LARGEST, Bounded, Spec
 
 
 class Fixed(Spec):
     """Always the same value."""
 
-    value: float
+    value: Bounded
 
     @property
     def support(self) -> Tuple[float, float]:
@@ -43,8 +43,8 @@ class Fixed(Spec):
 class Uniform(Spec):
     """Every value between ``min`` and ``max`` is as likely as any other."""
 
-    min: float
-    max: float
+    min: Bounded
+    max: Bounded
 
     @model_validator(mode="after")
     def _ordered(self) -> "Uniform":
@@ -64,10 +64,10 @@ class Uniform(Spec):
 class TruncatedNormal(Spec):
     """A normal distribution of which only what lies between ``min`` and ``max`` is kept."""
 
-    mean: float
-    stddev: float = Field(gt=0)
-    min: float
-    max: float
+    mean: Bounded
+    stddev: float = Field(gt=0, le=LARGEST)
+    min: Bounded
+    max: Bounded
 
     @model_validator(mode="after")
     def _ordered(self) -> "TruncatedNormal":
@@ -95,8 +95,8 @@ class TruncatedNormal(Spec):
 class Choice(Spec):
     """One of a list of values, all as likely, or as likely as ``weights`` say."""
 
-    choice: List[float] = Field(min_length=1)
-    weights: Optional[List[Annotated[float, Field(ge=0)]]] = None
+    choice: List[Bounded] = Field(min_length=1)
+    weights: Optional[List[Annotated[float, Field(ge=0, le=LARGEST)]]] = None
 
     @model_validator(mode="after")
     def _weights_fit(self) -> "Choice":

@@ -7,7 +7,7 @@ not a number, and a path is absolute once read. Refuses to know any one specific
 from pathlib import Path
 from typing import Any, List, Sequence, Tuple
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationInfo
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo
 from pydantic_core import PydanticCustomError
 from typing_extensions import Annotated
 
@@ -57,8 +57,15 @@ SpecPath = Annotated[Path, BeforeValidator(resolve_path)]
 """A file or directory: absolute, relative to the file that names it, ``package://`` or
 ``file://``. Absolute once loaded."""
 
-Point = Annotated[Tuple[float, float], BeforeValidator(_tuple)]
+LARGEST = 1e6
+"""No coordinate or size (m) is larger: farther out, 32-bit numbers of simulators tell no
+centimetres apart, and areas and volumes of what is 1e300 m long are no numbers."""
+
+Bounded = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
+"""A coordinate, a size, or another number that is drawn or measured in a world."""
+
+Point = Annotated[Tuple[Bounded, Bounded], BeforeValidator(_tuple)]
 """``[x, y]`` in metres."""
 
-Interval = Annotated[Tuple[float, float], BeforeValidator(_tuple)]
+Interval = Annotated[Tuple[Bounded, Bounded], BeforeValidator(_tuple)]
 """``[lowest, highest]``."""

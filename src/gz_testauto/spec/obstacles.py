@@ -15,7 +15,7 @@ from pydantic_core import PydanticCustomError
 from typing_extensions import Annotated, Literal
 
 from gz_testauto.spec.distributions import Distribution, PositiveDistribution, Uniform
-from gz_testauto.spec.model import Point, Spec, SpecPath, repeated
+from gz_testauto.spec.model import LARGEST, Bounded, Point, Spec, SpecPath, repeated
 from gz_testauto.spec.regions import KeepOut, Regions
 
 MOST_OBSTACLES = 10_000
@@ -95,7 +95,7 @@ class ShapeObstacles(ObstacleGroup):
     """
 
     model: Optional[SpecPath] = None
-    density_kgpm3: Optional[float] = Field(None, gt=0)
+    density_kgpm3: Optional[float] = Field(None, gt=0, le=LARGEST)
 
 
 class BoxObstacles(ShapeObstacles):
@@ -174,7 +174,7 @@ class SolvableSpec(Spec):
     moved from start to goal without touching anything.
     """
 
-    margin_m: float = Field(0.1, ge=0)
+    margin_m: float = Field(0.1, ge=0, le=LARGEST)
 
 
 class SamplingSpec(Spec):
@@ -212,11 +212,11 @@ class ObstacleSpec(Spec):
     obstacles: List[AnyObstacles] = Field(min_length=1)
     region: Optional[Regions] = None
     keep_out: List[KeepOut] = Field(default_factory=list)
-    min_gap_m: float = Field(0.0, ge=0)
+    min_gap_m: float = Field(0.0, ge=0, le=LARGEST)
     """Least distance between the outlines of two obstacles."""
-    wall_gap_m: Optional[float] = Field(None, ge=0)
+    wall_gap_m: Optional[float] = Field(None, ge=0, le=LARGEST)
     """Least distance to what stands in the base world; ``min_gap_m`` unless said."""
-    ground_z_m: float = 0.0
+    ground_z_m: Bounded = 0.0
     """Height of the ground on which obstacles are put."""
     drive: Optional[DriveSpec] = None
     solvable: Annotated[Optional[SolvableSpec], BeforeValidator(_solvable)] = None

@@ -16,7 +16,7 @@ import shapely
 from pydantic import BeforeValidator, Field, model_validator
 from typing_extensions import Annotated, Literal
 
-from gz_testauto.spec.model import Interval, Point, Spec
+from gz_testauto.spec.model import LARGEST, Bounded, Interval, Point, Spec
 
 CIRCLE_SEGMENTS = 32
 """Segments per quarter of a circular region: its outline is true to 0.03 % of its radius."""
@@ -39,9 +39,9 @@ class Rectangle(Spec):
 class Circle(Spec):
     """A disc."""
 
-    x_m: float
-    y_m: float
-    radius_m: float = Field(gt=0)
+    x_m: Bounded
+    y_m: Bounded
+    radius_m: float = Field(gt=0, le=LARGEST)
 
 
 class Region(Spec):
@@ -76,7 +76,7 @@ class KeepOut(Spec):
     """Where no part of an obstacle may lie: a shape, or a disc around the start or goal."""
 
     around: Optional[Literal["start", "goal"]] = None
-    radius_m: Optional[float] = Field(None, gt=0)
+    radius_m: Optional[float] = Field(None, gt=0, le=LARGEST)
     shape: Optional[Region] = None
 
     @model_validator(mode="before")
