@@ -124,6 +124,29 @@ def test_degrees_and_empty_poses_are_understood():
     assert scene.models["n"].pose == Pose()
 
 
+@pytest.mark.parametrize("around", ["", "<static>0</static>", "<static>1</static>"])
+def test_a_static_model_stays_static_within_another(model_directory, around):
+    model_directory("shelf", model("shelf", link("l"), static=True))
+    outer = f'<model name="wrap">{around}{include("model://shelf")}</model>'
+    wrap = scene_of(world(outer), [model_directory.root]).models["wrap"]
+    assert wrap.static
+    assert wrap.static_links == {"shelf::l"}
+
+
+def test_a_static_model_does_not_hold_what_is_around_it():
+    nested = model("anchor", link("l"), static=True)
+    outer = scene_of(world(model("outer", nested + link("own"), static=False))).models["outer"]
+    assert not outer.static
+    assert outer.static_links == {"anchor::l"}
+
+
+def test_all_that_is_nested_in_a_static_model_is_static():
+    nested = model("crate", link("l"), static=False)
+    outer = scene_of(world(model("outer", nested + link("own"), static=True))).models["outer"]
+    assert outer.static
+    assert outer.static_links == {"own", "crate::l"}
+
+
 def test_include_is_placed_named_and_made_static_by_what_it_says(model_directory):
     model_directory("crate", model("crate", pose="9 9 9 0 0 0", static=False))
     found = scene_of(

@@ -212,3 +212,14 @@ class TestSensors:
         assert ahead.mean() == pytest.approx(2.9, abs=0.02)
         assert ahead.std() == pytest.approx(0.02, rel=0.5)
         assert np.array_equal(ranges(7), ranges(7))
+
+
+def test_what_is_static_within_a_model_stays_and_holds_the_rest(simulator, tmp_path):
+    block = "<collision name='c'><geometry><box><size>1 1 1</size></box></geometry></collision>"
+    crate = f"""<model name="outer"><pose>0 0 3 0 0 0</pose><model name="shelf"><static>1</static>
+    <link name="l">{block}</link></model><link name="crate"><pose>0 0 1.5 0 0 0</pose>{block}</link>
+    </model>"""
+    simulation = scenes.load(simulator, scenes.write_world(tmp_path, crate))
+    snapshot = simulation.step(2.0)
+    assert snapshot.links["outer::shelf::l"].pose.position == (0, 0, 3)
+    assert snapshot.links["outer::crate"].pose.position == pytest.approx((0, 0, 4), abs=0.01)

@@ -9,7 +9,7 @@ actors and plugins are not looked at.
 import functools
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Dict, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Dict, FrozenSet, List, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 from shapely.geometry.base import BaseGeometry
@@ -76,8 +76,9 @@ class SceneModel:
     """A model at the top of a world, with all that is nested in it.
 
     ``pose`` is in the world frame. ``links`` has every link's pose in the model frame, by
-    scoped name. ``element`` is the ``<model>`` or ``<include>`` in the scene's document that
-    places it; ``source`` the ``<model>`` it was read from, and ``node`` that one as a tree.
+    scoped name; ``static_links`` are those that stay where they are, and ``static`` says that
+    all do. ``element`` is the ``<model>`` or ``<include>`` in the scene's document that places
+    it; ``source`` the ``<model>`` it was read from, and ``node`` that one as a tree.
     """
 
     name: str
@@ -85,6 +86,7 @@ class SceneModel:
     static: bool
     collisions: Tuple[CollisionShape, ...]
     links: Mapping[str, Pose]
+    static_links: FrozenSet[str]
     element: Element
     source: Element
     node: ModelNode
@@ -194,6 +196,15 @@ def scene_model(node: ModelNode, library: ModelLibrary) -> SceneModel:
                         geometry=geometry,
                     )
                 )
+    fixed = frozenset(node.static_links())
     return SceneModel(
-        node.name, node.pose, node.static, tuple(shapes), links, node.placed_by, node.element, node
+        name=node.name,
+        pose=node.pose,
+        static=fixed == links.keys() if links else node.static,
+        collisions=tuple(shapes),
+        links=links,
+        static_links=fixed,
+        element=node.placed_by,
+        source=node.element,
+        node=node,
     )

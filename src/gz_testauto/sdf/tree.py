@@ -31,6 +31,7 @@ class ModelNode:
 
     ``element`` is its ``<model>`` element in ``document``. ``placed_by`` is the element that
     places it: the same one, or the ``<include>`` that stands for it in another document.
+    ``static`` is what it says of itself; see :meth:`static_links`.
     """
 
     name: str
@@ -54,6 +55,15 @@ class ModelNode:
         yield scope, self, pose
         for model in self.models:
             yield from model.walk(pose * model.pose, f"{scope}{model.name}::")
+
+    def static_links(self, within_static: bool = False, scope: str = "") -> Iterator[str]:
+        """The scoped names of the links that stay where they are: those of a static model and
+        of all that is nested in it. A static model does not hold what is around it."""
+        static = within_static or self.static
+        if static:
+            yield from (scope + link.name for link in self.links)
+        for model in self.models:
+            yield from model.static_links(static, f"{scope}{model.name}::")
 
 
 def read_models(document: SdfDocument, library: ModelLibrary) -> List[ModelNode]:

@@ -128,7 +128,9 @@ class _Writer:
                 element.insert(0, etree.Element("freejoint", name=root.name))
         if model.self_collide:
             return
-        names = [body.name for root in model.roots for body in walk(root) if body.shapes]
+        bodies = [body for root in model.roots for body in walk(root)]
+        # what is static touches the links around it all the same, in Gazebo too
+        names = [body.name for body in bodies if body.shapes and body.inertial is not None]
         for first, second in combinations(names, 2):
             etree.SubElement(contact, "exclude", body1=first, body2=second)
 

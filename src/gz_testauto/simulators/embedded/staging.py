@@ -38,7 +38,7 @@ class Shape:
 @dataclass(frozen=True)
 class Body:
     """A link. ``pose`` is in the model's frame; ``joint`` holds it to its parent, None if it
-    moves freely. ``inertial`` is None in a static model."""
+    moves freely. ``inertial`` is None of a link that is static."""
 
     name: str
     pose: Pose
@@ -72,7 +72,7 @@ def stage_model(
     node = scene.node
     coverage.check_model(node, understood)
     shapes = _shapes(scene, coverage)
-    joints = [] if scene.static else read_joints(node)
+    joints = [] if scene.static else _joints(scene)
     elements = {
         scope + link.name: (model.document, link.element)
         for scope, model, _ in node.walk()
@@ -87,6 +87,17 @@ def stage_model(
         roots=builder.roots(),
         links={f"{scene.name}::{name}": pose for name, pose in scene.links.items()},
     )
+
+
+def _joints(scene: SceneModel) -> List[Joint]:
+    """What holds the links of a model that moves; those that stay are fixed to the world."""
+    held = [joint for joint in read_joints(scene.node) if joint.child not in scene.static_links]
+    fixed = [
+        Joint(f"{link} stays", "fixed", None, link, (0.0, 0.0, 0.0), ())
+        for link in scene.links
+        if link in scene.static_links
+    ]
+    return [*held, *fixed]
 
 
 def _shapes(scene: SceneModel, coverage: Coverage) -> Dict[str, List[Shape]]:
@@ -169,7 +180,7 @@ class _Tree:
         document, element = self._elements[name]
         scoped = f"{self._scene.name}::{name}"
         inertial = None
-        if not self._scene.static:
+        if name not in self._scene.static_links:
             inertial = read_inertial(document, element)
             if not inertial.is_possible:
                 self._coverage.say(
