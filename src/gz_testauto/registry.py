@@ -27,6 +27,7 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, Tuple
 from lxml import etree
 
 from gz_testauto.errors import MissingDependencyError, UnknownNameError
+from gz_testauto.xml_file import parse_xml
 
 Loader = Callable[[], Any]
 
@@ -113,7 +114,7 @@ def _exported(manifest: Path, attribute: str) -> List[str]:
         content = manifest.read_bytes()
         if b"<gz_testauto" not in content:
             return []
-        root = etree.fromstring(content)
+        root = parse_xml(content)
     except (OSError, etree.XMLSyntaxError):
         return []  # not ours to complain about: catkin does when that package is built
     found = (element.get(attribute) for element in root.iterfind("export/gz_testauto"))

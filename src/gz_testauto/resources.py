@@ -15,6 +15,7 @@ from typing import Iterator, List, Optional, Sequence, Tuple, Union
 from lxml import etree
 
 from gz_testauto.errors import ResourceError
+from gz_testauto.xml_file import read_xml
 
 PACKAGE = "gz_testauto"
 NEWEST_SDF = (1, 7)
@@ -98,7 +99,7 @@ def model_file(path: Path) -> Path:
         raise ResourceError(f"{path} is no model directory: it has no model.config")
     try:
         # TinyXML forgives much; what matters here is only which file is named.
-        root = etree.parse(str(manifest), etree.XMLParser(recover=True, no_network=True)).getroot()
+        root = read_xml(manifest, recover=True)
     except (etree.XMLSyntaxError, OSError) as error:
         raise ResourceError(f"{manifest} cannot be read: {error}") from error
     entries = [] if root is None else list(root.iter("sdf"))

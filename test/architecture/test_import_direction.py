@@ -9,7 +9,17 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 
 # From the ground up. A part imports from lower layers; from its own layer where that is PEERS.
 LAYERS = (
-    {"errors", "geometry", "registry", "observation", "resources", "messages"},
+    {
+        "errors",
+        "geometry",
+        "json_file",
+        "messages",
+        "observation",
+        "printable",
+        "registry",
+        "resources",
+        "xml_file",
+    },
     {"spec"},
     {"grid", "sdf"},
     {"sampling"},

@@ -18,6 +18,7 @@ from gz_testauto.registry import unknown_name
 from gz_testauto.spec.campaign import CampaignSpec, PlannerSpec
 from gz_testauto.spec.placeholders import fill
 from gz_testauto.spec.stack import LaunchSpec, StackSpec
+from gz_testauto.xml_file import read_xml
 
 
 class Launch(NamedTuple):
@@ -132,7 +133,7 @@ def _launches(spec: CampaignSpec) -> Iterator[Tuple[str, LaunchSpec]]:
 def _declared_arguments(file: Path) -> Optional[Dict[str, Any]]:
     """Arguments that a launch file declares; None where it passes on all it is given."""
     try:
-        root = etree.parse(str(file)).getroot()
+        root = read_xml(file)
     except (OSError, etree.XMLSyntaxError) as error:
         raise SpecError(f"{file}: cannot be read as a launch file: {error}") from error
     if any(element.get("pass_all_args") == "true" for element in root.iter("include")):

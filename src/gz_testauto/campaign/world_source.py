@@ -12,7 +12,6 @@ from typing import Dict, Optional, Tuple
 
 import numpy as np
 import shapely
-from lxml import etree
 
 from gz_testauto.campaign.directory import reporting_disk
 from gz_testauto.campaign.launches import launch_inputs
@@ -29,6 +28,7 @@ from gz_testauto.sdf.scene import read_scene
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.worlds.manifest import MANIFEST, WorldSet, read_worlds
 from gz_testauto.worlds.multiply import multiply
+from gz_testauto.xml_file import parse_xml
 
 PLANNER_CODE = "code of planner "
 
@@ -97,7 +97,7 @@ def further_files(spec: CampaignSpec, robot: RobotModel) -> Dict[str, str]:
             found[PLANNER_CODE + entry.plugin] = file_sha256(Path(source))
     if not robot.sdf:
         return found
-    for element in etree.fromstring(robot.sdf.encode("utf-8")).iter("uri"):
+    for element in parse_xml(robot.sdf.encode("utf-8")).iter("uri"):
         path = Path((element.text or "").strip().replace("file://", "", 1))
         if path.is_file():
             found[f"robot/{path.name}"] = file_sha256(path)

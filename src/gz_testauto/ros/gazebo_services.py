@@ -21,6 +21,7 @@ from gz_testauto.ros import entities, model_xml
 from gz_testauto.ros.conductor import Conductor
 from gz_testauto.ros.physics import PhysicsProperties
 from gz_testauto.ros.scene_clock import SceneClock
+from gz_testauto.xml_file import read_xml
 
 Handler = Callable[..., object]
 
@@ -289,7 +290,7 @@ class GazeboServices:
         with tempfile.TemporaryDirectory() as directory:
             path = Path(directory) / "now.world"
             self._conductor.simulation.save_world(path)
-            world = etree.parse(str(path)).getroot().find("world")
+            world = read_xml(path).find("world")
         return next((model for model in world.findall("model") if model.get("name") == name), None)
 
     def _answer(self, errand: Callable[[], object], response_type: type) -> object:

@@ -17,6 +17,7 @@ from gz_testauto import resources
 from gz_testauto.errors import GzTestautoError
 from gz_testauto.geometry import Pose
 from gz_testauto.simulators.interface import NamedModel
+from gz_testauto.xml_file import parse_xml
 
 NOT_A_MODEL = (
     "GazeboRosApiPlugin SpawnModel Failure: input model_xml not SDF or URDF, or cannot be "
@@ -73,9 +74,8 @@ def with_package_paths(xml: str) -> str:
 
 
 def _parse(xml: str) -> etree._Element:
-    parser = etree.XMLParser(remove_comments=True, resolve_entities=False)
     try:
-        return etree.fromstring(xml.strip().encode(), parser)
+        return parse_xml(xml.strip().encode(), remove_comments=True)
     except etree.XMLSyntaxError as error:
         raise SpawnRefused(f"{NOT_A_MODEL} ({error})") from error
 

@@ -21,6 +21,7 @@ from lxml import etree
 from gz_testauto.ros.conductor import Conductor
 from gz_testauto.ros.pace import RateLimit
 from gz_testauto.simulators.interface import PhysicsSettings
+from gz_testauto.xml_file import read_xml
 
 SAME = 1e-9
 
@@ -94,7 +95,7 @@ def _changed(request: SetPhysicsPropertiesRequest, now: GetPhysicsPropertiesResp
 
 def read_physics(world: Optional[Path]) -> GetPhysicsPropertiesResponse:
     """The step, gravity and ODE settings that a world file states, or SDF's defaults."""
-    root = etree.parse(str(world), etree.XMLParser(recover=True)).getroot() if world else None
+    root = read_xml(world, recover=True) if world else None
     found = None if root is None else root.find("world")
     if found is None:
         found = etree.Element("world")

@@ -18,6 +18,7 @@ from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.scene import WorldScene
 from gz_testauto.sdf.state import same_pose
 from gz_testauto.sdf.values import set_pose
+from gz_testauto.xml_file import parse_xml
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ def _text(document: SdfDocument, library: ModelLibrary, element: Element, name: 
 
 def _placed(text: str, pose: Pose) -> str:
     """A model's text with a pose in the world frame."""
-    root = etree.fromstring(text)
+    root = parse_xml(text.encode())
     set_pose(root.find("model"), pose)
     return etree.tostring(root, encoding="unicode")
 

@@ -18,6 +18,7 @@ from lxml import etree
 
 from gz_testauto.errors import SdfError
 from gz_testauto.sdf.repair import Repair, repair_xml
+from gz_testauto.xml_file import parse_xml
 
 Element = Any
 """An lxml element; lxml publishes no types."""
@@ -170,19 +171,6 @@ class SdfDocument:
             Path(path).write_bytes(self.to_bytes())
         except OSError as error:
             raise SdfError(f"{path}: cannot be written: {error.strerror or error}") from error
-
-
-def parse_xml(content: bytes) -> Element:
-    """Parse without touching the network, entities or white space; returns the root."""
-    parser = etree.XMLParser(
-        resolve_entities=False,
-        no_network=True,
-        load_dtd=False,
-        strip_cdata=False,
-        remove_blank_text=False,
-        huge_tree=True,
-    )
-    return etree.fromstring(content, parser)
 
 
 def _surroundings(content: bytes) -> Tuple[bytes, bytes]:

@@ -12,12 +12,13 @@ from lxml import etree
 
 from gz_testauto.errors import SdfError
 from gz_testauto.geometry import Pose
-from gz_testauto.sdf.document import Element, SdfDocument, parse_xml
+from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.geometry import Geometry
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.resize import resize_model
 from gz_testauto.sdf.state import apply_state
 from gz_testauto.sdf.values import insert_child, remove_child, set_pose, text_of
+from gz_testauto.xml_file import parse_xml
 
 
 def model_elements(

@@ -13,7 +13,6 @@ import sys
 import time
 from pathlib import Path
 from typing import Optional
-from xml.etree import ElementTree
 
 from gz_testauto import resources
 from gz_testauto.campaign.executor import (
@@ -32,6 +31,7 @@ from gz_testauto.metrics.reported import REPORTED
 from gz_testauto.ros.stack.part import Part
 from gz_testauto.ros.stack.session import BUG, DOING, ERROR, RESULT, CannotSwap, Setting
 from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.xml_file import read_xml
 
 LOGGER = logging.getLogger(__name__)
 LOOK_S = 0.05
@@ -178,4 +178,4 @@ def _package_version(package: Optional[str]) -> str:
     if package is None:
         return ""
     manifest = resources.resolve(f"package://{package}", Path()) / "package.xml"
-    return (ElementTree.parse(str(manifest)).findtext("version") or "").strip()
+    return (read_xml(manifest).findtext("version") or "").strip()

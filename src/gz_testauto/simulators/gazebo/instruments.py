@@ -22,6 +22,7 @@ from gz_testauto.sdf.tree import read_model
 from gz_testauto.sdf.values import pose_value
 from gz_testauto.simulators.gazebo.aliases import Alias
 from gz_testauto.simulators.interface import NamedModel
+from gz_testauto.xml_file import parse_xml
 
 PREFIX = "gz_testauto_"
 """Begins the name of every element that this adaptor adds."""
@@ -144,7 +145,7 @@ def _fitted(
         for link in scene.links:
             element = find_link(document.model, link)
             if element is not None:
-                element.append(etree.fromstring(_PROBE.format(prefix=PREFIX)))
+                element.append(parse_xml(_PROBE.format(prefix=PREFIX).encode()))
                 probes[_topic(scene.name, link, PREFIX + "probe", "scan")] = f"{model.name}::{link}"
     rates: Dict[str, Optional[str]] = {}
     for sensor in document.model.iter("sensor"):

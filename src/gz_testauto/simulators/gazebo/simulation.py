@@ -35,6 +35,7 @@ from gz_testauto.simulators.gazebo.readings import (
 from gz_testauto.simulators.gazebo.staging import StagedWorld, model_text
 from gz_testauto.simulators.gazebo.world import WORLD_TIMEOUT_S, WorldLink, pose_from
 from gz_testauto.simulators.interface import NamedModel, PhysicsSettings, Simulation
+from gz_testauto.xml_file import parse_xml
 
 
 class GazeboSimulation(Simulation):
@@ -213,7 +214,7 @@ class GazeboSimulation(Simulation):
         response = self._link.ask("world_sdf")
         text = MESSAGES["GzString"].FromString(response.serialized_data).data
         try:
-            root = etree.fromstring(text.encode())
+            root = parse_xml(text.encode())
         except etree.XMLSyntaxError as error:
             raise SimulatorError(f"gzserver saved a world that is no XML: {error}") from error
         self._alias.rename_saved(root.find("world"))
@@ -357,7 +358,7 @@ def _alone(model: NamedModel) -> NamedModel:
     """The model with its own name in its SDF, as SDF text that stands alone."""
     try:
         element = parse_model(model.sdf)
-        root = etree.fromstring(model.sdf.strip().encode())
+        root = parse_xml(model.sdf.strip().encode())
     except (SdfError, etree.XMLSyntaxError) as error:
         raise SimulatorError(f"cannot spawn {model.name!r}: {error}") from error
     text = model_text(element, root.get("version", "1.6"), model.name)

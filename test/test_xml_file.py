@@ -1,0 +1,31 @@
+import pytest
+
+from gz_testauto.errors import ResourceError
+from gz_testauto.resources import model_file
+from gz_testauto.xml_file import parse_xml, read_xml
+
+
+def test_an_entity_of_another_file_is_not_put_in(tmp_path):
+    secret = tmp_path / "secret"
+    secret.write_text("password")
+    (tmp_path / "x.xml").write_text(
+        f'<!DOCTYPE a [<!ENTITY e SYSTEM "file://{secret}">]><a><b>&e;</b></a>'
+    )
+    root = read_xml(tmp_path / "x.xml")
+    assert "password" not in "".join(root.itertext("a", "b"))
+
+
+def test_an_entity_of_the_file_itself_is_not_put_in_either():
+    root = parse_xml(b'<!DOCTYPE a [<!ENTITY e "text">]><a>&e;</a>')
+    assert not root.text
+
+
+def test_a_model_whose_config_names_an_entity_names_no_file(tmp_path):
+    (tmp_path / "model.sdf").write_text("<sdf version='1.6'/>")
+    (tmp_path / "secret").write_text("model.sdf")
+    (tmp_path / "model.config").write_text(
+        f'<!DOCTYPE m [<!ENTITY e SYSTEM "file://{tmp_path}/secret">]>'
+        "<model><sdf version='1.6'>&e;</sdf><sdf version='1.5'>model.sdf</sdf></model>"
+    )
+    with pytest.raises(ResourceError, match="names no <sdf> file"):
+        model_file(tmp_path)
