@@ -294,7 +294,7 @@ def test_plain_directory_of_worlds_is_a_world_set(tmp_path):
     [
         (lambda d: (d / "world_0001.world").unlink(), r"world_0001\.world: is missing"),
         (lambda d: (d / "world_0001.world").write_text("<sdf/>"), "is not the file that"),
-        (lambda d: (d / "worlds.json").write_text('{"schema'), "is no manifest"),
+        (lambda d: (d / "worlds.json").write_text('{"schema'), "cannot be read: Unterminated"),
         (lambda d: (d / "worlds.json").write_text('{"schema_version": 9}'), "schema version 9"),
         (lambda d: (d / "worlds.json").write_text('{"schema_version": 1}'), "is damaged"),
     ],

@@ -4,7 +4,6 @@ Owns the decision which of the two it is, and the order in which a directory com
 manifest, campaign, worlds, store. Killed between any two of them, the next run goes on.
 """
 
-import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from gz_testauto.campaign.results import DeclaredMetric, WorldRecord
 from gz_testauto.campaign.store import ResultStore
 from gz_testauto.campaign.world_source import PLANNER_CODE, further_files, gather_worlds
 from gz_testauto.errors import ResultsError
+from gz_testauto.json_file import read_json_object
 from gz_testauto.spec.campaign import CampaignSpec
 
 
@@ -78,14 +78,12 @@ def changed_planners(directory: CampaignDirectory, campaign: PreparedCampaign) -
 def read_campaign(directory: CampaignDirectory) -> CampaignSpec:
     """The campaign that a directory was begun with. Raises ``ResultsError``."""
     path = directory.campaign
+    data = read_json_object(path, ResultsError)
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
         return CampaignSpec.model_validate(data, context={"source": path})
     except ValidationError as error:
         faults = (f"{'.'.join(map(str, fault['loc']))} {fault['msg']}" for fault in error.errors())
         raise ResultsError(f"{path}: {'; '.join(faults)}") from error
-    except (OSError, ValueError) as error:
-        raise ResultsError(f"{path}: cannot be read: {error}") from error
 
 
 def _declared(spec: CampaignSpec) -> Tuple[DeclaredMetric, ...]:

@@ -9,14 +9,16 @@ what does. Limits that only say how patient the runner is do not count.
 import hashlib
 import json
 import platform
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, Mapping, Tuple
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple
 
 from gz_testauto import __version__
 from gz_testauto.campaign.directory import CampaignDirectory, write_atomically
 from gz_testauto.campaign.executor import SimulatorIdentity
 from gz_testauto.errors import ResultsError
+from gz_testauto.json_file import read_json_object, shaped
 from gz_testauto.spec.campaign import CampaignSpec
 
 FORMAT = 1
@@ -77,6 +79,22 @@ def _content(path: Path) -> Iterator[Tuple[str, str]]:
         yield "", file_sha256(path)
 
 
+@dataclass(frozen=True)
+class _Simulator:
+    name: str
+    version: str
+
+
+@dataclass(frozen=True)
+class _Used:
+    """What is read of a manifest again."""
+
+    campaign: str
+    inputs: Mapping[str, str]
+    gz_testauto: str
+    simulator: Optional[_Simulator]
+
+
 class Manifest:
     """``manifest.json`` of one directory, as it is on the disk or about to be."""
 
@@ -111,15 +129,13 @@ class Manifest:
     def read(cls, directory: CampaignDirectory) -> "Manifest":
         """Read the one in ``directory``. Raises ``ResultsError``."""
         directory.require_campaign()
-        try:
-            content = json.loads(directory.manifest.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise ResultsError(f"{directory.manifest}: cannot be read: {error}") from error
+        content = read_json_object(directory.manifest, ResultsError)
         if content.get("format") != FORMAT:
             raise ResultsError(
                 f"{directory.manifest}: has format {content.get('format')}, not {FORMAT}; "
                 "use the version of gz_testauto that wrote it"
             )
+        shaped(_Used, content, str(directory.manifest), ResultsError)
         return cls(content)
 
     def write(self, directory: CampaignDirectory) -> None:

@@ -25,6 +25,7 @@ from gz_testauto.campaign.results import (
 )
 from gz_testauto.campaign.trajectories import read_trajectory, write_trajectory
 from gz_testauto.errors import ResultsError
+from gz_testauto.json_file import shaped
 from gz_testauto.metrics.recording import Recording
 
 SCHEMA_VERSION = 1
@@ -57,6 +58,8 @@ _TRIAL_COLUMNS = (
     "trial, world, world_index, planner, repetition, seed, outcome, detail, attempts, wall_s, "
     "finished_at, trajectory"
 )
+_LISTS = ("worlds", "trials", "invalid_attempts", "declared")
+"""Fields of :class:`CampaignResults` that hold records."""
 _ATTEMPT_COLUMNS = "trial, attempt, cause, wall_s, finished_at"
 
 
@@ -214,6 +217,10 @@ class ResultStore:
 
     def results(self) -> CampaignResults:
         """Everything that is known so far."""
+        with _reporting_damage(self._directory.results):
+            return _checked(self._all_rows(), self._directory.results)
+
+    def _all_rows(self) -> CampaignResults:
         meta = dict(self._query("SELECT key, value FROM meta"))
         metrics: dict = {}
         for trial, name, value in self._query("SELECT trial, name, value FROM metrics"):
@@ -241,6 +248,10 @@ class ResultStore:
             raise ResultsError(
                 f"{record.world}, {record.planner}: the trial is invalid and has no trajectory"
             )
+        if Path(record.trajectory).name != record.trajectory:
+            raise ResultsError(
+                f"{self._directory.results}: is damaged: {record.trajectory!r} is no file name"
+            )
         return read_trajectory(self._directory.trajectories / record.trajectory)
 
     def _query(self, statement: str, values: Sequence = ()) -> List[Tuple]:
@@ -263,11 +274,21 @@ class ResultStore:
         return bool(self._query("SELECT 1 FROM sqlite_master WHERE name = 'meta'"))
 
     def _check_schema(self) -> None:
-        version = self._query("SELECT value FROM meta WHERE key = 'schema_version'")[0][0]
-        if int(version) != SCHEMA_VERSION:
+        """A store is tables of one version. A view can take for ever to read, and a trigger
+        change what is written: somebody else made those."""
+        path = self._directory.results
+        made = self._query("SELECT type, name FROM sqlite_master WHERE type IN ('view', 'trigger')")
+        found = (
+            self._query("SELECT value FROM meta WHERE key = 'schema_version'") if not made else ()
+        )
+        if made or not found:
+            self.close()
+            what = f"holds the {made[0][0]} {made[0][1]!r}" if made else "says no schema version"
+            raise ResultsError(f"{path}: is damaged or not of gz_testauto: {what}")
+        if str(found[0][0]) != str(SCHEMA_VERSION):
             self.close()
             raise ResultsError(
-                f"{self._directory.results}: has schema version {version}, this version of "
+                f"{path}: has schema version {found[0][0]}, this version of "
                 f"gz_testauto reads {SCHEMA_VERSION}; use the version that wrote it"
             )
 
@@ -283,6 +304,27 @@ def _connect(path: Path) -> sqlite3.Connection:
         connection = sqlite3.connect(str(path), timeout=BUSY_TIMEOUT_S, isolation_level=None)
         connection.execute("PRAGMA synchronous = FULL")
         return connection
+
+
+def _checked(results: CampaignResults, path: Path) -> CampaignResults:
+    """The same results when every value is of the type that its column says; SQLite keeps
+    whatever it is given. Raises ``ResultsError``."""
+    values = {
+        name: list(map(vars, value)) if name in _LISTS else value
+        for name, value in vars(results).items()
+    }
+    return shaped(CampaignResults, values, str(path), ResultsError)
+
+
+@contextlib.contextmanager
+def _reporting_damage(path: Path) -> Iterator[None]:
+    """Say of rows that make no results that the file is damaged."""
+    try:
+        yield
+    except KeyError as error:
+        raise ResultsError(f"{path}: is damaged: says no {error}") from error
+    except (IndexError, TypeError, ValueError, RecursionError) as error:
+        raise ResultsError(f"{path}: is damaged: {error}") from error
 
 
 @contextlib.contextmanager

@@ -6,6 +6,8 @@ Plain arrays only, so that ``numpy.load`` reads them without trusting anyone.
 """
 
 import io
+import math
+import tokenize
 import zipfile
 from pathlib import Path
 
@@ -26,6 +28,12 @@ _ARRAYS = (
     "cycle_time_s",
     "cycle_cpu_s",
 )
+_HEADER_BYTES = 16_384
+"""Of an array's file; what ``numpy.savez`` writes before the numbers takes some hundred."""
+_HEADER_READERS = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
 _SERIES, _NUMBER = "series_", "number_"
 
 
@@ -55,6 +63,7 @@ def write_trajectory(path: Path, recording: Recording) -> None:
 def read_trajectory(path: Path) -> Recording:
     """Read a recording back, every bit. Raises ``ResultsError`` naming the file."""
     try:
+        _require_plain_arrays(path)
         with np.load(path, allow_pickle=False) as data:
             if int(data["format"]) != FORMAT:
                 raise ResultsError(f"{path}: has format {int(data['format'])}, not {FORMAT}")
@@ -83,5 +92,38 @@ def read_trajectory(path: Path) -> Recording:
                     if name.startswith(_NUMBER)
                 },
             )
-    except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
+    except (OSError, EOFError, LookupError, TypeError, ValueError, zipfile.BadZipFile) as error:
         raise ResultsError(f"{path}: cannot be read as a trajectory: {error}") from error
+
+
+def _require_plain_arrays(path: Path) -> None:
+    """Raise ``ValueError`` unless the file is what :func:`write_trajectory` writes: arrays that
+    are as large as their headers say, and not compressed.
+
+    Headers that say more than the file holds would have numpy ask for that much memory.
+    """
+    size = path.stat().st_size
+    with zipfile.ZipFile(path) as archive:
+        for entry in archive.infolist():
+            if entry.compress_type != zipfile.ZIP_STORED or entry.flag_bits & 1:
+                raise ValueError(f"{entry.filename} is compressed or encrypted")
+            if entry.file_size != entry.compress_size or entry.file_size > size:
+                raise ValueError(f"{entry.filename} is larger than its file")
+            with archive.open(entry) as stream:
+                header = stream.read(_HEADER_BYTES)
+            _require_whole_array(entry, io.BytesIO(header))
+
+
+def _require_whole_array(entry: zipfile.ZipInfo, stream: io.BytesIO) -> None:
+    version = np.lib.format.read_magic(stream)
+    if version not in _HEADER_READERS:
+        raise ValueError(f"{entry.filename} is of numpy's format {version}")
+    try:
+        shape, _, dtype = _HEADER_READERS[version](stream)
+    except (SyntaxError, tokenize.TokenError, MemoryError, RecursionError) as error:
+        raise ValueError(f"{entry.filename} has no header of numpy's") from error
+    count = math.prod(shape)
+    if dtype.kind not in "biufU" or (count and not dtype.itemsize):
+        raise ValueError(f"{entry.filename} holds no numbers or text")
+    if count * dtype.itemsize != entry.file_size - stream.tell():
+        raise ValueError(f"{entry.filename} is not as large as its header says")

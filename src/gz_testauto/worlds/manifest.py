@@ -6,11 +6,13 @@ without one. Making worlds is :mod:`gz_testauto.worlds.multiply`'s.
 
 import hashlib
 import json
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Dict, Mapping, Optional, Tuple
 
 from gz_testauto.errors import SpecError
+from gz_testauto.json_file import read_json_object, shaped
 from gz_testauto.sampling.difficulty import Difficulty
 from gz_testauto.sampling.placement import Obstacle
 from gz_testauto.spec.obstacles import SIZE_NAMES
@@ -107,14 +109,13 @@ def read_worlds(directory: Path) -> WorldSet:
 
 def _read_manifest(directory: Path) -> WorldSet:
     path = directory / MANIFEST
-    data = read_manifest_data(path)
-    try:
-        entries = tuple(_from_json(entry, directory) for entry in data["worlds"])
-        inputs, coverage = data["inputs"], data.get("coverage")
-    except (KeyError, TypeError, ValueError) as error:
-        raise SpecError(f"{path}: is damaged ({error!r}): make the worlds again") from error
+    content = _Content.of(read_manifest_data(path), path)
+    entries = tuple(_entry(listed, directory) for listed in content.worlds)
     if not entries:
         raise SpecError(f"{path}: lists no worlds")
+    twice = [name for name, count in Counter(one.name for one in entries).items() if count > 1]
+    if twice:
+        raise SpecError(f"{path}: is damaged: lists {twice[0]} twice. Make the worlds again")
     for entry in entries:
         if not entry.path.is_file():
             raise SpecError(f"{entry.path}: is missing; {MANIFEST} lists it. Make it again")
@@ -123,16 +124,13 @@ def _read_manifest(directory: Path) -> WorldSet:
                 f"{entry.path}: is not the file that {MANIFEST} describes. Make the worlds "
                 f"again, or remove {MANIFEST} to use the files as they are"
             )
-    return WorldSet(directory, entries, inputs, coverage)
+    return WorldSet(directory, entries, content.inputs, content.coverage)
 
 
 def read_manifest_data(path: Path) -> Dict[str, Any]:
     """The manifest's JSON; raises ``SpecError`` when it cannot be used."""
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        version = data["schema_version"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise SpecError(f"{path}: is no manifest of worlds ({error})") from error
+    data = read_json_object(path, SpecError)
+    version = data.get("schema_version")
     if version != SCHEMA_VERSION:
         raise SpecError(
             f"{path}: has schema version {version}, this program reads {SCHEMA_VERSION}: make "
@@ -164,16 +162,48 @@ def _to_json(entry: WorldEntry) -> Dict[str, Any]:
     }
 
 
-def _from_json(data: Mapping[str, Any], directory: Path) -> WorldEntry:
-    figures = data["difficulty"]
-    return WorldEntry(
-        name=str(data["name"]),
-        path=directory / Path(data["file"]).name,
-        sha256=str(data["sha256"]),
-        obstacles=tuple(
-            ObstacleRecord(**{**entry, "pose": tuple(entry["pose"])}) for entry in data["obstacles"]
-        ),
-        shortest_path_m=data["shortest_path_m"],
-        difficulty=None if figures is None else Difficulty(**figures),
-        redrawn=int(data["redrawn"]),
-    )
+@dataclass(frozen=True)
+class _Drive:
+    start: Tuple[float, float]
+    goal: Tuple[float, float]
+    radius_m: float
+
+
+@dataclass(frozen=True)
+class _Listed:
+    """One world as the file lists it."""
+
+    name: str
+    file: str
+    sha256: str
+    obstacles: Tuple[ObstacleRecord, ...]
+    shortest_path_m: Optional[float]
+    difficulty: Optional[Difficulty]
+    redrawn: int
+
+
+@dataclass(frozen=True)
+class _Content:
+    """What is read of the file again; the other inputs are only compared."""
+
+    worlds: Tuple[_Listed, ...]
+    inputs: Mapping[str, Any]
+    drive: Optional[_Drive]
+    coverage: Optional[Mapping[str, float]]
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any], path: Path) -> "_Content":
+        inputs = data.get("inputs")
+        values = {
+            "worlds": data.get("worlds"),
+            "inputs": inputs,
+            "drive": inputs.get("drive") if isinstance(inputs, dict) else None,
+            "coverage": data.get("coverage"),
+        }
+        return shaped(cls, values, str(path), SpecError)
+
+
+def _entry(listed: _Listed, directory: Path) -> WorldEntry:
+    values = {**vars(listed), "path": directory / Path(listed.file).name}
+    del values["file"]
+    return WorldEntry(**values)
