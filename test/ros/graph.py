@@ -12,7 +12,7 @@ from gz_testauto.errors import MissingDependencyError
 from gz_testauto.simulators.gazebo.installation import find_gazebo
 
 MARK = "GZ_TESTAUTO_ROSTEST"
-PATIENCE_S = 60.0
+PATIENCE_S = 120.0
 
 
 def await_true(condition, what, timeout_s=PATIENCE_S):

@@ -3,7 +3,6 @@
 
 import math
 import sys
-import time
 import unittest
 from pathlib import Path
 
@@ -75,6 +74,17 @@ class PlannerNodeTest(unittest.TestCase):
         position = self.truth.last.pose.pose.position
         return math.hypot(position.x - x, position.y - y)
 
+    def assert_planned_to(self, x, y):
+        """The newest plan that ends there; each goal has one, which may come after its end."""
+
+        def planned():
+            if self.plans.last is None:
+                return False
+            end = self.plans.last.poses[-1].pose.position
+            return math.hypot(end.x - x, end.y - y) < 1e-6
+
+        await_true(planned, f"a plan to ({x:g}, {y:g})")
+
     def await_standing(self):
         await_true(
             lambda: self.commands.last is not None and self.commands.last == Twist(),
@@ -87,8 +97,7 @@ class PlannerNodeTest(unittest.TestCase):
         self.await_standing()
         await_true(lambda: self.distance_to(2.0, 1.0) <= 0.5, "the robot within the tolerance")
         self.assertGreater(len(self.feedback), 10)
-        end = self.plans.last.poses[-1].pose.position
-        self.assertEqual((end.x, end.y), (2.0, 1.0))
+        self.assert_planned_to(2.0, 1.0)
 
     def test_every_control_period_has_one_cycle_and_one_command(self):
         before = len(self.cycles.messages)
@@ -103,9 +112,7 @@ class PlannerNodeTest(unittest.TestCase):
     def test_a_goal_in_another_frame_is_taken_to_the_map(self):
         self.send(2.0, 0.0, frame="base_link")
         self.assertEqual(self.await_end(), GoalStatus.SUCCEEDED)
-        end = self.plans.last.poses[-1].pose.position
-        self.assertAlmostEqual(end.x, -1.0)
-        self.assertAlmostEqual(end.y, 1.0)
+        self.assert_planned_to(-1.0, 1.0)
 
     def test_a_goal_in_a_frame_that_nobody_knows_is_aborted_with_its_name(self):
         self.send(2.0, 0.0, frame="mars")
@@ -124,15 +131,13 @@ class PlannerNodeTest(unittest.TestCase):
         await_true(lambda: self.feedback, "the drive to begin")
         self.send(-1.0, 1.0)
         self.assertEqual(self.await_end(), GoalStatus.SUCCEEDED)
-        end = self.plans.last.poses[-1].pose.position
-        self.assertEqual((end.x, end.y), (-1.0, 1.0))
+        self.assert_planned_to(-1.0, 1.0)
 
     def test_a_goal_to_which_no_way_leads_is_aborted_at_once_and_says_so(self):
-        began = time.monotonic()
         self.send(30.0, 0.0)
         self.assertEqual(self.await_end(), GoalStatus.ABORTED)
         self.assertIn("no way from", self.client.get_goal_status_text())
-        self.assertLess(time.monotonic() - began, 10.0)
+        self.assertEqual(self.feedback, [])
         self.await_standing()
 
     def test_a_goal_newer_than_any_odometry_is_aborted_and_not_waited_for_for_ever(self):

@@ -117,7 +117,8 @@ class SpawnerTest(unittest.TestCase):
         drawn = list(worlds)[1].obstacles
         self.assertEqual([o.name for o in drawn], [o.name for o in response.obstacles])
         for there, here in zip(drawn, response.obstacles):
-            self.assertEqual(tuple(there.pose[:2]), (here.pose.position.x, here.pose.position.y))
+            self.assertAlmostEqual(there.pose[0], here.pose.position.x, places=6)
+            self.assertAlmostEqual(there.pose[1], here.pose.position.y, places=6)
 
     def test_adding_keeps_what_stands_and_numbers_on(self):
         self.place(seed=3)
@@ -171,7 +172,12 @@ class SpawnerTest(unittest.TestCase):
         self.assertFalse(response.success)
         self.assertIn("obstacle_box_1 was not spawned: no room", response.message)
         self.assertEqual(self.shown(), NAMES)
-        self.assertEqual(self.list_in_trouble().obstacles, before.obstacles)
+        again = self.list_in_trouble().obstacles
+        self.assertEqual([o.name for o in again], [o.name for o in before.obstacles])
+        for now, then in zip(again, before.obstacles):
+            self.assertAlmostEqual(now.pose.position.x, then.pose.position.x, places=3)
+            self.assertAlmostEqual(now.pose.position.y, then.pose.position.y, places=3)
+            self.assertEqual(now.size, then.size)
 
     def test_added_obstacles_are_taken_away_again_when_one_is_refused(self):
         self.spawn_in_trouble(SPEC, 3, True)

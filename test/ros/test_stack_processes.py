@@ -32,7 +32,7 @@ def lives(pid):
         return False
 
 
-def await_true(condition, timeout_s=20.0):
+def await_true(condition, timeout_s=60.0):
     deadline = time.monotonic() + timeout_s
     while not condition():
         assert time.monotonic() < deadline

@@ -238,7 +238,7 @@ class TestFailing:
         with pytest.raises(SimulatorError, match="SIGKILL"):
             for _ in range(3):
                 simulation.step(0.1)
-        assert time.monotonic() - begun < 2.0
+        assert time.monotonic() - begun < 15.0
         again = simulator.load(Scene(write_world(tmp_path), ROBOT))
         assert again.step(0.1).time_s == pytest.approx(0.1)
 
@@ -305,7 +305,7 @@ while True:
         process.send_signal(end)
         process.wait()
         process.stdout.close()
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + 60
         while time.monotonic() < deadline and _alive(server):
             time.sleep(0.05)
         assert not _alive(server)

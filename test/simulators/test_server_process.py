@@ -30,7 +30,7 @@ def members(group):
     return sum(int(pgid) == group and not stat.startswith("Z") for pgid, stat in rows)
 
 
-def gone(group, within_s=5.0):
+def gone(group, within_s=60.0):
     deadline = time.monotonic() + within_s
     while members(group):
         if time.monotonic() > deadline:
@@ -68,7 +68,7 @@ def test_everything_ends_when_we_are_ended(tmp_path, end, many_files_open):
         text=True,
     )
     group = int(parent.stdout.readline())
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while members(group) < 3 and time.monotonic() < deadline:
         time.sleep(0.02)
     assert members(group) >= 3  # the command, its child, and the watcher
@@ -82,13 +82,13 @@ def test_everything_ends_when_we_are_ended(tmp_path, end, many_files_open):
 def test_closing_the_lifeline_ends_everything(tmp_path):
     process, lifeline = start_watched(["sleep", "100"], dict(os.environ), tmp_path / "log")
     os.close(lifeline)
-    assert process.wait(timeout=5) == -signal.SIGKILL
+    assert process.wait(timeout=60) == -signal.SIGKILL
     assert gone(process.pid)
 
 
 def test_the_status_of_the_command_is_its_own(tmp_path):
     process, lifeline = start_watched(["sh", "-c", "exit 3"], dict(os.environ), tmp_path / "log")
-    assert process.wait(timeout=5) == 3
+    assert process.wait(timeout=60) == 3
     os.close(lifeline)
     assert gone(process.pid)
 
@@ -103,7 +103,7 @@ def test_a_server_that_says_nothing_is_given_up(tmp_path):
     begun = time.monotonic()
     with pytest.raises(SimulatorError, match="did not start"):
         ServerProcess(fake_gazebo(tmp_path, "sleep 100"), "<sdf/>", seed=1, start_timeout_s=0.5)
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 60
 
 
 def test_a_port_that_was_taken_meanwhile_is_given_up_for_another(tmp_path, monkeypatch):
@@ -168,7 +168,7 @@ def test_what_was_said_after_a_mark_is_found_though_the_line_had_begun(tmp_path)
     try:
         mark = process.log_size()
         (tmp_path / "go").write_text("\n")
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + 60
         while not process.complaints_since(mark) and time.monotonic() < deadline:
             time.sleep(0.02)
         assert process.complaints_since(mark) == ["[Err] late"]

@@ -2,30 +2,29 @@
 
 import subprocess
 import sys
-import time
+import threading
 
 import pytest
 
 from gz_testauto.simulators.gazebo.threads import ThreadStates
 
 SCRIPT = """
-import sys, threading, time
+import os, sys, threading, time
 threading.Thread(target=time.sleep, args=(100,), daemon=True).start()
-end = time.monotonic() + float(sys.argv[1])
 print("running", flush=True)
-while time.monotonic() < end:
+while not os.path.exists(sys.argv[1]):
     pass
 time.sleep(100)
 """
 
 
 @pytest.fixture
-def process_busy_for():
+def process_busy_until():
     started = []
 
-    def start(seconds):
+    def start(file):
         process = subprocess.Popen(
-            [sys.executable, "-c", SCRIPT, str(seconds)], stdout=subprocess.PIPE
+            [sys.executable, "-c", SCRIPT, str(file)], stdout=subprocess.PIPE
         )
         started.append(process)
         process.stdout.readline()
@@ -37,28 +36,31 @@ def process_busy_for():
         process.communicate()
 
 
-def test_a_busy_thread_is_waited_for(process_busy_for):
-    begun = time.monotonic()
-    states = ThreadStates(process_busy_for(0.5).pid)
-    assert states.wait_until_asleep(30.0)
-    assert time.monotonic() - begun > 0.4
+def test_a_busy_thread_is_waited_for(process_busy_until, tmp_path):
+    rest = tmp_path / "rest"
+    states = ThreadStates(process_busy_until(rest).pid)
+    timer = threading.Timer(0.3, rest.touch)
+    timer.start()
+    assert states.wait_until_asleep(60.0)
+    assert rest.exists()
+    timer.join()
 
 
-def test_one_that_never_sleeps_is_not_waited_for_beyond_the_limit(process_busy_for):
-    states = ThreadStates(process_busy_for(100).pid)
+def test_one_that_never_sleeps_is_not_waited_for_beyond_the_limit(process_busy_until, tmp_path):
+    states = ThreadStates(process_busy_until(tmp_path / "never").pid)
     assert not states.wait_until_asleep(0.2)
 
 
-def test_threads_that_have_ended_are_no_hindrance(process_busy_for):
-    process = process_busy_for(100)
+def test_threads_that_have_ended_are_no_hindrance(process_busy_until, tmp_path):
+    process = process_busy_until(tmp_path / "never")
     states = ThreadStates(process.pid)
     process.kill()
     process.wait()
-    assert states.wait_until_asleep(0.2)
+    assert states.wait_until_asleep(60.0)
 
 
-def test_a_process_that_is_not_there_has_none(process_busy_for):
-    process = process_busy_for(0)
+def test_a_process_that_is_not_there_has_none(process_busy_until, tmp_path):
+    process = process_busy_until(tmp_path)
     process.kill()
     process.wait()
     assert ThreadStates(process.pid).wait_until_asleep(0.0)
