@@ -1,6 +1,7 @@
 """A user's own stack in campaign.yaml: what is understood, and what is refused where."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -130,10 +131,12 @@ def test_metrics_of_a_stack_have_names_of_their_own():
 
 
 def test_a_stack_must_keep_up_unless_the_campaign_says_otherwise():
-    lines = "  max_real_time_factor: 2.0\n  min_real_time_factor: 0.2\n"
+    text = EXAMPLE.read_text()
+    lines = "".join(re.findall(r"  m(?:ax|in)_real_time_factor:.*\n", text))
+    assert lines in text
 
     def least(given):
-        return read(EXAMPLE.read_text().replace(lines, given)).stack.min_real_time_factor
+        return read(text.replace(lines, given)).stack.min_real_time_factor
 
     assert least("") == 0.8
     assert least("  max_real_time_factor: null\n") == 0.8
