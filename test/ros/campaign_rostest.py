@@ -21,6 +21,7 @@ from gz_testauto.msg import CampaignProgress, Snapshot
 from gz_testauto import resources
 from gz_testauto.campaign.lockstep import LockstepExecutor
 from gz_testauto.campaign.runner import run_campaign
+from gz_testauto.campaign.trials import Selection
 from gz_testauto.simulators import open_simulator
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load
@@ -113,14 +114,14 @@ class CampaignTest(unittest.TestCase):
         self.assert_nothing_left()
         self.assert_equals_direct_way(SMOKE, rows)
 
-    def assert_equals_direct_way(self, campaign, rows):
+    def assert_equals_direct_way(self, campaign, rows, planners=None):
         spec = load(campaign, CampaignSpec).model_copy(update={"simulator": self.simulator})
         direct = self.directory / "direct"
 
         def lockstep(campaign):
             return LockstepExecutor(campaign, lambda _: open_simulator(self.simulator))
 
-        results = run_campaign(spec, direct, lockstep)
+        results = run_campaign(spec, direct, lockstep, selection=Selection(planners=planners))
         self.assertEqual(
             [(row["outcome"], row["detail"]) for row in rows],
             [(record.outcome.value, record.detail) for record in results.trials],
@@ -182,15 +183,21 @@ class CampaignTest(unittest.TestCase):
         self.assertGreaterEqual(max(row["attempts"] for row in rows), 2, said)
         self.assert_nothing_left()
 
-    def test_7_a_planner_that_dies_costs_one_attempt_and_no_trial(self):
+    def test_7_a_planner_that_dies_or_is_late_costs_an_attempt_and_changes_no_trial(self):
         process = self.launch(f"campaign:={SMOKE}", "planners:=fgm")
         await_true(lambda: len(self.snapshots.messages) > 5, "the first trial to be under way")
         self.kill("/fgm/planner")
+        self.await_trials(1)
+        await_true(lambda: self.snapshots.last.scene_time > 1.0, "the second trial to be under way")
+        self.kill("/fgm/planner", signal.SIGSTOP)
         said = self.finish(process)
         rows = self.rows()
         self.assertEqual([row["planner"] for row in rows], ["fgm", "fgm"], said)
-        self.assertGreaterEqual(rows[0]["attempts"], 2, said)
+        self.assertTrue(all(row["outcome"] == "reached" for row in rows), said)
+        self.assertTrue(all(row["attempts"] >= 2 for row in rows), said)
+        self.assertIn("fgm gave no answer in ", said)
         self.assert_nothing_left()
+        self.assert_equals_direct_way(SMOKE, rows, planners=("fgm",))
 
     def test_8_what_a_user_has_to_mend_is_one_line_and_ends_the_launch(self):
         broken = self.directory / "broken.yaml"
@@ -253,13 +260,13 @@ class CampaignTest(unittest.TestCase):
         self.assertEqual((self.progress.last.finished, self.progress.last.trials), (2, 2))
         self.assert_nothing_left()
 
-    def kill(self, node):
-        """SIGKILL the process of a node of ours."""
+    def kill(self, node, number=signal.SIGKILL):
+        """Send a signal to the process of a node of ours."""
         name = node.rsplit("/", 1)[-1]
         namespace = node[: -len(name) - 1]
         for pid, command in marked_processes(self.mark).items():
             if f"__name:={name}" in command and (not namespace or f"__ns:={namespace}" in command):
-                os.kill(pid, signal.SIGKILL)
+                os.kill(pid, number)
                 return
         self.fail(f"no process of {node} among {marked_processes(self.mark)}")
 

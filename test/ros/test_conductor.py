@@ -137,6 +137,8 @@ def test_a_command_is_in_force_in_the_period_after_it_and_is_shown_with_that(sta
     assert stage.scenes[0].command is None
     assert stage.periods[0].command == Twist2D(0.5, 0.1)
     assert stage.periods[0].late is False
+    assert stage.scenes[0].held
+    assert stage.periods[0].held
 
 
 @held(hold_timeout_s=0.1, start_timeout_s=0.1)
@@ -144,6 +146,14 @@ def test_without_an_answer_time_runs_on_and_says_that_it_was_late(stage):
     stage.load()
     stage.await_periods(2)
     assert [period.late for period in stage.periods[:2]] == [True, False]
+
+
+@free
+def test_time_that_waits_for_nobody_says_so(stage):
+    stage.load()
+    stage.await_periods(1)
+    assert not stage.scenes[0].held
+    assert not stage.periods[0].held
 
 
 @held()

@@ -35,6 +35,19 @@ def test_a_machine_that_fell_behind_does_not_race_to_catch_up():
     assert pace.wait_until() == pytest.approx(107.1)
 
 
+def test_at_a_rate_a_controller_that_has_spoken_is_late_in_every_period_without_an_answer():
+    pace = RateLimit(1.0, PERIOD_S)
+    pace.scene_began(100.0)
+    assert pace.stepped(100.0) is False  # nobody drives yet
+    pace.commanded()
+    assert pace.stepped(100.1) is False
+    assert pace.stepped(100.2) is True
+    pace.commanded()
+    assert pace.stepped(100.3) is False
+    pace.scene_began(200.0)
+    assert pace.stepped(200.0) is False
+
+
 def test_factor_zero_never_waits():
     pace = make_pace(0, PERIOD_S, HOLD_S, START_S)
     pace.scene_began(100.0)

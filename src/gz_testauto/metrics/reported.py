@@ -1,7 +1,8 @@
-"""Numbers that a navigation stack reports of a trial, beside what is computed from its drive.
+"""Numbers that are told of a trial, beside what is computed from its drive.
 
 They are not computed for every campaign, as metrics are: only a trial on a stack of the user's
-own has them (``Recording.numbers``). Declared here for tables and comparisons.
+own has them, or one over ROS in which time waits for nobody (``Recording.numbers``). Declared
+here for tables and comparisons.
 """
 
 import functools
@@ -28,6 +29,9 @@ REPORTED: Dict[str, Metric] = {
         _declared("missed_control_cycles", "", "lower", "control loops that came late, as logged"),
         _declared("tf_extrapolations", "", "lower", "warnings of tf extrapolation, as logged"),
         _declared("truth_gap_s", "s", "lower", "longest time between two looks at the truth", 2),
+        _declared(
+            "late_periods", "", "lower", "control periods begun without the planner's answer"
+        ),
         _declared("global_plans", "", "neither", "plans of the global planner"),
         _declared("global_plan_m", "m", "neither", "length of its first plan", 2),
         _declared("local_plan_m", "m", "neither", "mean length of the local plans", 2),

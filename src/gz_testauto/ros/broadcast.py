@@ -44,8 +44,9 @@ class Frames:
 class Broadcaster:
     """Publishes the scenes of one simulator. Called from the conductor's thread."""
 
-    def __init__(self, clock: SceneClock, frames: Frames) -> None:
+    def __init__(self, clock: SceneClock, frames: Frames, period_s: float) -> None:
         self._clock = clock
+        self._period_s = period_s
         self._frames = frames
         self._robot: Optional[RobotModel] = None
         self._odometry: Optional[Odometry] = None
@@ -101,7 +102,8 @@ class Broadcaster:
         if scan is not None and robot.lidar is not None and scan.stamp_s > self._scan_stamp_s:
             self._scan_stamp_s = scan.stamp_s
             stamp = self._time(scan.stamp_s)
-            interval_s = 1.0 / robot.lidar.update_rate_hz if robot.lidar.update_rate_hz else 0.0
+            rate_hz = robot.lidar.update_rate_hz  # 0: in every physics step; the last is shown
+            interval_s = 1.0 / rate_hz if rate_hz else self._period_s
             self._scan.publish(messages.scan_message(scan, stamp, robot.lidar.sensor, interval_s))
         if robot.imu is not None and self._imu.get_num_connections():
             for sample in snapshot.imu:
@@ -143,7 +145,9 @@ class Broadcaster:
             contact_times=[contact.stamp_s for contact in snapshot.contacts],
             command=messages.command_message(period.command or Twist2D()),
             commanded=period.command is not None,
+            scan=self._time(self._scan_stamp_s) if self._scan_stamp_s >= 0.0 else rospy.Time(),
             late=period.late,
+            held=period.held,
         )
         message.header.stamp, message.header.frame_id = stamp, messages.WORLD_FRAME
         self._snapshot.publish(message)

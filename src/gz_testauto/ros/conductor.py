@@ -23,13 +23,15 @@ WAKE_S = 0.2
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Period:
-    """One control period, as it ended: what was seen, what was in force, and whether the
-    controller left its answer out. ``command`` is None while nobody has commanded."""
+    """One control period, as it ended: what was seen, what was in force, whether it began without
+    the controller's answer, and whether time was held for that. ``command`` is None while nobody
+    has commanded."""
 
     scene: int
     snapshot: Snapshot
     command: Optional[Twist2D] = None
     late: bool = False
+    held: bool = False
 
 
 class Conductor:
@@ -112,7 +114,7 @@ class Conductor:
         self.scene_number += 1
         self.paused = False
         self._pace.scene_began(time.monotonic())
-        self._on_scene(scene, Period(self.scene_number, snapshot))
+        self._on_scene(scene, Period(self.scene_number, snapshot, held=self._pace.holds))
         return snapshot
 
     def set_pace(self, pace: Pace) -> None:
@@ -158,7 +160,7 @@ class Conductor:
             simulation.drive(self._command)
         snapshot = _merged(self._seen_early, simulation.step(self._period_s))
         self._seen_early = None
-        self._on_period(Period(self.scene_number, snapshot, self._command, late))
+        self._on_period(Period(self.scene_number, snapshot, self._command, late, self._pace.holds))
 
     def _enqueue(self, errand: Callable[[], Any]) -> "Future[Any]":
         future: Future[Any] = Future()

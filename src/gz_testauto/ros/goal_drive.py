@@ -76,6 +76,7 @@ class GoalDrive:
         """Plan one control period and send the command."""
         report = PlannerCycle()
         report.header.stamp, report.header.frame_id = moment.stamp, self._settings.base_frame
+        report.scan = moment.scan_stamp
         try:
             report.command = messages.command_message(navigator.command(moment.observation))
         except NavigatorGaveUp as gave_up:

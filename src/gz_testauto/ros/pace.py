@@ -12,13 +12,19 @@ from gz_testauto.errors import SpecError
 
 HOLD = "hold"
 
+HOLD_TIMEOUT_S, START_TIMEOUT_S = 5.0, 10.0
+"""How long time is held for a controller unless told: per period, and until its first command."""
+
 
 class Pace(abc.ABC):
     """Told what happens; asked until when to wait.
 
     Call order: ``scene_began`` once per scene; then per control period ``wait_until`` and, on
-    every command meanwhile, ``commanded`` and ``wait_until`` again; then ``stepped``.
+    every command meanwhile, ``commanded`` and ``wait_until`` again; then ``stepped``. ``holds``:
+    time waits for the controller.
     """
+
+    holds: bool = False
 
     @abc.abstractmethod
     def scene_began(self, now_s: float) -> None:
@@ -34,8 +40,8 @@ class Pace(abc.ABC):
 
     @abc.abstractmethod
     def stepped(self, now_s: float) -> bool:
-        """The next period begins now. Returns whether it does so without the answer of a
-        controller that was waited for."""
+        """The next period begins now. Returns whether it is late: it begins without the answer
+        of a controller that was waited for, or that has spoken in this scene."""
 
 
 class RateLimit(Pace):
@@ -45,23 +51,27 @@ class RateLimit(Pace):
         self.factor = factor
         self._interval_s = period_s / factor
         self._due_s = -math.inf
+        self._spoke = self._answered = False
 
     def scene_began(self, now_s: float) -> None:
         """Begin its first period at once."""
         self._due_s = now_s
+        self._spoke = self._answered = False
 
     def commanded(self) -> None:
-        """Nothing: nobody is waited for."""
+        """Note it: nobody is waited for."""
+        self._spoke = self._answered = True
 
     def wait_until(self) -> float:
         """One interval after the period before began."""
         return self._due_s
 
     def stepped(self, now_s: float) -> bool:
-        """Never without an answer, since none is waited for."""
+        """Late when the controller has spoken before, and not since the last period."""
         # A machine that cannot keep up falls behind for good; it does not race to catch up.
         self._due_s = max(self._due_s, now_s - self._interval_s) + self._interval_s
-        return False
+        late, self._answered = self._spoke and not self._answered, False
+        return late
 
 
 class Hold(Pace):
@@ -72,6 +82,8 @@ class Hold(Pace):
     ``hold_timeout_s`` per period. When nobody answers in time nobody is driving: time runs
     on at real time, so that whatever needs time to pass can start, until somebody speaks.
     """
+
+    holds = True
 
     def __init__(self, period_s: float, hold_timeout_s: float, start_timeout_s: float) -> None:
         self._limits_s = (hold_timeout_s, start_timeout_s)

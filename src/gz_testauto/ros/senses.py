@@ -36,11 +36,12 @@ POLL_S = 0.0005
 
 @dataclass(frozen=True, eq=False)
 class Moment:
-    """What was observed at one instant of ROS time; ``observation.time_s`` counts from the
-    beginning of the task."""
+    """What was observed at one instant of ROS time, and the stamp of the scan in it, 0 for none;
+    ``observation.time_s`` counts from the beginning of the task."""
 
     stamp: rospy.Time
     observation: Observation
+    scan_stamp: rospy.Time
 
 
 class Senses:
@@ -91,6 +92,7 @@ class Senses:
                 twist=Twist2D(odom.twist.twist.linear.x, odom.twist.twist.angular.z),
                 scan=None if scan is None else self._scan_seen(scan, odom.child_frame_id),
             ),
+            rospy.Time() if scan is None else scan.header.stamp,
         )
 
     def in_map(self, pose: PoseStamped) -> Pose:

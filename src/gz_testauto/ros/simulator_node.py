@@ -24,7 +24,13 @@ from gz_testauto.ros.campaign_settings import read_campaign
 from gz_testauto.ros.conductor import Conductor, Period
 from gz_testauto.ros.gazebo_services import GazeboServices
 from gz_testauto.ros.node import run_node
-from gz_testauto.ros.pace import Pace, RateLimit, make_pace
+from gz_testauto.ros.pace import (
+    HOLD_TIMEOUT_S,
+    START_TIMEOUT_S,
+    Pace,
+    RateLimit,
+    make_pace,
+)
 from gz_testauto.ros.physics import PhysicsProperties
 from gz_testauto.ros.scene_clock import SceneClock
 from gz_testauto.ros.scene_request import first_scene, make_scene
@@ -40,7 +46,7 @@ class SimulatorNode:
 
     def __init__(self, simulator: Simulator, pace: Pace, period_s: float, frames: Frames) -> None:
         self._clock = SceneClock()
-        self._broadcaster = Broadcaster(self._clock, frames)
+        self._broadcaster = Broadcaster(self._clock, frames, period_s)
         self._failures = rospy.Publisher("~failure", String, queue_size=10)
         self._conductor = Conductor(
             simulator, pace, period_s, self._begin_scene, self._broadcaster.show, self._fail
@@ -110,8 +116,8 @@ def serve() -> None:
     pace = make_pace(
         rospy.get_param("~pace", 1.0),
         period_s,
-        parameters.read("hold_timeout", float, 5.0),
-        parameters.read("start_timeout", float, 10.0),
+        parameters.read("hold_timeout", float, HOLD_TIMEOUT_S),
+        parameters.read("start_timeout", float, START_TIMEOUT_S),
     )
     frames = Frames(
         base=parameters.read("base_frame", str, "base_link"),

@@ -3,9 +3,11 @@
 Owns the loop of a trial on this side of the graph; the judging is the watch's, as in the
 direct way. Time is held by the simulator node until the planner has answered, so what is seen
 here, however late, is what happened: a trial ends at the snapshot that ends it, even where
-the simulation has gone a few periods further meanwhile.
+the simulation has gone a few periods further meanwhile. A planner that does not answer while
+time is held makes the trial invalid (:mod:`~gz_testauto.ros.lateness`).
 """
 
+import dataclasses
 import time
 from pathlib import Path
 from typing import Dict, Optional, Tuple
@@ -32,6 +34,8 @@ from gz_testauto.campaign.watch import TrialWatch
 from gz_testauto.errors import NavigatorError, SimulatorError
 from gz_testauto.msg import PlannerCycle
 from gz_testauto.ros.known_map import grid_message
+from gz_testauto.ros.lateness import Lateness
+from gz_testauto.ros.pace import HOLD_TIMEOUT_S, START_TIMEOUT_S
 from gz_testauto.ros.planner_process import PlannerProcess
 from gz_testauto.ros.planner_settings import PlannerSettings
 from gz_testauto.ros.services import is_served
@@ -97,12 +101,17 @@ class RosTrialExecutor(TrialExecutor):
         scene = self._load(trial)
         began_s = time.monotonic()
         planner.client.send_goal(self._goal(scene))
+        lateness = Lateness(planner.name, self._hold_limits_s())
         try:
-            verdict, last = self._follow(watch, planner, scene, should_stop)
-        finally:
+            verdict, last = self._follow(watch, planner, scene, lateness, should_stop)
+        except TrialStopped:
             _preempt(planner.client)
+            raise
+        _preempt(planner.client)  # after an error, recovering ends all planners
         cycles = self._inbox.cycle_times(scene.stamp.to_nsec(), last.stamp_ns)
-        return watch.result(verdict, cycles, time.monotonic() - began_s)
+        result = watch.result(verdict, cycles, time.monotonic() - began_s)
+        recording = dataclasses.replace(result.recording, numbers=lateness.numbers)
+        return dataclasses.replace(result, recording=recording)
 
     def recover(self) -> None:
         """End all planners, which may have been harmed, and wait for the simulator node, which
@@ -119,6 +128,7 @@ class RosTrialExecutor(TrialExecutor):
         watch: TrialWatch,
         planner: PlannerProcess,
         scene: LoadSceneResponse,
+        lateness: Lateness,
         should_stop: StopRequest,
     ) -> Tuple[Verdict, Seen]:
         """Show the watch every snapshot until it knows how the trial ended."""
@@ -135,12 +145,7 @@ class RosTrialExecutor(TrialExecutor):
             if given_up is not None:
                 verdict = watch.planner_aborted(given_up)
             elif seen is not None:
-                if seen.late:
-                    rospy.logwarn(
-                        "%s left %.1f s without an answer in time; its last command goes on",
-                        planner.name,
-                        seen.snapshot.time_s,
-                    )
+                lateness.note(seen, self._inbox.planned_blind(seen.stamp_ns))
                 if last is not None and seen.command is not None:
                     watch.commanded(seen.command)
                 verdict = watch.observe(seen.snapshot)
@@ -150,6 +155,12 @@ class RosTrialExecutor(TrialExecutor):
             elif time.monotonic() - progress_s > stall_timeout_s:
                 raise SimulatorError(f"simulated time stood still for {stall_timeout_s:g} s")
         return verdict, last
+
+    def _hold_limits_s(self) -> Tuple[float, float]:
+        """Wall time for which the simulator node waits for a command, and for the first."""
+        names = (f"{self._simulator}/hold_timeout", f"{self._simulator}/start_timeout")
+        hold_s, start_s = map(rospy.get_param, names, (HOLD_TIMEOUT_S, START_TIMEOUT_S))
+        return float(hold_s), float(start_s)
 
     def _load(self, trial: Trial) -> LoadSceneResponse:
         scene = self._campaign.scene(trial)

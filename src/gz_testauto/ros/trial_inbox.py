@@ -6,7 +6,7 @@ message makes a trial invalid rather than wrong.
 
 import queue
 import threading
-from typing import List, NamedTuple, Optional
+from typing import Dict, List, NamedTuple, Optional
 
 import numpy as np
 import rospy
@@ -21,13 +21,14 @@ from gz_testauto.observation import Snapshot, Twist2D
 
 
 class Seen(NamedTuple):
-    """A snapshot, the command in force in the period that it ends, its ROS time, and whether
-    that period began without the controller's answer."""
+    """A snapshot, the command in force in the period that it ends, its ROS time, whether that
+    period began without the controller's answer, and whether time was held for that."""
 
     snapshot: Snapshot
     command: Optional[Twist2D]
     stamp_ns: int
     late: bool
+    held: bool
 
 
 class TrialInbox:
@@ -39,6 +40,7 @@ class TrialInbox:
         self._cycles: List[PlannerCycle] = []
         self._cycles_lock = threading.Lock()
         self._sequence: Optional[int] = None
+        self._scans: Dict[int, int] = {}  # ROS time of a snapshot: that of its scan
         self._subscriber = rospy.Subscriber(
             f"{simulator}/snapshot", SnapshotMessage, self._snapshots.put, tcp_nodelay=True
         )
@@ -51,7 +53,7 @@ class TrialInbox:
 
     def clear(self) -> None:
         """Forget everything heard so far: a new scene is about to be loaded."""
-        self._failure, self._sequence = "", None
+        self._failure, self._sequence, self._scans = "", None, {}
         with self._cycles_lock:
             self._cycles.clear()
         while not self._snapshots.empty():
@@ -77,6 +79,7 @@ class TrialInbox:
                     f"{message.header.seq - expected} snapshots were lost before scene time "
                     f"{message.scene_time:.2f} s"
                 )
+            self._scans[message.header.stamp.to_nsec()] = message.scan.to_nsec()
             return _seen(message)
 
     def take_cycle(self, cycle: PlannerCycle) -> None:
@@ -97,6 +100,16 @@ class TrialInbox:
                     if cycle.gave_up and cycle.header.stamp.to_nsec() == stamp_ns
                 ),
                 None,
+            )
+
+    def planned_blind(self, before_ns: int) -> bool:
+        """Whether a cycle before that ROS time was planned without the newest scan of then."""
+        with self._cycles_lock:
+            return any(
+                cycle.scan.to_nsec() != self._scans[stamp_ns]
+                for cycle in self._cycles
+                for stamp_ns in [cycle.header.stamp.to_nsec()]
+                if stamp_ns < before_ns and stamp_ns in self._scans
             )
 
     def cycle_times(self, from_ns: int, before_ns: int) -> CycleTimes:
@@ -126,4 +139,4 @@ def _seen(message: SnapshotMessage) -> Seen:
         contacts=messages.contacts_of(message.contacts, message.contact_times),
     )
     command = messages.command_of(message.command) if message.commanded else None
-    return Seen(snapshot, command, message.header.stamp.to_nsec(), message.late)
+    return Seen(snapshot, command, message.header.stamp.to_nsec(), message.late, message.held)
