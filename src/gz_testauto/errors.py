@@ -47,5 +47,9 @@ class ResultsError(GzTestautoError):
     """A results directory belongs to another campaign, is in use, or is damaged."""
 
 
+class DiskError(GzTestautoError):
+    """A file cannot be written: no space is left, or the place does not allow it."""
+
+
 class MissingDependencyError(GzTestautoError):
     """Something this machine does not have is needed; the message says how to get it."""

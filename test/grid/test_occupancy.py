@@ -6,6 +6,7 @@ import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gz_testauto.grid import occupancy
 from gz_testauto.grid.occupancy import OccupancyGrid
 
 
@@ -83,3 +84,17 @@ def test_impossible_grid_is_refused(bad):
     values = {"occupied": np.zeros((3, 3)), "resolution_m": 1.0, "origin_x_m": 0, "origin_y_m": 0}
     with pytest.raises(ValueError, match=r"grid|resolution"):
         OccupancyGrid(**{**values, **bad})
+
+
+@pytest.mark.parametrize("most_tiles", [1, 37, 50_000])
+@pytest.mark.parametrize("turn_degrees", [0, 37])
+def test_a_large_shape_marks_the_cells_that_it_touches(monkeypatch, most_tiles, turn_degrees):
+    monkeypatch.setattr(occupancy, "_MOST_TILES", most_tiles)
+    ring = shapely.box(1.0, 1.0, 9.0, 7.5).difference(shapely.box(2.0, 2.0, 8.5, 7.0))
+    shape = shapely.affinity.rotate(ring, turn_degrees)
+    grid = OccupancyGrid.rasterize([shape], (0.0, 0.0, 9.3, 8.2), 0.1)
+    rows, columns = np.indices(grid.occupied.shape)
+    cells = shapely.box(
+        columns * 0.1 + 1e-9, rows * 0.1 + 1e-9, columns * 0.1 + 0.1 - 1e-9, rows * 0.1 + 0.1 - 1e-9
+    )
+    assert np.array_equal(grid.occupied, shapely.intersects(shape, cells))

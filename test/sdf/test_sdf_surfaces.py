@@ -1,6 +1,7 @@
 """Meshes and terrain: read as Gazebo reads them, outlined exactly."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -247,3 +248,66 @@ def test_many_loose_triangles_have_no_inside(tmp_path):
     corners = np.random.default_rng(1).random((60000, 3))
     soup = trimesh.Trimesh(corners, np.arange(60000).reshape(-1, 3), process=False)
     assert not written(soup, tmp_path / "soup.stl").surface.closed.any()
+
+
+BOX_OBJ = """o box
+v 0 0 0
+v 1 0 0
+v 0 1 0
+v 0 0 1
+f 1 3 2
+f 1 2 4
+f 1 4 3
+f 2 3 4
+"""
+
+
+def test_a_comment_in_another_encoding_does_not_matter(tmp_path):
+    (tmp_path / "a.obj").write_bytes(b"# caf\xe9\n" + BOX_OBJ.encode())
+    assert Mesh(tmp_path / "a.obj").bounds(Pose()) == pytest.approx(np.array([[0, 1]] * 3))
+    box = trimesh.creation.box()
+    text = trimesh.exchange.stl.export_stl_ascii(box).replace("solid", "solid \xe9", 1)
+    (tmp_path / "a.stl").write_bytes(text.encode("latin-1"))
+    assert Mesh(tmp_path / "a.stl").bounds(Pose()) == pytest.approx(np.array([[-0.5, 0.5]] * 3))
+
+
+@pytest.mark.parametrize("said", [100_000_000, 13])
+def test_a_binary_stl_that_ends_too_early_says_how_many_triangles_it_lacks(tmp_path, said):
+    content = trimesh.exchange.stl.export_stl(trimesh.creation.box())
+    wrong = content[:80] + said.to_bytes(4, "little") + content[84:]
+    (tmp_path / "a.stl").write_bytes(wrong)
+    with pytest.raises(SdfError, match=f"binary STL of {said} triangles by its header and holds"):
+        Mesh(tmp_path / "a.stl").bounds(Pose())
+
+
+@pytest.mark.parametrize("number", ["nan", "inf", "-inf", "1e999"])
+def test_a_corner_that_is_nowhere_is_refused_and_not_passed_over(tmp_path, number):
+    (tmp_path / "a.obj").write_text(BOX_OBJ.replace("v 1 0 0", f"v {number} 0 0"))
+    with pytest.raises(SdfError, match=r"a\.obj: 3 of 4 triangles have a corner that is not at"):
+        Mesh(tmp_path / "a.obj").footprint(Pose(), 0.3, 0.3)
+    stl = trimesh.exchange.stl.export_stl_ascii(trimesh.creation.box())
+    (tmp_path / "a.stl").write_text(re.sub(r"vertex \S+", f"vertex {number}", stl, count=1))
+    with pytest.raises(SdfError, match=r"a\.stl: 1 of 12 triangles"):
+        Mesh(tmp_path / "a.stl").footprint(Pose(), 0.3, 0.3)
+
+
+def test_vertices_of_two_coordinates_are_refused(tmp_path):
+    (tmp_path / "a.obj").write_text("v 0 0\nv 1 0\nv 0 1\nf 1 2 3\n")
+    with pytest.raises(SdfError, match=r"a\.obj cannot be read"):
+        Mesh(tmp_path / "a.obj").footprint(Pose(), 0.3, 0.3)
+
+
+def test_a_mesh_that_declares_entities_is_refused(collada):
+    path = collada()
+    text = path.read_text().replace("?>", '?><!DOCTYPE x [<!ENTITY e SYSTEM "/etc/hosts">]>', 1)
+    path.write_text(text)
+    with pytest.raises(SdfError, match="declares entities; remove its DOCTYPE"):
+        Mesh(path).bounds(Pose())
+
+
+def test_a_height_image_too_large_to_hold_is_refused_unread(tmp_path):
+    with (tmp_path / "h.pgm").open("wb") as stream:
+        stream.write(b"P5 65537 65537 255\n")
+        stream.truncate(65537 * 65537 + 19)
+    with pytest.raises(SdfError, match=r"height map .*h\.pgm"):
+        Heightmap(tmp_path / "h.pgm", (1.0, 1.0, 1.0)).bounds(Pose())

@@ -19,6 +19,7 @@ import os
 from pathlib import Path
 from typing import Iterator
 
+from gz_testauto.disk import PARTIAL_SUFFIX, write_whole
 from gz_testauto.errors import ResultsError
 
 LOCK_NAME = ".lock"
@@ -92,26 +93,13 @@ class CampaignDirectory:
             yield
 
 
-PARTIAL_SUFFIX = ".partial"
-
-
 def write_atomically(path: Path, content: bytes) -> None:
     """Put ``content`` at ``path`` whole and durably, or leave what was there.
 
     Raises ``ResultsError`` when the disk is full or refuses.
     """
-    partial = path.with_name(path.name + PARTIAL_SUFFIX)
     with reporting_disk(path):
-        try:
-            with open(partial, "wb") as stream:
-                stream.write(content)
-                stream.flush()
-                os.fsync(stream.fileno())
-            os.replace(partial, path)
-        except OSError:
-            with contextlib.suppress(OSError):
-                partial.unlink()
-            raise
+        write_whole(path, content)
 
 
 @contextlib.contextmanager

@@ -73,6 +73,11 @@ def run(arguments: argparse.Namespace) -> int:
         bounds,
         repair=arguments.repair,
     )
+    if bounds is None and not grid.occupied.any():
+        raise SpecError(
+            f"{arguments.base}: nothing stands {height:g} m above the ground, so the map would be "
+            "empty; give a --height at which there are walls, or --bounds"
+        )
     unknown = unknown_outside(grid)
     name = arguments.name or arguments.base.stem
     description, image = write_map(grid, arguments.out, name, unknown)

@@ -13,6 +13,7 @@ import numpy as np
 from pydantic import ConfigDict, Field
 from typing_extensions import Annotated, Literal
 
+from gz_testauto.disk import write_whole, writing
 from gz_testauto.errors import SpecError
 from gz_testauto.grid.occupancy import OccupancyGrid
 from gz_testauto.spec.loader import load
@@ -34,10 +35,10 @@ def write_map(
     """Write ``name.yaml`` and ``name.pgm``; return their paths in that order.
 
     ``unknown``, a bool array of the grid's shape, marks cells of which nothing is known;
-    where a cell is occupied as well, occupied counts.
+    where a cell is occupied as well, occupied counts. Raises ``DiskError`` when the disk refuses;
+    a file is there whole or not at all.
     """
     directory = Path(directory)
-    directory.mkdir(parents=True, exist_ok=True)
     pixels = np.full(grid.occupied.shape, FREE, dtype=np.uint8)
     if unknown is not None:
         pixels[unknown] = UNKNOWN
@@ -45,18 +46,20 @@ def write_map(
     rows, columns = pixels.shape
     image = directory / f"{name}.pgm"
     header = f"P5\n# resolution {grid.resolution_m!r} m\n{columns} {rows}\n255\n"
-    image.write_bytes(header.encode("ascii") + pixels[::-1].tobytes())
     description = directory / f"{name}.yaml"
-    description.write_text(
+    text = (
         f"image: {image.name}\n"
         "mode: trinary\n"
         f"resolution: {grid.resolution_m!r}\n"
         f"origin: [{grid.origin_x_m!r}, {grid.origin_y_m!r}, 0.0]\n"
         "negate: 0\n"
         f"occupied_thresh: {OCCUPIED_THRESHOLD}\n"
-        f"free_thresh: {FREE_THRESHOLD}\n",
-        encoding="utf-8",
+        f"free_thresh: {FREE_THRESHOLD}\n"
     )
+    with writing(directory):
+        directory.mkdir(parents=True, exist_ok=True)
+        write_whole(image, header.encode("ascii") + pixels[::-1].tobytes())
+        write_whole(description, text.encode("utf-8"))
     return description, image
 
 

@@ -8,11 +8,16 @@ up when drawn). Searching is :mod:`gz_testauto.grid.search`'s and files are
 
 import math
 from dataclasses import dataclass
-from typing import Iterable, Tuple
+from typing import Callable, Iterable, Tuple
 
 import numpy as np
 import shapely
 from scipy import ndimage
+
+_TILES = (64, 16, 4, 1)
+"""Cells along the sides of the tiles in which a large shape is looked for, coarse to fine."""
+_MOST_TILES = 50_000
+"""Looked at in one go; each takes some hundred bytes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,14 +137,52 @@ def _mark(
     bottom = max(0, math.floor((low_y - y_min) / cell + 1e-9))
     top = min(rows, math.ceil((high_y - y_min) / cell - 1e-9))
     right, top = max(right, left + 1), max(top, bottom + 1)  # a shape without thickness
-    if left >= columns or bottom >= rows or right <= 0 or top <= 0:
+    right, top = min(right, columns), min(top, rows)
+    if left >= right or bottom >= top:
         return
     shapely.prepare(shape)
-    xs = x_min + np.arange(left, min(right, columns)) * cell
-    ys = y_min + np.arange(bottom, min(top, rows)) * cell
-    gx, gy = np.meshgrid(xs, ys)
     # A shape that ends on a cell's border does not touch the cell beyond it.
     inset = 1e-9 * max(1.0, abs(x_min), abs(y_min))
-    cells = shapely.box(gx + inset, gy + inset, gx + cell - inset, gy + cell - inset)
-    window = occupied[bottom : bottom + len(ys), left : left + len(xs)]
-    window |= shapely.intersects(shape, cells)
+
+    def boxes(tiles: np.ndarray, size: int) -> np.ndarray:
+        last = np.minimum(tiles + size, (top, right)) - 1
+        low_y, low_x = (np.array((y_min, x_min)) + tiles * cell + inset).T
+        high_y, high_x = (np.array((y_min, x_min)) + last * cell + cell - inset).T
+        return shapely.box(low_x, low_y, high_x, high_y)
+
+    size = _TILES[0] if (right - left) * (top - bottom) > _MOST_TILES else 1
+    corners = np.meshgrid(np.arange(bottom, top, size), np.arange(left, right, size), indexing="ij")
+    tiles = np.stack(corners, axis=-1).reshape(-1, 2)
+    _mark_tiles(occupied[:top, :right], shape, tiles, size, boxes)
+
+
+def _mark_tiles(
+    occupied: np.ndarray,
+    shape: shapely.Geometry,
+    tiles: np.ndarray,
+    size: int,
+    box_of: Callable[..., np.ndarray],
+) -> None:
+    """Mark cells that ``shape`` touches in square tiles of ``size`` cells.
+
+    ``tiles`` are (row, column) of their lowest cells, shape (n, 2); ``box_of`` makes the boxes of
+    tiles. What a shape covers or leaves out whole is not looked at cell by cell, and of the rest
+    only so much at once as memory has room for.
+    """
+    for start in range(0, len(tiles), _MOST_TILES):
+        part = tiles[start : start + _MOST_TILES]
+        boxes = box_of(part, size)
+        touched = shapely.intersects(shape, boxes)
+        part, boxes = part[touched], boxes[touched]
+        if size == 1:
+            occupied[part[:, 0], part[:, 1]] = True
+            continue
+        covered = shapely.covers(shape, boxes)
+        for row, column in part[covered]:
+            occupied[row : row + size, column : column + size] = True
+        finer = _TILES[_TILES.index(size) + 1]
+        steps = np.arange(0, size, finer)
+        inner = np.stack(np.meshgrid(steps, steps, indexing="ij"), axis=-1).reshape(-1, 2)
+        inner = (part[~covered][:, None] + inner).reshape(-1, 2)
+        inner = inner[(inner < occupied.shape).all(axis=1)]
+        _mark_tiles(occupied, shape, inner, finer, box_of)

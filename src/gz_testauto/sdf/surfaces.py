@@ -1,14 +1,15 @@
 """Shapes whose surface is in another file: meshes and height maps.
 
-Owns reading STL, OBJ, COLLADA and height images the way Gazebo does, and their bounds and
-outlines. A file is read once per process and again only when it changes on disk.
+Owns the bounds and outlines of meshes, which :mod:`gz_testauto.sdf.mesh_files` reads, and reading
+height images the way Gazebo does. A file is read once per process and again only when it changes
+on disk.
 """
 
 import functools
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Iterator, List, Optional, Tuple
+from typing import Optional, Tuple
 
 import numpy as np
 import shapely
@@ -18,11 +19,12 @@ from gz_testauto.errors import MissingDependencyError, SdfError
 from gz_testauto.geometry import Pose
 from gz_testauto.sdf import slices
 from gz_testauto.sdf.geometry import Geometry
+from gz_testauto.sdf.mesh_files import mesh_parts
 from gz_testauto.sdf.slices import EMPTY
 from gz_testauto.sdf.solids import with_solids
 
-MESH_SUFFIXES = (".stl", ".stlb", ".stla", ".obj", ".dae")
-"""The mesh formats that Gazebo 11 loads."""
+MOST_PIXELS = 8193
+"""Of a side of a height map."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,7 @@ def _cached_outline(
 
 @functools.lru_cache(maxsize=2048)
 def _scaled_surface(mesh: Mesh, modified_ns: int) -> Surface:
-    parts = _load_parts(mesh.path, modified_ns)
+    parts = mesh_parts(mesh.path, modified_ns)
     if mesh.submesh is not None:
         chosen = [triangles for name, triangles in parts if name == mesh.submesh]
         if not chosen:
@@ -109,75 +111,6 @@ def _scaled_surface(mesh: Mesh, modified_ns: int) -> Surface:
     if np.prod(mesh.scale) < 0:
         scaled = scaled[:, ::-1]
     return Surface(scaled, closed)
-
-
-@functools.lru_cache(maxsize=128)
-def _load_parts(path: Path, modified_ns: int) -> List[Tuple[str, np.ndarray]]:
-    """Named parts of a mesh file as triangles (n, 3, 3) in metres."""
-    suffix = path.suffix.lower()
-    if suffix not in MESH_SUFFIXES:
-        raise SdfError(f"mesh {path}: Gazebo loads STL, OBJ and DAE, not {suffix or 'this'}")
-    try:
-        return list(_collada_parts(path) if suffix == ".dae" else _trimesh_parts(path))
-    except (SdfError, MissingDependencyError):
-        raise
-    except Exception as error:  # mesh readers raise whatever their input makes them raise
-        raise SdfError(f"mesh {path} cannot be read: {error or type(error).__name__}") from error
-
-
-def _trimesh_parts(path: Path) -> Iterator[Tuple[str, np.ndarray]]:
-    import trimesh
-
-    kind = "obj" if path.suffix.lower() == ".obj" else "stl"
-    loaded: Any = trimesh.load(str(path), file_type=kind, process=False, skip_materials=True)
-    parts = loaded.geometry if isinstance(loaded, trimesh.Scene) else {"": loaded}
-    for name, part in parts.items():
-        yield name, np.asarray(part.triangles, dtype=float)
-
-
-def _collada_parts(path: Path) -> Iterator[Tuple[str, np.ndarray]]:
-    try:
-        import collada
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"reading {path} needs pycollada: python3 -m pip install pycollada"
-        ) from error
-    ignored = [collada.common.DaeUnsupportedError, collada.common.DaeBrokenRefError]
-    document = collada.Collada(str(path), ignore=ignored)
-    if document.scene is None:
-        return
-    unit = document.assetInfo.unitmeter or 1.0
-    for node in document.scene.nodes:
-        yield from _collada_node(node, np.diag([unit, unit, unit, 1.0]))
-
-
-def _collada_node(
-    node: Any, parent: np.ndarray, name: str = ""
-) -> Iterator[Tuple[str, np.ndarray]]:
-    matrix = parent
-    for transform in getattr(node, "transforms", ()):
-        axis = [getattr(transform, part, None) for part in ("x", "y", "z", "angle")]
-        turns_nothing = axis[3] is not None and not any(axis[:3])  # about 0 0 0, found in exports
-        if np.isfinite(transform.matrix).all() and not turns_nothing:
-            matrix = matrix @ np.asarray(transform.matrix, dtype=float)
-    if getattr(node, "xmlnode", None) is not None:
-        name = node.xmlnode.get("name") or name  # a nameless node belongs to the one around it
-    for child in getattr(node, "children", ()):
-        geometry = getattr(child, "geometry", None)
-        if geometry is None and hasattr(child, "controller"):
-            geometry = child.controller.geometry
-        if geometry is None:
-            yield from _collada_node(getattr(child, "node", child), matrix, name)
-            continue
-        for primitive in geometry.primitives:
-            if hasattr(primitive, "triangleset"):
-                primitive = primitive.triangleset()
-            if primitive.vertex is None or getattr(primitive, "vertex_index", None) is None:
-                continue
-            index = np.asarray(primitive.vertex_index)
-            if index.ndim == 2 and index.shape[1] == 3:
-                corners = np.asarray(primitive.vertex, dtype=float)[index]
-                yield name, corners @ matrix[:3, :3].T + matrix[:3, 3]
 
 
 @dataclass(frozen=True)
@@ -254,12 +187,14 @@ def _brightness(path: Path, modified_ns: int) -> np.ndarray:
         ) from error
     try:
         with Image.open(path) as image:
-            pixels = np.asarray(image.convert("L"), dtype=float) / 255.0
-    except OSError as error:
+            columns, rows = image.size
+            if rows != columns or not 2 <= rows <= MOST_PIXELS or (rows - 1) & (rows - 2):
+                raise SdfError(
+                    f"height map {path} is {columns} × {rows} pixels; Gazebo needs a square of "
+                    f"2^n + 1, and more than {MOST_PIXELS} a side are not read"
+                )
+            return np.asarray(image.convert("L"), dtype=float) / 255.0
+    except SdfError:
+        raise
+    except Exception as error:  # image readers raise whatever their input makes them raise
         raise SdfError(f"height map {path} cannot be read as an image: {error}") from error
-    rows, columns = pixels.shape
-    if rows != columns or rows < 2 or (rows - 1) & (rows - 2):
-        raise SdfError(
-            f"height map {path} is {columns} × {rows} pixels; Gazebo needs a square of 2^n + 1"
-        )
-    return pixels

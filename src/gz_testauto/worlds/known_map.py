@@ -19,8 +19,9 @@ from gz_testauto.sdf.scene import WorldScene, read_scene
 
 DEFAULT_HEIGHT_M = 0.3
 MARGIN_CELLS = 2
-MOST_CELLS = 2e8
-"""A square of 1.4 km at 0.1 m."""
+MOST_CELLS = 1e8
+"""A square of 1 km at 0.1 m, which takes 1 GB to make."""
+MOST_CELLS_A_SIDE = 1e5
 
 Bounds = Tuple[float, float, float, float]
 """x_min, y_min, x_max, y_max in metres, in the world frame."""
@@ -55,7 +56,7 @@ def map_of(
     """As :func:`base_map`, of a scene that is read already."""
     if bounds is None:
         bounds = bounds_of(scene, resolution_m)
-    elif _cells(bounds, resolution_m) > MOST_CELLS:
+    elif _is_too_large(bounds, resolution_m):
         raise SpecError(f"{_size(bounds, resolution_m)}: give smaller bounds or larger cells")
     outlines = [
         shape.footprint(height_m, height_m)
@@ -97,7 +98,7 @@ def bounds_of(
             f"{scene.document.source}: nothing stands in this world, so its map has no bounds; "
             "give them (--bounds)"
         )
-    if _cells(bounds, resolution_m) > MOST_CELLS:
+    if _is_too_large(bounds, resolution_m):
         reach, name = max((float(np.abs(bounds).max()), name) for name, bounds in things)
         raise SpecError(
             f"{scene.document.source}: {_size(bounds, resolution_m)}; {name} reaches {reach:.3g} m "
@@ -114,17 +115,17 @@ def _around(several: List[Bounds]) -> Optional[Bounds]:
     return (float(low[0]), float(low[1]), float(high[2]), float(high[3]))
 
 
-def _cells(bounds: Bounds, resolution_m: float) -> float:
-    """How many cells these are, about."""
+def _is_too_large(bounds: Bounds, resolution_m: float) -> bool:
     x_min, y_min, x_max, y_max = bounds
-    return (x_max - x_min) / resolution_m * ((y_max - y_min) / resolution_m)
+    columns, rows = (x_max - x_min) / resolution_m, (y_max - y_min) / resolution_m
+    return columns * rows > MOST_CELLS or max(columns, rows) > MOST_CELLS_A_SIDE
 
 
 def _size(bounds: Bounds, resolution_m: float) -> str:
     x_min, y_min, x_max, y_max = bounds
     return (
         f"a map of {x_max - x_min:.3g} x {y_max - y_min:.3g} m has more than {MOST_CELLS:.0e} "
-        f"cells of {resolution_m:g} m"
+        f"cells of {resolution_m:g} m, or {MOST_CELLS_A_SIDE:.0e} a side"
     )
 
 

@@ -18,6 +18,7 @@ import scipy
 import shapely
 
 from gz_testauto import __version__
+from gz_testauto.disk import writing
 from gz_testauto.errors import PlacementError, SpecError
 from gz_testauto.sampling.placement import Placer
 from gz_testauto.sampling.seeds import child_generator
@@ -123,7 +124,8 @@ def multiply(
     asked for; one made from others is refused unless ``force``; one that holds anything else
     is never touched. ``drive`` overrides the specification's own; ``pattern`` recognises the
     random obstacles that ``base`` holds already, in which case their number and types are
-    kept. Raises ``SpecError``, ``SdfError`` or ``PlacementError``; ``out`` is then as it was.
+    kept. Raises ``SpecError``, ``SdfError``, ``PlacementError`` or ``DiskError``; ``out`` is
+    then as it was.
     """
     if count < 1:
         raise SpecError(f"count is {count}; it must be >= 1")
@@ -134,21 +136,24 @@ def multiply(
     inputs = _inputs(Path(base), spec, seed, drive, pattern, repair)
     _check_target(out, inputs, force)
     maker = WorldMaker(BaseWorld(Path(base), pattern, repair), spec, seed, drive)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=str(out.parent)))
+    with writing(out):
+        out.parent.mkdir(parents=True, exist_ok=True)
+        scratch = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=str(out.parent)))
     try:
         scratch.chmod(0o755)
         entries: List[WorldEntry] = []
         for index in range(count):
-            entries.append(maker.make(index, scratch))
+            with writing(out):
+                entries.append(maker.make(index, scratch))
             if progress is not None:
                 progress(index + 1, count)
         coverage = None
         if spec.sampling.method != "uniform":
             coverage = maker.sequence.coverage(count)._asdict()
         made = WorldSet(out, tuple(entries), inputs, coverage)
-        (scratch / MANIFEST).write_bytes(manifest_bytes(made))
-        _put_in_place(scratch, out)
+        with writing(out):
+            (scratch / MANIFEST).write_bytes(manifest_bytes(made))
+            _put_in_place(scratch, out)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     placed = [_moved(entry, out) for entry in entries]

@@ -1,0 +1,139 @@
+"""Mesh files as triangles.
+
+Owns reading STL, OBJ and COLLADA the way Gazebo does. Refuses a file that is damaged, or whose
+triangles have corners that are nowhere: what stands in the world would depend on who reads it.
+"""
+
+import functools
+import io
+from pathlib import Path
+from typing import Any, Iterator, List, Tuple
+
+import numpy as np
+
+from gz_testauto.errors import MissingDependencyError, SdfError
+from gz_testauto.xml_file import parse_xml
+
+MESH_SUFFIXES = (".stl", ".stlb", ".stla", ".obj", ".dae")
+"""The mesh formats that Gazebo 11 loads."""
+
+_STL_HEADER, _STL_TRIANGLE = 84, 50
+"""Bytes of a binary STL's header, with the number of triangles in its last four, and of each."""
+
+
+@functools.lru_cache(maxsize=128)
+def mesh_parts(path: Path, modified_ns: int) -> List[Tuple[str, np.ndarray]]:
+    """Named parts of a mesh file as triangles (n, 3, 3) in metres."""
+    suffix = path.suffix.lower()
+    if suffix not in MESH_SUFFIXES:
+        raise SdfError(f"mesh {path}: Gazebo loads STL, OBJ and DAE, not {suffix or 'this'}")
+    try:
+        content = path.read_bytes()
+        parts = list(_PARTS[suffix](path, content))
+    except (SdfError, MissingDependencyError):
+        raise
+    except Exception as error:  # mesh readers raise whatever their input makes them raise
+        raise SdfError(f"mesh {path} cannot be read: {error or type(error).__name__}") from error
+    for _, triangles in parts:
+        if triangles.ndim != 3 or triangles.shape[1:] != (3, 3):
+            raise SdfError(f"mesh {path} cannot be read: its vertices have no x, y and z")
+        lost = int((~np.isfinite(triangles).all(axis=(1, 2))).sum())
+        if lost:
+            raise SdfError(
+                f"mesh {path}: {lost} of {len(triangles)} triangles have a corner that is not at "
+                "finite coordinates; remove them, or export the mesh again"
+            )
+    return parts
+
+
+def _stl_parts(path: Path, content: bytes) -> Iterator[Tuple[str, np.ndarray]]:
+    said = int.from_bytes(content[_STL_HEADER - 4 : _STL_HEADER], "little")
+    held = (len(content) - _STL_HEADER) // _STL_TRIANGLE
+    binary = b"\0" in content[:_STL_HEADER] or not content.lstrip().startswith(b"solid")
+    if len(content) == _STL_HEADER + _STL_TRIANGLE * said:
+        binary = True
+    if not binary:
+        return _trimesh_parts(_utf8(content), "stl_ascii")
+    if said > held:
+        raise SdfError(
+            f"mesh {path} cannot be read: it is a binary STL of {said} triangles by its header and "
+            f"holds {max(held, 0)}; export it again"
+        )
+    return _trimesh_parts(content[: _STL_HEADER + _STL_TRIANGLE * said], "stl")
+
+
+def _obj_parts(path: Path, content: bytes) -> Iterator[Tuple[str, np.ndarray]]:
+    return _trimesh_parts(_utf8(content), "obj")
+
+
+def _utf8(content: bytes) -> bytes:
+    """The same text in UTF-8: comments and names may be in any encoding."""
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return content.decode("latin-1").encode("utf-8")
+    return content
+
+
+def _trimesh_parts(content: bytes, kind: str) -> Iterator[Tuple[str, np.ndarray]]:
+    import trimesh
+
+    loaded: Any = trimesh.load(
+        io.BytesIO(content), file_type=kind, process=False, skip_materials=True
+    )
+    parts = loaded.geometry if isinstance(loaded, trimesh.Scene) else {"": loaded}
+    for name, part in parts.items():
+        yield name, np.asarray(part.triangles, dtype=float)
+
+
+def _collada_parts(path: Path, content: bytes) -> Iterator[Tuple[str, np.ndarray]]:
+    try:
+        import collada
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"reading {path} needs pycollada: python3 -m pip install pycollada"
+        ) from error
+    ignored = [collada.common.DaeUnsupportedError, collada.common.DaeBrokenRefError]
+    if parse_xml(content, recover=True).getroottree().docinfo.internalDTD is not None:
+        raise SdfError(f"mesh {path} cannot be read: it declares entities; remove its DOCTYPE")
+    document = collada.Collada(str(path), ignore=ignored)
+    if document.scene is None:
+        return
+    unit = document.assetInfo.unitmeter or 1.0
+    for node in document.scene.nodes:
+        yield from _collada_node(node, np.diag([unit, unit, unit, 1.0]))
+
+
+def _collada_node(
+    node: Any, parent: np.ndarray, name: str = ""
+) -> Iterator[Tuple[str, np.ndarray]]:
+    matrix = parent
+    for transform in getattr(node, "transforms", ()):
+        axis = [getattr(transform, part, None) for part in ("x", "y", "z", "angle")]
+        turns_nothing = axis[3] is not None and not any(axis[:3])  # about 0 0 0, found in exports
+        if np.isfinite(transform.matrix).all() and not turns_nothing:
+            matrix = matrix @ np.asarray(transform.matrix, dtype=float)
+    if getattr(node, "xmlnode", None) is not None:
+        name = node.xmlnode.get("name") or name  # a nameless node belongs to the one around it
+    for child in getattr(node, "children", ()):
+        geometry = getattr(child, "geometry", None)
+        if geometry is None and hasattr(child, "controller"):
+            geometry = child.controller.geometry
+        if geometry is None:
+            yield from _collada_node(getattr(child, "node", child), matrix, name)
+            continue
+        for primitive in geometry.primitives:
+            if hasattr(primitive, "triangleset"):
+                primitive = primitive.triangleset()
+            if primitive.vertex is None or getattr(primitive, "vertex_index", None) is None:
+                continue
+            index = np.asarray(primitive.vertex_index)
+            if index.ndim == 2 and index.shape[1] == 3:
+                corners = np.asarray(primitive.vertex, dtype=float)[index]
+                yield name, corners @ matrix[:3, :3].T + matrix[:3, 3]
+
+
+_PARTS = {
+    suffix: _stl_parts if suffix.startswith(".stl") else _obj_parts for suffix in MESH_SUFFIXES
+}
+_PARTS[".dae"] = _collada_parts

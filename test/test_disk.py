@@ -1,0 +1,68 @@
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from gz_testauto.cli import main as command
+from gz_testauto.disk import write_whole
+
+ROOM = Path(__file__).resolve().parents[1] / "worlds" / "room.world"
+SPEC = """
+obstacles: [{type: box, count: 2, size_x_m: [0.3, 0.6]}]
+region: {rectangle: {x_m: [-3, 3], y_m: [-3, 3]}}
+"""
+
+
+@pytest.fixture(params=[errno.ENOSPC, errno.EROFS])
+def refusal(request):
+    return OSError(request.param, os.strerror(request.param))
+
+
+def test_a_file_that_the_disk_has_no_room_for_stays_as_it_was(tmp_path, monkeypatch, refusal):
+    (tmp_path / "x").write_bytes(b"before")
+
+    def refuse(descriptor):
+        raise refusal
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    with pytest.raises(OSError):
+        write_whole(tmp_path / "x", b"after")
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]
+    assert (tmp_path / "x").read_bytes() == b"before"
+
+
+def test_a_map_on_a_full_disk_leaves_nothing_and_says_so(tmp_path, monkeypatch, capsys, refusal):
+    def refuse(descriptor):
+        raise refusal
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    assert command.main(["map", str(ROOM), "--out", str(tmp_path / "maps")]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"gz_testauto: {tmp_path / 'maps'}: ")
+    assert "no space left" in said or "cannot be written" in said
+    assert list((tmp_path / "maps").iterdir()) == []
+
+
+def test_worlds_on_a_full_disk_leave_nothing_and_say_so(tmp_path, monkeypatch, capsys, refusal):
+    (tmp_path / "spec.yaml").write_text(SPEC)
+    write_bytes, written = Path.write_bytes, []
+
+    def write_two(path, content):
+        written.append(path)
+        if len(written) > 2:
+            raise refusal
+        return write_bytes(path, content)
+
+    monkeypatch.setattr(Path, "write_bytes", write_two)
+    out = tmp_path / "worlds"
+    arguments = ["multiply", ROOM, "--spec", tmp_path / "spec.yaml", "--out", out, "--count", 5]
+    assert command.main([str(argument) for argument in arguments]) == 2
+    assert capsys.readouterr().err.startswith(f"gz_testauto: {out}: ")
+    assert [path.name for path in tmp_path.iterdir()] == ["spec.yaml"]
+
+
+def test_a_map_in_which_nothing_would_be_seen_is_not_written(tmp_path, capsys):
+    assert command.main(["map", str(ROOM), "--out", str(tmp_path), "--height", "100"]) == 2
+    assert "nothing stands 100 m above the ground" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
