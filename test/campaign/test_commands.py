@@ -77,6 +77,14 @@ def test_report_writes_csv_and_pictures(finished, tmp_path, capsys):
     assert capsys.readouterr().out == csv.read_text()
 
 
+def test_reports_status_says_whether_every_trial_is_done_when_asked(finished, tmp_path, capsys):
+    assert main(["report", str(finished), "--complete"]) == 0
+    part = str(tmp_path / "part")
+    assert main(["run", SMOKE, "--out", part, *IN_PLANAR, "--worlds", "1"]) == 0
+    assert main(["report", part]) == 0
+    assert main(["report", part, "--complete"]) == 1
+
+
 def test_report_of_what_is_no_campaign_is_one_line(tmp_path, capsys):
     assert main(["report", str(tmp_path)]) == 2
     assert capsys.readouterr().err.endswith("that `gz_testauto run --out` wrote to\n")

@@ -119,3 +119,40 @@ def test_everything_ends_when_the_owner_is_killed(tmp_path):
         owner.kill()
         owner.wait()
     await_true(lambda: not any(map(lives, pids)))
+
+
+def test_what_the_keeper_leaves_when_it_is_killed_ends_with_the_one_above(tmp_path):
+    told = tmp_path / "pids"
+    owner = [sys.executable, "-c", OWNER, str(told), STUBBORN, str(tmp_path / "log")]
+    above = Part("a trial's process", owner, tmp_path / "above.log")
+    try:
+        pids = pids_in(told)
+        os.kill(keeper_of(pids[0]), signal.SIGKILL)
+        assert all(map(lives, pids))
+    finally:
+        above.close()
+    assert not any(map(lives, pids))
+
+
+POLITE = """
+import os, signal, sys, time
+def end(number, frame):
+    open(sys.argv[1], "w").write("asked to end")
+    sys.exit()
+signal.signal(signal.SIGTERM, end)
+print(os.getpid(), flush=True)
+time.sleep(600)
+"""
+
+
+def test_a_command_whose_keeper_is_killed_is_asked_to_end(tmp_path):
+    told = tmp_path / "told"
+    part = Part("a node", [sys.executable, "-c", POLITE, str(told)], tmp_path / "log")
+    await_true(lambda: (tmp_path / "log").read_text().endswith("\n"))
+    os.kill(part.pid, signal.SIGKILL)
+    await_true(lambda: told.exists() and told.read_text() == "asked to end")
+    part.close()
+
+
+def keeper_of(pid):
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()[1])

@@ -4,15 +4,18 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
 import time
+from pathlib import Path
 
 import pytest
 
 from gz_testauto.errors import SimulatorError
 from gz_testauto.simulators.gazebo import server
 from gz_testauto.simulators.gazebo.installation import GazeboInstallation
-from gz_testauto.simulators.gazebo.server import ServerProcess, start_watched
+from gz_testauto.simulators.gazebo.server import ServerProcess
+from gz_testauto.simulators.gazebo.watched import start_watched
 
 
 def fake_gazebo(tmp_path, script):
@@ -30,6 +33,28 @@ def members(group):
     return sum(int(pgid) == group and not stat.startswith("Z") for pgid, stat in rows)
 
 
+def await_members(group, count):
+    deadline = time.monotonic() + 60
+    while members(group) != count:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def kill_watcher(group):
+    """Kill what would end a group with its owner: the child of its first process."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        listed = subprocess.run(["ps", "-eo", "pid=,ppid=,args="], capture_output=True, text=True)
+        rows = (line.split(None, 2) for line in listed.stdout.splitlines())
+        watchers = [
+            int(pid) for pid, ppid, what in rows if int(ppid) == group and "read -r" in what
+        ]
+        if watchers:
+            os.kill(watchers[0], signal.SIGKILL)
+            return
+    raise AssertionError(f"no watcher of {group}")
+
+
 def gone(group, within_s=60.0):
     deadline = time.monotonic() + within_s
     while members(group):
@@ -42,7 +67,7 @@ def gone(group, within_s=60.0):
 PARENT = """
 import os, sys, time
 from pathlib import Path
-from gz_testauto.simulators.gazebo.server import start_watched
+from gz_testauto.simulators.gazebo.watched import start_watched
 {more_descriptors}
 process, lifeline = start_watched(
     ["/bin/sh", "-c", "sleep 100 & sleep 100"],
@@ -77,6 +102,75 @@ def test_everything_ends_when_we_are_ended(tmp_path, end, many_files_open):
     parent.stdout.close()
     assert gone(group)
     assert list(tmp_path.iterdir()) == []
+
+
+ALONE = """
+import os, sys, threading, time
+from pathlib import Path
+from gz_testauto.simulators.gazebo.watched import start_watched
+def start():
+    process, lifeline = start_watched(["sleep", "100"], dict(os.environ), Path(sys.argv[1]))
+    print(process.pid, flush=True)
+thread = threading.Thread(target=start)
+thread.start()
+thread.join()
+print("the thread has ended", flush=True)
+time.sleep(100)
+"""
+
+
+def test_a_process_whose_watcher_was_killed_first_ends_with_us_and_not_with_the_thread(tmp_path):
+    parent = subprocess.Popen(
+        [sys.executable, "-c", ALONE, str(tmp_path / "log")], stdout=subprocess.PIPE, text=True
+    )
+    group = int(parent.stdout.readline())
+    parent.stdout.readline()
+    kill_watcher(group)
+    await_members(group, 1)
+    assert not gone(group, within_s=0.5)
+    parent.kill()
+    parent.communicate()
+    assert gone(group)
+
+
+OWNER = """
+import sys, time
+from gz_testauto.simulators.gazebo.installation import GazeboInstallation
+from gz_testauto.simulators.gazebo.server import ServerProcess
+gazebo = GazeboInstallation("system", "a fake", "11.0.0", (sys.argv[1],), None)
+process = ServerProcess(gazebo, "<sdf/>", seed=1)
+print(process.pid, process.directory, flush=True)
+time.sleep(100)
+"""
+
+
+def test_directories_that_nobody_could_remove_go_with_the_next_server(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    script = 'mkdir -p "$HOME/.gazebo/server-${GAZEBO_MASTER_URI##*:}"; '
+    gazebo = fake_gazebo(tmp_path, script + "echo Connected to gazebo master; exec sleep 100")
+    lives = ServerProcess(gazebo, "<sdf/>", seed=1)
+    owner = subprocess.Popen(
+        [sys.executable, "-c", OWNER, *gazebo.server], stdout=subprocess.PIPE, text=True
+    )
+    group, orphan = owner.stdout.readline().split()
+    kill_watcher(int(group))
+    owner.kill()
+    owner.communicate()
+    assert gone(int(group))
+    assert Path(orphan).exists()
+    assert len(list((tmp_path / ".gazebo").iterdir())) == 2
+    another = ServerProcess(gazebo, "<sdf/>", seed=1)
+    try:
+        assert not Path(orphan).exists()
+        assert lives.directory.exists()
+        assert len(list((tmp_path / ".gazebo").iterdir())) == 2
+    finally:
+        another.close()
+        lives.close()
+    assert list((tmp_path / ".gazebo").iterdir()) == []
+    assert list(tmp_path.glob("*gz_testauto*")) == []
 
 
 def test_closing_the_lifeline_ends_everything(tmp_path):

@@ -37,10 +37,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="png",
         help="file format of the plots (default: %(default)s)",
     )
+    parser.add_argument(
+        "--complete",
+        action="store_true",
+        help="end with status 1 unless every trial of the campaign is done and none is invalid",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print and write; 0."""
+    """Print and write; 0, or 1 for a campaign that should be complete and is not."""
     directory = CampaignDirectory(arguments.directory)
     with ResultStore.read(directory) as store:
         results = store.results()
@@ -57,4 +62,5 @@ def run(arguments: argparse.Namespace) -> int:
 
         for path in plot_worlds(directory, arguments.plots, arguments.format):
             print(path, file=sys.stderr)
-    return 0
+    valid = sum(record.outcome.valid for record in results.trials)
+    return int(arguments.complete and valid < results.planned)

@@ -15,6 +15,7 @@ import rospy
 from threadpoolctl import threadpool_limits
 
 from gz_testauto.errors import GzTestautoError
+from gz_testauto.ros import LAUNCHER_PID
 
 LAUNCHER_LOOK_S = 0.5
 
@@ -42,11 +43,19 @@ def end_with_launcher() -> None:
     """Have SIGTERM sent to this process once the roslaunch that started it has gone."""
     if not any(argument.startswith("__log:=") for argument in sys.argv):
         return  # started by hand, by rosrun or by a test: who starts it may go before it
-    launcher = os.getppid()
 
     def watch() -> None:
-        while os.getppid() == launcher:
+        while os.getppid() == LAUNCHER_PID and not _is_init(LAUNCHER_PID):
             time.sleep(LAUNCHER_LOOK_S)
         os.kill(os.getpid(), signal.SIGTERM)
 
     threading.Thread(target=watch, name="launcher watch", daemon=True).start()
+
+
+def _is_init(pid: int) -> bool:
+    """Whether this is the first process, and not a roslaunch that a container begins with: it
+    has taken us over from one that was killed while we started."""
+    if pid != 1:
+        return False
+    with open("/proc/1/cmdline", "rb") as command:
+        return b"ros" not in command.read()

@@ -21,7 +21,7 @@ from move_base_msgs.msg import MoveBaseAction
 from gz_testauto.campaign.executor import StopRequest, TrialStopped
 from gz_testauto.errors import NavigatorError
 from gz_testauto.ros.planner_settings import PlannerSettings, parameters_of
-from gz_testauto.simulators.gazebo.server import start_watched
+from gz_testauto.simulators.gazebo.watched import start_watched
 
 ROBOT_TOPICS = ("cmd_vel", "odom", "scan", "map")
 END_GRACE_S = 2.0

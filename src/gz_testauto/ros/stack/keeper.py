@@ -8,7 +8,8 @@ Standard input is the lifeline: when it closes, because its other end was closed
 whoever held that was killed, all descendants are killed. So they are when the command ends by
 itself. Process groups are not enough: roslaunch gives every node a session of its own. This
 process is therefore their *subreaper* (prctl(2)): what loses its parent becomes its child and
-stays within reach.
+stays within reach. Should this process itself be killed, the kernel asks the command to end
+(SIGTERM, upon which roslaunch ends its nodes), and what it leaves becomes the next keeper's above.
 
 SIGTERM and SIGINT are passed on to the command, so that it can end in good order. The exit
 status is the command's, 128 + signal where that killed it.
@@ -24,6 +25,7 @@ import sys
 from typing import Dict, List, Set
 
 PR_SET_CHILD_SUBREAPER = 36
+PR_SET_PDEATHSIG = 1
 
 
 def descendants(root: int) -> Set[int]:
@@ -81,7 +83,12 @@ def main(command: List[str]) -> int:
     os.set_blocking(wake_write, False)
     signal.set_wakeup_fd(wake_write)
     signal.signal(signal.SIGCHLD, lambda number, frame: None)
-    child = subprocess.Popen(command, stdin=subprocess.DEVNULL, close_fds=False)
+    child = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        close_fds=False,
+        preexec_fn=lambda: libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0),  # one thread
+    )
 
     def pass_on(number: int, frame: object) -> None:
         if child.returncode is None:

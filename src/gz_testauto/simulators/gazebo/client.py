@@ -13,7 +13,7 @@ from pathlib import Path
 
 from gz_testauto.errors import MissingDependencyError
 from gz_testauto.simulators.gazebo.installation import GazeboInstallation
-from gz_testauto.simulators.gazebo.server import start_watched
+from gz_testauto.simulators.gazebo.watched import start_watched
 
 
 class GuiClient:

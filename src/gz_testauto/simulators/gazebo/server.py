@@ -1,28 +1,23 @@
 """A gzserver process of our own: started, watched, and ended with everything it started.
 
-Owns the process group, the choice of a free port and the log file. The server runs in a
-session of its own beside a watcher that holds the read end of a pipe from us. Whatever ends
-this process, SIGKILL included, closes the pipe, and the watcher then removes the server's files
-and kills the whole group.
-(A process that this one forked without exec keeps the pipe open for as long as it lives.)
-Knows nothing of worlds or messages.
+Owns the process group, the choice of a free port and the log file; that it ends with us is
+:mod:`~gz_testauto.simulators.gazebo.watched`'s. Knows nothing of worlds or messages.
 """
 
 import contextlib
 import os
-import shlex
-import shutil
 import signal
 import socket
 import subprocess
-import tempfile
 import time
 from pathlib import Path
-from typing import Iterable, List, Optional, Sequence
+from typing import Iterable, List, Optional
 
 from gz_testauto.errors import SimulatorError
 from gz_testauto.simulators.gazebo.installation import GazeboInstallation
 from gz_testauto.simulators.gazebo.processors import ClaimedProcessor
+from gz_testauto.simulators.gazebo.scratch import ScratchDirectory, remove_orphans
+from gz_testauto.simulators.gazebo.watched import start_watched
 
 _ATTEMPTS = 5
 _LOG_LINES_SHOWN = 8
@@ -35,11 +30,6 @@ _FATAL_COMPLAINTS = (
     "This plugin will not run",
 )
 _UP = "Connected to gazebo master"
-# The lifeline comes as standard input: a shell may know no descriptors above 9 by number.
-_WATCHED_START = (
-    "exec 3<&0 </dev/null; ( read -r _ <&3; {remove} kill -s KILL -- -$$ ) >/dev/null 2>&1 & "
-    'exec 3<&-; exec "$@"'
-)
 
 
 class ServerProcess:
@@ -61,7 +51,9 @@ class ServerProcess:
         self._installation = installation
         self._model_path = tuple(model_path)
         self._resource_path = tuple(resource_path)
-        self.directory = Path(tempfile.mkdtemp(prefix="gz_testauto_gzserver_"))
+        remove_orphans()
+        self._scratch = ScratchDirectory()
+        self.directory = self._scratch.path
         self.log_file = self.directory / "gzserver.log"
         self._world_file = self.directory / "start.world"
         self._world_file.write_text(world, encoding="utf-8")
@@ -133,12 +125,7 @@ class ServerProcess:
             self._lifeline = None
         if self._processor is not None:
             self._processor.release()
-        for directory in self._files():
-            shutil.rmtree(directory, ignore_errors=True)
-
-    def _files(self) -> List[Path]:
-        own = Path("~/.gazebo").expanduser() / f"server-{self.port}"  # where gzserver has its log
-        return [self.directory, *([own] if self.port else [])]
+        self._scratch.remove()
 
     def _ended(self) -> str:
         code = self._process.returncode if self._process is not None else None
@@ -151,6 +138,7 @@ class ServerProcess:
     def _start(self, seed: int, deadline_s: float) -> None:
         for _ in range(_ATTEMPTS):
             self.port = free_port()
+            self._scratch.note_port(self.port)
             self._launch(seed)
             if self._comes_up(deadline_s):
                 return
@@ -171,11 +159,13 @@ class ServerProcess:
         environment = self._installation.process_environment(
             self.port, model_path=self._model_path, resource_path=self._resource_path
         )
-        bound = self._processor.for_children() if self._processor else contextlib.nullcontext()
-        with bound:
-            self._process, self._lifeline = start_watched(
-                command, environment, self.log_file, remove=self._files()
-            )
+        self._process, self._lifeline = start_watched(
+            command,
+            environment,
+            self.log_file,
+            remove=self._scratch.files,
+            within=self._processor.for_children() if self._processor else None,
+        )
 
     def _comes_up(self, deadline_s: float) -> bool:
         """Wait for the log line, not for the port: there, somebody else may answer."""
@@ -194,38 +184,6 @@ class ServerProcess:
         self._process.wait()
         os.close(self._lifeline)
         self._process = self._lifeline = None
-
-
-def start_watched(
-    command: Sequence[str],
-    environment: "dict[str, str]",
-    log_file: Path,
-    remove: Sequence[Path] = (),
-) -> "tuple[subprocess.Popen[bytes], int]":
-    """Start ``command`` in a session of its own that ends when this process ends, and takes what
-    is to ``remove`` with it then.
-
-    Returns the process and the file descriptor of the lifeline; closing that kills the
-    command's whole process group.
-    """
-    removal = f"rm -rf -- {' '.join(shlex.quote(str(path)) for path in remove)};" if remove else ""
-    read_end, write_end = os.pipe()
-    try:
-        with log_file.open("wb") as log:
-            process = subprocess.Popen(
-                ["/bin/sh", "-c", _WATCHED_START.format(remove=removal), "gz_testauto", *command],
-                stdin=read_end,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                env=environment,
-                start_new_session=True,
-            )
-    except BaseException:
-        os.close(write_end)
-        raise
-    finally:
-        os.close(read_end)
-    return process, write_end
 
 
 def free_port() -> int:
