@@ -97,6 +97,17 @@ def test_improved_never_commands_what_it_cannot_stop_from():
     assert command.linear_mps <= 0.8 - LIMITS.max_linear_accel_mps2 * 0.1 + 1e-9
 
 
+def test_without_a_gap_the_robot_turns_round_though_the_goal_changes_sides():
+    ring = [(math.cos(angle), math.sin(angle)) for angle in np.linspace(-math.pi, math.pi, 60)]
+    planner = begun(FollowTheGap())
+    first = planner.steer(situation(ring, 0.1))
+    then = planner.steer(situation(ring, -0.1))  # turned past the goal, which was straight ahead
+    assert first.angular_radps > 0.0
+    assert then.angular_radps == first.angular_radps
+    planner.steer(situation([], -0.1))
+    assert planner.steer(situation(ring, -0.1)).angular_radps < 0.0
+
+
 def test_no_gap_at_all_turns_on_the_spot_towards_the_goal():
     ring = [
         (1.0 * math.cos(angle), 1.0 * math.sin(angle))

@@ -33,7 +33,7 @@ class FollowTheGap(ReactivePlanner):
     cycle to the next, and mixes two headings without asking whether their mean is free. The
     paper's vehicle drives at constant speed; here the speed falls with the turn (cos²) and with
     d_min, down to ``slowest``, but it never stops for an obstacle. Where there is no gap at all
-    the robot turns on the spot, towards the goal, until there is one.
+    the robot turns on the spot, to the side of the goal, until there is one.
 
     Parameters
     ----------
@@ -76,14 +76,22 @@ class FollowTheGap(ReactivePlanner):
         self.slowest = slowest
         self.turn_gain_per_s = turn_gain_per_s
 
+    def forget(self) -> None:
+        """Drop the side to which the robot turns while there is no gap; 0 is none."""
+        self._side = 0.0
+
     def steer(self, situation: Situation) -> Twist2D:
         """Steps 1 to 4 above, then the speed."""
         radius_m = self.limits.circumscribed_radius_m + self.margin_m
         points = situation.points_m
         gaps = find_gaps(points, radius_m, self.horizon_m, self.field_of_view_rad)
         if not gaps:
-            rate = self.turn_gain_per_s * math.copysign(1.0, situation.goal_bearing_rad)
+            # The side is kept: chosen anew, it would change whenever the goal is straight ahead,
+            # and the robot would stand there for ever.
+            self._side = self._side or math.copysign(1.0, situation.goal_bearing_rad)
+            rate = self.turn_gain_per_s * self._side
             return Twist2D(0.0, clamp(rate, -self._turn_limit, self._turn_limit))
+        self._side = 0.0
         widest = max(gaps, key=lambda gap: gap.width_rad)
         nearest_m = nearest_distance(points, radius_m)
         heading = weighted_heading(
