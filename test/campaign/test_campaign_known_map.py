@@ -51,7 +51,7 @@ def test_start_and_goal_may_lie_outside_of_what_stands_in_the_world(known):
     way = map_.waypoints(world)
     assert way[0].tolist() == [-9, 0]
     assert way[-1].tolist() == [12, 1]
-    grid = map_.grid(map_.base(world))
+    grid = map_.grid(map_.drive(world))
     assert grid.is_free(-9, 0)
     assert grid.is_free(12, 1)
 
@@ -66,13 +66,13 @@ def test_where_nothing_leads_through_the_way_leads_around(known):
     map_, world = known(box("block", 0, 0, "2 2"), (-4, 0), (4, 0))
     way = map_.waypoints(world)
     assert abs(way[:, 1]).max() > 1
-    assert map_.grid(map_.base(world)).is_free(*way[len(way) // 2])
+    assert map_.grid(map_.drive(world)).is_free(*way[len(way) // 2])
 
 
 def test_an_empty_world_has_a_known_map(known):
     map_, world = known("", (-4, 0), (4, 0))
     assert abs(map_.waypoints(world)[:, 1]).max() == 0
-    assert not map_.grid(map_.base(world)).occupied.any()
+    assert not map_.grid(map_.drive(world)).occupied.any()
 
 
 def test_the_map_holds_the_places_of_the_random_obstacles(known):
@@ -81,19 +81,20 @@ def test_the_map_holds_the_places_of_the_random_obstacles(known):
         {"type": "sphere", "count": 1, "x_m": 0, "y_m": {"choice": [-40, 5]}},
     ]
     map_, world = known(WALLS, (-3, 0), (3, 0), {"obstacles": groups})
-    grid = map_.grid(map_.base(world))
+    grid = map_.grid(map_.drive(world))
     assert grid.is_free(31.9, 0)
     assert grid.is_free(0, -40)
 
 
 def test_the_map_stays_as_it_is_when_all_lies_within_what_stands(known, smoke):
     map_, world = known(WALLS, (-3, 0), (3, 0))
-    assert map_.grid(map_.base(world)).bounds == base_map(world.path, 0.1).bounds
+    assert map_.grid(map_.drive(world)).bounds == base_map(world.path, 0.1).bounds
     spec = smoke.model_copy()
     model = robot_model(spec)
     map_ = KnownMap(spec, model, robot_limits(spec, model))
     resolution = spec.global_plan.resolution_m
-    assert map_.grid(spec.worlds.base).bounds == base_map(spec.worlds.base, resolution).bounds
+    drive = map_.drive(world)
+    assert map_.grid(drive).bounds == base_map(spec.worlds.base, resolution).bounds
 
 
 def closed(side):

@@ -4,11 +4,13 @@ from gz_testauto.campaign.log import CampaignLog, world_number
 from gz_testauto.campaign.outcome import Outcome
 from gz_testauto.geometry import Pose2D
 
-GOAL = Pose2D(-22.0, 22.0)
+
+def goal_in(world):
+    return Pose2D(-22.0, 22.0)
 
 
 def test_the_lines_are_the_papers(tmp_path):
-    log = CampaignLog(tmp_path / "campaign.log", GOAL)
+    log = CampaignLog(tmp_path / "campaign.log", goal_in)
     log.rewrite([])
     reached = {"distance_m": 35.07264, "cycle_mean_s": 0.000562011}
     log.add(record(137, outcome=Outcome.REACHED, metrics=reached))
@@ -27,7 +29,7 @@ def test_the_lines_are_the_papers(tmp_path):
 
 
 def test_every_outcome_has_a_line(tmp_path):
-    log = CampaignLog(tmp_path / "campaign.log", GOAL)
+    log = CampaignLog(tmp_path / "campaign.log", goal_in)
     log.rewrite([record(index, outcome=outcome) for index, outcome in enumerate(Outcome)])
     text = (tmp_path / "campaign.log").read_text()
     assert text.count("Simulation Started!") == len(Outcome)
@@ -37,7 +39,7 @@ def test_every_outcome_has_a_line(tmp_path):
 
 def test_rewriting_closes_the_gap_that_a_killed_runner_left(tmp_path):
     path = tmp_path / "campaign.log"
-    log = CampaignLog(path, GOAL)
+    log = CampaignLog(path, goal_in)
     log.rewrite([record(0), record(1)])
     whole = path.read_text()
     path.write_text(whole + "# fgm\nSimulation Sta")

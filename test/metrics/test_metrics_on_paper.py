@@ -184,6 +184,39 @@ def test_spl_is_the_ratio_of_lengths_and_zero_for_a_failure():
     assert math.isnan(value("spl", straight_line()))
 
 
+BARN = MetricContext(max_linear_mps=2.0, barn_k=2.0)
+
+
+@pytest.mark.parametrize(
+    ("speed_mps", "k", "score"),
+    [
+        (2.0, 2.0, 0.5),  # 5 s at full speed are the best time: clipped from below, 1/2
+        (2.0, 4.0, 0.25),  # with the k of before, 1/4
+        (0.5, 2.0, 0.25),  # four times as long, 5 / 20
+        (0.1, 2.0, 0.125),  # twenty times as long: clipped from above, 1/8
+    ],
+)
+def test_barn_score_is_the_best_time_over_the_clipped_time(speed_mps, k, score):
+    # The time counts from 0.1 m on, so 10.1 m are driven; samples lie 1 mm apart and less.
+    line = straight_line(10.1, speed_mps, period_s=0.0005, published_path_m=10.0)
+    context = MetricContext(max_linear_mps=2.0, barn_k=k)
+    assert value("barn_score", line, context) == pytest.approx(score, rel=1e-3)
+
+
+def test_barn_score_is_zero_for_a_failure_and_takes_the_shortest_way_where_none_is_published():
+    assert value("barn_score", straight_line(published_path_m=8.0, completed=False), BARN) == 0.0
+    published = straight_line(10.1, 0.5, 0.0005, published_path_m=10.0, shortest_path_m=1.0)
+    computed = straight_line(10.1, 0.5, 0.0005, shortest_path_m=10.0)
+    assert value("barn_score", published, BARN) == value("barn_score", computed, BARN)
+    assert math.isnan(value("barn_score", straight_line(), BARN))
+
+
+def test_barn_time_begins_when_the_robot_moves():
+    time_s = np.array([0.0, 30.0, 30.1, 50.1])  # half a minute of thinking, then 10 m in 20 s
+    late = drive(time_s, x=np.array([0.0, 0.0, 0.1, 10.1]), published_path_m=10.0)
+    assert value("barn_score", late, BARN) == pytest.approx(5.0 / 20.0)
+
+
 def test_cycle_times_have_mean_tail_and_missed_periods():
     cycles = np.r_[np.full(98, 0.01), 0.2, 0.3]
     recording = straight_line(cycle_time_s=cycles, cycle_cpu_s=cycles / 2)

@@ -16,7 +16,7 @@ from gz_testauto.simulators.interface import NamedModel, Scene
 
 WORLD = """<sdf version="1.6"><world name="w">{physics}<model name="floor"><static>true</static>
 <link name="link"/></model></world></sdf>"""
-OBSTACLES = re.compile("^obstacle_")
+OBSTACLES = re.compile("obstacle_.*")
 AWAY = Pose((1.0, 2.0, 0.0))
 
 

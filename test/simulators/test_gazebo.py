@@ -40,7 +40,7 @@ def write_world(directory, name="test.world", models="", base=ARENA):
 def boxes(static, shift=0.0):
     places = ((3, 0.5), (4, -3), (-3, 2), (1, 4))
     return "".join(
-        BOX.format(name=f"obstacle_{i}", static=static, x=x + shift, y=y)
+        BOX.format(name=f"obstacle_box_{i}", static=static, x=x + shift, y=y)
         for i, (x, y) in enumerate(places)
     )
 
@@ -147,9 +147,9 @@ class TestSensing:
         contacts = [c for _ in range(35) for c in simulation.step(0.1).contacts]
         assert {c.first.split("::")[0] for c in contacts} | {
             c.second.split("::")[0] for c in contacts
-        } == {"robot", "obstacle_0"}
+        } == {"robot", "obstacle_box_0"}
         first = contacts[0]
-        assert {first.first, first.second} == {"robot::base::body", "obstacle_0::link::c"}
+        assert {first.first, first.second} == {"robot::base::body", "obstacle_box_0::link::c"}
         # from 0.7 m, the front of the body, to 2.5 m, at 1 m/s
         assert first.stamp_s == pytest.approx(1.8, abs=0.15)
         assert first.positions_m[0][0] == pytest.approx(2.5, abs=0.15)
@@ -188,7 +188,7 @@ class TestChangingTheWorld:
         assert "gz_testauto" not in text
         world = SdfDocument.read(saved).world
         names = {model.get("name") for model in world.findall("model")}
-        assert {"robot", "ground_plane", "obstacle_0", "obstacle_3"} <= names
+        assert {"robot", "ground_plane", "obstacle_box_0", "obstacle_box_3"} <= names
         lidar = next(s for s in world.iter("sensor") if s.get("type") == "ray")
         assert float(lidar.findtext("update_rate")) == 10.0
         assert {r.text for r in world.iter("real_time_update_rate")} == {"1000.0"}

@@ -1,5 +1,7 @@
 """What of a world stays on a server, and what comes anew with every trial."""
 
+import re
+
 import pytest
 
 from gz_testauto.errors import SimulatorError
@@ -19,10 +21,10 @@ BOX = """<model name="{name}"><static>{static}</static><pose>{x} 0 0.5 0 0 0</po
 
 @pytest.fixture
 def stage(tmp_path):
-    def stage(models, name="hall.world"):
+    def stage(models, name="hall.world", obstacles=None):
         path = tmp_path / name
         path.write_text(WORLD.format(models=models))
-        return stage_world(path, 50000.0)
+        return stage_world(path, 50000.0, obstacles)
 
     return stage
 
@@ -40,9 +42,20 @@ def test_static_models_stay_and_what_moves_comes_anew(stage):
 
 
 def test_worlds_that_differ_in_their_obstacles_share_a_base(stage):
-    one, other = stage(box("obstacle_box_0")), stage(box("obstacle_box_0", x=5) + box("obstacle_b"))
+    one = stage(box("obstacle_box_0"))
+    other = stage(box("obstacle_box_0", x=5) + box("obstacle_box_1"))
     assert one.fingerprint == other.fingerprint
     assert other.movables[0].pose.position == (5, 0, 0.5)
+
+
+def test_what_is_no_random_obstacle_on_the_known_map_is_none_for_the_server_either(stage):
+    assert [model.name for model in stage(box("obstacle_b")).movables] == []
+
+
+def test_random_obstacles_are_those_that_the_given_pattern_matches_in_full(stage):
+    models = box("unit_cylinder_3") + box("unit_cylinder_wall") + box("obstacle_box_0")
+    staged = stage(models, obstacles=re.compile(r"unit_cylinder_\d+"))
+    assert [model.name for model in staged.movables] == ["unit_cylinder_3"]
 
 
 def test_worlds_that_differ_in_their_walls_do_not(stage):

@@ -218,3 +218,49 @@ def test_planner_names_must_differ(tmp_path):
     )
     (line,) = errors_of(text, tmp_path, CampaignSpec)
     assert line == "forest.yaml:5: planners: planner names must differ; twice: fgm"
+
+
+BENCHMARK = """
+name: c
+worlds: {worlds}
+robot: {{start: {{x_m: 0, y_m: 0}}, model: robot.sdf}}
+goal: {{x_m: 4, y_m: 0}}
+planners: [fgm]
+"""
+
+
+def benchmark_of(worlds, tmp_path):
+    (tmp_path / "robot.sdf").write_text("")
+    return parse(BENCHMARK.format(worlds=worlds), CampaignSpec, tmp_path / "c.yaml")
+
+
+def test_a_path_may_begin_with_an_environment_variable(tmp_path, monkeypatch):
+    (tmp_path / "checkout" / "worlds").mkdir(parents=True)
+    monkeypatch.setenv("CHECKOUT", str(tmp_path / "checkout"))
+    spec = benchmark_of("{directory: $(env CHECKOUT)/worlds}", tmp_path)
+    assert spec.worlds.directory == tmp_path / "checkout" / "worlds"
+    monkeypatch.delenv("CHECKOUT")
+    with pytest.raises(
+        SpecError,
+        match=r"c.yaml:3: worlds.directory names the environment variable "
+        "CHECKOUT, which is not set; export CHECKOUT=",
+    ):
+        benchmark_of("{directory: $(env CHECKOUT)/worlds}", tmp_path)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("worlds", "complaint"),
+    [
+        ("{directory: ., files: [a.world, a.world]}", "twice: a; give name"),
+        ("{directory: ., files: [a.sdf]}", "must match"),
+        ("{directory: ., obstacle_names: '('}", "is no regular expression"),
+        ("{directory: ., published: {d: {}}}", "give exactly one of points, match and table"),
+        ("{directory: ., published: {d: {match: easy}}}", "match has no group"),
+        ("{directory: ., published: {d: {table: robot.sdf}}}", "table and column go together"),
+        ("{base: robot.sdf, count: 1, obstacles: {obstacles: [{type: box, count: 1}], region: "
+         "{circle: {x_m: 0, y_m: 0, radius_m: 1}}}, files: [a.world]}", "go with directory"),
+    ],
+)  # fmt: skip
+def test_wrong_worlds_of_a_benchmark_are_refused(worlds, complaint, tmp_path):
+    with pytest.raises(SpecError, match=complaint):
+        benchmark_of(worlds, tmp_path)

@@ -24,13 +24,13 @@ def check_trials(campaign: PreparedCampaign, trials: Iterable[Trial]) -> None:
     Raises ``SpecError`` naming world and obstacle when the start or the goal lies in one, or
     naming the map when the known map has no way.
     """
-    start, goal = campaign.spec.robot.start.pose, campaign.spec.goal.pose
-    footprint = footprint_at(np.asarray(campaign.limits.footprint_m), start)
+    spec, outline = campaign.spec, np.asarray(campaign.limits.footprint_m)
     for world in {trial.world_index: campaign.world(trial) for trial in trials}.values():
         scene, field = campaign.world_scene(world), campaign.obstacles(world)
         where = f"world {world.name} ({world.path})"
         _check_scene(campaign, scene, where)
-        hits = field.touching(footprint, field.initial_states)
+        start, goal = spec.start_in(world.name), spec.goal_in(world.name)
+        hits = field.touching(footprint_at(outline, start), field.initial_states)
         if hits:
             raise SpecError(
                 f"{where}: the robot would start inside {hits[0]} at ({start.x_m:g}, "

@@ -132,9 +132,17 @@ def _clear(directory: CampaignDirectory) -> None:
 
 
 def require_same_worlds(stored: Tuple[WorldRecord, ...], worlds: Tuple[WorldRecord, ...]) -> None:
-    """Raise ``ResultsError`` if a world's file is not what earlier trials met."""
+    """Raise ``ResultsError`` if a world's file, or what is published of it, is not what earlier
+    trials met."""
     now = {world.name: world.sha256 for world in worlds}
+    published = {world.name: world.published for world in worlds}
     for world in stored:
+        if world.name in now and dict(published[world.name]) != dict(world.published):
+            raise ResultsError(
+                f"{world.path}: worlds.published says {dict(published[world.name])} of it now, and "
+                f"{dict(world.published)} when trials were run in it; restore the files that say "
+                "so, or give another --out"
+            )
         if now.get(world.name) != world.sha256:
             happened = "has changed" if world.name in now else "is gone"
             raise ResultsError(

@@ -8,7 +8,7 @@ no way leads within that, so far that a robot can drive around all of it.
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Dict, Optional, Tuple
+from typing import Dict, NamedTuple, Optional, Tuple
 
 import numpy as np
 import shapely
@@ -29,6 +29,15 @@ from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.worlds.known_map import DEFAULT_HEIGHT_M, Bounds, base_map, bounds_of, map_of
 
 
+class MappedDrive(NamedTuple):
+    """What a known map depends on: ``base``, the file that it shows without random obstacles,
+    and the start and goal that it reaches around."""
+
+    base: Path
+    start: Pose2D
+    goal: Pose2D
+
+
 @dataclass(frozen=True, eq=False)
 class _Laid:
     """What a base world's map covers, and the way-points on it, shape (n, 2)."""
@@ -44,53 +53,60 @@ class KnownMap:
         self._spec = spec
         self._limits = limits
         self._height_m = _scan_height_m(spec, robot)
-        self._laid: Dict[Path, _Laid] = {}
+        self._laid: Dict[MappedDrive, _Laid] = {}
 
     def waypoints(self, world: WorldRecord) -> np.ndarray:
         """Way-points in the world frame, shape (n, 2). Raises ``SpecError`` where there is no
         way on the known map, whatever the random obstacles are."""
-        return self._of(self.base(world)).way
+        return self._of(self.drive(world)).way
 
-    def base(self, world: WorldRecord) -> Path:
-        """The file whose map, without random obstacles, is known in ``world``."""
-        return self._spec.worlds.base or Path(world.path)
+    def drive(self, world: WorldRecord) -> MappedDrive:
+        """What is known in ``world``; worlds in which that is equal share a map."""
+        spec = self._spec
+        base = spec.worlds.base or Path(world.path)
+        return MappedDrive(base, spec.start_in(world.name), spec.goal_in(world.name))
 
-    def grid(self, base: Path) -> OccupancyGrid:
+    def grid(self, drive: MappedDrive) -> OccupancyGrid:
         """The map of a base world at the height of the lidar. Raises ``SpecError`` as
         :meth:`waypoints` does."""
-        resolution = self._spec.global_plan.resolution_m
-        return base_map(base, resolution, self._height_m, bounds=self._of(base).bounds)
+        return base_map(
+            drive.base,
+            self._spec.global_plan.resolution_m,
+            self._height_m,
+            self._spec.worlds.obstacle_pattern,
+            bounds=self._of(drive).bounds,
+        )
 
-    def _of(self, base: Path) -> _Laid:
-        if base not in self._laid:
-            self._laid[base] = self._lay(base)
-        return self._laid[base]
+    def _of(self, drive: MappedDrive) -> _Laid:
+        if drive not in self._laid:
+            self._laid[drive] = self._lay(drive)
+        return self._laid[drive]
 
-    def _lay(self, base: Path) -> _Laid:
+    def _lay(self, drive: MappedDrive) -> _Laid:
         spec, limits = self._spec, self._limits
         resolution, margin = spec.global_plan.resolution_m, spec.global_plan.margin_m
-        scene, room = read_scene(base), limits.circumscribed_radius_m + margin
-        bounds = bounds_of(scene, resolution, self._held(), room)
+        scene, room = read_scene(drive.base), limits.circumscribed_radius_m + margin
+        bounds = bounds_of(scene, resolution, self._held(drive), room)
+        pattern = spec.worlds.obstacle_pattern
         x_min, y_min, x_max, y_max = bounds
         around = OPEN_MARGIN_M + room
         wider = (x_min - around, y_min - around, x_max + around, y_max + around)
         for covered in (bounds, bounds_of(scene, resolution, {"the way around it": wider})):
-            grid = map_of(scene, resolution, self._height_m, bounds=covered)
-            way = lay_waypoints(grid, spec.robot.start.pose, spec.goal.pose, limits, margin)
+            grid = map_of(scene, resolution, self._height_m, pattern, covered)
+            way = lay_waypoints(grid, drive.start, drive.goal, limits, margin)
             if way is not None:
                 way.setflags(write=False)
                 return _Laid(covered, way)
-        raise SpecError(f"{base}: {self._refusal(scene, grid)}")
+        raise SpecError(f"{drive.base}: {self._refusal(drive, scene, grid)}")
 
-    def _held(self) -> Dict[str, Bounds]:
+    def _held(self, drive: MappedDrive) -> Dict[str, Bounds]:
         """What has to lie on the map, by name."""
-        spec = self._spec
-        start, goal = spec.robot.start, spec.goal
+        _, start, goal = drive
         held = {
             "robot.start": (start.x_m, start.y_m, start.x_m, start.y_m),
             "goal": (goal.x_m, goal.y_m, goal.x_m, goal.y_m),
         }
-        obstacles = spec.worlds.obstacles
+        obstacles = self._spec.worlds.obstacles
         if obstacles is not None:
             for group in obstacles.obstacles:
                 places = places_of(obstacles, group)
@@ -98,9 +114,9 @@ class KnownMap:
                     held[f"the region of obstacles {group.label!r}"] = places.bounds
         return held
 
-    def _refusal(self, scene: WorldScene, grid: OccupancyGrid) -> str:
+    def _refusal(self, drive: MappedDrive, scene: WorldScene, grid: OccupancyGrid) -> str:
         """Why there is no way, and what to change."""
-        start, goal = self._spec.robot.start.pose, self._spec.goal.pose
+        _, start, goal = drive
         radius_m = min(self._limits.circumscribed_radius_m, self._limits.half_width_m)
         inflated = grid.inflate(radius_m)
         for name, pose in (("robot.start", start), ("goal", goal)):
@@ -131,10 +147,11 @@ class KnownMap:
     def _nearest(self, scene: WorldScene, pose: Pose2D) -> Tuple[str, float]:
         """The model of the map that is nearest, and its distance (m)."""
         point, height_m = shapely.Point(pose.x_m, pose.y_m), self._height_m
+        pattern = self._spec.worlds.obstacle_pattern
         found: Optional[Tuple[float, str]] = None
         for name, model in scene.models.items():
             outline = model.obstacle_footprint(height_m, height_m)
-            if not outline.is_empty and not is_obstacle(name, None):
+            if not outline.is_empty and not is_obstacle(name, pattern):
                 distance_m = float(outline.distance(point))
                 found = min(found or (distance_m, name), (distance_m, name))
         assert found is not None  # something made the cell occupied

@@ -98,7 +98,7 @@ def placeholder_values(
 ) -> Dict[str, object]:
     """What every placeholder stands for in one trial."""
     spec = campaign.spec
-    start, goal = spec.robot.start.pose, spec.goal.pose
+    start, goal = spec.start_in(trial.world), spec.goal_in(trial.world)
     return {
         "world": campaign.world(trial).path,
         "world_name": trial.world,

@@ -16,7 +16,7 @@ doubles.
 import math
 import re
 from pathlib import Path
-from typing import Iterable
+from typing import Callable, Iterable
 
 from gz_testauto.campaign.directory import reporting_disk, write_atomically
 from gz_testauto.campaign.outcome import Outcome
@@ -32,11 +32,11 @@ _ENDS = {
 
 
 class CampaignLog:
-    """Appends to the log of one campaign."""
+    """Appends to the log of one campaign. ``goal_in`` gives a world's goal by its name."""
 
-    def __init__(self, path: Path, goal: Pose2D) -> None:
+    def __init__(self, path: Path, goal_in: Callable[[str], Pose2D]) -> None:
         self._path = path
-        self._goal = goal
+        self._goal_in = goal_in
 
     def rewrite(self, records: Iterable[TrialRecord]) -> None:
         """Make the log say exactly what ``records`` say, and open it for more."""
@@ -49,11 +49,12 @@ class CampaignLog:
             stream.write(self._entry(record))
 
     def _entry(self, record: TrialRecord) -> str:
-        goal = f"({float(self._goal.x_m)}, {float(self._goal.y_m)})"
+        goal = self._goal_in(record.world)
+        place = f"({float(goal.x_m)}, {float(goal.y_m)})"
         number = world_number(record.world, record.world_index)
         return (
             f"# {record.planner}\n"
-            f"Simulation Started! || Goal successfully published at {goal} in world {number}\n"
+            f"Simulation Started! || Goal successfully published at {place} in world {number}\n"
             f"{end_line(record)}"
         )
 

@@ -57,13 +57,14 @@ class PreparedCampaign:
             safety_distance_m=self.spec.metrics.safety_distance_m,
             acceleration_cutoff_hz=self.spec.metrics.acceleration_cutoff_hz,
             control_period_s=self.spec.control_period_s,
+            max_linear_mps=self.spec.robot.max_linear_mps,
+            barn_k=self.spec.metrics.barn_k,
         )
 
-    @property
-    def rules(self) -> Rules:
-        """When a trial of this campaign is over."""
+    def rules(self, trial: Trial) -> Rules:
+        """When a trial is over."""
         return Rules(
-            goal=self.spec.goal.pose,
+            goal=self.spec.goal_in(trial.world),
             tolerance_m=self.spec.goal.tolerance_m,
             timeout_s=self.spec.limits.timeout_s,
             stuck_window_s=self.spec.limits.stuck_window_s,
@@ -81,15 +82,14 @@ class PreparedCampaign:
 
     def scene(self, trial: Trial) -> Scene:
         """What the simulator loads: world, robot, start pose, seed."""
-        return Scene(
-            Path(self.world(trial).path), self.robot, self.spec.robot.start.pose, trial.seed
-        )
+        start = self.spec.start_in(trial.world)
+        return Scene(Path(self.world(trial).path), self.robot, start, trial.seed)
 
     def task(self, trial: Trial) -> Task:
         """Goal, way-points on the known map, and limits. Raises ``SpecError`` where the known
         map has no way."""
         return Task(
-            goal=self.spec.goal.pose,
+            goal=self.spec.goal_in(trial.world),
             goal_tolerance_m=self.spec.goal.tolerance_m,
             waypoints_m=self.known_map.waypoints(self.world(trial)),
             limits=self.limits,
@@ -102,7 +102,7 @@ class PreparedCampaign:
         body = Body(self.robot.name, self.limits.footprint_m, self.robot.height_m)
         contacts = ContactSorter(self.robot.name, survey.ground_shapes)
         recorder = Recorder(body, survey.obstacles(), contacts)
-        return TrialWatch(self.rules, recorder, self.world(trial).shortest_path_m)
+        return TrialWatch(self.rules(trial), recorder, self.world(trial))
 
     def obstacles(self, world: WorldRecord) -> ObstacleField:
         """The obstacles of a world where its file puts them."""

@@ -14,6 +14,7 @@ import numpy as np
 from gz_testauto.campaign.contacts import ContactSorter, EpisodeLog
 from gz_testauto.campaign.footprint import footprint_at
 from gz_testauto.campaign.obstacle_field import ObstacleField
+from gz_testauto.campaign.results import WorldRecord
 from gz_testauto.errors import SimulatorError
 from gz_testauto.geometry import Pose, Pose2D
 from gz_testauto.metrics.recording import ContactEpisode, Recording
@@ -125,9 +126,9 @@ class Recorder:
         completed: bool,
         cycles: CycleTimes,
         wall_time_s: float = math.nan,
-        shortest_path_m: Optional[float] = None,
+        world: Optional[WorldRecord] = None,
     ) -> Recording:
-        """Everything sampled, as a value of its own."""
+        """Everything sampled, as a value of its own; ``world`` is where it was."""
         rows = self._rows[: self._count].copy()
         return Recording(
             time_s=rows[:, _TIME],
@@ -140,7 +141,8 @@ class Recorder:
             contacts=self._episodes.episodes,
             wall_time_s=wall_time_s,
             completed=completed,
-            shortest_path_m=shortest_path_m,
+            shortest_path_m=None if world is None else world.shortest_path_m,
+            published_path_m=None if world is None else world.published_path_m,
         )
 
     def _next_row(self) -> np.ndarray:

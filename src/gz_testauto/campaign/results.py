@@ -4,9 +4,10 @@ Plain frozen data. Where it is kept is :mod:`gz_testauto.campaign.store`'s.
 """
 
 from dataclasses import dataclass, field
-from typing import Mapping, Optional, Tuple
+from typing import Mapping, Optional, Tuple, Union
 
 from gz_testauto.campaign.outcome import Outcome
+from gz_testauto.spec.worlds import PATH_M
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,14 @@ class WorldRecord:
     path: str
     sha256: str
     shortest_path_m: Optional[float] = None
+    published: Mapping[str, Union[float, str]] = field(default_factory=dict)
+    """What a benchmark says of the world, by the names of the campaign."""
+
+    @property
+    def published_path_m(self) -> Optional[float]:
+        """Length (m) of the best way as published, where it is."""
+        length_m = self.published.get(PATH_M)
+        return length_m if isinstance(length_m, float) else None
 
 
 @dataclass(frozen=True)

@@ -98,7 +98,7 @@ class _Run:
         self._store = store
         self._workers = workers
         self._should_stop = should_stop
-        self._log = CampaignLog(directory.log, campaign.spec.goal.pose)
+        self._log = CampaignLog(directory.log, campaign.spec.goal_in)
         self._attempts: Dict[int, int] = {}
         self._began_s = time.monotonic()
 

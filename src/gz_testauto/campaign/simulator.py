@@ -1,7 +1,7 @@
 """The simulator that a campaign names, with its options checked.
 
 Owns what ``auto`` becomes, the passing of a campaign's options to an adaptor's constructor, and of
-``limits.stall_timeout_s`` where the adaptor takes it.
+``limits.stall_timeout_s`` and ``worlds.obstacle_names`` where the adaptor takes them.
 """
 
 import inspect
@@ -49,6 +49,10 @@ def simulator_options(spec: CampaignSpec, **more: Any) -> Dict[str, Any]:
     for name in options:
         if name not in takes:
             raise SpecError(unknown_name(f"option of simulator {spec.simulator!r}:", name, takes))
+    if "obstacle_names" in takes:
+        if "obstacle_names" in spec.simulator_options:
+            raise SpecError("simulator_options.obstacle_names: give it as worlds.obstacle_names")
+        options["obstacle_names"] = spec.worlds.obstacle_names
     if "stall_timeout_s" in takes:
         options.setdefault("stall_timeout_s", spec.limits.stall_timeout_s)
     return options

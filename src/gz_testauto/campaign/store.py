@@ -52,7 +52,8 @@ CREATE TABLE invalid_attempts (
 """
 
 _DECLARED = "declared_metrics"
-"""Key in ``meta``; stores of before have none."""
+_PUBLISHED = "published_of_worlds"
+"""Keys in ``meta``; stores of before have none."""
 
 _TRIAL_COLUMNS = (
     "trial, world, world_index, planner, repetition, seed, outcome, detail, attempts, wall_s, "
@@ -99,6 +100,7 @@ class ResultStore:
                     ("name", name),
                     ("planned", str(planned)),
                     (_DECLARED, json.dumps([dataclasses.asdict(metric) for metric in declared])),
+                    (_PUBLISHED, json.dumps({w.name: dict(w.published) for w in worlds})),
                 ],
             )
             store._connection.executemany(
@@ -213,7 +215,12 @@ class ResultStore:
             "SELECT world_index, name, path, sha256, shortest_path_m FROM worlds "
             "ORDER BY world_index"
         )
-        return tuple(WorldRecord(*row) for row in rows)
+        meta = dict(self._query("SELECT key, value FROM meta WHERE key = ?", (_PUBLISHED,)))
+        published = json.loads(meta.get(_PUBLISHED, "{}"))
+        return tuple(
+            dataclasses.replace(world, published=published.get(world.name, {}))
+            for world in (WorldRecord(*row) for row in rows)
+        )
 
     def results(self) -> CampaignResults:
         """Everything that is known so far."""

@@ -10,6 +10,7 @@ import math
 import tokenize
 import zipfile
 from pathlib import Path
+from typing import Optional
 
 import numpy as np
 
@@ -34,13 +35,15 @@ _HEADER_READERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
 }
+_LENGTHS = ("shortest_path_m", "published_path_m")
+"""Not known is NaN; recordings of before have none that is published."""
+
 _SERIES, _NUMBER = "series_", "number_"
 
 
 def write_trajectory(path: Path, recording: Recording) -> None:
     """Write a recording durably. Raises ``ResultsError`` when the disk refuses."""
     contacts = recording.contacts
-    shortest_m = recording.shortest_path_m
     stream = io.BytesIO()
     np.savez(
         stream,
@@ -55,7 +58,7 @@ def write_trajectory(path: Path, recording: Recording) -> None:
         contact_source=np.array([episode.source for episode in contacts], dtype=str),
         wall_time_s=np.array(recording.wall_time_s),
         completed=np.array(recording.completed),
-        shortest_path_m=np.array(np.nan if shortest_m is None else shortest_m),
+        **{name: np.array(_or_nan(getattr(recording, name))) for name in _LENGTHS},
     )
     write_atomically(path, stream.getvalue())
 
@@ -67,7 +70,6 @@ def read_trajectory(path: Path) -> Recording:
         with np.load(path, allow_pickle=False) as data:
             if int(data["format"]) != FORMAT:
                 raise ResultsError(f"{path}: has format {int(data['format'])}, not {FORMAT}")
-            shortest_m = float(data["shortest_path_m"])
             contacts = zip(
                 data["contact_start_s"].tolist(),
                 data["contact_end_s"].tolist(),
@@ -80,7 +82,7 @@ def read_trajectory(path: Path) -> Recording:
                 contacts=tuple(ContactEpisode(*episode) for episode in contacts),
                 wall_time_s=float(data["wall_time_s"]),
                 completed=bool(data["completed"]),
-                shortest_path_m=None if np.isnan(shortest_m) else shortest_m,
+                **{name: _or_none(float(data[name])) for name in _LENGTHS if name in data.files},
                 series={
                     name[len(_SERIES) :]: data[name]
                     for name in data.files
@@ -127,3 +129,11 @@ def _require_whole_array(entry: zipfile.ZipInfo, stream: io.BytesIO) -> None:
         raise ValueError(f"{entry.filename} holds no numbers or text")
     if count * dtype.itemsize != entry.file_size - stream.tell():
         raise ValueError(f"{entry.filename} is not as large as its header says")
+
+
+def _or_nan(length_m: Optional[float]) -> float:
+    return np.nan if length_m is None else length_m
+
+
+def _or_none(length_m: float) -> Optional[float]:
+    return None if np.isnan(length_m) else length_m

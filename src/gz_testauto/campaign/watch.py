@@ -11,6 +11,7 @@ from gz_testauto.campaign.executor import TrialResult
 from gz_testauto.campaign.judge import Rules, Verdict, judge, require_plausible
 from gz_testauto.campaign.outcome import Outcome
 from gz_testauto.campaign.recorder import CycleTimes, Recorder
+from gz_testauto.campaign.results import WorldRecord
 from gz_testauto.geometry import Pose2D
 from gz_testauto.observation import Snapshot, Twist2D
 
@@ -19,11 +20,11 @@ class TrialWatch:
     """Watches one trial from the moment the goal is sent. See the executor for its use."""
 
     def __init__(
-        self, rules: Rules, recorder: Recorder, shortest_path_m: Optional[float] = None
+        self, rules: Rules, recorder: Recorder, world: Optional[WorldRecord] = None
     ) -> None:
         self._rules = rules
         self._recorder = recorder
-        self._shortest_path_m = shortest_path_m
+        self._world = world
 
     def observe(self, snapshot: Snapshot) -> Optional[Verdict]:
         """Record a snapshot; return how the trial ended, or None while it goes on.
@@ -50,6 +51,11 @@ class TrialWatch:
         return verdict
 
     @property
+    def goal(self) -> Pose2D:
+        """Where the robot shall go."""
+        return self._rules.goal
+
+    @property
     def pose(self) -> Pose2D:
         """The robot's true pose at the latest snapshot."""
         return self._recorder.pose
@@ -64,6 +70,6 @@ class TrialWatch:
     ) -> TrialResult:
         """Close the trial. ``wall_time_s`` is what it took, for the real-time factor."""
         recording = self._recorder.recording(
-            verdict.outcome is Outcome.REACHED, cycles, wall_time_s, self._shortest_path_m
+            verdict.outcome is Outcome.REACHED, cycles, wall_time_s, self._world
         )
         return TrialResult(verdict.outcome, recording, verdict.detail)

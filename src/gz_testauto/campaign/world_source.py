@@ -1,12 +1,13 @@
 """The worlds of a campaign: generated into its directory, or ready in one of the user's.
 
-Owns the choice between the two and the length of the shortest path in each world, which the
-manifest of a multiplied set knows for the drive it was made for and which is otherwise computed
-from the world's own geometry.
+Owns the choice between the two, and of the files in a directory, and the length of the shortest
+path in each world, which the manifest of a multiplied set knows for the drive it was made for and
+which is otherwise computed from the world's own geometry.
 """
 
 import inspect
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Dict, Optional, Tuple
 
@@ -16,6 +17,7 @@ import shapely
 from gz_testauto.campaign.directory import reporting_disk
 from gz_testauto.campaign.launches import launch_inputs
 from gz_testauto.campaign.manifest import file_sha256
+from gz_testauto.campaign.published import PublishedFigures
 from gz_testauto.campaign.results import WorldRecord
 from gz_testauto.errors import GzTestautoError, SpecError
 from gz_testauto.grid.search import path_length_m
@@ -26,6 +28,7 @@ from gz_testauto.sampling.site import Drive, Site, walls_of
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.worlds import WorldsSpec
 from gz_testauto.worlds.manifest import MANIFEST, WorldSet, read_worlds
 from gz_testauto.worlds.multiply import multiply
 from gz_testauto.xml_file import parse_xml
@@ -39,33 +42,32 @@ def gather_worlds(spec: CampaignSpec, limits: RobotLimits, folder: Path) -> Tupl
     Worlds that are there already are not made again. Raises ``SpecError``, ``SdfError`` or
     ``PlacementError``.
     """
-    drive = drive_of(spec, limits)
     if spec.worlds.base is None:
-        worlds = read_worlds(Path(spec.worlds.directory))  # type: ignore[arg-type]
+        worlds = _chosen(spec.worlds)
     else:
-        worlds = _generated(spec, drive, folder)
+        worlds = _generated(spec, drive_of(spec, limits, ""), folder)
     entries = list(worlds)[: spec.worlds.count]
     if spec.worlds.count is not None and len(entries) < spec.worlds.count:
         raise SpecError(
             f"{worlds.directory}: holds {len(entries)} worlds, the campaign asks for "
             f"{spec.worlds.count}; make more, or lower worlds.count"
         )
-    known = _made_for(worlds, drive)
-    return tuple(
-        WorldRecord(
-            index,
-            entry.name,
-            str(entry.path),
-            entry.sha256,
-            entry.shortest_path_m if known else shortest_path_m(entry.path, drive),
-        )
-        for index, entry in enumerate(entries)
-    )
+    published = PublishedFigures(spec)
+    records = []
+    for index, entry in enumerate(entries):
+        drive = drive_of(spec, limits, entry.name)
+        shortest_m = entry.shortest_path_m
+        if not _made_for(worlds, drive):
+            shortest_m = shortest_path_m(entry.path, drive)
+        figures = published.of(entry.name, entry.path)
+        path = str(entry.path)
+        records.append(WorldRecord(index, entry.name, path, entry.sha256, shortest_m, figures))
+    return tuple(records)
 
 
-def drive_of(spec: CampaignSpec, limits: RobotLimits) -> Drive:
-    """The drive that the worlds must allow."""
-    start, goal = spec.robot.start, spec.goal
+def drive_of(spec: CampaignSpec, limits: RobotLimits, world: str) -> Drive:
+    """The drive that a world must allow."""
+    start, goal = spec.start_in(world), spec.goal_in(world)
     return Drive((start.x_m, start.y_m), (goal.x_m, goal.y_m), float(limits.circumscribed_radius_m))
 
 
@@ -104,6 +106,17 @@ def further_files(spec: CampaignSpec, robot: RobotModel) -> Dict[str, str]:
     return found
 
 
+def _chosen(worlds: WorldsSpec) -> WorldSet:
+    """The worlds of the user's directory, those that ``files`` names if it names any."""
+    directory = Path(worlds.directory)  # type: ignore[arg-type]
+    if worlds.files is None:
+        return read_worlds(directory)
+    known = read_worlds(directory, [entry.file for entry in worlds.files])
+    by_file = {entry.path.name: entry for entry in known}
+    entries = [replace(by_file[entry.file], name=entry.world) for entry in worlds.files]
+    return replace(known, worlds=tuple(entries))
+
+
 def _generated(spec: CampaignSpec, drive: Drive, folder: Path) -> WorldSet:
     if (folder / MANIFEST).is_file():
         return read_worlds(folder)
@@ -112,7 +125,15 @@ def _generated(spec: CampaignSpec, drive: Drive, folder: Path) -> WorldSet:
     worlds = spec.worlds
     assert worlds.base is not None and worlds.obstacles is not None and worlds.count is not None
     with reporting_disk(folder):
-        return multiply(worlds.base, worlds.obstacles, worlds.count, spec.seed, folder, drive=drive)
+        return multiply(
+            worlds.base,
+            worlds.obstacles,
+            worlds.count,
+            spec.seed,
+            folder,
+            drive=drive,
+            pattern=worlds.obstacle_pattern,
+        )
 
 
 def _made_for(worlds: WorldSet, drive: Drive) -> bool:

@@ -25,12 +25,16 @@ class MetricContext:
 
     ``safety_distance_m`` is d_0, the clearance that is no danger any more;
     ``acceleration_cutoff_hz`` the low-pass that velocity passes before differentiating;
-    ``control_period_s`` the time that one planner cycle may take.
+    ``control_period_s`` the time that one planner cycle may take; ``max_linear_mps`` the robot's
+    greatest speed; ``barn_k`` the multiple of the best time below which the BARN score does
+    not count the time driven.
     """
 
     safety_distance_m: float = 1.0
     acceleration_cutoff_hz: float = 2.0
     control_period_s: float = 0.1
+    max_linear_mps: float = 1.0
+    barn_k: float = 2.0
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,7 @@ METRICS = Registry(
         "collisions": f"{_HERE}.collisions:COLLISIONS",
         "impact_speed_mps": f"{_HERE}.collisions:IMPACT_SPEED",
         "spl": f"{_HERE}.spl:SPL",
+        "barn_score": f"{_HERE}.barn:BARN_SCORE",
         "cycle_mean_s": f"{_HERE}.cycle_time:MEAN",
         "cycle_p95_s": f"{_HERE}.cycle_time:P95",
         "cycle_p99_s": f"{_HERE}.cycle_time:P99",

@@ -45,6 +45,8 @@ class Recording:
     ``cycle_cpu_s``              (m,)         CPU time of the same
     ============================ ============ =============================================
 
+    ``shortest_path_m`` is the length of the shortest way for the robot's circle in this world,
+    ``published_path_m`` that of the best way as a benchmark publishes it; None where not known.
     ``wall_time_s`` is how long the trial's simulation took, for the real-time factor.
     ``series`` holds further arrays and ``numbers`` further numbers that a navigation stack told,
     by name; what they are is said where they come from.
@@ -61,6 +63,7 @@ class Recording:
     wall_time_s: float = float("nan")
     completed: bool = True
     shortest_path_m: Optional[float] = None
+    published_path_m: Optional[float] = None
     series: Mapping[str, np.ndarray] = field(default_factory=dict)
     numbers: Mapping[str, float] = field(default_factory=dict)
 

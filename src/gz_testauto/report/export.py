@@ -1,8 +1,8 @@
 """Results as CSV and JSON, for other programs.
 
-One CSV row per finished trial: what identifies it, how it ended, then every metric in the order
-of its name; what is not known is empty. JSON holds summaries and comparisons as well; what is
-not a finite number is null.
+One CSV row per finished trial: what identifies it, how it ended, what a benchmark publishes of its
+world (``world_…``), then every metric in the order of its name; what is not known is empty. JSON
+holds summaries and comparisons as well; what is not a finite number is null.
 """
 
 import csv
@@ -40,11 +40,14 @@ def to_csv(results: CampaignResults) -> str:
     metrics = sorted({name for record in results.trials for name in record.metrics})
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow([*_COLUMNS, *metrics])
+    of_worlds = {world.name: world.published for world in results.worlds}
+    published = list(dict.fromkeys(name for known in of_worlds.values() for name in known))
+    writer.writerow([*_COLUMNS, *(f"world_{name}" for name in published), *metrics])
     for record in results.trials:
         row = [getattr(record, name) for name in _COLUMNS]
         row[_COLUMNS.index("outcome")] = record.outcome.value
         values = [record.metrics.get(name, math.nan) for name in metrics]
+        row += [of_worlds.get(record.world, {}).get(name, "") for name in published]
         writer.writerow([*row, *("" if math.isnan(value) else repr(value) for value in values)])
     return stream.getvalue()
 

@@ -102,9 +102,10 @@ def _draw(
         end = np.asarray(footprint_at(body, Pose2D(*path[-1])).exterior.coords)
         axes.plot(end[:, 0], end[:, 1], color=color, linewidth=1)
         axes.plot(*path[-1, :2], marker=marker, color=color, markersize=7, markeredgecolor="white")
-    start, goal = campaign.spec.robot.start, campaign.spec.goal
+    start, goal = campaign.spec.start_in(world.name), campaign.spec.goal_in(world.name)
     axes.plot(start.x_m, start.y_m, "ks", markersize=5)
-    axes.add_patch(Circle((goal.x_m, goal.y_m), goal.tolerance_m, fill=False, color="black"))
+    within_m = campaign.spec.goal.tolerance_m
+    axes.add_patch(Circle((goal.x_m, goal.y_m), within_m, fill=False, color="black"))
     axes.set_aspect("equal")
     axes.set_xlabel("x (m)")
     axes.set_ylabel("y (m)")

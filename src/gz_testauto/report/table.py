@@ -58,7 +58,12 @@ def report(results: CampaignResults) -> RenderableType:
     if not any(summary.trials for summary in summaries):
         parts.append("No trial has ended in a way that says something about a planner.")
     else:
-        parts += [_outcome_table(summaries), "", _metric_table(summaries), *_notes(summaries)]
+        parts += [
+            _outcome_table(summaries),
+            "",
+            _metric_table(summaries),
+            *_notes(results, summaries),
+        ]
         parts += declared_table(results, summaries)
         comparisons = compare(results)
         for pair in comparisons.pairs:
@@ -109,9 +114,10 @@ def _metric_table(summaries: Sequence[PlannerSummary]) -> Table:
     return table
 
 
-def _notes(summaries: Sequence[PlannerSummary]) -> List[RenderableType]:
+def _notes(results: CampaignResults, summaries: Sequence[PlannerSummary]) -> List[RenderableType]:
     methods = sorted({summary.success.method for summary in summaries if summary.trials})
     notes = [
+        *_barn_scores(results, summaries),
         "Length, time, safety and comfort: means over the n trials that reached the goal. SPL "
         "and cycle time: over all valid trials; in SPL a failure counts 0.",
         f"Intervals: {', '.join(methods)}, {100 * LEVEL:.0f} %.",
@@ -123,6 +129,18 @@ def _notes(summaries: Sequence[PlannerSummary]) -> List[RenderableType]:
                 f"ICC {summary.correlation:.2f}; the world is the unit."
             )
     return [Text(note, style="dim") for note in notes]
+
+
+def _barn_scores(results: CampaignResults, summaries: Sequence[PlannerSummary]) -> List[str]:
+    """The score of the BARN challenge, where the worlds' best ways are published."""
+    if not any(world.published_path_m for world in results.worlds):
+        return []
+    scores = [
+        f"{summary.planner} {number_text(summary.metrics['barn_score'].mean, 3)}"
+        for summary in summaries
+        if "barn_score" in summary.metrics
+    ]
+    return [f"BARN score, failures 0: {', '.join(scores)}."]
 
 
 def _comparison(pair: Comparison) -> List[RenderableType]:

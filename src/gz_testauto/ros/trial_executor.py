@@ -28,6 +28,7 @@ from gz_testauto.campaign.executor import (
     TrialStopped,
 )
 from gz_testauto.campaign.judge import Verdict
+from gz_testauto.campaign.known_map import MappedDrive
 from gz_testauto.campaign.preparation import PreparedCampaign
 from gz_testauto.campaign.trials import Trial
 from gz_testauto.campaign.watch import TrialWatch
@@ -66,7 +67,7 @@ class RosTrialExecutor(TrialExecutor):
         self._inbox = TrialInbox(simulator)
         self._planners: Dict[str, Tuple[PlannerProcess, rospy.Subscriber]] = {}
         self._map = rospy.Publisher("/map", OccupancyGridMessage, queue_size=1, latch=True)
-        self._map_shown: Optional[Path] = None
+        self._map_shown: Optional[MappedDrive] = None
 
     def open(self) -> None:
         """Wait for the simulator node."""
@@ -100,7 +101,7 @@ class RosTrialExecutor(TrialExecutor):
         self._inbox.clear()
         scene = self._load(trial)
         began_s = time.monotonic()
-        planner.client.send_goal(self._goal(scene))
+        planner.client.send_goal(self._goal(trial, scene))
         lateness = Lateness(planner.name, self._hold_limits_s())
         try:
             verdict, last = self._follow(watch, planner, scene, lateness, should_stop)
@@ -179,12 +180,13 @@ class RosTrialExecutor(TrialExecutor):
             raise SimulatorError(response.message)
         return response
 
-    def _goal(self, scene: LoadSceneResponse) -> MoveBaseGoal:
-        """The campaign's goal, as of the beginning of the scene: older odometry does not count."""
+    def _goal(self, trial: Trial, scene: LoadSceneResponse) -> MoveBaseGoal:
+        """The trial's goal, as of the beginning of the scene: older odometry does not count."""
         goal = MoveBaseGoal()
         goal.target_pose.header.stamp = scene.stamp
         goal.target_pose.header.frame_id = messages.WORLD_FRAME
-        goal.target_pose.pose = messages.pose_message(self._campaign.spec.goal.pose.to_pose())
+        pose = self._campaign.spec.goal_in(trial.world)
+        goal.target_pose.pose = messages.pose_message(pose.to_pose())
         return goal
 
     def _planner(self, trial: Trial) -> PlannerProcess:
@@ -213,10 +215,10 @@ class RosTrialExecutor(TrialExecutor):
     def _show_map(self, trial: Trial) -> None:
         """Publish the known map of the trial's world, where it is another than before."""
         known = self._campaign.known_map
-        base = known.base(self._campaign.world(trial))
-        if base != self._map_shown:
-            self._map.publish(grid_message(known.grid(base), rospy.Time.now()))
-            self._map_shown = base
+        shown = known.drive(self._campaign.world(trial))
+        if shown != self._map_shown:
+            self._map.publish(grid_message(known.grid(shown), rospy.Time.now()))
+            self._map_shown = shown
 
     def _close_planners(self) -> None:
         planners, self._planners = self._planners, {}

@@ -1,7 +1,8 @@
 """Names of random obstacles: given by the spawner, recognised by everyone else.
 
-Owns the form ``obstacle_<label>_<index>``. A world that was made elsewhere has other names,
-which a user's pattern then describes.
+Owns the form ``obstacle_<label>_<index>``, and the one rule by which the known map, the
+simulators and the multiplier tell random obstacles from the rest of a world. A world that was made
+elsewhere has other names, which a user's pattern (``worlds.obstacle_names``) then describes.
 """
 
 import re

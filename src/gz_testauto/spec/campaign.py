@@ -5,68 +5,21 @@ Reading YAML with file and line is :mod:`gz_testauto.spec.loader`'s; what the fi
 said here, once, and ``config/`` shows them in use.
 """
 
-from pathlib import Path
 from typing import Any, Dict, List, Optional
 
-from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
-from typing_extensions import Annotated
 
 from gz_testauto.geometry import Pose2D
-from gz_testauto.spec.loader import load
-from gz_testauto.spec.model import Bounded, Interval, Point, Spec, SpecPath, repeated, resolve_path
-from gz_testauto.spec.obstacles import ObstacleSpec
+from gz_testauto.spec.model import Interval, Point, PoseSpec, Spec, SpecPath, repeated
 from gz_testauto.spec.stack import NAME, LaunchSpec, StackSpec
-
-MOST_TRIALS = 1_000_000
-"""In one campaign; each has a row in the results and a file beside them."""
-
-
-class PoseSpec(Spec):
-    """A planar pose in the world (map) frame: metres and radians."""
-
-    x_m: Bounded
-    y_m: Bounded
-    yaw_rad: Bounded = 0.0
-
-    @property
-    def pose(self) -> Pose2D:
-        """The same as the value that the rest of the package passes around."""
-        return Pose2D(self.x_m, self.y_m, self.yaw_rad)
+from gz_testauto.spec.worlds import MOST_TRIALS, WorldsSpec
 
 
 class GoalSpec(PoseSpec):
     """The goal, and how near the base's true position must come to have reached it."""
 
     tolerance_m: float = Field(0.5, gt=0)
-
-
-def _obstacles(value: Any, info: ValidationInfo) -> Any:
-    """Read the specification that a path names; anything else is one written out in place."""
-    if not isinstance(value, (str, Path)):
-        return value
-    return load(resolve_path(value, info), ObstacleSpec)
-
-
-class WorldsSpec(Spec):
-    """Where the worlds come from: a base world and an obstacle specification (written out, or
-    the path of its file), or a directory of ready ``.world`` files (with or without
-    ``worlds.json``)."""
-
-    base: Optional[SpecPath] = None
-    obstacles: Annotated[Optional[ObstacleSpec], BeforeValidator(_obstacles)] = None
-    count: Optional[int] = Field(None, ge=1, le=MOST_TRIALS)
-    directory: Optional[SpecPath] = None
-
-    @model_validator(mode="after")
-    def _one_source(self) -> "WorldsSpec":
-        if (self.base is None) == (self.directory is None):
-            raise ValueError("give either base (with obstacles and count) or directory")
-        if self.base is not None and (self.obstacles is None or self.count is None):
-            raise ValueError("base needs obstacles and count as well")
-        if self.directory is not None and self.obstacles is not None:
-            raise ValueError("directory holds ready worlds; it takes no obstacles")
-        return self
 
 
 class RobotSpec(Spec):
@@ -140,12 +93,15 @@ class LimitsSpec(Spec):
 
 
 class MetricsSpec(Spec):
-    """Parameters of the metrics: d_0 of the safety metric, and the comfort filter."""
+    """Parameters of the metrics: d_0 of the safety metric, the comfort filter, k of the BARN
+    score."""
 
     safety_distance_m: float = Field(1.0, gt=0)
     """d_0: the distance to an obstacle that is no danger any more."""
     acceleration_cutoff_hz: float = Field(2.0, gt=0)
     """Cut-off of the zero-phase low-pass that velocity passes before differentiating."""
+    barn_k: float = Field(2.0, gt=0, le=8)
+    """k: faster than k times the best time earns no more. 2 is the challenge's now, 4 was it."""
 
 
 class GlobalPlanSpec(Spec):
@@ -185,6 +141,18 @@ class CampaignSpec(Spec):
                 "can be in one campaign"
             )
         return self
+
+    def start_in(self, world: str) -> Pose2D:
+        """Where the robot starts in a world, by the world's name."""
+        entry = self.worlds.entry(world)
+        own = None if entry is None else entry.start
+        return (own or self.robot.start).pose
+
+    def goal_in(self, world: str) -> Pose2D:
+        """Where the goal is in a world, by the world's name."""
+        entry = self.worlds.entry(world)
+        own = None if entry is None else entry.goal
+        return (own or self.goal).pose
 
     @field_validator("planners")
     @classmethod

@@ -4,6 +4,8 @@ Owns what "frozen, strict and explicit" means: an unknown key is an error, a quo
 not a number, and a path is absolute once read. Refuses to know any one specification.
 """
 
+import os
+import re
 from pathlib import Path
 from typing import Any, List, Sequence, Tuple
 
@@ -13,6 +15,9 @@ from typing_extensions import Annotated
 
 from gz_testauto import resources
 from gz_testauto.errors import GzTestautoError
+from gz_testauto.geometry import Pose2D
+
+_ENVIRONMENT = re.compile(r"\$\(env\s+([A-Za-z_]\w*)\s*\)")
 
 
 class Spec(BaseModel):
@@ -27,9 +32,11 @@ class Spec(BaseModel):
 
 
 def resolve_path(value: Any, info: ValidationInfo) -> Any:
-    """Make a path absolute, as seen from the file that is being read (context ``source``)."""
+    """Make a path absolute, as seen from the file that is being read (context ``source``), with
+    ``$(env NAME)`` replaced as roslaunch does."""
     if not isinstance(value, str):
         return value
+    value = _ENVIRONMENT.sub(_variable, value)
     source = (info.context or {}).get("source")
     if source is None:  # built in code, not read from a file: taken as it is
         return Path(value)
@@ -44,6 +51,14 @@ def resolve_path(value: Any, info: ValidationInfo) -> Any:
     return path
 
 
+def _variable(match: "re.Match[str]") -> str:
+    name = match.group(1)
+    if not os.environ.get(name):
+        reason = f"names the environment variable {name}, which is not set; export {name}=..."
+        raise PydanticCustomError("predicate", "{reason}", {"reason": reason})
+    return os.environ[name]
+
+
 def repeated(names: Sequence[str]) -> List[str]:
     """The names that stand more than once, sorted."""
     return sorted({name for name in names if names.count(name) > 1})
@@ -55,7 +70,7 @@ def _tuple(value: Any) -> Any:
 
 SpecPath = Annotated[Path, BeforeValidator(resolve_path)]
 """A file or directory: absolute, relative to the file that names it, ``package://`` or
-``file://``. Absolute once loaded."""
+``file://``; ``$(env NAME)`` in it is the environment variable. Absolute once loaded."""
 
 LARGEST = 1e6
 """No coordinate or size (m) is larger: farther out, 32-bit numbers of simulators tell no
@@ -69,3 +84,16 @@ Point = Annotated[Tuple[Bounded, Bounded], BeforeValidator(_tuple)]
 
 Interval = Annotated[Tuple[Bounded, Bounded], BeforeValidator(_tuple)]
 """``[lowest, highest]``."""
+
+
+class PoseSpec(Spec):
+    """A planar pose in the world (map) frame: metres and radians."""
+
+    x_m: Bounded
+    y_m: Bounded
+    yaw_rad: Bounded = 0.0
+
+    @property
+    def pose(self) -> Pose2D:
+        """The same as the value that the rest of the package passes around."""
+        return Pose2D(self.x_m, self.y_m, self.yaw_rad)

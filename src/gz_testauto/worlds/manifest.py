@@ -7,12 +7,13 @@ without one. Making worlds is :mod:`gz_testauto.worlds.multiply`'s.
 import hashlib
 import json
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Dict, Mapping, Optional, Tuple
+from typing import Any, Collection, Dict, Mapping, Optional, Sequence, Tuple
 
 from gz_testauto.errors import SpecError
 from gz_testauto.json_file import read_json_object, shaped
+from gz_testauto.registry import unknown_name
 from gz_testauto.sampling.difficulty import Difficulty
 from gz_testauto.sampling.placement import Obstacle
 from gz_testauto.spec.obstacles import SIZE_NAMES
@@ -89,22 +90,39 @@ def manifest_bytes(worlds: WorldSet) -> bytes:
     return f'{start},\n "worlds": [\n{lines}\n ]\n}}\n'.encode()
 
 
-def read_worlds(directory: Path) -> WorldSet:
-    """The worlds of a directory: those of its manifest, else all ``.world`` files by name.
+def read_worlds(directory: Path, files: Optional[Collection[str]] = None) -> WorldSet:
+    """The worlds of a directory: those of its manifest, else all ``.world`` files by name; of
+    these, ``files`` if given, by their file names.
 
-    Raises ``SpecError`` when there are none, when the manifest is damaged or newer than this
-    program, and when a file is missing or not the one that the manifest describes.
+    Raises ``SpecError`` when there are none, or not those that are asked for, when the manifest is
+    damaged or newer than this program, and when a file is missing or not the one that the manifest
+    describes.
     """
     directory = Path(directory).absolute()
     if not directory.is_dir():
         raise SpecError(f"{directory}: there is no such directory")
     if (directory / MANIFEST).exists():
-        return _read_manifest(directory)
+        worlds = _read_manifest(directory)
+        if files is None:
+            return worlds
+        _require_files(directory, files, [entry.path.name for entry in worlds])
+        chosen = tuple(entry for entry in worlds if entry.path.name in files)
+        return replace(worlds, worlds=chosen)
     paths = sorted(directory.glob("*.world"))
+    if files is not None:
+        _require_files(directory, files, [path.name for path in paths])
+        paths = [path for path in paths if path.name in files]
     if not paths:
         raise SpecError(f"{directory}: holds no .world files")
     entries = [WorldEntry(path.stem, path, sha256_of(path.read_bytes())) for path in paths]
     return WorldSet(directory, tuple(entries), {})
+
+
+def _require_files(directory: Path, wanted: Collection[str], there: Sequence[str]) -> None:
+    """Raise ``SpecError`` naming the first file that is wanted and not there."""
+    for name in wanted:
+        if name not in there:
+            raise SpecError(f"{directory}: {unknown_name('world', name, there)}")
 
 
 def _read_manifest(directory: Path) -> WorldSet:

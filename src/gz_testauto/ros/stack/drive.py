@@ -17,6 +17,7 @@ from geometry_msgs.msg import Twist
 
 from gz_testauto.campaign.executor import TrialResult
 from gz_testauto.campaign.judge import Verdict
+from gz_testauto.campaign.known_map import MappedDrive
 from gz_testauto.campaign.launches import placeholder_values, stack_of
 from gz_testauto.campaign.outcome import Outcome
 from gz_testauto.campaign.recorder import CycleTimes
@@ -69,7 +70,7 @@ class StackDrive:
         self._listening = Listening(self._stack)  # the last to subscribe
         self._swap = WorldSwap(gazebo, tell)
         self._halt = rospy.Publisher(names.cmd_vel, Twist, queue_size=1)
-        self._maps: Dict[Path, Path] = {}
+        self._maps: Dict[MappedDrive, Path] = {}
         self._rest_m = 0.0
         self._seen_s = 0.0
 
@@ -127,7 +128,7 @@ class StackDrive:
         running.start_navigation(trial, values)
         self._await_contract()
         self._tell("localising the robot")
-        running.require_start(self._true_pose())
+        running.require_start(trial, self._true_pose())
         try:
             self._localisation.establish(
                 self._true_pose, stack.start_timeout_s, running.require_alive
@@ -159,7 +160,7 @@ class StackDrive:
             running.end_navigation()
         self._halt.publish(Twist())  # a wheel that turns carries the robot off from its start
         self._let_pass(SETTLE_S)
-        start = self._campaign.spec.robot.start.pose.to_pose()
+        start = self._campaign.spec.start_in(trial.world).to_pose()
         place = Pose((*start.position[:2], self._rest_m), start.quaternion)
         self._swap.put_robot(self._campaign.robot.name, place)
         self._localisation.forget()
@@ -226,8 +227,7 @@ class StackDrive:
         return verdict
 
     def _not_there(self, watch: TrialWatch) -> str:
-        goal = self._campaign.spec.goal.pose
-        left_m = goal.distance_to(watch.pose.x_m, watch.pose.y_m)
+        left_m = watch.goal.distance_to(watch.pose.x_m, watch.pose.y_m)
         return (
             f"reported the goal reached, {left_m:.2f} m from it (goal.tolerance_m is "
             f"{self._campaign.spec.goal.tolerance_m:g})"
@@ -263,11 +263,11 @@ class StackDrive:
     def _map(self, trial: Trial) -> Path:
         """The known map of the trial's world as a file."""
         known = self._campaign.known_map
-        base = known.base(self._campaign.world(trial))
-        if base not in self._maps:
+        shown = known.drive(self._campaign.world(trial))
+        if shown not in self._maps:
             name = f"map_{len(self._maps)}"
-            self._maps[base] = write_map(known.grid(base), self._home, name)[0]
-        return self._maps[base]
+            self._maps[shown] = write_map(known.grid(shown), self._home, name)[0]
+        return self._maps[shown]
 
 
 @dataclasses.dataclass

@@ -21,7 +21,7 @@ from gz_testauto.simulators.gazebo.instruments import instrument_model, instrume
 from gz_testauto.simulators.gazebo.lockstep import RESTING_RATE_HZ, LockStep
 from gz_testauto.simulators.gazebo.server import ServerProcess
 from gz_testauto.simulators.gazebo.simulation import GazeboSimulation
-from gz_testauto.simulators.gazebo.staging import OBSTACLES, StagedWorld, stage_world
+from gz_testauto.simulators.gazebo.staging import StagedWorld, stage_world
 from gz_testauto.simulators.gazebo.world import WorldLink
 from gz_testauto.simulators.interface import Scene, Simulator
 
@@ -36,9 +36,9 @@ class GazeboSimulator(Simulator):
     ``gui`` opens gzclient on it. ``trials_per_server`` bounds how many scenes one server
     serves. ``stall_timeout_s`` is the wall time without progress after which the server
     counts as dead. ``period_s`` is the longest time between two measurements of contacts and
-    IMU: the step that will be used, or a part of it. ``obstacles`` is a
-    regular expression for the names of static models that differ from world to world; the
-    others are taken to be the base.
+    IMU: the step that will be used, or a part of it. ``obstacle_names`` is a
+    regular expression that matches the whole names of the random obstacles, those that the
+    spawner gives unless told; other static models are taken to be the base.
     """
 
     name = "gazebo"
@@ -51,7 +51,7 @@ class GazeboSimulator(Simulator):
         trials_per_server: int = 25,
         stall_timeout_s: float = 30.0,
         period_s: float = 0.1,
-        obstacles: str = OBSTACLES.pattern,
+        obstacle_names: Optional[str] = None,
     ) -> None:
         """Find Gazebo; raises ``MissingDependencyError``. The server starts with the first
         scene."""
@@ -63,7 +63,7 @@ class GazeboSimulator(Simulator):
         self._trials_per_server = trials_per_server
         self._stall_timeout_s = stall_timeout_s
         self._period_ns = round(period_s * 1e9)
-        self._obstacles = re.compile(obstacles)
+        self._obstacles = None if obstacle_names is None else re.compile(obstacle_names)
         self._server: Optional[ServerProcess] = None
         self._link: Optional[WorldLink] = None
         self._client: Optional[GuiClient] = None

@@ -2,14 +2,13 @@
 
 Owns the division. The *base* is everything that cannot have changed when a trial ends:
 lights, physics, and the static models. The *movables* are spawned for each trial, in file
-order: every model that is not static, and every static one whose name says that it is an
+order: every model that is not static, and every static one whose name says that it is a random
 obstacle, so that worlds that differ in their obstacles alone share a base. The division
 depends on the world alone, never on what a server did before. Talks to no server.
 """
 
 import copy
 import hashlib
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Mapping, Optional, Pattern, Tuple
@@ -18,13 +17,11 @@ from lxml import etree
 
 from gz_testauto.errors import SdfError, SimulatorError
 from gz_testauto.geometry import Pose
+from gz_testauto.sampling.naming import is_obstacle
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.scene import SceneModel, WorldScene, read_scene
 from gz_testauto.simulators.interface import NamedModel, PhysicsSettings
-
-OBSTACLES = re.compile(r"^obstacle_")
-"""Names of static models that are spawned for each trial instead of staying in the base."""
 
 DEFAULT_GRAVITY_MPS2 = (0.0, 0.0, -9.8)
 _STATEFUL = ("plugin", "actor", "population", "road", "state")
@@ -56,9 +53,10 @@ class StagedWorld:
 
 
 def stage_world(
-    path: Path, update_rate_hz: float, obstacles: Pattern[str] = OBSTACLES
+    path: Path, update_rate_hz: float, obstacles: Optional[Pattern[str]] = None
 ) -> StagedWorld:
     """Read and divide a ``.world`` file; the base gets ``update_rate_hz`` as its update rate.
+    ``obstacles`` matches the whole names of random obstacles, by default the spawner's.
 
     Raises ``SimulatorError`` that names what is broken or missing, before any server sees it.
     """
@@ -98,7 +96,10 @@ def model_text(element: Element, version: str, name: Optional[str] = None) -> st
 
 
 def _divide(
-    document: SdfDocument, scene: WorldScene, library: ModelLibrary, obstacles: Pattern[str]
+    document: SdfDocument,
+    scene: WorldScene,
+    library: ModelLibrary,
+    obstacles: Optional[Pattern[str]],
 ) -> Tuple[Element, Tuple[NamedModel, ...]]:
     """Take the movables out of ``document``, which is a copy of the scene's own."""
     world = document.world
@@ -110,7 +111,7 @@ def _divide(
         else:
             library.absolutize(document, element)
             library.expand_all(document, element)
-        if not model.static or obstacles.search(model.name):
+        if not model.static or is_obstacle(model.name, obstacles):
             version = document.root.get("version", "1.6")
             movables.append(NamedModel(model.name, model_text(element, version), model.pose))
             world.remove(element)

@@ -16,7 +16,6 @@ from gz_testauto.observation import ModelState, Twist2D
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.values import pose_value
-from gz_testauto.simulators.gazebo.staging import OBSTACLES
 from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient, is_at
 from gz_testauto.simulators.gazebo_ros.pausing import PausedTime
 from gz_testauto.simulators.gazebo_ros.plugins import with_ros_plugins
@@ -35,10 +34,11 @@ class GazeboRosSimulator(Simulator):
     """The gazebo_ros at ``ROS_MASTER_URI``, whoever serves it.
 
     ``world`` is the file that it was started with, where that is known: obstacles of it that a
-    scene has too are then moved, not replaced. ``obstacles`` is a regular expression for the
-    names of models that differ from world to world. ``limit_s`` is the longest wait (wall time)
-    for the answer to one call, ``patience_s`` how long something may take to show,
-    ``stall_timeout_s`` how long simulated time may stand still in a step. The rest are names.
+    scene has too are then moved, not replaced. ``obstacle_names`` is a regular expression that
+    matches the whole names of the random obstacles, those that the spawner gives unless told.
+    ``limit_s`` is the longest wait (wall time) for the answer to one call, ``patience_s`` how long
+    something may take to show, ``stall_timeout_s`` how long simulated time may stand still in a
+    step. The rest are names.
     """
 
     name = "gazebo_ros"
@@ -49,7 +49,7 @@ class GazeboRosSimulator(Simulator):
     def __init__(
         self,
         world: Union[str, Path] = "",
-        obstacles: str = OBSTACLES.pattern,
+        obstacle_names: Optional[str] = None,
         limit_s: float = 30.0,
         patience_s: float = 10.0,
         stall_timeout_s: float = 30.0,
@@ -66,7 +66,7 @@ class GazeboRosSimulator(Simulator):
             raise ValueError("stall_timeout_s must be positive")
         bumpers = (contacts,) if isinstance(contacts, str) else tuple(contacts)
         self._names = TopicNames(clock, scan, imu, bumpers, cmd_vel, odom)
-        self._obstacles = re.compile(obstacles)
+        self._obstacles = None if obstacle_names is None else re.compile(obstacle_names)
         self._patience_s = patience_s
         self._texts: Dict[str, str] = {}
         self._warned: Set[str] = set()

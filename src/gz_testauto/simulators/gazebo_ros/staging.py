@@ -8,17 +8,18 @@ one before, nor the world that Gazebo was started with has is somebody else's an
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Collection, Dict, Mapping, Pattern, Tuple
+from typing import Collection, Dict, Mapping, Optional, Pattern, Tuple
 
 from gz_testauto.errors import SdfError, SimulatorError
 from gz_testauto.geometry import Pose
+from gz_testauto.sampling.naming import is_obstacle
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.edit import add_model, model_elements, remove_model
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.simulators.gazebo.staging import stage_world
 from gz_testauto.simulators.interface import NamedModel, PhysicsSettings
 
-_EVERY = re.compile("")
+_EVERY = re.compile(".*", re.DOTALL)
 _ANY_RATE = 1000.0
 
 
@@ -42,20 +43,21 @@ def swap(
     wanted: Mapping[str, NamedModel],
     standing: Collection[str],
     known: Mapping[str, str],
-    obstacles: Pattern[str],
+    obstacles: Optional[Pattern[str]],
 ) -> Swap:
     """How ``standing`` models become the ``wanted`` ones.
 
     ``known`` has the SDF texts of those whose text is known. One of unknown text is taken for
-    what the scene has under its name, unless its name is that of an obstacle.
+    what the scene has under its name, unless its name is that of a random obstacle, as
+    ``obstacles`` says (by default those that the spawner gives).
     """
     delete, spawn, place = [], [], {}
     for name in standing:
-        is_obstacle = obstacles.search(name) is not None
+        random = is_obstacle(name, obstacles)
         if name not in wanted:
-            if is_obstacle or name in known:
+            if random or name in known:
                 delete.append(name)
-        elif known.get(name, None if is_obstacle else wanted[name].sdf) == wanted[name].sdf:
+        elif known.get(name, None if random else wanted[name].sdf) == wanted[name].sdf:
             place[name] = wanted[name].pose
         else:
             delete.append(name)

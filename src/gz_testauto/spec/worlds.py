@@ -1,0 +1,136 @@
+"""Where a campaign's worlds come from, and what is known of each.
+
+Owns the ``worlds`` part of ``campaign.yaml``: a base world to be multiplied, or a directory of
+ready worlds, all of them or those named, each with a drive of its own where it has one; the names
+of random obstacles; and what a benchmark publishes of its worlds. Reading the files is
+:mod:`gz_testauto.campaign.world_source`'s.
+"""
+
+import re
+from pathlib import Path
+from typing import Any, Dict, List, Optional, Pattern
+
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, model_validator
+from typing_extensions import Annotated
+
+from gz_testauto.spec.loader import load
+from gz_testauto.spec.model import Point, PoseSpec, Spec, SpecPath, repeated, resolve_path
+from gz_testauto.spec.obstacles import ObstacleSpec
+from gz_testauto.spec.stack import NAME
+
+MOST_TRIALS = 1_000_000
+"""In one campaign; each has a row in the results and a file beside them."""
+
+PATH_M = "path_m"
+"""Name under which ``published`` has the length of the best way, which the BARN score needs."""
+
+
+def _obstacles(value: Any, info: ValidationInfo) -> Any:
+    """Read the specification that a path names; anything else is one written out in place."""
+    if not isinstance(value, (str, Path)):
+        return value
+    return load(resolve_path(value, info), ObstacleSpec)
+
+
+def _expression(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise ValueError(f"{text!r} is no regular expression: {error}") from error
+    return text
+
+
+Expression = Annotated[str, AfterValidator(_expression)]
+"""A regular expression, as Python reads it."""
+
+
+class WorldFileSpec(Spec):
+    """One ``.world`` file of the directory. ``name`` is what results call it, the file's stem
+    unless given; ``start`` and ``goal`` are the campaign's unless given. A file may stand several
+    times, under different names, for several drives."""
+
+    file: str = Field(pattern=r"\.world$")
+    name: str = Field("", pattern=rf"^$|{NAME}")
+    start: Optional[PoseSpec] = None
+    goal: Optional[PoseSpec] = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named_alone(cls, data: Any) -> Any:
+        return {"file": data} if isinstance(data, str) else data
+
+    @property
+    def world(self) -> str:
+        """The world's name in results."""
+        return self.name or Path(self.file).stem
+
+
+class PublishedSpec(Spec):
+    """Where one published figure of each world stands; exactly one of the three.
+
+    ``points`` is a NumPy file or a text file with two columns, beside the worlds: the points of a
+    way, in cells of ``cell_m`` from ``origin_m``. The figure is its length (m) from the start,
+    through all points, to the goal. ``{number}`` in it is the number at the end of the name of
+    the world's file. ``match`` is a regular expression, the figure its first group where it first
+    matches in the world's file. ``table`` is a CSV file in which the column ``world`` names the
+    world and ``column`` has the figure.
+    """
+
+    points: Optional[str] = None
+    cell_m: float = Field(1.0, gt=0)
+    origin_m: Point = (0.0, 0.0)
+    match: Optional[Expression] = None
+    table: Optional[SpecPath] = None
+    column: str = ""
+
+    @model_validator(mode="after")
+    def _one_source(self) -> "PublishedSpec":
+        if sum(given is not None for given in (self.points, self.match, self.table)) != 1:
+            raise ValueError("give exactly one of points, match and table")
+        if (self.table is not None) != bool(self.column):
+            raise ValueError("table and column go together")
+        if self.match is not None and re.compile(self.match).groups < 1:
+            raise ValueError("match has no group; put what is wanted in parentheses")
+        return self
+
+
+class WorldsSpec(Spec):
+    """Where the worlds come from: a base world and an obstacle specification (written out, or
+    the path of its file), or a directory of ready ``.world`` files (with or without
+    ``worlds.json``)."""
+
+    base: Optional[SpecPath] = None
+    obstacles: Annotated[Optional[ObstacleSpec], BeforeValidator(_obstacles)] = None
+    count: Optional[int] = Field(None, ge=1, le=MOST_TRIALS)
+    directory: Optional[SpecPath] = None
+    files: Optional[List[WorldFileSpec]] = Field(None, min_length=1)
+    """Which worlds of the directory, in this order; all of them, by name, unless given."""
+    obstacle_names: Optional[Expression] = None
+    """Matches the whole names of the random obstacles: those that the known map does not show
+    and that simulators take to differ from world to world. The spawner's names unless given."""
+    published: Dict[str, PublishedSpec] = Field(default_factory=dict)
+    """Figures that a benchmark publishes of its worlds, by the name of their column."""
+
+    @model_validator(mode="after")
+    def _one_source(self) -> "WorldsSpec":
+        if (self.base is None) == (self.directory is None):
+            raise ValueError("give either base (with obstacles and count) or directory")
+        if self.base is not None and (self.obstacles is None or self.count is None):
+            raise ValueError("base needs obstacles and count as well")
+        if self.directory is not None and self.obstacles is not None:
+            raise ValueError("directory holds ready worlds; it takes no obstacles")
+        if self.base is not None and (self.files or self.published):
+            raise ValueError("files and published go with directory, not with base")
+        twice = repeated([entry.world for entry in self.files or ()])
+        if twice:
+            raise ValueError(f"names of worlds must differ; twice: {', '.join(twice)}; give name")
+        return self
+
+    @property
+    def obstacle_pattern(self) -> Optional[Pattern[str]]:
+        """``obstacle_names``, compiled; None stands for the spawner's names."""
+        return None if self.obstacle_names is None else re.compile(self.obstacle_names)
+
+    def entry(self, world: str) -> Optional[WorldFileSpec]:
+        """What ``files`` says of a world, by its name in results."""
+        return next((entry for entry in self.files or () if entry.world == world), None)

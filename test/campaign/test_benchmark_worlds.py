@@ -1,0 +1,145 @@
+"""Worlds of a benchmark: chosen by file, each with its own drive and its published figures."""
+
+import csv
+import io
+
+import numpy as np
+import pytest
+
+from gz_testauto.campaign.preparation import PreparedCampaign, robot_limits, robot_model
+from gz_testauto.campaign.simulator import simulator_options
+from gz_testauto.campaign.world_source import gather_worlds
+from gz_testauto.errors import ResultsError, SpecError
+from gz_testauto.report.export import to_csv
+from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.worlds import WorldsSpec
+
+MODEL = (
+    '<model name="{name}"><static>1</static><pose>{x} {y} 0.5 0 0 0</pose><link name="l">'
+    '<collision name="c"><geometry><cylinder><radius>0.1</radius><length>1</length></cylinder>'
+    "</geometry></collision></link></model>"
+)
+
+
+@pytest.fixture
+def directory(tmp_path):
+    """Three worlds with a cylinder each, further to the left from one to the next."""
+    for number in (0, 6, 12):
+        cylinder = MODEL.format(name="unit_cylinder_0", x=0, y=1 + number / 6)
+        kind = "easy" if number < 12 else "hard"
+        plugin = f"<!-- lib{kind}_{number}.so -->"
+        (tmp_path / f"world_{number}.world").write_text(
+            f'<sdf version="1.6"><world name="w">{plugin}{cylinder}</world></sdf>'
+        )
+        np.save(tmp_path / f"path_{number}.npy", np.array([[0, 0], [10, 0], [20, 10]]))
+    return tmp_path
+
+
+@pytest.fixture
+def spec(smoke, directory):
+    def make(**worlds):
+        worlds = WorldsSpec.model_validate({"directory": directory, **worlds})
+        return smoke.model_copy(update={"worlds": worlds})
+
+    return make
+
+
+def records(spec):
+    return gather_worlds(spec, robot_limits(spec, robot_model(spec)), "nowhere")
+
+
+def test_a_campaign_takes_the_files_that_it_names_in_its_order(spec):
+    chosen = records(spec(files=["world_12.world", "world_6.world"]))
+    assert [world.name for world in chosen] == ["world_12", "world_6"]
+    with pytest.raises(SpecError, match=r"unknown world 'world_7\.world'; did you mean"):
+        records(spec(files=["world_7.world"]))
+
+
+def test_a_world_may_have_a_drive_of_its_own_and_be_driven_twice(spec):
+    there = {"file": "world_0.world", "name": "there", "goal": {"x_m": 2.0, "y_m": -1.0}}
+    back = {
+        "file": "world_0.world",
+        "name": "back",
+        "start": {"x_m": 2.0, "y_m": -1.0, "yaw_rad": 3.0},
+        "goal": {"x_m": -3.0, "y_m": 0.0},
+    }
+    chosen = spec(files=["world_6.world", there, back])
+    worlds = records(chosen)
+    campaign = PreparedCampaign(chosen, robot_model(chosen), worlds)
+    trials = {trial.world: trial for trial in campaign.trials}
+    for world, start, goal in (
+        ("world_6", (-3.0, 0.0), (3.0, 0.0)),
+        ("there", (-3.0, 0.0), (2.0, -1.0)),
+        ("back", (2.0, -1.0), (-3.0, 0.0)),
+    ):
+        trial = trials[world]
+        scene, task = campaign.scene(trial), campaign.task(trial)
+        assert (scene.start.x_m, scene.start.y_m) == start
+        assert (task.goal.x_m, task.goal.y_m) == goal
+        assert campaign.rules(trial).goal == task.goal
+        assert tuple(task.waypoints_m[0]) == start
+        assert tuple(task.waypoints_m[-1]) == goal
+    assert worlds[1].shortest_path_m == pytest.approx(np.hypot(5, 1), rel=1e-3)
+
+
+def test_obstacles_by_the_campaigns_names_are_unknown_to_the_map_and_swapped_by_the_simulator(spec):
+    def free(spec):
+        known = PreparedCampaign(spec, robot_model(spec), records(spec)).known_map
+        world = records(spec)[0]
+        return known.grid(known.drive(world)).is_free(0, 1)
+
+    named = spec(obstacle_names=r"unit_cylinder_\d+")
+    assert free(named)
+    assert not free(spec())
+    assert not free(spec(obstacle_names="unit_cylinder"))  # the whole name has to match
+    gazebo = named.model_copy(update={"simulator": "gazebo"})
+    assert simulator_options(gazebo)["obstacle_names"] == r"unit_cylinder_\d+"
+    twice = gazebo.model_copy(update={"simulator_options": {"obstacle_names": "x"}})
+    with pytest.raises(SpecError, match=r"give it as worlds\.obstacle_names"):
+        simulator_options(twice)
+
+
+def test_published_figures_come_from_points_from_the_world_and_from_a_table(spec, directory):
+    (directory / "index.csv").write_text("world,rank\nworld_6,0.25\nworld_0.world,7\n")
+    worlds = records(
+        spec(
+            files=["world_0.world", "world_6.world"],
+            published={
+                "path_m": {"points": "path_{number}.npy", "cell_m": 0.1, "origin_m": (-1.0, 0.0)},
+                "difficulty": {"match": r"lib(easy|hard)_\d+\.so"},
+                "rank": {"table": directory / "index.csv", "column": "rank"},
+            },
+        )
+    )
+    # From (-3, 0) to (-1, 0), to (0, 0), to (1, 1), and to the goal (3, 0).
+    assert worlds[0].published_path_m == pytest.approx(2 + 1 + np.sqrt(2) + np.hypot(2, 1))
+    assert worlds[0].published["difficulty"] == "easy"
+    assert [world.published["rank"] for world in worlds] == [7.0, 0.25]
+
+
+@pytest.mark.parametrize(
+    ("source", "complaint"),
+    [
+        ({"points": "no_{number}.npy"}, "no_0.npy cannot be read: No such file"),
+        ({"points": "world_{number}.world"}, "cannot be read"),
+        ({"match": "(medium)"}, "matches nowhere in"),
+    ],
+)
+def test_a_figure_that_is_not_there_is_refused_by_file(spec, source, complaint):
+    with pytest.raises(SpecError, match=complaint):
+        records(spec(files=["world_0.world"], published={"figure": source}))
+
+
+def test_published_figures_are_columns_of_the_results_and_hold_a_campaign_together(
+    spec, run, directory
+):
+    published = {"path_m": {"points": "path_{number}.npy"}, "kind": {"match": "lib(easy|hard)"}}
+    chosen = spec(files=["world_0.world", "world_12.world"], published=published)
+    results = run(spec=chosen).results
+    rows = list(csv.DictReader(io.StringIO(to_csv(results))))
+    assert [row["world_kind"] for row in rows] == ["easy", "easy", "hard", "hard"]
+    assert {float(row["world_path_m"]) for row in rows} == {results.worlds[0].published_path_m}
+    assert CampaignSpec.model_validate(chosen.model_dump()) == chosen
+    np.save(directory / "path_12.npy", np.array([[0, 0], [30, 0]]))
+    with pytest.raises(ResultsError, match=r"worlds\.published says"):
+        run(spec=chosen)
