@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from scripted import ScriptedExecutor
 
-from gz_testauto.campaign import directory, entering, world_source
+from gz_testauto import disk
+from gz_testauto.campaign import entering, world_source
 from gz_testauto.campaign.directory import CampaignDirectory
 from gz_testauto.campaign.executor import TrialStopped
 from gz_testauto.campaign.outcome import Outcome
@@ -285,7 +286,7 @@ def test_a_full_disk_is_said_and_nothing_is_corrupted(run, monkeypatch, tmp_path
             "/dev/full" if name.endswith(".npz.partial") else path, mode, *rest, **options
         )
 
-    monkeypatch.setattr(directory, "open", full, raising=False)
+    monkeypatch.setattr(disk, "open", full, raising=False)
     with pytest.raises(ResultsError, match=r"no space left.*make room and give the same command"):
         run()
     monkeypatch.undo()
