@@ -15,12 +15,17 @@ from gz_testauto.errors import DiskError
 PARTIAL_SUFFIX = ".partial"
 
 
+def partial_of(path: Path) -> Path:
+    """Where a file is until it is whole."""
+    return path.with_name(path.name + PARTIAL_SUFFIX)
+
+
 def write_whole(path: Path, content: bytes) -> None:
     """Put ``content`` at ``path`` whole and durably, or leave what was there.
 
     Raises ``OSError`` when the disk is full or refuses; nothing half-written stays.
     """
-    partial = path.with_name(path.name + PARTIAL_SUFFIX)
+    partial = partial_of(path)
     try:
         with open(partial, "wb") as stream:
             stream.write(content)

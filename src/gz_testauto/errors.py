@@ -43,6 +43,10 @@ class NavigatorError(GzTestautoError):
     """The navigation under test could not be reached or started."""
 
 
+class LostTrialsError(GzTestautoError):
+    """No trial of a campaign has been valid, for a cause that will stop the others as well."""
+
+
 class ResultsError(GzTestautoError):
     """A results directory belongs to another campaign, is in use, or is damaged."""
 

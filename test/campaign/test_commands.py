@@ -13,6 +13,7 @@ import pytest
 
 from gz_testauto.campaign import world_source
 from gz_testauto.cli.main import main
+from gz_testauto.errors import SimulatorError
 from gz_testauto.simulators import SIMULATORS
 from gz_testauto.testing.planar import PlanarSimulator
 
@@ -59,6 +60,42 @@ def test_an_unknown_simulator_or_planner_is_one_line(tmp_path, capsys):
     assert "did you mean 'gazebo'" in capsys.readouterr().err
     assert main(["run", SMOKE, *out, "--planners", "fmg"]) == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+class Failing(PlanarSimulator):
+    """Loads the first world only."""
+
+    def load(self, scene):
+        if scene.world.stem != "world_0000":
+            raise SimulatorError("the world does not load")
+        return super().load(scene)
+
+
+SIMULATORS.register("planar_that_fails", Failing)
+
+
+def test_run_ends_with_status_1_when_a_trial_is_invalid_and_says_how_to_try_again(tmp_path, capsys):
+    command = ["run", SMOKE, "--out", str(tmp_path / "o"), "--workers", "1"]
+    command += ["--simulator", "planar_that_fails"]
+    assert main(command) == 1
+    told = capsys.readouterr()
+    assert "invalid trials: 2; to try them again: --retry-invalid" in told.err
+    assert "2 trials lost" in told.out
+    assert main([*command, "--retry-invalid"]) == 1
+    assert "2 of 4 trials to run, 2 were done before" in capsys.readouterr().err
+
+
+def test_run_ends_with_status_2_and_the_cause_when_nothing_is_to_be_expected(
+    tmp_path, capsys, monkeypatch
+):
+    def fails(self, scene):
+        raise SimulatorError("the world does not load")
+
+    monkeypatch.setattr(Failing, "load", fails)
+    command = ["run", SMOKE, "--out", str(tmp_path / "o"), "--workers", "1"]
+    assert main([*command, "--simulator", "planar_that_fails"]) == 2
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert "world_0000 straight was lost in each of 3 attempts: the world does not load" in last
 
 
 def test_json_is_all_that_run_prints(finished, capsys):

@@ -61,7 +61,7 @@ def test_a_worker_that_dies_costs_one_attempt_and_its_successor_goes_on(eventful
     results = eventful("die-1")
     assert [record.outcome for record in results.trials] == [Outcome.REACHED] * 4
     assert [record.attempts for record in results.trials] == [1, 2, 1, 1]
-    assert "is gone" in results.invalid_attempts[0].cause
+    assert "is gone" in results.worker_deaths[0].cause
     assert times_run(tmp_path) == [0, 1, 1, 2, 3]
 
 

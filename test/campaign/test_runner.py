@@ -1,8 +1,11 @@
+import functools
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -17,7 +20,14 @@ from gz_testauto.campaign.progress import CampaignListener
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.store import ResultStore
 from gz_testauto.campaign.trials import Selection
-from gz_testauto.errors import NavigatorError, ResultsError, SceneError, SimulatorError
+from gz_testauto.campaign.workers import Attempt, OneWorker
+from gz_testauto.errors import (
+    LostTrialsError,
+    NavigatorError,
+    ResultsError,
+    SceneError,
+    SimulatorError,
+)
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
 
@@ -127,8 +137,137 @@ def test_a_simulator_that_cannot_be_renewed_ends_the_campaign_and_keeps_the_coun
     with pytest.raises(SimulatorError, match="does not start"):
         run_campaign(smoke, tmp_path / "out", lambda campaign: executor)
     assert executor.calls == ["open", "close"]
-    again = run(lambda trial: SimulatorError("died again"))
-    assert [a.attempt for a in again.results.invalid_attempts if a.trial == 0] == [1, 2, 3]
+    again = run(lambda trial: SimulatorError("died again") if trial.index == 0 else Outcome.STUCK)
+    assert [a.attempt for a in again.results.invalid_attempts] == [1, 2, 3]
+
+
+def lost(trial):
+    return SimulatorError("no plugin libx.so")
+
+
+def in_trial_1(answer):
+    return lambda trial: answer(trial) if trial.index == 1 else Outcome.REACHED
+
+
+def test_a_campaign_stops_when_its_first_trial_is_lost_for_one_cause_at_every_attempt(
+    smoke, tmp_path
+):
+    executor = ScriptedExecutor(lambda trial: SimulatorError(f"no clock after {time.time()} s"))
+    with pytest.raises(LostTrialsError, match=r"world_0000 straight .* no clock after .* mend"):
+        run_campaign(smoke, tmp_path / "out", lambda campaign: executor)
+    assert executor.executed == ALL[:1] * 3
+    assert executor.calls[-1] == "close"
+
+
+def test_a_campaign_goes_on_while_the_causes_differ(run):
+    causes = iter("abc")
+    ran = run(lambda trial: SimulatorError(next(causes)) if trial.index == 0 else Outcome.STUCK)
+    assert [record.outcome.valid for record in ran.results.trials] == [False, True, True, True]
+
+
+def test_what_was_lost_is_tried_again_as_long_as_no_trial_is_valid(run):
+    with pytest.raises(LostTrialsError):
+        run(lost)
+    mended = run()
+    assert mended.executor.executed == ALL
+    assert [record.outcome for record in mended.results.trials] == [Outcome.REACHED] * 4
+    assert mended.results.trials[0].attempts == 4
+
+
+def test_a_directory_with_lost_trials_only_may_be_begun_again_with_another_campaign(run, smoke):
+    with pytest.raises(LostTrialsError):
+        run(lost)
+    ran = run(spec=changed(smoke, seed=99))
+    assert ran.executor.executed == ALL
+    assert [record.attempts for record in ran.results.trials] == [1, 1, 1, 1]
+
+
+def test_another_simulator_may_take_up_a_campaign_without_a_valid_trial(run):
+    with pytest.raises(LostTrialsError):
+        run(lost)
+    assert run(version="2").executor.executed == ALL
+
+
+def test_a_trial_that_was_given_up_is_tried_again_when_asked(run):
+    run(in_trial_1(lost))
+    again = run(retry_invalid=True)
+    assert again.executor.executed == ALL[1:2]
+    assert again.results.invalid == ()
+    assert again.results.trials[1].attempts == 4
+    assert (again.out / "campaign.log").read_text().count("Simulation Started!") == 4
+    assert (again.out / "trajectories" / f"{ALL[1]}.npz").is_file()
+
+
+def test_a_trial_that_is_tried_again_in_vain_stays_invalid(run):
+    run(in_trial_1(lost))
+    again = run(in_trial_1(lost), retry_invalid=True)
+    assert again.executor.executed == ALL[1:2] * 3
+    assert [record.attempts for record in again.results.invalid] == [6]
+    assert run().executor.executed == []
+
+
+def test_raising_the_limit_takes_trials_up_again(run, smoke):
+    run(in_trial_1(lost))
+    patient = changed(smoke, limits=changed(smoke.limits, max_attempts=4))
+    again = run(spec=patient)
+    assert again.executor.executed == ALL[1:2]
+    assert again.results.trials[1].attempts == 4
+
+
+class Mortal(OneWorker):
+    """Dies at ``trial``, so many times."""
+
+    def __init__(self, make_executor, campaign, trial, times):
+        super().__init__(make_executor, campaign)
+        self._trial, self._times = trial, times
+
+    def next_ended(self, should_stop):
+        trial = self._begun[-1]
+        if trial.index == self._trial and self._times:
+            self._begun.pop()
+            self._times -= 1
+            return Attempt(trial, 0.0, cause="the worker died", worker_died=True)
+        return super().next_ended(should_stop)
+
+
+def dying(trial, times):
+    return functools.partial(Mortal, trial=trial, times=times)
+
+
+def test_deaths_of_workers_use_up_no_attempts(run):
+    ran = run(make_workers=dying(trial=0, times=5))
+    assert [record.outcome for record in ran.results.trials] == [Outcome.REACHED] * 4
+    assert ran.results.invalid_attempts == ()
+    assert [death.attempt for death in ran.results.worker_deaths] == [1, 2, 3, 4, 5]
+    assert ran.results.trials[0].attempts == 6
+    assert ran.executor.executed == [*ALL[1:], ALL[0]], "others come first"
+
+
+def test_a_trial_that_kills_every_worker_is_given_up_and_taken_up_again_when_asked(run):
+    ran = run(make_workers=dying(trial=2, times=10))
+    assert [record.trial for record in ran.results.invalid] == [2]
+    assert ran.results.invalid[0].detail == "the worker died"
+    assert run().executor.executed == []
+    assert run(retry_invalid=True).results.invalid == ()
+
+
+def test_the_count_of_deaths_outlives_the_runner(run):
+    with pytest.raises(ZeroDivisionError):
+        run(
+            lambda trial: Outcome.REACHED if trial.index else ZeroDivisionError(),
+            make_workers=dying(trial=0, times=4),
+        )
+    ran = run(make_workers=dying(trial=0, times=9))
+    assert len(ran.results.worker_deaths) == 10
+    assert [record.trial for record in ran.results.invalid] == [0]
+
+
+def test_the_log_gets_the_trial_that_a_killed_runner_could_not_write_there(run):
+    log = run().out / "campaign.log"
+    whole = log.read_text()
+    log.write_text(whole[: whole.rindex("# fgm")])
+    run()
+    assert log.read_text() == whole
 
 
 def test_a_part_can_be_run_first_and_the_rest_later(run):
@@ -167,7 +306,73 @@ def test_another_robot_under_the_same_name_is_another_campaign(run, smoke, tmp_p
         run(spec=changed(smoke, robot=changed(smoke.robot, model=other)))
 
 
-def test_a_campaign_without_a_finished_trial_may_still_be_changed(run, smoke):
+def test_invalid_attempts_are_counted_on_after_the_runner_is_killed_before_any_trial_ended(run):
+    failures = [ZeroDivisionError("killed"), SimulatorError("a"), SimulatorError("b")]
+    with pytest.raises(ZeroDivisionError):
+        run(lambda trial: failures.pop())
+    again = run(lambda trial: SimulatorError("c") if trial.index == 0 else Outcome.REACHED)
+    assert [attempt.cause for attempt in again.results.invalid_attempts] == ["b", "a", "c"]
+    assert again.executor.executed == ALL
+
+
+def test_worlds_are_not_made_again_when_the_runner_is_killed_before_any_trial_ended(
+    run, monkeypatch
+):
+    with pytest.raises(ZeroDivisionError):
+        run(lambda trial: ZeroDivisionError("killed"))
+    monkeypatch.setattr(world_source, "multiply", None)
+    assert run().executor.executed == ALL
+
+
+@pytest.mark.parametrize("empty", [True, False])
+@pytest.mark.parametrize("seed", [1, 99])
+def test_trajectories_are_never_removed_because_the_database_is_lost(run, smoke, empty, seed):
+    ran = run()
+    database, trajectories = ran.out / "results.sqlite", ran.out / "trajectories"
+    database.unlink()
+    if empty:
+        database.touch()
+    with pytest.raises(ResultsError, match="missing or empty, but there are 4 trajectories"):
+        run(spec=changed(smoke, seed=seed))
+    assert len(list(trajectories.glob("*.npz"))) == 4
+    shutil.rmtree(trajectories)  # as the message says
+    assert run(spec=changed(smoke, seed=seed)).executor.executed == ALL
+
+
+def test_trajectories_are_never_removed_because_the_database_is_of_before(run, smoke):
+    database = run().out / "results.sqlite"
+    with sqlite3.connect(database) as connection:
+        connection.execute("DELETE FROM trials")
+        connection.execute("DELETE FROM metrics")
+    connection.close()
+    with pytest.raises(ResultsError, match="holds no valid trial, but there are 4 trajectories"):
+        run(spec=changed(smoke, seed=99))
+    assert run().executor.executed == ALL
+
+
+def test_a_world_that_was_damaged_is_named_with_what_helps(run):
+    out = run(selection=Selection(worlds=1)).out
+    (out / "worlds" / "world_0001.world").write_text("<sdf")
+    with pytest.raises(ResultsError, match=r"remove that folder.*world_0001\.world"):
+        run()
+    shutil.rmtree(out / "worlds")
+    assert run().executor.executed == ALL[2:]
+
+
+def test_half_written_files_of_a_killed_runner_are_removed(run):
+    out = run(selection=Selection(worlds=1)).out
+    for name in (
+        "trajectories/a.npz.partial",
+        "campaign.log.partial",
+        ".worlds.x/world_0000.world",
+    ):
+        (out / name).parent.mkdir(exist_ok=True)
+        (out / name).write_text("half")
+    run()
+    assert not [path for path in out.rglob("*") if "partial" in path.name or ".worlds" in path.name]
+
+
+def test_a_campaign_without_a_valid_trial_may_still_be_changed(run, smoke):
     run(lambda trial: TrialStopped())
     ran = run(spec=changed(smoke, seed=99))
     assert ran.executor.executed == ALL

@@ -71,7 +71,7 @@ def test_a_trial_is_stored_once(store):
     store.finish(record(), recording())
     with pytest.raises(ResultsError):
         store.finish(record(), recording())
-    assert store.finished() == {0}
+    assert [trial.trial for trial in store.results().trials] == [0]
 
 
 def test_a_trial_that_fails_to_be_stored_leaves_nothing_behind(store):
@@ -90,6 +90,30 @@ def test_invalid_attempts_keep_their_causes(store):
     ]
     assert store.invalid_attempts(1) == ()
     assert len(store.results().invalid_attempts) == 2
+
+
+def test_deaths_of_workers_are_kept_apart_from_invalid_attempts(store):
+    store.add_worker_death(AttemptRecord(2, 1, "the worker died", 3.0, "then"))
+    assert [death.cause for death in store.worker_deaths(2)] == ["the worker died"]
+    assert store.invalid_attempts(2) == ()
+    assert store.results().worker_deaths == store.worker_deaths(2)
+
+
+def test_a_store_from_before_deaths_of_workers_were_counted_is_read_and_continued(store, directory):
+    store.finish(record(), recording())
+    store._connection.execute("DROP TABLE worker_deaths")
+    store.close()
+    with ResultStore.read(directory) as reader:
+        assert reader.results().worker_deaths == ()
+    with ResultStore.open(directory) as continued:
+        continued.add_worker_death(AttemptRecord(1, 1, "the worker died", 3.0, "then"))
+        assert len(continued.results().worker_deaths) == 1
+
+
+def test_a_valid_end_takes_the_place_of_an_invalid_one(store):
+    store.finish(record(outcome=Outcome.INVALID, trajectory="", metrics={}))
+    store.finish(record(), recording())
+    assert [trial.outcome for trial in store.results().trials] == [Outcome.COLLIDED]
 
 
 def test_a_reader_may_read_while_a_runner_writes(store, directory):
@@ -128,6 +152,42 @@ def test_a_damaged_trajectory_is_named(store, directory):
         store.trajectory(record())
 
 
+def killed_in_a_transaction(directory):
+    """Leave what a writer leaves that is killed when its change is half on the disk."""
+    script = f"""
+import os, sys
+sys.path.insert(0, {str(__file__.rsplit("/", 1)[0])!r})
+from test_store import *
+directory = CampaignDirectory({str(directory.path)!r})
+store = ResultStore.open(directory)
+store._connection.execute("PRAGMA cache_size = 1")
+store._connection.execute("BEGIN IMMEDIATE")
+store._connection.execute("DELETE FROM trials")
+for index in range(2000):
+    store._connection.execute("INSERT INTO meta VALUES (?, ?)", (f"key {{index}}", "x" * 100))
+os.kill(os.getpid(), 9)
+"""
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == -9
+    assert directory.results.with_name("results.sqlite-journal").exists()
+
+
+def test_a_reader_sees_what_was_committed_when_the_writer_was_killed_half_way(store, directory):
+    store.finish(record(), recording())
+    store.close()
+    killed_in_a_transaction(directory)
+    with ResultStore.read(directory) as reader:
+        assert [trial.trial for trial in reader.results().trials] == [0]
+
+
+def test_a_reader_leaves_the_transaction_of_a_living_writer_alone(store, directory):
+    store.finish(record(0), recording())
+    with store._transaction():
+        store._connection.execute("DELETE FROM trials")
+        with ResultStore.read(directory) as reader:
+            assert [trial.trial for trial in reader.results().trials] == [0]
+    assert store.results().trials == ()
+
+
 def test_a_killed_writer_leaves_every_committed_trial_and_no_half_one(directory):
     script = f"""
 import os, sys
@@ -143,7 +203,7 @@ os.kill(os.getpid(), 9)
 """
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == -9
     with ResultStore.open(directory) as store:
-        assert store.finished() == {0}
+        assert [trial.trial for trial in store.results().trials] == [0]
         assert store.results().trials[0].metrics["distance_m"] == 3.25
 
 

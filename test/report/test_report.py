@@ -1,4 +1,5 @@
 import csv
+import dataclasses
 import io
 import json
 
@@ -77,6 +78,14 @@ def test_invalid_attempts_are_told_with_their_causes():
     assert "3 attempts repeated or given up" in text
     assert "3 × gzserver died" in text
     assert "Invalid" not in printed(campaign())
+
+
+def test_deaths_of_workers_are_told():
+    deaths = (AttemptRecord(3, 1, "the worker process died", 1.0, ""),)
+    told = dataclasses.replace(campaign(), worker_deaths=deaths)
+    assert "Workers died in 1 attempt; those were repeated." in printed(told)
+    assert json.loads(to_json(told))["worker_deaths"][0]["trial"] == 3
+    assert "Workers died" not in printed(campaign())
 
 
 def test_a_campaign_without_results_says_so():

@@ -200,7 +200,7 @@ def test_a_killed_runner_leaves_nothing_and_its_campaign_is_continued(tmp_path, 
         runner.wait()
     await_true(lambda: mark() == {}, "every process to end")
     with ResultStore.read(CampaignDirectory(out)) as store:
-        finished = store.finished()
+        finished = {record.trial for record in store.results().trials}
     results = run_campaign(
         spec, out, chosen_executor(spec, out), selection=Selection(worlds=1), resume=True
     )

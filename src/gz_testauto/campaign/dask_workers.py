@@ -216,7 +216,7 @@ class DaskWorkers(Workers):
                 del self._under_way[future]
                 future.cancel()
                 gone = f"Dask's worker {task.address} is gone"
-                return Attempt(task.trial, wall_s, cause=gone)
+                return Attempt(task.trial, wall_s, cause=gone, worker_died=True)
         return None
 
     def _tell_stop(self) -> None:

@@ -16,10 +16,11 @@ import contextlib
 import errno
 import fcntl
 import os
+import shutil
 from pathlib import Path
-from typing import Iterator
+from typing import Iterator, List
 
-from gz_testauto.disk import PARTIAL_SUFFIX, write_whole
+from gz_testauto.disk import PARTIAL_SUFFIX, partial_of, write_whole
 from gz_testauto.errors import ResultsError
 
 LOCK_NAME = ".lock"
@@ -36,6 +37,11 @@ class CampaignDirectory:
         self.trajectories = self.path / "trajectories"
         self.worlds = self.path / "worlds"
         self.log = self.path / "campaign.log"
+
+    @property
+    def _unfinished(self) -> List[Path]:
+        """What is left of a file of ours when its writer is killed."""
+        return [partial_of(path) for path in (self.manifest, self.campaign, self.log)]
 
     @property
     def holds_campaign(self) -> bool:
@@ -56,13 +62,21 @@ class CampaignDirectory:
             return
         if not self.path.is_dir():
             raise ResultsError(f"{self.path}: is a file; results need a directory")
-        foreign = sorted(entry.name for entry in self.path.iterdir() if entry.name != LOCK_NAME)
-        # What a campaign writes in its first instant, if it was killed right then.
-        foreign = [name for name in foreign if not name.endswith(PARTIAL_SUFFIX)]
+        ours = {self.path / LOCK_NAME, *self._unfinished}
+        foreign = sorted(entry.name for entry in self.path.iterdir() if entry not in ours)
         if foreign:
             raise ResultsError(
                 f"{self.path}: holds {foreign[0]} but no campaign; give an empty or new directory"
             )
+
+    def remove_unfinished(self) -> None:
+        """Remove what a runner was writing when it was killed; the caller holds the lock."""
+        with reporting_disk(self.path):
+            for partial in (*self._unfinished, *self.trajectories.glob(f"*.npz{PARTIAL_SUFFIX}")):
+                if partial.exists():
+                    partial.unlink()
+            for scratch in self.path.glob(f".{self.worlds.name}.*"):
+                shutil.rmtree(scratch)
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:

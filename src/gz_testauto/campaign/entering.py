@@ -27,18 +27,20 @@ def enter_directory(
 ) -> Tuple[PreparedCampaign, ResultStore]:
     """Begin a campaign in a directory, or take up the one that was begun there.
 
-    The caller holds the lock. Results of another campaign are never touched; a directory in
-    which no trial has ended yet is begun anew when the campaign was changed. Raises
-    ``ResultsError``, and what reading worlds and robot raises.
+    The caller holds the lock. What has been made so far is kept, however early the runner was
+    killed, and what might be results is never removed: only where no trial has been valid and
+    there is no trajectory may the campaign be another one than before, which begins it anew.
+    Raises ``ResultsError``, and what reading worlds and robot raises.
     """
     robot = robot_model(spec)
     manifest = Manifest.of(spec, further_files(spec, robot))
-    store = _open_store(manifest, directory)
-    if store is None:
-        manifest.write(directory)  # first: it makes the directory ours
-        text = spec.model_dump_json(indent=2)
-        write_atomically(directory.campaign, text.encode("utf-8"))
+    directory.remove_unfinished()
+    store = _open_store(manifest, directory) if directory.holds_campaign else None
     try:
+        if store is None or not store.holds_valid_trial():
+            manifest.write(directory)  # first: it makes the directory ours
+            text = spec.model_dump_json(indent=2)
+            write_atomically(directory.campaign, text.encode("utf-8"))
         worlds = gather_worlds(spec, robot_limits(spec, robot), directory.worlds)
         campaign = PreparedCampaign(spec, robot, worlds)
         if store is None:
@@ -102,25 +104,42 @@ def _found(world: WorldRecord, directory: CampaignDirectory) -> WorldRecord:
 
 
 def _open_store(manifest: Manifest, directory: CampaignDirectory) -> Optional[ResultStore]:
-    """The store to go on with, or None when the campaign is to be begun."""
-    if not directory.holds_campaign:
-        return None
+    """The store to go on with, or None when one is to be made."""
+    stored = Manifest.read(directory)
     store = ResultStore.open(directory)
-    if store is not None:
-        try:
-            if store.finished():
-                manifest.require_same(Manifest.read(directory), directory)
-                return store
-        except BaseException:
+    if store is None:
+        _require_no_trajectories(directory, "is missing or empty")
+    try:
+        if store is not None and store.holds_valid_trial():
+            manifest.require_same(stored, directory)
+            return store
+        if manifest.is_same(stored):
+            return store
+        _require_no_trajectories(directory, "holds no valid trial")
+    except BaseException:
+        if store is not None:
             store.close()
-            raise
+        raise
+    if store is not None:
         store.close()
     _clear(directory)
     return None
 
 
+def _require_no_trajectories(directory: CampaignDirectory, what_is_wrong: str) -> None:
+    """Raise ``ResultsError`` where results lie that the store does not know."""
+    found = sum(1 for _ in directory.trajectories.glob("*.npz"))
+    if found:
+        raise ResultsError(
+            f"{directory.results}: {what_is_wrong}, but there "
+            f"{'is 1 trajectory' if found == 1 else f'are {found} trajectories'} beside it. Put "
+            f"the file back from a copy, or give another --out; to run all trials again, remove "
+            f"{directory.trajectories} first"
+        )
+
+
 def _clear(directory: CampaignDirectory) -> None:
-    """Remove what a campaign without a finished trial left behind."""
+    """Remove what another campaign, without a valid trial, left behind."""
     with reporting_disk(directory.path):
         for folder in (directory.worlds, directory.trajectories):
             if folder.is_dir():

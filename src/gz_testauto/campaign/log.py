@@ -9,8 +9,8 @@ start and the line of the end::
 
 The log repeats what the store holds and owns nothing. Trials stand in it in the order in which
 they ended, all three lines at once, since several may run side by side. It is written anew from
-the store when a campaign is taken up again, so a runner that was killed leaves neither gaps nor
-doubles.
+the store whenever the campaign's command is given again, so a runner that was killed leaves
+neither gaps nor doubles.
 """
 
 import math
@@ -40,8 +40,9 @@ class CampaignLog:
 
     def rewrite(self, records: Iterable[TrialRecord]) -> None:
         """Make the log say exactly what ``records`` say, and open it for more."""
-        text = "".join(map(self._entry, records))
-        write_atomically(self._path, text.encode("utf-8"))
+        content = "".join(map(self._entry, records)).encode("utf-8")
+        if not self._path.is_file() or self._path.read_bytes() != content:
+            write_atomically(self._path, content)
 
     def add(self, record: TrialRecord) -> None:
         """Note how a trial began and ended."""

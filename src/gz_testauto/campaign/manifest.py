@@ -25,6 +25,7 @@ FORMAT = 1
 
 PATIENCE = (
     "limits.max_attempts",
+    "limits.max_worker_deaths",
     "limits.stall_timeout_s",
     "limits.repeat_alone_below_real_time_factor",
 )
@@ -142,6 +143,10 @@ class Manifest:
         """Write it whole. Raises ``ResultsError`` when the disk refuses."""
         text = json.dumps(self._content, indent=2, ensure_ascii=False) + "\n"
         write_atomically(directory.manifest, text.encode("utf-8"))
+
+    def is_same(self, stored: "Manifest") -> bool:
+        """Whether both describe one campaign."""
+        return not self._differences(stored, but_for="")
 
     def require_same(
         self, stored: "Manifest", directory: CampaignDirectory, but_for: str = ""

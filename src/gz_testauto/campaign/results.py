@@ -42,7 +42,8 @@ class TrialRecord:
 
 @dataclass(frozen=True)
 class AttemptRecord:
-    """One try at a trial that ended invalid, with the cause."""
+    """One try at a trial that said nothing about the planner, with the cause. ``attempt`` counts
+    all tries at the trial from 1."""
 
     trial: int
     attempt: int
@@ -84,7 +85,8 @@ class CampaignResults:
     """Everything a store holds, in the plan's order.
 
     ``planned`` is the number of trials of the whole plan, ``planners`` their names in the
-    campaign's order.
+    campaign's order. ``worker_deaths`` are the attempts that ended with their worker,
+    ``invalid_attempts`` the others that said nothing about the planner.
     """
 
     name: str
@@ -93,7 +95,13 @@ class CampaignResults:
     planned: int
     trials: Tuple[TrialRecord, ...]
     invalid_attempts: Tuple[AttemptRecord, ...] = ()
+    worker_deaths: Tuple[AttemptRecord, ...] = ()
     declared: Tuple[DeclaredMetric, ...] = ()
+
+    @property
+    def invalid(self) -> Tuple[TrialRecord, ...]:
+        """Trials that were given up: no attempt said anything about the planner."""
+        return tuple(record for record in self.trials if not record.outcome.valid)
 
     def of(self, planner: str) -> Tuple[TrialRecord, ...]:
         """All finished trials of one planner, invalid ones too."""

@@ -12,8 +12,9 @@ import datetime
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Deque, Dict, Optional, Sequence
+from typing import Deque, List, Optional, Sequence
 
+from gz_testauto.campaign.attempts import Attempts
 from gz_testauto.campaign.checks import check_trials
 from gz_testauto.campaign.directory import CampaignDirectory
 from gz_testauto.campaign.entering import enter_directory
@@ -46,19 +47,22 @@ def run_campaign(
     make_workers: WorkersFactory = OneWorker,
     selection: Selection = ALL,
     resume: bool = False,
+    retry_invalid: bool = False,
     listener: Optional[CampaignListener] = None,
     should_stop: StopRequest = lambda: False,
 ) -> CampaignResults:
     """Run what is left of a campaign and return everything known so far.
 
     A directory with finished trials of the same campaign is continued; ``resume`` refuses to
-    begin a new one. Asked to stop, it gives up the trials under way and returns. Every check
-    that can be made without a simulator is made before one is started. How many trials run
-    side by side, and where, is up to ``make_workers``; it makes no difference to the results.
+    begin a new one, ``retry_invalid`` tries those again that ended invalid. Asked to stop, it
+    gives up the trials under way and returns. Every check that can be made without a simulator
+    is made before one is started. How many trials run side by side, and where, is up to
+    ``make_workers``; it makes no difference to the results.
 
     Raises ``SpecError`` for a campaign that cannot be run, ``ResultsError`` for a directory of
     another campaign, one in use or a full disk, ``SimulatorError`` when the simulator cannot
-    be (re)started. Finished trials are safe in each case.
+    be (re)started, ``LostTrialsError`` when nothing but invalid trials is to be expected.
+    Finished trials are safe in each case.
     """
     selection.check(spec)
     directory = CampaignDirectory(out)
@@ -68,13 +72,15 @@ def run_campaign(
     with directory.locked():
         campaign, store = enter_directory(spec, directory)
         with store:
-            finished = store.finished()
+            attempts = Attempts(store, spec.limits, retry_invalid)
             selected = [trial for trial in campaign.trials if selection.covers(trial)]
-            pending = [trial for trial in selected if trial.index not in finished]
+            pending = attempts.left(selected)
+            log = CampaignLog(directory.log, spec.goal_in)
+            log.rewrite(_settled(store.results().trials, pending))
             if pending and not should_stop():
                 check_trials(campaign, pending)
                 workers = make_workers(make_executor, campaign)
-                run = _Run(campaign, directory, store, workers, should_stop)
+                run = _Run(campaign, directory, store, attempts, log, workers, should_stop)
                 run.tell(
                     listener or CampaignListener(), len(selected), len(selected) - len(pending)
                 )
@@ -90,6 +96,8 @@ class _Run:
         campaign: PreparedCampaign,
         directory: CampaignDirectory,
         store: ResultStore,
+        attempts: Attempts,
+        log: CampaignLog,
         workers: Workers,
         should_stop: StopRequest,
     ) -> None:
@@ -98,8 +106,11 @@ class _Run:
         self._store = store
         self._workers = workers
         self._should_stop = should_stop
-        self._log = CampaignLog(directory.log, campaign.spec.goal_in)
-        self._attempts: Dict[int, int] = {}
+        self._attempts = attempts
+        self._log = log
+        self._waiting: Deque[Trial] = collections.deque()
+        self._postponed: Deque[Trial] = collections.deque()
+        self._side_by_side = False
         self._began_s = time.monotonic()
 
     def tell(self, listener: CampaignListener, total: int, done: int) -> None:
@@ -109,14 +120,13 @@ class _Run:
 
     def through(self, pending: Sequence[Trial]) -> None:
         """Run the trials until all are done or a stop is asked for."""
-        results = self._store.results()
-        self._log.rewrite(results.trials)
+        bound = self._attempts.some_trial_is_valid
         self._listener.began(self._progress())
         try:
             # Stopped in the middle, a trial under way counts as not begun.
             with contextlib.suppress(TrialStopped):
                 self._workers.open()
-                self._note_simulator(bound=bool(results.trials))
+                self._note_simulator(bound)
                 self._began_s = time.monotonic()
                 self._run_all(pending)
         finally:
@@ -131,62 +141,67 @@ class _Run:
     def _run_all(self, pending: Sequence[Trial]) -> None:
         """Try every trial until it says something about the planner, or too often. Those that
         were too slow beside others come again at the end, one at a time."""
-        waiting: Deque[Trial] = collections.deque(pending)
-        postponed: Deque[Trial] = collections.deque()
-        side_by_side = self._workers.size > 1
+        self._waiting.extend(pending)
+        self._side_by_side = self._workers.size > 1
         under_way = 0
         while True:
-            while waiting and under_way < self._workers.size and not self._should_stop():
-                under_way += self._begin(waiting.popleft())
-            if not under_way:
-                if not postponed or self._should_stop():
-                    return
-                side_by_side = False
-                waiting.append(postponed.popleft())
+            while self._waiting and under_way < self._workers.size and self._goes_on():
+                under_way += self._begin(self._waiting.popleft())
+            if under_way:
+                self._take(self._workers.next_ended(self._should_stop))
+                under_way -= 1
                 continue
-            attempt = self._workers.next_ended(self._should_stop)
-            under_way -= 1
-            if attempt.result is None and self._should_stop():
-                continue  # a stop may look like a failure to the simulator
-            slow = self._too_slow(attempt)
-            if slow:
-                self._note_invalid(replace(attempt, cause=slow))
-                (postponed if side_by_side else waiting).appendleft(attempt.trial)
-            elif attempt.result is None:
-                self._note_invalid(attempt)
-                if attempt.repeatable:
-                    self._give_up(attempt.trial, self._attempts[attempt.trial.index], attempt.cause)
-                else:
-                    waiting.appendleft(attempt.trial)
-            elif side_by_side and self._is_to_repeat(attempt.trial, attempt.result):
-                postponed.append(attempt.trial)
-            else:
-                self._keep(attempt, attempt.result)
+            self._attempts.require_hope()
+            if not self._postponed or self._should_stop():
+                return
+            self._side_by_side = False
+            self._waiting.append(self._postponed.popleft())
+
+    def _take(self, attempt: Attempt) -> None:
+        """Keep what an attempt has brought, or have its trial repeated."""
+        trial, result = attempt.trial, attempt.result
+        if result is None:
+            if not self._should_stop():  # a stop may look like a failure to the simulator
+                self._take_failed(attempt)
+            return
+        slow = too_slow(self._campaign.spec, result.recording)
+        if slow:
+            self._note_failed(replace(attempt, cause=slow))
+            (self._postponed if self._side_by_side else self._waiting).appendleft(trial)
+            return
+        self._attempts.succeeded(trial.index)
+        if self._side_by_side and self._is_to_repeat(trial, result):
+            self._postponed.append(trial)
+        else:
+            self._keep(attempt, result)
+
+    def _take_failed(self, attempt: Attempt) -> None:
+        self._note_failed(attempt)
+        if attempt.repeatable:
+            self._give_up(attempt.trial)
+        elif attempt.worker_died:  # others first: what killed it may have passed by then
+            self._waiting.append(attempt.trial)
+        else:
+            self._waiting.appendleft(attempt.trial)
+
+    def _goes_on(self) -> bool:
+        return not (self._attempts.hopeless or self._should_stop())
 
     def _begin(self, trial: Trial) -> bool:
         """Begin a trial, or give it up when it has been tried too often."""
-        failed = self._store.invalid_attempts(trial.index)
-        if len(failed) >= self._campaign.spec.limits.max_attempts:
-            self._give_up(trial, len(failed), failed[-1].cause)
+        if self._attempts.used_up(trial.index):
+            self._give_up(trial)
             return False
-        self._attempts[trial.index] = len(failed) + 1
         self._listener.trial_began(trial, self._progress(trial))
         self._workers.begin(trial)
         return True
 
-    def _note_invalid(self, attempt: Attempt) -> None:
+    def _note_failed(self, attempt: Attempt) -> None:
         trial = attempt.trial
-        number = self._attempts[trial.index]
-        self._store.add_invalid_attempt(
-            AttemptRecord(trial.index, number, attempt.cause, attempt.wall_s, _utc_now())
-        )
+        number = self._attempts.made(trial.index) + 1
+        record = AttemptRecord(trial.index, number, attempt.cause, attempt.wall_s, _utc_now())
+        self._attempts.failed(record, attempt.worker_died)
         self._listener.attempt_failed(trial, number, attempt.cause)
-
-    def _too_slow(self, attempt: Attempt) -> str:
-        """Why a trial that ended was too slow to say anything; empty where it was not."""
-        if attempt.result is None:
-            return ""
-        return too_slow(self._campaign.spec, attempt.result.recording)
 
     def _is_to_repeat(self, trial: Trial, result: TrialResult) -> bool:
         """Whether a trial fell below the pace that the campaign states; tells of it."""
@@ -201,7 +216,7 @@ class _Run:
             trial,
             result.outcome,
             result.detail,
-            self._attempts[trial.index],
+            self._attempts.made(trial.index) + 1,
             attempt.wall_s,
             trajectory=f"{trial.label}.npz",
             metrics=measure(result.recording, self._campaign.metric_context),
@@ -209,9 +224,11 @@ class _Run:
         self._store.finish(record, result.recording)
         self._tell_finished(record)
 
-    def _give_up(self, trial: Trial, attempts: int, cause: str) -> None:
-        record = _record(trial, Outcome.INVALID, cause, attempts, wall_s=0.0)
+    def _give_up(self, trial: Trial) -> None:
+        made, cause = self._attempts.made(trial.index), self._attempts.last_cause(trial.index)
+        record = _record(trial, Outcome.INVALID, cause, made, wall_s=0.0)
         self._store.finish(record)
+        self._attempts.given_up(trial)
         self._tell_finished(record)
 
     def _tell_finished(self, record: TrialRecord) -> None:
@@ -227,6 +244,12 @@ class _Run:
             time.monotonic() - self._began_s,
             running,
         )
+
+
+def _settled(records: Sequence[TrialRecord], pending: Sequence[Trial]) -> List[TrialRecord]:
+    """The records of trials that are not run again."""
+    again = {trial.index for trial in pending}
+    return [record for record in records if record.trial not in again]
 
 
 def _record(

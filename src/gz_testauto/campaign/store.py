@@ -12,7 +12,7 @@ import json
 import math
 import sqlite3
 from pathlib import Path
-from typing import Iterator, List, Mapping, Optional, Sequence, Set, Tuple
+from typing import Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 from gz_testauto.campaign.directory import CampaignDirectory, reporting_disk
 from gz_testauto.campaign.outcome import Outcome
@@ -51,15 +51,23 @@ CREATE TABLE invalid_attempts (
     wall_s REAL NOT NULL, finished_at TEXT NOT NULL, PRIMARY KEY (trial, attempt));
 """
 
+_WORKER_DEATHS = """
+CREATE TABLE IF NOT EXISTS worker_deaths (
+    trial INTEGER NOT NULL, attempt INTEGER NOT NULL, cause TEXT NOT NULL,
+    wall_s REAL NOT NULL, finished_at TEXT NOT NULL, PRIMARY KEY (trial, attempt))
+"""
+"""Stores of before have none; a reader of before passes over it."""
+
 _DECLARED = "declared_metrics"
 _PUBLISHED = "published_of_worlds"
+_PATIENCE = "patience"
 """Keys in ``meta``; stores of before have none."""
 
 _TRIAL_COLUMNS = (
     "trial, world, world_index, planner, repetition, seed, outcome, detail, attempts, wall_s, "
     "finished_at, trajectory"
 )
-_LISTS = ("worlds", "trials", "invalid_attempts", "declared")
+_LISTS = ("worlds", "trials", "invalid_attempts", "worker_deaths", "declared")
 """Fields of :class:`CampaignResults` that hold records."""
 _ATTEMPT_COLUMNS = "trial, attempt, cause, wall_s, finished_at"
 
@@ -93,6 +101,7 @@ class ResultStore:
             # One by one: sqlite3's executescript would commit in the middle.
             for statement in filter(str.strip, _SCHEMA.split(";")):
                 store._connection.execute(statement)
+            store._connection.execute(_WORKER_DEATHS)
             store._connection.executemany(
                 "INSERT INTO meta VALUES (?, ?)",
                 [
@@ -125,6 +134,8 @@ class ResultStore:
             store.close()
             return None
         store._check_schema()
+        with store._transaction():
+            store._connection.execute(_WORKER_DEATHS)
         return store
 
     @classmethod
@@ -133,6 +144,7 @@ class ResultStore:
         directory.require_campaign()
         if not directory.results.is_file():
             raise ResultsError(f"{directory.path}: no trial has ended yet")
+        _undo_half_a_transaction(directory.results)
         uri = directory.results.as_uri() + "?mode=ro"
         with _reporting(directory.results):
             connection = sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_S)
@@ -153,37 +165,56 @@ class ResultStore:
     def __exit__(self, *exc_info: object) -> None:
         self.close()
 
-    def finished(self) -> Set[int]:
-        """Indices of all finished trials, invalid ones too."""
-        return {row[0] for row in self._query("SELECT trial FROM trials")}
+    def holds_valid_trial(self) -> bool:
+        """Whether any trial has said something about a planner."""
+        return bool(
+            self._query("SELECT 1 FROM trials WHERE outcome <> ? LIMIT 1", (Outcome.INVALID.value,))
+        )
 
     def invalid_attempts(self, trial: int) -> Tuple[AttemptRecord, ...]:
         """The tries at a trial that ended invalid so far, in order."""
-        rows = self._query(
-            f"SELECT {_ATTEMPT_COLUMNS} FROM invalid_attempts WHERE trial = ? ORDER BY attempt",
-            (trial,),
-        )
-        return tuple(AttemptRecord(*row) for row in rows)
+        return self._attempts("invalid_attempts", trial)
 
     def add_invalid_attempt(self, attempt: AttemptRecord) -> None:
         """Note one try that said nothing about the planner."""
+        self._add_attempt("invalid_attempts", attempt)
+
+    def worker_deaths(self, trial: int) -> Tuple[AttemptRecord, ...]:
+        """The tries at a trial that ended with their worker so far, in order."""
+        return self._attempts("worker_deaths", trial)
+
+    def add_worker_death(self, attempt: AttemptRecord) -> None:
+        """Note one try whose worker died."""
+        self._add_attempt("worker_deaths", attempt)
+
+    def patience(self) -> Dict[str, int]:
+        """The limits by which trials are given up, as :meth:`reopen` was told; empty before."""
+        rows = self._query("SELECT value FROM meta WHERE key = ?", (_PATIENCE,))
+        with _reporting_damage(self._directory.results):
+            known = dict(json.loads(rows[0][0])) if rows else {}
+            return {str(name): int(limit) for name, limit in known.items()}
+
+    def reopen(self, trials: Iterable[int], patience: Mapping[str, int]) -> None:
+        """Forget that trials ended invalid, now that other limits hold."""
         with self._transaction():
+            self._connection.executemany(
+                "DELETE FROM trials WHERE trial = ? AND outcome = ?",
+                [(trial, Outcome.INVALID.value) for trial in trials],
+            )
             self._connection.execute(
-                "INSERT INTO invalid_attempts VALUES (?, ?, ?, ?, ?)",
-                (
-                    attempt.trial,
-                    attempt.attempt,
-                    attempt.cause,
-                    attempt.wall_s,
-                    attempt.finished_at,
-                ),
+                "INSERT OR REPLACE INTO meta VALUES (?, ?)", (_PATIENCE, json.dumps(dict(patience)))
             )
 
     def finish(self, record: TrialRecord, recording: Optional[Recording] = None) -> None:
-        """Keep a finished trial for good. ``recording`` goes to ``record.trajectory``."""
+        """Keep a finished trial for good, in place of an invalid end that it may have had.
+        ``recording`` goes to ``record.trajectory``."""
         if recording is not None:
             write_trajectory(self._directory.trajectories / record.trajectory, recording)
         with self._transaction():
+            self._connection.execute(
+                "DELETE FROM trials WHERE trial = ? AND outcome = ?",
+                (record.trial, Outcome.INVALID.value),
+            )
             self._connection.execute(
                 f"INSERT INTO trials ({_TRIAL_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
                 (
@@ -233,9 +264,6 @@ class ResultStore:
         for trial, name, value in self._query("SELECT trial, name, value FROM metrics"):
             metrics.setdefault(trial, {})[name] = math.nan if value is None else value
         trials = self._query(f"SELECT {_TRIAL_COLUMNS} FROM trials ORDER BY trial")
-        attempts = self._query(
-            f"SELECT {_ATTEMPT_COLUMNS} FROM invalid_attempts ORDER BY trial, attempt"
-        )
         planners = self._query("SELECT name FROM planners ORDER BY position")
         return CampaignResults(
             name=meta["name"],
@@ -243,7 +271,8 @@ class ResultStore:
             worlds=self.worlds(),
             planned=int(meta["planned"]),
             trials=tuple(_record(row, metrics.get(row[0], {})) for row in trials),
-            invalid_attempts=tuple(AttemptRecord(*row) for row in attempts),
+            invalid_attempts=self._attempts("invalid_attempts"),
+            worker_deaths=self._attempts("worker_deaths"),
             declared=tuple(
                 DeclaredMetric(**entry) for entry in json.loads(meta.get(_DECLARED, "[]"))
             ),
@@ -260,6 +289,23 @@ class ResultStore:
                 f"{self._directory.results}: is damaged: {record.trajectory!r} is no file name"
             )
         return read_trajectory(self._directory.trajectories / record.trajectory)
+
+    def _attempts(self, table: str, trial: Optional[int] = None) -> Tuple[AttemptRecord, ...]:
+        """Those at one trial, or all; a reader may meet a store without the table."""
+        if not self._has_table(table):
+            return ()
+        where, values = ("", ()) if trial is None else ("WHERE trial = ?", (trial,))
+        rows = self._query(
+            f"SELECT {_ATTEMPT_COLUMNS} FROM {table} {where} ORDER BY trial, attempt", values
+        )
+        return tuple(AttemptRecord(*row) for row in rows)
+
+    def _add_attempt(self, table: str, attempt: AttemptRecord) -> None:
+        with self._transaction():
+            self._connection.execute(
+                f"INSERT INTO {table} ({_ATTEMPT_COLUMNS}) VALUES (?, ?, ?, ?, ?)",
+                dataclasses.astuple(attempt),
+            )
 
     def _query(self, statement: str, values: Sequence = ()) -> List[Tuple]:
         with _reporting(self._directory.results):
@@ -278,7 +324,10 @@ class ResultStore:
                 raise
 
     def _is_made(self) -> bool:
-        return bool(self._query("SELECT 1 FROM sqlite_master WHERE name = 'meta'"))
+        return self._has_table("meta")
+
+    def _has_table(self, name: str) -> bool:
+        return bool(self._query("SELECT 1 FROM sqlite_master WHERE name = ?", (name,)))
 
     def _check_schema(self) -> None:
         """A store is tables of one version. A view can take for ever to read, and a trigger
@@ -311,6 +360,21 @@ def _connect(path: Path) -> sqlite3.Connection:
         connection = sqlite3.connect(str(path), timeout=BUSY_TIMEOUT_S, isolation_level=None)
         connection.execute("PRAGMA synchronous = FULL")
         return connection
+
+
+def _undo_half_a_transaction(path: Path) -> None:
+    """Undo what a writer was at when it was killed, if it was: a reader that may not write does
+    not see through it. A transaction of a writer that lives is left alone."""
+    if not path.with_name(path.name + "-journal").exists():
+        return
+    try:
+        with contextlib.closing(_connect(path)) as connection, _reporting(path):
+            connection.execute("SELECT 1 FROM sqlite_master").fetchall()
+    except ResultsError as error:
+        raise ResultsError(
+            f"{error}. A writer was killed here in the middle of a transaction, which has to be "
+            f"undone: make {path.parent} writable, or read a copy of it"
+        ) from error
 
 
 def _checked(results: CampaignResults, path: Path) -> CampaignResults:

@@ -126,7 +126,7 @@ class ProcessWorkers(Workers):
             attempt = Attempt(task.trial, wall_s, future.result())
         except BrokenProcessPool:
             self._replace(task.worker)
-            return Attempt(task.trial, wall_s, cause="the worker process died")
+            return Attempt(task.trial, wall_s, cause="the worker process died", worker_died=True)
         except INVALID as error:
             attempt = Attempt.invalid(task.trial, wall_s, error)
         except TrialStopped:

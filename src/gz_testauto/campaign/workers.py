@@ -39,13 +39,14 @@ INVALID = (SimulatorError, NavigatorError)
 @dataclass(frozen=True, eq=False)
 class Attempt:
     """One try at a trial, which took ``wall_s``: its result, or the cause why there is none, and
-    whether another try would end by the same cause."""
+    whether another try would end by the same cause (``repeatable``) or the worker died."""
 
     trial: Trial
     wall_s: float
     result: Optional[TrialResult] = None
     cause: str = ""
     repeatable: bool = False
+    worker_died: bool = False
 
     @classmethod
     def invalid(cls, trial: Trial, wall_s: float, error: Exception) -> "Attempt":

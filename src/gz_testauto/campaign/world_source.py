@@ -6,7 +6,6 @@ which is otherwise computed from the world's own geometry.
 """
 
 import inspect
-import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Dict, Optional, Tuple
@@ -19,7 +18,7 @@ from gz_testauto.campaign.launches import launch_inputs
 from gz_testauto.campaign.manifest import file_sha256
 from gz_testauto.campaign.published import PublishedFigures
 from gz_testauto.campaign.results import WorldRecord
-from gz_testauto.errors import GzTestautoError, SpecError
+from gz_testauto.errors import GzTestautoError, ResultsError, SpecError
 from gz_testauto.grid.search import path_length_m
 from gz_testauto.grid.visibility import free_region, shortest_way, widen
 from gz_testauto.planners import PLANNERS
@@ -119,9 +118,13 @@ def _chosen(worlds: WorldsSpec) -> WorldSet:
 
 def _generated(spec: CampaignSpec, drive: Drive, folder: Path) -> WorldSet:
     if (folder / MANIFEST).is_file():
-        return read_worlds(folder)
-    for scratch in folder.parent.glob(f".{folder.name}.*"):  # of a runner that was killed
-        shutil.rmtree(scratch, ignore_errors=True)
+        try:
+            return read_worlds(folder)
+        except SpecError as error:
+            raise ResultsError(
+                f"{folder}: the campaign's worlds are damaged; remove that folder, and the next "
+                f"run makes the same worlds again ({error})"
+            ) from error
     worlds = spec.worlds
     assert worlds.base is not None and worlds.obstacles is not None and worlds.count is not None
     with reporting_disk(folder):

@@ -24,9 +24,8 @@ from gz_testauto.campaign.results import CampaignResults
 from gz_testauto.campaign.simulator import simulator_options, with_simulator
 from gz_testauto.campaign.stopping import StopSignals
 from gz_testauto.campaign.trials import Selection
-from gz_testauto.cli.campaigns import run_trials
+from gz_testauto.cli.campaigns import add_campaign_arguments, exit_status, run_trials
 from gz_testauto.cli.progress import announce_stop
-from gz_testauto.cli.workers import add_worker_arguments
 from gz_testauto.errors import SpecError
 from gz_testauto.report.agreement import print_agreement, print_open_loop
 from gz_testauto.sdf.robot import read_robot
@@ -54,11 +53,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--worlds", type=int, metavar="N", help="only the first N worlds (default: all)"
     )
-    add_worker_arguments(parser)
+    add_campaign_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run both and compare; 0 when all trials are done, 128 + signal when stopped."""
+    """Run both and compare; 0 when all trials are done and none is invalid, 1 when some are,
+    128 + signal when stopped."""
     spec = load(arguments.campaign, CampaignSpec)
     specs = [with_simulator(spec, name) for name in arguments.simulators]
     for one in specs:
@@ -82,7 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
                 )
             )
     print_agreement(agreement(*results), first, second)
-    return stop.exit_status
+    return exit_status(stop, *results)
 
 
 def _drive_open_loop(spec: CampaignSpec) -> List[Drive]:

@@ -1,16 +1,30 @@
 """Runs campaigns for the verbs that do, as their options say. No verb."""
 
 import argparse
+import sys
 from pathlib import Path
 
 from gz_testauto.campaign.executor import StopRequest
 from gz_testauto.campaign.executors import chosen_executor
 from gz_testauto.campaign.results import CampaignResults
 from gz_testauto.campaign.runner import run_campaign
+from gz_testauto.campaign.stopping import StopSignals
 from gz_testauto.campaign.trials import Selection
 from gz_testauto.cli.progress import progress_listener
-from gz_testauto.cli.workers import chosen_workers
+from gz_testauto.cli.workers import add_worker_arguments, chosen_workers
 from gz_testauto.spec.campaign import CampaignSpec
+
+EXIT_INVALID = 1
+
+
+def add_campaign_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of every verb that runs campaigns."""
+    add_worker_arguments(parser)
+    parser.add_argument(
+        "--retry-invalid",
+        action="store_true",
+        help="try those trials again that were given up as invalid",
+    )
 
 
 def run_trials(
@@ -21,8 +35,8 @@ def run_trials(
     should_stop: StopRequest,
     resume: bool = False,
 ) -> CampaignResults:
-    """Run or continue a campaign in ``out`` with progress on standard error;
-    ``arguments`` hold the options of :mod:`gz_testauto.cli.workers`."""
+    """Run or continue a campaign in ``out`` with progress on standard error; ``arguments`` hold
+    the options of :func:`add_campaign_arguments`."""
     return run_campaign(
         spec,
         out,
@@ -30,6 +44,19 @@ def run_trials(
         make_workers=chosen_workers(arguments),
         selection=selection,
         resume=resume,
+        retry_invalid=arguments.retry_invalid,
         listener=progress_listener(),
         should_stop=should_stop,
     )
+
+
+def exit_status(stop: StopSignals, *campaigns: CampaignResults) -> int:
+    """0 when all trials are done and valid, 1 when some are invalid, which is told on standard
+    error, 128 + signal when stopped."""
+    if stop():
+        return stop.exit_status
+    invalid = sum(len(results.invalid) for results in campaigns)
+    if not invalid:
+        return 0
+    print(f"invalid trials: {invalid}; to try them again: --retry-invalid", file=sys.stderr)
+    return EXIT_INVALID

@@ -18,7 +18,7 @@ example:
 import argparse
 import sys
 from pathlib import Path
-from typing import Optional, Tuple
+from typing import Optional, Sequence, Tuple
 
 from rich.console import Console
 
@@ -28,9 +28,8 @@ from gz_testauto.campaign.screening import CONTROL, choose_trials
 from gz_testauto.campaign.simulator import simulator_options, with_simulator
 from gz_testauto.campaign.stopping import StopSignals
 from gz_testauto.campaign.trials import Selection
-from gz_testauto.cli.campaigns import run_trials
+from gz_testauto.cli.campaigns import add_campaign_arguments, exit_status, run_trials
 from gz_testauto.cli.progress import announce_stop
-from gz_testauto.cli.workers import add_worker_arguments
 from gz_testauto.errors import SpecError
 from gz_testauto.report.agreement import print_confirmation
 from gz_testauto.report.export import to_json
@@ -71,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="A,B",
         help="run only these planners now (default: all)",
     )
-    add_worker_arguments(parser)
+    add_campaign_arguments(parser)
     speeds = parser.add_argument_group("two speeds")
     speeds.add_argument("--screen", metavar="NAME", help="simulator for all trials")
     speeds.add_argument("--confirm", metavar="NAME", help="simulator for those that matter")
@@ -95,21 +94,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the campaign; 0 when all selected trials are done, 128 + signal when stopped."""
+    """Run the campaign; 0 when all selected trials are done and none is invalid, 1 when some
+    are, 128 + signal when stopped."""
     spec = load(arguments.campaign, CampaignSpec)
     selection = Selection(arguments.worlds, arguments.planners)
     stop = StopSignals(on_first=announce_stop)
     with stop:
         if arguments.screen or arguments.confirm:
-            _run_at_two_speeds(spec, arguments, selection, stop)
+            results = _run_at_two_speeds(spec, arguments, selection, stop)
         else:
-            _run_at_one_speed(spec, arguments, selection, stop)
-    return stop.exit_status
+            results = [_run_at_one_speed(spec, arguments, selection, stop)]
+    return exit_status(stop, *results)
 
 
 def _run_at_one_speed(
     spec: CampaignSpec, arguments: argparse.Namespace, selection: Selection, stop: StopSignals
-) -> None:
+) -> CampaignResults:
     spec = with_simulator(spec, arguments.simulator or "")
     simulator_options(spec)  # raises before worlds are made
     results = run_trials(spec, arguments.out, arguments, selection, stop, arguments.resume)
@@ -120,11 +120,12 @@ def _run_at_one_speed(
             "continues",
             file=sys.stderr,
         )
+    return results
 
 
 def _run_at_two_speeds(
     spec: CampaignSpec, arguments: argparse.Namespace, selection: Selection, stop: StopSignals
-) -> None:
+) -> Sequence[CampaignResults]:
     if not (arguments.screen and arguments.confirm) or arguments.simulator:
         raise SpecError("--screen and --confirm belong together, and --simulator to neither")
     screen, confirm = (with_simulator(spec, n) for n in (arguments.screen, arguments.confirm))
@@ -137,7 +138,7 @@ def _run_at_two_speeds(
     _show(screened, arguments, out)
     if stop():
         print("stopped while screening; the same command continues", file=sys.stderr)
-        return
+        return [screened]
     chosen = choose_trials(screened, spec.seed, arguments.closest, arguments.control)
     out = arguments.out / confirm.simulator
     confirmed = run_trials(confirm, out, arguments, Selection(trials=chosen.trials), stop)
@@ -150,6 +151,7 @@ def _run_at_two_speeds(
     print(f"confirmation: {out}", file=sys.stderr)
     if stop():
         print("stopped while confirming; the same command continues", file=sys.stderr)
+    return [screened, confirmed]
 
 
 def _show(results: CampaignResults, arguments: argparse.Namespace, out: Path) -> None:

@@ -63,6 +63,7 @@ def to_json(results: CampaignResults) -> str:
         "worlds": results.worlds,
         "trials": results.trials,
         "invalid_attempts": results.invalid_attempts,
+        "worker_deaths": results.worker_deaths,
         "planners": summarize(results),
         "comparison": compare(results),
         "worlds_by_winner": group_worlds(results),

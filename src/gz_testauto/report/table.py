@@ -69,7 +69,7 @@ def report(results: CampaignResults) -> RenderableType:
         for pair in comparisons.pairs:
             parts += ["", *_comparison(pair)]
         parts += [*_overall(comparisons), "", *_winners(results)]
-    parts += _invalid(results)
+    parts += [*_invalid(results), *_worker_deaths(results)]
     return Group(*parts)
 
 
@@ -236,6 +236,14 @@ def _invalid(results: CampaignResults) -> List[RenderableType]:
     for cause, times in causes.most_common():
         lines.append(_indented(f"{times} × {cause}"))
     return lines
+
+
+def _worker_deaths(results: CampaignResults) -> List[RenderableType]:
+    """How many tries ended with their worker; silent when none did."""
+    deaths = results.worker_deaths
+    if not deaths:
+        return []
+    return ["", f"Workers died in {_count(len(deaths), 'attempt')}; those were repeated."]
 
 
 def _indented(text: str) -> Text:

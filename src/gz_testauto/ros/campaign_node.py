@@ -1,8 +1,8 @@
 """The ``campaign`` node: runs a campaign over ROS and ends.
 
 Owns the two signals and the final table; the runner, the store and the report
-are those of ``gz_testauto run``. The exit status is 0 when every trial is done, 1 when some
-remain, 2 for what a user has to mend. ``docs/ros.md`` lists every parameter.
+are those of ``gz_testauto run``. The exit status is 0 when every trial is done and valid, 1 when
+some remain or are invalid, 2 for what a user has to mend. ``docs/ros.md`` lists every parameter.
 """
 
 import logging
@@ -50,6 +50,7 @@ def start() -> int:
                 _executor(spec, out, stop),
                 make_workers=_workers(spec),
                 selection=read_selection(),
+                retry_invalid=parameters.read("retry_invalid", bool, False),
                 listener=listener,
                 should_stop=stop,
             )
@@ -58,7 +59,7 @@ def start() -> int:
             raise
     print_report(results)
     print(f"Results: {out}", flush=True)
-    return 1 if stop() else 0
+    return 1 if stop() or results.invalid else 0
 
 
 def _executor(spec: CampaignSpec, out: Path, stop: StopSignals) -> ExecutorFactory:

@@ -85,6 +85,8 @@ class LimitsSpec(Spec):
     stuck_distance_m: float = Field(0.25, gt=0)
     max_attempts: int = Field(3, ge=1)
     """How often a trial is tried in all while it ends ``invalid``."""
+    max_worker_deaths: int = Field(10, ge=1)
+    """How often a trial is tried in all while the worker that runs it dies."""
     stall_timeout_s: float = Field(30.0, gt=0)
     """Wall time without progress after which the simulator counts as dead."""
     repeat_alone_below_real_time_factor: float = Field(0.0, ge=0)
