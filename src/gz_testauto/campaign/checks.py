@@ -5,7 +5,7 @@ that the known map does not connect, a robot that cannot be driven or cannot see
 unknown parameters.
 """
 
-from typing import Iterable
+from typing import Dict, Iterable, List
 
 import numpy as np
 import shapely
@@ -14,6 +14,7 @@ from gz_testauto.campaign.footprint import footprint_at
 from gz_testauto.campaign.preparation import PreparedCampaign
 from gz_testauto.campaign.trials import Trial
 from gz_testauto.errors import SpecError
+from gz_testauto.geometry import Pose
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.scene import WorldScene
 
@@ -53,6 +54,7 @@ def _check_scene(campaign: PreparedCampaign, scene: WorldScene, where: str) -> N
             f"{where}: holds a model named {name!r} already; give the robot another robot.name, "
             "or save the world without it"
         )
+    _require_own_places(scene, where)
     world = scene.document.world
     step = None if world is None else world.findtext("physics/max_step_size")
     period_s = campaign.spec.control_period_s
@@ -63,6 +65,27 @@ def _check_scene(campaign: PreparedCampaign, scene: WorldScene, where: str) -> N
                 f"{where}: control_period_s is {period_s:g}, which is no whole number of the "
                 f"world's max_step_size of {step.strip()} s; choose a multiple of it"
             )
+
+
+def _require_own_places(scene: WorldScene, where: str) -> None:
+    """Refuse a world whose obstacles a plugin puts in their places. In the file all of them stand
+    in the same one, and what moves a static model is neither simulated nor followed."""
+    by_place: Dict[Pose, List[str]] = {}
+    plugins = set()
+    for name, model in scene.models.items():
+        found = [plugin.get("filename", "") for plugin in model.element.iter("plugin")]
+        if model.static and found:
+            by_place.setdefault(model.pose, []).append(name)
+            plugins.update(found)
+    crowd = max(by_place.values(), key=len, default=[])
+    if len(crowd) > 1:
+        raise SpecError(
+            f"{where}: {len(crowd)} static models stand in the same place ({crowd[0]}, {crowd[1]}"
+            f"{', ...' if len(crowd) > 2 else ''}), and plugins ({min(plugins)}"
+            f"{', ...' if len(plugins) > 1 else ''}) move them from there; where a plugin moves a "
+            "static model is not known here, so neither collisions nor clearance would be true. "
+            "Leave this world out"
+        )
 
 
 def require_drivable(robot: RobotModel) -> None:

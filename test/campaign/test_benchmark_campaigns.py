@@ -1,0 +1,76 @@
+"""The campaigns for public benchmarks that the package ships, without their checkouts."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from gz_testauto.campaign.checks import check_trials
+from gz_testauto.campaign.preparation import PreparedCampaign, robot_limits, robot_model
+from gz_testauto.campaign.world_source import gather_worlds
+from gz_testauto.errors import SpecError
+from gz_testauto.planners import make_planner
+from gz_testauto.resources import share_directory
+from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.loader import load
+
+CAMPAIGNS = sorted((share_directory() / "config" / "benchmarks").glob("*.yaml"))
+ROOTS = ("BARN_ROOT", "MRPB_ROOT")
+
+
+@pytest.fixture
+def checkout(tmp_path, monkeypatch):
+    """An empty directory where each benchmark's worlds would be."""
+    for name in ROOTS:
+        monkeypatch.setenv(name, str(tmp_path))
+    for campaign in CAMPAIGNS:
+        named = yaml.safe_load(campaign.read_text())["worlds"]["directory"]
+        (tmp_path / named.split(")/", 1)[1]).mkdir(parents=True, exist_ok=True)
+    return tmp_path
+
+
+@pytest.mark.parametrize("path", CAMPAIGNS, ids=lambda path: path.stem)
+def test_every_benchmark_is_a_campaign_whose_planners_take_their_parameters(path, checkout):
+    spec = load(path, CampaignSpec)
+    assert robot_model(spec).lidar.samples == 720
+    for planner in spec.planners:
+        make_planner(planner.plugin, **planner.parameters)
+
+
+@pytest.mark.parametrize("path", CAMPAIGNS, ids=lambda path: path.stem)
+def test_without_a_checkout_the_variable_that_names_it_is_said(path, monkeypatch):
+    for name in ROOTS:
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(SpecError, match=r"environment variable (BARN|MRPB)_ROOT, which is not set"):
+        load(path, CampaignSpec)
+
+
+def test_barn_takes_the_fifty_worlds_of_its_report(checkout):
+    spec = load(next(path for path in CAMPAIGNS if path.stem == "barn"), CampaignSpec)
+    assert [entry.world for entry in spec.worlds.files] == [f"world_{6 * i}" for i in range(50)]
+
+
+MOVED = (
+    '<model name="easylibobs_{n}"><static>1</static><pose>-0.2 0.1 0 0 0 0</pose><link name="l">'
+    '<collision name="c"><geometry><cylinder><radius>0.5</radius><length>1</length></cylinder>'
+    "</geometry></collision></link>{plugin}</model>"
+)
+
+
+@pytest.mark.parametrize("moved", [True, False])
+def test_a_world_whose_obstacles_a_plugin_puts_in_their_places_is_refused_with_that_reason(
+    smoke, tmp_path, moved
+):
+    plugin = '<plugin name="p" filename="libeasy_1.so"/>' if moved else ""
+    models = "".join(MOVED.format(n=n, plugin=plugin) for n in range(3))
+    (tmp_path / "w.world").write_text(f'<sdf version="1.6"><world name="w">{models}</world></sdf>')
+    worlds = smoke.worlds.model_validate({"directory": Path(tmp_path)})
+    spec = smoke.model_copy(update={"worlds": worlds})
+    robot = robot_model(spec)
+    records = gather_worlds(spec, robot_limits(spec, robot), tmp_path / "none")
+    campaign = PreparedCampaign(spec, robot, records)
+    if not moved:
+        check_trials(campaign, campaign.trials)
+        return
+    with pytest.raises(SpecError, match=r"3 static models stand in the same place .*libeasy_1\.so"):
+        check_trials(campaign, campaign.trials)
