@@ -6,9 +6,22 @@ and exit status 2; anything else is a bug and keeps its traceback. How a trial *
 (collided, timed out, ...) is a result and never an error.
 """
 
+from gz_testauto.brevity import brief
+
 
 class GzTestautoError(Exception):
-    """Base of all errors that this package raises on purpose."""
+    """Base of all errors that this package raises on purpose.
+
+    As text it is no longer than somebody reads; ``full`` is all of it.
+    """
+
+    @property
+    def full(self) -> str:
+        """The message as it was raised."""
+        return super().__str__()
+
+    def __str__(self) -> str:
+        return brief(self.full)
 
 
 class SpecError(GzTestautoError):

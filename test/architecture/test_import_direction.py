@@ -10,6 +10,7 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 # From the ground up. A part imports from lower layers; from its own layer where that is PEERS.
 LAYERS = (
     {
+        "brevity",
         "disk",
         "errors",
         "geometry",

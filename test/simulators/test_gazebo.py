@@ -243,7 +243,7 @@ class TestFailing:
         assert again.step(0.1).time_s == pytest.approx(0.1)
 
     def test_a_server_that_stalls_is_an_error(self, tmp_path):
-        with GazeboSimulator(stall_timeout_s=1.0) as simulator:
+        with GazeboSimulator(stall_timeout_s=5.0) as simulator:
             simulation = simulator.load(Scene(write_world(tmp_path), ROBOT))
             os.kill(simulator._server.pid, signal.SIGSTOP)
             with pytest.raises(SimulatorError, match="stalled"):

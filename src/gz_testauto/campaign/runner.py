@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Deque, List, Optional, Sequence
 
+from gz_testauto.brevity import brief
 from gz_testauto.campaign.attempts import Attempts
 from gz_testauto.campaign.checks import check_trials
 from gz_testauto.campaign.directory import CampaignDirectory
@@ -201,7 +202,7 @@ class _Run:
         number = self._attempts.made(trial.index) + 1
         record = AttemptRecord(trial.index, number, attempt.cause, attempt.wall_s, _utc_now())
         self._attempts.failed(record, attempt.worker_died)
-        self._listener.attempt_failed(trial, number, attempt.cause)
+        self._listener.attempt_failed(trial, number, brief(attempt.cause))
 
     def _is_to_repeat(self, trial: Trial, result: TrialResult) -> bool:
         """Whether a trial fell below the pace that the campaign states; tells of it."""
@@ -226,7 +227,7 @@ class _Run:
 
     def _give_up(self, trial: Trial) -> None:
         made, cause = self._attempts.made(trial.index), self._attempts.last_cause(trial.index)
-        record = _record(trial, Outcome.INVALID, cause, made, wall_s=0.0)
+        record = _record(trial, Outcome.INVALID, brief(cause), made, wall_s=0.0)
         self._store.finish(record)
         self._attempts.given_up(trial)
         self._tell_finished(record)

@@ -28,7 +28,7 @@ from gz_testauto.campaign.executor import (
 )
 from gz_testauto.campaign.preparation import PreparedCampaign
 from gz_testauto.campaign.trials import Trial
-from gz_testauto.errors import NavigatorError, SceneError, SimulatorError
+from gz_testauto.errors import GzTestautoError, NavigatorError, SceneError, SimulatorError
 
 ExecutorFactory = Callable[[PreparedCampaign], TrialExecutor]
 
@@ -49,9 +49,9 @@ class Attempt:
     worker_died: bool = False
 
     @classmethod
-    def invalid(cls, trial: Trial, wall_s: float, error: Exception) -> "Attempt":
+    def invalid(cls, trial: Trial, wall_s: float, error: GzTestautoError) -> "Attempt":
         """One that ended by one of :data:`INVALID`."""
-        return cls(trial, wall_s, cause=str(error), repeatable=isinstance(error, SceneError))
+        return cls(trial, wall_s, cause=error.full, repeatable=isinstance(error, SceneError))
 
 
 class Workers(abc.ABC):

@@ -10,6 +10,7 @@ import argparse
 import importlib
 import os
 import sys
+import tempfile
 from typing import List, Optional
 
 from gz_testauto import __version__
@@ -43,6 +44,8 @@ def main(argv: Optional[List[str]] = None) -> int:
         return _run_verb(arguments[0], arguments[1:])
     except GzTestautoError as error:
         print(f"gz_testauto: {error}", file=sys.stderr)
+        if str(error) != error.full:
+            print(f"gz_testauto: in full: {_kept(error.full)}", file=sys.stderr)
         return EXIT_ERROR
     except KeyboardInterrupt:
         print("gz_testauto: interrupted", file=sys.stderr)
@@ -64,6 +67,17 @@ def _run_verb(name: str, arguments: List[str]) -> int:
     )
     verb.add_arguments(parser)
     return int(verb.run(parser.parse_args(arguments)))
+
+
+def _kept(message: str) -> str:
+    """Write a message to a file; says where, or why not."""
+    try:
+        descriptor, path = tempfile.mkstemp(prefix="gz_testauto_", suffix=".txt")
+        with open(descriptor, "w", encoding="utf-8", errors="replace") as file:
+            file.write(message + "\n")
+    except OSError as error:
+        return f"cannot be written: {error}"
+    return path
 
 
 def _overview() -> str:

@@ -14,6 +14,7 @@ from lxml import etree
 from std_srvs.srv import Empty, EmptyRequest, EmptyResponse
 
 from gz_testauto import messages
+from gz_testauto.brevity import log_in_full
 from gz_testauto.errors import GzTestautoError
 from gz_testauto.geometry import Pose
 from gz_testauto.observation import ModelState
@@ -298,6 +299,7 @@ class GazeboServices:
         try:
             return self._conductor.perform(errand)
         except GzTestautoError as error:
+            log_in_full(error.full)
             return response_type(success=False, status_message=str(error))
 
 

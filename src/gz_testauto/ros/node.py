@@ -14,6 +14,7 @@ from typing import Callable
 import rospy
 from threadpoolctl import threadpool_limits
 
+from gz_testauto.brevity import log_in_full
 from gz_testauto.errors import GzTestautoError
 from gz_testauto.ros import LAUNCHER_PID
 
@@ -34,6 +35,7 @@ def run_node(name: str, main: Callable[[], int], own_signals: bool = False) -> i
             return main()
     except GzTestautoError as error:
         rospy.logfatal("%s", error)
+        log_in_full(error.full)
         return 2
     except rospy.ROSInterruptException:
         return 0

@@ -12,6 +12,7 @@ import rospy
 from visualization_msgs.msg import MarkerArray
 
 from gz_testauto import srv
+from gz_testauto.brevity import log_in_full
 from gz_testauto.errors import GzTestautoError
 from gz_testauto.msg import ObstacleSet
 from gz_testauto.ros import parameters
@@ -80,6 +81,7 @@ class ObstacleSpawnerNode:
                 standing = self._standing()
             except GzTestautoError as error:
                 rospy.logerr("%s", error)
+                log_in_full(error.full)
                 raise rospy.ServiceException(str(error)) from error
         return srv.ListObstaclesResponse(
             standing.spec, standing.seed, standing.draw, standing.obstacles
@@ -92,6 +94,7 @@ class ObstacleSpawnerNode:
                 response = do()
             except (GzTestautoError, OSError) as error:
                 rospy.logerr("%s", error)
+                log_in_full(str(getattr(error, "full", error)))
                 response = response_type(success=False, message=str(error))
             try:
                 self._publish()

@@ -15,6 +15,7 @@ from geometry_msgs.msg import Twist
 from std_msgs.msg import String
 
 from gz_testauto import messages
+from gz_testauto.brevity import log_in_full
 from gz_testauto.errors import GzTestautoError, SimulatorError
 from gz_testauto.geometry import Pose2D
 from gz_testauto.observation import Snapshot
@@ -83,6 +84,7 @@ class SimulatorNode:
             )
             self._conductor.perform(lambda: self._conductor.load(scene))
         except GzTestautoError as error:
+            log_in_full(error.full)
             return LoadSceneResponse(success=False, message=str(error))
         return LoadSceneResponse(
             success=True,
@@ -98,6 +100,7 @@ class SimulatorNode:
 
     def _fail(self, error: SimulatorError) -> None:
         rospy.logerr("the simulation has ended: %s; load_scene starts another", error)
+        log_in_full(error.full)
         self._failures.publish(str(error))
 
     def _take_command(self, message: Twist) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import rospy
 
+from gz_testauto.brevity import log_in_full
 from gz_testauto.errors import GzTestautoError, SpecError
 from gz_testauto.ros import parameters
 from gz_testauto.ros.node import run_node
@@ -25,6 +26,7 @@ def serve(request: MultiplyWorldRequest) -> MultiplyWorldResponse:
         worlds = multiply(world, read_spec(request.spec), request.count, request.seed, out)
     except (GzTestautoError, OSError) as error:
         rospy.logerr("%s", error)
+        log_in_full(str(getattr(error, "full", error)))
         return MultiplyWorldResponse(success=False, message=str(error))
     paths = [str(entry.path) for entry in worlds]
     return MultiplyWorldResponse(True, f"{len(paths)} worlds in {out}", paths)

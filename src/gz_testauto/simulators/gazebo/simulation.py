@@ -10,6 +10,7 @@ from typing import Any, Iterable, List, Mapping, Optional, Sequence, Tuple
 
 from lxml import etree
 
+from gz_testauto.brevity import listed
 from gz_testauto.errors import SdfError, SimulatorError
 from gz_testauto.observation import Contact, ImuSample, LaserScan, ModelState, Snapshot, Twist2D
 from gz_testauto.sdf.edit import parse_model
@@ -33,7 +34,7 @@ from gz_testauto.simulators.gazebo.readings import (
     scan_from,
 )
 from gz_testauto.simulators.gazebo.staging import StagedWorld, model_text
-from gz_testauto.simulators.gazebo.world import WORLD_TIMEOUT_S, WorldLink, pose_from
+from gz_testauto.simulators.gazebo.world import WorldLink, pose_from
 from gz_testauto.simulators.interface import NamedModel, PhysicsSettings, Simulation
 from gz_testauto.xml_file import parse_xml
 
@@ -181,7 +182,7 @@ class GazeboSimulation(Simulation):
         complaint = self._link.server.fatal_complaint_since(mark)
         if complaint is not None:
             self.delete(names)
-            raise SimulatorError(f"gzserver could not spawn {', '.join(names)}: {complaint}")
+            raise SimulatorError(f"gzserver could not spawn {listed(names)}: {complaint}")
 
     def delete(self, names: Iterable[str]) -> None:
         """Remove models in one go."""
@@ -318,9 +319,7 @@ class GazeboSimulation(Simulation):
             self._link.listen(robot.imu_topic, "IMU", self._on_imu)
         velocity = self._velocity
         if self._drive is not None and self._drive.available and velocity is not None:
-            self._link.wait_for(
-                lambda: velocity.connected, "connecting to the robot's drive", WORLD_TIMEOUT_S
-            )
+            self._link.wait_for(lambda: velocity.connected, "connecting to the robot's drive")
 
     def _contact_reader(self, topic: str) -> RawCallback:
         def read(payload: bytes) -> None:

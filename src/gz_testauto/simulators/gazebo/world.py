@@ -13,6 +13,7 @@ import contextlib
 import time
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tuple
 
+from gz_testauto.brevity import listed
 from gz_testauto.errors import SimulatorError
 from gz_testauto.geometry import Pose
 from gz_testauto.simulators.gazebo.aliases import own_name
@@ -25,9 +26,6 @@ from gz_testauto.simulators.interface import NamedModel
 CLOCK_TOPIC = "pose/local/info"
 """Tells the time with every step, and at rest with every look for commands: the one topic
 whose last message is never held back for long."""
-
-WORLD_TIMEOUT_S = 20.0
-"""Wall time within which a batch of world messages must have been taken up."""
 
 _ASK_AGAIN_S = 0.05
 _PHYSICS_TRIES = 1000
@@ -239,26 +237,28 @@ class WorldLink:
 
         lost = 0
 
-        def appeared() -> bool:
+        def missing_now() -> int:
             nonlocal lost
-            if not names <= {m.name for m in self._announced if len(m.link) or len(m.model)}:
-                return False
+            absent = names - {m.name for m in self._announced if len(m.link) or len(m.model)}
+            if absent:
+                return len(absent) + len(moves)
             moved = {m.name for m in self._announced if not len(m.link) and not len(m.model)}
             missing = [move for move in moves if move.name not in moved]
             # a second move would change the last bits of the pose, so it must have been lost
             if missing and self._count_lost_moves(mark) > lost:
                 lost = self._count_lost_moves(mark)
                 self._modify.send(*missing)
-            return not missing
+            return len(missing)
 
         try:
-            self._wait_in_steps(appeared, "spawning models")
+            self._wait_while_it_goes_on(missing_now, "spawning models")
         except SimulatorError as error:
-            missing = sorted(names - set(self.models))
+            absent = sorted(map(own_name, names - set(self.models)))
             said = self.server.complaints_since(mark)
+            cause = " | ".join(said[-4:]) if said else error.full
             raise SimulatorError(
-                f"gzserver did not spawn {', '.join(map(own_name, missing)) or 'the models'}: "
-                + (" | ".join(said[-4:]) if said else str(error))
+                f"gzserver spawned {len(names) - len(absent)} of {len(names)} models: {cause}"
+                + (f"; missing: {listed(absent)}" if absent else "")
             ) from error
 
     def _count_lost_moves(self, mark: int) -> int:
@@ -291,8 +291,8 @@ class WorldLink:
 
     def await_deletion(self) -> None:
         """Wait until what was asked to be removed is gone."""
-        self.wait_for(
-            lambda: self._to_remove <= set(self._removals), "deleting models", WORLD_TIMEOUT_S
+        self._wait_while_it_goes_on(
+            lambda: len(self._to_remove - set(self._removals)), "deleting models"
         )
         for name in self._to_remove:
             self.models.pop(name, None)
@@ -300,10 +300,9 @@ class WorldLink:
     def await_free_names(self) -> None:
         """Wait until the names of what was removed can be used again."""
         removals = self._removals
-        self.wait_for(
-            lambda: all(removals.get(name) in self._responses for name in self._to_remove),
+        self._wait_while_it_goes_on(
+            lambda: sum(removals.get(name) not in self._responses for name in self._to_remove),
             "settling after deleting models",
-            WORLD_TIMEOUT_S,
         )
         self._to_remove = set()
         self._responses.clear()
@@ -346,14 +345,18 @@ class WorldLink:
             self._requests.send(MESSAGES["Request"](id=request_id, request=request, data=data))
         return request_id
 
-    def _wait_in_steps(self, condition: Callable[[], bool], doing: str) -> None:
-        """Wait, looking again from time to time although nothing came."""
-        deadline_s = time.monotonic() + WORLD_TIMEOUT_S
+    def _wait_while_it_goes_on(self, missing: Callable[[], int], doing: str) -> None:
+        """Wait until nothing is ``missing`` any more, as long as that becomes less; looks again
+        from time to time although nothing came."""
+        least, since_s = missing(), time.monotonic()
         with self.watched(doing):
-            while not condition():
-                if time.monotonic() > deadline_s:
-                    raise TimeoutError(f"no answer for {WORLD_TIMEOUT_S:g} s")
+            while least:
+                if time.monotonic() - since_s > self.stall_timeout_s:
+                    raise TimeoutError(f"nothing happened for {self.stall_timeout_s:g} s")
                 self.node.poll(0.05)
+                left = missing()
+                if left < least:
+                    least, since_s = left, time.monotonic()
 
     def _on_model(self, payload: bytes) -> None:
         model = MESSAGES["Model"].FromString(payload)

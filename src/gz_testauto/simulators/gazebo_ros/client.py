@@ -22,6 +22,7 @@ from lxml import etree
 from std_srvs.srv import Empty, EmptyRequest
 
 from gz_testauto import messages
+from gz_testauto.brevity import NAMED, listed
 from gz_testauto.errors import SdfError, SimulatorError
 from gz_testauto.geometry import Pose
 from gz_testauto.observation import ModelState
@@ -48,8 +49,6 @@ PLACED_M = 0.02
 PLACED_RAD = 0.02
 """How far a model that was placed may be from its place when it is next looked at; one that is
 free to move has had a few milliseconds to do so."""
-NAMED = 5
-"""So many models are named in a message; of more than that it is told how many they are."""
 WORLD = "world"
 
 KINDS = {
@@ -225,7 +224,7 @@ class GazeboRosClient:
             if not answer.success
         ]
         if refused:
-            raise SimulatorError(f"not placed: {_listed(refused)}")
+            raise SimulatorError(f"not placed: {listed(refused)}")
         left: Dict[str, Pose] = {name: state.pose for name, state in states.items()}
 
         def there() -> bool:
@@ -238,7 +237,7 @@ class GazeboRosClient:
             return not left
 
         if not self._await(there):
-            raise SimulatorError(f"still elsewhere after being placed: {_listed(sorted(left))}")
+            raise SimulatorError(f"still elsewhere after being placed: {listed(sorted(left))}")
 
     def spawn(self, name: str, xml: str, urdf: bool = False) -> None:
         """Add a model from SDF or URDF where it says itself, and see it there.
@@ -277,9 +276,7 @@ class GazeboRosClient:
                 return
             if time.monotonic() > deadline:
                 reasons = "; ".join(said[name] for name in left[:NAMED] if name in said)
-                raise SimulatorError(
-                    f"still there after being deleted: {_listed(left)} ({reasons})"
-                )
+                raise SimulatorError(f"still there after being deleted: {listed(left)} ({reasons})")
             requests = [srv.DeleteModelRequest(name) for name in left]
             for name, answer in zip(left, self._call("delete_model", requests)):
                 self._deleted_at[name] = time.monotonic()
@@ -312,7 +309,7 @@ class GazeboRosClient:
 
         if not self._await(shown):
             reasons = "; ".join(said[name] for name in sorted(left)[:NAMED])
-            raise SimulatorError(f"{_listed(sorted(left))} not shown after spawning: {reasons}")
+            raise SimulatorError(f"{listed(sorted(left))} not shown after spawning: {reasons}")
 
     def _spawn_one(self, service: str, request: srv.SpawnModelRequest) -> str:
         """Ask for a model and return what was said, where it may appear; else raise."""
@@ -417,8 +414,3 @@ def is_at(pose: Pose, wanted: Pose, within_m: float, within_rad: float) -> bool:
     turn = (wanted.inverse() * pose).quaternion
     angle_rad = 2.0 * math.atan2(math.hypot(*turn[:3]), abs(turn[3]))
     return math.dist(pose.position, wanted.position) <= within_m and angle_rad <= within_rad
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = len(names) - NAMED
-    return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,66 @@
+"""How long a batch of models is waited for, and what is said of those that never came."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from gz_testauto.errors import SimulatorError
+from gz_testauto.simulators.gazebo import world
+from gz_testauto.simulators.gazebo.world import WorldLink
+from gz_testauto.simulators.interface import NamedModel
+
+STALL_S = 30.0
+
+
+@pytest.fixture
+def link(monkeypatch):
+    """A link to a server that shows a model every ``seconds_each``, so many as ``shows``."""
+    link = WorldLink.__new__(WorldLink)
+    link.stall_timeout_s, link.broken = STALL_S, False
+    link.models, link._announced = {}, []
+    link.complaints, link.shows, link.seconds_each = [], 10**9, 1.0
+    link.server = SimpleNamespace(
+        log_size=lambda: 0,
+        complaints_since=lambda mark: link.complaints,
+        last_words=lambda: "its last lines: " + "| words of the server " * 20,
+    )
+    sent = []
+    link._factory = SimpleNamespace(send=lambda *messages: sent.extend(messages))
+    clock = SimpleNamespace(now_s=0.0)
+    monkeypatch.setattr(world.time, "monotonic", lambda: clock.now_s)
+
+    def poll(timeout_s):
+        clock.now_s += link.seconds_each
+        if len(link._announced) < min(link.shows, len(sent)):
+            name = f"obstacle_box_{len(link._announced)}"
+            link._announced.append(SimpleNamespace(name=name, link=[1], model=[]))
+            link.models[name] = link._announced[-1]
+
+    link.node = SimpleNamespace(poll=poll)
+    return link
+
+
+def models(count):
+    return [NamedModel(f"obstacle_box_{i}", "<sdf/>") for i in range(count)]
+
+
+def test_many_models_are_waited_for_as_long_as_more_of_them_appear(link):
+    link.seconds_each = 20.0
+    link.spawn(models(100))
+    assert len(link.models) == 100
+
+
+def test_models_are_given_up_after_the_time_that_is_stated_without_another(link):
+    link.shows, link.seconds_each = 10, 29.0
+    with pytest.raises(SimulatorError, match="nothing happened for 30 s"):
+        link.spawn(models(1000))
+
+
+def test_what_is_said_of_many_missing_models_begins_with_the_cause_and_can_be_read(link):
+    link.shows, link.complaints = 10, ["[Err] the meshes are gone"]
+    with pytest.raises(SimulatorError) as told:
+        link.spawn(models(1000))
+    said = told.value.full
+    assert said.startswith("gzserver spawned 10 of 1000 models: [Err] the meshes are gone; missing")
+    assert said.endswith("and 985 more")
+    assert len(said) < 500
