@@ -163,6 +163,7 @@ def _in_package(rest: str) -> Path:
 
 
 def _on_model_path(rest: str, directories: Optional[Sequence[Path]]) -> Path:
+    rest = rest.lstrip("/")  # model:///NAME is to Gazebo what model://NAME is
     searched = model_path() if directories is None else tuple(directories)
     for directory in searched:
         candidate = directory / rest

@@ -80,6 +80,18 @@ def test_mass_is_density_times_volume(type_):
     assert model.mass_of(SIZES[type_], None) == pytest.approx(100.0 * volumes[type_])
 
 
+@pytest.mark.parametrize("mass", ["-5", "nan", "heavy"])
+def test_a_mass_that_cannot_be_is_refused(tmp_path, mass):
+    with pytest.raises(SdfError, match=r"has a mass of -5 kg|<mass> is '(nan|heavy)'"):
+        read_model("box", saved(tmp_path, CRATE.replace("<mass>8</mass>", f"<mass>{mass}</mass>")))
+
+
+def test_what_follows_a_number_is_ignored_as_gazebo_does(tmp_path, caplog):
+    text = CRATE.replace("<mass>8</mass>", "<mass>8 8</mass>")
+    assert read_model("box", saved(tmp_path, text)).mass_kg == 8.0
+    assert "<mass> is '8 8'; what follows the first 1 is ignored" in caplog.text
+
+
 def moments(text):
     root = SdfDocument.parse(f'<sdf version="1.6">{text}</sdf>').root
     return [float(root.findtext(f".//inertia/{name}")) for name in ("ixx", "iyy", "izz")]

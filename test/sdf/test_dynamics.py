@@ -126,8 +126,9 @@ class TestJoints:
         ("", (0, 0, -9.8)),
         ("<gravity>0 0 -1.6</gravity>", (0, 0, -1.6)),
         ('<physics type="ode"><gravity>0 0 -3.7</gravity></physics>', (0, 0, -3.7)),
+        ("<gravity>0 0 -9.8 0 0 -1 0 0 -2</gravity>", (0, 0, -9.8)),
     ],
 )
 def test_gravity_is_in_the_world_or_in_its_physics(inside, expected):
     document = SdfDocument.parse(f'<sdf version="1.6"><world name="w">{inside}</world></sdf>')
-    assert read_gravity(document.world) == expected
+    assert read_gravity(document, document.world) == expected

@@ -48,6 +48,7 @@ def test_model_uri_is_looked_for_in_order(tmp_path):
     assert resources.resolve("model://box", tmp_path, path) == tmp_path / "second" / "box"
     (tmp_path / "first" / "box").mkdir()
     assert resources.resolve("model://box", tmp_path, path) == tmp_path / "first" / "box"
+    assert resources.resolve("model:///box", tmp_path, path) == tmp_path / "first" / "box"
 
 
 def test_model_path_has_own_models_then_the_environment_then_the_home(tmp_path, monkeypatch):

@@ -95,7 +95,11 @@ def test_relative_to_names_a_joint_a_nested_link_or_another_model():
             + link("b", '<pose relative_to="a">0 0 0 0 0 0</pose>'),
             r"w\.world:\d: poses are relative to each other in a circle: a → b → a",
         ),
-        (link("a", "1 2 3"), r"w\.world:3: <pose> is '1 2 3'; it must be 6 numbers"),
+        (link("a", "1 2"), r"w\.world:3: <pose> is '1 2'; it must be 6 numbers"),
+        (
+            link("a", '<pose degrees="true">0 0 0 0 0 90</pose>'),
+            r"w\.world:3: degrees='true' is SDF 1.8, and Gazebo 11 .* write .* in radians",
+        ),
         (link("a", "1 2 3 0 0 nan"), r"<pose> is '1 2 3 0 0 nan'; it must be 6 numbers"),
         (
             link("a", '<pose rotation_format="quat_xyzw">0 0 0 0 0 0 1</pose>'),
@@ -113,15 +117,46 @@ def test_what_is_wrong_in_a_model_is_named_with_its_line(body, complaint):
         scene_of(world(f'<model name="m">{body}</model>', version="1.7"))
 
 
-def test_degrees_and_empty_poses_are_understood():
-    scene = scene_of(
-        world(
-            model("m", pose='<pose degrees="true">1 0 0 0 0 90</pose>'),
-            model("n", pose="<pose frame=''/>"),
-        )
-    )
-    assert scene.models["m"].pose.yaw_rad == pytest.approx(math.pi / 2)
-    assert scene.models["n"].pose == Pose()
+AS_GAZEBO_READS = {
+    "<pose frame=''/>": "0 0 0 0 0 0",
+    "<pose>1 2 3</pose>": "1 2 3 0 0 0",
+    "<pose>1 2 3 0.1</pose>": "1 2 3 0.1 0 0",
+    "<pose>1 2 3 0.1 0.2 0.3 0.4</pose>": "1 2 3 0.1 0.2 0.3",
+    "<pose>1 2 3 0 0 0.5 left over</pose>": "1 2 3 0 0 0.5",
+    "<pose degrees='true'>1 2 3 0 0 0</pose>": "1 2 3 0 0 0",
+}
+"""Poses, and what gzserver 11.1 makes of them."""
+
+
+@pytest.mark.parametrize("written", AS_GAZEBO_READS)
+def test_poses_are_read_as_gazebo_reads_them(written):
+    scene = scene_of(world(model("m", pose=written)))
+    expected = map(float, AS_GAZEBO_READS[written].split())
+    found = (*scene.models["m"].pose.position, *scene.models["m"].pose.rpy)
+    assert found == pytest.approx(tuple(expected))
+
+
+@pytest.mark.parametrize(
+    ("version", "x"), [("1.4", 6), ("1.5", 6), ("1.6", 6), ("1.7", 1), ("1.8", 1)]
+)
+def test_the_frame_of_a_pose_counts_until_sdf_1_6(version, x):
+    one = model("one", pose='<pose frame="other">1 0 0 0 0 0</pose>')
+    other = model("other", pose="5 0 0 0 0 0")
+    scene = scene_of(world(one, other, version=version))
+    assert scene.models["one"].pose.position == (x, 0, 0)
+
+
+@pytest.mark.parametrize("version", ["1.8", "1.9", "1.11"])
+def test_what_is_newer_is_read_as_gazebo_11_reads_it(version):
+    scene = scene_of(world(model("m", pose="1 2 3 0 0 0"), version=version))
+    assert scene.models["m"].pose.position == (1, 2, 3)
+
+
+def test_frames_of_which_each_is_relative_to_the_next_are_bounded():
+    links = [link(f"l{i}", f'<pose relative_to="l{i + 1}">1 0 0 0 0 0</pose>') for i in range(900)]
+    text = world(model("m", *links, link("l900")), version="1.7")
+    with pytest.raises(SdfError, match="by more than 200 steps; give it relative"):
+        scene_of(text)
 
 
 @pytest.mark.parametrize("around", ["", "<static>0</static>", "<static>1</static>"])

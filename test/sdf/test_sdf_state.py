@@ -208,6 +208,6 @@ def test_comments_and_layout_survive():
 
 
 def test_state_that_is_wrong_is_named_with_its_line():
-    text = world(model("m"), state(state_of("m", "1 2 3")))
-    with pytest.raises(SdfError, match=r"w\.world:4: <pose> is '1 2 3'"):
+    text = world(model("m"), state(state_of("m", "1 2")))
+    with pytest.raises(SdfError, match=r"w\.world:4: <pose> is '1 2'"):
         applied(text)

@@ -99,6 +99,15 @@ def test_what_is_left_out_is_said_once(simulator, tmp_path, caplog, inside, mess
     assert message in said[0]
 
 
+def test_the_velocity_of_a_link_is_not_taken_for_a_joints(simulator, tmp_path, caplog):
+    moving = "<velocity>0.1 0 0 0 0 0</velocity><inertial>"
+    text = scenes.box("b", 0, 0, 0.5, static=False).replace("<inertial>", moving)
+    with caplog.at_level(logging.WARNING):
+        simulation = scenes.load(simulator, scenes.write_world(tmp_path, text))
+    assert simulation.step(0.1).models["b"].pose.position[0] == pytest.approx(0, abs=1e-6)
+    assert not caplog.records
+
+
 def test_the_worlds_and_the_robot_that_we_ship_are_represented_whole(simulator, caplog):
     from gz_testauto.resources import share_directory
 

@@ -18,7 +18,11 @@ from gz_testauto.observation import Twist2D
 from gz_testauto.resources import share_directory
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.robot import read_robot
+from gz_testauto.sdf.scene import read_scene
 from gz_testauto.simulators.gazebo import GazeboSimulator
+from gz_testauto.simulators.gazebo.installation import find_gazebo
+from gz_testauto.simulators.gazebo.server import ServerProcess
+from gz_testauto.simulators.gazebo.world import WorldLink, pose_from
 from gz_testauto.simulators.interface import NamedModel, PhysicsSettings, Scene
 
 pytestmark = pytest.mark.gazebo
@@ -54,6 +58,36 @@ def simulator():
 @pytest.fixture
 def simulation(simulator, tmp_path):
     return simulator.load(Scene(write_world(tmp_path, models=boxes("true")), ROBOT))
+
+
+LOOSE = (
+    "<pose frame=>1 2 3 0 0 0.5</pose>",
+    "<pose>1 2 3</pose>",
+    "<pose>1 2 3 0.1 0.2</pose>",
+    "<pose>1 2 3 0.1 0.2 0.3 0.4</pose>",
+    "<pose frame='m0'>1 0 0 0 0 0</pose>",
+)
+
+
+@pytest.mark.parametrize("version", ["1.6", "1.8"])
+def test_what_gazebo_reads_as_it_is_written_we_read_alike(tmp_path, version):
+    models = "".join(
+        f'<model name="m{i}"><static>1</static>{pose}<link name="l"/></model>'
+        for i, pose in enumerate(LOOSE)
+    )
+    text = f'<sdf version="{version}"><world name="default">{models}</world></sdf>'
+    scene = read_scene(SdfDocument.parse(text, repair=True))
+    server = ServerProcess(find_gazebo(), text, 1)
+    try:
+        link = WorldLink(server)
+        listed = link.list_models()
+        link.close()
+    finally:
+        server.close()
+    for name, model in scene.models.items():
+        theirs = pose_from(listed[name].pose)
+        assert model.pose.position == pytest.approx(theirs.position)
+        assert model.pose.rotation == pytest.approx(theirs.rotation)
 
 
 def own_address():

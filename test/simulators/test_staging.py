@@ -58,6 +58,13 @@ def test_random_obstacles_are_those_that_the_given_pattern_matches_in_full(stage
     assert [model.name for model in staged.movables] == ["unit_cylinder_3"]
 
 
+def test_a_shape_on_which_gzserver_aborts_is_refused_by_name(stage):
+    capsule = "<capsule><radius>0.2</radius><length>1</length></capsule>"
+    pill = box("pill").replace("<box><size>1 1 1</size></box>", capsule)
+    with pytest.raises(SimulatorError, match="pill::link::c is a capsule, on which Gazebo"):
+        stage(pill)
+
+
 def test_worlds_that_differ_in_their_walls_do_not(stage):
     assert stage(box("wall")).fingerprint != stage(box("wall", x=5)).fingerprint
 

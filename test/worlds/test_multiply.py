@@ -78,6 +78,26 @@ def test_any_base_has_a_density_even_one_wall_or_nothing(tmp_path, models):
         assert entry.difficulty.density == pytest.approx(covered / 6.8**2, rel=0.03)
 
 
+def test_a_base_in_wide_characters_is_multiplied(tmp_path):
+    base = tmp_path / "wide.world"
+    text = ROOM.read_text().replace(
+        '<?xml version="1.0"?>', '<?xml version="1.0" encoding="UTF-16"?>'
+    )
+    base.write_bytes(text.encode("UTF-16"))
+    (made,) = multiply(base, spec_of(), 1, 7, tmp_path / "out")
+    assert set(read_scene(made.path).models) >= {"walls", "obstacle_box_0"}
+
+
+def test_an_obstacle_that_was_scaled_to_nothing_is_refused(tmp_path):
+    (first,) = multiply(ROOM, spec_of(), 1, 7, tmp_path / "out")
+    scaled = '<model name="obstacle_box_0"><scale>0 1 1</scale></model>'
+    state = f'<state world_name="default">{scaled}</state>'
+    base = tmp_path / "flat.world"
+    base.write_text(first.path.read_text().replace("</world>", state + "</world>"))
+    with pytest.raises(SdfError, match="model 'obstacle_box_0' has a size of 0"):
+        multiply(base, spec_of(), 1, 7, tmp_path / "again")
+
+
 def test_world_holds_what_the_manifest_says(tmp_path):
     drive = Drive((-4, -4), (4, 4), 0.3)
     made = multiply(ROOM, spec_of(), 3, 7, tmp_path / "out", drive=drive)

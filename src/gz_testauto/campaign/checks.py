@@ -15,6 +15,7 @@ from gz_testauto.campaign.preparation import PreparedCampaign
 from gz_testauto.campaign.trials import Trial
 from gz_testauto.errors import SpecError
 from gz_testauto.geometry import Pose
+from gz_testauto.sdf.dynamics import read_physics
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.scene import WorldScene
 
@@ -56,14 +57,14 @@ def _check_scene(campaign: PreparedCampaign, scene: WorldScene, where: str) -> N
         )
     _require_own_places(scene, where)
     world = scene.document.world
-    step = None if world is None else world.findtext("physics/max_step_size")
+    step_s = None if world is None else read_physics(scene.document, world, "max_step_size")
     period_s = campaign.spec.control_period_s
-    if step is not None and float(step) > 0.0:
-        steps = period_s / float(step)
+    if step_s is not None and step_s > 0.0:
+        steps = period_s / step_s
         if round(steps) < 1 or abs(steps - round(steps)) > 1e-6 * steps:
             raise SpecError(
                 f"{where}: control_period_s is {period_s:g}, which is no whole number of the "
-                f"world's max_step_size of {step.strip()} s; choose a multiple of it"
+                f"world's max_step_size of {step_s:g} s; choose a multiple of it"
             )
 
 

@@ -22,6 +22,7 @@ from gz_testauto.sampling.model_form import ModelForm
 from gz_testauto.sampling.outline import Outline
 from gz_testauto.sampling.resize import scale_model
 from gz_testauto.sdf.document import Element, SdfDocument
+from gz_testauto.sdf.dynamics import read_mass_kg
 from gz_testauto.sdf.geometry import Box, Cylinder, Geometry, Sphere
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.mass import volume_m3
@@ -107,7 +108,13 @@ class ObstacleModel:
         else:
             size, outline = _primitive(type_, model, where)
             _ensure_inertials(element)
-        mass = sum(_link_mass(link) for link in model.source.iter("link"))
+        if min(size) <= 0:
+            raise SdfError(f"{where}: model {model.name!r} has a size of 0; give it a larger one")
+        mass = sum(
+            read_mass_kg(nested.document, link.element)
+            for _, nested, _ in model.node.walk()
+            for link in nested.links
+        )
         return cls(type_, size, model.static, mass, -float(bottom), outline, element, document)
 
     @property
@@ -246,11 +253,6 @@ def _whole(model: SceneModel) -> Tuple[Size, Outline]:
     """Scale 1, and all of a model's collision shapes from above, in its own frame."""
     parts = [c.geometry.footprint(c.local_pose, -math.inf, math.inf) for c in model.collisions]
     return (1.0,), Outline(shapely.unary_union(parts))
-
-
-def _link_mass(link: Element) -> float:
-    """A link that says nothing weighs 1 kg, as SDF has it."""
-    return float(link.findtext("inertial/mass") or 1.0)
 
 
 def _ensure_inertials(element: Element) -> None:

@@ -11,7 +11,7 @@ from lxml import etree
 
 from gz_testauto.errors import SdfError
 from gz_testauto.sdf.document import Element
-from gz_testauto.sdf.values import set_numbers
+from gz_testauto.sdf.values import leading_numbers, set_numbers
 
 _LENGTHS: Dict[str, Tuple[str, ...]] = {
     "box": ("size",),
@@ -61,7 +61,7 @@ def _scale_shape(model: Element, shape: Element, factor: float) -> None:
 
 
 def _numbers(element: Element) -> List[float]:
-    return [float(part) for part in (element.text or "").split()]
+    return leading_numbers(element.text or "")[0]
 
 
 def _write(element: Element, values: List[float]) -> None:

@@ -2,8 +2,9 @@
 
 Owns parsing, writing and saying where in a file something stands. What an element *means*
 is other modules' business, with two exceptions that everybody needs: the version and the
-world. A document that was not changed is written as the very bytes that were read. In one
-that was, everything outside the root element stays byte for byte; inside it comments,
+world. A document that was not changed is written as the very bytes that were read (in UTF-8,
+where they were in an encoding such as UTF-16 in which ASCII text is other bytes). In one that
+was, everything outside the root element stays byte for byte; inside it comments,
 order, white space, CDATA and character case stay, and lxml normalises only what XML calls
 equal: quotes around attributes become double, ``<a></a>`` becomes ``<a/>``, white space
 inside tags becomes single, line ends become ``\\n``.
@@ -23,8 +24,13 @@ from gz_testauto.xml_file import parse_xml
 Element = Any
 """An lxml element; lxml publishes no types."""
 
-SUPPORTED = ((1, 3), (1, 7))
-"""Oldest and newest SDF version that is read; 1.3 differs from 1.4 in names of physics only."""
+OLDEST = (1, 3)
+"""Oldest SDF version that is read; 1.3 differs from 1.4 in names of physics only. A newer one
+than 1.7 is read as 1.7, as Gazebo 11 does; what would then mean something else is refused where
+it stands."""
+
+MOST_DEPTH = 256
+"""Elements within each other, the root among them; what Gazebo writes has about 20."""
 
 _MISC = rb"(?:\s|<\?.*?\?>|<!--.*?-->)*"
 _PROLOG = re.compile(
@@ -60,7 +66,7 @@ class SdfDocument:
         """Read a ``.world`` or ``.sdf`` file.
 
         Raises ``SdfError``, with file, line and column, when it cannot be read, is not XML,
-        or is no SDF 1.3 to 1.7. ``repair`` mends what :mod:`gz_testauto.sdf.repair` can.
+        or is no SDF from 1.3 on. ``repair`` mends what :mod:`gz_testauto.sdf.repair` can.
         """
         path = Path(path)
         try:
@@ -93,9 +99,23 @@ class SdfDocument:
             if not repair:
                 raise SdfError(_syntax_message(error, source, mendable=True)) from error
             content = mended
+        if not _holds_ascii(root):
+            content = etree.tostring(root.getroottree(), encoding="UTF-8", xml_declaration=True)
+            root = parse_xml(content)
         document = cls(root, content, source, path, repairs)
         document._check_version()
+        document._check_depth()
         return document
+
+    def _check_depth(self) -> None:
+        depth = 0
+        for event, element in etree.iterwalk(self.root, events=("start", "end")):
+            depth += 1 if event == "start" else -1
+            if depth > MOST_DEPTH:
+                raise SdfError(
+                    f"{self.where(element)}: <{element.tag}> is the {depth}th element within "
+                    f"another; at most {MOST_DEPTH} are read"
+                )
 
     def _check_version(self) -> None:
         if self.root.tag == "gazebo":
@@ -112,15 +132,10 @@ class SdfDocument:
             raise SdfError(
                 f'{self.where(self.root)}: <sdf> has version {text!r}; write version="1.6"'
             )
-        if not SUPPORTED[0] <= self.version <= SUPPORTED[1]:
-            remedy = (
-                'Gazebo 11 knows none newer; if the file uses nothing newer, write version="1.7"'
-                if self.version > SUPPORTED[1]
-                else "convert it with `gz sdf -c FILE`"
-            )
+        if self.version < OLDEST:
             raise SdfError(
-                f"{self.where(self.root)}: SDF version {text} is not read, only 1.3 to 1.7; "
-                f"{remedy}"
+                f"{self.where(self.root)}: SDF version {text} is not read, only 1.3 and newer; "
+                "convert it with `gz sdf -c FILE`"
             )
 
     @property
@@ -171,6 +186,14 @@ class SdfDocument:
             Path(path).write_bytes(self.to_bytes())
         except OSError as error:
             raise SdfError(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+def _holds_ascii(root: Element) -> bool:
+    """Whether markup is the same bytes in a document's encoding as in ASCII."""
+    try:
+        return "<".encode(root.getroottree().docinfo.encoding or "UTF-8") == b"<"
+    except LookupError:  # an encoding that Python does not know
+        return False
 
 
 def _surroundings(content: bytes) -> Tuple[bytes, bytes]:

@@ -100,16 +100,43 @@ class Joint:
     axes: Tuple[JointAxis, ...]
 
 
-def read_gravity(world: Element) -> Vector:
-    """A world's gravity (m/s²), which SDF 1.6 has in the world and older ones in the physics."""
+def chosen_physics(world: Element) -> Optional[Element]:
+    """The ``<physics>`` of a world that counts: the one marked as default, else the first."""
     presets = world.findall("physics")
     chosen = next((p for p in presets if p.get("default") in ("1", "true")), None)
-    chosen = presets[0] if chosen is None and presets else chosen
-    text = world.findtext("gravity") or (chosen.findtext("gravity") if chosen is not None else None)
-    if not text or not text.strip():
-        return GRAVITY_MPS2
-    x, y, z = map(float, text.split())
-    return (x, y, z)
+    return presets[0] if chosen is None and presets else chosen
+
+
+def read_physics(document: SdfDocument, world: Element, tag: str) -> Optional[float]:
+    """A number of the physics that counts, such as ``max_step_size`` (s); None where it is not
+    said."""
+    chosen = chosen_physics(world)
+    if chosen is None or not (chosen.findtext(tag) or "").strip():
+        return None
+    return number(document, chosen, tag)
+
+
+def read_gravity(document: SdfDocument, world: Element) -> Vector:
+    """A world's gravity (m/s²), which SDF 1.6 has in the world and older ones in the physics."""
+    for parent in (world, chosen_physics(world)):
+        element = None if parent is None else parent.find("gravity")
+        if element is not None and (element.text or "").strip():
+            x, y, z = numbers(document, element, 3)
+            return (x, y, z)
+    return GRAVITY_MPS2
+
+
+def read_mass_kg(document: SdfDocument, link: Element) -> float:
+    """The mass of a link; one that says nothing weighs 1 kg. Raises ``SdfError`` for less than
+    0."""
+    element = link.find("inertial")
+    mass_kg = 1.0 if element is None else number(document, element, "mass", 1.0)
+    if mass_kg < 0:
+        raise SdfError(
+            f"{document.where(element)}: link {link.get('name')!r} has a mass of {mass_kg:g} kg; "
+            "it must not be negative"
+        )
+    return mass_kg
 
 
 def read_inertial(document: SdfDocument, link: Element) -> Inertial:

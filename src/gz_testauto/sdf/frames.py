@@ -2,8 +2,8 @@
 
 Owns the ``relative_to`` attribute, in a world and in a model. Names of links, joints,
 frames, models (also ``inner::link``), ``__model__`` and ``world`` are understood; anything
-else is refused by name. The ``frame`` attribute of SDF 1.5 and 1.6 means the same, as it
-does to Gazebo 11.
+else is refused by name. The ``frame`` attribute of SDF up to 1.6 means the same, as it does to
+Gazebo 11, and nothing from 1.7 on.
 """
 
 from typing import Dict, List, Optional, Tuple
@@ -12,6 +12,9 @@ from gz_testauto.errors import SdfError
 from gz_testauto.geometry import Pose
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.values import name_of, pose_value
+
+MOST_STEPS = 200
+"""Frames of which each is relative to the next."""
 
 
 class FrameGraph:
@@ -62,6 +65,11 @@ class FrameGraph:
         if name in self._under_way:
             circle = " → ".join([*self._under_way, name])
             raise SdfError(f"{where}: poses are relative to each other in a circle: {circle}")
+        if len(self._under_way) == MOST_STEPS:
+            raise SdfError(
+                f"{where}: the pose of {self._under_way[0]!r} is relative to {name!r} by more "
+                f"than {MOST_STEPS} steps; give it relative to something nearer"
+            )
         element, base = self._entries[name]
         self._under_way.append(name)
         try:
@@ -76,7 +84,8 @@ class FrameGraph:
         where = self._document.source
         if element is not None:
             where = self._document.where(element)
-            base = element.get("relative_to") or element.get("frame") or base
+            renamed = element.get("frame") if self._document.version < (1, 7) else None
+            base = element.get("relative_to") or renamed or base
         if base in self._resolved and self._resolved[base] == Pose():
             return value  # exact, whatever the arithmetic of composing
         return self.pose(base, where) * value

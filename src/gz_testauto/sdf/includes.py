@@ -16,6 +16,9 @@ from gz_testauto.errors import ResourceError, SdfError
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.values import insert_child, text_of
 
+MOST_NESTED = 50
+"""Includes within each other."""
+
 _URI_PARENTS = ("mesh", "heightmap", "script", "image")
 
 
@@ -135,6 +138,8 @@ class ModelLibrary:
         place = document.where(include)
         if place in self._entered:
             raise SdfError(f"{place}: this <include> includes itself")
+        if len(self._entered) == MOST_NESTED:
+            raise SdfError(f"{place}: more than {MOST_NESTED} <include>s stand within each other")
         self._entered.append(place)
         try:
             yield

@@ -3,8 +3,9 @@
 Owns exactly these, all found in public worlds: prefixes that no ``xmlns`` declares, which
 get a declaration on the root element; stray text before or after the root element, which
 is removed; an XML declaration that is not the first thing in the file, which is moved
-there; ``--`` inside a comment, which becomes ``==``. Anything else (a missing end tag or
-quote, a bare ``&``) has no one right reading and is refused.
+there; ``--`` inside a comment, which becomes ``==``; values of attributes without
+quotes, which end at the next blank, ``/`` or ``>``, as TinyXML has it, and get quotes. Anything
+else (a missing end tag or quote, a bare ``&``) has no one right reading and is refused.
 """
 
 import re
@@ -14,6 +15,7 @@ _SKIPPED = re.compile(rb"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>", re.DOTALL)
 _TAG = re.compile(rb"<(?![!?/])[^<>]*>")
 _NAME = rb"[A-Za-z_][\w.\-]*"
 _PREFIX = re.compile(rb"(?:^<|\s)(" + _NAME + rb"):" + _NAME + rb"(?=[\s=/>])")
+_VALUE = re.compile(rb"(=\s*)(\"[^\"]*\"|'[^']*'|[^\s\"'/>]*(?![\"']))")
 _QUOTED = re.compile(rb"\"[^\"]*\"|'[^']*'")
 _ROOT = re.compile(rb"<(" + _NAME + rb")(?=[\s>])[^<>]*>")
 _MARKUP = re.compile(rb"<!--.*?-->|<\?.*?\?>|<!DOCTYPE[^>\[]*(?:\[.*?\]\s*)?>|\s+", re.DOTALL)
@@ -33,6 +35,7 @@ def repair_xml(content: bytes) -> Tuple[bytes, Tuple[Repair, ...]]:
     """Return the mended bytes and what was done; the same bytes when nothing was found."""
     repairs: List[Repair] = []
     content = _without_double_hyphens(content, repairs)
+    content = _with_quoted_attributes(content, repairs)
     content = _without_stray_text(content, repairs)
     content = _with_declaration_first(content, repairs)
     content = _with_prefixes_declared(content, repairs)
@@ -58,6 +61,29 @@ def _without_double_hyphens(content: bytes, repairs: List[Repair]) -> bytes:
         return b"<!--" + fixed + b"-->"
 
     return re.sub(rb"<!--(.*?)-->", mended, content, flags=re.DOTALL)
+
+
+def _with_quoted_attributes(content: bytes, repairs: List[Repair]) -> bytes:
+    """Put quotes around values that have none; ``<pose frame=>`` has an empty one."""
+    pieces, position = [], 0
+    for tag in _TAG.finditer(_blanked(content)):
+        found: List[bytes] = []
+
+        def quoted(match: "re.Match[bytes]", found: List[bytes] = found) -> bytes:
+            equals, value = match.groups()
+            if value[:1] in (b'"', b"'"):
+                return match.group()
+            found.append(value)
+            return equals.rstrip() + b'"' + value + b'"'
+
+        mended = _VALUE.sub(quoted, tag.group())
+        if found:
+            shown = ", ".join(value.decode("utf-8", "replace") or "nothing" for value in found)
+            line = _line(content, tag.start())
+            repairs.append(Repair(line, f"put quotes around the attribute value {shown}"))
+            pieces += [content[position : tag.start()], mended]
+            position = tag.end()
+    return b"".join([*pieces, content[position:]])
 
 
 def _with_declaration_first(content: bytes, repairs: List[Repair]) -> bytes:

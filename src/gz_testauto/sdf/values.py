@@ -4,15 +4,19 @@ Owns the text of values and the messages about wrong ones. What a pose is relati
 :mod:`gz_testauto.sdf.frames`'s business.
 """
 
+import functools
+import logging
 import math
 import re
-from typing import Optional, Tuple
+from typing import List, Optional, Tuple
 
 from lxml import etree
 
 from gz_testauto.errors import SdfError
 from gz_testauto.geometry import Pose
 from gz_testauto.sdf.document import Element, SdfDocument
+
+LOGGER = logging.getLogger(__name__)
 
 _TRUE, _FALSE = ("1", "true"), ("0", "false", "")
 _NUMBER = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)")
@@ -42,20 +46,47 @@ def name_of(document: SdfDocument, element: Element) -> str:
     return name
 
 
-def numbers(document: SdfDocument, element: Element, count: int) -> Tuple[float, ...]:
-    """``count`` finite numbers from an element's text, else ``SdfError``.
+def numbers(
+    document: SdfDocument, element: Element, count: int, least: Optional[int] = None
+) -> Tuple[float, ...]:
+    """``count`` finite numbers from an element's text, or from ``least`` on, else ``SdfError``.
 
-    As Gazebo reads them, one may follow another without a space: ``41.6-0.2`` is two.
+    As Gazebo reads them, one may follow another without a space: ``41.6-0.2`` is two, and what
+    comes after the last that is wanted is not looked at (a warning says so).
     """
     text = "".join(element.itertext(element.tag, with_tail=False))
-    whole = not _NUMBER.sub("", text).strip()
-    values = tuple(map(float, _NUMBER.findall(text))) if whole else ()
-    if len(values) != count or not all(map(math.isfinite, values)):
+    values, rest = leading_numbers(text)
+    if len(values) < count and (rest or len(values) < (count if least is None else least)):
+        values = []
+    if not values or not all(map(math.isfinite, values[:count])):
         wanted = "one number" if count == 1 else f"{count} numbers"
         raise SdfError(
             f"{document.where(element)}: <{element.tag}> is {text.strip()!r}; it must be {wanted}"
         )
-    return values
+    if rest or len(values) > count:
+        _warn(
+            f"{document.where(element)}: <{element.tag}> is {text.strip()!r}; what follows the "
+            f"first {count} is ignored, as in Gazebo"
+        )
+    return tuple(values[:count])
+
+
+def leading_numbers(text: str) -> Tuple[List[float], str]:
+    """The numbers with which a text begins, and what is left of it, stripped."""
+    values: List[float] = []
+    position = 0
+    while True:
+        match = _NUMBER.match(text, position)
+        if match is None:
+            return values, text[position:].strip()
+        values.append(float(match.group(1)))
+        position = match.end()
+
+
+@functools.lru_cache(maxsize=10_000)
+def _warn(message: str) -> None:
+    """Once for each place: files are read again for every trial."""
+    LOGGER.warning("%s", message)
 
 
 def positive(document: SdfDocument, element: Element, count: int) -> Tuple[float, ...]:
@@ -92,8 +123,9 @@ def flag(document: SdfDocument, parent: Element, tag: str, default: bool = False
 def pose_value(document: SdfDocument, element: Optional[Element]) -> Pose:
     """The pose in a ``<pose>`` element as it stands, without what it is relative to.
 
-    No element, or one without text, is the identity, as in Gazebo. ``degrees="true"`` is
-    honoured; another ``rotation_format`` than ``euler_rpy`` is refused.
+    As in Gazebo, no element, or one without text, is the identity, and what is missing of roll,
+    pitch and yaw is 0. ``degrees`` and ``rotation_format`` are newer than Gazebo 11, which takes
+    the numbers for radians: they are refused unless that makes no difference.
     """
     if element is None or (not (element.text or "").strip() and len(element) == 0):
         return Pose()
@@ -102,9 +134,12 @@ def pose_value(document: SdfDocument, element: Optional[Element]) -> Pose:
             f"{document.where(element)}: rotation_format={element.get('rotation_format')!r} is "
             "not supported; write x y z roll pitch yaw"
         )
-    x, y, z, roll, pitch, yaw = numbers(document, element, 6)
-    if element.get("degrees", "false").lower() in _TRUE:
-        roll, pitch, yaw = map(math.radians, (roll, pitch, yaw))
+    x, y, z, roll, pitch, yaw = (*numbers(document, element, 6, least=3), 0.0, 0.0, 0.0)[:6]
+    if element.get("degrees", "false").lower() in _TRUE and any((roll, pitch, yaw)):
+        raise SdfError(
+            f"{document.where(element)}: degrees={element.get('degrees')!r} is SDF 1.8, and "
+            "Gazebo 11 takes the numbers for radians; write roll, pitch and yaw in radians"
+        )
     return Pose.from_rpy(x, y, z, roll, pitch, yaw)
 
 

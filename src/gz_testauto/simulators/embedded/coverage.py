@@ -6,11 +6,12 @@ nothing is dropped silently.
 """
 
 import logging
-from typing import Callable, Dict, FrozenSet, Optional, Set
+from typing import Callable, Dict, FrozenSet, List, Optional, Set
 
 from gz_testauto.errors import SdfError
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.tree import ModelNode
+from gz_testauto.sdf.values import leading_numbers
 
 LOGGER = logging.getLogger(__name__)
 
@@ -40,17 +41,18 @@ _WITHOUT_EFFECT: Dict[str, Callable[[Element], bool]] = {
     "enable_wind": lambda element: _is_off(element),
     "kinematic": lambda element: _is_off(element),
     "self_collide": lambda element: _is_off(element),
-    "collide_without_contact": lambda element: _is_off(element),
     "velocity_decay": lambda element: _is_zero(element),
+    "link/velocity": lambda element: True,  # means something in a saved <state> only
     "bounce": lambda element: _is_zero(element.find("restitution_coefficient")),
+    "collide_without_contact": lambda element: _is_off(element),
     "torsional": lambda element: (
         _is_zero(element.find("patch_radius")) and _is_zero(element.find("surface_radius"))
     ),
-    "effort": lambda element: True,  # limits what drives a joint, and nothing does but our wheels
-    "velocity": lambda element: float(element.text or -1) <= 0,
+    "limit/effort": lambda element: True,  # of what drives a joint: nothing does but our wheels
+    "limit/velocity": lambda element: not any(value > 0 for value in _values(element)),
     "visual": lambda element: True,
 }
-"""Elements that say nothing here when they say this."""
+"""Elements that say nothing here when they say this; ``parent/`` where that depends on it."""
 
 _REFUSED = {
     "population": "its models would be missing; write them out, as Gazebo saves them",
@@ -115,7 +117,7 @@ class Coverage:
                 continue
             if represented is not None and child in represented:
                 continue
-            harmless = _WITHOUT_EFFECT.get(child.tag)
+            harmless = _WITHOUT_EFFECT.get(f"{kind}/{child.tag}", _WITHOUT_EFFECT.get(child.tag))
             if harmless is not None and harmless(child):
                 continue
             called = child.get("name") or parent.get("name") or ""
@@ -137,7 +139,9 @@ def _is_off(element: Element) -> bool:
 
 
 def _is_zero(element: Optional[Element]) -> bool:
-    if element is None:
-        return True
-    values = [text for text in element.itertext() if text.strip()]
-    return all(float(part) == 0 for text in values for part in text.split())
+    return element is None or not any(_values(element))
+
+
+def _values(element: Element) -> List[float]:
+    """All numbers in an element and below it."""
+    return [value for text in element.itertext() for value in leading_numbers(text)[0]]

@@ -73,7 +73,7 @@ class EmbeddedSimulation(Simulation):
             raise SdfError(f"{scene.world}: has no <world>")
         coverage.check_world(world.document)
         self._document = world.document
-        self._gravity = read_gravity(world.document.world)
+        self._gravity = read_gravity(world.document, world.document.world)
         self._models: Dict[str, StagedModel] = {
             name: stage_model(model, coverage) for name, model in world.models.items()
         }

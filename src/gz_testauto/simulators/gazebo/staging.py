@@ -19,11 +19,12 @@ from gz_testauto.errors import SdfError, SimulatorError
 from gz_testauto.geometry import Pose
 from gz_testauto.sampling.naming import is_obstacle
 from gz_testauto.sdf.document import Element, SdfDocument
+from gz_testauto.sdf.dynamics import read_gravity, read_physics
+from gz_testauto.sdf.geometry import Capsule, Ellipsoid
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.scene import SceneModel, WorldScene, read_scene
 from gz_testauto.simulators.interface import NamedModel, PhysicsSettings
 
-DEFAULT_GRAVITY_MPS2 = (0.0, 0.0, -9.8)
 _STATEFUL = ("plugin", "actor", "population", "road", "state")
 
 
@@ -65,6 +66,7 @@ def stage_world(
         scene = read_scene(SdfDocument.read(path))
         if scene.document.world is None:
             raise SdfError(f"{path}: has no <world>")
+        _check_shapes(scene)
         document = scene.document.copy()
         physics = _physics_of(document)
         base, movables = _divide(document, scene, library, obstacles)
@@ -93,6 +95,18 @@ def model_text(element: Element, version: str, name: Optional[str] = None) -> st
         model.set("name", name)
     root.append(model)
     return str(etree.tostring(root, encoding="unicode"))
+
+
+def _check_shapes(scene: WorldScene) -> None:
+    """Refuse the shapes on which gzserver aborts."""
+    for model in scene.models.values():
+        for shape in model.collisions:
+            if isinstance(shape.geometry, (Capsule, Ellipsoid)):
+                raise SdfError(
+                    f"{scene.document.source}: {shape.scoped_name} is a "
+                    f"{type(shape.geometry).__name__.lower()}, on which Gazebo 11 aborts; make "
+                    "it of boxes, cylinders and spheres, or simulate it by 'embedded'"
+                )
 
 
 def _divide(
@@ -129,18 +143,12 @@ def _placing_elements(scene: WorldScene, document: SdfDocument) -> Tuple[Element
 def _physics_of(document: SdfDocument) -> PhysicsSettings:
     world = document.world
     assert world is not None, "stage_world looks before"
-    candidates = world.findall("physics")
-    chosen = next((p for p in candidates if p.get("default") in ("1", "true")), None)
-    physics = chosen if chosen is not None else (candidates[0] if candidates else None)
-    step = rate = None
-    gravity = world.findtext("gravity")
-    if physics is not None:
-        step, rate = physics.findtext("max_step_size"), physics.findtext("real_time_update_rate")
-        gravity = gravity or physics.findtext("gravity")
+    step_s = read_physics(document, world, "max_step_size")
+    rate_hz = read_physics(document, world, "real_time_update_rate")
     return PhysicsSettings(
-        step_size_s=float(step) if step else 0.001,
-        max_update_rate_hz=float(rate) if rate else 1000.0,
-        gravity_mps2=tuple(map(float, gravity.split())) if gravity else DEFAULT_GRAVITY_MPS2,
+        step_size_s=step_s or 0.001,
+        max_update_rate_hz=1000.0 if rate_hz is None else rate_hz,
+        gravity_mps2=read_gravity(document, world),
     )
 
 
