@@ -24,13 +24,18 @@ def printable(text: str) -> str:
 
 
 def all_printable(value: Value) -> Value:
-    """The same value with every text in it printable: in dataclasses, tuples, lists, mappings."""
+    """The same value with every text in it printable: in dataclasses, tuples, lists and
+    mappings."""
     shown: Any = value
     if isinstance(value, str) and type(value) is str:
         shown = printable(value)
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {one.name: getattr(value, one.name) for one in dataclasses.fields(value)}
         shown = dataclasses.replace(value, **all_printable(fields))
+    elif hasattr(value, "_asdict"):
+        shown = value._replace(  # type: ignore[attr-defined]
+            **all_printable(value._asdict())
+        )
     elif isinstance(value, Mapping):
         shown = {all_printable(key): all_printable(item) for key, item in value.items()}
     elif type(value) in (tuple, list):

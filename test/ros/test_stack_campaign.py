@@ -91,6 +91,12 @@ def test_two_planners_in_one_world_end_as_they_must_and_leave_nothing(tmp_path, 
 def assert_replays(out, mark):
     before = {path: path.stat().st_mtime_ns for path in out.rglob("*")}
     command = [sys.executable, "-m", "gz_testauto.cli.main", "replay", str(out), "0", "straight"]
+    asked = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert asked.returncode == 2
+    assert "run launch files" in asked.stderr and "give --trust" in asked.stderr
+    command.append("--trust")
     ran = subprocess.run(command, capture_output=True, text=True, timeout=180, check=False)
     assert ran.returncode == 0, ran
     assert "the same outcome as before" in ran.stdout

@@ -63,6 +63,12 @@ def launch_inputs(spec: CampaignSpec) -> Dict[str, Path]:
     }
 
 
+def launch_files(spec: CampaignSpec) -> Tuple[Path, ...]:
+    """Every launch file that the campaign's trials run, once. Raises ``SpecError``."""
+    found = (find_launch_file(launch, where) for where, launch in _launches(spec))
+    return tuple(dict.fromkeys(found))
+
+
 def find_launch_file(launch: LaunchSpec, where: str) -> Path:
     """Its path; raises ``SpecError`` that begins with ``where`` when there is none."""
     assert launch.file is not None

@@ -5,16 +5,18 @@ or a build log.
 """
 
 import sys
-from typing import IO, Optional
+from typing import IO, Optional, Tuple, Union
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.text import Text
 
 from gz_testauto.campaign.outcome import Outcome
 from gz_testauto.campaign.progress import CampaignListener
 from gz_testauto.campaign.progress import Progress as CampaignProgress
 from gz_testauto.campaign.results import TrialRecord
 from gz_testauto.campaign.trials import Trial
+from gz_testauto.printable import printable
 
 _STYLES = {Outcome.REACHED: "green", Outcome.INVALID: "yellow"}
 
@@ -55,7 +57,7 @@ class LineListener(CampaignListener):
         self._say(f"{trial.world} {trial.planner}: {_too_slow(real_time_factor)}")
 
     def _say(self, text: str) -> None:
-        print(text, file=self._stream, flush=True)
+        print(printable(text), file=self._stream, flush=True)
 
 
 class BarListener(CampaignListener):
@@ -64,7 +66,7 @@ class BarListener(CampaignListener):
     def __init__(self, console: Console) -> None:
         self._console = console
         self._bar = Progress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn("{task.fields[left]}"),
@@ -84,29 +86,38 @@ class BarListener(CampaignListener):
     def trial_ended(self, record: TrialRecord, progress: CampaignProgress) -> None:
         """Let the trial scroll up and move the bar."""
         style = _STYLES.get(record.outcome, "red")
-        self._console.print(
-            f"{record.world} {record.planner}: [{style}]{record.outcome.value}[/], {record.detail}"
+        self._show(
+            f"{record.world} {record.planner}: ",
+            (record.outcome.value, style),
+            f", {record.detail}",
         )
         self._update(f"{record.world} {record.planner}", progress)
 
     def attempt_failed(self, trial: Trial, attempt: int, cause: str) -> None:
         """Let the cause scroll up."""
-        self._console.print(
-            f"{trial.world} {trial.planner}: attempt {attempt} is [yellow]invalid[/]: {cause}"
+        self._show(
+            f"{trial.world} {trial.planner}: attempt {attempt} is ",
+            ("invalid", "yellow"),
+            f": {cause}",
         )
 
     def trial_postponed(self, trial: Trial, real_time_factor: float) -> None:
         """Let it scroll up that a trial was too slow."""
-        self._console.print(f"{trial.world} {trial.planner}: {_too_slow(real_time_factor)}")
+        self._show(f"{trial.world} {trial.planner}: {_too_slow(real_time_factor)}")
 
     def ended(self, progress: CampaignProgress) -> None:
         """Leave the bar as it is."""
         self._bar.stop()
 
+    def _show(self, *parts: Union[str, Tuple[str, str]]) -> None:
+        """Text, or text with a style; names and details are shown as they are."""
+        shown = (printable(part) if isinstance(part, str) else part for part in parts)
+        self._console.print(Text.assemble(*shown))
+
     def _update(self, description: str, progress: CampaignProgress) -> None:
         self._bar.update(
             self._task,
-            description=description,
+            description=printable(description),
             completed=progress.done,
             left=time_left(progress),
         )

@@ -7,7 +7,8 @@ Nothing is written. Exit status 0: the same outcome and the same trajectory, bit
 1: something differs.
 
 A trial on a stack of the user's own never repeats to the bit: 0 is then the same outcome. What the
-stack said, and the bag, are in a new directory that is named.
+stack said, and the bag, are in a new directory that is named. Its launch files run programs of
+whoever made the results: they are named and you are asked, unless --trust says that you know them.
 
 example:
   gz_testauto replay results/paper 139 fgm
@@ -26,6 +27,7 @@ from gz_testauto.campaign.directory import CampaignDirectory
 from gz_testauto.campaign.entering import changed_planners, reopen
 from gz_testauto.campaign.executor import TrialResult, TrialStopped
 from gz_testauto.campaign.executors import chosen_executor
+from gz_testauto.campaign.launches import launch_files
 from gz_testauto.campaign.lockstep import LockstepExecutor
 from gz_testauto.campaign.log import world_number
 from gz_testauto.campaign.pace import too_slow
@@ -37,7 +39,9 @@ from gz_testauto.campaign.store import ResultStore
 from gz_testauto.campaign.trials import Trial
 from gz_testauto.campaign.workers import ExecutorFactory
 from gz_testauto.errors import ResultsError, SimulatorError, SpecError
+from gz_testauto.printable import printable
 from gz_testauto.registry import unknown_name
+from gz_testauto.spec.campaign import CampaignSpec
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -58,6 +62,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="simulated seconds per second (default: 1 with --gui, else as fast as it goes)",
     )
 
+    parser.add_argument(
+        "--trust",
+        action="store_true",
+        help="run the launch files of a campaign with stack without asking",
+    )
+
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the trial; 0 when it ended the same, 1 when not, 128 + signal when stopped."""
@@ -67,9 +77,11 @@ def run(arguments: argparse.Namespace) -> int:
         trial = find_trial(campaign, arguments.world, arguments.planner, arguments.repetition)
         stored = {record.trial: record for record in store.results().trials}.get(trial.index)
         recording = store.trajectory(stored) if stored and stored.trajectory else None
+    on_stack = campaign.spec.stack is not None
+    if on_stack and not arguments.trust:
+        _require_trust(campaign.spec)
     for plugin in changed_planners(directory, campaign):
         print(f"the code of planner {plugin} has changed since the campaign", file=sys.stderr)
-    on_stack = campaign.spec.stack is not None
     stop = StopSignals()
     with stop:
         try:
@@ -85,12 +97,13 @@ def run(arguments: argparse.Namespace) -> int:
     slow = too_slow(campaign.spec, result.recording)
     if slow:
         raise SimulatorError(f"{trial.world} {trial.planner}: not to be compared: {slow}")
-    print(f"{trial.world} {trial.planner}: {result.outcome.value}, {result.detail}")
+    detail = printable(result.detail)
+    print(f"{printable(trial.world)} {trial.planner}: {result.outcome.value}, {detail}")
     if stored is None or recording is None:
         print("the campaign has no valid result of this trial to compare with")
         return 0
     if stored.outcome is not result.outcome:
-        print(f"before: {stored.outcome.value}, {stored.detail}")
+        print(f"before: {stored.outcome.value}, {printable(stored.detail)}")
     agreement = compare_recordings(recording, result.recording)
     if agreement.identical and stored.outcome is result.outcome:
         print(f"the same as before, bit for bit ({agreement.samples[0]} samples)")
@@ -106,6 +119,18 @@ def run(arguments: argparse.Namespace) -> int:
             f"{agreement.samples[1]} now)"
         )
     return 0 if on_stack and stored.outcome is result.outcome else 1
+
+
+def _require_trust(spec: CampaignSpec) -> None:
+    """Ask whether the launch files may be run; raises ``ResultsError`` when nobody says yes."""
+    files = "\n  ".join(printable(str(file)) for file in launch_files(spec))
+    says = f"this campaign's trials run launch files, and what they start:\n  {files}"
+    if sys.stdin.isatty():
+        print(f"{says}\nRun them? [y/N] ", end="", file=sys.stderr, flush=True)
+        if sys.stdin.readline().strip().lower() in ("y", "yes"):
+            return
+        raise ResultsError("nothing was run")
+    raise ResultsError(f"{says}\nnothing was run; give --trust if you know where they come from")
 
 
 def find_trial(campaign: PreparedCampaign, world: str, planner: str, repetition: int) -> Trial:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from gz_testauto.campaign.directory import CampaignDirectory, write_atomically
 from gz_testauto.campaign.store import ResultStore
+from gz_testauto.printable import printable
 from gz_testauto.report.export import to_csv, to_json
 from gz_testauto.report.table import print_report
 
@@ -50,9 +51,11 @@ def run(arguments: argparse.Namespace) -> int:
     with ResultStore.read(directory) as store:
         results = store.results()
     if arguments.csv == "-":
-        sys.stdout.write(to_csv(results))
+        text = to_csv(results)
+        sys.stdout.write(printable(text) if sys.stdout.isatty() else text)
     elif arguments.json:
-        sys.stdout.write(to_json(results))
+        text = to_json(results)
+        sys.stdout.write(printable(text) if sys.stdout.isatty() else text)
     else:
         print_report(results)
     if arguments.csv and arguments.csv != "-":
@@ -61,6 +64,6 @@ def run(arguments: argparse.Namespace) -> int:
         from gz_testauto.report.plots import plot_worlds
 
         for path in plot_worlds(directory, arguments.plots, arguments.format):
-            print(path, file=sys.stderr)
+            print(printable(str(path)), file=sys.stderr)
     valid = sum(record.outcome.valid for record in results.trials)
     return int(arguments.complete and valid < results.planned)

@@ -20,8 +20,6 @@ import sys
 from pathlib import Path
 from typing import Optional, Sequence, Tuple
 
-from rich.console import Console
-
 from gz_testauto.analysis.agreement import confirmation
 from gz_testauto.campaign.results import CampaignResults
 from gz_testauto.campaign.screening import CONTROL, choose_trials
@@ -33,7 +31,8 @@ from gz_testauto.cli.progress import announce_stop
 from gz_testauto.errors import SpecError
 from gz_testauto.report.agreement import print_confirmation
 from gz_testauto.report.export import to_json
-from gz_testauto.report.table import WIDTH, print_report
+from gz_testauto.report.plain import report_console
+from gz_testauto.report.table import print_report
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load
 
@@ -146,7 +145,7 @@ def _run_at_two_speeds(
         confirmation(screened, confirmed, chosen.reasons, CONTROL),
         screen.simulator,
         confirm.simulator,
-        Console(file=sys.stderr, width=WIDTH) if arguments.json else None,
+        report_console(sys.stderr) if arguments.json else None,
     )
     print(f"confirmation: {out}", file=sys.stderr)
     if stop():

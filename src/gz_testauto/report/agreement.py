@@ -16,16 +16,16 @@ from gz_testauto.analysis.open_loop import OpenLoopAgreement
 from gz_testauto.analysis.summary import metric_named
 from gz_testauto.campaign.results import TrialRecord
 from gz_testauto.campaign.screening import REASONS
-from gz_testauto.report.plain import number_text, plain_table
-from gz_testauto.report.table import WIDTH
+from gz_testauto.printable import all_printable
+from gz_testauto.report.plain import number_text, plain_table, report_console
 
 
 def print_agreement(
     found: Agreement, first: str, second: str, console: Optional[Console] = None
 ) -> None:
     """Print it, on standard output unless told; ``first`` and ``second`` are the simulators."""
-    console = console or Console(width=WIDTH, highlight=False)
-    console.print(agreement_report(found, first, second))
+    console = console or report_console()
+    console.print(agreement_report(all_printable(found), first, second))
 
 
 def agreement_report(found: Agreement, first: str, second: str) -> RenderableType:
@@ -50,7 +50,7 @@ def print_confirmation(
     found: Confirmation, screen: str, confirm: str, console: Optional[Console] = None
 ) -> None:
     """Print how far the trials screened in one simulator hold in the other."""
-    console = console or Console(width=WIDTH, highlight=False)
+    console = console or report_console()
     table = plain_table("run again because", "trials", "ended alike")
     for reason in REASONS:
         if reason in found.trials:
@@ -66,14 +66,14 @@ def print_confirmation(
             f"[{100 * overall.low:.1f}, {100 * overall.high:.1f}] end alike in both."
         )
         console.print(f"Interval: {overall.method}, {100 * LEVEL:.0f} %.")
-    console.print(Group(*_differences(found.disagreements)))
+    console.print(Group(*_differences(all_printable(found.disagreements))))
 
 
 def print_open_loop(
     found: OpenLoopAgreement, first: str, second: str, console: Optional[Console] = None
 ) -> None:
     """Print how far a robot that is commanded alike drives alike."""
-    console = console or Console(width=WIDTH, highlight=False)
+    console = console or report_console()
     drives = plain_table(f"{first} / {second}", "driven m", "turned rad", "box m", "apart m", "rad")
     for drive in found.drives:
         drives.add_row(

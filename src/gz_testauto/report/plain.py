@@ -1,8 +1,21 @@
-"""How tables and numbers look on a terminal."""
+"""How tables, numbers and text from results look on a terminal.
+
+Text from results is shown as it is and does nothing: rich's markup is off, and what is not
+printable is escaped (:mod:`gz_testauto.printable`).
+"""
 
 import math
+from typing import IO, Optional
 
+from rich.console import Console
 from rich.table import Table
+
+WIDTH = 80
+
+
+def report_console(stream: Optional[IO[str]] = None) -> Console:
+    """Where reports are printed: standard output, or ``stream``."""
+    return Console(file=stream, width=WIDTH, highlight=False, markup=False, emoji=False)
 
 
 def plain_table(*headings: str) -> Table:

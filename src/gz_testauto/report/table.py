@@ -18,10 +18,9 @@ from gz_testauto.analysis.summary import PlannerSummary, metric_named, summarize
 from gz_testauto.analysis.winners import group_worlds
 from gz_testauto.campaign.outcome import Outcome
 from gz_testauto.campaign.results import CampaignResults
+from gz_testauto.printable import all_printable
 from gz_testauto.report.declared import declared_table
-from gz_testauto.report.plain import number_text, plain_table
-
-WIDTH = 80
+from gz_testauto.report.plain import WIDTH, number_text, plain_table, report_console
 
 CAUSE_SHOWN = 150
 """Characters of an invalid trial's cause; the store has it all."""
@@ -47,8 +46,8 @@ _OUTCOMES = (
 
 def print_report(results: CampaignResults, console: Optional[Console] = None) -> None:
     """Print the whole report, on standard output unless told."""
-    console = console or Console(width=WIDTH, highlight=False)
-    console.print(report(results))
+    console = console or report_console()
+    console.print(report(all_printable(results)))
 
 
 def report(results: CampaignResults) -> RenderableType:

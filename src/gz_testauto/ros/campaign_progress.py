@@ -14,6 +14,7 @@ from gz_testauto.campaign.progress import CampaignListener, Progress
 from gz_testauto.campaign.results import TrialRecord
 from gz_testauto.campaign.trials import Trial
 from gz_testauto.msg import CampaignProgress
+from gz_testauto.printable import printable
 from gz_testauto.spec.campaign import CampaignSpec
 
 
@@ -50,13 +51,14 @@ class ProgressPublisher(CampaignListener):
         counts["done"] += 1
         counts["reached"] += record.outcome is Outcome.REACHED
         line = f"{record.world} {record.planner}: {record.outcome.value}. {record.detail}"
-        rospy.loginfo("%d of %d: %s%s", progress.done, progress.total, line, _left(progress))
+        said, left = printable(line), _left(progress)
+        rospy.loginfo("%d of %d: %s%s", progress.done, progress.total, said, left)
         self._say("running", line, progress)
 
     def attempt_failed(self, trial: Trial, attempt: int, cause: str) -> None:
         """A try ended invalid."""
         self._message.invalid += 1
-        rospy.logwarn("%s: attempt %d is invalid: %s", trial.label, attempt, cause)
+        rospy.logwarn("%s: attempt %d is invalid: %s", trial.label, attempt, printable(cause))
 
     def ended(self, progress: Progress) -> None:
         """No trial will follow."""

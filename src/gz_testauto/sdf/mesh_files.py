@@ -6,6 +6,7 @@ triangles have corners that are nowhere: what stands in the world would depend o
 
 import functools
 import io
+import logging
 from pathlib import Path
 from typing import Any, Iterator, List, Tuple
 
@@ -78,6 +79,8 @@ def _utf8(content: bytes) -> bytes:
 def _trimesh_parts(content: bytes, kind: str) -> Iterator[Tuple[str, np.ndarray]]:
     import trimesh
 
+    # what it cannot make of a file is said by what it returns; its log would show tracebacks
+    logging.getLogger("trimesh").addHandler(logging.NullHandler())
     loaded: Any = trimesh.load(
         io.BytesIO(content), file_type=kind, process=False, skip_materials=True
     )

@@ -1,0 +1,60 @@
+"""What names and texts from results can do to a terminal: nothing."""
+
+import dataclasses
+import io
+
+import pytest
+from rich.console import Console
+
+from gz_testauto.campaign.outcome import Outcome
+from gz_testauto.campaign.progress import Progress
+from gz_testauto.campaign.results import AttemptRecord, CampaignResults, TrialRecord, WorldRecord
+from gz_testauto.cli import main as command
+from gz_testauto.cli.progress import BarListener, LineListener
+from gz_testauto.report.plain import report_console
+from gz_testauto.report.table import print_report
+
+NASTY = "[red]\x1b]0;owned\x07\x1b[2J\x9b[/red]:smile:"
+SHOWN = "[red]\\x1b]0;owned\\x07\\x1b[2J\\x9b[/red]:smile:"
+
+
+def record(outcome=Outcome.REACHED, index=0):
+    return TrialRecord(
+        index, NASTY, index, NASTY, 0, 1, outcome, NASTY, 1, 1.0, "", "", {"distance_m": 1.0}
+    )
+
+
+def test_report_shows_names_as_they_are_and_escapes_what_is_not_printable():
+    results = CampaignResults(
+        NASTY,
+        (NASTY, "other"),
+        (WorldRecord(0, NASTY, "/w", "abc"),),
+        2,
+        (record(), dataclasses.replace(record(Outcome.COLLIDED, 1), planner="other")),
+        (AttemptRecord(0, 1, NASTY, 1.0, ""),),
+    )
+    stream = io.StringIO()
+    print_report(results, report_console(stream))
+    said = stream.getvalue()
+    assert "\x1b" not in said and "\x07" not in said and "\x9b" not in said
+    assert f"Campaign {SHOWN}" in said.replace("\n", "")
+    assert "[/red]" in said and ":smile:" in said
+
+
+@pytest.mark.parametrize("colours", [True, False])
+def test_progress_shows_names_as_they_are(colours):
+    stream = io.StringIO()
+    console = Console(file=stream, highlight=False, width=200, no_color=not colours)
+    listener = BarListener(console) if colours else LineListener(stream)
+    listener.trial_ended(record(), Progress(2, 1, 0, 1.0))
+    listener.attempt_failed(record(), 1, NASTY)
+    assert stream.getvalue().count(SHOWN) == 6
+    assert "\x1b" not in stream.getvalue()
+
+
+def test_an_error_that_quotes_a_file_is_escaped(tmp_path, capsys):
+    (tmp_path / "x.yaml").write_text('"\\e]0;owned\\a": 1\n')
+    arguments = ["run", tmp_path / "x.yaml", "--out", tmp_path / "out"]
+    assert command.main([str(argument) for argument in arguments]) == 2
+    said = capsys.readouterr().err
+    assert "\x1b" not in said and "\x07" not in said
