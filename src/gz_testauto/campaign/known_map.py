@@ -47,12 +47,15 @@ class _Laid:
 
 
 class KnownMap:
-    """Way-points from the campaign's start to its goal, world by world."""
+    """Way-points from the campaign's start to its goal, world by world.
+
+    ``scan_height_m``, in the world frame, is where the lidar sees: there the map is cut.
+    """
 
     def __init__(self, spec: CampaignSpec, robot: RobotModel, limits: RobotLimits) -> None:
         self._spec = spec
         self._limits = limits
-        self._height_m = _scan_height_m(spec, robot)
+        self.scan_height_m = _scan_height_m(spec, robot)
         self._laid: Dict[MappedDrive, _Laid] = {}
 
     def waypoints(self, world: WorldRecord) -> np.ndarray:
@@ -72,7 +75,7 @@ class KnownMap:
         return base_map(
             drive.base,
             self._spec.global_plan.resolution_m,
-            self._height_m,
+            self.scan_height_m,
             self._spec.worlds.obstacle_pattern,
             bounds=self._of(drive).bounds,
         )
@@ -92,7 +95,7 @@ class KnownMap:
         around = OPEN_MARGIN_M + room
         wider = (x_min - around, y_min - around, x_max + around, y_max + around)
         for covered in (bounds, bounds_of(scene, resolution, {"the way around it": wider})):
-            grid = map_of(scene, resolution, self._height_m, pattern, covered)
+            grid = map_of(scene, resolution, self.scan_height_m, pattern, covered)
             way = lay_waypoints(grid, drive.start, drive.goal, limits, margin)
             if way is not None:
                 way.setflags(write=False)
@@ -125,8 +128,8 @@ class KnownMap:
                 finer = ", or lower global_plan.resolution_m" if distance_m > radius_m else ""
                 return (
                     f"{name} ({pose.x_m:g}, {pose.y_m:g}) is {distance_m:.2f} m from model "
-                    f"{model} at a height of {self._height_m:.2f} m, too near for a robot of half "
-                    f"width {radius_m:.2f} m on a map of {grid.resolution_m:g} m cells; move "
+                    f"{model} at a height of {self.scan_height_m:.2f} m, too near for a robot of "
+                    f"half width {radius_m:.2f} m on a map of {grid.resolution_m:g} m cells; move "
                     f"{name}{finer}"
                 )
         said = (
@@ -135,7 +138,7 @@ class KnownMap:
         )
         if shortest_path(grid, (start.x_m, start.y_m), (goal.x_m, goal.y_m)) is None:
             return (
-                f"{said}: at a height of {self._height_m:.2f} m, what stands in the world "
+                f"{said}: at a height of {self.scan_height_m:.2f} m, what stands in the world "
                 "separates the two; move robot.start or goal"
             )
         return (
@@ -146,7 +149,7 @@ class KnownMap:
 
     def _nearest(self, scene: WorldScene, pose: Pose2D) -> Tuple[str, float]:
         """The model of the map that is nearest, and its distance (m)."""
-        point, height_m = shapely.Point(pose.x_m, pose.y_m), self._height_m
+        point, height_m = shapely.Point(pose.x_m, pose.y_m), self.scan_height_m
         pattern = self._spec.worlds.obstacle_pattern
         found: Optional[Tuple[float, str]] = None
         for name, model in scene.models.items():

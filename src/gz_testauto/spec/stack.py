@@ -146,6 +146,9 @@ class StackNamesSpec(Spec):
     clear_costmaps: str = Field("/move_base/clear_costmaps", pattern=TOPIC)
     contacts: str = Field("/contacts", pattern=TOPIC)
     """gazebo_msgs/ContactsState of the robot, where somebody publishes it."""
+    costmap: Optional[str] = Field("/move_base/local_costmap/costmap", pattern=TOPIC)
+    """nav_msgs/OccupancyGrid of costmap_2d that must have marks where the world has obstacles,
+    where somebody publishes it; null: do not look."""
     global_plan: List[str] = Field(
         default_factory=lambda: ["/move_base/NavfnROS/plan", "/move_base/GlobalPlanner/plan"]
     )

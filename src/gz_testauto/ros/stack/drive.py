@@ -31,6 +31,7 @@ from gz_testauto.navigators.move_base import MoveBaseNavigator
 from gz_testauto.observation import Snapshot
 from gz_testauto.planners.interface import Task
 from gz_testauto.ros.stack.bag import TrialBag
+from gz_testauto.ros.stack.costmap_check import CostmapCheck
 from gz_testauto.ros.stack.listening import Listening
 from gz_testauto.ros.stack.localisation import Localisation
 from gz_testauto.ros.stack.pacing import cap_pace, require_truth
@@ -68,6 +69,7 @@ class StackDrive:
             names.action, names.recovery, self._stack.frames.map, self._stack.start_timeout_s / 4
         )
         self._listening = Listening(self._stack)  # the last to subscribe
+        self._costmap = CostmapCheck(campaign, self._localisation)
         self._swap = WorldSwap(gazebo, tell)
         self._halt = rospy.Publisher(names.cmd_vel, Twist, queue_size=1)
         self._maps: Dict[MappedDrive, Path] = {}
@@ -125,13 +127,14 @@ class StackDrive:
         else:
             self._start_simulator(trial, values)
         self._tell("starting the navigation")
-        running.start_navigation(trial, values)
+        if running.start_navigation(trial, values):
+            self._costmap.begin()
         self._await_contract()
         self._tell("localising the robot")
-        running.require_start(trial, self._true_pose())
+        running.require_start(trial, self._true_place())
         try:
             self._localisation.establish(
-                self._true_pose, stack.start_timeout_s, running.require_alive
+                self._true_place, stack.start_timeout_s, running.require_alive
             )
         except NavigatorError as error:
             if warm:  # as with odometry that does not follow a robot that is set down elsewhere
@@ -140,6 +143,10 @@ class StackDrive:
         self._let_pass(SETTLE_S)
         self._localisation.clear_costmaps()
         self._let_pass(SETTLE_S)
+        self._tell("looking at the costmap")
+        self._costmap.require_marks(
+            trial, self._true_pose(), self._listening.scan, running.require_alive
+        )
 
     def _start_simulator(self, trial: Trial, values: Mapping[str, object]) -> None:
         self._tell("starting the simulator")
@@ -256,9 +263,12 @@ class StackDrive:
         )
         return dataclasses.replace(result, recording=recording)
 
-    def _true_pose(self) -> Pose2D:
+    def _true_pose(self) -> Pose:
         robot = self._campaign.robot.name
-        return self._truth.look(robot, ()).models[robot].pose.planar
+        return self._truth.look(robot, ()).models[robot].pose
+
+    def _true_place(self) -> Pose2D:
+        return self._true_pose().planar
 
     def _map(self, trial: Trial) -> Path:
         """The known map of the trial's world as a file."""

@@ -13,6 +13,7 @@ import rospy
 from geometry_msgs.msg import Twist
 from nav_msgs.msg import Odometry, Path
 from rosgraph_msgs.msg import Log
+from sensor_msgs.msg import LaserScan
 
 from gz_testauto import messages
 from gz_testauto.observation import Twist2D
@@ -36,7 +37,8 @@ class Listening:
         self._lock = threading.Lock()
         self._begin_s = 0.0
         self._odom: Tuple[float, ...] = NOTHING
-        self.odom_heard = self.scan_heard = False
+        self.odom_heard = False
+        self._scan: Optional[rospy.AnyMsg] = None
         self._forget()
         self._subscribers = [
             rospy.Subscriber(names.cmd_vel, Twist, self._take_command, queue_size=10),
@@ -64,6 +66,21 @@ class Listening:
         with self._lock:
             self._odometry.append(self._odom)
             return self._command
+
+    @property
+    def scan_heard(self) -> bool:
+        """Whether the laser has said anything, in whatever type."""
+        return self._scan is not None
+
+    @property
+    def scan(self) -> Optional[LaserScan]:
+        """The laser's last message, None where it is no LaserScan."""
+        message = self._scan
+        if isinstance(message, rospy.AnyMsg):
+            if message._connection_header["type"] != LaserScan._type:
+                return None
+            message = LaserScan().deserialize(message._buff)
+        return message if isinstance(message, LaserScan) else None
 
     @property
     def cycle_times_s(self) -> np.ndarray:
@@ -128,7 +145,7 @@ class Listening:
             self._odom = (*pose, twist.linear.x, twist.angular.z)
 
     def _take_scan(self, message: rospy.AnyMsg) -> None:
-        self.scan_heard = True
+        self._scan = message
 
     def _take_log(self, message: Log) -> None:
         with self._lock:

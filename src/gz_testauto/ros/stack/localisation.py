@@ -16,7 +16,7 @@ from std_srvs.srv import Empty
 
 from gz_testauto import messages
 from gz_testauto.errors import NavigatorError
-from gz_testauto.geometry import Pose2D
+from gz_testauto.geometry import Pose, Pose2D
 from gz_testauto.spec.stack import StackSpec
 
 LOOK_S = 0.05
@@ -84,13 +84,19 @@ class Localisation:
         except (rospy.ROSException, rospy.ServiceException) as error:
             raise NavigatorError(f"{name} failed: {error}") from error
 
-    def _believed(self) -> Optional[Pose2D]:
-        frames = self._stack.frames
+    def pose_of(self, frame: str, reference: str) -> Optional[Pose]:
+        """Where a frame is in another by tf, as it was last heard; None where tf does not say."""
         try:
-            found = self._buffer.lookup_transform(frames.map, frames.base, rospy.Time())
+            found = self._buffer.lookup_transform(
+                reference.lstrip("/"), frame.lstrip("/"), rospy.Time()
+            )
         except tf2_ros.TransformException:
             return None
-        return messages.pose_of_transform(found.transform).planar
+        return messages.pose_of_transform(found.transform)
+
+    def _believed(self) -> Optional[Pose2D]:
+        pose = self.pose_of(self._stack.frames.base, self._stack.frames.map)
+        return None if pose is None else pose.planar
 
     def _lost(self, believed: Optional[Pose2D], true_pose: Pose2D, waited_s: float) -> str:
         frames = self._stack.frames

@@ -1,0 +1,114 @@
+"""A costmap of costmap_2d as it is seen from outside: its marks, and what makes them.
+
+Owns the reading of the published grid and of the obstacle layers' parameters. What ought to be
+marked is :mod:`~gz_testauto.ros.stack.costmap_check`'s.
+"""
+
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
+
+import numpy as np
+import rosgraph
+import rospy
+from nav_msgs.msg import OccupancyGrid
+
+from gz_testauto.messages import pose_of
+
+LETHAL = 100
+"""What is published for a cell that a sensor or the map has marked."""
+OBSTACLE_RANGE_M, MIN_HEIGHT_M, MAX_HEIGHT_M = 2.5, 0.0, 2.0
+"""What an obstacle layer does unless told otherwise."""
+ANSWER_S = 10.0
+"""Wall time until a costmap that somebody publishes is there."""
+
+
+class Source(NamedTuple):
+    """An observation source of an obstacle layer: its topic, up to which range (m), and between
+    which heights (m, in the costmap's frame), it marks."""
+
+    topic: str
+    obstacle_range_m: float
+    heights_m: Tuple[float, float]
+
+
+class Layers(NamedTuple):
+    """The names of a costmap's layers, and the observation sources of those that have some.
+    costmap_2d reads the parameters of a layer in its own namespace only."""
+
+    names: List[str]
+    sources: List[Source]
+
+
+def heard_costmap(topic: str) -> Optional[OccupancyGrid]:
+    """The costmap as it is now, None where nobody publishes it: costmap_2d sends all of it to
+    whoever subscribes."""
+    if rospy.resolve_name(topic) not in {name for name, _ in rospy.get_published_topics()}:
+        return None
+    try:
+        return rospy.wait_for_message(topic, OccupancyGrid, timeout=ANSWER_S)
+    except rospy.ROSException:
+        return None
+
+
+def marked_points(grid: OccupancyGrid) -> np.ndarray:
+    """Centres of the lethal cells, shape (n, 2), m in the costmap's frame."""
+    info = grid.info
+    cells = np.asarray(grid.data, dtype=int).reshape(info.height, info.width)
+    rows, columns = np.nonzero(cells >= LETHAL)
+    local_m = np.column_stack([columns + 0.5, rows + 0.5]) * info.resolution
+    return pose_of(info.origin).apply(_lifted(local_m))[:, :2]
+
+
+def inside_window(grid: OccupancyGrid, points_m: np.ndarray, rim_m: float) -> np.ndarray:
+    """Which points, shape (n, 2) in the costmap's frame, lie in its window and more than
+    ``rim_m`` from its edge; bool, shape (n,)."""
+    info = grid.info
+    local_m = pose_of(info.origin).inverse().apply(_lifted(points_m))[:, :2]
+    size_m = np.array([info.width, info.height]) * info.resolution
+    return ((local_m > rim_m) & (local_m < size_m - rim_m)).all(axis=1)
+
+
+def layers_of(topic: str) -> Layers:
+    """The layers that the parameter server has for the costmap at ``topic``."""
+    costmap = rosgraph.names.namespace(rospy.resolve_name(topic))
+    node = rospy.get_param(rosgraph.names.namespace(costmap), {})
+    parameters = rospy.get_param(costmap, {})
+    if not isinstance(parameters, dict) or not isinstance(node, dict):
+        return Layers([], [])
+    return read_layers(parameters, node.get("obstacle_range", OBSTACLE_RANGE_M))
+
+
+def read_layers(parameters: Dict[str, Any], range_m: Any) -> Layers:
+    """The layers in a costmap's parameters. ``range_m`` counts for sources that have no
+    ``obstacle_range``, nor have it above them."""
+    plugins = parameters.get("plugins")
+    names = [str(plugin["name"]) for plugin in plugins] if isinstance(plugins, list) else []
+    inherited_m = parameters.get("obstacle_range", range_m)
+    sources = [
+        source
+        for name in names
+        if isinstance(parameters.get(name), dict)
+        for source in _sources_in(parameters[name], inherited_m)
+    ]
+    return Layers(names, sources)
+
+
+def _sources_in(layer: Dict[str, Any], range_m: Any) -> Iterator[Source]:
+    """The observation sources of a layer that mark."""
+    range_m = layer.get("obstacle_range", range_m)
+    highest_m = layer.get("max_obstacle_height", MAX_HEIGHT_M)
+    for name in str(layer.get("observation_sources", "")).split():
+        source = layer.get(name)
+        source = source if isinstance(source, dict) else {}
+        if source.get("marking", True):
+            yield Source(
+                str(source.get("topic", name)),
+                float(source.get("obstacle_range", range_m)),
+                (
+                    float(source.get("min_obstacle_height", MIN_HEIGHT_M)),
+                    min(float(highest_m), float(source.get("max_obstacle_height", MAX_HEIGHT_M))),
+                ),
+            )
+
+
+def _lifted(points_m: np.ndarray) -> np.ndarray:
+    return np.column_stack([points_m, np.zeros(len(points_m))])

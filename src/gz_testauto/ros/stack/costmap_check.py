@@ -1,0 +1,189 @@
+"""Whether move_base's costmap has marks where the world has obstacles, before a goal is sent.
+
+Owns the comparison of a costmap with the world's collision geometry, as the lidar should see it
+from where the robot truly stands, and what is told when nothing of it is marked: a planner that
+drives by an empty costmap is no planner that failed. One marked place is enough; how good a
+costmap is, is not judged here.
+"""
+
+import time
+from typing import Callable, List, NamedTuple, Optional, Tuple
+
+import numpy as np
+import rospy
+from nav_msgs.msg import OccupancyGrid
+from scipy.spatial import cKDTree
+from sensor_msgs.msg import LaserScan
+
+from gz_testauto.campaign.launches import stack_of
+from gz_testauto.campaign.lidar_view import Sighting, lidar_view
+from gz_testauto.campaign.preparation import PreparedCampaign
+from gz_testauto.campaign.trials import Trial
+from gz_testauto.errors import NavigatorError
+from gz_testauto.geometry import Pose
+from gz_testauto.ros.stack.costmap import (
+    OBSTACLE_RANGE_M,
+    Layers,
+    heard_costmap,
+    inside_window,
+    layers_of,
+    marked_points,
+)
+from gz_testauto.ros.stack.localisation import Localisation
+from gz_testauto.sampling.naming import is_obstacle
+
+ENOUGH_RAYS = 3
+"""Fewer rays on obstacles are no evidence."""
+WITHIN_M = 0.25
+"""How far from its place a mark may be: cells, noise, and obstacles that settled."""
+WAIT_S, LOOK_S = 5.0, 0.2
+"""Simulated time for a slow costmap to mark what it sees; wall time between two looks."""
+
+
+class CostmapCheck:
+    """Looks at the costmap once per start of the navigation, with the first trial in which there
+    is something to see. Where ``stack.names.costmap`` is null or nobody publishes it, there is
+    nothing to look at."""
+
+    def __init__(self, campaign: PreparedCampaign, localisation: Localisation) -> None:
+        self._campaign = campaign
+        self._stack = stack_of(campaign.spec)
+        self._localisation = localisation
+        self._due = True
+
+    def begin(self) -> None:
+        """The navigation has been started anew."""
+        self._due = True
+
+    def require_marks(
+        self, trial: Trial, robot: Pose, scan: Optional[LaserScan], meanwhile: Callable[[], None]
+    ) -> None:
+        """Return once the costmap has a mark where the rays of ``scan`` should meet obstacles,
+        the robot standing truly at ``robot``. Raises ``NavigatorError`` that says what there is
+        instead after 5 s of simulated time or ``stack.start_timeout_s`` of wall time."""
+        topic = self._stack.names.costmap
+        if not self._due or topic is None or scan is None:
+            return
+        deadline_s = rospy.get_rostime().to_sec() + WAIT_S
+        deadline_wall_s = time.monotonic() + self._stack.start_timeout_s
+        while True:
+            meanwhile()
+            grid = heard_costmap(topic)
+            view = None if grid is None else self._view(trial, robot, scan, grid)
+            if view is None or len(view.sightings) < ENOUGH_RAYS:
+                return
+            if view.any_marked:
+                self._due = False
+                return
+            if rospy.get_rostime().to_sec() > deadline_s or time.monotonic() > deadline_wall_s:
+                raise NavigatorError(f"{topic} {self._told(scan, view)}")
+            time.sleep(LOOK_S)
+
+    def _view(
+        self, trial: Trial, robot: Pose, scan: LaserScan, grid: OccupancyGrid
+    ) -> Optional["_View"]:
+        """What the lidar should see, beside what it and the costmap have. None where that
+        is nothing, or tf does not say where the lidar is."""
+        frames = self._stack.frames
+        lidar = self._localisation.pose_of(scan.header.frame_id, frames.base)
+        base = self._localisation.pose_of(frames.base, grid.header.frame_id)
+        if lidar is None or base is None:
+            return None
+        layers = layers_of(str(self._stack.names.costmap))
+        ranges_m = [source.obstacle_range_m for source in layers.sources] or [OBSTACLE_RANGE_M]
+        seen = lidar_view(
+            self._campaign.world_scene(self._campaign.world(trial)),
+            self._campaign.known_map.scan_height_m,
+            (robot * lidar).position[:2],
+            ray_directions(scan, robot * lidar),
+            min(scan.range_max, *ranges_m) - WITHIN_M,
+        )
+        if len(seen) < ENOUGH_RAYS:
+            return None
+        places_m = _carried(base * robot.inverse(), seen)
+        usable = inside_window(grid, places_m, WITHIN_M)
+        usable &= [sighting.distance_m > scan.range_min for sighting in seen]
+        pattern = self._campaign.spec.worlds.obstacle_pattern
+        unknown = usable & [is_obstacle(sighting.name, pattern) for sighting in seen]
+        if unknown.sum() >= ENOUGH_RAYS:  # a costmap may have those of the known map from there
+            usable = unknown
+        marks_m = marked_points(grid)
+        sightings = [seen[index] for index in np.flatnonzero(usable)]
+        return _View(
+            sightings,
+            _any_near(places_m[usable], marks_m),
+            any(
+                abs(scan.ranges[sighting.ray] - sighting.distance_m) <= WITHIN_M
+                for sighting in sightings
+            ),
+            (base * lidar).position[2],
+            grid.header.frame_id,
+            layers,
+        )
+
+    def _told(self, scan: LaserScan, view: "_View") -> str:
+        """What is there instead of marks, with the nearest obstacle as the example."""
+        nearest = min(view.sightings, key=lambda sighting: sighting.distance_m)
+        return (
+            f"has no mark at {nearest.name}, {nearest.distance_m:.2f} m from the lidar at "
+            f"({nearest.x_m:.2f}, {nearest.y_m:.2f}), nor at any other of {len(view.sightings)} "
+            f"places where it should have one: {self._cause(scan, view)} "
+            "(stack.names.costmap: null leaves this check out)"
+        )
+
+    def _cause(self, scan: LaserScan, view: "_View") -> str:
+        topic, height_m = self._stack.names.scan, self._campaign.known_map.scan_height_m
+        if not view.scan_agrees:
+            return (
+                f"{topic} does not see them either. Does the sensor work (a gpu_ray needs a "
+                f"display), and does it look at robot.scan_height_m = {height_m:g} m?"
+            )
+        layers = view.layers
+        if not layers.sources:
+            names = ", ".join(layers.names) or "none"
+            return (
+                f"{topic} sees them, but no layer of the costmap (plugins: {names}) has "
+                "observation_sources in its namespace"
+            )
+        low_m = min(source.heights_m[0] for source in layers.sources)
+        high_m = max(source.heights_m[1] for source in layers.sources)
+        if not low_m <= view.lidar_z_m <= high_m:
+            return (
+                f"{topic} sees them, but tf has its frame {scan.header.frame_id} at z = "
+                f"{view.lidar_z_m:.2f} m of {view.frame}, and the costmap marks from "
+                f"min_obstacle_height {low_m:g} m to max_obstacle_height {high_m:g} m: mend the "
+                "transforms, or these"
+            )
+        topics = ", ".join(sorted({source.topic for source in layers.sources}))
+        return f"{topic} sees them; the costmap's observation_sources are on {topics}"
+
+
+class _View(NamedTuple):
+    """What should be marked, and whether costmap and scan have any of it."""
+
+    sightings: List[Sighting]
+    any_marked: bool
+    scan_agrees: bool
+    lidar_z_m: float
+    frame: str
+    layers: Layers
+
+
+def ray_directions(scan: LaserScan, lidar: Pose) -> np.ndarray:
+    """Where the rays of a scan point, seen from above: shape (n,), rad, in the frame in which
+    ``lidar`` is given; the lidar may hang upside down."""
+    angles = scan.angle_min + scan.angle_increment * np.arange(len(scan.ranges))
+    rays = np.column_stack([np.cos(angles), np.sin(angles), np.zeros(len(angles))])
+    pointing = rays @ lidar.rotation.T
+    return np.arctan2(pointing[:, 1], pointing[:, 0])
+
+
+def _carried(world_to_costmap: Pose, seen: Tuple[Sighting, ...]) -> np.ndarray:
+    points_m = np.array([(sighting.x_m, sighting.y_m, 0.0) for sighting in seen])
+    return world_to_costmap.apply(points_m)[:, :2]
+
+
+def _any_near(places_m: np.ndarray, marks_m: np.ndarray) -> bool:
+    if len(places_m) == 0 or len(marks_m) == 0:
+        return False
+    return bool((cKDTree(marks_m).query(places_m)[0] <= WITHIN_M).any())
