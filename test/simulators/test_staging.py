@@ -5,7 +5,7 @@ import re
 import pytest
 
 from gz_testauto.errors import SimulatorError
-from gz_testauto.simulators.gazebo.staging import stage_world
+from gz_testauto.simulators.gazebo.staging import MOST_SPAWNED, stage_world
 
 WORLD = """<?xml version="1.0"?><sdf version="1.6"><world name="hall">
 <gravity>0 0 -3.7</gravity>
@@ -50,6 +50,14 @@ def test_worlds_that_differ_in_their_obstacles_share_a_base(stage):
 
 def test_what_is_no_random_obstacle_on_the_known_map_is_none_for_the_server_either(stage):
     assert [model.name for model in stage(box("obstacle_b")).movables] == []
+
+
+def test_more_obstacles_than_a_server_takes_quickly_stay_in_the_base(stage):
+    models = [box(f"obstacle_box_{n}", x=n) for n in range(MOST_SPAWNED + 1)]
+    assert len(stage("".join(models[1:])).movables) == MOST_SPAWNED
+    staged = stage("".join(models) + box("cart", static=False))
+    assert [model.name for model in staged.movables] == ["cart"]
+    assert "obstacle_box_3" in staged.poses
 
 
 def test_random_obstacles_are_those_that_the_given_pattern_matches_in_full(stage):

@@ -5,6 +5,7 @@ the scene has for it is moved, one with another text is replaced. What neither t
 one before, nor the world that Gazebo was started with has is somebody else's and stays.
 """
 
+import math
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,7 +36,7 @@ class Swap:
 def read_models(world: Path) -> Tuple[Dict[str, NamedModel], PhysicsSettings]:
     """All models of a world file, by name, each with its SDF text and pose, and its physics.
     Raises ``SimulatorError`` that names what is broken or missing."""
-    staged = stage_world(world, _ANY_RATE, _EVERY)
+    staged = stage_world(world, _ANY_RATE, _EVERY, most_spawned=math.inf)
     return {model.name: model for model in staged.movables}, staged.physics
 
 
