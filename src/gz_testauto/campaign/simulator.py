@@ -53,6 +53,10 @@ def simulator_options(spec: CampaignSpec, **more: Any) -> Dict[str, Any]:
         if "obstacle_names" in spec.simulator_options:
             raise SpecError("simulator_options.obstacle_names: give it as worlds.obstacle_names")
         options["obstacle_names"] = spec.worlds.obstacle_names
+    if "world_plugins" in takes:
+        if "world_plugins" in spec.simulator_options:
+            raise SpecError("simulator_options.world_plugins: give it as worlds.plugins")
+        options["world_plugins"] = spec.worlds.plugins
     if "stall_timeout_s" in takes:
         options.setdefault("stall_timeout_s", spec.limits.stall_timeout_s)
     return options

@@ -136,6 +136,7 @@ def _generated(spec: CampaignSpec, drive: Drive, folder: Path) -> WorldSet:
             folder,
             drive=drive,
             pattern=worlds.obstacle_pattern,
+            plugins=worlds.plugins,
         )
 
 

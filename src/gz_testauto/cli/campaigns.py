@@ -6,6 +6,7 @@ from pathlib import Path
 
 from gz_testauto.campaign.executor import StopRequest
 from gz_testauto.campaign.executors import chosen_executor
+from gz_testauto.campaign.plugins import plugins_notice
 from gz_testauto.campaign.results import CampaignResults
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.stopping import StopSignals
@@ -25,6 +26,11 @@ def add_campaign_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="try those trials again that were given up as invalid",
     )
+    parser.add_argument(
+        "--no-plugins",
+        action="store_true",
+        help="do not run what <plugin> elements of the worlds name (worlds.plugins: false)",
+    )
 
 
 def run_trials(
@@ -37,6 +43,12 @@ def run_trials(
 ) -> CampaignResults:
     """Run or continue a campaign in ``out`` with progress on standard error; ``arguments`` hold
     the options of :func:`add_campaign_arguments`."""
+    if arguments.no_plugins:
+        worlds = spec.worlds.model_copy(update={"plugins": False})
+        spec = spec.model_copy(update={"worlds": worlds})
+    notice = plugins_notice(spec)
+    if notice:
+        print(notice, file=sys.stderr, flush=True)
     return run_campaign(
         spec,
         out,

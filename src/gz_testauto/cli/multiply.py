@@ -48,6 +48,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--repair", action="store_true", help="mend what Gazebo accepts and XML parsers do not"
     )
+    parser.add_argument(
+        "--no-plugins",
+        action="store_true",
+        help="leave out what <plugin> elements of BASE have the simulator run",
+    )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
@@ -64,6 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.out,
         pattern=pattern,
         repair=arguments.repair,
+        plugins=not arguments.no_plugins,
         force=arguments.force,
         progress=_Progress() if sys.stderr.isatty() else None,
     )

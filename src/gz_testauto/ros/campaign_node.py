@@ -13,6 +13,7 @@ from pathlib import Path
 import rospy
 
 from gz_testauto.campaign.executors import chosen_executor
+from gz_testauto.campaign.plugins import plugins_notice
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.stopping import StopSignals
 from gz_testauto.campaign.worker_processes import local_workers
@@ -42,6 +43,9 @@ def start() -> int:
     out = output_directory(spec)
     listener = ProgressPublisher(spec)
     rospy.loginfo("campaign %s, results in %s", spec.name, out)
+    notice = plugins_notice(spec)
+    if notice:
+        rospy.logwarn("%s", notice)
     with StopSignals(_say_stopping) as stop:
         try:
             results = run_campaign(

@@ -114,7 +114,8 @@ class Simulator(abc.ABC):
     """A running simulator that loads one scene after the other.
 
     Also a context manager: leaving it closes it. ``name`` and ``version`` go into results.
-    ``repeatable``, ``sets_twist`` and ``steps_exactly`` say what it cannot promise.
+    ``repeatable``, ``sets_twist`` and ``steps_exactly`` say what it cannot promise, and
+    ``runs_plugins`` whether it loads and runs the libraries that a world's ``<plugin>`` names.
     """
 
     name: str
@@ -122,6 +123,7 @@ class Simulator(abc.ABC):
     repeatable: bool = True
     sets_twist: bool = True
     steps_exactly: bool = True
+    runs_plugins: bool = False
 
     @abc.abstractmethod
     def load(self, scene: Scene) -> Simulation:

@@ -221,7 +221,7 @@ class ObstacleSpec(Spec):
     drive: Optional[DriveSpec] = None
     solvable: Annotated[Optional[SolvableSpec], BeforeValidator(_solvable)] = None
     sampling: Annotated[SamplingSpec, BeforeValidator(_method)] = SamplingSpec()
-    max_tries: int = Field(5000, ge=1, le=1_000_000)
+    max_tries: int = Field(5000, ge=1, le=100_000)
     """How many places are tried for the obstacles of one world before giving up."""
 
     @model_validator(mode="after")

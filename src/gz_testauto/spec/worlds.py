@@ -108,6 +108,9 @@ class WorldsSpec(Spec):
     obstacle_names: Optional[Expression] = None
     """Matches the whole names of the random obstacles: those that the known map does not show
     and that simulators take to differ from world to world. The spawner's names unless given."""
+    plugins: bool = True
+    """Whether the simulator loads and runs the libraries that ``<plugin>`` elements of the worlds
+    name; the robot's own plugins are always run."""
     published: Dict[str, PublishedSpec] = Field(default_factory=dict)
     """Figures that a benchmark publishes of its worlds, by the name of their column."""
 

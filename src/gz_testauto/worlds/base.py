@@ -18,6 +18,7 @@ from gz_testauto.sampling.naming import is_obstacle, parse_obstacle_name
 from gz_testauto.sampling.placement import Obstacle
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.includes import ModelLibrary
+from gz_testauto.sdf.plugins import without_plugins
 from gz_testauto.sdf.scene import SceneModel, WorldScene, read_scene
 from gz_testauto.sdf.values import insert_child
 from gz_testauto.spec.obstacles import AnyObstacles, ObstacleSpec
@@ -29,18 +30,26 @@ class BaseWorld:
     """A world file to be multiplied.
 
     ``obstacles`` are the random obstacles found in it: models whose whole name matches
-    ``pattern``, by default the names that the spawner gives. ``scene`` is everything in it.
+    ``pattern``, by default the names that the spawner gives. ``scene`` is everything in it, but
+    for plugins where those are not wanted.
 
     Raises ``SdfError`` when the file cannot be read, ``SpecError`` when a pattern was given
     and matches nothing.
     """
 
     def __init__(
-        self, path: Path, pattern: Optional[Pattern[str]] = None, repair: bool = False
+        self,
+        path: Path,
+        pattern: Optional[Pattern[str]] = None,
+        repair: bool = False,
+        plugins: bool = True,
     ) -> None:
         self.path = Path(path)
         self._library = ModelLibrary(repair=repair)
-        self.scene: WorldScene = read_scene(SdfDocument.read(self.path, repair), repair=repair)
+        document = SdfDocument.read(self.path, repair)
+        if not plugins:
+            document = without_plugins(document, self._library)
+        self.scene: WorldScene = read_scene(document, repair=repair)
         if self.scene.document.world is None:
             raise SdfError(f"{path}: holds no <world>")
         names = [name for name in self.scene.models if is_obstacle(name, pattern)]

@@ -115,6 +115,7 @@ def multiply(
     drive: Optional[Drive] = None,
     pattern: Optional[Pattern[str]] = None,
     repair: bool = False,
+    plugins: bool = True,
     force: bool = False,
     progress: Optional[Progress] = None,
 ) -> WorldSet:
@@ -124,8 +125,8 @@ def multiply(
     asked for; one made from others is refused unless ``force``; one that holds anything else
     is never touched. ``drive`` overrides the specification's own; ``pattern`` recognises the
     random obstacles that ``base`` holds already, in which case their number and types are
-    kept. Raises ``SpecError``, ``SdfError``, ``PlacementError`` or ``DiskError``; ``out`` is
-    then as it was.
+    kept. Without ``plugins``, those of ``base`` and of what it includes are left out. Raises
+    ``SpecError``, ``SdfError``, ``PlacementError`` or ``DiskError``; ``out`` is then as it was.
     """
     if count < 1:
         raise SpecError(f"count is {count}; it must be >= 1")
@@ -134,8 +135,10 @@ def multiply(
     out = Path(out).absolute()
     drive = drive or drive_of(spec.drive)
     inputs = _inputs(Path(base), spec, seed, drive, pattern, repair)
+    if not plugins:
+        inputs["plugins"] = False
     _check_target(out, inputs, force)
-    maker = WorldMaker(BaseWorld(Path(base), pattern, repair), spec, seed, drive)
+    maker = WorldMaker(BaseWorld(Path(base), pattern, repair, plugins), spec, seed, drive)
     with writing(out):
         out.parent.mkdir(parents=True, exist_ok=True)
         scratch = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=str(out.parent)))
@@ -230,7 +233,7 @@ def _check_target(out: Path, inputs: Dict[str, Any], force: bool) -> None:
     if not (out / MANIFEST).exists():
         raise SpecError(f"{out}: holds worlds without {MANIFEST}; --force replaces them")
     before = read_manifest_data(out / MANIFEST).get("inputs", {})
-    differing = [key for key in inputs if before.get(key) != inputs[key]]
+    differing = [key for key in {**inputs, **before} if before.get(key) != inputs.get(key)]
     if differing:
         raise SpecError(
             f"{out}: holds worlds made from other inputs ({', '.join(differing)} "

@@ -39,11 +39,14 @@ class GazeboSimulator(Simulator):
     IMU: the step that will be used, or a part of it. ``obstacle_names`` is a
     regular expression that matches the whole names of the random obstacles, those that the
     spawner gives unless told; other static models are taken to be the base.
+    ``world_plugins`` says whether what the worlds' ``<plugin>`` elements name is loaded; the
+    robot's own always is.
     """
 
     name = "gazebo"
     repeatable = True
     sets_twist = False
+    runs_plugins = True
 
     def __init__(
         self,
@@ -52,6 +55,7 @@ class GazeboSimulator(Simulator):
         stall_timeout_s: float = 30.0,
         period_s: float = 0.1,
         obstacle_names: Optional[str] = None,
+        world_plugins: bool = True,
     ) -> None:
         """Find Gazebo; raises ``MissingDependencyError``. The server starts with the first
         scene."""
@@ -63,6 +67,7 @@ class GazeboSimulator(Simulator):
         self._trials_per_server = trials_per_server
         self._stall_timeout_s = stall_timeout_s
         self._period_ns = round(period_s * 1e9)
+        self._world_plugins = world_plugins
         self._obstacles = None if obstacle_names is None else re.compile(obstacle_names)
         self._server: Optional[ServerProcess] = None
         self._link: Optional[WorldLink] = None
@@ -77,7 +82,9 @@ class GazeboSimulator(Simulator):
         """Make ``scene`` the current world, on this server or a fresh one."""
         if self._closed:
             raise SimulatorError("this simulator has been closed")
-        staged = stage_world(scene.world, RESTING_RATE_HZ, self._obstacles)
+        staged = stage_world(
+            scene.world, RESTING_RATE_HZ, self._obstacles, plugins=self._world_plugins
+        )
         self._end_current()
         try:
             self._current = self._bring(staged, scene)

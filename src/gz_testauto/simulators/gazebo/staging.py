@@ -23,6 +23,7 @@ from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.dynamics import read_gravity, read_physics
 from gz_testauto.sdf.geometry import Capsule, Ellipsoid
 from gz_testauto.sdf.includes import ModelLibrary
+from gz_testauto.sdf.plugins import without_plugins
 from gz_testauto.sdf.scene import SceneModel, WorldScene, read_scene
 from gz_testauto.simulators.interface import NamedModel, PhysicsSettings
 
@@ -63,16 +64,19 @@ def stage_world(
     update_rate_hz: float,
     obstacles: Optional[Pattern[str]] = None,
     most_spawned: float = MOST_SPAWNED,
+    plugins: bool = True,
 ) -> StagedWorld:
     """Read and divide a ``.world`` file; the base gets ``update_rate_hz`` as its update rate.
     ``obstacles`` matches the whole names of random obstacles, by default the spawner's; static
-    ones stay in the base where they are more than ``most_spawned``.
+    ones stay in the base where they are more than ``most_spawned``. Without ``plugins`` nothing
+    in the world has any.
 
     Raises ``SimulatorError`` that names what is broken or missing, before any server sees it.
     """
     try:
         library = ModelLibrary()
-        scene = read_scene(SdfDocument.read(path))
+        world = SdfDocument.read(path)
+        scene = read_scene(world if plugins else without_plugins(world, library))
         if scene.document.world is None:
             raise SdfError(f"{path}: has no <world>")
         _check_shapes(scene)

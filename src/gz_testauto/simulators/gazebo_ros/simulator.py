@@ -45,6 +45,7 @@ class GazeboRosSimulator(Simulator):
     repeatable = False
     sets_twist = True
     steps_exactly = False
+    runs_plugins = True
 
     def __init__(
         self,

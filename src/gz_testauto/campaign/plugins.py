@@ -1,0 +1,73 @@
+"""What a campaign's worlds have the simulator load and run.
+
+Owns whether a campaign's trials run the plugins of its worlds, and naming them before they do.
+Finding and removing plugins is :mod:`gz_testauto.sdf.plugins`'.
+"""
+
+import contextlib
+import inspect
+from collections import Counter
+from pathlib import Path
+from typing import Iterator
+
+from gz_testauto.errors import GzTestautoError, SpecError
+from gz_testauto.printable import printable
+from gz_testauto.sdf.document import SdfDocument
+from gz_testauto.sdf.includes import ModelLibrary
+from gz_testauto.sdf.plugins import plugin_files
+from gz_testauto.simulators import SIMULATORS, chosen_simulator
+from gz_testauto.spec.campaign import CampaignSpec
+
+SHOWN = 10
+
+
+def runs_plugins(spec: CampaignSpec) -> bool:
+    """Whether the trials load the libraries that the worlds' plugins name. Raises ``SpecError``
+    when they would although the campaign does without (``worlds.plugins``)."""
+    adaptor = None if spec.stack else SIMULATORS.get(chosen_simulator(spec.simulator))
+    if adaptor is not None and not getattr(adaptor, "runs_plugins", False):
+        return False
+    if spec.worlds.plugins:
+        return True
+    if adaptor is None or "world_plugins" not in inspect.signature(adaptor).parameters:
+        name = "a stack" if adaptor is None else f"simulator {spec.simulator!r}"
+        raise SpecError(
+            f"{name} loads worlds as they are, with their plugins; make worlds without by "
+            "`gz_testauto multiply --no-plugins`, and leave --no-plugins and worlds.plugins out"
+        )
+    return False
+
+
+def plugins_notice(spec: CampaignSpec) -> str:
+    """The plugins that the trials will run, in one line to show; empty when there are none.
+    Raises as :func:`runs_plugins`."""
+    if not runs_plugins(spec):
+        return ""
+    library, found = ModelLibrary(), Counter[str]()
+    for path in _worlds(spec):
+        with contextlib.suppress(GzTestautoError):  # said when the world is read
+            found.update(plugin_files(SdfDocument.read(path), library))
+    if not found:
+        return ""
+    named = [f"{printable(name)} ({_in_worlds(count)})" for name, count in found.most_common(SHOWN)]
+    if len(found) > SHOWN:
+        named.append(f"and {len(found) - SHOWN} more")
+    without = "" if spec.stack else "; --no-plugins leaves them out"
+    return f"the simulator will run plugins of the worlds: {', '.join(named)}{without}"
+
+
+def _in_worlds(count: int) -> str:
+    return f"in {count} world{'' if count == 1 else 's'}"
+
+
+def _worlds(spec: CampaignSpec) -> Iterator[Path]:
+    """The files that the campaign's worlds are, or are made from."""
+    worlds = spec.worlds
+    if worlds.base is not None:
+        yield worlds.base
+    elif worlds.directory is not None:
+        chosen = worlds.files
+        names = None if chosen is None else [Path(entry.file).name for entry in chosen]
+        for path in sorted(Path(worlds.directory).glob("*.world"))[: worlds.count]:
+            if names is None or path.name in names:
+                yield path
