@@ -7,6 +7,7 @@ user's would be: ``config/own_stack_campaign.yaml``.
 import io
 import math
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -30,7 +31,7 @@ from gz_testauto.campaign.outcome import Outcome
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.store import ResultStore
 from gz_testauto.campaign.trials import Selection
-from gz_testauto.errors import SpecError
+from gz_testauto.errors import LostTrialsError, SpecError
 from gz_testauto.report.table import WIDTH, print_report
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load, parse
@@ -284,17 +285,50 @@ def test_a_trial_that_was_too_slow_or_not_watched_is_invalid(tmp_path, mark, was
     assert says in results.trials[0].detail
 
 
-def test_what_is_missing_of_the_contract_is_named(tmp_path, mark):
+@pytest.mark.parametrize(
+    ("was", "mistake", "says"),
+    [
+        (
+            "global_plan: [/planner/plan]",
+            "scan: /front/scan",
+            "no message on /front/scan; other topics of sensor_msgs/LaserScan: /scan; stack.names",
+        ),
+        (
+            'robot_name: "{robot}"',
+            "robot_name: burger",
+            "no model 'robot' in the world; other models than the world file's: burger; spawn",
+        ),
+    ],
+)
+def test_what_is_missing_is_said_with_what_is_there_before_the_time_is_up(
+    tmp_path, mark, was, mistake, says
+):
     spec = spec_with(
-        ("global_plan: [/planner/plan]", "action: /nobody/move_base"),
-        ("min_real_time_factor: 0.2", "start_timeout_s: 25"),
+        (was, mistake),
+        ("min_real_time_factor: 0.2", "start_timeout_s: 40"),
         ("limits: {", "limits: {max_attempts: 1, "),
     )
     out = tmp_path / "out"
     part = Selection(worlds=1, planners=("straight",))
-    results = run_campaign(spec, out, chosen_executor(spec, out), selection=part)
-    assert "no action server /nobody/move_base" in results.trials[0].detail
-    assert "stack.names.action" in results.trials[0].detail
+    with pytest.raises(LostTrialsError) as lost:
+        run_campaign(spec, out, chosen_executor(spec, out), selection=part)
+    assert says in lost.value.full
+    assert int(re.search(r"after (\d+) s", lost.value.full).group(1)) < 35
+    assert mark() == {}
+
+
+def test_a_launch_that_takes_simulated_time_away_is_named(tmp_path, mark):
+    launch = tmp_path / "wall_time.launch"
+    launch.write_text('<launch><param name="/use_sim_time" value="false"/></launch>')
+    spec = spec_with(
+        ("  names:\n", f"  robot: {{file: {launch}}}\n  names:\n"),
+        ("limits: {", "limits: {max_attempts: 1, "),
+    )
+    out = tmp_path / "out"
+    part = Selection(worlds=1, planners=("straight",))
+    with pytest.raises(LostTrialsError) as lost:
+        run_campaign(spec, out, chosen_executor(spec, out), selection=part)
+    assert f"stack.robot ({launch}) has set /use_sim_time to false" in lost.value.full
     assert mark() == {}
 
 

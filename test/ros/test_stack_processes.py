@@ -100,6 +100,41 @@ def test_a_node_that_died_under_a_living_roslaunch_is_told(tmp_path):
         part.close()
 
 
+LAUNCH = (
+    """\
+PARAMETERS
+ERROR: cannot launch node of type [amcl/amcll]: Cannot locate node of type [amcll] in package [amcl]
+process[move_base-2]: started with pid [12]
+[ERROR] [1700000000.1, 3.2]: the map has no cells
+[ERROR] [1700000001.1, 4.2]: the map has no cells
+"""
+    + "[ WARN] [1700000000.1]: TF_REPEATED_DATA ignoring data\n" * 20
+)
+
+
+@pytest.fixture
+def launched(tmp_path):
+    """A living roslaunch that has said so much."""
+    part = Part("stack.navigation", [sys.executable, "-c", SAYS.format(LAUNCH)], tmp_path / "log")
+    await_true(lambda: (tmp_path / "log").read_text().count("\n") > 20)
+    yield part
+    part.close()
+
+
+SAYS = "import time; print({!r}, flush=True); time.sleep(600)"
+
+
+def test_a_node_that_roslaunch_could_not_start_is_told_and_is_no_death(launched):
+    assert launched.refused().startswith("cannot launch node of type [amcl/amcll]: Cannot locate")
+    assert launched.trouble() == ""
+
+
+def test_errors_are_quoted_rather_than_what_was_said_last_and_each_once(launched):
+    first, second = launched.last_words().split(" | ")
+    assert first.startswith("ERROR: cannot launch node of type [amcl/amcll]")
+    assert second == "[ERROR] [1700000000.1, 3.2]: the map has no cells"
+
+
 OWNER = """
 import sys, time
 from pathlib import Path

@@ -23,7 +23,7 @@ from gz_testauto.campaign.outcome import Outcome
 from gz_testauto.campaign.recorder import CycleTimes
 from gz_testauto.campaign.trials import Trial
 from gz_testauto.campaign.watch import TrialWatch
-from gz_testauto.errors import NavigatorError
+from gz_testauto.errors import NavigatorError, SceneError, SimulatorError
 from gz_testauto.geometry import Pose, Pose2D
 from gz_testauto.grid.map_server import write_map
 from gz_testauto.navigators.interface import NavigatorGaveUp
@@ -31,6 +31,7 @@ from gz_testauto.navigators.move_base import MoveBaseNavigator
 from gz_testauto.observation import Snapshot
 from gz_testauto.planners.interface import Task
 from gz_testauto.ros.stack.bag import TrialBag
+from gz_testauto.ros.stack.contract import Awaited, awaited_topic, move_base_actions
 from gz_testauto.ros.stack.costmap_check import CostmapCheck
 from gz_testauto.ros.stack.listening import Listening
 from gz_testauto.ros.stack.localisation import Localisation
@@ -81,9 +82,16 @@ class StackDrive:
         watch = self._campaign.watch(trial)
         task = self._campaign.task(trial)
         others = tuple(self._campaign.obstacles(self._campaign.world(trial)).initial_states)
-        self._prepare(trial)
-        with self._recorded(trial) as note:
-            result = note.result = self._drive(watch, task, others)
+        try:
+            self._prepare(trial)
+            with self._recorded(trial) as note:
+                result = note.result = self._drive(watch, task, others)
+        except (CannotSwap, SceneError):
+            raise
+        except (SimulatorError, NavigatorError) as error:
+            self._tell("looking whether a process died")
+            self._running.blame(error)
+            raise
         return result
 
     def _drive(self, watch: TrialWatch, task: Task, others: Tuple[str, ...]) -> TrialResult:
@@ -123,7 +131,10 @@ class StackDrive:
         values = placeholder_values(self._campaign, trial, self._map(trial), self._logs)
         warm = running.simulating
         if warm:
-            self._put_back(trial, values)
+            try:
+                self._put_back(trial, values)
+            except SimulatorError as error:
+                raise CannotSwap(error.full) from error
         else:
             self._start_simulator(trial, values)
         self._tell("starting the navigation")
@@ -138,7 +149,7 @@ class StackDrive:
             )
         except NavigatorError as error:
             if warm:  # as with odometry that does not follow a robot that is set down elsewhere
-                raise CannotSwap(str(error)) from error
+                raise CannotSwap(error.full) from error
             raise
         self._let_pass(SETTLE_S)
         self._localisation.clear_costmaps()
@@ -150,13 +161,14 @@ class StackDrive:
 
     def _start_simulator(self, trial: Trial, values: Mapping[str, object]) -> None:
         self._tell("starting the simulator")
-        self._running.start_simulator(values)
+        world = self._campaign.world(trial)
+        scene = self._campaign.world_scene(world)
+        self._running.start_simulator(values, scene.models.keys())
         if self._stack.max_real_time_factor is not None:
             cap_pace(self._gazebo, self._stack.max_real_time_factor)
         robot = self._campaign.robot.name
         self._rest_m = self._truth.look(robot, ()).models[robot].pose.position[2]
-        world = self._campaign.world(trial)
-        self._swap.began(Path(world.path), self._campaign.world_scene(world))
+        self._swap.began(Path(world.path), scene)
 
     def _put_back(self, trial: Trial, values: Mapping[str, object]) -> None:
         """Robot first: where it starts, every world is free."""
@@ -184,18 +196,31 @@ class StackDrive:
     def _await_contract(self) -> None:
         """What a stack must offer before a goal; ``docs/your_robot.md`` has it as a table."""
         running, names = self._running, self._stack.names
-        running.await_true(
-            lambda: self._navigator.connected,
-            f"no action server {names.action}: does the navigation's launch start move_base? "
-            "stack.names.action says where it is",
+        running.await_offered(
+            Awaited(
+                lambda: self._navigator.connected,
+                f"no action server {names.action}",
+                "does the navigation's launch start move_base? stack.names.action says where it is",
+                kind="others of its type",
+                name=names.action,
+                there=move_base_actions,
+            )
         )
-        running.await_true(
-            lambda: self._listening.odom_heard,
-            f"no message on {names.odom}; stack.names.odom says where odometry is",
+        running.await_offered(
+            awaited_topic(
+                lambda: self._listening.odom_heard,
+                names.odom,
+                "nav_msgs/Odometry",
+                "stack.names.odom says where odometry is",
+            )
         )
-        running.await_true(
-            lambda: self._listening.scan_heard,
-            f"no message on {names.scan}; stack.names.scan says where the laser is",
+        running.await_offered(
+            awaited_topic(
+                lambda: self._listening.scan_heard,
+                names.scan,
+                "sensor_msgs/LaserScan",
+                "stack.names.scan says where the laser is",
+            )
         )
 
     def _follow(self, watch: TrialWatch, first: Snapshot, others: Tuple[str, ...]) -> Verdict:

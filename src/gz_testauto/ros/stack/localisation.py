@@ -6,17 +6,20 @@ truth. A goal that is sent to a lost robot says nothing about a planner.
 
 import math
 import time
-from typing import Callable, Optional
+from typing import Callable, List, Optional
 
 import rosgraph
 import rospy
 import tf2_ros
+import yaml
 from geometry_msgs.msg import PoseWithCovarianceStamped
 from std_srvs.srv import Empty
 
 from gz_testauto import messages
+from gz_testauto.brevity import listed
 from gz_testauto.errors import NavigatorError
 from gz_testauto.geometry import Pose, Pose2D
+from gz_testauto.ros.stack.contract import Awaited, Patience
 from gz_testauto.spec.stack import StackSpec
 
 LOOK_S = 0.05
@@ -49,7 +52,8 @@ class Localisation:
         """Tell a localiser, where one listens, where the robot is, and return once tf agrees.
         Raises ``NavigatorError`` that says how far it is off after ``timeout_s`` of wall time."""
         within_m = self._stack.localised_within_m
-        deadline = time.monotonic() + timeout_s
+        known = Awaited(lambda: False, "", "", name=self._stack.frames.base, there=self._frames)
+        patience = Patience(known, timeout_s)
         told_s = -math.inf
         while True:
             if self._initial.get_num_connections() and time.monotonic() - told_s > TELL_AGAIN_S:
@@ -64,8 +68,8 @@ class Localisation:
                 turned = abs(math.remainder(believed.yaw_rad - true_pose.yaw_rad, 2 * math.pi))
                 if away_m <= within_m and turned <= YAW_WITHIN_RAD:
                     return
-            if time.monotonic() > deadline:
-                raise NavigatorError(self._lost(believed, true_pose, timeout_s))
+            if patience.is_over(will_not_come=False):
+                raise NavigatorError(self._lost(believed, true_pose, patience.waited_s))
             meanwhile()
             time.sleep(LOOK_S)
 
@@ -98,17 +102,22 @@ class Localisation:
         pose = self.pose_of(self._stack.frames.base, self._stack.frames.map)
         return None if pose is None else pose.planar
 
+    def _frames(self) -> List[str]:
+        """Names of all frames of which tf has heard."""
+        heard = yaml.safe_load(self._buffer.all_frames_as_yaml()) or {}
+        return sorted({*heard, *(str(frame["parent"]) for frame in heard.values())})
+
     def _lost(self, believed: Optional[Pose2D], true_pose: Pose2D, waited_s: float) -> str:
         frames = self._stack.frames
         if believed is None:
             return (
                 f"tf has no transform from {frames.base!r} to {frames.map!r} after "
-                f"{waited_s:g} s: is a localiser running, and are stack.frames.map and "
-                "stack.frames.base its frames?"
+                f"{waited_s:.0f} s; frames that it has: {listed(self._frames()) or 'none'}; is a "
+                "localiser running, and are stack.frames.map and stack.frames.base its frames?"
             )
         return (
             f"tf has the robot at ({believed.x_m:.2f}, {believed.y_m:.2f}, "
-            f"{believed.yaw_rad:.2f} rad) after {waited_s:g} s; truly it stands at "
+            f"{believed.yaw_rad:.2f} rad) after {waited_s:.0f} s; truly it stands at "
             f"({true_pose.x_m:.2f}, {true_pose.y_m:.2f}, {true_pose.yaw_rad:.2f} rad), more than "
             f"stack.localised_within_m = {self._stack.localised_within_m:g} m or "
             f"{YAW_WITHIN_RAD:g} rad away"

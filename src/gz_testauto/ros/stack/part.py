@@ -16,9 +16,16 @@ from typing import Mapping, Optional, Sequence
 from gz_testauto.ros.stack import keeper
 
 LINES_SHOWN = 6
+LINE_LENGTH = 160
 DIED = re.compile(r"(?:\[[^][\s]+\] )?process has died \[pid \d+, exit code -?\d+")
 """What roslaunch prints of a node that ended other than cleanly, maybe in the middle of a line of
 another node."""
+
+
+REFUSED = re.compile(r"ERROR: (cannot launch node of type .*)")
+"""What it prints of a node that it does not find, and goes on."""
+ERROR = re.compile(r"\b(?:ERROR|FATAL)\b|\[Err\]|^\w*(?:Error|Exception)\b")
+STAMP = re.compile(r"\[ ?\d+\.\d+(?:, \d+\.\d+)?\]:?")
 
 
 class Part:
@@ -73,9 +80,22 @@ class Part:
         return self._cause
 
     def last_words(self) -> str:
-        """The last lines of its log, for a message."""
+        """What its log says of errors, otherwise its last lines, for a message."""
         lines = [line.strip() for line in _readable(self._log()).splitlines() if line.strip()]
-        return " | ".join(lines[-LINES_SHOWN:]) or f"nothing in {self.log_file}"
+        errors = {STAMP.sub("", line): line for line in reversed(lines) if ERROR.search(line)}
+        shown = list(errors.values())[::-1][:LINES_SHOWN] or lines[-LINES_SHOWN:]
+        said = " | ".join(line[:LINE_LENGTH] for line in shown)
+        return said or f"nothing in {self.log_file}"
+
+    def refused(self) -> str:
+        """The first node that roslaunch could not start at all, in its words; empty where it
+        could. The others live, and may do without that one."""
+        found = REFUSED.search(_readable(self._log()))
+        return found.group(1) if found else ""
+
+    def said(self, text: str) -> bool:
+        """Whether its log has a text."""
+        return text in _readable(self._log())
 
     def interrupt(self, patience_s: float) -> None:
         """Ask it to end in good order, then see to it."""

@@ -8,16 +8,17 @@ import contextlib
 import math
 import time
 from pathlib import Path
-from typing import Callable, Dict, List, Mapping, Optional, Set, Tuple
+from typing import AbstractSet, Dict, Mapping, Optional, Set
 
 import rospy
 
 from gz_testauto.campaign.launches import Launch, fill_in, navigation_of, stack_of
 from gz_testauto.campaign.preparation import PreparedCampaign
 from gz_testauto.campaign.trials import Trial
-from gz_testauto.errors import NavigatorError, SimulatorError
+from gz_testauto.errors import GzTestautoError, NavigatorError, SimulatorError
 from gz_testauto.geometry import Pose2D
 from gz_testauto.ros.services import is_served
+from gz_testauto.ros.stack.contract import Awaited, Patience
 from gz_testauto.ros.stack.part import Part
 from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient
 from gz_testauto.spec.placeholders import PER_TRIAL
@@ -25,6 +26,8 @@ from gz_testauto.spec.stack import LaunchSpec
 
 LOOK_S = 0.1
 END_PATIENCE_S = 10.0
+BLAME_S = 2.0
+"""Wall time after an error in which roslaunch may tell of a node that died."""
 SERVICES = ("/gazebo/get_world_properties", "/gazebo/get_model_state")
 START_WITHIN_M, START_WITHIN_RAD = 0.2, 0.2
 
@@ -61,29 +64,39 @@ class RunningStack:
         """Whether the simulator has been started."""
         return "simulator" in self._parts
 
-    def start_simulator(self, values: Mapping[str, object]) -> None:
-        """Start simulator and robot, and wait until the robot is in the world and time runs."""
-        deadline = self._deadline()
+    def start_simulator(self, values: Mapping[str, object], of_world: AbstractSet[str]) -> None:
+        """Start simulator and robot, and wait until the robot is in the world and time runs.
+        ``of_world``: names of the models that the world file has."""
         self._start("simulator", self._stack.simulator, values)
         for service in SERVICES:
             self._await(
-                lambda service=service: is_served(service, LOOK_S),
-                deadline,
-                f"no service {service}: is it a Gazebo with gazebo_ros (or this package's "
-                "simulator node) that stack.simulator starts?",
+                Awaited(
+                    lambda service=service: is_served(service, LOOK_S),
+                    f"no service {service}",
+                    "does stack.simulator start a Gazebo with gazebo_ros (or this package's "
+                    "simulator node)?",
+                )
             )
         self._await(
-            lambda: rospy.get_rostime() != rospy.Time(),
-            deadline,
-            "no time on /clock: is the simulation paused, or /use_sim_time false?",
+            Awaited(
+                lambda: rospy.get_rostime() != rospy.Time(),
+                "no time on /clock",
+                "is the simulation paused?",
+            )
         )
         if self._stack.robot is not None:
             self._start("robot", self._stack.robot, values)
+        name = self._campaign.robot.name
         self._await(
-            self._robot_is_there,
-            deadline,
-            f"no model {self._campaign.robot.name!r} in the world: spawn the robot by that name "
-            "(the placeholder {robot}), or set robot.name to the name that it has",
+            Awaited(
+                lambda: name in self._gazebo.model_names(),
+                f"no model {name!r} in the world",
+                "spawn the robot by that name (the placeholder {robot}), or set robot.name to the "
+                "name that it has",
+                kind="other models than the world file's",
+                name=name,
+                there=lambda: sorted(self._gazebo.model_names() - of_world),
+            )
         )
 
     def start_navigation(self, trial: Trial, values: Mapping[str, object]) -> bool:
@@ -109,10 +122,25 @@ class RunningStack:
                 with contextlib.suppress(KeyError):  # it went with a namespace above
                     rospy.delete_param(name)
 
-    def await_true(self, condition: Callable[[], bool], otherwise: str) -> None:
-        """Return once the condition holds; raise ``NavigatorError`` with ``otherwise`` after
-        ``stack.start_timeout_s``, and what :meth:`require_alive` raises."""
-        self._await(condition, self._deadline(), otherwise, NavigatorError)
+    def await_offered(self, awaited: Awaited) -> None:
+        """Return once the stack offers it; raise ``NavigatorError`` when it does not come, and
+        what :meth:`require_alive` raises."""
+        self._await(awaited, NavigatorError)
+
+    def blame(self, error: GzTestautoError) -> None:
+        """Raise what :meth:`require_alive` does where a process died shortly before or after an
+        error that it may have caused. Returns where none has."""
+        deadline = time.monotonic() + BLAME_S
+        while True:
+            try:
+                self.require_alive()
+            except (SimulatorError, NavigatorError) as died:
+                if died.full in error.full:
+                    return
+                raise type(died)(f"{died.full}; seen by: {error.full}") from error
+            if time.monotonic() > deadline:
+                return
+            time.sleep(LOOK_S)
 
     def require_start(self, trial: Trial, pose: Pose2D) -> None:
         """Raise ``SimulatorError`` unless the robot stands where the trial starts it."""
@@ -142,28 +170,30 @@ class RunningStack:
             may_finish=name == "robot",
         )
 
-    def _robot_is_there(self) -> bool:
-        return self._campaign.robot.name in self._gazebo.model_names()
-
-    def _deadline(self) -> float:
-        return time.monotonic() + self._stack.start_timeout_s
-
-    def _await(
-        self,
-        condition: Callable[[], bool],
-        deadline: float,
-        otherwise: str,
-        error: type = SimulatorError,
-    ) -> None:
+    def _await(self, awaited: Awaited, error: type = SimulatorError) -> None:
+        patience = Patience(awaited, self._stack.start_timeout_s)
         while True:
             self.require_alive()
-            if condition():
+            self._require_simulated_time()
+            if awaited.condition():
                 return
-            if time.monotonic() > deadline:
-                raise error(f"after {self._stack.start_timeout_s:g} s: {otherwise}{self._said()}")
+            youngest = list(self._parts.values())[-1]
+            refused = youngest.refused()
+            if patience.is_over(will_not_come=bool(refused)):
+                cause = f"{youngest.name}: {refused}; " if refused else ""
+                raise error(
+                    f"{cause}after {patience.waited_s:.0f} s {awaited.message()} "
+                    f"(from {youngest.name}: {youngest.last_words()})"
+                )
             time.sleep(LOOK_S)
 
-    def _said(self) -> str:
-        """What the youngest part said last."""
-        words: List[Tuple[str, Part]] = list(self._parts.items())
-        return f" (the last of {words[-1][1].name}: {words[-1][1].last_words()})" if words else ""
+    def _require_simulated_time(self) -> None:
+        if not rospy.get_param("/use_sim_time", True):
+            parts = list(self._parts.values())
+            # roslaunch lists what it sets.
+            setters = [part.name for part in parts if part.said("* /use_sim_time: False")]
+            culprit = (setters or [parts[-1].name])[0]
+            raise SimulatorError(
+                f"{culprit} has set /use_sim_time to false, and nothing of a stack can run on "
+                "wall time: give it use_sim_time:=true, or leave the parameter out"
+            )
