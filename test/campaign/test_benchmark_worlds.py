@@ -6,13 +6,16 @@ import io
 import numpy as np
 import pytest
 
+from gz_testauto.campaign import simulator
 from gz_testauto.campaign.preparation import PreparedCampaign, robot_limits, robot_model
 from gz_testauto.campaign.simulator import simulator_options
 from gz_testauto.campaign.world_source import gather_worlds
 from gz_testauto.errors import ResultsError, SpecError
 from gz_testauto.report.export import to_csv
+from gz_testauto.simulators.gazebo.drive import DriveCommand
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.worlds import WorldsSpec
+from gz_testauto.testing.planar import PlanarSimulator
 
 MODEL = (
     '<model name="{name}"><static>1</static><pose>{x} {y} 0.5 0 0 0</pose><link name="l">'
@@ -115,6 +118,20 @@ def test_published_figures_come_from_points_from_the_world_and_from_a_table(spec
     assert worlds[0].published_path_m == pytest.approx(2 + 1 + np.sqrt(2) + np.hypot(2, 1))
     assert worlds[0].published["difficulty"] == "easy"
     assert [world.published["rank"] for world in worlds] == [7.0, 0.25]
+
+
+def test_a_robot_that_turns_faster_than_its_simulator_takes_is_refused_before_the_first_trial(
+    spec, monkeypatch
+):
+    class Slow(PlanarSimulator):
+        def turn_limit_radps(self, robot):
+            return DriveCommand(robot).limit_radps
+
+    monkeypatch.setattr(simulator, "open_simulator", lambda name, **options: Slow())
+    robot = spec().robot.model_copy(update={"max_angular_radps": 4.0})
+    fast = spec().model_copy(update={"robot": robot})
+    with pytest.raises(SpecError, match=r"max_angular_radps is 4; .* less than 3\.142 rad/s"):
+        simulator.start_simulator(PreparedCampaign(fast, robot_model(fast), records(fast)))
 
 
 @pytest.mark.parametrize(

@@ -63,6 +63,16 @@ def simulator_options(spec: CampaignSpec, **more: Any) -> Dict[str, Any]:
 
 
 def start_simulator(campaign: PreparedCampaign, **more: Any) -> Simulator:
-    """Open the simulator that a campaign names, with its options and ``more``."""
+    """Open the simulator that a campaign names, with its options and ``more``. Raises ``SpecError``
+    when it cannot turn the robot as fast as the campaign lets planners ask for."""
     spec = campaign.spec
-    return open_simulator(spec.simulator, **simulator_options(spec, **more))
+    simulator = open_simulator(spec.simulator, **simulator_options(spec, **more))
+    limit_radps = simulator.turn_limit_radps(campaign.robot)
+    if spec.robot.max_angular_radps >= limit_radps:
+        simulator.close()
+        raise SpecError(
+            f"robot.max_angular_radps is {spec.robot.max_angular_radps:g}; the drive plugin of "
+            f"{campaign.robot.name} takes less than {limit_radps:.3f} rad/s in {simulator.name!r}; "
+            "lower it"
+        )
+    return simulator

@@ -20,6 +20,7 @@ cannot promise this says so in ``Simulator.repeatable``.
 """
 
 import abc
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Iterable, Mapping, Optional, Sequence
@@ -124,6 +125,10 @@ class Simulator(abc.ABC):
     sets_twist: bool = True
     steps_exactly: bool = True
     runs_plugins: bool = False
+
+    def turn_limit_radps(self, robot: RobotModel) -> float:
+        """The yaw rate that the robot's drive can be commanded is less than this (rad/s)."""
+        return math.inf
 
     @abc.abstractmethod
     def load(self, scene: Scene) -> Simulation:

@@ -35,6 +35,11 @@ class DriveCommand:
         """Whether the robot has a drive that can be commanded."""
         return self._gain is not None
 
+    @property
+    def limit_radps(self) -> float:
+        """Yaw rates are less than this: the plugins take them as an angle and wrap it at pi."""
+        return math.inf if self._gain is None else math.pi / abs(self._gain)
+
     def message(self, twist: Twist2D) -> Any:
         """The message for a twist. Raises ``SimulatorError`` without a drive, and
         ``ValueError`` for a rate that the plugin would wrap around."""
@@ -45,10 +50,10 @@ class DriveCommand:
             )
         if not (math.isfinite(twist.linear_mps) and math.isfinite(twist.angular_radps)):
             raise ValueError(f"a command must be finite, not {twist}")
-        yaw = twist.angular_radps * self._gain
-        if abs(yaw) >= math.pi:
+        if abs(twist.angular_radps) >= self.limit_radps:
             raise ValueError(
                 f"a turn rate of {twist.angular_radps} rad/s cannot be commanded: Gazebo's "
                 "drive plugins take it as an angle and wrap it at pi"
             )
+        yaw = twist.angular_radps * self._gain
         return pose_message(Pose.from_rpy(twist.linear_mps, 0.0, 0.0, 0.0, 0.0, yaw))

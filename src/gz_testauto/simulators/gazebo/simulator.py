@@ -14,8 +14,10 @@ from typing import List, Optional
 from gz_testauto import resources
 from gz_testauto.errors import SimulatorError
 from gz_testauto.geometry import Pose
+from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.simulators.gazebo.aliases import Alias
 from gz_testauto.simulators.gazebo.client import GuiClient
+from gz_testauto.simulators.gazebo.drive import DriveCommand
 from gz_testauto.simulators.gazebo.installation import GazeboInstallation, find_gazebo
 from gz_testauto.simulators.gazebo.instruments import instrument_model, instrument_robot
 from gz_testauto.simulators.gazebo.lockstep import RESTING_RATE_HZ, LockStep
@@ -77,6 +79,10 @@ class GazeboSimulator(Simulator):
         self._loaded: List[str] = []
         self._served = 0
         self._closed = False
+
+    def turn_limit_radps(self, robot: RobotModel) -> float:
+        """What Gazebo's drive plugins do not wrap around."""
+        return DriveCommand(robot).limit_radps
 
     def load(self, scene: Scene) -> GazeboSimulation:
         """Make ``scene`` the current world, on this server or a fresh one."""
