@@ -38,6 +38,67 @@ def test_what_is_not_needed_does_not_fail_it(monkeypatch, capsys):
     assert "(not needed)" in capsys.readouterr().out
 
 
+def remedy_of(name, capsys):
+    main(["doctor", "--json"])
+    findings = {finding["name"]: finding for finding in json.loads(capsys.readouterr().out)}
+    return findings[name]["remedy"]
+
+
+def devel_space(place, source):
+    """What catkin leaves in a devel space."""
+    (place / "src").mkdir(parents=True)
+    devel = place / "devel"
+    devel.mkdir()
+    (devel / ".catkin").write_text(source)
+    return devel
+
+
+@pytest.fixture
+def no_packages(monkeypatch):
+    monkeypatch.setenv("ROS_PACKAGE_PATH", "")
+    monkeypatch.setattr(
+        doctor,
+        "_ros_package",
+        lambda name, without, needed=False, remedy="": doctor.Finding(
+            name, False, without, needed, remedy
+        ),
+    )
+
+
+def test_in_a_catkin_workspace_it_does_not_send_to_bootstrap(
+    no_packages, monkeypatch, tmp_path, capsys
+):
+    source = str(tmp_path / "src")
+    devel = devel_space(tmp_path, source)
+    monkeypatch.setenv("CMAKE_PREFIX_PATH", f"{devel}:/opt/ros/noetic")
+    remedy = remedy_of("gazebo_msgs", capsys)
+    assert "bootstrap" not in remedy
+    assert f"gazebo_ros_pkgs in {source}" in remedy
+    assert "overlay/gazebo_msgs" in remedy
+
+
+def test_the_workspace_that_bootstrap_builds_is_a_checkout(
+    no_packages, monkeypatch, tmp_path, capsys
+):
+    devel = devel_space(tmp_path / ".build", str(tmp_path))
+    monkeypatch.setenv("CMAKE_PREFIX_PATH", str(devel))
+    assert remedy_of("gazebo_msgs", capsys) == "run ./bootstrap setup in a checkout"
+
+
+def test_an_installed_ros_is_no_workspace(no_packages, monkeypatch, tmp_path, capsys):
+    devel = devel_space(tmp_path, "")
+    monkeypatch.setenv("CMAKE_PREFIX_PATH", str(devel))
+    assert remedy_of("gazebo_msgs", capsys) == "run ./bootstrap setup in a checkout"
+
+
+def test_installed_by_pip_and_not_sourced_it_says_what_to_source(
+    no_packages, monkeypatch, tmp_path, capsys
+):
+    monkeypatch.delenv("CMAKE_PREFIX_PATH", raising=False)
+    monkeypatch.setattr(doctor, "share_directory", lambda: tmp_path)
+    assert "source the setup.bash of the catkin workspace" in remedy_of("gazebo_msgs", capsys)
+
+
 def test_programs_can_read_it(no_gazebo, capsys):
     main(["doctor", "--json"])
     findings = {finding["name"]: finding for finding in json.loads(capsys.readouterr().out)}

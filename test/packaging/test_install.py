@@ -106,6 +106,15 @@ def test_launch_files_are_found_after_catkin_install(install):
         assert str(install / "share" / "gz_testauto" / "launch" / name) in found
 
 
+def test_the_recipe_for_a_workspace_renews_pip_before_it_builds_with_it():
+    """The pip of Ubuntu 20.04 and Debian 11 fails to build the wheel (install_layout)."""
+    recipe = (CHECKOUT / "README.md").read_text().partition("In a catkin workspace of your own")[2]
+    lines = recipe.split("```")[1].splitlines()
+    renewed = next(n for n, line in enumerate(lines) if "pip install --upgrade pip" in line)
+    built = next(n for n, line in enumerate(lines) if "pip install ./src/gz_testauto" in line)
+    assert renewed < built
+
+
 def test_a_wheel_holds_every_module_and_file(tmp_path):
     # A build writes beside the sources, so it gets a copy of them.
     tree = Path(shutil.copytree(str(CHECKOUT), str(tmp_path / "tree"), ignore=NOT_SOURCE))

@@ -1,8 +1,10 @@
 """Say what this machine has and what it lacks, and the one line that gets it.
 
 Looks for Python and the libraries, ROS 1, Gazebo 11, gazebo_ros, move_base, RViz and a
-display. What is not needed is marked so: without gazebo_ros the `simulator` node serves the
-same names, without move_base the `planner` node serves the same action. Changes nothing.
+display. How to get what is missing depends on where this is used: in a checkout, in the
+catkin workspace that is sourced, or installed by pip. What is not needed is marked so: without
+gazebo_ros the `simulator` node serves the same names, without move_base the `planner` node serves
+the same action. Changes nothing.
 
 Ends with 0 when nothing that is needed is missing, otherwise with 1.
 
@@ -12,6 +14,7 @@ example:
 """
 
 import argparse
+import contextlib
 import dataclasses
 import importlib.util
 import json
@@ -20,9 +23,11 @@ import platform
 import shutil
 import sys
 from importlib import metadata
-from typing import Iterator, Optional
+from pathlib import Path
+from typing import Iterator, NamedTuple, Optional
 
 from gz_testauto.errors import GzTestautoError
+from gz_testauto.resources import share_directory
 
 LIBRARIES = (
     "lxml",
@@ -41,7 +46,17 @@ LIBRARIES = (
     "threadpoolctl",
     "trimesh",
 )
-SET_UP = "run ./bootstrap setup in a checkout"
+BOOTSTRAP_BUILD = ".build"
+"""The folder of a checkout in which ./bootstrap has a catkin workspace of its own."""
+
+
+class Remedies(NamedTuple):
+    """How to get what is missing, each a whole line."""
+
+    libraries: str
+    gazebo: str
+    ros: str
+    gazebo_msgs: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,31 +87,70 @@ def run(arguments: argparse.Namespace) -> int:
 
 def examine() -> Iterator[Finding]:
     """Look for one thing after the other."""
+    remedies = _remedies()
     yield _python()
-    yield _libraries()
-    yield from _gazebo()
-    yield _ros()
-    yield _ros_package(
-        "gazebo_msgs", "ROS campaigns speak its messages", needed=True, remedy=SET_UP
-    )
+    yield _libraries(remedies.libraries)
+    yield from _gazebo(remedies.gazebo)
+    yield _ros(remedies.ros)
+    without = "ROS campaigns speak its messages"
+    yield _ros_package("gazebo_msgs", without, needed=True, remedy=remedies.gazebo_msgs)
     yield _ros_package("gazebo_ros", "the simulator node serves the same topics and services")
     yield _ros_package("move_base", "the planner node serves the same action")
     yield _ros_package("rviz", "rviz:=true shows nothing")
     yield _display()
 
 
+def _remedies() -> Remedies:
+    """Those that fit the place where this is used."""
+    workspace = _sourced_workspace()
+    if workspace is not None:
+        return Remedies(
+            libraries='make the Python environment that README.md describes under "In a catkin '
+            f'workspace of your own", and build {workspace.parent} with its PYTHON_EXECUTABLE',
+            gazebo="install gazebo11, or name the tree of one by GZ_TESTAUTO_GAZEBO_ROOT",
+            ros="source the setup.bash of a ROS 1 with rospy",
+            gazebo_msgs=f"install ros-noetic-gazebo-msgs, or have gazebo_ros_pkgs in {workspace}; "
+            "where there is neither, link overlay/gazebo_msgs of gz_testauto there. Then build, "
+            "and source devel/setup.bash",
+        )
+    set_up = "run ./bootstrap setup in a checkout"
+    if _is_checkout():
+        return Remedies(f"{set_up}, or pip install .", set_up, set_up, set_up)
+    sourced = (
+        f"source the setup.bash of the catkin workspace that has gz_testauto, or {set_up} of it"
+    )
+    return Remedies("pip install gz_testauto anew", set_up, sourced, sourced)
+
+
+def _sourced_workspace() -> Optional[Path]:
+    """The source folder of the catkin workspace that is sourced last, by the mark that catkin
+    leaves in its devel space; None where there is none, or it is the one of ./bootstrap."""
+    for prefix in map(Path, filter(None, os.environ.get("CMAKE_PREFIX_PATH", "").split(":"))):
+        with contextlib.suppress(OSError):
+            sources = (prefix / ".catkin").read_text().split(";")
+            if sources[0]:  # an installed ROS has an empty mark
+                return None if prefix.parent.name == BOOTSTRAP_BUILD else Path(sources[0])
+    return None
+
+
+def _is_checkout() -> bool:
+    with contextlib.suppress(GzTestautoError):
+        return (share_directory() / "bootstrap").is_file()
+    return False
+
+
 def _python() -> Finding:
     return Finding("Python", True, f"{platform.python_version()}, {sys.executable}")
 
 
-def _libraries() -> Finding:
+def _libraries(remedy: str) -> Finding:
     missing = [name for name in LIBRARIES if _version(name) is None]
     if missing:
         return Finding(
             "libraries",
             False,
             f"missing: {', '.join(missing)}",
-            remedy=f"{SET_UP}, or pip install .",
+            remedy=remedy,
         )
     shown = ", ".join(f"{name} {_version(name)}" for name in ("numpy", "scipy", "shapely"))
     return Finding("libraries", True, f"all {len(LIBRARIES)}, among them {shown}")
@@ -109,7 +163,7 @@ def _version(distribution: str) -> Optional[str]:
         return None
 
 
-def _gazebo() -> Iterator[Finding]:
+def _gazebo(remedy: str) -> Iterator[Finding]:
     from gz_testauto.simulators.gazebo.installation import find_gazebo
 
     no_window = "gui:=true opens no window"
@@ -117,7 +171,7 @@ def _gazebo() -> Iterator[Finding]:
         gazebo = find_gazebo()
     except GzTestautoError as error:
         without = f"campaigns run in the embedded simulator: {error}"
-        yield Finding("Gazebo", False, without, needed=False, remedy=SET_UP)
+        yield Finding("Gazebo", False, without, needed=False, remedy=remedy)
         yield Finding("gzclient", False, no_window, needed=False)
         return
     yield Finding("Gazebo", True, f"{gazebo.version}, {gazebo.where}")
@@ -125,10 +179,10 @@ def _gazebo() -> Iterator[Finding]:
     yield Finding("gzclient", gazebo.client is not None, detail, needed=False)
 
 
-def _ros() -> Finding:
+def _ros(remedy: str) -> Finding:
     if importlib.util.find_spec("rospy") is None:
         detail = "gz_testauto run works; nodes and launch files do not"
-        return Finding("ROS", False, detail, remedy=SET_UP)
+        return Finding("ROS", False, detail, remedy=remedy)
     distribution = os.environ.get("ROS_DISTRO") or "not sourced: no ROS_DISTRO"
     launcher = shutil.which("roslaunch") or "no roslaunch on PATH"
     return Finding("ROS", True, f"{distribution}, {launcher}")
