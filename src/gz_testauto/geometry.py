@@ -96,6 +96,12 @@ class Pose:
         return math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
 
     @property
+    def tilt_rad(self) -> float:
+        """How far the z axis leans from the vertical, in [0, pi]."""
+        x, y, _, _ = self.quaternion
+        return math.acos(max(-1.0, min(1.0, 1.0 - 2.0 * (x * x + y * y))))
+
+    @property
     def planar(self) -> Pose2D:
         """What is left of the pose when seen from above."""
         return Pose2D(self.position[0], self.position[1], self.yaw_rad)

@@ -126,6 +126,23 @@ def test_time_counts_from_the_first_snapshot_and_commands_belong_to_theirs(recor
     assert np.isnan(rows.command[1]).all()
 
 
+def test_height_roll_and_pitch_are_kept(recorder):
+    for roll, pitch, z in ((0.0, 0.0, 0.0), (0.2, -0.1, 0.5)):
+        pose = Pose.from_rpy(0, 0, z, roll, pitch, 2.0)
+        recorder.sample(Snapshot(z, {"robot": ModelState(pose)}, {}))
+    rows = recording(recorder)
+    assert rows.z_m == pytest.approx([0.0, 0.5])
+    assert rows.roll_pitch_rad[1] == pytest.approx([0.2, -0.1])
+    assert rows.pose[1] == pytest.approx([0.0, 0.0, 2.0])
+    assert recorder.tilt_rad[1] == pytest.approx(math.acos(math.cos(0.2) * math.cos(-0.1)))
+
+
+def test_the_highest_and_lowest_points_of_a_body_turn_with_it():
+    assert BODY.span_m(Pose((0, 0, 2.0))) == pytest.approx((2.0, 3.2))
+    on_its_side = Pose.from_rpy(0, 0, 2.0, math.pi / 2, 0, 1.0)
+    assert BODY.span_m(on_its_side) == pytest.approx((1.7, 2.3))
+
+
 def test_twist_is_turned_into_the_base_frame(recorder):
     recorder.sample(
         snapshot(0.0, 0.0, yaw=math.pi / 2, linear_mps=(0, 0.7, 0), angular_radps=(0, 0, 0.2))

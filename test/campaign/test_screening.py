@@ -40,7 +40,7 @@ def test_what_matters_is_taken_with_its_first_reason():
         (Outcome.COLLIDED, Outcome.COLLIDED),
         (Outcome.COLLIDED, Outcome.REACHED),
         (Outcome.INVALID, Outcome.REACHED),
-        (Outcome.STUCK, Outcome.TIMED_OUT),
+        (Outcome.STUCK, Outcome.TIPPED_OVER),
     )
     found = choose_trials(results, seed=1, closest=0, control=0)
     assert found.screened == 12
@@ -52,6 +52,7 @@ def test_what_matters_is_taken_with_its_first_reason():
         6: "planners disagree",
         7: "planners disagree",
         8: "invalid",
+        11: "tipped over",
     }
 
 

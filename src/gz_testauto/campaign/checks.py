@@ -5,10 +5,12 @@ that the known map does not connect, a robot that cannot be driven or cannot see
 unknown parameters.
 """
 
+import math
 from typing import Dict, Iterable, List
 
 import numpy as np
 import shapely
+from shapely.geometry.base import BaseGeometry
 
 from gz_testauto.campaign.footprint import footprint_at
 from gz_testauto.campaign.preparation import PreparedCampaign
@@ -18,6 +20,10 @@ from gz_testauto.geometry import Pose
 from gz_testauto.sdf.dynamics import read_physics
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.scene import WorldScene
+from gz_testauto.sdf.surfaces import Heightmap
+
+UNDER_GROUND_M = 0.05
+"""Terrain that rises higher than this under the robot's start throws it out."""
 
 
 def check_trials(campaign: PreparedCampaign, trials: Iterable[Trial]) -> None:
@@ -32,7 +38,10 @@ def check_trials(campaign: PreparedCampaign, trials: Iterable[Trial]) -> None:
         where = f"world {world.name} ({world.path})"
         _check_scene(campaign, scene, where)
         start, goal = spec.start_in(world.name), spec.goal_in(world.name)
-        hits = field.touching(footprint_at(outline, start), field.initial_states)
+        footprint = footprint_at(outline, start)
+        if spec.stack is None:  # which sets its robot down by itself
+            _check_terrain(scene, footprint, where)
+        hits = field.touching(footprint, field.initial_states)
         if hits:
             raise SpecError(
                 f"{where}: the robot would start inside {hits[0]} at ({start.x_m:g}, "
@@ -87,6 +96,19 @@ def _require_own_places(scene: WorldScene, where: str) -> None:
             "static model is not known here, so neither collisions nor clearance would be true. "
             "Leave this world out"
         )
+
+
+def _check_terrain(scene: WorldScene, footprint: BaseGeometry, where: str) -> None:
+    """Refuse a start at which the robot, which is set down at height 0, would be under ground."""
+    for model in scene.models.values():
+        for shape in model.collisions:
+            if isinstance(shape.geometry, Heightmap) and footprint.intersects(
+                shape.footprint(UNDER_GROUND_M, math.inf)
+            ):
+                raise SpecError(
+                    f"{where}: the robot would start under the terrain of {model.name}: it is set "
+                    "down at height 0; move robot.start to where the terrain is no higher"
+                )
 
 
 def require_drivable(robot: RobotModel) -> None:

@@ -64,7 +64,8 @@ def reopen(directory: CampaignDirectory, store: ResultStore) -> PreparedCampaign
     """
     spec = read_campaign(directory)
     robot = robot_model(spec)
-    now = Manifest.of(spec, further_files(spec, robot))
+    # A version before this one had fewer fields; what they say now is what it did.
+    now = Manifest.of(spec, further_files(spec, robot), as_written=True)
     now.require_same(Manifest.read(directory), directory, but_for=PLANNER_CODE)
     worlds = tuple(_found(world, directory) for world in store.worlds())
     return PreparedCampaign(spec, robot, worlds)

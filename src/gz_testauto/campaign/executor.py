@@ -34,11 +34,13 @@ so that an executor's loop is::
 """
 
 import abc
+import contextlib
 from dataclasses import dataclass
-from typing import Callable
+from typing import Callable, Iterator
 
 from gz_testauto.campaign.outcome import Outcome
 from gz_testauto.campaign.trials import Trial
+from gz_testauto.errors import SceneError, SimulatorError
 from gz_testauto.metrics.recording import Recording
 
 StopRequest = Callable[[], bool]
@@ -71,6 +73,18 @@ class TrialResult:
     def __post_init__(self) -> None:
         if not self.outcome.valid:
             raise ValueError("an invalid trial has no result: raise SimulatorError instead")
+
+
+@contextlib.contextmanager
+def scene_faults(repeatable: bool) -> Iterator[None]:
+    """Within, let a ``SceneError`` through where the simulator is repeatable; elsewhere it becomes
+    a ``SimulatorError``, since another try may end otherwise."""
+    try:
+        yield
+    except SceneError as error:
+        if repeatable:
+            raise
+        raise SimulatorError(error.full) from error
 
 
 class TrialExecutor(abc.ABC):

@@ -16,6 +16,7 @@ from gz_testauto.campaign.executor import (
     TrialExecutor,
     TrialResult,
     TrialStopped,
+    scene_faults,
 )
 from gz_testauto.campaign.preparation import PreparedCampaign
 from gz_testauto.campaign.recorder import CycleTimes
@@ -74,10 +75,14 @@ class LockstepExecutor(TrialExecutor):
         navigator = PlannerNavigator(make_planner(spec.plugin, **spec.parameters))
         task = campaign.task(trial)
         watch = campaign.watch(trial)
-        simulation = self._require_simulator().load(campaign.scene(trial))
+        simulator = self._require_simulator()
+        simulation = simulator.load(campaign.scene(trial))
         navigator.begin(task)
         try:
-            return drive(simulation, navigator, watch, campaign.spec.control_period_s, should_stop)
+            with scene_faults(simulator.repeatable):
+                return drive(
+                    simulation, navigator, watch, campaign.spec.control_period_s, should_stop
+                )
         finally:
             navigator.end()
 

@@ -25,6 +25,7 @@ from gz_testauto.geometry import Pose2D
 
 _ENDS = {
     Outcome.COLLIDED: "Collision occured!",
+    Outcome.TIPPED_OVER: "Robot tipped over!",
     Outcome.TIMED_OUT: "Timed out!",
     Outcome.STUCK: "Robot stuck!",
     Outcome.PLANNER_ABORTED: "Planner aborted!",

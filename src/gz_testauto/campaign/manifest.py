@@ -44,13 +44,14 @@ def file_sha256(path: Path) -> str:
         raise ResultsError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
-def campaign_inputs(spec: CampaignSpec) -> Dict[str, str]:
+def campaign_inputs(spec: CampaignSpec, as_written: bool = False) -> Dict[str, str]:
     """Every field of the campaign by its dotted name, as JSON text; a path as its content.
 
-    A directory is told by the names and contents of the ``.world`` files in it.
+    A directory is told by the names and contents of the ``.world`` files in it. ``as_written``
+    leaves out fields that the file which the campaign was read from did not have.
     """
     inputs = {}
-    for name, value in _leaves("", spec.model_dump(mode="python")):
+    for name, value in _leaves("", spec.model_dump(mode="python", exclude_unset=as_written)):
         if name in PATIENCE:
             continue
         if isinstance(value, Path):
@@ -103,11 +104,13 @@ class Manifest:
         self._content = dict(content)
 
     @classmethod
-    def of(cls, spec: CampaignSpec, files: Mapping[str, str]) -> "Manifest":
+    def of(
+        cls, spec: CampaignSpec, files: Mapping[str, str], as_written: bool = False
+    ) -> "Manifest":
         """Describe a campaign on this machine. ``files`` maps the names of further input files
-        (meshes, code) to their hashes."""
+        (meshes, code) to their hashes; for ``as_written`` see :func:`campaign_inputs`."""
         inputs = {
-            **campaign_inputs(spec),
+            **campaign_inputs(spec, as_written),
             **{name: f"sha256:{digest}" for name, digest in files.items()},
         }
         canonical = json.dumps(inputs, sort_keys=True).encode()

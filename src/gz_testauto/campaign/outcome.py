@@ -1,4 +1,4 @@
-"""How a trial can end: exactly one of six ways.
+"""How a trial can end: exactly one of seven ways.
 
 The words that tables, results and logs use, and nothing more. Who decides between them is
 :mod:`gz_testauto.campaign.judge`.
@@ -16,6 +16,7 @@ class Outcome(enum.Enum):
 
     REACHED = "reached"
     COLLIDED = "collided"
+    TIPPED_OVER = "tipped_over"
     TIMED_OUT = "timed_out"
     STUCK = "stuck"
     PLANNER_ABORTED = "planner_aborted"

@@ -5,11 +5,14 @@ reading of a trial's world. Writing directories is :mod:`gz_testauto.campaign.en
 refusing bad input :mod:`gz_testauto.campaign.checks`'.
 """
 
+import math
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Dict, Optional, Tuple
 
 from gz_testauto.campaign.contacts import ContactSorter
+from gz_testauto.campaign.first_look import FirstLook
+from gz_testauto.campaign.footing import Footing
 from gz_testauto.campaign.judge import Rules
 from gz_testauto.campaign.known_map import KnownMap
 from gz_testauto.campaign.obstacle_field import ObstacleField
@@ -63,13 +66,15 @@ class PreparedCampaign:
 
     def rules(self, trial: Trial) -> Rules:
         """When a trial is over."""
+        limits = self.spec.limits
         return Rules(
             goal=self.spec.goal_in(trial.world),
             tolerance_m=self.spec.goal.tolerance_m,
-            timeout_s=self.spec.limits.timeout_s,
-            stuck_window_s=self.spec.limits.stuck_window_s,
-            stuck_distance_m=self.spec.limits.stuck_distance_m,
+            timeout_s=limits.timeout_s,
+            stuck_window_s=limits.stuck_window_s,
+            stuck_distance_m=limits.stuck_distance_m,
             max_linear_mps=self.spec.robot.max_linear_mps,
+            max_tilt_rad=math.inf if limits.max_tilt_rad is None else limits.max_tilt_rad,
         )
 
     def world(self, trial: Trial) -> WorldRecord:
@@ -101,8 +106,13 @@ class PreparedCampaign:
         survey = self._survey(self.world(trial))
         body = Body(self.robot.name, self.limits.footprint_m, self.robot.height_m)
         contacts = ContactSorter(self.robot.name, survey.ground_shapes)
-        recorder = Recorder(body, survey.obstacles(), contacts)
-        return TrialWatch(self.rules(trial), recorder, self.world(trial))
+        return TrialWatch(
+            self.rules(trial),
+            Recorder(body, survey.obstacles(), contacts),
+            survey.footing,
+            FirstLook(survey.scene, survey.footing, body, contacts, self.spec.robot.max_linear_mps),
+            self.world(trial),
+        )
 
     def obstacles(self, world: WorldRecord) -> ObstacleField:
         """The obstacles of a world where its file puts them."""
@@ -126,12 +136,13 @@ class _Survey:
     scene: WorldScene
     heights_m: Tuple[float, float]
     ground_shapes: Tuple[str, ...]
+    footing: Footing
 
     @classmethod
     def of(cls, scene: WorldScene, heights_m: Tuple[float, float]) -> "_Survey":
         shapes = [shape for model in scene.models.values() for shape in model.collisions]
         ground = tuple(shape.scoped_name for shape in shapes if shape.is_ground)
-        return cls(scene, heights_m, ground)
+        return cls(scene, heights_m, ground, Footing(scene))
 
     def obstacles(self) -> ObstacleField:
         return ObstacleField(self.scene, *self.heights_m)

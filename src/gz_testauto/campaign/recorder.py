@@ -20,8 +20,10 @@ from gz_testauto.geometry import Pose, Pose2D
 from gz_testauto.metrics.recording import ContactEpisode, Recording
 from gz_testauto.observation import ModelState, Snapshot, Twist2D
 
-_COLUMNS = 10
-_TIME, _POSE, _TWIST, _COMMAND, _CLEARANCE = 0, slice(1, 4), slice(4, 7), slice(7, 9), 9
+_COLUMNS = 14
+_TIME, _POSITION, _POSE, _ROLL_PITCH, _TILT = 0, slice(1, 4), [1, 2, 4], slice(5, 7), 7
+_TWIST, _COMMAND, _CLEARANCE = slice(8, 11), slice(11, 13), 13
+"""The position is x, y, z; the pose x, y, yaw."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,14 @@ class Body:
     name: str
     footprint_m: Tuple[Tuple[float, float], ...]
     height_m: Tuple[float, float]
+
+    def span_m(self, pose: Pose) -> Tuple[float, float]:
+        """Lowest and highest z (m), in the world frame, of the upright prism around the body,
+        with the base at ``pose``."""
+        across, up = np.asarray(self.footprint_m) @ pose.rotation[2, :2], pose.rotation[2, 2]
+        ends = [up * height for height in self.height_m]
+        z_m = pose.position[2]
+        return z_m + float(across.min() + min(ends)), z_m + float(across.max() + max(ends))
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +66,7 @@ class Recorder:
     """
 
     def __init__(self, body: Body, obstacles: ObstacleField, contacts: ContactSorter) -> None:
-        self._body = body
+        self.body = body
         self._outline = np.asarray(body.footprint_m, dtype=float)
         self._obstacles = obstacles
         self._contacts = contacts
@@ -69,10 +79,10 @@ class Recorder:
 
     def sample(self, snapshot: Snapshot) -> None:
         """Record one snapshot. Raises ``SimulatorError`` when the robot is not in it."""
-        state = snapshot.models.get(self._body.name)
+        state = snapshot.models.get(self.body.name)
         if state is None:
             raise SimulatorError(
-                f"the robot {self._body.name!r} is not in the world at {snapshot.time_s:.2f} s"
+                f"the robot {self.body.name!r} is not in the world at {snapshot.time_s:.2f} s"
             )
         if self._count == 0:
             self._start_s = snapshot.time_s
@@ -80,7 +90,10 @@ class Recorder:
         pose = state.pose.planar
         row = self._next_row()
         row[_TIME] = time_s
+        row[_POSITION] = state.pose.position
         row[_POSE] = pose
+        row[_ROLL_PITCH] = state.pose.rpy[:2]
+        row[_TILT] = state.pose.tilt_rad
         row[_TWIST] = self._twist(time_s, state)
         row[_COMMAND] = math.nan
         self._note_contacts(snapshot, state.pose)
@@ -88,7 +101,7 @@ class Recorder:
             row[_CLEARANCE] = self._measure_clearance(time_s, pose, snapshot)
         else:
             row[_CLEARANCE] = math.nan
-        self._speed_mps = math.hypot(row[4], row[5])
+        self._speed_mps = math.hypot(*row[_TWIST][:2])
         self._last_pose = state.pose
 
     def commanded(self, command: Twist2D) -> None:
@@ -102,8 +115,8 @@ class Recorder:
 
     @property
     def position_m(self) -> np.ndarray:
-        """Positions so far in the world frame, shape (n, 2)."""
-        return self._rows[: self._count, 1:3]
+        """Positions so far in the world frame, shape (n, 3)."""
+        return self._rows[: self._count, _POSITION]
 
     @property
     def pose(self) -> Pose2D:
@@ -111,10 +124,21 @@ class Recorder:
         return Pose2D(*self._rows[self._count - 1, _POSE].tolist())
 
     @property
+    def span_m(self) -> Tuple[float, float]:
+        """Lowest and highest z of the body at the latest sample, see :meth:`Body.span_m`."""
+        assert self._last_pose is not None, "sample comes first"
+        return self.body.span_m(self._last_pose)
+
+    @property
+    def tilt_rad(self) -> np.ndarray:
+        """How far the robot's upward axis leaned from the vertical so far, shape (n,)."""
+        return self._rows[: self._count, _TILT]
+
+    @property
     def twist(self) -> Twist2D:
         """Forward speed and yaw rate at the latest sample."""
-        row = self._rows[self._count - 1]
-        return Twist2D(float(row[4]), float(row[6]))
+        forward_mps, _, turn_radps = self._rows[self._count - 1, _TWIST].tolist()
+        return Twist2D(forward_mps, turn_radps)
 
     @property
     def collision(self) -> Optional[ContactEpisode]:
@@ -132,10 +156,12 @@ class Recorder:
         rows = self._rows[: self._count].copy()
         return Recording(
             time_s=rows[:, _TIME],
-            pose=rows[:, _POSE],
+            pose=np.ascontiguousarray(rows[:, _POSE]),
             twist=rows[:, _TWIST],
             command=rows[:, _COMMAND],
             clearance_m=rows[:, _CLEARANCE],
+            z_m=rows[:, _POSITION][:, 2],
+            roll_pitch_rad=rows[:, _ROLL_PITCH],
             cycle_time_s=cycles.wall_s,
             cycle_cpu_s=cycles.cpu_s,
             contacts=self._episodes.episodes,
@@ -170,7 +196,7 @@ class Recorder:
         return (cos * x_mps + sin * y_mps, -sin * x_mps + cos * y_mps, turn_radps)
 
     def _note_contacts(self, snapshot: Snapshot, pose: Pose) -> None:
-        bottom_m = pose.position[2] + self._body.height_m[0]
+        bottom_m = pose.position[2] + self.body.height_m[0]
         for contact in snapshot.contacts:
             partner = self._contacts.partner(contact, bottom_m)
             if partner is not None:

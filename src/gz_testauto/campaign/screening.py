@@ -16,10 +16,11 @@ from gz_testauto.campaign.trials import CONTROL_DOMAIN
 INVALID = "invalid"
 DISAGREE = "planners disagree"
 COLLIDED = "collided"
+TIPPED_OVER = "tipped over"
 CLOSEST = "lowest clearance"
 CONTROL = "control sample"
 
-REASONS = (INVALID, DISAGREE, COLLIDED, CLOSEST, CONTROL)
+REASONS = (INVALID, DISAGREE, COLLIDED, TIPPED_OVER, CLOSEST, CONTROL)
 """Why a trial is taken; the first that holds counts."""
 
 
@@ -40,8 +41,9 @@ def choose_trials(results: CampaignResults, seed: int, closest: int, control: in
     """Choose from a screened campaign.
 
     Taken are the trials that are invalid, all planners' trials where only some of them reached
-    the goal, collisions, the ``closest`` trials of lowest clearance among the others, and
-    ``control`` more drawn at random. The same results and seed give the same choice.
+    the goal, collisions, robots that tipped over, the ``closest`` trials of lowest clearance among
+    the others, and ``control`` more drawn at random. The same results and seed give the same
+    choice.
     """
     reasons: Dict[int, str] = {}
 
@@ -53,7 +55,8 @@ def choose_trials(results: CampaignResults, seed: int, closest: int, control: in
     for met in _meetings(results):
         if len({record.completed for record in met}) > 1:
             take(met, DISAGREE)
-    take([r for r in results.trials if r.outcome is Outcome.COLLIDED], COLLIDED)
+    for outcome, reason in ((Outcome.COLLIDED, COLLIDED), (Outcome.TIPPED_OVER, TIPPED_OVER)):
+        take([record for record in results.trials if record.outcome is outcome], reason)
     rest = [record for record in results.trials if record.trial not in reasons]
     by_clearance = sorted(rest, key=lambda r: (r.metrics["clearance_min_m"], r.trial))
     take(by_clearance[:closest], CLOSEST)

@@ -29,6 +29,8 @@ _ARRAYS = (
     "cycle_time_s",
     "cycle_cpu_s",
 )
+_LATER_ARRAYS = ("z_m", "roll_pitch_rad")
+"""Those that recordings of before lack."""
 _HEADER_BYTES = 16_384
 """Of an array's file; what ``numpy.savez`` writes before the numbers takes some hundred."""
 _HEADER_READERS = {
@@ -49,6 +51,11 @@ def write_trajectory(path: Path, recording: Recording) -> None:
         stream,
         format=np.array(FORMAT),
         **{name: getattr(recording, name) for name in _ARRAYS},
+        **{
+            name: array
+            for name, array in ((name, getattr(recording, name)) for name in _LATER_ARRAYS)
+            if array is not None
+        },
         **{_SERIES + name: series for name, series in recording.series.items()},
         **{_NUMBER + name: np.array(number) for name, number in recording.numbers.items()},
         contact_start_s=np.array([episode.start_s for episode in contacts], dtype=float),
@@ -79,6 +86,7 @@ def read_trajectory(path: Path) -> Recording:
             )
             return Recording(
                 **{name: data[name] for name in _ARRAYS},
+                **{name: data[name] for name in _LATER_ARRAYS if name in data.files},
                 contacts=tuple(ContactEpisode(*episode) for episode in contacts),
                 wall_time_s=float(data["wall_time_s"]),
                 completed=bool(data["completed"]),

@@ -1,18 +1,27 @@
 """One trial under observation: records every snapshot and says when the trial is over.
 
 The common part of every :class:`~gz_testauto.campaign.executor.TrialExecutor`'s loop. Joins
-:mod:`~gz_testauto.campaign.recorder` and :mod:`~gz_testauto.campaign.judge`; owns no rule.
+:mod:`~gz_testauto.campaign.recorder`, :mod:`~gz_testauto.campaign.first_look` and
+:mod:`~gz_testauto.campaign.judge`; owns no rule.
 """
 
 import math
 from typing import Optional
 
 from gz_testauto.campaign.executor import TrialResult
-from gz_testauto.campaign.judge import Rules, Verdict, judge, require_plausible
+from gz_testauto.campaign.first_look import FirstLook
+from gz_testauto.campaign.footing import Footing
+from gz_testauto.campaign.judge import (
+    Rules,
+    Verdict,
+    judge,
+    require_plausible,
+    require_standing,
+)
 from gz_testauto.campaign.outcome import Outcome
 from gz_testauto.campaign.recorder import CycleTimes, Recorder
 from gz_testauto.campaign.results import WorldRecord
-from gz_testauto.geometry import Pose2D
+from gz_testauto.geometry import Pose, Pose2D
 from gz_testauto.observation import Snapshot, Twist2D
 
 
@@ -20,22 +29,42 @@ class TrialWatch:
     """Watches one trial from the moment the goal is sent. See the executor for its use."""
 
     def __init__(
-        self, rules: Rules, recorder: Recorder, world: Optional[WorldRecord] = None
+        self,
+        rules: Rules,
+        recorder: Recorder,
+        footing: Footing,
+        first_look: FirstLook,
+        world: Optional[WorldRecord] = None,
     ) -> None:
         self._rules = rules
         self._recorder = recorder
+        self._footing = footing
+        self._first_look = first_look
         self._world = world
+
+    def require_standing(self, pose: Pose) -> None:
+        """Raise ``SceneError`` when a robot with its base at ``pose`` has fallen or tipped over,
+        before the goal is sent; records nothing."""
+        body = self._recorder.body
+        bottom_m = self._footing.bottom_m(*pose.position[:2])
+        require_standing(self._rules, pose.position, pose.tilt_rad, body.span_m(pose)[1], bottom_m)
 
     def observe(self, snapshot: Snapshot) -> Optional[Verdict]:
         """Record a snapshot; return how the trial ended, or None while it goes on.
 
         Raises ``SimulatorError`` when the trial is invalid: the robot is gone, its pose
-        jumped, or simulated time did not advance since the last snapshot.
+        jumped, or simulated time did not advance since the last snapshot; and ``SceneError``
+        when the scene is at fault: the robot fell, or what :class:`FirstLook` finds.
         """
-        recorder = self._recorder
+        recorder, rules = self._recorder, self._rules
         recorder.sample(snapshot)
-        require_plausible(self._rules, recorder.time_s, recorder.position_m)
-        return judge(self._rules, recorder.time_s, recorder.position_m, recorder.collision)
+        time_s, position_m = recorder.time_s, recorder.position_m
+        if len(time_s) == 1:
+            self.require_standing(snapshot.models[recorder.body.name].pose)
+        bottom_m = self._footing.bottom_m(*position_m[-1, :2].tolist())
+        require_plausible(rules, time_s, position_m, recorder.span_m[1], bottom_m)
+        self._first_look.check(snapshot, float(time_s[-1]), recorder.collision)
+        return judge(rules, time_s, position_m, recorder.collision, tilt_rad=recorder.tilt_rad)
 
     def commanded(self, command: Twist2D) -> None:
         """Note what the navigator asked for when shown the latest snapshot."""
@@ -45,7 +74,12 @@ class TrialWatch:
         """The verdict now that the planner has given up; the robot may yet have arrived."""
         recorder = self._recorder
         verdict = judge(
-            self._rules, recorder.time_s, recorder.position_m, recorder.collision, given_up=reason
+            self._rules,
+            recorder.time_s,
+            recorder.position_m,
+            recorder.collision,
+            given_up=reason,
+            tilt_rad=recorder.tilt_rad,
         )
         assert verdict is not None  # giving up ends every trial
         return verdict

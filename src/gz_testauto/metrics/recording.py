@@ -41,12 +41,15 @@ class Recording:
                                               NaN where it has not yet spoken
     ``clearance_m``              (n,)         footprint polygon to nearest obstacle
                                               collision geometry, 0 when touching
+    ``z_m``                      (n,)         height of the base in the world frame
+    ``roll_pitch_rad``           (n, 2)       roll, pitch of the base, fixed axes
     ``cycle_time_s``             (m,)         wall time of each local-planner cycle
     ``cycle_cpu_s``              (m,)         CPU time of the same
     ============================ ============ =============================================
 
     ``shortest_path_m`` is the length of the shortest way for the robot's circle in this world,
     ``published_path_m`` that of the best way as a benchmark publishes it; None where not known.
+    ``z_m`` and ``roll_pitch_rad`` are None in recordings that were made before these were kept.
     ``wall_time_s`` is how long the trial's simulation took, for the real-time factor.
     ``series`` holds further arrays and ``numbers`` further numbers that a navigation stack told,
     by name; what they are is said where they come from.
@@ -64,6 +67,8 @@ class Recording:
     completed: bool = True
     shortest_path_m: Optional[float] = None
     published_path_m: Optional[float] = None
+    z_m: Optional[np.ndarray] = None
+    roll_pitch_rad: Optional[np.ndarray] = None
     series: Mapping[str, np.ndarray] = field(default_factory=dict)
     numbers: Mapping[str, float] = field(default_factory=dict)
 
@@ -74,6 +79,10 @@ class Recording:
                 raise ValueError(f"{name} must have shape ({rows}, {width})")
         if self.clearance_m.shape != (rows,):
             raise ValueError(f"clearance_m must have shape ({rows},)")
+        if self.z_m is not None and self.z_m.shape != (rows,):
+            raise ValueError(f"z_m must have shape ({rows},)")
+        if self.roll_pitch_rad is not None and self.roll_pitch_rad.shape != (rows, 2):
+            raise ValueError(f"roll_pitch_rad must have shape ({rows}, 2)")
         if rows > 1 and not (np.diff(self.time_s) > 0).all():
             raise ValueError("time_s must increase strictly")
 

@@ -136,7 +136,8 @@ def serve() -> None:
     )
     options = {**options, **window_options(name, parameters.read("gui", bool, False))}
     with open_simulator(name, **options) as simulator:
-        rospy.set_param("~identity", {"name": simulator.name, "version": simulator.version})
+        identity = {"name": simulator.name, "version": simulator.version}
+        rospy.set_param("~identity", {**identity, "repeatable": simulator.repeatable})
         SimulatorNode(simulator, pace, period_s, frames).run(scene)
 
 

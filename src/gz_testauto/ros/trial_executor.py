@@ -10,7 +10,7 @@ time is held makes the trial invalid (:mod:`~gz_testauto.ros.lateness`).
 import dataclasses
 import time
 from pathlib import Path
-from typing import Dict, Optional, Tuple
+from typing import Any, Dict, Optional, Tuple
 
 import rospy
 from actionlib import SimpleActionClient
@@ -26,6 +26,7 @@ from gz_testauto.campaign.executor import (
     TrialExecutor,
     TrialResult,
     TrialStopped,
+    scene_faults,
 )
 from gz_testauto.campaign.judge import Verdict
 from gz_testauto.campaign.known_map import MappedDrive
@@ -90,7 +91,7 @@ class RosTrialExecutor(TrialExecutor):
     @property
     def identity(self) -> SimulatorIdentity:
         """What the simulator node says of its simulator."""
-        identity = rospy.get_param(f"{self._simulator}/identity", {})
+        identity = self._told()
         return SimulatorIdentity(identity.get("name", "unknown"), identity.get("version", ""))
 
     def execute(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
@@ -104,7 +105,8 @@ class RosTrialExecutor(TrialExecutor):
         planner.client.send_goal(self._goal(trial, scene))
         lateness = Lateness(planner.name, self._hold_limits_s())
         try:
-            verdict, last = self._follow(watch, planner, scene, lateness, should_stop)
+            with scene_faults(bool(self._told().get("repeatable", False))):
+                verdict, last = self._follow(watch, planner, scene, lateness, should_stop)
         except TrialStopped:
             _preempt(planner.client)
             raise
@@ -156,6 +158,11 @@ class RosTrialExecutor(TrialExecutor):
             elif time.monotonic() - progress_s > stall_timeout_s:
                 raise SimulatorError(f"simulated time stood still for {stall_timeout_s:g} s")
         return verdict, last
+
+    def _told(self) -> Dict[str, Any]:
+        """What the simulator node tells of its simulator."""
+        told: Dict[str, Any] = rospy.get_param(f"{self._simulator}/identity", {})
+        return told
 
     def _hold_limits_s(self) -> Tuple[float, float]:
         """Wall time for which the simulator node waits for a command, and for the first."""

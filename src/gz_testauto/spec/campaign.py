@@ -83,6 +83,9 @@ class LimitsSpec(Spec):
     timeout_s: float = Field(180.0, gt=0)
     stuck_window_s: float = Field(20.0, gt=0)
     stuck_distance_m: float = Field(0.25, gt=0)
+    max_tilt_rad: Optional[float] = Field(0.8, gt=0)
+    """A robot whose upward axis leans farther from the vertical than this has tipped over; null
+    does not look at it. 0.8 rad is 46 degrees, which no slope has that a wheel can climb."""
     max_attempts: int = Field(3, ge=1)
     """How often a trial is tried in all while it ends ``invalid``."""
     max_worker_deaths: int = Field(10, ge=1)

@@ -15,7 +15,7 @@ import numpy as np
 import rospy
 from geometry_msgs.msg import Twist
 
-from gz_testauto.campaign.executor import TrialResult
+from gz_testauto.campaign.executor import TrialResult, scene_faults
 from gz_testauto.campaign.judge import Verdict
 from gz_testauto.campaign.known_map import MappedDrive
 from gz_testauto.campaign.launches import placeholder_values, stack_of
@@ -82,8 +82,15 @@ class StackDrive:
         watch = self._campaign.watch(trial)
         task = self._campaign.task(trial)
         others = tuple(self._campaign.obstacles(self._campaign.world(trial)).initial_states)
+        with scene_faults(repeatable=False):
+            return self._run(trial, watch, task, others)
+
+    def _run(
+        self, trial: Trial, watch: TrialWatch, task: Task, others: Tuple[str, ...]
+    ) -> TrialResult:
+        """From starting what the trial needs to its end, and who is to blame where it fails."""
         try:
-            self._prepare(trial)
+            self._prepare(trial, watch)
             with self._recorded(trial) as note:
                 result = note.result = self._drive(watch, task, others)
         except (CannotSwap, SceneError):
@@ -125,7 +132,7 @@ class StackDrive:
             self._tell("ending rosbag")
             bag.end(note.result is not None and note.result.outcome is Outcome.REACHED)
 
-    def _prepare(self, trial: Trial) -> None:
+    def _prepare(self, trial: Trial, watch: TrialWatch) -> None:
         """Have everything running, the robot at its start and the stack ready for a goal."""
         running, stack = self._running, self._stack
         values = placeholder_values(self._campaign, trial, self._map(trial), self._logs)
@@ -142,6 +149,7 @@ class StackDrive:
             self._costmap.begin()
         self._await_contract()
         self._tell("localising the robot")
+        watch.require_standing(self._true_pose())
         running.require_start(trial, self._true_place())
         try:
             self._localisation.establish(
