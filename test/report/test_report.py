@@ -11,11 +11,12 @@ from gz_testauto.campaign.results import AttemptRecord, CampaignResults, TrialRe
 from gz_testauto.report.export import to_csv, to_json
 from gz_testauto.report.table import print_report
 
+OUTCOMES = [outcome for outcome in Outcome if outcome is not Outcome.TIPPED_OVER]
 PLANNERS = ("fgm", "fgm_improved", "dynamic_window_careful")
 
 
 def campaign(worlds=12, planners=PLANNERS, repetitions=1, attempts=()):
-    outcomes = list(Outcome)
+    outcomes = OUTCOMES
     trials = []
     for world in range(worlds):
         for repetition in range(repetitions):
@@ -70,6 +71,54 @@ def test_the_table_says_how_many_trials_are_behind_it():
     assert "fgm" in text
     assert "2/10" in text  # two of twelve are invalid and count nowhere
     assert "only fgm_improved (2):\n  world_0003 world_0009\n" in text
+
+
+def on_stack(record, **metrics):
+    told = {"real_time_factor": 0.98, "missed_control_cycles": 0.0}
+    return dataclasses.replace(record, metrics={**record.metrics, **told, **metrics})
+
+
+def test_below_the_table_stands_whose_trials_suffered_from_a_busy_machine():
+    results = campaign(planners=("fgm", "dwa"))
+    trials = [on_stack(record) for record in results.trials]
+    trials[0] = on_stack(trials[0], real_time_factor=0.64)
+    trials[2] = on_stack(trials[2], real_time_factor=0.79, missed_control_cycles=6.0)
+    trials[3] = on_stack(trials[3], late_periods=2.0)
+    slow = "real-time factor 0.49, below stack.min_real_time_factor = 0.8: this machine"
+    attempts = (AttemptRecord(4, 1, slow, 1.0, ""), AttemptRecord(5, 1, "gzserver died", 1.0, ""))
+    busy = dataclasses.replace(results, trials=tuple(trials), invalid_attempts=attempts)
+    text = " ".join(printed(busy).split())
+    assert (
+        "The machine was busy: fgm: 1 attempt too slow to count, 2 trials below real-time factor "
+        "0.8, 1 trial with missed control cycles dwa: 1 trial with late periods"
+    ) in text
+    loads = [planner["load"] for planner in json.loads(to_json(busy))["planners"]]
+    assert loads[0] == {
+        "slow_attempts": 1,
+        "slow_trials": 2,
+        "missed_cycles_trials": 1,
+        "late_trials": 0,
+    }
+    assert "busy" not in printed(results)
+
+
+def test_a_simulation_in_lock_step_is_never_too_slow():
+    results = campaign()
+    trials = tuple(
+        dataclasses.replace(record, metrics={**record.metrics, "real_time_factor": 0.1})
+        for record in results.trials
+    )
+    assert "busy" not in printed(dataclasses.replace(results, trials=trials))
+
+
+def test_trials_that_tipped_over_have_a_column_where_there_are_some():
+    results = campaign()
+    assert "tipped" not in printed(results)
+    trials = list(results.trials)
+    trials[1] = dataclasses.replace(trials[1], outcome=Outcome.TIPPED_OVER)
+    text = printed(dataclasses.replace(results, trials=tuple(trials)))
+    assert "tipped" in text
+    assert max(map(len, text.splitlines())) <= 80
 
 
 def test_invalid_attempts_are_told_with_their_causes():

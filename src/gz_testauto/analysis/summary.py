@@ -13,8 +13,9 @@ import numpy as np
 
 from gz_testauto.analysis.clusters import clustered_rate, intraclass_correlation
 from gz_testauto.analysis.intervals import Estimate
+from gz_testauto.analysis.load import Load, load_of
 from gz_testauto.campaign.outcome import Outcome
-from gz_testauto.campaign.results import CampaignResults, TrialRecord
+from gz_testauto.campaign.results import AttemptRecord, CampaignResults, TrialRecord
 from gz_testauto.errors import UnknownNameError
 from gz_testauto.metrics.interface import METRICS, Metric
 from gz_testauto.metrics.reported import REPORTED
@@ -37,7 +38,7 @@ class PlannerSummary:
 
     ``trials`` are the valid ones, in ``worlds`` worlds; ``invalid`` trials count nowhere else.
     ``correlation`` is the intra-class correlation of success within worlds, NaN without
-    repetitions.
+    repetitions. ``load`` says what came late.
     """
 
     planner: str
@@ -48,6 +49,7 @@ class PlannerSummary:
     success: Estimate
     correlation: float
     metrics: Mapping[str, MetricSummary]
+    load: Load
 
     @property
     def reached(self) -> int:
@@ -57,10 +59,13 @@ class PlannerSummary:
 
 def summarize(results: CampaignResults) -> Tuple[PlannerSummary, ...]:
     """One summary per planner, in the campaign's order."""
-    return tuple(_summarize(planner, results.of(planner)) for planner in results.planners)
+    attempts = results.invalid_attempts
+    return tuple(_summarize(planner, results.of(planner), attempts) for planner in results.planners)
 
 
-def _summarize(planner: str, records: Sequence[TrialRecord]) -> PlannerSummary:
+def _summarize(
+    planner: str, records: Sequence[TrialRecord], attempts: Sequence[AttemptRecord]
+) -> PlannerSummary:
     valid = [record for record in records if record.outcome.valid]
     per_world: Dict[str, List[bool]] = {}
     for record in valid:
@@ -77,6 +82,7 @@ def _summarize(planner: str, records: Sequence[TrialRecord]) -> PlannerSummary:
         success=clustered_rate(successes, counts),
         correlation=intraclass_correlation(successes, counts),
         metrics={name: _metric_summary(name, valid) for name in names},
+        load=load_of(records, attempts),
     )
 
 

@@ -21,6 +21,7 @@ from gz_testauto.campaign.results import CampaignResults
 from gz_testauto.printable import all_printable
 from gz_testauto.report.declared import declared_table
 from gz_testauto.report.plain import WIDTH, number_text, plain_table, report_console
+from gz_testauto.spec.stack import KEEPS_UP
 
 CAUSE_SHOWN = 150
 """Characters of an invalid trial's cause; the store has it all."""
@@ -36,12 +37,14 @@ _SHOWN = (
 """Metric, heading, unit shown, factor from SI to that unit, decimals."""
 
 _OUTCOMES = (
-    (Outcome.REACHED, "reached"),
     (Outcome.COLLIDED, "collided"),
+    (Outcome.TIPPED_OVER, "tipped"),
     (Outcome.TIMED_OUT, "timeout"),
     (Outcome.STUCK, "stuck"),
     (Outcome.PLANNER_ABORTED, "aborted"),
 )
+_RARE = (Outcome.TIPPED_OVER,)
+"""Those that have a column only where a trial ended so."""
 
 
 def print_report(results: CampaignResults, console: Optional[Console] = None) -> None:
@@ -59,6 +62,7 @@ def report(results: CampaignResults) -> RenderableType:
     else:
         parts += [
             _outcome_table(summaries),
+            *_load(summaries),
             "",
             _metric_table(summaries),
             *_notes(results, summaries),
@@ -85,7 +89,12 @@ def _heading(results: CampaignResults) -> Text:
 
 def _outcome_table(summaries: Sequence[PlannerSummary]) -> Table:
     table = plain_table("planner", "reached", "success % [95 %]")
-    for _, heading in _OUTCOMES[1:]:
+    shown = [
+        (outcome, heading)
+        for outcome, heading in _OUTCOMES
+        if outcome not in _RARE or any(summary.outcomes.get(outcome) for summary in summaries)
+    ]
+    for _, heading in shown:
         table.add_column(heading, justify="right")
     for summary in summaries:
         rate = summary.success
@@ -95,9 +104,26 @@ def _outcome_table(summaries: Sequence[PlannerSummary]) -> Table:
             f"{100 * rate.value:.1f} [{100 * rate.low:.1f}, {100 * rate.high:.1f}]"
             if summary.trials
             else "-",
-            *[str(summary.outcomes.get(outcome, 0)) for outcome, _ in _OUTCOMES[1:]],
+            *[str(summary.outcomes.get(outcome, 0)) for outcome, _ in shown],
         )
     return table
+
+
+def _load(summaries: Sequence[PlannerSummary]) -> List[RenderableType]:
+    """What came late because the machine was busy, per planner; silent where nothing did."""
+    lines = []
+    for summary in summaries:
+        load = summary.load
+        counts = (
+            (load.slow_attempts, "attempt", "too slow to count"),
+            (load.slow_trials, "trial", f"below real-time factor {KEEPS_UP:g}"),
+            (load.missed_cycles_trials, "trial", "with missed control cycles"),
+            (load.late_trials, "trial", "with late periods"),
+        )
+        said = [f"{_count(number, noun)} {what}" for number, noun, what in counts if number]
+        if said:
+            lines.append(_indented(f"{summary.planner}: {', '.join(said)}", style="yellow"))
+    return [Text("The machine was busy:", style="yellow"), *lines] if lines else []
 
 
 def _metric_table(summaries: Sequence[PlannerSummary]) -> Table:
@@ -245,7 +271,7 @@ def _worker_deaths(results: CampaignResults) -> List[RenderableType]:
     return ["", f"Workers died in {_count(len(deaths), 'attempt')}; those were repeated."]
 
 
-def _indented(text: str) -> Text:
+def _indented(text: str, style: str = "") -> Text:
     """Wrapped here, because rich's own indenting fills lines with spaces."""
     indent = "  "
     return Text(
@@ -255,7 +281,8 @@ def _indented(text: str) -> Text:
             initial_indent=indent,
             subsequent_indent=indent,
             break_on_hyphens=False,
-        )
+        ),
+        style=style,
     )
 
 

@@ -1,0 +1,44 @@
+"""How far the machine's load may be in the trials of a planner that nobody waits for.
+
+Owns the counting. Only trials on a stack of the user's own, or over ROS at a pace that waits for
+nobody, can suffer so; all counts are 0 for others, which are the same on any machine.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Sequence
+
+from gz_testauto.campaign.pace import was_too_slow
+from gz_testauto.campaign.results import AttemptRecord, TrialRecord
+from gz_testauto.spec.stack import KEEPS_UP
+
+ON_STACK = "missed_control_cycles"
+"""A metric that every trial on a stack has, and no other."""
+
+
+@dataclass(frozen=True)
+class Load:
+    """What of one planner's trials came late.
+
+    ``slow_attempts`` were repeated or given up for their pace. Of the valid trials,
+    ``slow_trials`` on a stack ran at a real-time factor below :data:`KEEPS_UP`, in
+    ``missed_cycles_trials`` its control loop missed its rate, and in ``late_trials`` a control
+    period began without the planner's answer.
+    """
+
+    slow_attempts: int
+    slow_trials: int
+    missed_cycles_trials: int
+    late_trials: int
+
+
+def load_of(records: Sequence[TrialRecord], attempts: Sequence[AttemptRecord]) -> Load:
+    """Count one planner's; ``attempts`` are the invalid ones of all planners."""
+    trials = {record.trial for record in records}
+    metrics = [record.metrics for record in records if record.outcome.valid]
+    return Load(
+        sum(one.trial in trials and was_too_slow(one.cause) for one in attempts),
+        sum(m.get("real_time_factor", math.nan) < KEEPS_UP for m in metrics if ON_STACK in m),
+        sum(m.get(ON_STACK, 0.0) > 0.0 for m in metrics),
+        sum(m.get("late_periods", 0.0) > 0.0 for m in metrics),
+    )
