@@ -139,3 +139,24 @@ def test_continuous_integration_runs_the_tests_and_nothing_else():
         line for line in (CHECKOUT / ".ci" / "run").read_text().splitlines() if line[:1] != "#"
     ]
     assert commands == ['exec "$(dirname "$0")/../bootstrap" test']
+
+
+@pytest.mark.parametrize(
+    ("variables", "address"),
+    [
+        ({}, "127.0.0.1"),
+        ({"ROS_MASTER_URI": "http://localhost:11311"}, "127.0.0.1"),
+        ({"ROS_MASTER_URI": "http://127.0.0.1:11319/"}, "127.0.0.1"),
+        ({"ROS_MASTER_URI": "http://robot:11311"}, ""),
+        ({"ROS_MASTER_URI": "http://localhost.robots.example:11311"}, ""),
+        ({"ROS_IP": "10.0.0.5"}, "10.0.0.5"),
+        ({"ROS_HOSTNAME": "desk"}, ""),
+    ],
+)
+def test_ros_listens_on_loopback_unless_the_user_speaks_to_other_machines(
+    machine, variables, address
+):
+    for name in ("ROS_IP", "ROS_HOSTNAME", "ROS_MASTER_URI"):
+        machine.environment.pop(name, None)
+    ran = machine.run('stay_on_loopback; echo "address=${ROS_IP:-}"', **variables)
+    assert f"address={address}\n" in ran.stdout, ran.stdout

@@ -39,6 +39,8 @@ def isolate(master_port: int, gazebo_port: int, home: Path, logs: Path) -> None:
         GAZEBO_IP=LOOPBACK,
         GAZEBO_HOSTNAME=LOOPBACK,
         GAZEBO_IP_WHITE_LIST=LOOPBACK,
+        IGN_IP=LOOPBACK,
+        IGN_PARTITION=f"gz_testauto_{os.getpid()}_{gazebo_port}",
     )
 
 
