@@ -5,13 +5,16 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
+from test_worker_processes import Unlucky, is_stopped, pids
 from test_workers import Eventful, drive, same_bits, times_run, what_was_driven
 
-from gz_testauto.campaign import dask_workers
+from gz_testauto.campaign import dask_workers, pool
 from gz_testauto.campaign.dask_workers import DaskWorkers
 from gz_testauto.campaign.outcome import Outcome
+from gz_testauto.campaign.progress import CampaignListener
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.errors import MissingDependencyError, ResultsError, SimulatorError
 
@@ -82,6 +85,61 @@ def test_stopping_gives_up_what_is_under_way_and_the_rest_follows_later(eventful
     stopped = eventful("wait-1", "wait-2", should_stop=all_wait)
     assert [record.trial for record in stopped.trials] == [0]
     assert [record.trial for record in eventful().trials] == [0, 1, 2, 3]
+
+
+class Waiting(Eventful):
+    """Ends trial 0 when trial 1 has begun, or a minute later."""
+
+    def execute(self, trial, should_stop):
+        deadline = time.monotonic() + 60.0
+        while not (trial.index or 1 in times_run(self.directory) or time.monotonic() > deadline):
+            time.sleep(0.05)
+        result = super().execute(trial, should_stop)
+        (self.directory / f"ended-{trial.index}").touch()
+        return result
+
+
+def test_a_worker_that_joins_while_a_trial_is_under_way_is_given_one_at_once(smoke, tmp_path):
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
+    ) as growing:
+
+        class Grower(CampaignListener):
+            def trial_began(self, trial, progress):
+                growing.scale(2)
+
+        run_campaign(
+            smoke,
+            tmp_path / "out",
+            functools.partial(Waiting, directory=tmp_path),
+            make_workers=functools.partial(DaskWorkers, scheduler=growing.scheduler_address),
+            listener=Grower(),
+        )
+    (began,) = tmp_path.glob("ran-1-*")
+    assert began.stat().st_mtime < (tmp_path / "ended-0").stat().st_mtime
+
+
+def test_a_worker_that_is_frozen_keeps_nobody_from_stopping(smoke, tmp_path, monkeypatch):
+    monkeypatch.setattr(pool, "CLOSING_S", 1.0)
+    monkeypatch.setattr(dask_workers, "CLOSING_S", 1.0)
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
+    ) as own:
+        frozen = functools.partial(Unlucky, directory=tmp_path)
+        (tmp_path / "freeze-0").touch()
+        try:
+            stopped = run_campaign(
+                smoke,
+                tmp_path / "out",
+                frozen,
+                make_workers=functools.partial(DaskWorkers, scheduler=own.scheduler_address),
+                should_stop=lambda: any(map(is_stopped, pids(tmp_path))),
+            )
+        finally:
+            for pid in filter(is_stopped, pids(tmp_path)):
+                os.kill(pid, signal.SIGKILL)
+    assert stopped.trials == ()
+    assert stopped.worker_deaths == ()
 
 
 SCHEDULER = """

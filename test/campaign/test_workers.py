@@ -45,13 +45,15 @@ drive = functools.partial(LockstepExecutor, open_simulator=planar)
 class Eventful(ScriptedExecutor):
     """Does what files in ``directory`` tell it, once: ``die-2`` ends its process in trial 2."""
 
+    events = ("die", "fail", "fault", "crash", "wait")
+
     def __init__(self, campaign, directory):
         super().__init__()
         self.directory = directory
 
     def execute(self, trial, should_stop):
         (self.directory / f"ran-{trial.index}-{os.getpid()}-{time.monotonic_ns()}").touch()
-        for event in ("die", "fail", "fault", "crash", "wait"):
+        for event in self.events:
             order = self.directory / f"{event}-{trial.index}"
             if order.exists():
                 order.unlink()
@@ -162,7 +164,7 @@ def test_a_worker_that_dies_is_replaced_and_its_trial_repeated(eventful, tmp_pat
     assert [record.outcome for record in results.trials] == [Outcome.REACHED] * 4
     assert [record.attempts for record in results.trials] == [1, 2, 1, 1]
     assert results.invalid_attempts == ()
-    assert [death.cause for death in results.worker_deaths] == ["the worker process died"]
+    assert [death.cause for death in results.worker_deaths] == ["the worker process died (SIGKILL)"]
     assert times_run(tmp_path) == [0, 1, 1, 2, 3]
 
 
@@ -287,12 +289,12 @@ def test_workers_end_when_their_owner_is_killed(tmp_path):
     pids = {int(path.name.split("-")[2]) for path in tmp_path.glob("ran-*")}
     assert len(pids) == 2
     deadline = time.monotonic() + 10.0
-    while any(_lives(pid) for pid in pids) and time.monotonic() < deadline:
+    while any(lives(pid) for pid in pids) and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert not any(_lives(pid) for pid in pids)
+    assert not any(lives(pid) for pid in pids)
 
 
-def _lives(pid):
+def lives(pid):
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][:1] not in ("Z", "")
     except OSError:

@@ -98,3 +98,15 @@ def test_the_environment_keeps_to_loopback_and_to_our_models(monkeypatch, tmp_pa
     assert environment["GAZEBO_MODEL_DATABASE_URI"].startswith("http://127.0.0.1:")
     assert environment["GAZEBO_MODEL_PATH"].split(":")[:2] == [str(tmp_path / "ours"), "/theirs"]
     assert "LD_LIBRARY_PATH" not in environment
+
+
+def test_gzserver_is_asked_again_when_the_answer_was_killed(monkeypatch, tmp_path):
+    make_tree(tmp_path)
+    once = tmp_path / "killed"
+    answer = SERVER.format(version="11.1.0").replace(
+        "#!/bin/sh", f"#!/bin/sh\n[ -e {once} ] || {{ touch {once}; kill -9 $$; }}"
+    )
+    write_script(tmp_path / "usr/bin/gzserver", answer)
+    monkeypatch.setenv(ROOT_VARIABLE, str(tmp_path))
+    assert find_gazebo().version == "11.1.0"
+    assert once.exists()

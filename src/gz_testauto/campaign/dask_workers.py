@@ -6,12 +6,12 @@ joins is given trials. Without the scheduler the campaign ends, and can be conti
 """
 
 import contextlib
+import threading
 import time
 import uuid
-from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Deque, Dict, Iterator, List, Mapping, NamedTuple, Optional, Set, Tuple, Type
+from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Set, Tuple, Type
 
 from gz_testauto import __version__
 from gz_testauto.campaign.executor import (
@@ -21,6 +21,7 @@ from gz_testauto.campaign.executor import (
     TrialStopped,
 )
 from gz_testauto.campaign.manifest import file_sha256
+from gz_testauto.campaign.pool import CLOSING_S, WorkerPool
 from gz_testauto.campaign.preparation import PreparedCampaign
 from gz_testauto.campaign.trials import Trial
 from gz_testauto.campaign.workers import (
@@ -28,13 +29,11 @@ from gz_testauto.campaign.workers import (
     Attempt,
     ExecutorFactory,
     ExecutorKeeper,
-    Workers,
 )
 from gz_testauto.campaign.world_source import further_files
 from gz_testauto.errors import MissingDependencyError, ResultsError, SimulatorError
 
 CONNECTING_S = 30.0
-CLOSING_S = 15.0
 NO_WORKER_S = 60.0
 """Wall time without a single worker after which the campaign ends."""
 
@@ -56,7 +55,7 @@ class Assignment:
     token: str = field(default_factory=lambda: uuid.uuid4().hex)
 
 
-class DaskWorkers(Workers):
+class DaskWorkers(WorkerPool):
     """All workers of a Dask scheduler, whichever they are at the moment."""
 
     def __init__(
@@ -68,6 +67,7 @@ class DaskWorkers(Workers):
     ) -> None:
         """Start nothing yet. Without the address of a ``scheduler``, :meth:`open` starts one on
         loopback with ``size`` workers. Raises ``MissingDependencyError`` without Dask."""
+        super().__init__()
         make_executor(campaign)  # refuses here what it would refuse in every worker
         self._distributed = _distributed()
         self._scheduler = scheduler
@@ -77,7 +77,6 @@ class DaskWorkers(Workers):
         self._cluster: Any = None
         self._client: Any = None
         self._identity: Optional[SimulatorIdentity] = None
-        self._waiting: Deque[Trial] = deque()
         self._under_way: Dict[Any, _Task] = {}
         self._alone_since_s: Optional[float] = None
 
@@ -87,7 +86,7 @@ class DaskWorkers(Workers):
         with self._reporting():
             return max(len(self._addresses()), 1)
 
-    def open(self) -> None:
+    def open(self, should_stop: StopRequest) -> None:
         """Connect, and start the simulator on every worker that there is."""
         with self._reporting():
             if self._scheduler is None:
@@ -104,6 +103,10 @@ class DaskWorkers(Workers):
             if not addresses:
                 raise SimulatorError(f"{self._where} has no workers; start some (dask worker)")
             opened = [self._submit(_open, address, self._assignment) for address in addresses]
+            while not all(future.done() for future in opened):
+                if should_stop():
+                    raise TrialStopped
+                self._wait(opened, _LOOK_S)
             identities = [future.result() for future in opened]
         self._identity = identities[0]
         for address, identity in zip(addresses, identities):
@@ -120,33 +123,10 @@ class DaskWorkers(Workers):
         assert self._identity is not None, "open comes first"
         return self._identity
 
-    def begin(self, trial: Trial) -> None:
-        """Hand the trial to a worker that has none, or to the next that has."""
-        self._waiting.append(trial)
-        with self._reporting():
-            self._assign()
-
-    def next_ended(self, should_stop: StopRequest) -> Attempt:
-        """Wait for the first to end."""
-        while self._under_way or self._waiting:
-            if should_stop():
-                self._waiting.clear()
-                self._tell_stop()
-            with self._reporting():
-                attempt = self._ended()
-                if attempt is not None:
-                    return attempt
-                self._assign()
-            if self._under_way:
-                self._wait(list(self._under_way), _LOOK_S, "FIRST_COMPLETED")
-            else:
-                time.sleep(_LOOK_S)
-        raise TrialStopped
-
     def close(self) -> None:
         """Close the simulators on all workers, and what :meth:`open` started."""
         if self._client is not None:
-            self._tell_stop()
+            self._ask_to_stop()
             with contextlib.suppress(*self._lost):
                 self._wait(list(self._under_way), CLOSING_S)
                 token = self._assignment.token
@@ -159,6 +139,19 @@ class DaskWorkers(Workers):
         self._under_way.clear()
 
     # inside
+
+    @property
+    def _busy(self) -> bool:
+        return bool(self._under_way)
+
+    def _look(self) -> Optional[Attempt]:
+        with self._reporting():
+            attempt = self._ended()
+        if attempt is None and self._under_way:
+            self._wait(list(self._under_way), _LOOK_S, "FIRST_COMPLETED")
+        elif attempt is None:
+            time.sleep(_LOOK_S)
+        return attempt
 
     @property
     def _lost(self) -> Tuple[Type[BaseException], ...]:
@@ -185,7 +178,10 @@ class DaskWorkers(Workers):
             self._distributed.wait(futures, timeout=timeout_s, return_when=which)
 
     def _assign(self) -> None:
-        addresses = self._addresses()
+        with self._reporting():
+            self._assign_to(self._addresses())
+
+    def _assign_to(self, addresses: List[str]) -> None:
         if addresses:
             self._alone_since_s = None
         elif self._alone_since_s is None:
@@ -219,9 +215,13 @@ class DaskWorkers(Workers):
                 return Attempt(task.trial, wall_s, cause=gone, worker_died=True)
         return None
 
-    def _tell_stop(self) -> None:
-        with contextlib.suppress(*self._lost):
-            self._client.run(_stop, self._assignment.token, on_error="ignore")
+    def _ask_to_stop(self) -> None:
+        def ask() -> None:
+            with contextlib.suppress(*self._lost):
+                client.run(_stop, self._assignment.token, on_error="ignore")
+
+        client = self._client
+        threading.Thread(target=ask, daemon=True).start()  # a worker that hangs never answers
 
     @contextlib.contextmanager
     def _reporting(self) -> Iterator[None]:

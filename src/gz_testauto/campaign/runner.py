@@ -126,7 +126,7 @@ class _Run:
         try:
             # Stopped in the middle, a trial under way counts as not begun.
             with contextlib.suppress(TrialStopped):
-                self._workers.open()
+                self._workers.open(self._should_stop)
                 self._note_simulator(bound)
                 self._began_s = time.monotonic()
                 self._run_all(pending)
@@ -143,19 +143,22 @@ class _Run:
         """Try every trial until it says something about the planner, or too often. Those that
         were too slow beside others come again at the end, one at a time."""
         self._waiting.extend(pending)
-        self._side_by_side = self._workers.size > 1
+        alone = False
         under_way = 0
         while True:
             while self._waiting and under_way < self._workers.size and self._goes_on():
                 under_way += self._begin(self._waiting.popleft())
+                self._side_by_side |= under_way > 1 and not alone
             if under_way:
-                self._take(self._workers.next_ended(self._should_stop))
-                under_way -= 1
+                attempt = self._workers.next_ended(self._should_stop)
+                if attempt is not None:
+                    under_way -= 1
+                    self._take(attempt)
                 continue
             self._attempts.require_hope()
             if not self._postponed or self._should_stop():
                 return
-            self._side_by_side = False
+            self._side_by_side, alone = False, True
             self._waiting.append(self._postponed.popleft())
 
     def _take(self, attempt: Attempt) -> None:

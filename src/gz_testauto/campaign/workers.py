@@ -7,10 +7,10 @@ and in which order, makes no difference to its result.
 Call order, all from one thread::
 
     workers = make_workers(make_executor, campaign)  # starts nothing yet
-    workers.open()
+    workers.open(should_stop)
     workers.identity                                 # of the simulator, for the manifest
     workers.begin(trial)                             # while fewer than workers.size are begun
-    attempt = workers.next_ended(should_stop)        # of those begun
+    attempt = workers.next_ended(should_stop)        # of those begun; None: more may begin
     workers.close()                                  # always, also after failures
 """
 
@@ -55,12 +55,13 @@ class Attempt:
 
 
 class Workers(abc.ABC):
-    """Runs up to ``size`` trials at a time. See the module for the call order."""
+    """Runs up to ``size`` trials at a time, which may change while workers come and go. See the
+    module for the call order."""
 
     size: int = 1
 
     @abc.abstractmethod
-    def open(self) -> None:
+    def open(self, should_stop: StopRequest) -> None:
         """Start what the trials need. Raises as ``TrialExecutor.open`` does."""
 
     @property
@@ -74,8 +75,8 @@ class Workers(abc.ABC):
         trial harmed cannot be started afresh."""
 
     @abc.abstractmethod
-    def next_ended(self, should_stop: StopRequest) -> Attempt:
-        """Wait for one of the trials begun to end.
+    def next_ended(self, should_stop: StopRequest) -> Optional[Attempt]:
+        """Wait for one of the trials begun to end; None when ``size`` has grown before.
 
         Asked to stop, it gives up those under way, and raises ``TrialStopped`` when none is
         left. What an executor raises beside the causes of an invalid trial is a bug and comes
@@ -98,7 +99,7 @@ class OneWorker(Workers):
         self._harmed = False
         self._begun: List[Trial] = []
 
-    def open(self) -> None:
+    def open(self, should_stop: StopRequest) -> None:
         """Open the executor."""
         self._executor.open()
 

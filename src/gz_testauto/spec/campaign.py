@@ -91,7 +91,11 @@ class LimitsSpec(Spec):
     max_worker_deaths: int = Field(10, ge=1)
     """How often a trial is tried in all while the worker that runs it dies."""
     stall_timeout_s: float = Field(30.0, gt=0)
-    """Wall time without progress after which the simulator counts as dead."""
+    """Wall time without progress after which the simulator counts as dead, and without a sign of
+    life a worker process."""
+    hang_timeout_s: float = Field(1800.0, gt=0)
+    """Wall time after which a worker process that comes to no end of a control period, or of its
+    start, counts as hung. A planner may compute for as long."""
     repeat_alone_below_real_time_factor: float = Field(0.0, ge=0)
     """Pace, in simulated over wall seconds, below which a trial that ran beside others is
     repeated alone, because its wall times say more of its neighbours than of the planner."""

@@ -22,6 +22,9 @@ MODEL_DATABASE = "http://127.0.0.1:9/"
 """Where nothing answers: Gazebo's online model database is slow or gone, and a world that
 silently depends on it is not repeatable."""
 
+_ASKED = 3
+"""How often gzserver is asked for its version while the answer is killed."""
+
 _VERSION = re.compile(r"version (\d+\.\d+(?:\.\d+)?)")
 _LOADERS = ("lib/*-linux-gnu*/ld-[0-9]*.so", "lib/*-linux-gnu*/ld-linux*.so.*", "lib*/ld-*.so*")
 _LIBRARY_DIRECTORIES = (
@@ -172,12 +175,15 @@ def _installation_on_path(server: str) -> GazeboInstallation:
 
 
 def _version(command: Tuple[str, ...], where: str) -> str:
-    try:
-        answer = subprocess.run(
-            [*command, "--version"], capture_output=True, text=True, timeout=60, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise MissingDependencyError(f"{where}: gzserver cannot be started: {error}") from error
+    for _ in range(_ASKED):
+        try:
+            answer = subprocess.run(
+                [*command, "--version"], capture_output=True, text=True, timeout=60, check=False
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise MissingDependencyError(f"{where}: gzserver cannot be started: {error}") from error
+        if answer.returncode >= 0:  # not killed by somebody
+            break
     match = _VERSION.search(answer.stdout)
     if match is None:
         said = (answer.stderr or answer.stdout).strip().splitlines()
