@@ -18,6 +18,8 @@ from gz_testauto.errors import ResourceError
 from gz_testauto.xml_file import read_xml
 
 PACKAGE = "gz_testauto"
+_LONGEST_NAME, _LONGEST_PATH = 255, 2000
+"""Bytes; paths can be longer on Linux, but the directory before them counts too."""
 NEWEST_SDF = (1, 7)
 """The newest SDF version that Gazebo 11 reads."""
 _MEDIA_FOLDERS = ("", "models", "media/models", "Media/models")
@@ -39,6 +41,7 @@ def resolve(
     Raises ``ResourceError`` that says where was looked and how to mend it.
     """
     text = str(uri).strip()
+    _require_file_name(text)
     scheme, separator, rest = text.partition("://")
     if not separator:
         return _beside(text, relative_to)
@@ -106,6 +109,7 @@ def model_file(path: Path) -> Path:
     files = [(_version(entry), (entry.text or "").strip()) for entry in entries]
     readable = [entry for entry in files if entry[0] <= NEWEST_SDF] or files
     name = max(readable, key=lambda entry: entry[0])[1] if readable else ""
+    _require_file_name(name)
     if not name or not (path / name).is_file():
         named = f"names {name!r}, which is not there" if name else "names no <sdf> file"
         raise ResourceError(f"{manifest} {named}")
@@ -115,6 +119,13 @@ def model_file(path: Path) -> Path:
 def _version(entry: "etree._Element") -> Tuple[int, ...]:
     numbers = [part for part in entry.get("version", "0").split(".") if part.isdigit()]
     return tuple(map(int, numbers[:2])) or (0,)
+
+
+def _require_file_name(text: str) -> None:
+    """Raise ``ResourceError`` for what no file can be called: looking for it would raise."""
+    longest = max((len(os.fsencode(part)) for part in text.split("/")), default=0)
+    if "\0" in text or longest > _LONGEST_NAME or len(os.fsencode(text)) > _LONGEST_PATH:
+        raise ResourceError(f"{text[:60]!r}... cannot be the name of a file")
 
 
 def _beside(path: str, relative_to: Path) -> Path:

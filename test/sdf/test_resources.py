@@ -120,3 +120,13 @@ def test_model_config_that_names_nothing_is_refused(tmp_path, config, complaint)
 def test_directory_with_model_sdf_alone_is_a_model(tmp_path):
     (tmp_path / "model.sdf").touch()
     assert resources.model_file(tmp_path) == tmp_path / "model.sdf"
+
+
+@pytest.mark.parametrize("name", ["x" * 256, "a/" * 1500, "a\0b"])
+def test_what_no_file_can_be_called_is_said_so(tmp_path, name):
+    with pytest.raises(ResourceError, match="cannot be the name of a file"):
+        resources.resolve(name, tmp_path)
+    if "\0" not in name:
+        (tmp_path / "model.config").write_text(f"<model><sdf version='1.6'>{name}</sdf></model>")
+        with pytest.raises(ResourceError, match="cannot be the name of a file"):
+            resources.model_file(tmp_path)

@@ -1,0 +1,253 @@
+"""Reads ten thousand damaged files as the commands would, and counts what became of each.
+
+Worlds, meshes, robots, models, obstacle specifications, campaigns, launch files, maps and results
+directories that are whole are damaged by a few edits each, drawn by hypothesis from a seed. Every
+case runs in a process of its own, forked from one that has imported everything, with 20 s of CPU
+time and 3 GB of address space beyond what the imports take. CPU time and not wall time, so that a
+busy machine makes no difference.
+
+    python3 benchmarks/fuzz.py [--cases 10000] [--seed 1] [--groups map,report] [--keep DIR]
+                               [--seconds 600 --tally FILE]
+
+In stretches: ``--seconds`` ends a run early, and ``--tally`` adds its figures to those of a file;
+give each stretch another seed.
+
+=========  ======================================================================================
+ok         exit 0
+refused    exit 2 and one line that says why
+traceback  a bug: an exception that nobody expected
+hang       more than 20 s of CPU time, or 300 s without using any
+memory     more than 3 GB, or an exception that says so
+crash      ended by a signal
+=========  ======================================================================================
+
+What is not ok or refused is kept in DIR, a folder per case with what was read and what was said.
+The exit status is then 1.
+"""
+
+import argparse
+import contextlib
+import io
+import json
+import os
+import resource
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from pathlib import Path
+
+from fuzz_groups import GROUPS, warm_up, write_seeds
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from rich.console import Console
+from rich.table import Table
+
+CPU_S = 20
+WALL_S = 300
+MEMORY_BYTES = 3 * 2**30
+VERDICTS = ("ok", "refused", "traceback", "hang", "memory", "crash")
+BAD = VERDICTS[2:]
+TRACEBACK, OUT_OF_MEMORY = 70, 71
+
+
+def run_case(call, directory):
+    """Verdict, CPU seconds, peak memory (bytes) and output of one case."""
+    began_s = time.monotonic()
+    with open(directory / "output.txt", "wb") as output:
+        child = os.fork()
+        if child == 0:
+            run_in_child(call, output.fileno())
+        status, usage = wait_for(child, began_s)
+    said = (directory / "output.txt").read_text(encoding="utf-8", errors="replace")
+    cpu_s = usage.ru_utime + usage.ru_stime
+    return verdict_of(status, said, cpu_s), cpu_s, usage.ru_maxrss * 1024, said
+
+
+def run_in_child(call, output):
+    """Run the case in this forked process, and end the process."""
+    status = TRACEBACK
+    try:
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        sys.stdout = io.TextIOWrapper(os.fdopen(1, "wb", 0), "utf-8", "surrogateescape")
+        sys.stderr = io.TextIOWrapper(os.fdopen(2, "wb", 0), "utf-8", "surrogateescape")
+        used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY_BYTES,) * 2)
+        resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S + 5))
+        signal.signal(signal.SIGXCPU, signal.SIG_DFL)
+        status = call()
+    except SystemExit as left:
+        status = left.code if isinstance(left.code, int) else 1
+    except MemoryError:
+        traceback.print_exc()
+        status = OUT_OF_MEMORY
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        with contextlib.suppress(Exception):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(status)
+
+
+def wait_for(child, began_s):
+    while True:
+        done, status, usage = os.wait4(child, os.WNOHANG)
+        if done:
+            return status, usage
+        if time.monotonic() - began_s > WALL_S:
+            os.kill(child, signal.SIGKILL)
+            return os.wait4(child, 0)[1:]
+        time.sleep(0.002)
+
+
+def verdict_of(status, said, cpu_s):
+    if os.WIFSIGNALED(status):
+        hung = os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGKILL)
+        return "hang" if hung else "crash"
+    code = os.WEXITSTATUS(status)
+    if code == OUT_OF_MEMORY or "MemoryError" in said:
+        return "memory"
+    if "Traceback (most recent call last)" in said:
+        return "traceback"
+    if code == 2 and said.strip():
+        return "refused"
+    return "ok" if code in (0, 1) else "traceback"
+
+
+class Tally:
+    """What became of the cases so far; keeps those that are bad."""
+
+    def __init__(self, scratch, keep, until_s):
+        self.scratch, self.keep, self.until_s = scratch, keep, until_s
+        self.counts, self.cpu_s, self.memory = Counter(), Counter(), Counter()
+        self.slowest, self.cases = Counter(), Counter()
+        self.faults = Counter()
+
+    def add(self, group, make, edits):
+        if time.monotonic() > self.until_s:
+            return
+        number = self.cases[group]
+        self.cases[group] += 1
+        directory = self.scratch / f"{group}-{number:05d}"
+        directory.mkdir()
+        try:
+            verdict, cpu_s, memory, said = run_case(make(directory, edits), directory)
+            self.counts[f"{group}: {verdict}"] += 1
+            self.cpu_s[group] += cpu_s
+            self.slowest[group] = max(self.slowest[group], cpu_s)
+            self.memory[group] = max(self.memory[group], memory)
+            if verdict in BAD:
+                last = said.strip().splitlines()[-1:] or [""]
+                self.faults[f"{group}: {verdict}: {last[0][:150]}"] += 1
+                (directory / "edits.txt").write_text(repr(edits), errors="backslashreplace")
+                shutil.copytree(directory, self.keep / directory.name, dirs_exist_ok=True)
+        finally:
+            shutil.rmtree(directory, ignore_errors=True)
+
+    def of(self, group):
+        return [self.counts[f"{group}: {verdict}"] for verdict in VERDICTS]
+
+    def total(self):
+        return [sum(column) for column in zip(*map(self.of, self.cases))]
+
+    def add_to(self, path):
+        """Add what the file holds to this tally, and write the sum there."""
+        before = json.loads(path.read_text()) if path.exists() else {}
+        for name in ("counts", "cpu_s", "cases", "faults"):
+            getattr(self, name).update(before.get(name, {}))
+        for name in ("memory", "slowest"):
+            mine = getattr(self, name)
+            for group, value in before.get(name, {}).items():
+                mine[group] = max(mine[group], value)
+        names = ("counts", "cpu_s", "cases", "faults", "memory", "slowest")
+        path.write_text(json.dumps({name: getattr(self, name) for name in names}))
+
+
+def run_group(group, cases, seed_, tally):
+    strategy, make = group.edits, group.make
+
+    @seed(seed_)
+    @settings(
+        max_examples=cases,
+        phases=[Phase.generate],
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(strategy)
+    def one_case(edits):
+        tally.add(group.name, make, edits)
+
+    one_case()
+
+
+def show(tally, seconds):
+    table = Table(box=None, pad_edge=False)
+    table.add_column("group")
+    for heading in ("cases", *VERDICTS, "slowest s CPU", "most MB"):
+        table.add_column(heading, justify="right")
+    for group, cases in tally.cases.items():
+        table.add_row(
+            group,
+            str(cases),
+            *map(str, tally.of(group)),
+            f"{tally.slowest[group]:.1f}",
+            f"{tally.memory[group] / 1e6:.0f}",
+        )
+    most = max(tally.memory.values()) / 1e6
+    slowest = max(tally.slowest.values())
+    table.add_row(
+        "all",
+        str(sum(tally.cases.values())),
+        *map(str, tally.total()),
+        f"{slowest:.1f}",
+        f"{most:.0f}",
+    )
+    console = Console(width=110, highlight=False, markup=False)
+    console.print(table)
+    console.print(f"{seconds:.0f} s, of which {sum(tally.cpu_s.values()):.0f} s CPU in the cases")
+    for fault, times in tally.faults.most_common():
+        console.print(f"{times} x {fault}")
+
+
+def parsed():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--cases", type=int, default=10_000, help="of all groups together")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--groups", default=",".join(group.name for group in GROUPS))
+    parser.add_argument("--keep", type=Path, default=Path("fuzz-failures"))
+    parser.add_argument("--seconds", type=float, default=1e9, help="of wall time, then stop")
+    parser.add_argument("--tally", type=Path, help="JSON to which the figures are added")
+    return parser.parse_args()
+
+
+def main():
+    arguments = parsed()
+    chosen = [group for group in GROUPS if group.name in arguments.groups.split(",")]
+    shares = sum(group.share for group in chosen)
+    began_s = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="gz_testauto_fuzz_") as scratch:
+        seeds = Path(scratch) / "seeds"
+        write_seeds(seeds)
+        warm_up(seeds)
+        tally = Tally(Path(scratch), arguments.keep, began_s + arguments.seconds)
+        for group in chosen:
+            cases = round(arguments.cases * group.share / shares)
+            if cases:
+                run_group(group, cases, arguments.seed, tally)
+                done = dict(zip(VERDICTS, tally.of(group.name)))
+                print(f"{group.name}: {done}", file=sys.stderr, flush=True)
+    if arguments.tally is not None:
+        tally.add_to(arguments.tally)
+    show(tally, time.monotonic() - began_s)
+    return 1 if any(tally.total()[-len(BAD) :]) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
