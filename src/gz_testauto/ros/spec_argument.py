@@ -13,6 +13,7 @@ from gz_testauto.spec.obstacles import ObstacleSpec
 from gz_testauto.spec.yaml_source import YamlSource
 
 INLINE = "inline"
+"""What messages and lists call a specification that was given as YAML text."""
 
 
 def read_spec(argument: str) -> ObstacleSpec:
@@ -22,7 +23,7 @@ def read_spec(argument: str) -> ObstacleSpec:
     if not text:
         raise SpecError(f"spec is empty; {_choices()}")
     if isinstance(_yaml(text), dict):
-        return parse(text, ObstacleSpec, user_directory() / INLINE)
+        return parse(text, ObstacleSpec, user_directory() / INLINE, called=INLINE)
     path = resources.resolve(text, user_directory())
     if path.is_file():
         return load(path, ObstacleSpec)

@@ -7,7 +7,7 @@ mean is said where the specification's class is.
 
 import json
 from pathlib import Path
-from typing import Any, Mapping, Tuple, Type, TypeVar
+from typing import Any, Mapping, Optional, Tuple, Type, TypeVar
 
 from pydantic import ValidationError
 
@@ -32,19 +32,23 @@ def load(path: Path, spec_class: Type[SpecType]) -> SpecType:
     return parse(read_yaml_text(path), spec_class, path)
 
 
-def parse(text: str, spec_class: Type[SpecType], source: Path) -> SpecType:
-    """As :func:`load`, from text; ``source`` is the file that it counts as being in."""
-    document = YamlSource(text, str(source))
+def parse(
+    text: str, spec_class: Type[SpecType], source: Path, called: Optional[str] = None
+) -> SpecType:
+    """As :func:`load`, from text; ``source`` is the file that it counts as being in. ``called``
+    is what messages name instead where there is no such file."""
+    name = str(source) if called is None else called
+    document = YamlSource(text, name)
     if not isinstance(document.data, Mapping):
-        raise SpecError(f"{source}:1: holds no keys; a mapping of field names is needed")
+        raise SpecError(f"{name}:1: holds no keys; a mapping of field names is needed")
     try:
         return spec_class.model_validate(document.data, context={"source": Path(source).absolute()})
     except ValidationError as invalid:
         errors = invalid.errors()
         said = {_describe(error, document, spec_class) for error in errors[:MOST_ERRORS]}
-        lines = [f"{source}:{line}: {text}" for line, text in sorted(said)]
+        lines = [f"{name}:{line}: {text}" for line, text in sorted(said)]
         if len(errors) > MOST_ERRORS:
-            lines.append(f"{source}: and {len(errors) - MOST_ERRORS} more of this kind")
+            lines.append(f"{name}: and {len(errors) - MOST_ERRORS} more of this kind")
         raise SpecError("\n".join(lines)) from None
 
 
