@@ -284,5 +284,8 @@ def test_errors_are_told_from_other_talk(tmp_path):
             "[Err] [Plugin.hh:178] Failed to load plugin libX.so"
         ]
         assert process.complaints_since(process.log_size()) == []
+        assert "libX.so" in process.fatal_complaint_since(0)
+        assert "libX.so" in process.fatal_complaint_since(0, ["libY*"])
+        assert process.fatal_complaint_since(0, ["libX.so"]) is None
     finally:
         process.close()

@@ -78,6 +78,8 @@ class KnownMap:
             self.scan_height_m,
             self._spec.worlds.obstacle_pattern,
             bounds=self._of(drive).bounds,
+            repair=self._spec.worlds.repair,
+            allow_missing=self._spec.worlds.allow_missing,
         )
 
     def _of(self, drive: MappedDrive) -> _Laid:
@@ -88,9 +90,10 @@ class KnownMap:
     def _lay(self, drive: MappedDrive) -> _Laid:
         spec, limits = self._spec, self._limits
         resolution, margin = spec.global_plan.resolution_m, spec.global_plan.margin_m
-        scene, room = read_scene(drive.base), limits.circumscribed_radius_m + margin
+        worlds, room = spec.worlds, limits.circumscribed_radius_m + margin
+        scene = read_scene(drive.base, repair=worlds.repair, allow_missing=worlds.allow_missing)
         bounds = bounds_of(scene, resolution, self._held(drive), room)
-        pattern = spec.worlds.obstacle_pattern
+        pattern = worlds.obstacle_pattern
         x_min, y_min, x_max, y_max = bounds
         around = OPEN_MARGIN_M + room
         wider = (x_min - around, y_min - around, x_max + around, y_max + around)

@@ -63,6 +63,8 @@ class WorldRecord:
     shortest_path_m: Optional[float] = None
     published: Mapping[str, Union[float, str]] = field(default_factory=dict)
     """What a benchmark says of the world, by the names of the campaign."""
+    missing: Tuple[str, ...] = ()
+    """What the world names and was simulated without, as the campaign allows."""
 
     @property
     def published_path_m(self) -> Optional[float]:

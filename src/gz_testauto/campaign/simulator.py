@@ -57,6 +57,10 @@ def simulator_options(spec: CampaignSpec, **more: Any) -> Dict[str, Any]:
         if "world_plugins" in spec.simulator_options:
             raise SpecError("simulator_options.world_plugins: give it as worlds.plugins")
         options["world_plugins"] = spec.worlds.plugins
+    if "allow_missing" in takes:
+        if "allow_missing" in spec.simulator_options:
+            raise SpecError("simulator_options.allow_missing: give it as worlds.allow_missing")
+        options["allow_missing"] = tuple(spec.worlds.allow_missing)
     if "stall_timeout_s" in takes:
         options.setdefault("stall_timeout_s", spec.limits.stall_timeout_s)
     return options

@@ -60,6 +60,7 @@ CREATE TABLE IF NOT EXISTS worker_deaths (
 
 _DECLARED = "declared_metrics"
 _PUBLISHED = "published_of_worlds"
+_MISSING = "missing_of_worlds"
 _PATIENCE = "patience"
 """Keys in ``meta``; stores of before have none."""
 
@@ -110,6 +111,7 @@ class ResultStore:
                     ("planned", str(planned)),
                     (_DECLARED, json.dumps([dataclasses.asdict(metric) for metric in declared])),
                     (_PUBLISHED, json.dumps({w.name: dict(w.published) for w in worlds})),
+                    (_MISSING, json.dumps({w.name: w.missing for w in worlds if w.missing})),
                 ],
             )
             store._connection.executemany(
@@ -246,10 +248,15 @@ class ResultStore:
             "SELECT world_index, name, path, sha256, shortest_path_m FROM worlds "
             "ORDER BY world_index"
         )
-        meta = dict(self._query("SELECT key, value FROM meta WHERE key = ?", (_PUBLISHED,)))
+        meta = dict(self._query("SELECT key, value FROM meta"))
         published = json.loads(meta.get(_PUBLISHED, "{}"))
+        missing = json.loads(meta.get(_MISSING, "{}"))
         return tuple(
-            dataclasses.replace(world, published=published.get(world.name, {}))
+            dataclasses.replace(
+                world,
+                published=published.get(world.name, {}),
+                missing=tuple(missing.get(world.name, ())),
+            )
             for world in (WorldRecord(*row) for row in rows)
         )
 

@@ -13,6 +13,7 @@ from typing import Dict, Optional, Tuple
 import numpy as np
 import shapely
 
+from gz_testauto.campaign.copies import Missing, copy_worlds, missing_plugins
 from gz_testauto.campaign.directory import reporting_disk
 from gz_testauto.campaign.launches import launch_inputs
 from gz_testauto.campaign.manifest import file_sha256
@@ -41,10 +42,14 @@ def gather_worlds(spec: CampaignSpec, limits: RobotLimits, folder: Path) -> Tupl
     Worlds that are there already are not made again. Raises ``SpecError``, ``SdfError`` or
     ``PlacementError``.
     """
+    missing: Missing = {}
     if spec.worlds.base is None:
-        worlds = _chosen(spec.worlds)
+        worlds = chosen = _chosen(spec.worlds)
+        if spec.worlds.repair or spec.worlds.allow_missing:
+            worlds, missing = copy_worlds(chosen, spec.worlds, folder)
     else:
-        worlds = _generated(spec, drive_of(spec, limits, ""), folder)
+        worlds = chosen = _generated(spec, drive_of(spec, limits, ""), folder)
+        missing = {entry.name: tuple(worlds.inputs.get("missing", ())) for entry in worlds}
     entries = list(worlds)[: spec.worlds.count]
     if spec.worlds.count is not None and len(entries) < spec.worlds.count:
         raise SpecError(
@@ -53,14 +58,19 @@ def gather_worlds(spec: CampaignSpec, limits: RobotLimits, folder: Path) -> Tupl
         )
     published = PublishedFigures(spec)
     records = []
-    for index, entry in enumerate(entries):
+    for index, (entry, original) in enumerate(zip(entries, chosen)):
         drive = drive_of(spec, limits, entry.name)
         shortest_m = entry.shortest_path_m
         if not _made_for(worlds, drive):
             shortest_m = shortest_path_m(entry.path, drive)
-        figures = published.of(entry.name, entry.path)
+        figures = published.of(entry.name, original.path)
+        without = missing.get(entry.name, ())
+        if spec.worlds.allow_missing:
+            without += missing_plugins(entry.path, spec.worlds)
         path = str(entry.path)
-        records.append(WorldRecord(index, entry.name, path, entry.sha256, shortest_m, figures))
+        records.append(
+            WorldRecord(index, entry.name, path, entry.sha256, shortest_m, figures, without)
+        )
     return tuple(records)
 
 
@@ -136,7 +146,9 @@ def _generated(spec: CampaignSpec, drive: Drive, folder: Path) -> WorldSet:
             folder,
             drive=drive,
             pattern=worlds.obstacle_pattern,
+            repair=worlds.repair,
             plugins=worlds.plugins,
+            allow_missing=worlds.allow_missing,
         )
 
 

@@ -17,11 +17,12 @@ from typing import List, Optional
 
 import numpy as np
 
-from gz_testauto.cli.multiply import compile_pattern
+from gz_testauto.cli.multiply import add_allow_missing, compile_pattern, say_what_was_done
 from gz_testauto.errors import SpecError
 from gz_testauto.grid.map_server import write_map
 from gz_testauto.sdf.robot import read_robot
-from gz_testauto.worlds.known_map import DEFAULT_HEIGHT_M, Bounds, base_map, unknown_outside
+from gz_testauto.sdf.scene import read_scene
+from gz_testauto.worlds.known_map import DEFAULT_HEIGHT_M, Bounds, map_of, unknown_outside
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,6 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--repair", action="store_true", help="mend what Gazebo accepts and XML parsers do not"
     )
+    add_allow_missing(parser)
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
@@ -65,14 +67,12 @@ def run(arguments: argparse.Namespace) -> int:
     if not 0 < arguments.resolution < math.inf:
         raise SpecError(f"--resolution is {arguments.resolution:g}; it must be finite and > 0")
     height, bounds = _height_m(arguments.height, arguments.robot), _bounds(arguments.bounds)
-    grid = base_map(
-        arguments.base,
-        arguments.resolution,
-        height,
-        compile_pattern(arguments.pattern),
-        bounds,
-        repair=arguments.repair,
+    scene = read_scene(
+        arguments.base, repair=arguments.repair, allow_missing=arguments.allow_missing
     )
+    pattern = compile_pattern(arguments.pattern)
+    grid = map_of(scene, arguments.resolution, height, pattern, bounds)
+    say_what_was_done(scene)
     if bounds is None and not grid.occupied.any():
         raise SpecError(
             f"{arguments.base}: nothing stands {height:g} m above the ground, so the map would be "

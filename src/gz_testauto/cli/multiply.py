@@ -19,11 +19,15 @@ from statistics import median
 from typing import Any, Dict, List, Optional, Pattern
 
 from gz_testauto.errors import SpecError
+from gz_testauto.printable import printable
+from gz_testauto.sdf.scene import WorldScene
 from gz_testauto.spec.loader import load
 from gz_testauto.spec.obstacles import ObstacleSpec
 from gz_testauto.worlds.base import BaseWorld
 from gz_testauto.worlds.manifest import WorldSet
 from gz_testauto.worlds.multiply import multiply
+
+REPAIRS_SHOWN = 5
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,6 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="leave out what <plugin> elements of BASE have the simulator run",
     )
+    add_allow_missing(parser)
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
@@ -70,6 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
         pattern=pattern,
         repair=arguments.repair,
         plugins=not arguments.no_plugins,
+        allow_missing=arguments.allow_missing,
         force=arguments.force,
         progress=_Progress() if sys.stderr.isatty() else None,
     )
@@ -77,8 +83,11 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps(_summary(worlds), indent=1))
         return 0
-    base = BaseWorld(arguments.base, pattern, arguments.repair)
+    base = BaseWorld(
+        arguments.base, pattern, arguments.repair, allow_missing=arguments.allow_missing
+    )
     print("\n".join(_report(worlds, base, seconds)))
+    say_what_was_done(base.scene)
     return 0
 
 
@@ -90,6 +99,29 @@ def compile_pattern(text: Optional[str]) -> Optional[Pattern[str]]:
         return re.compile(text)
     except re.error as error:
         raise SpecError(f"--pattern {text!r} is no regular expression: {error}") from error
+
+
+def add_allow_missing(parser: argparse.ArgumentParser) -> None:
+    """The option that says without what a world may be read."""
+    parser.add_argument(
+        "--allow-missing",
+        action="append",
+        default=[],
+        metavar="URI",
+        help="read BASE without this model, mesh or height map where it is not there; * stands "
+        "for any text; may be given several times",
+    )
+
+
+def say_what_was_done(scene: WorldScene) -> None:
+    """Say on standard error what of a world was mended, and what was left out of it."""
+    repairs = scene.document.repairs
+    for repair in repairs[:REPAIRS_SHOWN]:
+        print(f"mended: {repair}", file=sys.stderr)
+    if len(repairs) > REPAIRS_SHOWN:
+        print(f"mended: and {len(repairs) - REPAIRS_SHOWN} more", file=sys.stderr)
+    for name in scene.missing:
+        print(f"not there, left out: {printable(name)}", file=sys.stderr)
 
 
 class _Progress:

@@ -72,7 +72,7 @@ def report(results: CampaignResults) -> RenderableType:
         for pair in comparisons.pairs:
             parts += ["", *_comparison(pair)]
         parts += [*_overall(comparisons), "", *_winners(results)]
-    parts += [*_invalid(results), *_worker_deaths(results)]
+    parts += [*_missing(results), *_invalid(results), *_worker_deaths(results)]
     return Group(*parts)
 
 
@@ -241,6 +241,19 @@ def _winners(results: CampaignResults) -> Iterable[RenderableType]:
             who = ("only " if len(group.winners) == 1 else "") + ", ".join(group.winners)
         yield Text(f"{who} ({len(group.worlds)}):")
         yield _indented(" ".join(group.worlds))
+
+
+def _missing(results: CampaignResults) -> List[RenderableType]:
+    """What worlds were simulated without, as the campaign allows; silent when all was there."""
+    counts = Counter(name for world in results.worlds for name in world.missing)
+    if not counts:
+        return []
+    said = (
+        "Simulated without what worlds name and is not there, as worlds.allow_missing says "
+        "(plugins: where they are not installed):"
+    )
+    named = [_indented(f"{name} ({_count(count, 'world')})") for name, count in counts.items()]
+    return ["", Text(said, style="yellow"), *named]
 
 
 def _invalid(results: CampaignResults) -> List[RenderableType]:

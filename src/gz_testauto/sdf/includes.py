@@ -6,6 +6,7 @@ stands for. Included files are read once per :class:`ModelLibrary`.
 
 import contextlib
 import copy
+import os
 from pathlib import Path
 from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
@@ -157,6 +158,20 @@ class ModelLibrary:
                 path = resources.resolve(text, document.directory, self.model_path)
                 if path.exists():
                     uri.text = f"file://{path}"
+
+    def anchor(self, document: SdfDocument) -> None:
+        """Write out the whole path of every file that lies beside the document and is named from
+        there, so that the document can be written elsewhere."""
+        for uri in document.root.iter("uri"):
+            text = (uri.text or "").strip()
+            scheme, separator, rest = text.partition("://")
+            name = rest if separator else text
+            named_there = scheme == "file" or not separator
+            if uri.getparent().tag not in (*_URI_PARENTS, "include") or not named_there or not name:
+                continue
+            beside = document.directory / name
+            if not Path(name).is_absolute() and beside.exists():
+                uri.text = f"file://{os.path.normpath(beside)}"
 
 
 def override(model: Element, include: Element) -> None:

@@ -18,6 +18,7 @@ from gz_testauto.geometry import Pose
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.geometry import Geometry, Plane
 from gz_testauto.sdf.includes import ModelLibrary
+from gz_testauto.sdf.missing import leave_out_missing
 from gz_testauto.sdf.shapes import read_geometry
 from gz_testauto.sdf.slices import union
 from gz_testauto.sdf.state import apply_state
@@ -134,21 +135,30 @@ class WorldScene:
     models: Dict[str, SceneModel]
     document: SdfDocument
     notes: Tuple[str, ...] = ()
+    missing: Tuple[str, ...] = ()
+    """What the document names, is not there, and was allowed to be missing."""
 
 
 def read_scene(
     source: Union[SdfDocument, str, Path],
     model_path: Optional[Sequence[Path]] = None,
     repair: bool = False,
+    allow_missing: Sequence[str] = (),
 ) -> WorldScene:
     """Read a world (or a model file, as a world with that one model).
 
     ``model_path`` lists the directories for ``model://``; by default
-    :func:`gz_testauto.resources.model_path`. The document handed in is not changed.
+    :func:`gz_testauto.resources.model_path`. ``allow_missing`` names models and files without
+    which the world is read when they are not there (:mod:`gz_testauto.sdf.missing`). The document
+    handed in is not changed.
     Raises ``SdfError`` when anything with a collision cannot be found or understood.
     """
     document = source if isinstance(source, SdfDocument) else SdfDocument.read(source, repair)
     library = ModelLibrary(model_path, repair)
+    missing: Tuple[str, ...] = ()
+    if allow_missing:
+        document = document.copy()
+        missing = leave_out_missing(document, library, allow_missing)
     world = document.world
     if world is not None and world.find("state") is not None:
         document = document.copy()
@@ -169,7 +179,7 @@ def read_scene(
             for element in world.findall(tag):
                 notes.append(f"{document.where(element)}: <{tag}> was not read")
     name = world.get("name", "") if world is not None else ""
-    return WorldScene(name, models, document, tuple(notes))
+    return WorldScene(name, models, document, tuple(notes), missing)
 
 
 def scene_model(node: ModelNode, library: ModelLibrary) -> SceneModel:

@@ -108,6 +108,12 @@ class WorldsSpec(Spec):
     obstacle_names: Optional[Expression] = None
     """Matches the whole names of the random obstacles: those that the known map does not show
     and that simulators take to differ from world to world. The spawner's names unless given."""
+    repair: bool = False
+    """Whether what Gazebo accepts and XML parsers do not is mended; trials then run in copies."""
+    allow_missing: List[str] = Field(default_factory=list)
+    """URIs of models, meshes and height maps, and file names of plugins, that need not be there:
+    what names one that is not is left out, trials run in copies without, and results say so.
+    ``*`` and ``?`` stand for any text and any character."""
     plugins: bool = True
     """Whether the simulator loads and runs the libraries that ``<plugin>`` elements of the worlds
     name; the robot's own plugins are always run."""

@@ -7,7 +7,7 @@ and dropped. Drawing obstacles is :mod:`gz_testauto.sampling`'s.
 
 from collections import Counter
 from pathlib import Path
-from typing import Iterable, List, Optional, Pattern, Tuple
+from typing import Iterable, List, Optional, Pattern, Sequence, Tuple
 
 from lxml import etree
 
@@ -31,7 +31,7 @@ class BaseWorld:
 
     ``obstacles`` are the random obstacles found in it: models whose whole name matches
     ``pattern``, by default the names that the spawner gives. ``scene`` is everything in it, but
-    for plugins where those are not wanted.
+    for plugins where those are not wanted, and for what is ``missing`` and may be.
 
     Raises ``SdfError`` when the file cannot be read, ``SpecError`` when a pattern was given
     and matches nothing.
@@ -43,13 +43,15 @@ class BaseWorld:
         pattern: Optional[Pattern[str]] = None,
         repair: bool = False,
         plugins: bool = True,
+        allow_missing: Sequence[str] = (),
     ) -> None:
         self.path = Path(path)
         self._library = ModelLibrary(repair=repair)
         document = SdfDocument.read(self.path, repair)
         if not plugins:
             document = without_plugins(document, self._library)
-        self.scene: WorldScene = read_scene(document, repair=repair)
+        self.scene: WorldScene = read_scene(document, repair=repair, allow_missing=allow_missing)
+        self.missing = self.scene.missing
         if self.scene.document.world is None:
             raise SdfError(f"{path}: holds no <world>")
         names = [name for name in self.scene.models if is_obstacle(name, pattern)]
@@ -98,6 +100,7 @@ class BaseWorld:
     def template(self) -> "WorldTemplate":
         """The world's file with gaps for the obstacles."""
         document = self.scene.document.copy()
+        self._library.anchor(document)
         world = document.world
         assert world is not None
         if self._names:

@@ -7,7 +7,7 @@ around what else has to lie on it. The files are :mod:`gz_testauto.grid.map_serv
 
 from pathlib import Path
 from types import MappingProxyType
-from typing import List, Mapping, Optional, Pattern, Tuple
+from typing import List, Mapping, Optional, Pattern, Sequence, Tuple
 
 import numpy as np
 from scipy import ndimage
@@ -34,15 +34,17 @@ def base_map(
     pattern: Optional[Pattern[str]] = None,
     bounds: Optional[Bounds] = None,
     repair: bool = False,
+    allow_missing: Sequence[str] = (),
 ) -> OccupancyGrid:
     """The occupancy of a world at ``height_m``, without its random obstacles.
 
     ``pattern`` matches the whole names of these, by default those that the spawner gives.
     ``bounds`` are :func:`bounds_of` the world unless given. A cell is occupied when anything
-    touches it. Raises ``SdfError`` for a bad world, ``SpecError`` when there is nothing in it,
-    or something is so far away that no map can hold it.
+    touches it; what ``allow_missing`` names need not be there. Raises ``SdfError`` for a bad
+    world, ``SpecError`` when there is nothing in it, or something is so far away that no map can
+    hold it.
     """
-    scene = read_scene(Path(base_world), repair=repair)
+    scene = read_scene(Path(base_world), repair=repair, allow_missing=allow_missing)
     return map_of(scene, resolution_m, height_m, pattern, bounds)
 
 

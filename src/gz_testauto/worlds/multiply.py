@@ -11,7 +11,7 @@ import re
 import shutil
 import tempfile
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterator, List, Optional, Pattern
+from typing import Any, Callable, Dict, Iterator, List, Optional, Pattern, Sequence
 
 import numpy
 import scipy
@@ -116,6 +116,7 @@ def multiply(
     pattern: Optional[Pattern[str]] = None,
     repair: bool = False,
     plugins: bool = True,
+    allow_missing: Sequence[str] = (),
     force: bool = False,
     progress: Optional[Progress] = None,
 ) -> WorldSet:
@@ -125,7 +126,9 @@ def multiply(
     asked for; one made from others is refused unless ``force``; one that holds anything else
     is never touched. ``drive`` overrides the specification's own; ``pattern`` recognises the
     random obstacles that ``base`` holds already, in which case their number and types are
-    kept. Without ``plugins``, those of ``base`` and of what it includes are left out. Raises
+    kept. Without ``plugins``, those of ``base`` and of what it includes are left out. What
+    ``allow_missing`` names (:mod:`gz_testauto.sdf.missing`) is left out where it is not there, and
+    listed in ``inputs`` as ``missing``. Raises
     ``SpecError``, ``SdfError``, ``PlacementError`` or ``DiskError``; ``out`` is then as it was.
     """
     if count < 1:
@@ -137,8 +140,13 @@ def multiply(
     inputs = _inputs(Path(base), spec, seed, drive, pattern, repair)
     if not plugins:
         inputs["plugins"] = False
+    if allow_missing:
+        inputs["allow_missing"] = list(allow_missing)
     _check_target(out, inputs, force)
-    maker = WorldMaker(BaseWorld(Path(base), pattern, repair, plugins), spec, seed, drive)
+    base_world = BaseWorld(Path(base), pattern, repair, plugins, allow_missing)
+    maker = WorldMaker(base_world, spec, seed, drive)
+    if base_world.missing:
+        inputs["missing"] = list(base_world.missing)
     with writing(out):
         out.parent.mkdir(parents=True, exist_ok=True)
         scratch = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=str(out.parent)))
@@ -233,7 +241,8 @@ def _check_target(out: Path, inputs: Dict[str, Any], force: bool) -> None:
     if not (out / MANIFEST).exists():
         raise SpecError(f"{out}: holds worlds without {MANIFEST}; --force replaces them")
     before = read_manifest_data(out / MANIFEST).get("inputs", {})
-    differing = [key for key in {**inputs, **before} if before.get(key) != inputs.get(key)]
+    known = [key for key in {**inputs, **before} if key != "missing"]  # it is made, not given
+    differing = [key for key in known if before.get(key) != inputs.get(key)]
     if differing:
         raise SpecError(
             f"{out}: holds worlds made from other inputs ({', '.join(differing)} "

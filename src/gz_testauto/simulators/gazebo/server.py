@@ -5,19 +5,23 @@ Owns the process group, the choice of a free port and the log file; that it ends
 """
 
 import contextlib
+import logging
 import os
 import signal
 import socket
 import subprocess
 import time
 from pathlib import Path
-from typing import Iterable, List, Optional
+from typing import Iterable, List, Optional, Sequence
 
 from gz_testauto.errors import SimulatorError
+from gz_testauto.sdf.missing import is_allowed
 from gz_testauto.simulators.gazebo.installation import GazeboInstallation
 from gz_testauto.simulators.gazebo.processors import ClaimedProcessor
 from gz_testauto.simulators.gazebo.scratch import ScratchDirectory, remove_orphans
 from gz_testauto.simulators.gazebo.watched import start_watched
+
+LOGGER = logging.getLogger(__name__)
 
 _ATTEMPTS = 5
 _LOG_LINES_SHOWN = 8
@@ -100,11 +104,15 @@ class ServerProcess:
         """Errors that the server printed after a mark."""
         return [line for line in self.log_lines(mark) if line.startswith(("[Err]", "Error"))]
 
-    def fatal_complaint_since(self, mark: int) -> Optional[str]:
+    def fatal_complaint_since(self, mark: int, allowed: Sequence[str] = ()) -> Optional[str]:
         """The first complaint after a mark about something that was asked for and is not to be
-        had, such as a plugin: Gazebo goes on without it, which nobody wants measured."""
+        had, such as a plugin: Gazebo goes on without it, which nobody wants measured unless it
+        is ``allowed`` to be missing by name."""
         for line in self.complaints_since(mark):
             if any(phrase in line for phrase in _FATAL_COMPLAINTS):
+                if any(is_allowed(word.strip(":[],"), allowed) for word in line.split()):
+                    LOGGER.warning("simulated without what is missing, as allowed: %s", line)
+                    continue
                 return line
         return None
 

@@ -9,7 +9,7 @@ random generators are seeded.
 
 import re
 from dataclasses import replace
-from typing import List, Optional
+from typing import List, Optional, Sequence
 
 from gz_testauto import resources
 from gz_testauto.errors import SimulatorError
@@ -42,7 +42,8 @@ class GazeboSimulator(Simulator):
     regular expression that matches the whole names of the random obstacles, those that the
     spawner gives unless told; other static models are taken to be the base.
     ``world_plugins`` says whether what the worlds' ``<plugin>`` elements name is loaded; the
-    robot's own always is.
+    robot's own always is. ``allow_missing`` names plugins (``libname.so``; ``*`` stands for any
+    text) without which a scene is simulated where they are not installed.
     """
 
     name = "gazebo"
@@ -58,6 +59,7 @@ class GazeboSimulator(Simulator):
         period_s: float = 0.1,
         obstacle_names: Optional[str] = None,
         world_plugins: bool = True,
+        allow_missing: Sequence[str] = (),
     ) -> None:
         """Find Gazebo; raises ``MissingDependencyError``. The server starts with the first
         scene."""
@@ -70,6 +72,7 @@ class GazeboSimulator(Simulator):
         self._stall_timeout_s = stall_timeout_s
         self._period_ns = round(period_s * 1e9)
         self._world_plugins = world_plugins
+        self._allow_missing = tuple(allow_missing)
         self._obstacles = None if obstacle_names is None else re.compile(obstacle_names)
         self._server: Optional[ServerProcess] = None
         self._link: Optional[WorldLink] = None
@@ -174,7 +177,9 @@ class GazeboSimulator(Simulator):
         link.await_deletion()
         simulation = GazeboSimulation(link, clock, staged, models, robot, velocity, alias)
         simulation.begin(scene.seed)
-        complaint = self._server.fatal_complaint_since(mark if self._served else 0)
+        complaint = self._server.fatal_complaint_since(
+            mark if self._served else 0, self._allow_missing
+        )
         if complaint is not None:
             raise SceneRefusedError(f"gzserver could not load the scene: {complaint}")
         return simulation

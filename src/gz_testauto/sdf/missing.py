@@ -1,0 +1,89 @@
+"""What a world names and is not there, where its user allows it to be missing.
+
+Owns leaving out, by name, included models, meshes and height maps that cannot be found, as Gazebo
+goes on without them. What is missing and was not named stays in the document, for whoever reads it
+to refuse. Plugins are not looked for here: where they are installed only a simulator knows.
+"""
+
+import contextlib
+from fnmatch import fnmatchcase
+from typing import Iterable, List, Sequence, Tuple
+
+from gz_testauto.errors import SdfError
+from gz_testauto.sdf.document import Element, SdfDocument
+from gz_testauto.sdf.includes import ModelLibrary
+from gz_testauto.sdf.values import remove_child, text_of
+
+_FILES = ("mesh", "heightmap")
+
+
+def is_allowed(name: str, allowed: Iterable[str]) -> bool:
+    """Whether a name is among those that may be missing; ``*`` and ``?`` stand for any text and
+    any character in them."""
+    return any(fnmatchcase(name, pattern) for pattern in allowed)
+
+
+def leave_out_missing(
+    document: SdfDocument, library: ModelLibrary, allowed: Sequence[str]
+) -> Tuple[str, ...]:
+    """Take out of a document, in place, what is not there and may be missing: an ``<include>``
+    whose model is not found, a collision or visual whose file is not. A model that is included
+    and names such a file is written out without it. Returns their URIs as written, each once.
+    """
+    found: List[str] = []
+    _clean(document, document.root, library, allowed, found)
+    return tuple(dict.fromkeys(found))
+
+
+def _clean(
+    document: SdfDocument,
+    element: Element,
+    library: ModelLibrary,
+    allowed: Sequence[str],
+    found: List[str],
+) -> None:
+    for include in list(element.iter("include")):
+        uri = text_of(include, "uri") or ""
+        if is_allowed(uri, allowed) and _is_missing(document, include, library):
+            found.append(uri)
+            remove_child(include)
+            continue
+        with contextlib.suppress(SdfError):  # said by whoever reads the world
+            if _needs_cleaning(document, include, library, allowed):
+                _clean(document, library.expand(document, include), library, allowed, found)
+    for tag in _FILES:
+        for file in list(element.iter(tag)):
+            uri = text_of(file, "uri") or ""
+            if is_allowed(uri, allowed) and _is_missing(document, file, library):
+                found.append(uri)
+                remove_child(file.getparent().getparent())
+
+
+def _needs_cleaning(
+    document: SdfDocument, include: Element, library: ModelLibrary, allowed: Sequence[str]
+) -> bool:
+    """Whether what an include stands for names a file that is missing and may be."""
+    model = library.included(document, include)
+    if model is None:
+        return False
+    with library.entered(document, include):
+        return any(
+            is_allowed(text_of(file, "uri") or "", allowed)
+            and _is_missing(model.document, file, library)
+            for tag in _FILES
+            for file in model.element.iter(tag)
+        ) or any(
+            _needs_cleaning(model.document, inner, library, allowed)
+            for inner in model.element.iter("include")
+        )
+
+
+def _is_missing(document: SdfDocument, owner: Element, library: ModelLibrary) -> bool:
+    uri = owner.find("uri")
+    if uri is None or not (uri.text or "").strip():
+        return False
+    try:
+        library.resolve(document, uri)
+    except SdfError:
+        return True
+    return False

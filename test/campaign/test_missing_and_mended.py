@@ -1,0 +1,98 @@
+"""Worlds that name what is not there, or that only Gazebo can read, in a campaign."""
+
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from gz_testauto.campaign.directory import CampaignDirectory
+from gz_testauto.campaign.store import ResultStore
+from gz_testauto.cli.main import main
+from gz_testauto.errors import SdfError
+from gz_testauto.report.table import print_report
+from gz_testauto.sdf.scene import read_scene
+
+MESH = (
+    '<model name="shelf"><static>1</static>{pose}<link name="l"><collision name="c"><geometry>'
+    "<mesh><uri>{uri}</uri></mesh></geometry></collision><visual name='v'><geometry><mesh>"
+    "<uri>{uri}</uri></mesh></geometry></visual></link></model>"
+)
+LOST = "model://lost_shelf/meshes/Shelf.DAE"
+PLUGIN = '<plugin name="p" filename="libnowhere.so"/>'
+
+
+@pytest.fixture
+def worlds(smoke, tmp_path):
+    """The worlds part of a campaign in a directory with one world that is as published."""
+    folder = tmp_path / "published"
+    folder.mkdir()
+    room = smoke.worlds.base.read_text()
+    extra = MESH.format(uri=LOST, pose="<pose frame=>2 2 0</pose>") + PLUGIN
+    (folder / "a.world").write_text(room.replace("</world>", extra + "</world>"))
+    bare = {"base": None, "obstacles": None, "count": None, "directory": folder}
+    return lambda **given: smoke.worlds.model_copy(update={**bare, **given})
+
+
+def test_worlds_run_as_published_and_results_say_without_what(run, smoke, worlds):
+    allowed = ["model://lost_shelf/*", "libnowhere.so"]
+    spec = smoke.model_copy(update={"worlds": worlds(repair=True, allow_missing=allowed)})
+    ended = run(spec=spec)
+    with ResultStore.read(CampaignDirectory(ended.out)) as store:
+        (world,) = store.worlds()
+    assert world.missing == (LOST, "libnowhere.so")
+    console = Console(width=80, record=True, file=StringIO())
+    print_report(ended.results, console)
+    said = console.export_text()
+    assert "Simulated without what worlds name and is not there" in said
+    assert f"{LOST} (1 world)" in said
+    scene = read_scene(world.path)  # the copy needs neither mending nor permission
+    assert not scene.models["shelf"].collisions
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        ({"allow_missing": ["*"]}, "--repair mends it"),
+        ({"repair": True}, "lost_shelf"),
+        ({"repair": True, "allow_missing": ["model://another/*"]}, "lost_shelf"),
+    ],
+)
+def test_nothing_is_mended_or_missing_unasked(run, smoke, worlds, given, complaint):
+    with pytest.raises(SdfError, match=complaint):
+        run(spec=smoke.model_copy(update={"worlds": worlds(**given)}))
+
+
+def test_map_and_multiply_say_what_they_mended_and_left_out(smoke, worlds, tmp_path, capsys):
+    base = str(worlds().directory / "a.world")
+    spec = tmp_path / "spec.yaml"
+    spec.write_text(
+        "obstacles: [{type: box, count: 1, size_x_m: 0.5}]\n"
+        "region: {rectangle: {x_m: [-3, 3], y_m: [-3, 3]}}\n"
+    )
+    given = ["--repair", "--allow-missing", LOST]
+    assert main(["map", base, "--out", str(tmp_path / "m"), *given]) == 0
+    said = capsys.readouterr().err
+    assert "mended: line" in said
+    assert f"not there, left out: {LOST}" in said
+    made = ["multiply", base, "--spec", str(spec), "--count", "1", "--out", str(tmp_path / "w")]
+    assert main([*made, *given]) == 0
+    assert f"not there, left out: {LOST}" in capsys.readouterr().err
+    assert LOST in (tmp_path / "w" / "worlds.json").read_text()
+    assert LOST not in (tmp_path / "w" / "world_0000.world").read_text()
+    assert main([*made, "--repair"]) == 2
+
+
+def test_a_model_that_includes_what_is_missing_is_written_out_without_it(tmp_path, monkeypatch):
+    model = tmp_path / "models" / "rack"
+    model.mkdir(parents=True)
+    (model / "model.config").write_text('<model><sdf version="1.6">model.sdf</sdf></model>')
+    (model / "model.sdf").write_text(f'<sdf version="1.6">{MESH.format(uri=LOST, pose="")}</sdf>')
+    monkeypatch.setenv("GAZEBO_MODEL_PATH", str(model.parent))
+    world = tmp_path / "w.world"
+    world.write_text(
+        '<sdf version="1.6"><world name="w"><include><uri>model://rack</uri></include><include>'
+        "<uri>model://gone</uri></include></world></sdf>"
+    )
+    scene = read_scene(world, allow_missing=[LOST, "model://gone"])
+    assert scene.missing == (LOST, "model://gone")
+    assert list(scene.models) == ["shelf"]
