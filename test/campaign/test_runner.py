@@ -119,6 +119,13 @@ def test_a_trial_that_is_never_valid_is_given_up_and_the_rest_goes_on(run):
     assert run().executor.executed == []
 
 
+def test_a_first_scene_that_is_at_fault_ends_no_campaign(run):
+    ran = run(lambda trial: SceneError("a shelf flew") if trial.index < 2 else Outcome.STUCK)
+    assert ran.executor.executed == ALL
+    outcomes = [record.outcome for record in ran.results.trials]
+    assert outcomes == [Outcome.INVALID] * 2 + [Outcome.STUCK] * 2
+
+
 def test_a_scene_that_is_at_fault_is_given_up_at_once(run):
     ran = run(lambda trial: SceneError("a shelf flew") if trial.index == 1 else Outcome.STUCK)
     assert ran.executor.executed == ALL

@@ -81,8 +81,11 @@ class Attempts:
         """Note that a trial has a result."""
         self._valid.add(trial)
 
-    def given_up(self, trial: Trial) -> None:
-        """Note that a trial will not be tried again."""
+    def given_up(self, trial: Trial, scene_at_fault: bool = False) -> None:
+        """Note that a trial will not be tried again; ``scene_at_fault``: for a cause that lies in
+        its own world, and says nothing of others."""
+        if scene_at_fault:
+            return
         causes = {_NUMBER.sub("0", attempt.cause) for attempt in self._counted(trial.index)}
         if len(causes) == 1:
             self._lost = self._lost or trial

@@ -182,7 +182,7 @@ class _Run:
     def _take_failed(self, attempt: Attempt) -> None:
         self._note_failed(attempt)
         if attempt.repeatable:
-            self._give_up(attempt.trial)
+            self._give_up(attempt.trial, scene_at_fault=True)
         elif attempt.worker_died:  # others first: what killed it may have passed by then
             self._waiting.append(attempt.trial)
         else:
@@ -228,11 +228,11 @@ class _Run:
         self._store.finish(record, result.recording)
         self._tell_finished(record)
 
-    def _give_up(self, trial: Trial) -> None:
+    def _give_up(self, trial: Trial, scene_at_fault: bool = False) -> None:
         made, cause = self._attempts.made(trial.index), self._attempts.last_cause(trial.index)
         record = _record(trial, Outcome.INVALID, brief(cause), made, wall_s=0.0)
         self._store.finish(record)
-        self._attempts.given_up(trial)
+        self._attempts.given_up(trial, scene_at_fault)
         self._tell_finished(record)
 
     def _tell_finished(self, record: TrialRecord) -> None:
