@@ -30,6 +30,12 @@ def test_the_plugins_that_gazebo_will_run_are_named_before_it_does(tmp_path):
     )
 
 
+def test_one_world_has_its_own_plugins_named(tmp_path):
+    spec = campaign(tmp_path, "gazebo")
+    assert plugins_notice(spec, [tmp_path / "a.world"]).endswith("evil\\x7f.so (in 1 world)")
+    assert plugins_notice(spec, [tmp_path / "c.world"]) == ""
+
+
 def test_nothing_is_said_where_nothing_will_be_run(tmp_path):
     assert plugins_notice(campaign(tmp_path, "embedded")) == ""
     assert plugins_notice(campaign(tmp_path, "gazebo", plugins=False)) == ""

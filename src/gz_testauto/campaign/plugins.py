@@ -8,7 +8,7 @@ import contextlib
 import inspect
 from collections import Counter
 from pathlib import Path
-from typing import Iterator
+from typing import Iterable, Iterator, Optional
 
 from gz_testauto.errors import GzTestautoError, SpecError
 from gz_testauto.printable import printable
@@ -38,13 +38,13 @@ def runs_plugins(spec: CampaignSpec) -> bool:
     return False
 
 
-def plugins_notice(spec: CampaignSpec) -> str:
-    """The plugins that the trials will run, in one line to show; empty when there are none.
-    Raises as :func:`runs_plugins`."""
+def plugins_notice(spec: CampaignSpec, worlds: Optional[Iterable[Path]] = None) -> str:
+    """The plugins that trials in these worlds, by default all of the campaign's, will run, in one
+    line to show; empty when there are none. Raises as :func:`runs_plugins`."""
     if not runs_plugins(spec):
         return ""
     library, found = ModelLibrary(), Counter[str]()
-    for path in _worlds(spec):
+    for path in _worlds(spec) if worlds is None else worlds:
         with contextlib.suppress(GzTestautoError):  # said when the world is read
             found.update(plugin_files(SdfDocument.read(path), library))
     if not found:
@@ -52,7 +52,7 @@ def plugins_notice(spec: CampaignSpec) -> str:
     named = [f"{printable(name)} ({_in_worlds(count)})" for name, count in found.most_common(SHOWN)]
     if len(found) > SHOWN:
         named.append(f"and {len(found) - SHOWN} more")
-    without = "" if spec.stack else "; --no-plugins leaves them out"
+    without = "; --no-plugins leaves them out" if worlds is None and not spec.stack else ""
     return f"the simulator will run plugins of the worlds: {', '.join(named)}{without}"
 
 

@@ -31,6 +31,7 @@ from gz_testauto.campaign.launches import launch_files
 from gz_testauto.campaign.lockstep import LockstepExecutor
 from gz_testauto.campaign.log import world_number
 from gz_testauto.campaign.pace import too_slow
+from gz_testauto.campaign.plugins import plugins_notice
 from gz_testauto.campaign.preparation import PreparedCampaign
 from gz_testauto.campaign.repetition import compare_recordings
 from gz_testauto.campaign.simulator import start_simulator
@@ -80,6 +81,9 @@ def run(arguments: argparse.Namespace) -> int:
     on_stack = campaign.spec.stack is not None
     if on_stack and not arguments.trust:
         _require_trust(campaign.spec)
+    notice = plugins_notice(campaign.spec, [Path(campaign.world(trial).path)])
+    if notice:
+        print(notice, file=sys.stderr, flush=True)
     for plugin in changed_planners(directory, campaign):
         print(f"the code of planner {plugin} has changed since the campaign", file=sys.stderr)
     stop = StopSignals()
