@@ -147,3 +147,35 @@ def test_a_stack_must_keep_up_unless_the_campaign_says_otherwise():
 def test_a_pace_that_no_trial_could_have_is_refused():
     said = refused("min_real_time_factor: 0.2", "min_real_time_factor: 2.0")
     assert "min_real_time_factor is 2; it must be below max_real_time_factor, 2" in said
+
+
+BODY = "name: burger\n  height_m: [0.0, 0.2]\n  footprint_m: "
+
+
+@pytest.mark.parametrize(
+    "corners",
+    [
+        "[[0.1, 0.1], [-0.1, -0.1], [-0.1, 0.1], [0.1, -0.1]]",  # a bow-tie
+        "[[0.1, 0.1], [0.0, 0.0], [-0.1, -0.1]]",  # a line
+    ],
+)
+def test_a_footprint_that_crosses_itself_or_has_no_area_is_refused(corners):
+    said = refused("model: package://gz_testauto/models/wheelchair/model.sdf", BODY + corners)
+    assert "robot.footprint_m: the outline crosses itself or has no area" in said
+
+
+def test_a_robots_name_in_a_stack_is_what_gazebo_takes():
+    model = "model: package://gz_testauto/models/wheelchair/model.sdf"
+    named = model + "\n  name: limo/"
+    assert read(EXAMPLE.read_text().replace(model, named)).robot.name == "limo/"
+    for name in ("'limo::base'", "''", "' limo'"):
+        said = refused(model, f"{model}\n  name: {name}")
+        assert "robot.name" in said
+        assert "Gazebo takes no" in said
+
+
+def test_a_robots_name_for_our_own_simulators_is_a_word():
+    path = CONFIG / "smoke_campaign.yaml"
+    model = "model: package://gz_testauto/models/wheelchair/model.sdf"
+    with pytest.raises(SpecError, match=r"robot\.name begins with a letter"):
+        parse(path.read_text().replace(model, f"{model}\n  name: limo/"), CampaignSpec, path)

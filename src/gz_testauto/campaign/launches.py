@@ -11,6 +11,7 @@ from typing import Any, Dict, Iterator, Mapping, NamedTuple, Optional, Tuple
 from lxml import etree
 
 from gz_testauto import resources
+from gz_testauto.campaign.launch_contents import files_of
 from gz_testauto.campaign.preparation import PreparedCampaign
 from gz_testauto.campaign.trials import Trial
 from gz_testauto.errors import ResourceError, SpecError
@@ -55,12 +56,17 @@ def check_launches(spec: CampaignSpec) -> None:
 
 
 def launch_inputs(spec: CampaignSpec) -> Dict[str, Path]:
-    """The launch files that a campaign names by their package; others are fields of it."""
-    return {
-        f"launch {launch.named}": find_launch_file(launch, where)
-        for where, launch in _launches(spec)
-        if launch.package is not None
-    }
+    """The launch files that a campaign names by their package, and the files that all of its
+    launch files bring along; others are fields of it."""
+    inputs: Dict[str, Path] = {}
+    for where, launch in _launches(spec):
+        file = find_launch_file(launch, where)
+        if launch.package is not None:
+            inputs[f"launch {launch.named}"] = file
+        arguments = {name: _argument_text(value) for name, value in launch.args.items()}
+        for name, path in files_of(file, arguments).items():
+            inputs[f"{where} brings {name}"] = path
+    return inputs
 
 
 def launch_files(spec: CampaignSpec) -> Tuple[Path, ...]:

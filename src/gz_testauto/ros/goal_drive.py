@@ -95,6 +95,13 @@ class GoalDrive:
                 f"no map: publish one on {rospy.resolve_name('map')}, or set ~map to its YAML"
             )
         start = moment.observation.pose
+        for name, pose in (("the robot", start), ("the goal", goal)):
+            if not grid.contains(*grid.cell_of(pose.x_m, pose.y_m)):
+                x_min, y_min, x_max, y_max = grid.bounds
+                raise NavigatorError(
+                    f"{name} ({pose.x_m:.2f}, {pose.y_m:.2f}) is outside the map, which is x "
+                    f"{x_min:.2f} to {x_max:.2f}, y {y_min:.2f} to {y_max:.2f}"
+                )
         waypoints = lay_waypoints(grid, start, goal, settings.limits, settings.margin_m)
         if waypoints is None:
             raise NavigatorError(

@@ -5,8 +5,10 @@ Reading YAML with file and line is :mod:`gz_testauto.spec.loader`'s; what the fi
 said here, once, and ``config/`` shows them in use.
 """
 
+import re
 from typing import Any, Dict, List, Optional
 
+import shapely
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
@@ -32,11 +34,13 @@ class RobotSpec(Spec):
     """
 
     model: Optional[SpecPath] = None
-    name: str = Field("robot", pattern=NAME)
+    name: str = "robot"
+    """The model's name in the simulator; with ``stack`` whatever Gazebo takes (``limo/``)."""
     start: PoseSpec
     footprint_m: Optional[List[Point]] = Field(None, min_length=3)
     height_m: Optional[Interval] = None
-    """Lowest and highest point of the body above the base frame; the model's unless given."""
+    """Lowest and highest point of the body above the model's origin, which is where the simulator
+    says that the model is: of a URDF its root link. The model's unless given."""
     scan_height_m: Optional[float] = Field(None, gt=0)
     """Height of the lidar, at which the known map is cut; the model's unless given."""
     max_linear_mps: float = Field(1.0, gt=0)
@@ -44,6 +48,25 @@ class RobotSpec(Spec):
     max_linear_accel_mps2: float = Field(1.0, gt=0)
     max_angular_accel_radps2: float = Field(3.0, gt=0)
     can_reverse: bool = False
+
+    @field_validator("name")
+    @classmethod
+    def _is_a_model_name(cls, name: str) -> str:
+        if not name.strip() or "::" in name or not name.isprintable() or name != name.strip():
+            raise ValueError(
+                "Gazebo takes no empty name, no control character, no blank at the ends and no '::'"
+            )
+        return name
+
+    @field_validator("footprint_m")
+    @classmethod
+    def _has_an_outline(cls, corners: Optional[List[Point]]) -> Optional[List[Point]]:
+        if corners is not None and not shapely.Polygon(corners).is_valid:
+            raise ValueError(
+                "the outline crosses itself or has no area; give the corners in their order around "
+                "the robot"
+            )
+        return corners
 
 
 class PlannerSpec(Spec):
@@ -196,6 +219,11 @@ class CampaignSpec(Spec):
     @field_validator("robot")
     @classmethod
     def _has_a_body(cls, robot: RobotSpec, info: ValidationInfo) -> RobotSpec:
+        own = "stack" in info.data and info.data["stack"] is None
+        if own and not re.match(NAME, robot.name):
+            raise PydanticCustomError(
+                "predicate", ".name begins with a letter and has letters, digits and _ only"
+            )
         if robot.model is None and "stack" in info.data:
             if info.data["stack"] is None:
                 raise PydanticCustomError("predicate", ".model is missing")

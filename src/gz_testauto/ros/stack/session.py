@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Tuple
 
 from gz_testauto.campaign.preparation import PreparedCampaign
-from gz_testauto.errors import GzTestautoError, SimulatorError
+from gz_testauto.errors import GzTestautoError, MissingDependencyError, SimulatorError
 from gz_testauto.ros.stack.master import start_master
 
 DOING, RESULT, ERROR, BUG = "doing", "result", "error", "bug"
@@ -64,7 +64,17 @@ def _open(setting: Setting, connection: Connection) -> Any:
     core = start_master(home, setting.logs)
     import rospy  # now that the environment names its master
 
-    from gz_testauto.ros.stack.drive import StackDrive
+    try:
+        from gz_testauto.ros.stack.drive import StackDrive
+    except ImportError as error:
+        core.close()
+        package = (error.name or "").partition(".")[0]
+        if not package or package == "gz_testauto":
+            raise
+        raise MissingDependencyError(
+            f"no ROS package {package} for Python, which a campaign with stack needs ({error}): "
+            "install or build it, and source its workspace's setup.bash in this shell"
+        ) from error
 
     rospy.set_param("/use_sim_time", True)
     rospy.init_node("gz_testauto_trial", disable_signals=True)

@@ -1,0 +1,148 @@
+"""The files that a launch file brings along: what it includes, loads and hands to its nodes.
+
+Owns the following of ``<include>``, of the files in ``<rosparam>``, ``<param>`` and node arguments,
+and of what a xacro or URDF file includes in turn, with ``$(find)``, ``$(arg)``, ``$(env)``,
+``$(optenv)`` and ``$(dirname)`` replaced as roslaunch does. It reads; roslaunch alone runs. What
+only roslaunch can work out, ``$(eval)`` and ``$(anon)``, is not followed, nor is what a program
+opens by itself, nor what is only for looking at; what stands under ``if`` and ``unless`` is
+followed either way.
+"""
+
+import functools
+import os
+import re
+import shlex
+from pathlib import Path
+from typing import Dict, Iterator, List, Mapping, Optional
+
+from lxml import etree
+
+from gz_testauto import resources
+from gz_testauto.errors import ResourceError
+from gz_testauto.xml_file import read_xml
+
+Arguments = Mapping[str, str]
+
+_READ_ON = {".launch", ".xml", ".xacro", ".urdf"}
+_TO_LOOK_AT = {".rviz"}
+_LARGEST_READ_B = 2_000_000
+"""Larger ones are data, and include nothing."""
+_REFERENCE = re.compile(r"\$\((find|arg|env|optenv|dirname)\s*([^()\s]*)\s*([^()]*)\)")
+_UNSOLVED = re.compile(r"\$\(|\$\{")
+_DEPTH = 20
+
+
+def files_of(launch: Path, arguments: Arguments) -> Dict[str, Path]:
+    """All files that a launch file brings along when it is given ``arguments``, by names that do
+    not say where they lie: the package and the way within, or the file's name. A file that is not
+    there is left out, as is one that cannot be read as XML where it is to be read on: roslaunch
+    tells."""
+    found: List[Path] = []
+    _follow(launch, arguments, found, _DEPTH)
+    named: Dict[str, Path] = {}
+    for path in found:
+        name, number = _name(path), 1
+        while named.get(name, path) != path:
+            number += 1
+            name = f"{_name(path)} ({number})"
+        named[name] = path
+    return named
+
+
+def _follow(file: Path, given: Arguments, found: List[Path], depth: int) -> None:
+    """Add what ``file`` names to ``found``, and what that names."""
+    if file.stat().st_size > _LARGEST_READ_B or depth == 0:
+        return
+    try:
+        root = read_xml(file)
+    except (OSError, etree.XMLSyntaxError):
+        return
+    scope = dict(given)
+    for element in root.iter(etree.Element):
+        if element.tag == "arg" and element.getparent().tag != "include":
+            text = element.get("value") or element.get("default")
+            value = None if text is None else _replaced(text, scope, file)
+            if value is not None and (element.get("value") or element.get("name") not in scope):
+                scope[str(element.get("name"))] = value
+            continue
+        passed = _passed(element, scope, file) if element.tag == "include" else {}
+        for path in _named_by(element, scope, file):
+            if path not in found and path.suffix not in _TO_LOOK_AT:
+                found.append(path)
+                if path.suffix in _READ_ON:
+                    _follow(path, passed, found, depth - 1)
+
+
+def _passed(include: "etree._Element", scope: Arguments, file: Path) -> Arguments:
+    """The arguments that an ``<include>`` gives."""
+    passed = dict(scope) if include.get("pass_all_args") == "true" else {}
+    for argument in include.iterchildren("arg"):
+        value = _replaced(argument.get("value") or argument.get("default") or "", scope, file)
+        if value is not None:
+            passed[str(argument.get("name"))] = value
+    return passed
+
+
+def _named_by(element: "etree._Element", scope: Arguments, file: Path) -> Iterator[Path]:
+    """Files that the attributes of an element name, alone or as words of a command."""
+    for text in element.attrib.values():
+        value = _replaced(str(text), scope, file)
+        for word in _words(value or ""):
+            path = _path(word)
+            if path is not None and path.is_file():
+                yield path.resolve()
+
+
+def _words(text: str) -> Iterator[str]:
+    """The text, and its words: ``-d /a/b.rviz``, ``name:=/a/b``."""
+    yield text
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        words = text.split()
+    for word in words:
+        yield word
+        yield word.rpartition(":=")[2]
+
+
+def _path(word: str) -> Optional[Path]:
+    if word.startswith("package://"):
+        name, _, inside = word[len("package://") :].partition("/")
+        directory = _package(name, os.environ.get("ROS_PACKAGE_PATH", ""))
+        return Path(directory) / inside if directory else None
+    word = word[len("file://") :] if word.startswith("file://") else word
+    return Path(word) if word.startswith("/") and "\0" not in word and len(word) < 4096 else None
+
+
+@functools.lru_cache(maxsize=None)
+def _package(name: str, package_path: str) -> str:
+    """Where a package is, empty where there is none; to look through ``package_path`` takes
+    long, and a launch file asks often."""
+    try:
+        return str(resources.resolve(f"package://{name}", Path()))
+    except ResourceError:
+        return ""
+
+
+def _replaced(text: str, scope: Arguments, file: Path) -> Optional[str]:
+    """The text with everything put in, None where something cannot be."""
+
+    def put(match: "re.Match[str]") -> str:
+        kind, name, rest = match.groups()
+        if kind == "find":
+            return _package(name, os.environ.get("ROS_PACKAGE_PATH", "")) or match.group()
+        if kind == "arg":
+            return scope.get(name, match.group())
+        if kind == "dirname":
+            return str(file.parent)
+        return os.environ.get(name, rest if kind == "optenv" else match.group())
+
+    replaced = _REFERENCE.sub(put, text)
+    return None if _UNSOLVED.search(replaced) else replaced
+
+
+def _name(path: Path) -> str:
+    for directory in path.parents:
+        if (directory / "package.xml").is_file():
+            return str(Path(directory.name) / path.relative_to(directory))
+    return path.name
