@@ -48,7 +48,7 @@ FILES = {
 
 @pytest.fixture
 def package(tmp_path, monkeypatch):
-    root = tmp_path / "my_nav"
+    root = tmp_path / "checkout"
     for name, text in FILES.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)

@@ -8,6 +8,7 @@ opens by itself, nor what is only for looking at; what stands under ``if`` and `
 followed either way.
 """
 
+import contextlib
 import functools
 import os
 import re
@@ -143,6 +144,9 @@ def _replaced(text: str, scope: Arguments, file: Path) -> Optional[str]:
 
 def _name(path: Path) -> str:
     for directory in path.parents:
-        if (directory / "package.xml").is_file():
-            return str(Path(directory.name) / path.relative_to(directory))
+        manifest = directory / "package.xml"
+        if manifest.is_file():
+            with contextlib.suppress(OSError, etree.XMLSyntaxError):
+                package = (read_xml(manifest).findtext("name") or directory.name).strip()
+                return str(Path(package) / path.relative_to(directory))
     return path.name
