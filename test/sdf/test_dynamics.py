@@ -62,6 +62,16 @@ class TestInertial:
 
 
 class TestSurface:
+    @pytest.mark.parametrize("written", ["Inf", "inf", "1e30"])
+    def test_friction_may_be_without_limit(self, written):
+        document, model = model_of(
+            f"""<link name="a"><collision name="c"><surface><friction><ode><mu>{written}</mu></ode>
+            </friction></surface></collision></link>"""
+        )
+        surface = read_surface(document, model.links[0].element.find("collision"))
+        assert surface.mu >= 1e15
+        assert np.isfinite(surface.mu)
+
     def test_friction_is_one_by_default(self):
         document, model = model_of('<link name="a"><collision name="c"/></link>')
         surface = read_surface(document, model.links[0].element.find("collision"))

@@ -311,3 +311,18 @@ def test_a_height_image_too_large_to_hold_is_refused_unread(tmp_path):
         stream.truncate(65537 * 65537 + 19)
     with pytest.raises(SdfError, match=r"height map .*h\.pgm"):
         Heightmap(tmp_path / "h.pgm", (1.0, 1.0, 1.0)).bounds(Pose())
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n", "git lfs pull"),
+        (b"", "Document is empty"),
+        (b"no mesh at all", "it is no XML; export it again"),
+    ],
+)
+def test_a_file_that_is_no_mesh_says_what_it_is(tmp_path, content, complaint):
+    path = tmp_path / "part.dae"
+    path.write_bytes(content)
+    with pytest.raises(SdfError, match=complaint):
+        Mesh(path).bounds(Pose())

@@ -173,8 +173,7 @@ def read_surface(document: SdfDocument, collision: Element) -> Surface:
     ode = collision.find("surface/friction/ode")
     mu = mu2 = 1.0
     if ode is not None:
-        mu = number(document, ode, "mu", 1.0)
-        mu2 = number(document, ode, "mu2", 1.0)
+        mu, mu2 = _coefficient(document, ode, "mu"), _coefficient(document, ode, "mu2")
     text = (collision.findtext("surface/contact/collide_bitmask") or "").strip()
     try:
         bitmask = int(text, 0) if text else 0xFFFF
@@ -183,6 +182,13 @@ def read_surface(document: SdfDocument, collision: Element) -> Surface:
             f"{document.where(collision)}: <collide_bitmask> is {text!r}; it must be a whole number"
         ) from error
     return Surface(max(0.0, mu), max(0.0, mu2), bitmask)
+
+
+def _coefficient(document: SdfDocument, ode: Element, tag: str) -> float:
+    """A coefficient of friction; one that is written as infinite is merely very large."""
+    if (text_of(ode, tag) or "").lower().lstrip("+") in ("inf", "infinity"):
+        return UNLIMITED
+    return number(document, ode, tag, 1.0)
 
 
 def read_joints(robot: ModelNode) -> List[Joint]:
@@ -209,7 +215,8 @@ def _read_joint(model: ModelNode, element: Element, scope: str, links: Set[str])
         if scope + link not in links and (role, link) != ("parent", "world"):
             raise SdfError(
                 f"{document.where(element)}: joint {name!r} has the {role} {link!r}, which is no "
-                f"link. Known: {', '.join(sorted(links))}"
+                f"link; write one of its links, or remove the joint. "
+                f"Known: {', '.join(sorted(links))}"
             )
     child = model.frames.pose(ends["child"], document.where(element))
     joint = model.frames.of(element.find("pose"), ends["child"])

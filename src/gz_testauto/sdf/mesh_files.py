@@ -18,6 +18,8 @@ from gz_testauto.xml_file import parse_xml
 MESH_SUFFIXES = (".stl", ".stlb", ".stla", ".obj", ".dae")
 """The mesh formats that Gazebo 11 loads."""
 
+_LFS_POINTER = b"version https://git-lfs.github.com/spec/"
+
 _STL_HEADER, _STL_TRIANGLE = 84, 50
 """Bytes of a binary STL's header, with the number of triangles in its last four, and of each."""
 
@@ -30,6 +32,10 @@ def mesh_parts(path: Path, modified_ns: int) -> List[Tuple[str, np.ndarray]]:
         raise SdfError(f"mesh {path}: Gazebo loads STL, OBJ and DAE, not {suffix or 'this'}")
     try:
         content = path.read_bytes()
+        if content.startswith(_LFS_POINTER):
+            raise SdfError(
+                f"mesh {path} is only a pointer of Git LFS: fetch the file by `git lfs pull`"
+            )
         parts = list(_PARTS[suffix](path, content))
     except (SdfError, MissingDependencyError):
         raise
@@ -97,7 +103,10 @@ def _collada_parts(path: Path, content: bytes) -> Iterator[Tuple[str, np.ndarray
             f"reading {path} needs pycollada: python3 -m pip install pycollada"
         ) from error
     ignored = [collada.common.DaeUnsupportedError, collada.common.DaeBrokenRefError]
-    if parse_xml(content, recover=True).getroottree().docinfo.internalDTD is not None:
+    root = parse_xml(content, recover=True)
+    if root is None:
+        raise SdfError(f"mesh {path} cannot be read: it is no XML; export it again")
+    if root.getroottree().docinfo.internalDTD is not None:
         raise SdfError(f"mesh {path} cannot be read: it declares entities; remove its DOCTYPE")
     document = collada.Collada(str(path), ignore=ignored)
     if document.scene is None:

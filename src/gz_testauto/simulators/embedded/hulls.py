@@ -106,7 +106,8 @@ def with_volume(triangles: np.ndarray) -> np.ndarray:
 def _hull(points: np.ndarray) -> Optional[np.ndarray]:
     """The convex hull as triangles facing outwards; None of what is not even a sheet."""
     center = points.mean(axis=0)
-    _, spread, axes = np.linalg.svd(points - center, full_matrices=True)
+    # with full matrices the first would be as large as the square of the points
+    _, spread, axes = np.linalg.svd(points - center, full_matrices=len(points) < 3)
     if len(spread) < 3 or spread[1] < 1e-9:
         return None
     thickness = np.ptp((points - center) @ axes[2])
