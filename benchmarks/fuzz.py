@@ -47,6 +47,8 @@ from rich.table import Table
 
 CPU_S = 20
 WALL_S = 300
+ROUND = 1000
+"""Cases of all groups in turn, so that a run that ends early has some of each."""
 MEMORY_BYTES = 3 * 2**30
 VERDICTS = ("ok", "refused", "traceback", "hang", "memory", "crash")
 BAD = VERDICTS[2:]
@@ -237,12 +239,15 @@ def main():
         write_seeds(seeds)
         warm_up(seeds)
         tally = Tally(Path(scratch), arguments.keep, began_s + arguments.seconds)
-        for group in chosen:
-            cases = round(arguments.cases * group.share / shares)
-            if cases:
-                run_group(group, cases, arguments.seed, tally)
-                done = dict(zip(VERDICTS, tally.of(group.name)))
-                print(f"{group.name}: {done}", file=sys.stderr, flush=True)
+        rounds = -(-arguments.cases // ROUND)
+        for turn in range(rounds):
+            for group in chosen:
+                share = arguments.cases * group.share / shares
+                cases = round(share * (turn + 1) / rounds) - round(share * turn / rounds)
+                if cases:
+                    run_group(group, cases, f"{arguments.seed} {turn}", tally)
+            done = dict(zip(VERDICTS, tally.total()))
+            print(f"{sum(tally.cases.values())} cases: {done}", file=sys.stderr, flush=True)
     if arguments.tally is not None:
         tally.add_to(arguments.tally)
     show(tally, time.monotonic() - began_s)
