@@ -178,7 +178,7 @@ def test_a_damaged_world_is_refused(gz_testauto, tmp_path, content):
     assert_refused(multiplied(gz_testauto, tmp_path))
 
 
-@pytest.mark.parametrize("codec", ["utf-8-sig", "utf-32"])
+@pytest.mark.parametrize("codec", ["utf-16", "utf-8-sig", "utf-32"])
 def test_a_world_in_another_encoding_is_read_or_refused(gz_testauto, tmp_path, codec):
     (tmp_path / "room.world").write_bytes(ROOM.replace("UTF-8", "utf-16").encode(codec))
     status, err = multiplied(gz_testauto, tmp_path)

@@ -17,6 +17,7 @@ from typing import Any, Optional, Tuple, Union
 
 from lxml import etree
 
+from gz_testauto.disk import write_whole
 from gz_testauto.errors import SdfError
 from gz_testauto.sdf.repair import Repair, repair_xml
 from gz_testauto.xml_file import parse_xml
@@ -99,7 +100,7 @@ class SdfDocument:
             if not repair:
                 raise SdfError(_syntax_message(error, source, mendable=True)) from error
             content = mended
-        if not _holds_ascii(root):
+        if b"\0" in content or not _holds_ascii(root):  # UTF-16 need not be declared
             content = etree.tostring(root.getroottree(), encoding="UTF-8", xml_declaration=True)
             root = parse_xml(content)
         document = cls(root, content, source, path, repairs)
@@ -183,7 +184,7 @@ class SdfDocument:
     def write(self, path: Union[str, Path]) -> None:
         """Write the file; raises ``SdfError`` when that cannot be done."""
         try:
-            Path(path).write_bytes(self.to_bytes())
+            write_whole(Path(path), self.to_bytes())
         except OSError as error:
             raise SdfError(f"{path}: cannot be written: {error.strerror or error}") from error
 
