@@ -11,6 +11,7 @@ from sensor_msgs.msg import LaserScan
 from gz_testauto.errors import NavigatorError
 from gz_testauto.geometry import Pose
 from gz_testauto.messages import pose_message
+from gz_testauto.observation import ModelState
 from gz_testauto.ros.stack import costmap_check
 from gz_testauto.ros.stack.costmap import (
     Layers,
@@ -52,7 +53,7 @@ class Stack:
     ``base`` in the costmap's frame."""
 
     def __init__(self, monkeypatch, models=BOX, costmaps=((),), lidar_z_m=0.15, topic="/costmap"):
-        scene = read_scene(SdfDocument.parse(world(models), "test.world"))
+        self.scene = scene = read_scene(SdfDocument.parse(world(models), "test.world"))
         self.costmaps, self.looks = list(costmaps), 0
         self.base = Pose.from_values([10.0, 20.0, 0.0, 0.0, 0.0, math.pi / 2])
         self.lidar = Pose((0.2, 0.0, lidar_z_m))
@@ -61,7 +62,7 @@ class Stack:
         clock = Clock()
         monkeypatch.setattr(costmap_check, "heard_costmap", self.heard)
         monkeypatch.setattr(
-            costmap_check, "layers_of", lambda topic: Layers(["layer"], self.sources)
+            costmap_check, "layers_of", lambda topic: Layers(["layer"], ["layer"], self.sources)
         )
         monkeypatch.setattr(costmap_check.rospy, "get_rostime", lambda: clock)
         monkeypatch.setattr(costmap_check.time, "sleep", clock.sleep)
@@ -70,6 +71,7 @@ class Stack:
             names=names, frames=SimpleNamespace(base="base"), start_timeout_s=30.0
         )
         campaign = SimpleNamespace(
+            robot=SimpleNamespace(name="robot"),
             spec=SimpleNamespace(stack=stack, worlds=SimpleNamespace(obstacle_pattern=None)),
             known_map=SimpleNamespace(scan_height_m=0.3),
             world=lambda trial: trial,
@@ -86,7 +88,11 @@ class Stack:
         return None if marks is None else costmap_of(marks, self.base)
 
     def look(self):
-        self.check.require_marks("a trial", Pose(), self.scan, lambda: None)
+        self.check.require_marks("a trial", self.true_states, self.scan, lambda: None)
+
+    def true_states(self, names):
+        poses = {name: self.scene.models[name].pose for name in names}
+        return {name: ModelState(pose) for name, pose in {"robot": Pose(), **poses}.items()}
 
 
 def world(models):
@@ -146,7 +152,7 @@ def test_a_laser_below_the_costmaps_heights_is_told_with_both(monkeypatch):
         stack.look()
     message = str(told.value)
     assert "/costmap has no mark at obstacle_box_0, 1.00 m from the lidar" in message
-    assert "its frame laser at z = -0.03 m of odom" in message
+    assert "tf has the frame laser at z = -0.03 m of odom" in message
     assert "min_obstacle_height 0 m to max_obstacle_height 2 m" in message
     assert "stack.names.costmap: null" in message
     assert len(message) < 500
@@ -188,10 +194,32 @@ def test_with_walls_alone_in_sight_they_count(monkeypatch):
 
 def test_where_nothing_is_in_range_nothing_is_asked_and_the_next_trial_is_looked_at(monkeypatch):
     stack = Stack(monkeypatch)
-    stack.sources = [Source("/scan", 0.9, HEIGHTS)]
+    stack.sources = [Source("scan", 0.9, HEIGHTS)]
     stack.look()
     stack.look()
     assert stack.looks == 2
+
+
+def test_with_nothing_in_sight_a_laser_below_the_costmaps_heights_is_told_all_the_same(monkeypatch):
+    stack = Stack(monkeypatch, models="", lidar_z_m=-0.03)
+    with pytest.raises(NavigatorError, match="will have no mark of what /scan sees: tf has the"):
+        stack.look()
+    stack.sources.append(Source("/camera/points", 2.5, HEIGHTS))
+    stack.look()  # that one may be higher
+
+
+def test_with_nothing_in_sight_an_obstacle_layer_without_sources_is_told_all_the_same(monkeypatch):
+    stack = Stack(monkeypatch, models="")
+    stack.sources = []
+    with pytest.raises(NavigatorError, match=r"will have no mark.*has observation_sources"):
+        stack.look()
+
+
+def test_one_ray_that_fits_by_chance_is_no_lidar_that_sees(monkeypatch):
+    stack = Stack(monkeypatch)
+    stack.scan.ranges = [1.0 if number == 180 else math.inf for number in range(360)]
+    with pytest.raises(NavigatorError, match="/scan does not see them either"):
+        stack.look()
 
 
 @pytest.mark.parametrize("topic, costmap", [(None, []), ("/costmap", None)])
@@ -219,7 +247,10 @@ def test_the_rim_of_the_window_does_not_count_as_inside():
 
 
 def plugins(*names):
-    return [{"name": name, "type": "costmap_2d::ObstacleLayer"} for name in names]
+    kinds = {"obstacle": "ObstacleLayer", "inflation": "InflationLayer", "static": "StaticLayer"}
+    return [
+        {"name": name, "type": f"costmap_2d::{kinds[name.partition('_')[0]]}"} for name in names
+    ]
 
 
 def test_sources_are_read_layer_by_layer_with_costmap_2ds_defaults():
@@ -237,6 +268,7 @@ def test_sources_are_read_layer_by_layer_with_costmap_2ds_defaults():
     }
     layers = read_layers(parameters, 2.5)
     assert layers.names == ["obstacle_layer", "inflation_layer"]
+    assert layers.observing == ["obstacle_layer"]
     assert layers.sources == [
         Source("/scan", 6.0, (0.1, 1.0)),
         Source("bumper", 0.5, (0.0, 1.0)),
@@ -245,10 +277,10 @@ def test_sources_are_read_layer_by_layer_with_costmap_2ds_defaults():
 
 def test_sources_beside_the_layers_are_none_as_costmap_2d_does_not_read_them():
     parameters = {
-        "plugins": plugins("static", "obstacles"),
+        "plugins": plugins("static", "obstacle"),
         "observation_sources": "scan",
         "scan": {"topic": "/scan"},
         "static": {"map_topic": "/map"},
     }
-    assert read_layers(parameters, 2.5) == Layers(["static", "obstacles"], [])
-    assert read_layers({}, 2.5) == Layers([], [])
+    assert read_layers(parameters, 2.5) == Layers(["static", "obstacle"], ["obstacle"], [])
+    assert read_layers({}, 2.5) == Layers([], [], [])

@@ -17,6 +17,7 @@ LETHAL = 100
 """What is published for a cell that a sensor or the map has marked."""
 OBSTACLE_RANGE_M, MIN_HEIGHT_M, MAX_HEIGHT_M = 2.5, 0.0, 2.0
 """What an obstacle layer does unless told otherwise."""
+OBSERVING = ("costmap_2d::ObstacleLayer", "costmap_2d::VoxelLayer")
 ANSWER_S = 10.0
 """Wall time until a costmap that somebody publishes is there."""
 
@@ -31,10 +32,12 @@ class Source(NamedTuple):
 
 
 class Layers(NamedTuple):
-    """The names of a costmap's layers, and the observation sources of those that have some.
-    costmap_2d reads the parameters of a layer in its own namespace only."""
+    """The names of a costmap's layers, those of them that are costmap_2d's obstacle or voxel
+    layers, and the observation sources of all. costmap_2d reads the parameters of a layer in its
+    own namespace only."""
 
     names: List[str]
+    observing: List[str]
     sources: List[Source]
 
 
@@ -73,7 +76,7 @@ def layers_of(topic: str) -> Layers:
     node = rospy.get_param(rosgraph.names.namespace(costmap), {})
     parameters = rospy.get_param(costmap, {})
     if not isinstance(parameters, dict) or not isinstance(node, dict):
-        return Layers([], [])
+        return Layers([], [], [])
     return read_layers(parameters, node.get("obstacle_range", OBSTACLE_RANGE_M))
 
 
@@ -81,15 +84,16 @@ def read_layers(parameters: Dict[str, Any], range_m: Any) -> Layers:
     """The layers in a costmap's parameters. ``range_m`` counts for sources that have no
     ``obstacle_range``, nor have it above them."""
     plugins = parameters.get("plugins")
-    names = [str(plugin["name"]) for plugin in plugins] if isinstance(plugins, list) else []
+    kinds = {str(each["name"]): str(each["type"]) for each in plugins or ()}
     inherited_m = parameters.get("obstacle_range", range_m)
     sources = [
         source
-        for name in names
+        for name in kinds
         if isinstance(parameters.get(name), dict)
         for source in _sources_in(parameters[name], inherited_m)
     ]
-    return Layers(names, sources)
+    observing = [name for name, kind in kinds.items() if kind in OBSERVING]
+    return Layers(list(kinds), observing, sources)
 
 
 def _sources_in(layer: Dict[str, Any], range_m: Any) -> Iterator[Source]:

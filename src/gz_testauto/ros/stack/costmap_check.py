@@ -7,7 +7,7 @@ costmap is, is not judged here.
 """
 
 import time
-from typing import Callable, List, NamedTuple, Optional, Tuple
+from typing import Callable, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 import rospy
@@ -16,11 +16,12 @@ from scipy.spatial import cKDTree
 from sensor_msgs.msg import LaserScan
 
 from gz_testauto.campaign.launches import stack_of
-from gz_testauto.campaign.lidar_view import Sighting, lidar_view
+from gz_testauto.campaign.lidar_view import Sighting, lidar_view, seen_models
 from gz_testauto.campaign.preparation import PreparedCampaign
 from gz_testauto.campaign.trials import Trial
 from gz_testauto.errors import NavigatorError
 from gz_testauto.geometry import Pose
+from gz_testauto.observation import ModelState
 from gz_testauto.ros.stack.costmap import (
     OBSTACLE_RANGE_M,
     Layers,
@@ -36,6 +37,12 @@ ENOUGH_RAYS = 3
 """Fewer rays on obstacles are no evidence."""
 WITHIN_M = 0.25
 """How far from its place a mark may be: cells, noise, and obstacles that settled."""
+RIM_M = 0.1
+"""What is nearer to the edge of the costmap's window than this may be marked beyond it."""
+LEVEL = 0.999
+"""Least upward component of the axis of a lidar that sees in a level plane."""
+Look = Callable[[Sequence[str]], Mapping[str, ModelState]]
+SWITCH = "stack.names.costmap: null leaves this check out"
 WAIT_S, LOOK_S = 5.0, 0.2
 """Simulated time for a slow costmap to mark what it sees; wall time between two looks."""
 
@@ -56,11 +63,12 @@ class CostmapCheck:
         self._due = True
 
     def require_marks(
-        self, trial: Trial, robot: Pose, scan: Optional[LaserScan], meanwhile: Callable[[], None]
+        self, trial: Trial, look: Look, scan: Optional[LaserScan], meanwhile: Callable[[], None]
     ) -> None:
-        """Return once the costmap has a mark where the rays of ``scan`` should meet obstacles,
-        the robot standing truly at ``robot``. Raises ``NavigatorError`` that says what there is
-        instead after 5 s of simulated time or ``stack.start_timeout_s`` of wall time."""
+        """Return once the costmap has a mark where the rays of ``scan`` should meet obstacles.
+        ``look`` tells the true states of the robot and of the models named. Raises
+        ``NavigatorError`` that says what there is instead after 5 s of simulated time or
+        ``stack.start_timeout_s`` of wall time."""
         topic = self._stack.names.costmap
         if not self._due or topic is None or scan is None:
             return
@@ -69,8 +77,11 @@ class CostmapCheck:
         while True:
             meanwhile()
             grid = heard_costmap(topic)
-            view = None if grid is None else self._view(trial, robot, scan, grid)
-            if view is None or len(view.sightings) < ENOUGH_RAYS:
+            view = None if grid is None else self._view(trial, look, scan, grid)
+            if view is None:
+                return
+            if len(view.sightings) < ENOUGH_RAYS:
+                self._require_that_it_could(scan, view)
                 return
             if view.any_marked:
                 self._due = False
@@ -80,10 +91,10 @@ class CostmapCheck:
             time.sleep(LOOK_S)
 
     def _view(
-        self, trial: Trial, robot: Pose, scan: LaserScan, grid: OccupancyGrid
+        self, trial: Trial, look: Look, scan: LaserScan, grid: OccupancyGrid
     ) -> Optional["_View"]:
-        """What the lidar should see, beside what it and the costmap have. None where that
-        is nothing, or tf does not say where the lidar is."""
+        """What the lidar should see, beside what it and the costmap have. None where tf does
+        not say where the lidar is."""
         frames = self._stack.frames
         lidar = self._localisation.pose_of(scan.header.frame_id, frames.base)
         base = self._localisation.pose_of(frames.base, grid.header.frame_id)
@@ -91,20 +102,22 @@ class CostmapCheck:
             return None
         layers = layers_of(str(self._stack.names.costmap))
         ranges_m = [source.obstacle_range_m for source in layers.sources] or [OBSTACLE_RANGE_M]
+        scene = self._campaign.world_scene(self._campaign.world(trial))
+        poses = {name: state.pose for name, state in look(seen_models(scene)).items()}
+        robot = poses.pop(self._campaign.robot.name)
         seen = lidar_view(
-            self._campaign.world_scene(self._campaign.world(trial)),
+            scene,
             self._campaign.known_map.scan_height_m,
             (robot * lidar).position[:2],
             ray_directions(scan, robot * lidar),
             min(scan.range_max, *ranges_m) - WITHIN_M,
+            poses,
         )
-        if len(seen) < ENOUGH_RAYS:
-            return None
         places_m = _carried(base * robot.inverse(), seen)
-        usable = inside_window(grid, places_m, WITHIN_M)
-        usable &= [sighting.distance_m > scan.range_min for sighting in seen]
         pattern = self._campaign.spec.worlds.obstacle_pattern
-        unknown = usable & [is_obstacle(sighting.name, pattern) for sighting in seen]
+        usable = inside_window(grid, places_m, RIM_M)
+        usable &= _each(sighting.distance_m > scan.range_min for sighting in seen)
+        unknown = usable & _each(is_obstacle(sighting.name, pattern) for sighting in seen)
         if unknown.sum() >= ENOUGH_RAYS:  # a costmap may have those of the known map from there
             usable = unknown
         marks_m = marked_points(grid)
@@ -112,11 +125,8 @@ class CostmapCheck:
         return _View(
             sightings,
             _any_near(places_m[usable], marks_m),
-            any(
-                abs(scan.ranges[sighting.ray] - sighting.distance_m) <= WITHIN_M
-                for sighting in sightings
-            ),
-            (base * lidar).position[2],
+            _most_agree(scan, sightings),
+            base * lidar,
             grid.header.frame_id,
             layers,
         )
@@ -128,7 +138,7 @@ class CostmapCheck:
             f"has no mark at {nearest.name}, {nearest.distance_m:.2f} m from the lidar at "
             f"({nearest.x_m:.2f}, {nearest.y_m:.2f}), nor at any other of {len(view.sightings)} "
             f"places where it should have one: {self._cause(scan, view)} "
-            "(stack.names.costmap: null leaves this check out)"
+            f"({SWITCH})"
         )
 
     def _cause(self, scan: LaserScan, view: "_View") -> str:
@@ -139,23 +149,27 @@ class CostmapCheck:
                 f"display), and does it look at robot.scan_height_m = {height_m:g} m?"
             )
         layers = view.layers
-        if not layers.sources:
-            names = ", ".join(layers.names) or "none"
-            return (
-                f"{topic} sees them, but no layer of the costmap (plugins: {names}) has "
-                "observation_sources in its namespace"
-            )
-        low_m = min(source.heights_m[0] for source in layers.sources)
-        high_m = max(source.heights_m[1] for source in layers.sources)
-        if not low_m <= view.lidar_z_m <= high_m:
-            return (
-                f"{topic} sees them, but tf has its frame {scan.header.frame_id} at z = "
-                f"{view.lidar_z_m:.2f} m of {view.frame}, and the costmap marks from "
-                f"min_obstacle_height {low_m:g} m to max_obstacle_height {high_m:g} m: mend the "
-                "transforms, or these"
-            )
+        cause = _without_sources(layers) if not layers.sources else _out_of_height(scan, view)
         topics = ", ".join(sorted({source.topic for source in layers.sources}))
-        return f"{topic} sees them; the costmap's observation_sources are on {topics}"
+        cause = cause or f"the costmap's observation_sources are on {topics}"
+        return f"{topic} sees them, but {cause}"
+
+    def _require_that_it_could(self, scan: LaserScan, view: "_View") -> None:
+        """With nothing in sight: raise ``NavigatorError`` where parameters and tf alone say that
+        nothing will ever be marked."""
+        layers, topic = view.layers, self._stack.names.scan
+        cause = ""
+        if layers.observing and not layers.sources:
+            cause = _without_sources(layers)
+        elif {rospy.resolve_name(source.topic) for source in layers.sources} == {
+            rospy.resolve_name(topic)
+        }:
+            cause = _out_of_height(scan, view)
+        if cause:
+            raise NavigatorError(
+                f"{self._stack.names.costmap} will have no mark of what {topic} sees: {cause} "
+                f"({SWITCH})"
+            )
 
 
 class _View(NamedTuple):
@@ -164,9 +178,29 @@ class _View(NamedTuple):
     sightings: List[Sighting]
     any_marked: bool
     scan_agrees: bool
-    lidar_z_m: float
+    lidar: Pose
+    """In the costmap's frame."""
     frame: str
     layers: Layers
+
+
+def _without_sources(layers: Layers) -> str:
+    names = ", ".join(layers.names) or "none"
+    return f"no layer of the costmap (plugins: {names}) has observation_sources in its namespace"
+
+
+def _out_of_height(scan: LaserScan, view: _View) -> str:
+    """That the plane of a level lidar is not among the heights that are marked; else nothing."""
+    sources, z_m = view.layers.sources, view.lidar.position[2]
+    low_m = min(source.heights_m[0] for source in sources)
+    high_m = max(source.heights_m[1] for source in sources)
+    if low_m <= z_m <= high_m or abs(view.lidar.rotation[2, 2]) < LEVEL:
+        return ""
+    return (
+        f"tf has the frame {scan.header.frame_id} at z = {z_m:.2f} m of {view.frame}, and the "
+        f"costmap marks from min_obstacle_height {low_m:g} m to max_obstacle_height {high_m:g} m: "
+        "mend the transforms, or these"
+    )
 
 
 def ray_directions(scan: LaserScan, lidar: Pose) -> np.ndarray:
@@ -180,7 +214,19 @@ def ray_directions(scan: LaserScan, lidar: Pose) -> np.ndarray:
 
 def _carried(world_to_costmap: Pose, seen: Tuple[Sighting, ...]) -> np.ndarray:
     points_m = np.array([(sighting.x_m, sighting.y_m, 0.0) for sighting in seen])
-    return world_to_costmap.apply(points_m)[:, :2]
+    return world_to_costmap.apply(points_m.reshape(-1, 3))[:, :2]
+
+
+def _each(answers: Iterable[bool]) -> np.ndarray:
+    return np.fromiter(answers, dtype=bool)
+
+
+def _most_agree(scan: LaserScan, sightings: Sequence[Sighting]) -> bool:
+    """Whether the scan has most of what should be seen, where it should."""
+    agree = _each(
+        abs(scan.ranges[sighting.ray] - sighting.distance_m) <= WITHIN_M for sighting in sightings
+    )
+    return bool(2 * agree.sum() > len(agree))
 
 
 def _any_near(places_m: np.ndarray, marks_m: np.ndarray) -> bool:

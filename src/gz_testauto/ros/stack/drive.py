@@ -9,7 +9,7 @@ import contextlib
 import dataclasses
 import time
 from pathlib import Path
-from typing import Callable, Dict, Iterator, Mapping, Optional, Tuple
+from typing import Callable, Dict, Iterator, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 import rospy
@@ -28,7 +28,7 @@ from gz_testauto.geometry import Pose, Pose2D
 from gz_testauto.grid.map_server import write_map
 from gz_testauto.navigators.interface import NavigatorGaveUp
 from gz_testauto.navigators.move_base import MoveBaseNavigator
-from gz_testauto.observation import Snapshot
+from gz_testauto.observation import ModelState, Snapshot
 from gz_testauto.planners.interface import Task
 from gz_testauto.ros.stack.bag import TrialBag
 from gz_testauto.ros.stack.contract import Awaited, awaited_topic, move_base_actions
@@ -164,7 +164,7 @@ class StackDrive:
         self._let_pass(SETTLE_S)
         self._tell("looking at the costmap")
         self._costmap.require_marks(
-            trial, self._true_pose(), self._listening.scan, running.require_alive
+            trial, self._true_states, self._listening.scan, running.require_alive
         )
 
     def _start_simulator(self, trial: Trial, values: Mapping[str, object]) -> None:
@@ -296,9 +296,11 @@ class StackDrive:
         )
         return dataclasses.replace(result, recording=recording)
 
+    def _true_states(self, others: Sequence[str]) -> Mapping[str, ModelState]:
+        return self._truth.look(self._campaign.robot.name, others).models
+
     def _true_pose(self) -> Pose:
-        robot = self._campaign.robot.name
-        return self._truth.look(robot, ()).models[robot].pose
+        return self._true_states(())[self._campaign.robot.name].pose
 
     def _true_place(self) -> Pose2D:
         return self._true_pose().planar
