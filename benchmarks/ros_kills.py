@@ -1,0 +1,220 @@
+"""Kills processes of a campaign over ROS at random, and says what it did to the results.
+
+campaign.launch runs in the embedded simulator on a ROS master of its own; again and again one
+process gets SIGKILL: simulator node, planner process, the shell that watches it, campaign node,
+rosmaster or roslaunch. When the launch has ended, the same command is given again. In the end the
+results are compared with those of the same campaign run in-process and undisturbed. From a sourced
+workspace::
+
+    python benchmarks/ros_kills.py --kills 24 --worlds 12
+"""
+
+import argparse
+import collections
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from pathlib import Path
+
+import numpy as np
+
+from gz_testauto import resources
+from gz_testauto.simulators.gazebo.server import free_port
+
+MARK = "GZ_TESTAUTO_ROS_KILLS"
+VICTIMS = {
+    "simulator node": "__name:=simulator",
+    "planner process": "gz_testauto.ros.planner_node",
+    "planner's watcher": "read -r _",
+    "campaign node": "__name:=campaign",
+    "rosmaster": "rosmaster --core",
+    "roslaunch": "roslaunch gz_testauto campaign.launch",
+}
+STAYS = ("rosmaster --core", "/rosout/rosout")
+IN_WALL_TIME = {"cycle_time_s", "cycle_cpu_s", "wall_time_s"}
+GONE_S, IDLE_S = 60.0, 600.0
+
+
+class Launch:
+    """campaign.launch on one master, given again and again."""
+
+    def __init__(self, campaign, out, log):
+        self.mark = uuid.uuid4().hex
+        self.command = ["roslaunch", "gz_testauto", "campaign.launch", "simulator:=embedded"]
+        self.command += [f"campaign:={campaign}", f"out:={out}"]
+        master = f"http://127.0.0.1:{free_port()}"
+        self.environment = {
+            **os.environ,
+            MARK: self.mark,
+            "ROS_MASTER_URI": master,
+            "ROS_IP": "127.0.0.1",
+        }
+        self.log = log
+        self.process = None
+        self.statuses = collections.Counter()
+        self.left = collections.Counter()
+
+    def ensure(self):
+        """Have it running."""
+        if self.process is not None and self.process.poll() is None:
+            return
+        self.note_end()
+        self.process = subprocess.Popen(
+            self.command,
+            env=self.environment,
+            stdout=self.log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+    def note_end(self):
+        """Wait until nothing of it lives, and note what does."""
+        if self.process is None:
+            return
+        self.statuses[self.process.wait(GONE_S + 60.0)] += 1
+        self.process = None
+        deadline = time.monotonic() + GONE_S
+        while time.monotonic() < deadline and self.living(but_for=STAYS):
+            time.sleep(0.2)
+        for command in self.living().values():
+            self.left[next((word for word in STAYS if word in command), command[:100])] += 1
+
+    def living(self, but_for=()):
+        """Command lines of its processes by number."""
+        wanted, found = f"{MARK}={self.mark}".encode(), {}
+        for entry in Path("/proc").iterdir():
+            if not entry.name.isdigit():
+                continue
+            try:
+                if wanted not in (entry / "environ").read_bytes().split(b"\0"):
+                    continue
+                command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode().strip()
+            except OSError:
+                continue
+            if command and not any(word in command for word in but_for):
+                found[int(entry.name)] = command
+        return found
+
+    def kill(self, victim):
+        """SIGKILL one; returns whether there was one."""
+        for pid, command in self.living().items():
+            if VICTIMS[victim] in command:
+                os.kill(pid, signal.SIGKILL)
+                return True
+        return False
+
+    def drives(self):
+        """Whether a planner is up, and with it everything else."""
+        commands = " ".join(self.living().values())
+        return all(VICTIMS[name] in commands for name in ("simulator node", "planner process"))
+
+    def end(self):
+        """End all that is left."""
+        for pid in self.living():
+            os.kill(pid, signal.SIGKILL)
+
+
+def finished(out):
+    """The trials in the store, in the plan's order."""
+    if not (out / "results.sqlite").is_file():
+        return []
+    with sqlite3.connect(f"file:{out / 'results.sqlite'}?mode=ro", uri=True, timeout=30) as store:
+        store.row_factory = sqlite3.Row
+        return [dict(row) for row in store.execute("SELECT * FROM trials ORDER BY trial")]
+
+
+def differences(out, reference):
+    """What the results of two directories do not share, but for wall times."""
+    rows, expected = finished(out), finished(reference)
+    told = [f"{len(rows)} trials in place of {len(expected)}"] if len(rows) != len(expected) else []
+    for row, there in zip(rows, expected):
+        label = f"{row['world']} {row['planner']}"
+        if (row["trial"], row["outcome"], row["detail"]) != (
+            there["trial"],
+            there["outcome"],
+            there["detail"],
+        ):
+            told.append(f"{label}: {row['outcome']}, {row['detail']} / {there['detail']}")
+            continue
+        here = np.load(out / "trajectories" / row["trajectory"])
+        other = np.load(reference / "trajectories" / there["trajectory"])
+        for name in (set(here.files) | set(other.files)) - IN_WALL_TIME:
+            both = name in here.files and name in other.files
+            if not both or here[name].tobytes() != other[name].tobytes():
+                told.append(f"{label}: {name}")
+    return told
+
+
+def storm(launch, out, trials, kills, seconds, generator):
+    """Kill until enough are dead or the time is up, then let it finish."""
+    done, begun_s = collections.Counter(), time.monotonic()
+    order = [name for name in VICTIMS for _ in range(-(-kills // len(VICTIMS)))]
+    generator.shuffle(order)
+    changed_s, before = time.monotonic(), -1
+    while len(finished(out)) < trials:
+        launch.ensure()
+        if order and time.monotonic() - begun_s < seconds and launch.drives():
+            time.sleep(generator.uniform(1.0, 10.0))
+            if launch.kill(order[-1]):
+                victim = order.pop()
+                done[victim] += 1
+                print(f"{len(finished(out))} of {trials} done; killed {victim}", flush=True)
+                if victim in ("campaign node", "rosmaster", "roslaunch"):
+                    launch.process.wait(GONE_S + 60.0)
+                else:
+                    time.sleep(2.0)
+        count = len(finished(out))
+        if count != before:
+            changed_s, before = time.monotonic(), count
+        if time.monotonic() - changed_s > IDLE_S:
+            sys.exit(f"no trial has ended for {IDLE_S:g} s; see {launch.log.name}")
+        time.sleep(0.2)
+    launch.note_end()
+    return done
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kills", type=int, default=24)
+    parser.add_argument("--worlds", type=int, default=12, help="worlds, with two planners each")
+    parser.add_argument("--seconds", type=float, default=1800.0, help="no kill after that")
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    place = Path(tempfile.mkdtemp(prefix="ros_kills_"))
+    smoke = resources.share_directory() / "config" / "smoke_campaign.yaml"
+    text = smoke.read_text().replace("../worlds", str(smoke.parent.parent / "worlds"))
+    text = text.replace("count: 2\n", f"count: {arguments.worlds}\n")
+    text = text.replace("limits: {", f"limits: {{max_attempts: {arguments.kills + 3}, ")
+    campaign = place / "storm.yaml"
+    campaign.write_text(text)
+    out, reference, trials = place / "out", place / "reference", 2 * arguments.worlds
+    command = ["gz_testauto", "run", str(campaign), "--simulator", "embedded", "--workers", "1"]
+    subprocess.run([*command, "--out", str(reference)], check=True, stdout=subprocess.DEVNULL)
+    with (place / "launch.log").open("wb") as log:
+        launch = Launch(campaign, out, log)
+        try:
+            generator = random.Random(arguments.seed)
+            done = storm(launch, out, trials, arguments.kills, arguments.seconds, generator)
+        finally:
+            launch.end()
+    rows = finished(out)
+    told = differences(out, reference)
+    twice = len(rows) - len({row["trial"] for row in rows})
+    print(f"kills {sum(done.values())}: " + ", ".join(f"{n} {name}" for name, n in done.items()))
+    print(f"statuses of roslaunch {dict(launch.statuses)}, left behind {dict(launch.left)}")
+    print(
+        f"{len(rows)} of {trials} trials, {twice} twice, "
+        f"{sum(row['outcome'] == 'invalid' for row in rows)} invalid, {len(told)} different, "
+        f"{sum(row['attempts'] > 1 for row in rows)} repeated; files in {place}"
+    )
+    print(*told, sep="\n")
+
+
+if __name__ == "__main__":
+    main()
