@@ -175,11 +175,11 @@ def test_a_static_model_does_not_hold_what_is_around_it():
     assert outer.static_links == {"anchor::l"}
 
 
-def test_all_that_is_nested_in_a_static_model_is_static():
+def test_a_static_model_does_not_hold_what_is_nested_in_it():
     nested = model("crate", link("l"), static=False)
     outer = scene_of(world(model("outer", nested + link("own"), static=True))).models["outer"]
-    assert outer.static
-    assert outer.static_links == {"own", "crate::l"}
+    assert not outer.static
+    assert outer.static_links == {"own"}
 
 
 def test_include_is_placed_named_and_made_static_by_what_it_says(model_directory):

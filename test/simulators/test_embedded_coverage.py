@@ -9,6 +9,7 @@ import pytest
 from gz_testauto.errors import SimulatorError
 from gz_testauto.observation import Twist2D
 from gz_testauto.simulators import open_simulator
+from gz_testauto.simulators.embedded import geoms
 
 HINGE = """<joint name="{name}" type="{kind}"><parent>{parent}</parent><child>{child}</child>
 <axis><xyz>0 0 1</xyz></axis></joint>"""
@@ -131,19 +132,42 @@ def test_a_world_that_has_the_robot_already_is_refused(simulator, tmp_path):
         scenes.load(simulator, world, scenes.wheelchair())
 
 
-def test_a_bent_mesh_is_warned_of(simulator, tmp_path, caplog):
+@pytest.fixture
+def corner(tmp_path):
+    """A world with two walls in one mesh, which meet in a corner."""
     trimesh = pytest.importorskip("trimesh")
     from shapely.geometry import Polygon
 
-    corner = Polygon([(0, 0), (2, 0), (2, 0.2), (0.2, 0.2), (0.2, 2), (0, 2)])
+    outline = Polygon([(0, 0), (2, 0), (2, 0.2), (0.2, 0.2), (0.2, 2), (0, 2)])
     path = tmp_path / "corner.stl"
-    trimesh.creation.extrude_polygon(corner, 1.0).export(path)
+    trimesh.creation.extrude_polygon(outline, 1.0).export(path)
     mesh = f"<mesh><uri>file://{path}</uri></mesh>"
-    world = scenes.write_world(tmp_path, scenes.model("corner", mesh))
+    return scenes.write_world(tmp_path, scenes.model("corner", mesh))
+
+
+def test_a_bent_mesh_is_touched_as_it_is_without_a_word(simulator, corner, caplog):
     with caplog.at_level(logging.WARNING):
-        scenes.load(simulator, world)
-    assert "corner::link::collision: the mesh" in caplog.text
-    assert "split the mesh into convex parts" in caplog.text
+        simulation = scenes.load(simulator, corner, scenes.wheelchair(), (1.2, 1.2, 0.0))
+        snapshot = simulation.step(0.5)
+    assert not caplog.records
+    assert not snapshot.contacts
+    assert snapshot.models["robot"].pose.position == pytest.approx((1.2, 1.2, 0), abs=1e-3)
+
+
+def test_a_mesh_touched_far_from_its_surface_is_warned_of(simulator, corner, caplog, monkeypatch):
+    monkeypatch.setattr(geoms, "WORTH_A_WORD_M", -1.0)
+    with caplog.at_level(logging.WARNING):
+        for _ in range(2):
+            scenes.load(simulator, corner)
+    (record,) = caplog.records
+    assert "corner::link::collision: 'embedded' touches the mesh" in record.message
+    assert "up to 0.000 m from its surface" in record.message
+
+
+def test_a_mesh_too_rough_to_be_touched_is_refused_by_name(simulator, corner, monkeypatch):
+    monkeypatch.setattr(geoms, "TOO_MANY_PIECES", 3)
+    with pytest.raises(SimulatorError, match=r"corner::link::collision: .*corner.stl.*too rough"):
+        scenes.load(simulator, corner)
 
 
 def test_outlines_are_touched_as_they_are_without_a_hull(simulator, tmp_path):

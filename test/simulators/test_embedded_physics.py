@@ -223,3 +223,54 @@ def test_what_is_static_within_a_model_stays_and_holds_the_rest(simulator, tmp_p
     snapshot = simulation.step(2.0)
     assert snapshot.links["outer::shelf::l"].pose.position == (0, 0, 3)
     assert snapshot.links["outer::crate"].pose.position == pytest.approx((0, 0, 4), abs=0.01)
+
+
+class TestMeshes:
+    """Hollow meshes, on paper: a robot stands, drives and stops as among boxes."""
+
+    @pytest.fixture(scope="class")
+    def room(self, tmp_path_factory):
+        """A floor of 0.1 m and four walls of 0.1 m in one closed mesh, 6 m x 6 m within."""
+        trimesh = pytest.importorskip("trimesh")
+        from shapely.geometry import box
+
+        folder = tmp_path_factory.mktemp("room")
+        walls = trimesh.creation.extrude_polygon(box(-3.1, -3.1, 3.1, 3.1) - box(-3, -3, 3, 3), 1.0)
+        floor = trimesh.creation.box((6.2, 6.2, 0.1))
+        floor.apply_translation((0, 0, -0.05))
+        trimesh.util.concatenate([walls, floor]).export(folder / "room.stl")
+        mesh = f"<mesh><uri>file://{folder}/room.stl</uri></mesh>"  # MuJoCo's hull: a solid block
+        return scenes.write_world(folder, scenes.model("room", mesh), floor="")
+
+    def test_the_robot_stands_in_a_room_of_one_mesh_as_on_a_plane(
+        self, simulator, robot, room, tmp_path
+    ):
+        here = scenes.load(simulator, room, robot, (1, -1, 0.5)).step(2.0)
+        plane = scenes.load(simulator, scenes.write_world(tmp_path), robot, (1, -1, 0.5)).step(2.0)
+        ours, paper = here.models["robot"].pose, plane.models["robot"].pose
+        assert ours.position == pytest.approx(paper.position, abs=1e-4)
+        assert ours.rpy[:2] == pytest.approx(paper.rpy[:2], abs=1e-4)
+        assert ours.yaw_rad == pytest.approx(0.5, abs=2e-3)
+        assert not here.contacts
+
+    def test_the_robot_drives_up_to_the_wall_of_the_room(self, simulator, robot, room):
+        simulation = scenes.load(simulator, room, robot)
+        end = scenes.drive(simulation, Twist2D(0.5, 0.0), 7.0)[-1]
+        front = max(x for x, _ in robot.footprint_m)
+        assert planar(end).x_m + front == pytest.approx(3.0, abs=0.02)
+        assert any("room::link::collision" in (c.first, c.second) for c in end.contacts)
+
+    def test_the_robot_drives_under_a_table_that_it_fits_under(self, simulator, tmp_path):
+        trimesh = pytest.importorskip("trimesh")
+        rover = scenes.rover(tmp_path, scenes.SKID_STEER)  # 0.3 m high, 0.6 m wide
+        parts = [trimesh.creation.box((1.2, 1.2, 0.05))]
+        parts[0].apply_translation((0, 0, 0.5))
+        for x, y in ((-0.55, -0.55), (-0.55, 0.55), (0.55, -0.55), (0.55, 0.55)):
+            parts.append(trimesh.creation.box((0.1, 0.1, 0.5)))
+            parts[-1].apply_translation((x, y, 0.25))
+        trimesh.util.concatenate(parts).export(tmp_path / "table.stl")
+        mesh = f"<mesh><uri>file://{tmp_path}/table.stl</uri></mesh>"
+        world = scenes.write_world(tmp_path, scenes.model("table", mesh, "1.5 0 0 0 0 0"))
+        snapshots = scenes.drive(scenes.load(simulator, world, rover), Twist2D(0.5, 0.0), 6.0)
+        assert planar(snapshots[-1]).x_m > 2.4
+        assert not any(snapshot.contacts for snapshot in snapshots)

@@ -56,14 +56,13 @@ class ModelNode:
         for model in self.models:
             yield from model.walk(pose * model.pose, f"{scope}{model.name}::")
 
-    def static_links(self, within_static: bool = False, scope: str = "") -> Iterator[str]:
-        """The scoped names of the links that stay where they are: those of a static model and
-        of all that is nested in it. A static model does not hold what is around it."""
-        static = within_static or self.static
-        if static:
-            yield from (scope + link.name for link in self.links)
-        for model in self.models:
-            yield from model.static_links(static, f"{scope}{model.name}::")
+    def static_links(self) -> Iterator[str]:
+        """The scoped names of the links that stay where they are: those of the models that say
+        so themselves. In Gazebo a static model holds neither what is around it nor what is
+        nested in it."""
+        for scope, model, _ in self.walk():
+            if model.static:
+                yield from (scope + link.name for link in model.links)
 
 
 def read_models(document: SdfDocument, library: ModelLibrary) -> List[ModelNode]:

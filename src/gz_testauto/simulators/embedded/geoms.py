@@ -1,8 +1,7 @@
 """SDF's shapes as MuJoCo's geoms, and the mesh files that some of them need.
 
 Owns what stands for a shape in contacts and what for its surface in front of a lidar, which
-differ where contacts need convex bodies: a mesh touches as the convex hulls of its connected
-parts and is seen as it is.
+differ where contacts need convex bodies: a mesh touches as convex pieces and is seen as it is.
 """
 
 import enum
@@ -12,6 +11,7 @@ from dataclasses import dataclass
 from typing import Dict, Iterator, List, Mapping, Tuple
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from gz_testauto.errors import SdfError
 from gz_testauto.geometry import Pose
@@ -32,6 +32,17 @@ from gz_testauto.simulators.embedded.staging import Shape
 
 MAX_FACES = 100_000
 """MuJoCo reads at most 200,000 triangles from one STL file."""
+
+MAX_PIECES = 2000
+MAX_MOVING_PIECES = 200
+"""How many pieces a mesh is touched as, as far as that can be: each costs time in every step, more
+where it moves."""
+
+TOO_MANY_PIECES = 10_000
+"""A mesh that cannot be touched as fewer is refused."""
+
+WORTH_A_WORD_M = 0.01
+"""A touched surface this far from the true one is warned of."""
 
 
 class Role(enum.IntEnum):
@@ -64,12 +75,13 @@ class GeomFactory:
         self.meshes: Dict[str, bytes] = {}
         self.terrains: Dict[str, Dict[str, str]] = {}
         self._named: Dict[object, List[str]] = {}
+        self._touching: Dict[Tuple[Mesh, bool], List[Geom]] = {}
 
-    def geoms(self, shape: Shape) -> List[Geom]:
+    def geoms(self, shape: Shape, moves: bool = False) -> List[Geom]:
         """The geoms that stand for a shape. Raises ``SdfError`` when none can."""
         geometry = shape.geometry
         if isinstance(geometry, Mesh):
-            return list(self._mesh(shape.name, geometry))
+            return [*self._touched(shape.name, geometry, moves), *self._seen(geometry)]
         if isinstance(geometry, Polyline):
             return list(self._polyline(geometry))
         if isinstance(geometry, Heightmap):
@@ -79,11 +91,10 @@ class GeomFactory:
     def wheel(self, shape: Shape, axis: np.ndarray) -> List[Geom]:
         """The geoms of a wheel that turns about ``axis`` (in the frame of the shape): touched
         as an ellipsoid, which rolls on one point and does not scrub when the robot turns."""
-        seen = [
-            Geom(Role.SEEN, geom.attributes, geom.pose)
-            for geom in self.geoms(shape)
-            if geom.role is not Role.TOUCHED
-        ]
+        if isinstance(shape.geometry, Mesh):
+            seen = self._seen(shape.geometry)
+        else:
+            seen = [Geom(Role.SEEN, geom.attributes, geom.pose) for geom in self.geoms(shape)]
         to_axis = Pose((0.0, 0.0, 0.0), turn_from_z(axis))
         bounds = shape.geometry.bounds(to_axis.inverse())
         half = (bounds[:, 1] - bounds[:, 0]) / 2
@@ -93,23 +104,40 @@ class GeomFactory:
         pose = Pose(tuple(center.tolist()), to_axis.quaternion)
         return [Geom(Role.TOUCHED, {"type": "ellipsoid", "size": size}, pose), *seen]
 
-    def _mesh(self, name: str, mesh: Mesh) -> Iterator[Geom]:
-        surface = mesh.surface
+    def _touched(self, name: str, mesh: Mesh, moves: bool) -> List[Geom]:
+        if (mesh, moves) not in self._touching:
+            limit = MAX_MOVING_PIECES if moves else MAX_PIECES
+            parts = _convex_parts(mesh, limit, mesh.path.stat().st_mtime_ns)
+            self._look_at_error(name, mesh, parts)
+            names = [self._asset(hull) for hull in parts.hulls]
+            self._touching[mesh, moves] = [
+                *(_box_geom(box) for box in parts.boxes),
+                *(Geom(Role.TOUCHED, {"type": "mesh", "mesh": name}) for name in names),
+            ]
+        return self._touching[mesh, moves]
+
+    def _look_at_error(self, name: str, mesh: Mesh, parts: hulls.ConvexParts) -> None:
+        """Warn of, or refuse, what is not touched as it is."""
+        count = len(parts.boxes) + len(parts.hulls)
+        if count > TOO_MANY_PIECES:
+            raise SdfError(
+                f"{name}: the surface of the mesh {mesh.path} is too rough to be touched: "
+                f"'embedded' would need {count} convex pieces, and takes {TOO_MANY_PIECES}. "
+                "Give the collision a simpler mesh, or the world to Gazebo"
+            )
+        if parts.error_m > WORTH_A_WORD_M:
+            self._coverage.say(
+                f"pieces of {mesh.path} {mesh.submesh}",
+                f"{name}: 'embedded' touches the mesh {mesh.path} as {count} convex pieces, which "
+                f"are up to {parts.error_m:.3f} m from its surface; the lidar sees it as it is. A "
+                f"collision of fewer than {len(mesh.surface.triangles)} triangles is touched more "
+                "exactly",
+            )
+
+    def _seen(self, mesh: Mesh) -> List[Geom]:
         if mesh not in self._named:
-            parts = _convex_parts(mesh, mesh.path.stat().st_mtime_ns)
-            if parts.concave:
-                self._coverage.say(
-                    f"concave {mesh.path} {mesh.submesh}",
-                    f"{name}: the mesh {mesh.path} is hollow or bent inwards; 'embedded' touches "
-                    f"it as {len(parts.hulls)} convex hull(s), the lidar sees it as it is. Build "
-                    "the collision from boxes, or split the mesh into convex parts",
-                )
-            self._named[mesh] = [self._asset(hull) for hull in parts.hulls]
-            self._named[mesh, "seen"] = self._surface(surface.triangles)
-        for part in self._named[mesh]:
-            yield Geom(Role.TOUCHED, {"type": "mesh", "mesh": part})
-        for part in self._named[mesh, "seen"]:
-            yield Geom(Role.SEEN, {"type": "mesh", "mesh": part})
+            self._named[mesh] = self._surface(mesh.surface.triangles)
+        return [Geom(Role.SEEN, {"type": "mesh", "mesh": part}) for part in self._named[mesh]]
 
     def _polyline(self, polyline: Polyline) -> Iterator[Geom]:
         if polyline not in self._named:
@@ -155,15 +183,21 @@ class GeomFactory:
         return name
 
 
-@functools.lru_cache(maxsize=64)
-def _convex_parts(mesh: Mesh, modified_ns: int) -> hulls.ConvexParts:
+@functools.lru_cache(maxsize=512)
+def _convex_parts(mesh: Mesh, limit: int, modified_ns: int) -> hulls.ConvexParts:
     """Worked out once for the thousands of worlds that have the same mesh."""
-    return hulls.convex_parts(mesh.surface.triangles)
+    return hulls.convex_parts(mesh.surface, limit)
 
 
 THINNEST_WHEEL = 0.02
 """Half the width of a wheel's ellipsoid is at least this share of its radius: thinner ones are
 too sharp for the search for contacts with anything but a plane."""
+
+
+def _box_geom(box: hulls.OrientedBox) -> Geom:
+    x, y, z, w = Rotation.from_matrix(box.axes).as_quat().tolist()
+    pose = Pose(tuple(box.center.tolist()), (x, y, z, w))
+    return Geom(Role.TOUCHED, {"type": "box", "size": text(*box.half)}, pose)
 
 
 def _primitive(name: str, geometry: Geometry) -> Geom:

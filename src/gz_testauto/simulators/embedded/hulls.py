@@ -1,50 +1,175 @@
 """Surfaces taken apart into convex pieces, which is all that contacts can be computed between.
 
-Owns the geometry: connected parts of a mesh and their hulls, prisms of an extruded outline,
-the triangles of a terrain. Knows nothing of MuJoCo.
+Owns the geometry: a connected part of a mesh that is solid and convex is its own hull; any other
+is touched as what it is, a surface, by thin plates that lie on it, so that nothing it goes round
+is filled. Also the prisms of an extruded outline and the triangles of a terrain. Knows nothing of
+MuJoCo.
 """
 
+import math
 from dataclasses import dataclass
-from typing import List, Optional, Tuple
+from typing import List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 import shapely
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
-from scipy.spatial import ConvexHull
+from scipy.spatial import ConvexHull, QhullError
 from shapely.geometry.base import BaseGeometry
 
 from gz_testauto.sdf.solids import numbered_corners
-from gz_testauto.sdf.surfaces import Heightmap
+from gz_testauto.sdf.surfaces import Heightmap, Surface
 
 THICKNESS_M = 0.002
-"""What a part without any thickness, such as a wall of one sheet, is given."""
+"""What a surface, which has no thickness, is given behind its front."""
 
-CONCAVE = 0.02
-"""A hull with this share of its volume more than the mesh has is worth a word."""
+TOLERANCE_M = 0.002
+"""How far convex pieces may be from a surface without need."""
+
+MAX_TRIANGLES = 50_000
+"""A part with more of them is made coarser before it is taken apart, which takes seconds."""
+
+SLIVER_M = 1e-4
+"""What is narrower closes no gap and has no hull."""
+
+
+class OrientedBox(NamedTuple):
+    """Half the sides (m), the centre (m), and the directions of the sides as columns (3, 3)."""
+
+    half: np.ndarray
+    center: np.ndarray
+    axes: np.ndarray
 
 
 @dataclass(frozen=True)
 class ConvexParts:
-    """Hulls as triangles (n, 3, 3), and whether they fill what the surface leaves open."""
+    """Boxes, other hulls as triangles (n, 3, 3), and how far (m) their surface is from the true
+    one at most."""
 
+    boxes: Tuple[OrientedBox, ...]
     hulls: Tuple[np.ndarray, ...]
-    concave: bool
+    error_m: float
 
 
-def convex_parts(triangles: np.ndarray) -> ConvexParts:
-    """The hull of every connected part of a surface (n, 3, 3)."""
-    hulls: List[np.ndarray] = []
-    concave = False
-    for part in _connected(triangles):
-        hull = _hull(part.reshape(-1, 3))
-        if hull is None:
-            continue
-        hulls.append(hull)
-        filled, own = _volume(hull), abs(_volume(part))
-        flat = filled <= THICKNESS_M * _area(hull)
-        concave = concave or (not flat and filled - own > CONCAVE * filled)
-    return ConvexParts(tuple(hulls), concave)
+def convex_parts(surface: Surface, limit: int) -> ConvexParts:
+    """What stands for a surface in contacts.
+
+    Pieces are as few as ``TOLERANCE_M`` allows; where that is more than ``limit``, they are
+    farther from the surface, and ``error_m`` says how far.
+    """
+    parts = _connected(surface.triangles)
+    found = [_solid(surface.triangles[part], surface.closed[part]) for part in parts]
+    rooms = _rooms(found, parts, surface.triangles)
+    hulls = [solid for solid, room in zip(found, rooms) if solid is not None and not room]
+    rest = [part for part, solid, room in zip(parts, found, rooms) if solid is None or room]
+    error = 0.0
+    if rest:
+        sheets = surface.triangles[np.sort(np.concatenate(rest))]
+        plates, error = _plates(sheets, max(limit - len(hulls), 1))
+        hulls += plates
+    boxes = [_box(hull) for hull in hulls]
+    return ConvexParts(
+        tuple(box for box in boxes if box is not None),
+        tuple(_facets(hull) for hull, box in zip(hulls, boxes) if box is None),
+        error,
+    )
+
+
+def _solid(triangles: np.ndarray, closed: np.ndarray) -> Optional[ConvexHull]:
+    """The hull of a part that goes round a solid, faces outwards and is convex; else None."""
+    if not closed.all() or _volume(triangles) <= 0:
+        return None
+    hull = _hull(triangles.reshape(-1, 3))
+    if hull is None:
+        return None
+    # the depth under the hull is concave over a triangle: at the middle of it, and at those of
+    # its sides, it has a third of its maximum at least
+    middles = (triangles + np.roll(triangles, -1, axis=1)) / 2
+    points = np.concatenate([triangles, middles, triangles.mean(axis=1, keepdims=True)], axis=1)
+    return hull if _depths(hull, points.reshape(-1, 3)).max() <= TOLERANCE_M / 3 else None
+
+
+def _rooms(
+    solids: Sequence[Optional[ConvexHull]], parts: Sequence[np.ndarray], triangles: np.ndarray
+) -> List[bool]:
+    """Which solids have another part wholly within them, as a closed room has."""
+    lows = np.array([triangles[part].min(axis=(0, 1)) for part in parts])
+    highs = np.array([triangles[part].max(axis=(0, 1)) for part in parts])
+    found = []
+    for number, solid in enumerate(solids):
+        within = (lows > lows[number]).all(axis=1) & (highs < highs[number]).all(axis=1)
+        found.append(
+            solid is not None
+            and any(
+                _depths(solid, triangles[parts[other]].reshape(-1, 3)).min() > THICKNESS_M
+                for other in np.flatnonzero(within)
+            )
+        )
+    return found
+
+
+def _depths(hull: ConvexHull, points: np.ndarray) -> np.ndarray:
+    """How deep points (n, 3) lie in a hull (m); negative outside."""
+    planes = np.unique(np.round(hull.equations, 9), axis=0)
+    deepest = np.full(len(points), np.inf)
+    for plane in planes:
+        np.minimum(deepest, -(points @ plane[:3] + plane[3]), out=deepest)
+    return deepest
+
+
+def _plates(triangles: np.ndarray, limit: int) -> Tuple[List[ConvexHull], float]:
+    """Hulls that lie on a surface, and how far (m) they are from it."""
+    from gz_testauto.simulators.embedded.patches import convex_patches
+
+    triangles, coarse = _coarser(triangles)
+    patch, errors = convex_patches(triangles, TOLERANCE_M, limit)
+    plates, error = [], 0.0
+    order = np.argsort(patch, kind="stable")
+    ends = np.cumsum(np.bincount(patch))
+    for number, faces in enumerate(np.split(order, ends[:-1])):
+        plate = _plate(triangles[faces])
+        if plate is not None:
+            plates.append(plate)
+            error = max(error, float(errors[number]))
+    return plates, coarse + error
+
+
+def _plate(triangles: np.ndarray) -> Optional[ConvexHull]:
+    """The hull of a patch that is nearly flat, as thick as a plate."""
+    turns = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
+    turn = np.where(turns @ turns[0] < 0, -1.0, 1.0) @ turns
+    turn *= np.sign(turn @ turns.sum(axis=0)) or 1.0  # which side most of it shows
+    length = np.linalg.norm(turn)
+    if length < 1e-12:
+        return None
+    points = np.unique(triangles.reshape(-1, 3), axis=0)
+    missing = THICKNESS_M - float(np.ptp(points @ turn / length))
+    if missing > 0:
+        points = np.concatenate([points, points - missing * turn / length])
+    return _hull(points)
+
+
+def _coarser(triangles: np.ndarray) -> Tuple[np.ndarray, float]:
+    """A surface of not too many triangles, and how far (m) it is from the one that was given:
+    corners in the same cell of a grid become one."""
+    if len(triangles) <= MAX_TRIANGLES:
+        return triangles, 0.0
+    corners = triangles.reshape(-1, 3)
+    cell_m = math.sqrt(_area(triangles) / MAX_TRIANGLES)
+    while True:
+        cells = np.floor((corners - corners.min(axis=0)) / cell_m).astype(np.int64)
+        _, index, uses = np.unique(cells, axis=0, return_inverse=True, return_counts=True)
+        index = index.ravel()
+        sums = np.stack([np.bincount(index, values) for values in corners.T], axis=1)
+        moved = (sums / uses[:, None])[index].reshape(-1, 3, 3)
+        faces = index.reshape(-1, 3)
+        whole = np.flatnonzero((faces != np.roll(faces, 1, axis=1)).all(axis=1))
+        _, first = np.unique(np.sort(faces[whole], axis=1), axis=0, return_index=True)
+        if len(first) <= MAX_TRIANGLES:
+            break
+        cell_m *= 1.5
+    apart = np.linalg.norm(moved - triangles, axis=2)
+    return moved[whole[np.sort(first)]], float(apart.max())
 
 
 def extruded_prisms(outline: BaseGeometry, height: float) -> List[np.ndarray]:
@@ -64,7 +189,7 @@ def extruded_prisms(outline: BaseGeometry, height: float) -> List[np.ndarray]:
             levels = [np.column_stack([flat, np.full(len(flat), z)]) for z in (0.0, height)]
             hull = _hull(np.vstack(levels))
             if hull is not None:
-                prisms.append(hull)
+                prisms.append(_facets(hull))
     return prisms
 
 
@@ -81,15 +206,16 @@ def terrain_triangles(terrain: Heightmap) -> np.ndarray:
 
 
 def _connected(triangles: np.ndarray) -> List[np.ndarray]:
-    """Triangles that share corners, together; in the order of their first triangle."""
+    """The rows of triangles that share corners, together; in the order of their first."""
     faces = numbered_corners(triangles)
     edges = np.concatenate([faces[:, :2], faces[:, 1:]])
     count = int(faces.max()) + 1
     links = coo_matrix((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(count, count))
     _, labels = connected_components(links, directed=False)
     of_face = labels[faces[:, 0]]
-    _, first = np.unique(of_face, return_index=True)
-    return [triangles[of_face == of_face[start]] for start in sorted(first)]
+    order = np.argsort(of_face, kind="stable")
+    parts = np.split(order, np.flatnonzero(np.diff(of_face[order])) + 1)
+    return sorted(parts, key=lambda rows: int(rows[0]))
 
 
 def with_volume(triangles: np.ndarray) -> np.ndarray:
@@ -103,23 +229,47 @@ def with_volume(triangles: np.ndarray) -> np.ndarray:
     return np.concatenate([triangles + shift, triangles[:, ::-1] - shift])
 
 
-def _hull(points: np.ndarray) -> Optional[np.ndarray]:
-    """The convex hull as triangles facing outwards; None of what is not even a sheet."""
+def _hull(points: np.ndarray) -> Optional[ConvexHull]:
+    """The convex hull; None of what is not even a sheet."""
     center = points.mean(axis=0)
     # with full matrices the first would be as large as the square of the points
-    _, spread, axes = np.linalg.svd(points - center, full_matrices=len(points) < 3)
-    if len(spread) < 3 or spread[1] < 1e-9:
+    axes = np.linalg.svd(points - center, full_matrices=False)[2]
+    widths = np.ptp((points - center) @ axes.T, axis=0)
+    if len(widths) < 3 or np.sort(widths)[1] < SLIVER_M:
         return None
-    thickness = np.ptp((points - center) @ axes[2])
-    if thickness < THICKNESS_M:
-        shift = (THICKNESS_M - thickness) / 2 * axes[2]
+    if widths[2] < THICKNESS_M:
+        shift = (THICKNESS_M - widths[2]) / 2 * axes[2]
         points = np.concatenate([points + shift, points - shift])
-    hull = ConvexHull(points)
-    corners = points[hull.simplices]
+    try:
+        return ConvexHull(points)
+    except QhullError:  # as narrow as rounding
+        return None
+
+
+def _facets(hull: ConvexHull) -> np.ndarray:
+    """A hull as triangles (n, 3, 3) that face outwards."""
+    corners = hull.points[hull.simplices]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     inward = np.einsum("ij,ij->i", normals, hull.equations[:, :3]) < 0
     corners[inward] = corners[inward][:, ::-1]
-    return corners
+    return np.asarray(corners)
+
+
+def _box(hull: ConvexHull) -> Optional[OrientedBox]:
+    """The box that a hull is, or None."""
+    if len(hull.vertices) != 8:
+        return None
+    normals = np.unique(np.round(hull.equations[:, :3], 6) + 0.0, axis=0)
+    if len(normals) != 6:
+        return None
+    axes = normals[3:].T  # in order, so each of these has its opposite among the others
+    axes = axes / np.linalg.norm(axes, axis=0)
+    if np.abs(axes.T @ axes - np.eye(3)).max() > 1e-5:
+        return None
+    axes = np.column_stack([axes[:, 0], np.cross(axes[:, 2], axes[:, 0]), axes[:, 2]])
+    along = hull.points[hull.vertices] @ axes
+    low, high = along.min(axis=0), along.max(axis=0)
+    return OrientedBox((high - low) / 2, axes @ ((low + high) / 2), axes)
 
 
 def _volume(triangles: np.ndarray) -> float:

@@ -149,9 +149,9 @@ class _Writer:
         for shape in body.shapes:
             wheel = self._wheels.get(body.name)
             if wheel is None:
-                geoms = self._factory.geoms(shape)
+                geoms = self._factory.geoms(shape, body.inertial is not None)
             elif self._drive.servos:
-                geoms = self._factory.geoms(shape)
+                geoms = self._factory.geoms(shape, True)
                 shape = replace(shape, surface=replace(shape.surface, mu=0.0))
             else:
                 axis = shape.pose.rotation.T @ np.asarray(wheel.axis)

@@ -17,7 +17,7 @@ PLANE, SPHERE, ELLIPSOID, CYLINDER, BOX = 0, 2, 4, 5, 6
 _PARALLEL = 1e-15
 
 
-def _compiled(function):  # type: ignore[no-untyped-def]
+def compiled(function):  # type: ignore[no-untyped-def]
     """Compile with numba, kept on disk where there is a place for it."""
     try:
         return numba.njit(cache=True, error_model="numpy")(function)
@@ -25,7 +25,7 @@ def _compiled(function):  # type: ignore[no-untyped-def]
         return numba.njit(error_model="numpy")(function)
 
 
-@_compiled
+@compiled
 def _cut_slab(origin, direction, half, near, far):  # type: ignore[no-untyped-def]
     """The stretch of a ray within -half..half along one axis, cut from (near, far)."""
     if abs(direction) < _PARALLEL:
@@ -34,7 +34,7 @@ def _cut_slab(origin, direction, half, near, far):  # type: ignore[no-untyped-de
     return max(near, min(first, second)), min(far, max(first, second))
 
 
-@_compiled
+@compiled
 def _cut_round(a, b, c, near, far):  # type: ignore[no-untyped-def]
     """The stretch in which a t² + 2 b t + c is not above 0, cut from (near, far)."""
     if a < _PARALLEL * _PARALLEL:
@@ -46,7 +46,7 @@ def _cut_round(a, b, c, near, far):  # type: ignore[no-untyped-def]
     return max(near, (-b - root) / a), min(far, (-b + root) / a)
 
 
-@_compiled
+@compiled
 def _distance(kind, size, o, d):  # type: ignore[no-untyped-def]
     """Along a ray from ``o`` towards ``d``, in the solid's frame, to its surface; inf if none."""
     near, far = -np.inf, np.inf
@@ -71,7 +71,7 @@ def _distance(kind, size, o, d):  # type: ignore[no-untyped-def]
     return near if near >= 0 else far
 
 
-@_compiled
+@compiled
 def _half_extents(kind, size, half):  # type: ignore[no-untyped-def]
     for axis in range(3):
         half[axis] = size[0] if kind == SPHERE else size[axis]
@@ -79,7 +79,7 @@ def _half_extents(kind, size, half):  # type: ignore[no-untyped-def]
         half[1], half[2] = size[0], size[1]
 
 
-@_compiled
+@compiled
 def _angles_at(center, axes, half):  # type: ignore[no-untyped-def]
     """Bearing of a box and how far it reaches right and left of it (rad), seen from the
     sensor; a reach of a whole turn from within."""
@@ -98,7 +98,7 @@ def _angles_at(center, axes, half):  # type: ignore[no-untyped-def]
     return bearing, low, high
 
 
-@_compiled
+@compiled
 def _cast_solid(kind, size, center, axes, first, last, cosines, sines, ranges):  # type: ignore[no-untyped-def]
     """Shorten the rays from first to last to where they meet a solid."""
     o, d = np.empty(3), np.empty(3)
@@ -112,7 +112,7 @@ def _cast_solid(kind, size, center, axes, first, last, cosines, sines, ranges): 
         ranges[ray] = min(ranges[ray], _distance(kind, size, o, d))
 
 
-@_compiled
+@compiled
 def _cast_plane(center, axes, cosines, sines, ranges):  # type: ignore[no-untyped-def]
     """Shorten the rays to where they meet a plane, from its front."""
     height = axes[0, 2] * center[0] + axes[1, 2] * center[1] + axes[2, 2] * center[2]
@@ -122,7 +122,7 @@ def _cast_plane(center, axes, cosines, sines, ranges):  # type: ignore[no-untype
             ranges[ray] = min(ranges[ray], height / rise)
 
 
-@_compiled
+@compiled
 def _cast_in_sight(  # type: ignore[no-untyped-def]
     kind, size, center, axes, half, angle_min, spacing, cosines, sines, ranges
 ):
@@ -139,7 +139,7 @@ def _cast_in_sight(  # type: ignore[no-untyped-def]
         _cast_solid(kind, size, center, axes, first, last, cosines, sines, ranges)
 
 
-@_compiled
+@compiled
 def _see_from(origin, turn, position, rotation, center, axes):  # type: ignore[no-untyped-def]
     """A geom's centre and axes in the frame of the sensor."""
     for row in range(3):
@@ -151,7 +151,7 @@ def _see_from(origin, turn, position, rotation, center, axes):  # type: ignore[n
                 axes[row, k] += turn[j, row] * rotation[3 * j + k]
 
 
-@_compiled
+@compiled
 def cast(  # type: ignore[no-untyped-def]
     geoms,
     kinds,

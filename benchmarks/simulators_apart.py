@@ -1,0 +1,169 @@
+"""How far two simulators are apart in any world: does the robot stand, what does its lidar read.
+
+In each world the robot is put at free poses drawn from a seed: on the ground, clear of every
+collision between the ground and its own height. After two seconds at rest its height, its roll
+and pitch, and its scan are read. A ray differs when it is apart by more than --apart-m, or meets
+something in one simulator only. A pose counts as bad where the robot's height differs by more
+than 0.02 m or its lean by more than 0.05 rad.
+
+Prints for each world: the share of rays that differ, bad poses, height (m) and lean (rad) of the
+robot farthest from those on level ground in each simulator, and the wall time of a load in each:
+the first, and the median of the others.
+
+    export GAZEBO_MODEL_PATH=models  # where the worlds' models are, as for Gazebo
+    python3 benchmarks/simulators_apart.py WORLD... [--poses 10] [--seed 0] [--pose X,Y,YAW]
+        [--robot models/wheelchair] [--simulators gazebo,embedded] [--apart-m 0.1] [--each]
+"""
+
+import argparse
+import contextlib
+import math
+import statistics
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import shapely
+from example import ROOT
+
+from gz_testauto.campaign.footprint import footprint_at
+from gz_testauto.errors import GzTestautoError
+from gz_testauto.geometry import Pose2D
+from gz_testauto.sdf.geometry import Plane
+from gz_testauto.sdf.robot import read_robot
+from gz_testauto.sdf.scene import read_scene
+from gz_testauto.simulators import Scene, open_simulator
+from gz_testauto.worlds.known_map import bounds_of
+
+STANDING_S = 2.0
+CLEAR_M = 0.05
+HEIGHT_APART_M = 0.02
+LEAN_APART_RAD = 0.05
+
+
+class Rest(NamedTuple):
+    """A robot at rest: its height, how far it leans, what it sees, and how long loading took."""
+
+    height_m: float
+    lean_rad: float
+    ranges_m: np.ndarray
+    load_s: float
+
+
+def free_poses(world, robot, count, seed):
+    """Poses on the ground where the robot touches nothing."""
+    scene = read_scene(world)
+    shapes = [shape for model in scene.models.values() for shape in model.collisions]
+    low, high = robot.height_m
+    standing = shapely.union_all(
+        [shape.footprint(max(low, 0.0) + 0.03, high) for shape in shapes if not shape.is_ground]
+    )
+    ground = [shape for shape in shapes if shape.is_ground]
+    floor = None
+    if not any(isinstance(shape.geometry, Plane) for shape in ground):
+        floor = shapely.union_all([shape.footprint(-math.inf, math.inf) for shape in ground])
+    generator = np.random.default_rng(seed)
+    outline = np.asarray(robot.footprint_m)
+    x_min, y_min, x_max, y_max = bounds_of(scene, 0.05)
+    found = []
+    for _ in range(10_000):
+        place = generator.uniform((x_min, y_min, -math.pi), (x_max, y_max, math.pi))
+        pose = Pose2D(*place.tolist())
+        covered = footprint_at(outline, pose).buffer(CLEAR_M)
+        if standing.intersects(covered) or not (floor is None or floor.contains(covered)):
+            continue
+        found.append(pose)
+        if len(found) == count:
+            break
+    return found
+
+
+def rest(simulator, world, robot, pose):
+    """Let the robot stand there."""
+    began = time.monotonic()
+    simulation = simulator.load(Scene(world, robot, pose))
+    load_s = time.monotonic() - began
+    for _ in range(round(STANDING_S / 0.1)):
+        snapshot = simulation.step(0.1)
+    at = snapshot.models[robot.name].pose
+    lean = math.acos(max(-1.0, min(1.0, float(at.rotation[2, 2]))))
+    return Rest(at.position[2], lean, snapshot.scan.ranges_m, load_s)
+
+
+def rays_apart(first, second, apart_m):
+    """Which rays differ."""
+    with np.errstate(invalid="ignore"):
+        return ~((first == second) | (np.abs(first - second) <= apart_m))
+
+
+def worst(rests):
+    """Height and lean farthest from level ground."""
+    return f"{max((r.height_m for r in rests), key=abs):.3f}/{max(r.lean_rad for r in rests):.3f}"
+
+
+def loads(rests):
+    """The first and the median of the others."""
+    others = [r.load_s for r in rests[1:]] or [math.nan]
+    return f"{rests[0].load_s:.1f}/{statistics.median(others):.1f}"
+
+
+def compare(world, robot, simulators, arguments):
+    """One line for a world; with --each, one for every pose before it."""
+    poses = arguments.pose or free_poses(world, robot, arguments.poses, arguments.seed)
+    if not poses:
+        return "no free pose"
+    names = list(simulators)
+    of = {name: [rest(simulators[name], world, robot, pose) for pose in poses] for name in names}
+    first, second = of[names[0]], of[names[-1]]
+    shares, bad = [], 0
+    for pose, a, b in zip(poses, first, second):
+        differ = rays_apart(a.ranges_m, b.ranges_m, arguments.apart_m)
+        shares.append(float(differ.mean()))
+        wrong = (
+            abs(a.height_m - b.height_m) > HEIGHT_APART_M
+            or abs(a.lean_rad - b.lean_rad) > LEAN_APART_RAD
+        )
+        bad += wrong
+        if arguments.each:
+            print(
+                f"    {pose.x_m:.2f},{pose.y_m:.2f},{pose.yaw_rad:.2f} rays {shares[-1]:.1%} "
+                f"z {a.height_m:.3f} {b.height_m:.3f} lean {a.lean_rad:.3f} {b.lean_rad:.3f}"
+            )
+    figures = [f"{name} {worst(of[name])} m/rad, load {loads(of[name])} s" for name in names]
+    return f"{np.mean(shares):.2%} of rays, {bad} of {len(poses)} bad; " + "; ".join(figures)
+
+
+def _pose(text):
+    """X,Y,YAW in metres and radians, for argparse."""
+    return Pose2D(*map(float, text.split(",")))
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("worlds", nargs="+", type=Path)
+    parser.add_argument("--poses", type=int, default=10)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--pose", type=_pose, action="append", default=[])
+    parser.add_argument("--robot", type=Path, default=ROOT / "models" / "wheelchair")
+    parser.add_argument("--simulators", default="gazebo,embedded")
+    parser.add_argument("--apart-m", type=float, default=0.1)
+    parser.add_argument("--each", action="store_true", help="a line for every pose too")
+    arguments = parser.parse_args()
+    robot = read_robot(arguments.robot)
+    with contextlib.ExitStack() as stack:
+        simulators = {
+            name: stack.enter_context(open_simulator(name))
+            for name in arguments.simulators.split(",")
+        }
+        for world in arguments.worlds:
+            try:
+                print(f"{world.stem}: {compare(world, robot, simulators, arguments)}", flush=True)
+            except GzTestautoError as error:
+                print(f"{world.stem}: refused: {str(error)[:400]}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

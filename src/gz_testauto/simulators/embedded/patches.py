@@ -1,0 +1,316 @@
+"""A surface taken apart into patches that are nearly flat and convex; compiled by numba.
+
+Owns the merging of triangles: neighbours become one patch as long as the convex hull of both
+stays near to them, those first that fit best. What lies between two patches of a bent surface
+stays open, whatever the surface goes round; nothing need be closed. Only importing this module
+loads numba.
+"""
+
+import heapq
+import math
+from typing import Tuple
+
+import numpy as np
+
+from gz_testauto.sdf.solids import numbered_corners
+from gz_testauto.simulators.embedded.raycast import compiled
+
+LEVELS_M = (1e-4, 1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1, 0.2)
+"""Patches are merged in the order of these errors, and within one the smallest first."""
+
+STEEPEST = 0.7
+"""Cosine of the angle that a patch may have to what it becomes part of."""
+
+_NONE = -1
+
+
+def convex_patches(
+    triangles: np.ndarray, tolerance_m: float, limit: int
+) -> Tuple[np.ndarray, np.ndarray]:
+    """The number of the patch of each triangle (n,) of (n, 3, 3), and for each patch (p,) how
+    far (m) its convex hull is from it at most.
+
+    Patches are merged up to ``tolerance_m``, and further, through ``LEVELS_M``, as long as there
+    are more than ``limit`` of them.
+    """
+    faces = numbered_corners(triangles)
+    corners = np.empty((int(faces.max()) + 1, 3))
+    corners[faces.ravel()] = triangles.reshape(-1, 3)
+    edges, pairs = np.unique(
+        np.sort(np.stack([faces, np.roll(faces, -1, axis=1)], axis=2).reshape(-1, 2), axis=1),
+        axis=0,
+        return_inverse=True,
+    )
+    order = np.argsort(pairs.ravel(), kind="stable")
+    count = np.bincount(pairs.ravel(), minlength=len(edges))
+    starts = np.concatenate([[0], np.cumsum(count)])
+    neighbours = _neighbours(order // 3, starts)
+    free = sum(level <= tolerance_m for level in LEVELS_M)
+    owner, error = _merge(corners, faces, neighbours, np.array(LEVELS_M), free, limit)
+    _, label = np.unique(owner, return_inverse=True)
+    first = np.zeros(label.max() + 1, dtype=np.int64)
+    first[label] = owner
+    return label, error[first]
+
+
+@compiled
+def _neighbours(faces_of_edges, starts):  # type: ignore[no-untyped-def]
+    """Pairs (k, 2) of triangles that share an edge."""
+    found = np.empty((len(faces_of_edges), 2), np.int64)
+    size = 0
+    for edge in range(len(starts) - 1):
+        for place in range(starts[edge] + 1, starts[edge + 1]):
+            first, second = faces_of_edges[place - 1], faces_of_edges[place]
+            if first != second:
+                found[size, 0], found[size, 1] = first, second
+                size += 1
+    return found[:size]
+
+
+@compiled
+def _dot(a, b):  # type: ignore[no-untyped-def]
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+@compiled
+def _ring(flat, order):  # type: ignore[no-untyped-def]
+    """The convex hull of points (n, 2): the rows of its corners, counter-clockwise."""
+    n = len(order)
+    hull = np.empty(2 * n + 2, np.int64)
+    size = 0
+    for turn in range(2):
+        base = size
+        for step in range(n):
+            row = order[step] if turn == 0 else order[n - 1 - step]
+            while size - base >= 2:
+                a, b = hull[size - 2], hull[size - 1]
+                across = (flat[b, 0] - flat[a, 0]) * (flat[row, 1] - flat[a, 1]) - (
+                    flat[b, 1] - flat[a, 1]
+                ) * (flat[row, 0] - flat[a, 0])
+                length = math.hypot(flat[row, 0] - flat[a, 0], flat[row, 1] - flat[a, 1])
+                if across > 1e-7 * length:
+                    break
+                size -= 1
+            hull[size] = row
+            size += 1
+        size -= 1  # the last is the first of the way back
+    return hull[:size]
+
+
+@compiled
+def _fit(points, normal, areas):  # type: ignore[no-untyped-def]
+    """How far the hull of two patches is from them, the rows that matter of it, and its area.
+
+    ``points`` (n, 3) are the corners of both, ``normal`` that of both together, ``areas`` how
+    much of their hulls is seen along it. Infinite where one lies over the other.
+    """
+    n = len(points)
+    least = 0
+    for axis in range(1, 3):
+        if abs(normal[axis]) < abs(normal[least]):
+            least = axis
+    u, v = np.empty(3), np.empty(3)
+    for axis in range(3):
+        u[axis] = (axis == least) - normal[least] * normal[axis]
+    length = math.sqrt(_dot(u, u))
+    for axis in range(3):
+        u[axis] /= length
+    v[0] = normal[1] * u[2] - normal[2] * u[1]
+    v[1] = normal[2] * u[0] - normal[0] * u[2]
+    v[2] = normal[0] * u[1] - normal[1] * u[0]
+    flat = np.empty((n, 2))
+    low, high = 0, 0
+    height = np.empty(n)
+    for row in range(n):
+        flat[row, 0] = _dot(points[row], u)
+        flat[row, 1] = _dot(points[row], v)
+        height[row] = _dot(points[row], normal)
+        low = row if height[row] < height[low] else low
+        high = row if height[row] > height[high] else high
+    order = np.empty(n, np.int64)
+    for row in range(n):
+        place = row
+        while place > 0 and (
+            flat[order[place - 1], 0] > flat[row, 0]
+            or (
+                flat[order[place - 1], 0] == flat[row, 0]
+                and flat[order[place - 1], 1] > flat[row, 1]
+            )
+        ):
+            order[place] = order[place - 1]
+            place -= 1
+        order[place] = row
+    ring = _ring(flat, order)
+    area = 0.0
+    for step in range(len(ring)):
+        a, b = flat[ring[step]], flat[ring[(step + 1) % len(ring)]]
+        area += (a[0] * b[1] - a[1] * b[0]) / 2
+    keep = np.empty(len(ring) + 2, np.int64)
+    for step in range(len(ring)):
+        keep[step] = ring[step]
+    keep[len(ring)], keep[len(ring) + 1] = low, high
+    gap = area - areas
+    if gap < -1e-3 * areas - 1e-9:
+        return np.inf, 0.0, keep, area
+    filled = min(math.sqrt(max(gap, 0.0)), _pocket(flat, ring))
+    return height[high] - height[low], filled, keep, area
+
+
+@compiled
+def _pocket(flat, ring):  # type: ignore[no-untyped-def]
+    """How deep under the hull the deepest of the points (n, 2) lies."""
+    deepest = 0.0
+    for row in range(len(flat)):
+        depth = np.inf
+        for step in range(len(ring)):
+            a, b = flat[ring[step]], flat[ring[(step + 1) % len(ring)]]
+            length = math.hypot(b[0] - a[0], b[1] - a[1])
+            if length > 0:
+                across = (b[0] - a[0]) * (flat[row, 1] - a[1]) - (b[1] - a[1]) * (
+                    flat[row, 0] - a[0]
+                )
+                depth = min(depth, across / length)
+        if depth < np.inf:
+            deepest = max(deepest, depth)
+    return deepest
+
+
+@compiled
+def _together(a, b, corners, pool, start, size, turn, area, slack):  # type: ignore[no-untyped-def]
+    """What merging two patches gives: error, filled width, corners kept, area, area vector."""
+    sign = 1.0 if _dot(turn[a], turn[b]) >= 0 else -1.0
+    both, normal = np.empty(3), np.empty(3)
+    for axis in range(3):
+        both[axis] = turn[a, axis] + sign * turn[b, axis]
+    length = math.sqrt(_dot(both, both))
+    if length < 1e-12:
+        return np.inf, 0.0, np.empty(0, np.int64), 0.0, both
+    for axis in range(3):
+        normal[axis] = both[axis] / length
+    cos_a = abs(_dot(turn[a], normal)) / max(math.sqrt(_dot(turn[a], turn[a])), 1e-300)
+    cos_b = abs(_dot(turn[b], normal)) / max(math.sqrt(_dot(turn[b], turn[b])), 1e-300)
+    if min(cos_a, cos_b) < STEEPEST:
+        return np.inf, 0.0, np.empty(0, np.int64), 0.0, both
+    rows = np.empty(size[a] + size[b], np.int64)
+    points = np.empty((len(rows), 3))
+    for step in range(len(rows)):
+        within = step < size[a]
+        rows[step] = pool[start[a] + step] if within else pool[start[b] + step - size[a]]
+        for axis in range(3):
+            points[step, axis] = corners[rows[step], axis]
+    thick, filled, keep, whole = _fit(points, normal, area[a] * cos_a + area[b] * cos_b)
+    filled += max(slack[a], slack[b])
+    for step in range(len(keep)):
+        keep[step] = rows[keep[step]]
+    return max(thick, filled), filled, keep, whole, both
+
+
+@compiled
+def _level(error, levels):  # type: ignore[no-untyped-def]
+    for number in range(len(levels)):
+        if error <= levels[number]:
+            return number
+    return _NONE
+
+
+@compiled
+def _merge(corners, faces, neighbours, levels, free, limit):  # type: ignore[no-untyped-def]
+    """The patch of each triangle (n,), and the error of each patch (n,)."""
+    n = len(faces)
+    pool = np.empty(max(16 * n, 1024), np.int64)
+    pool[: 3 * n] = faces.ravel()
+    used = 3 * n
+    start, size = 3 * np.arange(n), np.full(n, 3, np.int64)
+    weight = np.ones(n, np.int64)
+    turn, area = np.empty((n, 3)), np.empty(n)
+    slack, error = np.zeros(n), np.zeros(n)
+    for face in range(n):
+        p, q = np.empty(3), np.empty(3)
+        for axis in range(3):
+            p[axis] = corners[faces[face, 1], axis] - corners[faces[face, 0], axis]
+            q[axis] = corners[faces[face, 2], axis] - corners[faces[face, 0], axis]
+        turn[face, 0] = (p[1] * q[2] - p[2] * q[1]) / 2
+        turn[face, 1] = (p[2] * q[0] - p[0] * q[2]) / 2
+        turn[face, 2] = (p[0] * q[1] - p[1] * q[0]) / 2
+        area[face] = math.sqrt(_dot(turn[face], turn[face]))
+    owner = np.arange(n)
+    stamp = np.zeros(n, np.int64)
+    # the neighbours of each patch, as a chain
+    k = len(neighbours)
+    head, tail = np.full(n, _NONE), np.full(n, _NONE)
+    after = np.full(2 * k, _NONE)
+    heap = [(0, 0, 0, 0, 0, 0) for _ in range(0)]
+    for pair in range(k):
+        for side in range(2):
+            face = neighbours[pair, side]
+            after[2 * pair + side] = head[face]
+            if head[face] == _NONE:
+                tail[face] = 2 * pair + side
+            head[face] = 2 * pair + side
+        a, b = neighbours[pair]
+        level = _level(_together(a, b, corners, pool, start, size, turn, area, slack)[0], levels)
+        if level != _NONE:
+            heapq.heappush(heap, (level, 2, a, b, 0, 0))
+    seen = np.full(n, _NONE)
+    count, merges = n, 0
+    while len(heap) > 0:
+        level, _, a, b, stamp_a, stamp_b = heapq.heappop(heap)
+        if stamp[a] != stamp_a or stamp[b] != stamp_b:
+            continue
+        if level >= free and count <= limit:
+            break
+        worst, filled, keep, whole, both = _together(
+            a, b, corners, pool, start, size, turn, area, slack
+        )
+        if used + len(keep) > len(pool):
+            larger = np.empty(2 * len(pool) + len(keep), np.int64)
+            larger[:used] = pool[:used]
+            pool = larger
+        start[a], size[a] = used, len(keep)
+        for step in range(len(keep)):
+            pool[used + step] = keep[step]
+        used += len(keep)
+        area[a], slack[a] = whole, filled
+        for axis in range(3):
+            turn[a, axis] = both[axis]
+        error[a] = max(worst, max(error[a], error[b]))
+        weight[a] += weight[b]
+        owner[b] = a
+        stamp[a] += 1
+        stamp[b] = _NONE
+        count -= 1
+        merges += 1
+        if head[a] == _NONE:
+            head[a], tail[a] = head[b], tail[b]
+        elif head[b] != _NONE:
+            after[tail[a]] = head[b]
+            tail[a] = tail[b]
+        last, link = _NONE, head[a]
+        while link != _NONE:
+            other = neighbours[link // 2, 1 - link % 2]
+            while owner[other] != other:
+                owner[other] = owner[owner[other]]
+                other = owner[other]
+            if other == a or seen[other] == merges:  # within, or met before: out of the chain
+                if last == _NONE:
+                    head[a] = after[link]
+                else:
+                    after[last] = after[link]
+            else:
+                last = link
+                seen[other] = merges
+                one, two = min(a, other), max(a, other)
+                level = _level(
+                    _together(one, two, corners, pool, start, size, turn, area, slack)[0], levels
+                )
+                if level != _NONE:
+                    entry = (level, weight[a] + weight[other], one, two, stamp[one], stamp[two])
+                    heapq.heappush(heap, entry)
+            link = after[link]
+        tail[a] = last
+    for face in range(n):
+        root = face
+        while owner[root] != root:
+            root = owner[root]
+        owner[face] = root
+    return owner, error
