@@ -64,5 +64,7 @@ def test_worlds_on_a_full_disk_leave_nothing_and_say_so(tmp_path, monkeypatch, c
 
 def test_a_map_in_which_nothing_would_be_seen_is_not_written(tmp_path, capsys):
     assert command.main(["map", str(ROOM), "--out", str(tmp_path), "--height", "100"]) == 2
-    assert "nothing stands 100 m above the ground" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "nothing stands 100 m above the ground" in said
+    assert "all that stands lies between 0.00 and 1.00 m: give a --height" in said
     assert list(tmp_path.iterdir()) == []

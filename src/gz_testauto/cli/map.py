@@ -22,7 +22,13 @@ from gz_testauto.errors import SpecError
 from gz_testauto.grid.map_server import write_map
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.sdf.scene import read_scene
-from gz_testauto.worlds.known_map import DEFAULT_HEIGHT_M, Bounds, map_of, unknown_outside
+from gz_testauto.worlds.known_map import (
+    DEFAULT_HEIGHT_M,
+    Bounds,
+    heights_m,
+    map_of,
+    unknown_outside,
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -74,9 +80,11 @@ def run(arguments: argparse.Namespace) -> int:
     grid = map_of(scene, arguments.resolution, height, pattern, bounds)
     say_what_was_done(scene)
     if bounds is None and not grid.occupied.any():
+        low_m, high_m = heights_m(scene, pattern)
         raise SpecError(
             f"{arguments.base}: nothing stands {height:g} m above the ground, so the map would be "
-            "empty; give a --height at which there are walls, or --bounds"
+            f"empty; all that stands lies between {low_m:.2f} and {high_m:.2f} m: give a --height "
+            "at which there are walls, or --bounds"
         )
     unknown = unknown_outside(grid)
     name = arguments.name or arguments.base.stem

@@ -121,8 +121,8 @@ class SdfDocument:
     def _check_version(self) -> None:
         if self.root.tag == "gazebo":
             raise SdfError(
-                f"{self.where(self.root)}: <gazebo version=…> is the format before SDF; "
-                "convert it with `gz sdf -c FILE`"
+                f"{self.where(self.root)}: <gazebo version=…> is the format before SDF, which "
+                "Gazebo 11 neither loads nor converts; take a newer version of the file"
             )
         if self.root.tag != "sdf":
             raise SdfError(

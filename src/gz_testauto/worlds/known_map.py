@@ -109,6 +109,21 @@ def bounds_of(
     return _snapped(bounds, resolution_m)
 
 
+def heights_m(scene: WorldScene, pattern: Optional[Pattern[str]] = None) -> Tuple[float, float]:
+    """Between which heights (m) all lies that stands in a world, without its random obstacles; 0
+    and 0 where nothing does."""
+    found = [
+        shape.bounds[2]
+        for name, model in scene.models.items()
+        if not is_obstacle(name, pattern)
+        for shape in model.collisions
+        if not shape.is_ground
+    ]
+    if not found:
+        return 0.0, 0.0
+    return float(np.min(found)), float(np.max(found))
+
+
 def _around(several: List[Bounds]) -> Optional[Bounds]:
     """The bounds of several bounds together; None of none."""
     if not several:
