@@ -66,5 +66,5 @@ def test_a_map_in_which_nothing_would_be_seen_is_not_written(tmp_path, capsys):
     assert command.main(["map", str(ROOM), "--out", str(tmp_path), "--height", "100"]) == 2
     said = capsys.readouterr().err
     assert "nothing stands 100 m above the ground" in said
-    assert "all that stands lies between 0.00 and 1.00 m: give a --height" in said
+    assert "all that stands lies between 0.00 and 1.50 m: give a --height" in said
     assert list(tmp_path.iterdir()) == []
