@@ -43,7 +43,8 @@ def plugins_notice(spec: CampaignSpec, worlds: Optional[Iterable[Path]] = None) 
     line to show; empty when there are none. Raises as :func:`runs_plugins`."""
     if not runs_plugins(spec):
         return ""
-    library, found = ModelLibrary(), Counter[str]()
+    library = ModelLibrary()
+    found: Counter[str] = Counter()
     for path in _worlds(spec) if worlds is None else worlds:
         with contextlib.suppress(GzTestautoError):  # said when the world is read
             found.update(plugin_files(SdfDocument.read(path), library))
