@@ -1,6 +1,7 @@
 """Worker processes that die, freeze and hang: nothing is lost, and the campaign can be ended."""
 
 import functools
+import multiprocessing
 import os
 import signal
 import time
@@ -88,6 +89,21 @@ def test_a_worker_that_dies_while_it_starts_is_replaced(unlucky):
     results = unlucky("die-opening")
     assert all_reached(results)
     assert results.worker_deaths == ()
+
+
+def test_ctrl_c_while_workers_start_is_left_to_their_owner(unlucky, tmp_path, capfd):
+    interrupted = []
+
+    def ctrl_c():
+        if not interrupted:
+            interrupted.extend(multiprocessing.active_children())
+            for worker in interrupted:
+                os.kill(worker.pid, signal.SIGINT)
+        return False
+
+    assert all_reached(unlucky(should_stop=ctrl_c))
+    assert {worker.pid for worker in interrupted} == set(pids(tmp_path)), "none was replaced"
+    assert "Traceback" not in capfd.readouterr().err
 
 
 def test_workers_that_always_die_while_they_start_end_the_campaign_with_the_cause(

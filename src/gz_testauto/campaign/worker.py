@@ -54,6 +54,7 @@ def work(owner: Connection, setting: Any, stop: Any, pulse: Any) -> None:
     """Live a worker's life. ``setting`` holds the pickled factory of the executor and campaign;
     ``stop`` (one number) and ``pulse`` (two) are shared with the owner."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches it too; its owner decides
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     threading.Thread(target=_end_with_owner, daemon=True).start()
     threading.Thread(target=_beat, args=(pulse,), daemon=True).start()
 

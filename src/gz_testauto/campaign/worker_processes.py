@@ -14,6 +14,7 @@ import signal
 import sys
 import threading
 import time
+from multiprocessing import resource_tracker
 from typing import Any, List, Optional, Tuple
 
 from gz_testauto.campaign.executor import SimulatorIdentity, StopRequest, TrialStopped
@@ -237,7 +238,13 @@ class _Worker:
         self.process = context.Process(
             target=work, args=(its, shared.setting, shared.stop, pulse), name="gz_testauto worker"
         )
-        self.process.start()
+        # A Ctrl-C that reaches it while it starts waits until it can pass over it.
+        resource_tracker.ensure_running()  # which would unblock it, started in between
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            self.process.start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         its.close()
         self.trial: Optional[Trial] = None
         self.ready = False
