@@ -9,7 +9,7 @@ import pytest
 from gz_testauto.errors import SimulatorError
 from gz_testauto.observation import Twist2D
 from gz_testauto.simulators import open_simulator
-from gz_testauto.simulators.embedded import geoms
+from gz_testauto.simulators.embedded import geoms, mjcf
 
 HINGE = """<joint name="{name}" type="{kind}"><parent>{parent}</parent><child>{child}</child>
 <axis><xyz>0 0 1</xyz></axis></joint>"""
@@ -117,6 +117,52 @@ def test_the_worlds_and_the_robot_that_we_ship_are_represented_whole(simulator, 
             world = share_directory() / "worlds" / f"{name}.world"
             scenes.load(simulator, world, scenes.wheelchair()).step(0.1)
     assert not caplog.records
+
+
+IMPOSSIBLE = "<ixx>{}</ixx><iyy>{}</iyy><izz>{}</izz><ixy>{}</ixy>"
+
+
+@pytest.mark.parametrize(
+    ("moments", "mean"),
+    [((0.2, 0.2, 0.9, 0), 1.3 / 3), ((0.1, -0.02, 0.3, 0), 0.38 / 3), ((0.1, 0.1, 0.1, 0.5), 0.1)],
+)
+def test_moments_that_no_body_has_become_their_mean_as_is_said(
+    simulator, tmp_path, caplog, moments, mean
+):
+    box = scenes.box("b", 0, 0, 0.5, static=False)
+    start, end = box.index("<ixx>"), box.index("</inertia>")
+    box = box[:start] + IMPOSSIBLE.format(*moments) + box[end:]
+    with caplog.at_level(logging.WARNING):
+        simulation = scenes.load(simulator, scenes.write_world(tmp_path, box))
+    assert "takes their mean about every axis" in caplog.text
+    body = simulation._engine.body("b::link")
+    assert simulation._engine.model.body_inertia[body] == pytest.approx([mean] * 3)
+
+
+@pytest.mark.parametrize("moments", [(0, 0, 0, 0), (-1, -1, -1, 0), (0.1, 0.1, -0.4, 0)])
+def test_moments_without_a_mean_above_zero_are_refused_by_name(simulator, tmp_path, moments):
+    box = scenes.box("b", 0, 0, 0.5, static=False)
+    start, end = box.index("<ixx>"), box.index("</inertia>")
+    box = box[:start] + IMPOSSIBLE.format(*moments) + box[end:]
+    with pytest.raises(SimulatorError, match=r"test.world:\d+: .*b::link: their mean is .*correct"):
+        scenes.load(simulator, scenes.write_world(tmp_path, box))
+
+
+def test_three_thousand_models_are_loaded_and_simulated(simulator, tmp_path):
+    crates = [
+        scenes.box(f"crate{i}", 2 + i % 60, i // 60, 0.25, "0.5 0.5 0.5") for i in range(3000)
+    ]
+    simulation = scenes.load(simulator, scenes.write_world(tmp_path, *crates), scenes.wheelchair())
+    snapshot = simulation.step(0.01)
+    assert len(snapshot.models) == 3002
+
+
+def test_what_is_too_much_for_mujoco_is_one_error(simulator, tmp_path, monkeypatch):
+    monkeypatch.setattr(mjcf, "MANY_BODIES", 0)
+    monkeypatch.setattr(mjcf, "ROOM_BYTES", -239_000)  # 1 kB for two bodies
+    box = scenes.box("b", 0, 0, 0.5, static=False)
+    with pytest.raises(SimulatorError, match=r"world of \d+ bodies .*take fewer models"):
+        scenes.load(simulator, scenes.write_world(tmp_path, box)).step(0.1)
 
 
 def test_a_robot_without_a_drive_cannot_be_driven(simulator, tmp_path):

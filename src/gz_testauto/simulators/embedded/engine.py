@@ -72,12 +72,18 @@ class Engine:
 
     def refresh(self) -> None:
         """Bring what depends on positions and velocities up to the present state."""
-        mujoco.mj_step1(self.model, self.data)
+        try:
+            mujoco.mj_step1(self.model, self.data)
+        except mujoco.FatalError as error:
+            raise self._too_much(error) from error
 
     def tick(self) -> None:
         """Let one physics step pass."""
-        mujoco.mj_step2(self.model, self.data)
-        mujoco.mj_step1(self.model, self.data)
+        try:
+            mujoco.mj_step2(self.model, self.data)
+            mujoco.mj_step1(self.model, self.data)
+        except mujoco.FatalError as error:
+            raise self._too_much(error) from error
 
     def check(self) -> None:
         """Raise ``SimulatorError`` when the state has blown up; MuJoCo then starts anew."""
@@ -212,6 +218,12 @@ class Engine:
         return found
 
     # inside
+
+    def _too_much(self, error: Exception) -> SimulatorError:
+        return SimulatorError(
+            f"MuJoCo cannot simulate a world of {self.model.nbody} bodies that touch in "
+            f"{self.data.ncon} places; take fewer models. MuJoCo says: {str(error).splitlines()[0]}"
+        )
 
     def _id(self, kind: Any, name: str) -> int:
         found = int(mujoco.mj_name2id(self.model, kind, name))

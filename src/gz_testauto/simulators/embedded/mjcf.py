@@ -25,6 +25,10 @@ from gz_testauto.simulators.embedded.staging import Body, Shape, StagedModel, wa
 MAX_FRICTION = 10.0
 """What holds at this coefficient holds at any; more makes the solver's task ill-conditioned."""
 
+MANY_BODIES = 2000
+ROOM_BYTES = 64_000_000
+"""From so many bodies on MuJoCo is told how much memory it needs, and what it needs at least."""
+
 IMU = "imu"
 """Name of the site and, with what it measures, of the sensors of the robot's IMU."""
 
@@ -91,6 +95,7 @@ class _Writer:
     def write(self, step_s: float, gravity_mps2: Sequence[float]) -> Blueprint:
         root = etree.Element("mujoco")
         etree.SubElement(root, "compiler", angle="radian", autolimits="true", balanceinertia="true")
+        self._add_memory(root)
         option = etree.SubElement(root, "option", timestep=text(step_s))
         option.set("gravity", text(*gravity_mps2))
         option.set("integrator", "implicitfast")
@@ -109,6 +114,17 @@ class _Writer:
         self._add_instruments(root)
         files = self._add_assets(assets)
         return Blueprint(etree.tostring(root, encoding="unicode"), files, self._shapes)
+
+    def _add_memory(self, root: Element) -> None:
+        """Room for all pairs of many bodies, which MuJoCo's own guess forgets; it is taken from
+        the system as it is used."""
+        bodies = sum(
+            1 if model.static else sum(len(walk(root)) for root in model.roots)
+            for model in self._models
+        )
+        if bodies > MANY_BODIES:
+            needs = 2 * bodies**2 + 120_000 * bodies + ROOM_BYTES
+            etree.SubElement(root, "size", memory=str(needs))
 
     def _add_static(self, world: Element, model: StagedModel) -> None:
         body = _placed(etree.SubElement(world, "body", name=model.name), model.pose)

@@ -4,7 +4,7 @@ Owns the step from SDF to what a physics engine with kinematic trees can hold, a
 name, what is no tree. Names are scoped as in contacts, ``model::link::collision``.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Dict, FrozenSet, List, Mapping, Optional, Tuple
 
 from gz_testauto.errors import SdfError
@@ -23,6 +23,9 @@ from gz_testauto.sdf.scene import SceneModel
 from gz_testauto.sdf.surfaces import Heightmap
 from gz_testauto.sdf.values import flag
 from gz_testauto.simulators.embedded.coverage import Coverage
+
+LEAST_INERTIA_KGM2 = 1e-12
+"""MuJoCo takes nothing for a body that moves with less than a thousandth of this."""
 
 
 @dataclass(frozen=True)
@@ -176,18 +179,29 @@ class _Tree:
             )
         return roots
 
+    def _possible(self, scoped: str, document: SdfDocument, element: Element) -> Inertial:
+        """The inertial of a link, such that a body can have it."""
+        inertial = read_inertial(document, element)
+        if inertial.is_possible:
+            return inertial
+        mean = sum(inertial.tensor_kgm2[:3]) / 3
+        where = f"{document.where(element)}: no body can have the moments of inertia of {scoped}"
+        if not mean > LEAST_INERTIA_KGM2:
+            raise SdfError(
+                f"{where}: their mean is {mean:.3g} kg m², which must be above 0 for 'embedded'; "
+                "correct ixx, iyy and izz, or leave <inertia> out, which means 1 each"
+            )
+        self._coverage.say(
+            f"inertia {scoped}", f"{where}; 'embedded' takes their mean about every axis"
+        )
+        return replace(inertial, tensor_kgm2=(mean, mean, mean, 0.0, 0.0, 0.0))
+
     def _body(self, name: str) -> Body:
         document, element = self._elements[name]
         scoped = f"{self._scene.name}::{name}"
         inertial = None
         if name not in self._scene.static_links:
-            inertial = read_inertial(document, element)
-            if not inertial.is_possible:
-                self._coverage.say(
-                    f"inertia {scoped}",
-                    f"{document.where(element)}: no body can have the moments of inertia of "
-                    f"{scoped}; 'embedded' takes their mean about every axis",
-                )
+            inertial = self._possible(scoped, document, element)
         return Body(
             name=scoped,
             pose=self._scene.links[name],
