@@ -131,7 +131,14 @@ def test_a_refusal_says_what_is_in_the_way_and_how_to_mend_it(known, models, goa
         map_.waypoints(world)
 
 
-def test_a_goal_too_far_away_for_any_map_is_named(known):
-    map_, world = known(WALLS, (-3, 0), (1e6, 0))
-    with pytest.raises(SpecError, match=r"goal reaches 1e\+06 m from the origin"):
+@pytest.mark.parametrize(
+    ("goal", "said"),
+    [
+        ((1e6, 0), r"goal reaches 1e\+06 m from the origin"),
+        ((2000, 1000), r"more than 1e\+07 cells of 0\.1 m.*goal reaches 2e\+03 m"),
+    ],
+)
+def test_a_goal_too_far_away_for_any_search_is_named(known, goal, said):
+    map_, world = known(WALLS, (-3, 0), goal)
+    with pytest.raises(SpecError, match=said):
         map_.waypoints(world)

@@ -17,7 +17,7 @@ from gz_testauto.campaign.results import WorldRecord
 from gz_testauto.errors import SpecError
 from gz_testauto.geometry import Pose2D
 from gz_testauto.grid.occupancy import OccupancyGrid
-from gz_testauto.grid.search import shortest_path
+from gz_testauto.grid.search import MOST_SEARCHED_CELLS, shortest_path
 from gz_testauto.planners.global_plan import lay_waypoints
 from gz_testauto.planners.interface import RobotLimits
 from gz_testauto.sampling.naming import is_obstacle
@@ -92,12 +92,13 @@ class KnownMap:
         resolution, margin = spec.global_plan.resolution_m, spec.global_plan.margin_m
         worlds, room = spec.worlds, limits.circumscribed_radius_m + margin
         scene = read_scene(drive.base, repair=worlds.repair, allow_missing=worlds.allow_missing)
-        bounds = bounds_of(scene, resolution, self._held(drive), room)
+        bounds = bounds_of(scene, resolution, self._held(drive), room, MOST_SEARCHED_CELLS)
         pattern = worlds.obstacle_pattern
         x_min, y_min, x_max, y_max = bounds
         around = OPEN_MARGIN_M + room
         wider = (x_min - around, y_min - around, x_max + around, y_max + around)
-        for covered in (bounds, bounds_of(scene, resolution, {"the way around it": wider})):
+        held = {"the way around it": wider}
+        for covered in (bounds, bounds_of(scene, resolution, held, 0.0, MOST_SEARCHED_CELLS)):
             grid = map_of(scene, resolution, self.scan_height_m, pattern, covered)
             way = lay_waypoints(grid, drive.start, drive.goal, limits, margin)
             if way is not None:

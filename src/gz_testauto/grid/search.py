@@ -14,6 +14,9 @@ from scipy.sparse.csgraph import dijkstra
 
 from gz_testauto.grid.occupancy import OccupancyGrid
 
+MOST_SEARCHED_CELLS = 1e7
+"""A square of 300 m at 0.1 m, in which a search takes 2 GB."""
+
 # Each pair of neighbours once: right, up, up-right, up-left, as (rows, columns).
 _STEPS = ((0, 1), (1, 0), (1, 1), (1, -1))
 
@@ -118,7 +121,7 @@ def _graph(occupied: np.ndarray) -> csr_matrix:
     """Edges between free neighbours, each once, weighted by their length in cells."""
     free = ~occupied
     rows, columns = free.shape
-    index = np.arange(rows * columns).reshape(rows, columns)
+    index = np.arange(rows * columns, dtype=np.int32).reshape(rows, columns)
     tails, heads, weights = [], [], []
     for dr, dc in _STEPS:
         here = (slice(0, rows - dr), slice(max(0, -dc), columns - max(0, dc)))

@@ -75,13 +75,14 @@ def bounds_of(
     resolution_m: float,
     hold: Mapping[str, Bounds] = MappingProxyType({}),
     room_m: float = 0.0,
+    most_cells: float = MOST_CELLS,
 ) -> Bounds:
     """The rectangle around all that stands in a world at whatever height, random obstacles
     included, and around ``hold``: what else has to lie on the map, by the name that a message
     gives it. What of that lies outside has ``room_m`` around it; what lies inside changes
     nothing. Widened to whole multiples of ``resolution_m``.
 
-    Raises ``SpecError`` when there is nothing, or when that is more than a map can hold.
+    Raises ``SpecError`` when there is nothing, or when that is more than ``most_cells``.
     """
     things = [
         (f"model {name}", tuple(shape.bounds[:2].T.ravel()))
@@ -100,11 +101,12 @@ def bounds_of(
             f"{scene.document.source}: nothing stands in this world, so its map has no bounds; "
             "give them (--bounds)"
         )
-    if _is_too_large(bounds, resolution_m):
+    if _is_too_large(bounds, resolution_m, most_cells):
         reach, name = max((float(np.abs(bounds).max()), name) for name, bounds in things)
         raise SpecError(
-            f"{scene.document.source}: {_size(bounds, resolution_m)}; {name} reaches {reach:.3g} m "
-            "from the origin. Mend or remove it if that is wrong, or take larger cells"
+            f"{scene.document.source}: {_size(bounds, resolution_m, most_cells)}; {name} reaches "
+            f"{reach:.3g} m from the origin. Mend or remove it if that is wrong, or take larger "
+            "cells"
         )
     return _snapped(bounds, resolution_m)
 
@@ -132,16 +134,16 @@ def _around(several: List[Bounds]) -> Optional[Bounds]:
     return (float(low[0]), float(low[1]), float(high[2]), float(high[3]))
 
 
-def _is_too_large(bounds: Bounds, resolution_m: float) -> bool:
+def _is_too_large(bounds: Bounds, resolution_m: float, most_cells: float = MOST_CELLS) -> bool:
     x_min, y_min, x_max, y_max = bounds
     columns, rows = (x_max - x_min) / resolution_m, (y_max - y_min) / resolution_m
-    return columns * rows > MOST_CELLS or max(columns, rows) > MOST_CELLS_A_SIDE
+    return columns * rows > most_cells or max(columns, rows) > MOST_CELLS_A_SIDE
 
 
-def _size(bounds: Bounds, resolution_m: float) -> str:
+def _size(bounds: Bounds, resolution_m: float, most_cells: float = MOST_CELLS) -> str:
     x_min, y_min, x_max, y_max = bounds
     return (
-        f"a map of {x_max - x_min:.3g} x {y_max - y_min:.3g} m has more than {MOST_CELLS:.0e} "
+        f"a map of {x_max - x_min:.3g} x {y_max - y_min:.3g} m has more than {most_cells:.0e} "
         f"cells of {resolution_m:g} m, or {MOST_CELLS_A_SIDE:.0e} a side"
     )
 
