@@ -70,3 +70,13 @@ def test_drives_at_two_metres_a_second_and_turns_as_told(robot, name):
             simulation.step(1.0)
             assert wrap_angle(pose().yaw_rad - start.yaw_rad) == pytest.approx(rate, rel=0.03)
             ramp(0.0, 0.0)
+
+
+@pytest.mark.gazebo
+def test_lidar_never_sees_the_robot_itself_in_a_curve(robot):
+    """Level, some of its rays ended at the chassis below them."""
+    with open_simulator("gazebo") as simulator:
+        simulation = simulator.load(Scene(ARENA, robot, Pose2D(-8.0, 0.0, 1.57)))
+        for period in range(1, 31):
+            simulation.drive(Twist2D(min(2.0, 0.3 * period), 0.5))
+            assert simulation.step(0.1).scan.ranges_m.min() > 1.0
