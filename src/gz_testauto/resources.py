@@ -51,9 +51,26 @@ def resolve(
         return _in_package(rest)
     if scheme == "model":
         return _on_model_path(rest, model_path)
+    fetched = "; nothing is fetched from the network" if scheme in ("http", "https") else ""
     raise ResourceError(
-        f"cannot resolve {text!r}: known are plain paths, file://, package:// and model://"
+        f"cannot resolve {text!r}: known are plain paths, file://, package:// and model://{fetched}"
     )
+
+
+def spelled_otherwise(start: Path, name: str) -> Optional[str]:
+    """What ``name``, relative to ``start``, would be in the upper and lower case in which it is
+    there; None where it is not there in any."""
+    found = start
+    for part in Path(name).parts:
+        try:
+            entries = os.listdir(found)
+        except OSError:
+            return None
+        same = [entry for entry in entries if entry.casefold() == part.casefold()]
+        if not same:
+            return None
+        found /= part if part in same else min(same)
+    return str(found.relative_to(start))
 
 
 def share_directory() -> Path:
@@ -180,7 +197,16 @@ def _on_model_path(rest: str, directories: Optional[Sequence[Path]]) -> Path:
         candidate = directory / rest
         if candidate.exists():
             return Path(os.path.normpath(candidate.absolute()))
+    meant = next(filter(None, (spelled_otherwise(start, rest) for start in searched)), None)
+    hint = f"did you mean model://{meant}? " if meant else ""
+    name, _, inside = rest.partition("/")
+    model = next((start / name for start in searched if (start / name).is_dir()), None)
+    if model is not None and inside:
+        raise ResourceError(
+            f"model://{rest} was not found: {model} has no {inside}; "
+            + (hint.strip() or "take that file from where the model came from")
+        )
     raise ResourceError(
         f"model://{rest} was not found in {', '.join(map(str, searched)) or 'an empty path'}: "
-        "add the directory that holds it to GAZEBO_MODEL_PATH"
+        f"{hint}add the directory that holds it to GAZEBO_MODEL_PATH"
     )

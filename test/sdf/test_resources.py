@@ -51,6 +51,27 @@ def test_model_uri_is_looked_for_in_order(tmp_path):
     assert resources.resolve("model:///box", tmp_path, path) == tmp_path / "first" / "box"
 
 
+def test_model_uri_in_another_case_is_told_how_it_is_spelled(tmp_path):
+    mesh = tmp_path / "second" / "Shelf" / "meshes" / "Shelf.DAE"
+    mesh.parent.mkdir(parents=True)
+    mesh.touch()
+    path = [tmp_path / "first", tmp_path / "second"]
+    with pytest.raises(ResourceError, match=r"did you mean model://Shelf\?") as caught:
+        resources.resolve("model://shelf", tmp_path, path)
+    assert str(caught.value).endswith("add the directory that holds it to GAZEBO_MODEL_PATH")
+    meant = r"has no meshes/shelf\.dae; did you mean model://Shelf/meshes/Shelf\.DAE\?$"
+    with pytest.raises(ResourceError, match=meant):
+        resources.resolve("model://Shelf/meshes/shelf.dae", tmp_path, path)
+
+
+def test_a_file_that_a_model_lacks_is_not_looked_for_in_other_directories(tmp_path):
+    (tmp_path / "shelf").mkdir()
+    with pytest.raises(ResourceError) as caught:
+        resources.resolve("model://shelf/meshes/a.dae", tmp_path, [tmp_path])
+    assert f"{tmp_path}/shelf has no meshes/a.dae" in str(caught.value)
+    assert "GAZEBO_MODEL_PATH" not in str(caught.value)
+
+
 def test_model_path_has_own_models_then_the_environment_then_the_home(tmp_path, monkeypatch):
     monkeypatch.setenv("GAZEBO_MODEL_PATH", f"{tmp_path}::/other")
     found = resources.model_path()

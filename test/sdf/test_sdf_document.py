@@ -126,7 +126,7 @@ def test_syntax_error_names_file_line_and_column(tmp_path):
         ('<gazebo version="1.0"><world/></gazebo>', r"f:1: <gazebo version=…> .*; take a newer"),
         ("<robot name='r'/>", r"f:1: the root element is <robot>, not <sdf>"),
         ("<sdf/>", r"f:1: <sdf> has version ''; write version"),
-        ("<sdf version='1.2'/>", r"f:1: SDF version 1.2 is not read.*`gz sdf -c"),
+        ("<sdf version='1.0'/>", r"f:1: SDF version 1.0 is not read.*take a newer version"),
         ("", r"f:1:1: Document is empty"),
         (
             '<sdf version="1.6">' + 300 * '<model name="m">' + 300 * "</model>" + "</sdf>",
@@ -137,6 +137,12 @@ def test_syntax_error_names_file_line_and_column(tmp_path):
 def test_what_is_no_sdf_is_refused_by_name(text, complaint):
     with pytest.raises(SdfError, match=complaint):
         SdfDocument.parse(text, "f")
+
+
+@pytest.mark.parametrize("version", ["1.2", "1.3", "1.7", "1.10"])
+def test_every_version_that_gazebo_11_converts_and_what_is_newer_is_read(version):
+    text = f"<sdf version='{version}'><world name='w'/></sdf>"
+    assert SdfDocument.parse(text).world.get("name") == "w"
 
 
 def test_missing_file_is_an_sdf_error(tmp_path):

@@ -139,6 +139,14 @@ def test_missing_mesh_is_named_with_the_line_that_asks_for_it():
         read_scene(SdfDocument.parse(text, "w.world"), ())
 
 
+def test_mesh_in_another_case_is_told_how_it_is_spelled(tmp_path):
+    (tmp_path / "Room.STL").touch()
+    text = world(model("m", link(shape=f"<mesh><uri>file://{tmp_path}/room.stl</uri></mesh>")))
+    meant = rf"room\.stl is not there; did you mean {tmp_path}/Room\.STL\?"
+    with pytest.raises(SdfError, match=meant):
+        read_scene(SdfDocument.parse(text, "w.world"), ())
+
+
 @pytest.mark.parametrize(
     ("name", "content", "complaint"),
     [

@@ -25,10 +25,10 @@ from gz_testauto.xml_file import parse_xml
 Element = Any
 """An lxml element; lxml publishes no types."""
 
-OLDEST = (1, 3)
-"""Oldest SDF version that is read; 1.3 differs from 1.4 in names of physics only. A newer one
-than 1.7 is read as 1.7, as Gazebo 11 does; what would then mean something else is refused where
-it stands."""
+OLDEST = (1, 2)
+"""Oldest SDF version that is read, and that Gazebo 11 converts: 1.2 and 1.3 are the same to it, and
+differ from 1.4 in names of physics only. A newer one than 1.7 is read as 1.7, as Gazebo 11 does;
+what would then mean something else is refused where it stands."""
 
 MOST_DEPTH = 256
 """Elements within each other, the root among them; what Gazebo writes has about 20."""
@@ -67,7 +67,7 @@ class SdfDocument:
         """Read a ``.world`` or ``.sdf`` file.
 
         Raises ``SdfError``, with file, line and column, when it cannot be read, is not XML,
-        or is no SDF from 1.3 on. ``repair`` mends what :mod:`gz_testauto.sdf.repair` can.
+        or is no SDF from 1.2 on. ``repair`` mends what :mod:`gz_testauto.sdf.repair` can.
         """
         path = Path(path)
         try:
@@ -135,8 +135,8 @@ class SdfDocument:
             )
         if self.version < OLDEST:
             raise SdfError(
-                f"{self.where(self.root)}: SDF version {text} is not read, only 1.3 and newer; "
-                "convert it with `gz sdf -c FILE`"
+                f"{self.where(self.root)}: SDF version {text} is not read, only 1.2 and newer, "
+                "and Gazebo 11 cannot convert it; take a newer version of the file"
             )
 
     @property

@@ -22,6 +22,8 @@ MOST_NESTED = 50
 
 _URI_PARENTS = ("mesh", "heightmap", "script", "image")
 
+_WITHOUT = "a world can be read without it (--allow-missing)"
+
 
 class IncludedModel(NamedTuple):
     """What an include stands for: a ``<model>`` element and the document that holds it."""
@@ -54,13 +56,9 @@ class ModelLibrary:
         try:
             found = resources.resolve(uri, document.directory, self.model_path)
         except ResourceError as error:
-            raise SdfError(f"{document.where(element)}: {error}") from error
+            raise SdfError(f"{document.where(element)}: {error}; {_WITHOUT}") from error
         if not found.exists():
-            beside = uri.startswith("file://") and not uri.startswith("file:///")
-            remedy = "; a file:// is also looked for on GAZEBO_RESOURCE_PATH" if beside else ""
-            raise SdfError(
-                f"{document.where(element)}: {uri} names {found}, which is not there{remedy}"
-            )
+            raise SdfError(f"{document.where(element)}: {_not_there(uri, found)}; {_WITHOUT}")
         return found
 
     def included(self, document: SdfDocument, include: Element) -> Optional[IncludedModel]:
@@ -192,6 +190,19 @@ def override(model: Element, include: Element) -> None:
             model.replace(own, replacement)
     for plugin in include.findall("plugin"):
         insert_child(model, copy.deepcopy(plugin), len(model))
+
+
+def _not_there(uri: str, path: Path) -> str:
+    """Say that the file is not there which a URI names, and what may have been meant."""
+    named = f"{uri} is" if uri in (str(path), f"file://{path}") else f"{uri} names {path}, which is"
+    meant = resources.spelled_otherwise(Path(path.anchor), str(path.relative_to(path.anchor)))
+    if meant:
+        remedy = f"; did you mean {path.anchor}{meant}?"
+    elif uri.startswith("file://") and not uri.startswith("file:///"):
+        remedy = "; a file:// is also looked for on GAZEBO_RESOURCE_PATH"
+    else:
+        remedy = ""
+    return f"{named} not there{remedy}"
 
 
 def _convert(model: Element, version: Tuple[int, ...], to: Tuple[int, ...]) -> None:
