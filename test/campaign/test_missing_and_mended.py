@@ -96,3 +96,19 @@ def test_a_model_that_includes_what_is_missing_is_written_out_without_it(tmp_pat
     scene = read_scene(world, allow_missing=[LOST, "model://gone"])
     assert scene.missing == (LOST, "model://gone")
     assert list(scene.models) == ["shelf"]
+
+
+def test_a_model_of_which_only_the_directory_is_there_may_be_missing(tmp_path, monkeypatch):
+    (tmp_path / "models" / "bare").mkdir(parents=True)
+    (tmp_path / "models" / "drone").mkdir()
+    (tmp_path / "models" / "drone" / "model.config").write_text(
+        '<model><sdf version="1.6">drone.sdf</sdf></model>'
+    )
+    monkeypatch.setenv("GAZEBO_MODEL_PATH", str(tmp_path / "models"))
+    names = ("model://bare", "model://drone")
+    includes = "".join(f"<include><uri>{name}</uri></include>" for name in names)
+    world = tmp_path / "w.world"
+    world.write_text(f'<sdf version="1.6"><world name="w">{includes}</world></sdf>')
+    with pytest.raises(SdfError, match=r"has no model\.config; .*--allow-missing"):
+        read_scene(world)
+    assert read_scene(world, allow_missing=names).missing == names

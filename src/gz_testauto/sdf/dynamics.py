@@ -43,6 +43,10 @@ _AXES = {
 }
 
 
+_GAZEBOS_ONLY = ("gearbox", "screw")
+"""Joints that Gazebo has and this package does not represent."""
+
+
 @dataclass(frozen=True)
 class Inertial:
     """Mass (kg), centre of mass (m) in the link's frame, and the tensor (kg m²) about it along
@@ -206,9 +210,10 @@ def _read_joint(model: ModelNode, element: Element, scope: str, links: Set[str])
     document, name = model.document, name_of(model.document, element)
     kind = (element.get("type") or "").strip()
     if kind not in _AXES:
+        remedy = "; Gazebo as simulator has it" if kind in _GAZEBOS_ONLY else ""
         raise SdfError(
             f"{document.where(element)}: joint {name!r} is of the type {kind!r}, which is not "
-            f"supported. Known: {', '.join(sorted(_AXES))}"
+            f"supported{remedy}. Known: {', '.join(sorted(_AXES))}"
         )
     ends = {tag: text_of(element, tag) or "" for tag in ("parent", "child")}
     for role, link in ends.items():

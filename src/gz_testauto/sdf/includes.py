@@ -79,7 +79,7 @@ class ModelLibrary:
         try:
             path = resources.model_file(path)
         except ResourceError as error:
-            raise SdfError(f"{document.where(uri)}: {error}") from error
+            raise SdfError(f"{document.where(uri)}: {error}; {_WITHOUT}") from error
         if path not in self._documents:
             try:
                 self._documents[path] = SdfDocument.read(path, repair=self._repair)

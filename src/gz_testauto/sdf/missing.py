@@ -9,7 +9,8 @@ import contextlib
 from fnmatch import fnmatchcase
 from typing import Iterable, List, Sequence, Tuple
 
-from gz_testauto.errors import SdfError
+from gz_testauto.errors import ResourceError, SdfError
+from gz_testauto.resources import model_file
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.values import remove_child, text_of
@@ -83,7 +84,9 @@ def _is_missing(document: SdfDocument, owner: Element, library: ModelLibrary) ->
     if uri is None or not (uri.text or "").strip():
         return False
     try:
-        library.resolve(document, uri)
-    except SdfError:
+        path = library.resolve(document, uri)
+        if owner.tag == "include":
+            model_file(path)
+    except (SdfError, ResourceError):
         return True
     return False

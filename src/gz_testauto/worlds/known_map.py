@@ -106,7 +106,7 @@ def bounds_of(
         raise SpecError(
             f"{scene.document.source}: {_size(bounds, resolution_m, most_cells)}; {name} reaches "
             f"{reach:.3g} m from the origin. Mend or remove it if that is wrong, or take larger "
-            "cells"
+            "cells (--resolution, global_plan.resolution_m of a campaign)"
         )
     return _snapped(bounds, resolution_m)
 
