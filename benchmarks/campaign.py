@@ -20,11 +20,11 @@ from pathlib import Path
 from example import ROOT, example_campaign, numbers, print_figures
 from gazebo_lockstep import run_freely
 
-from gz_testauto.campaign.lockstep import LockstepExecutor
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.simulator import start_simulator
-from gz_testauto.campaign.worker_processes import local_workers
 from gz_testauto.sdf.robot import read_robot
+from gz_testauto.trial.lockstep import LockstepExecutor
+from gz_testauto.workers.processes import local_workers
 
 FREE_S = 20.0
 FREE_WORLDS = 4

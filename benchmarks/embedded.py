@@ -22,14 +22,14 @@ from pathlib import Path
 
 from example import ROOT, example_campaign, print_figures
 
-from gz_testauto.campaign.lockstep import LockstepExecutor
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.simulator import start_simulator
-from gz_testauto.geometry import Pose2D
 from gz_testauto.observation import Twist2D
+from gz_testauto.pose import Pose2D
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.simulators.embedded import EmbeddedSimulator
 from gz_testauto.simulators.interface import Scene
+from gz_testauto.trial.lockstep import LockstepExecutor
 
 SAMPLE_S = 0.003
 OBSTACLES = (8, 16, 64, 256)
@@ -43,7 +43,7 @@ PARTS = (
     ("lidar", "simulators/embedded/raycast.py", None),
     ("planner", "/planners/", None),
     ("metrics", "/metrics/", None),
-    ("metrics", "campaign/recorder.py", None),
+    ("metrics", "trial/recorder.py", None),
 )
 """What a frame of the stack counts for, by a part of its file's name and its functions."""
 

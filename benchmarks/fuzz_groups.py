@@ -21,15 +21,15 @@ from fuzz_edits import (
 )
 from hypothesis import strategies as st
 
-from gz_testauto.campaign.checks import check_trials
-from gz_testauto.campaign.directory import CampaignDirectory
-from gz_testauto.campaign.entering import enter_directory
+from gz_testauto.campaign.resume import enter_directory
 from gz_testauto.cli import main as command
 from gz_testauto.errors import GzTestautoError
 from gz_testauto.grid.map_server import read_map, write_map
 from gz_testauto.grid.occupancy import OccupancyGrid
+from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load
+from gz_testauto.trial.checks import check_trials
 
 ROOT = Path(__file__).resolve().parents[1]
 MOST_WORLDS = 20
@@ -279,7 +279,7 @@ def worlds_json(directory, edits):
 
 
 def launch(directory, edits):
-    from gz_testauto.campaign.launches import check_launches
+    from gz_testauto.trial.launch_files import check_launches
 
     copied(directory, "room.world", "spec.yaml", "start.launch")
     damage(directory / "start.launch", edits)

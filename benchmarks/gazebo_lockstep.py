@@ -26,15 +26,15 @@ import numpy as np
 from example import ROOT, print_figures
 
 from gz_testauto import resources
-from gz_testauto.geometry import Pose2D
 from gz_testauto.observation import Twist2D
+from gz_testauto.pose import Pose2D
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.simulators.gazebo import GazeboSimulator
-from gz_testauto.simulators.gazebo.drive import DriveCommand
+from gz_testauto.simulators.gazebo.drive_command import DriveCommand
 from gz_testauto.simulators.gazebo.installation import find_gazebo
 from gz_testauto.simulators.gazebo.readings import leading_stamp
 from gz_testauto.simulators.gazebo.server import ServerProcess
-from gz_testauto.simulators.gazebo.staging import stage_world
+from gz_testauto.simulators.gazebo.split_world import stage_world
 from gz_testauto.simulators.gazebo.world import WorldLink
 from gz_testauto.simulators.interface import NamedModel, Scene
 from gz_testauto.spec.loader import load

@@ -31,9 +31,9 @@ from gazebo_msgs import srv
 from gazebo_msgs.msg import ModelState as ModelStateMessage
 from geometry_msgs.msg import Twist
 
-from gz_testauto import messages
+from gz_testauto import ros_messages
 from gz_testauto.errors import GzTestautoError, SimulatorError
-from gz_testauto.geometry import Pose
+from gz_testauto.pose import Pose
 from gz_testauto.simulators.gazebo_ros import GazeboRosClient
 from gz_testauto.simulators.gazebo_ros.connection import MasterLink, ServiceConnection
 from gz_testauto.simulators.interface import NamedModel
@@ -95,7 +95,7 @@ def requests_for(service, names, shift_m):
         return [srv.GetModelStateRequest(name, "world") for name in names]
     return [
         srv.SetModelStateRequest(
-            ModelStateMessage(name, messages.pose_message(place(i, shift_m)), Twist(), "world")
+            ModelStateMessage(name, ros_messages.pose_message(place(i, shift_m)), Twist(), "world")
         )
         for i, name in enumerate(names)
     ]

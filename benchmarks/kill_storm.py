@@ -25,9 +25,9 @@ from pathlib import Path
 import numpy as np
 from example import ROOT, numbers, print_figures
 
-from gz_testauto.campaign.directory import CampaignDirectory
 from gz_testauto.campaign.simulator import with_simulator
-from gz_testauto.campaign.store import ResultStore
+from gz_testauto.results.directory import CampaignDirectory
+from gz_testauto.results.store import ResultStore
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load
 

@@ -30,7 +30,7 @@ from gz_testauto.simulators.gazebo.server import free_port
 MARK = "GZ_TESTAUTO_ROS_KILLS"
 VICTIMS = {
     "simulator node": "__name:=simulator",
-    "planner process": "gz_testauto.ros.planner_node",
+    "planner process": "gz_testauto.ros.planner.node",
     "planner's watcher": "read -r _",
     "campaign node": "__name:=campaign",
     "rosmaster": "rosmaster --core",

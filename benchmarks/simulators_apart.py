@@ -27,13 +27,13 @@ import numpy as np
 import shapely
 from example import ROOT
 
-from gz_testauto.campaign.footprint import footprint_at
 from gz_testauto.errors import GzTestautoError
-from gz_testauto.geometry import Pose2D
-from gz_testauto.sdf.geometry import Plane
+from gz_testauto.pose import Pose2D
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.sdf.scene import read_scene
+from gz_testauto.sdf.shapes import Plane
 from gz_testauto.simulators import Scene, open_simulator
+from gz_testauto.trial.footprint import footprint_at
 from gz_testauto.worlds.known_map import bounds_of
 
 STANDING_S = 2.0

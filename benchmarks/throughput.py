@@ -21,14 +21,14 @@ from pathlib import Path
 
 from example import ROOT, example_campaign, numbers, print_figures
 
-from gz_testauto.campaign.lockstep import LockstepExecutor
 from gz_testauto.campaign.progress import CampaignListener
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.simulator import start_simulator
-from gz_testauto.campaign.worker_processes import local_workers
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.simulators.gazebo import GazeboSimulator
 from gz_testauto.simulators.interface import Scene
+from gz_testauto.trial.lockstep import LockstepExecutor
+from gz_testauto.workers.processes import local_workers
 
 RELAUNCHES = 3
 

@@ -16,6 +16,8 @@ from hypothesis import HealthCheck, settings
 
 from gz_testauto.errors import MissingDependencyError
 
+pytest_plugins = ("scripted",)
+
 settings.register_profile("search", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("steady", settings.get_profile("search"), derandomize=True)
 settings.load_profile("steady")

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from gz_testauto.geometry import Pose, Pose2D, wrap_angle
+from gz_testauto.pose import Pose, Pose2D, wrap_angle
 
 length = st.floats(-100, 100)
 angle = st.floats(-math.pi, math.pi)

@@ -9,7 +9,7 @@ from typing import Mapping, NamedTuple, Optional, Tuple
 
 import numpy as np
 
-from gz_testauto.geometry import Pose
+from gz_testauto.pose import Pose
 
 
 class Twist2D(NamedTuple):

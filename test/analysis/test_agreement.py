@@ -7,9 +7,10 @@ import pytest
 
 from gz_testauto.analysis.agreement import agreement, confirmation
 from gz_testauto.analysis.proportions import success_rate
-from gz_testauto.campaign.outcome import Outcome
-from gz_testauto.campaign.results import CampaignResults, TrialRecord, WorldRecord
 from gz_testauto.errors import ResultsError
+from gz_testauto.results.records import CampaignResults, TrialRecord
+from gz_testauto.trial.outcome import Outcome
+from gz_testauto.worlds.record import WorldRecord
 
 WORLDS = tuple(WorldRecord(i, f"world_{i:04d}", f"{i}.world", f"sha{i}") for i in range(3))
 

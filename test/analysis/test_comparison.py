@@ -6,8 +6,9 @@ from gz_testauto.analysis.comparison import compare
 from gz_testauto.analysis.paired_success import PairedCounts
 from gz_testauto.analysis.summary import summarize
 from gz_testauto.analysis.winners import group_worlds
-from gz_testauto.campaign.outcome import Outcome
-from gz_testauto.campaign.results import AttemptRecord, CampaignResults, TrialRecord, WorldRecord
+from gz_testauto.results.records import AttemptRecord, CampaignResults, TrialRecord
+from gz_testauto.trial.outcome import Outcome
+from gz_testauto.worlds.record import WorldRecord
 
 LETTERS = {
     "R": Outcome.REACHED,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gz_testauto.analysis.open_loop import imu_mean, imu_range, open_loop_agreement
-from gz_testauto.campaign.manoeuvres import Drive
+from gz_testauto.trial.open_loop import Drive
 
 
 def drive(pose, imu=None, box=None):

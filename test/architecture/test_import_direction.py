@@ -13,13 +13,14 @@ LAYERS = (
         "brevity",
         "disk",
         "errors",
-        "geometry",
         "json_file",
-        "messages",
         "observation",
+        "pose",
         "printable",
+        "processes",
         "registry",
         "resources",
+        "ros_messages",
         "xml_file",
     },
     {"spec"},
@@ -27,7 +28,9 @@ LAYERS = (
     {"sampling"},
     {"worlds"},
     {"simulators", "planners", "metrics"},
-    {"navigators"},
+    {"trial"},
+    {"results"},
+    {"workers"},
     {"campaign"},
     {"analysis"},
     {"report"},
@@ -37,7 +40,7 @@ PEERS = (LAYERS[0], LAYERS[2])
 TESTING = "testing"  # shipped to users who write adaptors: imports anything, imported by none
 
 NEED_ROS = {"actionlib", "rosgraph", "roslaunch", "rosmsg", "rospy", "rosservice", "tf2_ros"}
-MAY_IMPORT_ROS = ("ros", "messages", "testing", "simulators/gazebo_ros", "navigators/move_base")
+MAY_IMPORT_ROS = ("ros/", "ros_messages", "testing/", "simulators/gazebo_ros/")
 
 FOR_READERS_LINES = 450
 SAYS_NOTHING = {"common", "helper", "helpers", "misc", "util", "utilities", "utils"}

@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 
 from gz_testauto.campaign import simulator
-from gz_testauto.campaign.preparation import PreparedCampaign, robot_limits, robot_model
 from gz_testauto.campaign.simulator import simulator_options
 from gz_testauto.campaign.world_source import gather_worlds
 from gz_testauto.errors import ResultsError, SpecError
 from gz_testauto.report.export import to_csv
-from gz_testauto.simulators.gazebo.drive import DriveCommand
+from gz_testauto.simulators.gazebo.drive_command import DriveCommand
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.worlds import WorldsSpec
 from gz_testauto.testing.planar import PlanarSimulator
+from gz_testauto.trial.setup import PreparedCampaign, robot_limits, robot_model
 
 MODEL = (
     '<model name="{name}"><static>1</static><pose>{x} {y} 0.5 0 0 0</pose><link name="l">'

@@ -5,11 +5,11 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from gz_testauto.campaign.directory import CampaignDirectory
-from gz_testauto.campaign.store import ResultStore
 from gz_testauto.cli.main import main
 from gz_testauto.errors import SdfError
 from gz_testauto.report.table import print_report
+from gz_testauto.results.directory import CampaignDirectory
+from gz_testauto.results.store import ResultStore
 from gz_testauto.sdf.scene import read_scene
 
 MESH = (

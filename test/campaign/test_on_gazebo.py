@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from gz_testauto.campaign.directory import CampaignDirectory
-from gz_testauto.campaign.lockstep import LockstepExecutor
-from gz_testauto.campaign.outcome import Outcome
+from gz_testauto.analysis.repeatability import compare_recordings
 from gz_testauto.campaign.progress import CampaignListener
-from gz_testauto.campaign.repetition import compare_recordings
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.simulator import start_simulator
-from gz_testauto.campaign.store import ResultStore
 from gz_testauto.cli.main import main
+from gz_testauto.results.directory import CampaignDirectory
+from gz_testauto.results.store import ResultStore
+from gz_testauto.trial.lockstep import LockstepExecutor
+from gz_testauto.trial.outcome import Outcome
 
 pytestmark = pytest.mark.gazebo
 

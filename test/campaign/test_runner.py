@@ -12,15 +12,9 @@ import pytest
 from scripted import ScriptedExecutor
 
 from gz_testauto import disk
-from gz_testauto.campaign import entering, world_source
-from gz_testauto.campaign.directory import CampaignDirectory
-from gz_testauto.campaign.executor import TrialStopped
-from gz_testauto.campaign.outcome import Outcome
+from gz_testauto.campaign import resume, world_source
 from gz_testauto.campaign.progress import CampaignListener
 from gz_testauto.campaign.runner import run_campaign
-from gz_testauto.campaign.store import ResultStore
-from gz_testauto.campaign.trials import Selection
-from gz_testauto.campaign.workers import Attempt, OneWorker
 from gz_testauto.errors import (
     LostTrialsError,
     NavigatorError,
@@ -28,6 +22,13 @@ from gz_testauto.errors import (
     SceneError,
     SimulatorError,
 )
+from gz_testauto.results import inputs
+from gz_testauto.results.directory import CampaignDirectory
+from gz_testauto.results.store import ResultStore
+from gz_testauto.trial.executor import TrialStopped
+from gz_testauto.trial.outcome import Outcome
+from gz_testauto.trial.plan import Selection
+from gz_testauto.workers.interface import Attempt, OneWorker
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
 
@@ -463,7 +464,7 @@ import os, sys
 from pathlib import Path
 sys.path.insert(0, {tests!r})
 from scripted import ScriptedExecutor
-from gz_testauto.campaign.outcome import Outcome
+from gz_testauto.trial.outcome import Outcome
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load
@@ -479,7 +480,7 @@ run_campaign(load(Path({config!r}) / "smoke_campaign.yaml", CampaignSpec), Path(
 def test_a_runner_killed_in_a_trial_continues_with_that_trial(run, tmp_path):
     out = tmp_path / "out"
     script = KILLED.format(
-        tests=str(Path(__file__).parent), config=str(CONFIG), index=2, out=str(out)
+        tests=str(Path(__file__).parents[1]), config=str(CONFIG), index=2, out=str(out)
     )
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == -9
     assert run().executor.executed == ALL[2:]
@@ -508,7 +509,7 @@ def test_a_full_disk_is_said_and_nothing_is_corrupted(run, monkeypatch, tmp_path
 
 def test_a_planner_whose_code_has_changed_does_not_continue_the_campaign(run, monkeypatch):
     run(selection=Selection(worlds=1))
-    monkeypatch.setattr(world_source.inspect, "getsourcefile", lambda plugin: __file__)
+    monkeypatch.setattr(inputs.inspect, "getsourcefile", lambda plugin: __file__)
     with pytest.raises(ResultsError, match=r"code of planner fgm: sha256"):
         run()
 
@@ -529,7 +530,7 @@ def test_a_runner_killed_while_beginning_begins_again(run, monkeypatch, place):
     def killed(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(entering, place, killed)
+    monkeypatch.setattr(resume, place, killed)
     with pytest.raises(KeyboardInterrupt):
         run()
     monkeypatch.undo()

@@ -6,13 +6,14 @@ import io
 import pytest
 from rich.console import Console
 
-from gz_testauto.campaign.outcome import Outcome
 from gz_testauto.campaign.progress import Progress
-from gz_testauto.campaign.results import AttemptRecord, CampaignResults, TrialRecord, WorldRecord
 from gz_testauto.cli import main as command
 from gz_testauto.cli.progress import BarListener, LineListener
 from gz_testauto.report.plain import report_console
 from gz_testauto.report.table import print_report
+from gz_testauto.results.records import AttemptRecord, CampaignResults, TrialRecord
+from gz_testauto.trial.outcome import Outcome
+from gz_testauto.worlds.record import WorldRecord
 
 NASTY = "[red]\x1b]0;owned\x07\x1b[2J\x9b[/red]:smile:"
 SHOWN = "[red]\\x1b]0;owned\\x07\\x1b[2J\\x9b[/red]:smile:"

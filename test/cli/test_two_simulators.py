@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from gz_testauto.campaign.directory import CampaignDirectory
-from gz_testauto.campaign.store import ResultStore
 from gz_testauto.cli import main as command
+from gz_testauto.results.directory import CampaignDirectory
+from gz_testauto.results.store import ResultStore
 from gz_testauto.simulators import SIMULATORS
 from gz_testauto.testing.planar import PlanarSimulator
 

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from gz_testauto.geometry import Pose2D, wrap_angle
 from gz_testauto.observation import Twist2D
+from gz_testauto.pose import Pose2D, wrap_angle
 from gz_testauto.resources import share_directory
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.simulators import open_simulator

@@ -6,10 +6,11 @@ import json
 import pytest
 from rich.console import Console
 
-from gz_testauto.campaign.outcome import Outcome
-from gz_testauto.campaign.results import AttemptRecord, CampaignResults, TrialRecord, WorldRecord
 from gz_testauto.report.export import to_csv, to_json
 from gz_testauto.report.table import print_report
+from gz_testauto.results.records import AttemptRecord, CampaignResults, TrialRecord
+from gz_testauto.trial.outcome import Outcome
+from gz_testauto.worlds.record import WorldRecord
 
 OUTCOMES = [outcome for outcome in Outcome if outcome is not Outcome.TIPPED_OVER]
 PLANNERS = ("fgm", "fgm_improved", "dynamic_window_careful")

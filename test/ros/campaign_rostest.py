@@ -19,12 +19,12 @@ from graph import MARK, Heard, await_true, marked_processes, require_gazebo
 from gz_testauto.msg import CampaignProgress, Snapshot
 
 from gz_testauto import resources
-from gz_testauto.campaign.lockstep import LockstepExecutor
 from gz_testauto.campaign.runner import run_campaign
-from gz_testauto.campaign.trials import Selection
 from gz_testauto.simulators import open_simulator
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load
+from gz_testauto.trial.lockstep import LockstepExecutor
+from gz_testauto.trial.plan import Selection
 
 SMOKE = resources.share_directory() / "config" / "smoke_campaign.yaml"
 ROOM = resources.share_directory() / "worlds" / "room.world"

@@ -21,11 +21,11 @@ from move_base_msgs.msg import (
 from rosgraph_msgs.msg import Clock
 
 from gz_testauto.errors import NavigatorError, SimulatorError
-from gz_testauto.geometry import Pose2D
-from gz_testauto.navigators.interface import NavigatorGaveUp
-from gz_testauto.navigators.move_base import MoveBaseNavigator
 from gz_testauto.planners.interface import RobotLimits, Task
-from gz_testauto.ros.stack.truth import GroundTruth
+from gz_testauto.planners.navigation import NavigatorGaveUp
+from gz_testauto.pose import Pose2D
+from gz_testauto.ros.move_base import MoveBaseNavigator
+from gz_testauto.ros.stack.ground_truth import GroundTruth
 
 GOAL = Pose2D(2.0, 1.0, np.pi / 2)
 ANSWER_TIMEOUT_S = 4.0

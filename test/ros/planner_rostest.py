@@ -19,7 +19,7 @@ from nav_msgs.msg import OccupancyGrid, Odometry
 from nav_msgs.msg import Path as PathMessage
 
 from gz_testauto import resources
-from gz_testauto.ros.known_map import grid_message
+from gz_testauto.ros.map_message import grid_message
 from gz_testauto.worlds.known_map import base_map
 
 ROOM = resources.share_directory() / "worlds" / "room.world"

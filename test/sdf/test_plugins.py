@@ -4,7 +4,7 @@ from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.plugins import plugin_files, without_plugins
 from gz_testauto.sdf.scene import read_scene
-from gz_testauto.simulators.gazebo.staging import stage_world
+from gz_testauto.simulators.gazebo.split_world import stage_world
 
 INCLUDED = """<sdf version='1.6'><model name='lamp'><link name='l'><collision name='c'><geometry>
 <sphere><radius>1</radius></sphere></geometry></collision><sensor name='s' type='ray'>

@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 from sdf_text import include, link, model, world
 
 from gz_testauto.errors import SdfError
-from gz_testauto.geometry import Pose
+from gz_testauto.pose import Pose
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.edit import add_model, remove_model, set_model_pose, set_model_size
-from gz_testauto.sdf.geometry import Box, Capsule, Cylinder, Ellipsoid, Sphere
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.mass import inertia_kgm2, volume_m3
 from gz_testauto.sdf.scene import read_scene
+from gz_testauto.sdf.shapes import Box, Capsule, Cylinder, Ellipsoid, Sphere
 
 STATE = (
     '<state world_name="default"><model name="a"><pose>7 7 0 0 0 0</pose></model>'

@@ -6,7 +6,7 @@ import pytest
 from sdf_text import include, link, model
 
 from gz_testauto.errors import SdfError
-from gz_testauto.geometry import Pose
+from gz_testauto.pose import Pose
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.robot import read_robot
 

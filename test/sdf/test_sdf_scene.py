@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sdf_text import include, link, model, world
 
 from gz_testauto.errors import SdfError
-from gz_testauto.geometry import Pose
+from gz_testauto.pose import Pose
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.scene import read_scene
 

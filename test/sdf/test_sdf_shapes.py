@@ -8,8 +8,9 @@ import shapely
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from gz_testauto.geometry import Pose
-from gz_testauto.sdf.geometry import (
+from gz_testauto.pose import Pose
+from gz_testauto.sdf.meshes.slices import TOLERANCE_M
+from gz_testauto.sdf.shapes import (
     Box,
     Capsule,
     Cylinder,
@@ -18,7 +19,6 @@ from gz_testauto.sdf.geometry import (
     Polyline,
     Sphere,
 )
-from gz_testauto.sdf.slices import TOLERANCE_M
 
 SIZES = st.floats(0.05, 3.0)
 ANGLES = st.floats(-math.pi, math.pi)

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from sdf_text import link, model, world
 
 from gz_testauto.errors import SdfError
-from gz_testauto.geometry import Pose
+from gz_testauto.pose import Pose
 from gz_testauto.sdf.document import SdfDocument
-from gz_testauto.sdf.geometry import Box
+from gz_testauto.sdf.meshes.surfaces import Heightmap, Mesh
 from gz_testauto.sdf.scene import read_scene
-from gz_testauto.sdf.surfaces import Heightmap, Mesh
+from gz_testauto.sdf.shapes import Box
 
 COLLADA = """<?xml version="1.0"?>
 <COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">

@@ -2,11 +2,11 @@
 
 import pytest
 
-from gz_testauto.geometry import Pose
-from gz_testauto.sdf.changes import WorldModels
+from gz_testauto.pose import Pose
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.edit import parse_model
 from gz_testauto.sdf.scene import read_scene
+from gz_testauto.sdf.world_diff import WorldModels
 
 BOX = """
 <model name="{name}">{static}<pose>{pose}</pose>

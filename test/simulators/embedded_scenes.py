@@ -1,6 +1,6 @@
 """Worlds and robots for the tests of the embedded simulator."""
 
-from gz_testauto.geometry import Pose2D
+from gz_testauto.pose import Pose2D
 from gz_testauto.resources import share_directory
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.simulators import Scene

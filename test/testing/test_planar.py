@@ -7,8 +7,8 @@ import pytest
 import shapely
 
 from gz_testauto.errors import SimulatorError
-from gz_testauto.geometry import Pose, Pose2D
 from gz_testauto.observation import ModelState, Twist2D
+from gz_testauto.pose import Pose, Pose2D
 from gz_testauto.resources import share_directory
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.sdf.scene import read_scene

@@ -14,8 +14,8 @@ import numpy as np
 from gz_testauto.analysis.clusters import clustered_rate
 from gz_testauto.analysis.intervals import Estimate
 from gz_testauto.analysis.signed_rank import shift
-from gz_testauto.campaign.results import CampaignResults, TrialRecord
 from gz_testauto.errors import ResultsError
+from gz_testauto.results.records import CampaignResults, TrialRecord
 
 DRIVE_METRICS = ("distance_m", "time_s", "clearance_min_m")
 """What is compared where both reached the goal."""

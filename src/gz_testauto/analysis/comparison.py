@@ -19,7 +19,7 @@ from gz_testauto.analysis.multiple import cochran_q, holm
 from gz_testauto.analysis.paired_success import PairedCounts, mcnemar, rate_difference
 from gz_testauto.analysis.signed_rank import shift, signed_rank
 from gz_testauto.analysis.summary import comparable_values
-from gz_testauto.campaign.results import CampaignResults, TrialRecord
+from gz_testauto.results.records import CampaignResults, TrialRecord
 
 SECONDARY = ("spl", "distance_m", "time_s", "safety", "comfort_mps2", "cycle_mean_s")
 """Metrics that are compared, in the order of the table. SPL has no survivor bias."""

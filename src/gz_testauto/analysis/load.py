@@ -8,9 +8,9 @@ import math
 from dataclasses import dataclass
 from typing import Sequence
 
-from gz_testauto.campaign.pace import was_too_slow
-from gz_testauto.campaign.results import AttemptRecord, TrialRecord
+from gz_testauto.results.records import AttemptRecord, TrialRecord
 from gz_testauto.spec.stack import KEEPS_UP
+from gz_testauto.trial.real_time_factor import was_too_slow
 
 ON_STACK = "missed_control_cycles"
 """A metric that every trial on a stack has, and no other."""

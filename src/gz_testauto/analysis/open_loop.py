@@ -13,7 +13,7 @@ from typing import Sequence, Tuple
 
 import numpy as np
 
-from gz_testauto.campaign.manoeuvres import Drive
+from gz_testauto.trial.open_loop import Drive
 
 AXES = ("angular x", "angular y", "angular z", "linear x", "linear y", "linear z")
 """Angular velocities are in rad/s, linear accelerations in m/s²."""

@@ -14,11 +14,11 @@ import numpy as np
 from gz_testauto.analysis.clusters import clustered_rate, intraclass_correlation
 from gz_testauto.analysis.intervals import Estimate
 from gz_testauto.analysis.load import Load, load_of
-from gz_testauto.campaign.outcome import Outcome
-from gz_testauto.campaign.results import AttemptRecord, CampaignResults, TrialRecord
 from gz_testauto.errors import UnknownNameError
 from gz_testauto.metrics.interface import METRICS, Metric
 from gz_testauto.metrics.reported import REPORTED
+from gz_testauto.results.records import AttemptRecord, CampaignResults, TrialRecord
+from gz_testauto.trial.outcome import Outcome
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ valid trial in it.
 from dataclasses import dataclass
 from typing import Dict, List, Tuple
 
-from gz_testauto.campaign.results import CampaignResults
+from gz_testauto.results.records import CampaignResults
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,1 @@
-"""Trials: their order, their running, their recording and their storage."""
+"""All trials of a campaign: its worlds, its beginning, its resumption and its end."""

@@ -11,11 +11,11 @@ import collections
 import re
 from typing import Counter, DefaultDict, List, Optional, Sequence, Tuple
 
-from gz_testauto.campaign.results import AttemptRecord
-from gz_testauto.campaign.store import ResultStore
-from gz_testauto.campaign.trials import Trial
 from gz_testauto.errors import LostTrialsError
+from gz_testauto.results.records import AttemptRecord
+from gz_testauto.results.store import ResultStore
 from gz_testauto.spec.campaign import LimitsSpec
+from gz_testauto.trial.plan import Trial
 
 _NUMBER = re.compile(r"\d+(\.\d+)?")
 

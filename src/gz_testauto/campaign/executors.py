@@ -7,12 +7,12 @@ part is imported when it is asked for.
 import functools
 from pathlib import Path
 
-from gz_testauto.campaign.lockstep import LockstepExecutor
 from gz_testauto.campaign.simulator import start_simulator
-from gz_testauto.campaign.workers import ExecutorFactory
 from gz_testauto.errors import MissingDependencyError
 from gz_testauto.registry import load_object
 from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.trial.lockstep import LockstepExecutor
+from gz_testauto.workers.interface import ExecutorFactory
 
 STACK_EXECUTOR = "gz_testauto.ros.stack.executor:StackExecutor"
 

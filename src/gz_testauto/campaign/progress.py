@@ -6,8 +6,8 @@ Owns the numbers of a progress bar; how they are shown is the command line's and
 from dataclasses import dataclass
 from typing import Optional
 
-from gz_testauto.campaign.results import TrialRecord
-from gz_testauto.campaign.trials import Trial
+from gz_testauto.results.records import TrialRecord
+from gz_testauto.trial.plan import Trial
 
 
 @dataclass(frozen=True)

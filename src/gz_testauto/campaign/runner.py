@@ -1,8 +1,8 @@
 """Runs a campaign: every selected trial that is not finished.
 
 Owns resuming, retrying, stopping and what is written when; knows nothing of how a trial is run
-(:mod:`gz_testauto.campaign.executor`), by whom (:mod:`gz_testauto.campaign.workers`) or how it
-is kept (:mod:`gz_testauto.campaign.store`). Killed at any moment, the same call continues with
+(:mod:`gz_testauto.trial.executor`), by whom (:mod:`gz_testauto.workers.interface`) or how it
+is kept (:mod:`gz_testauto.results.store`). Killed at any moment, the same call continues with
 the first unfinished trial and repeats none.
 """
 
@@ -16,28 +16,28 @@ from typing import Deque, List, Optional, Sequence
 
 from gz_testauto.brevity import brief
 from gz_testauto.campaign.attempts import Attempts
-from gz_testauto.campaign.checks import check_trials
-from gz_testauto.campaign.directory import CampaignDirectory
-from gz_testauto.campaign.entering import enter_directory
-from gz_testauto.campaign.executor import StopRequest, TrialResult, TrialStopped
-from gz_testauto.campaign.log import CampaignLog
-from gz_testauto.campaign.manifest import Manifest
-from gz_testauto.campaign.outcome import Outcome
-from gz_testauto.campaign.pace import pace_to_repeat, too_slow
-from gz_testauto.campaign.preparation import PreparedCampaign
 from gz_testauto.campaign.progress import CampaignListener, Progress
-from gz_testauto.campaign.results import AttemptRecord, CampaignResults, TrialRecord
-from gz_testauto.campaign.store import ResultStore
-from gz_testauto.campaign.trials import ALL, Selection, Trial
-from gz_testauto.campaign.workers import (
+from gz_testauto.campaign.resume import enter_directory
+from gz_testauto.metrics.interface import measure
+from gz_testauto.results.directory import CampaignDirectory
+from gz_testauto.results.manifest import Manifest
+from gz_testauto.results.paper_log import CampaignLog
+from gz_testauto.results.records import AttemptRecord, CampaignResults, TrialRecord
+from gz_testauto.results.store import ResultStore
+from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.trial.checks import check_trials
+from gz_testauto.trial.executor import StopRequest, TrialResult, TrialStopped
+from gz_testauto.trial.outcome import Outcome
+from gz_testauto.trial.plan import ALL, Selection, Trial
+from gz_testauto.trial.real_time_factor import pace_to_repeat, too_slow
+from gz_testauto.trial.setup import PreparedCampaign
+from gz_testauto.workers.interface import (
     Attempt,
     ExecutorFactory,
     OneWorker,
     Workers,
     WorkersFactory,
 )
-from gz_testauto.metrics.interface import measure
-from gz_testauto.spec.campaign import CampaignSpec
 
 
 def run_campaign(

@@ -7,12 +7,12 @@ Owns what ``auto`` becomes, the passing of a campaign's options to an adaptor's 
 import inspect
 from typing import Any, Dict
 
-from gz_testauto.campaign.preparation import PreparedCampaign
 from gz_testauto.errors import SpecError
 from gz_testauto.registry import unknown_name
 from gz_testauto.simulators import SIMULATORS, chosen_simulator, open_simulator
 from gz_testauto.simulators.interface import Simulator
 from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.trial.setup import PreparedCampaign
 
 
 def with_simulator(spec: CampaignSpec, name: str = "") -> CampaignSpec:

@@ -5,35 +5,27 @@ path in each world, which the manifest of a multiplied set knows for the drive i
 which is otherwise computed from the world's own geometry.
 """
 
-import inspect
 from dataclasses import replace
 from pathlib import Path
-from typing import Dict, Optional, Tuple
+from typing import Optional, Tuple
 
 import numpy as np
 import shapely
 
-from gz_testauto.campaign.copies import Missing, copy_worlds, missing_plugins
-from gz_testauto.campaign.directory import reporting_disk
-from gz_testauto.campaign.launches import launch_inputs
-from gz_testauto.campaign.manifest import file_sha256
-from gz_testauto.campaign.published import PublishedFigures
-from gz_testauto.campaign.results import WorldRecord
-from gz_testauto.errors import GzTestautoError, ResultsError, SpecError
+from gz_testauto.campaign.world_copies import Missing, copy_worlds, missing_plugins
+from gz_testauto.errors import ResultsError, SpecError
 from gz_testauto.grid.search import path_length_m
 from gz_testauto.grid.visibility import free_region, shortest_way, widen
-from gz_testauto.planners import PLANNERS
 from gz_testauto.planners.interface import RobotLimits
+from gz_testauto.results.directory import reporting_disk
 from gz_testauto.sampling.site import Drive, Site, walls_of
-from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.worlds import WorldsSpec
 from gz_testauto.worlds.manifest import MANIFEST, WorldSet, read_worlds
 from gz_testauto.worlds.multiply import multiply
-from gz_testauto.xml_file import parse_xml
-
-PLANNER_CODE = "code of planner "
+from gz_testauto.worlds.published import PublishedFigures
+from gz_testauto.worlds.record import WorldRecord
 
 
 def gather_worlds(spec: CampaignSpec, limits: RobotLimits, folder: Path) -> Tuple[WorldRecord, ...]:
@@ -89,30 +81,6 @@ def shortest_path_m(world: Path, drive: Drive) -> Optional[float]:
     free = free_region(area, blocked, drive.start, drive.goal)
     way = None if free is None else shortest_way(free, drive.start, drive.goal)
     return None if way is None else path_length_m(way)
-
-
-def further_files(spec: CampaignSpec, robot: RobotModel) -> Dict[str, str]:
-    """Hashes of the files that decide trials and that the campaign does not name: what the
-    robot's model refers to, and the code of the planners (:data:`PLANNER_CODE` in front)."""
-    found = {}
-    if spec.stack is not None:
-        found = {name: file_sha256(path) for name, path in launch_inputs(spec).items()}
-    for entry in spec.planners:
-        if not entry.plugin:
-            continue
-        try:
-            source = inspect.getsourcefile(PLANNERS.get(entry.plugin))
-        except (GzTestautoError, TypeError):  # a navigation stack outside of this process
-            continue
-        if source is not None:
-            found[PLANNER_CODE + entry.plugin] = file_sha256(Path(source))
-    if not robot.sdf:
-        return found
-    for element in parse_xml(robot.sdf.encode("utf-8")).iter("uri"):
-        path = Path((element.text or "").strip().replace("file://", "", 1))
-        if path.is_file():
-            found[f"robot/{path.name}"] = file_sha256(path)
-    return found
 
 
 def _chosen(worlds: WorldsSpec) -> WorldSet:

@@ -18,20 +18,20 @@ from typing import List
 
 from gz_testauto.analysis.agreement import agreement
 from gz_testauto.analysis.open_loop import open_loop_agreement
-from gz_testauto.campaign.manoeuvres import MANOEUVRES, Drive, perform
-from gz_testauto.campaign.preparation import robot_limits
-from gz_testauto.campaign.results import CampaignResults
+from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.campaign.simulator import simulator_options, with_simulator
-from gz_testauto.campaign.stopping import StopSignals
-from gz_testauto.campaign.trials import Selection
 from gz_testauto.cli.campaigns import add_campaign_arguments, exit_status, run_trials
 from gz_testauto.cli.progress import announce_stop
 from gz_testauto.errors import SpecError
 from gz_testauto.report.agreement import print_agreement, print_open_loop
+from gz_testauto.results.records import CampaignResults
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.simulators import open_simulator
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load
+from gz_testauto.trial.open_loop import MANOEUVRES, Drive, perform
+from gz_testauto.trial.plan import Selection
+from gz_testauto.trial.setup import robot_limits
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -23,26 +23,26 @@ import time
 from pathlib import Path
 from typing import Callable
 
-from gz_testauto.campaign.directory import CampaignDirectory
-from gz_testauto.campaign.entering import changed_planners, reopen
-from gz_testauto.campaign.executor import TrialResult, TrialStopped
+from gz_testauto.analysis.repeatability import compare_recordings
 from gz_testauto.campaign.executors import chosen_executor
-from gz_testauto.campaign.launches import launch_files
-from gz_testauto.campaign.lockstep import LockstepExecutor
-from gz_testauto.campaign.log import world_number
-from gz_testauto.campaign.pace import too_slow
-from gz_testauto.campaign.plugins import plugins_notice
-from gz_testauto.campaign.preparation import PreparedCampaign
-from gz_testauto.campaign.repetition import compare_recordings
+from gz_testauto.campaign.resume import changed_planners, reopen
+from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.campaign.simulator import start_simulator
-from gz_testauto.campaign.stopping import StopSignals
-from gz_testauto.campaign.store import ResultStore
-from gz_testauto.campaign.trials import Trial
-from gz_testauto.campaign.workers import ExecutorFactory
+from gz_testauto.campaign.world_plugins import plugins_notice
 from gz_testauto.errors import ResultsError, SimulatorError, SpecError
 from gz_testauto.printable import printable
 from gz_testauto.registry import unknown_name
+from gz_testauto.results.directory import CampaignDirectory
+from gz_testauto.results.paper_log import world_number
+from gz_testauto.results.store import ResultStore
 from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.trial.executor import TrialResult, TrialStopped
+from gz_testauto.trial.launch_files import launch_files
+from gz_testauto.trial.lockstep import LockstepExecutor
+from gz_testauto.trial.plan import Trial
+from gz_testauto.trial.real_time_factor import too_slow
+from gz_testauto.trial.setup import PreparedCampaign
+from gz_testauto.workers.interface import ExecutorFactory
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -8,11 +8,11 @@ import argparse
 import sys
 from pathlib import Path
 
-from gz_testauto.campaign.directory import CampaignDirectory, write_atomically
-from gz_testauto.campaign.store import ResultStore
 from gz_testauto.printable import printable
 from gz_testauto.report.export import to_csv, to_json
 from gz_testauto.report.table import print_report
+from gz_testauto.results.directory import CampaignDirectory, write_atomically
+from gz_testauto.results.store import ResultStore
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -21,11 +21,9 @@ from pathlib import Path
 from typing import Optional, Sequence, Tuple
 
 from gz_testauto.analysis.agreement import confirmation
-from gz_testauto.campaign.results import CampaignResults
-from gz_testauto.campaign.screening import CONTROL, choose_trials
+from gz_testauto.analysis.screening import CONTROL, choose_trials
+from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.campaign.simulator import simulator_options, with_simulator
-from gz_testauto.campaign.stopping import StopSignals
-from gz_testauto.campaign.trials import Selection
 from gz_testauto.cli.campaigns import add_campaign_arguments, exit_status, run_trials
 from gz_testauto.cli.progress import announce_stop
 from gz_testauto.errors import SpecError
@@ -33,8 +31,10 @@ from gz_testauto.report.agreement import print_confirmation
 from gz_testauto.report.export import to_json
 from gz_testauto.report.plain import report_console
 from gz_testauto.report.table import print_report
+from gz_testauto.results.records import CampaignResults
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load
+from gz_testauto.trial.plan import Selection
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -4,9 +4,9 @@ import argparse
 import functools
 import os
 
-from gz_testauto.campaign.dask_workers import DaskWorkers
-from gz_testauto.campaign.worker_processes import local_workers
-from gz_testauto.campaign.workers import WorkersFactory
+from gz_testauto.workers.dask import DaskWorkers
+from gz_testauto.workers.interface import WorkersFactory
+from gz_testauto.workers.processes import local_workers
 
 
 def add_worker_arguments(parser: argparse.ArgumentParser) -> None:

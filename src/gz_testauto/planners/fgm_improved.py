@@ -22,7 +22,6 @@ from typing import List, Optional
 import numpy as np
 from scipy.spatial import KDTree
 
-from gz_testauto.geometry import wrap_angle
 from gz_testauto.observation import Twist2D
 from gz_testauto.planners.dwa import dynamic_window, stoppable
 from gz_testauto.planners.escape import Escape
@@ -32,6 +31,7 @@ from gz_testauto.planners.interface import Task
 from gz_testauto.planners.parameters import Fraction, NotNegative, Positive
 from gz_testauto.planners.reactive import ReactivePlanner, Situation, turn_towards
 from gz_testauto.planners.sweep import ConvexFootprint, Sweep, arc_poses, sweep_arcs
+from gz_testauto.pose import wrap_angle
 
 SAMPLES = (5, 13)
 """Size of the grid laid over the dynamic window: speeds, yaw rates."""

@@ -10,7 +10,7 @@ from typing import Tuple
 
 import numpy as np
 
-from gz_testauto.geometry import Pose2D
+from gz_testauto.pose import Pose2D
 
 
 class WaypointFollower:

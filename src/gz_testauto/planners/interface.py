@@ -15,8 +15,8 @@ from typing import Optional, Tuple
 
 import numpy as np
 
-from gz_testauto.geometry import Pose2D
 from gz_testauto.observation import LaserScan, Twist2D
+from gz_testauto.pose import Pose2D
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ obstacles where the sensor saw none.
 
 import numpy as np
 
-from gz_testauto.geometry import Pose2D
 from gz_testauto.observation import LaserScan
+from gz_testauto.pose import Pose2D
 
 CELL_M = 0.05
 """One point is remembered in each cell of this size, however often it was seen."""

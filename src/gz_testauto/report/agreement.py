@@ -13,11 +13,11 @@ from rich.text import Text
 from gz_testauto.analysis.agreement import Agreement, Confirmation, Pair
 from gz_testauto.analysis.intervals import LEVEL
 from gz_testauto.analysis.open_loop import OpenLoopAgreement
+from gz_testauto.analysis.screening import REASONS
 from gz_testauto.analysis.summary import metric_named
-from gz_testauto.campaign.results import TrialRecord
-from gz_testauto.campaign.screening import REASONS
 from gz_testauto.printable import all_printable
 from gz_testauto.report.plain import number_text, plain_table, report_console
+from gz_testauto.results.records import TrialRecord
 
 
 def print_agreement(

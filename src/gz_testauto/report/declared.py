@@ -7,8 +7,8 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from gz_testauto.analysis.summary import PlannerSummary
-from gz_testauto.campaign.results import CampaignResults
 from gz_testauto.report.plain import number_text, plain_table
+from gz_testauto.results.records import CampaignResults
 
 
 def declared_table(

@@ -15,8 +15,8 @@ from typing import Any, Dict, Mapping
 from gz_testauto.analysis.comparison import compare
 from gz_testauto.analysis.summary import metric_named, summarize
 from gz_testauto.analysis.winners import group_worlds
-from gz_testauto.campaign.outcome import Outcome
-from gz_testauto.campaign.results import CampaignResults
+from gz_testauto.results.records import CampaignResults
+from gz_testauto.trial.outcome import Outcome
 
 FORMAT = 1
 

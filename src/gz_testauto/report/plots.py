@@ -12,14 +12,15 @@ import shapely
 from shapely.geometry.base import BaseGeometry
 from shapely.geometry.polygon import orient
 
-from gz_testauto.campaign.directory import CampaignDirectory, reporting_disk
-from gz_testauto.campaign.entering import reopen
-from gz_testauto.campaign.footprint import footprint_at
-from gz_testauto.campaign.preparation import PreparedCampaign
-from gz_testauto.campaign.results import TrialRecord, WorldRecord
-from gz_testauto.campaign.store import ResultStore
+from gz_testauto.campaign.resume import reopen
 from gz_testauto.errors import MissingDependencyError
-from gz_testauto.geometry import Pose2D
+from gz_testauto.pose import Pose2D
+from gz_testauto.results.directory import CampaignDirectory, reporting_disk
+from gz_testauto.results.records import TrialRecord
+from gz_testauto.results.store import ResultStore
+from gz_testauto.trial.footprint import footprint_at
+from gz_testauto.trial.setup import PreparedCampaign
+from gz_testauto.worlds.record import WorldRecord
 
 SIZE_INCHES = 6.0
 DOTS_PER_INCH = 150

@@ -16,12 +16,12 @@ from gz_testauto.analysis.comparison import Comparison, Comparisons, compare
 from gz_testauto.analysis.intervals import LEVEL
 from gz_testauto.analysis.summary import PlannerSummary, metric_named, summarize
 from gz_testauto.analysis.winners import group_worlds
-from gz_testauto.campaign.outcome import Outcome
-from gz_testauto.campaign.results import CampaignResults
 from gz_testauto.printable import all_printable
 from gz_testauto.report.declared import declared_table
 from gz_testauto.report.plain import WIDTH, number_text, plain_table, report_console
+from gz_testauto.results.records import CampaignResults
 from gz_testauto.spec.stack import KEEPS_UP
+from gz_testauto.trial.outcome import Outcome
 
 CAUSE_SHOWN = 150
 """Characters of an invalid trial's cause; the store has it all."""

@@ -11,10 +11,10 @@ from xml.sax.saxutils import escape
 
 from lxml import etree
 
-from gz_testauto.geometry import Pose
+from gz_testauto.pose import Pose
 from gz_testauto.sdf.document import Element
-from gz_testauto.sdf.geometry import Box, Geometry
 from gz_testauto.sdf.mass import inertia_kgm2
+from gz_testauto.sdf.shapes import Box, Geometry
 from gz_testauto.sdf.values import format_number
 
 _MOMENTS = ("ixx", "iyy", "izz")

@@ -17,17 +17,17 @@ import shapely
 from lxml import etree
 
 from gz_testauto.errors import SdfError
-from gz_testauto.geometry import Pose
+from gz_testauto.pose import Pose
 from gz_testauto.sampling.model_form import ModelForm
 from gz_testauto.sampling.outline import Outline
 from gz_testauto.sampling.resize import scale_model
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.dynamics import read_mass_kg
-from gz_testauto.sdf.geometry import Box, Cylinder, Geometry, Sphere
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.mass import volume_m3
-from gz_testauto.sdf.resize import resize_model
+from gz_testauto.sdf.scale import resize_model
 from gz_testauto.sdf.scene import SceneModel, read_scene
+from gz_testauto.sdf.shapes import Box, Cylinder, Geometry, Sphere
 from gz_testauto.sdf.values import pose_value, set_pose
 
 Size = Tuple[float, ...]

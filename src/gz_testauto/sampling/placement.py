@@ -16,7 +16,7 @@ import shapely
 from shapely.geometry.base import BaseGeometry
 
 from gz_testauto.errors import PlacementError
-from gz_testauto.geometry import Pose
+from gz_testauto.pose import Pose
 from gz_testauto.sampling.difficulty import Difficulty, Judge, length_m
 from gz_testauto.sampling.draws import Proposal, Roster
 from gz_testauto.sampling.models import ObstacleModel, Size

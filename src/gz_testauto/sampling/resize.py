@@ -2,7 +2,7 @@
 
 Owns which numbers of a model are lengths: sizes of geometry, offsets of whatever is in it;
 mass grows with the volume, inertia with mass times length squared. Giving a simple shape other
-proportions is :mod:`gz_testauto.sdf.resize`'s.
+proportions is :mod:`gz_testauto.sdf.scale`'s.
 """
 
 from typing import Dict, List, Tuple

@@ -11,11 +11,11 @@ from typing import Dict, Optional, Union
 from lxml import etree
 
 from gz_testauto.errors import SdfError
-from gz_testauto.geometry import Pose
+from gz_testauto.pose import Pose
 from gz_testauto.sdf.document import Element, SdfDocument
-from gz_testauto.sdf.geometry import Geometry
 from gz_testauto.sdf.includes import ModelLibrary
-from gz_testauto.sdf.resize import resize_model
+from gz_testauto.sdf.scale import resize_model
+from gz_testauto.sdf.shapes import Geometry
 from gz_testauto.sdf.state import apply_state
 from gz_testauto.sdf.values import insert_child, remove_child, set_pose, text_of
 from gz_testauto.xml_file import parse_xml
@@ -82,7 +82,7 @@ def set_model_size(
     mass_kg: Optional[float] = None,
     library: Optional[ModelLibrary] = None,
 ) -> None:
-    """Resize a simple obstacle, as :func:`gz_testauto.sdf.resize.resize_model` does.
+    """Resize a simple obstacle, as :func:`gz_testauto.sdf.scale.resize_model` does.
 
     An included one is written out first. Raises ``SdfError`` when it cannot be resized.
     """

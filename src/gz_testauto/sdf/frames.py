@@ -9,7 +9,7 @@ Gazebo 11, and nothing from 1.7 on.
 from typing import Dict, List, Optional, Tuple
 
 from gz_testauto.errors import SdfError
-from gz_testauto.geometry import Pose
+from gz_testauto.pose import Pose
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.values import name_of, pose_value
 

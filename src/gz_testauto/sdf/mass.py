@@ -7,7 +7,7 @@ without a volume of its own (plane, mesh, terrain) has none here.
 import math
 from typing import Tuple
 
-from gz_testauto.sdf.geometry import Box, Capsule, Cylinder, Ellipsoid, Geometry, Sphere
+from gz_testauto.sdf.shapes import Box, Capsule, Cylinder, Ellipsoid, Geometry, Sphere
 
 
 def volume_m3(geometry: Geometry) -> float:

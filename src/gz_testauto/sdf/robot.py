@@ -16,7 +16,7 @@ from lxml import etree
 
 from gz_testauto import resources
 from gz_testauto.errors import ResourceError, SdfError
-from gz_testauto.geometry import Pose
+from gz_testauto.pose import Pose
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.scene import SceneModel, scene_model

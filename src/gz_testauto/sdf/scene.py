@@ -14,15 +14,15 @@ from typing import Dict, FrozenSet, List, Mapping, Optional, Sequence, Tuple, Un
 import numpy as np
 from shapely.geometry.base import BaseGeometry
 
-from gz_testauto.geometry import Pose
+from gz_testauto.pose import Pose
 from gz_testauto.sdf.document import Element, SdfDocument
-from gz_testauto.sdf.geometry import Geometry, Plane
+from gz_testauto.sdf.geometry_reader import read_geometry
 from gz_testauto.sdf.includes import ModelLibrary
+from gz_testauto.sdf.meshes.slices import union
+from gz_testauto.sdf.meshes.surfaces import Heightmap
 from gz_testauto.sdf.missing import leave_out_missing
-from gz_testauto.sdf.shapes import read_geometry
-from gz_testauto.sdf.slices import union
+from gz_testauto.sdf.shapes import Geometry, Plane
 from gz_testauto.sdf.state import apply_state
-from gz_testauto.sdf.surfaces import Heightmap
 from gz_testauto.sdf.tree import ModelNode, read_models
 from gz_testauto.sdf.values import name_of, required
 

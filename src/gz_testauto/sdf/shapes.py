@@ -1,132 +1,350 @@
-"""Reads ``<geometry>`` elements into shapes.
+"""The shapes that SDF's ``<geometry>`` can name: their bounds and outlines.
 
-Owns the XML of each shape and what is wrong with it. A shape that Gazebo 11 does not collide
-with is refused by name.
+Owns each shape's size and arithmetic, all poses applied. Reading them from XML is
+:mod:`gz_testauto.sdf.geometry_reader`'s, meshes and height maps are
+:mod:`gz_testauto.sdf.meshes.surfaces`'s.
+
+Every shape answers the same two questions for a pose in the world:
+
+``bounds(pose)``
+    the exact axis-aligned box, shape (3, 2): rows x, y, z; columns lowest and highest (m);
+``footprint(pose, z_min, z_max)``
+    the outline from above of what lies between two heights, as a shapely geometry in world
+    x and y (m); empty when nothing does. Straight-sided shapes are exact. Curves become
+    polygons no point of which is farther than ``slices.TOLERANCE_M`` (0.2 mm) from the
+    curve; a circle's vertices lie as far outside as the middles of its edges lie inside, so
+    distances to it are neither long nor short on the average.
 """
 
-from pathlib import Path
-from typing import Callable, Dict, Optional
+import functools
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Tuple
 
-from gz_testauto.errors import SdfError
-from gz_testauto.sdf.document import Element, SdfDocument
-from gz_testauto.sdf.geometry import (
-    Box,
-    Capsule,
-    Cylinder,
-    Ellipsoid,
-    Geometry,
-    Plane,
-    Polyline,
-    Sphere,
+import numpy as np
+import shapely
+from shapely.geometry.base import BaseGeometry
+
+from gz_testauto.pose import Pose
+from gz_testauto.sdf.meshes import slices
+from gz_testauto.sdf.meshes.slices import EMPTY, TOLERANCE_M
+
+UNBOUNDED_M = 1e4
+"""Half the side of the square that stands for an infinite plane's footprint."""
+
+_CORNERS = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
+_BOX_EDGES = np.array(
+    [[a, b] for a in range(8) for b in range(a + 1, 8) if bin(a ^ b).count("1") == 1]
 )
-from gz_testauto.sdf.includes import ModelLibrary
-from gz_testauto.sdf.surfaces import Heightmap, Mesh
-from gz_testauto.sdf.values import flag, numbers, positive, required, text_of
 
 
-def read_geometry(
-    document: SdfDocument, geometry: Element, library: ModelLibrary
-) -> Optional[Geometry]:
-    """The shape in a ``<geometry>`` element; None when it is ``<empty/>``.
+class Geometry(ABC):
+    """A shape in its own frame; see the module's docstring for what it answers."""
 
-    Raises ``SdfError`` for shapes that are unknown, lack a value, or name a missing file.
+    @abstractmethod
+    def bounds(self, pose: Pose) -> np.ndarray:
+        """Axis-aligned bounds (3, 2) in the frame in which ``pose`` is given."""
+
+    @abstractmethod
+    def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
+        """Outline from above of what lies at ``z_min <= z <= z_max``."""
+
+
+def _around(center: np.ndarray, half: np.ndarray) -> np.ndarray:
+    return np.column_stack([center - half, center + half])
+
+
+def is_upright(rotation: np.ndarray, extent_m: float) -> bool:
+    """Whether a shape of that extent leans so little that its outline stays exact (10 µm)."""
+    return math.hypot(rotation[2, 0], rotation[2, 1]) * extent_m <= TOLERANCE_M / 20
+
+
+def meets(low: float, high: float, z_min: float, z_max: float) -> bool:
+    """Whether two closed height ranges have a height in common."""
+    return high >= z_min and low <= z_max
+
+
+@dataclass(frozen=True)
+class Box(Geometry):
+    """A cuboid around its origin; ``size`` (m) along x, y, z."""
+
+    size: Tuple[float, float, float]
+
+    def bounds(self, pose: Pose) -> np.ndarray:
+        """See :class:`Geometry`."""
+        half = np.abs(pose.rotation) @ (np.asarray(self.size) / 2)
+        return _around(np.asarray(pose.position), half)
+
+    def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
+        """See :class:`Geometry`."""
+        rotation = pose.rotation
+        if is_upright(rotation, max(self.size)):
+            z, half = pose.position[2], self.size[2] / 2
+            if not meets(z - half, z + half, z_min, z_max):
+                return EMPTY
+            x, y = self.size[0] / 2, self.size[1] / 2
+            corners = np.array([[x, y], [-x, y], [-x, -y], [x, -y]])
+            return shapely.Polygon(corners @ rotation[:2, :2].T + pose.position[:2])
+        vertices = pose.apply(_CORNERS * self.size)
+        return slices.convex_slab(vertices, _BOX_EDGES, z_min, z_max)
+
+
+@functools.lru_cache(maxsize=32)
+def _prism_edges(segments: int) -> np.ndarray:
+    index = np.arange(segments)
+    following = (index + 1) % segments
+    return np.vstack(
+        [
+            np.column_stack([index, following]),
+            np.column_stack([index + segments, following + segments]),
+            np.column_stack([index, index + segments]),
+        ]
+    )
+
+
+@dataclass(frozen=True)
+class Cylinder(Geometry):
+    """A cylinder around its origin, along z (m)."""
+
+    radius: float
+    length: float
+
+    def bounds(self, pose: Pose) -> np.ndarray:
+        """See :class:`Geometry`."""
+        axis = pose.rotation[:, 2]
+        sideways = np.sqrt(np.clip(1 - axis**2, 0, None))
+        half = np.abs(axis) * self.length / 2 + self.radius * sideways
+        return _around(np.asarray(pose.position), half)
+
+    def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
+        """See :class:`Geometry`. One that leans is cut as a prism within the tolerance."""
+        x, y, z = pose.position
+        if is_upright(pose.rotation, max(self.length, self.radius)):
+            within = meets(z - self.length / 2, z + self.length / 2, z_min, z_max)
+            return slices.disc(x, y, self.radius) if within else EMPTY
+        low, high = self.bounds(pose)[2]
+        if not meets(low, high, z_min, z_max):
+            return EMPTY  # the prism sticks out by the tolerance
+        circle = self.radius * slices.unit_circle(slices.circle_segments(self.radius))
+        rim = np.full((len(circle), 1), self.length / 2)
+        vertices = np.vstack([np.hstack([circle, rim]), np.hstack([circle, -rim])])
+        edges = _prism_edges(len(circle))
+        return slices.convex_slab(pose.apply(vertices), edges, z_min, z_max)
+
+
+@dataclass(frozen=True)
+class Sphere(Geometry):
+    """A sphere around its origin; ``radius`` in m."""
+
+    radius: float
+
+    def bounds(self, pose: Pose) -> np.ndarray:
+        """See :class:`Geometry`."""
+        return _around(np.asarray(pose.position), np.full(3, self.radius))
+
+    def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
+        """See :class:`Geometry`."""
+        x, y, z = pose.position
+        away = max(z_min - z, z - z_max, 0.0)
+        if away >= self.radius:
+            return EMPTY
+        return slices.disc(x, y, math.sqrt(self.radius**2 - away**2))
+
+
+def _directions(curvature_radius_m: float) -> np.ndarray:
+    """Unit vectors (n, 2), so many that the polygon of support points, which lies inside the
+    curve, stays within the tolerance."""
+    needed = math.pi * math.sqrt(2 * curvature_radius_m / TOLERANCE_M)
+    count = int(min(4096, max(64, math.ceil(needed))))
+    angles = np.arange(count) * (2 * math.pi / count)
+    return np.column_stack([np.cos(angles), np.sin(angles)])
+
+
+@dataclass(frozen=True)
+class Ellipsoid(Geometry):
+    """An ellipsoid around its origin; ``radii`` (m) along x, y, z.
+
+    SDF has it from 1.8 on: Gazebo 11 does not load a world with it, other simulators do.
     """
-    children = [child for child in geometry if isinstance(child.tag, str)]
-    if not children:
-        raise SdfError(f"{document.where(geometry)}: <geometry> is empty; write <empty/> for none")
-    first = children[0]
-    if first.tag == "empty":
-        return None
-    if first.tag == "polyline":
-        return _polyline(document, geometry)
-    reader = _READERS.get(first.tag)
-    if reader is None:
-        known = ", ".join(sorted([*_READERS, "polyline", "empty"]))
-        raise SdfError(
-            f"{document.where(first)}: geometry <{first.tag}> is not supported. Known: {known}"
-        )
-    return reader(document, first, library)
+
+    radii: Tuple[float, float, float]
+
+    def _spread(self, pose: Pose) -> np.ndarray:
+        """The matrix M with which the support point along d is M d / sqrt(d' M d)."""
+        axes = pose.rotation * np.asarray(self.radii)
+        return axes @ axes.T
+
+    def bounds(self, pose: Pose) -> np.ndarray:
+        """See :class:`Geometry`."""
+        return _around(np.asarray(pose.position), np.sqrt(np.diag(self._spread(pose))))
+
+    def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
+        """See :class:`Geometry`. The outline's points are where tangents touch: the ellipsoid
+        itself where that is in the slab, the ellipse in which the slab cuts it elsewhere."""
+        spread = self._spread(pose)
+        center = np.asarray(pose.position)
+        height = math.sqrt(spread[2, 2])
+        low, high = z_min - center[2], z_max - center[2]
+        if not meets(-height, height, low, high):
+            return EMPTY
+        towards = _directions(max(self.radii) ** 2 / min(self.radii))
+        stretched = towards @ spread[:2]
+        touching = stretched / np.sqrt(np.sum(towards * stretched[:, :2], axis=1))[:, None]
+        points = touching[:, :2].copy()
+        ellipse = spread[:2, :2] - np.outer(spread[:2, 2], spread[2, :2]) / spread[2, 2]
+        for level, outside in ((low, touching[:, 2] < low), (high, touching[:, 2] > high)):
+            if outside.any():
+                shrink = math.sqrt(max(0.0, 1 - level**2 / spread[2, 2]))
+                along = towards[outside] @ ellipse
+                size = np.sqrt(np.sum(towards[outside] * along, axis=1))[:, None]
+                points[outside] = spread[:2, 2] / spread[2, 2] * level + shrink * along / size
+        return slices.convex_outline(points + center[:2])
 
 
-def _box(document: SdfDocument, element: Element, library: ModelLibrary) -> Geometry:
-    return Box(positive(document, required(document, element, "size"), 3))  # type: ignore[arg-type]
+@dataclass(frozen=True)
+class Capsule(Geometry):
+    """A cylinder along z between two half spheres; ``length`` (m) without these.
+
+    SDF has it from 1.8 on: Gazebo 11 does not load a world with it, other simulators do.
+    """
+
+    radius: float
+    length: float
+
+    def bounds(self, pose: Pose) -> np.ndarray:
+        """See :class:`Geometry`."""
+        half = np.abs(pose.rotation[:, 2]) * self.length / 2 + self.radius
+        return _around(np.asarray(pose.position), half)
+
+    def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
+        """See :class:`Geometry`. The capsule is a sphere swept along its axis; the outline is
+        the hull of the discs in which the slab cuts these spheres."""
+        axis, center = pose.rotation[:, 2], np.asarray(pose.position)
+        first, last = -self.length / 2, self.length / 2
+        if abs(axis[2]) > 1e-12:
+            # only spheres that reach the slab count
+            ends = (np.array([z_min - self.radius, z_max + self.radius]) - center[2]) / axis[2]
+            first, last = max(first, ends.min()), min(last, ends.max())
+        elif not meets(center[2] - self.radius, center[2] + self.radius, z_min, z_max):
+            return EMPTY
+        if first > last:
+            return EMPTY
+        # Cut lengthwise at a shallow angle, it shows an ellipse as flat as radius / sin².
+        towards = _directions(self.radius * max(4.0, 1 / max(axis[2] ** 2, 1e-6)))
+        slope = towards @ axis[:2]
+
+        def disc_radius(along: np.ndarray) -> np.ndarray:
+            z = center[2] + along * axis[2]
+            away = np.maximum(np.maximum(z_min - z, z - z_max), 0.0)
+            return np.sqrt(np.clip(self.radius**2 - away**2, 0.0, None))
+
+        along = _concave_maximum(lambda t: slope * t + disc_radius(t), first, last, len(towards))
+        points = np.outer(along, axis[:2]) + disc_radius(along)[:, None] * towards
+        return slices.convex_outline(points + center[:2])
 
 
-def _size(document: SdfDocument, element: Element, tag: str) -> float:
-    return positive(document, required(document, element, tag), 1)[0]
+def _concave_maximum(function, first: float, last: float, count: int) -> np.ndarray:  # type: ignore[no-untyped-def]
+    """Where ``count`` concave functions, evaluated together, are largest (ternary search)."""
+    low, high = np.full(count, first), np.full(count, last)
+    for _ in range(80):
+        third = (high - low) / 3
+        left, right = low + third, high - third
+        rising = function(left) < function(right)
+        low, high = np.where(rising, left, low), np.where(rising, high, right)
+    candidates = np.stack([np.full(count, first), (low + high) / 2, np.full(count, last)])
+    values = np.stack([function(candidate) for candidate in candidates])
+    return np.take_along_axis(candidates, values.argmax(axis=0)[None], axis=0)[0]
 
 
-def _cylinder(document: SdfDocument, element: Element, library: ModelLibrary) -> Geometry:
-    return Cylinder(_size(document, element, "radius"), _size(document, element, "length"))
+@dataclass(frozen=True)
+class Plane(Geometry):
+    """The half space below an infinite plane through the origin, as Gazebo collides with it.
+
+    ``normal`` points out of the solid, in the world frame: Gazebo's ODE moves a plane with its
+    pose but never turns it. ``size`` (m) is what is drawn, and limits nothing.
+    """
+
+    normal: Tuple[float, float, float] = (0.0, 0.0, 1.0)
+    size: Tuple[float, float] = (1.0, 1.0)
+
+    @property
+    def world_normal(self) -> np.ndarray:
+        """The unit normal (3,) in the world frame, whatever the pose."""
+        normal = np.asarray(self.normal, dtype=float)
+        return normal / np.linalg.norm(normal)
+
+    def bounds(self, pose: Pose) -> np.ndarray:
+        """See :class:`Geometry`; infinite but where an axis-parallel plane ends the solid."""
+        bounds = np.array([[-math.inf, math.inf]] * 3)
+        normal = self.world_normal
+        for axis in range(3):
+            if abs(normal[axis]) > 1 - 1e-12:
+                bounds[axis, 1 if normal[axis] > 0 else 0] = pose.position[axis]
+        return bounds
+
+    def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
+        """See :class:`Geometry`; cut off ``UNBOUNDED_M`` from the world's origin."""
+        normal = self.world_normal
+        x, y, z = pose.position
+        # the half plane in which the slab's deepest point is below the surface
+        deepest = z_min if normal[2] > 0 else z_max
+        offset = normal[2] * (deepest - z) - normal[0] * x - normal[1] * y
+        level = math.hypot(normal[0], normal[1])
+        square = shapely.box(-UNBOUNDED_M, -UNBOUNDED_M, UNBOUNDED_M, UNBOUNDED_M)
+        if level < 1e-12:
+            return square if offset <= 0 else EMPTY
+        towards = normal[:2] / level
+        edge, side = -offset / level * towards, np.array([-towards[1], towards[0]])
+        reach = 4 * UNBOUNDED_M + abs(offset / level)
+        corners = [edge + reach * side, edge - reach * side]
+        half = shapely.Polygon([*corners, *(corner - reach * towards for corner in corners[::-1])])
+        return shapely.intersection(square, half)
 
 
-def _capsule(document: SdfDocument, element: Element, library: ModelLibrary) -> Geometry:
-    return Capsule(_size(document, element, "radius"), _size(document, element, "length"))
+@dataclass(frozen=True)
+class Polyline(Geometry):
+    """Closed paths in x and y (m), extruded along z from the origin to ``height``.
 
+    Where paths overlap an even number of times there is a hole, as in Gazebo.
+    """
 
-def _sphere(document: SdfDocument, element: Element, library: ModelLibrary) -> Geometry:
-    return Sphere(_size(document, element, "radius"))
+    paths: Tuple[Tuple[Tuple[float, float], ...], ...]
+    height: float
 
+    @functools.cached_property
+    def outline(self) -> BaseGeometry:
+        """The extruded region in the shape's own x and y."""
+        outline: BaseGeometry = EMPTY
+        for path in self.paths:
+            region = shapely.make_valid(shapely.Polygon(path))
+            outline = shapely.symmetric_difference(outline, region)
+        return outline
 
-def _ellipsoid(document: SdfDocument, element: Element, library: ModelLibrary) -> Geometry:
-    radii = positive(document, required(document, element, "radii"), 3)
-    if min(radii) == 0:
-        raise SdfError(f"{document.where(element)}: an ellipsoid's radii must be above 0")
-    return Ellipsoid(radii)  # type: ignore[arg-type]
+    def bounds(self, pose: Pose) -> np.ndarray:
+        """See :class:`Geometry`."""
+        flat = np.vstack([np.asarray(path) for path in self.paths])
+        levels = [np.column_stack([flat, np.full(len(flat), z)]) for z in (0.0, self.height)]
+        points = pose.apply(np.vstack(levels))
+        return np.column_stack([points.min(axis=0), points.max(axis=0)])
 
-
-def _plane(document: SdfDocument, element: Element, library: ModelLibrary) -> Geometry:
-    normal, size = element.find("normal"), element.find("size")
-    direction = (0.0, 0.0, 1.0) if normal is None else numbers(document, normal, 3)
-    if not any(direction):
-        raise SdfError(f"{document.where(element)}: a plane's normal must not be 0 0 0")
-    extent = (1.0, 1.0) if size is None else positive(document, size, 2)
-    return Plane(direction, extent)  # type: ignore[arg-type]
-
-
-def _polyline(document: SdfDocument, geometry: Element) -> Geometry:
-    lines = geometry.findall("polyline")
-    paths = []
-    for line in lines:
-        points = [numbers(document, point, 2) for point in line.findall("point")]
-        if len(points) < 3:
-            raise SdfError(
-                f"{document.where(line)}: <polyline> has {len(points)} points; it needs 3"
+    def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
+        """See :class:`Geometry`."""
+        rotation = pose.rotation
+        extent = float(np.abs(self.outline.bounds).max()) + self.height
+        if is_upright(rotation, extent):
+            ends = (pose.position[2], pose.position[2] + rotation[2, 2] * self.height)
+            if not meets(min(ends), max(ends), z_min, z_max):
+                return EMPTY
+            return shapely.transform(
+                self.outline, lambda flat: flat @ rotation[:2, :2].T + pose.position[:2]
             )
-        paths.append(tuple(points))
-    return Polyline(tuple(paths), _size(document, lines[0], "height"))  # type: ignore[arg-type]
+        return slices.surface_slab(pose.apply(self._triangles), True, z_min, z_max)
 
+    @functools.cached_property
+    def _triangles(self) -> np.ndarray:
+        from trimesh.creation import extrude_polygon
 
-def _file(document: SdfDocument, element: Element, library: ModelLibrary) -> Path:
-    return library.resolve(document, required(document, element, "uri"))
-
-
-def _mesh(document: SdfDocument, element: Element, library: ModelLibrary) -> Geometry:
-    scale, part = element.find("scale"), element.find("submesh")
-    return Mesh(
-        path=_file(document, element, library),
-        scale=(1.0, 1.0, 1.0) if scale is None else numbers(document, scale, 3),  # type: ignore[arg-type]
-        submesh=None if part is None else text_of(part, "name"),
-        center=part is not None and flag(document, part, "center"),
-    )
-
-
-def _heightmap(document: SdfDocument, element: Element, library: ModelLibrary) -> Geometry:
-    size, position = element.find("size"), element.find("pos")
-    return Heightmap(
-        path=_file(document, element, library),
-        size=(1.0, 1.0, 1.0) if size is None else numbers(document, size, 3),  # type: ignore[arg-type]
-        position=(0.0, 0.0, 0.0) if position is None else numbers(document, position, 3),  # type: ignore[arg-type]
-    )
-
-
-_READERS: Dict[str, Callable[[SdfDocument, Element, ModelLibrary], Geometry]] = {
-    "box": _box,
-    "cylinder": _cylinder,
-    "capsule": _capsule,
-    "sphere": _sphere,
-    "ellipsoid": _ellipsoid,
-    "plane": _plane,
-    "mesh": _mesh,
-    "heightmap": _heightmap,
-}
+        polygons = [part for part in shapely.get_parts(self.outline) if part.area > 0]
+        solids = [extrude_polygon(polygon, self.height).triangles for polygon in polygons]
+        return np.concatenate(solids)

@@ -14,10 +14,10 @@ from typing import Dict, List, Optional, Tuple
 
 import numpy as np
 
-from gz_testauto.geometry import Pose
+from gz_testauto.pose import Pose
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.includes import ModelLibrary
-from gz_testauto.sdf.resize import scale_geometry
+from gz_testauto.sdf.scale import scale_geometry
 from gz_testauto.sdf.tree import ModelNode, read_models
 from gz_testauto.sdf.values import (
     insert_child,

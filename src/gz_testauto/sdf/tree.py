@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Iterator, List, Optional, Tuple
 
 from gz_testauto.errors import SdfError
-from gz_testauto.geometry import Pose
+from gz_testauto.pose import Pose
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.frames import FrameGraph
 from gz_testauto.sdf.includes import ModelLibrary

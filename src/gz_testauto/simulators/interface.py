@@ -25,8 +25,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Iterable, Mapping, Optional, Sequence
 
-from gz_testauto.geometry import Pose, Pose2D
 from gz_testauto.observation import ModelState, Snapshot, Twist2D
+from gz_testauto.pose import Pose, Pose2D
 from gz_testauto.sdf.robot import RobotModel
 
 

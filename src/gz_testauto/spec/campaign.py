@@ -12,7 +12,7 @@ import shapely
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from gz_testauto.geometry import Pose2D
+from gz_testauto.pose import Pose2D
 from gz_testauto.spec.model import Interval, Point, PoseSpec, Spec, SpecPath, repeated
 from gz_testauto.spec.stack import NAME, LaunchSpec, StackSpec
 from gz_testauto.spec.worlds import MOST_TRIALS, WorldsSpec

@@ -15,7 +15,7 @@ from typing_extensions import Annotated
 
 from gz_testauto import resources
 from gz_testauto.errors import GzTestautoError
-from gz_testauto.geometry import Pose2D
+from gz_testauto.pose import Pose2D
 
 _ENVIRONMENT = re.compile(r"\$\(env\s+([A-Za-z_]\w*)\s*\)")
 

@@ -16,8 +16,8 @@ import shapely
 from shapely.geometry.base import BaseGeometry
 
 from gz_testauto.errors import SdfError, SimulatorError
-from gz_testauto.geometry import Pose, Pose2D, wrap_angle
 from gz_testauto.observation import Contact, ImuSample, LaserScan, ModelState, Snapshot, Twist2D
+from gz_testauto.pose import Pose, Pose2D, wrap_angle
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.edit import add_model, remove_model, set_model_pose
 from gz_testauto.sdf.robot import RobotModel

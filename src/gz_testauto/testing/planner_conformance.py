@@ -18,7 +18,6 @@ from typing import Callable, List, Optional
 import numpy as np
 import pytest
 
-from gz_testauto.geometry import Pose, Pose2D
 from gz_testauto.observation import LaserScan, Twist2D
 from gz_testauto.planners.interface import (
     LocalPlanner,
@@ -27,6 +26,7 @@ from gz_testauto.planners.interface import (
     RobotLimits,
     Task,
 )
+from gz_testauto.pose import Pose, Pose2D
 from gz_testauto.testing.planar import drive_arc
 
 PERIOD_S = 0.1

@@ -22,8 +22,8 @@ import numpy as np
 import pytest
 
 from gz_testauto.errors import SimulatorError
-from gz_testauto.geometry import Pose, Pose2D
 from gz_testauto.observation import ModelState, Snapshot, Twist2D
+from gz_testauto.pose import Pose, Pose2D
 from gz_testauto.resources import share_directory
 from gz_testauto.sdf.robot import RobotModel, read_robot
 from gz_testauto.sdf.scene import read_scene

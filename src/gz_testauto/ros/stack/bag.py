@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 
 from gz_testauto.errors import SimulatorError
-from gz_testauto.ros.stack.part import Part
+from gz_testauto.ros.stack.launched_process import Part
 from gz_testauto.spec.stack import BagSpec
 
 END_PATIENCE_S = 20.0

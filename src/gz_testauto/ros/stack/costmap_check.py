@@ -15,13 +15,9 @@ from nav_msgs.msg import OccupancyGrid
 from scipy.spatial import cKDTree
 from sensor_msgs.msg import LaserScan
 
-from gz_testauto.campaign.launches import stack_of
-from gz_testauto.campaign.lidar_view import Sighting, lidar_view, seen_models
-from gz_testauto.campaign.preparation import PreparedCampaign
-from gz_testauto.campaign.trials import Trial
 from gz_testauto.errors import NavigatorError
-from gz_testauto.geometry import Pose
 from gz_testauto.observation import ModelState
+from gz_testauto.pose import Pose
 from gz_testauto.ros.stack.costmap import (
     OBSTACLE_RANGE_M,
     Layers,
@@ -32,6 +28,10 @@ from gz_testauto.ros.stack.costmap import (
 )
 from gz_testauto.ros.stack.localisation import Localisation
 from gz_testauto.sampling.naming import is_obstacle
+from gz_testauto.trial.launch_files import stack_of
+from gz_testauto.trial.lidar_view import Sighting, lidar_view, seen_models
+from gz_testauto.trial.plan import Trial
+from gz_testauto.trial.setup import PreparedCampaign
 
 ENOUGH_RAYS = 3
 """Fewer rays on obstacles are no evidence."""

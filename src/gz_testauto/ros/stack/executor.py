@@ -15,22 +15,22 @@ from pathlib import Path
 from typing import Optional
 
 from gz_testauto import resources
-from gz_testauto.campaign.executor import (
+from gz_testauto.errors import MissingDependencyError, SimulatorError, SpecError
+from gz_testauto.metrics.interface import METRICS
+from gz_testauto.metrics.reported import REPORTED
+from gz_testauto.ros.stack.launched_process import Part
+from gz_testauto.ros.stack.session import BUG, DOING, ERROR, RESULT, CannotSwap, Setting
+from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.trial.executor import (
     SimulatorIdentity,
     StopRequest,
     TrialExecutor,
     TrialResult,
     TrialStopped,
 )
-from gz_testauto.campaign.launches import check_launches, stack_of
-from gz_testauto.campaign.preparation import PreparedCampaign
-from gz_testauto.campaign.trials import Trial
-from gz_testauto.errors import MissingDependencyError, SimulatorError, SpecError
-from gz_testauto.metrics.interface import METRICS
-from gz_testauto.metrics.reported import REPORTED
-from gz_testauto.ros.stack.part import Part
-from gz_testauto.ros.stack.session import BUG, DOING, ERROR, RESULT, CannotSwap, Setting
-from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.trial.launch_files import check_launches, stack_of
+from gz_testauto.trial.plan import Trial
+from gz_testauto.trial.setup import PreparedCampaign
 from gz_testauto.xml_file import read_xml
 
 LOGGER = logging.getLogger(__name__)

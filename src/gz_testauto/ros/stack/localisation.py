@@ -15,11 +15,11 @@ import yaml
 from geometry_msgs.msg import PoseWithCovarianceStamped
 from std_srvs.srv import Empty
 
-from gz_testauto import messages
+from gz_testauto import ros_messages
 from gz_testauto.brevity import listed
 from gz_testauto.errors import NavigatorError
-from gz_testauto.geometry import Pose, Pose2D
-from gz_testauto.ros.stack.contract import Awaited, Patience
+from gz_testauto.pose import Pose, Pose2D
+from gz_testauto.ros.stack.requirements import Awaited, Patience
 from gz_testauto.spec.stack import StackSpec
 
 LOOK_S = 0.05
@@ -96,7 +96,7 @@ class Localisation:
             )
         except tf2_ros.TransformException:
             return None
-        return messages.pose_of_transform(found.transform)
+        return ros_messages.pose_of_transform(found.transform)
 
     def _believed(self) -> Optional[Pose2D]:
         pose = self.pose_of(self._stack.frames.base, self._stack.frames.map)
@@ -126,7 +126,7 @@ class Localisation:
     def _message(self, pose: Pose2D) -> PoseWithCovarianceStamped:
         message = PoseWithCovarianceStamped()
         message.header.frame_id = self._stack.frames.map
-        message.pose.pose = messages.pose_message(pose.to_pose())
+        message.pose.pose = ros_messages.pose_message(pose.to_pose())
         message.pose.covariance[0] = message.pose.covariance[7] = SPREAD_M**2
         message.pose.covariance[35] = SPREAD_RAD**2
         return message

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Dict
 
 from gz_testauto.errors import SimulatorError
-from gz_testauto.ros.stack.keeper import descendants
-from gz_testauto.ros.stack.part import Part
+from gz_testauto.ros.stack.launched_process import Part
+from gz_testauto.ros.stack.subreaper import descendants
 from gz_testauto.simulators.gazebo.server import free_port
 
 ATTEMPTS = 5

@@ -14,9 +14,9 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NamedTuple, Tuple
 
-from gz_testauto.campaign.preparation import PreparedCampaign
 from gz_testauto.errors import GzTestautoError, MissingDependencyError, SimulatorError
 from gz_testauto.ros.stack.master import start_master
+from gz_testauto.trial.setup import PreparedCampaign
 
 DOING, RESULT, ERROR, BUG = "doing", "result", "error", "bug"
 """Kinds of answers: ``(kind, value)``."""
@@ -65,7 +65,7 @@ def _open(setting: Setting, connection: Connection) -> Any:
     import rospy  # now that the environment names its master
 
     try:
-        from gz_testauto.ros.stack.drive import StackDrive
+        from gz_testauto.ros.stack.trial import StackDrive
     except ImportError as error:
         core.close()
         package = (error.name or "").partition(".")[0]

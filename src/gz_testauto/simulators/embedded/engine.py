@@ -24,10 +24,10 @@ import mujoco
 import numpy as np
 
 from gz_testauto.errors import SimulatorError
-from gz_testauto.geometry import Pose
 from gz_testauto.observation import Contact, ModelState
+from gz_testauto.pose import Pose
+from gz_testauto.simulators.embedded.bodies import StagedModel
 from gz_testauto.simulators.embedded.mjcf import Blueprint, joint_names
-from gz_testauto.simulators.embedded.staging import StagedModel
 
 LOGGER = logging.getLogger(__name__)
 

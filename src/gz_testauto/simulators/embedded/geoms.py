@@ -14,8 +14,9 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from gz_testauto.errors import SdfError
-from gz_testauto.geometry import Pose
-from gz_testauto.sdf.geometry import (
+from gz_testauto.pose import Pose
+from gz_testauto.sdf.meshes.surfaces import Heightmap, Mesh
+from gz_testauto.sdf.shapes import (
     Box,
     Capsule,
     Cylinder,
@@ -25,10 +26,9 @@ from gz_testauto.sdf.geometry import (
     Polyline,
     Sphere,
 )
-from gz_testauto.sdf.surfaces import Heightmap, Mesh
 from gz_testauto.simulators.embedded import hulls
-from gz_testauto.simulators.embedded.coverage import Coverage
-from gz_testauto.simulators.embedded.staging import Shape
+from gz_testauto.simulators.embedded.bodies import Shape
+from gz_testauto.simulators.embedded.sdf_support import Coverage
 
 MAX_FACES = 100_000
 """MuJoCo reads at most 200,000 triangles from one STL file."""

@@ -17,8 +17,8 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial import ConvexHull, QhullError
 from shapely.geometry.base import BaseGeometry
 
-from gz_testauto.sdf.solids import numbered_corners
-from gz_testauto.sdf.surfaces import Heightmap, Surface
+from gz_testauto.sdf.meshes.solids import numbered_corners
+from gz_testauto.sdf.meshes.surfaces import Heightmap, Surface
 
 THICKNESS_M = 0.002
 """What a surface, which has no thickness, is given behind its front."""

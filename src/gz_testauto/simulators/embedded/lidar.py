@@ -9,8 +9,8 @@ from typing import Any, Optional, Tuple
 
 import numpy as np
 
-from gz_testauto.geometry import Pose
 from gz_testauto.observation import LaserScan
+from gz_testauto.pose import Pose
 from gz_testauto.sdf.robot import LidarDescription
 from gz_testauto.simulators.embedded.geoms import Role
 

@@ -12,15 +12,15 @@ from typing import Dict, List, Mapping, Optional, Sequence, Tuple, Union
 import numpy as np
 from lxml import etree
 
-from gz_testauto.geometry import Pose
+from gz_testauto.pose import Pose
 from gz_testauto.sdf.document import Element
 from gz_testauto.sdf.dynamics import Joint
-from gz_testauto.sdf.geometry import Plane
-from gz_testauto.sdf.surfaces import Heightmap
-from gz_testauto.simulators.embedded.coverage import Coverage
-from gz_testauto.simulators.embedded.drive import Drive
+from gz_testauto.sdf.meshes.surfaces import Heightmap
+from gz_testauto.sdf.shapes import Plane
+from gz_testauto.simulators.embedded.bodies import Body, Shape, StagedModel, walk
 from gz_testauto.simulators.embedded.geoms import Geom, GeomFactory, Role, text
-from gz_testauto.simulators.embedded.staging import Body, Shape, StagedModel, walk
+from gz_testauto.simulators.embedded.sdf_support import Coverage
+from gz_testauto.simulators.embedded.wheel_drive import Drive
 
 MAX_FRICTION = 10.0
 """What holds at this coefficient holds at any; more makes the solver's task ill-conditioned."""

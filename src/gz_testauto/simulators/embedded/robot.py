@@ -8,18 +8,18 @@ from dataclasses import dataclass, replace
 from typing import FrozenSet, List, Optional, Tuple
 
 from gz_testauto.errors import SdfError
-from gz_testauto.geometry import Pose, Pose2D
+from gz_testauto.pose import Pose, Pose2D
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.scene import SceneModel, scene_model
 from gz_testauto.sdf.tree import read_model
 from gz_testauto.sdf.values import number, pose_value
-from gz_testauto.simulators.embedded.coverage import Coverage
-from gz_testauto.simulators.embedded.drive import Drive, read_servos, read_wheels
-from gz_testauto.simulators.embedded.loads import loaded_wheels
+from gz_testauto.simulators.embedded.bodies import StagedModel, stage_model
 from gz_testauto.simulators.embedded.mjcf import Mount
-from gz_testauto.simulators.embedded.staging import StagedModel, stage_model
+from gz_testauto.simulators.embedded.sdf_support import Coverage
+from gz_testauto.simulators.embedded.wheel_drive import Drive, read_servos, read_wheels
+from gz_testauto.simulators.embedded.wheel_loads import loaded_wheels
 
 FLOOR_CLEARANCE_M = 0.02
 """Shapes that reach down to less than this above the robot's lowest point stand on the floor,

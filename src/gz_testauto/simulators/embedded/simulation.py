@@ -19,13 +19,13 @@ from gz_testauto.sdf.edit import add_model, parse_model, remove_model, set_model
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.scene import read_scene, scene_model
 from gz_testauto.sdf.tree import read_model
-from gz_testauto.simulators.embedded.coverage import Coverage
-from gz_testauto.simulators.embedded.drive import Drive
+from gz_testauto.simulators.embedded.bodies import StagedModel, stage_model
 from gz_testauto.simulators.embedded.engine import Engine, LinkStates, actuators
 from gz_testauto.simulators.embedded.lidar import Lidar
 from gz_testauto.simulators.embedded.mjcf import write_mjcf
 from gz_testauto.simulators.embedded.robot import StagedRobot
-from gz_testauto.simulators.embedded.staging import StagedModel, stage_model
+from gz_testauto.simulators.embedded.sdf_support import Coverage
+from gz_testauto.simulators.embedded.wheel_drive import Drive
 from gz_testauto.simulators.interface import NamedModel, Scene, Simulation
 
 _STANDING = (0.0, 0.0, 0.0)

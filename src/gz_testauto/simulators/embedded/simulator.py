@@ -8,8 +8,8 @@ from typing import Dict, Optional
 
 from gz_testauto.errors import MissingDependencyError, SdfError, SimulatorError
 from gz_testauto.sdf.robot import RobotModel
-from gz_testauto.simulators.embedded.coverage import Coverage
 from gz_testauto.simulators.embedded.robot import StagedRobot, stage_robot
+from gz_testauto.simulators.embedded.sdf_support import Coverage
 from gz_testauto.simulators.embedded.simulation import EmbeddedSimulation, Settings
 from gz_testauto.simulators.interface import Scene, Simulator
 

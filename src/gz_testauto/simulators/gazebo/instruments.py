@@ -13,7 +13,7 @@ from typing import Dict, Iterable, List, Mapping, Optional, Tuple
 from lxml import etree
 
 from gz_testauto.errors import SdfError, SimulatorError
-from gz_testauto.geometry import Pose, Pose2D
+from gz_testauto.pose import Pose, Pose2D
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.robot import RobotModel

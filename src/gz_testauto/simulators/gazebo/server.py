@@ -1,7 +1,7 @@
 """A gzserver process of our own: started, watched, and ended with everything it started.
 
 Owns the process group, the choice of a free port and the log file; that it ends with us is
-:mod:`~gz_testauto.simulators.gazebo.watched`'s. Knows nothing of worlds or messages.
+:mod:`~gz_testauto.processes`'s. Knows nothing of worlds or messages.
 """
 
 import contextlib
@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Iterable, List, Optional, Sequence
 
 from gz_testauto.errors import SimulatorError
+from gz_testauto.processes import start_watched
 from gz_testauto.sdf.missing import is_allowed
+from gz_testauto.simulators.gazebo.cpu_affinity import ClaimedProcessor
 from gz_testauto.simulators.gazebo.installation import GazeboInstallation
-from gz_testauto.simulators.gazebo.processors import ClaimedProcessor
 from gz_testauto.simulators.gazebo.scratch import ScratchDirectory, remove_orphans
-from gz_testauto.simulators.gazebo.watched import start_watched
 
 LOGGER = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from gz_testauto.errors import SdfError, SimulatorError
 from gz_testauto.observation import Contact, ImuSample, LaserScan, ModelState, Snapshot, Twist2D
 from gz_testauto.sdf.edit import parse_model
 from gz_testauto.simulators.gazebo.aliases import Alias
-from gz_testauto.simulators.gazebo.drive import DriveCommand
+from gz_testauto.simulators.gazebo.drive_command import DriveCommand
 from gz_testauto.simulators.gazebo.instruments import (
     InstrumentedModel,
     InstrumentedRobot,
@@ -24,7 +24,6 @@ from gz_testauto.simulators.gazebo.instruments import (
 )
 from gz_testauto.simulators.gazebo.lockstep import LockStep
 from gz_testauto.simulators.gazebo.messages import MESSAGES
-from gz_testauto.simulators.gazebo.node import Publisher, RawCallback
 from gz_testauto.simulators.gazebo.readings import (
     ImuReader,
     ModelPoses,
@@ -33,7 +32,8 @@ from gz_testauto.simulators.gazebo.readings import (
     nanoseconds,
     scan_from,
 )
-from gz_testauto.simulators.gazebo.staging import StagedWorld, model_text
+from gz_testauto.simulators.gazebo.split_world import StagedWorld, model_text
+from gz_testauto.simulators.gazebo.transport import Publisher, RawCallback
 from gz_testauto.simulators.gazebo.world import WorldLink, pose_from
 from gz_testauto.simulators.interface import NamedModel, PhysicsSettings, Simulation
 from gz_testauto.xml_file import parse_xml

@@ -13,17 +13,17 @@ from typing import List, Optional, Sequence
 
 from gz_testauto import resources
 from gz_testauto.errors import SimulatorError
-from gz_testauto.geometry import Pose
+from gz_testauto.pose import Pose
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.simulators.gazebo.aliases import Alias
-from gz_testauto.simulators.gazebo.client import GuiClient
-from gz_testauto.simulators.gazebo.drive import DriveCommand
+from gz_testauto.simulators.gazebo.drive_command import DriveCommand
+from gz_testauto.simulators.gazebo.gzclient import GuiClient
 from gz_testauto.simulators.gazebo.installation import GazeboInstallation, find_gazebo
 from gz_testauto.simulators.gazebo.instruments import instrument_model, instrument_robot
 from gz_testauto.simulators.gazebo.lockstep import RESTING_RATE_HZ, LockStep
 from gz_testauto.simulators.gazebo.server import ServerProcess
 from gz_testauto.simulators.gazebo.simulation import GazeboSimulation
-from gz_testauto.simulators.gazebo.staging import StagedWorld, stage_world
+from gz_testauto.simulators.gazebo.split_world import StagedWorld, stage_world
 from gz_testauto.simulators.gazebo.world import WorldLink
 from gz_testauto.simulators.interface import Scene, Simulator
 

@@ -15,11 +15,16 @@ from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequ
 
 from gz_testauto.brevity import listed
 from gz_testauto.errors import SimulatorError
-from gz_testauto.geometry import Pose
+from gz_testauto.pose import Pose
 from gz_testauto.simulators.gazebo.aliases import own_name
 from gz_testauto.simulators.gazebo.messages import MESSAGES
-from gz_testauto.simulators.gazebo.node import Publisher, RawCallback, Subscription, TransportNode
 from gz_testauto.simulators.gazebo.server import ServerProcess
+from gz_testauto.simulators.gazebo.transport import (
+    Publisher,
+    RawCallback,
+    Subscription,
+    TransportNode,
+)
 from gz_testauto.simulators.gazebo.wire import ConnectionLostError
 from gz_testauto.simulators.interface import NamedModel
 

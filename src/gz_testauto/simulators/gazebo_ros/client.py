@@ -21,11 +21,11 @@ from geometry_msgs.msg import Vector3
 from lxml import etree
 from std_srvs.srv import Empty, EmptyRequest
 
-from gz_testauto import messages
+from gz_testauto import ros_messages
 from gz_testauto.brevity import NAMED, listed
 from gz_testauto.errors import SdfError, SimulatorError
-from gz_testauto.geometry import Pose
 from gz_testauto.observation import ModelState
+from gz_testauto.pose import Pose
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.tree import read_model
@@ -159,7 +159,7 @@ class GazeboRosClient:
         asked = list(names)
         requests = [srv.GetLinkStateRequest(name, WORLD) for name in asked]
         return {
-            name: messages.state_of(answer.link_state.pose, answer.link_state.twist)
+            name: ros_messages.state_of(answer.link_state.pose, answer.link_state.twist)
             for name, answer in zip(asked, self._call("get_link_state", requests))
             if answer.success
         }
@@ -299,7 +299,7 @@ class GazeboRosClient:
         said: Dict[str, str] = {}
         for name, xml, pose in parts:
             request = srv.SpawnModelRequest(model_name=name, model_xml=xml, reference_frame=WORLD)
-            request.initial_pose = messages.pose_message(pose)
+            request.initial_pose = ros_messages.pose_message(pose)
             said[name] = self._spawn_one(service, request)
         left: Set[str] = set(names)
 
@@ -337,7 +337,7 @@ class GazeboRosClient:
         requests = [srv.GetModelStateRequest(name, WORLD) for name in names]
         answers = self._call("get_model_state", requests)
         found = {
-            name: messages.state_of(answer.pose, answer.twist)
+            name: ros_messages.state_of(answer.pose, answer.twist)
             for name, answer in zip(names, answers)
             if answer.success
         }
@@ -381,8 +381,8 @@ class _NameTaken(SimulatorError):
 
 def _state_message(name: str, state: ModelState) -> ModelStateMessage:
     at_rest = (0.0, 0.0, 0.0)
-    twist = messages.twist_message(state.linear_mps or at_rest, state.angular_radps or at_rest)
-    return ModelStateMessage(name, messages.pose_message(state.pose), twist, WORLD)
+    twist = ros_messages.twist_message(state.linear_mps or at_rest, state.angular_radps or at_rest)
+    return ModelStateMessage(name, ros_messages.pose_message(state.pose), twist, WORLD)
 
 
 def _readable(name: str, sdf: str) -> Element:

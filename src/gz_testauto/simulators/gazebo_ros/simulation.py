@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Dict, Iterable, Mapping, Sequence, Tuple
 
 from gz_testauto.errors import SimulatorError
-from gz_testauto.geometry import Pose
-from gz_testauto.messages import NANOSECONDS
 from gz_testauto.observation import ModelState, Snapshot, Twist2D
+from gz_testauto.pose import Pose
+from gz_testauto.ros_messages import NANOSECONDS
 from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient
 from gz_testauto.simulators.gazebo_ros.pausing import PausedTime
 from gz_testauto.simulators.gazebo_ros.staging import write_world

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Dict, Mapping, Optional, Sequence, Set, Union
 
 from gz_testauto.errors import SimulatorError
-from gz_testauto.geometry import Pose, Pose2D
 from gz_testauto.observation import ModelState, Twist2D
+from gz_testauto.pose import Pose, Pose2D
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.values import pose_value

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Collection, Dict, Mapping, Optional, Pattern, Tuple
 
 from gz_testauto.errors import SdfError, SimulatorError
-from gz_testauto.geometry import Pose
+from gz_testauto.pose import Pose
 from gz_testauto.sampling.naming import is_obstacle
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.edit import add_model, model_elements, remove_model
 from gz_testauto.sdf.scene import read_scene
-from gz_testauto.simulators.gazebo.staging import stage_world
+from gz_testauto.simulators.gazebo.split_world import stage_world
 from gz_testauto.simulators.interface import NamedModel, PhysicsSettings
 
 _EVERY = re.compile(".*", re.DOTALL)

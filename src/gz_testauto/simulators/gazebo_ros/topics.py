@@ -22,10 +22,10 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu
 from sensor_msgs.msg import LaserScan as LaserScanMessage
 
-from gz_testauto import messages
+from gz_testauto import ros_messages
 from gz_testauto.errors import SimulatorError
-from gz_testauto.geometry import Pose
 from gz_testauto.observation import Contact, ImuSample, LaserScan, Twist2D
+from gz_testauto.pose import Pose
 
 LOOK_S = 0.01
 
@@ -103,7 +103,7 @@ class RobotTopics:
 
     def command(self, command: Twist2D) -> None:
         """Send a command to the drive."""
-        self._commands.publish(messages.command_message(command))
+        self._commands.publish(ros_messages.command_message(command))
 
     def await_clock(self, due_ns: int, stall_timeout_s: float) -> bool:
         """Return True with the first clock at or after simulated time ``due_ns``; False when the
@@ -148,25 +148,25 @@ class RobotTopics:
         with self._news:
             stamp_s = self._scene_time(message)
             if stamp_s >= 0.0:
-                self._scan = _without_limits(messages.scan_of(message, stamp_s, self._mount))
+                self._scan = _without_limits(ros_messages.scan_of(message, stamp_s, self._mount))
                 self._news.notify_all()
 
     def _take_imu(self, message: Imu) -> None:
         with self._news:
             stamp_s = self._scene_time(message)
             if stamp_s > 0.0:
-                self._imu.append(messages.imu_sample_of(message, stamp_s))
+                self._imu.append(ros_messages.imu_sample_of(message, stamp_s))
 
     def _take_contacts(self, message: ContactsState) -> None:
         with self._news:
             stamp_s = self._scene_time(message)
             if stamp_s > 0.0:
                 stamps_s = [stamp_s] * len(message.states)
-                self._contacts.extend(messages.contacts_of(message, stamps_s))
+                self._contacts.extend(ros_messages.contacts_of(message, stamps_s))
 
     def _scene_time(self, message: object) -> float:
         stamp_ns = message.header.stamp.to_nsec()
-        return (stamp_ns - self._origin_ns) / messages.NANOSECONDS
+        return (stamp_ns - self._origin_ns) / ros_messages.NANOSECONDS
 
 
 def _without_limits(scan: LaserScan) -> LaserScan:

@@ -1,0 +1,59 @@
+"""Copies of ready worlds in which trials run where the files themselves cannot be read.
+
+Owns ``worlds.repair`` and ``worlds.allow_missing`` for the worlds of a directory: what the one
+mends is mended in the copy, what the other allows to be missing is left out of it, and what the
+world names beside itself is named by its whole path. The user's files are never changed.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Dict, List, Tuple
+
+from gz_testauto.results.directory import reporting_disk, write_atomically
+from gz_testauto.sdf.document import SdfDocument
+from gz_testauto.sdf.includes import ModelLibrary
+from gz_testauto.sdf.missing import is_allowed, leave_out_missing
+from gz_testauto.sdf.plugins import plugin_files
+from gz_testauto.spec.worlds import WorldsSpec
+from gz_testauto.worlds.manifest import WorldEntry, WorldSet, sha256_of
+
+Missing = Dict[str, Tuple[str, ...]]
+"""What each world, by name, is simulated without."""
+
+
+def copy_worlds(worlds: WorldSet, spec: WorldsSpec, folder: Path) -> Tuple[WorldSet, Missing]:
+    """The same worlds in ``folder``, as far as they can be read, and what was left out of each.
+
+    A copy that is there already and would be the same is left alone. Raises ``SdfError`` and
+    ``ResultsError``.
+    """
+    copies: List[WorldEntry] = []
+    missing: Missing = {}
+    with reporting_disk(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    for entry in worlds:
+        content, missing[entry.name] = _copy(entry.path, spec)
+        path, digest = folder / f"{entry.name}.world", sha256_of(content)
+        if not path.is_file() or sha256_of(path.read_bytes()) != digest:
+            write_atomically(path, content)
+        copies.append(replace(entry, path=path, sha256=digest))
+    return replace(worlds, worlds=tuple(copies)), missing
+
+
+def missing_plugins(path: Path, spec: WorldsSpec) -> Tuple[str, ...]:
+    """Plugins of a world that need not be installed."""
+    document = SdfDocument.read(path, spec.repair)
+    named = plugin_files(document, ModelLibrary(repair=spec.repair))
+    return tuple(name for name in named if spec.plugins and is_allowed(name, spec.allow_missing))
+
+
+def _copy(path: Path, spec: WorldsSpec) -> Tuple[bytes, Tuple[str, ...]]:
+    library = ModelLibrary(repair=spec.repair)
+    document = SdfDocument.read(path, spec.repair)
+    missing = leave_out_missing(document, library, spec.allow_missing)
+    for include in list(document.root.iter("include")):
+        found = library.included(document, include)
+        if found is not None and found.document.repairs:
+            library.expand(document, include)
+    library.anchor(document)
+    return document.to_bytes(), missing

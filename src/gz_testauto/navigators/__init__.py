@@ -1,1 +1,0 @@
-"""What drives the robot during a trial: a planner of this package, or a navigation stack."""

@@ -1,0 +1,74 @@
+"""A local planner of this package, called in-process and in lock-step.
+
+Owns the timing of its cycles, in wall time and in CPU time of the calling thread. Simulated
+time stands still meanwhile, so how long a planner thinks changes no trajectory. A planner that
+raises something unexpected, or commands what is not a number, has given up as far as the trial
+is concerned: a campaign over night is there to find that, not to die of it.
+"""
+
+import dataclasses
+import logging
+import math
+import time
+import traceback
+from typing import List, Tuple
+
+import numpy as np
+
+from gz_testauto.observation import Twist2D
+from gz_testauto.planners.interface import LocalPlanner, Observation, PlannerGaveUp, Task
+from gz_testauto.planners.navigation import Navigator, NavigatorGaveUp
+
+LOGGER = logging.getLogger(__name__)
+
+
+class PlannerNavigator(Navigator):
+    """Drives with one instance of a local planner."""
+
+    def __init__(self, planner: LocalPlanner) -> None:
+        self._planner = planner
+        self._wall_s: List[float] = []
+        self._cpu_s: List[float] = []
+
+    def begin(self, task: Task) -> None:
+        """Hand the task to the planner; its time is not a cycle."""
+        self._wall_s, self._cpu_s = [], []
+        self._planner.begin(task)
+
+    def command(self, observation: Observation) -> Twist2D:
+        """Ask the planner and time its answer; a cycle in which it gives up counts too.
+
+        The scan is shown to it in the precision of ROS's message, so that the same trial over
+        ROS is the same to the bit.
+        """
+        if observation.scan is not None:
+            scan = observation.scan.in_single_precision()
+            observation = dataclasses.replace(observation, scan=scan)
+        cpu_s, wall_s = time.thread_time(), time.perf_counter()
+        try:
+            command = self._planner.plan(observation)
+        except PlannerGaveUp as gave_up:
+            raise NavigatorGaveUp(str(gave_up) or "the planner sees no way") from gave_up
+        except Exception as error:
+            LOGGER.exception("the planner failed at %.2f s", observation.time_s)
+            raise NavigatorGaveUp(_describe(error)) from error
+        finally:
+            self._wall_s.append(time.perf_counter() - wall_s)
+            self._cpu_s.append(time.thread_time() - cpu_s)
+        if not all(map(math.isfinite, command)):
+            raise NavigatorGaveUp(f"the planner commanded {tuple(command)}")
+        return command
+
+    def end(self) -> None:
+        """Nothing to stop: without a command the robot is not driven."""
+
+    @property
+    def cycle_times_s(self) -> Tuple[np.ndarray, np.ndarray]:
+        """As the interface says; one entry per call of :meth:`command`."""
+        return np.array(self._wall_s), np.array(self._cpu_s)
+
+
+def _describe(error: Exception) -> str:
+    """The error in one line, with the place that raised it."""
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    return f"the planner raised {type(error).__name__}: {error} ({place.filename}:{place.lineno})"

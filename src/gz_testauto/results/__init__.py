@@ -1,0 +1,1 @@
+"""What is on disk: a campaign's directory, manifest, records and recordings."""

@@ -1,0 +1,39 @@
+"""The files that decide a campaign's trials and that its YAML file does not name."""
+
+import inspect
+from pathlib import Path
+from typing import Dict
+
+from gz_testauto.errors import GzTestautoError
+from gz_testauto.planners import PLANNERS
+from gz_testauto.results.manifest import file_sha256
+from gz_testauto.sdf.robot import RobotModel
+from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.trial.launch_files import launch_inputs
+from gz_testauto.xml_file import parse_xml
+
+PLANNER_CODE = "code of planner "
+
+
+def further_files(spec: CampaignSpec, robot: RobotModel) -> Dict[str, str]:
+    """Hashes of the files that decide trials and that the campaign does not name: what the
+    robot's model refers to, and the code of the planners (:data:`PLANNER_CODE` in front)."""
+    found = {}
+    if spec.stack is not None:
+        found = {name: file_sha256(path) for name, path in launch_inputs(spec).items()}
+    for entry in spec.planners:
+        if not entry.plugin:
+            continue
+        try:
+            source = inspect.getsourcefile(PLANNERS.get(entry.plugin))
+        except (GzTestautoError, TypeError):  # a navigation stack outside of this process
+            continue
+        if source is not None:
+            found[PLANNER_CODE + entry.plugin] = file_sha256(Path(source))
+    if not robot.sdf:
+        return found
+    for element in parse_xml(robot.sdf.encode("utf-8")).iter("uri"):
+        path = Path((element.text or "").strip().replace("file://", "", 1))
+        if path.is_file():
+            found[f"robot/{path.name}"] = file_sha256(path)
+    return found

@@ -1,0 +1,84 @@
+"""``campaign.log``: the campaign in the words of the paper, for people who already parse them.
+
+Per trial a line that names the planner (the paper kept one file per planner), the line of the
+start and the line of the end::
+
+    # fgm
+    Simulation Started! || Goal successfully published at (-22.0, 22.0) in world 137
+    Goal Reached! Total distance traveled is: 35.0726 || Avg execution time per cycle is: 0.000562
+
+The log repeats what the store holds and owns nothing. Trials stand in it in the order in which
+they ended, all three lines at once, since several may run side by side. It is written anew from
+the store whenever the campaign's command is given again, so a runner that was killed leaves
+neither gaps nor doubles.
+"""
+
+import math
+import re
+from pathlib import Path
+from typing import Callable, Iterable
+
+from gz_testauto.pose import Pose2D
+from gz_testauto.results.directory import reporting_disk, write_atomically
+from gz_testauto.results.records import TrialRecord
+from gz_testauto.trial.outcome import Outcome
+
+_ENDS = {
+    Outcome.COLLIDED: "Collision occured!",
+    Outcome.TIPPED_OVER: "Robot tipped over!",
+    Outcome.TIMED_OUT: "Timed out!",
+    Outcome.STUCK: "Robot stuck!",
+    Outcome.PLANNER_ABORTED: "Planner aborted!",
+}
+
+
+class CampaignLog:
+    """Appends to the log of one campaign. ``goal_in`` gives a world's goal by its name."""
+
+    def __init__(self, path: Path, goal_in: Callable[[str], Pose2D]) -> None:
+        self._path = path
+        self._goal_in = goal_in
+
+    def rewrite(self, records: Iterable[TrialRecord]) -> None:
+        """Make the log say exactly what ``records`` say, and open it for more."""
+        content = "".join(map(self._entry, records)).encode("utf-8")
+        if not self._path.is_file() or self._path.read_bytes() != content:
+            write_atomically(self._path, content)
+
+    def add(self, record: TrialRecord) -> None:
+        """Note how a trial began and ended."""
+        with reporting_disk(self._path), open(self._path, "a", encoding="utf-8") as stream:
+            stream.write(self._entry(record))
+
+    def _entry(self, record: TrialRecord) -> str:
+        goal = self._goal_in(record.world)
+        place = f"({float(goal.x_m)}, {float(goal.y_m)})"
+        number = world_number(record.world, record.world_index)
+        return (
+            f"# {record.planner}\n"
+            f"Simulation Started! || Goal successfully published at {place} in world {number}\n"
+            f"{end_line(record)}"
+        )
+
+
+def end_line(record: TrialRecord) -> str:
+    """The line of a trial's end, with the empty line that follows it."""
+    if record.outcome is Outcome.INVALID:
+        return f"Trial invalid! || {record.detail}\n\n"
+    cycle = f"Avg execution time per cycle is: {_number(record, 'cycle_mean_s')}"
+    if record.outcome is Outcome.REACHED:
+        distance = _number(record, "distance_m")
+        return f"Goal Reached! Total distance traveled is: {distance} || {cycle}\n\n"
+    return f"{_ENDS[record.outcome]} || {cycle}\n\n"
+
+
+def world_number(world: str, world_index: int) -> str:
+    """The number at the end of a world's name (``world_0137`` is 137), else its index."""
+    digits = re.search(r"(\d+)$", world)
+    return str(int(digits.group(1)) if digits else world_index)
+
+
+def _number(record: TrialRecord, metric: str) -> str:
+    """Six significant digits, as the paper's log has."""
+    value = record.metrics.get(metric, math.nan)
+    return f"{value:.6g}"

@@ -1,0 +1,415 @@
+"""The results of a campaign in SQLite: one row per trial, written when the trial ends.
+
+Owns ``results.sqlite`` and ``trajectories/``. A trial is in the store wholly or not at all: its
+trajectory is on the disk before the row that names it, the row and its metrics are one
+transaction, and a transaction is durable when the call returns (rollback journal, full
+synchronisation). Refuses to know what the numbers mean.
+"""
+
+import contextlib
+import dataclasses
+import json
+import math
+import sqlite3
+from pathlib import Path
+from typing import Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple
+
+from gz_testauto.errors import ResultsError
+from gz_testauto.json_file import shaped
+from gz_testauto.metrics.recording import Recording
+from gz_testauto.results.directory import CampaignDirectory, reporting_disk
+from gz_testauto.results.recordings import read_trajectory, write_trajectory
+from gz_testauto.results.records import AttemptRecord, CampaignResults, DeclaredMetric, TrialRecord
+from gz_testauto.trial.outcome import Outcome
+from gz_testauto.worlds.record import WorldRecord
+
+SCHEMA_VERSION = 1
+BUSY_TIMEOUT_S = 30.0
+
+_SCHEMA = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE worlds (
+    world_index INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, path TEXT NOT NULL,
+    sha256 TEXT NOT NULL, shortest_path_m REAL);
+CREATE TABLE planners (position INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE trials (
+    trial INTEGER PRIMARY KEY, world TEXT NOT NULL, world_index INTEGER NOT NULL,
+    planner TEXT NOT NULL, repetition INTEGER NOT NULL, seed INTEGER NOT NULL,
+    outcome TEXT NOT NULL, detail TEXT NOT NULL, attempts INTEGER NOT NULL,
+    wall_s REAL NOT NULL, finished_at TEXT NOT NULL, trajectory TEXT NOT NULL,
+    UNIQUE (world, planner, repetition));
+CREATE TABLE metrics (
+    trial INTEGER NOT NULL REFERENCES trials (trial), name TEXT NOT NULL, value REAL,
+    PRIMARY KEY (trial, name)) WITHOUT ROWID;
+CREATE TABLE invalid_attempts (
+    trial INTEGER NOT NULL, attempt INTEGER NOT NULL, cause TEXT NOT NULL,
+    wall_s REAL NOT NULL, finished_at TEXT NOT NULL, PRIMARY KEY (trial, attempt));
+"""
+
+_WORKER_DEATHS = """
+CREATE TABLE IF NOT EXISTS worker_deaths (
+    trial INTEGER NOT NULL, attempt INTEGER NOT NULL, cause TEXT NOT NULL,
+    wall_s REAL NOT NULL, finished_at TEXT NOT NULL, PRIMARY KEY (trial, attempt))
+"""
+"""Stores of before have none; a reader of before passes over it."""
+
+_DECLARED = "declared_metrics"
+_PUBLISHED = "published_of_worlds"
+_MISSING = "missing_of_worlds"
+_PATIENCE = "patience"
+"""Keys in ``meta``; stores of before have none."""
+
+_TRIAL_COLUMNS = (
+    "trial, world, world_index, planner, repetition, seed, outcome, detail, attempts, wall_s, "
+    "finished_at, trajectory"
+)
+_LISTS = ("worlds", "trials", "invalid_attempts", "worker_deaths", "declared")
+"""Fields of :class:`CampaignResults` that hold records."""
+_ATTEMPT_COLUMNS = "trial, attempt, cause, wall_s, finished_at"
+
+
+class ResultStore:
+    """The results in one directory. Use :meth:`create`, :meth:`open` or :meth:`read`.
+
+    Also a context manager. Every method raises ``ResultsError`` when the disk is full or the
+    file is damaged.
+    """
+
+    def __init__(self, directory: CampaignDirectory, connection: sqlite3.Connection) -> None:
+        self._directory = directory
+        self._connection = connection
+
+    @classmethod
+    def create(
+        cls,
+        directory: CampaignDirectory,
+        name: str,
+        planners: Sequence[str],
+        worlds: Sequence[WorldRecord],
+        planned: int,
+        declared: Sequence[DeclaredMetric] = (),
+    ) -> "ResultStore":
+        """Make an empty store; the caller holds the directory's lock."""
+        with reporting_disk(directory.trajectories):
+            directory.trajectories.mkdir(exist_ok=True)
+        store = cls(directory, _connect(directory.results))
+        with store._transaction():
+            # One by one: sqlite3's executescript would commit in the middle.
+            for statement in filter(str.strip, _SCHEMA.split(";")):
+                store._connection.execute(statement)
+            store._connection.execute(_WORKER_DEATHS)
+            store._connection.executemany(
+                "INSERT INTO meta VALUES (?, ?)",
+                [
+                    ("schema_version", str(SCHEMA_VERSION)),
+                    ("name", name),
+                    ("planned", str(planned)),
+                    (_DECLARED, json.dumps([dataclasses.asdict(metric) for metric in declared])),
+                    (_PUBLISHED, json.dumps({w.name: dict(w.published) for w in worlds})),
+                    (_MISSING, json.dumps({w.name: w.missing for w in worlds if w.missing})),
+                ],
+            )
+            store._connection.executemany(
+                "INSERT INTO planners VALUES (?, ?)", list(enumerate(planners))
+            )
+            store._connection.executemany(
+                "INSERT INTO worlds VALUES (?, ?, ?, ?, ?)",
+                [
+                    (world.world_index, world.name, world.path, world.sha256, world.shortest_path_m)
+                    for world in worlds
+                ],
+            )
+        return store
+
+    @classmethod
+    def open(cls, directory: CampaignDirectory) -> Optional["ResultStore"]:
+        """Open the store for writing, or return None where none was completely made."""
+        if not directory.results.is_file():
+            return None
+        store = cls(directory, _connect(directory.results))
+        if not store._is_made():
+            store.close()
+            return None
+        store._check_schema()
+        with store._transaction():
+            store._connection.execute(_WORKER_DEATHS)
+        return store
+
+    @classmethod
+    def read(cls, directory: CampaignDirectory) -> "ResultStore":
+        """Open the store for reading only; a runner may be writing meanwhile."""
+        directory.require_campaign()
+        if not directory.results.is_file():
+            raise ResultsError(f"{directory.path}: no trial has ended yet")
+        _undo_half_a_transaction(directory.results)
+        uri = directory.results.as_uri() + "?mode=ro"
+        with _reporting(directory.results):
+            connection = sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_S)
+        store = cls(directory, connection)
+        if not store._is_made():
+            store.close()
+            raise ResultsError(f"{directory.path}: no trial has ended yet")
+        store._check_schema()
+        return store
+
+    def close(self) -> None:
+        """Close the file. Idempotent."""
+        self._connection.close()
+
+    def __enter__(self) -> "ResultStore":
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    def holds_valid_trial(self) -> bool:
+        """Whether any trial has said something about a planner."""
+        return bool(
+            self._query("SELECT 1 FROM trials WHERE outcome <> ? LIMIT 1", (Outcome.INVALID.value,))
+        )
+
+    def invalid_attempts(self, trial: int) -> Tuple[AttemptRecord, ...]:
+        """The tries at a trial that ended invalid so far, in order."""
+        return self._attempts("invalid_attempts", trial)
+
+    def add_invalid_attempt(self, attempt: AttemptRecord) -> None:
+        """Note one try that said nothing about the planner."""
+        self._add_attempt("invalid_attempts", attempt)
+
+    def worker_deaths(self, trial: int) -> Tuple[AttemptRecord, ...]:
+        """The tries at a trial that ended with their worker so far, in order."""
+        return self._attempts("worker_deaths", trial)
+
+    def add_worker_death(self, attempt: AttemptRecord) -> None:
+        """Note one try whose worker died."""
+        self._add_attempt("worker_deaths", attempt)
+
+    def patience(self) -> Dict[str, int]:
+        """The limits by which trials are given up, as :meth:`reopen` was told; empty before."""
+        rows = self._query("SELECT value FROM meta WHERE key = ?", (_PATIENCE,))
+        with _reporting_damage(self._directory.results):
+            known = dict(json.loads(rows[0][0])) if rows else {}
+            return {str(name): int(limit) for name, limit in known.items()}
+
+    def reopen(self, trials: Iterable[int], patience: Mapping[str, int]) -> None:
+        """Forget that trials ended invalid, now that other limits hold."""
+        with self._transaction():
+            self._connection.executemany(
+                "DELETE FROM trials WHERE trial = ? AND outcome = ?",
+                [(trial, Outcome.INVALID.value) for trial in trials],
+            )
+            self._connection.execute(
+                "INSERT OR REPLACE INTO meta VALUES (?, ?)", (_PATIENCE, json.dumps(dict(patience)))
+            )
+
+    def finish(self, record: TrialRecord, recording: Optional[Recording] = None) -> None:
+        """Keep a finished trial for good, in place of an invalid end that it may have had.
+        ``recording`` goes to ``record.trajectory``."""
+        if recording is not None:
+            write_trajectory(self._directory.trajectories / record.trajectory, recording)
+        with self._transaction():
+            self._connection.execute(
+                "DELETE FROM trials WHERE trial = ? AND outcome = ?",
+                (record.trial, Outcome.INVALID.value),
+            )
+            self._connection.execute(
+                f"INSERT INTO trials ({_TRIAL_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
+                (
+                    record.trial,
+                    record.world,
+                    record.world_index,
+                    record.planner,
+                    record.repetition,
+                    record.seed,
+                    record.outcome.value,
+                    record.detail,
+                    record.attempts,
+                    record.wall_s,
+                    record.finished_at,
+                    record.trajectory,
+                ),
+            )
+            self._connection.executemany(
+                "INSERT INTO metrics VALUES (?, ?, ?)",
+                [
+                    (record.trial, name, None if math.isnan(value) else value)
+                    for name, value in record.metrics.items()
+                ],
+            )
+
+    def worlds(self) -> Tuple[WorldRecord, ...]:
+        """The campaign's worlds, in the plan's order."""
+        rows = self._query(
+            "SELECT world_index, name, path, sha256, shortest_path_m FROM worlds "
+            "ORDER BY world_index"
+        )
+        meta = dict(self._query("SELECT key, value FROM meta"))
+        published = json.loads(meta.get(_PUBLISHED, "{}"))
+        missing = json.loads(meta.get(_MISSING, "{}"))
+        return tuple(
+            dataclasses.replace(
+                world,
+                published=published.get(world.name, {}),
+                missing=tuple(missing.get(world.name, ())),
+            )
+            for world in (WorldRecord(*row) for row in rows)
+        )
+
+    def results(self) -> CampaignResults:
+        """Everything that is known so far."""
+        with _reporting_damage(self._directory.results):
+            return _checked(self._all_rows(), self._directory.results)
+
+    def _all_rows(self) -> CampaignResults:
+        meta = dict(self._query("SELECT key, value FROM meta"))
+        metrics: dict = {}
+        for trial, name, value in self._query("SELECT trial, name, value FROM metrics"):
+            metrics.setdefault(trial, {})[name] = math.nan if value is None else value
+        trials = self._query(f"SELECT {_TRIAL_COLUMNS} FROM trials ORDER BY trial")
+        planners = self._query("SELECT name FROM planners ORDER BY position")
+        return CampaignResults(
+            name=meta["name"],
+            planners=tuple(row[0] for row in planners),
+            worlds=self.worlds(),
+            planned=int(meta["planned"]),
+            trials=tuple(_record(row, metrics.get(row[0], {})) for row in trials),
+            invalid_attempts=self._attempts("invalid_attempts"),
+            worker_deaths=self._attempts("worker_deaths"),
+            declared=tuple(
+                DeclaredMetric(**entry) for entry in json.loads(meta.get(_DECLARED, "[]"))
+            ),
+        )
+
+    def trajectory(self, record: TrialRecord) -> Recording:
+        """The recording of a finished, valid trial."""
+        if not record.trajectory:
+            raise ResultsError(
+                f"{record.world}, {record.planner}: the trial is invalid and has no trajectory"
+            )
+        if Path(record.trajectory).name != record.trajectory:
+            raise ResultsError(
+                f"{self._directory.results}: is damaged: {record.trajectory!r} is no file name"
+            )
+        return read_trajectory(self._directory.trajectories / record.trajectory)
+
+    def _attempts(self, table: str, trial: Optional[int] = None) -> Tuple[AttemptRecord, ...]:
+        """Those at one trial, or all; a reader may meet a store without the table."""
+        if not self._has_table(table):
+            return ()
+        where, values = ("", ()) if trial is None else ("WHERE trial = ?", (trial,))
+        rows = self._query(
+            f"SELECT {_ATTEMPT_COLUMNS} FROM {table} {where} ORDER BY trial, attempt", values
+        )
+        return tuple(AttemptRecord(*row) for row in rows)
+
+    def _add_attempt(self, table: str, attempt: AttemptRecord) -> None:
+        with self._transaction():
+            self._connection.execute(
+                f"INSERT INTO {table} ({_ATTEMPT_COLUMNS}) VALUES (?, ?, ?, ?, ?)",
+                dataclasses.astuple(attempt),
+            )
+
+    def _query(self, statement: str, values: Sequence = ()) -> List[Tuple]:
+        with _reporting(self._directory.results):
+            return self._connection.execute(statement, values).fetchall()
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[None]:
+        with _reporting(self._directory.results):
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._connection.execute("COMMIT")
+            except BaseException:
+                with contextlib.suppress(sqlite3.Error):
+                    self._connection.execute("ROLLBACK")
+                raise
+
+    def _is_made(self) -> bool:
+        return self._has_table("meta")
+
+    def _has_table(self, name: str) -> bool:
+        return bool(self._query("SELECT 1 FROM sqlite_master WHERE name = ?", (name,)))
+
+    def _check_schema(self) -> None:
+        """A store is tables of one version. A view can take for ever to read, and a trigger
+        change what is written: somebody else made those."""
+        path = self._directory.results
+        made = self._query("SELECT type, name FROM sqlite_master WHERE type IN ('view', 'trigger')")
+        found = (
+            self._query("SELECT value FROM meta WHERE key = 'schema_version'") if not made else ()
+        )
+        if made or not found:
+            self.close()
+            what = f"holds the {made[0][0]} {made[0][1]!r}" if made else "says no schema version"
+            raise ResultsError(f"{path}: is damaged or not of gz_testauto: {what}")
+        if str(found[0][0]) != str(SCHEMA_VERSION):
+            self.close()
+            raise ResultsError(
+                f"{path}: has schema version {found[0][0]}, this version of "
+                f"gz_testauto reads {SCHEMA_VERSION}; use the version that wrote it"
+            )
+
+
+def _record(row: Tuple, metrics: Mapping[str, float]) -> TrialRecord:
+    values = dict(zip(_TRIAL_COLUMNS.split(", "), row))
+    return TrialRecord(**{**values, "outcome": Outcome(values["outcome"]), "metrics": metrics})
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    with _reporting(path):
+        # Transactions are begun by hand: implicit ones hide what is committed when.
+        connection = sqlite3.connect(str(path), timeout=BUSY_TIMEOUT_S, isolation_level=None)
+        connection.execute("PRAGMA synchronous = FULL")
+        return connection
+
+
+def _undo_half_a_transaction(path: Path) -> None:
+    """Undo what a writer was at when it was killed, if it was: a reader that may not write does
+    not see through it. A transaction of a writer that lives is left alone."""
+    if not path.with_name(path.name + "-journal").exists():
+        return
+    try:
+        with contextlib.closing(_connect(path)) as connection, _reporting(path):
+            connection.execute("SELECT 1 FROM sqlite_master").fetchall()
+    except ResultsError as error:
+        raise ResultsError(
+            f"{error}. A writer was killed here in the middle of a transaction, which has to be "
+            f"undone: make {path.parent} writable, or read a copy of it"
+        ) from error
+
+
+def _checked(results: CampaignResults, path: Path) -> CampaignResults:
+    """The same results when every value is of the type that its column says; SQLite keeps
+    whatever it is given. Raises ``ResultsError``."""
+    values = {
+        name: list(map(vars, value)) if name in _LISTS else value
+        for name, value in vars(results).items()
+    }
+    return shaped(CampaignResults, values, str(path), ResultsError)
+
+
+@contextlib.contextmanager
+def _reporting_damage(path: Path) -> Iterator[None]:
+    """Say of rows that make no results that the file is damaged."""
+    try:
+        yield
+    except KeyError as error:
+        raise ResultsError(f"{path}: is damaged: says no {error}") from error
+    except (IndexError, TypeError, ValueError, RecursionError) as error:
+        raise ResultsError(f"{path}: is damaged: {error}") from error
+
+
+@contextlib.contextmanager
+def _reporting(path: Path) -> Iterator[None]:
+    """Turn SQLite's errors into ``ResultsError``."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        text = str(error)
+        if "full" in text or "disk I/O" in text:
+            text += (
+                "; finished trials are safe: make room on the device and give the same "
+                "command again"
+            )
+        raise ResultsError(f"{path}: {text}") from error

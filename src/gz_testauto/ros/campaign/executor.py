@@ -1,0 +1,248 @@
+"""Runs trials over ROS: real topics, real action goals, the simulator behind its node.
+
+Owns the loop of a trial on this side of the graph; the judging is the watch's, as in the
+direct way. Time is held by the simulator node until the planner has answered, so what is seen
+here, however late, is what happened: a trial ends at the snapshot that ends it, even where
+the simulation has gone a few periods further meanwhile. A planner that does not answer while
+time is held makes the trial invalid (:mod:`~gz_testauto.ros.campaign.lateness`).
+"""
+
+import dataclasses
+import time
+from pathlib import Path
+from typing import Any, Dict, Optional, Tuple
+
+import rospy
+from actionlib import SimpleActionClient
+from actionlib_msgs.msg import GoalStatus
+from geometry_msgs.msg import Pose2D
+from move_base_msgs.msg import MoveBaseGoal
+from nav_msgs.msg import OccupancyGrid as OccupancyGridMessage
+
+from gz_testauto import ros_messages
+from gz_testauto.errors import NavigatorError, SimulatorError
+from gz_testauto.msg import PlannerCycle
+from gz_testauto.ros.campaign.lateness import Lateness
+from gz_testauto.ros.campaign.planner_process import PlannerProcess
+from gz_testauto.ros.campaign.snapshots import Seen, TrialInbox
+from gz_testauto.ros.map_message import grid_message
+from gz_testauto.ros.planner.settings import PlannerSettings
+from gz_testauto.ros.services import is_served
+from gz_testauto.ros.simulator.pace import HOLD_TIMEOUT_S, START_TIMEOUT_S
+from gz_testauto.srv import LoadScene, LoadSceneRequest, LoadSceneResponse
+from gz_testauto.trial.executor import (
+    SimulatorIdentity,
+    StopRequest,
+    TrialExecutor,
+    TrialResult,
+    TrialStopped,
+    scene_faults,
+)
+from gz_testauto.trial.judge import Verdict
+from gz_testauto.trial.monitor import TrialWatch
+from gz_testauto.trial.plan import Trial
+from gz_testauto.trial.route import MappedDrive
+from gz_testauto.trial.setup import PreparedCampaign
+
+SERVER_TIMEOUT_S = 60.0
+LOOK_S = 0.05
+PREEMPT_TIMEOUT_S = 5.0
+FAILED = (GoalStatus.ABORTED, GoalStatus.REJECTED, GoalStatus.RECALLED, GoalStatus.LOST)
+
+
+class RosTrialExecutor(TrialExecutor):
+    """Trials of one campaign against the simulator node named ``simulator``."""
+
+    def __init__(
+        self,
+        campaign: PreparedCampaign,
+        log_directory: Path,
+        should_stop: StopRequest,
+        simulator: str = "/simulator",
+    ) -> None:
+        """``should_stop`` is asked while waiting for the simulator, outside of any trial."""
+        self._campaign = campaign
+        self._should_stop = should_stop
+        self._log_directory = log_directory
+        self._simulator = simulator
+        self._inbox = TrialInbox(simulator)
+        self._planners: Dict[str, Tuple[PlannerProcess, rospy.Subscriber]] = {}
+        self._map = rospy.Publisher("/map", OccupancyGridMessage, queue_size=1, latch=True)
+        self._map_shown: Optional[MappedDrive] = None
+
+    def open(self) -> None:
+        """Wait for the simulator node."""
+        service = f"{self._simulator}/load_scene"
+        deadline = time.monotonic() + SERVER_TIMEOUT_S
+        while not (self._inbox.connected and is_served(service, 0.5)):
+            if self._should_stop() or rospy.is_shutdown():
+                raise TrialStopped
+            error = rospy.get_param(f"{self._simulator}/error", "")
+            if error:
+                raise SimulatorError(error)
+            if time.monotonic() > deadline:
+                raise SimulatorError(
+                    f"no {service} after {SERVER_TIMEOUT_S:g} s of waiting: is the simulator "
+                    "node running? campaign.launch starts one"
+                )
+            time.sleep(0.1)
+        self._load_scene = rospy.ServiceProxy(service, LoadScene)
+
+    @property
+    def identity(self) -> SimulatorIdentity:
+        """What the simulator node says of its simulator."""
+        identity = self._told()
+        return SimulatorIdentity(identity.get("name", "unknown"), identity.get("version", ""))
+
+    def execute(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
+        """Run one trial. See the interface."""
+        watch = self._campaign.watch(trial)
+        planner = self._planner(trial)
+        self._show_map(trial)
+        self._inbox.clear()
+        scene = self._load(trial)
+        began_s = time.monotonic()
+        planner.client.send_goal(self._goal(trial, scene))
+        lateness = Lateness(planner.name, self._hold_limits_s())
+        try:
+            with scene_faults(bool(self._told().get("repeatable", False))):
+                verdict, last = self._follow(watch, planner, scene, lateness, should_stop)
+        except TrialStopped:
+            _preempt(planner.client)
+            raise
+        _preempt(planner.client)  # after an error, recovering ends all planners
+        cycles = self._inbox.cycle_times(scene.stamp.to_nsec(), last.stamp_ns)
+        result = watch.result(verdict, cycles, time.monotonic() - began_s)
+        recording = dataclasses.replace(result.recording, numbers=lateness.numbers)
+        return dataclasses.replace(result, recording=recording)
+
+    def recover(self) -> None:
+        """End all planners, which may have been harmed, and wait for the simulator node, which
+        may be starting again; the next trial loads a fresh scene."""
+        self._close_planners()
+        self.open()
+
+    def close(self) -> None:
+        """End all planners. The simulator node is not ours."""
+        self._close_planners()
+
+    def _follow(
+        self,
+        watch: TrialWatch,
+        planner: PlannerProcess,
+        scene: LoadSceneResponse,
+        lateness: Lateness,
+        should_stop: StopRequest,
+    ) -> Tuple[Verdict, Seen]:
+        """Show the watch every snapshot until it knows how the trial ended."""
+        stall_timeout_s = self._campaign.spec.limits.stall_timeout_s
+        verdict: Optional[Verdict] = None
+        last: Optional[Seen] = None
+        progress_s = time.monotonic()
+        while verdict is None:
+            if should_stop():
+                raise TrialStopped
+            planner.require_alive()
+            seen = self._inbox.next(scene.scene, LOOK_S)
+            given_up = None if last is None else self._inbox.gave_up(last.stamp_ns)
+            if given_up is not None:
+                verdict = watch.planner_aborted(given_up)
+            elif seen is not None:
+                lateness.note(seen, self._inbox.planned_blind(seen.stamp_ns))
+                if last is not None and seen.command is not None:
+                    watch.commanded(seen.command)
+                verdict = watch.observe(seen.snapshot)
+                last, progress_s = seen, time.monotonic()
+            elif last is not None and planner.client.get_state() in FAILED:
+                verdict = watch.planner_aborted(planner.client.get_goal_status_text())
+            elif time.monotonic() - progress_s > stall_timeout_s:
+                raise SimulatorError(f"simulated time stood still for {stall_timeout_s:g} s")
+        return verdict, last
+
+    def _told(self) -> Dict[str, Any]:
+        """What the simulator node tells of its simulator."""
+        told: Dict[str, Any] = rospy.get_param(f"{self._simulator}/identity", {})
+        return told
+
+    def _hold_limits_s(self) -> Tuple[float, float]:
+        """Wall time for which the simulator node waits for a command, and for the first."""
+        names = (f"{self._simulator}/hold_timeout", f"{self._simulator}/start_timeout")
+        hold_s, start_s = map(rospy.get_param, names, (HOLD_TIMEOUT_S, START_TIMEOUT_S))
+        return float(hold_s), float(start_s)
+
+    def _load(self, trial: Trial) -> LoadSceneResponse:
+        scene = self._campaign.scene(trial)
+        request = LoadSceneRequest(
+            world=str(scene.world),
+            robot_model=str(scene.robot.path),
+            robot_name=scene.robot.name,
+            start=Pose2D(*scene.start),
+            seed=scene.seed,
+        )
+        try:
+            response = self._load_scene(request)
+        except rospy.ServiceException as error:
+            raise SimulatorError(f"the simulator node did not load the scene: {error}") from error
+        if not response.success:
+            raise SimulatorError(response.message)
+        return response
+
+    def _goal(self, trial: Trial, scene: LoadSceneResponse) -> MoveBaseGoal:
+        """The trial's goal, as of the beginning of the scene: older odometry does not count."""
+        goal = MoveBaseGoal()
+        goal.target_pose.header.stamp = scene.stamp
+        goal.target_pose.header.frame_id = ros_messages.WORLD_FRAME
+        pose = self._campaign.spec.goal_in(trial.world)
+        goal.target_pose.pose = ros_messages.pose_message(pose.to_pose())
+        return goal
+
+    def _planner(self, trial: Trial) -> PlannerProcess:
+        """The planner under test, running; the first trial of each starts it."""
+        if trial.planner not in self._planners:
+            campaign = self._campaign
+            spec = campaign.planner(trial)
+            settings = PlannerSettings(
+                plugin=spec.plugin,
+                limits=campaign.limits,
+                options=spec.parameters,
+                goal_tolerance_m=campaign.spec.goal.tolerance_m,
+                margin_m=campaign.spec.global_plan.margin_m,
+                period_s=campaign.spec.control_period_s,
+            )
+            process = PlannerProcess(trial.planner, settings, self._log_directory)
+            cycles = rospy.Subscriber(
+                f"{process.node}/cycle_time", PlannerCycle, self._inbox.take_cycle
+            )
+            self._planners[trial.planner] = (process, cycles)
+        process = self._planners[trial.planner][0]
+        process.require_alive()
+        process.await_server(SERVER_TIMEOUT_S, self._should_stop)
+        return process
+
+    def _show_map(self, trial: Trial) -> None:
+        """Publish the known map of the trial's world, where it is another than before."""
+        known = self._campaign.known_map
+        shown = known.drive(self._campaign.world(trial))
+        if shown != self._map_shown:
+            self._map.publish(grid_message(known.grid(shown), rospy.Time.now()))
+            self._map_shown = shown
+
+    def _close_planners(self) -> None:
+        planners, self._planners = self._planners, {}
+        for process, cycles in planners.values():
+            cycles.unregister()
+            process.close()
+
+
+def _preempt(client: SimpleActionClient) -> None:
+    """End the goal and wait until the planner has stopped the robot, so that its last command
+    is not taken for the first of the next trial. Bounded in wall time."""
+    deadline = time.monotonic() + PREEMPT_TIMEOUT_S
+    while client.get_state() in (GoalStatus.PENDING, GoalStatus.ACTIVE):
+        client.cancel_goal()
+        for _ in range(20):
+            time.sleep(0.005)
+            if client.get_state() not in (GoalStatus.PENDING, GoalStatus.ACTIVE):
+                return
+        if time.monotonic() > deadline:
+            raise NavigatorError(f"the planner did not give up its goal in {PREEMPT_TIMEOUT_S:g} s")

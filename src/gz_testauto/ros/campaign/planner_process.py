@@ -1,0 +1,102 @@
+"""Planner nodes as processes of our own: one per planner, in a namespace of its name.
+
+Owns start and end. A planner node talks to the robot's global topics and serves its action in
+its namespace, so that several stand side by side and the one with a goal drives. Its process
+group ends with it, and with us, however we end.
+"""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Dict, Optional
+
+import actionlib
+import rospy
+from move_base_msgs.msg import MoveBaseAction
+
+from gz_testauto.errors import NavigatorError
+from gz_testauto.processes import start_watched
+from gz_testauto.ros.planner.settings import PlannerSettings, parameters_of
+from gz_testauto.trial.executor import StopRequest, TrialStopped
+
+ROBOT_TOPICS = ("cmd_vel", "odom", "scan", "map")
+END_GRACE_S = 2.0
+LOG_LINES_SHOWN = 4
+
+
+class PlannerProcess:
+    """A running ``planner`` node and the client of its action."""
+
+    def __init__(self, name: str, settings: PlannerSettings, log_directory: Path) -> None:
+        """Start it; :meth:`await_server` says when it serves."""
+        self.name = name
+        self.node = f"/{name}/planner"
+        self.log_file = log_directory / f"planner_{name}.log"
+        self._lifeline: Optional[int] = None
+        rospy.set_param(self.node, parameters_of(settings))
+        log_directory.mkdir(parents=True, exist_ok=True)
+        remappings = [f"{topic}:=/{topic}" for topic in ROBOT_TOPICS]
+        self._process, self._lifeline = start_watched(
+            [
+                *(sys.executable, "-m", "gz_testauto.ros.planner.node"),
+                *(f"__ns:=/{name}", "__name:=planner", *remappings),
+            ],
+            _environment(),
+            self.log_file,
+        )
+        self.client = actionlib.SimpleActionClient(f"/{name}/move_base", MoveBaseAction)
+
+    def await_server(self, timeout_s: float, should_stop: StopRequest) -> None:
+        """Return once both ends of the action are connected. Raises ``NavigatorError`` with the
+        node's last words when it ends, or is not there in ``timeout_s`` of wall time, and
+        ``TrialStopped``.
+
+        actionlib's own waiting counts simulated time, which stands still before a goal.
+        """
+        action = self.client.action_client
+        deadline = time.monotonic() + timeout_s
+        while not (
+            action.pub_goal.get_num_connections()
+            and action.pub_cancel.get_num_connections()
+            and action.result_sub.get_num_connections()
+        ):
+            self.require_alive()
+            if should_stop():
+                raise TrialStopped
+            if time.monotonic() > deadline:
+                raise NavigatorError(f"{self.node} did not serve its action in {timeout_s:g} s")
+            time.sleep(0.02)
+
+    def require_alive(self) -> None:
+        """Raise ``NavigatorError`` with the node's last words when its process has ended."""
+        status = self._process.poll()
+        if status is not None:
+            raise NavigatorError(f"{self.node} ended with status {status}: {self._last_words()}")
+
+    def close(self) -> None:
+        """End the node: asked first, so that it leaves the graph, then killed. Idempotent."""
+        if self._lifeline is None:
+            return
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGTERM)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(END_GRACE_S)
+        os.close(self._lifeline)  # its watcher kills what is left of the group
+        self._lifeline = None
+        self._process.wait()
+
+    def _last_words(self) -> str:
+        try:
+            lines = self.log_file.read_text(encoding="utf-8", errors="replace").splitlines()
+        except OSError:
+            lines = []
+        return " | ".join(lines[-LOG_LINES_SHOWN:]) or f"nothing in {self.log_file}"
+
+
+def _environment() -> Dict[str, str]:
+    """Ours, and that Python prints at once: what a killed node said last is in its log."""
+    return {**os.environ, "PYTHONUNBUFFERED": "1"}

@@ -1,0 +1,122 @@
+"""A campaign's progress on the ROS graph: ``~progress``, diagnostics, and a line per trial.
+
+Owns the counting per planner that the topic shows; the runner tells the rest.
+"""
+
+import math
+from typing import Dict, Optional
+
+import rospy
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+
+from gz_testauto.campaign.progress import CampaignListener, Progress
+from gz_testauto.msg import CampaignProgress
+from gz_testauto.printable import printable
+from gz_testauto.results.records import TrialRecord
+from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.trial.outcome import Outcome
+from gz_testauto.trial.plan import Trial
+
+
+class ProgressPublisher(CampaignListener):
+    """Publishes on ``~progress`` and ``/diagnostics``, both latched. The counts per planner are
+    those of this run; the number of trials finished includes those of earlier ones."""
+
+    def __init__(self, spec: CampaignSpec) -> None:
+        self._topic = rospy.Publisher("~progress", CampaignProgress, queue_size=10, latch=True)
+        self._diagnostics = rospy.Publisher(
+            "/diagnostics", DiagnosticArray, queue_size=10, latch=True
+        )
+        self._counts: Dict[str, Dict[str, int]] = {
+            planner.name: {"reached": 0, "done": 0} for planner in spec.planners
+        }
+        self._message = CampaignProgress(campaign=spec.name, planners=list(self._counts))
+        self._running: Optional[Trial] = None
+
+    def began(self, progress: Progress) -> None:
+        """The simulator starts now."""
+        self._say("preparing", "starting the simulator", progress)
+
+    def trial_began(self, trial: Trial, progress: Progress) -> None:
+        """A trial starts."""
+        self._message.attempt = self._message.attempt + 1 if trial == self._running else 1
+        self._running = trial
+        self._message.world, self._message.planner = trial.world, trial.planner
+        self._message.repetition = trial.repetition
+        self._say("running", f"{trial.label}, attempt {self._message.attempt}", progress)
+
+    def trial_ended(self, record: TrialRecord, progress: Progress) -> None:
+        """A trial is in the store."""
+        counts = self._counts[record.planner]
+        counts["done"] += 1
+        counts["reached"] += record.outcome is Outcome.REACHED
+        line = f"{record.world} {record.planner}: {record.outcome.value}. {record.detail}"
+        said, left = printable(line), _left(progress)
+        rospy.loginfo("%d of %d: %s%s", progress.done, progress.total, said, left)
+        self._say("running", line, progress)
+
+    def attempt_failed(self, trial: Trial, attempt: int, cause: str) -> None:
+        """A try ended invalid."""
+        self._message.invalid += 1
+        rospy.logwarn("%s: attempt %d is invalid: %s", trial.label, attempt, printable(cause))
+
+    def ended(self, progress: Progress) -> None:
+        """No trial will follow."""
+        complete = progress.done >= progress.total
+        self._message.world = self._message.planner = ""
+        self._message.attempt = 0
+        self._say(
+            "finished" if complete else "failed",
+            f"{progress.done} of {progress.total} trials are done",
+            progress,
+        )
+
+    def failed(self, reason: str) -> None:
+        """The campaign ends for a reason that the runner raised."""
+        self._say("failed", reason, None)
+
+    def _say(self, state: str, text: str, progress: Optional[Progress]) -> None:
+        message = self._message
+        message.header.stamp = rospy.Time.now()
+        message.state, message.message = state, text
+        if progress is not None:
+            message.trials, message.finished = progress.total, progress.done
+            message.elapsed = progress.elapsed_s
+            left_s = progress.remaining_s
+            message.remaining = math.nan if left_s is None else left_s
+        message.reached = [counts["reached"] for counts in self._counts.values()]
+        message.done = [counts["done"] for counts in self._counts.values()]
+        self._topic.publish(message)
+        self._diagnostics.publish(_diagnosis(message))
+
+
+def _diagnosis(message: CampaignProgress) -> DiagnosticArray:
+    level = DiagnosticStatus.OK
+    if message.state == "failed":
+        level = DiagnosticStatus.ERROR
+    elif message.invalid:
+        level = DiagnosticStatus.WARN
+    values = {
+        "trials": f"{message.finished} of {message.trials}",
+        "invalid attempts": str(message.invalid),
+        "world": message.world,
+        "planner": message.planner,
+    }
+    for planner, reached, done in zip(message.planners, message.reached, message.done):
+        values[f"{planner} reached"] = f"{reached} of {done}"
+    status = DiagnosticStatus(
+        level=level,
+        name=f"gz_testauto: campaign {message.campaign}",
+        message=f"{message.state}: {message.message}",
+        values=[KeyValue(key, value) for key, value in values.items()],
+    )
+    array = DiagnosticArray(status=[status])
+    array.header.stamp = message.header.stamp
+    return array
+
+
+def _left(progress: Progress) -> str:
+    if progress.remaining_s is None or progress.done >= progress.total:
+        return ""
+    minutes, seconds = divmod(round(progress.remaining_s), 60)
+    return f" ({minutes}:{seconds:02d} min left)"

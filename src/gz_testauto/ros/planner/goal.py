@@ -1,0 +1,142 @@
+"""What happens to a goal: laid through the known map, driven cycle by cycle, ended.
+
+Owns the ends of a goal (reached, given up, preempted), each with the robot stopped, and what is
+published of every cycle. What is observed is :mod:`~gz_testauto.ros.planner.observation`'s; which
+goal, and what is answered to whoever sent it, is :mod:`~gz_testauto.ros.planner.node`'s.
+"""
+
+from typing import Callable, Optional
+
+import numpy as np
+import rospy
+from geometry_msgs.msg import PoseStamped, Twist
+from nav_msgs.msg import Path
+
+from gz_testauto import ros_messages
+from gz_testauto.errors import NavigatorError
+from gz_testauto.grid.occupancy import OccupancyGrid
+from gz_testauto.msg import PlannerCycle
+from gz_testauto.planners import make_planner
+from gz_testauto.planners.global_plan import lay_waypoints
+from gz_testauto.planners.interface import Task
+from gz_testauto.planners.navigation import NavigatorGaveUp
+from gz_testauto.planners.timed import PlannerNavigator
+from gz_testauto.pose import Pose, Pose2D
+from gz_testauto.ros.planner.observation import Moment, Senses
+from gz_testauto.ros.planner.settings import PlannerSettings
+
+PATIENCE_S = 0.1
+"""Wall time between two looks at preemption while simulated time stands still."""
+
+
+class GoalDrive:
+    """Drives one robot to one goal after the other, by one planner."""
+
+    def __init__(self, settings: PlannerSettings) -> None:
+        self._settings = settings
+        self._senses = Senses(settings.period_s)
+        self._command = rospy.Publisher("cmd_vel", Twist, queue_size=10)
+        self._cycles = rospy.Publisher("~cycle_time", PlannerCycle, queue_size=100)
+        self._plan = rospy.Publisher("~plan", Path, queue_size=1, latch=True)
+
+    def drive(
+        self,
+        target: PoseStamped,
+        grid: Optional[OccupancyGrid],
+        preempted: Callable[[], bool],
+        on_pose: Callable[[PoseStamped], None],
+    ) -> bool:
+        """Drive to ``target``; True when it is reached, False when ``preempted`` says so.
+
+        ``grid`` is the known map; ``on_pose`` is told where the robot is, every cycle. Raises
+        ``NavigatorGaveUp`` when the planner sees no way and ``NavigatorError`` when it cannot
+        be asked: no way on the map, no map, no odometry, no transform.
+        """
+        settings = self._settings
+        try:
+            self._senses.begin(target.header.stamp)
+            moment = self._await_moment(preempted, settings.startup_timeout_s)
+            if moment is None:
+                return False
+            task = self._lay_task(grid, self._senses.in_map(target).planar, moment)
+            navigator = PlannerNavigator(make_planner(settings.plugin, **settings.options))
+            navigator.begin(task)
+            while moment is not None:
+                pose = moment.observation.pose
+                if pose.distance_to(task.goal.x_m, task.goal.y_m) <= task.goal_tolerance_m:
+                    return True
+                self._cycle(navigator, moment)
+                on_pose(_stamped(pose.to_pose(), moment.stamp))
+                moment = self._await_moment(preempted)
+            return False
+        finally:
+            self._command.publish(Twist())
+
+    def _cycle(self, navigator: PlannerNavigator, moment: Moment) -> None:
+        """Plan one control period and send the command."""
+        report = PlannerCycle()
+        report.header.stamp, report.header.frame_id = moment.stamp, self._settings.base_frame
+        report.scan = moment.scan_stamp
+        try:
+            report.command = ros_messages.command_message(navigator.command(moment.observation))
+        except NavigatorGaveUp as gave_up:
+            report.gave_up = str(gave_up) or "the planner gave up"
+            raise
+        finally:
+            report.wall_time, report.cpu_time = (times[-1] for times in navigator.cycle_times_s)
+            self._cycles.publish(report)
+        self._command.publish(report.command)
+
+    def _lay_task(self, grid: Optional[OccupancyGrid], goal: Pose2D, moment: Moment) -> Task:
+        """The way to the goal through the known map."""
+        settings = self._settings
+        if grid is None:
+            raise NavigatorError(
+                f"no map: publish one on {rospy.resolve_name('map')}, or set ~map to its YAML"
+            )
+        start = moment.observation.pose
+        for name, pose in (("the robot", start), ("the goal", goal)):
+            if not grid.contains(*grid.cell_of(pose.x_m, pose.y_m)):
+                x_min, y_min, x_max, y_max = grid.bounds
+                raise NavigatorError(
+                    f"{name} ({pose.x_m:.2f}, {pose.y_m:.2f}) is outside the map, which is x "
+                    f"{x_min:.2f} to {x_max:.2f}, y {y_min:.2f} to {y_max:.2f}"
+                )
+        waypoints = lay_waypoints(grid, start, goal, settings.limits, settings.margin_m)
+        if waypoints is None:
+            raise NavigatorError(
+                f"no way from ({start.x_m:.2f}, {start.y_m:.2f}) to ({goal.x_m:.2f}, "
+                f"{goal.y_m:.2f}) on the known map"
+            )
+        self._publish_plan(waypoints, moment.stamp)
+        return Task(goal, settings.goal_tolerance_m, waypoints, settings.limits, settings.period_s)
+
+    def _await_moment(
+        self, preempted: Callable[[], bool], timeout_s: Optional[float] = None
+    ) -> Optional[Moment]:
+        """The next moment, or None once the goal is preempted. Raises ``NavigatorError`` after
+        ``timeout_s`` of wall time; without one, waits as long as simulated time stands still."""
+        waited_s = 0.0
+        while not preempted():
+            moment = self._senses.next(PATIENCE_S)
+            if moment is not None:
+                return moment
+            waited_s += PATIENCE_S
+            if timeout_s is not None and waited_s >= timeout_s:
+                raise NavigatorError(
+                    f"no odometry on {rospy.resolve_name('odom')} within {timeout_s:g} s that is "
+                    "as new as the goal"
+                )
+        return None
+
+    def _publish_plan(self, waypoints: np.ndarray, stamp: rospy.Time) -> None:
+        path = Path()
+        path.header.stamp, path.header.frame_id = stamp, ros_messages.WORLD_FRAME
+        path.poses = [_stamped(Pose((float(x), float(y), 0.0)), stamp) for x, y in waypoints]
+        self._plan.publish(path)
+
+
+def _stamped(pose: Pose, stamp: rospy.Time) -> PoseStamped:
+    message = PoseStamped(pose=ros_messages.pose_message(pose))
+    message.header.stamp, message.header.frame_id = stamp, ros_messages.WORLD_FRAME
+    return message

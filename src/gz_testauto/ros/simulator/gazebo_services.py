@@ -1,0 +1,309 @@
+"""The services of gazebo_ros, with its semantics and its texts, over any simulator.
+
+Owns what a request means: frames, composed poses, which failure has which text. Does its work
+on the conductor's thread and answers with plain values; that they are ROS services is
+:mod:`gz_testauto.ros.simulator.node`'s to say. The texts are interface: people match them.
+"""
+
+import tempfile
+from pathlib import Path
+from typing import Callable, Dict, List
+
+from gazebo_msgs import srv
+from lxml import etree
+from std_srvs.srv import Empty, EmptyRequest, EmptyResponse
+
+from gz_testauto import ros_messages
+from gz_testauto.brevity import log_in_full
+from gz_testauto.errors import GzTestautoError
+from gz_testauto.observation import ModelState
+from gz_testauto.pose import Pose
+from gz_testauto.ros.simulator import entities, spawn_xml
+from gz_testauto.ros.simulator.clock import SceneClock
+from gz_testauto.ros.simulator.loop import Conductor
+from gz_testauto.ros.simulator.physics import PhysicsProperties
+from gz_testauto.xml_file import read_xml
+
+Handler = Callable[..., object]
+
+
+class GazeboServices:
+    """Handlers for ``/gazebo/*``; :attr:`table` has name, type and handler of each."""
+
+    def __init__(
+        self,
+        conductor: Conductor,
+        clock: SceneClock,
+        physics: PhysicsProperties,
+        convert_urdf: spawn_xml.UrdfConverter,
+    ) -> None:
+        self._conductor = conductor
+        self._clock = clock
+        self._physics = physics
+        self._convert_urdf = convert_urdf
+        self._initial: Dict[str, Pose] = {}
+        self._asked: Dict[str, int] = {}
+
+    @property
+    def table(self) -> Dict[str, tuple]:
+        """Every service: name below ``/gazebo/`` → (type, handler)."""
+        return {
+            "spawn_sdf_model": (srv.SpawnModel, self.spawn_sdf_model),
+            "spawn_urdf_model": (srv.SpawnModel, self.spawn_urdf_model),
+            "delete_model": (srv.DeleteModel, self.delete_model),
+            "get_model_state": (srv.GetModelState, self.get_model_state),
+            "set_model_state": (srv.SetModelState, self.set_model_state),
+            "get_link_state": (srv.GetLinkState, self.get_link_state),
+            "get_model_properties": (srv.GetModelProperties, self.get_model_properties),
+            "get_world_properties": (srv.GetWorldProperties, self.get_world_properties),
+            "get_physics_properties": (srv.GetPhysicsProperties, self.get_physics_properties),
+            "set_physics_properties": (srv.SetPhysicsProperties, self.set_physics_properties),
+            "pause_physics": (Empty, lambda request: self._pause(True)),
+            "unpause_physics": (Empty, lambda request: self._pause(False)),
+            "reset_world": (Empty, self.reset_world),
+            "reset_simulation": (Empty, self.reset_simulation),
+        }
+
+    def scene_began(self, poses: Dict[str, Pose]) -> None:
+        """Note where every model of a new scene stands, for the two resets."""
+        self._initial = dict(poses)
+
+    def spawn_urdf_model(self, request: srv.SpawnModelRequest) -> srv.SpawnModelResponse:
+        """Spawn from URDF."""
+        try:
+            spawn_xml.require_urdf(request.model_xml)
+        except spawn_xml.SpawnRefused as error:
+            return srv.SpawnModelResponse(False, str(error))
+        return self.spawn_sdf_model(request)
+
+    def spawn_sdf_model(self, request: srv.SpawnModelRequest) -> srv.SpawnModelResponse:
+        """Spawn from SDF (or URDF, which gazebo_ros's service of this name takes as well)."""
+        try:
+            self._conductor.perform(lambda: self._spawn(request))
+        except entities.UnknownFrame:
+            return srv.SpawnModelResponse(
+                False,
+                "SpawnModel: reference reference_frame not found, did you forget to scope the "
+                "link by model name?",
+            )
+        except GzTestautoError as error:
+            return srv.SpawnModelResponse(False, str(error))
+        return srv.SpawnModelResponse(True, "SpawnModel: Successfully spawned entity")
+
+    def _spawn(self, request: srv.SpawnModelRequest) -> None:
+        snapshot = self._conductor.look()
+        frame = entities.reference(snapshot, request.reference_frame)
+        model = spawn_xml.model_to_spawn(
+            request.model_xml,
+            request.model_name,
+            request.robot_namespace,
+            frame.pose * ros_messages.pose_of(request.initial_pose),
+            self._convert_urdf,
+        )
+        if request.model_name in snapshot.models:
+            raise spawn_xml.SpawnRefused("SpawnModel: Failure - entity already exists.")
+        self._conductor.simulation.spawn([model])
+        self._initial[model.name] = model.pose
+
+    def delete_model(self, request: srv.DeleteModelRequest) -> srv.DeleteModelResponse:
+        """Delete a model by name."""
+
+        def delete() -> srv.DeleteModelResponse:
+            if request.model_name not in self._conductor.look().models:
+                return srv.DeleteModelResponse(False, "DeleteModel: model does not exist")
+            self._conductor.simulation.delete([request.model_name])
+            self._initial.pop(request.model_name, None)
+            return srv.DeleteModelResponse(True, "DeleteModel: successfully deleted model")
+
+        return self._answer(delete, srv.DeleteModelResponse)
+
+    def get_model_state(self, request: srv.GetModelStateRequest) -> srv.GetModelStateResponse:
+        """Pose and twist of a model, in the world or relative to an entity."""
+
+        def get() -> srv.GetModelStateResponse:
+            snapshot = self._conductor.look()
+            if request.model_name not in snapshot.models:
+                return srv.GetModelStateResponse(
+                    success=False, status_message="GetModelState: model does not exist"
+                )
+            response = srv.GetModelStateResponse()
+            self._asked[request.model_name] = self._asked.get(request.model_name, 0) + 1
+            response.header.seq = self._asked[request.model_name]
+            response.header.stamp = ros_messages.time_message(
+                self._clock.nanoseconds(snapshot.time_s)
+            )
+            response.header.frame_id = request.relative_entity_name
+            try:
+                frame = entities.reference(snapshot, request.relative_entity_name)
+            except entities.UnknownFrame:
+                response.status_message = (
+                    "GetModelState: reference relative_entity_name not found, did you forget to "
+                    "scope the body by model name?"
+                )
+                return response
+            state = entities.relative_to(snapshot.models[request.model_name], frame)
+            response.pose = ros_messages.pose_message(state.pose)
+            response.twist = ros_messages.twist_message(state.linear_mps, state.angular_radps)
+            response.success, response.status_message = True, "GetModelState: got properties"
+            return response
+
+        return self._answer(get, srv.GetModelStateResponse)
+
+    def get_link_state(self, request: srv.GetLinkStateRequest) -> srv.GetLinkStateResponse:
+        """Pose and twist of a link, in the world or relative to an entity."""
+
+        def get() -> srv.GetLinkStateResponse:
+            snapshot = self._conductor.look()
+            response = srv.GetLinkStateResponse()
+            link = entities.find_link(snapshot.links, request.link_name)
+            if link is None:
+                response.status_message = (
+                    "GetLinkState: link not found, did you forget to scope the link by model name?"
+                )
+                return response
+            try:
+                frame = entities.reference(snapshot, request.reference_frame)
+            except entities.UnknownFrame:
+                response.status_message = (
+                    "GetLinkState: reference reference_frame not found, did you forget to scope "
+                    "the link by model name?"
+                )
+                return response
+            state = entities.relative_to(link, frame)
+            response.link_state.link_name = request.link_name
+            response.link_state.reference_frame = request.reference_frame
+            response.link_state.pose = ros_messages.pose_message(state.pose)
+            response.link_state.twist = ros_messages.twist_message(
+                state.linear_mps, state.angular_radps
+            )
+            response.success, response.status_message = True, "GetLinkState: got state"
+            return response
+
+        return self._answer(get, srv.GetLinkStateResponse)
+
+    def set_model_state(self, request: srv.SetModelStateRequest) -> srv.SetModelStateResponse:
+        """Place a model. A twist is given in the axes of the reference frame."""
+
+        def place() -> srv.SetModelStateResponse:
+            wanted = request.model_state
+            snapshot = self._conductor.look()
+            if wanted.model_name not in snapshot.models:
+                return srv.SetModelStateResponse(False, "SetModelState: model does not exist")
+            try:
+                frame = entities.reference(snapshot, wanted.reference_frame)
+            except entities.UnknownFrame:
+                return srv.SetModelStateResponse(
+                    False, "SetModelState: specified reference frame entity does not exist"
+                )
+            state = entities.in_world(ros_messages.state_of(wanted.pose, wanted.twist), frame)
+            moving = any((*state.linear_mps, *state.angular_radps))
+            if moving and not self._conductor.simulator.sets_twist:
+                return srv.SetModelStateResponse(
+                    False,
+                    f"SetModelState: {self._conductor.simulator.name} can set a pose but no twist; "
+                    "nothing was changed",
+                )
+            placed = state if moving else ModelState(state.pose)
+            self._conductor.simulation.set_states({wanted.model_name: placed})
+            return srv.SetModelStateResponse(True, "SetModelState: set model state done")
+
+        return self._answer(place, srv.SetModelStateResponse)
+
+    def get_world_properties(self, request: object) -> srv.GetWorldPropertiesResponse:
+        """Simulated time, as on ``/clock``, and the names of all models."""
+
+        def get() -> srv.GetWorldPropertiesResponse:
+            snapshot = self._conductor.look()
+            return srv.GetWorldPropertiesResponse(
+                sim_time=self._clock.nanoseconds(snapshot.time_s) / ros_messages.NANOSECONDS,
+                model_names=list(snapshot.models),
+                rendering_enabled=True,
+                success=True,
+                status_message="GetWorldProperties: got properties",
+            )
+
+        return self._answer(get, srv.GetWorldPropertiesResponse)
+
+    def get_model_properties(
+        self, request: srv.GetModelPropertiesRequest
+    ) -> srv.GetModelPropertiesResponse:
+        """Names of a model's parts, without scope, and whether it is static."""
+
+        def get() -> srv.GetModelPropertiesResponse:
+            model = self._saved_model(request.model_name)
+            if model is None:
+                return srv.GetModelPropertiesResponse(
+                    success=False, status_message="GetModelProperties: model does not exist"
+                )
+            return srv.GetModelPropertiesResponse(
+                body_names=_names(model, "link"),
+                geom_names=_names(model, "link/collision"),
+                joint_names=_names(model, "joint"),
+                child_model_names=_names(model, "model"),
+                is_static=model.findtext("static", "0").strip().lower() in ("1", "true"),
+                success=True,
+                status_message="GetModelProperties: got properties",
+            )
+
+        return self._answer(get, srv.GetModelPropertiesResponse)
+
+    def get_physics_properties(self, request: object) -> srv.GetPhysicsPropertiesResponse:
+        """The solver's settings and whether time stands still."""
+        return self._answer(
+            lambda: self._physics.get(self._conductor), srv.GetPhysicsPropertiesResponse
+        )
+
+    def set_physics_properties(
+        self, request: srv.SetPhysicsPropertiesRequest
+    ) -> srv.SetPhysicsPropertiesResponse:
+        """Change what can be changed; all of it or nothing."""
+        return self._answer(
+            lambda: self._physics.set(self._conductor, request), srv.SetPhysicsPropertiesResponse
+        )
+
+    def reset_world(self, request: EmptyRequest) -> EmptyResponse:
+        """Put every model back where it first stood, at rest; time goes on."""
+        self._conductor.perform(self._put_back)
+        return EmptyResponse()
+
+    def reset_simulation(self, request: EmptyRequest) -> EmptyResponse:
+        """The same, and ROS time begins at 0 again."""
+
+        def reset() -> None:
+            self._put_back()
+            self._clock.restart(self._conductor.look().time_s)
+
+        self._conductor.perform(reset)
+        return EmptyResponse()
+
+    def _put_back(self) -> None:
+        standing = self._conductor.look().models
+        self._conductor.simulation.set_states(
+            {name: ModelState(pose) for name, pose in self._initial.items() if name in standing}
+        )
+
+    def _pause(self, paused: bool) -> EmptyResponse:
+        def set_paused() -> None:
+            self._conductor.paused = paused
+
+        self._conductor.perform(set_paused)
+        return EmptyResponse()
+
+    def _saved_model(self, name: str) -> "etree._Element":
+        with tempfile.TemporaryDirectory() as directory:
+            path = Path(directory) / "now.world"
+            self._conductor.simulation.save_world(path)
+            world = read_xml(path).find("world")
+        return next((model for model in world.findall("model") if model.get("name") == name), None)
+
+    def _answer(self, errand: Callable[[], object], response_type: type) -> object:
+        """Let the conductor do the errand; what fails for a known reason says so."""
+        try:
+            return self._conductor.perform(errand)
+        except GzTestautoError as error:
+            log_in_full(error.full)
+            return response_type(success=False, status_message=str(error))
+
+
+def _names(model: "etree._Element", path: str) -> List[str]:
+    return [str(part.get("name")) for part in model.findall(path)]

@@ -1,0 +1,184 @@
+"""One thread that owns the running simulation: it steps, and does errands between steps.
+
+Owns the loop *show what is, wait for the controller or the clock, step*, and the rule that a
+simulation is touched by one thread only. Service handlers hand their errands to
+:meth:`Conductor.perform`. Knows no ROS: what is shown goes to the callbacks it was given.
+"""
+
+import dataclasses
+import queue
+import time
+from concurrent.futures import Future, wait
+from typing import Any, Callable, Optional, Tuple, TypeVar
+
+from gz_testauto.errors import SimulatorError
+from gz_testauto.observation import Snapshot, Twist2D
+from gz_testauto.ros.simulator.pace import Pace
+from gz_testauto.simulators.interface import Scene, Simulation, Simulator
+
+Answer = TypeVar("Answer")
+WAKE_S = 0.2
+"""How long at most an errand-less, standing loop sleeps before it looks whether to end."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Period:
+    """One control period, as it ended: what was seen, what was in force, whether it began without
+    the controller's answer, and whether time was held for that. ``command`` is None while nobody
+    has commanded."""
+
+    scene: int
+    snapshot: Snapshot
+    command: Optional[Twist2D] = None
+    late: bool = False
+    held: bool = False
+
+
+class Conductor:
+    """Runs a simulator's current scene. See the module."""
+
+    def __init__(
+        self,
+        simulator: Simulator,
+        pace: Pace,
+        period_s: float,
+        on_scene: Callable[[Scene, Period], None],
+        on_period: Callable[[Period], None],
+        on_failure: Callable[[SimulatorError], None],
+    ) -> None:
+        self._simulator = simulator
+        self._pace = pace
+        self._period_s = period_s
+        self._on_scene = on_scene
+        self._on_period = on_period
+        self._on_failure = on_failure
+        self._errands: queue.Queue[Tuple[Callable[[], Any], Future[Any]]] = queue.Queue()
+        self._simulation: Optional[Simulation] = None
+        self._command: Optional[Twist2D] = None
+        self._command_epoch = 0
+        self._seen_early: Optional[Snapshot] = None
+        self._ended = False
+        self.paused = False
+        self.scene: Optional[Scene] = None
+        self.scene_number = 0
+
+    # -- from any thread
+
+    def perform(self, errand: Callable[[], Answer]) -> Answer:
+        """Do ``errand`` on the loop's thread, between two steps; return or raise what it does."""
+        future = self._enqueue(errand)
+        while not future.done():
+            if self._ended:
+                raise SimulatorError("the simulator is shutting down")
+            wait([future], timeout=WAKE_S)
+        return future.result()
+
+    def command(self, command: Twist2D) -> None:
+        """Drive from the next step on. Returns at once; unheard where no scene stands, and
+        while one is being loaded."""
+        epoch = self._command_epoch
+        self._enqueue(lambda: self._take_command(command, epoch))
+
+    def end(self) -> None:
+        """Make :meth:`run` return, soon."""
+        self._ended = True
+
+    # -- on the loop's thread: from an errand, or from run
+
+    @property
+    def simulation(self) -> Simulation:
+        """The current scene's simulation; raises ``SimulatorError`` where there is none."""
+        if self._simulation is None:
+            raise SimulatorError("no world is loaded")
+        return self._simulation
+
+    @property
+    def simulator(self) -> Simulator:
+        """The simulator that runs all scenes."""
+        return self._simulator
+
+    def look(self) -> Snapshot:
+        """What the world looks like now. What it holds of contacts and inertial samples is
+        shown again with the next period, for which it is meant."""
+        snapshot = self.simulation.snapshot()
+        self._seen_early = _merged(self._seen_early, snapshot)
+        return snapshot
+
+    def load(self, scene: Scene) -> Snapshot:
+        """Make ``scene`` the current one, standing still at its time 0, and show it."""
+        self._simulation, self.scene, self._command, self._seen_early = None, None, None, None
+        simulation = self._simulator.load(scene)
+        snapshot = simulation.snapshot()
+        self._command_epoch += 1  # what was said until now was said to the scene before
+        self._simulation, self.scene = simulation, scene
+        self.scene_number += 1
+        self.paused = False
+        self._pace.scene_began(time.monotonic())
+        self._on_scene(scene, Period(self.scene_number, snapshot, held=self._pace.holds))
+        return snapshot
+
+    def set_pace(self, pace: Pace) -> None:
+        """Run at another pace from now on."""
+        self._pace = pace
+        self._pace.scene_began(time.monotonic())
+
+    def run(self) -> None:
+        """Loop until :meth:`end`."""
+        try:
+            while not self._ended:
+                try:
+                    self._turn()
+                except SimulatorError as error:
+                    self._simulation = None
+                    self._on_failure(error)
+        finally:
+            self._ended = True
+
+    def _turn(self) -> None:
+        """Do one errand if there is one, else wait for one, else step."""
+        standing = self._simulation is None or self.paused
+        now = time.monotonic()
+        due = now + WAKE_S if standing else self._pace.wait_until()
+        try:
+            if due > now:
+                errand, future = self._errands.get(timeout=min(due - now, WAKE_S))
+            else:
+                errand, future = self._errands.get_nowait()
+        except queue.Empty:
+            if not standing and time.monotonic() >= due:
+                self._step()
+            return
+        try:
+            future.set_result(errand())
+        except Exception as error:
+            future.set_exception(error)
+
+    def _step(self) -> None:
+        simulation = self.simulation
+        late = self._pace.stepped(time.monotonic())
+        if self._command is not None:
+            simulation.drive(self._command)
+        snapshot = _merged(self._seen_early, simulation.step(self._period_s))
+        self._seen_early = None
+        self._on_period(Period(self.scene_number, snapshot, self._command, late, self._pace.holds))
+
+    def _enqueue(self, errand: Callable[[], Any]) -> "Future[Any]":
+        future: Future[Any] = Future()
+        self._errands.put((errand, future))
+        return future
+
+    def _take_command(self, command: Twist2D, epoch: int) -> None:
+        if self._simulation is not None and epoch == self._command_epoch:
+            self._command = command
+            self._pace.commanded()
+
+
+def _merged(earlier: Optional[Snapshot], snapshot: Snapshot) -> Snapshot:
+    """``snapshot`` with the samples that an earlier look has already taken."""
+    if earlier is None:
+        return snapshot
+    return dataclasses.replace(
+        snapshot,
+        imu=(*earlier.imu, *snapshot.imu),
+        contacts=(*earlier.contacts, *snapshot.contacts),
+    )

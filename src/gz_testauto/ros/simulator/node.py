@@ -1,0 +1,161 @@
+"""The ``simulator`` node: a simulator of this package behind the names of gazebo_ros.
+
+Owns the wiring of parameters, services and topics; :mod:`~gz_testauto.ros.simulator.loop` runs the
+simulation, :mod:`~gz_testauto.ros.simulator.gazebo_services` knows what requests mean and
+:mod:`~gz_testauto.ros.simulator.publishers` what is published. ``docs/ros.md`` lists every
+parameter.
+"""
+
+import math
+from typing import Optional
+
+import rospy
+from gazebo_msgs.msg import ModelState as ModelStateMessage
+from gazebo_msgs.srv import SetModelStateRequest
+from geometry_msgs.msg import Twist
+from std_msgs.msg import String
+
+from gz_testauto import ros_messages
+from gz_testauto.brevity import log_in_full
+from gz_testauto.errors import GzTestautoError, SimulatorError
+from gz_testauto.observation import Snapshot
+from gz_testauto.pose import Pose2D
+from gz_testauto.ros import parameters
+from gz_testauto.ros.campaign_parameters import read_campaign
+from gz_testauto.ros.node import run_node
+from gz_testauto.ros.simulator.clock import SceneClock
+from gz_testauto.ros.simulator.gazebo_services import GazeboServices
+from gz_testauto.ros.simulator.gui import window_options
+from gz_testauto.ros.simulator.loop import Conductor, Period
+from gz_testauto.ros.simulator.pace import (
+    HOLD_TIMEOUT_S,
+    START_TIMEOUT_S,
+    Pace,
+    RateLimit,
+    make_pace,
+)
+from gz_testauto.ros.simulator.physics import PhysicsProperties
+from gz_testauto.ros.simulator.publishers import Broadcaster, Frames
+from gz_testauto.ros.simulator.scene_parameters import first_scene, make_scene
+from gz_testauto.ros.simulator.urdf import convert_urdf
+from gz_testauto.simulators import AUTOMATIC, chosen_simulator, open_simulator
+from gz_testauto.simulators.interface import Scene, Simulator
+from gz_testauto.srv import LoadScene, LoadSceneRequest, LoadSceneResponse
+
+
+class SimulatorNode:
+    """One simulator on the ROS graph."""
+
+    def __init__(self, simulator: Simulator, pace: Pace, period_s: float, frames: Frames) -> None:
+        self._clock = SceneClock()
+        self._broadcaster = Broadcaster(self._clock, frames, period_s)
+        self._failures = rospy.Publisher("~failure", String, queue_size=10)
+        self._conductor = Conductor(
+            simulator, pace, period_s, self._begin_scene, self._broadcaster.show, self._fail
+        )
+        factor = pace.factor if isinstance(pace, RateLimit) else math.inf
+        self._services = GazeboServices(
+            self._conductor, self._clock, PhysicsProperties(period_s, factor), convert_urdf
+        )
+
+    def run(self, first: Optional[Scene]) -> None:
+        """Load the first scene, if any, offer everything, and run until shut down."""
+        if first is not None:
+            self._conductor.load(first)
+        rospy.on_shutdown(self._conductor.end)
+        self._kept = [
+            *(
+                rospy.Service("/gazebo/" + name, kind, handler)
+                for name, (kind, handler) in self._services.table.items()
+            ),
+            rospy.Service("~load_scene", LoadScene, self._load_scene),
+            rospy.Subscriber("cmd_vel", Twist, self._take_command, tcp_nodelay=True),
+            rospy.Subscriber("/gazebo/set_model_state", ModelStateMessage, self._place),
+        ]
+        self._conductor.run()
+
+    def _load_scene(self, request: LoadSceneRequest) -> LoadSceneResponse:
+        try:
+            scene = make_scene(
+                request.world,
+                request.robot_model,
+                request.robot_name or "robot",
+                Pose2D(request.start.x, request.start.y, request.start.theta),
+                request.seed,
+            )
+            self._conductor.perform(lambda: self._conductor.load(scene))
+        except GzTestautoError as error:
+            log_in_full(error.full)
+            return LoadSceneResponse(success=False, message=str(error))
+        return LoadSceneResponse(
+            success=True,
+            message=f"{scene.world.name} stands at its beginning",
+            scene=self._conductor.scene_number,
+            stamp=ros_messages.time_message(self._clock.origin_ns),
+        )
+
+    def _begin_scene(self, scene: Scene, period: Period) -> None:
+        snapshot: Snapshot = period.snapshot
+        self._services.scene_began({name: s.pose for name, s in snapshot.models.items()})
+        self._broadcaster.scene_began(scene, period)
+
+    def _fail(self, error: SimulatorError) -> None:
+        rospy.logerr("the simulation has ended: %s; load_scene starts another", error)
+        log_in_full(error.full)
+        self._failures.publish(str(error))
+
+    def _take_command(self, message: Twist) -> None:
+        self._conductor.command(ros_messages.command_of(message))
+
+    def _place(self, message: ModelStateMessage) -> None:
+        response = self._services.set_model_state(SetModelStateRequest(message))
+        if not response.success:
+            rospy.logerr("/gazebo/set_model_state: %s", response.status_message)
+
+
+def serve() -> None:
+    """Open the simulator that the parameters name, and run it until shut down."""
+    campaign = read_campaign() if parameters.read("campaign", str, "") else None
+    period_s = parameters.read("period", float, campaign.control_period_s if campaign else 0.1)
+    pace = make_pace(
+        rospy.get_param("~pace", 1.0),
+        period_s,
+        parameters.read("hold_timeout", float, HOLD_TIMEOUT_S),
+        parameters.read("start_timeout", float, START_TIMEOUT_S),
+    )
+    frames = Frames(
+        base=parameters.read("base_frame", str, "base_link"),
+        odom=parameters.read("odom_frame", str, "odom"),
+        odom_origin=parameters.read("odom_origin", str, "world"),
+        map_to_odom=parameters.read("map_to_odom", bool, True),
+    )
+    scene = first_scene()
+    name = campaign.simulator if campaign else parameters.read("simulator", str, AUTOMATIC)
+    name = chosen_simulator(name)
+    options = parameters.read(
+        "simulator_options", dict, campaign.simulator_options if campaign else {}
+    )
+    options = {**options, **window_options(name, parameters.read("gui", bool, False))}
+    with open_simulator(name, **options) as simulator:
+        identity = {"name": simulator.name, "version": simulator.version}
+        rospy.set_param("~identity", {**identity, "repeatable": simulator.repeatable})
+        SimulatorNode(simulator, pace, period_s, frames).run(scene)
+
+
+def start() -> int:
+    """Serve; in a campaign, a simulator that cannot be had is the campaign node's to tell."""
+    rospy.set_param("~error", "")
+    try:
+        serve()
+    except GzTestautoError as error:
+        if not parameters.read("campaign", str, ""):
+            raise
+        rospy.set_param("~error", str(error))
+        rospy.spin()  # having ended, it would only be started again by roslaunch
+        return 2
+    return 0
+
+
+def main() -> int:
+    """Entry point of the script."""
+    return run_node("simulator", start)

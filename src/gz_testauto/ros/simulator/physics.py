@@ -1,0 +1,127 @@
+"""``get_`` and ``set_physics_properties`` over a world file and a pace.
+
+Owns the reading of a world's ``<physics>`` and ``<gravity>`` with SDF's defaults, and the
+meaning of ``max_update_rate`` here: how fast simulated time may run. What the simulator cannot
+change under way is refused rather than ignored.
+"""
+
+import math
+from pathlib import Path
+from typing import List, Optional
+
+from gazebo_msgs.msg import ODEPhysics
+from gazebo_msgs.srv import (
+    GetPhysicsPropertiesResponse,
+    SetPhysicsPropertiesRequest,
+    SetPhysicsPropertiesResponse,
+)
+from geometry_msgs.msg import Vector3
+from lxml import etree
+
+from gz_testauto.ros.simulator.loop import Conductor
+from gz_testauto.ros.simulator.pace import RateLimit
+from gz_testauto.simulators.interface import PhysicsSettings
+from gz_testauto.xml_file import read_xml
+
+SAME = 1e-9
+
+
+class PhysicsProperties:
+    """The physics of the current scene. ``pace`` is the real-time factor in force at first,
+    infinity for none."""
+
+    def __init__(self, period_s: float, factor: float = math.inf) -> None:
+        self._period_s = period_s
+        self._factor = factor
+
+    def get(self, conductor: Conductor) -> GetPhysicsPropertiesResponse:
+        """What the current world says, and what was changed since."""
+        response = read_physics(conductor.scene.world if conductor.scene else None)
+        settings = _settings(conductor)
+        if settings is not None:
+            response.time_step = settings.step_size_s
+            response.gravity = Vector3(*settings.gravity_mps2)
+        response.pause = conductor.paused
+        unlimited = math.isinf(self._factor)
+        response.max_update_rate = 0.0 if unlimited else self._factor / response.time_step
+        response.success = True
+        response.status_message = "GetPhysicsProperties: got properties"
+        return response
+
+    def set(
+        self, conductor: Conductor, request: SetPhysicsPropertiesRequest
+    ) -> SetPhysicsPropertiesResponse:
+        """Take on what can be changed; refuse, and change nothing, when something cannot."""
+        now = self.get(conductor)
+        changed = _changed(request, now)
+        changeable = () if _settings(conductor) is None else ("time_step", "gravity")
+        refused = [name for name in changed if name not in changeable]
+        if refused or request.max_update_rate < 0.0 or request.time_step <= 0.0:
+            return SetPhysicsPropertiesResponse(
+                False,
+                f"SetPhysicsProperties: {', '.join(refused) or 'a negative number'} cannot be "
+                "set under way; put it into the <physics> of the world file",
+            )
+        if changed:
+            gravity = (request.gravity.x, request.gravity.y, request.gravity.z)
+            conductor.simulation.set_physics(
+                PhysicsSettings(request.time_step, request.max_update_rate, gravity)
+            )
+        self._factor = request.max_update_rate * request.time_step or math.inf
+        conductor.set_pace(RateLimit(self._factor, self._period_s))
+        return SetPhysicsPropertiesResponse(True, "physics engine updated")
+
+
+def _settings(conductor: Conductor) -> Optional[PhysicsSettings]:
+    """The settings that hold now, of a simulation that can change them; None of any other."""
+    simulation = conductor.simulation
+    return simulation.physics() if hasattr(simulation, "set_physics") else None
+
+
+def _changed(request: SetPhysicsPropertiesRequest, now: GetPhysicsPropertiesResponse) -> List[str]:
+    """Names of what is asked to be otherwise than it is, the update rate aside."""
+    differing = {
+        "time_step": _differ(request.time_step, now.time_step),
+        "gravity": any(
+            _differ(getattr(request.gravity, axis), getattr(now.gravity, axis)) for axis in "xyz"
+        ),
+        "ode_config": any(
+            _differ(getattr(request.ode_config, field), getattr(now.ode_config, field))
+            for field in ODEPhysics.__slots__
+        ),
+    }
+    return [name for name, differs in differing.items() if differs]
+
+
+def read_physics(world: Optional[Path]) -> GetPhysicsPropertiesResponse:
+    """The step, gravity and ODE settings that a world file states, or SDF's defaults."""
+    root = read_xml(world, recover=True) if world else None
+    found = None if root is None else root.find("world")
+    if found is None:
+        found = etree.Element("world")
+
+    def number(path: str, default: float) -> float:
+        return float((found.findtext(path) or "").strip() or default)
+
+    gravity = (found.findtext("gravity") or found.findtext("physics/gravity") or "0 0 -9.8").split()
+    ode = "physics/ode/"
+    return GetPhysicsPropertiesResponse(
+        time_step=number("physics/max_step_size", 0.001),
+        gravity=Vector3(*map(float, gravity)),
+        ode_config=ODEPhysics(
+            sor_pgs_precon_iters=int(number(ode + "solver/precon_iters", 0)),
+            sor_pgs_iters=int(number(ode + "solver/iters", 50)),
+            sor_pgs_w=number(ode + "solver/sor", 1.3),
+            contact_surface_layer=number(ode + "constraints/contact_surface_layer", 0.001),
+            contact_max_correcting_vel=number(
+                ode + "constraints/contact_max_correcting_vel", 100.0
+            ),
+            cfm=number(ode + "constraints/cfm", 0.0),
+            erp=number(ode + "constraints/erp", 0.2),
+            max_contacts=int(number("physics/max_contacts", 20)),
+        ),
+    )
+
+
+def _differ(first: float, second: float) -> bool:
+    return abs(first - second) > SAME

@@ -1,0 +1,120 @@
+"""Makes of the XML that a spawn service was handed the model that a simulator takes.
+
+Owns gazebo_ros's rules: the name asked for replaces the model's own, the pose asked for is
+composed with the one in the SDF, every plugin gets the ``robotNamespace`` asked for,
+``package://`` becomes a path, URDF is converted by Gazebo's own ``gz sdf``. Error texts are
+gazebo_ros's where it has one.
+"""
+
+import re
+from pathlib import Path
+from typing import Callable, Tuple
+
+import rospkg
+from lxml import etree
+
+from gz_testauto import resources
+from gz_testauto.errors import GzTestautoError
+from gz_testauto.pose import Pose
+from gz_testauto.simulators.interface import NamedModel
+from gz_testauto.xml_file import parse_xml
+
+NOT_A_MODEL = (
+    "GazeboRosApiPlugin SpawnModel Failure: input model_xml not SDF or URDF, or cannot be "
+    "converted to Gazebo compatible format."
+)
+UNKNOWN_ENTITY_FORMAT = "SpawnModel: Failure - entity format is invalid."
+UrdfConverter = Callable[[str], str]
+"""Turns URDF text into SDF text; raises a ``GzTestautoError`` that says why it cannot."""
+
+
+class SpawnRefused(GzTestautoError):
+    """What was handed in cannot be spawned; the message is the service's status message."""
+
+
+def model_to_spawn(
+    xml: str, name: str, robot_namespace: str, pose: Pose, convert_urdf: UrdfConverter
+) -> NamedModel:
+    """Read SDF or URDF text; ``pose`` is the initial pose, in the world. Raises
+    ``SpawnRefused``."""
+    root = _parse(xml)
+    if root.tag == "robot":
+        root = _parse(convert_urdf(with_package_paths(xml)))
+    if root.tag not in ("sdf", "gazebo"):
+        raise SpawnRefused(NOT_A_MODEL)
+    model = root.find("model")
+    if model is None:
+        root, model = _include_in_place(root)
+    model.set("name", name)
+    if robot_namespace:
+        _add_robot_namespace(model, robot_namespace)
+    pose_in_world = pose * _take_pose(model)
+    return NamedModel(name, etree.tostring(root, encoding="unicode"), pose_in_world)
+
+
+def require_urdf(xml: str) -> None:
+    """Raise ``SpawnRefused`` for anything but URDF, as ``spawn_urdf_model`` does."""
+    if _parse(xml).tag != "robot":
+        raise SpawnRefused(UNKNOWN_ENTITY_FORMAT)
+
+
+def with_package_paths(xml: str) -> str:
+    """Put the path of the package wherever ``package://`` names one."""
+    packages = rospkg.RosPack()
+
+    def path_of(match: "re.Match[str]") -> str:
+        try:
+            return str(packages.get_path(match.group(1)))
+        except rospkg.ResourceNotFound as error:
+            raise SpawnRefused(
+                f"urdf reference package name does not exist: {match.group(1)}"
+            ) from error
+
+    return re.sub(r"package://([^/\"'<>\s]+)", path_of, xml)
+
+
+def _parse(xml: str) -> etree._Element:
+    try:
+        return parse_xml(xml.strip().encode(), remove_comments=True)
+    except etree.XMLSyntaxError as error:
+        raise SpawnRefused(f"{NOT_A_MODEL} ({error})") from error
+
+
+def _include_in_place(root: etree._Element) -> Tuple[etree._Element, etree._Element]:
+    """The model that a ``<world><include>`` stands for, in place of the world; older files
+    are so written. The pose of the include replaces that of the model, as in any world."""
+    include = root.find("world/include")
+    if include is None:
+        raise SpawnRefused(NOT_A_MODEL)
+    try:
+        path = resources.model_file(resources.resolve(include.findtext("uri", ""), Path.cwd()))
+        included = _parse(path.read_text())
+    except (GzTestautoError, OSError) as error:
+        raise SpawnRefused(f"{NOT_A_MODEL} (<include>: {error})") from error
+    model = included.find("model")
+    if model is None:
+        raise SpawnRefused(f"{NOT_A_MODEL} ({path} holds no model)")
+    pose = include.find("pose")
+    if pose is not None:
+        _take_pose(model)
+        model.append(pose)
+    return included, model
+
+
+def _take_pose(model: etree._Element) -> Pose:
+    """Remove the model's own pose and return it."""
+    element = model.find("pose")
+    if element is None:
+        return Pose()
+    model.remove(element)
+    try:
+        return Pose.from_values((element.text or "0 0 0 0 0 0").split())
+    except ValueError as error:
+        raise SpawnRefused(f"{NOT_A_MODEL} (<pose>: {error})") from error
+
+
+def _add_robot_namespace(model: etree._Element, robot_namespace: str) -> None:
+    for plugin in model.iter("plugin"):
+        for given in plugin.findall("robotNamespace"):
+            plugin.remove(given)
+        etree.SubElement(plugin, "robotNamespace").text = robot_namespace

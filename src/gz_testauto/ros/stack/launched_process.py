@@ -1,0 +1,140 @@
+"""One command of a trial, a launch file or roscore, with everything that it starts.
+
+Owns its log file, whether it and its nodes still live, and its end.
+:mod:`~gz_testauto.ros.stack.subreaper` sees to it that nothing survives.
+"""
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Mapping, Optional, Sequence
+
+from gz_testauto.ros.stack import subreaper
+
+LINES_SHOWN = 6
+LINE_LENGTH = 160
+DIED = re.compile(r"(?:\[[^][\s]+\] )?process has died \[pid \d+, exit code -?\d+")
+"""What roslaunch prints of a node that ended other than cleanly, maybe in the middle of a line of
+another node."""
+
+
+REFUSED = re.compile(r"ERROR: (cannot launch node of type .*)")
+"""What it prints of a node that it does not find, and goes on."""
+ERROR = re.compile(r"\b(?:ERROR|FATAL)\b|\[Err\]|^\w*(?:Error|Exception)\b")
+STAMP = re.compile(r"\[ ?\d+\.\d+(?:, \d+\.\d+)?\]:?")
+
+
+class Part:
+    """A running command. ``name`` is what messages call it."""
+
+    def __init__(
+        self,
+        name: str,
+        command: Sequence[str],
+        log_file: Path,
+        environment: Optional[Mapping[str, str]] = None,
+        pass_fds: Sequence[int] = (),
+        may_finish: bool = False,
+    ) -> None:
+        """Start it, its output into ``log_file``. ``may_finish``: to end in good order, as a
+        launch file that only spawns a robot does, is no trouble."""
+        self.name = name
+        self._may_finish = may_finish
+        self.log_file = log_file
+        self._seen = 0
+        self._cause = ""
+        log_file.parent.mkdir(parents=True, exist_ok=True)
+        read_end, write_end = os.pipe()
+        self._lifeline: Optional[int] = write_end
+        inherited = os.environ if environment is None else environment
+        with log_file.open("wb") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-S", subreaper.__file__, *command],
+                stdin=read_end,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env={**inherited, "PYTHONUNBUFFERED": "1"},
+                start_new_session=True,
+                pass_fds=pass_fds,
+            )
+        os.close(read_end)
+
+    @property
+    def pid(self) -> int:
+        """Of the keeper, above all processes of this part."""
+        return self._process.pid
+
+    def trouble(self) -> str:
+        """Why the part cannot go on: it ended, or a node of it died. Empty while all is well."""
+        if not self._cause:
+            status = self._process.poll()
+            died = self._newly_died()
+            if died:
+                self._cause = f"{self.name}: {died}"
+            elif status is not None and not (self._may_finish and status == 0):
+                self._cause = f"{self.name} ended ({_ended(status)}): {self.last_words()}"
+        return self._cause
+
+    def last_words(self) -> str:
+        """What its log says of errors, otherwise its last lines, for a message."""
+        lines = [line.strip() for line in _readable(self._log()).splitlines() if line.strip()]
+        errors = {STAMP.sub("", line): line for line in reversed(lines) if ERROR.search(line)}
+        shown = list(errors.values())[::-1][:LINES_SHOWN] or lines[-LINES_SHOWN:]
+        said = " | ".join(line[:LINE_LENGTH] for line in shown)
+        return said or f"nothing in {self.log_file}"
+
+    def refused(self) -> str:
+        """The first node that roslaunch could not start at all, in its words; empty where it
+        could. The others live, and may do without that one."""
+        found = REFUSED.search(_readable(self._log()))
+        return found.group(1) if found else ""
+
+    def said(self, text: str) -> bool:
+        """Whether its log has a text."""
+        return text in _readable(self._log())
+
+    def interrupt(self, patience_s: float) -> None:
+        """Ask it to end in good order, then see to it."""
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGINT)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(patience_s)
+        self.close()
+
+    def close(self) -> None:
+        """End every process of it, now. Idempotent."""
+        if self._lifeline is not None:
+            os.close(self._lifeline)
+            self._lifeline = None
+        self._process.wait()
+
+    def _newly_died(self) -> str:
+        text = self._log(self._seen).rpartition(b"\n")[0]
+        self._seen += len(text)
+        found = DIED.search(_readable(text))
+        return f"{found.group()}]" if found else ""
+
+    def _log(self, mark: int = 0) -> bytes:
+        try:
+            with self.log_file.open("rb") as log:
+                log.seek(mark)
+                return log.read()
+        except OSError:
+            return b""
+
+
+def _readable(log: bytes) -> str:
+    """A log without the colours and window titles that roslaunch writes."""
+    return re.sub(r"\x1b(\[[0-9;]*m|\][^\x07]*\x07)", "", log.decode("utf-8", "replace"))
+
+
+def _ended(status: int) -> str:
+    if status < 0:
+        return f"killed by {signal.Signals(-status).name}"
+    if status > 128 and status - 128 in set(signal.Signals):
+        return f"killed by {signal.Signals(status - 128).name}"
+    return f"status {status}"

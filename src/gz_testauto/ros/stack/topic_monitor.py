@@ -1,0 +1,153 @@
+"""What a stack tells during a trial: commands, odometry, plans, warnings, numbers of its own.
+
+Owns the subscriptions and what is kept of them. None of it judges a trial: that is ground
+truth's alone.
+"""
+
+import math
+import threading
+from typing import Dict, List, Optional, Tuple
+
+import numpy as np
+import rospy
+from geometry_msgs.msg import Twist
+from nav_msgs.msg import Odometry, Path
+from rosgraph_msgs.msg import Log
+from sensor_msgs.msg import LaserScan
+
+from gz_testauto import ros_messages
+from gz_testauto.observation import Twist2D
+from gz_testauto.ros.stack.topic_field import NumberTopic
+from gz_testauto.spec.stack import StackSpec
+
+MISSED = "Control loop missed its desired rate"
+EXTRAPOLATION = "extrapolation"
+NOTHING = (math.nan,) * 5
+
+
+class Listening:
+    """Everything that is heard of one stack, counted from :meth:`begin` on.
+
+    Made after all other subscribers of the process: a number may be asked of any topic, and rospy
+    gives all subscribers of a topic the type that the first of them named.
+    """
+
+    def __init__(self, stack: StackSpec) -> None:
+        names = stack.names
+        self._lock = threading.Lock()
+        self._begin_s = 0.0
+        self._odom: Tuple[float, ...] = NOTHING
+        self.odom_heard = False
+        self._scan: Optional[rospy.AnyMsg] = None
+        self._forget()
+        self._subscribers = [
+            rospy.Subscriber(names.cmd_vel, Twist, self._take_command, queue_size=10),
+            rospy.Subscriber(names.odom, Odometry, self._take_odom, queue_size=1),
+            rospy.Subscriber(names.scan, rospy.AnyMsg, self._take_scan, queue_size=1),
+            rospy.Subscriber("/rosout", Log, self._take_log, queue_size=1000),
+            *self._plan_subscribers(names.global_plan, "global"),
+            *self._plan_subscribers(names.local_plan, "local"),
+        ]
+        self._metrics = [(metric, NumberTopic(metric)) for metric in stack.metrics]
+        self._planner_time = NumberTopic(names.planner_time) if names.planner_time else None
+
+    def begin(self, now_s: float) -> None:
+        """A trial begins at ``now_s`` of simulated time."""
+        self._begin_s = now_s
+        self._forget()
+        for _, topic in self._metrics:
+            topic.begin()
+        if self._planner_time is not None:
+            self._planner_time.begin()
+
+    def sample(self) -> Optional[Twist2D]:
+        """Note the odometry of this control period, and return the command in force, None
+        where none was heard in this trial."""
+        with self._lock:
+            self._odometry.append(self._odom)
+            return self._command
+
+    @property
+    def scan_heard(self) -> bool:
+        """Whether the laser has said anything, in whatever type."""
+        return self._scan is not None
+
+    @property
+    def scan(self) -> Optional[LaserScan]:
+        """The laser's last message, None where it is no LaserScan."""
+        message = self._scan
+        if isinstance(message, rospy.AnyMsg):
+            if message._connection_header["type"] != LaserScan._type:
+                return None
+            message = LaserScan().deserialize(message._buff)
+        return message if isinstance(message, LaserScan) else None
+
+    @property
+    def cycle_times_s(self) -> np.ndarray:
+        """What the stack's planner said its cycles took, shape (m,)."""
+        return np.empty(0) if self._planner_time is None else self._planner_time.values
+
+    def series(self) -> Dict[str, np.ndarray]:
+        """For the trajectory file: ``odom`` (n, 5), x, y (m), yaw (rad), forward speed (m/s) and
+        yaw rate (rad/s) per control period, NaN before the first; ``global_plan_m`` and
+        ``local_plan_m`` (k, 2), time since the goal (s) and length (m) of each plan."""
+        with self._lock:
+            return {
+                "odom": np.array(self._odometry, dtype=float).reshape(-1, len(NOTHING)),
+                **{
+                    f"{which}_plan_m": np.array(plans, dtype=float).reshape(-1, 2)
+                    for which, plans in self._plans.items()
+                },
+            }
+
+    def numbers(self) -> Dict[str, float]:
+        """One number each, for results; the user's own metrics last."""
+        with self._lock:
+            plans = {which: [length for _, length in all_] for which, all_ in self._plans.items()}
+            counted: Dict[str, float] = {
+                "missed_control_cycles": float(self._missed),
+                "tf_extrapolations": float(self._extrapolations),
+            }
+        counted["global_plan_m"] = plans["global"][0] if plans["global"] else math.nan
+        counted["global_plans"] = float(len(plans["global"]))
+        counted["local_plan_m"] = float(np.mean(plans["local"])) if plans["local"] else math.nan
+        for metric, topic in self._metrics:
+            counted[metric.name] = topic.reduced(metric.reduce)
+        return counted
+
+    def _forget(self) -> None:
+        with self._lock:
+            self._command: Optional[Twist2D] = None
+            self._odometry: List[Tuple[float, ...]] = []
+            self._plans: Dict[str, List[Tuple[float, float]]] = {"global": [], "local": []}
+            self._missed = self._extrapolations = 0
+
+    def _plan_subscribers(self, topics: List[str], which: str) -> List[rospy.Subscriber]:
+        def take(message: Path) -> None:
+            points = np.array([(p.pose.position.x, p.pose.position.y) for p in message.poses])
+            steps = np.diff(points, axis=0) if len(points) > 1 else np.zeros((0, 2))
+            length_m = float(np.hypot(*steps.T).sum())
+            elapsed_s = rospy.get_rostime().to_sec() - self._begin_s
+            with self._lock:
+                self._plans[which].append((elapsed_s, length_m))
+
+        return [rospy.Subscriber(topic, Path, take, queue_size=10) for topic in topics]
+
+    def _take_command(self, message: Twist) -> None:
+        with self._lock:
+            self._command = ros_messages.command_of(message)
+
+    def _take_odom(self, message: Odometry) -> None:
+        pose = ros_messages.pose_of(message.pose.pose).planar
+        twist = message.twist.twist
+        self.odom_heard = True
+        with self._lock:
+            self._odom = (*pose, twist.linear.x, twist.angular.z)
+
+    def _take_scan(self, message: rospy.AnyMsg) -> None:
+        self._scan = message
+
+    def _take_log(self, message: Log) -> None:
+        with self._lock:
+            self._missed += MISSED in message.msg
+            self._extrapolations += EXTRAPOLATION in message.msg.lower()

@@ -1,0 +1,69 @@
+"""Making a running world the one of the next trial: obstacles moved, deleted and spawned.
+
+Owns what the simulator's world was last made to be, and in which order it is changed. That it
+then is what the next trial's file says is seen to by
+:class:`~gz_testauto.simulators.gazebo_ros.client.GazeboRosClient`, which looks.
+"""
+
+from pathlib import Path
+from typing import Callable, Dict
+
+from gz_testauto.observation import ModelState
+from gz_testauto.pose import Pose
+from gz_testauto.ros.stack.session import CannotSwap
+from gz_testauto.sdf.scene import WorldScene
+from gz_testauto.sdf.world_diff import WorldModels
+from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient
+from gz_testauto.simulators.interface import NamedModel
+
+WITHIN_M, WITHIN_RAD = 0.05, 0.05
+"""How far from its place, seen from above, a model may be shown: one that can move settles."""
+
+
+class WorldSwap:
+    """The world of a simulator that stays. ``tell`` is told what is being done."""
+
+    def __init__(self, gazebo: GazeboRosClient, tell: Callable[[str], None]) -> None:
+        self._tell = tell
+        self._gazebo = gazebo
+        self._models: Dict[Path, WorldModels] = {}
+
+    def began(self, world: Path, scene: WorldScene) -> None:
+        """The simulator has just been started with ``world``."""
+        self._models = {world: WorldModels(scene)}
+
+    def to(self, world: Path, scene: WorldScene) -> None:
+        """Make the running world this one. Raises ``CannotSwap`` where the files differ in more
+        than models, and ``SimulatorError`` when the simulator does not follow."""
+        ((before_path, before),) = self._models.items()
+        after = before if world == before_path else WorldModels(scene)
+        changes = before.changes_to(after)
+        if changes.rest:
+            raise CannotSwap(f"{before_path.name} and {world.name} differ in {changes.rest}")
+        self._models = {}  # until it is done, nobody knows which world this is
+        if changes.gone:
+            self._tell(f"deleting {len(changes.gone)} models")
+            self._gazebo.delete(changes.gone)
+        if changes.new:
+            self._tell(f"spawning {len(changes.new)} models")
+            self._gazebo.spawn_models(
+                [NamedModel(name, sdf, after.poses[name]) for name, sdf in changes.new.items()]
+            )
+        # What can move may have been pushed since it was placed.
+        placed = {
+            name: pose
+            for name, pose in after.poses.items()
+            if name in changes.moved or not (name in changes.new or scene.models[name].static)
+        }
+        if placed:
+            self._tell(f"placing {len(placed)} models")
+            self._place(placed)
+        self._models = {world: after}
+
+    def put_robot(self, name: str, pose: Pose) -> None:
+        """Set the robot down, at rest, and see it there."""
+        self._place({name: pose})
+
+    def _place(self, poses: Dict[str, Pose]) -> None:
+        states = {name: ModelState(pose) for name, pose in poses.items()}
+        self._gazebo.set_states(states, WITHIN_M, WITHIN_RAD, from_above=True)

@@ -1,0 +1,216 @@
+"""Conversion between this package's values and ROS messages.
+
+Owns the mapping field by field, and that nothing is lost on the way: a pose, a command or a
+scan that goes out and comes back is the same to the bit (a scan to the 32 bits that
+``sensor_msgs/LaserScan`` has). Knows messages, but no topics, no nodes and no clock.
+"""
+
+import math
+from typing import Iterable, List, Mapping, Optional, Sequence, Tuple
+
+import numpy as np
+from gazebo_msgs.msg import ContactsState, ContactState, LinkStates, ModelStates
+from genpy import Time
+from geometry_msgs.msg import Point, Quaternion, Transform, Twist, Vector3, Wrench
+from geometry_msgs.msg import Pose as PoseMessage
+from sensor_msgs.msg import Imu
+from sensor_msgs.msg import LaserScan as LaserScanMessage
+
+from gz_testauto.observation import Contact, ImuSample, LaserScan, ModelState, Twist2D
+from gz_testauto.pose import Pose
+
+NANOSECONDS = 1_000_000_000
+WORLD_FRAME = "map"
+"""The frame of every absolute pose: the map frame is the world frame."""
+
+
+def time_message(nanoseconds: int) -> Time:
+    """ROS time from whole nanoseconds; ``Time.from_sec`` would cut a float's last digits."""
+    return Time(*divmod(nanoseconds, NANOSECONDS))
+
+
+def nanoseconds_of(seconds: float) -> int:
+    """The nearest whole nanosecond."""
+    return round(seconds * NANOSECONDS)
+
+
+def from_float32(value: float) -> float:
+    """The shortest decimal number that a field of 32 bits can mean: 0.1, not 0.10000000149."""
+    return float(str(np.float32(value)))
+
+
+def pose_message(pose: Pose) -> PoseMessage:
+    """Position (m) and quaternion, digit for digit."""
+    return PoseMessage(Point(*pose.position), Quaternion(*pose.quaternion))
+
+
+def transform_message(pose: Pose) -> Transform:
+    """The same as a transform from the child's frame to the parent's."""
+    return Transform(Vector3(*pose.position), Quaternion(*pose.quaternion))
+
+
+def pose_of(message: PoseMessage) -> Pose:
+    """The pose in a message. The quaternion of all zeros that an unfilled message has means
+    no rotation, as it does to gazebo_ros; one that is not of unit length is normalised."""
+    quaternion = _components(message.orientation, "xyzw")
+    norm = math.sqrt(sum(value * value for value in quaternion))
+    if norm == 0.0:
+        quaternion = (0.0, 0.0, 0.0, 1.0)
+    elif abs(norm - 1.0) > 1e-9:
+        quaternion = tuple(value / norm for value in quaternion)
+    return Pose(_components(message.position, "xyz"), quaternion)
+
+
+def pose_of_transform(message: Transform) -> Pose:
+    """The pose of the child's frame in the parent's."""
+    return Pose(_components(message.translation, "xyz"), _components(message.rotation, "xyzw"))
+
+
+def twist_message(linear_mps: Iterable[float], angular_radps: Iterable[float]) -> Twist:
+    """Linear and angular velocity, three components each."""
+    return Twist(Vector3(*linear_mps), Vector3(*angular_radps))
+
+
+def command_message(command: Twist2D) -> Twist:
+    """What ``cmd_vel`` carries for a differential drive."""
+    return twist_message((command.linear_mps, 0.0, 0.0), (0.0, 0.0, command.angular_radps))
+
+
+def command_of(message: Twist) -> Twist2D:
+    """What a differential drive can do of a ``cmd_vel``: forward speed and yaw rate."""
+    return Twist2D(message.linear.x, message.angular.z)
+
+
+def state_of(pose: PoseMessage, twist: Twist) -> ModelState:
+    """Pose and twist of a model; a twist that is NaN is one the simulator does not tell."""
+    linear = _components(twist.linear, "xyz")
+    known = math.isfinite(linear[0])
+    angular = _components(twist.angular, "xyz") if known else None
+    return ModelState(pose_of(pose), linear if known else None, angular)
+
+
+def model_states_message(states: Mapping[str, ModelState], unknown: float = 0.0) -> ModelStates:
+    """``/gazebo/model_states``; a twist that the simulator does not tell is ``unknown``."""
+    return ModelStates(*_state_columns(states, unknown))
+
+
+def link_states_message(states: Mapping[str, ModelState]) -> LinkStates:
+    """``/gazebo/link_states``; a twist that the simulator does not tell is zero."""
+    return LinkStates(*_state_columns(states, 0.0))
+
+
+def model_states_of(message: ModelStates) -> Mapping[str, ModelState]:
+    """Every model's state by name."""
+    rows = zip(message.name, message.pose, message.twist)
+    return {name: state_of(pose, twist) for name, pose, twist in rows}
+
+
+def scan_message(scan: LaserScan, stamp: Time, frame: str, period_s: float) -> LaserScanMessage:
+    """A scan, its rays counter-clockwise; ``period_s`` is the time between two scans."""
+    message = LaserScanMessage()
+    message.header.stamp, message.header.frame_id = stamp, frame
+    message.angle_min, message.angle_max = scan.angle_min_rad, scan.angle_max_rad
+    intervals = max(len(scan.ranges_m) - 1, 1)
+    message.angle_increment = (scan.angle_max_rad - scan.angle_min_rad) / intervals
+    message.scan_time = period_s
+    message.range_min, message.range_max = scan.range_min_m, scan.range_max_m
+    message.ranges = np.asarray(scan.ranges_m, dtype=np.float32).tolist()
+    return message
+
+
+def scan_of(message: LaserScanMessage, stamp_s: float, mount: Pose) -> LaserScan:
+    """The scan in a message, ``mount`` being the sensor's pose in the base frame."""
+    return LaserScan(
+        stamp_s=stamp_s,
+        angle_min_rad=message.angle_min,
+        angle_max_rad=message.angle_max,
+        range_min_m=message.range_min,
+        range_max_m=message.range_max,
+        ranges_m=np.asarray(message.ranges, dtype=np.float64),
+        mount=mount,
+    )
+
+
+def imu_message(sample: ImuSample, stamp: Time, frame: str) -> Imu:
+    """An inertial sample; covariances are left at zero, which means unknown."""
+    message = Imu()
+    message.header.stamp, message.header.frame_id = stamp, frame
+    message.orientation = Quaternion(*sample.quaternion)
+    message.angular_velocity = Vector3(*sample.angular_radps)
+    message.linear_acceleration = Vector3(*sample.linear_mps2)
+    return message
+
+
+def imu_sample_of(message: Imu, stamp_s: float) -> ImuSample:
+    """The inertial sample in a message."""
+    return ImuSample(
+        stamp_s=stamp_s,
+        quaternion=_components(message.orientation, "xyzw"),
+        angular_radps=_components(message.angular_velocity, "xyz"),
+        linear_mps2=_components(message.linear_acceleration, "xyz"),
+    )
+
+
+def contacts_message(contacts: Sequence[Contact], stamp: Time) -> ContactsState:
+    """Contacts as gazebo_ros's bumper tells them, in the world frame."""
+    message = ContactsState()
+    message.header.stamp, message.header.frame_id = stamp, WORLD_FRAME
+    message.states = [_contact_state(contact) for contact in contacts]
+    return message
+
+
+def contacts_of(message: ContactsState, stamps_s: Sequence[float]) -> Tuple[Contact, ...]:
+    """The contacts in a message, with the scene time of each."""
+    return tuple(
+        Contact(
+            stamp_s=stamp_s,
+            first=state.collision1_name,
+            second=state.collision2_name,
+            positions_m=_vectors(state.contact_positions),
+            normals=_vectors(state.contact_normals),
+            depths_m=tuple(state.depths),
+            forces_n=_vectors(wrench.force for wrench in state.wrenches),
+        )
+        for state, stamp_s in zip(message.states, stamps_s)
+    )
+
+
+def _contact_state(contact: Contact) -> ContactState:
+    forces = [Vector3(*force) for force in contact.forces_n]
+    total = np.sum(contact.forces_n, axis=0) if forces else (0.0, 0.0, 0.0)
+    return ContactState(
+        info=f"{contact.first} touches {contact.second} at {contact.stamp_s:.3f} s",
+        collision1_name=contact.first,
+        collision2_name=contact.second,
+        wrenches=[Wrench(force=force) for force in forces],
+        total_wrench=Wrench(force=Vector3(*total)),
+        contact_positions=[Vector3(*position) for position in contact.positions_m],
+        contact_normals=[Vector3(*normal) for normal in contact.normals],
+        depths=list(contact.depths_m),
+    )
+
+
+def _state_columns(
+    states: Mapping[str, ModelState], unknown: float
+) -> Tuple[List[str], List[PoseMessage], List[Twist]]:
+    poses = [pose_message(state.pose) for state in states.values()]
+    twists = [
+        twist_message(
+            _known(state.linear_mps, unknown),
+            _known(state.angular_radps, unknown),
+        )
+        for state in states.values()
+    ]
+    return list(states), poses, twists
+
+
+def _known(vector: Optional[Sequence[float]], unknown: float) -> Sequence[float]:
+    return (unknown,) * 3 if vector is None else vector
+
+
+def _components(message: object, names: str) -> Tuple[float, ...]:
+    return tuple(getattr(message, name) for name in names)
+
+
+def _vectors(messages: Iterable[Vector3]) -> Tuple[Tuple[float, ...], ...]:
+    return tuple(_components(message, "xyz") for message in messages)

@@ -1,0 +1,132 @@
+"""Reads ``<geometry>`` elements into shapes.
+
+Owns the XML of each shape and what is wrong with it. A shape that Gazebo 11 does not collide
+with is refused by name.
+"""
+
+from pathlib import Path
+from typing import Callable, Dict, Optional
+
+from gz_testauto.errors import SdfError
+from gz_testauto.sdf.document import Element, SdfDocument
+from gz_testauto.sdf.includes import ModelLibrary
+from gz_testauto.sdf.meshes.surfaces import Heightmap, Mesh
+from gz_testauto.sdf.shapes import (
+    Box,
+    Capsule,
+    Cylinder,
+    Ellipsoid,
+    Geometry,
+    Plane,
+    Polyline,
+    Sphere,
+)
+from gz_testauto.sdf.values import flag, numbers, positive, required, text_of
+
+
+def read_geometry(
+    document: SdfDocument, geometry: Element, library: ModelLibrary
+) -> Optional[Geometry]:
+    """The shape in a ``<geometry>`` element; None when it is ``<empty/>``.
+
+    Raises ``SdfError`` for shapes that are unknown, lack a value, or name a missing file.
+    """
+    children = [child for child in geometry if isinstance(child.tag, str)]
+    if not children:
+        raise SdfError(f"{document.where(geometry)}: <geometry> is empty; write <empty/> for none")
+    first = children[0]
+    if first.tag == "empty":
+        return None
+    if first.tag == "polyline":
+        return _polyline(document, geometry)
+    reader = _READERS.get(first.tag)
+    if reader is None:
+        known = ", ".join(sorted([*_READERS, "polyline", "empty"]))
+        raise SdfError(
+            f"{document.where(first)}: geometry <{first.tag}> is not supported. Known: {known}"
+        )
+    return reader(document, first, library)
+
+
+def _box(document: SdfDocument, element: Element, library: ModelLibrary) -> Geometry:
+    return Box(positive(document, required(document, element, "size"), 3))  # type: ignore[arg-type]
+
+
+def _size(document: SdfDocument, element: Element, tag: str) -> float:
+    return positive(document, required(document, element, tag), 1)[0]
+
+
+def _cylinder(document: SdfDocument, element: Element, library: ModelLibrary) -> Geometry:
+    return Cylinder(_size(document, element, "radius"), _size(document, element, "length"))
+
+
+def _capsule(document: SdfDocument, element: Element, library: ModelLibrary) -> Geometry:
+    return Capsule(_size(document, element, "radius"), _size(document, element, "length"))
+
+
+def _sphere(document: SdfDocument, element: Element, library: ModelLibrary) -> Geometry:
+    return Sphere(_size(document, element, "radius"))
+
+
+def _ellipsoid(document: SdfDocument, element: Element, library: ModelLibrary) -> Geometry:
+    radii = positive(document, required(document, element, "radii"), 3)
+    if min(radii) == 0:
+        raise SdfError(f"{document.where(element)}: an ellipsoid's radii must be above 0")
+    return Ellipsoid(radii)  # type: ignore[arg-type]
+
+
+def _plane(document: SdfDocument, element: Element, library: ModelLibrary) -> Geometry:
+    normal, size = element.find("normal"), element.find("size")
+    direction = (0.0, 0.0, 1.0) if normal is None else numbers(document, normal, 3)
+    if not any(direction):
+        raise SdfError(f"{document.where(element)}: a plane's normal must not be 0 0 0")
+    extent = (1.0, 1.0) if size is None else positive(document, size, 2)
+    return Plane(direction, extent)  # type: ignore[arg-type]
+
+
+def _polyline(document: SdfDocument, geometry: Element) -> Geometry:
+    lines = geometry.findall("polyline")
+    paths = []
+    for line in lines:
+        points = [numbers(document, point, 2) for point in line.findall("point")]
+        if len(points) < 3:
+            raise SdfError(
+                f"{document.where(line)}: <polyline> has {len(points)} points; it needs 3"
+            )
+        paths.append(tuple(points))
+    return Polyline(tuple(paths), _size(document, lines[0], "height"))  # type: ignore[arg-type]
+
+
+def _file(document: SdfDocument, element: Element, library: ModelLibrary) -> Path:
+    return library.resolve(document, required(document, element, "uri"))
+
+
+def _mesh(document: SdfDocument, element: Element, library: ModelLibrary) -> Geometry:
+    scale, part = element.find("scale"), element.find("submesh")
+    return Mesh(
+        path=_file(document, element, library),
+        scale=(1.0, 1.0, 1.0) if scale is None else numbers(document, scale, 3),  # type: ignore[arg-type]
+        submesh=None if part is None else text_of(part, "name"),
+        center=part is not None and flag(document, part, "center"),
+    )
+
+
+def _heightmap(document: SdfDocument, element: Element, library: ModelLibrary) -> Geometry:
+    size, position = element.find("size"), element.find("pos")
+    return Heightmap(
+        path=_file(document, element, library),
+        size=(1.0, 1.0, 1.0) if size is None else numbers(document, size, 3),  # type: ignore[arg-type]
+        position=(0.0, 0.0, 0.0) if position is None else numbers(document, position, 3),  # type: ignore[arg-type]
+    )
+
+
+_READERS: Dict[str, Callable[[SdfDocument, Element, ModelLibrary], Geometry]] = {
+    "box": _box,
+    "cylinder": _cylinder,
+    "capsule": _capsule,
+    "sphere": _sphere,
+    "ellipsoid": _ellipsoid,
+    "plane": _plane,
+    "mesh": _mesh,
+    "heightmap": _heightmap,
+}

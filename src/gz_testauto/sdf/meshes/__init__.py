@@ -1,0 +1,1 @@
+"""Surfaces given as triangles: their files, their slices, and what lies inside."""

@@ -1,0 +1,200 @@
+"""Shapes whose surface is in another file: meshes and height maps.
+
+Owns the bounds and outlines of meshes, which :mod:`gz_testauto.sdf.meshes.files` reads, and reading
+height images the way Gazebo does. A file is read once per process and again only when it changes
+on disk.
+"""
+
+import functools
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Optional, Tuple
+
+import numpy as np
+import shapely
+from shapely.geometry.base import BaseGeometry
+
+from gz_testauto.errors import MissingDependencyError, SdfError
+from gz_testauto.pose import Pose
+from gz_testauto.sdf.meshes import slices
+from gz_testauto.sdf.meshes.files import mesh_parts
+from gz_testauto.sdf.meshes.slices import EMPTY
+from gz_testauto.sdf.meshes.solids import with_solids
+from gz_testauto.sdf.shapes import Geometry
+
+MOST_PIXELS = 8193
+"""Of a side of a height map."""
+
+
+@dataclass(frozen=True)
+class Surface:
+    """Triangles (n, 3, 3) in metres, and which of them (n,) go round a solid without gaps."""
+
+    triangles: np.ndarray
+    closed: np.ndarray
+
+
+@dataclass(frozen=True)
+class Mesh(Geometry):
+    """A triangle mesh from a file.
+
+    ``path`` is absolute; ``scale`` multiplies x, y, z; ``submesh`` picks one named part,
+    and ``center`` moves that part's bounding box onto the origin.
+    """
+
+    path: Path
+    scale: Tuple[float, float, float] = (1.0, 1.0, 1.0)
+    submesh: Optional[str] = None
+    center: bool = False
+
+    @property
+    def surface(self) -> Surface:
+        """The triangles in the shape's own frame, scale applied.
+
+        Raises ``SdfError`` when the file cannot be read or has no such part.
+        """
+        try:
+            modified_ns = self.path.stat().st_mtime_ns
+        except OSError as error:
+            raise SdfError(f"mesh file {self.path} is not there") from error
+        return _scaled_surface(self, modified_ns)
+
+    def bounds(self, pose: Pose) -> np.ndarray:
+        """See :class:`Geometry`."""
+        points = pose.apply(self.surface.triangles.reshape(-1, 3))
+        return np.column_stack([points.min(axis=0), points.max(axis=0)])
+
+    def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
+        """See :class:`Geometry`. The inside counts of those parts that have no gaps."""
+        x, y, z = pose.position
+        yaw = pose.yaw_rad
+        # in the turned frame the outline is the same wherever the model stands
+        leaning = Pose.from_rpy(0, 0, 0, 0, 0, -yaw) * Pose((0.0, 0.0, 0.0), pose.quaternion)
+        key = tuple(round(value, 9) + 0.0 for value in leaning.quaternion)
+        if key[3] < 0:
+            key = tuple(-value for value in key)
+        modified_ns = self.path.stat().st_mtime_ns if self.path.exists() else 0
+        flat = _cached_outline(self, modified_ns, key, round(z_min - z, 6), round(z_max - z, 6))
+        turn = _turn(yaw)
+        return shapely.transform(flat, lambda points: points @ turn + (x, y))
+
+
+@functools.lru_cache(maxsize=4096)
+def _cached_outline(
+    mesh: Mesh, modified_ns: int, quaternion: Tuple[float, ...], z_min: float, z_max: float
+) -> BaseGeometry:
+    surface = mesh.surface
+    triangles = Pose((0.0, 0.0, 0.0), quaternion).apply(surface.triangles)  # type: ignore[arg-type]
+    kinds = ((triangles[surface.closed], True), (triangles[~surface.closed], False))
+    return slices.union(slices.surface_slab(part, closed, z_min, z_max) for part, closed in kinds)
+
+
+@functools.lru_cache(maxsize=2048)
+def _scaled_surface(mesh: Mesh, modified_ns: int) -> Surface:
+    parts = mesh_parts(mesh.path, modified_ns)
+    if mesh.submesh is not None:
+        chosen = [triangles for name, triangles in parts if name == mesh.submesh]
+        if not chosen:
+            names = ", ".join(sorted({name for name, _ in parts if name})) or "none has a name"
+            raise SdfError(f"{mesh.path} has no submesh {mesh.submesh!r}; it has: {names}")
+    else:
+        chosen = [triangles for _, triangles in parts]
+    if not chosen or not sum(map(len, chosen)):
+        raise SdfError(f"{mesh.path} holds no triangles")
+    triangles = np.concatenate(chosen)
+    if mesh.submesh is not None and mesh.center:
+        corners = triangles.reshape(-1, 3)
+        triangles = triangles - (corners.min(axis=0) + corners.max(axis=0)) / 2
+    triangles, closed = with_solids(triangles)
+    scaled = triangles * np.asarray(mesh.scale, dtype=float)
+    if np.prod(mesh.scale) < 0:
+        scaled = scaled[:, ::-1]
+    return Surface(scaled, closed)
+
+
+@dataclass(frozen=True)
+class Heightmap(Geometry):
+    """Terrain from a square grey image of 2^n + 1 pixels.
+
+    The brightest pixel is ``size[2]`` (m) high and black is 0, as Gazebo scales it. Gazebo 11
+    collides with it around the world's origin, at height ``position[2]``, turned by the yaw
+    of the collision and nothing else; so this does too.
+    """
+
+    path: Path
+    size: Tuple[float, float, float]
+    position: Tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+    @property
+    def heights(self) -> np.ndarray:
+        """Heights (m) above ``position``, shape (rows, columns), row 0 at the highest y."""
+        try:
+            modified_ns = self.path.stat().st_mtime_ns
+        except OSError as error:
+            raise SdfError(f"height map {self.path} is not there") from error
+        brightness = _brightness(self.path, modified_ns)
+        highest = brightness.max()
+        return brightness * (abs(self.size[2]) / highest if highest > 0 else 0.0)
+
+    def bounds(self, pose: Pose) -> np.ndarray:
+        """See :class:`Geometry`."""
+        heights = self.heights + self.position[2]
+        cos, sin = abs(math.cos(pose.yaw_rad)), abs(math.sin(pose.yaw_rad))
+        half_x = (self.size[0] * cos + self.size[1] * sin) / 2
+        half_y = (self.size[0] * sin + self.size[1] * cos) / 2
+        levels = (float(heights.min()), float(heights.max()))
+        return np.array([(-half_x, half_x), (-half_y, half_y), levels])
+
+    def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
+        """See :class:`Geometry`: the cells, between four pixels, that reach up to ``z_min``.
+
+        Solid down to any depth, so ``z_max`` matters not; a cell counts whole.
+        """
+        heights = self.heights + self.position[2]
+        corners = (heights[:-1, :-1], heights[1:, :-1], heights[:-1, 1:], heights[1:, 1:])
+        high = np.maximum.reduce(corners) >= z_min
+        rows, columns = high.shape
+        width, depth = self.size[0] / columns, self.size[1] / rows
+        left, top = -self.size[0] / 2, self.size[1] / 2
+        strips = []
+        for row in range(rows):
+            edges = np.flatnonzero(np.diff(np.concatenate([[False], high[row], [False]])))
+            for start, stop in zip(edges[::2], edges[1::2]):
+                upper = top - row * depth
+                strips.append(
+                    shapely.box(left + start * width, upper - depth, left + stop * width, upper)
+                )
+        if not strips:
+            return EMPTY
+        turn = _turn(pose.yaw_rad)
+        return shapely.transform(slices.union(strips), lambda points: points @ turn)
+
+
+def _turn(yaw_rad: float) -> np.ndarray:
+    """What to multiply row vectors in the plane by to turn them."""
+    cos, sin = math.cos(yaw_rad), math.sin(yaw_rad)
+    return np.array([[cos, sin], [-sin, cos]])
+
+
+@functools.lru_cache(maxsize=8)
+def _brightness(path: Path, modified_ns: int) -> np.ndarray:
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"reading {path} needs Pillow: python3 -m pip install pillow"
+        ) from error
+    try:
+        with Image.open(path) as image:
+            columns, rows = image.size
+            if rows != columns or not 2 <= rows <= MOST_PIXELS or (rows - 1) & (rows - 2):
+                raise SdfError(
+                    f"height map {path} is {columns} × {rows} pixels; Gazebo needs a square of "
+                    f"2^n + 1, and more than {MOST_PIXELS} a side are not read"
+                )
+            return np.asarray(image.convert("L"), dtype=float) / 255.0
+    except SdfError:
+        raise
+    except Exception as error:  # image readers raise whatever their input makes them raise
+        raise SdfError(f"height map {path} cannot be read as an image: {error}") from error

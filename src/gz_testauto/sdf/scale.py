@@ -1,0 +1,171 @@
+"""Changes the size of models, collision and visual and inertia together.
+
+Owns two edits: :func:`resize_model`, which gives a simple obstacle a new shape of the same
+kind, and :func:`scale_geometry`, which multiplies everything in a link as Gazebo does for
+the ``<scale>`` of a ``<state>``. Refuses to resize what has no one size, such as a model of
+several shapes.
+"""
+
+from typing import List, Optional, Tuple
+
+import numpy as np
+from lxml import etree
+
+from gz_testauto.errors import SdfError
+from gz_testauto.pose import Pose
+from gz_testauto.sdf.document import Element, SdfDocument
+from gz_testauto.sdf.geometry_reader import read_geometry
+from gz_testauto.sdf.includes import ModelLibrary
+from gz_testauto.sdf.mass import inertia_kgm2, volume_m3
+from gz_testauto.sdf.shapes import Box, Capsule, Cylinder, Ellipsoid, Geometry, Sphere
+from gz_testauto.sdf.values import number, numbers, pose_value, required, set_numbers, set_pose
+
+_NO_FILES = ModelLibrary(())
+"""Simple shapes name no files."""
+_SIMPLE = ("box", "cylinder", "sphere", "capsule", "ellipsoid")
+_PRODUCTS = ("ixy", "ixz", "iyz")
+
+
+def simple_shape(document: SdfDocument, model: Element) -> Geometry:
+    """The one shape of a simple obstacle: a model whose collisions all are the same box,
+    cylinder, sphere, capsule or ellipsoid. Raises ``SdfError`` for any other model."""
+    shapes = {shape for _, shape in _simple_shapes(document, model, "collision")}
+    if len(shapes) != 1:
+        raise SdfError(
+            f"{document.where(model)}: model {model.get('name')!r} has "
+            f"{len(shapes) or 'no'} simple collision shapes; only a model with one size can be "
+            "resized"
+        )
+    return shapes.pop()
+
+
+def resize_model(
+    document: SdfDocument, model: Element, geometry: Geometry, mass_kg: Optional[float] = None
+) -> None:
+    """Give a simple obstacle a new size: every collision, and every visual of the old shape.
+
+    The mass grows with the volume unless ``mass_kg`` says otherwise, and the inertia is that
+    of the homogeneous solid. What is placed off the link's origin moves out in proportion,
+    so a box that stood on the ground still stands on it. Raises ``SdfError`` when the shapes
+    are of another kind, or a visual is not of the collision's shape.
+    """
+    old = simple_shape(document, model)
+    if type(old) is not type(geometry):
+        raise SdfError(
+            f"{document.where(model)}: model {model.get('name')!r} is a "
+            f"{type(old).__name__.lower()}, not a {type(geometry).__name__.lower()}"
+        )
+    ratio = np.asarray(_extent(geometry)) / np.asarray(_extent(old))
+    visuals = _simple_shapes(document, model, "visual", strict=True)
+    unlike = [element for element, shape in visuals if shape != old]
+    if unlike:
+        raise SdfError(
+            f"{document.where(unlike[0])}: visual {unlike[0].get('name')!r} has not the shape "
+            "of the collision, so it cannot be resized with it"
+        )
+    for element, _ in (*_simple_shapes(document, model, "collision"), *visuals):
+        write_geometry(element, geometry)
+        _move_out(document, element, ratio)
+    growth = volume_m3(geometry) / volume_m3(old)
+    for inertial in model.iter("inertial"):
+        mass = mass_kg
+        if mass is None:
+            mass = growth * number(document, inertial, "mass", 1.0)
+        write_inertia(inertial, geometry, mass)
+        _move_out(document, inertial, ratio)
+
+
+def write_geometry(holder: Element, geometry: Geometry) -> None:
+    """Write a simple shape's numbers into the ``<geometry>`` of a collision or visual, which
+    must already be of that kind."""
+    kind = type(geometry).__name__.lower()
+    shape = holder.find(f"geometry/{kind}")
+    if isinstance(geometry, Box):
+        set_numbers(_child(shape, "size"), *geometry.size)
+    elif isinstance(geometry, Ellipsoid):
+        set_numbers(_child(shape, "radii"), *geometry.radii)
+    elif isinstance(geometry, (Sphere, Cylinder, Capsule)):
+        set_numbers(_child(shape, "radius"), geometry.radius)
+        if not isinstance(geometry, Sphere):
+            set_numbers(_child(shape, "length"), geometry.length)
+    else:
+        raise ValueError(f"a {kind} has no size to write")
+
+
+def write_inertia(inertial: Element, geometry: Geometry, mass_kg: float) -> None:
+    """Write mass and the homogeneous solid's moments into an ``<inertial>`` element."""
+    set_numbers(_child(inertial, "mass"), mass_kg)
+    tensor = _child(inertial, "inertia")
+    for tag, moment in zip(("ixx", "iyy", "izz"), inertia_kgm2(geometry, mass_kg)):
+        set_numbers(_child(tensor, tag), moment)
+    for tag in _PRODUCTS:
+        product = tensor.find(tag)
+        if product is not None:
+            set_numbers(product, 0.0)
+
+
+def scale_geometry(document: SdfDocument, link: Element, scale: Tuple[float, float, float]) -> None:
+    """Multiply the sizes of a link's collisions and visuals, as Gazebo does.
+
+    A cylinder's and a capsule's radius grow with the larger of x and y, a sphere's with the
+    largest of all; poses and mass stay. Planes, polylines and terrain stay as well.
+    """
+    x, y, z = scale
+    factors = {"box": scale, "ellipsoid": scale, "sphere": (max(scale),), "mesh": scale}
+    tags = {"box": "size", "ellipsoid": "radii", "sphere": "radius", "mesh": "scale"}
+    for holder in (*link.findall("collision"), *link.findall("visual")):
+        for shape in holder.iterfind("geometry/*"):
+            if shape.tag in ("cylinder", "capsule"):
+                _multiply(document, _child(shape, "radius"), (max(x, y),))
+                _multiply(document, _child(shape, "length"), (z,))
+            elif shape.tag in tags:
+                element = _child(shape, tags[shape.tag])
+                if shape.tag == "mesh" and not (element.text or "").strip():
+                    element.text = "1 1 1"
+                _multiply(document, element, factors[shape.tag])
+
+
+def _multiply(document: SdfDocument, element: Element, factors: Tuple[float, ...]) -> None:
+    values = numbers(document, element, len(factors))
+    set_numbers(element, *(value * factor for value, factor in zip(values, factors)))
+
+
+def _child(parent: Element, tag: str) -> Element:
+    child = parent.find(tag)
+    return etree.SubElement(parent, tag) if child is None else child
+
+
+def _simple_shapes(
+    document: SdfDocument, model: Element, tag: str, strict: bool = False
+) -> List[Tuple[Element, Geometry]]:
+    """Collisions or visuals with simple shapes; others are left out, or refused if strict."""
+    found = []
+    for holder in model.iter(tag):
+        geometry = required(document, holder, "geometry")
+        kinds = [child.tag for child in geometry if isinstance(child.tag, str)]
+        if kinds[:1] and kinds[0] in _SIMPLE:
+            shape = read_geometry(document, geometry, _NO_FILES)
+            if shape is not None:
+                found.append((holder, shape))
+        elif strict or (tag == "collision" and kinds != ["empty"]):
+            raise SdfError(
+                f"{document.where(holder)}: {tag} {holder.get('name')!r} is a "
+                f"{kinds[0] if kinds else 'shape without a kind'}, which has no size to change"
+            )
+    return found
+
+
+def _extent(geometry: Geometry) -> Tuple[float, float, float]:
+    """Size along the shape's own axes (m)."""
+    bounds = geometry.bounds(Pose())
+    return tuple(float(high - low) for low, high in bounds)  # type: ignore[return-value]
+
+
+def _move_out(document: SdfDocument, element: Element, ratio: np.ndarray) -> None:
+    """Stretch an element's offset from the link by the ratio along the element's own axes."""
+    pose = pose_value(document, element.find("pose"))
+    if pose.position == (0.0, 0.0, 0.0):
+        return
+    turned = pose.rotation.T @ np.asarray(pose.position)
+    x, y, z = pose.rotation @ (turned * ratio)
+    set_pose(element, Pose((float(x), float(y), float(z)), pose.quaternion))

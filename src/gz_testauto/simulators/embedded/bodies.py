@@ -1,0 +1,218 @@
+"""Models as bodies, shapes and joints in one tree: what is to be built, before any engine.
+
+Owns the step from SDF to what a physics engine with kinematic trees can hold, and refuses, by
+name, what is no tree. Names are scoped as in contacts, ``model::link::collision``.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Dict, FrozenSet, List, Mapping, Optional, Tuple
+
+from gz_testauto.errors import SdfError
+from gz_testauto.pose import Pose
+from gz_testauto.sdf.document import Element, SdfDocument
+from gz_testauto.sdf.dynamics import (
+    Inertial,
+    Joint,
+    Surface,
+    read_inertial,
+    read_joints,
+    read_surface,
+)
+from gz_testauto.sdf.meshes.surfaces import Heightmap
+from gz_testauto.sdf.scene import SceneModel
+from gz_testauto.sdf.shapes import Geometry, Plane
+from gz_testauto.sdf.values import flag
+from gz_testauto.simulators.embedded.sdf_support import Coverage
+
+LEAST_INERTIA_KGM2 = 1e-12
+"""MuJoCo takes nothing for a body that moves with less than a thousandth of this."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A collision; ``pose`` is in the frame of its link."""
+
+    name: str
+    pose: Pose
+    geometry: Geometry
+    surface: Surface
+
+
+@dataclass(frozen=True)
+class Body:
+    """A link. ``pose`` is in the model's frame; ``joint`` holds it to its parent, None if it
+    moves freely. ``inertial`` is None of a link that is static."""
+
+    name: str
+    pose: Pose
+    shapes: Tuple[Shape, ...]
+    inertial: Optional[Inertial]
+    gravity: bool
+    joint: Optional[Joint]
+    children: Tuple["Body", ...] = ()
+
+
+@dataclass(frozen=True)
+class StagedModel:
+    """A model of the world. ``roots`` are the bodies that no other body holds, the one that
+    carries the model first. ``links`` has every link's pose in the model, by scoped name."""
+
+    name: str
+    static: bool
+    pose: Pose
+    self_collide: bool
+    roots: Tuple[Body, ...]
+    links: Mapping[str, Pose]
+
+
+def stage_model(
+    scene: SceneModel, coverage: Coverage, understood: FrozenSet[Element] = frozenset()
+) -> StagedModel:
+    """Stage one model. ``understood`` are elements that the simulator represents otherwise.
+
+    Raises ``SdfError`` for what cannot be represented, and warns of what is left out.
+    """
+    node = scene.node
+    coverage.check_model(node, understood)
+    shapes = _shapes(scene, coverage)
+    joints = [] if scene.static else _joints(scene)
+    elements = {
+        scope + link.name: (model.document, link.element)
+        for scope, model, _ in node.walk()
+        for link in model.links
+    }
+    builder = _Tree(scene, shapes, joints, elements, coverage)
+    return StagedModel(
+        name=scene.name,
+        static=scene.static,
+        pose=scene.pose,
+        self_collide=flag(node.document, node.element, "self_collide"),
+        roots=builder.roots(),
+        links={f"{scene.name}::{name}": pose for name, pose in scene.links.items()},
+    )
+
+
+def _joints(scene: SceneModel) -> List[Joint]:
+    """What holds the links of a model that moves; those that stay are fixed to the world."""
+    held = [joint for joint in read_joints(scene.node) if joint.child not in scene.static_links]
+    fixed = [
+        Joint(f"{link} stays", "fixed", None, link, (0.0, 0.0, 0.0), ())
+        for link in scene.links
+        if link in scene.static_links
+    ]
+    return [*held, *fixed]
+
+
+def _shapes(scene: SceneModel, coverage: Coverage) -> Dict[str, List[Shape]]:
+    """Shapes by link, each in its link's frame."""
+    elements: Dict[str, Tuple[SdfDocument, Element]] = {}
+    for scope, model, _ in scene.node.walk():
+        for link in model.links:
+            for collision in link.element.findall("collision"):
+                name = f"{scene.name}::{scope}{link.name}::{(collision.get('name') or '').strip()}"
+                elements.setdefault(name, (model.document, collision))
+    found: Dict[str, List[Shape]] = {}
+    for shape in scene.collisions:
+        document, element = elements[shape.scoped_name]
+        if not scene.static and isinstance(shape.geometry, (Plane, Heightmap)):
+            kind = type(shape.geometry).__name__.lower()
+            raise SdfError(
+                f"{document.where(element)}: {shape.scoped_name} is a {kind} in a model that can "
+                "move, which 'embedded' cannot simulate; make the model static"
+            )
+        surface = read_surface(document, element)
+        if surface.mu != surface.mu2 and min(surface.mu, surface.mu2) < 10:
+            coverage.say(
+                "friction directions",
+                f"{document.where(element)}: {shape.scoped_name} has mu {surface.mu} and mu2 "
+                f"{surface.mu2}; 'embedded' uses the smaller one in every direction; said once",
+            )
+        pose = scene.links[shape.link].inverse() * shape.local_pose
+        found.setdefault(shape.link, []).append(
+            Shape(shape.scoped_name, pose, shape.geometry, surface)
+        )
+    return found
+
+
+class _Tree:
+    """Sorts the links of a model into trees along its joints."""
+
+    def __init__(
+        self,
+        scene: SceneModel,
+        shapes: Mapping[str, List[Shape]],
+        joints: List[Joint],
+        elements: Mapping[str, Tuple[SdfDocument, Element]],
+        coverage: Coverage,
+    ) -> None:
+        self._scene = scene
+        self._shapes = shapes
+        self._elements = elements
+        self._coverage = coverage
+        self._held: Dict[str, Joint] = {}
+        self._children: Dict[str, List[str]] = {}
+        for joint in joints:
+            if joint.child in self._held:
+                raise SdfError(
+                    f"model {scene.name!r}: link {joint.child!r} hangs on two joints, "
+                    f"{self._held[joint.child].name!r} and {joint.name!r}; 'embedded' simulates "
+                    "trees only: remove one of them"
+                )
+            self._held[joint.child] = joint
+            if joint.parent is not None:
+                self._children.setdefault(joint.parent, []).append(joint.child)
+
+    def roots(self) -> Tuple[Body, ...]:
+        """The bodies that no other body holds, with all that hangs on them."""
+        names = [
+            name
+            for name in self._scene.links
+            if name not in self._held or self._held[name].parent is None
+        ]
+        roots = tuple(self._body(name) for name in names)
+        placed = {body.name for root in roots for body in walk(root)}
+        lost = sorted(set(self._scene.links) - {name.split("::", 1)[1] for name in placed})
+        if lost:
+            raise SdfError(
+                f"model {self._scene.name!r}: the joints of {', '.join(map(repr, lost))} form a "
+                "circle; 'embedded' simulates trees only: remove one of them"
+            )
+        return roots
+
+    def _possible(self, scoped: str, document: SdfDocument, element: Element) -> Inertial:
+        """The inertial of a link, such that a body can have it."""
+        inertial = read_inertial(document, element)
+        if inertial.is_possible:
+            return inertial
+        mean = sum(inertial.tensor_kgm2[:3]) / 3
+        where = f"{document.where(element)}: no body can have the moments of inertia of {scoped}"
+        if not mean > LEAST_INERTIA_KGM2:
+            raise SdfError(
+                f"{where}: their mean is {mean:.3g} kg m², which must be above 0 for 'embedded'; "
+                "correct ixx, iyy and izz, or leave <inertia> out, which means 1 each"
+            )
+        self._coverage.say(
+            f"inertia {scoped}", f"{where}; 'embedded' takes their mean about every axis"
+        )
+        return replace(inertial, tensor_kgm2=(mean, mean, mean, 0.0, 0.0, 0.0))
+
+    def _body(self, name: str) -> Body:
+        document, element = self._elements[name]
+        scoped = f"{self._scene.name}::{name}"
+        inertial = None
+        if name not in self._scene.static_links:
+            inertial = self._possible(scoped, document, element)
+        return Body(
+            name=scoped,
+            pose=self._scene.links[name],
+            shapes=tuple(self._shapes.get(name, ())),
+            inertial=inertial,
+            gravity=flag(document, element, "gravity", True),
+            joint=self._held.get(name),
+            children=tuple(self._body(child) for child in self._children.get(name, ())),
+        )
+
+
+def walk(body: Body) -> "List[Body]":
+    """A body and all that hang on it, parents first."""
+    return [body, *(below for child in body.children for below in walk(child))]

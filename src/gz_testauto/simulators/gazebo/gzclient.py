@@ -1,0 +1,42 @@
+"""Gazebo's window on a server of ours.
+
+Owns the gzclient process, which ends with us as the server does. A client that cannot be
+started, or that the user closes, disturbs nobody.
+"""
+
+import contextlib
+import os
+import shutil
+import signal
+import tempfile
+from pathlib import Path
+
+from gz_testauto.errors import MissingDependencyError
+from gz_testauto.processes import start_watched
+from gz_testauto.simulators.gazebo.installation import GazeboInstallation
+
+
+class GuiClient:
+    """A running gzclient."""
+
+    def __init__(self, installation: GazeboInstallation, master_port: int) -> None:
+        """Start; raises ``MissingDependencyError`` without a gzclient or a display."""
+        if installation.client is None:
+            raise MissingDependencyError(f"{installation.where} has no gzclient; run without gui")
+        if not os.environ.get("DISPLAY"):
+            raise MissingDependencyError("gzclient needs a display: DISPLAY is not set")
+        self._directory = Path(tempfile.mkdtemp(prefix="gz_testauto_gzclient_"))
+        self._process, self._lifeline = start_watched(
+            list(installation.client),
+            installation.process_environment(master_port),
+            self._directory / "gzclient.log",
+            remove=[self._directory],
+        )
+
+    def close(self) -> None:
+        """End the window."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        os.close(self._lifeline)
+        shutil.rmtree(self._directory, ignore_errors=True)

@@ -1,0 +1,124 @@
+"""Refuses, before any simulator starts, what no planner could do.
+
+Owns the checks of a campaign against its worlds: a start or a goal inside an obstacle, a goal
+that the known map does not connect, a robot that cannot be driven or cannot see, planners with
+unknown parameters.
+"""
+
+import math
+from typing import Dict, Iterable, List
+
+import numpy as np
+import shapely
+from shapely.geometry.base import BaseGeometry
+
+from gz_testauto.errors import SpecError
+from gz_testauto.pose import Pose
+from gz_testauto.sdf.dynamics import read_physics
+from gz_testauto.sdf.meshes.surfaces import Heightmap
+from gz_testauto.sdf.robot import RobotModel
+from gz_testauto.sdf.scene import WorldScene
+from gz_testauto.trial.footprint import footprint_at
+from gz_testauto.trial.plan import Trial
+from gz_testauto.trial.setup import PreparedCampaign
+
+UNDER_GROUND_M = 0.05
+"""Terrain that rises higher than this under the robot's start throws it out."""
+
+
+def check_trials(campaign: PreparedCampaign, trials: Iterable[Trial]) -> None:
+    """Refuse what no planner could do, for the worlds of these trials, without a simulator.
+
+    Raises ``SpecError`` naming world and obstacle when the start or the goal lies in one, or
+    naming the map when the known map has no way.
+    """
+    spec, outline = campaign.spec, np.asarray(campaign.limits.footprint_m)
+    for world in {trial.world_index: campaign.world(trial) for trial in trials}.values():
+        scene, field = campaign.world_scene(world), campaign.obstacles(world)
+        where = f"world {world.name} ({world.path})"
+        _check_scene(campaign, scene, where)
+        start, goal = spec.start_in(world.name), spec.goal_in(world.name)
+        footprint = footprint_at(outline, start)
+        if spec.stack is None:  # which sets its robot down by itself
+            _check_terrain(scene, footprint, where)
+        hits = field.touching(footprint, field.initial_states)
+        if hits:
+            raise SpecError(
+                f"{where}: the robot would start inside {hits[0]} at ({start.x_m:g}, "
+                f"{start.y_m:g}); move robot.start or keep the obstacle away from it"
+            )
+        hits = field.touching(shapely.Point(goal.x_m, goal.y_m), field.initial_states)
+        if hits:
+            raise SpecError(
+                f"{where}: the goal ({goal.x_m:g}, {goal.y_m:g}) lies inside {hits[0]}; "
+                "move goal or keep the obstacle away from it"
+            )
+        campaign.known_map.waypoints(world)
+
+
+def _check_scene(campaign: PreparedCampaign, scene: WorldScene, where: str) -> None:
+    """Refuse a world in which the robot's name is taken, or whose step does not fit."""
+    name = campaign.robot.name
+    if name in scene.models:
+        raise SpecError(
+            f"{where}: holds a model named {name!r} already; give the robot another robot.name, "
+            "or save the world without it"
+        )
+    _require_own_places(scene, where)
+    world = scene.document.world
+    step_s = None if world is None else read_physics(scene.document, world, "max_step_size")
+    period_s = campaign.spec.control_period_s
+    if step_s is not None and step_s > 0.0:
+        steps = period_s / step_s
+        if round(steps) < 1 or abs(steps - round(steps)) > 1e-6 * steps:
+            raise SpecError(
+                f"{where}: control_period_s is {period_s:g}, which is no whole number of the "
+                f"world's max_step_size of {step_s:g} s; choose a multiple of it"
+            )
+
+
+def _require_own_places(scene: WorldScene, where: str) -> None:
+    """Refuse a world whose obstacles a plugin puts in their places. In the file all of them stand
+    in the same one, and what moves a static model is neither simulated nor followed."""
+    by_place: Dict[Pose, List[str]] = {}
+    plugins = set()
+    for name, model in scene.models.items():
+        found = [plugin.get("filename", "") for plugin in model.element.iter("plugin")]
+        if model.static and found:
+            by_place.setdefault(model.pose, []).append(name)
+            plugins.update(found)
+    crowd = max(by_place.values(), key=len, default=[])
+    if len(crowd) > 1:
+        raise SpecError(
+            f"{where}: {len(crowd)} static models stand in the same place ({crowd[0]}, {crowd[1]}"
+            f"{', ...' if len(crowd) > 2 else ''}), and plugins ({min(plugins)}"
+            f"{', ...' if len(plugins) > 1 else ''}) move them from there; where a plugin moves a "
+            "static model is not known here, so neither collisions nor clearance would be true. "
+            "Leave this world out"
+        )
+
+
+def _check_terrain(scene: WorldScene, footprint: BaseGeometry, where: str) -> None:
+    """Refuse a start at which the robot, which is set down at height 0, would be under ground."""
+    for model in scene.models.values():
+        for shape in model.collisions:
+            if isinstance(shape.geometry, Heightmap) and footprint.intersects(
+                shape.footprint(UNDER_GROUND_M, math.inf)
+            ):
+                raise SpecError(
+                    f"{where}: the robot would start under the terrain of {model.name}: it is set "
+                    "down at height 0; move robot.start to where the terrain is no higher"
+                )
+
+
+def require_drivable(robot: RobotModel) -> None:
+    """Raise ``SpecError`` unless the robot has a drive and a lidar."""
+    if robot.drive is None:
+        raise SpecError(
+            f"{robot.path}: the robot has no drive; give its model a differential or skid-steer "
+            "drive plugin"
+        )
+    if robot.lidar is None:
+        raise SpecError(
+            f"{robot.path}: the robot has no lidar; give one of its links a planar ray sensor"
+        )

@@ -1,0 +1,182 @@
+"""Where the obstacles of a world are, seen from above, and how far the nearest one is.
+
+Owns exact planar distances between a footprint polygon and the collision geometry of all
+models that are not the ground, between the robot's lowest and highest point. Models that
+cannot move are indexed once; those that can are placed anew wherever the simulator shows them.
+A model follows its own pose; joints inside it are not followed.
+"""
+
+import math
+from typing import Dict, List, Mapping, NamedTuple, Tuple
+
+import numpy as np
+import shapely
+from shapely import affinity
+from shapely.geometry.base import BaseGeometry
+
+from gz_testauto.observation import ModelState
+from gz_testauto.pose import Pose, Pose2D, wrap_angle
+from gz_testauto.sdf.scene import SceneModel, WorldScene
+
+FLOOR_SKIN_M = 0.02
+"""What rises less than this above the floor (a sheet, a marking, a seam) is no obstacle."""
+
+TILT_SLACK_RAD = 1e-3
+HEIGHT_SLACK_M = 1e-3
+"""A model that tilts or rises less than this since it was drawn keeps its outline."""
+
+
+class Nearest(NamedTuple):
+    """Distance (m) to the nearest obstacle, ``inf`` where there is none, and its name."""
+
+    distance_m: float
+    name: str
+
+
+class ObstacleField:
+    """The obstacles of one world. Heights (m) are in the world frame."""
+
+    def __init__(self, scene: WorldScene, bottom_m: float, top_m: float) -> None:
+        self._low_m, self._high_m = bottom_m + FLOOR_SKIN_M, top_m
+        self._fixed_names: List[str] = []
+        self._movers: List[_Mover] = []
+        fixed: List[BaseGeometry] = []
+        for name, model in scene.models.items():
+            outline = model.obstacle_footprint(self._low_m, self._high_m)
+            if not model.static and not model.is_ground:
+                self._movers.append(_Mover(name, model, outline, (self._low_m, self._high_m)))
+                continue
+            for part in _parts(outline):
+                fixed.append(part)
+                self._fixed_names.append(name)
+        self._tree = shapely.STRtree(fixed)
+
+    def nearest(self, shape: BaseGeometry, states: Mapping[str, ModelState]) -> Nearest:
+        """Exact distance from ``shape`` (world frame) to the nearest obstacle; 0 on overlap.
+
+        ``states`` says where the models are that can move; one that it does not name is gone.
+        """
+        best = Nearest(math.inf, "")
+        if self._fixed_names:
+            index, distance = self._tree.query_nearest(
+                shape, return_distance=True, all_matches=False
+            )
+            if len(index):
+                best = Nearest(float(distance[0]), self._fixed_names[int(index[0])])
+        for bound_m, mover, pose in self._by_bound(shape, states):
+            if bound_m >= best.distance_m:
+                break
+            distance_m = mover.outline_at(pose).distance(shape)
+            if distance_m < best.distance_m:
+                best = Nearest(distance_m, mover.name)
+        return best
+
+    def touching(self, shape: BaseGeometry, states: Mapping[str, ModelState]) -> Tuple[str, ...]:
+        """Names of all obstacles that ``shape`` touches or overlaps, sorted."""
+        hits = self._tree.query(shape, predicate="intersects")
+        names = {self._fixed_names[int(index)] for index in hits}
+        for bound_m, mover, pose in self._by_bound(shape, states):
+            if bound_m > 0.0:
+                break
+            if mover.outline_at(pose).intersects(shape):
+                names.add(mover.name)
+        return tuple(sorted(names))
+
+    @property
+    def initial_states(self) -> Dict[str, ModelState]:
+        """Where the world file puts the models that can move."""
+        return {mover.name: ModelState(mover.initial_pose) for mover in self._movers}
+
+    def outlines(self) -> Dict[str, BaseGeometry]:
+        """Every obstacle's outline as the world file places it, by name."""
+        found: Dict[str, List[BaseGeometry]] = {}
+        for name, part in zip(self._fixed_names, self._tree.geometries):
+            found.setdefault(name, []).append(part)
+        for mover in self._movers:
+            found.setdefault(mover.name, []).append(mover.outline)
+        return {name: shapely.union_all(parts) for name, parts in found.items()}
+
+    def _by_bound(
+        self, shape: BaseGeometry, states: Mapping[str, ModelState]
+    ) -> List[Tuple[float, "_Mover", Pose]]:
+        """Movers with a lower bound of their distance, the smallest bound first."""
+        if not self._movers:
+            return []
+        min_x, min_y, max_x, max_y = shape.bounds
+        x_m, y_m = (min_x + max_x) / 2, (min_y + max_y) / 2
+        radius_m = math.hypot(max_x - min_x, max_y - min_y) / 2
+        bounds = []
+        for mover in self._movers:
+            state = states.get(mover.name)
+            if state is not None:
+                pose = state.pose
+                away_m = math.hypot(pose.position[0] - x_m, pose.position[1] - y_m)
+                bounds.append((away_m - radius_m - mover.radius_m, mover, pose))
+        bounds.sort(key=lambda entry: entry[0])
+        return bounds
+
+
+class _Mover:
+    """A model that may be pushed or driven, with its outline wherever it is."""
+
+    def __init__(
+        self,
+        name: str,
+        model: SceneModel,
+        outline: BaseGeometry,
+        heights_m: Tuple[float, float],
+    ) -> None:
+        self.name = name
+        self.outline = outline
+        self.initial_pose = model.pose
+        self.radius_m = _radius_m(model)
+        self._model = model
+        self._heights_m = heights_m
+        self._drawn_pose = self._pose = model.pose
+        self._drawn = self._outline = outline
+
+    def outline_at(self, pose: Pose) -> BaseGeometry:
+        """The outline with the model at ``pose``; drawn anew only when it has moved."""
+        if pose == self._pose:
+            return self._outline
+        self._pose = pose
+        if not _same_stance(pose, self._drawn_pose):
+            self._drawn_pose = pose
+            self._drawn = self._outline = self._model.footprint_at(pose, *self._heights_m)
+        else:
+            self._outline = _carry(self._drawn, self._drawn_pose.planar, pose.planar)
+        return self._outline
+
+
+def _parts(outline: BaseGeometry) -> List[BaseGeometry]:
+    """The non-empty single pieces of an outline."""
+    return [part for part in shapely.get_parts(outline).tolist() if not part.is_empty]
+
+
+def _radius_m(model: SceneModel) -> float:
+    """Radius (m) of a ball around the model's origin that holds all of it, however it lies."""
+    bounds = model.bounds
+    if bounds is None:
+        return 0.0
+    origin = np.asarray(model.pose.position)
+    return float(np.linalg.norm(np.abs(bounds - origin[:, None]).max(axis=1)))
+
+
+def _same_stance(pose: Pose, drawn: Pose) -> bool:
+    """Whether ``drawn`` became ``pose`` by moving in the plane alone."""
+    if abs(pose.position[2] - drawn.position[2]) > HEIGHT_SLACK_M:
+        return False
+    (roll, pitch, _), (drawn_roll, drawn_pitch, _) = pose.rpy, drawn.rpy
+    return (
+        abs(wrap_angle(roll - drawn_roll)) <= TILT_SLACK_RAD
+        and abs(wrap_angle(pitch - drawn_pitch)) <= TILT_SLACK_RAD
+    )
+
+
+def _carry(outline: BaseGeometry, start: Pose2D, end: Pose2D) -> BaseGeometry:
+    """Move an outline rigidly in the plane, as ``start`` moves to ``end``."""
+    turn = wrap_angle(end.yaw_rad - start.yaw_rad)
+    cos, sin = math.cos(turn), math.sin(turn)
+    shift_x = end.x_m - cos * start.x_m + sin * start.y_m
+    shift_y = end.y_m - sin * start.x_m - cos * start.y_m
+    return affinity.affine_transform(outline, [cos, -sin, sin, cos, shift_x, shift_y])

@@ -1,0 +1,121 @@
+"""The seam between a campaign and what runs its trials.
+
+:func:`gz_testauto.campaign.runner.run_campaign` owns the plan, the store, the log, resuming,
+retrying and stopping; a :class:`TrialExecutor` owns one thing, running a trial to its end.
+There is one in-process in lock-step (:mod:`gz_testauto.trial.lockstep`) and one over ROS.
+
+Call order, all from one thread::
+
+    executor = make_executor(campaign)     # a PreparedCampaign; starts nothing yet
+    executor.open()                        # starts or finds the simulator
+    executor.identity                      # name and version, for the manifest
+    result = executor.execute(trial, should_stop)
+    executor.recover()                     # after execute raised: make it usable again
+    executor.close()                       # always, also after failures
+
+What an executor needs about a trial it asks of the
+:class:`~gz_testauto.trial.setup.PreparedCampaign`:
+
+* ``campaign.scene(trial)``: world file, robot, start pose and seed for the simulator;
+* ``campaign.task(trial)``: goal, way-points on the known map and limits for the navigator;
+* ``campaign.planner(trial)``: the ``PlannerSpec`` under test;
+* ``campaign.watch(trial)``: a :class:`~gz_testauto.trial.monitor.TrialWatch`, which is shown
+  every snapshot, records it and says when the trial is over.
+
+so that an executor's loop is::
+
+    watch = campaign.watch(trial)
+    verdict = watch.observe(snapshot)                  # at time 0, before anything moves
+    while verdict is None:
+        raise_if(should_stop)                          # TrialStopped
+        watch.commanded(twist)                         # what the navigator asked for, if known
+        verdict = watch.observe(next_snapshot)         # or watch.planner_aborted(reason)
+    return watch.result(verdict, cycles=..., wall_time_s=...)
+"""
+
+import abc
+import contextlib
+from dataclasses import dataclass
+from typing import Callable, Iterator
+
+from gz_testauto.errors import SceneError, SimulatorError
+from gz_testauto.metrics.recording import Recording
+from gz_testauto.trial.outcome import Outcome
+from gz_testauto.trial.plan import Trial
+
+StopRequest = Callable[[], bool]
+"""Asked at least once per control period; True means: end the trial now, as not done."""
+
+
+class TrialStopped(Exception):
+    """Raised by ``execute`` when ``should_stop()`` said so; the trial counts as not begun."""
+
+
+@dataclass(frozen=True)
+class SimulatorIdentity:
+    """What simulated, for the manifest. Trials of one campaign must share it."""
+
+    name: str
+    version: str
+
+
+@dataclass(frozen=True, eq=False)
+class TrialResult:
+    """A trial that ended in a way that says something about the planner.
+
+    ``detail`` is one line for the reader, such as ``touched obstacle_box_3 at 12.4 s``.
+    """
+
+    outcome: Outcome
+    recording: Recording
+    detail: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.outcome.valid:
+            raise ValueError("an invalid trial has no result: raise SimulatorError instead")
+
+
+@contextlib.contextmanager
+def scene_faults(repeatable: bool) -> Iterator[None]:
+    """Within, let a ``SceneError`` through where the simulator is repeatable; elsewhere it becomes
+    a ``SimulatorError``, since another try may end otherwise."""
+    try:
+        yield
+    except SceneError as error:
+        if repeatable:
+            raise
+        raise SimulatorError(error.full) from error
+
+
+class TrialExecutor(abc.ABC):
+    """Runs trials one after the other. See the module for the call order."""
+
+    @abc.abstractmethod
+    def open(self) -> None:
+        """Start or find whatever the trials need. Raises ``SimulatorError`` or
+        ``NavigatorError`` when that fails, ``MissingDependencyError`` when it cannot be, and
+        ``TrialStopped`` when it was asked to stop meanwhile."""
+
+    @property
+    @abc.abstractmethod
+    def identity(self) -> SimulatorIdentity:
+        """Name and version of the simulator; known once open."""
+
+    @abc.abstractmethod
+    def execute(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
+        """Run one trial from a fresh world to its end and say how it ended.
+
+        Raises ``SimulatorError`` or ``NavigatorError`` when the trial is invalid, the message
+        being the cause that results keep; of these ``SceneError`` only where another try would
+        end by the same cause. ``TrialStopped`` when asked to stop. Anything else that it raises
+        is a bug and ends the campaign.
+        """
+
+    @abc.abstractmethod
+    def recover(self) -> None:
+        """Called after an invalid trial: start afresh whatever may have been harmed. Raises as
+        :meth:`open` does."""
+
+    @abc.abstractmethod
+    def close(self) -> None:
+        """End everything that was started. Idempotent; also called when ``open`` failed."""

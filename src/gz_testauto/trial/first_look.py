@@ -1,0 +1,181 @@
+"""What happens in a scene within its first simulated second, before any robot could have done it.
+
+Owns the rules by which a scene is refused that physics does not hold together: a model that is
+flung or sinks, and a robot that is, or that starts inside something. A simulator that is shown a
+body inside another throws one of them out; a body without a floor it lets fall. A trial in what is
+left says nothing about a planner.
+
+Gravity alone moves a body sideways by ``g/4 t²`` at most, which is that of a slope of 45° without
+friction, and never up. What stays within that and :data:`SETTLE_M` settles, topples, rolls or falls
+off a table, and is let be. A model with a plugin may be driven, and so may be any in a world with
+one: it may go as fast as :data:`DRIVEN_MPS`.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Dict, List, Optional
+
+import numpy as np
+
+from gz_testauto.errors import SceneError
+from gz_testauto.metrics.recording import ContactEpisode
+from gz_testauto.observation import Snapshot
+from gz_testauto.pose import Pose
+from gz_testauto.sdf.scene import SceneModel, WorldScene
+from gz_testauto.trial.contacts import ContactSorter
+from gz_testauto.trial.lowest_levels import Footing
+from gz_testauto.trial.recorder import Body
+
+LOOK_S = 1.0
+"""Simulated time from the first snapshot on in which the scene is looked at."""
+
+GRAVITY_MPS2 = 9.81
+
+SETTLE_M = 0.3
+"""How far a body may be pushed out of what it was placed in by mistake."""
+
+DRIVEN_MPS = 10.0
+"""How fast what moves by itself may be; a car in a town is no faster."""
+
+SUNK_M = 0.1
+"""How deep a body may be under the lowest floor; solvers let heavy ones sink by millimetres."""
+
+DEEP_M = 0.05
+"""A contact deeper than this is none that anything drove into: it was there from the start."""
+
+UPRIGHT_RAD = 0.3
+"""The lowest point of a robot that leans farther than this is not known well enough."""
+
+SHOWN = 3
+
+
+class FirstLook:
+    """Looks at one trial's scene; :meth:`check` is shown every snapshot in order of time."""
+
+    def __init__(
+        self,
+        scene: WorldScene,
+        footing: Footing,
+        body: Body,
+        contacts: ContactSorter,
+        max_linear_mps: float,
+    ) -> None:
+        world = scene.document.world
+        driven = world is not None and world.find("plugin") is not None
+        self._models = [
+            _Watched.of(model, driven)
+            for model in scene.models.values()
+            if not model.static and model.collisions
+        ]
+        self._footing, self._body, self._contacts = footing, body, contacts
+        self._max_linear_mps = max_linear_mps
+        self._start: Dict[str, np.ndarray] = {}
+        self._robot_start: Optional[Pose] = None
+
+    def check(
+        self, snapshot: Snapshot, time_s: float, collision: Optional[ContactEpisode] = None
+    ) -> None:
+        """Raise ``SceneError`` naming what is wrong with the scene, ``time_s`` after its first
+        snapshot; ``collision`` is the first touch of the robot with anything but the ground."""
+        if time_s > LOOK_S:
+            return
+        self._check_robot(snapshot, time_s, collision)
+        faults = [
+            fault
+            for model in self._models
+            for fault in [self._fault(model, snapshot, time_s, collision)]
+            if fault
+        ]
+        if faults:
+            more = f"; so did {len(faults) - SHOWN} others" if len(faults) > SHOWN else ""
+            raise SceneError(
+                f"{'; '.join(faults[:SHOWN])}{more}: where the world file puts it, it stands "
+                "inside something or on nothing"
+            )
+
+    def _fault(
+        self,
+        model: "_Watched",
+        snapshot: Snapshot,
+        time_s: float,
+        collision: Optional[ContactEpisode],
+    ) -> str:
+        """What a model does that gravity does not explain; empty where there is no such thing."""
+        state = snapshot.models.get(model.name)
+        if state is None:
+            return ""
+        middle = state.pose.apply(model.middle_m)
+        if not np.isfinite(middle).all():
+            return f"{model.name} is at no place that is a number after {time_s:.2f} s"
+        start = self._start.setdefault(model.name, middle)
+        moved = middle - start
+        hit = collision is not None and collision.partner == model.name
+        if model.driven or hit:
+            across_m = up_m = SETTLE_M + DRIVEN_MPS * time_s
+        else:
+            across_m, up_m = SETTLE_M + GRAVITY_MPS2 / 4 * time_s**2, SETTLE_M
+        if math.hypot(moved[0], moved[1]) > across_m or moved[2] > up_m:
+            untouched = "" if hit else " without being touched by the robot"
+            return f"{model.name} moved {np.linalg.norm(moved):.2f} m in {time_s:.2f} s{untouched}"
+        x_m, y_m, z_m = middle.tolist()
+        under_floor = z_m < self._footing.floor_m(x_m, y_m) - SUNK_M
+        if moved[2] < -SUNK_M and (
+            under_floor or z_m + model.radius_m < self._footing.bottom_m(x_m, y_m)
+        ):
+            return f"{model.name} sank by {-moved[2]:.2f} m in {time_s:.2f} s, to z = {z_m:.2f} m"
+        return ""
+
+    def _check_robot(
+        self, snapshot: Snapshot, time_s: float, collision: Optional[ContactEpisode]
+    ) -> None:
+        pose = snapshot.models[self._body.name].pose
+        first = self._robot_start is None
+        start = self._robot_start = self._robot_start or pose
+        if first and collision is not None:
+            raise SceneError(
+                f"the robot stands in {collision.partner} before it is driven (by "
+                f"{collision.source})"
+            )
+        low_m, _ = self._body.span_m(pose)
+        for contact in snapshot.contacts:
+            partner = self._contacts.partner(contact, low_m)
+            deep_m = max(contact.depths_m, default=0.0)
+            if partner is not None and deep_m > DEEP_M:
+                raise SceneError(
+                    f"the robot is {deep_m:.2f} m deep in {partner} after {time_s:.2f} s: it "
+                    f"starts inside of it, or its collision shape in this simulator is not what it "
+                    "looks like"
+                )
+        rise_m = pose.position[2] - start.position[2]
+        if rise_m > SETTLE_M + self._max_linear_mps * time_s:
+            raise SceneError(f"the robot was thrown up by {rise_m:.2f} m in {time_s:.2f} s")
+        if rise_m < -SUNK_M and pose.tilt_rad < UPRIGHT_RAD:
+            floor_m = self._footing.floor_m(*pose.position[:2])
+            if low_m < floor_m - SUNK_M:
+                raise SceneError(
+                    f"the robot sank by {-rise_m:.2f} m in {time_s:.2f} s, to z = "
+                    f"{pose.position[2]:.2f} m, {floor_m - low_m:.2f} m under the floor: has its "
+                    "model collision shapes that meet the floor, or does something press it down?"
+                )
+
+
+@dataclass(frozen=True, eq=False)
+class _Watched:
+    """A model that can move: the middle of its collision shapes in its own frame, and the radius
+    (m) of a ball around that which holds them all."""
+
+    name: str
+    middle_m: np.ndarray
+    radius_m: float
+    driven: bool
+
+    @classmethod
+    def of(cls, model: SceneModel, driven: bool) -> "_Watched":
+        bounds = model.bounds
+        assert bounds is not None, "it has collision shapes"
+        middle = model.pose.inverse().apply(bounds.mean(axis=1))
+        plugins: List[object] = [
+            node for _, node, _ in model.node.walk() if node.element.find("plugin") is not None
+        ]
+        radius_m = float(np.linalg.norm(bounds[:, 1] - bounds[:, 0])) / 2
+        return cls(model.name, middle, radius_m, driven or bool(plugins))

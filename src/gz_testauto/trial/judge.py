@@ -1,0 +1,221 @@
+"""When a trial is over, and how it ended: the rules as pure functions.
+
+Owns the rules and their precedence; refuses to look at anything but ground truth. A planner
+that reports success is not believed, only its true position is.
+
+When several rules hold at the same instant, the first of this list decides:
+
+1. **tipped_over**: the robot's upward axis has leaned farther from the vertical than
+   ``max_tilt_rad`` for :data:`TIPPED_S`. As long as it leans so, nothing else ends the trial: what
+   it touches, it touches because it falls, and where it goes over an edge, it is about to fall.
+   One that touches first, and is tipped over by that, has ended before.
+2. **collided**: the robot touched something that is not the ground. Touching an obstacle
+   within the goal's tolerance is a collision.
+3. **reached**: the true position is within the goal's tolerance, even if the planner gave up
+   in the same period.
+4. **planner_aborted**: the planner said that it sees no way.
+5. **stuck**: it has not left a circle of ``stuck_distance_m`` for ``stuck_window_s``.
+6. **timed_out**: the simulated time is up.
+
+Before all of these comes what no robot could have driven, which makes the trial invalid
+(:func:`require_plausible` raises): a jump, a pose that is not a number, a clock that stands or runs
+back, and a robot that fell. One has fallen that is wholly below everything that the world holds, or
+goes down faster than :data:`FREE_FALL_MPS`: no planner can make it do that, so the floor has a hole
+or the robot nothing to stand with. A hill, a ramp, a kerb and a ledge are neither. A robot that
+leans too far before the goal is sent is no trial either (:func:`require_standing`).
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Optional, Sequence
+
+import numpy as np
+
+from gz_testauto.errors import SceneError, SimulatorError
+from gz_testauto.metrics.recording import ContactEpisode
+from gz_testauto.pose import Pose2D
+from gz_testauto.trial.outcome import Outcome
+
+TIME_SLACK_S = 1e-6
+"""Stamps are sums of steps: what is meant to be equal may differ by rounding."""
+
+JUMP_ALLOWANCE_M = 0.5
+"""A pose that moves this much further than top speed allows in a period has been set."""
+
+TIPPED_S = 1.0
+"""A robot that leans for longer does not come back upon its wheels; one that goes over an edge has
+fallen by five metres."""
+
+FREE_FALL_MPS = 10.0
+"""Downwards, what a body has after falling five metres; no slope that a robot climbs gives it."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What the judge needs to know of a campaign; simulated seconds and metres."""
+
+    goal: Pose2D
+    tolerance_m: float
+    timeout_s: float
+    stuck_window_s: float
+    stuck_distance_m: float
+    max_linear_mps: float
+    max_tilt_rad: float = math.inf
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How the trial ended, with one line for the reader."""
+
+    outcome: Outcome
+    detail: str
+
+
+def has_reached(rules: Rules, x_m: float, y_m: float) -> bool:
+    """Whether the true position is within the goal's tolerance; its border counts."""
+    return rules.goal.distance_to(x_m, y_m) <= rules.tolerance_m
+
+
+def is_stuck(rules: Rules, time_s: np.ndarray, position_m: np.ndarray) -> bool:
+    """Whether the robot stayed nearer than ``stuck_distance_m`` to where it is now, throughout
+    the last ``stuck_window_s``. Turning on the spot is standing still.
+
+    ``time_s`` has shape (n,), ``position_m`` (n, 3); both up to now. False while the
+    trial is younger than the window.
+    """
+    begin_s = time_s[-1] - rules.stuck_window_s + TIME_SLACK_S
+    if time_s[0] > begin_s:
+        return False
+    # The sample at or just before the window's beginning belongs to it.
+    first = int(np.searchsorted(time_s, begin_s, side="right")) - 1
+    offset = position_m[first:, :2] - position_m[-1, :2]
+    return bool(np.einsum("ij,ij->i", offset, offset).max() < rules.stuck_distance_m**2)
+
+
+def leaning_since(rules: Rules, time_s: np.ndarray, tilt_rad: np.ndarray) -> Optional[float]:
+    """Since when (s) the robot has been leaning farther than ``max_tilt_rad`` without a break, or
+    None while it does not. Both arrays have shape (n,)."""
+    if not tilt_rad[-1] > rules.max_tilt_rad:
+        return None
+    upright = np.flatnonzero(~(tilt_rad > rules.max_tilt_rad))
+    return float(time_s[upright[-1] + 1 if len(upright) else 0])
+
+
+def judge(
+    rules: Rules,
+    time_s: np.ndarray,
+    position_m: np.ndarray,
+    collision: Optional[ContactEpisode] = None,
+    given_up: Optional[str] = None,
+    tilt_rad: Optional[np.ndarray] = None,
+) -> Optional[Verdict]:
+    """Say how the trial ended, or None while it goes on.
+
+    ``time_s`` (n,) and ``position_m`` (n, 3) hold the trial up to now, at least one sample;
+    time counts from the goal. ``collision`` is the first touch of an obstacle, ``given_up``
+    the planner's reason for giving up, ``tilt_rad`` (n,) how far the robot leaned, which is not
+    at all unless given. For the precedence see the module.
+    """
+    now_s = float(time_s[-1])
+    x_m, y_m = float(position_m[-1, 0]), float(position_m[-1, 1])
+    timed_out = now_s >= rules.timeout_s - TIME_SLACK_S
+    since_s = None if tilt_rad is None else leaning_since(rules, time_s, tilt_rad)
+    if tilt_rad is not None and since_s is not None:
+        if not (timed_out or given_up is not None or now_s - since_s >= TIPPED_S - TIME_SLACK_S):
+            return None
+        return Verdict(
+            Outcome.TIPPED_OVER,
+            f"at {since_s:.2f} s, and leans by {float(tilt_rad[-1]):.2f} rad "
+            f"(limits.max_tilt_rad is {rules.max_tilt_rad:g})",
+        )
+    if collision is not None:
+        return Verdict(
+            Outcome.COLLIDED,
+            f"touched {collision.partner} at {collision.start_s:.2f} s, "
+            f"{collision.speed_mps:.2f} m/s (by {collision.source})",
+        )
+    if has_reached(rules, x_m, y_m):
+        return Verdict(Outcome.REACHED, f"after {now_s:.2f} s")
+    if given_up is not None:
+        return Verdict(Outcome.PLANNER_ABORTED, given_up or "the planner gave up")
+    left_m = rules.goal.distance_to(x_m, y_m)
+    if is_stuck(rules, time_s, position_m):
+        return Verdict(
+            Outcome.STUCK,
+            f"moved less than {rules.stuck_distance_m:g} m in {rules.stuck_window_s:g} s, "
+            f"{left_m:.2f} m from the goal",
+        )
+    if timed_out:
+        return Verdict(
+            Outcome.TIMED_OUT, f"{left_m:.2f} m from the goal after {rules.timeout_s:g} s"
+        )
+    return None
+
+
+def require_plausible(
+    rules: Rules,
+    time_s: np.ndarray,
+    position_m: np.ndarray,
+    top_m: float = math.inf,
+    bottom_m: float = -math.inf,
+) -> None:
+    """Raise ``SimulatorError`` if the newest sample cannot follow the one before, and
+    ``SceneError`` if the robot has fallen.
+
+    Arguments as for :func:`judge`; ``top_m`` is the height of the robot's highest point now, and
+    ``bottom_m`` that of the lowest point of everything that the world holds.
+    """
+    x_m, y_m, z_m = map(float, position_m[-1])
+    if not all(map(math.isfinite, (x_m, y_m, z_m))):
+        raise SimulatorError(f"the robot's pose is not a number at {time_s[-1]:.2f} s")
+    if top_m < bottom_m:
+        raise SceneError(_fell(f"at {time_s[-1]:.2f} s", position_m[-1], bottom_m))
+    if len(time_s) < 2:
+        return
+    elapsed_s = float(time_s[-1] - time_s[-2])
+    if elapsed_s <= 0.0:
+        raise SimulatorError(
+            f"simulated time went from {time_s[-2]:.6g} s to {time_s[-1]:.6g} s: "
+            "the clock must advance"
+        )
+    down_mps = float(position_m[-2, 2] - z_m) / elapsed_s
+    if down_mps > FREE_FALL_MPS:
+        raise SceneError(
+            f"the robot fell: at {time_s[-1]:.2f} s it is at z = {z_m:.2f} m and goes down at "
+            f"{down_mps:.1f} m/s; has its model collision shapes, and is there a floor at "
+            f"({x_m:.2f}, {y_m:.2f})?"
+        )
+    moved_m = math.hypot(x_m - float(position_m[-2, 0]), y_m - float(position_m[-2, 1]))
+    # Twice the top speed: a slope or a shove may carry the robot beyond what it commands.
+    if moved_m > JUMP_ALLOWANCE_M + 2.0 * rules.max_linear_mps * elapsed_s:
+        raise SimulatorError(
+            f"the robot jumped {moved_m:.2f} m in {elapsed_s:.3g} s at {time_s[-1]:.2f} s: "
+            "something set its pose, or the physics broke"
+        )
+
+
+def require_standing(
+    rules: Rules, position_m: Sequence[float], tilt_rad: float, top_m: float, bottom_m: float
+) -> None:
+    """Raise ``SceneError`` when the robot has fallen, or tipped over, before the goal is sent.
+
+    ``position_m`` is x, y, z of its base; the rest as for :func:`judge` and
+    :func:`require_plausible`, now.
+    """
+    if top_m < bottom_m:
+        raise SceneError(_fell("before the goal is sent", position_m, bottom_m))
+    if tilt_rad > rules.max_tilt_rad:
+        raise SceneError(
+            f"the robot leans by {tilt_rad:.2f} rad, at z = {position_m[2]:.2f} m, before the goal "
+            "is sent: it tipped over by itself, or its model's frame does not point up; "
+            f"limits.max_tilt_rad is {rules.max_tilt_rad:g}, and null does not look at it"
+        )
+
+
+def _fell(when: str, position_m: Sequence[float], bottom_m: float) -> str:
+    x_m, y_m, z_m = map(float, position_m)
+    return (
+        f"the robot fell: {when} it is at z = {z_m:.2f} m, and nothing in the world is lower than "
+        f"{bottom_m:.2f} m; has its model collision shapes, and is there a floor at "
+        f"({x_m:.2f}, {y_m:.2f})?"
+    )

@@ -1,0 +1,162 @@
+"""The launch files of a campaign on a user's own stack: found, checked and filled in per trial.
+
+Owns which launch a planner means, where its file is, and what its arguments become. Refuses an
+argument that a launch file does not declare: roslaunch would ignore it in silence, and two
+planners would be one. Starting them is :mod:`gz_testauto.ros.stack`'s.
+"""
+
+from pathlib import Path
+from typing import Any, Dict, Iterator, Mapping, NamedTuple, Optional, Tuple
+
+from lxml import etree
+
+from gz_testauto import resources
+from gz_testauto.errors import ResourceError, SpecError
+from gz_testauto.registry import unknown_name
+from gz_testauto.spec.campaign import CampaignSpec, PlannerSpec
+from gz_testauto.spec.placeholders import fill
+from gz_testauto.spec.stack import LaunchSpec, StackSpec
+from gz_testauto.trial.launch_contents import files_of
+from gz_testauto.trial.plan import Trial
+from gz_testauto.trial.setup import PreparedCampaign
+from gz_testauto.xml_file import read_xml
+
+
+class Launch(NamedTuple):
+    """A launch file with its arguments as ``name:=value``, ready for roslaunch."""
+
+    file: Path
+    arguments: Tuple[str, ...]
+
+
+def stack_of(spec: CampaignSpec) -> StackSpec:
+    """The campaign's stack, of which the caller knows that there is one."""
+    assert spec.stack is not None, "a campaign of this package's own planners has no stack"
+    return spec.stack
+
+
+def navigation_of(stack: StackSpec, planner: PlannerSpec) -> LaunchSpec:
+    """What drives the robot for one planner: the stack's navigation with its changes."""
+    assert planner.launch is not None
+    if stack.navigation is None:
+        return planner.launch
+    return stack.navigation.overridden_by(planner.launch)
+
+
+def check_launches(spec: CampaignSpec) -> None:
+    """Raise ``SpecError`` for a launch file that is not there or does not know an argument."""
+    for where, launch in _launches(spec):
+        file = find_launch_file(launch, where)
+        declared = _declared_arguments(file)
+        for name in launch.args if declared is not None else ():
+            if name not in declared:  # type: ignore[operator]
+                raise SpecError(
+                    f"{where}.args: {unknown_name(f'argument of {launch.named}:', name, declared)}"
+                )
+
+
+def launch_inputs(spec: CampaignSpec) -> Dict[str, Path]:
+    """The launch files that a campaign names by their package, and the files that all of its
+    launch files bring along; others are fields of it."""
+    inputs: Dict[str, Path] = {}
+    for where, launch in _launches(spec):
+        file = find_launch_file(launch, where)
+        if launch.package is not None:
+            inputs[f"launch {launch.named}"] = file
+        arguments = {name: _argument_text(value) for name, value in launch.args.items()}
+        for name, path in files_of(file, arguments).items():
+            inputs[f"{where} brings {name}"] = path
+    return inputs
+
+
+def launch_files(spec: CampaignSpec) -> Tuple[Path, ...]:
+    """Every launch file that the campaign's trials run, once. Raises ``SpecError``."""
+    found = (find_launch_file(launch, where) for where, launch in _launches(spec))
+    return tuple(dict.fromkeys(found))
+
+
+def find_launch_file(launch: LaunchSpec, where: str) -> Path:
+    """Its path; raises ``SpecError`` that begins with ``where`` when there is none."""
+    assert launch.file is not None
+    if launch.package is None:
+        return Path(launch.file)
+    try:
+        package = resources.resolve(f"package://{launch.package}", Path())
+    except ResourceError as error:
+        raise SpecError(
+            f"{where}.package: {error}; install or build it, and source its workspace's setup.bash "
+            "in this shell"
+        ) from error
+    elsewhere = sorted(package.rglob(Path(launch.file).name))
+    for path in (package / "launch" / launch.file, package / launch.file, *elsewhere):
+        if path.is_file():
+            return path
+    known = sorted(path.name for path in package.rglob("*.launch"))
+    raise SpecError(
+        f"{where}.file: {unknown_name(f'launch file of {package}:', str(launch.file), known)}"
+    )
+
+
+def fill_in(launch: LaunchSpec, where: str, values: Mapping[str, object]) -> Launch:
+    """The launch of one trial."""
+    arguments = tuple(
+        f"{name}:={fill(_argument_text(value), values)}" for name, value in launch.args.items()
+    )
+    return Launch(find_launch_file(launch, where), arguments)
+
+
+def placeholder_values(
+    campaign: PreparedCampaign, trial: Trial, map_file: Path, logs: Path
+) -> Dict[str, object]:
+    """What every placeholder stands for in one trial."""
+    spec = campaign.spec
+    start, goal = spec.start_in(trial.world), spec.goal_in(trial.world)
+    return {
+        "world": campaign.world(trial).path,
+        "world_name": trial.world,
+        "map": map_file,
+        "start_x": start.x_m,
+        "start_y": start.y_m,
+        "start_yaw": start.yaw_rad,
+        "goal_x": goal.x_m,
+        "goal_y": goal.y_m,
+        "goal_yaw": goal.yaw_rad,
+        "goal_tolerance": spec.goal.tolerance_m,
+        "seed": trial.seed,
+        "robot": spec.robot.name,
+        "robot_model": spec.robot.model or "",
+        "planner": trial.planner,
+        "trial": trial.label,
+        "control_period": spec.control_period_s,
+        "logs": logs,
+    }
+
+
+def _launches(spec: CampaignSpec) -> Iterator[Tuple[str, LaunchSpec]]:
+    """Every launch that a trial may need, with its place in the campaign."""
+    stack = stack_of(spec)
+    yield "stack.simulator", stack.simulator
+    if stack.robot is not None:
+        yield "stack.robot", stack.robot
+    for index, planner in enumerate(spec.planners):
+        yield f"planners[{index}].launch", navigation_of(stack, planner)
+
+
+def _declared_arguments(file: Path) -> Optional[Dict[str, Any]]:
+    """Arguments that a launch file declares; None where it passes on all it is given."""
+    try:
+        root = read_xml(file)
+    except (OSError, etree.XMLSyntaxError) as error:
+        raise SpecError(f"{file}: cannot be read as a launch file: {error}") from error
+    if any(element.get("pass_all_args") == "true" for element in root.iter("include")):
+        return None
+    return {
+        str(element.get("name")): element
+        for element in root.iter("arg")
+        if element.getparent() is not None and element.getparent().tag != "include"
+    }
+
+
+def _argument_text(value: object) -> str:
+    """As roslaunch reads it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

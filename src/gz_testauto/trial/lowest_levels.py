@@ -1,0 +1,61 @@
+"""What in a world could carry a robot, and how deep the deepest of it lies.
+
+Owns the two levels below which nothing that moves can be where it should be. Both hold in a world
+with hills, ramps and storeys, since they ask for the lowest surface of all, not for the one that a
+body should stand on.
+"""
+
+import math
+from typing import List, Tuple
+
+import numpy as np
+
+from gz_testauto.sdf.meshes.surfaces import Heightmap
+from gz_testauto.sdf.scene import WorldScene
+from gz_testauto.sdf.shapes import Plane
+
+UPWARD = 1e-6
+"""A plane whose normal rises by less than this carries nothing."""
+
+
+class Footing:
+    """The levels of one world; heights (m) are in the world frame."""
+
+    def __init__(self, scene: WorldScene) -> None:
+        self._planes: List[Tuple[np.ndarray, np.ndarray]] = []
+        self._bottom_m, self._floor_m = math.inf, math.inf
+        for model in scene.models.values():
+            for shape in model.collisions:
+                if isinstance(shape.geometry, Plane):
+                    normal = shape.geometry.world_normal
+                    if normal[2] > UPWARD:
+                        self._planes.append((normal, np.asarray(shape.pose.position)))
+                    continue
+                low_m, high_m = map(float, shape.bounds[2])
+                self._bottom_m = min(self._bottom_m, low_m)
+                if shape.is_ground:
+                    surface_m = low_m if isinstance(shape.geometry, Heightmap) else high_m
+                    self._floor_m = min(self._floor_m, surface_m)
+
+    def bottom_m(self, x_m: float, y_m: float) -> float:
+        """The lowest point of everything that the world holds, a plane's being that at this
+        place; ``-inf`` where the world holds nothing."""
+        return _lowest([self._bottom_m, *self._levels(x_m, y_m)])
+
+    def floor_m(self, x_m: float, y_m: float) -> float:
+        """The lowest surface that is known for a floor, a plane's being that at this place;
+        ``-inf`` where none is."""
+        return _lowest([self._floor_m, *self._levels(x_m, y_m)])
+
+    def _levels(self, x_m: float, y_m: float) -> List[float]:
+        return [
+            float(
+                point[2] - (normal[0] * (x_m - point[0]) + normal[1] * (y_m - point[1])) / normal[2]
+            )
+            for normal, point in self._planes
+        ]
+
+
+def _lowest(levels_m: List[float]) -> float:
+    lowest_m = min(levels_m)
+    return -math.inf if lowest_m == math.inf else lowest_m

@@ -1,0 +1,109 @@
+"""One trial under observation: records every snapshot and says when the trial is over.
+
+The common part of every :class:`~gz_testauto.trial.executor.TrialExecutor`'s loop. Joins
+:mod:`~gz_testauto.trial.recorder`, :mod:`~gz_testauto.trial.first_look` and
+:mod:`~gz_testauto.trial.judge`; owns no rule.
+"""
+
+import math
+from typing import Optional
+
+from gz_testauto.observation import Snapshot, Twist2D
+from gz_testauto.pose import Pose, Pose2D
+from gz_testauto.trial.executor import TrialResult
+from gz_testauto.trial.first_look import FirstLook
+from gz_testauto.trial.judge import (
+    Rules,
+    Verdict,
+    judge,
+    require_plausible,
+    require_standing,
+)
+from gz_testauto.trial.lowest_levels import Footing
+from gz_testauto.trial.outcome import Outcome
+from gz_testauto.trial.recorder import CycleTimes, Recorder
+from gz_testauto.worlds.record import WorldRecord
+
+
+class TrialWatch:
+    """Watches one trial from the moment the goal is sent. See the executor for its use."""
+
+    def __init__(
+        self,
+        rules: Rules,
+        recorder: Recorder,
+        footing: Footing,
+        first_look: FirstLook,
+        world: Optional[WorldRecord] = None,
+    ) -> None:
+        self._rules = rules
+        self._recorder = recorder
+        self._footing = footing
+        self._first_look = first_look
+        self._world = world
+
+    def require_standing(self, pose: Pose) -> None:
+        """Raise ``SceneError`` when a robot with its base at ``pose`` has fallen or tipped over,
+        before the goal is sent; records nothing."""
+        body = self._recorder.body
+        bottom_m = self._footing.bottom_m(*pose.position[:2])
+        require_standing(self._rules, pose.position, pose.tilt_rad, body.span_m(pose)[1], bottom_m)
+
+    def observe(self, snapshot: Snapshot) -> Optional[Verdict]:
+        """Record a snapshot; return how the trial ended, or None while it goes on.
+
+        Raises ``SimulatorError`` when the trial is invalid: the robot is gone, its pose
+        jumped, or simulated time did not advance since the last snapshot; and ``SceneError``
+        when the scene is at fault: the robot fell, or what :class:`FirstLook` finds.
+        """
+        recorder, rules = self._recorder, self._rules
+        recorder.sample(snapshot)
+        time_s, position_m = recorder.time_s, recorder.position_m
+        if len(time_s) == 1:
+            self.require_standing(snapshot.models[recorder.body.name].pose)
+        bottom_m = self._footing.bottom_m(*position_m[-1, :2].tolist())
+        require_plausible(rules, time_s, position_m, recorder.span_m[1], bottom_m)
+        self._first_look.check(snapshot, float(time_s[-1]), recorder.collision)
+        return judge(rules, time_s, position_m, recorder.collision, tilt_rad=recorder.tilt_rad)
+
+    def commanded(self, command: Twist2D) -> None:
+        """Note what the navigator asked for when shown the latest snapshot."""
+        self._recorder.commanded(command)
+
+    def planner_aborted(self, reason: str) -> Verdict:
+        """The verdict now that the planner has given up; the robot may yet have arrived."""
+        recorder = self._recorder
+        verdict = judge(
+            self._rules,
+            recorder.time_s,
+            recorder.position_m,
+            recorder.collision,
+            given_up=reason,
+            tilt_rad=recorder.tilt_rad,
+        )
+        assert verdict is not None  # giving up ends every trial
+        return verdict
+
+    @property
+    def goal(self) -> Pose2D:
+        """Where the robot shall go."""
+        return self._rules.goal
+
+    @property
+    def pose(self) -> Pose2D:
+        """The robot's true pose at the latest snapshot."""
+        return self._recorder.pose
+
+    @property
+    def twist(self) -> Twist2D:
+        """The robot's true forward speed and yaw rate at the latest snapshot."""
+        return self._recorder.twist
+
+    def result(
+        self, verdict: Verdict, cycles: CycleTimes, wall_time_s: float = math.nan
+    ) -> TrialResult:
+        """Close the trial. ``wall_time_s`` is what it took, for the real-time factor."""
+        recording = self._recorder.recording(
+            verdict.outcome is Outcome.REACHED, cycles, wall_time_s, self._world
+        )
+        return TrialResult(verdict.outcome, recording, verdict.detail)

@@ -1,0 +1,212 @@
+"""From snapshots to a :class:`~gz_testauto.metrics.recording.Recording`.
+
+Owns what is measured while a trial runs: true pose and twist, the command, clearance between
+the robot's footprint and the nearest obstacle's collision geometry, and collisions. Refuses to
+judge (:mod:`gz_testauto.trial.judge`) and to compute metrics (:mod:`gz_testauto.metrics`).
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Optional, Tuple
+
+import numpy as np
+
+from gz_testauto.errors import SimulatorError
+from gz_testauto.metrics.recording import ContactEpisode, Recording
+from gz_testauto.observation import ModelState, Snapshot, Twist2D
+from gz_testauto.pose import Pose, Pose2D
+from gz_testauto.trial.clearance import ObstacleField
+from gz_testauto.trial.contacts import ContactSorter, EpisodeLog
+from gz_testauto.trial.footprint import footprint_at
+from gz_testauto.worlds.record import WorldRecord
+
+_COLUMNS = 14
+_TIME, _POSITION, _POSE, _ROLL_PITCH, _TILT = 0, slice(1, 4), [1, 2, 4], slice(5, 7), 7
+_TWIST, _COMMAND, _CLEARANCE = slice(8, 11), slice(11, 13), 13
+"""The position is x, y, z; the pose x, y, yaw."""
+
+
+@dataclass(frozen=True)
+class Body:
+    """The robot's body as the recorder sees it: its model's name, its outline in the base
+    frame (m, counter-clockwise, not closed) and its lowest and highest z in that frame."""
+
+    name: str
+    footprint_m: Tuple[Tuple[float, float], ...]
+    height_m: Tuple[float, float]
+
+    def span_m(self, pose: Pose) -> Tuple[float, float]:
+        """Lowest and highest z (m), in the world frame, of the upright prism around the body,
+        with the base at ``pose``."""
+        across, up = np.asarray(self.footprint_m) @ pose.rotation[2, :2], pose.rotation[2, 2]
+        ends = [up * height for height in self.height_m]
+        z_m = pose.position[2]
+        return z_m + float(across.min() + min(ends)), z_m + float(across.max() + max(ends))
+
+
+@dataclass(frozen=True, eq=False)
+class CycleTimes:
+    """Wall and CPU time (s) of every cycle of the local planner, both shape (m,); empty where
+    a navigator cannot tell."""
+
+    wall_s: np.ndarray
+    cpu_s: np.ndarray
+
+    @classmethod
+    def unknown(cls) -> "CycleTimes":
+        """For a navigator whose cycles cannot be seen."""
+        return cls(np.empty(0), np.empty(0))
+
+
+class Recorder:
+    """Samples one trial. Time counts from the first snapshot shown.
+
+    Call :meth:`sample` for every snapshot in order of time, :meth:`commanded` when the
+    navigator has answered it, :meth:`recording` at the end.
+    """
+
+    def __init__(self, body: Body, obstacles: ObstacleField, contacts: ContactSorter) -> None:
+        self.body = body
+        self._outline = np.asarray(body.footprint_m, dtype=float)
+        self._obstacles = obstacles
+        self._contacts = contacts
+        self._episodes = EpisodeLog()
+        self._rows = np.empty((512, _COLUMNS))
+        self._count = 0
+        self._start_s = 0.0
+        self._last_pose: Optional[Pose] = None
+        self._speed_mps = 0.0
+
+    def sample(self, snapshot: Snapshot) -> None:
+        """Record one snapshot. Raises ``SimulatorError`` when the robot is not in it."""
+        state = snapshot.models.get(self.body.name)
+        if state is None:
+            raise SimulatorError(
+                f"the robot {self.body.name!r} is not in the world at {snapshot.time_s:.2f} s"
+            )
+        if self._count == 0:
+            self._start_s = snapshot.time_s
+        time_s = snapshot.time_s - self._start_s
+        pose = state.pose.planar
+        row = self._next_row()
+        row[_TIME] = time_s
+        row[_POSITION] = state.pose.position
+        row[_POSE] = pose
+        row[_ROLL_PITCH] = state.pose.rpy[:2]
+        row[_TILT] = state.pose.tilt_rad
+        row[_TWIST] = self._twist(time_s, state)
+        row[_COMMAND] = math.nan
+        self._note_contacts(snapshot, state.pose)
+        if all(map(math.isfinite, pose)):
+            row[_CLEARANCE] = self._measure_clearance(time_s, pose, snapshot)
+        else:
+            row[_CLEARANCE] = math.nan
+        self._speed_mps = math.hypot(*row[_TWIST][:2])
+        self._last_pose = state.pose
+
+    def commanded(self, command: Twist2D) -> None:
+        """Note what the navigator asked for when shown the latest sample."""
+        self._rows[self._count - 1, _COMMAND] = command
+
+    @property
+    def time_s(self) -> np.ndarray:
+        """Stamps so far (s since the first), shape (n,)."""
+        return self._rows[: self._count, _TIME]
+
+    @property
+    def position_m(self) -> np.ndarray:
+        """Positions so far in the world frame, shape (n, 3)."""
+        return self._rows[: self._count, _POSITION]
+
+    @property
+    def pose(self) -> Pose2D:
+        """The base's pose at the latest sample, world frame."""
+        return Pose2D(*self._rows[self._count - 1, _POSE].tolist())
+
+    @property
+    def span_m(self) -> Tuple[float, float]:
+        """Lowest and highest z of the body at the latest sample, see :meth:`Body.span_m`."""
+        assert self._last_pose is not None, "sample comes first"
+        return self.body.span_m(self._last_pose)
+
+    @property
+    def tilt_rad(self) -> np.ndarray:
+        """How far the robot's upward axis leaned from the vertical so far, shape (n,)."""
+        return self._rows[: self._count, _TILT]
+
+    @property
+    def twist(self) -> Twist2D:
+        """Forward speed and yaw rate at the latest sample."""
+        forward_mps, _, turn_radps = self._rows[self._count - 1, _TWIST].tolist()
+        return Twist2D(forward_mps, turn_radps)
+
+    @property
+    def collision(self) -> Optional[ContactEpisode]:
+        """The first collision so far, or None."""
+        return self._episodes.first
+
+    def recording(
+        self,
+        completed: bool,
+        cycles: CycleTimes,
+        wall_time_s: float = math.nan,
+        world: Optional[WorldRecord] = None,
+    ) -> Recording:
+        """Everything sampled, as a value of its own; ``world`` is where it was."""
+        rows = self._rows[: self._count].copy()
+        return Recording(
+            time_s=rows[:, _TIME],
+            pose=np.ascontiguousarray(rows[:, _POSE]),
+            twist=rows[:, _TWIST],
+            command=rows[:, _COMMAND],
+            clearance_m=rows[:, _CLEARANCE],
+            z_m=rows[:, _POSITION][:, 2],
+            roll_pitch_rad=rows[:, _ROLL_PITCH],
+            cycle_time_s=cycles.wall_s,
+            cycle_cpu_s=cycles.cpu_s,
+            contacts=self._episodes.episodes,
+            wall_time_s=wall_time_s,
+            completed=completed,
+            shortest_path_m=None if world is None else world.shortest_path_m,
+            published_path_m=None if world is None else world.published_path_m,
+        )
+
+    def _next_row(self) -> np.ndarray:
+        if self._count == len(self._rows):
+            self._rows = np.concatenate([self._rows, np.empty_like(self._rows)])
+        self._count += 1
+        return self._rows[self._count - 1]
+
+    def _twist(self, time_s: float, state: ModelState) -> Tuple[float, float, float]:
+        """Velocity in the base frame: the simulator's own, or the last displacement's."""
+        yaw = state.pose.yaw_rad
+        cos, sin = math.cos(yaw), math.sin(yaw)
+        if state.linear_mps is not None and state.angular_radps is not None:
+            x_mps, y_mps, turn_radps = *state.linear_mps[:2], state.angular_radps[2]
+        elif self._last_pose is None:
+            return (0.0, 0.0, 0.0)
+        else:
+            elapsed_s = time_s - self._rows[self._count - 2, _TIME]
+            if elapsed_s <= 0.0:
+                return (0.0, 0.0, 0.0)
+            before = self._last_pose
+            x_mps = (state.pose.position[0] - before.position[0]) / elapsed_s
+            y_mps = (state.pose.position[1] - before.position[1]) / elapsed_s
+            turn_radps = math.remainder(yaw - before.yaw_rad, 2 * math.pi) / elapsed_s
+        return (cos * x_mps + sin * y_mps, -sin * x_mps + cos * y_mps, turn_radps)
+
+    def _note_contacts(self, snapshot: Snapshot, pose: Pose) -> None:
+        bottom_m = pose.position[2] + self.body.height_m[0]
+        for contact in snapshot.contacts:
+            partner = self._contacts.partner(contact, bottom_m)
+            if partner is not None:
+                touched_s = max(contact.stamp_s - self._start_s, 0.0)
+                self._episodes.touch(touched_s, partner, self._speed_mps, "contact")
+
+    def _measure_clearance(self, time_s: float, pose: Pose2D, snapshot: Snapshot) -> float:
+        footprint = footprint_at(self._outline, pose)
+        clearance_m = self._obstacles.nearest(footprint, snapshot.models).distance_m
+        if clearance_m <= 0.0:
+            for name in self._obstacles.touching(footprint, snapshot.models):
+                self._episodes.touch(time_s, name, self._speed_mps, "geometry")
+        return clearance_m

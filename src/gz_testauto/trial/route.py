@@ -1,0 +1,172 @@
+"""The ways through the known map, as the paper's global planner lays them.
+
+The known map shows the base world without the random obstacles. Worlds multiplied from one base
+share it; ready worlds from a directory each have their own. Owns how far the map reaches: around
+what stands in the world, the start, the goal and the places of the random obstacles; and, where
+no way leads within that, so far that a robot can drive around all of it.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Dict, NamedTuple, Optional, Tuple
+
+import numpy as np
+import shapely
+
+from gz_testauto.errors import SpecError
+from gz_testauto.grid.occupancy import OccupancyGrid
+from gz_testauto.grid.search import MOST_SEARCHED_CELLS, shortest_path
+from gz_testauto.planners.global_plan import lay_waypoints
+from gz_testauto.planners.interface import RobotLimits
+from gz_testauto.pose import Pose2D
+from gz_testauto.sampling.naming import is_obstacle
+from gz_testauto.sampling.regions import places_of
+from gz_testauto.sampling.site import OPEN_MARGIN_M
+from gz_testauto.sdf.robot import RobotModel
+from gz_testauto.sdf.scene import WorldScene, read_scene
+from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.worlds.known_map import DEFAULT_HEIGHT_M, Bounds, base_map, bounds_of, map_of
+from gz_testauto.worlds.record import WorldRecord
+
+
+class MappedDrive(NamedTuple):
+    """What a known map depends on: ``base``, the file that it shows without random obstacles,
+    and the start and goal that it reaches around."""
+
+    base: Path
+    start: Pose2D
+    goal: Pose2D
+
+
+@dataclass(frozen=True, eq=False)
+class _Laid:
+    """What a base world's map covers, and the way-points on it, shape (n, 2)."""
+
+    bounds: Bounds
+    way: np.ndarray
+
+
+class KnownMap:
+    """Way-points from the campaign's start to its goal, world by world.
+
+    ``scan_height_m``, in the world frame, is where the lidar sees: there the map is cut.
+    """
+
+    def __init__(self, spec: CampaignSpec, robot: RobotModel, limits: RobotLimits) -> None:
+        self._spec = spec
+        self._limits = limits
+        self.scan_height_m = _scan_height_m(spec, robot)
+        self._laid: Dict[MappedDrive, _Laid] = {}
+
+    def waypoints(self, world: WorldRecord) -> np.ndarray:
+        """Way-points in the world frame, shape (n, 2). Raises ``SpecError`` where there is no
+        way on the known map, whatever the random obstacles are."""
+        return self._of(self.drive(world)).way
+
+    def drive(self, world: WorldRecord) -> MappedDrive:
+        """What is known in ``world``; worlds in which that is equal share a map."""
+        spec = self._spec
+        base = spec.worlds.base or Path(world.path)
+        return MappedDrive(base, spec.start_in(world.name), spec.goal_in(world.name))
+
+    def grid(self, drive: MappedDrive) -> OccupancyGrid:
+        """The map of a base world at the height of the lidar. Raises ``SpecError`` as
+        :meth:`waypoints` does."""
+        return base_map(
+            drive.base,
+            self._spec.global_plan.resolution_m,
+            self.scan_height_m,
+            self._spec.worlds.obstacle_pattern,
+            bounds=self._of(drive).bounds,
+            repair=self._spec.worlds.repair,
+            allow_missing=self._spec.worlds.allow_missing,
+        )
+
+    def _of(self, drive: MappedDrive) -> _Laid:
+        if drive not in self._laid:
+            self._laid[drive] = self._lay(drive)
+        return self._laid[drive]
+
+    def _lay(self, drive: MappedDrive) -> _Laid:
+        spec, limits = self._spec, self._limits
+        resolution, margin = spec.global_plan.resolution_m, spec.global_plan.margin_m
+        worlds, room = spec.worlds, limits.circumscribed_radius_m + margin
+        scene = read_scene(drive.base, repair=worlds.repair, allow_missing=worlds.allow_missing)
+        bounds = bounds_of(scene, resolution, self._held(drive), room, MOST_SEARCHED_CELLS)
+        pattern = worlds.obstacle_pattern
+        x_min, y_min, x_max, y_max = bounds
+        around = OPEN_MARGIN_M + room
+        wider = (x_min - around, y_min - around, x_max + around, y_max + around)
+        held = {"the way around it": wider}
+        for covered in (bounds, bounds_of(scene, resolution, held, 0.0, MOST_SEARCHED_CELLS)):
+            grid = map_of(scene, resolution, self.scan_height_m, pattern, covered)
+            way = lay_waypoints(grid, drive.start, drive.goal, limits, margin)
+            if way is not None:
+                way.setflags(write=False)
+                return _Laid(covered, way)
+        raise SpecError(f"{drive.base}: {self._refusal(drive, scene, grid)}")
+
+    def _held(self, drive: MappedDrive) -> Dict[str, Bounds]:
+        """What has to lie on the map, by name."""
+        _, start, goal = drive
+        held = {
+            "robot.start": (start.x_m, start.y_m, start.x_m, start.y_m),
+            "goal": (goal.x_m, goal.y_m, goal.x_m, goal.y_m),
+        }
+        obstacles = self._spec.worlds.obstacles
+        if obstacles is not None:
+            for group in obstacles.obstacles:
+                places = places_of(obstacles, group)
+                if not places.is_empty:
+                    held[f"the region of obstacles {group.label!r}"] = places.bounds
+        return held
+
+    def _refusal(self, drive: MappedDrive, scene: WorldScene, grid: OccupancyGrid) -> str:
+        """Why there is no way, and what to change."""
+        _, start, goal = drive
+        radius_m = min(self._limits.circumscribed_radius_m, self._limits.half_width_m)
+        inflated = grid.inflate(radius_m)
+        for name, pose in (("robot.start", start), ("goal", goal)):
+            if not inflated.is_free(pose.x_m, pose.y_m):
+                model, distance_m = self._nearest(scene, pose)
+                finer = ", or lower global_plan.resolution_m" if distance_m > radius_m else ""
+                return (
+                    f"{name} ({pose.x_m:g}, {pose.y_m:g}) is {distance_m:.2f} m from model "
+                    f"{model} at a height of {self.scan_height_m:.2f} m, too near for a robot of "
+                    f"half width {radius_m:.2f} m on a map of {grid.resolution_m:g} m cells; move "
+                    f"{name}{finer}"
+                )
+        said = (
+            f"the known map has no way from ({start.x_m:g}, {start.y_m:g}) to ({goal.x_m:g}, "
+            f"{goal.y_m:g})"
+        )
+        if shortest_path(grid, (start.x_m, start.y_m), (goal.x_m, goal.y_m)) is None:
+            return (
+                f"{said}: at a height of {self.scan_height_m:.2f} m, what stands in the world "
+                "separates the two; move robot.start or goal"
+            )
+        return (
+            f"{said} for a robot {2 * radius_m:.2f} m wide, only for a narrower one; move "
+            "robot.start or goal, make the robot's footprint narrower, or lower "
+            "global_plan.resolution_m"
+        )
+
+    def _nearest(self, scene: WorldScene, pose: Pose2D) -> Tuple[str, float]:
+        """The model of the map that is nearest, and its distance (m)."""
+        point, height_m = shapely.Point(pose.x_m, pose.y_m), self.scan_height_m
+        pattern = self._spec.worlds.obstacle_pattern
+        found: Optional[Tuple[float, str]] = None
+        for name, model in scene.models.items():
+            outline = model.obstacle_footprint(height_m, height_m)
+            if not outline.is_empty and not is_obstacle(name, pattern):
+                distance_m = float(outline.distance(point))
+                found = min(found or (distance_m, name), (distance_m, name))
+        assert found is not None  # something made the cell occupied
+        return found[1], found[0]
+
+
+def _scan_height_m(spec: CampaignSpec, robot: RobotModel) -> float:
+    """Height (m) at which the map is cut: where the lidar sees."""
+    if spec.robot.scan_height_m is not None:
+        return spec.robot.scan_height_m
+    return DEFAULT_HEIGHT_M if robot.lidar is None else robot.lidar.mount.position[2]

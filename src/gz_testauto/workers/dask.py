@@ -1,0 +1,311 @@
+"""Workers of a Dask cluster: one of this machine, or the user's.
+
+Owns the assignment of trials to Dask's workers, one at a time each, and the check that a worker
+has the same code and the same worlds. A worker that is gone costs the attempt it was at; one that
+joins is given trials. Without the scheduler the campaign ends, and can be continued.
+"""
+
+import contextlib
+import threading
+import time
+import uuid
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Set, Tuple, Type
+
+from gz_testauto import __version__
+from gz_testauto.errors import MissingDependencyError, ResultsError, SimulatorError
+from gz_testauto.results.inputs import further_files
+from gz_testauto.results.manifest import file_sha256
+from gz_testauto.trial.executor import (
+    SimulatorIdentity,
+    StopRequest,
+    TrialResult,
+    TrialStopped,
+)
+from gz_testauto.trial.plan import Trial
+from gz_testauto.trial.setup import PreparedCampaign
+from gz_testauto.workers.interface import (
+    INVALID,
+    Attempt,
+    ExecutorFactory,
+    ExecutorKeeper,
+)
+from gz_testauto.workers.pool import CLOSING_S, WorkerPool
+
+CONNECTING_S = 30.0
+NO_WORKER_S = 60.0
+"""Wall time without a single worker after which the campaign ends."""
+
+_LOOK_S = 0.2
+
+
+@dataclass(frozen=True, eq=False)
+class Assignment:
+    """What a worker must know to run trials of a campaign, and what it must have to do so.
+
+    ``token`` tells campaigns on one cluster apart; ``files`` are hashes of the code of the
+    planners and the robot's meshes.
+    """
+
+    make_executor: ExecutorFactory
+    campaign: PreparedCampaign
+    version: str
+    files: Mapping[str, str]
+    token: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+
+class DaskWorkers(WorkerPool):
+    """All workers of a Dask scheduler, whichever they are at the moment."""
+
+    def __init__(
+        self,
+        make_executor: ExecutorFactory,
+        campaign: PreparedCampaign,
+        scheduler: Optional[str] = None,
+        size: int = 1,
+    ) -> None:
+        """Start nothing yet. Without the address of a ``scheduler``, :meth:`open` starts one on
+        loopback with ``size`` workers. Raises ``MissingDependencyError`` without Dask."""
+        super().__init__()
+        make_executor(campaign)  # refuses here what it would refuse in every worker
+        self._distributed = _distributed()
+        self._scheduler = scheduler
+        self._local_size = size
+        files = further_files(campaign.spec, campaign.robot)
+        self._assignment = Assignment(make_executor, campaign, __version__, files)
+        self._cluster: Any = None
+        self._client: Any = None
+        self._identity: Optional[SimulatorIdentity] = None
+        self._under_way: Dict[Any, _Task] = {}
+        self._alone_since_s: Optional[float] = None
+
+    @property
+    def size(self) -> int:  # type: ignore[override]
+        """As many as there are workers now, and one while there is none."""
+        with self._reporting():
+            return max(len(self._addresses()), 1)
+
+    def open(self, should_stop: StopRequest) -> None:
+        """Connect, and start the simulator on every worker that there is."""
+        with self._reporting():
+            if self._scheduler is None:
+                self._cluster = self._distributed.LocalCluster(
+                    n_workers=self._local_size,
+                    threads_per_worker=1,
+                    host="127.0.0.1",
+                    dashboard_address="127.0.0.1:0",
+                )
+            self._client = self._distributed.Client(
+                self._scheduler or self._cluster, timeout=CONNECTING_S, set_as_default=False
+            )
+            addresses = self._addresses()
+            if not addresses:
+                raise SimulatorError(f"{self._where} has no workers; start some (dask worker)")
+            opened = [self._submit(_open, address, self._assignment) for address in addresses]
+            while not all(future.done() for future in opened):
+                if should_stop():
+                    raise TrialStopped
+                self._wait(opened, _LOOK_S)
+            identities = [future.result() for future in opened]
+        self._identity = identities[0]
+        for address, identity in zip(addresses, identities):
+            if identity != self._identity:
+                raise ResultsError(
+                    f"Dask's worker {address} has {identity.name} {identity.version}, "
+                    f"{addresses[0]} has {self._identity.name} {self._identity.version}; results "
+                    "of a campaign come from one"
+                )
+
+    @property
+    def identity(self) -> SimulatorIdentity:
+        """Of the simulators, which are all the same."""
+        assert self._identity is not None, "open comes first"
+        return self._identity
+
+    def close(self) -> None:
+        """Close the simulators on all workers, and what :meth:`open` started."""
+        if self._client is not None:
+            self._ask_to_stop()
+            with contextlib.suppress(*self._lost):
+                self._wait(list(self._under_way), CLOSING_S)
+                token = self._assignment.token
+                closing = [self._submit(_close, where, token) for where in self._addresses()]
+                self._wait(closing, CLOSING_S)
+            self._client.close()
+        if self._cluster is not None:
+            self._cluster.close()
+        self._client = self._cluster = None
+        self._under_way.clear()
+
+    # inside
+
+    @property
+    def _busy(self) -> bool:
+        return bool(self._under_way)
+
+    def _look(self) -> Optional[Attempt]:
+        with self._reporting():
+            attempt = self._ended()
+        if attempt is None and self._under_way:
+            self._wait(list(self._under_way), _LOOK_S, "FIRST_COMPLETED")
+        elif attempt is None:
+            time.sleep(_LOOK_S)
+        return attempt
+
+    @property
+    def _lost(self) -> Tuple[Type[BaseException], ...]:
+        """What Dask raises when the scheduler does not answer any more."""
+        return OSError, self._distributed.TimeoutError, self._distributed.CancelledError
+
+    @property
+    def _where(self) -> str:
+        return f"the Dask scheduler {self._scheduler or 'of this campaign'}"
+
+    def _addresses(self) -> List[str]:
+        """The workers that there are now; none before :meth:`open`."""
+        if self._client is None:
+            return []
+        return sorted(self._client.nthreads())
+
+    def _submit(self, function: Any, address: str, *arguments: Any) -> Any:
+        return self._client.submit(
+            function, *arguments, workers=[address], allow_other_workers=False, pure=False
+        )
+
+    def _wait(self, futures: List[Any], timeout_s: float, which: str = "ALL_COMPLETED") -> None:
+        with contextlib.suppress(self._distributed.TimeoutError), self._client.as_current():
+            self._distributed.wait(futures, timeout=timeout_s, return_when=which)
+
+    def _assign(self) -> None:
+        with self._reporting():
+            self._assign_to(self._addresses())
+
+    def _assign_to(self, addresses: List[str]) -> None:
+        if addresses:
+            self._alone_since_s = None
+        elif self._alone_since_s is None:
+            self._alone_since_s = time.monotonic()
+        elif time.monotonic() - self._alone_since_s > NO_WORKER_S:
+            raise SimulatorError(f"{self._where} has had no worker for {NO_WORKER_S:g} s")
+        busy = {task.address for task in self._under_way.values()}
+        for address in addresses:
+            if self._waiting and address not in busy:
+                trial = self._waiting.popleft()
+                future = self._submit(_execute, address, self._assignment, self.identity, trial)
+                self._under_way[future] = _Task(address, trial, time.monotonic())
+
+    def _ended(self) -> Optional[Attempt]:
+        """One that has ended, or whose worker has gone."""
+        present = set(self._addresses())
+        for future, task in list(self._under_way.items()):
+            wall_s = time.monotonic() - task.began_s
+            if future.done():
+                del self._under_way[future]
+                try:
+                    return Attempt(task.trial, wall_s, future.result())
+                except INVALID as error:
+                    return Attempt.invalid(task.trial, wall_s, error)
+                except TrialStopped:
+                    continue
+            if task.address not in present:
+                del self._under_way[future]
+                future.cancel()
+                gone = f"Dask's worker {task.address} is gone"
+                return Attempt(task.trial, wall_s, cause=gone, worker_died=True)
+        return None
+
+    def _ask_to_stop(self) -> None:
+        def ask() -> None:
+            with contextlib.suppress(*self._lost):
+                client.run(_stop, self._assignment.token, on_error="ignore")
+
+        client = self._client
+        threading.Thread(target=ask, daemon=True).start()  # a worker that hangs never answers
+
+    @contextlib.contextmanager
+    def _reporting(self) -> Iterator[None]:
+        """Say it when the scheduler is not to be reached."""
+        try:
+            yield
+        except self._lost as error:
+            raise SimulatorError(
+                f"{self._where} cannot be reached: {error}; finished trials are safe, the same "
+                "command continues"
+            ) from error
+
+
+class _Task(NamedTuple):
+    address: str
+    trial: Trial
+    began_s: float
+
+
+def _distributed() -> Any:
+    try:
+        import distributed
+    except ImportError as error:
+        raise MissingDependencyError(
+            "Dask is not installed; get it with: pip install 'gz_testauto[dask]'"
+        ) from error
+    return distributed
+
+
+# in the worker
+
+_keepers: Dict[str, ExecutorKeeper] = {}
+_stopped: Set[str] = set()
+
+
+def _open(assignment: Assignment) -> SimulatorIdentity:
+    """Check that this worker may run trials of a campaign, and start its simulator."""
+    if assignment.token not in _keepers:
+        _check_code(assignment)
+        executor = assignment.make_executor(assignment.campaign)
+        _keepers[assignment.token] = ExecutorKeeper(executor)
+    return _keepers[assignment.token].open()
+
+
+def _execute(assignment: Assignment, identity: SimulatorIdentity, trial: Trial) -> TrialResult:
+    own = _open(assignment)
+    if own != identity:
+        raise ResultsError(
+            f"{_here()} has {own.name} {own.version}, the campaign runs on {identity.name} "
+            f"{identity.version}"
+        )
+    world = assignment.campaign.world(trial)
+    path = Path(world.path)
+    if not path.is_file() or file_sha256(path) != world.sha256:
+        raise ResultsError(
+            f"{_here()} does not have {world.path} as the campaign has it; share the results "
+            "directory with the workers, under the same path"
+        )
+    keeper = _keepers[assignment.token]
+    return keeper.execute(trial, lambda: assignment.token in _stopped)
+
+
+def _stop(token: str) -> None:
+    _stopped.add(token)
+
+
+def _close(token: str) -> None:
+    keeper = _keepers.pop(token, None)
+    if keeper is not None:
+        keeper.close()
+    _stopped.discard(token)
+
+
+def _check_code(assignment: Assignment) -> None:
+    if assignment.version != __version__:
+        raise ResultsError(
+            f"{_here()} has gz_testauto {__version__}, the campaign is run by "
+            f"{assignment.version}; install the same on both"
+        )
+    own = further_files(assignment.campaign.spec, assignment.campaign.robot)
+    for name, digest in assignment.files.items():
+        if own.get(name) != digest:
+            raise ResultsError(f"{_here()} has another {name} than the campaign; install the same")
+
+
+def _here() -> str:
+    return f"Dask's worker {_distributed().get_worker().address}"

@@ -1,0 +1,103 @@
+"""What a benchmark publishes of its worlds, read from its files.
+
+Owns the reading of the sources that ``worlds.published`` names; refuses a world that a source says
+nothing of, rather than leave a hole in the results.
+"""
+
+import csv
+import math
+import re
+from pathlib import Path
+from typing import Any, Callable, Dict, List, Mapping, Union
+
+import numpy as np
+
+from gz_testauto.errors import SpecError
+from gz_testauto.pose import Pose2D
+from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.worlds import PublishedSpec
+
+Figure = Union[float, str]
+"""A number where the text is one."""
+
+
+class PublishedFigures:
+    """The published figures of a campaign's worlds. Raises ``SpecError`` that names the file."""
+
+    def __init__(self, spec: CampaignSpec) -> None:
+        self._spec = spec
+        self._tables: Dict[Path, List[Mapping[str, str]]] = {}
+
+    def of(self, world: str, path: Path) -> Dict[str, Figure]:
+        """Those of the world that results call ``world`` and that is in the file ``path``."""
+        return {
+            name: self._figure(f"worlds.published.{name}", source, world, path)
+            for name, source in self._spec.worlds.published.items()
+        }
+
+    def _figure(self, where: str, source: PublishedSpec, world: str, path: Path) -> Figure:
+        if source.points is not None:
+            start, goal = self._spec.start_in(world), self._spec.goal_in(world)
+            return way_length_m(_points_file(source.points, path, where), source, start, goal)
+        if source.match is not None:
+            found = re.search(source.match, _read(path, where, _text))
+            if found is None:
+                raise SpecError(f"{where}: {source.match!r} matches nowhere in {path}")
+            return _number_or_text(found.group(1) or "")
+        assert source.table is not None, "the specification has one of the three"
+        return self._from_table(where, source.table, source.column, path)
+
+    def _from_table(self, where: str, table: Path, column: str, path: Path) -> Figure:
+        if table not in self._tables:
+            text = _read(table, where, _text)
+            self._tables[table] = list(csv.DictReader(text.splitlines()))
+        rows = self._tables[table]
+        for row in rows:
+            if row.get("world") in (path.name, path.stem) and row.get(column) is not None:
+                return _number_or_text(row[column])
+        columns = ", ".join(rows[0]) if rows else "none"
+        raise SpecError(
+            f"{where}: {table} has no row with {path.stem} as world and a value in {column}; its "
+            f"columns: {columns}"
+        )
+
+
+def way_length_m(points_file: Path, source: PublishedSpec, start: Pose2D, goal: Pose2D) -> float:
+    """Length (m) of the way from ``start`` through the points of a file to ``goal``. Raises
+    ``SpecError``."""
+    where = "worlds.published"
+    load = np.load if points_file.suffix == ".npy" else np.loadtxt
+    cells = np.asarray(_read(points_file, where, load), dtype=float)
+    if cells.ndim != 2 or cells.shape[1] != 2 or not np.isfinite(cells).all():
+        raise SpecError(f"{where}: {points_file} holds no points of two finite coordinates each")
+    points = cells * source.cell_m + np.array(source.origin_m)
+    ends = (start.x_m, start.y_m), (goal.x_m, goal.y_m)
+    steps = np.diff(np.vstack([ends[:1], points, ends[1:]]), axis=0)
+    return float(np.hypot(steps[:, 0], steps[:, 1]).sum())
+
+
+def _points_file(name: str, world: Path, where: str) -> Path:
+    number = re.search(r"(\d+)$", world.stem)
+    if number is None and "{number}" in name:
+        raise SpecError(f"{where}: {world.name} has no number at the end of its name for {name!r}")
+    return world.parent / name.replace("{number}", number.group(1) if number else "")
+
+
+def _read(path: Path, where: str, reader: Callable[[Path], Any]) -> Any:
+    try:
+        return reader(path)
+    except (OSError, ValueError, EOFError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise SpecError(f"{where}: {path} cannot be read: {reason}") from error
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8", errors="replace")
+
+
+def _number_or_text(text: str) -> Figure:
+    try:
+        number = float(text)
+    except ValueError:
+        return text.strip()
+    return number if math.isfinite(number) else text.strip()

@@ -1,0 +1,260 @@
+"""A set of random obstacles in a running simulator: drawn, placed, replaced, written to a file.
+
+Owns which obstacles stand and that a set is placed whole or not at all. Draw *k* of a seed is
+what ``gz_testauto multiply`` draws for world *k* of that seed, on the same base world. Knows a
+simulator as something with model names, poses, spawn and delete; no ROS.
+"""
+
+import dataclasses
+import math
+from pathlib import Path
+from typing import Dict, Iterable, List, Optional, Protocol, Set, Tuple
+
+from shapely.geometry.base import BaseGeometry
+
+from gz_testauto.errors import GzTestautoError, SimulatorError, SpecError
+from gz_testauto.pose import Pose, wrap_angle
+from gz_testauto.sampling.draws import Roster
+from gz_testauto.sampling.naming import is_obstacle, obstacle_name, parse_obstacle_name
+from gz_testauto.sampling.placement import Obstacle, Placer
+from gz_testauto.sampling.seeds import child_generator
+from gz_testauto.sampling.sequences import UnitSequence
+from gz_testauto.sampling.site import Site, walls_of
+from gz_testauto.sdf.edit import add_model, remove_model
+from gz_testauto.spec.obstacles import ObstacleSpec
+from gz_testauto.spec.regions import Circle, KeepOut, Region
+from gz_testauto.worlds.base import BaseWorld
+from gz_testauto.worlds.multiply import drive_of
+
+ASTRAY_M = 0.05
+ASTRAY_RAD = 0.05
+"""An obstacle further than this from where it was put is not where it was put."""
+
+
+class World(Protocol):
+    """What the spawner needs of a running simulator. Everything raises ``SimulatorError``."""
+
+    def model_names(self) -> Set[str]:
+        """Names of all models."""
+
+    def poses(self, names: Iterable[str]) -> Dict[str, Pose]:
+        """World poses of these models."""
+
+    def spawn(self, name: str, sdf: str) -> None:
+        """Add a model and see it there."""
+
+    def delete(self, names: Iterable[str]) -> None:
+        """Remove models and see them gone."""
+
+
+class _Astray(SimulatorError):
+    """An obstacle stands elsewhere. Gazebo 11 gives a model whose name is in the world file that
+    it was started with the pose that the file says, though that one was deleted long ago."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Draw:
+    """What a set was drawn from; ``label`` is how people call the specification."""
+
+    spec: ObstacleSpec
+    label: str
+    seed: int
+    number: int = 0
+
+
+class ObstacleSpawner:
+    """The random obstacles of one simulator.
+
+    ``base_world`` is the file that the simulator was started with: for the gaps to its walls
+    and for :meth:`save_world`. ``keep_off_m`` is kept free around every model that is neither
+    in it nor an obstacle, such as a robot.
+    """
+
+    def __init__(
+        self, world: World, base_world: Optional[Path] = None, keep_off_m: float = 1.0
+    ) -> None:
+        self._world = world
+        self._base_world = base_world
+        self._keep_off_m = keep_off_m
+        self._standing: Dict[str, Obstacle] = {}
+        self._seen: Set[str] = set()
+        self._avoided: Set[str] = set()
+        self.draw: Optional[Draw] = None
+
+    def obstacles(self) -> Tuple[Obstacle, ...]:
+        """Those placed here that the simulator still shows, each where it is now."""
+        shown = self._look()
+        poses = self._world.poses([name for name in self._standing if name in shown])
+        return tuple(
+            dataclasses.replace(self._standing[name], pose=pose) for name, pose in poses.items()
+        )
+
+    def spawn(self, draw: Draw, replace: bool) -> Tuple[Obstacle, ...]:
+        """Draw a set and place it, in place of all obstacles that stand or beside them.
+
+        Whatever fails, what is new is taken away again; what was replaced is put back.
+        Returns what was placed, under the names it got. Raises ``SpecError``,
+        ``PlacementError``, ``SdfError`` or ``SimulatorError``.
+        """
+        if draw.seed < 0:
+            raise SpecError(f"seed is {draw.seed}; it must be >= 0")
+        names = self._look()
+        present = {name for name in names if is_obstacle(name)}
+        before = self.obstacles()
+        staying = names - present if replace else names
+        drawn = self._draw_set(draw, staying, () if replace else before)
+        taken = set() if replace else present
+        try:
+            if replace:
+                self._remove(present)
+            placed = self._place_under_good_names(drawn, taken)
+        except GzTestautoError:
+            if replace:
+                self._put_back(before)
+            raise
+        self.draw = draw
+        return placed
+
+    def respawn(self) -> Tuple[Obstacle, ...]:
+        """Place the next draw of the same specification and seed instead. Raises as
+        :meth:`spawn`, and ``SpecError`` when nothing was spawned before."""
+        if self.draw is None:
+            raise SpecError("nothing was spawned yet; call spawn first")
+        return self.spawn(dataclasses.replace(self.draw, number=self.draw.number + 1), True)
+
+    def clear(self) -> int:
+        """Delete all random obstacles, whoever placed them; returns how many."""
+        present = {name for name in self._look() if is_obstacle(name)}
+        self._remove(present)
+        return len(present)
+
+    def save_world(self, path: Path) -> None:
+        """Write the base world with the obstacles where they are now. Obstacles of the base
+        world that still stand stay as the file has them. Raises ``SpecError`` without a base
+        world, for a directory that is not there, and when others placed obstacles too."""
+        if self._base_world is None:
+            raise SpecError("the base world is not known: set ~base_world to its file")
+        if not path.parent.is_dir():
+            raise SpecError(f"{path}: there is no directory {path.parent}")
+        base = BaseWorld(self._base_world)
+        document = base.scene.document.copy()
+        standing = self.obstacles()
+        known, names = {obstacle.name for obstacle in standing}, self._look()
+        strangers = set(filter(is_obstacle, names)) - known - set(base.scene.models)
+        if strangers:
+            raise SpecError(
+                f"{', '.join(sorted(strangers))}: placed by others, so the shapes are not known; "
+                "spawn with replace, or clear, before save_world"
+            )
+        for name in _left(base, names, known):
+            remove_model(document, name)
+        for obstacle in standing:
+            add_model(document, obstacle.element_text())
+        document.write(path)
+
+    def _draw_set(
+        self, draw: Draw, names: Set[str], standing: Tuple[Obstacle, ...]
+    ) -> Tuple[Obstacle, ...]:
+        """Draw beside the models called ``names``, of which ``standing`` were placed here."""
+        base = None if self._base_world is None else BaseWorld(self._base_world)
+        walls = [_outline_now(obstacle) for obstacle in standing]
+        keep_out = list(draw.spec.keep_out)
+        if base is not None:
+            known = {obstacle.name for obstacle in standing}
+            walls = [*walls_of(base.scene, without=_left(base, names, known)), *walls]
+            keep_out += self._around(names - known - set(base.scene.models))
+        spec = draw.spec.model_copy(update={"keep_out": keep_out})
+        roster = Roster.of_spec(spec)
+        numbers = UnitSequence(spec.sampling, roster.dimensions, draw.seed)
+        placer = Placer(spec, Site(tuple(walls), drive_of(spec.drive)), roster)
+        generator = child_generator(draw.seed, "world", draw.number)
+        return placer.place(generator, numbers.point(draw.number)).obstacles
+
+    def _around(self, names: Iterable[str]) -> List[KeepOut]:
+        """Discs about models that came after the base world: not on the robot."""
+        discs = []
+        for pose in self._world.poses(names).values():
+            x_m, y_m = pose.position[:2]
+            circle = Circle(x_m=x_m, y_m=y_m, radius_m=self._keep_off_m)
+            discs.append(KeepOut(shape=Region(circle=circle)))
+        return discs
+
+    def _place_under_good_names(
+        self, drawn: Tuple[Obstacle, ...], taken: Set[str]
+    ) -> Tuple[Obstacle, ...]:
+        """Place under names beyond those taken, and beyond those that lead astray: once one
+        has, beyond all that were ever seen."""
+        named = _renamed(drawn, taken | self._avoided)
+        try:
+            self._place(named)
+        except _Astray:
+            self._avoided |= self._seen | {obstacle.name for obstacle in named}
+            named = _renamed(drawn, taken | self._avoided)
+            self._place(named)
+        return named
+
+    def _place(self, obstacles: Iterable[Obstacle]) -> None:
+        """Spawn all, or take away again those that were."""
+        placed: List[str] = []
+        try:
+            for obstacle in obstacles:
+                placed.append(obstacle.name)
+                self._world.spawn(obstacle.name, obstacle.sdf())
+                self._check_place(obstacle)
+                self._standing[obstacle.name] = obstacle
+        except GzTestautoError:
+            self._remove(set(placed) & self._look())
+            raise
+
+    def _check_place(self, obstacle: Obstacle) -> None:
+        pose = self._world.poses([obstacle.name]).get(obstacle.name)
+        if pose is None:
+            raise SimulatorError(f"{obstacle.name} was spawned and is gone again")
+        x, y, yaw = pose.planar
+        x_put, y_put, yaw_put = obstacle.pose.planar
+        off_m = math.hypot(x - x_put, y - y_put)
+        if off_m > ASTRAY_M or abs(wrap_angle(yaw - yaw_put)) > ASTRAY_RAD:
+            raise _Astray(f"{obstacle.name} stands {off_m:.2f} m from where it was put")
+
+    def _put_back(self, obstacles: Iterable[Obstacle]) -> None:
+        """Place again those that no longer stand."""
+        shown = self._look()
+        self._place(tuple(o for o in obstacles if o.name not in shown))
+
+    def _look(self) -> Set[str]:
+        """Names of all models; the obstacles' are remembered."""
+        names = self._world.model_names()
+        self._seen.update(filter(is_obstacle, names))
+        return names
+
+    def _remove(self, names: Set[str]) -> None:
+        if names:
+            self._world.delete(names)
+        for name in names:
+            self._standing.pop(name, None)
+
+
+def _renamed(drawn: Iterable[Obstacle], taken: Set[str]) -> Tuple[Obstacle, ...]:
+    """The same obstacles under names that nobody has: numbers go on after the highest."""
+    highest: Dict[str, int] = {}
+    for parsed in filter(None, map(parse_obstacle_name, taken)):
+        highest[parsed.label] = max(highest.get(parsed.label, -1), parsed.index)
+    renamed = []
+    for obstacle in drawn:
+        given = parse_obstacle_name(obstacle.name)
+        assert given is not None  # as placement names them
+        name = obstacle_name(given.label, highest.get(given.label, -1) + 1 + given.index)
+        renamed.append(dataclasses.replace(obstacle, name=name))
+    return tuple(renamed)
+
+
+def _left(base: BaseWorld, names: Set[str], known: Set[str]) -> List[str]:
+    """Obstacles of the base world that are gone from it, or another of their name is there."""
+    found = [model.name for model in base.obstacles]
+    return [name for name in found if name not in names or name in known]
+
+
+def _outline_now(obstacle: Obstacle) -> BaseGeometry:
+    """What an obstacle covers where it is now, which may be where it was pushed."""
+    x, y, yaw = obstacle.pose.planar
+    return obstacle.model.outline(obstacle.size).moved(x, y, yaw).polygon

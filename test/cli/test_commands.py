@@ -1,0 +1,314 @@
+"""The commands run, report and replay, as a user gives them."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from gz_testauto.cli.main import main
+from gz_testauto.errors import SimulatorError
+from gz_testauto.results import inputs
+from gz_testauto.simulators import SIMULATORS
+from gz_testauto.testing.planar import PlanarSimulator
+
+SMOKE = str(Path(__file__).resolve().parents[2] / "config" / "smoke_campaign.yaml")
+PLANAR = "planar_for_commands"
+IN_PLANAR = ("--simulator", PLANAR, "--workers", "1")  # nobody else knows what is registered here
+
+SIMULATORS.register(PLANAR, PlanarSimulator)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    out = tmp_path_factory.mktemp("campaign") / "out"
+    assert main(["run", SMOKE, "--out", str(out), *IN_PLANAR]) == 0
+    return out
+
+
+def test_run_prints_the_table_on_standard_output_and_progress_on_standard_error(
+    finished, tmp_path, capsys
+):
+    assert main(["run", SMOKE, "--out", str(tmp_path / "o"), *IN_PLANAR]) == 0
+    printed = capsys.readouterr()
+    assert "4 trials of 4, 2 worlds, 2 planners" in printed.out
+    assert "[4/4, 0 s left] world_0001 fgm: reached" in printed.err
+    assert "trials to run" not in printed.out
+
+
+def test_run_given_again_prints_the_same_table_and_runs_nothing(finished, capsys):
+    assert main(["run", SMOKE, "--out", str(finished), *IN_PLANAR]) == 0
+    again = capsys.readouterr()
+    assert "4 trials of 4" in again.out
+    assert again.err == f"results: {finished}\n"
+
+
+def test_resume_refuses_an_empty_directory(tmp_path, capsys):
+    assert main(["run", SMOKE, "--out", str(tmp_path / "none"), "--resume"]) == 2
+    assert "holds no campaign" in capsys.readouterr().err
+    assert not (tmp_path / "none").exists()
+
+
+def test_an_unknown_simulator_or_planner_is_one_line(tmp_path, capsys):
+    out = ["--out", str(tmp_path / "out")]
+    assert main(["run", SMOKE, *out, "--simulator", "gazeebo"]) == 2
+    assert "did you mean 'gazebo'" in capsys.readouterr().err
+    assert main(["run", SMOKE, *out, "--planners", "fmg"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+class Failing(PlanarSimulator):
+    """Loads the first world only."""
+
+    def load(self, scene):
+        if scene.world.stem != "world_0000":
+            raise SimulatorError("the world does not load")
+        return super().load(scene)
+
+
+SIMULATORS.register("planar_that_fails", Failing)
+
+
+def test_run_ends_with_status_1_when_a_trial_is_invalid_and_says_how_to_try_again(tmp_path, capsys):
+    command = ["run", SMOKE, "--out", str(tmp_path / "o"), "--workers", "1"]
+    command += ["--simulator", "planar_that_fails"]
+    assert main(command) == 1
+    told = capsys.readouterr()
+    assert "invalid trials: 2; to try them again: --retry-invalid" in told.err
+    assert "2 trials lost" in told.out
+    assert main([*command, "--retry-invalid"]) == 1
+    assert "2 of 4 trials to run, 2 were done before" in capsys.readouterr().err
+
+
+def test_run_ends_with_status_2_and_the_cause_when_nothing_is_to_be_expected(
+    tmp_path, capsys, monkeypatch
+):
+    def fails(self, scene):
+        raise SimulatorError("the world does not load")
+
+    monkeypatch.setattr(Failing, "load", fails)
+    command = ["run", SMOKE, "--out", str(tmp_path / "o"), "--workers", "1"]
+    assert main([*command, "--simulator", "planar_that_fails"]) == 2
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert "world_0000 straight was lost in each of 3 attempts: the world does not load" in last
+
+
+def test_json_is_all_that_run_prints(finished, capsys):
+    assert main(["run", SMOKE, "--out", str(finished), *IN_PLANAR, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["campaign"] == "smoke"
+
+
+def test_report_writes_csv_and_pictures(finished, tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    csv, plots = tmp_path / "trials.csv", tmp_path / "plots"
+    assert main(["report", str(finished), "--csv", str(csv), "--plots", str(plots)]) == 0
+    assert len(csv.read_text().splitlines()) == 5
+    assert sorted(path.name for path in plots.iterdir()) == ["world_0000.png", "world_0001.png"]
+    assert "success" in capsys.readouterr().out
+    assert main(["report", str(finished), "--csv", "-"]) == 0
+    assert capsys.readouterr().out == csv.read_text()
+
+
+def test_reports_status_says_whether_every_trial_is_done_when_asked(finished, tmp_path, capsys):
+    assert main(["report", str(finished), "--complete"]) == 0
+    part = str(tmp_path / "part")
+    assert main(["run", SMOKE, "--out", part, *IN_PLANAR, "--worlds", "1"]) == 0
+    assert main(["report", part]) == 0
+    assert main(["report", part, "--complete"]) == 1
+
+
+def test_report_of_what_is_no_campaign_is_one_line(tmp_path, capsys):
+    assert main(["report", str(tmp_path)]) == 2
+    assert capsys.readouterr().err.endswith("that `gz_testauto run --out` wrote to\n")
+
+
+@pytest.mark.parametrize("world", ["world_0001", "1"])
+def test_replay_says_that_a_trial_ended_the_same(finished, world, capsys):
+    assert main(["replay", str(finished), world, "fgm"]) == 0
+    printed = capsys.readouterr().out
+    assert "world_0001 fgm: reached" in printed
+    assert "the same as before, bit for bit" in printed
+
+
+class Drifting(PlanarSimulator):
+    """Starts every trial a millimetre aside."""
+
+    def load(self, scene):
+        import dataclasses
+
+        start = scene.start._replace(y_m=scene.start.y_m + 1e-3)
+        return super().load(dataclasses.replace(scene, start=start))
+
+
+def test_replay_measures_what_differs(finished, capsys, monkeypatch):
+    monkeypatch.setattr(
+        "gz_testauto.campaign.simulator.open_simulator", lambda name, **options: Drifting(**options)
+    )
+    assert main(["replay", str(finished), "1", "fgm"]) == 1
+    assert "the trajectory differs from 0.00 s on, by 0.00" in capsys.readouterr().out
+
+
+def test_replay_refuses_a_world_that_has_changed(finished, capsys):
+    world = finished / "worlds" / "world_0001.world"
+    before = world.read_bytes()
+    try:
+        world.write_bytes(before + b"<!-- -->")
+        assert main(["replay", str(finished), "1", "fgm"]) == 2
+        assert "world_0001.world: has changed" in capsys.readouterr().err
+    finally:
+        world.write_bytes(before)
+
+
+def test_replay_of_an_unknown_world_or_repetition_says_what_there_is(finished, capsys):
+    assert main(["replay", str(finished), "7", "fgm"]) == 2
+    assert "Known: world_0000, world_0001" in capsys.readouterr().err
+    assert main(["replay", str(finished), "1", "fgm", "--repetition", "3"]) == 2
+    assert "the campaign has 1, counted from 0" in capsys.readouterr().err
+
+
+def test_results_can_be_moved(finished, tmp_path, capsys):
+    moved = tmp_path / "moved"
+    moved.symlink_to(finished)
+    assert main(["replay", str(moved), "0", "fgm"]) == 0
+
+
+SLOW = """
+import sys, time
+from gz_testauto.simulators import SIMULATORS
+from gz_testauto.testing.planar import PlanarSimulator
+class Slow(PlanarSimulator):
+    def load(self, scene):
+        simulation = super().load(scene)
+        step = simulation.step
+        def slow(duration_s):
+            time.sleep(float(sys.argv[1]))
+            return step(duration_s)
+        simulation.step = slow
+        return simulation
+    def close(self):
+        print("closed", file=sys.stderr, flush=True)
+        super().close()
+SIMULATORS.register("slow", Slow)
+from gz_testauto.campaign import world_source
+from gz_testauto.cli.main import main
+if __name__ == "__main__":  # worker processes register it too
+    sys.exit(main(sys.argv[2:]))
+"""
+
+
+def slow_command(directory, step_s, workers=1):
+    script = directory / "slow.py"
+    script.write_text(SLOW)
+    out = ["--out", str(directory / "out")]
+    more = ["--simulator", "slow", "--workers", str(workers)]
+    return [sys.executable, str(script), str(step_s), "run", SMOKE, *out, *more]
+
+
+def continued(directory):
+    return subprocess.run(slow_command(directory, 0), capture_output=True, text=True, check=True)
+
+
+@pytest.fixture
+def running(tmp_path):
+    """Starts the command and returns once its first trial has ended."""
+    started = []
+
+    def start(step_s, workers=1):
+        process = subprocess.Popen(
+            slow_command(tmp_path, step_s, workers),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        started.append(process)
+        while "[1/4" not in process.stderr.readline():
+            assert process.poll() is None
+        return process
+
+    yield start
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_one_signal_ends_cleanly_and_the_same_command_continues(running, number, status, tmp_path):
+    process = running(0.02)
+    process.send_signal(number)
+    printed, told = process.communicate(timeout=60)
+    assert process.returncode == status
+    assert "once more to stop at once" in told
+    assert "closed" in told
+    assert "stopped after 1 of 4 trials; the same command continues" in told
+    assert "1 trial of 4" in printed or "1 of 4" in printed
+    again = continued(tmp_path)
+    assert "3 of 4 trials to run, 1 were done before" in again.stderr
+
+
+def test_ctrl_c_reaches_workers_too_and_all_end_cleanly(running, tmp_path):
+    process = running(0.02, workers=2)
+    group = os.getpgid(process.pid)
+    assert group == process.pid, "a terminal sends it to the whole group"
+    os.killpg(group, signal.SIGINT)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert told.count("closed") == 2
+    assert "Traceback" not in told
+    stopped = int(re.search(r"stopped after (\d) of 4 trials", told).group(1))
+    again = continued(tmp_path)
+    assert f"{4 - stopped} of 4 trials to run, {stopped} were done before" in again.stderr
+
+
+def test_a_second_signal_ends_at_once(running):
+    process = running(0.02)
+    os.kill(process.pid, signal.SIGSTOP)  # both signals then arrive within one step
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGTERM)
+    os.kill(process.pid, signal.SIGCONT)
+    began = time.monotonic()
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "interrupted" in told
+    assert "closed" in told
+    assert time.monotonic() - began < 30
+
+
+def test_a_killed_command_leaves_results_that_the_next_one_continues(running, tmp_path):
+    process = running(0.02)
+    process.kill()
+    process.wait()
+    again = continued(tmp_path)
+    assert "3 of 4 trials to run, 1 were done before" in again.stderr
+    assert "4 trials of 4" in again.stdout
+
+
+def test_replay_tells_that_a_planner_was_changed_and_runs_it(finished, capsys, monkeypatch):
+    monkeypatch.setattr(inputs.inspect, "getsourcefile", lambda plugin: __file__)
+    assert main(["replay", str(finished), "1", "fgm"]) == 0
+    assert "the code of planner fgm has changed" in capsys.readouterr().err
+
+
+def test_an_unknown_option_of_the_simulator_is_refused_before_worlds_are_made(tmp_path, capsys):
+    campaign = tmp_path / "campaign.yaml"
+    text = Path(SMOKE).read_text().replace("../worlds", str(Path(SMOKE).parents[1] / "worlds"))
+    campaign.write_text(text + "\nsimulator_options: {trials_per_sever: 3}\n")
+    assert main(["run", str(campaign), "--out", str(tmp_path / "out")]) == 2
+    assert "'trials_per_sever'; did you mean 'trials_per_server'" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_agree_runs_both_and_says_how_far_they_agree(tmp_path, capsys):
+    command = ["agree", SMOKE, "--out", str(tmp_path / "o"), "--workers", "1", "--worlds", "1"]
+    assert main([*command, "--simulators", PLANAR, "embedded"]) == 0
+    printed = capsys.readouterr().out
+    assert f"{PLANAR} and embedded end 2 of 2 trials alike: 100.0 %" in printed
+    assert "distance_m (m)" in printed
+    assert max(map(len, printed.splitlines())) <= 80
+    assert sorted(path.name for path in (tmp_path / "o").iterdir()) == ["embedded", PLANAR]

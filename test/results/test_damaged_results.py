@@ -1,0 +1,190 @@
+"""Results directories as a bad copy, another program or somebody else leaves them."""
+
+import io
+import json
+import sqlite3
+import zipfile
+
+import numpy as np
+import pytest
+from scripted import record
+
+from gz_testauto.campaign.resume import read_campaign
+from gz_testauto.errors import ResultsError, SpecError
+from gz_testauto.results.directory import CampaignDirectory
+from gz_testauto.results.manifest import Manifest
+from gz_testauto.results.recordings import read_trajectory
+from gz_testauto.results.store import ResultStore
+from gz_testauto.worlds.manifest import read_worlds
+from gz_testauto.worlds.record import WorldRecord
+
+
+@pytest.fixture
+def directory(tmp_path):
+    directory = CampaignDirectory(tmp_path / "out")
+    directory.path.mkdir()
+    directory.manifest.write_text("{}")
+    worlds = [WorldRecord(0, "world_0000", "/w/world_0000.world", "abc", 33.5)]
+    with ResultStore.create(directory, "test", ["fgm", "dwa"], worlds, planned=4) as store:
+        store.finish(record(trajectory=""))
+    return directory
+
+
+@pytest.mark.parametrize(
+    ("statement", "complaint"),
+    [
+        ("DELETE FROM meta WHERE key = 'schema_version'", "says no schema version"),
+        ("UPDATE meta SET value = 'x' WHERE key = 'schema_version'", "has schema version x"),
+        ("DELETE FROM meta WHERE key = 'name'", "says no 'name'"),
+        ("DELETE FROM meta WHERE key = 'planned'", "says no 'planned'"),
+        ("UPDATE meta SET value = 'many' WHERE key = 'planned'", "is damaged: invalid literal"),
+        ("UPDATE meta SET value = '[[[' WHERE key = 'declared_metrics'", "is damaged"),
+        ("UPDATE meta SET value = '[{}]' WHERE key = 'declared_metrics'", "is damaged"),
+        ("UPDATE trials SET outcome = 'flew'", "'flew' is not a valid Outcome"),
+        ("UPDATE trials SET wall_s = x'00ff'", "trials.0.wall_s"),
+        ("UPDATE trials SET seed = 'x'", "trials.0.seed"),
+        ("UPDATE trials SET attempts = 1.5", "trials.0.attempts"),
+        ("UPDATE metrics SET value = 'far'", "trials.0.metrics.distance_m"),
+        ("UPDATE worlds SET shortest_path_m = 'far'", "worlds.0.shortest_path_m"),
+        ("UPDATE planners SET name = x'ff' WHERE position = 0", "planners.0"),
+        ("DROP TABLE metrics", "no such table: metrics"),
+        (
+            "CREATE VIEW v AS WITH RECURSIVE n(x) AS "
+            "(SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x FROM n",
+            "holds the view 'v'",
+        ),
+        (
+            "CREATE TRIGGER t AFTER INSERT ON trials BEGIN DELETE FROM trials; END",
+            "holds the trigger 't'",
+        ),
+    ],
+)
+def test_a_store_with_values_that_no_runner_wrote_is_called_damaged(
+    directory, statement, complaint
+):
+    with sqlite3.connect(str(directory.results)) as connection:
+        connection.execute(statement)
+    with pytest.raises(ResultsError) as caught, ResultStore.read(directory) as store:
+        store.results()
+    assert str(caught.value).startswith(str(directory.results))
+    assert complaint in str(caught.value)
+
+
+def test_a_trajectory_outside_of_the_directory_is_not_opened(directory):
+    with ResultStore.read(directory) as store, pytest.raises(ResultsError, match="no file name"):
+        store.trajectory(record(trajectory="../../x.npz"))
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("[]", "holds no JSON object"),
+        ("null", "holds no JSON object"),
+        ("[" * 100_000, "is nested too deep"),
+        ('{"a": ' * 100_000, "is nested too deep"),
+        ("\x00", "cannot be read"),
+    ],
+)
+def test_json_that_holds_no_object_is_named(directory, text, complaint):
+    for path in (directory.manifest, directory.campaign, directory.path / "worlds.json"):
+        path.write_text(text)
+    for read in (
+        lambda: Manifest.read(directory),
+        lambda: read_campaign(directory),
+        lambda: read_worlds(directory.path),
+    ):
+        with pytest.raises((ResultsError, SpecError)) as caught:
+            read()
+        assert str(caught.value).startswith(str(directory.path))
+        assert complaint in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"inputs": None}, "inputs: Input should be"),
+        ({"inputs": {"seed": 1}}, "inputs.seed: Input should be"),
+        ({"simulator": "gazebo"}, "simulator: Input should be"),
+        ({"simulator": {"name": "gazebo"}}, "simulator.version: Field required"),
+        ({"campaign": None}, "campaign: Input should be"),
+        ({"gz_testauto": 3}, "gz_testauto: Input should be"),
+        ({"format": [1]}, "has format"),
+    ],
+)
+def test_a_manifest_with_a_field_of_another_kind_is_called_damaged(directory, change, complaint):
+    whole = {"format": 1, "campaign": "a", "inputs": {}, "gz_testauto": "0", "simulator": None}
+    directory.manifest.write_text(json.dumps(whole))
+    Manifest.read(directory)
+    directory.manifest.write_text(json.dumps({**whole, **change}))
+    with pytest.raises(ResultsError) as caught:
+        Manifest.read(directory)
+    assert complaint in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"worlds": [1]},
+        {"worlds": {}},
+        {"inputs": []},
+        {"inputs": {"drive": {"start": 1}}},
+        {"coverage": [1]},
+        {"worlds": [{"name": "w", "file": 3}]},
+    ],
+)
+def test_a_set_of_worlds_with_a_field_of_another_kind_is_called_damaged(tmp_path, change):
+    whole = {"schema_version": 1, "inputs": {}, "worlds": []}
+    (tmp_path / "worlds.json").write_text(json.dumps({**whole, **change}))
+    with pytest.raises(SpecError, match=r"worlds\.json: is damaged: "):
+        read_worlds(tmp_path)
+
+
+def array_file(header, body=b""):
+    """A file of numpy's format 1.0 with this header."""
+    text = header.encode() + b" " * (118 - len(header) - 1) + b"\n"
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + body
+
+
+@pytest.mark.parametrize(
+    ("member", "complaint"),
+    [
+        (array_file("{'descr': '<f8', 'fortran_order': False, 'shape': (500000000000,)}"), "large"),
+        (array_file("{'descr': '<U0', 'fortran_order': False, 'shape': (500000000000,)}"), "text"),
+        (array_file("{'descr': '|O', 'fortran_order': False, 'shape': (1,)}", b"c" * 8), "text"),
+        (array_file("{'descr': '<f8', 'fortran_order'"), ""),
+        (b"\x93NUMPY\x02\x00\xff\xff\xff\xff", ""),
+        (b"\x93NUMPY\x09\x00", "format (9, 0)"),
+        (b"", ""),
+    ],
+)
+def test_an_array_that_is_not_as_its_header_says_is_refused(tmp_path, member, complaint):
+    with zipfile.ZipFile(tmp_path / "t.npz", "w") as archive:
+        archive.writestr("format.npy", member)
+    with pytest.raises(ResultsError) as caught:
+        read_trajectory(tmp_path / "t.npz")
+    assert "t.npz: cannot be read as a trajectory" in str(caught.value)
+    assert complaint in str(caught.value)
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA, 97])
+def test_a_compressed_trajectory_is_refused_before_it_is_unpacked(tmp_path, method):
+    stream = io.BytesIO()
+    np.save(stream, np.zeros(1000))
+    with zipfile.ZipFile(tmp_path / "t.npz", "w") as archive:
+        archive.writestr("format.npy", stream.getvalue(), min(method, zipfile.ZIP_LZMA))
+    if method > zipfile.ZIP_LZMA:
+        content = (tmp_path / "t.npz").read_bytes()
+        wrong = content.replace(b"\x0e\x00\x00\x00", bytes([method]) + b"\x00\x00\x00")
+        (tmp_path / "t.npz").write_bytes(wrong)
+    with pytest.raises(ResultsError, match="cannot be read as a trajectory"):
+        read_trajectory(tmp_path / "t.npz")
+
+
+def test_an_array_of_4_gb_that_is_only_said_to_be_there_takes_no_memory(tmp_path):
+    with zipfile.ZipFile(tmp_path / "t.npz", "w") as archive:
+        archive.writestr("format.npy", b"\x93NUMPY" + b"x" * 100)
+    content = (tmp_path / "t.npz").read_bytes()
+    size = (106).to_bytes(4, "little")
+    (tmp_path / "t.npz").write_bytes(content.replace(size, (2**32 - 2).to_bytes(4, "little")))
+    with pytest.raises(ResultsError, match="is larger than its file"):
+        read_trajectory(tmp_path / "t.npz")

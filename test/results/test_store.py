@@ -1,0 +1,243 @@
+import math
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scripted import record
+
+from gz_testauto.errors import ResultsError
+from gz_testauto.metrics.recording import ContactEpisode, Recording
+from gz_testauto.results.directory import CampaignDirectory, write_atomically
+from gz_testauto.results.records import AttemptRecord
+from gz_testauto.results.store import ResultStore
+from gz_testauto.trial.outcome import Outcome
+from gz_testauto.worlds.record import WorldRecord
+
+
+def recording(rows=5):
+    generator = np.random.default_rng(rows)
+    return Recording(
+        time_s=0.1 * np.arange(rows),
+        pose=generator.normal(size=(rows, 3)),
+        twist=generator.normal(size=(rows, 3)),
+        command=np.full((rows, 2), np.nan),
+        clearance_m=generator.uniform(size=rows),
+        cycle_time_s=generator.uniform(size=rows - 1),
+        cycle_cpu_s=generator.uniform(size=rows - 1),
+        contacts=(ContactEpisode(0.2, 0.3, "größe::box", 0.5, "geometry"),),
+        wall_time_s=0.7,
+        completed=False,
+        shortest_path_m=None,
+    )
+
+
+@pytest.fixture
+def directory(tmp_path):
+    directory = CampaignDirectory(tmp_path / "out")
+    directory.path.mkdir()
+    directory.manifest.write_text("{}")
+    return directory
+
+
+@pytest.fixture
+def store(directory):
+    worlds = [WorldRecord(0, "world_0000", "/w/world_0000.world", "abc", 33.5)]
+    with ResultStore.create(directory, "test", ["fgm", "dwa"], worlds, planned=4) as store:
+        yield store
+
+
+def test_a_finished_trial_is_read_back_with_its_trajectory(store, directory):
+    store.finish(record(), recording())
+    with ResultStore.read(directory) as reader:
+        results = reader.results()
+        (found,) = results.trials
+        assert found.metrics["distance_m"] == 3.25
+        assert math.isnan(found.metrics["spl"])
+        assert (found.outcome, found.detail) == (Outcome.COLLIDED, "touched a box")
+        back, original = reader.trajectory(found), recording()
+    for name in ("time_s", "pose", "twist", "command", "clearance_m", "cycle_time_s"):
+        assert np.array_equal(getattr(back, name), getattr(original, name), equal_nan=True)
+    assert back.contacts == original.contacts or vars(back.contacts[0]) == vars(
+        original.contacts[0]
+    )
+    assert back.shortest_path_m is None
+    assert results.planners == ("fgm", "dwa")
+    assert results.worlds[0].shortest_path_m == 33.5
+    assert results.planned == 4
+
+
+def test_a_trial_is_stored_once(store):
+    store.finish(record(), recording())
+    with pytest.raises(ResultsError):
+        store.finish(record(), recording())
+    assert [trial.trial for trial in store.results().trials] == [0]
+
+
+def test_a_trial_that_fails_to_be_stored_leaves_nothing_behind(store):
+    with pytest.raises(ResultsError):
+        store.finish(record(metrics={"distance_m": 1.0, "bad": 2.0}, world=None))
+    store.finish(record(), recording())
+    assert store.results().trials[0].metrics.keys() == {"distance_m", "spl"}
+
+
+def test_invalid_attempts_keep_their_causes(store):
+    store.add_invalid_attempt(AttemptRecord(2, 1, "gzserver died", 3.0, "then"))
+    store.add_invalid_attempt(AttemptRecord(2, 2, "the clock stood", 3.0, "then"))
+    assert [attempt.cause for attempt in store.invalid_attempts(2)] == [
+        "gzserver died",
+        "the clock stood",
+    ]
+    assert store.invalid_attempts(1) == ()
+    assert len(store.results().invalid_attempts) == 2
+
+
+def test_deaths_of_workers_are_kept_apart_from_invalid_attempts(store):
+    store.add_worker_death(AttemptRecord(2, 1, "the worker died", 3.0, "then"))
+    assert [death.cause for death in store.worker_deaths(2)] == ["the worker died"]
+    assert store.invalid_attempts(2) == ()
+    assert store.results().worker_deaths == store.worker_deaths(2)
+
+
+def test_a_store_from_before_deaths_of_workers_were_counted_is_read_and_continued(store, directory):
+    store.finish(record(), recording())
+    store._connection.execute("DROP TABLE worker_deaths")
+    store.close()
+    with ResultStore.read(directory) as reader:
+        assert reader.results().worker_deaths == ()
+    with ResultStore.open(directory) as continued:
+        continued.add_worker_death(AttemptRecord(1, 1, "the worker died", 3.0, "then"))
+        assert len(continued.results().worker_deaths) == 1
+
+
+def test_a_valid_end_takes_the_place_of_an_invalid_one(store):
+    store.finish(record(outcome=Outcome.INVALID, trajectory="", metrics={}))
+    store.finish(record(), recording())
+    assert [trial.outcome for trial in store.results().trials] == [Outcome.COLLIDED]
+
+
+def test_a_reader_may_read_while_a_runner_writes(store, directory):
+    store.finish(record(0), recording())
+    with ResultStore.read(directory) as reader:
+        assert len(reader.results().trials) == 1
+        store.finish(record(1), recording())
+        assert len(reader.results().trials) == 2
+
+
+def test_a_reader_cannot_write(store, directory):
+    with ResultStore.read(directory) as reader, pytest.raises(ResultsError, match="readonly"):
+        reader.finish(record())
+
+
+def test_a_store_of_another_schema_is_refused(store, directory):
+    store.close()
+    with sqlite3.connect(directory.results) as connection:
+        connection.execute("UPDATE meta SET value = '99' WHERE key = 'schema_version'")
+    connection.close()
+    with pytest.raises(ResultsError, match="schema version 99"):
+        ResultStore.open(directory)
+
+
+def test_a_file_that_is_no_database_is_named(directory):
+    directory.results.write_bytes(b"not a database at all" * 100)
+    with pytest.raises(ResultsError, match=r"results\.sqlite"):
+        ResultStore.open(directory)
+
+
+def test_a_damaged_trajectory_is_named(store, directory):
+    store.finish(record(), recording())
+    path = directory.trajectories / record().trajectory
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(ResultsError, match=r"world_0000--fgm--0\.npz"):
+        store.trajectory(record())
+
+
+def killed_in_a_transaction(directory):
+    """Leave what a writer leaves that is killed when its change is half on the disk."""
+    script = f"""
+import os, sys
+sys.path[:0] = {[str(folder) for folder in Path(__file__).parents[:2]]!r}
+from test_store import *
+directory = CampaignDirectory({str(directory.path)!r})
+store = ResultStore.open(directory)
+store._connection.execute("PRAGMA cache_size = 1")
+store._connection.execute("BEGIN IMMEDIATE")
+store._connection.execute("DELETE FROM trials")
+for index in range(2000):
+    store._connection.execute("INSERT INTO meta VALUES (?, ?)", (f"key {{index}}", "x" * 100))
+os.kill(os.getpid(), 9)
+"""
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == -9
+    assert directory.results.with_name("results.sqlite-journal").exists()
+
+
+def test_a_reader_sees_what_was_committed_when_the_writer_was_killed_half_way(store, directory):
+    store.finish(record(), recording())
+    store.close()
+    killed_in_a_transaction(directory)
+    with ResultStore.read(directory) as reader:
+        assert [trial.trial for trial in reader.results().trials] == [0]
+
+
+def test_a_reader_leaves_the_transaction_of_a_living_writer_alone(store, directory):
+    store.finish(record(0), recording())
+    with store._transaction():
+        store._connection.execute("DELETE FROM trials")
+        with ResultStore.read(directory) as reader:
+            assert [trial.trial for trial in reader.results().trials] == [0]
+    assert store.results().trials == ()
+
+
+def test_a_killed_writer_leaves_every_committed_trial_and_no_half_one(directory):
+    script = f"""
+import os, sys
+sys.path[:0] = {[str(folder) for folder in Path(__file__).parents[:2]]!r}
+from test_store import *
+from scripted import record
+directory = CampaignDirectory({str(directory.path)!r})
+store = ResultStore.create(directory, "test", ["fgm"], [], planned=4)
+store.finish(record(0), recording())
+store._connection.execute("BEGIN IMMEDIATE")
+store._connection.execute("DELETE FROM trials")
+os.kill(os.getpid(), 9)
+"""
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == -9
+    with ResultStore.open(directory) as store:
+        assert [trial.trial for trial in store.results().trials] == [0]
+        assert store.results().trials[0].metrics["distance_m"] == 3.25
+
+
+def test_one_runner_holds_a_directory(directory):
+    script = f"""
+from pathlib import Path
+from gz_testauto.results.directory import CampaignDirectory
+with CampaignDirectory(Path({str(directory.path)!r})).locked():
+    print("locked")
+"""
+    with directory.locked():
+        refused = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, check=False
+        )
+    assert "another runner (process " in refused.stderr
+    again = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert again.stdout == "locked\n", again.stderr
+
+
+def test_a_directory_with_foreign_files_is_refused(tmp_path):
+    (tmp_path / "thesis.tex").write_text("precious")
+    with pytest.raises(ResultsError, match=r"holds thesis\.tex but no campaign"):
+        CampaignDirectory(tmp_path).require_fresh_or_campaign()
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path):
+    path = tmp_path / "file"
+    write_atomically(path, b"first")
+    with pytest.raises(ResultsError, match="cannot be written"):
+        write_atomically(tmp_path / "no" / "such" / "file", b"x")
+    write_atomically(path, b"second")
+    assert path.read_bytes() == b"second"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["file"]

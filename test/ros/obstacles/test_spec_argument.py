@@ -1,0 +1,38 @@
+"""A specification in a service call: by name, by path, or written out."""
+
+import pytest
+
+pytest.importorskip("rospy")
+
+from gz_testauto.errors import SpecError
+from gz_testauto.ros.obstacles.spec_argument import label_of, read_spec
+
+INLINE = "region: {circle: {x_m: 0, y_m: 0, radius_m: 3}}\nobstacles: [{type: box, count: 2}]\n"
+
+
+def test_text_is_a_specification_and_called_inline():
+    assert read_spec(INLINE).obstacles[0].count.max == 2
+    assert label_of(INLINE) == "inline"
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        (
+            INLINE.replace("radius_m: 3", "radius_m: -3"),
+            "inline:1: region.circle.radius_m is -3",
+        ),
+        (INLINE.replace("count: 2", "count: many"), "inline:2: obstacles[0].count is"),
+        ("region: [", "inline:1"),
+    ],
+)
+def test_what_is_wrong_in_it_is_not_looked_for_in_a_file_that_does_not_exist(text, complaint):
+    with pytest.raises(SpecError) as said:
+        read_spec(text)
+    assert str(said.value).startswith(complaint)
+
+
+def test_what_is_neither_text_nor_a_file_says_what_there_is():
+    with pytest.raises(SpecError, match=r"is neither a name nor a file; give a name .*obstacles"):
+        read_spec("no_such_thing")
+    assert read_spec("obstacles").obstacles

@@ -1,0 +1,63 @@
+import math
+
+import pytest
+
+from gz_testauto.observation import ModelState, Snapshot
+from gz_testauto.pose import Pose
+from gz_testauto.ros.simulator import entities
+
+QUARTER = math.pi / 2
+BOX = ModelState(Pose.from_rpy(3, 1, 0, 0, 0, QUARTER), (1.0, 0.0, 0.0), (0.0, 0.0, 0.5))
+ROBOT = ModelState(Pose.from_rpy(1, 1, 0, 0, 0, QUARTER), (0.0, 2.0, 0.0), (0.0, 0.0, 0.5))
+WHEEL = ModelState(Pose.from_rpy(1, 2, 0, 0, 0, 0))
+SNAPSHOT = Snapshot(
+    0.0,
+    {"box": BOX, "robot": ROBOT},
+    {"robot::wheel": WHEEL, "robot::caster": WHEEL, "box::link": BOX, "cart::link": BOX},
+)
+
+
+@pytest.mark.parametrize("frame", ["", "world", "map", "/map"])
+def test_the_inertial_frame_has_four_names(frame):
+    assert entities.reference(SNAPSHOT, frame).pose == Pose()
+
+
+def test_a_model_may_be_called_map_and_then_is_the_frame():
+    snapshot = Snapshot(0.0, {"map": BOX}, {})
+    assert entities.reference(snapshot, "map") is BOX
+
+
+def test_a_link_is_found_by_scoped_name_and_by_a_last_part_that_only_one_has():
+    assert entities.find_link(SNAPSHOT.links, "robot::wheel") is WHEEL
+    assert entities.find_link(SNAPSHOT.links, "wheel") is WHEEL
+    assert entities.find_link(SNAPSHOT.links, "link") is None
+    assert entities.find_link(SNAPSHOT.links, "") is None
+
+
+def test_a_frame_that_nobody_has_is_unknown():
+    with pytest.raises(entities.UnknownFrame):
+        entities.reference(SNAPSHOT, "odom")
+
+
+def test_a_relative_state_is_in_the_axes_of_its_frame():
+    seen = entities.relative_to(BOX, ROBOT)
+    # The robot faces +y, the box is 2 m to its right, and slides right while the robot drives on.
+    assert seen.pose.position == pytest.approx((0.0, -2.0, 0.0))
+    assert seen.pose.yaw_rad == pytest.approx(0.0)
+    assert seen.linear_mps == pytest.approx((-2.0, -1.0, 0.0))
+    assert seen.angular_radps == pytest.approx((0.0, 0.0, 0.0))
+
+
+def test_relative_to_the_world_nothing_changes():
+    seen = entities.relative_to(BOX, ModelState(Pose()))
+    assert seen.pose.position == BOX.pose.position
+    assert seen.linear_mps == BOX.linear_mps
+
+
+def test_a_state_given_in_a_frame_is_turned_and_moved_but_takes_no_velocity_from_it():
+    given = ModelState(Pose.from_rpy(2, 0, 0, 0, 0, 0), (1.0, 0.0, 0.0), (0.0, 0.0, 0.1))
+    placed = entities.in_world(given, ROBOT)
+    assert placed.pose.position == pytest.approx((1.0, 3.0, 0.0))
+    assert placed.pose.yaw_rad == pytest.approx(QUARTER)
+    assert placed.linear_mps == pytest.approx((0.0, 1.0, 0.0))
+    assert placed.angular_radps == pytest.approx((0.0, 0.0, 0.1))

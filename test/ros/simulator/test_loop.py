@@ -1,0 +1,255 @@
+import threading
+import time
+
+import pytest
+
+from gz_testauto.errors import SimulatorError
+from gz_testauto.observation import Contact, ModelState, Snapshot, Twist2D
+from gz_testauto.pose import Pose
+from gz_testauto.ros.simulator.loop import Conductor
+from gz_testauto.ros.simulator.pace import Hold, RateLimit
+from gz_testauto.simulators.interface import Scene, Simulation, Simulator
+
+FOREVER_S = 3600.0
+PATIENCE_S = 60.0
+
+
+class Belt(Simulation):
+    """A robot on a line that goes exactly as commanded; dies when told to."""
+
+    def __init__(self):
+        self.time_s, self.x_m, self.speed_mps = 0.0, 0.0, 0.0
+        self.threads = set()
+        self.contacts = ()
+        self.dead = False
+
+    def snapshot(self):
+        self.threads.add(threading.get_ident())
+        contacts, self.contacts = self.contacts, ()
+        state = ModelState(Pose((self.x_m, 0.0, 0.0)))
+        return Snapshot(self.time_s, {"robot": state}, {}, contacts=contacts)
+
+    def drive(self, command):
+        self.speed_mps = command.linear_mps
+
+    def step(self, duration_s):
+        if self.dead:
+            raise SimulatorError("the belt tore")
+        self.time_s += duration_s
+        self.x_m += self.speed_mps * duration_s
+        return self.snapshot()
+
+    def spawn(self, models):
+        raise NotImplementedError
+
+    def delete(self, names):
+        raise NotImplementedError
+
+    def set_states(self, states):
+        raise NotImplementedError
+
+    def save_world(self, path):
+        raise NotImplementedError
+
+
+class BeltSimulator(Simulator):
+    name, version = "belt", "1"
+
+    def load(self, scene):
+        self.simulation = Belt()
+        return self.simulation
+
+    def close(self):
+        pass
+
+
+class Stage:
+    """A conductor on a thread of its own, and what it showed."""
+
+    def __init__(self, pace):
+        self.periods, self.failures, self.scenes = [], [], []
+        self.shown = threading.Condition()
+        self.simulator = BeltSimulator()
+        self.pace = pace
+        self.conductor = Conductor(
+            self.simulator, pace, 0.1, self._scene, self._period, self.failures.append
+        )
+        self.thread = threading.Thread(target=self.conductor.run)
+        self.thread.start()
+
+    def _scene(self, scene, period):
+        self.scenes.append(period)
+
+    def _period(self, period):
+        with self.shown:
+            self.periods.append(period)
+            self.shown.notify_all()
+
+    def load(self):
+        self.conductor.perform(lambda: self.conductor.load(Scene("any.world")))
+
+    def await_periods(self, count):
+        with self.shown:
+            assert self.shown.wait_for(lambda: len(self.periods) >= count, PATIENCE_S)
+
+    def stands(self):
+        """Whether no period begins unless somebody speaks."""
+        due_s = self.conductor.perform(self.pace.wait_until)
+        return due_s > time.monotonic() + FOREVER_S / 2
+
+
+@pytest.fixture
+def stage(request):
+    stage = Stage(request.param)
+    yield stage
+    stage.conductor.end()
+    stage.thread.join(PATIENCE_S)
+    assert not stage.thread.is_alive()
+
+
+def held(hold_timeout_s=FOREVER_S, start_timeout_s=FOREVER_S):
+    return pytest.mark.parametrize(
+        "stage", [Hold(0.1, hold_timeout_s, start_timeout_s)], indirect=True
+    )
+
+
+free = pytest.mark.parametrize("stage", [RateLimit(float("inf"), 0.1)], indirect=True)
+
+
+@held()
+def test_held_time_stands_still_until_commanded_then_goes_one_period(stage):
+    stage.load()
+    assert stage.stands()
+    for count in (1, 2, 3):
+        stage.conductor.command(Twist2D(1.0, 0.0))
+        stage.await_periods(count)
+        assert stage.stands()
+        assert len(stage.periods) == count
+    assert [p.snapshot.time_s for p in stage.periods] == pytest.approx([0.1, 0.2, 0.3])
+    assert stage.periods[-1].snapshot.models["robot"].pose.position[0] == pytest.approx(0.3)
+
+
+@held()
+def test_a_command_is_in_force_in_the_period_after_it_and_is_shown_with_that(stage):
+    stage.load()
+    stage.conductor.command(Twist2D(0.5, 0.1))
+    stage.await_periods(1)
+    assert stage.scenes[0].command is None
+    assert stage.periods[0].command == Twist2D(0.5, 0.1)
+    assert stage.periods[0].late is False
+    assert stage.scenes[0].held
+    assert stage.periods[0].held
+
+
+@held(hold_timeout_s=0.1, start_timeout_s=0.1)
+def test_without_an_answer_time_runs_on_and_says_that_it_was_late(stage):
+    stage.load()
+    stage.await_periods(2)
+    assert [period.late for period in stage.periods[:2]] == [True, False]
+
+
+@free
+def test_time_that_waits_for_nobody_says_so(stage):
+    stage.load()
+    stage.await_periods(1)
+    assert not stage.scenes[0].held
+    assert not stage.periods[0].held
+
+
+@held()
+def test_a_command_to_the_scene_before_does_not_start_the_next(stage):
+    stage.load()
+    entered, leave = threading.Event(), threading.Event()
+
+    def slow_load(scene):
+        entered.set()
+        leave.wait(PATIENCE_S)
+        return Belt()
+
+    stage.simulator.load = slow_load
+    loading = threading.Thread(target=stage.load)
+    loading.start()
+    assert entered.wait(PATIENCE_S)
+    stage.conductor.command(Twist2D(1.0, 0.0))
+    leave.set()
+    loading.join(PATIENCE_S)
+    assert len(stage.scenes) == 2
+    assert stage.stands()
+    assert not stage.periods
+
+
+@free
+def test_the_simulation_is_touched_by_one_thread_only(stage):
+    stage.load()
+    threads = [
+        threading.Thread(target=stage.conductor.perform, args=(stage.conductor.look,))
+        for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(PATIENCE_S)
+    stage.await_periods(10)
+    assert stage.simulator.simulation.threads == {stage.thread.ident}
+
+
+@free
+def test_errands_are_done_while_time_runs_as_fast_as_it_can(stage):
+    stage.load()
+    stage.await_periods(10)
+    done = threading.Event()
+    threading.Thread(target=stage.conductor.perform, args=(done.set,), daemon=True).start()
+    assert done.wait(PATIENCE_S)
+
+
+@free
+def test_paused_no_time_passes(stage):
+    stage.load()
+
+    def pause():
+        stage.conductor.paused = True
+
+    stage.conductor.perform(pause)
+    count = len(stage.periods)
+    time.sleep(0.1)
+    assert len(stage.periods) == count
+
+
+@held()
+def test_a_contact_that_a_look_has_taken_is_shown_with_the_next_period_all_the_same(stage):
+    stage.load()
+    touch = Contact(0.0, "robot::l::c", "wall::l::c")
+    stage.simulator.simulation.contacts = (touch,)
+    assert stage.conductor.perform(stage.conductor.look).contacts == (touch,)
+    stage.conductor.command(Twist2D())
+    stage.await_periods(1)
+    assert stage.periods[0].snapshot.contacts == (touch,)
+
+
+@free
+def test_a_simulation_that_dies_is_told_and_another_can_be_loaded(stage):
+    stage.load()
+    stage.await_periods(1)
+    stage.simulator.simulation.dead = True
+    deadline = time.monotonic() + PATIENCE_S
+    while not stage.failures and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert [str(error) for error in stage.failures] == ["the belt tore"]
+    with pytest.raises(SimulatorError, match="no world is loaded"):
+        stage.conductor.perform(stage.conductor.look)
+    stage.load()
+    stage.await_periods(len(stage.periods) + 1)
+
+
+@free
+def test_what_an_errand_raises_reaches_who_asked_for_it(stage):
+    with pytest.raises(ZeroDivisionError):
+        stage.conductor.perform(lambda: 1 / 0)
+
+
+def test_nobody_waits_for_a_conductor_that_has_ended():
+    stage = Stage(RateLimit(1.0, 0.1))
+    stage.conductor.end()
+    stage.thread.join(PATIENCE_S)
+    with pytest.raises(SimulatorError, match="shutting down"):
+        stage.conductor.perform(lambda: None)

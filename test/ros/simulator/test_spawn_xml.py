@@ -1,0 +1,98 @@
+import math
+
+import pytest
+from lxml import etree
+
+from gz_testauto.pose import Pose
+from gz_testauto.ros.simulator import spawn_xml
+from gz_testauto.ros.simulator.spawn_xml import SpawnRefused, model_to_spawn
+
+SDF = """<?xml version="1.0"?>
+<sdf version="1.6"><model name="own"><!-- a -- comment is not allowed to break -->
+<pose>1 0 0 0 0 0</pose><link name="link"/>
+<plugin name="p" filename="lib.so"><robotNamespace>old</robotNamespace></plugin></model></sdf>
+""".replace("a -- comment", "a comment")
+URDF = '<robot name="r"><link name="base"><mesh filename="package://nowhere/x.stl"/></link></robot>'
+
+
+def no_converter(urdf):
+    raise AssertionError("nothing to convert")
+
+
+def spawn(xml, pose=Pose(), namespace="", convert=no_converter):
+    return model_to_spawn(xml, "box_7", namespace, pose, convert)
+
+
+def test_the_name_asked_for_replaces_the_models_own():
+    model = spawn(SDF)
+    assert model.name == "box_7"
+    assert etree.fromstring(model.sdf).find("model").get("name") == "box_7"
+
+
+def test_the_pose_asked_for_is_composed_with_the_one_in_the_sdf():
+    model = spawn(SDF, Pose.from_rpy(5, 5, 0, 0, 0, math.pi / 2))
+    assert model.pose.position == pytest.approx((5.0, 6.0, 0.0))
+    assert model.pose.yaw_rad == pytest.approx(math.pi / 2)
+    assert etree.fromstring(model.sdf).find("model/pose") is None
+
+
+def test_every_plugin_gets_the_robot_namespace_in_place_of_its_own():
+    plugin = etree.fromstring(spawn(SDF, namespace="/left").sdf).find("model/plugin")
+    assert [element.text for element in plugin.findall("robotNamespace")] == ["/left"]
+
+
+def test_without_a_robot_namespace_plugins_stay_as_they_are():
+    assert "<robotNamespace>old</robotNamespace>" in spawn(SDF).sdf
+
+
+@pytest.mark.parametrize("xml", ["", "no xml", "<html/>", "<sdf version='1.6'/>"])
+def test_what_is_no_model_is_refused_in_the_words_of_gazebo_ros(xml):
+    with pytest.raises(SpawnRefused, match="input model_xml not SDF or URDF"):
+        spawn(xml)
+
+
+def test_a_pose_that_is_none_is_refused():
+    with pytest.raises(SpawnRefused, match="a pose has 6 numbers"):
+        spawn(SDF.replace("1 0 0 0 0 0", "1 0"))
+
+
+def test_urdf_goes_through_the_converter_with_its_packages_resolved(monkeypatch):
+    monkeypatch.setattr(spawn_xml, "with_package_paths", lambda xml: xml.replace("nowhere", "here"))
+    seen = []
+
+    def convert(urdf):
+        seen.append(urdf)
+        return SDF
+
+    assert spawn(URDF, convert=convert).name == "box_7"
+    assert "package://here/x.stl" in seen[0]
+
+
+def test_a_package_that_does_not_exist_is_named_as_gazebo_ros_does():
+    with pytest.raises(SpawnRefused, match=r"urdf reference package name does not exist: nowhere"):
+        spawn(URDF)
+
+
+def test_sdf_is_no_urdf():
+    with pytest.raises(SpawnRefused, match="entity format is invalid"):
+        spawn_xml.require_urdf(SDF)
+    spawn_xml.require_urdf(URDF)
+
+
+def test_an_include_stands_for_the_model_it_names(tmp_path, monkeypatch):
+    (tmp_path / "crate").mkdir()
+    (tmp_path / "crate" / "model.config").write_text(
+        "<model><sdf version='1.6'>model.sdf</sdf></model>"
+    )
+    (tmp_path / "crate" / "model.sdf").write_text(SDF)
+    monkeypatch.setenv("GAZEBO_MODEL_PATH", str(tmp_path))
+    include = "<include><uri>model://crate</uri><pose>0 2 0 0 0 0</pose></include>"
+    model = spawn(f"<sdf version='1.6'><world name='w'>{include}</world></sdf>")
+    assert model.pose.position == (0.0, 2.0, 0.0)
+    assert etree.fromstring(model.sdf).find("model/link") is not None
+
+
+def test_an_include_of_nothing_is_refused_with_where_was_looked():
+    include = "<include><uri>model://no_such_model</uri></include>"
+    with pytest.raises(SpawnRefused, match="no_such_model was not found"):
+        spawn(f"<sdf version='1.6'><world name='w'>{include}</world></sdf>")

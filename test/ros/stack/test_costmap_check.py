@@ -1,0 +1,286 @@
+"""A costmap without marks where the world has obstacles is told before a goal is sent."""
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from nav_msgs.msg import OccupancyGrid
+from sensor_msgs.msg import LaserScan
+
+from gz_testauto.errors import NavigatorError
+from gz_testauto.observation import ModelState
+from gz_testauto.pose import Pose
+from gz_testauto.ros.stack import costmap_check
+from gz_testauto.ros.stack.costmap import (
+    Layers,
+    Source,
+    inside_window,
+    marked_points,
+    read_layers,
+)
+from gz_testauto.ros.stack.costmap_check import CostmapCheck, ray_directions
+from gz_testauto.ros_messages import pose_message
+from gz_testauto.sdf.document import SdfDocument
+from gz_testauto.sdf.scene import read_scene
+
+WALL = """<model name="wall"><pose>0 -1 0.5 0 0 0</pose><static>1</static><link name="link">
+  <collision name="c"><geometry><box><size>4 0.2 1</size></box></geometry></collision>
+</link></model>"""
+BOX = """<model name="obstacle_box_0"><pose>1.5 0 0.4 0 0 0</pose><static>1</static>
+  <link name="link"><collision name="c">
+    <geometry><box><size>0.6 0.6 0.8</size></box></geometry>
+  </collision></link></model>"""
+BOX_FACE, WALL_FACE = (1.2, 0.0), (0.0, -0.9)
+HEIGHTS = (0.0, 2.0)
+
+
+class Clock:
+    """Simulated time that a check's waiting moves."""
+
+    def __init__(self):
+        self.now_s = 100.0
+
+    def sleep(self, wall_s):
+        self.now_s += 1.0
+
+    def to_sec(self):
+        return self.now_s
+
+
+class Stack:
+    """A stack with a lidar 0.2 m ahead of its base; ``frames`` of tf as poses in ``base``, and
+    ``base`` in the costmap's frame."""
+
+    def __init__(self, monkeypatch, models=BOX, costmaps=((),), lidar_z_m=0.15, topic="/costmap"):
+        self.scene = scene = read_scene(SdfDocument.parse(world(models), "test.world"))
+        self.costmaps, self.looks = list(costmaps), 0
+        self.base = Pose.from_values([10.0, 20.0, 0.0, 0.0, 0.0, math.pi / 2])
+        self.lidar = Pose((0.2, 0.0, lidar_z_m))
+        self.sources = [Source("/scan", 2.5, HEIGHTS)]
+        self.scan = scan_of(1.0)
+        clock = Clock()
+        monkeypatch.setattr(costmap_check, "heard_costmap", self.heard)
+        monkeypatch.setattr(
+            costmap_check, "layers_of", lambda topic: Layers(["layer"], ["layer"], self.sources)
+        )
+        monkeypatch.setattr(costmap_check.rospy, "get_rostime", lambda: clock)
+        monkeypatch.setattr(costmap_check.time, "sleep", clock.sleep)
+        names = SimpleNamespace(costmap=topic, scan="/scan")
+        stack = SimpleNamespace(
+            names=names, frames=SimpleNamespace(base="base"), start_timeout_s=30.0
+        )
+        campaign = SimpleNamespace(
+            robot=SimpleNamespace(name="robot"),
+            spec=SimpleNamespace(stack=stack, worlds=SimpleNamespace(obstacle_pattern=None)),
+            known_map=SimpleNamespace(scan_height_m=0.3),
+            world=lambda trial: trial,
+            world_scene=lambda world: scene,
+        )
+        self.check = CostmapCheck(campaign, self)
+
+    def pose_of(self, frame, reference):
+        return {("laser", "base"): self.lidar, ("base", "odom"): self.base}[frame, reference]
+
+    def heard(self, topic):
+        self.looks += 1
+        marks = self.costmaps[min(self.looks, len(self.costmaps)) - 1]
+        return None if marks is None else costmap_of(marks, self.base)
+
+    def look(self):
+        self.check.require_marks("a trial", self.true_states, self.scan, lambda: None)
+
+    def true_states(self, names):
+        poses = {name: self.scene.models[name].pose for name in names}
+        return {name: ModelState(pose) for name, pose in {"robot": Pose(), **poses}.items()}
+
+
+def world(models):
+    return f'<sdf version="1.6"><world name="default">{models}</world></sdf>'
+
+
+def scan_of(range_m, rays=360):
+    scan = LaserScan(angle_min=-math.pi, angle_increment=2 * math.pi / rays)
+    scan.header.frame_id = "laser"
+    scan.range_min, scan.range_max = 0.1, 8.0
+    scan.ranges = [range_m] * rays
+    return scan
+
+
+def costmap_of(marks, base, cells=80, resolution_m=0.05):
+    """A rolling window about the robot with marks at points of the world, in which the robot
+    stands at the origin; ``base`` is where the costmap's frame has it."""
+    grid = OccupancyGrid()
+    grid.header.frame_id = "odom"
+    grid.info.width = grid.info.height = cells
+    grid.info.resolution = resolution_m
+    half_m = cells * resolution_m / 2
+    corner = (base.position[0] - half_m, base.position[1] - half_m, 0.0)
+    grid.info.origin = pose_message(Pose(corner))
+    data = np.zeros((cells, cells), dtype=int)
+    for mark in marks:
+        x_m, y_m, _ = base.apply(np.array([*mark, 0.0])) - corner
+        data[int(y_m / resolution_m), int(x_m / resolution_m)] = 100
+    grid.data = data.ravel().tolist()
+    return grid
+
+
+def test_a_mark_on_an_obstacle_is_enough_and_is_asked_for_once(monkeypatch):
+    stack = Stack(monkeypatch, costmaps=[[BOX_FACE], []])
+    stack.look()
+    stack.look()
+    assert stack.looks == 1
+
+
+def test_a_navigation_that_is_started_anew_is_looked_at_anew(monkeypatch):
+    stack = Stack(monkeypatch, costmaps=[[BOX_FACE], []])
+    stack.look()
+    stack.check.begin()
+    with pytest.raises(NavigatorError):
+        stack.look()
+
+
+def test_a_costmap_that_takes_its_time_is_waited_for(monkeypatch):
+    stack = Stack(monkeypatch, costmaps=[[], [], [BOX_FACE]])
+    stack.look()
+    assert stack.looks == 3
+
+
+def test_a_laser_below_the_costmaps_heights_is_told_with_both(monkeypatch):
+    stack = Stack(monkeypatch, lidar_z_m=-0.03)
+    with pytest.raises(NavigatorError) as told:
+        stack.look()
+    message = str(told.value)
+    assert "/costmap has no mark at obstacle_box_0, 1.00 m from the lidar" in message
+    assert "tf has the frame laser at z = -0.03 m of odom" in message
+    assert "min_obstacle_height 0 m to max_obstacle_height 2 m" in message
+    assert "stack.names.costmap: null" in message
+    assert len(message) < 500
+
+
+def test_marks_elsewhere_do_not_count(monkeypatch):
+    stack = Stack(monkeypatch, costmaps=[[(-1.0, 0.5), (0.3, 0.0)]])
+    with pytest.raises(NavigatorError, match=r"observation_sources are on /scan"):
+        stack.look()
+
+
+def test_a_lidar_that_sees_nothing_is_told_as_the_cause(monkeypatch):
+    stack = Stack(monkeypatch)
+    stack.scan = scan_of(math.inf)
+    with pytest.raises(NavigatorError, match=r"/scan does not see them either.*gpu_ray"):
+        stack.look()
+
+
+def test_a_costmap_without_sources_is_told_so(monkeypatch):
+    stack = Stack(monkeypatch)
+    stack.sources = []
+    with pytest.raises(
+        NavigatorError, match=r"no layer of the costmap \(plugins: layer\) has observation_sources"
+    ):
+        stack.look()
+
+
+def test_walls_of_the_known_map_do_not_stand_in_for_an_obstacle(monkeypatch):
+    stack = Stack(monkeypatch, models=WALL + BOX, costmaps=[[WALL_FACE]])
+    with pytest.raises(NavigatorError, match="no mark at obstacle_box_0"):
+        stack.look()
+
+
+def test_with_walls_alone_in_sight_they_count(monkeypatch):
+    Stack(monkeypatch, models=WALL, costmaps=[[WALL_FACE]]).look()
+    with pytest.raises(NavigatorError, match="no mark at wall"):
+        Stack(monkeypatch, models=WALL).look()
+
+
+def test_where_nothing_is_in_range_nothing_is_asked_and_the_next_trial_is_looked_at(monkeypatch):
+    stack = Stack(monkeypatch)
+    stack.sources = [Source("scan", 0.9, HEIGHTS)]
+    stack.look()
+    stack.look()
+    assert stack.looks == 2
+
+
+def test_with_nothing_in_sight_a_laser_below_the_costmaps_heights_is_told_all_the_same(monkeypatch):
+    stack = Stack(monkeypatch, models="", lidar_z_m=-0.03)
+    with pytest.raises(NavigatorError, match="will have no mark of what /scan sees: tf has the"):
+        stack.look()
+    stack.sources.append(Source("/camera/points", 2.5, HEIGHTS))
+    stack.look()  # that one may be higher
+
+
+def test_with_nothing_in_sight_an_obstacle_layer_without_sources_is_told_all_the_same(monkeypatch):
+    stack = Stack(monkeypatch, models="")
+    stack.sources = []
+    with pytest.raises(NavigatorError, match=r"will have no mark.*has observation_sources"):
+        stack.look()
+
+
+def test_one_ray_that_fits_by_chance_is_no_lidar_that_sees(monkeypatch):
+    stack = Stack(monkeypatch)
+    stack.scan.ranges = [1.0 if number == 180 else math.inf for number in range(360)]
+    with pytest.raises(NavigatorError, match="/scan does not see them either"):
+        stack.look()
+
+
+@pytest.mark.parametrize("topic, costmap", [(None, []), ("/costmap", None)])
+def test_a_costmap_that_is_switched_off_or_not_there_is_not_asked_for(monkeypatch, topic, costmap):
+    Stack(monkeypatch, costmaps=[costmap], topic=topic).look()
+
+
+def test_rays_of_a_lidar_that_hangs_upside_down_turn_the_other_way():
+    scan = LaserScan(angle_min=0.0, angle_increment=math.pi / 2, ranges=[1.0, 1.0])
+    upright, hanging = Pose(), Pose.from_rpy(0, 0, 0, math.pi, 0, 0)
+    assert ray_directions(scan, upright) == pytest.approx([0.0, math.pi / 2])
+    assert ray_directions(scan, hanging) == pytest.approx([0.0, -math.pi / 2], abs=1e-9)
+
+
+def test_marks_are_the_lethal_cells_alone():
+    grid = costmap_of([], Pose(), cells=4, resolution_m=0.5)
+    grid.data = [0, 99, 100, -1, *[0] * 12]
+    assert marked_points(grid) == pytest.approx(np.array([[0.25, -0.75]]))
+
+
+def test_the_rim_of_the_window_does_not_count_as_inside():
+    grid = costmap_of([], Pose(), cells=4, resolution_m=0.5)
+    points = np.array([[0.0, 0.0], [0.9, 0.0], [0.0, -1.5]])
+    assert inside_window(grid, points, 0.2).tolist() == [True, False, False]
+
+
+def plugins(*names):
+    kinds = {"obstacle": "ObstacleLayer", "inflation": "InflationLayer", "static": "StaticLayer"}
+    return [
+        {"name": name, "type": f"costmap_2d::{kinds[name.partition('_')[0]]}"} for name in names
+    ]
+
+
+def test_sources_are_read_layer_by_layer_with_costmap_2ds_defaults():
+    parameters = {
+        "plugins": plugins("obstacle_layer", "inflation_layer"),
+        "obstacle_range": 6.0,
+        "obstacle_layer": {
+            "max_obstacle_height": 1.0,
+            "observation_sources": "scan bumper clearing_only",
+            "scan": {"topic": "/scan", "min_obstacle_height": 0.1},
+            "bumper": {"obstacle_range": 0.5},
+            "clearing_only": {"marking": False},
+        },
+        "inflation_layer": {"inflation_radius": 0.5},
+    }
+    layers = read_layers(parameters, 2.5)
+    assert layers.names == ["obstacle_layer", "inflation_layer"]
+    assert layers.observing == ["obstacle_layer"]
+    assert layers.sources == [
+        Source("/scan", 6.0, (0.1, 1.0)),
+        Source("bumper", 0.5, (0.0, 1.0)),
+    ]
+
+
+def test_sources_beside_the_layers_are_none_as_costmap_2d_does_not_read_them():
+    parameters = {
+        "plugins": plugins("static", "obstacle"),
+        "observation_sources": "scan",
+        "scan": {"topic": "/scan"},
+        "static": {"map_topic": "/map"},
+    }
+    assert read_layers(parameters, 2.5) == Layers(["static", "obstacle"], ["obstacle"], [])
+    assert read_layers({}, 2.5) == Layers([], [], [])

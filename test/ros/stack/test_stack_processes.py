@@ -1,0 +1,193 @@
+"""Nothing that a trial starts outlives it, whoever dies, and why it died is known."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from gz_testauto.ros.stack.launched_process import Part
+
+# A node as roslaunch starts it: in a session of its own, deaf to the polite signals.
+STUBBORN = """
+import os, signal, subprocess, sys, time
+for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    signal.signal(number, signal.SIG_IGN)
+code = "import time; time.sleep(600)"
+child = subprocess.Popen([sys.executable, "-c", code], start_new_session=True)
+open(sys.argv[1], "w").write(f"{os.getpid()} {child.pid}")
+if len(sys.argv) > 2:
+    sys.exit(int(sys.argv[2]))
+time.sleep(600)
+"""
+
+
+def lives(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][:1] not in ("Z", "X")
+    except OSError:
+        return False
+
+
+def await_true(condition, timeout_s=60.0):
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def pids_in(path):
+    await_true(lambda: path.exists() and len(path.read_text().split()) == 2)
+    return [int(pid) for pid in path.read_text().split()]
+
+
+@pytest.fixture
+def stubborn(tmp_path):
+    parts = []
+
+    def start(*arguments):
+        told = tmp_path / "pids"
+        command = [sys.executable, "-c", STUBBORN, str(told), *arguments]
+        part = Part("a node", command, tmp_path / "log")
+        parts.append(part)
+        return part, pids_in(told)
+
+    yield start
+    for part in parts:
+        part.close()
+
+
+def test_closing_a_part_ends_children_in_sessions_of_their_own(stubborn):
+    part, pids = stubborn()
+    assert all(map(lives, pids))
+    part.close()
+    assert not any(map(lives, pids))
+
+
+def test_interrupting_one_that_is_deaf_ends_it_all_the_same(stubborn):
+    part, pids = stubborn()
+    part.interrupt(0.2)
+    assert not any(map(lives, pids))
+
+
+def test_what_a_command_leaves_behind_ends_with_it(stubborn):
+    part, pids = stubborn("3")
+    await_true(lambda: part.trouble() != "")
+    assert "a node ended (status 3)" in part.trouble()
+    await_true(lambda: not any(map(lives, pids)))
+
+
+def test_a_killed_command_is_told_with_its_signal(stubborn):
+    part, pids = stubborn()
+    os.kill(pids[0], signal.SIGKILL)
+    await_true(lambda: part.trouble() != "")
+    assert "a node ended (killed by SIGKILL)" in part.trouble()
+
+
+def test_a_node_that_died_under_a_living_roslaunch_is_told(tmp_path):
+    said = "\033[0m[ INFO] [17951.7\033[31m[gazebo-2] process has died [pid 7, exit code -9, "
+    said += "cmd /long/command __name:=gazebo]."
+    code = f"import time; print({said!r}); time.sleep(600)"
+    part = Part("stack.simulator", [sys.executable, "-c", code], tmp_path / "log")
+    try:
+        await_true(lambda: part.trouble() != "")
+        told = "stack.simulator: [gazebo-2] process has died [pid 7, exit code -9]"
+        assert part.trouble() == told
+    finally:
+        part.close()
+
+
+LAUNCH = (
+    """\
+PARAMETERS
+ERROR: cannot launch node of type [amcl/amcll]: Cannot locate node of type [amcll] in package [amcl]
+process[move_base-2]: started with pid [12]
+[ERROR] [1700000000.1, 3.2]: the map has no cells
+[ERROR] [1700000001.1, 4.2]: the map has no cells
+"""
+    + "[ WARN] [1700000000.1]: TF_REPEATED_DATA ignoring data\n" * 20
+)
+
+
+@pytest.fixture
+def launched(tmp_path):
+    """A living roslaunch that has said so much."""
+    part = Part("stack.navigation", [sys.executable, "-c", SAYS.format(LAUNCH)], tmp_path / "log")
+    await_true(lambda: (tmp_path / "log").read_text().count("\n") > 20)
+    yield part
+    part.close()
+
+
+SAYS = "import time; print({!r}, flush=True); time.sleep(600)"
+
+
+def test_a_node_that_roslaunch_could_not_start_is_told_and_is_no_death(launched):
+    assert launched.refused().startswith("cannot launch node of type [amcl/amcll]: Cannot locate")
+    assert launched.trouble() == ""
+
+
+def test_errors_are_quoted_rather_than_what_was_said_last_and_each_once(launched):
+    first, second = launched.last_words().split(" | ")
+    assert first.startswith("ERROR: cannot launch node of type [amcl/amcll]")
+    assert second == "[ERROR] [1700000000.1, 3.2]: the map has no cells"
+
+
+OWNER = """
+import sys, time
+from pathlib import Path
+from gz_testauto.ros.stack.launched_process import Part
+part = Part("a node", [sys.executable, "-c", sys.argv[2], sys.argv[1]], Path(sys.argv[3]))
+time.sleep(600)
+"""
+
+
+def test_everything_ends_when_the_owner_is_killed(tmp_path):
+    told = tmp_path / "pids"
+    command = [sys.executable, "-c", OWNER, str(told), STUBBORN, str(tmp_path / "log")]
+    owner = subprocess.Popen(command)
+    try:
+        pids = pids_in(told)
+    finally:
+        owner.kill()
+        owner.wait()
+    await_true(lambda: not any(map(lives, pids)))
+
+
+def test_what_the_keeper_leaves_when_it_is_killed_ends_with_the_one_above(tmp_path):
+    told = tmp_path / "pids"
+    owner = [sys.executable, "-c", OWNER, str(told), STUBBORN, str(tmp_path / "log")]
+    above = Part("a trial's process", owner, tmp_path / "above.log")
+    try:
+        pids = pids_in(told)
+        os.kill(keeper_of(pids[0]), signal.SIGKILL)
+        assert all(map(lives, pids))
+    finally:
+        above.close()
+    assert not any(map(lives, pids))
+
+
+POLITE = """
+import os, signal, sys, time
+def end(number, frame):
+    open(sys.argv[1], "w").write("asked to end")
+    sys.exit()
+signal.signal(signal.SIGTERM, end)
+print(os.getpid(), flush=True)
+time.sleep(600)
+"""
+
+
+def test_a_command_whose_keeper_is_killed_is_asked_to_end(tmp_path):
+    told = tmp_path / "told"
+    part = Part("a node", [sys.executable, "-c", POLITE, str(told)], tmp_path / "log")
+    await_true(lambda: (tmp_path / "log").read_text().endswith("\n"))
+    os.kill(part.pid, signal.SIGKILL)
+    await_true(lambda: told.exists() and told.read_text() == "asked to end")
+    part.close()
+
+
+def keeper_of(pid):
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()[1])

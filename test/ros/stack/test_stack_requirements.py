@@ -1,0 +1,94 @@
+"""How long a stack is waited for, and what is said of that which does not come."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from gz_testauto.errors import NavigatorError, SimulatorError
+from gz_testauto.ros.stack import launched_stack, requirements
+from gz_testauto.ros.stack.launched_stack import RunningStack
+from gz_testauto.ros.stack.requirements import Awaited, Patience
+
+TIMEOUT_S = 40.0
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = SimpleNamespace(now_s=0.0)
+
+    def sleep(seconds):
+        clock.now_s += seconds
+
+    for module in (requirements, launched_stack):
+        monkeypatch.setattr(
+            module, "time", SimpleNamespace(monotonic=lambda: clock.now_s, sleep=sleep)
+        )
+    return clock
+
+
+def scan(there):
+    return Awaited(
+        lambda: False,
+        "no message on /scan",
+        "stack.names.scan says where the laser is",
+        kind="other topics of sensor_msgs/LaserScan",
+        name="/scan",
+        there=there,
+    )
+
+
+def waited_s(clock, awaited, will_not_come=False):
+    patience = Patience(awaited, TIMEOUT_S)
+    while not patience.is_over(will_not_come):
+        clock.now_s += 1.0
+    return clock.now_s
+
+
+def test_what_nobody_knows_of_is_waited_for_to_the_end(clock):
+    assert waited_s(clock, scan(list)) == pytest.approx(TIMEOUT_S, abs=2.0)
+
+
+def test_what_is_there_under_another_name_is_given_up_once_nothing_is_added(clock):
+    assert waited_s(clock, scan(lambda: ["/limo/scan"])) == pytest.approx(TIMEOUT_S / 4, abs=2.0)
+
+
+def test_as_long_as_more_of_the_kind_appears_more_is_waited_for(clock):
+    assert waited_s(clock, scan(lambda: ["/s"] * int(clock.now_s / 5))) > TIMEOUT_S / 2
+
+
+def test_what_is_there_and_silent_is_waited_for_to_the_end(clock):
+    there = ["/limo/scan", "/scan"]
+    assert waited_s(clock, scan(lambda: there)) == pytest.approx(TIMEOUT_S, abs=2.0)
+
+
+def test_when_a_node_could_not_be_started_what_does_not_come_is_given_up_soon(clock):
+    assert waited_s(clock, scan(list), will_not_come=True) < TIMEOUT_S / 2
+
+
+def test_a_message_says_what_is_missing_what_there_is_and_what_to_do():
+    assert scan(lambda: ["/scan", "/limo/scan"]).message() == (
+        "no message on /scan; other topics of sensor_msgs/LaserScan: /limo/scan; "
+        "stack.names.scan says where the laser is"
+    )
+    assert "LaserScan: none;" in scan(list).message()
+
+
+class Stack(RunningStack):
+    """A running stack whose navigation dies after some looks."""
+
+    def __init__(self, looks):
+        self._looks = looks
+        self._parts = {"navigation": SimpleNamespace(trouble=self._trouble)}
+
+    def _trouble(self):
+        self._looks -= 1
+        return "" if self._looks >= 0 else "stack.navigation: [move_base-2] process has died"
+
+
+def test_the_process_that_died_is_named_before_the_service_that_failed_because_of_it(clock):
+    with pytest.raises(NavigatorError, match=r"move_base-2.*seen by: /clear_costmaps failed"):
+        Stack(looks=5).blame(NavigatorError("/clear_costmaps failed"))
+
+
+def test_where_nobody_died_an_error_stays_what_it_is(clock):
+    Stack(looks=10**9).blame(SimulatorError("simulated time stood still for 30 s"))

@@ -1,0 +1,34 @@
+"""What the process of a trial says when it cannot begin."""
+
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+pytest.importorskip("rospy")
+
+from gz_testauto.errors import MissingDependencyError
+from gz_testauto.ros.stack import session
+from gz_testauto.ros.stack.session import Setting
+
+DRIVE = "gz_testauto.ros.stack.trial"
+
+
+class NoTrajectoryMessages:
+    """An importer to whom the drive is one that needs a package that is not installed."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name == DRIVE:
+            raise ModuleNotFoundError("No module named 'trajectory_msgs'", name="trajectory_msgs")
+
+
+def test_a_message_package_that_is_not_installed_is_named_in_one_line(tmp_path, monkeypatch):
+    core = SimpleNamespace(close=lambda: None)
+    monkeypatch.setattr(session, "start_master", lambda home, logs: core)
+    monkeypatch.setattr(sys, "meta_path", [NoTrajectoryMessages, *sys.meta_path])
+    monkeypatch.delitem(sys.modules, DRIVE, raising=False)
+    with pytest.raises(MissingDependencyError) as told:
+        session._open(Setting(None, tmp_path, tmp_path), None)
+    assert str(told.value).startswith("no ROS package trajectory_msgs for Python")
+    assert "\n" not in str(told.value)

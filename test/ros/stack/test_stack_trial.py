@@ -1,0 +1,59 @@
+"""What a stack does where it cannot be made ready for a trial."""
+
+from types import SimpleNamespace
+
+import pytest
+
+pytest.importorskip("rospy")
+
+from gz_testauto.errors import SceneError, SimulatorError
+from gz_testauto.observation import ModelState
+from gz_testauto.pose import Pose
+from gz_testauto.ros.stack import trial
+from gz_testauto.ros.stack.session import CannotSwap
+from gz_testauto.ros.stack.trial import StackDrive
+
+
+def test_a_model_that_does_not_go_to_its_place_is_a_reason_to_start_anew_and_no_lost_attempt(
+    monkeypatch,
+):
+    def stay(trial, values):
+        raise SimulatorError("still elsewhere after being placed: obstacle_cylinder_1")
+
+    warm = StackDrive.__new__(StackDrive)
+    warm._running = SimpleNamespace(simulating=True)
+    warm._campaign = warm._stack = warm._logs = None
+    warm._map, warm._put_back = lambda trial: None, stay
+    monkeypatch.setattr(trial, "placeholder_values", lambda *arguments: {})
+    with pytest.raises(CannotSwap, match="still elsewhere after being placed"):
+        warm._prepare(None, None)
+
+
+class Fell:
+    """A watch over a robot that has fallen."""
+
+    def require_standing(self, pose):
+        raise SceneError("the robot fell: before the goal is sent it is at z = -574.00 m")
+
+
+def test_a_robot_that_fell_is_told_before_anybody_waits_for_its_localiser(monkeypatch):
+    """gazebo_ros does not repeat: another attempt may stand."""
+    cold = StackDrive.__new__(StackDrive)
+    cold._campaign = SimpleNamespace(
+        robot=SimpleNamespace(name="limo"),
+        watch=lambda trial: Fell(),
+        task=lambda trial: None,
+        world=lambda trial: None,
+        obstacles=lambda world: SimpleNamespace(initial_states={}),
+    )
+    cold._stack = cold._logs = cold._localisation = None
+    cold._running = SimpleNamespace(simulating=False, start_navigation=lambda *arguments: False)
+    cold._truth = SimpleNamespace(
+        look=lambda robot, others: SimpleNamespace(models={robot: ModelState(Pose())})
+    )
+    cold._map = cold._start_simulator = cold._tell = lambda *arguments: None
+    cold._await_contract = lambda: None
+    monkeypatch.setattr(trial, "placeholder_values", lambda *arguments: {})
+    with pytest.raises(SimulatorError, match="the robot fell: before the goal is sent") as raised:
+        cold.execute(None)
+    assert not isinstance(raised.value, SceneError)

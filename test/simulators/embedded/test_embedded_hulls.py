@@ -1,0 +1,140 @@
+"""Convex pieces stand for a mesh as it is: nothing open is filled, nothing solid is missing."""
+
+import numpy as np
+import pytest
+import trimesh
+from scipy.spatial import ConvexHull, cKDTree
+from shapely.geometry import Polygon
+
+from gz_testauto.sdf.meshes.solids import with_solids
+from gz_testauto.sdf.meshes.surfaces import Surface
+from gz_testauto.simulators.embedded import hulls
+
+SQUARE = ((-2, -1.5), (2, -1.5), (2, 1.5), (-2, 1.5))
+INNER = ((-1.9, -1.4), (1.9, -1.4), (1.9, 1.4), (-1.9, 1.4))
+
+
+def walls():
+    """Four walls of 0.1 m, 1 m high, as one closed mesh."""
+    return trimesh.creation.extrude_polygon(Polygon(SQUARE, [INNER]), 1.0)
+
+
+def table_parts():
+    parts = [trimesh.creation.box((1.2, 0.8, 0.05))]
+    parts[0].apply_translation((0, 0, 0.725))
+    for x in (-0.5, 0.5):
+        for y in (-0.3, 0.3):
+            leg = trimesh.creation.box((0.05, 0.05, 0.7))
+            leg.apply_translation((x, y, 0.35))
+            parts.append(leg)
+    return parts
+
+
+def table():
+    """A top of 1.2 m x 0.8 m at 0.7 m on four legs."""
+    return trimesh.util.concatenate(table_parts())
+
+
+def room():
+    """A floor and four walls without any thickness, open above."""
+    box = trimesh.creation.box((4, 3, 2))
+    return trimesh.Trimesh(box.vertices, box.faces[box.face_normals[:, 2] < 0.5])
+
+
+def bowl():
+    ball = trimesh.creation.icosphere(4, 0.5)
+    return trimesh.Trimesh(ball.vertices, ball.faces[ball.triangles_center[:, 2] < 0.0])
+
+
+def chamber():
+    """A closed hall with a crate within."""
+    return trimesh.util.concatenate(
+        [trimesh.creation.box((6, 5, 3)), trimesh.creation.box((0.5, 0.5, 0.5))]
+    )
+
+
+SOLIDS = {"table": table_parts, "chamber": lambda: [trimesh.creation.box((0.5, 0.5, 0.5))]}
+"""Of these shapes; a hall with something in it is none."""
+
+SHAPES = {"walls": walls, "table": table, "room": room, "bowl": bowl, "chamber": chamber}
+
+
+def parts_of(mesh, limit=2000):
+    return hulls.convex_parts(Surface(*with_solids(np.array(mesh.triangles))), limit)
+
+
+def corners_of(parts):
+    """The corners of every piece."""
+    signs = np.array(np.meshgrid(*[(-1, 1)] * 3)).reshape(3, -1).T
+    for box in parts.boxes:
+        yield box.center + (signs * box.half) @ box.axes.T
+    for hull in parts.hulls:
+        yield hull.reshape(-1, 3)
+
+
+def planes_of(parts):
+    return [ConvexHull(corners).equations for corners in corners_of(parts)]
+
+
+def depth(planes, points):
+    """How deep points lie in the pieces; negative outside of all."""
+    return np.max([-(points @ p[:, :3].T + p[:, 3]).max(axis=1) for p in planes], axis=0)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_what_is_open_stays_open_and_what_is_solid_is_there(shape):
+    mesh = SHAPES[shape]()
+    parts = parts_of(mesh)
+    planes = planes_of(parts)
+    generator = np.random.default_rng(0)
+    surface = trimesh.sample.sample_surface(mesh, 2_000, seed=0)[0]
+    assert depth(planes, surface).min() > -1e-3  # every point of it is touched
+    low, high = mesh.bounds
+    space = generator.uniform(low - 0.1, high + 0.1, (2_000, 3))
+    dense = trimesh.sample.sample_surface(mesh, 100_000, seed=1)[0]
+    away = cKDTree(dense).query(space)[0]
+    touched = depth(planes, space) > 0
+    within = np.zeros(len(space), dtype=bool)
+    for solid in SOLIDS.get(shape, lambda: ())():
+        within |= depth([ConvexHull(solid.vertices).equations], space) > 0
+    assert not (touched & ~within & (away > 0.1)).any()
+    assert parts.error_m <= hulls.TOLERANCE_M
+
+
+def test_pieces_of_a_surface_with_bends_are_as_far_from_it_as_is_said():
+    mesh = bowl()
+    rough, fine = parts_of(mesh, limit=200), parts_of(mesh, limit=2000)
+    assert len(rough.hulls) <= 200 < len(fine.hulls)
+    assert 0.002 < rough.error_m < 0.1
+    # a ball of 0.5 m: what is said bounds what is measured
+    for parts in (rough, fine):
+        radii = np.concatenate([np.linalg.norm(c, axis=1) for c in corners_of(parts)])
+        inside = np.concatenate([c.mean(axis=0, keepdims=True) for c in corners_of(parts)])
+        assert abs(radii - 0.5).max() < parts.error_m + hulls.THICKNESS_M + 1e-6
+        assert 0.5 - np.linalg.norm(inside, axis=1).min() < parts.error_m + hulls.THICKNESS_M
+
+
+def test_a_mesh_that_is_a_box_is_touched_as_a_box():
+    mesh = trimesh.creation.box((1, 2, 3))
+    mesh.apply_transform(trimesh.transformations.rotation_matrix(0.4, (1, 2, 3), (1, 0, 0)))
+    parts = parts_of(mesh)
+    (box,) = parts.boxes
+    assert not parts.hulls
+    assert sorted(2 * box.half) == pytest.approx([1, 2, 3])
+    assert np.linalg.det(box.axes) == pytest.approx(1)
+    assert depth(planes_of(parts), np.array(mesh.vertices)) == pytest.approx(0, abs=1e-6)
+
+
+def test_pieces_are_the_same_each_time():
+    first, second = parts_of(bowl(), 100), parts_of(bowl(), 100)
+    assert len(first.hulls) == len(second.hulls)
+    assert all(np.array_equal(a, b) for a, b in zip(first.hulls, second.hulls))
+
+
+def test_a_surface_of_too_many_triangles_is_made_coarser_and_says_by_how_much(monkeypatch):
+    monkeypatch.setattr(hulls, "MAX_TRIANGLES", 1000)
+    mesh = bowl()  # of 2,560 triangles
+    parts = parts_of(mesh)
+    assert 0.001 < parts.error_m < 0.1
+    surface = trimesh.sample.sample_surface(mesh, 500, seed=0)[0]
+    assert depth(planes_of(parts), surface).min() > -parts.error_m - 1e-3

@@ -1,0 +1,276 @@
+"""The embedded simulator against values known on paper."""
+
+import math
+
+import embedded_scenes as scenes
+import numpy as np
+import pytest
+
+from gz_testauto.observation import ModelState, Twist2D
+from gz_testauto.pose import Pose
+from gz_testauto.simulators import open_simulator
+from gz_testauto.simulators.interface import NamedModel
+
+GRAVITY_MPS2 = 9.8
+
+
+@pytest.fixture(scope="module")
+def simulator():
+    with open_simulator("embedded") as simulator:
+        yield simulator
+
+
+@pytest.fixture
+def robot():
+    return scenes.wheelchair()
+
+
+def planar(snapshot, name="robot"):
+    return snapshot.models[name].pose.planar
+
+
+class TestDriving:
+    def test_straight_on_comes_up_to_the_commanded_speed_and_keeps_it(
+        self, simulator, robot, tmp_path
+    ):
+        simulation = scenes.load(simulator, scenes.write_world(tmp_path), robot)
+        snapshots = scenes.drive(simulation, Twist2D(1.0, 0.0), 5.0)
+        end = planar(snapshots[-1])
+        assert end.x_m - planar(snapshots[59]).x_m == pytest.approx(2.0, rel=0.01)
+        assert end.x_m == pytest.approx(5.0, abs=0.15)  # what it lost while speeding up
+        assert (end.y_m, end.yaw_rad) == pytest.approx((0, 0), abs=1e-3)
+        assert snapshots[-1].models["robot"].linear_mps == pytest.approx((1, 0, 0), abs=0.01)
+
+    @pytest.mark.parametrize("rate_radps", [0.3, 1.0, -1.0])
+    @pytest.mark.parametrize("step_s", [0.001, 0.005])
+    def test_turning_on_the_spot_is_within_a_hundredth(self, robot, tmp_path, rate_radps, step_s):
+        with open_simulator("embedded", step_s=step_s) as simulator:
+            simulation = scenes.load(simulator, scenes.write_world(tmp_path), robot)
+            snapshots = scenes.drive(simulation, Twist2D(0.0, rate_radps), 4.0)
+        yaws = np.unwrap([planar(snapshot).yaw_rad for snapshot in snapshots])
+        assert (yaws[-1] - yaws[19]) / 3.0 == pytest.approx(rate_radps, rel=0.01)
+        assert math.hypot(*planar(snapshots[-1])[:2]) < 0.01
+
+    def test_it_stops_by_friction_within_half_a_second(self, simulator, robot, tmp_path):
+        simulation = scenes.load(simulator, scenes.write_world(tmp_path), robot)
+        before = planar(scenes.drive(simulation, Twist2D(1.0, 0.0), 3.0)[-1])
+        after = scenes.drive(simulation, Twist2D(0.0, 0.0), 0.5)[-1]
+        assert planar(after).x_m - before.x_m == pytest.approx(1.0**2 / (2 * 4.5), rel=0.2)
+        assert after.models["robot"].linear_mps[0] == pytest.approx(0.0, abs=0.02)
+
+    def test_the_twist_is_that_of_the_motion(self, simulator, robot, tmp_path):
+        simulation = scenes.load(simulator, scenes.write_world(tmp_path), robot, (0, 0, 0.5))
+        first, second = scenes.drive(simulation, Twist2D(0.5, 0.5), 3.0, 0.005)[-2:]
+        passed_s = second.time_s - first.time_s
+        moved = np.subtract(
+            second.models["robot"].pose.position, first.models["robot"].pose.position
+        )
+        assert second.models["robot"].linear_mps == pytest.approx(moved / passed_s, abs=0.005)
+        assert second.models["robot"].angular_radps == pytest.approx((0, 0, 0.5), abs=0.01)
+        base = second.links["robot::base"]
+        assert base.linear_mps == pytest.approx(second.models["robot"].linear_mps, abs=1e-9)
+        wheel = second.links["robot::left_wheel"]
+        assert math.hypot(*wheel.linear_mps[:2]) == pytest.approx(0.5 - 0.5 * 0.27, abs=0.01)
+
+    @pytest.mark.parametrize("plugin", [scenes.SKID_STEER, scenes.SKID_STEER_OF_GAZEBO_ROS])
+    def test_skid_steer_robots_drive_as_they_are_told(self, simulator, tmp_path, plugin):
+        rover = scenes.rover(tmp_path, plugin)
+        simulation = scenes.load(simulator, scenes.write_world(tmp_path), rover)
+        snapshots = scenes.drive(simulation, Twist2D(0.5, 0.5), 4.0)
+        state = snapshots[-1].models["robot"]
+        assert math.hypot(*state.linear_mps[:2]) == pytest.approx(0.5, rel=0.01)
+        assert state.angular_radps[2] == pytest.approx(0.5, rel=0.01)
+
+    def test_the_torque_of_gazebo_ros_motors_limits_the_start(self, simulator, tmp_path):
+        weak = scenes.SKID_STEER_OF_GAZEBO_ROS.replace("<torque>20", "<torque>0.6")
+        simulation = scenes.load(
+            simulator, scenes.write_world(tmp_path), scenes.rover(tmp_path, weak)
+        )
+        moved_m = planar(scenes.drive(simulation, Twist2D(1.0, 0.0), 1.0)[-1]).x_m
+        # 4 wheels of 0.6 N m and 0.12 m push 24 kg with 20 N: less than 1 m/s after a second
+        assert moved_m == pytest.approx(20 / 24 / 2, rel=0.1)  # MuJoCo 3.2 damps a bit more
+
+
+class TestBodies:
+    def test_a_dropped_box_falls_as_it_should_and_comes_to_rest(self, simulator, tmp_path):
+        world = scenes.write_world(tmp_path, scenes.box("box", 0, 0, 3.0, static=False))
+        simulation = scenes.load(simulator, world)
+        falling = simulation.step(0.5).models["box"]
+        assert falling.pose.position[2] == pytest.approx(3 - GRAVITY_MPS2 / 2 * 0.25, abs=0.02)
+        assert falling.linear_mps[2] == pytest.approx(-GRAVITY_MPS2 * 0.5, abs=0.05)
+        assert simulation.step(2.0).models["box"].pose.position[2] == pytest.approx(0.5, abs=2e-3)
+
+    @pytest.mark.parametrize(("mu", "floor_mu"), [(0.3, 1.0), (1.0, 0.3), (0.3, 100.0)])
+    def test_a_sliding_box_is_braked_by_the_smaller_friction(
+        self, simulator, tmp_path, mu, floor_mu
+    ):
+        floor = scenes.FLOOR.replace(
+            "</geometry>", f"</geometry><surface>{scenes.friction(floor_mu)}</surface>"
+        )
+        box = scenes.box("box", 0, 0, 0.1, "1 1 0.2", static=False, surface=scenes.friction(mu))
+        simulation = scenes.load(simulator, scenes.write_world(tmp_path, box, floor=floor))
+        simulation.step(0.5)
+        pose = simulation.snapshot().models["box"].pose
+        simulation.set_states({"box": ModelState(pose, (2.0, 0.0, 0.0), (0.0, 0.0, 0.0))})
+        end = simulation.step(2.0).models["box"]
+        stopped_m = 2.0**2 / (2 * 0.3 * GRAVITY_MPS2)
+        assert end.pose.position[0] == pytest.approx(stopped_m, rel=0.05)
+        assert end.linear_mps[0] == pytest.approx(0.0, abs=1e-2)
+
+    def test_a_ball_is_thrown_with_the_twist_it_is_given(self, simulator, tmp_path):
+        ball = scenes.model(
+            "ball", "<sphere><radius>0.1</radius></sphere>", "0 0 5 0 0 0", static=False
+        )
+        simulation = scenes.load(simulator, scenes.write_world(tmp_path, ball))
+        pose = Pose.from_rpy(0, 0, 5, 0, 0, 0.7)
+        simulation.set_states({"ball": ModelState(pose, (2.0, 1.0, 0.0), (0.0, 0.0, 3.0))})
+        assert simulation.snapshot().models["ball"].linear_mps == pytest.approx((2, 1, 0))
+        end = simulation.step(0.5).models["ball"]
+        assert end.pose.position[:2] == pytest.approx((1.0, 0.5), abs=1e-6)
+        assert end.angular_radps == pytest.approx((0, 0, 3), abs=1e-6)
+        assert end.pose.yaw_rad == pytest.approx(0.7 + 1.5, abs=1e-3)
+
+    def test_the_robot_pushes_a_box_along(self, simulator, robot, tmp_path):
+        world = scenes.write_world(
+            tmp_path, scenes.box("box", 2, 0, 0.25, "0.5 0.5 0.5", static=False)
+        )
+        snapshots = scenes.drive(scenes.load(simulator, world, robot), Twist2D(0.5, 0.0), 5.0)
+        last = snapshots[-1]
+        nose_m = planar(last).x_m + 0.6
+        assert last.models["box"].pose.position[0] - 0.25 == pytest.approx(nose_m, abs=0.02)
+        touched = [contact for s in snapshots for contact in s.contacts]
+        assert {(contact.first, contact.second) for contact in touched} == {
+            ("robot::base::chassis", "box::link::collision")
+        }
+        assert touched[0].normals[0] == pytest.approx((-1, 0, 0), abs=0.05)
+        assert touched[0].positions_m[0][0] == pytest.approx(1.75, abs=0.05)
+        assert 0 <= touched[0].depths_m[0] < 0.02
+
+    def test_what_shares_no_bit_passes_through(self, simulator, tmp_path):
+        bits = "<contact><collide_bitmask>{}</collide_bitmask></contact>"
+        world = scenes.write_world(
+            tmp_path,
+            scenes.box("shelf", 0, 0, 1.0, surface=bits.format("0x01")),
+            scenes.box("ghost", 0, 0, 3.0, static=False, surface=bits.format("0x02")),
+        )
+        simulation = scenes.load(simulator, world)
+        assert simulation.step(2.0).models["ghost"].pose.position[2] == pytest.approx(0.5, abs=2e-3)
+
+    def test_a_door_swings_on_its_hinge_until_its_limit(self, simulator, tmp_path):
+        door = """<model name="door"><link name="frame"><pose>0 0 1 0 0 0</pose></link>
+        <link name="leaf"><pose>0.5 0 1 0 0 0</pose><inertial><mass>5</mass><inertia>
+        <ixx>0.1</ixx><iyy>0.5</iyy><izz>0.5</izz></inertia></inertial></link>
+        <joint name="wall" type="fixed"><parent>world</parent><child>frame</child></joint>
+        <joint name="hinge" type="revolute"><pose>-0.5 0 0 0 0 0</pose><parent>frame</parent>
+        <child>leaf</child><axis><xyz>0 1 0</xyz><limit><lower>-1</lower><upper>1</upper></limit>
+        <dynamics><damping>1</damping></dynamics></axis></joint></model>"""
+        simulation = scenes.load(simulator, scenes.write_world(tmp_path, door))
+        links = simulation.step(5.0).links
+        x, _, z = links["door::leaf"].pose.position
+        assert (x, z) == pytest.approx((0.5 * math.cos(1), 1 - 0.5 * math.sin(1)), abs=0.02)
+        assert links["door::frame"].pose.position == pytest.approx((0, 0, 1), abs=1e-9)
+
+    def test_models_that_come_and_go_leave_the_others_as_they_were(self, simulator, tmp_path):
+        world = scenes.write_world(tmp_path, scenes.box("box", 0, 0, 9.0, static=False))
+        undisturbed = scenes.load(simulator, world)
+        undisturbed.step(0.2)
+        expected = undisturbed.step(0.2).models["box"]
+        simulation = scenes.load(simulator, world)
+        simulation.step(0.2)
+        sdf = f'<sdf version="1.6">{scenes.box("x", 0, 0, 0)}</sdf>'
+        simulation.spawn([NamedModel("late", sdf, Pose((5.0, 0.0, 0.5)))])
+        simulation.delete(["late"])
+        assert simulation.step(0.2).models["box"] == expected
+
+
+class TestSensors:
+    def test_imu_samples_come_at_their_rate_with_their_stamps(self, simulator, robot, tmp_path):
+        simulation = scenes.load(simulator, scenes.write_world(tmp_path), robot)
+        samples = [sample for _ in range(4) for sample in simulation.step(0.25).imu]
+        assert [sample.stamp_s for sample in samples] == pytest.approx(
+            np.arange(1, 101) / 100, abs=1e-9
+        )
+
+    def test_the_imu_feels_the_centripetal_acceleration(self, simulator, robot, tmp_path):
+        simulation = scenes.load(simulator, scenes.write_world(tmp_path), robot)
+        snapshots = scenes.drive(simulation, Twist2D(0.8, 0.8), 4.0)
+        samples = [sample for snapshot in snapshots[40:] for sample in snapshot.imu]
+        mean = np.mean([sample.linear_mps2 for sample in samples], axis=0)
+        assert mean[1] == pytest.approx(0.64, abs=0.03)
+        assert mean[2] == pytest.approx(GRAVITY_MPS2, abs=0.05)
+
+    def test_noise_of_the_lidar_is_drawn_from_the_seed_of_the_scene(self, simulator, tmp_path):
+        noise = "<noise><type>gaussian</type><mean>0.1</mean><stddev>0.02</stddev></noise>"
+        rover = scenes.rover(tmp_path, scenes.SKID_STEER, lidar_noise=noise)
+        world = scenes.write_world(tmp_path, scenes.box("wall", 3.5, 0, 0.5, "1 9 1"))
+
+        def ranges(seed):
+            simulation = scenes.load(simulator, world, rover, seed=seed)
+            return simulation.step(0.1).scan.ranges_m
+
+        ahead = np.stack([ranges(seed)[45] for seed in range(30)])
+        assert ahead.mean() == pytest.approx(2.9, abs=0.02)
+        assert ahead.std() == pytest.approx(0.02, rel=0.5)
+        assert np.array_equal(ranges(7), ranges(7))
+
+
+def test_what_is_static_within_a_model_stays_and_holds_the_rest(simulator, tmp_path):
+    block = "<collision name='c'><geometry><box><size>1 1 1</size></box></geometry></collision>"
+    crate = f"""<model name="outer"><pose>0 0 3 0 0 0</pose><model name="shelf"><static>1</static>
+    <link name="l">{block}</link></model><link name="crate"><pose>0 0 1.5 0 0 0</pose>{block}</link>
+    </model>"""
+    simulation = scenes.load(simulator, scenes.write_world(tmp_path, crate))
+    snapshot = simulation.step(2.0)
+    assert snapshot.links["outer::shelf::l"].pose.position == (0, 0, 3)
+    assert snapshot.links["outer::crate"].pose.position == pytest.approx((0, 0, 4), abs=0.01)
+
+
+class TestMeshes:
+    """Hollow meshes, on paper: a robot stands, drives and stops as among boxes."""
+
+    @pytest.fixture(scope="class")
+    def room(self, tmp_path_factory):
+        """A floor of 0.1 m and four walls of 0.1 m in one closed mesh, 6 m x 6 m within."""
+        trimesh = pytest.importorskip("trimesh")
+        from shapely.geometry import box
+
+        folder = tmp_path_factory.mktemp("room")
+        walls = trimesh.creation.extrude_polygon(box(-3.1, -3.1, 3.1, 3.1) - box(-3, -3, 3, 3), 1.0)
+        floor = trimesh.creation.box((6.2, 6.2, 0.1))
+        floor.apply_translation((0, 0, -0.05))
+        trimesh.util.concatenate([walls, floor]).export(folder / "room.stl")
+        mesh = f"<mesh><uri>file://{folder}/room.stl</uri></mesh>"  # MuJoCo's hull: a solid block
+        return scenes.write_world(folder, scenes.model("room", mesh), floor="")
+
+    def test_the_robot_stands_in_a_room_of_one_mesh_as_on_a_plane(
+        self, simulator, robot, room, tmp_path
+    ):
+        here = scenes.load(simulator, room, robot, (1, -1, 0.5)).step(2.0)
+        plane = scenes.load(simulator, scenes.write_world(tmp_path), robot, (1, -1, 0.5)).step(2.0)
+        ours, paper = here.models["robot"].pose, plane.models["robot"].pose
+        assert ours.position == pytest.approx(paper.position, abs=1e-4)
+        assert ours.rpy[:2] == pytest.approx(paper.rpy[:2], abs=1e-4)
+        assert ours.yaw_rad == pytest.approx(0.5, abs=2e-3)
+        assert not here.contacts
+
+    def test_the_robot_drives_up_to_the_wall_of_the_room(self, simulator, robot, room):
+        simulation = scenes.load(simulator, room, robot)
+        end = scenes.drive(simulation, Twist2D(0.5, 0.0), 7.0)[-1]
+        front = max(x for x, _ in robot.footprint_m)
+        assert planar(end).x_m + front == pytest.approx(3.0, abs=0.02)
+        assert any("room::link::collision" in (c.first, c.second) for c in end.contacts)
+
+    def test_the_robot_drives_under_a_table_that_it_fits_under(self, simulator, tmp_path):
+        trimesh = pytest.importorskip("trimesh")
+        rover = scenes.rover(tmp_path, scenes.SKID_STEER)  # 0.3 m high, 0.6 m wide
+        parts = [trimesh.creation.box((1.2, 1.2, 0.05))]
+        parts[0].apply_translation((0, 0, 0.5))
+        for x, y in ((-0.55, -0.55), (-0.55, 0.55), (0.55, -0.55), (0.55, 0.55)):
+            parts.append(trimesh.creation.box((0.1, 0.1, 0.5)))
+            parts[-1].apply_translation((x, y, 0.25))
+        trimesh.util.concatenate(parts).export(tmp_path / "table.stl")
+        mesh = f"<mesh><uri>file://{tmp_path}/table.stl</uri></mesh>"
+        world = scenes.write_world(tmp_path, scenes.model("table", mesh, "1.5 0 0 0 0 0"))
+        snapshots = scenes.drive(scenes.load(simulator, world, rover), Twist2D(0.5, 0.0), 6.0)
+        assert planar(snapshots[-1]).x_m > 2.4
+        assert not any(snapshot.contacts for snapshot in snapshots)

@@ -1,0 +1,352 @@
+"""What is particular to real Gazebo: its processes, its failures, its bits."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import embedded_scenes as scenes
+import numpy as np
+import pytest
+
+from gz_testauto.errors import SimulatorError
+from gz_testauto.observation import Twist2D
+from gz_testauto.pose import Pose, Pose2D
+from gz_testauto.resources import share_directory
+from gz_testauto.sdf.document import SdfDocument
+from gz_testauto.sdf.robot import read_robot
+from gz_testauto.sdf.scene import read_scene
+from gz_testauto.simulators.gazebo import GazeboSimulator
+from gz_testauto.simulators.gazebo.installation import find_gazebo
+from gz_testauto.simulators.gazebo.server import ServerProcess
+from gz_testauto.simulators.gazebo.world import WorldLink, pose_from
+from gz_testauto.simulators.interface import NamedModel, PhysicsSettings, Scene
+
+pytestmark = pytest.mark.gazebo
+
+ARENA = share_directory() / "worlds" / "arena.world"
+ROBOT = read_robot(Path(__file__).parents[1] / "data" / "robot.sdf")
+BOX = """<model name="{name}"><static>{static}</static><pose>{x} {y} 0.5 0 0 0.2</pose>
+<link name="link"><inertial><mass>20</mass><inertia><ixx>3</ixx><iyy>3</iyy><izz>3</izz></inertia>
+</inertial><collision name="c"><geometry><box><size>1 0.8 1</size></box></geometry></collision>
+</link></model>"""
+
+
+def write_world(directory, name="test.world", models="", base=ARENA):
+    path = directory / name
+    path.write_text(base.read_text().replace("</world>", models + "</world>"))
+    return path
+
+
+def boxes(static, shift=0.0):
+    places = ((3, 0.5), (4, -3), (-3, 2), (1, 4))
+    return "".join(
+        BOX.format(name=f"obstacle_box_{i}", static=static, x=x + shift, y=y)
+        for i, (x, y) in enumerate(places)
+    )
+
+
+@pytest.fixture(scope="module")
+def simulator():
+    with GazeboSimulator() as simulator:
+        yield simulator
+
+
+@pytest.fixture
+def simulation(simulator, tmp_path):
+    return simulator.load(Scene(write_world(tmp_path, models=boxes("true")), ROBOT))
+
+
+LOOSE = (
+    "<pose frame=>1 2 3 0 0 0.5</pose>",
+    "<pose>1 2 3</pose>",
+    "<pose>1 2 3 0.1 0.2</pose>",
+    "<pose>1 2 3 0.1 0.2 0.3 0.4</pose>",
+    "<pose frame='m0'>1 0 0 0 0 0</pose>",
+)
+
+
+@pytest.mark.parametrize("version", ["1.6", "1.8"])
+def test_what_gazebo_reads_as_it_is_written_we_read_alike(tmp_path, version):
+    models = "".join(
+        f'<model name="m{i}"><static>1</static>{pose}<link name="l"/></model>'
+        for i, pose in enumerate(LOOSE)
+    )
+    text = f'<sdf version="{version}"><world name="default">{models}</world></sdf>'
+    scene = read_scene(SdfDocument.parse(text, repair=True))
+    server = ServerProcess(find_gazebo(), text, 1)
+    try:
+        link = WorldLink(server)
+        listed = link.list_models()
+        link.close()
+    finally:
+        server.close()
+    for name, model in scene.models.items():
+        theirs = pose_from(listed[name].pose)
+        assert model.pose.position == pytest.approx(theirs.position)
+        assert model.pose.rotation == pytest.approx(theirs.rotation)
+
+
+def own_address():
+    """An address of this machine that is not loopback, if it has one."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # sends nothing: asks for the route
+        except OSError:
+            return None
+        address = probe.getsockname()[0]
+    return None if address.startswith("127.") else address
+
+
+def trace(simulation, periods=40):
+    """Everything that a drive shows, as bytes; it ends at a box."""
+    generator = np.random.default_rng(2)
+    rows = [simulation.snapshot().scan.ranges_m.tobytes()]
+    for _ in range(periods):
+        simulation.drive(Twist2D(0.8, float(generator.uniform(-0.5, 0.8))))
+        snapshot = simulation.step(0.1)
+        for name in sorted(snapshot.models):
+            pose = snapshot.models[name].pose
+            rows.append(np.array([*pose.position, *pose.quaternion]).tobytes())
+        state = snapshot.models["robot"]
+        rows.append(np.array([*state.linear_mps, *state.angular_radps]).tobytes())
+        rows.append(snapshot.scan.ranges_m.tobytes())
+        rows.append(repr(snapshot.contacts).encode())
+        rows.append(repr([np.round(s.linear_mps2, 6).tolist() for s in snapshot.imu]).encode())
+    return rows
+
+
+class TestRepeating:
+    @pytest.mark.parametrize("static", ["true", "false"])
+    def test_scans_poses_twists_and_contacts_are_the_same_bits_after_other_trials(
+        self, tmp_path, static
+    ):
+        world = write_world(tmp_path, "a.world", boxes(static))
+        other = write_world(tmp_path, "b.world", boxes(static, 0.7))
+        scene = Scene(world, ROBOT, Pose2D(0.0, 0.0, 0.1), seed=5)
+        with GazeboSimulator() as simulator:
+            fresh = trace(simulator.load(scene))
+            trace(simulator.load(Scene(other, ROBOT, Pose2D(-2.0, 0.0, 2.0), seed=6)))
+            second = trace(simulator.load(scene))
+            third = trace(simulator.load(scene))
+        assert fresh == second
+        assert fresh == third
+
+    def test_one_server_serves_many_trials_and_then_another_does(self, tmp_path):
+        worlds = [write_world(tmp_path, f"{n}.world", boxes("true", n)) for n in range(3)]
+        with GazeboSimulator(trials_per_server=2) as simulator:
+            servers = []
+            for world in worlds:
+                simulator.load(Scene(world, ROBOT))
+                servers.append(simulator._server.pid)
+        assert servers[0] == servers[1] != servers[2]
+
+    def test_another_base_means_another_server(self, simulator, tmp_path):
+        simulator.load(Scene(write_world(tmp_path, "a.world"), ROBOT))
+        first = simulator._server.pid
+        wall = BOX.format(name="wall", static="true", x=5, y=5)
+        simulator.load(Scene(write_world(tmp_path, "b.world", wall), ROBOT))
+        assert simulator._server.pid != first
+
+
+class TestSensing:
+    def test_there_is_a_scan_at_time_zero_and_one_in_every_period(self, simulation):
+        assert simulation.snapshot().scan.stamp_s == 0.0
+        stamps = [simulation.step(0.1).scan.stamp_s for _ in range(10)]
+        assert stamps == pytest.approx([0.1 * n for n in range(1, 11)])
+
+    def test_scans_keep_their_rate_in_shorter_and_longer_steps(self, simulation):
+        stamps = [simulation.step(0.02).scan.stamp_s for _ in range(10)]
+        assert stamps == pytest.approx([0, 0, 0, 0, 0.1, 0.1, 0.1, 0.1, 0.1, 0.2])
+        assert simulation.step(0.35).scan.stamp_s == pytest.approx(0.5)
+
+    def test_there_is_an_imu_sample_at_the_end_of_every_step(self, simulation):
+        samples = [sample for _ in range(20) for sample in simulation.step(0.1).imu]
+        assert [s.stamp_s for s in samples] == pytest.approx([0.1 * n for n in range(1, 21)])
+
+    @pytest.mark.parametrize("step_s", [0.01, 0.1])
+    def test_the_imu_feels_the_robot_speed_up_whatever_the_step(self, simulation, step_s):
+        simulation.step(0.5)
+        simulation.drive(Twist2D(0.6, 0.0))
+        samples = [s for _ in range(round(0.5 / step_s)) for s in simulation.step(step_s).imu]
+        gained_mps = sum(s.linear_mps2[0] for s in samples) * step_s
+        assert gained_mps == pytest.approx(0.6, abs=0.05)
+        assert np.mean([s.linear_mps2[2] for s in samples]) == pytest.approx(9.8, abs=0.1)
+
+    def test_contacts_say_who_where_and_when(self, simulation):
+        simulation.drive(Twist2D(1.0, 0.0))
+        contacts = [c for _ in range(35) for c in simulation.step(0.1).contacts]
+        assert {c.first.split("::")[0] for c in contacts} | {
+            c.second.split("::")[0] for c in contacts
+        } == {"robot", "obstacle_box_0"}
+        first = contacts[0]
+        assert {first.first, first.second} == {"robot::base::body", "obstacle_box_0::link::c"}
+        # from 0.7 m, the front of the body, to 2.5 m, at 1 m/s
+        assert first.stamp_s == pytest.approx(1.8, abs=0.15)
+        assert first.positions_m[0][0] == pytest.approx(2.5, abs=0.15)
+        assert [c.stamp_s for c in contacts] == sorted(c.stamp_s for c in contacts)
+
+    def test_links_are_told_and_wheels_turn(self, simulation):
+        simulation.drive(Twist2D(0.5, 0.0))
+        snapshot = simulation.step(1.0)
+        wheel = snapshot.links["robot::left_wheel"].pose
+        robot = snapshot.models["robot"].pose
+        assert wheel.position[0] == pytest.approx(robot.position[0], abs=1e-3)
+        assert wheel.position[1] == pytest.approx(0.3, abs=0.01)
+        assert len(snapshot.links) == 3 + len([n for n in snapshot.models if n != "robot"])
+
+
+class TestPlanes:
+    def test_a_plane_is_moved_by_its_pose_and_never_turned(self, simulator, tmp_path):
+        sticker = scenes.model(
+            "sticker", "<plane><normal>0 0 1</normal></plane>", "0 4 1.25 1.57 0 0"
+        )
+        ball = scenes.model(
+            "ball", "<sphere><radius>0.2</radius></sphere>", "0 -2 1.6 0 0 0", False
+        )
+        world = scenes.write_world(tmp_path, sticker, ball, floor="")
+        ends = scenes.load(simulator, world).step(1.0).models["ball"].pose
+        assert ends.position == pytest.approx((0, -2, 1.45), abs=0.01)
+
+
+class TestChangingTheWorld:
+    def test_a_saved_world_shows_nothing_of_us(self, simulator, simulation, tmp_path):
+        simulator.load(Scene(write_world(tmp_path, models=boxes("false")), ROBOT)).step(0.1)
+        simulation = simulator.load(Scene(write_world(tmp_path, models=boxes("false")), ROBOT))
+        saved = tmp_path / "saved.world"
+        simulation.save_world(saved)
+        text = saved.read_text()
+        assert "gz_testauto" not in text
+        world = SdfDocument.read(saved).world
+        names = {model.get("name") for model in world.findall("model")}
+        assert {"robot", "ground_plane", "obstacle_box_0", "obstacle_box_3"} <= names
+        lidar = next(s for s in world.iter("sensor") if s.get("type") == "ray")
+        assert float(lidar.findtext("update_rate")) == 10.0
+        assert {r.text for r in world.iter("real_time_update_rate")} == {"1000.0"}
+        assert {r.text for r in world.iter("max_step_size")} == {"0.001"}
+
+    def test_a_model_is_described_under_its_own_name(self, simulation):
+        described = simulation.describe_model("robot")
+        assert described.name == "robot"
+        assert {link.name for link in described.link} == {
+            "robot::base",
+            "robot::left_wheel",
+            "robot::right_wheel",
+        }
+        assert not described.is_static
+        with pytest.raises(SimulatorError, match="nobody"):
+            simulation.describe_model("nobody")
+
+    def test_a_box_that_is_spawned_falls_as_gravity_says(self, simulation):
+        simulation.set_physics(PhysicsSettings(0.001, 1000.0, (0.0, 0.0, -2.0)))
+        model = BOX.format(name="x", static="false", x=0, y=0)
+        text = f'<sdf version="1.6">{model}</sdf>'
+        simulation.spawn([NamedModel("falling", text, Pose((-6.0, -6.0, 5.0)))])
+        for _ in range(10):
+            snapshot = simulation.step(0.1)
+        assert simulation.physics().gravity_mps2 == (0.0, 0.0, -2.0)
+        assert snapshot.models["falling"].pose.position[2] == pytest.approx(4.0, abs=0.02)
+
+    def test_what_gazebo_does_not_take_is_refused_with_its_words(self, simulation):
+        text = """<sdf version="1.6"><model name="x"><link name="l"/>
+        <plugin name="p" filename="libNobodyHasThis.so"/></model></sdf>"""
+        odd = '<sdf version="1.6"><model name="x"><link name="l"/><joint name="j"/></model></sdf>'
+        before = set(simulation.snapshot().models)
+        with pytest.raises(SimulatorError):
+            simulation.spawn([NamedModel("odd", odd.replace("1.6", "9.9"))])
+        with pytest.raises(SimulatorError, match="libNobodyHasThis"):
+            simulation.spawn([NamedModel("plugged", text)])
+        assert set(simulation.snapshot().models) == before
+
+
+class TestFailing:
+    def test_a_server_that_dies_in_a_step_is_an_error_at_once_and_the_next_load_is_not(
+        self, simulator, simulation, tmp_path
+    ):
+        simulation.step(0.1)
+        os.kill(simulator._server.pid, signal.SIGKILL)
+        begun = time.monotonic()
+        with pytest.raises(SimulatorError, match="SIGKILL"):
+            for _ in range(3):
+                simulation.step(0.1)
+        assert time.monotonic() - begun < 15.0
+        again = simulator.load(Scene(write_world(tmp_path), ROBOT))
+        assert again.step(0.1).time_s == pytest.approx(0.1)
+
+    def test_a_server_that_stalls_is_an_error(self, tmp_path):
+        with GazeboSimulator(stall_timeout_s=5.0) as simulator:
+            simulation = simulator.load(Scene(write_world(tmp_path), ROBOT))
+            os.kill(simulator._server.pid, signal.SIGSTOP)
+            with pytest.raises(SimulatorError, match="stalled"):
+                simulation.step(0.1)
+            assert simulator.load(Scene(write_world(tmp_path), ROBOT)).step(0.1).scan is not None
+
+    @pytest.mark.parametrize("where", ["world", "robot"])
+    def test_a_plugin_that_is_missing_is_named(self, simulator, tmp_path, where):
+        plugin = '<plugin name="p" filename="libNobodyHasThis.so"/>'
+        world, robot = write_world(tmp_path, models=plugin if where == "world" else ""), ROBOT
+        if where == "robot":
+            path = tmp_path / "robot.sdf"
+            path.write_text(ROBOT.path.read_text().replace("</model>", plugin + "</model>"))
+            robot = read_robot(path)
+        with pytest.raises(SimulatorError, match="libNobodyHasThis"):
+            simulator.load(Scene(world, robot))
+
+    def test_it_answers_on_loopback_only(self, simulator, simulation):
+        def greeting(host):
+            with socket.create_connection((host, simulator._server.port), timeout=1.0) as peer:
+                try:
+                    return peer.recv(8)
+                except OSError:
+                    return b""
+
+        assert greeting("127.0.0.1")
+        outside = own_address()
+        if outside is None:
+            pytest.skip("this machine has no other address than loopback")
+        assert greeting(outside) == b""
+
+    def test_two_simulators_do_not_disturb_each_other(self, simulator, simulation, tmp_path):
+        with GazeboSimulator() as other:
+            second = other.load(Scene(write_world(tmp_path, "o.world"), ROBOT, Pose2D(5, 5, 1)))
+            simulation.drive(Twist2D(0.5, 0.0))
+            simulation.step(0.5)
+            assert second.step(0.1).models["robot"].pose.planar == pytest.approx(
+                (5, 5, 1), abs=0.01
+            )
+        assert simulation.step(0.5).models["robot"].pose.position[0] == pytest.approx(0.5, abs=0.05)
+
+    @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL])
+    def test_no_gzserver_outlives_us(self, tmp_path, end):
+        script = f"""
+import time
+from pathlib import Path
+from gz_testauto.simulators.gazebo import GazeboSimulator
+from gz_testauto.simulators.interface import Scene
+simulator = GazeboSimulator()
+simulation = simulator.load(Scene(Path({str(write_world(tmp_path))!r})))
+print(simulator._server.pid, flush=True)
+while True:
+    simulation.step(0.1)
+"""
+        process = subprocess.Popen(
+            [sys.executable, "-c", script], stdout=subprocess.PIPE, text=True
+        )
+        server = int(process.stdout.readline())
+        process.send_signal(end)
+        process.wait()
+        process.stdout.close()
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and _alive(server):
+            time.sleep(0.05)
+        assert not _alive(server)
+
+
+def _alive(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False

@@ -1,0 +1,104 @@
+"""What the adaptor adds to models, and that it takes it out again."""
+
+from pathlib import Path
+
+import pytest
+from lxml import etree
+
+from gz_testauto.errors import SimulatorError
+from gz_testauto.pose import Pose, Pose2D
+from gz_testauto.sdf.robot import read_robot
+from gz_testauto.simulators.gazebo.aliases import SUFFIX, Alias, own_name
+from gz_testauto.simulators.gazebo.instruments import (
+    instrument_model,
+    instrument_robot,
+    remove_instruments,
+)
+from gz_testauto.simulators.interface import NamedModel
+
+ROBOT = Path(__file__).parents[1] / "data" / "robot.sdf"
+PERIOD_NS = 100_001_000
+PLAIN, SECOND = Alias(False), Alias(True)
+
+
+def model(static):
+    text = f"""<sdf version="1.6"><model name="x"><static>{static}</static><link name="a"/>
+    <link name="b"><pose>1 0 0 0 0 0</pose></link></model></sdf>"""
+    return NamedModel("thing", text, Pose((1.0, 2.0, 3.0)))
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return read_robot(ROBOT)
+
+
+def sensors(sdf, kind):
+    return [s for s in etree.fromstring(sdf).iter("sensor") if s.get("type") == kind]
+
+
+def test_every_link_that_can_move_has_a_probe():
+    fitted = instrument_model(model("false"), PERIOD_NS, PLAIN)
+    assert set(fitted.probes.values()) == {"thing::a", "thing::b"}
+    assert "thing/a/gz_testauto_probe/scan" in fitted.probes
+    assert fitted.links["thing::b"].position == (1, 0, 0)
+
+
+def test_a_static_model_needs_none():
+    fitted = instrument_model(model("true"), PERIOD_NS, PLAIN)
+    assert not fitted.probes
+    assert not sensors(fitted.model.sdf, "ray")
+
+
+def test_in_every_other_scene_models_have_another_name_on_the_server():
+    fitted = instrument_model(model("false"), PERIOD_NS, SECOND)
+    assert fitted.name == "thing"
+    assert fitted.model.name == "thing" + SUFFIX
+    assert etree.fromstring(fitted.model.sdf).find("model").get("name") == "thing" + SUFFIX
+    assert set(fitted.probes.values()) == {"thing::a", "thing::b"}
+    assert all(topic.startswith("thing" + SUFFIX) for topic in fitted.probes)
+    assert own_name(f"thing{SUFFIX}::a::c") == "thing::a::c"
+
+
+def test_all_sensors_have_the_one_period(robot):
+    fitted = instrument_robot(robot, Pose2D(0, 0), PERIOD_NS, PLAIN)
+    found = list(etree.fromstring(fitted.body.model.sdf).iter("sensor"))
+    kinds = sorted(sensor.get("type") for sensor in found)
+    # the lidar, a probe in each of three links, the IMU, and the contacts of the body
+    assert kinds == ["contact", "imu", "ray", "ray", "ray", "ray"]
+    for sensor in found:
+        assert 1e9 / float(sensor.findtext("update_rate")) == pytest.approx(PERIOD_NS, abs=1e-3)
+
+
+def test_contacts_are_those_of_the_body_and_not_of_what_stands_on_the_floor(robot):
+    fitted = instrument_robot(robot, Pose2D(0, 0), PERIOD_NS, PLAIN)
+    (contact,) = sensors(fitted.body.model.sdf, "contact")
+    assert [c.text for c in contact.iter("collision")] == ["body"]
+    assert fitted.contact_topics == ("robot/base/gz_testauto_contact",)
+
+
+def test_the_robot_stands_where_and_as_high_as_it_should(robot):
+    pose = instrument_robot(robot, Pose2D(1.0, 2.0, 0.5), PERIOD_NS, PLAIN).body.model.pose
+    assert pose.position == (1, 2, 0)
+    assert pose.yaw_rad == pytest.approx(0.5)
+
+
+def test_a_lidar_that_needs_a_display_is_refused(tmp_path):
+    path = tmp_path / "robot.sdf"
+    path.write_text(ROBOT.read_text().replace('type="ray"', 'type="gpu_ray"'))
+    with pytest.raises(SimulatorError, match="gpu_ray"):
+        instrument_robot(read_robot(path), Pose2D(0, 0), PERIOD_NS, PLAIN)
+
+
+def test_nothing_of_it_stays_in_a_saved_world(robot):
+    fitted = instrument_robot(robot, Pose2D(0, 0), PERIOD_NS, PLAIN).body
+    world = etree.fromstring("<world/>")
+    world.append(etree.fromstring(fitted.model.sdf).find("model"))
+    remove_instruments(world, [fitted])
+    (lidar,) = (s for s in world.iter("sensor") if s.get("type") == "ray")
+    assert lidar.findtext("update_rate") == "10"
+    assert "gz_testauto" not in etree.tostring(world, encoding="unicode")
+
+
+def test_text_that_is_no_model_is_refused():
+    with pytest.raises(SimulatorError, match="cannot spawn 'thing'"):
+        instrument_model(NamedModel("thing", "<sdf version='1.6'/>"), PERIOD_NS, PLAIN)

@@ -1,0 +1,204 @@
+"""From messages to observations, and from twists to commands."""
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gz_testauto.errors import SimulatorError
+from gz_testauto.observation import Twist2D
+from gz_testauto.pose import Pose
+from gz_testauto.sdf.robot import read_robot
+from gz_testauto.simulators.gazebo.drive_command import DriveCommand
+from gz_testauto.simulators.gazebo.messages import MESSAGES
+from gz_testauto.simulators.gazebo.readings import (
+    ImuReader,
+    ModelPoses,
+    leading_stamp,
+    mean_twist,
+    scan_from,
+)
+from gz_testauto.simulators.gazebo.world import pose_from
+
+ROBOT = read_robot(Path(__file__).parents[1] / "data" / "robot.sdf")
+
+
+def scan_message(ranges):
+    message = MESSAGES["LaserScanStamped"]()
+    message.scan.range_min, message.scan.range_max = 0.1, 10.0
+    message.scan.angle_min, message.scan.angle_max = -1.0, 1.0
+    message.scan.ranges.extend(ranges)
+    return message
+
+
+def test_a_ray_that_met_nothing_is_infinite_and_one_too_near_is_minus_infinite():
+    message = scan_message([0.05, 0.1, 5.0, 10.0, math.inf, math.nan])
+    scan = scan_from(message, 1_500_000_000, ROBOT.lidar)
+    assert scan.ranges_m.tolist() == [-math.inf, 0.1, 5.0, math.inf, math.inf, math.inf]
+    assert scan.stamp_s == 1.5
+    with pytest.raises(ValueError):
+        scan.ranges_m[0] = 1.0
+
+
+def test_the_stamp_is_read_without_the_rest():
+    poses = MESSAGES["PosesStamped"]()
+    poses.time.sec, poses.time.nsec = 12, 345
+    poses.pose.add(name="r").position.SetInParent()
+    assert leading_stamp(poses.SerializePartialToString()) == 12_000_000_345
+
+
+class TestModelPoses:
+    def test_a_model_moves_with_the_link_that_carries_it(self):
+        poses = ModelPoses()
+        links = {"m::a": Pose((0.0, 0.0, 1.0)), "m::b": Pose((2.0, 0.0, 0.0))}
+        poses.put("m", Pose(), links)
+        poses.see("m::a", Pose.from_rpy(5, 0, 1, 0, 0, math.pi / 2))
+        assert poses.models["m"].position == pytest.approx((5, 0, 0))
+        # a link that was not seen is where the model has it
+        states = poses.link_states()
+        assert states["m::b"].pose.position == pytest.approx((5, 2, 0))
+        poses.see("m::b", Pose((9.0, 9.0, 9.0)))
+        assert poses.models["m"].position == pytest.approx((5, 0, 0))
+        assert states["m::b"].pose.position == pytest.approx((5, 2, 0))  # as it was then
+        assert poses.link_states()["m::b"].pose.position == (9, 9, 9)
+
+    def test_a_pose_without_offset_is_passed_on_bit_for_bit(self):
+        poses = ModelPoses()
+        poses.put("m", Pose(), {"m::a": Pose()})
+        pose = Pose((0.1 + 0.2, 1e-17, 3.0), (1e-9, -0.0, 0.6, 0.8))
+        poses.see("m::a", pose)
+        assert poses.models["m"] == pose
+
+    def test_a_forgotten_model_leaves_nothing(self):
+        poses = ModelPoses()
+        poses.put("m", Pose(), {"m::a": Pose()})
+        poses.see("m::a", Pose())
+        poses.forget("m")
+        assert not poses.models
+        assert not list(poses.link_states())
+
+
+@pytest.mark.parametrize("angle_rad", [0.0, 1e-9, 0.3, -2.0])
+def test_the_twist_is_the_mean_between_two_poses(angle_rad):
+    before = Pose.from_rpy(1, 2, 3, 0.1, -0.2, 0.5)
+    turn = Pose.from_rpy(0, 0, 0, 0, 0, angle_rad)
+    after = Pose((1.5, 2.0, 2.0), (turn * before).quaternion)
+    linear, angular = mean_twist(before, after, 0.5)
+    assert linear == pytest.approx((1.0, 0.0, -2.0))
+    assert angular == pytest.approx((0, 0, 2 * angle_rad), abs=1e-12)
+
+
+def test_a_quaternion_of_the_other_sign_is_no_turn():
+    before = Pose((0.0, 0.0, 0.0), (0.0, 0.0, 0.6, 0.8))
+    after = Pose((0.0, 0.0, 0.0), (0.0, 0.0, -0.6, -0.8))
+    assert mean_twist(before, after, 0.1)[1] == pytest.approx((0, 0, 0))
+
+
+class TestImu:
+    """A sensor turned by a quarter on a robot that gains 1 m/s in a tenth of a second."""
+
+    GRAVITY = (0.0, 0.0, -9.8)
+    MOUNT = Pose.from_rpy(0, 0, 0.5, 0, 0, math.pi / 2)
+
+    def message(self, gazebo_ns, passed_ns):
+        message = MESSAGES["IMU"]()
+        message.stamp.sec, message.stamp.nsec = divmod(gazebo_ns, 10**9)
+        # along x in the world is against y in the sensor
+        message.linear_acceleration.y = -1.0 / (passed_ns / 1e9)
+        message.linear_acceleration.z = 9.8
+        message.angular_velocity.z = 0.25
+        return message
+
+    @pytest.fixture
+    def reader(self):
+        reader = ImuReader(self.GRAVITY, self.MOUNT)
+        reader.begin(0)
+        return reader
+
+    def test_the_acceleration_is_over_our_time_and_not_over_gazebos(self, reader):
+        reader.receive(self.message(100_001_000, 100_001_000))
+        first = reader.sample(10_000_000, Pose())
+        assert first.linear_mps2 == pytest.approx((0, -100.0, 9.8))
+        reader.receive(self.message(200_002_000, 100_001_000))
+        second = reader.sample(110_000_000, Pose())
+        assert second.linear_mps2 == pytest.approx((0, -10.0, 9.8))
+        assert second.stamp_s == 0.11
+        assert second.angular_radps == (0, 0, 0.25)
+
+    def test_where_no_time_has_passed_there_is_no_sample_and_the_next_is_right(self, reader):
+        reader.receive(self.message(100_001_000, 1))
+        assert reader.sample(0, Pose()) is None
+        reader.receive(self.message(200_002_000, 100_001_000))
+        sample = reader.sample(100_000_000, Pose())
+        assert sample.linear_mps2 == pytest.approx((0, -10.0, 9.8))
+
+    @pytest.mark.parametrize("heard", ["before it begins", "late", "never"])
+    def test_a_measurement_of_the_first_rest_changes_no_sample(self, heard):
+        tilted = Pose.from_rpy(0, 0, 0, 0.2, -0.1, 0)
+        sensor = (tilted * self.MOUNT).rotation.T
+
+        def felt(gained_mps, passed_s):
+            return sensor @ (np.array((gained_mps, 0, 0)) / passed_s - self.GRAVITY)
+
+        at_rest = self.message(100_001_000, 1)
+        at_rest.linear_acceleration.y = 0.0
+        moved = self.message(200_002_000, 1)
+        passed_s = 0.200002 if heard == "never" else 0.100001
+        a = moved.linear_acceleration
+        a.x, a.y, a.z = felt(1.0, passed_s)
+
+        reader = ImuReader(self.GRAVITY, self.MOUNT)
+        if heard == "before it begins":
+            reader.receive(at_rest)
+        reader.begin(100_001_000)
+        if heard == "late":
+            reader.receive(at_rest)
+        reader.receive(moved)
+        sample = reader.sample(100_000_000, tilted)
+        assert sample.linear_mps2 == pytest.approx(tuple(felt(1.0, 0.1)))
+
+    def test_without_a_message_there_is_no_sample(self, reader):
+        assert reader.sample(100_000_000, Pose()) is None
+
+    def test_gravity_is_felt_on_a_slope(self):
+        message = MESSAGES["IMU"]()
+        message.stamp.sec, message.stamp.nsec = 0, 300_000_000
+        tilted = Pose.from_rpy(0, 0, 0, 0.5, 0, 0)
+        g = tilted.rotation.T @ np.array(self.GRAVITY)
+        a = message.linear_acceleration
+        a.x, a.y, a.z = -g
+        reader = ImuReader(self.GRAVITY, Pose())
+        reader.begin(0)
+        reader.receive(message)
+        assert reader.sample(100_000_000, tilted).linear_mps2 == pytest.approx(tuple(-g))
+
+
+class TestDrive:
+    def message(self, twist, plugin="libDiffDrivePlugin.so"):
+        robot = replace(ROBOT, drive=replace(ROBOT.drive, plugin=plugin))
+        return DriveCommand(robot).message(twist)
+
+    def test_diff_drive_is_told_the_opposite_rate(self):
+        message = self.message(Twist2D(0.7, 0.4))
+        assert message.position.x == 0.7
+        assert pose_from(message).yaw_rad == pytest.approx(-0.4)
+
+    def test_skid_steer_is_told_half_the_rate(self):
+        message = self.message(Twist2D(0.7, 0.4), "libSkidSteerDrivePlugin.so")
+        assert pose_from(message).yaw_rad == pytest.approx(0.2)
+
+    def test_a_rate_that_would_wrap_around_is_refused(self):
+        with pytest.raises(ValueError, match="wrap"):
+            self.message(Twist2D(0.0, 3.2))
+
+    def test_a_command_must_be_finite(self):
+        with pytest.raises(ValueError, match="finite"):
+            self.message(Twist2D(np.nan, 0.0))
+
+    def test_a_robot_without_a_known_drive_cannot_be_driven(self):
+        command = DriveCommand(replace(ROBOT, drive=None))
+        assert not command.available
+        with pytest.raises(SimulatorError, match="DiffDrivePlugin"):
+            command.message(Twist2D(0.1, 0.0))

@@ -1,0 +1,214 @@
+"""What the gazebo_ros adaptor makes of a clock and a world that do not behave."""
+
+import logging
+import re
+
+import pytest
+from fake_gazebo_ros import FakeGazeboRos
+from gazebo_msgs import srv
+
+from gz_testauto.errors import SimulatorError
+from gz_testauto.pose import Pose
+from gz_testauto.simulators import open_simulator
+from gz_testauto.simulators.gazebo_ros import pausing, simulator
+from gz_testauto.simulators.gazebo_ros.staging import swap
+from gz_testauto.simulators.interface import NamedModel, Scene
+
+WORLD = """<sdf version="1.6"><world name="w">{physics}<model name="floor"><static>true</static>
+<link name="link"/></model></world></sdf>"""
+OBSTACLES = re.compile("obstacle_.*")
+AWAY = Pose((1.0, 2.0, 0.0))
+
+
+class Topics:
+    """A robot's topics, silent but for the clock: it goes to the due time and ``late_s`` further,
+    or stands still."""
+
+    def __init__(self, fake):
+        self.fake, self.late_s, self.stalls, self.scan = fake, 0.0, False, None
+
+    def begin(self, origin_ns, mount):
+        pass
+
+    def await_clock(self, due_ns, stall_timeout_s):
+        assert not self.fake.paused
+        if not self.stalls:
+            self.fake.time_s = due_ns / 1e9 + self.late_s
+        return not self.stalls
+
+    def take(self):
+        return (), ()
+
+    def close(self):
+        pass
+
+
+@pytest.fixture
+def fake():
+    with FakeGazeboRos("floor") as gazebo_ros:
+        yield gazebo_ros
+
+
+@pytest.fixture
+def topics(fake):
+    return Topics(fake)
+
+
+@pytest.fixture
+def adaptor(fake, topics, monkeypatch):
+    monkeypatch.setenv("ROS_MASTER_URI", fake.master_uri)
+    monkeypatch.setattr(simulator, "RobotTopics", lambda names: topics)
+    with open_simulator("gazebo_ros", limit_s=2.0, patience_s=1.0) as opened:
+        yield opened
+
+
+@pytest.fixture
+def scene(tmp_path):
+    path = tmp_path / "one.world"
+    path.write_text(WORLD.format(physics=""))
+    return Scene(path)
+
+
+def test_a_step_goes_as_far_as_the_snapshot_says(adaptor, topics, scene):
+    simulation = adaptor.load(scene)
+    topics.late_s = 0.007
+    assert simulation.step(0.1).time_s == pytest.approx(0.107, abs=1e-9)
+    assert simulation.step(0.1).time_s == pytest.approx(0.214, abs=1e-9)
+    assert adaptor.steps_exactly is False
+
+
+def test_a_clock_that_stalls_ends_the_simulation_and_leaves_the_world_paused(
+    adaptor, fake, topics, scene
+):
+    simulation = adaptor.load(scene)
+    topics.stalls = True
+    with pytest.raises(SimulatorError, match="simulated time stood still for 30 s"):
+        simulation.step(0.1)
+    assert fake.paused
+    with pytest.raises(SimulatorError, match="this simulation is over"):
+        simulation.snapshot()
+
+
+def test_time_that_goes_on_though_paused_is_not_waited_for_for_ever(
+    adaptor, fake, scene, monkeypatch
+):
+    def unheeding(request, serve):
+        fake.time_s += 0.001
+        return serve(request)
+
+    monkeypatch.setattr(pausing, "STOP_PATIENCE_S", 0.1)
+    fake.trouble["get_world_properties"] = unheeding
+    with pytest.raises(SimulatorError, match="simulated time goes on though paused"):
+        adaptor.load(scene)
+
+
+def test_states_are_seen_while_time_stands_still_and_no_topic_says_anything(adaptor, fake, scene):
+    simulation = adaptor.load(scene)
+    assert fake.paused
+    fake.models[0][1] = AWAY
+    snapshot = simulation.snapshot()
+    assert snapshot.models["floor"].pose == AWAY
+    assert set(snapshot.links) == {"floor::link"}
+
+
+def test_a_name_that_several_models_have_is_refused(adaptor, fake, scene):
+    fake.models.append(["floor", Pose()])
+    with pytest.raises(SimulatorError, match="several models are named floor"):
+        adaptor.load(scene)
+
+
+def test_a_simulator_that_dies_while_time_runs_is_known_for_it_before_the_clock_is_given_up(
+    adaptor, fake, topics, scene
+):
+    simulation = adaptor.load(scene)
+    waited_s = []
+
+    def die(due_ns, stall_timeout_s):
+        waited_s.append(stall_timeout_s)
+        fake.withdraw("get_world_properties")
+        return False
+
+    topics.await_clock = die
+    with pytest.raises(SimulatorError, match="/gazebo/get_world_properties"):
+        simulation.step(0.1)
+    assert sum(waited_s) <= 2.0
+
+
+def test_a_clock_that_nobody_publishes_does_not_keep_a_step_from_ending(
+    adaptor, fake, topics, scene
+):
+    def silent(due_ns, stall_timeout_s):
+        fake.time_s += 0.06
+        return False
+
+    simulation = adaptor.load(scene)
+    topics.await_clock = silent
+    assert simulation.step(0.1).time_s == pytest.approx(0.12, abs=1e-9)
+
+
+def test_a_simulator_that_dies_in_a_step_is_an_error_that_names_the_service(
+    adaptor, fake, topics, scene
+):
+    simulation = adaptor.load(scene)
+    fake.withdraw("pause_physics")
+    with pytest.raises(SimulatorError, match="/gazebo/pause_physics is not offered"):
+        simulation.step(0.1)
+
+
+def test_other_physics_than_the_worlds_is_warned_of_once(adaptor, scene, caplog):
+    physics = "<physics type='ode'><max_step_size>0.002</max_step_size></physics>"
+    scene.world.write_text(WORLD.format(physics=physics))
+    with caplog.at_level(logging.WARNING):
+        adaptor.load(scene)
+        adaptor.load(scene)
+    (record,) = [r for r in caplog.records if "physics step" in r.getMessage()]
+    assert "runs with a physics step of 0.001 s, the world has" in record.getMessage()
+
+
+def test_a_model_brought_by_others_stays_and_cannot_be_saved(adaptor, fake, scene, tmp_path):
+    fake.models.append(["visitor", AWAY])
+    simulation = adaptor.load(scene)
+    assert fake.names() == ["floor", "visitor"]
+    with pytest.raises(SimulatorError, match="visitor: brought by others"):
+        simulation.save_world(tmp_path / "saved.world")
+
+
+def test_a_spawn_that_fails_leaves_the_simulation_usable(adaptor, fake, scene):
+    simulation = adaptor.load(scene)
+    refusal = srv.SpawnModelResponse(False, "no room")
+    fake.trouble["spawn_sdf_model"] = lambda request, serve: refusal
+    box = "<sdf version='1.6'><model name='a'><link name='link'/></model></sdf>"
+    with pytest.raises(SimulatorError, match="no room"):
+        simulation.spawn([NamedModel("a", box)])
+    assert set(simulation.snapshot().models) == {"floor"}
+
+
+def model(name, sdf="one"):
+    return NamedModel(name, sdf, AWAY)
+
+
+def test_a_model_that_stands_with_the_same_text_is_moved_and_not_replaced():
+    change = swap(
+        {"obstacle_a": model("obstacle_a")}, ["obstacle_a"], {"obstacle_a": "one"}, OBSTACLES
+    )
+    assert (change.delete, change.spawn, change.place) == ((), (), {"obstacle_a": AWAY})
+
+
+def test_a_model_of_another_text_is_replaced():
+    wanted = {"wall": model("wall", "two")}
+    change = swap(wanted, ["wall"], {"wall": "one"}, OBSTACLES)
+    assert (change.delete, change.spawn, change.place) == (("wall",), (wanted["wall"],), {})
+
+
+def test_of_models_of_unknown_text_only_obstacles_are_replaced():
+    wanted = {name: model(name) for name in ("wall", "obstacle_a")}
+    change = swap(wanted, ["wall", "obstacle_a"], {}, OBSTACLES)
+    assert change.delete == ("obstacle_a",)
+    assert change.spawn == (wanted["obstacle_a"],)
+    assert change.place == {"wall": AWAY}
+
+
+def test_what_a_scene_does_not_have_goes_when_it_was_known_or_an_obstacle_and_else_stays():
+    standing = ["known", "obstacle_of_somebody", "somebody"]
+    change = swap({}, standing, {"known": "one"}, OBSTACLES)
+    assert change.delete == ("known", "obstacle_of_somebody")

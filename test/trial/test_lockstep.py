@@ -1,0 +1,260 @@
+"""Whole trials in the kinematic simulator: real worlds, real planners, real files."""
+
+import dataclasses
+import re
+
+import numpy as np
+import pytest
+from scripted import short_recording
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from gz_testauto.analysis.repeatability import compare_recordings
+from gz_testauto.campaign.runner import run_campaign
+from gz_testauto.errors import SimulatorError, SpecError
+from gz_testauto.observation import Twist2D
+from gz_testauto.planners import PLANNERS
+from gz_testauto.planners.interface import LocalPlanner, PlannerGaveUp
+from gz_testauto.results.directory import CampaignDirectory
+from gz_testauto.results.store import ResultStore
+from gz_testauto.spec.campaign import PlannerSpec
+from gz_testauto.testing.planar import PlanarSimulator
+from gz_testauto.trial.lockstep import LockstepExecutor
+from gz_testauto.trial.outcome import Outcome
+from gz_testauto.trial.plan import Selection
+
+
+class Scripted(LocalPlanner):
+    """Drives at the goal until it does what ``self.end`` says."""
+
+    def begin(self, task):
+        self.cycles = 0
+
+    def plan(self, observation):
+        self.cycles += 1
+        if self.cycles > 5:
+            return self.end()
+        return Twist2D(0.2, 0.0)
+
+
+class GivesUp(Scripted):
+    def end(self):
+        raise PlannerGaveUp("walled in")
+
+
+class Crashes(Scripted):
+    def end(self):
+        return [][1]
+
+
+class CommandsNothingSane(Scripted):
+    def end(self):
+        return Twist2D(float("nan"), 0.0)
+
+
+class StandsStill(Scripted):
+    def end(self):
+        return Twist2D(0.0, 0.0)
+
+
+class NotesBlasThreads(Scripted):
+    seen = ()
+
+    def end(self):
+        NotesBlasThreads.seen = blas_threads()
+        raise PlannerGaveUp("noted")
+
+
+def blas_threads():
+    return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+
+for planner in (GivesUp, Crashes, CommandsNothingSane, StandsStill, NotesBlasThreads):
+    PLANNERS.register(planner.__name__, planner)
+
+
+@pytest.fixture
+def drive(smoke, tmp_path):
+    def start(*planners, simulator=PlanarSimulator, **options):
+        entries = [PlannerSpec(name=name, plugin=name) for name in planners]
+        spec = smoke.model_copy(update={"planners": entries, **options.pop("spec", {})})
+        return run_campaign(
+            spec,
+            options.pop("out", tmp_path / "out"),
+            lambda campaign: LockstepExecutor(campaign, lambda _: simulator()),
+            **options,
+        )
+
+    return start
+
+
+def test_planners_end_as_their_driving_deserves(drive):
+    results = drive("straight", "fgm")
+    by_planner = {
+        name: [record.outcome for record in results.of(name)] for name in ("straight", "fgm")
+    }
+    assert Outcome.COLLIDED in by_planner["straight"]
+    assert by_planner["fgm"] == [Outcome.REACHED, Outcome.REACHED]
+    fgm = results.of("fgm")[0]
+    assert 0.9 < fgm.metrics["spl"] <= 1.0
+    assert fgm.metrics["clearance_min_m"] > 0.0
+    assert fgm.metrics["cycle_mean_s"] > 0.0
+    assert results.of("straight")[0].metrics["spl"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("planner", "says"),
+    [
+        ("GivesUp", "walled in"),
+        ("Crashes", "IndexError"),
+        ("CommandsNothingSane", "commanded"),
+    ],
+)
+def test_a_planner_that_cannot_go_on_has_aborted(drive, planner, says):
+    record = drive(planner, selection=Selection(worlds=1)).trials[0]
+    assert record.outcome is Outcome.PLANNER_ABORTED
+    assert says in record.detail
+    assert record.metrics["cycle_mean_s"] > 0.0
+
+
+def test_standing_still_is_stuck(drive):
+    record = drive("StandsStill", selection=Selection(worlds=1)).trials[0]
+    assert record.outcome is Outcome.STUCK
+
+
+def test_a_trial_is_the_same_in_another_simulator_after_other_trials(drive, tmp_path):
+    many = drive("straight", "fgm", out=tmp_path / "many")
+    alone = drive("straight", "fgm", out=tmp_path / "alone", selection=Selection(planners=("fgm",)))
+    recordings = []
+    for folder, results in (("many", many), ("alone", alone)):
+        with ResultStore.read(CampaignDirectory(tmp_path / folder)) as store:
+            recordings.append(store.trajectory(results.of("fgm")[-1]))
+    assert compare_recordings(*recordings).identical
+
+
+def test_a_difference_between_two_runs_is_found_and_measured():
+    first = short_recording()
+    pose = first.pose.copy()
+    pose[12:, 1] += 0.25
+    agreement = compare_recordings(first, dataclasses.replace(first, pose=pose))
+    assert not agreement.identical
+    assert agreement.first_difference_s == pytest.approx(1.2)
+    assert agreement.deviation_m == pytest.approx(0.25)
+    last_bit = first.pose.copy()
+    last_bit[5, 0] = np.nextafter(last_bit[5, 0], 2.0)
+    assert not compare_recordings(first, dataclasses.replace(first, pose=last_bit)).identical
+
+
+class Mortal(PlanarSimulator):
+    """Dies in the middle of its first drive, once."""
+
+    deaths = 0
+
+    def load(self, scene):
+        simulation = super().load(scene)
+        if Mortal.deaths:
+            Mortal.deaths -= 1
+            step, steps = simulation.step, []
+
+            def mortal_step(duration_s):
+                steps.append(duration_s)
+                if len(steps) > 10:
+                    raise SimulatorError("gzserver died: signal 9")
+                return step(duration_s)
+
+            simulation.step = mortal_step
+        return simulation
+
+
+def test_a_simulator_that_dies_in_a_trial_costs_an_attempt_and_changes_no_result(drive, tmp_path):
+    calm = drive("fgm", out=tmp_path / "calm")
+    Mortal.deaths = 1
+    shaken = drive("fgm", simulator=Mortal, out=tmp_path / "shaken")
+    assert [attempt.cause for attempt in shaken.invalid_attempts] == ["gzserver died: signal 9"]
+    assert [record.metrics["distance_m"] for record in shaken.trials] == [
+        record.metrics["distance_m"] for record in calm.trials
+    ]
+
+
+def test_linear_algebra_keeps_to_one_thread_while_trials_run_and_only_then(drive):
+    with threadpool_limits(limits=2, user_api="blas"):
+        before = blas_threads()
+        assert set(before) == {2}
+        drive("NotesBlasThreads")
+        assert NotesBlasThreads.seen == [1] * len(before)
+        assert blas_threads() == before
+
+
+class Unstartable(PlanarSimulator):
+    def __init__(self):
+        raise AssertionError("a simulator was started before the input was checked")
+
+
+def test_an_unknown_planner_parameter_is_refused_before_any_simulator_starts(drive, smoke):
+    planners = [PlannerSpec(name="fgm", plugin="fgm", parameters={"alhpa": 1.0})]
+    with pytest.raises(SpecError, match="'alhpa'"):
+        drive(simulator=Unstartable, spec={"planners": planners})
+
+
+@pytest.mark.parametrize(
+    ("place", "says"),
+    [
+        ({"x_m": 5.1}, "the goal .* lies inside"),
+        ({"x_m": 99.0}, "the known map has no way"),
+    ],
+)
+def test_a_goal_that_nobody_can_reach_is_refused_before_any_simulator_starts(
+    drive, smoke, place, says, tmp_path
+):
+    ready = tmp_path / "ready"
+    ready.mkdir()
+    (ready / "a.world").write_bytes(smoke.worlds.base.read_bytes())
+    goal = smoke.goal.model_copy(update=place)
+    worlds = type(smoke.worlds)(directory=ready)
+    with pytest.raises(SpecError, match=says):
+        drive("fgm", simulator=Unstartable, spec={"goal": goal, "worlds": worlds})
+
+
+def test_a_start_inside_an_obstacle_names_world_and_obstacle(drive, smoke, tmp_path):
+    ready = tmp_path / "ready"
+    ready.mkdir()
+    crate = (
+        '<model name="crate"><static>1</static><pose>-2.6 0 0.5 0 0 0</pose><link name="l">'
+        '<collision name="c"><geometry><box><size>1 1 1</size></box></geometry></collision>'
+        "</link></model></world>"
+    )
+    world = smoke.worlds.base.read_text()
+    (ready / "clear.world").write_text(world)
+    (ready / "shut.world").write_text(world.replace("</world>", crate))
+    worlds = type(smoke.worlds)(directory=ready)
+    with pytest.raises(SpecError, match=r"world shut .*start inside crate at \(-3, 0\)"):
+        drive("fgm", simulator=Unstartable, spec={"worlds": worlds})
+
+
+@pytest.mark.parametrize("part", ["drive", "lidar"])
+def test_a_robot_without_drive_or_lidar_is_refused(drive, smoke, tmp_path, part):
+    text = smoke.robot.model.read_text()
+    model = tmp_path / "model.sdf"
+    if part == "drive":
+        text = re.sub(r"<plugin.*?</plugin>", "", text, flags=re.DOTALL)
+    else:
+        text = text.replace('type="ray"', 'type="sonar"')
+    model.write_text(text)
+    robot = smoke.robot.model_copy(update={"model": model})
+    with pytest.raises(SpecError, match=f"no {part}"):
+        drive("fgm", simulator=Unstartable, spec={"robot": robot})
+
+
+def test_a_world_that_holds_the_robot_already_is_refused(drive, smoke, tmp_path):
+    ready = tmp_path / "ready"
+    ready.mkdir()
+    world = smoke.worlds.base.read_text()
+    saved = world.replace("</world>", '<model name="robot"><link name="l"/></model></world>')
+    (ready / "saved.world").write_text(saved)
+    worlds = type(smoke.worlds)(directory=ready)
+    with pytest.raises(SpecError, match="holds a model named 'robot' already"):
+        drive("fgm", simulator=Unstartable, spec={"worlds": worlds})
+
+
+def test_a_control_period_that_physics_cannot_step_is_refused(drive):
+    with pytest.raises(SpecError, match=r"control_period_s is 0\.1234.* max_step_size"):
+        drive("fgm", simulator=Unstartable, spec={"control_period_s": 0.1234})

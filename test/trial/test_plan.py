@@ -1,0 +1,67 @@
+import pytest
+
+from gz_testauto.errors import SpecError
+from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.trial.plan import Selection, plan_trials
+
+WORLDS = ["world_0000", "world_0001", "world_0002"]
+
+
+def campaign(**changes):
+    return CampaignSpec.model_validate(
+        {
+            "name": "test",
+            "seed": 7,
+            "worlds": {"directory": "/nowhere"},
+            "robot": {"model": "/nowhere/model.sdf", "start": {"x_m": 0.0, "y_m": 0.0}},
+            "goal": {"x_m": 1.0, "y_m": 1.0},
+            "planners": ["fgm", "straight"],
+            "repetitions": 2,
+            **changes,
+        }
+    )
+
+
+def test_all_planners_meet_a_world_before_the_next_begins():
+    trials = plan_trials(campaign(), WORLDS)
+    assert [(t.world, t.repetition, t.planner) for t in trials[:5]] == [
+        ("world_0000", 0, "fgm"),
+        ("world_0000", 0, "straight"),
+        ("world_0000", 1, "fgm"),
+        ("world_0000", 1, "straight"),
+        ("world_0001", 0, "fgm"),
+    ]
+    assert [t.index for t in trials] == list(range(12))
+
+
+def test_planners_share_the_seed_of_a_world_and_repetition_and_nothing_else_does():
+    trials = plan_trials(campaign(), WORLDS)
+    seeds = {}
+    for trial in trials:
+        seeds.setdefault((trial.world, trial.repetition), set()).add(trial.seed)
+    assert all(len(shared) == 1 for shared in seeds.values())
+    assert len({next(iter(shared)) for shared in seeds.values()}) == len(seeds)
+
+
+def test_a_trials_seed_depends_neither_on_other_worlds_nor_on_planners():
+    many = {t.label: t.seed for t in plan_trials(campaign(), WORLDS)}
+    few = plan_trials(campaign(planners=["straight"]), WORLDS[:1])
+    assert all(many[t.label] == t.seed for t in few)
+    assert plan_trials(campaign(seed=8), WORLDS)[0].seed != plan_trials(campaign(), WORLDS)[0].seed
+
+
+def test_seeds_fit_a_signed_32_bit_integer():
+    assert all(0 <= t.seed < 2**31 for t in plan_trials(campaign(repetitions=50), WORLDS))
+
+
+def test_a_selection_keeps_indices_and_leaves_the_rest_for_later():
+    trials = plan_trials(campaign(), WORLDS)
+    chosen = [t.index for t in trials if Selection(worlds=1, planners=("straight",)).covers(t)]
+    assert chosen == [1, 3]
+
+
+def test_a_selection_of_an_unknown_planner_names_the_near_miss():
+    with pytest.raises(SpecError, match="unknown planner 'fmg'; did you mean 'fgm'"):
+        Selection(planners=("fmg",)).check(campaign())
+    with pytest.raises(SpecError, match="at least 1"):
+        Selection(worlds=0).check(campaign())

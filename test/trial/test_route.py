@@ -1,0 +1,144 @@
+"""How far the known map reaches, and what is said where it has no way."""
+
+import pytest
+
+from gz_testauto.errors import SpecError
+from gz_testauto.spec.obstacles import ObstacleSpec
+from gz_testauto.trial.route import KnownMap
+from gz_testauto.trial.setup import robot_limits, robot_model
+from gz_testauto.worlds.known_map import base_map
+from gz_testauto.worlds.record import WorldRecord
+
+
+def box(name, x, y, size):
+    return (
+        f'<model name="{name}"><static>1</static><pose>{x} {y} 0.5 0 0 0</pose><link name="l">'
+        f'<collision name="c"><geometry><box><size>{size} 1</size></box></geometry></collision>'
+        "</link></model>"
+    )
+
+
+@pytest.fixture
+def known(smoke, tmp_path):
+    """The known map of a world with these models, and the world; start and goal as given."""
+
+    def make(models, start, goal, obstacles=None):
+        path = tmp_path / "given.world"
+        path.write_text(f'<sdf version="1.6"><world name="w">{models}</world></sdf>')
+        start = smoke.robot.start.model_copy(update=dict(zip(("x_m", "y_m"), start)))
+        goal = smoke.goal.model_copy(update=dict(zip(("x_m", "y_m"), goal)))
+        obstacles = obstacles or {
+            "obstacles": [{"type": "box", "count": 1}],
+            "region": {"circle": {"x_m": 0, "y_m": 0, "radius_m": 0.1}},
+        }
+        worlds = smoke.worlds.model_copy(
+            update={"base": path, "obstacles": ObstacleSpec.model_validate(obstacles)}
+        )
+        robot = smoke.robot.model_copy(update={"start": start})
+        spec = smoke.model_copy(update={"worlds": worlds, "robot": robot, "goal": goal})
+        model = robot_model(spec)
+        map_ = KnownMap(spec, model, robot_limits(spec, model))
+        return map_, WorldRecord(0, "given", str(path), "", None)
+
+    return make
+
+
+WALLS = box("left", 0, 2, "10 0.2") + box("right", 0, -2, "10 0.2")
+
+
+def test_start_and_goal_may_lie_outside_of_what_stands_in_the_world(known):
+    map_, world = known(WALLS, (-9, 0), (12, 1))
+    way = map_.waypoints(world)
+    assert way[0].tolist() == [-9, 0]
+    assert way[-1].tolist() == [12, 1]
+    grid = map_.grid(map_.drive(world))
+    assert grid.is_free(-9, 0)
+    assert grid.is_free(12, 1)
+
+
+def test_a_way_between_the_walls_is_not_given_up_for_one_around_them(known):
+    crate = box("crate", 0, 0.7, "1 1")  # leaves less than the margin, but room enough
+    map_, world = known(WALLS + crate, (-9, 0), (9, 0))
+    assert abs(map_.waypoints(world)[:, 1]).max() < 2
+
+
+def test_where_nothing_leads_through_the_way_leads_around(known):
+    map_, world = known(box("block", 0, 0, "2 2"), (-4, 0), (4, 0))
+    way = map_.waypoints(world)
+    assert abs(way[:, 1]).max() > 1
+    assert map_.grid(map_.drive(world)).is_free(*way[len(way) // 2])
+
+
+def test_an_empty_world_has_a_known_map(known):
+    map_, world = known("", (-4, 0), (4, 0))
+    assert abs(map_.waypoints(world)[:, 1]).max() == 0
+    assert not map_.grid(map_.drive(world)).occupied.any()
+
+
+def test_the_map_holds_the_places_of_the_random_obstacles(known):
+    groups = [
+        {"type": "box", "count": 1, "region": {"circle": {"x_m": 30, "y_m": 0, "radius_m": 2}}},
+        {"type": "sphere", "count": 1, "x_m": 0, "y_m": {"choice": [-40, 5]}},
+    ]
+    map_, world = known(WALLS, (-3, 0), (3, 0), {"obstacles": groups})
+    grid = map_.grid(map_.drive(world))
+    assert grid.is_free(31.9, 0)
+    assert grid.is_free(0, -40)
+
+
+def test_the_map_stays_as_it_is_when_all_lies_within_what_stands(known, smoke):
+    map_, world = known(WALLS, (-3, 0), (3, 0))
+    assert map_.grid(map_.drive(world)).bounds == base_map(world.path, 0.1).bounds
+    spec = smoke.model_copy()
+    model = robot_model(spec)
+    map_ = KnownMap(spec, model, robot_limits(spec, model))
+    resolution = spec.global_plan.resolution_m
+    drive = map_.drive(world)
+    assert map_.grid(drive).bounds == base_map(spec.worlds.base, resolution).bounds
+
+
+def closed(side):
+    half = side / 2
+    return "".join(
+        box(f"wall_{i}", x * half, y * half, f"{0.2 if x else side} {0.2 if y else side}")
+        for i, (x, y) in enumerate(((1, 0), (-1, 0), (0, 1), (0, -1)))
+    )
+
+
+@pytest.mark.parametrize(
+    ("models", "goal", "says"),
+    [
+        (
+            closed(6),
+            (9, 0),
+            r"what stands in the world separates the two; move robot.start or goal",
+        ),
+        (
+            closed(20) + box("north", 0, 5.1, "0.2 9.6") + box("south", 0, -5.1, "0.2 9.6"),
+            (4, 0),
+            r"m wide, only for a narrower one; move .* make the robot's footprint narrower",
+        ),
+        (
+            closed(20) + box("crate", 4, 1, "1 1"),
+            (4, 0.4),
+            r"goal \(4, 0.4\) is 0.10 m from model crate",
+        ),
+    ],
+)
+def test_a_refusal_says_what_is_in_the_way_and_how_to_mend_it(known, models, goal, says):
+    map_, world = known(models, (-2, 0), goal)
+    with pytest.raises(SpecError, match=says):
+        map_.waypoints(world)
+
+
+@pytest.mark.parametrize(
+    ("goal", "said"),
+    [
+        ((1e6, 0), r"goal reaches 1e\+06 m from the origin"),
+        ((2000, 1000), r"more than 1e\+07 cells of 0\.1 m.*goal reaches 2e\+03 m"),
+    ],
+)
+def test_a_goal_too_far_away_for_any_search_is_named(known, goal, said):
+    map_, world = known(WALLS, (-3, 0), goal)
+    with pytest.raises(SpecError, match=said):
+        map_.waypoints(world)

@@ -1,0 +1,195 @@
+"""Worker processes that die, freeze and hang: nothing is lost, and the campaign can be ended."""
+
+import functools
+import multiprocessing
+import os
+import signal
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from test_workers import Eventful, lives, processes
+
+from gz_testauto.campaign.progress import CampaignListener
+from gz_testauto.campaign.runner import run_campaign
+from gz_testauto.errors import SimulatorError
+from gz_testauto.trial.outcome import Outcome
+from gz_testauto.workers import pool
+from gz_testauto.workers import processes as processes_module
+from gz_testauto.workers.processes import ProcessWorkers
+
+
+class Unlucky(Eventful):
+    """Notes its processes in ``directory``, and does there while it opens what it is told."""
+
+    def open(self):
+        (self.directory / f"opens-{os.getpid()}").touch()
+        for event, number in (("die", signal.SIGKILL), ("freeze", signal.SIGSTOP)):
+            order = self.directory / f"{event}-opening"
+            if order.exists():
+                order.unlink()
+                os.kill(os.getpid(), number)
+        if (self.directory / "always-die-opening").exists():
+            os.kill(os.getpid(), signal.SIGKILL)
+        super().open()
+
+    def freeze(self, should_stop):
+        os.kill(os.getpid(), signal.SIGSTOP)
+
+    def hang(self, should_stop):
+        time.sleep(3600.0)
+
+    events = (*Eventful.events, "freeze", "hang")
+
+
+@pytest.fixture
+def unlucky(smoke, tmp_path):
+    """Runs the small campaign on two processes that are unlucky as ordered."""
+
+    def run(*orders, make_workers=None, stall_timeout_s=30.0, **options):
+        for order in orders:
+            (tmp_path / order).touch()
+        limits = smoke.limits.model_copy(update={"stall_timeout_s": stall_timeout_s})
+        return run_campaign(
+            smoke.model_copy(update={"limits": limits}),
+            tmp_path / "out",
+            functools.partial(Unlucky, directory=tmp_path),
+            make_workers=make_workers or processes(2),
+            **options,
+        )
+
+    return run
+
+
+def pids(directory):
+    return [int(path.name.split("-")[1]) for path in directory.glob("opens-*")]
+
+
+def all_reached(results):
+    return [record.outcome for record in results.trials] == [Outcome.REACHED] * 4
+
+
+def test_workers_that_die_before_their_first_trial_cost_no_attempt(unlucky, tmp_path):
+    killed = []
+
+    class Killer(CampaignListener):
+        def trial_began(self, trial, progress):
+            if not killed:
+                killed.extend(pids(tmp_path))
+                for pid in killed:
+                    os.kill(pid, signal.SIGKILL)
+
+    results = unlucky(listener=Killer())
+    assert all_reached(results)
+    assert results.invalid_attempts == ()
+    assert len(results.worker_deaths) <= 2  # the trials that were on their way to them
+
+
+def test_a_worker_that_dies_while_it_starts_is_replaced(unlucky):
+    results = unlucky("die-opening")
+    assert all_reached(results)
+    assert results.worker_deaths == ()
+
+
+def test_ctrl_c_while_workers_start_is_left_to_their_owner(unlucky, tmp_path, capfd):
+    interrupted = []
+
+    def ctrl_c():
+        if not interrupted:
+            interrupted.extend(multiprocessing.active_children())
+            for worker in interrupted:
+                os.kill(worker.pid, signal.SIGINT)
+        return False
+
+    assert all_reached(unlucky(should_stop=ctrl_c))
+    assert {worker.pid for worker in interrupted} == set(pids(tmp_path)), "none was replaced"
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_workers_that_always_die_while_they_start_end_the_campaign_with_the_cause(
+    unlucky, monkeypatch
+):
+    monkeypatch.setattr(processes_module, "STARTS", 2)
+    with pytest.raises(SimulatorError, match=r"no worker starts: .*SIGKILL.*, 2 times in a row"):
+        unlucky("always-die-opening")
+
+
+def test_each_successor_of_workers_that_die_waits_longer_than_the_one_before(monkeypatch):
+    now_s = [0.0]
+    monkeypatch.setattr(processes_module.time, "monotonic", lambda: now_s[0])
+    place, delays = processes_module._Place(), []
+    for _ in range(8):
+        place.died(SimpleNamespace(ready=True))
+        delays.append(next(second for second in range(100) if is_due_at(place, now_s, second)))
+    assert delays == [0, 1, 2, 4, 8, 16, 30, 30]
+
+
+def is_due_at(place, now_s, second):
+    now_s[0] = float(second)
+    due = place.is_due
+    now_s[0] = 0.0
+    return due
+
+
+def test_a_worker_that_freezes_in_a_trial_is_noticed_and_its_trial_repeated(unlucky):
+    results = unlucky("freeze-1", stall_timeout_s=5.0)
+    assert all_reached(results)
+    assert results.invalid_attempts == ()
+    causes = {death.trial: death.cause for death in results.worker_deaths}
+    assert causes[1] == "the worker process froze: no sign of life for 5 s"
+
+
+def test_a_worker_that_freezes_while_it_starts_is_replaced(unlucky):
+    results = unlucky("freeze-opening", stall_timeout_s=5.0)
+    assert all_reached(results)
+    assert [death.trial for death in results.worker_deaths if death.trial == 0] == []
+
+
+class Impatient(ProcessWorkers):
+    """Takes for hung what comes to no end of a control period in three seconds of a trial."""
+
+    def begin(self, trial):
+        self._limits = self._limits.model_copy(update={"hang_timeout_s": 3.0})
+        super().begin(trial)
+
+
+def test_a_worker_that_hangs_though_itlives_costs_an_attempt(unlucky):
+    results = unlucky("hang-1", make_workers=functools.partial(Impatient, size=2))
+    assert all_reached(results)
+    (attempt,) = [attempt for attempt in results.invalid_attempts if attempt.trial == 1]
+    assert attempt.cause == "the worker process hung: no control period in 3 s"
+
+
+@pytest.mark.parametrize("order", ["freeze-0", "freeze-opening"])
+def test_a_stop_ends_a_campaign_though_a_worker_is_frozen(unlucky, tmp_path, monkeypatch, order):
+    monkeypatch.setattr(pool, "CLOSING_S", 1.0)
+    monkeypatch.setattr(processes_module, "CLOSING_S", 1.0)
+    stopped = unlucky(order, should_stop=lambda: any(map(is_stopped, pids(tmp_path))))
+    assert 0 not in [record.trial for record in stopped.trials]
+    assert stopped.worker_deaths == ()
+    assert not any(map(lives, pids(tmp_path)))
+    assert all_reached(unlucky())
+
+
+@pytest.mark.parametrize("order", ["freeze-0", "freeze-opening"])
+def test_a_second_stop_ends_at_once_though_a_worker_is_frozen(
+    unlucky, tmp_path, monkeypatch, order
+):
+    monkeypatch.setattr(processes_module, "CLOSING_S", 600.0)
+
+    def second_ctrl_c():
+        if any(map(is_stopped, pids(tmp_path))):
+            raise KeyboardInterrupt
+        return False
+
+    with pytest.raises(KeyboardInterrupt):
+        unlucky(order, should_stop=second_ctrl_c)
+    assert not any(map(lives, pids(tmp_path)))
+
+
+def is_stopped(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][:1] == "T"
+    except OSError:
+        return False

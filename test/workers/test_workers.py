@@ -1,0 +1,301 @@
+"""Trials side by side: the same results, nothing lost, nothing twice, nobody left behind."""
+
+import dataclasses
+import functools
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scripted import ScriptedExecutor
+
+from gz_testauto.campaign.progress import CampaignListener
+from gz_testauto.campaign.runner import run_campaign
+from gz_testauto.errors import SceneError, SimulatorError
+from gz_testauto.results.directory import CampaignDirectory
+from gz_testauto.results.store import ResultStore
+from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.loader import parse
+from gz_testauto.testing.planar import PlanarSimulator
+from gz_testauto.trial.executor import TrialStopped
+from gz_testauto.trial.lockstep import LockstepExecutor
+from gz_testauto.trial.outcome import Outcome
+from gz_testauto.workers.interface import OneWorker
+from gz_testauto.workers.processes import ProcessWorkers
+
+CONFIG = Path(__file__).resolve().parents[2] / "config"
+
+
+def processes(size):
+    return functools.partial(ProcessWorkers, size=size)
+
+
+def planar(campaign):
+    return PlanarSimulator()
+
+
+drive = functools.partial(LockstepExecutor, open_simulator=planar)
+
+
+class Eventful(ScriptedExecutor):
+    """Does what files in ``directory`` tell it, once: ``die-2`` ends its process in trial 2."""
+
+    events = ("die", "fail", "fault", "crash", "wait")
+
+    def __init__(self, campaign, directory):
+        super().__init__()
+        self.directory = directory
+
+    def execute(self, trial, should_stop):
+        (self.directory / f"ran-{trial.index}-{os.getpid()}-{time.monotonic_ns()}").touch()
+        for event in self.events:
+            order = self.directory / f"{event}-{trial.index}"
+            if order.exists():
+                order.unlink()
+                getattr(self, event)(should_stop)
+        return super().execute(trial, should_stop)
+
+    def die(self, should_stop):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def fail(self, should_stop):
+        raise SimulatorError("gzserver died")
+
+    def fault(self, should_stop):
+        raise SceneError("crate_1 flew 12 m")
+
+    def crash(self, should_stop):
+        raise ZeroDivisionError("bug")
+
+    def wait(self, should_stop):
+        while not should_stop():
+            time.sleep(0.01)
+        raise TrialStopped
+
+
+class Crowded(ScriptedExecutor):
+    """Takes ten seconds for the first run of trial 0 and for every run of trial 2."""
+
+    def __init__(self, campaign, directory):
+        super().__init__()
+        self.directory = directory
+
+    def execute(self, trial, should_stop):
+        first = not list(self.directory.glob(f"ran-{trial.index}-*"))
+        (self.directory / f"ran-{trial.index}-{time.monotonic_ns()}").touch()
+        result = super().execute(trial, should_stop)
+        slow = trial.index == 2 or (trial.index == 0 and first)
+        recording = dataclasses.replace(result.recording, wall_time_s=10.0 if slow else 0.1)
+        return dataclasses.replace(result, recording=recording)
+
+
+class CannotOpen(ScriptedExecutor):
+    def open(self):
+        raise SimulatorError("no gzserver")
+
+
+def no_executor_that_opens(campaign):
+    return CannotOpen()
+
+
+@pytest.fixture
+def eventful(smoke, tmp_path):
+    """Runs the small campaign on two processes, with orders for its trials."""
+
+    def run(*orders, **options):
+        for order in orders:
+            (tmp_path / order).touch()
+        return run_campaign(
+            smoke,
+            tmp_path / "out",
+            functools.partial(Eventful, directory=tmp_path),
+            make_workers=processes(2),
+            **options,
+        )
+
+    return run
+
+
+def times_run(directory):
+    return sorted(int(path.name.split("-")[1]) for path in directory.glob("ran-*"))
+
+
+def what_was_driven(out):
+    with ResultStore.read(CampaignDirectory(out)) as store:
+        return [
+            (record.trial, record.outcome, record.detail, store.trajectory(record))
+            for record in store.results().trials
+        ]
+
+
+def same_bits(one, other):
+    """Whether two runs ended alike, trial by trial, after the same drives."""
+    return [row[:3] for row in one] == [row[:3] for row in other] and all(
+        np.array_equal(getattr(here, field), getattr(there, field), equal_nan=True)
+        for (*_, here), (*_, there) in zip(one, other)
+        for field in ("time_s", "pose", "twist", "command", "clearance_m")
+    )
+
+
+def test_results_are_the_same_bits_with_one_two_and_four_workers(smoke, tmp_path):
+    driven = []
+    for name, make_workers in (("1", OneWorker), ("2", processes(2)), ("4", processes(4))):
+        run_campaign(smoke, tmp_path / name, drive, make_workers=make_workers)
+        driven.append(what_was_driven(tmp_path / name))
+    assert same_bits(driven[0], driven[1])
+    assert same_bits(driven[0], driven[2])
+
+
+def test_trials_run_in_different_processes_and_each_once(eventful, tmp_path):
+    results = eventful()
+    assert [record.trial for record in results.trials] == [0, 1, 2, 3]
+    assert times_run(tmp_path) == [0, 1, 2, 3]
+    pids = {path.name.split("-")[2] for path in tmp_path.glob("ran-*")}
+    assert str(os.getpid()) not in pids
+
+
+def test_a_worker_that_dies_is_replaced_and_its_trial_repeated(eventful, tmp_path):
+    results = eventful("die-1")
+    assert [record.outcome for record in results.trials] == [Outcome.REACHED] * 4
+    assert [record.attempts for record in results.trials] == [1, 2, 1, 1]
+    assert results.invalid_attempts == ()
+    assert [death.cause for death in results.worker_deaths] == ["the worker process died (SIGKILL)"]
+    assert times_run(tmp_path) == [0, 1, 1, 2, 3]
+
+
+def test_a_dead_simulator_costs_its_worker_one_attempt(eventful):
+    results = eventful("fail-0", "fail-3")
+    assert [record.attempts for record in results.trials] == [2, 1, 1, 2]
+    assert {a.cause for a in results.invalid_attempts} == {"gzserver died"}
+
+
+def test_a_scene_that_is_at_fault_is_not_tried_again(eventful, tmp_path):
+    results = eventful("fault-1")
+    assert [record.outcome for record in results.trials][:2] == [Outcome.REACHED, Outcome.INVALID]
+    assert (results.trials[1].attempts, results.trials[1].detail) == (1, "crate_1 flew 12 m")
+    assert times_run(tmp_path) == [0, 1, 2, 3]
+
+
+def test_a_trial_below_the_stated_pace_is_repeated_once_and_alone(smoke, tmp_path):
+    postponed = []
+
+    class Listener(CampaignListener):
+        def trial_postponed(self, trial, real_time_factor):
+            postponed.append((trial.index, round(real_time_factor, 2)))
+
+    limits = smoke.limits.model_copy(update={"repeat_alone_below_real_time_factor": 1.0})
+    results = run_campaign(
+        smoke.model_copy(update={"limits": limits}),
+        tmp_path / "out",
+        functools.partial(Crowded, directory=tmp_path),
+        make_workers=processes(2),
+        listener=Listener(),
+    )
+    assert sorted(postponed) == [(0, 0.19), (2, 0.19)]
+    order = sorted(tmp_path.glob("ran-*"), key=lambda path: int(path.name.split("-")[2]))
+    assert [path.name.split("-")[1] for path in order[-2:]] == [
+        str(index) for index, _ in postponed
+    ]
+    assert len(order) == 6
+    factors = {record.trial: record.metrics["real_time_factor"] for record in results.trials}
+    assert factors[0] == pytest.approx(19.0)
+    assert factors[2] == pytest.approx(0.19)  # there is no better to be had
+    assert results.invalid_attempts == ()
+
+
+def test_a_trial_on_an_overloaded_stack_is_repeated_alone_and_then_invalid(tmp_path):
+    example = CONFIG / "own_stack_campaign.yaml"
+    text = re.sub("  min_real_time_factor.*\n", "", example.read_text())
+    spec = parse(text, CampaignSpec, example)
+    results = run_campaign(
+        spec,
+        tmp_path / "out",
+        functools.partial(Crowded, directory=tmp_path),
+        make_workers=processes(2),
+    )
+    order = sorted(tmp_path.glob("ran-*"), key=lambda path: int(path.name.split("-")[2]))
+    ran = [int(path.name.split("-")[1]) for path in order]
+    assert sorted(ran[:4]) == [0, 1, 2, 3]
+    assert sorted(ran[4:]) == [0, 2, 2]  # once the others are done
+    outcomes = [record.outcome for record in results.trials]
+    assert outcomes == [Outcome.REACHED, Outcome.REACHED, Outcome.INVALID, Outcome.REACHED]
+    assert [record.attempts for record in results.trials] == [2, 1, 3, 1]
+    assert "real-time factor 0.19, below stack.min_real_time_factor = 0.8" in (
+        results.trials[2].detail
+    )
+    assert results.trials[0].metrics["real_time_factor"] == pytest.approx(19.0)
+
+
+def test_a_bug_in_a_worker_is_a_bug_here(eventful):
+    with pytest.raises(ZeroDivisionError, match="bug"):
+        eventful("crash-0")
+
+
+def test_a_simulator_that_does_not_start_ends_the_campaign(smoke, tmp_path):
+    with pytest.raises(SimulatorError, match="no gzserver"):
+        run_campaign(smoke, tmp_path / "out", no_executor_that_opens, make_workers=processes(2))
+
+
+def test_stopping_gives_up_what_is_under_way_and_the_rest_follows_later(eventful, tmp_path):
+    def all_wait():
+        return len(list(tmp_path.glob("ran-*"))) >= 3
+
+    stopped = eventful("wait-1", "wait-2", should_stop=all_wait)
+    assert [record.trial for record in stopped.trials] == [0]
+    assert stopped.invalid_attempts == ()
+    assert [record.trial for record in eventful().trials] == [0, 1, 2, 3]
+
+
+OWNER = """
+import functools, sys
+from pathlib import Path
+sys.path[:0] = {tests!r}
+if __name__ == "__main__":
+    from test_workers import Eventful, processes
+    from gz_testauto.campaign.runner import run_campaign
+    from gz_testauto.spec.campaign import CampaignSpec
+    from gz_testauto.spec.loader import load
+    spec = load(Path({config!r}) / "smoke_campaign.yaml", CampaignSpec)
+    run_campaign(spec, Path({out!r}), functools.partial(Eventful, directory=Path({directory!r})),
+                 make_workers=processes(2))
+"""
+
+
+def test_workers_end_when_their_owner_is_killed(tmp_path):
+    for trial in range(4):
+        (tmp_path / f"wait-{trial}").touch()
+    script = tmp_path / "owner.py"
+    script.write_text(
+        OWNER.format(
+            tests=[str(folder) for folder in Path(__file__).parents[:2]],
+            config=str(CONFIG),
+            out=str(tmp_path / "out"),
+            directory=str(tmp_path),
+        )
+    )
+    owner = subprocess.Popen([sys.executable, str(script)])
+    try:
+        deadline = time.monotonic() + 60.0
+        while len(times_run(tmp_path)) < 2 and time.monotonic() < deadline:
+            time.sleep(0.05)
+    finally:
+        owner.kill()
+        owner.wait()
+    pids = {int(path.name.split("-")[2]) for path in tmp_path.glob("ran-*")}
+    assert len(pids) == 2
+    deadline = time.monotonic() + 10.0
+    while any(lives(pid) for pid in pids) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(lives(pid) for pid in pids)
+
+
+def lives(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][:1] not in ("Z", "")
+    except OSError:
+        return False

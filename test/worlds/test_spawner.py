@@ -1,0 +1,131 @@
+"""Which obstacles stand after all that a simulator may do, with a simulator that does it."""
+
+from pathlib import Path
+
+import pytest
+
+from gz_testauto import resources
+from gz_testauto.errors import PlacementError, SimulatorError, SpecError
+from gz_testauto.pose import Pose
+from gz_testauto.sdf.document import SdfDocument
+from gz_testauto.sdf.scene import read_scene
+from gz_testauto.spec.loader import parse
+from gz_testauto.spec.obstacles import ObstacleSpec
+from gz_testauto.worlds.spawner import Draw, ObstacleSpawner
+
+SPEC = parse(
+    "{obstacles: [{type: box, count: 2}], region: {rectangle: {x_m: [-5, 5], y_m: [-5, 5]}}}",
+    ObstacleSpec,
+    Path("inline"),
+)
+ONE_PLACE = parse(
+    "{obstacles: [{type: sphere, count: 1, radius_m: 0.3, x_m: 0, y_m: 0}]}",
+    ObstacleSpec,
+    Path("inline"),
+)
+ROOM = resources.share_directory() / "worlds" / "room.world"
+AWAY = Pose((20.0, 0.0, 0.0))
+
+
+class Simulator:
+    """Models with a pose each. ``in_file`` are those of the world file that it was started with:
+    as Gazebo 11 does, it gives their poses to whatever bears their names later."""
+
+    def __init__(self, in_file=()):
+        self.in_file = dict.fromkeys(in_file, AWAY)
+        self.models = dict(self.in_file)
+        self.undeletable = set()
+
+    def model_names(self):
+        return set(self.models)
+
+    def poses(self, names):
+        return {name: self.models[name] for name in names if name in self.models}
+
+    def spawn(self, name, sdf):
+        (model,) = read_scene(SdfDocument.parse(sdf, name)).models.values()
+        x, y, _ = model.bounds.mean(axis=1)
+        placed = Pose.from_rpy(x, y, 0, *model.pose.rpy)
+        self.models[name] = self.in_file.get(name, placed)
+
+    def delete(self, names):
+        for name in set(names) - self.undeletable:
+            self.models.pop(name, None)
+        if set(names) & self.undeletable:
+            raise SimulatorError("still there after being deleted")
+
+
+def stand_as_answered(simulator, answered):
+    shown = {name: pose.planar for name, pose in simulator.models.items()}
+    return shown == {o.name: pytest.approx(o.pose.planar, abs=1e-5) for o in answered}
+
+
+def test_names_of_the_world_file_are_not_used_again_for_other_places():
+    simulator = Simulator(in_file=["obstacle_box_0", "obstacle_box_1"])
+    spawner = ObstacleSpawner(simulator)
+    for seed in (1, 2):
+        placed = spawner.spawn(Draw(SPEC, "inline", seed), replace=True)
+        assert [obstacle.name for obstacle in placed] == ["obstacle_box_2", "obstacle_box_3"]
+        assert stand_as_answered(simulator, placed)
+
+
+def test_names_of_the_world_file_are_remembered_when_its_obstacles_are_cleared_first():
+    simulator = Simulator(in_file=[f"obstacle_box_{number}" for number in range(5)])
+    spawner = ObstacleSpawner(simulator)
+    spawner.clear()
+    placed = spawner.spawn(Draw(SPEC, "inline", 1), replace=False)
+    assert [obstacle.name for obstacle in placed] == ["obstacle_box_5", "obstacle_box_6"]
+    assert stand_as_answered(simulator, placed)
+
+
+def test_a_simulator_that_puts_every_obstacle_elsewhere_is_told_on_and_left_empty():
+    simulator = Simulator()
+    simulator.in_file = {f"obstacle_box_{number}": AWAY for number in range(99)}
+    with pytest.raises(SimulatorError, match=r"obstacle_box_2 stands \d+\.\d+ m from"):
+        ObstacleSpawner(simulator).spawn(Draw(SPEC, "inline", 1), replace=True)
+    assert simulator.models == {}
+
+
+def test_a_set_that_can_only_be_taken_away_in_part_is_put_back():
+    simulator = Simulator()
+    spawner = ObstacleSpawner(simulator)
+    before = spawner.spawn(Draw(SPEC, "inline", 1), replace=True)
+    simulator.undeletable = {"obstacle_box_1"}
+    with pytest.raises(SimulatorError, match="still there"):
+        spawner.spawn(Draw(SPEC, "inline", 2), replace=True)
+    assert stand_as_answered(simulator, before)
+    assert len(spawner.obstacles()) == 2
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """A world file with a sphere in its middle."""
+    spawner = ObstacleSpawner(Simulator(), ROOM)
+    spawner.spawn(Draw(ONE_PLACE, "inline", 1), replace=True)
+    spawner.save_world(tmp_path / "saved.world")
+    return tmp_path / "saved.world"
+
+
+def test_what_is_added_keeps_off_the_obstacles_that_the_base_world_has(saved):
+    simulator = Simulator(in_file=["obstacle_sphere_0"])
+    spawner = ObstacleSpawner(simulator, saved)
+    with pytest.raises(PlacementError):
+        spawner.spawn(Draw(ONE_PLACE, "inline", 1), replace=False)
+    spawner.clear()
+    assert len(spawner.spawn(Draw(ONE_PLACE, "inline", 1), replace=False)) == 1
+
+
+def test_obstacles_of_the_base_world_that_still_stand_are_saved(saved, tmp_path):
+    simulator = Simulator(in_file=["obstacle_sphere_0"])
+    spawner = ObstacleSpawner(simulator, saved)
+    spawner.save_world(tmp_path / "again.world")
+    assert "obstacle_sphere_0" in read_scene(tmp_path / "again.world").models
+    spawner.clear()
+    spawner.save_world(tmp_path / "bare.world")
+    assert "obstacle_sphere_0" not in read_scene(tmp_path / "bare.world").models
+
+
+def test_a_world_with_obstacles_of_unknown_shape_is_not_saved(tmp_path):
+    spawner = ObstacleSpawner(Simulator(in_file=["obstacle_sphere_0"]), ROOM)
+    with pytest.raises(SpecError, match="obstacle_sphere_0: placed by others"):
+        spawner.save_world(tmp_path / "saved.world")
