@@ -170,6 +170,37 @@ class TestBodies:
         assert (x, z) == pytest.approx((0.5 * math.cos(1), 1 - 0.5 * math.sin(1)), abs=0.02)
         assert links["door::frame"].pose.position == pytest.approx((0, 0, 1), abs=1e-9)
 
+    @pytest.mark.parametrize("deep_m", [0.02, 0.1, 4.0])
+    @pytest.mark.parametrize("by", ["load", "spawn", "set_states"])
+    def test_what_is_put_inside_the_floor_is_lifted_out_and_not_thrown(
+        self, simulator, tmp_path, deep_m, by
+    ):
+        size = "1 1 8"
+        low = scenes.box("b", 3, 0, 4 - deep_m, size, static=False)
+        world = scenes.write_world(tmp_path, *([low] if by == "load" else []))
+        simulation = scenes.load(simulator, world)
+        pose = Pose((3.0, 0.0, 4.0 - deep_m))
+        if by != "load":
+            simulation.step(0.5)
+            begun = pose if by == "spawn" else Pose((3.0, 0.0, 20.0))
+            simulation.spawn([NamedModel("b", low, begun)])
+        if by == "set_states":
+            simulation.step(0.5)
+            simulation.set_states({"b": ModelState(pose)})
+        heights = [simulation.step(0.1).models["b"].pose.position[2] for _ in range(10)]
+        assert max(heights) < 4.01
+        state = simulation.snapshot().models["b"]
+        assert state.pose.position == pytest.approx((3, 0, 4), abs=0.003)
+        assert np.linalg.norm(state.linear_mps) < 0.01
+
+    def test_two_boxes_inside_each_other_come_apart_and_stay_near(self, simulator, tmp_path):
+        boxes = [scenes.box(name, x, 0, 0.5, static=False) for name, x in (("a", 3), ("b", 3.6))]
+        simulation = scenes.load(simulator, scenes.write_world(tmp_path, *boxes))
+        models = simulation.step(1.0).models
+        a, b = (models[name].pose.position for name in "ab")
+        assert b[0] - a[0] == pytest.approx(1.0, abs=0.02)
+        assert (a[0] + b[0]) / 2 == pytest.approx(3.3, abs=0.02)
+
     def test_models_that_come_and_go_leave_the_others_as_they_were(self, simulator, tmp_path):
         world = scenes.write_world(tmp_path, scenes.box("box", 0, 0, 9.0, static=False))
         undisturbed = scenes.load(simulator, world)

@@ -28,6 +28,7 @@ from gz_testauto.observation import Contact, ModelState
 from gz_testauto.pose import Pose
 from gz_testauto.simulators.embedded.bodies import StagedModel
 from gz_testauto.simulators.embedded.mjcf import Blueprint, joint_names
+from gz_testauto.simulators.embedded.settling import Settling
 
 LOGGER = logging.getLogger(__name__)
 
@@ -59,6 +60,7 @@ class Engine:
         except ValueError as error:
             raise SimulatorError(f"MuJoCo cannot build the world: {error}") from error
         self.data: Any = mujoco.MjData(self.model)
+        self._settling = Settling(self.model, self.data)
         self._shapes = [
             blueprint.shapes[self._name(mujoco.mjtObj.mjOBJ_GEOM, geom)]
             for geom in range(self.model.ngeom)
@@ -79,8 +81,10 @@ class Engine:
 
     def tick(self) -> None:
         """Let one physics step pass."""
+        held = self._settling.before_tick()
         try:
             mujoco.mj_step2(self.model, self.data)
+            self._settling.after_tick(held)
             mujoco.mj_step1(self.model, self.data)
         except mujoco.FatalError as error:
             raise self._too_much(error) from error
@@ -126,6 +130,7 @@ class Engine:
 
     def place_static(self, name: str, pose: Pose) -> None:
         """Put a body that no joint moves somewhere else."""
+        self._settling.begin()
         body = self.body(name)
         x, y, z, w = pose.quaternion
         self.model.body_pos[body] = pose.position
@@ -133,6 +138,7 @@ class Engine:
 
     def place_movable(self, model: StagedModel, state: ModelState) -> None:
         """Move a model as it stands, with the twist of ``state`` or at rest."""
+        self._settling.begin()
         present = self.state(model).pose
         turning = np.array(state.angular_radps or (0.0, 0.0, 0.0))
         for name, _ in joint_names(model):
