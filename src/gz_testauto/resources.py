@@ -8,6 +8,7 @@ looks on the network: Gazebo's online model database is gone or slow.
 
 import contextlib
 import os
+import re
 import sysconfig
 from pathlib import Path
 from typing import Iterator, List, Optional, Sequence, Tuple, Union
@@ -81,7 +82,7 @@ def share_directory() -> Path:
     """
     here = Path(__file__).resolve()
     for candidate in _share_candidates(here):
-        if (candidate / "models").is_dir():
+        if os.path.isdir(candidate / "models"):
             return candidate
     raise ResourceError(
         f"the data of {PACKAGE} (models/, worlds/, config/) was not found near {here.parent}: "
@@ -108,13 +109,12 @@ def model_file(path: Path) -> Path:
 
     Of several versions the newest that Gazebo 11 reads is taken, as Gazebo does.
     """
-    if not path.is_dir():
+    if not os.path.isdir(path):
         return path
-    manifest = next(
-        (path / name for name in ("model.config", "manifest.xml") if (path / name).is_file()), None
-    )
+    manifests = (path / name for name in ("model.config", "manifest.xml"))
+    manifest = next(filter(os.path.isfile, manifests), None)
     if manifest is None:
-        if (path / "model.sdf").is_file():
+        if os.path.isfile(path / "model.sdf"):
             return path / "model.sdf"
         raise ResourceError(f"{path} is no model directory: it has no model.config")
     try:
@@ -127,15 +127,15 @@ def model_file(path: Path) -> Path:
     readable = [entry for entry in files if entry[0] <= NEWEST_SDF] or files
     name = max(readable, key=lambda entry: entry[0])[1] if readable else ""
     _require_file_name(name)
-    if not name or not (path / name).is_file():
+    if not name or not os.path.isfile(path / name):
         named = f"names {name!r}, which is not there" if name else "names no <sdf> file"
         raise ResourceError(f"{manifest} {named}")
     return path / name
 
 
 def _version(entry: "etree._Element") -> Tuple[int, ...]:
-    numbers = [part for part in entry.get("version", "0").split(".") if part.isdigit()]
-    return tuple(map(int, numbers[:2])) or (0,)
+    numbers = re.findall(r"[0-9]+", entry.get("version", ""))
+    return tuple(int(number.lstrip("0")[:9] or "0") for number in numbers[:2]) or (0,)
 
 
 def _require_file_name(text: str) -> None:
@@ -146,24 +146,24 @@ def _require_file_name(text: str) -> None:
 
 
 def _beside(path: str, relative_to: Path) -> Path:
-    base = relative_to if relative_to.is_dir() else relative_to.parent
+    base = relative_to if os.path.isdir(relative_to) else relative_to.parent
     return Path(os.path.normpath(base.absolute() / Path(path).expanduser()))
 
 
 def _file(path: str, relative_to: Path) -> Path:
     beside = _beside(path, relative_to)
-    if Path(path).is_absolute() or beside.exists():
+    if Path(path).is_absolute() or os.path.exists(beside):
         return beside
     for directory in os.environ.get("GAZEBO_RESOURCE_PATH", "").split(os.pathsep):
         for folder in _MEDIA_FOLDERS if directory.strip() else ():
-            if (Path(directory) / folder / path).exists():
+            if os.path.exists(Path(directory) / folder / path):
                 return Path(os.path.normpath((Path(directory) / folder / path).absolute()))
     return beside
 
 
 def _share_candidates(here: Path) -> Iterator[Path]:
     source_tree = here.parents[2]
-    if (source_tree / "package.xml").is_file():
+    if os.path.isfile(source_tree / "package.xml"):
         yield source_tree
     for parent in here.parents:
         yield parent / "share" / PACKAGE
@@ -195,12 +195,12 @@ def _on_model_path(rest: str, directories: Optional[Sequence[Path]]) -> Path:
     searched = model_path() if directories is None else tuple(directories)
     for directory in searched:
         candidate = directory / rest
-        if candidate.exists():
+        if os.path.exists(candidate):
             return Path(os.path.normpath(candidate.absolute()))
     meant = next(filter(None, (spelled_otherwise(start, rest) for start in searched)), None)
     hint = f"did you mean model://{meant}? " if meant else ""
     name, _, inside = rest.partition("/")
-    model = next((start / name for start in searched if (start / name).is_dir()), None)
+    model = next((start / name for start in searched if os.path.isdir(start / name)), None)
     if model is not None and inside:
         raise ResourceError(
             f"model://{rest} was not found: {model} has no {inside}; "

@@ -161,6 +161,7 @@ def test_a_mesh_with_a_byte_that_is_not_utf8_is_read(gz_testauto, tmp_path):
 @pytest.mark.parametrize(
     "content",
     [
+        f"<sdf version='1.{'6' * 5000}'><world name='w'/></sdf>",
         "<sdf version='1.6'><world name='w'><model name='m'",
         "<sdf version='1.6'><world name='w'>" + "<model name='m'>" * 2000 + "</model>" * 2000
         + "</world></sdf>",
@@ -193,3 +194,27 @@ def test_a_robot_nested_too_deep_is_refused_or_read(gz_testauto, tmp_path, depth
     answer = gz_testauto("map", tmp_path / "room.world", "--out", tmp_path / "maps", "--robot",
                          tmp_path / "robot.sdf")  # fmt: skip
     assert answer[0] == 0 or answer[1].startswith("gz_testauto: ")
+
+
+def test_a_number_of_5000_digits_in_a_name_is_no_obstacles(gz_testauto, tmp_path):
+    name = "obstacle_box_" + "9" * 5000
+    model = MODEL.replace("'m'", f"'{name}'").replace("<link", "<pose>2 2 0 0 0 0</pose><link", 1)
+    (tmp_path / "room.world").write_text(ROOM.replace("</world>", f"{model}</world>"))
+    assert multiplied(gz_testauto, tmp_path)[0] == 0
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [
+        "run campaign.yaml --workers 1 --out LONG",
+        "run LONG --out out",
+        "multiply room.world --spec spec.yaml --count 1 --out LONG",
+        "multiply room.world --spec LONG --count 1 --out out",
+        "map room.world --out LONG",
+        "report LONG",
+        "replay LONG 0 a",
+    ],
+)
+def test_a_path_that_no_file_can_have_is_refused(gz_testauto, tmp_path, monkeypatch, verb):
+    monkeypatch.chdir(tmp_path)
+    assert_refused(gz_testauto(*verb.replace("LONG", "x" * 300).split()))

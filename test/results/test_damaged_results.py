@@ -70,6 +70,15 @@ def test_a_store_with_values_that_no_runner_wrote_is_called_damaged(
     assert complaint in str(caught.value)
 
 
+def test_a_table_whose_name_is_no_text_is_damage(directory):
+    content = directory.results.read_bytes()
+    assert b"tablemetameta" in content
+    content = content.replace(b"tablemetameta", b"tablem\x9etameta")
+    directory.results.write_bytes(content.replace(b"CREATE TABLE meta", b"CREATE TABLX meta"))
+    with pytest.raises(ResultsError, match="is damaged"):
+        ResultStore.read(directory)
+
+
 def test_a_trajectory_outside_of_the_directory_is_not_opened(directory):
     with ResultStore.read(directory) as store, pytest.raises(ResultsError, match="no file name"):
         store.trajectory(record(trajectory="../../x.npz"))

@@ -49,4 +49,6 @@ def test_rewriting_closes_the_gap_that_a_killed_runner_left(tmp_path):
 
 def test_a_world_is_known_by_the_number_in_its_name():
     assert world_number("world_0007", 3) == "7"
+    assert world_number("world_0000", 3) == "0"
     assert world_number("warehouse", 3) == "3"
+    assert world_number("w" + "9" * 5000, 3) == "9" * 5000

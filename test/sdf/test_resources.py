@@ -138,6 +138,15 @@ def test_model_config_that_names_nothing_is_refused(tmp_path, config, complaint)
         resources.model_file(tmp_path)
 
 
+@pytest.mark.parametrize("other", ["1." + "9" * 5000, "1" * 5000, "1.8", "x", "²", ""])
+def test_model_config_with_any_version_gives_the_newest_that_can_be_read(tmp_path, other):
+    named = f"<sdf version='{other}'>b.sdf</sdf><sdf version='1.06'>a.sdf</sdf>"
+    (tmp_path / "model.config").write_text(f"<model>{named}</model>", encoding="utf-8")
+    for name in ("a.sdf", "b.sdf"):
+        (tmp_path / name).touch()
+    assert resources.model_file(tmp_path) == tmp_path / "a.sdf"
+
+
 def test_directory_with_model_sdf_alone_is_a_model(tmp_path):
     (tmp_path / "model.sdf").touch()
     assert resources.model_file(tmp_path) == tmp_path / "model.sdf"

@@ -101,6 +101,9 @@ def test_an_argument_that_names_a_file_is_found_from_the_campaign():
     assert read(text).planners[1].launch.args["map"] == CONFIG / "obstacles.yaml"
     said = refused("{plugin: fgm}", "{plugin: fgm, map: ./nowhere.yaml}")
     assert 'map is "./nowhere.yaml"; there is no such file' in said
+    long = "/" + "a" * 300  # what no file can be called is no file
+    text = EXAMPLE.read_text().replace("{plugin: fgm}", f"{{plugin: fgm, map: {long}}}")
+    assert read(text).planners[1].launch.args["map"] == long
 
 
 def test_what_was_loaded_is_the_same_when_read_back_from_json():

@@ -78,6 +78,10 @@ def test_arguments_decide_which_files_are_meant(package):
     assert not {"my_nav/param/costmap_burger.yaml", "my_nav/param/amcl_burger.yaml"} & names
 
 
+def test_an_argument_that_no_file_can_be_called_names_none(package):
+    assert brought(package, map="/" + "a" * 300) == brought(package)
+
+
 def test_a_launch_file_that_includes_itself_is_followed_once(package):
     itself = '<launch><include file="$(find my_nav)/launch/again.launch"/></launch>'
     (package / "launch" / "again.launch").write_text(itself)

@@ -309,10 +309,16 @@ def test_plain_directory_of_worlds_is_a_world_set(tmp_path):
     assert worlds.worlds[0].obstacles == ()
 
 
+def replace_in(path, old, new):
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new))
+
+
 @pytest.mark.parametrize(
     ("damage", "complaint"),
     [
         (lambda d: (d / "world_0001.world").unlink(), r"world_0001\.world: is missing"),
+        (lambda d: replace_in(d / "worlds.json", "world_0001.", "x" * 300), "xxxworld: is missing"),
         (lambda d: (d / "world_0001.world").write_text("<sdf/>"), "is not the file that"),
         (lambda d: (d / "worlds.json").write_text('{"schema'), "cannot be read: Unterminated"),
         (lambda d: (d / "worlds.json").write_text('{"schema_version": 9}'), "schema version 9"),

@@ -4,6 +4,7 @@ Owns the decision which of the two it is, and the order in which a directory com
 manifest, campaign, worlds, store. Killed between any two of them, the next run goes on.
 """
 
+import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -100,7 +101,7 @@ def _declared(spec: CampaignSpec) -> Tuple[DeclaredMetric, ...]:
 def _found(world: WorldRecord, directory: CampaignDirectory) -> WorldRecord:
     """The world where it is now: a generated one moves with its directory."""
     moved = directory.worlds / f"{world.name}.world"
-    path = moved if moved.is_file() else Path(world.path)
+    path = moved if os.path.isfile(moved) else Path(world.path)
     if file_sha256(path) != world.sha256:
         raise ResultsError(f"{path}: has changed since trials were run in it; restore it")
     return replace(world, path=str(path))
@@ -145,11 +146,11 @@ def _clear(directory: CampaignDirectory) -> None:
     """Remove what another campaign, without a valid trial, left behind."""
     with reporting_disk(directory.path):
         for folder in (directory.worlds, directory.trajectories):
-            if folder.is_dir():
+            if os.path.isdir(folder):
                 shutil.rmtree(folder)
         journal = directory.results.with_name(directory.results.name + "-journal")
         for file in (directory.results, journal, directory.log):
-            if file.exists():
+            if os.path.exists(file):
                 file.unlink()
 
 

@@ -5,6 +5,7 @@ path in each world, which the manifest of a multiplied set knows for the drive i
 which is otherwise computed from the world's own geometry.
 """
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Optional, Tuple
@@ -95,7 +96,7 @@ def _chosen(worlds: WorldsSpec) -> WorldSet:
 
 
 def _generated(spec: CampaignSpec, drive: Drive, folder: Path) -> WorldSet:
-    if (folder / MANIFEST).is_file():
+    if os.path.isfile(folder / MANIFEST):
         try:
             return read_worlds(folder)
         except SpecError as error:

@@ -46,7 +46,7 @@ class CampaignDirectory:
     @property
     def holds_campaign(self) -> bool:
         """Whether a campaign was begun here."""
-        return self.manifest.is_file()
+        return os.path.isfile(self.manifest)
 
     def require_campaign(self) -> None:
         """Raise ``ResultsError`` unless a campaign was begun here."""
@@ -58,9 +58,9 @@ class CampaignDirectory:
 
     def require_fresh_or_campaign(self) -> None:
         """Raise ``ResultsError`` if there are files here that no campaign wrote."""
-        if self.holds_campaign or not self.path.exists():
+        if self.holds_campaign or not os.path.exists(self.path):
             return
-        if not self.path.is_dir():
+        if not os.path.isdir(self.path):
             raise ResultsError(f"{self.path}: is a file; results need a directory")
         ours = {self.path / LOCK_NAME, *self._unfinished}
         foreign = sorted(entry.name for entry in self.path.iterdir() if entry not in ours)
@@ -73,7 +73,7 @@ class CampaignDirectory:
         """Remove what a runner was writing when it was killed; the caller holds the lock."""
         with reporting_disk(self.path):
             for partial in (*self._unfinished, *self.trajectories.glob(f"*.npz{PARTIAL_SUFFIX}")):
-                if partial.exists():
+                if os.path.exists(partial):
                     partial.unlink()
             for scratch in self.path.glob(f".{self.worlds.name}.*"):
                 shutil.rmtree(scratch)

@@ -1,6 +1,7 @@
 """The files that decide a campaign's trials and that its YAML file does not name."""
 
 import inspect
+import os
 from pathlib import Path
 from typing import Dict
 
@@ -34,6 +35,6 @@ def further_files(spec: CampaignSpec, robot: RobotModel) -> Dict[str, str]:
         return found
     for element in parse_xml(robot.sdf.encode("utf-8")).iter("uri"):
         path = Path((element.text or "").strip().replace("file://", "", 1))
-        if path.is_file():
+        if os.path.isfile(path):
             found[f"robot/{path.name}"] = file_sha256(path)
     return found

@@ -14,7 +14,6 @@ neither gaps nor doubles.
 """
 
 import math
-import re
 from pathlib import Path
 from typing import Callable, Iterable
 
@@ -74,8 +73,8 @@ def end_line(record: TrialRecord) -> str:
 
 def world_number(world: str, world_index: int) -> str:
     """The number at the end of a world's name (``world_0137`` is 137), else its index."""
-    digits = re.search(r"(\d+)$", world)
-    return str(int(digits.group(1)) if digits else world_index)
+    digits = world[len(world.rstrip("0123456789")) :]
+    return digits.lstrip("0") or ("0" if digits else str(world_index))
 
 
 def _number(record: TrialRecord, metric: str) -> str:

@@ -10,6 +10,7 @@ import contextlib
 import dataclasses
 import json
 import math
+import os
 import sqlite3
 from pathlib import Path
 from typing import Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple
@@ -124,7 +125,7 @@ class ResultStore:
     @classmethod
     def open(cls, directory: CampaignDirectory) -> Optional["ResultStore"]:
         """Open the store for writing, or return None where none was completely made."""
-        if not directory.results.is_file():
+        if not os.path.isfile(directory.results):
             return None
         store = cls(directory, _connect(directory.results))
         if not store._is_made():
@@ -139,7 +140,7 @@ class ResultStore:
     def read(cls, directory: CampaignDirectory) -> "ResultStore":
         """Open the store for reading only; a runner may be writing meanwhile."""
         directory.require_campaign()
-        if not directory.results.is_file():
+        if not os.path.isfile(directory.results):
             raise ResultsError(f"{directory.path}: no trial has ended yet")
         _undo_half_a_transaction(directory.results)
         uri = directory.results.as_uri() + "?mode=ro"
@@ -367,7 +368,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 def _undo_half_a_transaction(path: Path) -> None:
     """Undo what a writer was at when it was killed, if it was: a reader that may not write does
     not see through it. A transaction of a writer that lives is left alone."""
-    if not path.with_name(path.name + "-journal").exists():
+    if not os.path.exists(path.with_name(path.name + "-journal")):
         return
     try:
         with contextlib.closing(_connect(path)) as connection, _reporting(path):
@@ -402,9 +403,12 @@ def _reporting_damage(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _reporting(path: Path) -> Iterator[None]:
-    """Turn SQLite's errors into ``ResultsError``."""
+    """Turn SQLite's errors into ``ResultsError``. It quotes the names in a file as they are, which
+    in a damaged one need not be text."""
     try:
         yield
+    except UnicodeError as error:
+        raise ResultsError(f"{path}: is damaged: {error}") from error
     except sqlite3.Error as error:
         text = str(error)
         if "full" in text or "disk I/O" in text:

@@ -63,6 +63,6 @@ def existing_file(text: str, what: str) -> Path:
     """The absolute path that ``text`` names, relative to :func:`user_directory`. Raises
     ``SpecError``, naming ``what``, where there is no such file."""
     path = resources.resolve(text, user_directory())
-    if not path.exists():
+    if not os.path.exists(path):
         raise SpecError(f"{what} is {text!r}, and there is no file {path}")
     return path

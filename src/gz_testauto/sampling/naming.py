@@ -11,7 +11,9 @@ from typing import Optional, Pattern
 
 PREFIX = "obstacle_"
 
-OBSTACLE_PATTERN: Pattern[str] = re.compile(rf"{PREFIX}(?P<label>[A-Za-z]\w*?)_(?P<index>\d+)")
+OBSTACLE_PATTERN: Pattern[str] = re.compile(
+    rf"{PREFIX}(?P<label>[A-Za-z]\w*?)_(?P<index>[0-9]{{1,9}})"
+)
 """Matches, in full, every name that :func:`obstacle_name` gives."""
 
 

@@ -129,7 +129,7 @@ class SdfDocument:
                 f"{self.where(self.root)}: the root element is <{self.root.tag}>, not <sdf>"
             )
         text = self.root.get("version", "")
-        if not re.fullmatch(r"\d+\.\d+(\.\d+)?", text):
+        if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9}){1,2}", text):
             raise SdfError(
                 f'{self.where(self.root)}: <sdf> has version {text!r}; write version="1.6"'
             )

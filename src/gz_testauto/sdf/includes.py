@@ -57,7 +57,7 @@ class ModelLibrary:
             found = resources.resolve(uri, document.directory, self.model_path)
         except ResourceError as error:
             raise SdfError(f"{document.where(element)}: {error}; {_WITHOUT}") from error
-        if not found.exists():
+        if not os.path.exists(found):
             raise SdfError(f"{document.where(element)}: {_not_there(uri, found)}; {_WITHOUT}")
         return found
 
@@ -154,7 +154,7 @@ class ModelLibrary:
                 continue
             with contextlib.suppress(ResourceError):
                 path = resources.resolve(text, document.directory, self.model_path)
-                if path.exists():
+                if os.path.exists(path):
                     uri.text = f"file://{path}"
 
     def anchor(self, document: SdfDocument) -> None:
@@ -168,7 +168,7 @@ class ModelLibrary:
             if uri.getparent().tag not in (*_URI_PARENTS, "include") or not named_there or not name:
                 continue
             beside = document.directory / name
-            if not Path(name).is_absolute() and beside.exists():
+            if not Path(name).is_absolute() and os.path.exists(beside):
                 uri.text = f"file://{os.path.normpath(beside)}"
 
 

@@ -44,7 +44,7 @@ def resolve_path(value: Any, info: ValidationInfo) -> Any:
         path = resources.resolve(value, Path(source))
     except GzTestautoError as error:
         raise PydanticCustomError("path", "{reason}", {"reason": str(error)}) from error
-    if not path.exists():
+    if not os.path.exists(path):
         looked = "" if str(path) == value else f" (looked for {path})"
         reason = f'is "{value}"; there is no such file{looked}'
         raise PydanticCustomError("predicate", "{reason}", {"reason": reason})

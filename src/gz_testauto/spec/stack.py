@@ -4,6 +4,7 @@ Owns the shape of ``stack:`` and of a planner's ``launch:`` in ``campaign.yaml``
 with it is :mod:`gz_testauto.ros.stack`'s; ``docs/your_robot.md`` tells it to users.
 """
 
+import os
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Union
 
@@ -90,7 +91,7 @@ def _argument(name: Any, value: Any, info: ValidationInfo) -> Any:
     try:
         if isinstance(value, str) and value.startswith(FILE_PREFIXES) and "{" not in value:
             return resolve_path(value, info)
-        if isinstance(value, str) and value.startswith("/") and Path(value).is_file():
+        if isinstance(value, str) and value.startswith("/") and os.path.isfile(Path(value)):
             return Path(value)  # as it was written into campaign.json
         return _text(value)
     except PydanticCustomError as error:

@@ -90,7 +90,7 @@ def _named_by(element: "etree._Element", scope: Arguments, file: Path) -> Iterat
         value = _replaced(str(text), scope, file)
         for word in _words(value or ""):
             path = _path(word)
-            if path is not None and path.is_file():
+            if path is not None and os.path.isfile(path):
                 yield path.resolve()
 
 
@@ -145,7 +145,7 @@ def _replaced(text: str, scope: Arguments, file: Path) -> Optional[str]:
 def _name(path: Path) -> str:
     for directory in path.parents:
         manifest = directory / "package.xml"
-        if manifest.is_file():
+        if os.path.isfile(manifest):
             with contextlib.suppress(OSError, etree.XMLSyntaxError):
                 package = (read_xml(manifest).findtext("name") or directory.name).strip()
                 return str(Path(package) / path.relative_to(directory))

@@ -5,6 +5,7 @@ argument that a launch file does not declare: roslaunch would ignore it in silen
 planners would be one. Starting them is :mod:`gz_testauto.ros.stack`'s.
 """
 
+import os
 from pathlib import Path
 from typing import Any, Dict, Iterator, Mapping, NamedTuple, Optional, Tuple
 
@@ -89,7 +90,7 @@ def find_launch_file(launch: LaunchSpec, where: str) -> Path:
         ) from error
     elsewhere = sorted(package.rglob(Path(launch.file).name))
     for path in (package / "launch" / launch.file, package / launch.file, *elsewhere):
-        if path.is_file():
+        if os.path.isfile(path):
             return path
     known = sorted(path.name for path in package.rglob("*.launch"))
     raise SpecError(

@@ -6,6 +6,7 @@ without one. Making worlds is :mod:`gz_testauto.worlds.multiply`'s.
 
 import hashlib
 import json
+import os
 from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -99,9 +100,9 @@ def read_worlds(directory: Path, files: Optional[Collection[str]] = None) -> Wor
     describes.
     """
     directory = Path(directory).absolute()
-    if not directory.is_dir():
+    if not os.path.isdir(directory):
         raise SpecError(f"{directory}: there is no such directory")
-    if (directory / MANIFEST).exists():
+    if os.path.exists(directory / MANIFEST):
         worlds = _read_manifest(directory)
         if files is None:
             return worlds
@@ -135,7 +136,7 @@ def _read_manifest(directory: Path) -> WorldSet:
     if twice:
         raise SpecError(f"{path}: is damaged: lists {twice[0]} twice. Make the worlds again")
     for entry in entries:
-        if not entry.path.is_file():
+        if not os.path.isfile(entry.path):
             raise SpecError(f"{entry.path}: is missing; {MANIFEST} lists it. Make it again")
         if sha256_of(entry.path.read_bytes()) != entry.sha256:
             raise SpecError(

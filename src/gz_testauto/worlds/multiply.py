@@ -191,7 +191,7 @@ def _inputs(
         raise SpecError(f"{base}: cannot be read: {error.strerror or error}") from error
     # The paths in a specification say nothing of the files behind them; their hashes do.
     described = json.dumps(_without_paths(spec.model_dump(mode="json")), sort_keys=True)
-    files = [sha256_of(path.read_bytes()) for path in spec.files if path.is_file()]
+    files = [sha256_of(path.read_bytes()) for path in spec.files if os.path.isfile(path)]
     return {
         "seed": seed,
         "base": base.name,
@@ -226,9 +226,9 @@ def _without_paths(value: Any) -> Any:
 
 def _check_target(out: Path, inputs: Dict[str, Any], force: bool) -> None:
     """Raise ``SpecError`` unless ``out`` may be (re)placed."""
-    if not out.exists():
+    if not os.path.exists(out):
         return
-    if not out.is_dir():
+    if not os.path.isdir(out):
         raise SpecError(f"{out}: is a file; name a directory")
     strange = sorted(_strangers(out))
     if strange:
@@ -238,7 +238,7 @@ def _check_target(out: Path, inputs: Dict[str, Any], force: bool) -> None:
         )
     if force or not any(out.iterdir()):
         return
-    if not (out / MANIFEST).exists():
+    if not os.path.exists(out / MANIFEST):
         raise SpecError(f"{out}: holds worlds without {MANIFEST}; --force replaces them")
     before = read_manifest_data(out / MANIFEST).get("inputs", {})
     known = [key for key in {**inputs, **before} if key != "missing"]  # it is made, not given
@@ -259,7 +259,7 @@ def _strangers(directory: Path) -> Iterator[str]:
 
 def _put_in_place(scratch: Path, out: Path) -> None:
     """Give the finished directory its name; what had it before goes only then."""
-    if not out.exists():
+    if not os.path.exists(out):
         os.rename(scratch, out)
         return
     old = Path(tempfile.mkdtemp(prefix=f".{out.name}.old.", dir=str(out.parent)))
@@ -267,7 +267,7 @@ def _put_in_place(scratch: Path, out: Path) -> None:
         os.rename(out, old / out.name)
         os.rename(scratch, out)
     except OSError:
-        if not out.exists() and (old / out.name).exists():
+        if not os.path.exists(out) and os.path.exists(old / out.name):
             os.rename(old / out.name, out)
         raise
     finally:

@@ -7,6 +7,7 @@ simulator as something with model names, poses, spawn and delete; no ROS.
 
 import dataclasses
 import math
+import os
 from pathlib import Path
 from typing import Dict, Iterable, List, Optional, Protocol, Set, Tuple
 
@@ -134,7 +135,7 @@ class ObstacleSpawner:
         world, for a directory that is not there, and when others placed obstacles too."""
         if self._base_world is None:
             raise SpecError("the base world is not known: set ~base_world to its file")
-        if not path.parent.is_dir():
+        if not os.path.isdir(path.parent):
             raise SpecError(f"{path}: there is no directory {path.parent}")
         base = BaseWorld(self._base_world)
         document = base.scene.document.copy()

@@ -3,6 +3,7 @@
 Owns telling the three apart, and the message that names them all when it is none.
 """
 
+import os
 from pathlib import Path
 
 from gz_testauto import resources
@@ -25,10 +26,10 @@ def read_spec(argument: str) -> ObstacleSpec:
     if isinstance(_yaml(text), dict):
         return parse(text, ObstacleSpec, user_directory() / INLINE, called=INLINE)
     path = resources.resolve(text, user_directory())
-    if path.is_file():
+    if os.path.isfile(path):
         return load(path, ObstacleSpec)
     named = _directory() / f"{text}.yaml"
-    if named.is_file():
+    if os.path.isfile(named):
         return load(named, ObstacleSpec)
     raise SpecError(f"spec {text!r} is neither a name nor a file; {_choices()}")
 
