@@ -6,7 +6,7 @@ scan that goes out and comes back is the same to the bit (a scan to the 32 bits 
 """
 
 import math
-from typing import Iterable, List, Mapping, Optional, Sequence, Tuple
+from typing import Iterable, List, Mapping, Sequence, Tuple, Union
 
 import numpy as np
 from gazebo_msgs.msg import ContactsState, ContactState, LinkStates, ModelStates
@@ -20,6 +20,7 @@ from gz_testauto.observation import Contact, ImuSample, LaserScan, ModelState, T
 from gz_testauto.pose import Pose
 
 NANOSECONDS = 1_000_000_000
+Vector = Tuple[float, float, float]
 WORLD_FRAME = "map"
 """The frame of every absolute pose: the map frame is the world frame."""
 
@@ -52,18 +53,18 @@ def transform_message(pose: Pose) -> Transform:
 def pose_of(message: PoseMessage) -> Pose:
     """The pose in a message. The quaternion of all zeros that an unfilled message has means
     no rotation, as it does to gazebo_ros; one that is not of unit length is normalised."""
-    quaternion = _components(message.orientation, "xyzw")
+    x, y, z, w = quaternion = _quaternion(message.orientation)
     norm = math.sqrt(sum(value * value for value in quaternion))
     if norm == 0.0:
         quaternion = (0.0, 0.0, 0.0, 1.0)
     elif abs(norm - 1.0) > 1e-9:
-        quaternion = tuple(value / norm for value in quaternion)
-    return Pose(_components(message.position, "xyz"), quaternion)
+        quaternion = (x / norm, y / norm, z / norm, w / norm)
+    return Pose(_vector(message.position), quaternion)
 
 
 def pose_of_transform(message: Transform) -> Pose:
     """The pose of the child's frame in the parent's."""
-    return Pose(_components(message.translation, "xyz"), _components(message.rotation, "xyzw"))
+    return Pose(_vector(message.translation), _quaternion(message.rotation))
 
 
 def twist_message(linear_mps: Iterable[float], angular_radps: Iterable[float]) -> Twist:
@@ -83,10 +84,19 @@ def command_of(message: Twist) -> Twist2D:
 
 def state_of(pose: PoseMessage, twist: Twist) -> ModelState:
     """Pose and twist of a model; a twist that is NaN is one the simulator does not tell."""
-    linear = _components(twist.linear, "xyz")
-    known = math.isfinite(linear[0])
-    angular = _components(twist.angular, "xyz") if known else None
-    return ModelState(pose_of(pose), linear if known else None, angular)
+    linear = _vector(twist.linear)
+    if not math.isfinite(linear[0]):
+        return ModelState(pose_of(pose))
+    return ModelState(pose_of(pose), linear, _vector(twist.angular))
+
+
+def twist_of_state(state: ModelState, unknown: float = 0.0) -> Twist:
+    """A model's twist; one that the simulator does not tell has ``unknown`` for each number."""
+    nothing = (unknown,) * 3
+    linear, angular = state.linear_mps, state.angular_radps
+    return twist_message(
+        nothing if linear is None else linear, nothing if angular is None else angular
+    )
 
 
 def model_states_message(states: Mapping[str, ModelState], unknown: float = 0.0) -> ModelStates:
@@ -145,9 +155,9 @@ def imu_sample_of(message: Imu, stamp_s: float) -> ImuSample:
     """The inertial sample in a message."""
     return ImuSample(
         stamp_s=stamp_s,
-        quaternion=_components(message.orientation, "xyzw"),
-        angular_radps=_components(message.angular_velocity, "xyz"),
-        linear_mps2=_components(message.linear_acceleration, "xyz"),
+        quaternion=_quaternion(message.orientation),
+        angular_radps=_vector(message.angular_velocity),
+        linear_mps2=_vector(message.linear_acceleration),
     )
 
 
@@ -194,23 +204,16 @@ def _state_columns(
     states: Mapping[str, ModelState], unknown: float
 ) -> Tuple[List[str], List[PoseMessage], List[Twist]]:
     poses = [pose_message(state.pose) for state in states.values()]
-    twists = [
-        twist_message(
-            _known(state.linear_mps, unknown),
-            _known(state.angular_radps, unknown),
-        )
-        for state in states.values()
-    ]
-    return list(states), poses, twists
+    return list(states), poses, [twist_of_state(state, unknown) for state in states.values()]
 
 
-def _known(vector: Optional[Sequence[float]], unknown: float) -> Sequence[float]:
-    return (unknown,) * 3 if vector is None else vector
+def _quaternion(message: Quaternion) -> Tuple[float, float, float, float]:
+    return message.x, message.y, message.z, message.w
 
 
-def _components(message: object, names: str) -> Tuple[float, ...]:
-    return tuple(getattr(message, name) for name in names)
+def _vector(message: Union[Point, Vector3]) -> Vector:
+    return message.x, message.y, message.z
 
 
-def _vectors(messages: Iterable[Vector3]) -> Tuple[Tuple[float, ...], ...]:
-    return tuple(_components(message, "xyz") for message in messages)
+def _vectors(messages: Iterable[Union[Point, Vector3]]) -> Tuple[Vector, ...]:
+    return tuple(map(_vector, messages))

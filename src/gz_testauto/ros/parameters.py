@@ -26,7 +26,7 @@ def read(name: str, kind: Type[Value], default: Value = REQUIRED) -> Value:
         return default
     value = rospy.get_param(full_name)
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        return kind(value)
+        return kind(value)  # type: ignore[call-arg]
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
         raise SpecError(f"parameter {full_name} is {value!r}; it must be a {kind.__name__}")
     return value

@@ -46,7 +46,9 @@ def extents(obstacle: Obstacle) -> Tuple[np.ndarray, np.ndarray]:
     in the model's frame."""
     text = dataclasses.replace(obstacle, pose=Pose()).sdf()
     (model,) = read_scene(SdfDocument.parse(text, obstacle.name)).models.values()
-    return model.bounds.mean(axis=1), model.bounds[:, 1] - model.bounds[:, 0]
+    bounds = model.bounds
+    assert bounds is not None  # an obstacle has a collision shape
+    return bounds.mean(axis=1), bounds[:, 1] - bounds[:, 0]
 
 
 def _marker(obstacle: Obstacle, stamp: Time) -> Marker:
@@ -56,5 +58,6 @@ def _marker(obstacle: Obstacle, stamp: Time) -> Marker:
     marker.text = obstacle.name
     marker.id = zlib.crc32(obstacle.name.encode()) & 0x7FFFFFFF
     marker.scale = Vector3(*size)
-    marker.pose = pose_message(obstacle.pose * Pose(tuple(map(float, center))))
+    x, y, z = map(float, center)
+    marker.pose = pose_message(obstacle.pose * Pose((x, y, z)))
     return marker

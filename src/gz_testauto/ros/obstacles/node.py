@@ -52,10 +52,11 @@ class ObstacleSpawnerNode:
     def _respawn(self, request: srv.RespawnObstaclesRequest) -> srv.RespawnObstaclesResponse:
         def respawn() -> srv.RespawnObstaclesResponse:
             placed = self._spawner.respawn()
+            draw = self._spawner.draw
             return srv.RespawnObstaclesResponse(
                 True,
                 f"placed {len(placed)} obstacles",
-                self._spawner.draw.number,
+                0 if draw is None else draw.number,
                 [obstacle_message(obstacle) for obstacle in placed],
             )
 

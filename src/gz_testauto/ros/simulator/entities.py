@@ -5,7 +5,7 @@ and twists: a twist relative to an entity is the difference of the velocities of
 origins, turned into the entity's axes, without the part that its rotation adds.
 """
 
-from typing import Mapping, Optional, Tuple
+from typing import Mapping, Optional, Tuple, Union
 
 import numpy as np
 
@@ -61,11 +61,15 @@ def in_world(state: ModelState, frame: ModelState) -> ModelState:
     rotation = frame.pose.rotation
     return ModelState(
         frame.pose * state.pose,
-        tuple(map(float, rotation @ np.asarray(state.linear_mps or AT_REST))),
-        tuple(map(float, rotation @ np.asarray(state.angular_radps or AT_REST))),
+        _turned(rotation, state.linear_mps or AT_REST),
+        _turned(rotation, state.angular_radps or AT_REST),
     )
 
 
 def _turned_back(frame: Pose, vector: Optional[Vector], frame_vector: Optional[Vector]) -> Vector:
-    difference = np.subtract(vector or AT_REST, frame_vector or AT_REST)
-    return tuple(map(float, frame.rotation.T @ difference))
+    return _turned(frame.rotation.T, np.subtract(vector or AT_REST, frame_vector or AT_REST))
+
+
+def _turned(rotation: np.ndarray, vector: Union[Vector, np.ndarray]) -> Vector:
+    x, y, z = map(float, rotation @ np.asarray(vector))
+    return x, y, z

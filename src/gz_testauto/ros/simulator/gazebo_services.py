@@ -143,7 +143,7 @@ class GazeboServices:
                 return response
             state = entities.relative_to(snapshot.models[request.model_name], frame)
             response.pose = ros_messages.pose_message(state.pose)
-            response.twist = ros_messages.twist_message(state.linear_mps, state.angular_radps)
+            response.twist = ros_messages.twist_of_state(state)
             response.success, response.status_message = True, "GetModelState: got properties"
             return response
 
@@ -173,9 +173,7 @@ class GazeboServices:
             response.link_state.link_name = request.link_name
             response.link_state.reference_frame = request.reference_frame
             response.link_state.pose = ros_messages.pose_message(state.pose)
-            response.link_state.twist = ros_messages.twist_message(
-                state.linear_mps, state.angular_radps
-            )
+            response.link_state.twist = ros_messages.twist_of_state(state)
             response.success, response.status_message = True, "GetLinkState: got state"
             return response
 
@@ -196,7 +194,7 @@ class GazeboServices:
                     False, "SetModelState: specified reference frame entity does not exist"
                 )
             state = entities.in_world(ros_messages.state_of(wanted.pose, wanted.twist), frame)
-            moving = any((*state.linear_mps, *state.angular_radps))
+            moving = any((*(state.linear_mps or ()), *(state.angular_radps or ())))
             if moving and not self._conductor.simulator.sets_twist:
                 return srv.SetModelStateResponse(
                     False,

@@ -7,7 +7,7 @@ change under way is refused rather than ignored.
 
 import math
 from pathlib import Path
-from typing import List, Optional
+from typing import List, Optional, Protocol, runtime_checkable
 
 from gazebo_msgs.msg import ODEPhysics
 from gazebo_msgs.srv import (
@@ -64,18 +64,27 @@ class PhysicsProperties:
             )
         if changed:
             gravity = (request.gravity.x, request.gravity.y, request.gravity.z)
-            conductor.simulation.set_physics(
-                PhysicsSettings(request.time_step, request.max_update_rate, gravity)
-            )
+            settings = PhysicsSettings(request.time_step, request.max_update_rate, gravity)
+            if isinstance(conductor.simulation, _ChangeablePhysics):
+                conductor.simulation.set_physics(settings)
         self._factor = request.max_update_rate * request.time_step or math.inf
         conductor.set_pace(RateLimit(self._factor, self._period_s))
         return SetPhysicsPropertiesResponse(True, "physics engine updated")
 
 
+@runtime_checkable
+class _ChangeablePhysics(Protocol):
+    """A simulation whose physics can be changed under way; not every simulator has it."""
+
+    def physics(self) -> PhysicsSettings: ...
+
+    def set_physics(self, settings: PhysicsSettings) -> None: ...
+
+
 def _settings(conductor: Conductor) -> Optional[PhysicsSettings]:
     """The settings that hold now, of a simulation that can change them; None of any other."""
     simulation = conductor.simulation
-    return simulation.physics() if hasattr(simulation, "set_physics") else None
+    return simulation.physics() if isinstance(simulation, _ChangeablePhysics) else None
 
 
 def _changed(request: SetPhysicsPropertiesRequest, now: GetPhysicsPropertiesResponse) -> List[str]:

@@ -19,7 +19,7 @@ from std_msgs.msg import Float64
 
 from gz_testauto import ros_messages
 from gz_testauto.msg import Snapshot
-from gz_testauto.observation import Twist2D
+from gz_testauto.observation import ModelState, Twist2D
 from gz_testauto.pose import Pose
 from gz_testauto.ros.simulator.clock import SceneClock
 from gz_testauto.ros.simulator.loop import Period
@@ -76,7 +76,8 @@ class Broadcaster:
         if scene.robot is not None:
             start = period.snapshot.models[scene.robot.name]
             self._odometry = Odometry(self._frames.odom_origin, start)
-            self._fixed_transforms.sendTransform(self._mounts(period.snapshot.time_s))
+            mounts = self._mounts(period.snapshot.time_s, scene.robot, self._odometry)
+            self._fixed_transforms.sendTransform(mounts)
         self.show(period)
 
     def show(self, period: Period) -> None:
@@ -88,8 +89,10 @@ class Broadcaster:
             self._models.publish(ros_messages.model_states_message(snapshot.models))
         if self._links.get_num_connections():
             self._links.publish(ros_messages.link_states_message(snapshot.links))
-        if self._robot is not None and self._robot.name in snapshot.models:
-            self._show_motion(period, stamp)
+        if self._robot is not None and self._odometry is not None:
+            state = snapshot.models.get(self._robot.name)
+            if state is not None:
+                self._show_motion(period, stamp, state, self._odometry)
         self._show_snapshot(period, stamp)
         self._scene_time.publish(snapshot.time_s)
         self._clock_out.publish(stamp)
@@ -117,10 +120,11 @@ class Broadcaster:
                 ros_messages.contacts_message(snapshot.contacts, self._time(snapshot.time_s))
             )
 
-    def _show_motion(self, period: Period, stamp: rospy.Time) -> None:
-        state = period.snapshot.models[self._robot.name]
-        forward, sideways, turn = self._odometry.advance(period.snapshot.time_s, state)
-        pose = self._odometry.pose(state)
+    def _show_motion(
+        self, period: Period, stamp: rospy.Time, state: ModelState, odometry: Odometry
+    ) -> None:
+        forward, sideways, turn = odometry.advance(period.snapshot.time_s, state)
+        pose = odometry.pose(state)
         self._transforms.sendTransform(
             _transform(self._frames.odom, self._frames.base, pose, stamp)
         )
@@ -156,10 +160,11 @@ class Broadcaster:
         message.header.stamp, message.header.frame_id = stamp, ros_messages.WORLD_FRAME
         self._snapshot.publish(message)
 
-    def _mounts(self, time_s: float) -> List[TransformStamped]:
+    def _mounts(
+        self, time_s: float, robot: RobotModel, odometry: Odometry
+    ) -> List[TransformStamped]:
         """What does not move in this scene: odom in the map, sensors on the robot."""
-        stamp = self._time(time_s)
-        robot, frames = self._robot, self._frames
+        stamp, frames = self._time(time_s), self._frames
         fixed = [
             _transform(frames.base, sensor.sensor, sensor.mount, stamp)
             for sensor in (robot.lidar, robot.imu)
@@ -167,7 +172,7 @@ class Broadcaster:
         ]
         if frames.map_to_odom:
             fixed.append(
-                _transform(ros_messages.WORLD_FRAME, frames.odom, self._odometry.map_to_odom, stamp)
+                _transform(ros_messages.WORLD_FRAME, frames.odom, odometry.map_to_odom, stamp)
             )
         return fixed
 

@@ -108,7 +108,7 @@ def _take_pose(model: etree._Element) -> Pose:
         return Pose()
     model.remove(element)
     try:
-        return Pose.from_values((element.text or "0 0 0 0 0 0").split())
+        return Pose.from_values(map(float, (element.text or "0 0 0 0 0 0").split()))
     except ValueError as error:
         raise SpawnRefused(f"{NOT_A_MODEL} (<pose>: {error})") from error
 

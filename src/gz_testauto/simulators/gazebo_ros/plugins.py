@@ -33,7 +33,7 @@ def with_ros_plugins(robot: RobotModel, names: TopicNames) -> str:
     model = document.model
     assert model is not None, "read_robot looks before"
     own = next(p for p in model.findall("plugin") if p.get("filename") == robot.drive.plugin)
-    model.replace(own, _drive(robot.drive, text_of(own, "torque", TORQUE_NM), names))
+    model.replace(own, _drive(robot.drive, text_of(own, "torque") or TORQUE_NM, names))
     for sensor in model.iter("sensor"):
         if robot.lidar is not None and sensor.get("name") == robot.lidar.sensor:
             told = {"topicName": names.scan, "frameName": robot.lidar.sensor}

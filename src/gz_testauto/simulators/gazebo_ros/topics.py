@@ -12,7 +12,7 @@ processor, and they are silent while time stands still. States are asked for ins
 import threading
 import time
 from dataclasses import dataclass
-from typing import Callable, List, Optional, Tuple
+from typing import Any, Callable, List, Optional, Tuple
 
 import numpy as np
 import rospy
@@ -110,13 +110,13 @@ class RobotTopics:
         clock stood still for ``stall_timeout_s`` of wall time."""
         with self._news:
             while self._clock_ns is None or self._clock_ns < due_ns:
-                before = self._clock_ns
-                moved = self._news.wait_for(
-                    lambda before=before: self._clock_ns != before, stall_timeout_s
-                )
-                if not moved:
+                if not self._moves(self._clock_ns, stall_timeout_s):
                     return False
         return True
+
+    def _moves(self, clock_ns: Optional[int], timeout_s: float) -> bool:
+        """Whether the clock is another than ``clock_ns`` within ``timeout_s``; the lock is held."""
+        return self._news.wait_for(lambda: self._clock_ns != clock_ns, timeout_s)
 
     def await_scan(self, since_s: float, limit_s: float) -> bool:
         """Whether a scan later than ``since_s`` (scene time) came within ``limit_s``."""
@@ -164,7 +164,7 @@ class RobotTopics:
                 stamps_s = [stamp_s] * len(message.states)
                 self._contacts.extend(ros_messages.contacts_of(message, stamps_s))
 
-    def _scene_time(self, message: object) -> float:
+    def _scene_time(self, message: Any) -> float:
         stamp_ns = message.header.stamp.to_nsec()
         return (stamp_ns - self._origin_ns) / ros_messages.NANOSECONDS
 
