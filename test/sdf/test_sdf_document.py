@@ -124,7 +124,8 @@ def test_syntax_error_names_file_line_and_column(tmp_path):
     ("text", "complaint"),
     [
         ('<gazebo version="1.0"><world/></gazebo>', r"f:1: <gazebo version=…> .*; take a newer"),
-        ("<robot name='r'/>", r"f:1: the root element is <robot>, not <sdf>"),
+        ("<robot name='r'/>", r"f:1: the root element is <robot>.*URDF: convert it by"),
+        ("<scene/>", r"f:1: the root element is <scene>, not <sdf>$"),
         ("<sdf/>", r"f:1: <sdf> has version ''; write version"),
         ("<sdf version='1.0'/>", r"f:1: SDF version 1.0 is not read.*take a newer version"),
         ("", r"f:1:1: Document is empty"),

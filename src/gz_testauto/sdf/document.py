@@ -125,8 +125,10 @@ class SdfDocument:
                 "Gazebo 11 neither loads nor converts; take a newer version of the file"
             )
         if self.root.tag != "sdf":
+            is_urdf = self.root.tag == "robot"
+            urdf = "; this is URDF: convert it by `gz sdf -p FILE`" if is_urdf else ""
             raise SdfError(
-                f"{self.where(self.root)}: the root element is <{self.root.tag}>, not <sdf>"
+                f"{self.where(self.root)}: the root element is <{self.root.tag}>, not <sdf>{urdf}"
             )
         text = self.root.get("version", "")
         if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9}){1,2}", text):

@@ -230,9 +230,12 @@ def _read_joint(model: ModelNode, element: Element, scope: str, links: Set[str])
         _read_axis(model, required(document, element, tag), kind, joint, to_child)
         for tag in _AXES[kind]
     )
+    kind = "revolute" if kind == "continuous" else kind
+    if len(axes) == 1 and axes[0].limits == (0.0, 0.0):
+        kind, axes = "fixed", ()  # how many models write that it cannot move
     return Joint(
         name=scope + name,
-        kind="revolute" if kind == "continuous" else kind,
+        kind=kind,
         parent=None if ends["parent"] == "world" else scope + ends["parent"],
         child=scope + ends["child"],
         anchor_m=(to_child * joint).position,
@@ -247,10 +250,6 @@ def _read_axis(
     written = axis.find("xyz")
     direction = np.array((0.0, 0.0, 1.0) if written is None else numbers(document, written, 3))
     length = float(np.linalg.norm(direction))
-    if length == 0:
-        raise SdfError(f"{document.where(axis)}: a joint's axis must not be 0 0 0")
-    frame = _axis_frame(model, axis, joint)
-    x, y, z = (to_child.rotation @ frame.rotation @ (direction / length)).tolist()
     limit, dynamics = axis.find("limit"), axis.find("dynamics")
     limits = None
     if limit is not None and kind != "continuous":
@@ -259,6 +258,15 @@ def _read_axis(
         limits = None if low <= -UNLIMITED and high >= UNLIMITED else (low, high)
         if not low <= high:
             raise SdfError(f"{document.where(limit)}: a joint's limits are from {low} to {high}")
+    if length == 0:
+        if limits != (0.0, 0.0):
+            raise SdfError(
+                f"{document.where(axis)}: a joint's axis must not be 0 0 0; write the direction in "
+                "which it moves, or limits of 0 and 0 if it cannot"
+            )
+        direction, length = np.array((0.0, 0.0, 1.0)), 1.0
+    frame = _axis_frame(model, axis, joint)
+    x, y, z = (to_child.rotation @ frame.rotation @ (direction / length)).tolist()
 
     def brake(tag: str) -> float:
         return 0.0 if dynamics is None else number(document, dynamics, tag, 0.0)

@@ -170,6 +170,23 @@ class TestBodies:
         assert (x, z) == pytest.approx((0.5 * math.cos(1), 1 - 0.5 * math.sin(1)), abs=0.02)
         assert links["door::frame"].pose.position == pytest.approx((0, 0, 1), abs=1e-9)
 
+    @pytest.mark.parametrize(
+        ("axis", "at_rad", "angle_rad"),
+        [("0 1 0", 0.0, 0.0), ("0 0 0", 0.0, 0.0), ("0 1 0", 0.5, 0.5)],
+    )
+    def test_a_joint_with_equal_limits_does_not_move(
+        self, simulator, tmp_path, axis, at_rad, angle_rad
+    ):
+        arm = f"""<model name="arm"><link name="post"/><link name="bar"><pose>0.5 0 1 0 0 0</pose>
+        </link><joint name="foot" type="fixed"><parent>world</parent><child>post</child></joint>
+        <joint name="lock" type="revolute"><pose>-0.5 0 0 0 0 0</pose><parent>post</parent>
+        <child>bar</child><axis><xyz>{axis}</xyz><limit><lower>{at_rad}</lower>
+        <upper>{at_rad}</upper></limit></axis></joint></model>"""
+        simulation = scenes.load(simulator, scenes.write_world(tmp_path, arm))
+        x, _, z = simulation.step(2.0).links["arm::bar"].pose.position
+        expected = (0.5 * math.cos(angle_rad), 1 - 0.5 * math.sin(angle_rad))
+        assert (x, z) == pytest.approx(expected, abs=0.01)
+
     @pytest.mark.parametrize("deep_m", [0.02, 0.1, 4.0])
     @pytest.mark.parametrize("by", ["load", "spawn", "set_states"])
     def test_what_is_put_inside_the_floor_is_lifted_out_and_not_thrown(

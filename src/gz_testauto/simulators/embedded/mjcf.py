@@ -25,6 +25,9 @@ from gz_testauto.simulators.embedded.wheel_drive import Drive
 MAX_FRICTION = 10.0
 """What holds at this coefficient holds at any; more makes the solver's task ill-conditioned."""
 
+LEAST_RANGE = 1e-6
+"""Radians or metres by which a joint can move that is locked, other than where it stands."""
+
 MANY_BODIES = 2000
 ROOM_BYTES = 64_000_000
 """From so many bodies on MuJoCo is told how much memory it needs, and what it needs at least."""
@@ -260,7 +263,9 @@ def _add_joint(body: Element, model: str, joint: Joint) -> None:
         element.set("pos", text(*joint.anchor_m))
         element.set("axis", text(*axis.direction))
         if axis.limits is not None:
-            element.set("range", text(*axis.limits))
+            low, high = axis.limits
+            # to MuJoCo a range of nothing is none, and the joint would be free
+            element.set("range", text(low, max(high, low + LEAST_RANGE)))
         element.set("damping", text(axis.damping))
         element.set("frictionloss", text(axis.friction))
         if axis.stiffness:
