@@ -116,7 +116,7 @@ def model_file(path: Path) -> Path:
     if manifest is None:
         if os.path.isfile(path / "model.sdf"):
             return path / "model.sdf"
-        raise ResourceError(f"{path} is no model directory: it has no model.config")
+        raise ResourceError(f"{path} is not a model directory: it has no model.config")
     try:
         # TinyXML forgives much; what matters here is only which file is named.
         root = read_xml(manifest, recover=True)

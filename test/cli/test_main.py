@@ -104,7 +104,7 @@ def test_pattern_that_is_no_expression_is_refused(capsys, spec, tmp_path):
     arguments = ("multiply", ROOM, "--spec", spec, "--out", tmp_path / "out", "--pattern", "(")
     status, _, err = gz_testauto(capsys, *arguments)
     assert status == 2
-    assert err.startswith("gz_testauto: --pattern '(' is no regular expression")
+    assert err.startswith("gz_testauto: --pattern '(' is not a regular expression")
 
 
 def test_bug_keeps_its_traceback(monkeypatch):

@@ -122,7 +122,7 @@ class TestJoints:
         [
             (joint(kind="screw"), r"'screw', .* not supported; Gazebo .* has it. Known: "),
             (joint(kind="hinge"), r"'hinge', which is not supported. Known: .*revolute"),
-            (joint().replace("base", "bass"), "parent 'bass', which is no link"),
+            (joint().replace("base", "bass"), "parent 'bass', which is not a link"),
             (joint().replace("1 0 0", "0 0 0"), "must not be 0 0 0; write"),
         ],
     )

@@ -174,7 +174,7 @@ def test_wheels_in_a_nested_model_are_found(read):
         (robot(DIFF.format(left="left").replace("right_joint", "r")), "<plugin> has no <right_jo"),
         (robot(DIFF.format(left="right")), "wheel separation of 0.0 m"),
         (robot(DIFF.format(left="left") * 2), "a second drive plugin"),
-        (robot(joint("x", "nowhere")), "joint 'x' has the child 'nowhere', which is no link"),
+        (robot(joint("x", "nowhere")), "joint 'x' has the child 'nowhere', which is not a link"),
         (
             robot(sensors=(LIDAR.format(type="ray", rows=1, range=0.01),)),
             "lidar 'lidar' has a range from 0.1 to 0.01",
@@ -194,7 +194,7 @@ def test_robot_without_drive_or_sensors_is_read_all_the_same(read):
 
 
 def test_directory_that_is_no_model_is_named(tmp_path):
-    with pytest.raises(SdfError, match=r"is no model directory: it has no model\.config"):
+    with pytest.raises(SdfError, match=r"is not a model directory: it has no model\.config"):
         read_robot(tmp_path)
 
 

@@ -326,7 +326,7 @@ def test_a_height_image_too_large_to_hold_is_refused_unread(tmp_path):
     [
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n", "git lfs pull"),
         (b"", "Document is empty"),
-        (b"no mesh at all", "it is no XML; export it again"),
+        (b"no mesh at all", "it is not XML; export it again"),
     ],
 )
 def test_a_file_that_is_no_mesh_says_what_it_is(tmp_path, content, complaint):

@@ -110,7 +110,7 @@ def test_all_errors_come_at_once_in_the_order_of_the_file(tmp_path):
 
 def test_key_that_stands_twice_is_an_error(tmp_path):
     lines = errors_of(f"{REGION}{BOX}min_gap_m: 1\nmin_gap_m: 2\n", tmp_path)
-    assert lines == ["forest.yaml:5: key 'min_gap_m' stands twice; it is already on line 4"]
+    assert lines == ["forest.yaml:5: key 'min_gap_m' appears twice; it is already on line 4"]
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,7 @@ def test_planner_names_must_differ(tmp_path):
         "{base: base.world, obstacles: forest.yaml, count: 3}", "{directory: .}"
     )
     (line,) = errors_of(text, tmp_path, CampaignSpec)
-    assert line == "forest.yaml:5: planners: planner names must differ; twice: fgm"
+    assert line == "forest.yaml:5: planners: planner names must differ; these appear twice: fgm"
 
 
 BENCHMARK = """
@@ -253,7 +253,7 @@ def test_a_path_may_begin_with_an_environment_variable(tmp_path, monkeypatch):
     [
         ("{directory: ., files: [a.world, a.world]}", "twice: a; give name"),
         ("{directory: ., files: [a.sdf]}", "must match"),
-        ("{directory: ., obstacle_names: '('}", "is no regular expression"),
+        ("{directory: ., obstacle_names: '('}", "is not a regular expression"),
         ("{directory: ., published: {d: {}}}", "give exactly one of points, match and table"),
         ("{directory: ., published: {d: {match: easy}}}", "match has no group"),
         ("{directory: ., published: {d: {table: robot.sdf}}}", "table and column go together"),

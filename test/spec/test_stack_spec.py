@@ -130,7 +130,7 @@ def test_metrics_of_a_stack_have_names_of_their_own():
     said = refused(
         "  max_real_time_factor: 2.0", f"  metrics: [{metric}, {metric}]\n  max_real_time_factor: 2"
     )
-    assert "names must differ; twice: effort" in said
+    assert "names must differ; these appear twice: effort" in said
 
 
 def test_a_stack_must_keep_up_unless_the_campaign_says_otherwise():

@@ -16,9 +16,9 @@ BOMB = "a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1]\n" + "".join(
     [
         ("a: 1\n# caf\x01e\n", "x.yaml:2: is not YAML: holds the control character '\\x01'"),
         ("a\x00:\x00", "x.yaml:1: is not YAML: holds the control character '\\x00'"),
-        ("a: 1\n{}: 1\n", "x.yaml:2: a mapping or a list stands where a key must be"),
-        ("b: {[a]: 1}\n", "x.yaml:1: a mapping or a list stands where a key must be"),
-        ("size: {{ size }}\n", "x.yaml:1: a mapping or a list stands where a key must be"),
+        ("a: 1\n{}: 1\n", "x.yaml:2: a mapping or a list is used as a key"),
+        ("b: {[a]: 1}\n", "x.yaml:1: a mapping or a list is used as a key"),
+        ("size: {{ size }}\n", "x.yaml:1: a mapping or a list is used as a key"),
         ("a: !!timestamp x\n", "x.yaml:1: is not YAML: could not determine a constructor"),
         ("a: !!binary aGk=\n", "x.yaml:1: is not YAML: could not determine a constructor"),
         ("a:\n  b: !!int x\n", "x.yaml:2: is not YAML: 'x' cannot be read as int"),
@@ -26,10 +26,10 @@ BOMB = "a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1]\n" + "".join(
         ("a: 1__\nb: !!bool x\n", "x.yaml:2: is not YAML"),
         ("a: " + "[" * 500 + "]" * 500, "x.yaml:1: is not YAML: is nested more than 50 levels"),
         ("- " * 500, "x.yaml:1: is not YAML: is nested more than 50 levels"),
-        ("a: &a [*a]\n", "x.yaml:1: is not YAML: an alias stands inside"),
+        ("a: &a [*a]\n", "x.yaml:1: is not YAML: an alias is inside"),
         (BOMB, "x.yaml:6: is not YAML: holds more than 100000 values"),
-        ('a: "\\ud800"\n', "x.yaml:1: is not YAML: '\\ud800' cannot stand in a text"),
-        ('a: "\\0"\n', "x.yaml:1: is not YAML: '\\x00' cannot stand in a text"),
+        ('a: "\\ud800"\n', "x.yaml:1: is not YAML: '\\ud800' is not allowed in text"),
+        ('a: "\\0"\n', "x.yaml:1: is not YAML: '\\x00' is not allowed in text"),
     ],
 )
 def test_text_that_no_specification_needs_is_refused_with_its_line(text, complaint):

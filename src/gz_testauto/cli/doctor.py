@@ -119,7 +119,7 @@ def _remedies() -> Remedies:
     sourced = (
         f"source the setup.bash of the catkin workspace that has gz_testauto, or {set_up} of it"
     )
-    return Remedies("pip install gz_testauto anew", set_up, sourced, sourced)
+    return Remedies("pip install gz_testauto again", set_up, sourced, sourced)
 
 
 def _sourced_workspace() -> Optional[Path]:

@@ -98,7 +98,7 @@ def compile_pattern(text: Optional[str]) -> Optional[Pattern[str]]:
     try:
         return re.compile(text)
     except re.error as error:
-        raise SpecError(f"--pattern {text!r} is no regular expression: {error}") from error
+        raise SpecError(f"--pattern {text!r} is not a regular expression: {error}") from error
 
 
 def add_allow_missing(parser: argparse.ArgumentParser) -> None:

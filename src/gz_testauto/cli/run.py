@@ -167,5 +167,5 @@ def _names(text: str) -> Optional[Tuple[str, ...]]:
 
 def _number(text: str) -> int:
     if not text.isdigit():
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of trials")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of trials")
     return int(text)

@@ -42,5 +42,7 @@ def _processors() -> int:
 
 def _count(text: str) -> int:
     if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of workers; it must be 1 or more")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a number of workers; it must be at least 1"
+        )
     return int(text)

@@ -133,5 +133,5 @@ def _plain_values(path: Path, body: bytes) -> np.ndarray:
     words = re.sub(rb"#[^\n]*", b"", body).split()
     for word in words:
         if not (word.isdigit() and len(word) <= 3):
-            raise SpecError(f"{path}: holds {word[:20]!r}, which is no value of a pixel")
+            raise SpecError(f"{path}: holds {word[:20]!r}, which is not a pixel value")
     return np.array(words, dtype=np.int16)

@@ -289,7 +289,7 @@ class ResultStore:
             )
         if Path(record.trajectory).name != record.trajectory:
             raise ResultsError(
-                f"{self._directory.results}: is damaged: {record.trajectory!r} is no file name"
+                f"{self._directory.results}: is damaged: {record.trajectory!r} is not a file name"
             )
         return read_trajectory(self._directory.trajectories / record.trajectory)
 

@@ -171,7 +171,7 @@ class Placer:
         assert drive is not None and self.spec.solvable is not None
         width = 2 * (drive.radius_m + self.spec.solvable.margin_m)
         return (
-            f"in {MAX_DRAWS} sets of obstacles, each drawn anew, no way {width:.2f} m wide led "
+            f"in {MAX_DRAWS} sets of obstacles, each drawn again, no way {width:.2f} m wide led "
             f"from start {drive.start} to goal {drive.goal}: (1) lower count or the sizes, "
             "(2) raise min_gap_m, (3) keep_out start and goal, (4) lower solvable.margin_m"
         )

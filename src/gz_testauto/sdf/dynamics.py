@@ -219,8 +219,8 @@ def _read_joint(model: ModelNode, element: Element, scope: str, links: Set[str])
     for role, link in ends.items():
         if scope + link not in links and (role, link) != ("parent", "world"):
             raise SdfError(
-                f"{document.where(element)}: joint {name!r} has the {role} {link!r}, which is no "
-                f"link; write one of its links, or remove the joint. "
+                f"{document.where(element)}: joint {name!r} has the {role} {link!r}, which is not "
+                "a link; write one of its links, or remove the joint. "
                 f"Known: {', '.join(sorted(links))}"
             )
     child = model.frames.pose(ends["child"], document.where(element))

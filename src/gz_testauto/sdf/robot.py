@@ -174,7 +174,7 @@ class _Parts:
                         known = ", ".join(sorted(links)) or "none"
                         raise SdfError(
                             f"{document.where(element)}: joint {element.get('name')!r} has the "
-                            f"{role} {link_name!r}, which is no link. Known: {known}"
+                            f"{role} {link_name!r}, which is not a link. Known: {known}"
                         )
                 if scope + child_name not in links:
                     continue
@@ -192,7 +192,7 @@ class _Parts:
         if name not in self.joints:
             known = ", ".join(sorted(self.joints)) or "none"
             raise SdfError(
-                f"{document.where(element)}: <{tag}> names {name!r}, which is no joint. "
+                f"{document.where(element)}: <{tag}> names {name!r}, which is not a joint. "
                 f"Known: {known}"
             )
         return name, self.joints[name]

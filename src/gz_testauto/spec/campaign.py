@@ -191,7 +191,7 @@ class CampaignSpec(Spec):
     def _names_differ(cls, planners: List[PlannerSpec]) -> List[PlannerSpec]:
         twice = repeated([planner.name for planner in planners])
         if twice:
-            raise ValueError(f"planner names must differ; twice: {', '.join(twice)}")
+            raise ValueError(f"planner names must differ; these appear twice: {', '.join(twice)}")
         return planners
 
     @field_validator("planners")

@@ -229,7 +229,8 @@ class ObstacleSpec(Spec):
         twice = repeated([group.label for group in self.obstacles])
         if twice:
             raise ValueError(
-                f"obstacles need different names; twice: {', '.join(twice)} (give each a name)"
+                f"obstacles need different names; these appear twice: {', '.join(twice)} "
+                "(give each a name)"
             )
         most = sum(group.count.max for group in self.obstacles)
         if most > MOST_OBSTACLES:

@@ -175,7 +175,7 @@ class StackSpec(Spec):
     """What is under test: launches, names, pace, and what is kept of a trial."""
 
     run: Literal["fresh", "warm"] = "fresh"
-    """``fresh``: everything is started anew for every trial, roscore included. ``warm``:
+    """``fresh``: everything is started again for every trial, roscore included. ``warm``:
     simulator and stack stay; the world is changed and the robot put back."""
     simulator: PartSpec
     robot: Optional[PartSpec] = None
@@ -223,5 +223,5 @@ class StackSpec(Spec):
     def _names_differ(cls, metrics: List[StackMetricSpec]) -> List[StackMetricSpec]:
         twice = repeated([metric.name for metric in metrics])
         if twice:
-            raise ValueError(f"names must differ; twice: {', '.join(twice)}")
+            raise ValueError(f"names must differ; these appear twice: {', '.join(twice)}")
         return metrics

@@ -36,7 +36,7 @@ def _expression(text: str) -> str:
     try:
         re.compile(text)
     except re.error as error:
-        raise ValueError(f"{text!r} is no regular expression: {error}") from error
+        raise ValueError(f"{text!r} is not a regular expression: {error}") from error
     return text
 
 
@@ -132,7 +132,9 @@ class WorldsSpec(Spec):
             raise ValueError("files and published go with directory, not with base")
         twice = repeated([entry.world for entry in self.files or ()])
         if twice:
-            raise ValueError(f"names of worlds must differ; twice: {', '.join(twice)}; give name")
+            raise ValueError(
+                f"names of worlds must differ; these appear twice: {', '.join(twice)}; give name"
+            )
         return self
 
     @property

@@ -49,7 +49,7 @@ class _Loader(yaml.SafeLoader):
         if not is_alias:
             self._extent[id(node)] = self._measured(node, mark)
         elif id(node) not in self._extent:
-            raise _problem("an alias stands inside of what it is an alias of", mark)
+            raise _problem("an alias is inside the value that it refers to", mark)
         return node
 
     def _measured(self, node: Any, mark: Any) -> Tuple[int, int]:
@@ -59,7 +59,7 @@ class _Loader(yaml.SafeLoader):
         elif not isinstance(node, yaml.SequenceNode):
             found = _UNWRITABLE.search(node.value)
             if found:
-                raise _problem(f"{found.group()!r} cannot stand in a text", mark)
+                raise _problem(f"{found.group()!r} is not allowed in text", mark)
             return 1, 1
         extents = [self._extent[id(child)] for child in children]
         values = 1 + sum(count for count, _ in extents)
@@ -197,12 +197,12 @@ class YamlSource:
                 line = key.start_mark.line + 1
                 if not isinstance(key, yaml.ScalarNode):
                     problems.append(
-                        f"{self.name}:{line}: a mapping or a list stands where a key must be; "
+                        f"{self.name}:{line}: a mapping or a list is used as a key; "
                         "put text that holds { or [ in quotes"
                     )
                 elif key.value in first:
                     problems.append(
-                        f"{self.name}:{line}: key {key.value!r} stands twice; "
+                        f"{self.name}:{line}: key {key.value!r} appears twice; "
                         f"it is already on line {first[key.value]}"
                     )
                 else:

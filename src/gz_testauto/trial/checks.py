@@ -72,7 +72,7 @@ def _check_scene(campaign: PreparedCampaign, scene: WorldScene, where: str) -> N
         steps = period_s / step_s
         if round(steps) < 1 or abs(steps - round(steps)) > 1e-6 * steps:
             raise SpecError(
-                f"{where}: control_period_s is {period_s:g}, which is no whole number of the "
+                f"{where}: control_period_s is {period_s:g}, which is not a whole multiple of the "
                 f"world's max_step_size of {step_s:g} s; choose a multiple of it"
             )
 

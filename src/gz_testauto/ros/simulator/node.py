@@ -89,7 +89,7 @@ class SimulatorNode:
             return LoadSceneResponse(success=False, message=str(error))
         return LoadSceneResponse(
             success=True,
-            message=f"{scene.world.name} stands at its beginning",
+            message=f"{scene.world.name} is at its beginning",
             scene=self._conductor.scene_number,
             stamp=ros_messages.time_message(self._clock.origin_ns),
         )

@@ -69,7 +69,7 @@ class StackExecutor(TrialExecutor):
                 try:
                     return self._session.execute(trial, should_stop, self._silence_s())
                 except CannotSwap as error:
-                    LOGGER.warning("%s: everything is started anew: %s", trial.label, error)
+                    LOGGER.warning("%s: everything is started again: %s", trial.label, error)
                     self.close()
             self._session = _Session(
                 Setting(self._campaign, self._log_directory(trial), self._bags)

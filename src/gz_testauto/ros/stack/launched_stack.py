@@ -150,7 +150,7 @@ class RunningStack:
         turned = abs(math.remainder(start.yaw_rad - pose.yaw_rad, 2 * math.pi))
         if away_m > START_WITHIN_M or turned > START_WITHIN_RAD:
             raise SimulatorError(
-                f"the robot stands at ({pose.x_m:.2f}, {pose.y_m:.2f}, {pose.yaw_rad:.2f} rad) "
+                f"the robot is at ({pose.x_m:.2f}, {pose.y_m:.2f}, {pose.yaw_rad:.2f} rad) "
                 f"and robot.start is ({start.x_m:.2f}, {start.y_m:.2f}, {start.yaw_rad:.2f} rad): "
                 "have it spawned at {start_x}, {start_y}, {start_yaw}"
             )

@@ -67,7 +67,9 @@ class NumberTopic:
             name = self._spec.type or raw._connection_header["type"]
             self._class = roslib.message.get_message_class(name)
             if self._class is None:
-                raise SpecError(f"{name} is no message that this machine knows; build its package")
+                raise SpecError(
+                    f"{name} is not a message type that this machine knows; build its package"
+                )
         return self._class().deserialize(raw._buff)
 
 
@@ -90,5 +92,5 @@ def field_value(message: object, field: str) -> float:
     if hasattr(value, "to_sec"):
         return float(value.to_sec())
     if not isinstance(value, (bool, int, float)):
-        raise SpecError(f"field {field!r} is no number but a {type(value).__name__}")
+        raise SpecError(f"field {field!r} is not a number but a {type(value).__name__}")
     return float(value)

@@ -105,7 +105,7 @@ def _collada_parts(path: Path, content: bytes) -> Iterator[Tuple[str, np.ndarray
     ignored = [collada.common.DaeUnsupportedError, collada.common.DaeBrokenRefError]
     root = parse_xml(content, recover=True)
     if root is None:
-        raise SdfError(f"mesh {path} cannot be read: it is no XML; export it again")
+        raise SdfError(f"mesh {path} cannot be read: it is not XML; export it again")
     if root.getroottree().docinfo.internalDTD is not None:
         raise SdfError(f"mesh {path} cannot be read: it declares entities; remove its DOCTYPE")
     document = collada.Collada(str(path), ignore=ignored)

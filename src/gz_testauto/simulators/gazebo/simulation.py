@@ -217,7 +217,7 @@ class GazeboSimulation(Simulation):
         try:
             root = parse_xml(text.encode())
         except etree.XMLSyntaxError as error:
-            raise SimulatorError(f"gzserver saved a world that is no XML: {error}") from error
+            raise SimulatorError(f"gzserver saved a world that is not XML: {error}") from error
         self._alias.rename_saved(root.find("world"))
         remove_instruments(root.find("world"), self._fitted.values())
         for physics in root.iter("physics"):
