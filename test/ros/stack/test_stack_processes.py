@@ -100,6 +100,38 @@ def test_a_node_that_died_under_a_living_roslaunch_is_told(tmp_path):
         part.close()
 
 
+DIED = """\
+[Err] [REST.cc:205] Error in REST request
+{noise}process[spawn-1]: started with pid [7]
+Traceback (most recent call last):
+  File "/opt/ros/noetic/lib/gazebo_ros/spawn_model", line 34, in <module>
+ModuleNotFoundError: No module named 'tf'
+[spawn-1] process has died [pid 7, exit code {code}, cmd spawn_model -urdf].
+log file: /tmp/spawn-1*.log
+"""
+
+
+@pytest.mark.parametrize(
+    ("noise", "code", "told"),
+    [
+        ("a line\n" * 40, 1, "; just before: ModuleNotFoundError: No module named 'tf'"),
+        ("a line\n" * 40, -9, ""),
+        ("gzserver: error while loading shared libraries: libx.so: not found\n", 127,
+         "; just before: gzserver: error while loading shared libraries: libx.so: not found"
+         " | ModuleNotFoundError: No module named 'tf'"),
+    ],
+)  # fmt: skip
+def test_what_a_node_said_of_its_death_is_quoted_unless_it_was_killed(tmp_path, noise, code, told):
+    said = DIED.format(noise=noise, code=code)
+    part = Part("stack.robot", [sys.executable, "-c", SAYS.format(said)], tmp_path / "log")
+    try:
+        await_true(lambda: part.trouble() != "")
+        died = f"stack.robot: [spawn-1] process has died [pid 7, exit code {code}]"
+        assert part.trouble() == died + told
+    finally:
+        part.close()
+
+
 LAUNCH = (
     """\
 PARAMETERS

@@ -11,20 +11,27 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Mapping, Optional, Sequence
+from typing import List, Mapping, Optional, Sequence
 
 from gz_testauto.ros.stack import subreaper
 
 LINES_SHOWN = 6
 LINE_LENGTH = 160
-DIED = re.compile(r"(?:\[[^][\s]+\] )?process has died \[pid \d+, exit code -?\d+")
+LINES_BEFORE_A_DEATH = 40
+ERRORS_BEFORE_A_DEATH = 2
+DIED = re.compile(r"(?:\[[^][\s]+\] )?process has died \[pid \d+, exit code (-?\d+)")
 """What roslaunch prints of a node that ended other than cleanly, maybe in the middle of a line of
 another node."""
+KILLED = ("-9", "-15")
+"""Exit codes of a node that somebody else ended: what it said before is no cause."""
 
 
 REFUSED = re.compile(r"ERROR: (cannot launch node of type .*)")
 """What it prints of a node that it does not find, and goes on."""
-ERROR = re.compile(r"\b(?:ERROR|FATAL)\b|\[Err\]|^\w*(?:Error|Exception)\b")
+ERROR = re.compile(
+    r"\b(?:ERROR|FATAL)\b|\[Err\]|^[\w.]*(?:Error|Exception)\b"
+    r"|\bwhat\(\):|\berror while loading shared libraries\b"
+)
 STAMP = re.compile(r"\[ ?\d+\.\d+(?:, \d+\.\d+)?\]:?")
 
 
@@ -81,10 +88,8 @@ class Part:
 
     def last_words(self) -> str:
         """What its log says of errors, otherwise its last lines, for a message."""
-        lines = [line.strip() for line in _readable(self._log()).splitlines() if line.strip()]
-        errors = {STAMP.sub("", line): line for line in reversed(lines) if ERROR.search(line)}
-        shown = list(errors.values())[::-1][:LINES_SHOWN] or lines[-LINES_SHOWN:]
-        said = " | ".join(line[:LINE_LENGTH] for line in shown)
+        lines = _lines(_readable(self._log()))
+        said = _quoted(_errors(lines)[:LINES_SHOWN] or lines[-LINES_SHOWN:])
         return said or f"nothing in {self.log_file}"
 
     def refused(self) -> str:
@@ -114,9 +119,16 @@ class Part:
 
     def _newly_died(self) -> str:
         text = self._log(self._seen).rpartition(b"\n")[0]
+        before = self._seen
         self._seen += len(text)
-        found = DIED.search(_readable(text))
-        return f"{found.group()}]" if found else ""
+        readable = _readable(text)
+        found = DIED.search(readable)
+        if not found:
+            return ""
+        lines = _lines(_readable(self._log()[:before]) + readable[: found.start()])
+        errors = _errors(lines[-LINES_BEFORE_A_DEATH:])[-ERRORS_BEFORE_A_DEATH:]
+        cause = "" if found.group(1) in KILLED else _quoted(errors)
+        return f"{found.group()}]" + (f"; just before: {cause}" if cause else "")
 
     def _log(self, mark: int = 0) -> bytes:
         try:
@@ -130,6 +142,20 @@ class Part:
 def _readable(log: bytes) -> str:
     """A log without the colours and window titles that roslaunch writes."""
     return re.sub(r"\x1b(\[[0-9;]*m|\][^\x07]*\x07)", "", log.decode("utf-8", "replace"))
+
+
+def _lines(text: str) -> List[str]:
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def _errors(lines: Sequence[str]) -> List[str]:
+    """Those that tell of an error, in their order, each once whenever it was said."""
+    last = {STAMP.sub("", line): line for line in reversed(lines) if ERROR.search(line)}
+    return list(last.values())[::-1]
+
+
+def _quoted(lines: Sequence[str]) -> str:
+    return " | ".join(line[:LINE_LENGTH] for line in lines)
 
 
 def _ended(status: int) -> str:
