@@ -17,6 +17,7 @@ from sensor_msgs.msg import LaserScan
 
 from gz_testauto import ros_messages
 from gz_testauto.observation import Twist2D
+from gz_testauto.ros.stack.plans_heard import PlansHeard
 from gz_testauto.ros.stack.topic_field import NumberTopic
 from gz_testauto.spec.stack import StackSpec
 
@@ -94,16 +95,13 @@ class Listening:
         with self._lock:
             return {
                 "odom": np.array(self._odometry, dtype=float).reshape(-1, len(NOTHING)),
-                **{
-                    f"{which}_plan_m": np.array(plans, dtype=float).reshape(-1, 2)
-                    for which, plans in self._plans.items()
-                },
+                **{f"{which}_plan_m": plans.array() for which, plans in self._plans.items()},
             }
 
     def numbers(self) -> Dict[str, float]:
         """One number each, for results; the user's own metrics last."""
         with self._lock:
-            plans = {which: [length for _, length in all_] for which, all_ in self._plans.items()}
+            plans = {which: heard.lengths_m for which, heard in self._plans.items()}
             counted: Dict[str, float] = {
                 "missed_control_cycles": float(self._missed),
                 "tf_extrapolations": float(self._extrapolations),
@@ -119,19 +117,17 @@ class Listening:
         with self._lock:
             self._command: Optional[Twist2D] = None
             self._odometry: List[Tuple[float, ...]] = []
-            self._plans: Dict[str, List[Tuple[float, float]]] = {"global": [], "local": []}
+            self._plans = {"global": PlansHeard(), "local": PlansHeard()}
             self._missed = self._extrapolations = 0
 
     def _plan_subscribers(self, topics: List[str], which: str) -> List[rospy.Subscriber]:
-        def take(message: Path) -> None:
-            points = np.array([(p.pose.position.x, p.pose.position.y) for p in message.poses])
-            steps = np.diff(points, axis=0) if len(points) > 1 else np.zeros((0, 2))
-            length_m = float(np.hypot(*steps.T).sum())
+        def take(message: Path, topic: str) -> None:
+            points_m = np.array([(p.pose.position.x, p.pose.position.y) for p in message.poses])
             elapsed_s = rospy.get_rostime().to_sec() - self._begin_s
             with self._lock:
-                self._plans[which].append((elapsed_s, length_m))
+                self._plans[which].take(topic, message.header.stamp.to_sec(), elapsed_s, points_m)
 
-        return [rospy.Subscriber(topic, Path, take, queue_size=10) for topic in topics]
+        return [rospy.Subscriber(topic, Path, take, topic, queue_size=10) for topic in topics]
 
     def _take_command(self, message: Twist) -> None:
         with self._lock:

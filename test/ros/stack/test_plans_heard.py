@@ -1,0 +1,36 @@
+"""What a stack publishes of its plans is counted plan by plan."""
+
+import numpy as np
+
+from gz_testauto.ros.stack.plans_heard import PlansHeard
+
+NAVFN = "/move_base/NavfnROS/plan"
+
+
+def line(length_m):
+    return np.array([(x_m, 0.0) for x_m in np.linspace(0.0, length_m, 5)])
+
+
+def test_a_plan_that_navfn_publishes_twice_counts_once_with_its_last_point():
+    heard = PlansHeard()
+    for second in (10.0, 11.0, 12.0):
+        heard.take(NAVFN, second, second - 10.0, line(7.22))
+        heard.take(NAVFN, second, second - 9.99, line(7.27))
+    assert np.allclose(heard.lengths_m, [7.27, 7.27, 7.27])
+    assert np.allclose(heard.array()[:, 0], [0.0, 1.0, 2.0])
+
+
+def test_plans_without_a_stamp_and_of_other_topics_count_each():
+    heard = PlansHeard()
+    for length_m in (1.0, 2.0):
+        heard.take(NAVFN, 0.0, 0.0, line(length_m))
+    heard.take(NAVFN, 5.0, 1.0, line(3.0))
+    heard.take("/move_base/GlobalPlanner/plan", 5.0, 1.0, line(4.0))
+    assert np.allclose(heard.lengths_m, [1.0, 2.0, 3.0, 4.0])
+
+
+def test_no_plan_and_a_plan_of_no_points_have_their_shapes():
+    heard = PlansHeard()
+    assert heard.array().shape == (0, 2)
+    heard.take(NAVFN, 1.0, 0.5, np.array([]))
+    assert heard.lengths_m == [0.0]
