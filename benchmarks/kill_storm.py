@@ -13,6 +13,7 @@ Prints what was lost, doubled, different or invalid, and which processes and fil
 import argparse
 import collections
 import contextlib
+import math
 import os
 import signal
 import subprocess
@@ -41,6 +42,8 @@ ROLES = (
 )
 WALL_TIMES = ("cycle_time_s", "cycle_cpu_s", "wall_time_s")
 WALL_METRICS = ("cycle_", "real_time_factor")
+WAIT_FOR_ROLE_S = 3.0
+"""Wall time; a tracker that was killed does not come back before the runner does."""
 LEFT_S = 30.0
 """Wall time after the runner's end in which all that it started must have ended."""
 
@@ -117,13 +120,16 @@ class Storm:
             return runner.wait()
 
     def _kill_one(self, runner, mark):
-        """Kill one of the role that is drawn, once there is one."""
+        """Kill one of the role that is drawn; where none comes up in time, another is drawn."""
         roles = ["runner", *(role for role, _ in ROLES)]
         if self._arguments.simulator != "gazebo":
             roles = [role for role in roles if role not in ("watcher", "gzserver")]
-        role = self._generator.choice(roles)
-        name = self._generator.choice(self._arguments.signals)
+        drawn_s = -math.inf
         while runner.poll() is None:
+            if time.monotonic() - drawn_s > WAIT_FOR_ROLE_S:
+                role = self._generator.choice(roles)
+                name = self._generator.choice(self._arguments.signals)
+                drawn_s = time.monotonic()
             found = processes_of(role, runner, mark)
             if found:
                 with contextlib.suppress(ProcessLookupError):

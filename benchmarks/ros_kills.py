@@ -3,14 +3,15 @@
 campaign.launch runs in the embedded simulator on a ROS master of its own; again and again one
 process gets SIGKILL: simulator node, planner process, the shell that watches it, campaign node,
 rosmaster or roslaunch. When the launch has ended, the same command is given again. In the end the
-results are compared with those of the same campaign run in-process and undisturbed. From a sourced
-workspace::
+results are compared with those of the same campaign run in-process and undisturbed, as
+kill_storm.py compares them. From a sourced workspace::
 
     python benchmarks/ros_kills.py --kills 24 --worlds 12
 """
 
 import argparse
 import collections
+import contextlib
 import os
 import random
 import signal
@@ -22,7 +23,8 @@ import time
 import uuid
 from pathlib import Path
 
-import numpy as np
+from example import print_figures
+from kill_storm import compared
 
 from gz_testauto import resources
 from gz_testauto.simulators.gazebo.server import free_port
@@ -37,14 +39,13 @@ VICTIMS = {
     "roslaunch": "roslaunch gz_testauto campaign.launch",
 }
 STAYS = ("rosmaster --core", "/rosout/rosout")
-IN_WALL_TIME = {"cycle_time_s", "cycle_cpu_s", "wall_time_s"}
 GONE_S, IDLE_S = 60.0, 600.0
 
 
 class Launch:
     """campaign.launch on one master, given again and again."""
 
-    def __init__(self, campaign, out, log):
+    def __init__(self, campaign, out, log, temporary):
         self.mark = uuid.uuid4().hex
         self.command = ["roslaunch", "gz_testauto", "campaign.launch", "simulator:=embedded"]
         self.command += [f"campaign:={campaign}", f"out:={out}"]
@@ -52,6 +53,7 @@ class Launch:
         self.environment = {
             **os.environ,
             MARK: self.mark,
+            "TMPDIR": str(temporary),
             "ROS_MASTER_URI": master,
             "ROS_IP": "127.0.0.1",
         }
@@ -121,34 +123,16 @@ class Launch:
 
 
 def finished(out):
-    """The trials in the store, in the plan's order."""
+    """The trials in the store, in the plan's order; none before it is made, or while a writer that
+    was killed in the middle of a commit has not been followed by another."""
     if not (out / "results.sqlite").is_file():
         return []
-    with sqlite3.connect(f"file:{out / 'results.sqlite'}?mode=ro", uri=True, timeout=30) as store:
+    place = f"file:{out / 'results.sqlite'}?mode=ro"
+    with contextlib.closing(sqlite3.connect(place, uri=True, timeout=30)) as store:
         store.row_factory = sqlite3.Row
-        return [dict(row) for row in store.execute("SELECT * FROM trials ORDER BY trial")]
-
-
-def differences(out, reference):
-    """What the results of two directories do not share, but for wall times."""
-    rows, expected = finished(out), finished(reference)
-    told = [f"{len(rows)} trials in place of {len(expected)}"] if len(rows) != len(expected) else []
-    for row, there in zip(rows, expected):
-        label = f"{row['world']} {row['planner']}"
-        if (row["trial"], row["outcome"], row["detail"]) != (
-            there["trial"],
-            there["outcome"],
-            there["detail"],
-        ):
-            told.append(f"{label}: {row['outcome']}, {row['detail']} / {there['detail']}")
-            continue
-        here = np.load(out / "trajectories" / row["trajectory"])
-        other = np.load(reference / "trajectories" / there["trajectory"])
-        for name in (set(here.files) | set(other.files)) - IN_WALL_TIME:
-            both = name in here.files and name in other.files
-            if not both or here[name].tobytes() != other[name].tobytes():
-                told.append(f"{label}: {name}")
-    return told
+        with contextlib.suppress(sqlite3.OperationalError):
+            return [dict(row) for row in store.execute("SELECT * FROM trials ORDER BY trial")]
+    return []
 
 
 def storm(launch, out, trials, kills, seconds, generator):
@@ -196,24 +180,26 @@ def main():
     out, reference, trials = place / "out", place / "reference", 2 * arguments.worlds
     command = ["gz_testauto", "run", str(campaign), "--simulator", "embedded", "--workers", "1"]
     subprocess.run([*command, "--out", str(reference)], check=True, stdout=subprocess.DEVNULL)
+    temporary = place / "tmp"
+    temporary.mkdir()
     with (place / "launch.log").open("wb") as log:
-        launch = Launch(campaign, out, log)
+        launch = Launch(campaign, out, log, temporary)
         try:
             generator = random.Random(arguments.seed)
             done = storm(launch, out, trials, arguments.kills, arguments.seconds, generator)
         finally:
             launch.end()
-    rows = finished(out)
-    told = differences(out, reference)
-    twice = len(rows) - len({row["trial"] for row in rows})
-    print(f"kills {sum(done.values())}: " + ", ".join(f"{n} {name}" for name, n in done.items()))
-    print(f"statuses of roslaunch {dict(launch.statuses)}, left behind {dict(launch.left)}")
-    print(
-        f"{len(rows)} of {trials} trials, {twice} twice, "
-        f"{sum(row['outcome'] == 'invalid' for row in rows)} invalid, {len(told)} different, "
-        f"{sum(row['attempts'] > 1 for row in rows)} repeated; files in {place}"
-    )
-    print(*told, sep="\n")
+    figures = {
+        "kills": sum(done.values()),
+        "killed": dict(sorted(done.items())),
+        "exit_statuses": dict(launch.statuses),
+        **compared(reference, out),
+        "repeated": sum(row["attempts"] > 1 for row in finished(out)),
+        "processes_left": dict(launch.left),
+        "files_left": sorted(path.name for path in temporary.iterdir()),
+        "all_of_it": str(place),
+    }
+    print_figures(figures, as_json=False)
 
 
 if __name__ == "__main__":
