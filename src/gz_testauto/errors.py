@@ -56,6 +56,10 @@ class NavigatorError(GzTestautoError):
     """The navigation under test could not be reached or started."""
 
 
+class MasterError(GzTestautoError):
+    """The ROS master has gone, and with it the graph that everything runs on."""
+
+
 class LostTrialsError(GzTestautoError):
     """No trial of a campaign has been valid, for a cause that will stop the others as well."""
 

@@ -17,6 +17,7 @@ from threadpoolctl import threadpool_limits
 from gz_testauto.brevity import log_in_full
 from gz_testauto.errors import GzTestautoError
 from gz_testauto.ros import LAUNCHER_PID
+from gz_testauto.ros.services import needing_the_master
 
 LAUNCHER_LOOK_S = 0.5
 
@@ -31,7 +32,7 @@ def run_node(name: str, main: Callable[[], int], own_signals: bool = False) -> i
     try:
         rospy.init_node(name, disable_signals=own_signals)
         end_with_launcher()
-        with threadpool_limits(limits=1, user_api="blas"):
+        with threadpool_limits(limits=1, user_api="blas"), needing_the_master():
             return main()
     except GzTestautoError as error:
         rospy.logfatal("%s", error)

@@ -27,7 +27,7 @@ from gz_testauto.ros.campaign.planner_process import PlannerProcess
 from gz_testauto.ros.campaign.snapshots import Seen, TrialInbox
 from gz_testauto.ros.map_message import grid_message
 from gz_testauto.ros.planner.settings import PlannerSettings
-from gz_testauto.ros.services import is_served
+from gz_testauto.ros.services import is_served, needing_the_master
 from gz_testauto.ros.simulator.pace import HOLD_TIMEOUT_S, START_TIMEOUT_S
 from gz_testauto.srv import LoadScene, LoadSceneRequest, LoadSceneResponse
 from gz_testauto.trial.executor import (
@@ -95,7 +95,12 @@ class RosTrialExecutor(TrialExecutor):
         return SimulatorIdentity(identity.get("name", "unknown"), identity.get("version", ""))
 
     def execute(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
-        """Run one trial. See the interface."""
+        """Run one trial. See the interface. Raises ``MasterError`` where the end of the master
+        is what went wrong: that is no attempt at the trial."""
+        with needing_the_master():
+            return self._execute(trial, should_stop)
+
+    def _execute(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
         watch = self._campaign.watch(trial)
         planner = self._planner(trial)
         self._show_map(trial)

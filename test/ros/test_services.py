@@ -1,0 +1,90 @@
+"""A ROS master that has gone is said so, and costs no trial an attempt."""
+
+import os
+import subprocess
+import sys
+import time
+import types
+
+import pytest
+import rosgraph
+
+from gz_testauto.errors import MasterError, NavigatorError, SimulatorError
+from gz_testauto.ros.campaign.executor import RosTrialExecutor
+from gz_testauto.ros.services import needing_the_master
+from gz_testauto.simulators.gazebo.server import free_port
+
+NODE = """
+import sys
+import rospy
+from gz_testauto.ros.node import run_node
+
+def main():
+    print("up", flush=True)
+    sys.stdin.readline()
+    return int(rospy.get_param("/nothing", 0))
+
+sys.exit(run_node("lonely", main, own_signals=True))
+"""
+
+
+@pytest.fixture
+def master(monkeypatch):
+    """A master of its own, and where it is."""
+    port = free_port()
+    monkeypatch.setenv("ROS_MASTER_URI", f"http://127.0.0.1:{port}")
+    monkeypatch.setenv("ROS_IP", "127.0.0.1")
+    process = subprocess.Popen(["rosmaster", "--core", "-p", str(port)], stdout=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60.0
+    while not rosgraph.is_master_online():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    yield process
+    process.kill()
+    process.wait()
+
+
+def executor_that_meets(error):
+    """One whose trials all end with an error before they begin."""
+
+    def fail(trial):
+        raise error
+
+    executor = object.__new__(RosTrialExecutor)
+    executor._campaign = types.SimpleNamespace(watch=fail)
+    return executor
+
+
+def test_a_node_whose_master_has_gone_says_so_in_a_line(master):
+    node = subprocess.Popen(
+        [sys.executable, "-c", NODE],
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert node.stdout.readline() == "up\n"
+        master.kill()
+        master.wait()
+        _, err = node.communicate("go on\n", timeout=60.0)
+    finally:
+        node.kill()
+    assert node.returncode == 2
+    assert "has gone" in err and "same command" in err
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("error", [NavigatorError("no action"), SimulatorError("refused")])
+def test_a_trial_is_not_charged_for_the_end_of_the_master(monkeypatch, error):
+    monkeypatch.setenv("ROS_MASTER_URI", f"http://127.0.0.1:{free_port()}")
+    with pytest.raises(MasterError, match="has gone"):
+        executor_that_meets(error).execute(None, lambda: False)
+
+
+def test_other_failures_stay_what_they_are_while_the_master_is_there(master):
+    with pytest.raises(NavigatorError, match="no action"):
+        executor_that_meets(NavigatorError("no action")).execute(None, lambda: False)
+    with pytest.raises(FileNotFoundError), needing_the_master():
+        raise FileNotFoundError("a launch file")
