@@ -16,6 +16,7 @@ from shapely.geometry.base import BaseGeometry
 
 from gz_testauto.pose import Pose
 from gz_testauto.sdf.document import Element, SdfDocument
+from gz_testauto.sdf.floor import is_floor_slab, off_the_floor
 from gz_testauto.sdf.geometry_reader import read_geometry
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.meshes.slices import union
@@ -25,13 +26,6 @@ from gz_testauto.sdf.shapes import Geometry, Plane
 from gz_testauto.sdf.state import apply_state
 from gz_testauto.sdf.tree import ModelNode, read_models
 from gz_testauto.sdf.values import name_of, required
-
-FLOOR_TOP_M = 0.1
-"""A slab is a floor only when its top is no higher than this above the world's zero."""
-FLOOR_SIDE_M = 2.0
-"""... and it is at least this long and wide ..."""
-FLOOR_FLATNESS = 0.1
-"""... and no thicker than this share of its shorter side."""
 
 
 @dataclass(frozen=True)
@@ -65,11 +59,7 @@ class CollisionShape:
             return bool(self.geometry.world_normal[2] > 0.7)
         if isinstance(self.geometry, Heightmap):
             return True
-        bounds = self.bounds
-        length, width, thickness = bounds[:, 1] - bounds[:, 0]
-        shorter = min(length, width)
-        flat = shorter >= FLOOR_SIDE_M and thickness <= FLOOR_FLATNESS * shorter
-        return bool(flat and bounds[2, 1] <= FLOOR_TOP_M)
+        return is_floor_slab(self.bounds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +105,14 @@ class SceneModel:
             shape.geometry.footprint(pose * shape.local_pose, z_min, z_max)
             for shape in self.collisions
         )
+
+    @property
+    def body_shapes(self) -> Tuple[CollisionShape, ...]:
+        """The collisions that do not stand on the floor, the model being a robot."""
+        off = off_the_floor(
+            {s.scoped_name: s.geometry.bounds(s.local_pose)[2, 0] for s in self.collisions}
+        )
+        return tuple(shape for shape in self.collisions if shape.scoped_name in off)
 
     def obstacle_footprint(self, z_min: float, z_max: float) -> BaseGeometry:
         """The footprint of what is not ground."""

@@ -20,6 +20,7 @@ from gz_testauto.observation import Contact, ImuSample, LaserScan, ModelState, S
 from gz_testauto.pose import Pose, Pose2D, wrap_angle
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.edit import add_model, remove_model, set_model_pose
+from gz_testauto.sdf.floor import ANY_ROBOT, obstructing_heights
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.simulators.interface import NamedModel, Scene, Simulation, Simulator
@@ -29,9 +30,6 @@ STEP_S = 0.01
 """The kinematic step. It plays the part of the physics step: durations are multiples of it."""
 
 GRAVITY_MPS2 = 9.8
-
-GROUND_CLEARANCE_M = 0.05
-"""What is lower than this above the ground is driven over, not into."""
 
 
 class PlanarSimulator(Simulator):
@@ -177,8 +175,7 @@ class PlanarSimulation(Simulation):
         document = self._document if document is None else document
         models = read_scene(document).models
         robot = self._robot
-        low, high = (GROUND_CLEARANCE_M, 2.0) if robot is None else robot.height_m
-        low = max(low, GROUND_CLEARANCE_M)
+        heights = ANY_ROBOT if robot is None else obstructing_heights(robot.height_m)
         solid: List[Tuple[str, BaseGeometry]] = []
         visible: List[BaseGeometry] = []
         for model in models.values():
@@ -188,7 +185,7 @@ class PlanarSimulation(Simulation):
             for shape in model.collisions:
                 if shape.is_ground:
                     continue
-                solid.append((shape.scoped_name, shape.footprint(low, high)))
+                solid.append((shape.scoped_name, shape.footprint(*heights)))
                 if robot is not None and robot.lidar is not None:
                     level = robot.lidar.mount.position[2]
                     visible.append(shape.footprint(level - 1e-3, level + 1e-3))

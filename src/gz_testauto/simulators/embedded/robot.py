@@ -21,10 +21,6 @@ from gz_testauto.simulators.embedded.sdf_support import Coverage
 from gz_testauto.simulators.embedded.wheel_drive import Drive, read_servos, read_wheels
 from gz_testauto.simulators.embedded.wheel_loads import loaded_wheels
 
-FLOOR_CLEARANCE_M = 0.02
-"""Shapes that reach down to less than this above the robot's lowest point stand on the floor,
-and are no part of the body."""
-
 
 @dataclass(frozen=True)
 class StagedRobot:
@@ -68,7 +64,7 @@ def stage_robot(robot: RobotModel, coverage: Coverage) -> StagedRobot:
         robot=robot,
         model=staged,
         drive=_drive(robot, staged, plugin, coverage),
-        body_shapes=_body_shapes(scene),
+        body_shapes=frozenset(shape.scoped_name for shape in scene.body_shapes),
         lidar=_mount(scene, robot.lidar.link, robot.lidar.mount) if robot.lidar else None,
         imu=_mount(scene, robot.imu.link, robot.imu.mount) if robot.imu else None,
         lidar_noise_m=_noise(document, lidar, coverage),
@@ -120,12 +116,3 @@ def _noise(
         coverage.say("lidar noise", f"{document.where(noise)}: noise {kind!r} is not simulated")
         return (0.0, 0.0)
     return (number(document, noise, "mean", 0.0), number(document, noise, "stddev", 0.0))
-
-
-def _body_shapes(scene: SceneModel) -> FrozenSet[str]:
-    lowest = {
-        shape.scoped_name: shape.geometry.bounds(shape.local_pose)[2, 0]
-        for shape in scene.collisions
-    }
-    floor = min(lowest.values(), default=0.0)
-    return frozenset(name for name, low in lowest.items() if low - floor > FLOOR_CLEARANCE_M)

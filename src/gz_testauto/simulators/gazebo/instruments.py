@@ -27,9 +27,6 @@ from gz_testauto.xml_file import parse_xml
 PREFIX = "gz_testauto_"
 """Begins the name of every element that this adaptor adds."""
 
-FLOOR_CLEARANCE_M = 0.02
-"""Shapes that reach down to less than this above the robot's lowest point stand on the floor."""
-
 _RENDERED = ("camera", "depth", "gpu_ray", "multicamera", "wideanglecamera")
 """Sensors that are read by the thread that draws, at their own rate."""
 
@@ -184,15 +181,9 @@ def _topic(*parts: str) -> str:
 
 def body_shapes(scene: SceneModel) -> Dict[str, List[str]]:
     """Names of the collisions that do not stand on the floor, by link."""
-    lowest = {
-        shape.scoped_name: shape.geometry.bounds(shape.local_pose)[2, 0]
-        for shape in scene.collisions
-    }
-    floor = min(lowest.values(), default=0.0)
     shapes: Dict[str, List[str]] = {}
-    for shape in scene.collisions:
-        if lowest[shape.scoped_name] - floor > FLOOR_CLEARANCE_M:
-            shapes.setdefault(shape.link, []).append(shape.scoped_name.rsplit("::", 1)[-1])
+    for shape in scene.body_shapes:
+        shapes.setdefault(shape.link, []).append(shape.scoped_name.rsplit("::", 1)[-1])
     return shapes
 
 
