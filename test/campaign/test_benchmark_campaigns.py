@@ -12,7 +12,7 @@ from gz_testauto.resources import share_directory
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load
 from gz_testauto.trial.checks import check_trials
-from gz_testauto.trial.setup import PreparedCampaign, robot_limits, robot_model
+from gz_testauto.trial.setup import PreparedCampaign, robot_model
 
 CAMPAIGNS = sorted((share_directory() / "config" / "benchmarks").glob("*.yaml"))
 ROOTS = ("BARN_ROOT", "MRPB_ROOT")
@@ -67,7 +67,7 @@ def test_a_world_whose_obstacles_a_plugin_puts_in_their_places_is_refused_with_t
     worlds = smoke.worlds.model_validate({"directory": Path(tmp_path)})
     spec = smoke.model_copy(update={"worlds": worlds})
     robot = robot_model(spec)
-    records = gather_worlds(spec, robot_limits(spec, robot), tmp_path / "none")
+    records = gather_worlds(spec, robot, tmp_path / "none")
     campaign = PreparedCampaign(spec, robot, records)
     if not moved:
         check_trials(campaign, campaign.trials)

@@ -15,7 +15,7 @@ from gz_testauto.simulators.gazebo.drive_command import DriveCommand
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.worlds import WorldsSpec
 from gz_testauto.testing.planar import PlanarSimulator
-from gz_testauto.trial.setup import PreparedCampaign, robot_limits, robot_model
+from gz_testauto.trial.setup import PreparedCampaign, robot_model
 
 MODEL = (
     '<model name="{name}"><static>1</static><pose>{x} {y} 0.5 0 0 0</pose><link name="l">'
@@ -48,7 +48,7 @@ def spec(smoke, directory):
 
 
 def records(spec):
-    return gather_worlds(spec, robot_limits(spec, robot_model(spec)), "nowhere")
+    return gather_worlds(spec, robot_model(spec), "nowhere")
 
 
 def test_a_campaign_takes_the_files_that_it_names_in_its_order(spec):

@@ -7,6 +7,7 @@ from gz_testauto.errors import SimulatorError
 from gz_testauto.observation import Contact, ModelState, Snapshot, Twist2D
 from gz_testauto.pose import Pose
 from gz_testauto.sdf.document import SdfDocument
+from gz_testauto.sdf.floor import obstructing_heights
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.trial.clearance import ObstacleField
 from gz_testauto.trial.contacts import ContactSorter
@@ -32,6 +33,7 @@ WORLD = """<sdf version="1.6"><world name="w">
   </link></model>
 </world></sdf>"""
 
+HEIGHTS = obstructing_heights((0.0, 1.2))
 BODY = Body("robot", ((0.5, 0.3), (-0.5, 0.3), (-0.5, -0.3), (0.5, -0.3)), (0.0, 1.2))
 CRATE = Pose.from_rpy(4, 0, 0.5, 0, 0, math.pi / 4)
 
@@ -43,7 +45,11 @@ def scene():
 
 @pytest.fixture
 def recorder(scene):
-    return Recorder(BODY, ObstacleField(scene, 0.0, 1.2), ContactSorter("robot", ["meadow::l::c"]))
+    return Recorder(
+        BODY,
+        ObstacleField(scene, HEIGHTS),
+        ContactSorter("robot", ["meadow::l::c"]),
+    )
 
 
 def snapshot(time_s, x, y=0.0, yaw=0.0, crate=CRATE, contacts=(), **twist):
@@ -172,7 +178,9 @@ def test_a_long_trial_keeps_every_sample(recorder):
 def test_the_same_snapshots_give_the_same_bits_whatever_came_before(scene):
     def measure():
         recorder = Recorder(
-            BODY, ObstacleField(scene, 0.0, 1.2), ContactSorter("robot", ["meadow::l::c"])
+            BODY,
+            ObstacleField(scene, HEIGHTS),
+            ContactSorter("robot", ["meadow::l::c"]),
         )
         tipped = Pose.from_rpy(4, 0, 0.6, 0, 0.3, 0.1)
         for index, crate in enumerate((CRATE, tipped, CRATE)):

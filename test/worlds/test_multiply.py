@@ -345,7 +345,8 @@ def test_manifest_is_json_that_names_everything(tmp_path):
     data = json.loads((tmp_path / "out" / "worlds.json").read_text())
     assert data["schema_version"] == 1
     assert data["inputs"]["seed"] == 7
-    assert data["inputs"]["drive"] == {"start": [-4, -4], "goal": [4, 4], "radius_m": 0.3}
+    drive = {"start": [-4, -4], "goal": [4, 4], "radius_m": 0.3, "heights_m": [0.02, 2.0]}
+    assert data["inputs"]["drive"] == drive
     assert set(data["coverage"]) == {"discrepancy", "independent"}
     world = data["worlds"][1]
     assert set(world["difficulty"]) == {"density", "mean_clearance_m", "narrowest_gap_m"}

@@ -21,7 +21,7 @@ from gz_testauto.results.manifest import Manifest, file_sha256
 from gz_testauto.results.records import DeclaredMetric
 from gz_testauto.results.store import ResultStore
 from gz_testauto.spec.campaign import CampaignSpec
-from gz_testauto.trial.setup import PreparedCampaign, robot_limits, robot_model
+from gz_testauto.trial.setup import PreparedCampaign, robot_model
 from gz_testauto.worlds.record import WorldRecord
 
 
@@ -44,7 +44,7 @@ def enter_directory(
             manifest.write(directory)  # first: it makes the directory ours
             text = spec.model_dump_json(indent=2)
             write_atomically(directory.campaign, text.encode("utf-8"))
-        worlds = gather_worlds(spec, robot_limits(spec, robot), directory.worlds)
+        worlds = gather_worlds(spec, robot, directory.worlds)
         campaign = PreparedCampaign(spec, robot, worlds)
         if store is None:
             names = [planner.name for planner in spec.planners]

@@ -1,8 +1,8 @@
 """The worlds of a campaign: generated into its directory, or ready in one of the user's.
 
 Owns the choice between the two, and of the files in a directory, and the length of the shortest
-path in each world, which the manifest of a multiplied set knows for the drive it was made for and
-which is otherwise computed from the world's own geometry.
+path in each world, which the manifest of a multiplied set knows for the drive it was made for
+(start, goal, radius and heights), and which is otherwise computed from the world's own geometry.
 """
 
 import os
@@ -17,19 +17,21 @@ from gz_testauto.campaign.world_copies import Missing, copy_worlds, missing_plug
 from gz_testauto.errors import ResultsError, SpecError
 from gz_testauto.grid.search import path_length_m
 from gz_testauto.grid.visibility import free_region, shortest_way, widen
-from gz_testauto.planners.interface import RobotLimits
 from gz_testauto.results.directory import reporting_disk
 from gz_testauto.sampling.site import Drive, Site, walls_of
+from gz_testauto.sdf.floor import obstructing_heights
+from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.worlds import WorldsSpec
+from gz_testauto.trial.setup import robot_limits
 from gz_testauto.worlds.manifest import MANIFEST, WorldSet, read_worlds
-from gz_testauto.worlds.multiply import multiply
+from gz_testauto.worlds.multiply import drive_record, multiply
 from gz_testauto.worlds.published import PublishedFigures
 from gz_testauto.worlds.record import WorldRecord
 
 
-def gather_worlds(spec: CampaignSpec, limits: RobotLimits, folder: Path) -> Tuple[WorldRecord, ...]:
+def gather_worlds(spec: CampaignSpec, robot: RobotModel, folder: Path) -> Tuple[WorldRecord, ...]:
     """All worlds of the campaign, in order; those of a base world are made in ``folder``.
 
     Worlds that are there already are not made again. Raises ``SpecError``, ``SdfError`` or
@@ -41,7 +43,7 @@ def gather_worlds(spec: CampaignSpec, limits: RobotLimits, folder: Path) -> Tupl
         if spec.worlds.repair or spec.worlds.allow_missing:
             worlds, missing = copy_worlds(chosen, spec.worlds, folder)
     else:
-        worlds = chosen = _generated(spec, drive_of(spec, limits, ""), folder)
+        worlds = chosen = _generated(spec, drive_of(spec, robot, ""), folder)
         missing = {entry.name: tuple(worlds.inputs.get("missing", ())) for entry in worlds}
     entries = list(worlds)[: spec.worlds.count]
     if spec.worlds.count is not None and len(entries) < spec.worlds.count:
@@ -52,7 +54,7 @@ def gather_worlds(spec: CampaignSpec, limits: RobotLimits, folder: Path) -> Tupl
     published = PublishedFigures(spec)
     records = []
     for index, (entry, original) in enumerate(zip(entries, chosen)):
-        drive = drive_of(spec, limits, entry.name)
+        drive = drive_of(spec, robot, entry.name)
         shortest_m = entry.shortest_path_m
         if not _made_for(worlds, drive):
             shortest_m = shortest_path_m(entry.path, drive)
@@ -67,16 +69,19 @@ def gather_worlds(spec: CampaignSpec, limits: RobotLimits, folder: Path) -> Tupl
     return tuple(records)
 
 
-def drive_of(spec: CampaignSpec, limits: RobotLimits, world: str) -> Drive:
+def drive_of(spec: CampaignSpec, robot: RobotModel, world: str) -> Drive:
     """The drive that a world must allow."""
     start, goal = spec.start_in(world), spec.goal_in(world)
-    return Drive((start.x_m, start.y_m), (goal.x_m, goal.y_m), float(limits.circumscribed_radius_m))
+    radius_m = float(robot_limits(spec, robot).circumscribed_radius_m)
+    heights = obstructing_heights(robot.height_m)
+    return Drive((start.x_m, start.y_m), (goal.x_m, goal.y_m), radius_m, heights)
 
 
 def shortest_path_m(world: Path, drive: Drive) -> Optional[float]:
     """Length (m) of the shortest way of the robot's circle through a world, exact; None when
-    that circle finds none, though the robot itself may."""
-    walls = walls_of(read_scene(world))
+    that circle finds none, though the robot itself may. What obstructs the robot is what counts for
+    clearance too."""
+    walls = walls_of(read_scene(world), drive.heights)
     blocked = shapely.union_all(widen(np.array(walls, dtype=object), drive.radius_m))
     area = Site(walls, drive).area()
     free = free_region(area, blocked, drive.start, drive.goal)
@@ -122,12 +127,8 @@ def _generated(spec: CampaignSpec, drive: Drive, folder: Path) -> WorldSet:
 
 
 def _made_for(worlds: WorldSet, drive: Drive) -> bool:
-    """Whether the manifest's shortest paths are those of this drive."""
+    """Whether the manifest's shortest paths are those of this drive, by the same rule of what
+    obstructs it."""
     made = worlds.inputs.get("drive")
-    return bool(
-        made
-        and tuple(made["start"]) == drive.start
-        and tuple(made["goal"]) == drive.goal
-        and made["radius_m"] == drive.radius_m
-        and all(entry.shortest_path_m is not None for entry in worlds)
-    )
+    known = all(entry.shortest_path_m is not None for entry in worlds)
+    return known and made == drive_record(drive)

@@ -31,8 +31,8 @@ class Difficulty:
       is the same for all worlds of one specification: the places of their centres, widened by as
       far as the largest of them reaches (:meth:`~.draws.Roster.ground`), without what stands in
       the base world.
-    - ``mean_clearance_m``: distance from the robot's centre to the nearest obstacle or wall,
-      averaged along the shortest way.
+    - ``mean_clearance_m``: distance from the robot's centre to the nearest obstacle or wall that
+      obstructs it, averaged along the shortest way.
     - ``narrowest_gap_m``: the smallest distance between two things that the shortest way
       passes between; None when it passes between none (``GAP_HORIZON_M``).
     """
@@ -56,13 +56,13 @@ class Judge:
         self._blocked: Optional[BaseGeometry] = None
         if site.drive is not None:
             self._blocked = check_base(site, margin_m)
-            self._tree = shapely.STRtree(list(site.walls))
-        self._wall_gaps = _gaps(
-            np.array(site.walls, dtype=object), np.zeros(len(site.walls)), len(site.walls)
-        )
+            self._tree = shapely.STRtree(list(site.obstructing))
+        walls = np.array(site.obstructing, dtype=object)
+        self._wall_gaps = _gaps(walls, np.zeros(len(walls)), len(walls))
 
     def shortest_way(self, outlines: Sequence[Outline]) -> Optional[np.ndarray]:
-        """Corners of the shortest way among the obstacles, shape (n, 2), or None."""
+        """Corners of the shortest way among the obstacles, of which ``outlines`` are what obstructs
+        the robot, shape (n, 2), or None."""
         drive = self._site.drive
         assert drive is not None and self._blocked is not None
         cores, radii = cores_and_radii(tuple(outlines))
@@ -71,10 +71,12 @@ class Judge:
         free = free_region(self._site.area(list(widened)), blocked, drive.start, drive.goal)
         return None if free is None else shortest_way(free, drive.start, drive.goal)
 
-    def difficulty(self, outlines: Sequence[Outline], way: Optional[np.ndarray]) -> Difficulty:
-        """The figures; those of the way are None when there is none."""
-        covered = sum(outline.area_m2 for outline in outlines)
-        density = covered / self._free_area_m2 if outlines else 0.0
+    def difficulty(
+        self, outlines: Sequence[Outline], covered_m2: float, way: Optional[np.ndarray]
+    ) -> Difficulty:
+        """The figures, ``outlines`` being what obstructs the robot and ``covered_m2`` what all
+        obstacles cover; those of the way are None when there is none."""
+        density = covered_m2 / self._free_area_m2 if covered_m2 else 0.0
         if way is None:
             return Difficulty(density, None, None)
         cores, radii = cores_and_radii(tuple(outlines))
@@ -89,7 +91,7 @@ class Judge:
         nearest = np.full(len(points), np.inf)
         if len(cores):
             nearest = (_distances(points, cores) - radii).min(axis=1)
-        if self._site.walls:
+        if self._site.obstructing:
             handles = shapely.points(points)
             (index, _), distances = self._tree.query_nearest(
                 handles, return_distance=True, all_matches=False
@@ -99,7 +101,7 @@ class Judge:
         return mean if np.isfinite(mean) else None
 
     def _narrowest(self, cores: np.ndarray, radii: np.ndarray, way: np.ndarray) -> Optional[float]:
-        walls = np.array(self._site.walls, dtype=object)
+        walls = np.array(self._site.obstructing, dtype=object)
         things = np.concatenate([cores, walls])
         all_radii = np.concatenate([radii, np.zeros(len(walls))])
         lines, widths = _gaps(things, all_radii, len(cores))

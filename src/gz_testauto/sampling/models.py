@@ -11,10 +11,11 @@ import functools
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Optional, Tuple
+from typing import Dict, Optional, Tuple
 
 import shapely
 from lxml import etree
+from shapely.geometry.base import BaseGeometry
 
 from gz_testauto.errors import SdfError
 from gz_testauto.pose import Pose
@@ -23,10 +24,12 @@ from gz_testauto.sampling.outline import Outline
 from gz_testauto.sampling.resize import scale_model
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.dynamics import read_mass_kg
+from gz_testauto.sdf.floor import Heights
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.mass import volume_m3
+from gz_testauto.sdf.meshes.slices import EMPTY
 from gz_testauto.sdf.scale import resize_model
-from gz_testauto.sdf.scene import SceneModel, read_scene
+from gz_testauto.sdf.scene import CollisionShape, SceneModel, read_scene
 from gz_testauto.sdf.shapes import Box, Cylinder, Geometry, Sphere
 from gz_testauto.sdf.values import pose_value, set_pose
 
@@ -71,8 +74,8 @@ class ObstacleModel:
     ``type`` is box, cylinder, sphere or model; ``size`` is as
     ``gz_testauto.spec.obstacles.SIZE_NAMES`` orders it (of a model: its scale, 1).
     ``lift_m`` is the height of the model's frame above its lowest point and ``base_outline``
-    what it covers, both in that size and in the model's frame. ``element`` is the ``<model>``
-    or ``<include>`` of ``document`` that stands for it.
+    what it covers, both in that size and in the model's frame; ``shapes`` are its
+    collisions. ``element`` is the ``<model>`` or ``<include>`` of ``document`` that stands for it.
     """
 
     type: str
@@ -81,6 +84,7 @@ class ObstacleModel:
     mass_kg: float
     lift_m: float
     base_outline: Outline
+    shapes: Tuple[CollisionShape, ...]
     element: Element
     document: SdfDocument
 
@@ -115,7 +119,17 @@ class ObstacleModel:
             for _, nested, _ in model.node.walk()
             for link in nested.links
         )
-        return cls(type_, size, model.static, mass, -float(bottom), outline, element, document)
+        return cls(
+            type_,
+            size,
+            model.static,
+            mass,
+            -float(bottom),
+            outline,
+            model.collisions,
+            element,
+            document,
+        )
 
     @property
     def resizable(self) -> bool:
@@ -131,6 +145,42 @@ class ObstacleModel:
     def height_of_frame_m(self, size: Size) -> float:
         """Height of the model's frame above its lowest point in that size."""
         return self.lift_m * self._factors(size)[2]
+
+    def height_m(self, size: Size) -> float:
+        """Height of the highest point above the lowest in that size."""
+        top_m = max(shape.geometry.bounds(shape.local_pose)[2, 1] for shape in self.shapes)
+        return float(top_m + self.lift_m) * self._factors(size)[2]
+
+    def cut(self, size: Size, heights: Heights) -> Optional[Outline]:
+        """What of the obstacle, in that size, lies between two heights above its lowest point, in
+        the model's frame; its core is empty where nothing does. None where that covers as much
+        as the whole obstacle."""
+        height_m = self.height_m(size)
+        if not heights.meet(0.0, height_m):
+            return Outline(EMPTY)
+        if self.type in ("box", "cylinder"):
+            return None
+        if self.type == "sphere":
+            radius_m = size[0]
+            away_m = max(heights.low_m - radius_m, radius_m - heights.high_m, 0.0)
+            cut_m = math.sqrt(radius_m**2 - away_m**2)
+            return Outline(self.outline(size).core, cut_m) if away_m else None
+        scale = self._factors(size)[2]
+        low_m, high_m = heights.low_m / scale - self.lift_m, heights.high_m / scale - self.lift_m
+        core = self._slice(low_m, high_m)
+        return Outline(shapely.transform(core, lambda points: points * scale))
+
+    @functools.cached_property
+    def _slices(self) -> Dict[Tuple[float, float], BaseGeometry]:
+        return {}
+
+    def _slice(self, low_m: float, high_m: float) -> BaseGeometry:
+        """What lies between two heights in the model's frame, in its own size."""
+        key = (low_m, high_m)
+        if key not in self._slices:
+            parts = [shape.geometry.footprint(shape.local_pose, *key) for shape in self.shapes]
+            self._slices[key] = shapely.union_all(parts)
+        return self._slices[key]
 
     def mass_of(self, size: Size, density_kgpm3: Optional[float]) -> float:
         """Mass (kg) in that size: by density, or the model's own scaled with the volume."""

@@ -22,6 +22,7 @@ from gz_testauto.sampling.draws import Proposal, Roster
 from gz_testauto.sampling.models import ObstacleModel, Size
 from gz_testauto.sampling.outline import Outline
 from gz_testauto.sampling.site import Site
+from gz_testauto.sdf.floor import Heights
 from gz_testauto.spec.obstacles import ObstacleSpec
 from gz_testauto.spec.regions import union_of
 
@@ -53,6 +54,12 @@ class Obstacle:
     def footprint(self) -> BaseGeometry:
         """What it covers of the ground, in the world frame (m)."""
         return self.outline.polygon
+
+    def obstructing(self, heights: Heights) -> Outline:
+        """What of it lies at these heights, in the world frame; its core may be empty."""
+        ground_m = self.pose.position[2] - self.model.height_of_frame_m(self.size)
+        part = self.model.cut(self.size, heights.above(ground_m))
+        return self.outline if part is None else part.moved(*self.pose.planar)
 
     def sdf(self) -> str:
         """The complete SDF of the obstacle, pose included, as text."""
@@ -113,10 +120,12 @@ class Placer:
             obstacles = self._attempt(self.roster.propose(numbers), generator)
             if self._judge is None or self.site.drive is None:
                 return ObstacleSet(obstacles)
-            outlines = [obstacle.outline for obstacle in obstacles]
-            way = self._judge.shortest_way(outlines)
+            cut = [obstacle.obstructing(self.site.drive.heights) for obstacle in obstacles]
+            obstructing = [outline for outline in cut if not outline.core.is_empty]
+            way = self._judge.shortest_way(obstructing)
             if way is not None or self.spec.solvable is None:
-                difficulty = self._judge.difficulty(outlines, way)
+                covered_m2 = sum(obstacle.outline.area_m2 for obstacle in obstacles)
+                difficulty = self._judge.difficulty(obstructing, covered_m2, way)
                 return ObstacleSet(obstacles, length_m(way), difficulty, draw)
         raise PlacementError(self._unsolvable())
 

@@ -16,14 +16,11 @@ from shapely.geometry.base import BaseGeometry
 
 from gz_testauto.errors import PlacementError
 from gz_testauto.grid.visibility import free_region, widen
+from gz_testauto.sdf.floor import ANY_ROBOT, Heights
 from gz_testauto.sdf.scene import WorldScene
 from gz_testauto.spec.regions import KeepOut
 
 Point = Tuple[float, float]
-
-GROUND_BAND_M = (0.02, 2.0)
-"""Heights between which what stands in a world is in the way of obstacles and robots; lower
-is floor, higher is ceiling."""
 
 OPEN_MARGIN_M = 10.0
 """How far beyond everything in a world a way may lead."""
@@ -32,11 +29,13 @@ OPEN_MARGIN_M = 10.0
 @dataclass(frozen=True)
 class Drive:
     """The drive that a world must allow. ``radius_m`` is the radius of the circle, centred on
-    the robot's frame, that holds its outline: in it the robot can turn wherever it stands."""
+    the robot's frame, that holds its outline: in it the robot can turn wherever it stands.
+    ``heights`` are those at which something obstructs it."""
 
     start: Point
     goal: Point
     radius_m: float
+    heights: Heights = ANY_ROBOT
 
 
 def circumscribed_radius_m(footprint_m: Iterable[Point]) -> float:
@@ -46,10 +45,28 @@ def circumscribed_radius_m(footprint_m: Iterable[Point]) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Site:
-    """The outlines (m, world frame) of what stands in the base world, and the drive."""
+    """The outlines (m, world frame) of what stands in the base world, and the drive.
+
+    ``walls`` are what obstacles keep away from, whatever robot there is; ``drive_walls`` what of
+    them obstructs the robot of the drive: all unless said.
+    """
 
     walls: Tuple[BaseGeometry, ...] = ()
     drive: Optional[Drive] = None
+    drive_walls: Optional[Tuple[BaseGeometry, ...]] = None
+
+    @classmethod
+    def of(cls, scene: WorldScene, drive: Optional[Drive], without: Iterable[str] = ()) -> "Site":
+        """What stands in a world, but for the models called ``without``."""
+        heights, excluded = ANY_ROBOT if drive is None else drive.heights, set(without)
+        highest_m = max(ANY_ROBOT.high_m, heights.high_m)
+        walls = walls_of(scene, Heights(ANY_ROBOT.low_m, highest_m), excluded)
+        return cls(walls, drive, walls_of(scene, heights, excluded))
+
+    @property
+    def obstructing(self) -> Tuple[BaseGeometry, ...]:
+        """What of the walls obstructs the robot of the drive."""
+        return self.walls if self.drive_walls is None else self.drive_walls
 
     @functools.cached_property
     def wall_union(self) -> BaseGeometry:
@@ -77,7 +94,7 @@ class Site:
 
     def area(self, obstacles: Sequence[BaseGeometry] = ()) -> shapely.Polygon:
         """The rectangle in which ways are looked for: everything, with a margin."""
-        everything = [*self.walls, *obstacles]
+        everything = [*self.obstructing, *obstacles]
         if self.drive is not None:
             everything += [shapely.Point(self.drive.start), shapely.Point(self.drive.goal)]
         x_min, y_min, x_max, y_max = shapely.total_bounds(np.array(everything, dtype=object))
@@ -86,13 +103,11 @@ class Site:
 
 
 def walls_of(
-    scene: WorldScene,
-    without: Iterable[str] = (),
-    band_m: Tuple[float, float] = GROUND_BAND_M,
+    scene: WorldScene, heights: Heights = ANY_ROBOT, without: Iterable[str] = ()
 ) -> Tuple[BaseGeometry, ...]:
     """Outlines of everything in a world that is neither ground nor named in ``without``.
 
-    One polygon per connected part, cut off at the heights of ``band_m``.
+    One polygon per connected part of what lies at ``heights``.
     """
     excluded = set(without)
     parts: List[BaseGeometry] = []
@@ -101,13 +116,14 @@ def walls_of(
             continue
         for shape in model.collisions:
             if not shape.is_ground:
-                footprint = shape.footprint(*band_m)
+                footprint = shape.footprint(*heights)
                 parts += [part for part in shapely.get_parts(footprint) if part.area > 0]
     return tuple(parts)
 
 
 def check_base(site: Site, margin_m: float) -> BaseGeometry:
-    """The walls widened by robot and margin, when they leave a way from start to goal.
+    """What obstructs the robot, widened by it and the margin, when that leaves a way from start to
+    goal.
 
     Raises ``PlacementError`` that says what is wrong when there is none even without any
     obstacle, or no drive is known.
@@ -119,15 +135,16 @@ def check_base(site: Site, margin_m: float) -> BaseGeometry:
             "footprint_m"
         )
     radius = drive.radius_m + margin_m
+    obstructing = shapely.union_all(list(site.obstructing))
     for name, point in (("start", drive.start), ("goal", drive.goal)):
-        distance = shapely.distance(site.wall_union, shapely.Point(point))
+        distance = shapely.distance(obstructing, shapely.Point(point))
         if distance < radius:  # not a number where there are no walls
             raise PlacementError(
                 f"the {name} ({point[0]:g}, {point[1]:g}) is {distance:.2f} m from the base "
                 f"world's walls, and the robot's circle with margin_m has a radius of "
                 f"{radius:.2f} m: move the {name}, or lower margin_m"
             )
-    blocked = shapely.union_all(widen(np.array(site.walls, dtype=object), radius))
+    blocked = shapely.union_all(widen(np.array(site.obstructing, dtype=object), radius))
     if free_region(site.area(), blocked, drive.start, drive.goal) is None:
         raise PlacementError(
             f"no way {2 * radius:.2f} m wide leads from start {drive.start} to goal {drive.goal} "

@@ -15,7 +15,7 @@ from pydantic_core import PydanticCustomError
 from typing_extensions import Annotated, Literal
 
 from gz_testauto.spec.distributions import Distribution, PositiveDistribution, Uniform
-from gz_testauto.spec.model import LARGEST, Bounded, Point, Spec, SpecPath, repeated
+from gz_testauto.spec.model import LARGEST, Bounded, Interval, Point, Spec, SpecPath, repeated
 from gz_testauto.spec.regions import KeepOut, Regions
 
 MOST_OBSTACLES = 10_000
@@ -158,13 +158,15 @@ class DriveSpec(Spec):
     """The drive that worlds must allow. In a campaign, the campaign says this instead.
 
     The robot's size is the radius of the circle around ``robot``'s or ``footprint_m``'s
-    outline, centred on its frame: it can then turn wherever it stands.
+    outline, centred on its frame: it can then turn wherever it stands. What is above ``height_m``,
+    the lowest and the highest point of its body (``robot``'s unless given), does not obstruct it.
     """
 
     start: Optional[Point] = None
     goal: Optional[Point] = None
     robot: Optional[SpecPath] = None
     footprint_m: Optional[List[Point]] = Field(None, min_length=3)
+    height_m: Optional[Interval] = None
 
 
 class SolvableSpec(Spec):

@@ -1,9 +1,10 @@
 """Where the obstacles of a world are, seen from above, and how far the nearest one is.
 
 Owns exact planar distances between a footprint polygon and the collision geometry of all
-models that are not the ground, between the robot's lowest and highest point. Models that
-cannot move are indexed once; those that can are placed anew wherever the simulator shows them.
-A model follows its own pose; joints inside it are not followed.
+models that are not the ground, at the heights that obstruct the robot
+(:mod:`gz_testauto.sdf.floor`). Models that cannot move are indexed once; those that can are placed
+anew wherever the simulator shows them. A model follows its own pose; joints inside it are not
+followed.
 """
 
 import math
@@ -16,10 +17,8 @@ from shapely.geometry.base import BaseGeometry
 
 from gz_testauto.observation import ModelState
 from gz_testauto.pose import Pose, Pose2D, wrap_angle
+from gz_testauto.sdf.floor import Heights
 from gz_testauto.sdf.scene import SceneModel, WorldScene
-
-FLOOR_SKIN_M = 0.02
-"""What rises less than this above the floor (a sheet, a marking, a seam) is no obstacle."""
 
 TILT_SLACK_RAD = 1e-3
 HEIGHT_SLACK_M = 1e-3
@@ -34,17 +33,16 @@ class Nearest(NamedTuple):
 
 
 class ObstacleField:
-    """The obstacles of one world. Heights (m) are in the world frame."""
+    """The obstacles of one world: what of it lies at ``heights`` (m, world frame)."""
 
-    def __init__(self, scene: WorldScene, bottom_m: float, top_m: float) -> None:
-        self._low_m, self._high_m = bottom_m + FLOOR_SKIN_M, top_m
+    def __init__(self, scene: WorldScene, heights: Heights) -> None:
         self._fixed_names: List[str] = []
         self._movers: List[_Mover] = []
         fixed: List[BaseGeometry] = []
         for name, model in scene.models.items():
-            outline = model.obstacle_footprint(self._low_m, self._high_m)
+            outline = model.obstacle_footprint(*heights)
             if not model.static and not model.is_ground:
-                self._movers.append(_Mover(name, model, outline, (self._low_m, self._high_m)))
+                self._movers.append(_Mover(name, model, outline, heights))
                 continue
             for part in _parts(outline):
                 fixed.append(part)
@@ -124,14 +122,14 @@ class _Mover:
         name: str,
         model: SceneModel,
         outline: BaseGeometry,
-        heights_m: Tuple[float, float],
+        heights: Heights,
     ) -> None:
         self.name = name
         self.outline = outline
         self.initial_pose = model.pose
         self.radius_m = _radius_m(model)
         self._model = model
-        self._heights_m = heights_m
+        self._heights = heights
         self._drawn_pose = self._pose = model.pose
         self._drawn = self._outline = outline
 
@@ -142,7 +140,7 @@ class _Mover:
         self._pose = pose
         if not _same_stance(pose, self._drawn_pose):
             self._drawn_pose = pose
-            self._drawn = self._outline = self._model.footprint_at(pose, *self._heights_m)
+            self._drawn = self._outline = self._model.footprint_at(pose, *self._heights)
         else:
             self._outline = _carry(self._drawn, self._drawn_pose.planar, pose.planar)
         return self._outline

@@ -12,6 +12,7 @@ from typing import Any, Dict, Optional, Tuple
 
 from gz_testauto.metrics.interface import MetricContext
 from gz_testauto.planners.interface import RobotLimits, Task
+from gz_testauto.sdf.floor import Heights, obstructing_heights
 from gz_testauto.sdf.robot import RobotModel, read_robot
 from gz_testauto.sdf.scene import WorldScene, read_scene
 from gz_testauto.simulators.interface import Scene
@@ -31,7 +32,8 @@ from gz_testauto.worlds.record import WorldRecord
 class PreparedCampaign:
     """A campaign whose trials can be run.
 
-    ``robot`` is the model to spawn, ``limits`` what its base can do and where its body is;
+    ``robot`` is the model to spawn, ``limits`` what its base can do and where its body is,
+    ``heights`` those at which something obstructs it;
     ``worlds`` in the plan's order, ``trials`` in the order of running. The methods answer what
     an executor needs to know about one trial, and remember the last world they were asked
     about: trials of one world follow one another.
@@ -44,6 +46,7 @@ class PreparedCampaign:
         self.robot = robot
         self.worlds = worlds
         self.limits = robot_limits(spec, robot)
+        self.heights = obstructing_heights(robot.height_m)
         self.trials = plan_trials(spec, [world.name for world in worlds])
         self._planners: Dict[str, PlannerSpec] = {entry.name: entry for entry in spec.planners}
         self.known_map = KnownMap(spec, robot, self.limits)
@@ -125,7 +128,7 @@ class PreparedCampaign:
     def _survey(self, world: WorldRecord) -> "_Survey":
         if self._surveyed is None or self._surveyed[0] != world.name:
             scene = read_scene(Path(world.path))
-            self._surveyed = (world.name, _Survey.of(scene, self.robot.height_m))
+            self._surveyed = (world.name, _Survey.of(scene, self.heights))
         return self._surveyed[1]
 
 
@@ -134,18 +137,18 @@ class _Survey:
     """What recording a trial in one world needs to know of the world's file."""
 
     scene: WorldScene
-    heights_m: Tuple[float, float]
+    heights: Heights
     ground_shapes: Tuple[str, ...]
     footing: Footing
 
     @classmethod
-    def of(cls, scene: WorldScene, heights_m: Tuple[float, float]) -> "_Survey":
+    def of(cls, scene: WorldScene, heights: Heights) -> "_Survey":
         shapes = [shape for model in scene.models.values() for shape in model.collisions]
         ground = tuple(shape.scoped_name for shape in shapes if shape.is_ground)
-        return cls(scene, heights_m, ground, Footing(scene))
+        return cls(scene, heights, ground, Footing(scene))
 
     def obstacles(self) -> ObstacleField:
-        return ObstacleField(self.scene, *self.heights_m)
+        return ObstacleField(self.scene, self.heights)
 
 
 def robot_model(spec: CampaignSpec) -> RobotModel:

@@ -186,6 +186,8 @@ class _Drive:
     start: Tuple[float, float]
     goal: Tuple[float, float]
     radius_m: float
+    heights_m: Optional[Tuple[float, float]] = None
+    """Not in manifests of before there was one rule of what obstructs."""
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,8 @@ from gz_testauto.errors import PlacementError, SpecError
 from gz_testauto.sampling.placement import Placer
 from gz_testauto.sampling.seeds import child_generator
 from gz_testauto.sampling.sequences import UnitSequence
-from gz_testauto.sampling.site import Drive, Site, circumscribed_radius_m, walls_of
+from gz_testauto.sampling.site import Drive, Site, circumscribed_radius_m
+from gz_testauto.sdf.floor import ANY_ROBOT, obstructing_heights
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.spec.obstacles import DriveSpec, ObstacleSpec
 from gz_testauto.worlds.base import BaseWorld
@@ -51,17 +52,29 @@ def world_name(index: int) -> str:
 def drive_of(spec: Optional[DriveSpec]) -> Optional[Drive]:
     """The drive that a specification describes, or None when it does not say all of it.
 
+    Where nothing says how high the robot is, what is at the height of any is taken to obstruct it.
     Raises ``SdfError`` when the robot's model cannot be read.
     """
     if spec is None or spec.start is None or spec.goal is None:
         return None
-    if spec.footprint_m is not None:
-        outline = spec.footprint_m
-    elif spec.robot is not None:
-        outline = list(read_robot(spec.robot).footprint_m)
-    else:
+    robot = None if spec.robot is None else read_robot(spec.robot)
+    outline, body_m = spec.footprint_m, spec.height_m
+    if robot is not None:
+        outline, body_m = outline or list(robot.footprint_m), body_m or robot.height_m
+    if outline is None:
         return None
-    return Drive(spec.start, spec.goal, circumscribed_radius_m(outline))
+    heights = ANY_ROBOT if body_m is None else obstructing_heights(body_m)
+    return Drive(spec.start, spec.goal, circumscribed_radius_m(outline), heights)
+
+
+def drive_record(drive: Drive) -> Dict[str, Any]:
+    """A drive as the manifest's inputs have it: what the shortest ways depend on."""
+    return {
+        "start": list(drive.start),
+        "goal": list(drive.goal),
+        "radius_m": drive.radius_m,
+        "heights_m": list(drive.heights),
+    }
 
 
 class WorldMaker:
@@ -77,7 +90,7 @@ class WorldMaker:
         self._seed = seed
         roster = base.roster(spec)
         found = [model.name for model in base.obstacles]
-        site = Site(walls_of(base.scene, without=found), drive or drive_of(spec.drive))
+        site = Site.of(base.scene, drive or drive_of(spec.drive), without=found)
         self._placer = Placer(spec, site, roster)
         self._template = base.template()
         self.sequence = UnitSequence(spec.sampling, roster.dimensions, seed)
@@ -199,9 +212,7 @@ def _inputs(
         "spec_sha256": sha256_of("\n".join([described, *files]).encode()),
         "pattern": pattern.pattern if pattern else None,
         "repair": repair,
-        "drive": None
-        if drive is None
-        else {"start": list(drive.start), "goal": list(drive.goal), "radius_m": drive.radius_m},
+        "drive": None if drive is None else drive_record(drive),
         "versions": {
             "gz_testauto": __version__,
             "numpy": numpy.__version__,

@@ -11,8 +11,6 @@ import os
 from pathlib import Path
 from typing import Dict, Iterable, List, Optional, Protocol, Set, Tuple
 
-from shapely.geometry.base import BaseGeometry
-
 from gz_testauto.errors import GzTestautoError, SimulatorError, SpecError
 from gz_testauto.pose import Pose, wrap_angle
 from gz_testauto.sampling.draws import Roster
@@ -20,8 +18,9 @@ from gz_testauto.sampling.naming import is_obstacle, obstacle_name, parse_obstac
 from gz_testauto.sampling.placement import Obstacle, Placer
 from gz_testauto.sampling.seeds import child_generator
 from gz_testauto.sampling.sequences import UnitSequence
-from gz_testauto.sampling.site import Site, walls_of
+from gz_testauto.sampling.site import Site
 from gz_testauto.sdf.edit import add_model, remove_model
+from gz_testauto.sdf.floor import ANY_ROBOT
 from gz_testauto.spec.obstacles import ObstacleSpec
 from gz_testauto.spec.regions import Circle, KeepOut, Region
 from gz_testauto.worlds.base import BaseWorld
@@ -157,17 +156,17 @@ class ObstacleSpawner:
         self, draw: Draw, names: Set[str], standing: Tuple[Obstacle, ...]
     ) -> Tuple[Obstacle, ...]:
         """Draw beside the models called ``names``, of which ``standing`` were placed here."""
-        base = None if self._base_world is None else BaseWorld(self._base_world)
-        walls = [_outline_now(obstacle) for obstacle in standing]
-        keep_out = list(draw.spec.keep_out)
-        if base is not None:
+        drive = drive_of(draw.spec.drive)
+        site, keep_out = Site((), drive), list(draw.spec.keep_out)
+        if self._base_world is not None:
+            base = BaseWorld(self._base_world)
             known = {obstacle.name for obstacle in standing}
-            walls = [*walls_of(base.scene, without=_left(base, names, known)), *walls]
+            site = Site.of(base.scene, drive, without=_left(base, names, known))
             keep_out += self._around(names - known - set(base.scene.models))
         spec = draw.spec.model_copy(update={"keep_out": keep_out})
         roster = Roster.of_spec(spec)
         numbers = UnitSequence(spec.sampling, roster.dimensions, draw.seed)
-        placer = Placer(spec, Site(tuple(walls), drive_of(spec.drive)), roster)
+        placer = Placer(spec, _beside(site, standing), roster)
         generator = child_generator(draw.seed, "world", draw.number)
         return placer.place(generator, numbers.point(draw.number)).obstacles
 
@@ -255,7 +254,14 @@ def _left(base: BaseWorld, names: Set[str], known: Set[str]) -> List[str]:
     return [name for name in found if name not in names or name in known]
 
 
-def _outline_now(obstacle: Obstacle) -> BaseGeometry:
-    """What an obstacle covers where it is now, which may be where it was pushed."""
-    x, y, yaw = obstacle.pose.planar
-    return obstacle.model.outline(obstacle.size).moved(x, y, yaw).polygon
+def _beside(site: Site, standing: Iterable[Obstacle]) -> Site:
+    """The site with obstacles that stand there too, where they are now: they may be pushed."""
+    heights = ANY_ROBOT if site.drive is None else site.drive.heights
+    walls, drive_walls = list(site.walls), list(site.obstructing)
+    for obstacle in standing:
+        outline = obstacle.model.outline(obstacle.size).moved(*obstacle.pose.planar)
+        obstructing = dataclasses.replace(obstacle, outline=outline).obstructing(heights)
+        walls.append(outline.polygon)
+        if not obstructing.core.is_empty:
+            drive_walls.append(obstructing.polygon)
+    return Site(tuple(walls), site.drive, tuple(drive_walls))
