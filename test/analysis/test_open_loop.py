@@ -30,7 +30,7 @@ def test_mean_and_range_are_those_of_the_paper():
     assert imu_range(imu[:20])[0] == 19.0  # fewer than a hundred: one of each
 
 
-def test_errors_are_magnitudes_summed_over_manoeuvres():
+def test_errors_are_magnitudes_summed_over_sequences():
     zero, one = np.zeros((3, 6)), np.zeros((3, 6))
     one[:, 2] = [0.1, 0.2, 0.6]  # mean 0.3, range 0.5
     still = [[0, 0, 0]] * 3

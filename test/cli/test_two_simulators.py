@@ -56,8 +56,8 @@ def test_open_loop_drives_are_compared_and_leave_nothing(tmp_path, capsys, monke
     simulators = ["--simulators", "embedded", "planar_for_two_speeds"]
     assert command.main(["agree", str(CAMPAIGN), "--open-loop", *simulators]) == 0
     said = capsys.readouterr().out
-    for manoeuvre in ("straight", "turn", "arc", "stop", "push"):
-        assert f"\n{manoeuvre} " in said
+    for sequence in ("straight", "turn", "arc", "stop", "push"):
+        assert f"\n{sequence} " in said
     assert "IMU, difference of" in said
     assert list(tmp_path.iterdir()) == []
     assert command.main(["agree", str(CAMPAIGN), *simulators]) == 2

@@ -8,7 +8,7 @@ import pytest
 from gz_testauto.planners.interface import RobotLimits
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.simulators.embedded import EmbeddedSimulator
-from gz_testauto.trial.open_loop import MANOEUVRES, START, perform
+from gz_testauto.trial.open_loop import SEQUENCES, START, perform
 
 PERIOD_S = 0.1
 ROBOT = read_robot(Path(__file__).resolve().parents[2] / "models" / "wheelchair")
@@ -24,7 +24,7 @@ LIMITS = RobotLimits(
 @pytest.fixture(scope="module")
 def drives():
     with EmbeddedSimulator() as simulator:
-        return {m.name: perform(simulator, ROBOT, LIMITS, PERIOD_S, m) for m in MANOEUVRES}
+        return {m.name: perform(simulator, ROBOT, LIMITS, PERIOD_S, m) for m in SEQUENCES}
 
 
 def test_straight_is_the_ramp_and_then_full_speed(drives):

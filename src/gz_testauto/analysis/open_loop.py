@@ -24,14 +24,14 @@ EXTREME = 0.01
 
 @dataclass(frozen=True)
 class DriveAgreement:
-    """One manoeuvre in two simulators, values for the first before those for the second.
+    """One sequence in two simulators, values for the first before those for the second.
 
     ``driven_m``: length of the way; ``turned_rad``: change of yaw; ``pushed_m``: how far the box
     went, NaN without one. ``apart_m`` and ``apart_rad``: the largest distance between the two
     robots, and of their yaws, at any time.
     """
 
-    manoeuvre: str
+    sequence: str
     driven_m: Tuple[float, float]
     turned_rad: Tuple[float, float]
     pushed_m: Tuple[float, float]
@@ -41,7 +41,7 @@ class DriveAgreement:
 
 @dataclass(frozen=True)
 class AxisAgreement:
-    """One axis of the IMU over all manoeuvres: the magnitudes of the differences of mean and of
+    """One axis of the IMU over all sequences: the magnitudes of the differences of mean and of
     range, summed; ``total`` is their sum, the paper's E_j. NaN where one has no IMU."""
 
     axis: str
@@ -56,14 +56,14 @@ class AxisAgreement:
 
 @dataclass(frozen=True)
 class OpenLoopAgreement:
-    """All manoeuvres, in their order, and all axes, in that of :data:`AXES`."""
+    """All command sequences, in their order, and all axes, in that of :data:`AXES`."""
 
     drives: Tuple[DriveAgreement, ...]
     axes: Tuple[AxisAgreement, ...]
 
 
 def open_loop_agreement(first: Sequence[Drive], second: Sequence[Drive]) -> OpenLoopAgreement:
-    """Compare the same manoeuvres, in the same order, of two simulators."""
+    """Compare the same command sequences, in the same order, of two simulators."""
     pairs = list(zip(first, second))
     means = np.sum([abs(imu_mean(a.imu) - imu_mean(b.imu)) for a, b in pairs], axis=0)
     ranges = np.sum([abs(imu_range(a.imu) - imu_range(b.imu)) for a, b in pairs], axis=0)
@@ -89,7 +89,7 @@ def imu_range(imu: np.ndarray) -> np.ndarray:
 def _compare(first: Drive, second: Drive) -> DriveAgreement:
     apart = np.hypot(*(first.pose - second.pose)[:, :2].T)
     return DriveAgreement(
-        manoeuvre=first.manoeuvre,
+        sequence=first.sequence,
         driven_m=(_length(first.pose[:, :2]), _length(second.pose[:, :2])),
         turned_rad=(_turned(first), _turned(second)),
         pushed_m=(_pushed(first), _pushed(second)),

@@ -29,7 +29,7 @@ from gz_testauto.sdf.robot import read_robot
 from gz_testauto.simulators import open_simulator
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load
-from gz_testauto.trial.open_loop import MANOEUVRES, Drive, perform
+from gz_testauto.trial.open_loop import SEQUENCES, Drive, perform
 from gz_testauto.trial.plan import Selection
 from gz_testauto.trial.setup import robot_limits
 
@@ -91,6 +91,6 @@ def _drive_open_loop(spec: CampaignSpec) -> List[Drive]:
     limits = robot_limits(spec, robot)
     with open_simulator(spec.simulator, **simulator_options(spec)) as simulator:
         return [
-            perform(simulator, robot, limits, spec.control_period_s, manoeuvre)
-            for manoeuvre in MANOEUVRES
+            perform(simulator, robot, limits, spec.control_period_s, sequence)
+            for sequence in SEQUENCES
         ]

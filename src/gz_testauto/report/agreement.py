@@ -77,7 +77,7 @@ def print_open_loop(
     drives = plain_table(f"{first} / {second}", "driven m", "turned rad", "box m", "apart m", "rad")
     for drive in found.drives:
         drives.add_row(
-            drive.manoeuvre,
+            drive.sequence,
             *map(_both, (drive.driven_m, drive.turned_rad, drive.pushed_m)),
             number_text(drive.apart_m, 3),
             number_text(drive.apart_rad, 3),
@@ -96,7 +96,9 @@ def print_open_loop(
             *(number_text(value, 3) for value in (axis.mean, axis.range, axis.total)),
         )
     console.print(axes)
-    console.print("Magnitudes, summed over the manoeuvres; samples are means of a control period.")
+    console.print(
+        "Magnitudes, summed over the command sequences; samples are means of a control period."
+    )
 
 
 def _both(pair: Tuple[float, float]) -> str:

@@ -1,6 +1,6 @@
 """Open-loop drives: the same commands in every simulator, whatever comes of them.
 
-Owns the manoeuvres and their recording. What two recordings have in common is
+Owns the command sequences and their recording. What two recordings have in common is
 :mod:`gz_testauto.analysis.open_loop`'s.
 """
 
@@ -17,7 +17,7 @@ from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.simulators.interface import NamedModel, Scene, Simulator
 
 SETTLE_S = 1.0
-"""Simulated time that the robot stands before each manoeuvre; not recorded."""
+"""Simulated time that the robot stands before each sequence; not recorded."""
 
 BOX_MASS_KG = 5.0
 BOX_SIDE_M = 0.4
@@ -37,7 +37,7 @@ _BOX = f"""<sdf version="1.6"><model name="box"><link name="link">
 
 
 @dataclass(frozen=True)
-class Manoeuvre:
+class CommandSequence:
     """``command`` gives what is commanded at a time (s) since the beginning, to a robot with
     such limits, for ``duration_s``; with ``box`` there is one to push."""
 
@@ -49,14 +49,14 @@ class Manoeuvre:
 
 @dataclass(frozen=True, eq=False)
 class Drive:
-    """What came of a manoeuvre, seen at the end of every control period.
+    """What came of a sequence, seen at the end of every control period.
 
     ``pose`` (n, 3) is the robot's x, y (m), yaw (rad, unwrapped) and ``box`` (n, 2) that of the
     box (m), NaN without one. ``imu`` (n, 6) are angular velocity (rad/s) and linear acceleration
     (m/s²) in the sensor's frame, means over each period; NaN where nothing was measured.
     """
 
-    manoeuvre: str
+    sequence: str
     pose: np.ndarray
     box: np.ndarray
     imu: np.ndarray
@@ -89,12 +89,12 @@ def _push(time_s: float, limits: RobotLimits) -> Twist2D:
     return Twist2D(command.linear_mps / 2, 0.0)
 
 
-MANOEUVRES: Tuple[Manoeuvre, ...] = (
-    Manoeuvre("straight", 5.0, _straight),
-    Manoeuvre("turn", 5.0, _turn),
-    Manoeuvre("arc", 5.0, _arc),
-    Manoeuvre("stop", 5.0, _stop),
-    Manoeuvre("push", 6.0, _push, box=True),
+SEQUENCES: Tuple[CommandSequence, ...] = (
+    CommandSequence("straight", 5.0, _straight),
+    CommandSequence("turn", 5.0, _turn),
+    CommandSequence("arc", 5.0, _arc),
+    CommandSequence("stop", 5.0, _stop),
+    CommandSequence("push", 6.0, _push, box=True),
 )
 """Ahead, on the spot and along an arc, within the robot's accelerations; a stop at once from full
 speed; and a box pushed at half of it."""
@@ -105,12 +105,12 @@ def perform(
     robot: RobotModel,
     limits: RobotLimits,
     period_s: float,
-    manoeuvre: Manoeuvre,
+    sequence: CommandSequence,
 ) -> Drive:
-    """Drive one manoeuvre in the arena of this package. Raises ``SimulatorError``."""
+    """Drive one sequence in the arena of this package. Raises ``SimulatorError``."""
     world = share_directory() / "worlds" / "arena.world"
     simulation = simulator.load(Scene(world, robot, START))
-    if manoeuvre.box:
+    if sequence.box:
         front_m = max(x for x, _ in limits.footprint_m)
         x_m = START.x_m + front_m + BOX_AHEAD_M + BOX_SIDE_M / 2
         simulation.spawn([NamedModel("box", _BOX, Pose((x_m, START.y_m, BOX_SIDE_M / 2)))])
@@ -118,13 +118,13 @@ def perform(
     for _ in range(round(SETTLE_S / period_s)):
         simulation.step(period_s)
     snapshots: List[Snapshot] = []
-    for cycle in range(round(manoeuvre.duration_s / period_s)):
-        simulation.drive(manoeuvre.command(cycle * period_s, limits))
+    for cycle in range(round(sequence.duration_s / period_s)):
+        simulation.drive(sequence.command(cycle * period_s, limits))
         snapshots.append(simulation.step(period_s))
     poses = np.array([s.models[robot.name].pose.planar for s in snapshots])
     poses[:, 2] = np.unwrap(poses[:, 2])
     return Drive(
-        manoeuvre.name,
+        sequence.name,
         poses,
         np.array([_box(snapshot) for snapshot in snapshots]),
         np.array([_mean_imu(snapshot) for snapshot in snapshots]),

@@ -6,7 +6,7 @@ import pytest
 from gz_testauto.errors import SimulatorError
 from gz_testauto.observation import Contact, ModelState, Snapshot, Twist2D
 from gz_testauto.pose import Pose
-from gz_testauto.ros.simulator.loop import Conductor
+from gz_testauto.ros.simulator.loop import SimulationLoop
 from gz_testauto.ros.simulator.pace import Hold, RateLimit
 from gz_testauto.simulators.interface import Scene, Simulation, Simulator
 
@@ -64,17 +64,17 @@ class BeltSimulator(Simulator):
 
 
 class Stage:
-    """A conductor on a thread of its own, and what it showed."""
+    """A loop on a thread of its own, and what it showed."""
 
     def __init__(self, pace):
         self.periods, self.failures, self.scenes = [], [], []
         self.shown = threading.Condition()
         self.simulator = BeltSimulator()
         self.pace = pace
-        self.conductor = Conductor(
+        self.loop = SimulationLoop(
             self.simulator, pace, 0.1, self._scene, self._period, self.failures.append
         )
-        self.thread = threading.Thread(target=self.conductor.run)
+        self.thread = threading.Thread(target=self.loop.run)
         self.thread.start()
 
     def _scene(self, scene, period):
@@ -86,7 +86,7 @@ class Stage:
             self.shown.notify_all()
 
     def load(self):
-        self.conductor.perform(lambda: self.conductor.load(Scene("any.world")))
+        self.loop.perform(lambda: self.loop.load(Scene("any.world")))
 
     def await_periods(self, count):
         with self.shown:
@@ -94,7 +94,7 @@ class Stage:
 
     def stands(self):
         """Whether no period begins unless somebody speaks."""
-        due_s = self.conductor.perform(self.pace.wait_until)
+        due_s = self.loop.perform(self.pace.wait_until)
         return due_s > time.monotonic() + FOREVER_S / 2
 
 
@@ -102,7 +102,7 @@ class Stage:
 def stage(request):
     stage = Stage(request.param)
     yield stage
-    stage.conductor.end()
+    stage.loop.end()
     stage.thread.join(PATIENCE_S)
     assert not stage.thread.is_alive()
 
@@ -121,7 +121,7 @@ def test_held_time_stands_still_until_commanded_then_goes_one_period(stage):
     stage.load()
     assert stage.stands()
     for count in (1, 2, 3):
-        stage.conductor.command(Twist2D(1.0, 0.0))
+        stage.loop.command(Twist2D(1.0, 0.0))
         stage.await_periods(count)
         assert stage.stands()
         assert len(stage.periods) == count
@@ -132,7 +132,7 @@ def test_held_time_stands_still_until_commanded_then_goes_one_period(stage):
 @held()
 def test_a_command_is_in_force_in_the_period_after_it_and_is_shown_with_that(stage):
     stage.load()
-    stage.conductor.command(Twist2D(0.5, 0.1))
+    stage.loop.command(Twist2D(0.5, 0.1))
     stage.await_periods(1)
     assert stage.scenes[0].command is None
     assert stage.periods[0].command == Twist2D(0.5, 0.1)
@@ -170,7 +170,7 @@ def test_a_command_to_the_scene_before_does_not_start_the_next(stage):
     loading = threading.Thread(target=stage.load)
     loading.start()
     assert entered.wait(PATIENCE_S)
-    stage.conductor.command(Twist2D(1.0, 0.0))
+    stage.loop.command(Twist2D(1.0, 0.0))
     leave.set()
     loading.join(PATIENCE_S)
     assert len(stage.scenes) == 2
@@ -182,8 +182,7 @@ def test_a_command_to_the_scene_before_does_not_start_the_next(stage):
 def test_the_simulation_is_touched_by_one_thread_only(stage):
     stage.load()
     threads = [
-        threading.Thread(target=stage.conductor.perform, args=(stage.conductor.look,))
-        for _ in range(8)
+        threading.Thread(target=stage.loop.perform, args=(stage.loop.look,)) for _ in range(8)
     ]
     for thread in threads:
         thread.start()
@@ -194,11 +193,11 @@ def test_the_simulation_is_touched_by_one_thread_only(stage):
 
 
 @free
-def test_errands_are_done_while_time_runs_as_fast_as_it_can(stage):
+def test_calls_are_done_while_time_runs_as_fast_as_it_can(stage):
     stage.load()
     stage.await_periods(10)
     done = threading.Event()
-    threading.Thread(target=stage.conductor.perform, args=(done.set,), daemon=True).start()
+    threading.Thread(target=stage.loop.perform, args=(done.set,), daemon=True).start()
     assert done.wait(PATIENCE_S)
 
 
@@ -207,9 +206,9 @@ def test_paused_no_time_passes(stage):
     stage.load()
 
     def pause():
-        stage.conductor.paused = True
+        stage.loop.paused = True
 
-    stage.conductor.perform(pause)
+    stage.loop.perform(pause)
     count = len(stage.periods)
     time.sleep(0.1)
     assert len(stage.periods) == count
@@ -220,8 +219,8 @@ def test_a_contact_that_a_look_has_taken_is_shown_with_the_next_period_all_the_s
     stage.load()
     touch = Contact(0.0, "robot::l::c", "wall::l::c")
     stage.simulator.simulation.contacts = (touch,)
-    assert stage.conductor.perform(stage.conductor.look).contacts == (touch,)
-    stage.conductor.command(Twist2D())
+    assert stage.loop.perform(stage.loop.look).contacts == (touch,)
+    stage.loop.command(Twist2D())
     stage.await_periods(1)
     assert stage.periods[0].snapshot.contacts == (touch,)
 
@@ -236,20 +235,20 @@ def test_a_simulation_that_dies_is_told_and_another_can_be_loaded(stage):
         time.sleep(0.01)
     assert [str(error) for error in stage.failures] == ["the belt tore"]
     with pytest.raises(SimulatorError, match="no world is loaded"):
-        stage.conductor.perform(stage.conductor.look)
+        stage.loop.perform(stage.loop.look)
     stage.load()
     stage.await_periods(len(stage.periods) + 1)
 
 
 @free
-def test_what_an_errand_raises_reaches_who_asked_for_it(stage):
+def test_what_a_call_raises_reaches_who_asked_for_it(stage):
     with pytest.raises(ZeroDivisionError):
-        stage.conductor.perform(lambda: 1 / 0)
+        stage.loop.perform(lambda: 1 / 0)
 
 
-def test_nobody_waits_for_a_conductor_that_has_ended():
+def test_nobody_waits_for_a_loop_that_has_ended():
     stage = Stage(RateLimit(1.0, 0.1))
-    stage.conductor.end()
+    stage.loop.end()
     stage.thread.join(PATIENCE_S)
     with pytest.raises(SimulatorError, match="shutting down"):
-        stage.conductor.perform(lambda: None)
+        stage.loop.perform(lambda: None)

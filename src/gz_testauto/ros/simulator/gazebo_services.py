@@ -1,7 +1,7 @@
 """The services of gazebo_ros, with its semantics and its texts, over any simulator.
 
 Owns what a request means: frames, composed poses, which failure has which text. Does its work
-on the conductor's thread and answers with plain values; that they are ROS services is
+on the loop's thread and answers with plain values; that they are ROS services is
 :mod:`gz_testauto.ros.simulator.node`'s to say. The texts are interface: people match them.
 """
 
@@ -20,7 +20,7 @@ from gz_testauto.observation import ModelState
 from gz_testauto.pose import Pose
 from gz_testauto.ros.simulator import entities, spawn_xml
 from gz_testauto.ros.simulator.clock import SceneClock
-from gz_testauto.ros.simulator.loop import Conductor
+from gz_testauto.ros.simulator.loop import SimulationLoop
 from gz_testauto.ros.simulator.physics import PhysicsProperties
 from gz_testauto.xml_file import read_xml
 
@@ -32,12 +32,12 @@ class GazeboServices:
 
     def __init__(
         self,
-        conductor: Conductor,
+        loop: SimulationLoop,
         clock: SceneClock,
         physics: PhysicsProperties,
         convert_urdf: spawn_xml.UrdfConverter,
     ) -> None:
-        self._conductor = conductor
+        self._loop = loop
         self._clock = clock
         self._physics = physics
         self._convert_urdf = convert_urdf
@@ -79,7 +79,7 @@ class GazeboServices:
     def spawn_sdf_model(self, request: srv.SpawnModelRequest) -> srv.SpawnModelResponse:
         """Spawn from SDF (or URDF, which gazebo_ros's service of this name takes as well)."""
         try:
-            self._conductor.perform(lambda: self._spawn(request))
+            self._loop.perform(lambda: self._spawn(request))
         except entities.UnknownFrame:
             return srv.SpawnModelResponse(
                 False,
@@ -91,7 +91,7 @@ class GazeboServices:
         return srv.SpawnModelResponse(True, "SpawnModel: Successfully spawned entity")
 
     def _spawn(self, request: srv.SpawnModelRequest) -> None:
-        snapshot = self._conductor.look()
+        snapshot = self._loop.look()
         frame = entities.reference(snapshot, request.reference_frame)
         model = spawn_xml.model_to_spawn(
             request.model_xml,
@@ -102,16 +102,16 @@ class GazeboServices:
         )
         if request.model_name in snapshot.models:
             raise spawn_xml.SpawnRefused("SpawnModel: Failure - entity already exists.")
-        self._conductor.simulation.spawn([model])
+        self._loop.simulation.spawn([model])
         self._initial[model.name] = model.pose
 
     def delete_model(self, request: srv.DeleteModelRequest) -> srv.DeleteModelResponse:
         """Delete a model by name."""
 
         def delete() -> srv.DeleteModelResponse:
-            if request.model_name not in self._conductor.look().models:
+            if request.model_name not in self._loop.look().models:
                 return srv.DeleteModelResponse(False, "DeleteModel: model does not exist")
-            self._conductor.simulation.delete([request.model_name])
+            self._loop.simulation.delete([request.model_name])
             self._initial.pop(request.model_name, None)
             return srv.DeleteModelResponse(True, "DeleteModel: successfully deleted model")
 
@@ -121,7 +121,7 @@ class GazeboServices:
         """Pose and twist of a model, in the world or relative to an entity."""
 
         def get() -> srv.GetModelStateResponse:
-            snapshot = self._conductor.look()
+            snapshot = self._loop.look()
             if request.model_name not in snapshot.models:
                 return srv.GetModelStateResponse(
                     success=False, status_message="GetModelState: model does not exist"
@@ -153,7 +153,7 @@ class GazeboServices:
         """Pose and twist of a link, in the world or relative to an entity."""
 
         def get() -> srv.GetLinkStateResponse:
-            snapshot = self._conductor.look()
+            snapshot = self._loop.look()
             response = srv.GetLinkStateResponse()
             link = entities.find_link(snapshot.links, request.link_name)
             if link is None:
@@ -184,7 +184,7 @@ class GazeboServices:
 
         def place() -> srv.SetModelStateResponse:
             wanted = request.model_state
-            snapshot = self._conductor.look()
+            snapshot = self._loop.look()
             if wanted.model_name not in snapshot.models:
                 return srv.SetModelStateResponse(False, "SetModelState: model does not exist")
             try:
@@ -195,14 +195,14 @@ class GazeboServices:
                 )
             state = entities.in_world(ros_messages.state_of(wanted.pose, wanted.twist), frame)
             moving = any((*(state.linear_mps or ()), *(state.angular_radps or ())))
-            if moving and not self._conductor.simulator.sets_twist:
+            if moving and not self._loop.simulator.sets_twist:
                 return srv.SetModelStateResponse(
                     False,
-                    f"SetModelState: {self._conductor.simulator.name} can set a pose but no twist; "
+                    f"SetModelState: {self._loop.simulator.name} can set a pose but no twist; "
                     "nothing was changed",
                 )
             placed = state if moving else ModelState(state.pose)
-            self._conductor.simulation.set_states({wanted.model_name: placed})
+            self._loop.simulation.set_states({wanted.model_name: placed})
             return srv.SetModelStateResponse(True, "SetModelState: set model state done")
 
         return self._answer(place, srv.SetModelStateResponse)
@@ -211,7 +211,7 @@ class GazeboServices:
         """Simulated time, as on ``/clock``, and the names of all models."""
 
         def get() -> srv.GetWorldPropertiesResponse:
-            snapshot = self._conductor.look()
+            snapshot = self._loop.look()
             return srv.GetWorldPropertiesResponse(
                 sim_time=self._clock.nanoseconds(snapshot.time_s) / ros_messages.NANOSECONDS,
                 model_names=list(snapshot.models),
@@ -247,21 +247,19 @@ class GazeboServices:
 
     def get_physics_properties(self, request: object) -> srv.GetPhysicsPropertiesResponse:
         """The solver's settings and whether time stands still."""
-        return self._answer(
-            lambda: self._physics.get(self._conductor), srv.GetPhysicsPropertiesResponse
-        )
+        return self._answer(lambda: self._physics.get(self._loop), srv.GetPhysicsPropertiesResponse)
 
     def set_physics_properties(
         self, request: srv.SetPhysicsPropertiesRequest
     ) -> srv.SetPhysicsPropertiesResponse:
         """Change what can be changed; all of it or nothing."""
         return self._answer(
-            lambda: self._physics.set(self._conductor, request), srv.SetPhysicsPropertiesResponse
+            lambda: self._physics.set(self._loop, request), srv.SetPhysicsPropertiesResponse
         )
 
     def reset_world(self, request: EmptyRequest) -> EmptyResponse:
         """Put every model back where it first stood, at rest; time goes on."""
-        self._conductor.perform(self._put_back)
+        self._loop.perform(self._put_back)
         return EmptyResponse()
 
     def reset_simulation(self, request: EmptyRequest) -> EmptyResponse:
@@ -269,35 +267,35 @@ class GazeboServices:
 
         def reset() -> None:
             self._put_back()
-            self._clock.restart(self._conductor.look().time_s)
+            self._clock.restart(self._loop.look().time_s)
 
-        self._conductor.perform(reset)
+        self._loop.perform(reset)
         return EmptyResponse()
 
     def _put_back(self) -> None:
-        standing = self._conductor.look().models
-        self._conductor.simulation.set_states(
+        standing = self._loop.look().models
+        self._loop.simulation.set_states(
             {name: ModelState(pose) for name, pose in self._initial.items() if name in standing}
         )
 
     def _pause(self, paused: bool) -> EmptyResponse:
         def set_paused() -> None:
-            self._conductor.paused = paused
+            self._loop.paused = paused
 
-        self._conductor.perform(set_paused)
+        self._loop.perform(set_paused)
         return EmptyResponse()
 
     def _saved_model(self, name: str) -> "etree._Element":
         with tempfile.TemporaryDirectory() as directory:
             path = Path(directory) / "now.world"
-            self._conductor.simulation.save_world(path)
+            self._loop.simulation.save_world(path)
             world = read_xml(path).find("world")
         return next((model for model in world.findall("model") if model.get("name") == name), None)
 
-    def _answer(self, errand: Callable[[], object], response_type: type) -> object:
-        """Let the conductor do the errand; what fails for a known reason says so."""
+    def _answer(self, call: Callable[[], object], response_type: type) -> object:
+        """Let the loop make the call; what fails for a known reason says so."""
         try:
-            return self._conductor.perform(errand)
+            return self._loop.perform(call)
         except GzTestautoError as error:
             log_in_full(error.full)
             return response_type(success=False, status_message=str(error))

@@ -1,8 +1,8 @@
-"""One thread that owns the running simulation: it steps, and does errands between steps.
+"""One thread that owns the running simulation: it steps, and makes calls between steps.
 
 Owns the loop *show what is, wait for the controller or the clock, step*, and the rule that a
-simulation is touched by one thread only. Service handlers hand their errands to
-:meth:`Conductor.perform`. Knows no ROS: what is shown goes to the callbacks it was given.
+simulation is touched by one thread only. Service handlers hand what they do to
+:meth:`SimulationLoop.perform`. Knows no ROS: what is shown goes to the callbacks it was given.
 """
 
 import dataclasses
@@ -18,7 +18,7 @@ from gz_testauto.simulators.interface import Scene, Simulation, Simulator
 
 Answer = TypeVar("Answer")
 WAKE_S = 0.2
-"""How long at most an errand-less, standing loop sleeps before it looks whether to end."""
+"""How long at most an idle loop sleeps before it looks whether to end."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -34,7 +34,7 @@ class Period:
     held: bool = False
 
 
-class Conductor:
+class SimulationLoop:
     """Runs a simulator's current scene. See the module."""
 
     def __init__(
@@ -52,7 +52,7 @@ class Conductor:
         self._on_scene = on_scene
         self._on_period = on_period
         self._on_failure = on_failure
-        self._errands: queue.Queue[Tuple[Callable[[], Any], Future[Any]]] = queue.Queue()
+        self._calls: queue.Queue[Tuple[Callable[[], Any], Future[Any]]] = queue.Queue()
         self._simulation: Optional[Simulation] = None
         self._command: Optional[Twist2D] = None
         self._command_epoch = 0
@@ -64,9 +64,9 @@ class Conductor:
 
     # -- from any thread
 
-    def perform(self, errand: Callable[[], Answer]) -> Answer:
-        """Do ``errand`` on the loop's thread, between two steps; return or raise what it does."""
-        future = self._enqueue(errand)
+    def perform(self, call: Callable[[], Answer]) -> Answer:
+        """Do ``call`` on the loop's thread, between two steps; return or raise what it does."""
+        future = self._enqueue(call)
         while not future.done():
             if self._ended:
                 raise SimulatorError("the simulator is shutting down")
@@ -83,7 +83,7 @@ class Conductor:
         """Make :meth:`run` return, soon."""
         self._ended = True
 
-    # -- on the loop's thread: from an errand, or from run
+    # -- on the loop's thread: from a call, or from run
 
     @property
     def simulation(self) -> Simulation:
@@ -135,21 +135,21 @@ class Conductor:
             self._ended = True
 
     def _turn(self) -> None:
-        """Do one errand if there is one, else wait for one, else step."""
+        """Do one call if there is one, else wait for one, else step."""
         standing = self._simulation is None or self.paused
         now = time.monotonic()
         due = now + WAKE_S if standing else self._pace.wait_until()
         try:
             if due > now:
-                errand, future = self._errands.get(timeout=min(due - now, WAKE_S))
+                call, future = self._calls.get(timeout=min(due - now, WAKE_S))
             else:
-                errand, future = self._errands.get_nowait()
+                call, future = self._calls.get_nowait()
         except queue.Empty:
             if not standing and time.monotonic() >= due:
                 self._step()
             return
         try:
-            future.set_result(errand())
+            future.set_result(call())
         except Exception as error:
             future.set_exception(error)
 
@@ -162,9 +162,9 @@ class Conductor:
         self._seen_early = None
         self._on_period(Period(self.scene_number, snapshot, self._command, late, self._pace.holds))
 
-    def _enqueue(self, errand: Callable[[], Any]) -> "Future[Any]":
+    def _enqueue(self, call: Callable[[], Any]) -> "Future[Any]":
         future: Future[Any] = Future()
-        self._errands.put((errand, future))
+        self._calls.put((call, future))
         return future
 
     def _take_command(self, command: Twist2D, epoch: int) -> None:

@@ -26,7 +26,7 @@ from gz_testauto.ros.node import run_node
 from gz_testauto.ros.simulator.clock import SceneClock
 from gz_testauto.ros.simulator.gazebo_services import GazeboServices
 from gz_testauto.ros.simulator.gui import window_options
-from gz_testauto.ros.simulator.loop import Conductor, Period
+from gz_testauto.ros.simulator.loop import Period, SimulationLoop
 from gz_testauto.ros.simulator.pace import (
     HOLD_TIMEOUT_S,
     START_TIMEOUT_S,
@@ -50,19 +50,19 @@ class SimulatorNode:
         self._clock = SceneClock()
         self._broadcaster = Broadcaster(self._clock, frames, period_s)
         self._failures = rospy.Publisher("~failure", String, queue_size=10)
-        self._conductor = Conductor(
+        self._loop = SimulationLoop(
             simulator, pace, period_s, self._begin_scene, self._broadcaster.show, self._fail
         )
         factor = pace.factor if isinstance(pace, RateLimit) else math.inf
         self._services = GazeboServices(
-            self._conductor, self._clock, PhysicsProperties(period_s, factor), convert_urdf
+            self._loop, self._clock, PhysicsProperties(period_s, factor), convert_urdf
         )
 
     def run(self, first: Optional[Scene]) -> None:
         """Load the first scene, if any, offer everything, and run until shut down."""
         if first is not None:
-            self._conductor.load(first)
-        rospy.on_shutdown(self._conductor.end)
+            self._loop.load(first)
+        rospy.on_shutdown(self._loop.end)
         self._kept = [
             *(
                 rospy.Service("/gazebo/" + name, kind, handler)
@@ -72,7 +72,7 @@ class SimulatorNode:
             rospy.Subscriber("cmd_vel", Twist, self._take_command, tcp_nodelay=True),
             rospy.Subscriber("/gazebo/set_model_state", ModelStateMessage, self._place),
         ]
-        self._conductor.run()
+        self._loop.run()
 
     def _load_scene(self, request: LoadSceneRequest) -> LoadSceneResponse:
         try:
@@ -83,14 +83,14 @@ class SimulatorNode:
                 Pose2D(request.start.x, request.start.y, request.start.theta),
                 request.seed,
             )
-            self._conductor.perform(lambda: self._conductor.load(scene))
+            self._loop.perform(lambda: self._loop.load(scene))
         except GzTestautoError as error:
             log_in_full(error.full)
             return LoadSceneResponse(success=False, message=str(error))
         return LoadSceneResponse(
             success=True,
             message=f"{scene.world.name} is at its beginning",
-            scene=self._conductor.scene_number,
+            scene=self._loop.scene_number,
             stamp=ros_messages.time_message(self._clock.origin_ns),
         )
 
@@ -105,7 +105,7 @@ class SimulatorNode:
         self._failures.publish(str(error))
 
     def _take_command(self, message: Twist) -> None:
-        self._conductor.command(ros_messages.command_of(message))
+        self._loop.command(ros_messages.command_of(message))
 
     def _place(self, message: ModelStateMessage) -> None:
         response = self._services.set_model_state(SetModelStateRequest(message))

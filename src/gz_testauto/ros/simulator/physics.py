@@ -18,7 +18,7 @@ from gazebo_msgs.srv import (
 from geometry_msgs.msg import Vector3
 from lxml import etree
 
-from gz_testauto.ros.simulator.loop import Conductor
+from gz_testauto.ros.simulator.loop import SimulationLoop
 from gz_testauto.ros.simulator.pace import RateLimit
 from gz_testauto.simulators.interface import PhysicsSettings
 from gz_testauto.xml_file import read_xml
@@ -34,14 +34,14 @@ class PhysicsProperties:
         self._period_s = period_s
         self._factor = factor
 
-    def get(self, conductor: Conductor) -> GetPhysicsPropertiesResponse:
+    def get(self, loop: SimulationLoop) -> GetPhysicsPropertiesResponse:
         """What the current world says, and what was changed since."""
-        response = read_physics(conductor.scene.world if conductor.scene else None)
-        settings = _settings(conductor)
+        response = read_physics(loop.scene.world if loop.scene else None)
+        settings = _settings(loop)
         if settings is not None:
             response.time_step = settings.step_size_s
             response.gravity = Vector3(*settings.gravity_mps2)
-        response.pause = conductor.paused
+        response.pause = loop.paused
         unlimited = math.isinf(self._factor)
         response.max_update_rate = 0.0 if unlimited else self._factor / response.time_step
         response.success = True
@@ -49,12 +49,12 @@ class PhysicsProperties:
         return response
 
     def set(
-        self, conductor: Conductor, request: SetPhysicsPropertiesRequest
+        self, loop: SimulationLoop, request: SetPhysicsPropertiesRequest
     ) -> SetPhysicsPropertiesResponse:
         """Take on what can be changed; refuse, and change nothing, when something cannot."""
-        now = self.get(conductor)
+        now = self.get(loop)
         changed = _changed(request, now)
-        changeable = () if _settings(conductor) is None else ("time_step", "gravity")
+        changeable = () if _settings(loop) is None else ("time_step", "gravity")
         refused = [name for name in changed if name not in changeable]
         if refused or request.max_update_rate < 0.0 or request.time_step <= 0.0:
             return SetPhysicsPropertiesResponse(
@@ -65,10 +65,10 @@ class PhysicsProperties:
         if changed:
             gravity = (request.gravity.x, request.gravity.y, request.gravity.z)
             settings = PhysicsSettings(request.time_step, request.max_update_rate, gravity)
-            if isinstance(conductor.simulation, _ChangeablePhysics):
-                conductor.simulation.set_physics(settings)
+            if isinstance(loop.simulation, _ChangeablePhysics):
+                loop.simulation.set_physics(settings)
         self._factor = request.max_update_rate * request.time_step or math.inf
-        conductor.set_pace(RateLimit(self._factor, self._period_s))
+        loop.set_pace(RateLimit(self._factor, self._period_s))
         return SetPhysicsPropertiesResponse(True, "physics engine updated")
 
 
@@ -81,9 +81,9 @@ class _ChangeablePhysics(Protocol):
     def set_physics(self, settings: PhysicsSettings) -> None: ...
 
 
-def _settings(conductor: Conductor) -> Optional[PhysicsSettings]:
+def _settings(loop: SimulationLoop) -> Optional[PhysicsSettings]:
     """The settings that hold now, of a simulation that can change them; None of any other."""
-    simulation = conductor.simulation
+    simulation = loop.simulation
     return simulation.physics() if isinstance(simulation, _ChangeablePhysics) else None
 
 

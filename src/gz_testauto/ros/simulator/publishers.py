@@ -42,7 +42,7 @@ class Frames:
 
 
 class Broadcaster:
-    """Publishes the scenes of one simulator. Called from the conductor's thread."""
+    """Publishes the scenes of one simulator. Called from the loop's thread."""
 
     def __init__(self, clock: SceneClock, frames: Frames, period_s: float) -> None:
         self._clock = clock
