@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -6,6 +7,7 @@ from gz_testauto.analysis.comparison import compare
 from gz_testauto.analysis.paired_success import PairedCounts
 from gz_testauto.analysis.summary import summarize
 from gz_testauto.analysis.winners import group_worlds
+from gz_testauto.metrics.interface import Metric, builtin_metrics
 from gz_testauto.results.records import AttemptRecord, CampaignResults, TrialRecord
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.worlds.record import WorldRecord
@@ -137,6 +139,27 @@ def test_a_metric_that_is_not_installed_here_is_shown_for_completed_trials():
     for record in results.trials:
         record.metrics["swerves"] = 7.0
     assert summarize(results)[0].metrics["swerves"].trials == 1
+
+
+def test_a_metric_of_others_counts_among_the_questions_of_holm():
+    results = campaign(
+        a="RRRRRRRR", b="RRRRRRRR", length=lambda planner, world: world + (planner == "a")
+    )
+    before = {m.name: m.p_adjusted for m in compare(results).pairs[0].metrics}
+    for record in results.trials:
+        record.metrics["swerves"] = 7.0 * (record.planner == "a") + record.world_index
+    swerves = Metric(name="swerves", better="lower", completed_only=True, description="turns")
+    asked = replace(results, declared=(*builtin_metrics(), swerves))
+    after = {m.name: m for m in compare(asked).pairs[0].metrics}
+    assert list(after) == [*before, "swerves"]
+    assert after["swerves"].worlds == 8
+    assert after["swerves"].shift.value == pytest.approx(7.0)
+    assert after["distance_m"].p_adjusted == pytest.approx(1.5 * before["distance_m"])
+    not_asked = replace(swerves, in_comparison=False)
+    quiet = replace(results, declared=(*builtin_metrics(), not_asked))
+    assert {m.name: m.p_adjusted for m in compare(quiet).pairs[0].metrics} == pytest.approx(
+        before, nan_ok=True
+    )
 
 
 def test_nothing_finished_is_nothing_to_say():

@@ -5,6 +5,7 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
+from gz_testauto.analysis.overview import analyze
 from gz_testauto.cli.main import main
 from gz_testauto.errors import SdfError
 from gz_testauto.report.table import print_report
@@ -41,7 +42,7 @@ def test_worlds_run_as_published_and_results_say_without_what(run, smoke, worlds
         (world,) = store.worlds()
     assert world.missing == (LOST, "libnowhere.so")
     console = Console(width=80, record=True, file=StringIO())
-    print_report(ended.results, console)
+    print_report(analyze(ended.results), console)
     said = console.export_text()
     assert "Simulated without what worlds name and is not there" in said
     assert f"{LOST} (1 world)" in said

@@ -6,6 +6,7 @@ import io
 import pytest
 from rich.console import Console
 
+from gz_testauto.analysis.overview import analyze
 from gz_testauto.campaign.progress import Progress
 from gz_testauto.cli import main as command
 from gz_testauto.cli.progress import BarListener, LineListener
@@ -35,7 +36,7 @@ def test_report_shows_names_as_they_are_and_escapes_what_is_not_printable():
         (AttemptRecord(0, 1, NASTY, 1.0, ""),),
     )
     stream = io.StringIO()
-    print_report(results, report_console(stream))
+    print_report(analyze(results), report_console(stream))
     said = stream.getvalue()
     assert "\x1b" not in said and "\x07" not in said and "\x9b" not in said
     assert f"Campaign {SHOWN}" in said.replace("\n", "")

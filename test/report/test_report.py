@@ -6,6 +6,7 @@ import json
 import pytest
 from rich.console import Console
 
+from gz_testauto.analysis.overview import analyze
 from gz_testauto.report.export import to_csv, to_json
 from gz_testauto.report.table import print_report
 from gz_testauto.results.records import AttemptRecord, CampaignResults, TrialRecord
@@ -55,7 +56,7 @@ def campaign(worlds=12, planners=PLANNERS, repetitions=1, attempts=()):
 
 def printed(results):
     stream = io.StringIO()
-    print_report(results, Console(file=stream, width=80, highlight=False))
+    print_report(analyze(results), Console(file=stream, width=80, highlight=False))
     return stream.getvalue()
 
 
@@ -93,7 +94,7 @@ def test_below_the_table_stands_whose_trials_suffered_from_a_busy_machine():
         "The machine was busy: fgm: 1 attempt too slow to count, 2 trials below real-time factor "
         "0.8, 1 trial with missed control cycles dwa: 1 trial with late periods"
     ) in text
-    loads = [planner["load"] for planner in json.loads(to_json(busy))["planners"]]
+    loads = [planner["load"] for planner in json.loads(to_json(analyze(busy)))["planners"]]
     assert loads[0] == {
         "slow_attempts": 1,
         "slow_trials": 2,
@@ -134,7 +135,7 @@ def test_deaths_of_workers_are_told():
     deaths = (AttemptRecord(3, 1, "the worker process died", 1.0, ""),)
     told = dataclasses.replace(campaign(), worker_deaths=deaths)
     assert "Workers died in 1 attempt; those were repeated." in printed(told)
-    assert json.loads(to_json(told))["worker_deaths"][0]["trial"] == 3
+    assert json.loads(to_json(analyze(told)))["worker_deaths"][0]["trial"] == 3
     assert "Workers died" not in printed(campaign())
 
 
@@ -156,7 +157,7 @@ def test_csv_has_a_row_per_trial_and_reads_back():
 
 
 def test_json_is_json_and_names_units():
-    document = json.loads(to_json(campaign()), parse_constant=pytest.fail)
+    document = json.loads(to_json(analyze(campaign())), parse_constant=pytest.fail)
     assert document["metrics"]["distance_m"]["unit"] == "m"
     assert document["trials"][0]["outcome"] == "reached"
     assert document["trials"][0]["metrics"]["impact_speed_mps"] is None

@@ -11,12 +11,15 @@ from scripted import record
 
 from gz_testauto.campaign.resume import read_campaign
 from gz_testauto.errors import ResultsError, SpecError
+from gz_testauto.metrics.interface import builtin_metrics
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.manifest import Manifest
 from gz_testauto.results.recordings import read_trajectory
 from gz_testauto.results.store import ResultStore
 from gz_testauto.worlds.manifest import read_worlds
 from gz_testauto.worlds.record import WorldRecord
+
+OF_BEFORE = "INSERT INTO meta VALUES ('declared_metrics', '{}')"
 
 
 @pytest.fixture
@@ -26,6 +29,7 @@ def directory(tmp_path):
     directory.manifest.write_text("{}")
     worlds = [WorldRecord(0, "world_0000", "/w/world_0000.world", "abc", 33.5)]
     with ResultStore.create(directory, "test", ["fgm", "dwa"], worlds, planned=4) as store:
+        store.declare(builtin_metrics())
         store.finish(record(trajectory=""))
     return directory
 
@@ -38,8 +42,12 @@ def directory(tmp_path):
         ("DELETE FROM meta WHERE key = 'name'", "says no 'name'"),
         ("DELETE FROM meta WHERE key = 'planned'", "says no 'planned'"),
         ("UPDATE meta SET value = 'many' WHERE key = 'planned'", "is damaged: invalid literal"),
-        ("UPDATE meta SET value = '[[[' WHERE key = 'declared_metrics'", "is damaged"),
-        ("UPDATE meta SET value = '[{}]' WHERE key = 'declared_metrics'", "is damaged"),
+        ("UPDATE metric_declarations SET better = 'more'", "better is 'more', not one of"),
+        ("UPDATE metric_declarations SET decimals = 'x'", "is damaged: '<=' not supported"),
+        ("UPDATE metric_declarations SET decimals = 1.5", "declared.0.decimals"),
+        ("UPDATE metric_declarations SET unit = x'ff'", "declared.0.unit"),
+        ("ALTER TABLE metric_declarations RENAME TO other; " + OF_BEFORE.format("[[["), "damaged"),
+        ("ALTER TABLE metric_declarations RENAME TO other; " + OF_BEFORE.format("[{}]"), "damaged"),
         ("UPDATE trials SET outcome = 'flew'", "'flew' is not a valid Outcome"),
         ("UPDATE trials SET wall_s = x'00ff'", "trials.0.wall_s"),
         ("UPDATE trials SET seed = 'x'", "trials.0.seed"),
@@ -63,7 +71,8 @@ def test_a_store_with_values_that_no_runner_wrote_is_called_damaged(
     directory, statement, complaint
 ):
     with sqlite3.connect(str(directory.results)) as connection:
-        connection.execute(statement)
+        for one in statement.split("; ") if "RENAME" in statement else (statement,):
+            connection.execute(one)
     with pytest.raises(ResultsError) as caught, ResultStore.read(directory) as store:
         store.results()
     assert str(caught.value).startswith(str(directory.results))

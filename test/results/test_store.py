@@ -1,7 +1,9 @@
+import json
 import math
 import sqlite3
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +11,7 @@ import pytest
 from scripted import record
 
 from gz_testauto.errors import ResultsError
+from gz_testauto.metrics.interface import Metric, builtin_metrics
 from gz_testauto.metrics.recording import ContactEpisode, Recording
 from gz_testauto.results.directory import CampaignDirectory, write_atomically
 from gz_testauto.results.records import AttemptRecord
@@ -110,6 +113,59 @@ def test_a_store_from_before_deaths_of_workers_were_counted_is_read_and_continue
     with ResultStore.open(directory) as continued:
         continued.add_worker_death(AttemptRecord(1, 1, "the worker died", 3.0, "then"))
         assert len(continued.results().worker_deaths) == 1
+
+
+SWERVES = Metric(
+    name="swerves",
+    heading="turns",
+    unit="1/m",
+    shown_unit="1/km",
+    shown_factor=1000.0,
+    decimals=1,
+    better="lower",
+    completed_only=False,
+    in_agreement=True,
+    description="changes of turning side",
+    compute=lambda recording, context: 0.0,
+)
+
+
+def test_what_was_measured_carries_its_declaration(store, directory):
+    store.declare([*builtin_metrics(), SWERVES])
+    store.finish(record(metrics={"swerves": 3.0}), recording())
+    with ResultStore.read(directory) as reader:
+        found = reader.results().metrics
+    assert found[-1] == SWERVES
+    assert found[-1].compute is None
+    (swerves,) = store._query("SELECT value FROM metrics WHERE name = 'swerves'")
+    assert swerves == (3.0,)
+
+
+def test_a_metric_that_is_no_longer_installed_stays_declared(store):
+    store.declare([*builtin_metrics(), SWERVES])
+    store.declare(builtin_metrics())
+    assert store.results().declared == (*builtin_metrics(), SWERVES)
+    store.declare([replace(SWERVES, unit="1/s")])
+    assert store.results().declared[0].unit == "1/s"
+    assert len(store.results().declared) == len(builtin_metrics()) + 1
+
+
+def test_a_store_from_before_metrics_were_declared_is_read_and_continued(store, directory):
+    """As version 0.1.0 wrote them: the numbers of the user's own stack under a key of ``meta``."""
+    own = [{"name": "wiggle", "unit": "rad", "better": "lower"}]
+    store._connection.execute("INSERT INTO meta VALUES ('declared_metrics', ?)", (json.dumps(own),))
+    store.finish(record(metrics={"distance_m": 1.0, "recoveries": 2.0, "lost": 3.0}), recording())
+    assert not store._has_table("metric_declarations")
+    store.close()
+    with ResultStore.read(directory) as reader:
+        found = {metric.name: metric for metric in reader.results().metrics}
+    assert found["distance_m"].heading == "length"
+    assert (found["wiggle"].unit, found["wiggle"].in_table) == ("rad", True)
+    assert found["recoveries"].description == "recovery behaviours that move_base began"
+    assert found["lost"].description == "not installed"
+    with ResultStore.open(directory) as continued:
+        continued.declare([*builtin_metrics(), SWERVES])
+        assert continued.results().declared[-1] == SWERVES
 
 
 def test_a_valid_end_takes_the_place_of_an_invalid_one(store):

@@ -2,7 +2,7 @@
 
 Owns the pairing, trial by trial, of two campaigns that differ in the simulator only: how often
 they end alike, with an interval over worlds, and by how much the drives differ in which both
-reached the goal.
+reached the goal, by the metrics that declare ``in_agreement``.
 """
 
 import math
@@ -15,10 +15,8 @@ from gz_testauto.analysis.clusters import clustered_rate
 from gz_testauto.analysis.intervals import Estimate
 from gz_testauto.analysis.signed_rank import shift
 from gz_testauto.errors import ResultsError
+from gz_testauto.metrics.interface import Metric
 from gz_testauto.results.records import CampaignResults, TrialRecord
-
-DRIVE_METRICS = ("distance_m", "time_s", "clearance_min_m")
-"""What is compared where both reached the goal."""
 
 Pair = Tuple[TrialRecord, TrialRecord]
 
@@ -32,7 +30,7 @@ class MetricAgreement:
     no pair.
     """
 
-    name: str
+    metric: Metric
     pairs: int
     shift: Estimate
     median_relative: float
@@ -74,7 +72,7 @@ def agreement(first: CampaignResults, second: CampaignResults) -> Agreement:
         rate=clustered_rate(
             [sum(alike) for alike in by_world.values()], [len(a) for a in by_world.values()]
         ),
-        metrics=tuple(_compare(name, both) for name in DRIVE_METRICS),
+        metrics=tuple(_compare(metric, both) for metric in first.metrics if metric.in_agreement),
         disagreements=_different(pairs),
     )
 
@@ -159,16 +157,16 @@ def _different(pairs: Sequence[Pair]) -> Tuple[Pair, ...]:
     return tuple(pair for pair in pairs if pair[0].outcome is not pair[1].outcome)
 
 
-def _compare(name: str, pairs: Sequence[Pair]) -> MetricAgreement:
+def _compare(metric: Metric, pairs: Sequence[Pair]) -> MetricAgreement:
     values = np.array(
-        [[record.metrics.get(name, math.nan) for record in pair] for pair in pairs]
+        [[record.metrics.get(metric.name, math.nan) for record in pair] for pair in pairs]
     ).reshape(-1, 2)
     values = values[~np.isnan(values).any(axis=1)]
     differences = values[:, 1] - values[:, 0]
     measured = values[:, 0] != 0
     relative = np.abs(differences[measured] / values[measured, 0])
     return MetricAgreement(
-        name,
+        metric,
         len(values),
         shift(differences.tolist()),
         float(np.median(relative)) if len(relative) else math.nan,

@@ -1,9 +1,9 @@
 """Which planner was better, world by world.
 
 Owns the pairing: a world counts in a comparison when both planners have a valid trial in it.
-Success is the one primary question. The other metrics are secondary and Holm-adjusted together
-over all pairs of planners; those that a failure cuts short are compared on worlds in which both
-succeeded, and how many that is goes with every number.
+Success is the one primary question. The metrics that declare ``in_comparison`` are secondary and
+Holm-adjusted together over all pairs of planners; those that a failure cuts short are compared on
+worlds in which both succeeded, and how many that is goes with every number.
 """
 
 import itertools
@@ -19,10 +19,8 @@ from gz_testauto.analysis.multiple import cochran_q, holm
 from gz_testauto.analysis.paired_success import PairedCounts, mcnemar, rate_difference
 from gz_testauto.analysis.signed_rank import shift, signed_rank
 from gz_testauto.analysis.summary import comparable_values
+from gz_testauto.metrics.interface import Metric
 from gz_testauto.results.records import CampaignResults, TrialRecord
-
-SECONDARY = ("spl", "distance_m", "time_s", "safety", "comfort_mps2", "cycle_mean_s")
-"""Metrics that are compared, in the order of the table. SPL has no survivor bias."""
 
 DRAWS = 10_000
 SEED = 0
@@ -77,8 +75,9 @@ class Comparisons:
 def compare(results: CampaignResults) -> Comparisons:
     """Compare every pair of planners, in the campaign's order."""
     by_planner = {planner: _by_world(results.of(planner)) for planner in results.planners}
+    metrics = [metric for metric in results.metrics if metric.in_comparison]
     pairs = [
-        _compare(first, by_planner[first], second, by_planner[second])
+        _compare(first, by_planner[first], second, by_planner[second], metrics)
         for first, second in itertools.combinations(results.planners, 2)
     ]
     overall_p, overall_test = _overall(list(by_planner.values()))
@@ -97,7 +96,13 @@ def _rate(records: Sequence[TrialRecord]) -> float:
     return sum(record.completed for record in records) / len(records)
 
 
-def _compare(first: str, of_first: WorldTrials, second: str, of_second: WorldTrials) -> Comparison:
+def _compare(
+    first: str,
+    of_first: WorldTrials,
+    second: str,
+    of_second: WorldTrials,
+    metrics: Sequence[Metric],
+) -> Comparison:
     common = [world for world in of_first if world in of_second]
     rates = np.array([(_rate(of_first[world]), _rate(of_second[world])) for world in common])
     rates = rates.reshape(-1, 2)
@@ -125,7 +130,7 @@ def _compare(first: str, of_first: WorldTrials, second: str, of_second: WorldTri
         test,
         tuple(world for world, lead in zip(common, ahead) if lead > 0),
         tuple(world for world, lead in zip(common, ahead) if lead < 0),
-        tuple(_compare_metric(name, of_first, of_second, common) for name in SECONDARY),
+        tuple(_compare_metric(metric, of_first, of_second, common) for metric in metrics),
     )
 
 
@@ -139,16 +144,16 @@ def _mean_over_worlds(values: np.ndarray) -> Estimate:
 
 
 def _compare_metric(
-    name: str, of_first: WorldTrials, of_second: WorldTrials, common: Sequence[str]
+    metric: Metric, of_first: WorldTrials, of_second: WorldTrials, common: Sequence[str]
 ) -> MetricComparison:
     differences = []
     for world in common:
-        a = comparable_values(name, of_first[world])
-        b = comparable_values(name, of_second[world])
+        a = comparable_values(metric, of_first[world])
+        b = comparable_values(metric, of_second[world])
         if a and b:
             differences.append(float(np.mean(a) - np.mean(b)))
     p_value = signed_rank(differences) if differences else math.nan
-    return MetricComparison(name, len(differences), shift(differences), p_value)
+    return MetricComparison(metric.name, len(differences), shift(differences), p_value)
 
 
 def _adjusted(pairs: Sequence[Comparison]) -> List[Comparison]:

@@ -14,9 +14,7 @@ import numpy as np
 from gz_testauto.analysis.clusters import clustered_rate, intraclass_correlation
 from gz_testauto.analysis.intervals import Estimate
 from gz_testauto.analysis.load import Load, load_of
-from gz_testauto.errors import UnknownNameError
-from gz_testauto.metrics.interface import METRICS, Metric
-from gz_testauto.metrics.reported import REPORTED
+from gz_testauto.metrics.interface import Metric
 from gz_testauto.results.records import AttemptRecord, CampaignResults, TrialRecord
 from gz_testauto.trial.outcome import Outcome
 
@@ -59,12 +57,18 @@ class PlannerSummary:
 
 def summarize(results: CampaignResults) -> Tuple[PlannerSummary, ...]:
     """One summary per planner, in the campaign's order."""
-    attempts = results.invalid_attempts
-    return tuple(_summarize(planner, results.of(planner), attempts) for planner in results.planners)
+    metrics = sorted(results.metrics, key=lambda metric: metric.name)
+    return tuple(
+        _summarize(planner, results.of(planner), results.invalid_attempts, metrics)
+        for planner in results.planners
+    )
 
 
 def _summarize(
-    planner: str, records: Sequence[TrialRecord], attempts: Sequence[AttemptRecord]
+    planner: str,
+    records: Sequence[TrialRecord],
+    attempts: Sequence[AttemptRecord],
+    metrics: Sequence[Metric],
 ) -> PlannerSummary:
     valid = [record for record in records if record.outcome.valid]
     per_world: Dict[str, List[bool]] = {}
@@ -72,7 +76,7 @@ def _summarize(
         per_world.setdefault(record.world, []).append(record.completed)
     successes = [sum(ended) for ended in per_world.values()]
     counts = [len(ended) for ended in per_world.values()]
-    names = sorted({name for record in valid for name in record.metrics})
+    measured = {name for record in valid for name in record.metrics}
     return PlannerSummary(
         planner=planner,
         trials=len(valid),
@@ -81,41 +85,26 @@ def _summarize(
         outcomes=Counter(record.outcome for record in valid),
         success=clustered_rate(successes, counts),
         correlation=intraclass_correlation(successes, counts),
-        metrics={name: _metric_summary(name, valid) for name in names},
+        metrics={m.name: _metric_summary(m, valid) for m in metrics if m.name in measured},
         load=load_of(records, attempts),
     )
 
 
-def _metric_summary(name: str, valid: Sequence[TrialRecord]) -> MetricSummary:
-    values = np.array(comparable_values(name, valid))
+def _metric_summary(metric: Metric, valid: Sequence[TrialRecord]) -> MetricSummary:
+    values = np.array(comparable_values(metric, valid))
     return MetricSummary(
-        name,
+        metric.name,
         len(values),
         float(values.mean()) if len(values) else math.nan,
         float(values.std(ddof=1)) if len(values) > 1 else math.nan,
     )
 
 
-def comparable_values(name: str, records: Sequence[TrialRecord]) -> List[float]:
+def comparable_values(metric: Metric, records: Sequence[TrialRecord]) -> List[float]:
     """The metric's known values over the trials in which it is not cut short."""
-    only_completed = metric_named(name).completed_only
     values = [
-        record.metrics.get(name, math.nan)
+        record.metrics.get(metric.name, math.nan)
         for record in records
-        if record.completed or not only_completed
+        if record.completed or not metric.completed_only
     ]
     return [value for value in values if not math.isnan(value)]
-
-
-def metric_named(name: str) -> Metric:
-    """The metric as declared. One that is not installed here, though it was where the campaign
-    ran, is taken as meaningful for completed trials only."""
-    if name in REPORTED:
-        return REPORTED[name]
-    try:
-        metric: Metric = METRICS.get(name)
-    except UnknownNameError:
-        return Metric(
-            name, "", "neither", True, lambda recording, context: math.nan, "not installed"
-        )
-    return metric

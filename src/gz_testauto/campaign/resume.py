@@ -15,10 +15,11 @@ from pydantic import ValidationError
 from gz_testauto.campaign.world_source import gather_worlds
 from gz_testauto.errors import ResultsError
 from gz_testauto.json_file import read_json_object
+from gz_testauto.metrics.interface import Metric, installed_metrics
+from gz_testauto.metrics.reported import REPORTED, published_by_stack
 from gz_testauto.results.directory import CampaignDirectory, reporting_disk, write_atomically
 from gz_testauto.results.inputs import PLANNER_CODE, further_files
 from gz_testauto.results.manifest import Manifest, file_sha256
-from gz_testauto.results.records import DeclaredMetric
 from gz_testauto.results.store import ResultStore
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.trial.setup import PreparedCampaign, robot_model
@@ -48,9 +49,8 @@ def enter_directory(
         campaign = PreparedCampaign(spec, robot, worlds)
         if store is None:
             names = [planner.name for planner in spec.planners]
-            store = ResultStore.create(
-                directory, spec.name, names, worlds, len(campaign.trials), _declared(spec)
-            )
+            store = ResultStore.create(directory, spec.name, names, worlds, len(campaign.trials))
+        store.declare(_declared(spec))
         require_same_worlds(store.worlds(), worlds)
     except BaseException:
         if store is not None:
@@ -92,10 +92,11 @@ def read_campaign(directory: CampaignDirectory) -> CampaignSpec:
         raise ResultsError(f"{path}: {'; '.join(faults)}") from error
 
 
-def _declared(spec: CampaignSpec) -> Tuple[DeclaredMetric, ...]:
-    """The metrics of the campaign's own stack."""
-    metrics = [] if spec.stack is None else spec.stack.metrics
-    return tuple(DeclaredMetric(metric.name, metric.unit, metric.better) for metric in metrics)
+def _declared(spec: CampaignSpec) -> Tuple[Metric, ...]:
+    """The metrics that the campaign's trials may have."""
+    published = [] if spec.stack is None else spec.stack.metrics
+    own = (published_by_stack(one.name, one.unit, one.better) for one in published)
+    return (*installed_metrics(), *REPORTED.values(), *own)
 
 
 def _found(world: WorldRecord, directory: CampaignDirectory) -> WorldRecord:

@@ -8,6 +8,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from gz_testauto.analysis.overview import analyze
 from gz_testauto.printable import printable
 from gz_testauto.report.export import to_csv, to_json
 from gz_testauto.report.table import print_report
@@ -54,10 +55,10 @@ def run(arguments: argparse.Namespace) -> int:
         text = to_csv(results)
         sys.stdout.write(printable(text) if sys.stdout.isatty() else text)
     elif arguments.json:
-        text = to_json(results)
+        text = to_json(analyze(results))
         sys.stdout.write(printable(text) if sys.stdout.isatty() else text)
     else:
-        print_report(results)
+        print_report(analyze(results))
     if arguments.csv and arguments.csv != "-":
         write_atomically(Path(arguments.csv), to_csv(results).encode("utf-8"))
     if arguments.plots:

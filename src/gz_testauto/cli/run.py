@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Optional, Sequence, Tuple
 
 from gz_testauto.analysis.agreement import confirmation
+from gz_testauto.analysis.overview import analyze
 from gz_testauto.analysis.screening import CONTROL, choose_trials
 from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.campaign.simulator import simulator_options, with_simulator
@@ -155,9 +156,9 @@ def _run_at_two_speeds(
 
 def _show(results: CampaignResults, arguments: argparse.Namespace, out: Path) -> None:
     if arguments.json:
-        sys.stdout.write(to_json(results))
+        sys.stdout.write(to_json(analyze(results)))
     else:
-        print_report(results)
+        print_report(analyze(results))
     print(f"results: {out}", file=sys.stderr)
 
 

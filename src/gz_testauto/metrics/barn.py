@@ -44,5 +44,13 @@ def _driven_s(recording: Recording) -> float:
 
 
 BARN_SCORE = Metric(
-    "barn_score", "", "higher", False, barn_score, "score of the BARN challenge, failures 0", 3
+    name="barn_score",
+    heading="BARN score",
+    decimals=3,
+    better="higher",
+    completed_only=False,
+    in_table=False,
+    in_comparison=False,
+    description="score of the BARN challenge, failures 0",
+    compute=barn_score,
 )

@@ -29,13 +29,37 @@ def fifth_percentile_m(recording: Recording, context: MetricContext) -> float:
     return time_percentile(recording.clearance_m, recording.time_s, 5.0)
 
 
-MINIMUM = Metric("clearance_min_m", "m", "higher", True, minimum_m, "smallest clearance")
-MEAN = Metric("clearance_mean_m", "m", "higher", True, mean_m, "mean clearance over time")
+MINIMUM = Metric(
+    name="clearance_min_m",
+    heading="least clearance",
+    unit="m",
+    better="higher",
+    completed_only=True,
+    in_table=False,
+    in_comparison=False,
+    in_agreement=True,
+    description="smallest clearance",
+    compute=minimum_m,
+)
+MEAN = Metric(
+    name="clearance_mean_m",
+    heading="mean clearance",
+    unit="m",
+    better="higher",
+    completed_only=True,
+    in_table=False,
+    in_comparison=False,
+    description="mean clearance over time",
+    compute=mean_m,
+)
 FIFTH_PERCENTILE = Metric(
-    "clearance_p05_m",
-    "m",
-    "higher",
-    True,
-    fifth_percentile_m,
-    "clearance undercut for 5 % of the time",
+    name="clearance_p05_m",
+    heading="clearance 5 %",
+    unit="m",
+    better="higher",
+    completed_only=True,
+    in_table=False,
+    in_comparison=False,
+    description="clearance undercut for 5 % of the time",
+    compute=fifth_percentile_m,
 )

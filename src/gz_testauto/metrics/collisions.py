@@ -20,7 +20,24 @@ def impact_speed_mps(recording: Recording, context: MetricContext) -> float:
     return recording.contacts[0].speed_mps if recording.contacts else math.nan
 
 
-COLLISIONS = Metric("collisions", "", "lower", False, collisions, "contact episodes", 0)
+COLLISIONS = Metric(
+    name="collisions",
+    decimals=0,
+    better="lower",
+    completed_only=False,
+    in_table=False,
+    in_comparison=False,
+    description="contact episodes",
+    compute=collisions,
+)
 IMPACT_SPEED = Metric(
-    "impact_speed_mps", "m/s", "lower", False, impact_speed_mps, "speed at the first touch"
+    name="impact_speed_mps",
+    heading="impact speed",
+    unit="m/s",
+    better="lower",
+    completed_only=False,
+    in_table=False,
+    in_comparison=False,
+    description="speed at the first touch",
+    compute=impact_speed_mps,
 )

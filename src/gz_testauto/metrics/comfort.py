@@ -75,5 +75,12 @@ def _evenly(time_s: np.ndarray, values: np.ndarray) -> Tuple[np.ndarray, np.ndar
 
 
 COMFORT = Metric(
-    "comfort_mps2", "m/s²", "lower", True, comfort, "RMS of planar acceleration, low-passed"
+    name="comfort_mps2",
+    heading="comfort",
+    unit="m/s²",
+    decimals=3,
+    better="lower",
+    completed_only=True,
+    description="RMS of planar acceleration, low-passed",
+    compute=comfort,
 )

@@ -48,17 +48,77 @@ def _mean(values: np.ndarray) -> float:
     return float(np.mean(values)) if len(values) else math.nan
 
 
-MEAN = Metric("cycle_mean_s", "s", "lower", False, mean_s, "mean wall time of a planner cycle", 6)
+MEAN = Metric(
+    name="cycle_mean_s",
+    heading="cycle",
+    unit="s",
+    shown_unit="ms",
+    shown_factor=1000.0,
+    better="lower",
+    completed_only=False,
+    description="mean wall time of a planner cycle",
+    compute=mean_s,
+)
 CPU_MEAN = Metric(
-    "cycle_cpu_mean_s", "s", "lower", False, cpu_mean_s, "mean CPU time of a planner cycle", 6
+    name="cycle_cpu_mean_s",
+    heading="cycle CPU",
+    unit="s",
+    shown_unit="ms",
+    shown_factor=1000.0,
+    better="lower",
+    completed_only=False,
+    in_table=False,
+    in_comparison=False,
+    description="mean CPU time of a planner cycle",
+    compute=cpu_mean_s,
 )
 P95 = Metric(
-    "cycle_p95_s", "s", "lower", False, percentile_s(95.0), "95th percentile of cycle time", 6
+    name="cycle_p95_s",
+    heading="cycle 95 %",
+    unit="s",
+    shown_unit="ms",
+    shown_factor=1000.0,
+    better="lower",
+    completed_only=False,
+    in_table=False,
+    in_comparison=False,
+    description="95th percentile of cycle time",
+    compute=percentile_s(95.0),
 )
 P99 = Metric(
-    "cycle_p99_s", "s", "lower", False, percentile_s(99.0), "99th percentile of cycle time", 6
+    name="cycle_p99_s",
+    heading="cycle 99 %",
+    unit="s",
+    shown_unit="ms",
+    shown_factor=1000.0,
+    better="lower",
+    completed_only=False,
+    in_table=False,
+    in_comparison=False,
+    description="99th percentile of cycle time",
+    compute=percentile_s(99.0),
 )
-MAXIMUM = Metric("cycle_max_s", "s", "lower", False, maximum_s, "longest planner cycle", 6)
+MAXIMUM = Metric(
+    name="cycle_max_s",
+    heading="longest cycle",
+    unit="s",
+    shown_unit="ms",
+    shown_factor=1000.0,
+    better="lower",
+    completed_only=False,
+    in_table=False,
+    in_comparison=False,
+    description="longest planner cycle",
+    compute=maximum_s,
+)
 MISSED = Metric(
-    "cycle_missed_share", "", "lower", False, missed_share, "share of cycles over the period", 4
+    name="cycle_missed_share",
+    heading="missed cycles",
+    decimals=4,
+    better="lower",
+    completed_only=False,
+    in_table=False,
+    in_comparison=False,
+    description="share of cycles over the period",
+    compute=missed_share,
 )

@@ -15,5 +15,12 @@ def danger_share(recording: Recording, context: MetricContext) -> float:
 
 
 DANGER = Metric(
-    "danger_share", "", "lower", True, danger_share, "share of the time nearer than d_0"
+    name="danger_share",
+    heading="danger",
+    better="lower",
+    completed_only=True,
+    in_table=False,
+    in_comparison=False,
+    description="share of the time nearer than d_0",
+    compute=danger_share,
 )

@@ -16,4 +16,13 @@ def distance_m(recording: Recording, context: MetricContext) -> float:
     return float(np.hypot(steps[:, 0], steps[:, 1]).sum())
 
 
-DISTANCE = Metric("distance_m", "m", "lower", True, distance_m, "distance travelled")
+DISTANCE = Metric(
+    name="distance_m",
+    heading="length",
+    unit="m",
+    better="lower",
+    completed_only=True,
+    in_agreement=True,
+    description="distance travelled",
+    compute=distance_m,
+)

@@ -21,5 +21,26 @@ def standing_s(recording: Recording, context: MetricContext) -> float:
     return float(intervals[np.hypot(steps[:, 0], steps[:, 1]) < STANDING_MPS * intervals].sum())
 
 
-TIME = Metric("time_s", "s", "lower", True, time_s, "simulated time from goal to end", 1)
-STANDING = Metric("standing_s", "s", "lower", True, standing_s, "simulated time standing still", 1)
+TIME = Metric(
+    name="time_s",
+    heading="time",
+    unit="s",
+    decimals=1,
+    better="lower",
+    completed_only=True,
+    in_agreement=True,
+    description="simulated time from goal to end",
+    compute=time_s,
+)
+STANDING = Metric(
+    name="standing_s",
+    heading="standing",
+    unit="s",
+    decimals=1,
+    better="lower",
+    completed_only=True,
+    in_table=False,
+    in_comparison=False,
+    description="simulated time standing still",
+    compute=standing_s,
+)

@@ -1,22 +1,33 @@
 """What a metric is: a named number with a unit, computed from one recording.
 
-Owns the declaration that tables, comparisons and plugins share, the registry, and the one
-place where all metrics of a recording are computed. A metric knows nothing of other trials;
-averaging and comparing are :mod:`gz_testauto.analysis`'s.
+Owns the one declaration that tables, comparisons, exports and the store read, the registry, and
+the one place where all metrics of a recording are computed. A metric knows nothing of other
+trials; averaging and comparing are :mod:`gz_testauto.analysis`'s.
 
 A plugin of another package is a :class:`Metric` under its name::
 
-    METRICS = {"swerves": Metric("swerves", "", "lower", True, count_swerves, "…")}
+    SWERVES = Metric(
+        name="swerves",
+        heading="swerves",
+        better="lower",
+        decimals=0,
+        completed_only=True,
+        description="changes of turning side",
+        compute=count_swerves,
+    )
+    METRICS = {"swerves": SWERVES}
 """
 
 import math
-from dataclasses import dataclass
-from typing import Callable, Dict, Iterable, Optional
+from dataclasses import dataclass, field
+from typing import Callable, Dict, Iterable, Optional, Tuple
 
+from gz_testauto.errors import SpecError
 from gz_testauto.metrics.recording import Recording
 from gz_testauto.registry import Registry
 
 BETTER = ("lower", "higher", "neither")
+MOST_DECIMALS = 9
 
 
 @dataclass(frozen=True)
@@ -37,72 +48,138 @@ class MetricContext:
     barn_k: float = 2.0
 
 
+Compute = Callable[[Recording, MetricContext], float]
+
+
 @dataclass(frozen=True)
 class Metric:
-    """One metric.
+    """The declaration of one metric; given by keyword.
 
-    ``unit`` is SI text (``"m"``; empty for a pure number); ``better`` is ``"lower"``,
-    ``"higher"`` or ``"neither"``. ``completed_only`` says that a trial which did not reach
-    the goal cuts the value short: it is then computed on the part driven, and never averaged
-    or compared with completed trials. ``compute`` returns NaN where the recording cannot tell.
-    ``decimals`` is how many tables show.
+    ``unit`` is SI text (``"m"``; empty for a pure number), in which values are stored and exported.
+    ``better`` is ``"lower"``, ``"higher"`` or ``"neither"``. ``completed_only`` says that a trial
+    which did not reach the goal cuts the value short: it is then computed on the part driven, and
+    never averaged or compared with completed trials.
+
+    Tables show it under ``heading`` (its name unless given) with ``decimals``; where a
+    ``shown_unit`` is given, in that, of which ``shown_factor`` make one ``unit``. ``in_table``: it
+    is a column in the table of means. ``in_comparison``: planners are compared by it in pairs, and
+    it counts among the questions of Holm's adjustment. ``in_agreement``: two simulators are
+    compared by it.
+
+    ``compute`` returns NaN where the recording cannot tell; None is for a number that the trial
+    is told (:attr:`Recording.numbers`), and for a metric whose code is not at hand.
     """
 
     name: str
-    unit: str
     better: str
     completed_only: bool
-    compute: Callable[[Recording, MetricContext], float]
     description: str
+    heading: str = ""
+    unit: str = ""
     decimals: int = 2
+    shown_unit: str = ""
+    shown_factor: float = 1.0
+    in_table: bool = True
+    in_comparison: bool = True
+    in_agreement: bool = False
+    compute: Optional[Compute] = field(default=None, compare=False, repr=False)
+
+    def __new__(cls, *positional: object, **fields: object) -> "Metric":
+        """Refuse values without names; ``dataclass(kw_only=True)`` needs Python 3.10."""
+        if positional:
+            raise SpecError(
+                f"metric {positional[0]!r}: Metric takes its values by keyword: Metric(name=..., "
+                "unit=..., better=..., completed_only=..., compute=..., description=...)"
+            )
+        return super().__new__(cls)
 
     def __post_init__(self) -> None:
         if self.better not in BETTER:
-            raise ValueError(f"metric {self.name}: better is {self.better!r}, not one of {BETTER}")
+            raise SpecError(f"metric {self.name}: better is {self.better!r}, not one of {BETTER}")
+        if not 0 <= self.decimals <= MOST_DECIMALS:
+            raise SpecError(
+                f"metric {self.name}: decimals is {self.decimals}, not 0 to {MOST_DECIMALS}"
+            )
+
+    @property
+    def label(self) -> str:
+        """What stands above its column."""
+        return self.heading or self.name
+
+    @property
+    def label_unit(self) -> str:
+        """The unit that tables show, empty for a pure number."""
+        return self.shown_unit or self.unit
 
 
 _HERE = "gz_testauto.metrics"
 
-METRICS = Registry(
-    "metric",
-    {
-        "distance_m": f"{_HERE}.distance:DISTANCE",
-        "time_s": f"{_HERE}.duration:TIME",
-        "standing_s": f"{_HERE}.duration:STANDING",
-        "safety": f"{_HERE}.safety:SAFETY",
-        "danger_share": f"{_HERE}.danger:DANGER",
-        "comfort_mps2": f"{_HERE}.comfort:COMFORT",
-        "clearance_min_m": f"{_HERE}.clearance:MINIMUM",
-        "clearance_mean_m": f"{_HERE}.clearance:MEAN",
-        "clearance_p05_m": f"{_HERE}.clearance:FIFTH_PERCENTILE",
-        "collisions": f"{_HERE}.collisions:COLLISIONS",
-        "impact_speed_mps": f"{_HERE}.collisions:IMPACT_SPEED",
-        "spl": f"{_HERE}.spl:SPL",
-        "barn_score": f"{_HERE}.barn:BARN_SCORE",
-        "cycle_mean_s": f"{_HERE}.cycle_time:MEAN",
-        "cycle_p95_s": f"{_HERE}.cycle_time:P95",
-        "cycle_p99_s": f"{_HERE}.cycle_time:P99",
-        "cycle_max_s": f"{_HERE}.cycle_time:MAXIMUM",
-        "cycle_cpu_mean_s": f"{_HERE}.cycle_time:CPU_MEAN",
-        "cycle_missed_share": f"{_HERE}.cycle_time:MISSED",
-        "real_time_factor": f"{_HERE}.real_time_factor:REAL_TIME_FACTOR",
-    },
-)
+_BUILTINS = {
+    "spl": f"{_HERE}.spl:SPL",
+    "distance_m": f"{_HERE}.distance:DISTANCE",
+    "time_s": f"{_HERE}.duration:TIME",
+    "safety": f"{_HERE}.safety:SAFETY",
+    "comfort_mps2": f"{_HERE}.comfort:COMFORT",
+    "cycle_mean_s": f"{_HERE}.cycle_time:MEAN",
+    "standing_s": f"{_HERE}.duration:STANDING",
+    "danger_share": f"{_HERE}.danger:DANGER",
+    "clearance_min_m": f"{_HERE}.clearance:MINIMUM",
+    "clearance_mean_m": f"{_HERE}.clearance:MEAN",
+    "clearance_p05_m": f"{_HERE}.clearance:FIFTH_PERCENTILE",
+    "collisions": f"{_HERE}.collisions:COLLISIONS",
+    "impact_speed_mps": f"{_HERE}.collisions:IMPACT_SPEED",
+    "barn_score": f"{_HERE}.barn:BARN_SCORE",
+    "cycle_p95_s": f"{_HERE}.cycle_time:P95",
+    "cycle_p99_s": f"{_HERE}.cycle_time:P99",
+    "cycle_max_s": f"{_HERE}.cycle_time:MAXIMUM",
+    "cycle_cpu_mean_s": f"{_HERE}.cycle_time:CPU_MEAN",
+    "cycle_missed_share": f"{_HERE}.cycle_time:MISSED",
+    "real_time_factor": f"{_HERE}.real_time_factor:REAL_TIME_FACTOR",
+}
+"""In the order in which results show them."""
+
+METRICS = Registry("metric", _BUILTINS)
+
+
+def builtin_metrics() -> Tuple[Metric, ...]:
+    """This package's, in the order in which results show them."""
+    return tuple(METRICS.get(name) for name in _BUILTINS)
+
+
+def installed_metrics() -> Tuple[Metric, ...]:
+    """This package's, then those of others by name.
+
+    Raises ``SpecError`` for a plugin that is no metric, or is one under another name.
+    """
+    others = (name for name in METRICS.names() if name not in _BUILTINS)
+    return (*builtin_metrics(), *map(_plugin, others))
+
+
+def _plugin(name: str) -> Metric:
+    found = METRICS.get(name)
+    if not isinstance(found, Metric) or found.compute is None:
+        raise SpecError(f"metric {name!r}: the plugin is not a Metric with compute")
+    if found.name != name:
+        raise SpecError(f"metric {name!r}: the plugin's Metric has the name {found.name!r}")
+    return found
 
 
 def measure(
-    recording: Recording, context: MetricContext, names: Optional[Iterable[str]] = None
+    recording: Recording,
+    context: MetricContext,
+    metrics: Optional[Iterable[Metric]] = None,
 ) -> Dict[str, float]:
-    """Compute the named metrics, all known ones unless told, and add the numbers that the
+    """Compute the metrics, all that are installed unless told, and add the numbers that the
     recording has of its own.
 
     What a recording cannot tell, or what is not finite (the clearance where there is no
-    obstacle), is NaN. Raises ``UnknownNameError``.
+    obstacle), is NaN.
     """
     values = {}
-    for name in METRICS.names() if names is None else names:
-        value = float(METRICS.get(name).compute(recording, context))
-        values[name] = value if math.isfinite(value) else math.nan
+    for metric in installed_metrics() if metrics is None else metrics:
+        if metric.compute is not None:
+            value = float(metric.compute(recording, context))
+            values[metric.name] = value if math.isfinite(value) else math.nan
     for name, number in recording.numbers.items():
         values[name] = float(number) if math.isfinite(number) else math.nan
     return values

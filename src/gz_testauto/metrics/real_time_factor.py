@@ -14,11 +14,13 @@ def real_time_factor(recording: Recording, context: MetricContext) -> float:
 
 
 REAL_TIME_FACTOR = Metric(
-    "real_time_factor",
-    "",
-    "neither",
-    False,
-    real_time_factor,
-    "simulated time over wall time",
-    1,
+    name="real_time_factor",
+    heading="real-time factor",
+    decimals=1,
+    better="neither",
+    completed_only=False,
+    in_table=False,
+    in_comparison=False,
+    description="simulated time over wall time",
+    compute=real_time_factor,
 )

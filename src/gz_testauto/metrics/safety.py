@@ -30,5 +30,11 @@ def safety(recording: Recording, context: MetricContext) -> float:
 
 
 SAFETY = Metric(
-    "safety", "1/m", "lower", True, safety, "RMS of 1/clearance − 1/d_0 where nearer than d_0", 3
+    name="safety",
+    unit="1/m",
+    decimals=3,
+    better="lower",
+    completed_only=True,
+    description="RMS of 1/clearance − 1/d_0 where nearer than d_0",
+    compute=safety,
 )

@@ -23,4 +23,12 @@ def spl(recording: Recording, context: MetricContext) -> float:
     return shortest_m / max(distance_m(recording, context), shortest_m)
 
 
-SPL = Metric("spl", "", "higher", False, spl, "success weighted by path length, failures 0", 3)
+SPL = Metric(
+    name="spl",
+    heading="SPL",
+    decimals=3,
+    better="higher",
+    completed_only=False,
+    description="success weighted by path length, failures 0",
+    compute=spl,
+)

@@ -14,7 +14,6 @@ from gz_testauto.analysis.agreement import Agreement, Confirmation, Pair
 from gz_testauto.analysis.intervals import LEVEL
 from gz_testauto.analysis.open_loop import OpenLoopAgreement
 from gz_testauto.analysis.screening import REASONS
-from gz_testauto.analysis.summary import metric_named
 from gz_testauto.printable import all_printable
 from gz_testauto.report.plain import number_text, plain_table, report_console
 from gz_testauto.results.records import TrialRecord
@@ -121,8 +120,9 @@ def _metrics(found: Agreement) -> Table:
     for metric in found.metrics:
         shift = metric.shift
         relative = number_text(100 * metric.median_relative, 2)
+        unit = metric.metric.unit
         table.add_row(
-            f"{metric.name} ({metric_named(metric.name).unit})",
+            f"{metric.metric.name} ({unit})" if unit else metric.metric.name,
             str(metric.pairs),
             number_text(shift.value, 3, "+"),
             f"[{number_text(shift.low, 3, '+')}, {number_text(shift.high, 3, '+')}]",

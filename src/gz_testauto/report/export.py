@@ -12,9 +12,8 @@ import json
 import math
 from typing import Any, Dict, Mapping
 
-from gz_testauto.analysis.comparison import compare
-from gz_testauto.analysis.summary import metric_named, summarize
-from gz_testauto.analysis.winners import group_worlds
+from gz_testauto.analysis.overview import Analysis
+from gz_testauto.metrics.interface import Metric
 from gz_testauto.results.records import CampaignResults
 from gz_testauto.trial.outcome import Outcome
 
@@ -52,46 +51,33 @@ def to_csv(results: CampaignResults) -> str:
     return stream.getvalue()
 
 
-def to_json(results: CampaignResults) -> str:
-    """Trials, summaries and comparisons as JSON text."""
-    names = sorted({name for record in results.trials for name in record.metrics})
+def to_json(analysis: Analysis) -> str:
+    """Trials, declarations of the metrics, summaries and comparisons as JSON text."""
+    results = analysis.results
     document = {
         "format": FORMAT,
         "campaign": results.name,
         "planned": results.planned,
-        "metrics": {**{name: _declared(name) for name in names}, **_own(results)},
+        "metrics": {m.name: _declaration(m) for m in sorted(analysis.metrics, key=_name)},
         "worlds": results.worlds,
         "trials": results.trials,
         "invalid_attempts": results.invalid_attempts,
         "worker_deaths": results.worker_deaths,
-        "planners": summarize(results),
-        "comparison": compare(results),
-        "worlds_by_winner": group_worlds(results),
+        "planners": analysis.summaries,
+        "comparison": analysis.comparisons,
+        "worlds_by_winner": analysis.winners,
     }
     return json.dumps(_plain(document), indent=2, ensure_ascii=False) + "\n"
 
 
-def _declared(name: str) -> Dict[str, Any]:
-    metric = metric_named(name)
-    return {
-        "unit": metric.unit,
-        "better": metric.better,
-        "completed_only": metric.completed_only,
-        "description": metric.description,
-    }
+def _name(metric: Metric) -> str:
+    return metric.name
 
 
-def _own(results: CampaignResults) -> Dict[str, Any]:
-    """The metrics that the campaign declares itself."""
-    return {
-        metric.name: {
-            "unit": metric.unit,
-            "better": metric.better,
-            "completed_only": True,
-            "description": "published by the stack",
-        }
-        for metric in results.declared
-    }
+def _declaration(metric: Metric) -> Dict[str, Any]:
+    values = {one.name: getattr(metric, one.name) for one in dataclasses.fields(metric)}
+    del values["name"], values["compute"]
+    return {**values, "heading": metric.label, "shown_unit": metric.label_unit}
 
 
 def _plain(value: Any) -> Any:

@@ -29,6 +29,15 @@ def plain_table(*headings: str) -> Table:
     return table
 
 
+def p_text(value: float, prefix: str = "p ") -> str:
+    """A p-value to three decimals: ``p = 0.012``; a dash for none."""
+    if math.isnan(value):
+        return "-"
+    if value < 0.001:
+        return f"{prefix}< 0.001"
+    return f"{prefix}= {value:.3f}" if prefix else f"{value:.3f}"
+
+
 def number_text(value: float, decimals: int, sign: str = "") -> str:
     """A number as a reader takes it in: a dash for none, a sign for infinity."""
     if math.isnan(value):

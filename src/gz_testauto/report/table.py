@@ -6,35 +6,32 @@ Owns wording and layout; every number comes from :mod:`gz_testauto.analysis`.
 import math
 import textwrap
 from collections import Counter
-from typing import Iterable, List, Optional, Sequence
+from typing import Iterable, List, Mapping, Optional, Sequence
 
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from gz_testauto.analysis.comparison import Comparison, Comparisons, compare
+from gz_testauto.analysis.comparison import Comparison, Comparisons
 from gz_testauto.analysis.intervals import LEVEL
-from gz_testauto.analysis.summary import PlannerSummary, metric_named, summarize
-from gz_testauto.analysis.winners import group_worlds
+from gz_testauto.analysis.overview import Analysis
+from gz_testauto.analysis.summary import PlannerSummary
+from gz_testauto.analysis.winners import WorldGroup
+from gz_testauto.metrics.interface import Metric
 from gz_testauto.printable import all_printable
-from gz_testauto.report.declared import declared_table
-from gz_testauto.report.plain import WIDTH, number_text, plain_table, report_console
+from gz_testauto.report.metric_tables import (
+    differences_note,
+    differences_table,
+    further_means,
+    means_table,
+)
+from gz_testauto.report.plain import WIDTH, number_text, p_text, plain_table, report_console
 from gz_testauto.results.records import CampaignResults
 from gz_testauto.spec.stack import KEEPS_UP
 from gz_testauto.trial.outcome import Outcome
 
 CAUSE_SHOWN = 150
 """Characters of an invalid trial's cause; the store has it all."""
-
-_SHOWN = (
-    ("distance_m", "length", "m", 1.0, 2),
-    ("time_s", "time", "s", 1.0, 1),
-    ("safety", "safety", "1/m", 1.0, 3),
-    ("comfort_mps2", "comfort", "m/s²", 1.0, 3),
-    ("spl", "SPL", "", 1.0, 3),
-    ("cycle_mean_s", "cycle", "ms", 1e3, 2),
-)
-"""Metric, heading, unit shown, factor from SI to that unit, decimals."""
 
 _OUTCOMES = (
     (Outcome.COLLIDED, "collided"),
@@ -47,15 +44,15 @@ _RARE = (Outcome.TIPPED_OVER,)
 """Those that have a column only where a trial ended so."""
 
 
-def print_report(results: CampaignResults, console: Optional[Console] = None) -> None:
+def print_report(analysis: Analysis, console: Optional[Console] = None) -> None:
     """Print the whole report, on standard output unless told."""
     console = console or report_console()
-    console.print(report(all_printable(results)))
+    console.print(report(all_printable(analysis)))
 
 
-def report(results: CampaignResults) -> RenderableType:
+def report(analysis: Analysis) -> RenderableType:
     """Everything that a reader should see, as rich renders it."""
-    summaries = summarize(results)
+    results, summaries = analysis.results, analysis.summaries
     parts: List[RenderableType] = [_heading(results), ""]
     if not any(summary.trials for summary in summaries):
         parts.append("No trial has ended in a way that says something about a planner.")
@@ -64,14 +61,14 @@ def report(results: CampaignResults) -> RenderableType:
             _outcome_table(summaries),
             *_load(summaries),
             "",
-            _metric_table(summaries),
+            means_table(analysis),
             *_notes(results, summaries),
         ]
-        parts += declared_table(results, summaries)
-        comparisons = compare(results)
-        for pair in comparisons.pairs:
-            parts += ["", *_comparison(pair)]
-        parts += [*_overall(comparisons), "", *_winners(results)]
+        parts += further_means(analysis)
+        metrics = {metric.name: metric for metric in analysis.metrics}
+        for pair in analysis.comparisons.pairs:
+            parts += ["", *_comparison(pair, metrics)]
+        parts += [*_overall(analysis.comparisons), "", *_winners(results, analysis.winners)]
     parts += [*_missing(results), *_invalid(results), *_worker_deaths(results)]
     return Group(*parts)
 
@@ -126,19 +123,6 @@ def _load(summaries: Sequence[PlannerSummary]) -> List[RenderableType]:
     return [Text("The machine was busy:", style="yellow"), *lines] if lines else []
 
 
-def _metric_table(summaries: Sequence[PlannerSummary]) -> Table:
-    table = plain_table("mean of", "n")
-    for _, heading, unit, _, _ in _SHOWN:
-        table.add_column(f"{heading}\n{unit}" if unit else heading, justify="right")
-    for summary in summaries:
-        cells = []
-        for name, _, _, factor, decimals in _SHOWN:
-            metric = summary.metrics.get(name)
-            cells.append(number_text(metric.mean * factor if metric else math.nan, decimals))
-        table.add_row(summary.planner, str(summary.reached), *cells)
-    return table
-
-
 def _notes(results: CampaignResults, summaries: Sequence[PlannerSummary]) -> List[RenderableType]:
     methods = sorted({summary.success.method for summary in summaries if summary.trials})
     notes = [
@@ -168,7 +152,7 @@ def _barn_scores(results: CampaignResults, summaries: Sequence[PlannerSummary]) 
     return [f"BARN score, failures 0: {', '.join(scores)}."]
 
 
-def _comparison(pair: Comparison) -> List[RenderableType]:
+def _comparison(pair: Comparison, metrics: Mapping[str, Metric]) -> List[RenderableType]:
     title = Text(f"{pair.first} against {pair.second}", style="bold")
     title.append(f"  {_count(pair.worlds, 'world')} with both", style="default")
     if not pair.worlds:
@@ -178,42 +162,20 @@ def _comparison(pair: Comparison) -> List[RenderableType]:
         title,
         f"Success {100 * difference.value:+.1f} points "
         f"[{100 * difference.low:+.1f}, {100 * difference.high:+.1f}] ({difference.method}); "
-        f"{pair.test}: {_p(pair.p_value)}{_adjusted(pair)}",
+        f"{pair.test}: {p_text(pair.p_value)}{_adjusted(pair)}",
     ]
     if pair.counts is not None:
         lines.append(
             f"Both {pair.counts.both}, only {pair.first} {pair.counts.first_only}, only "
             f"{pair.second} {pair.counts.second_only}, neither {pair.counts.neither}."
         )
-    table = plain_table("difference of", "worlds")
-    for heading in ("shift", "95 % interval", "p", "p (Holm)"):
-        table.add_column(heading, justify="right")
-    factors = {name: (unit, factor, decimals) for name, _, unit, factor, decimals in _SHOWN}
-    for metric in pair.metrics:
-        unit, factor, decimals = factors.get(metric.name, ("", 1.0, 3))
-        shift = metric.shift
-        low, high = shift.low * factor, shift.high * factor
-        table.add_row(
-            _label(metric.name, unit),
-            str(metric.worlds),
-            number_text(shift.value * factor, decimals, "+"),
-            f"[{number_text(low, decimals, '+')}, {number_text(high, decimals, '+')}]"
-            if metric.worlds
-            else "-",
-            _p(metric.p_value, ""),
-            _p(metric.p_adjusted, ""),
-        )
-    note = (
-        f"Shift: {pair.first} minus {pair.second}, Hodges–Lehmann; Wilcoxon signed-rank. Length, "
-        "time, safety and comfort over worlds in which both reached the goal."
-    )
-    return [*lines, table, Text(note, style="dim")]
+    return [*lines, differences_table(pair, metrics), differences_note(pair, metrics)]
 
 
 def _adjusted(pair: Comparison) -> str:
     if math.isnan(pair.p_adjusted) or pair.p_adjusted == pair.p_value:
         return "."
-    return f", Holm {_p(pair.p_adjusted, '')}."
+    return f", Holm {p_text(pair.p_adjusted, '')}."
 
 
 def _overall(comparisons: Comparisons) -> Iterable[RenderableType]:
@@ -221,12 +183,11 @@ def _overall(comparisons: Comparisons) -> Iterable[RenderableType]:
         yield ""
         yield (
             f"All planners together, success: {comparisons.overall_test} "
-            f"{_p(comparisons.overall_p)}."
+            f"{p_text(comparisons.overall_p)}."
         )
 
 
-def _winners(results: CampaignResults) -> Iterable[RenderableType]:
-    groups = group_worlds(results)
+def _winners(results: CampaignResults, groups: Sequence[WorldGroup]) -> Iterable[RenderableType]:
     if not groups:
         return
     repeated = any(record.repetition for record in results.trials)
@@ -297,20 +258,6 @@ def _indented(text: str, style: str = "") -> Text:
         ),
         style=style,
     )
-
-
-def _label(name: str, unit: str) -> str:
-    shown = {metric: heading for metric, heading, _, _, _ in _SHOWN}
-    unit = unit or metric_named(name).unit
-    return f"{shown.get(name, name)} {unit}".strip()
-
-
-def _p(value: float, prefix: str = "p ") -> str:
-    if math.isnan(value):
-        return "-"
-    if value < 0.001:
-        return f"{prefix}< 0.001"
-    return f"{prefix}= {value:.3f}" if prefix else f"{value:.3f}"
 
 
 def _count(number: int, noun: str) -> str:

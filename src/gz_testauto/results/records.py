@@ -6,6 +6,8 @@ Plain frozen data. Where it is kept is :mod:`gz_testauto.results.store`'s.
 from dataclasses import dataclass, field
 from typing import Mapping, Tuple
 
+from gz_testauto.metrics.interface import Metric
+from gz_testauto.results.declarations import shown_metrics
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.worlds.record import WorldRecord
 
@@ -53,21 +55,13 @@ class AttemptRecord:
 
 
 @dataclass(frozen=True)
-class DeclaredMetric:
-    """A metric that the campaign itself declares: a number that the stack publishes."""
-
-    name: str
-    unit: str
-    better: str
-
-
-@dataclass(frozen=True)
 class CampaignResults:
     """Everything a store holds, in the plan's order.
 
     ``planned`` is the number of trials of the whole plan, ``planners`` their names in the
     campaign's order. ``worker_deaths`` are the attempts that ended with their worker,
-    ``invalid_attempts`` the others that said nothing about the planner.
+    ``invalid_attempts`` the others that said nothing about the planner. ``declared`` are the
+    metrics as the store declares them.
     """
 
     name: str
@@ -77,7 +71,12 @@ class CampaignResults:
     trials: Tuple[TrialRecord, ...]
     invalid_attempts: Tuple[AttemptRecord, ...] = ()
     worker_deaths: Tuple[AttemptRecord, ...] = ()
-    declared: Tuple[DeclaredMetric, ...] = ()
+    declared: Tuple[Metric, ...] = ()
+
+    @property
+    def metrics(self) -> Tuple[Metric, ...]:
+        """The metrics to show, in order: what is declared, and what trials have beside it."""
+        return shown_metrics(self.declared, {name for one in self.trials for name in one.metrics})
 
     @property
     def invalid(self) -> Tuple[TrialRecord, ...]:

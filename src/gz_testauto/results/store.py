@@ -17,10 +17,12 @@ from typing import Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, 
 
 from gz_testauto.errors import ResultsError
 from gz_testauto.json_file import shaped
+from gz_testauto.metrics.interface import Metric
 from gz_testauto.metrics.recording import Recording
+from gz_testauto.results import declarations
 from gz_testauto.results.directory import CampaignDirectory, reporting_disk
 from gz_testauto.results.recordings import read_trajectory, write_trajectory
-from gz_testauto.results.records import AttemptRecord, CampaignResults, DeclaredMetric, TrialRecord
+from gz_testauto.results.records import AttemptRecord, CampaignResults, TrialRecord
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.worlds.record import WorldRecord
 
@@ -54,7 +56,6 @@ CREATE TABLE IF NOT EXISTS worker_deaths (
 """
 """Stores of before have none; a reader of before passes over it."""
 
-_DECLARED = "declared_metrics"
 _PUBLISHED = "published_of_worlds"
 _MISSING = "missing_of_worlds"
 _PATIENCE = "patience"
@@ -88,7 +89,6 @@ class ResultStore:
         planners: Sequence[str],
         worlds: Sequence[WorldRecord],
         planned: int,
-        declared: Sequence[DeclaredMetric] = (),
     ) -> "ResultStore":
         """Make an empty store; the caller holds the directory's lock."""
         with reporting_disk(directory.trajectories):
@@ -105,7 +105,6 @@ class ResultStore:
                     ("schema_version", str(SCHEMA_VERSION)),
                     ("name", name),
                     ("planned", str(planned)),
-                    (_DECLARED, json.dumps([dataclasses.asdict(metric) for metric in declared])),
                     (_PUBLISHED, json.dumps({w.name: dict(w.published) for w in worlds})),
                     (_MISSING, json.dumps({w.name: w.missing for w in worlds if w.missing})),
                 ],
@@ -162,6 +161,11 @@ class ResultStore:
 
     def __exit__(self, *exc_info: object) -> None:
         self.close()
+
+    def declare(self, metrics: Sequence[Metric]) -> None:
+        """Keep what the metrics are that the campaign's trials have from now on."""
+        with self._transaction():
+            declarations.write_declarations(self._connection, metrics)
 
     def holds_valid_trial(self) -> bool:
         """Whether any trial has said something about a planner."""
@@ -276,10 +280,14 @@ class ResultStore:
             trials=tuple(_record(row, metrics.get(row[0], {})) for row in trials),
             invalid_attempts=self._attempts("invalid_attempts"),
             worker_deaths=self._attempts("worker_deaths"),
-            declared=tuple(
-                DeclaredMetric(**entry) for entry in json.loads(meta.get(_DECLARED, "[]"))
-            ),
+            declared=tuple(self._declared(meta)),
         )
+
+    def _declared(self, meta: Mapping[str, str]) -> List[Metric]:
+        if not self._has_table(declarations.TABLE):
+            return declarations.declarations_of_before(meta.get(declarations.OF_STACK, "[]"))
+        with _reporting(self._directory.results):
+            return declarations.read_declarations(self._connection)
 
     def trajectory(self, record: TrialRecord) -> Recording:
         """The recording of a finished, valid trial."""

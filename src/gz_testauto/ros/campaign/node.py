@@ -12,6 +12,7 @@ from pathlib import Path
 
 import rospy
 
+from gz_testauto.analysis.overview import analyze
 from gz_testauto.campaign.executors import chosen_executor
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.signals import StopSignals
@@ -61,7 +62,7 @@ def start() -> int:
         except GzTestautoError as error:
             listener.failed(str(error))
             raise
-    print_report(results)
+    print_report(analyze(results))
     print(f"Results: {out}", flush=True)
     return 1 if stop() or results.invalid else 0
 

@@ -1,0 +1,31 @@
+"""All that is found of one campaign, computed once for whoever shows it.
+
+Owns nothing but the list: each part is computed by the module that is named for it.
+"""
+
+from dataclasses import dataclass
+from typing import Tuple
+
+from gz_testauto.analysis.comparison import Comparisons, compare
+from gz_testauto.analysis.summary import PlannerSummary, summarize
+from gz_testauto.analysis.winners import WorldGroup, group_worlds
+from gz_testauto.metrics.interface import Metric
+from gz_testauto.results.records import CampaignResults
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """The results, the metrics to show, in order, and what the results come to."""
+
+    results: CampaignResults
+    metrics: Tuple[Metric, ...]
+    summaries: Tuple[PlannerSummary, ...]
+    comparisons: Comparisons
+    winners: Tuple[WorldGroup, ...]
+
+
+def analyze(results: CampaignResults) -> Analysis:
+    """Compute all of it."""
+    return Analysis(
+        results, results.metrics, summarize(results), compare(results), group_worlds(results)
+    )

@@ -1,0 +1,127 @@
+"""The tables of means and of differences between two planners, as the metrics are declared.
+
+Owns headings, units and decimals on the page, all of which come from
+:class:`~gz_testauto.metrics.interface.Metric`.
+"""
+
+import math
+from typing import Iterator, List, Mapping, Sequence, Tuple
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from gz_testauto.analysis.comparison import Comparison
+from gz_testauto.analysis.overview import Analysis
+from gz_testauto.analysis.summary import PlannerSummary
+from gz_testauto.metrics.interface import Metric
+from gz_testauto.report.plain import WIDTH, number_text, p_text, plain_table
+
+FIRST = 6
+"""Metrics in the first table of means; this package's own come first."""
+
+
+def means_table(analysis: Analysis) -> Table:
+    """The first table of means: what is cut short by failure stands beside its number of trials."""
+    table = plain_table("mean of", "n")
+    metrics = sorted(_shown(analysis)[:FIRST], key=lambda metric: not metric.completed_only)
+    for metric in metrics:
+        table.add_column(_heading(metric), justify="right")
+    for summary in analysis.summaries:
+        cells = [_mean(metric, summary) for metric in metrics]
+        table.add_row(summary.planner, str(summary.reached), *cells)
+    return table
+
+
+def further_means(analysis: Analysis) -> List[RenderableType]:
+    """Tables of the other metrics: plugins', and what the user's own stack published; each mean
+    with its number of trials."""
+    columns = [
+        (metric, [_mean(metric, summary, with_trials=True) for summary in analysis.summaries])
+        for metric in _shown(analysis)[FIRST:]
+    ]
+    if not columns:
+        return []
+    parts: List[RenderableType] = []
+    for some in _fitting(columns, [summary.planner for summary in analysis.summaries]):
+        table = plain_table("mean of")
+        for metric, _ in some:
+            table.add_column(_heading(metric), justify="right")
+        for index, summary in enumerate(analysis.summaries):
+            table.add_row(summary.planner, *(cells[index] for _, cells in some))
+        parts += ["", table]
+    short = _listed([metric.label for metric, _ in columns if metric.completed_only])
+    note = "Means over the (n) trials that have the number" + (
+        f"; {short} only of trials that reached the goal." if short else "."
+    )
+    return [*parts, Text(note, style="dim")]
+
+
+def differences_table(pair: Comparison, metrics: Mapping[str, Metric]) -> Table:
+    """One row per metric that two planners are compared by; ``metrics`` by name."""
+    table = plain_table("difference of", "worlds")
+    for heading in ("shift", "95 % interval", "p", "p (Holm)"):
+        table.add_column(heading, justify="right")
+    for found in pair.metrics:
+        metric, shift = metrics[found.name], found.shift
+        value, low, high = (
+            number_text(number * metric.shown_factor, metric.decimals, "+")
+            for number in (shift.value, shift.low, shift.high)
+        )
+        table.add_row(
+            f"{metric.label} {metric.label_unit}".strip(),
+            str(found.worlds),
+            value,
+            f"[{low}, {high}]" if found.worlds else "-",
+            p_text(found.p_value, ""),
+            p_text(found.p_adjusted, ""),
+        )
+    return table
+
+
+def differences_note(pair: Comparison, metrics: Mapping[str, Metric]) -> Text:
+    """How the differences were computed, and over which worlds."""
+    text = f"Shift: {pair.first} minus {pair.second}, Hodges–Lehmann; Wilcoxon signed-rank."
+    compared = [metrics[found.name] for found in pair.metrics]
+    short = _listed([metric.label for metric in compared if metric.completed_only])
+    if short:
+        text += f" {short[0].upper()}{short[1:]} over worlds in which both reached the goal."
+    return Text(text, style="dim")
+
+
+def _shown(analysis: Analysis) -> List[Metric]:
+    return [metric for metric in analysis.metrics if metric.in_table]
+
+
+def _heading(metric: Metric) -> str:
+    return f"{metric.label}\n{metric.label_unit}" if metric.label_unit else metric.label
+
+
+def _mean(metric: Metric, summary: PlannerSummary, with_trials: bool = False) -> str:
+    found = summary.metrics.get(metric.name)
+    if found is None or not found.trials:
+        return number_text(math.nan, metric.decimals)
+    text = number_text(found.mean * metric.shown_factor, metric.decimals)
+    return f"{text} ({found.trials})" if with_trials else text
+
+
+def _fitting(
+    columns: Sequence[Tuple[Metric, List[str]]], planners: Sequence[str]
+) -> Iterator[List[Tuple[Metric, List[str]]]]:
+    """As many columns at a time as fit beside the planners' names, one at least."""
+    first = max(map(len, (*planners, "mean of"))) + 1
+    some: List[Tuple[Metric, List[str]]] = []
+    width = first
+    for metric, cells in columns:
+        wide = max(map(len, (metric.label, metric.label_unit, *cells))) + 1
+        if some and width + wide > WIDTH:
+            yield some
+            some, width = [], first
+        some.append((metric, cells))
+        width += wide
+    yield some
+
+
+def _listed(labels: Sequence[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    return " and ".join(filter(None, (", ".join(labels[:-1]), *labels[-1:])))
