@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from gz_testauto.sampling.seeds import child_generator
+from gz_testauto.sampling.seeds import CONTROL_SAMPLE, TRIAL, WORLD, child_generator, child_seed
 from gz_testauto.sampling.sequences import UnitSequence
 from gz_testauto.spec.obstacles import SamplingSpec
 
@@ -24,6 +24,26 @@ def test_child_generators_are_told_apart_by_path_and_seed():
 def test_same_path_gives_same_numbers():
     one, other = child_generator(0, "world", 5), child_generator(0, "world", 5)
     assert np.array_equal(one.random(10), other.random(10))
+
+
+def test_numbers_are_those_of_version_0_1_0():
+    """Its campaigns are continued, their worlds made again and their screenings repeated."""
+    assert child_generator(7, WORLD, 3).integers(1000, size=4).tolist() == [436, 61, 237, 253]
+    assert [child_seed(7, TRIAL, 3, 1), child_seed(1, TRIAL, 499, 0)] == [200369258, 2066977727]
+    assert child_generator(7, CONTROL_SAMPLE).permutation(12).tolist() == [
+        6,
+        11,
+        1,
+        0,
+        2,
+        7,
+        8,
+        10,
+        3,
+        4,
+        9,
+        5,
+    ]
 
 
 @pytest.mark.parametrize("arguments", [(0, "world", -1), (-1,)])

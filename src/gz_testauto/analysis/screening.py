@@ -7,11 +7,9 @@ for the rest.
 from dataclasses import dataclass
 from typing import Dict, FrozenSet, List, Mapping
 
-import numpy as np
-
 from gz_testauto.results.records import CampaignResults, TrialRecord
+from gz_testauto.sampling.seeds import CONTROL_SAMPLE, child_generator
 from gz_testauto.trial.outcome import Outcome
-from gz_testauto.trial.plan import CONTROL_DOMAIN
 
 INVALID = "invalid"
 DISAGREE = "planners disagree"
@@ -61,8 +59,7 @@ def choose_trials(results: CampaignResults, seed: int, closest: int, control: in
     by_clearance = sorted(rest, key=lambda r: (r.metrics["clearance_min_m"], r.trial))
     take(by_clearance[:closest], CLOSEST)
     rest = [record for record in rest if record.trial not in reasons]
-    sequence = np.random.SeedSequence(seed, spawn_key=(CONTROL_DOMAIN,))
-    drawn = np.random.default_rng(sequence).permutation(len(rest))[:control]
+    drawn = child_generator(seed, CONTROL_SAMPLE).permutation(len(rest))[:control]
     take([rest[index] for index in sorted(drawn.tolist())], CONTROL)
     return Screening(reasons, len(results.trials))
 

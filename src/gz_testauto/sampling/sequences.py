@@ -11,7 +11,7 @@ import numpy as np
 import scipy
 from scipy.stats import qmc
 
-from gz_testauto.sampling.seeds import child_generator
+from gz_testauto.sampling.seeds import FIRST, LATIN_HYPERCUBE, SOBOL, WORLD, child_generator
 from gz_testauto.spec.obstacles import SamplingSpec
 
 # The keyword by which scipy takes a generator; the old one goes away with scipy 2.
@@ -44,7 +44,7 @@ class UnitSequence:
             # Blocks again, because scrambling anew for every world would cost far more than
             # the points; a block is a stretch of the one sequence.
             return self._sobol_block(index // 256)[index % 256]
-        return child_generator(self._seed, "world", index, "first").random(self._dimensions)
+        return child_generator(self._seed, WORLD, index, FIRST).random(self._dimensions)
 
     def coverage(self, count: int) -> Coverage:
         """How evenly worlds 0 to ``count`` - 1 are spread.
@@ -62,14 +62,14 @@ class UnitSequence:
 
     def _block(self, number: int) -> np.ndarray:
         if number not in self._blocks:
-            generator = child_generator(self._seed, "lhs", number)
+            generator = child_generator(self._seed, LATIN_HYPERCUBE, number)
             sampler = qmc.LatinHypercube(self._dimensions, **{_RNG: generator})
             self._blocks[number] = sampler.random(self._sampling.block)
         return self._blocks[number]
 
     def _sobol_block(self, number: int) -> np.ndarray:
         if number not in self._blocks:
-            generator = child_generator(self._seed, "sobol")
+            generator = child_generator(self._seed, SOBOL)
             sampler = qmc.Sobol(self._dimensions, scramble=True, **{_RNG: generator})
             if number:
                 sampler.fast_forward(256 * number)

@@ -8,17 +8,10 @@ Knows nothing of files or of running.
 from dataclasses import dataclass
 from typing import FrozenSet, List, Optional, Sequence, Tuple
 
-import numpy as np
-
 from gz_testauto.errors import SpecError
 from gz_testauto.registry import unknown_name
+from gz_testauto.sampling import seeds
 from gz_testauto.spec.campaign import CampaignSpec
-
-SEED_DOMAIN = 1
-"""First spawn key of every trial's seed; keeps them apart from the seeds of the worlds."""
-
-CONTROL_DOMAIN = 2
-"""Spawn key of the generator that draws control samples of trials."""
 
 
 @dataclass(frozen=True)
@@ -83,17 +76,9 @@ def plan_trials(spec: CampaignSpec, worlds: Sequence[str]) -> Tuple[Trial, ...]:
     trials: List[Trial] = []
     for world_index, world in enumerate(worlds):
         for repetition in range(spec.repetitions):
-            seed = trial_seed(spec.seed, world_index, repetition)
+            seed = seeds.child_seed(spec.seed, seeds.TRIAL, world_index, repetition)
             for planner in spec.planners:
                 trials.append(
                     Trial(len(trials), world, world_index, planner.name, repetition, seed)
                 )
     return tuple(trials)
-
-
-def trial_seed(campaign_seed: int, world_index: int, repetition: int) -> int:
-    """The simulator's seed, in [0, 2**31): depends on these three numbers alone."""
-    sequence = np.random.SeedSequence(
-        campaign_seed, spawn_key=(SEED_DOMAIN, world_index, repetition)
-    )
-    return int(sequence.generate_state(1, np.uint32)[0] >> 1)

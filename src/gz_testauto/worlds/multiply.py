@@ -21,7 +21,7 @@ from gz_testauto import __version__
 from gz_testauto.disk import writing
 from gz_testauto.errors import PlacementError, SpecError
 from gz_testauto.sampling.placement import Placer
-from gz_testauto.sampling.seeds import child_generator
+from gz_testauto.sampling.seeds import WORLD, child_generator
 from gz_testauto.sampling.sequences import UnitSequence
 from gz_testauto.sampling.site import Drive, Site, circumscribed_radius_m
 from gz_testauto.sdf.floor import ANY_ROBOT, obstructing_heights
@@ -100,7 +100,7 @@ class WorldMaker:
         name = world_name(index)
         try:
             placed = self._placer.place(
-                child_generator(self._seed, "world", index), self.sequence.point(index)
+                child_generator(self._seed, WORLD, index), self.sequence.point(index)
             )
         except PlacementError as error:
             raise PlacementError(f"{name}: {error}") from error

@@ -16,7 +16,7 @@ from gz_testauto.pose import Pose, wrap_angle
 from gz_testauto.sampling.draws import Roster
 from gz_testauto.sampling.naming import is_obstacle, obstacle_name, parse_obstacle_name
 from gz_testauto.sampling.placement import Obstacle, Placer
-from gz_testauto.sampling.seeds import child_generator
+from gz_testauto.sampling.seeds import WORLD, child_generator
 from gz_testauto.sampling.sequences import UnitSequence
 from gz_testauto.sampling.site import Site
 from gz_testauto.sdf.edit import add_model, remove_model
@@ -167,7 +167,7 @@ class ObstacleSpawner:
         roster = Roster.of_spec(spec)
         numbers = UnitSequence(spec.sampling, roster.dimensions, draw.seed)
         placer = Placer(spec, _beside(site, standing), roster)
-        generator = child_generator(draw.seed, "world", draw.number)
+        generator = child_generator(draw.seed, WORLD, draw.number)
         return placer.place(generator, numbers.point(draw.number)).obstacles
 
     def _around(self, names: Iterable[str]) -> List[KeepOut]:
