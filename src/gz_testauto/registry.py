@@ -1,4 +1,4 @@
-"""Finds planners, metrics, simulators and samplers by name.
+"""Finds planners, metrics, simulators and executors by name.
 
 One registry per kind of plugin. A name is looked for among the built-ins first, then in
 the ``<export>`` of other ROS packages' ``package.xml``, then among Python entry points.

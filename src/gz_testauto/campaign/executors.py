@@ -1,28 +1,39 @@
-"""Which executor runs the trials of a campaign.
+"""Trial executors, each found by name, and which of them runs the trials of a campaign.
 
-This package's planners run in-process in lock-step; a campaign with ``stack`` needs ROS, whose
-part is imported when it is asked for.
+``lockstep`` runs this package's planners in-process, ``nodes`` the same over ROS, one node each
+(the ``campaign`` node's), and ``launch_files`` what the launch files of a campaign with ``stack``
+start. A module is imported when its executor is asked for: the latter two need ROS.
 """
 
 import functools
 from pathlib import Path
+from typing import Any
 
 from gz_testauto.campaign.simulator import start_simulator
-from gz_testauto.errors import MissingDependencyError
-from gz_testauto.registry import load_object
+from gz_testauto.registry import Registry
 from gz_testauto.spec.campaign import CampaignSpec
-from gz_testauto.trial.lockstep import LockstepExecutor
 from gz_testauto.workers.interface import ExecutorFactory
 
-STACK_EXECUTOR = "gz_testauto.ros.stack.executor:StackExecutor"
+EXECUTORS = Registry(
+    "executor",
+    {
+        "lockstep": "gz_testauto.trial.lockstep:LockstepExecutor",
+        "nodes": "gz_testauto.ros.campaign.executor:RosTrialExecutor",
+        "launch_files": "gz_testauto.ros.stack.executor:StackExecutor",
+    },
+)
+
+
+def executor_factory(name: str, **options: Any) -> ExecutorFactory:
+    """Makes, of a campaign, the executor registered as ``name``; ``options`` go to its
+    constructor, and it is picklable where they are. Raises ``UnknownNameError``, and
+    ``MissingDependencyError`` for one that needs ROS where there is none."""
+    return functools.partial(EXECUTORS.get(name), **options)
 
 
 def chosen_executor(spec: CampaignSpec, out: Path) -> ExecutorFactory:
-    """Make the executor of a campaign whose results go to ``out``; picklable. Raises
+    """Makes the executor of a campaign whose results go to ``out``; picklable. Raises
     ``MissingDependencyError``."""
     if spec.stack is None:
-        return functools.partial(LockstepExecutor, open_simulator=start_simulator)
-    try:
-        return functools.partial(load_object(STACK_EXECUTOR), out=Path(out).absolute())
-    except ImportError as error:
-        raise MissingDependencyError(f"a campaign with stack needs ROS: {error}") from error
+        return executor_factory("lockstep", open_simulator=start_simulator)
+    return executor_factory("launch_files", out=Path(out).absolute())

@@ -13,14 +13,13 @@ from pathlib import Path
 import rospy
 
 from gz_testauto.analysis.overview import analyze
-from gz_testauto.campaign.executors import chosen_executor
+from gz_testauto.campaign.executors import chosen_executor, executor_factory
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.campaign.world_plugins import plugins_notice
 from gz_testauto.errors import GzTestautoError, SpecError
 from gz_testauto.report.table import print_report
 from gz_testauto.ros import parameters
-from gz_testauto.ros.campaign.executor import RosTrialExecutor
 from gz_testauto.ros.campaign.progress import ProgressPublisher
 from gz_testauto.ros.campaign_parameters import output_directory, read_campaign, read_selection
 from gz_testauto.ros.node import run_node
@@ -71,7 +70,7 @@ def _executor(spec: CampaignSpec, out: Path, stop: StopSignals) -> ExecutorFacto
     """This package's planners drive on this master; a stack has masters of its own."""
     if spec.stack is not None:
         return chosen_executor(spec, out)
-    return lambda campaign: RosTrialExecutor(campaign, out / NODE_LOGS, stop)
+    return executor_factory("nodes", log_directory=out / NODE_LOGS, should_stop=stop)
 
 
 def _workers(spec: CampaignSpec) -> WorkersFactory:
