@@ -29,7 +29,7 @@ from gz_testauto.workers.interface import (
     INVALID,
     Attempt,
     ExecutorFactory,
-    ExecutorKeeper,
+    RenewableExecutor,
 )
 from gz_testauto.workers.pool import CLOSING_S, WorkerPool
 
@@ -253,17 +253,17 @@ def _distributed() -> Any:
 
 # in the worker
 
-_keepers: Dict[str, ExecutorKeeper] = {}
+_executors: Dict[str, RenewableExecutor] = {}
 _stopped: Set[str] = set()
 
 
 def _open(assignment: Assignment) -> SimulatorIdentity:
     """Check that this worker may run trials of a campaign, and start its simulator."""
-    if assignment.token not in _keepers:
+    if assignment.token not in _executors:
         _check_code(assignment)
         executor = assignment.make_executor(assignment.campaign)
-        _keepers[assignment.token] = ExecutorKeeper(executor)
-    return _keepers[assignment.token].open()
+        _executors[assignment.token] = RenewableExecutor(executor)
+    return _executors[assignment.token].open()
 
 
 def _execute(assignment: Assignment, identity: SimulatorIdentity, trial: Trial) -> TrialResult:
@@ -280,8 +280,8 @@ def _execute(assignment: Assignment, identity: SimulatorIdentity, trial: Trial) 
             f"{_here()} does not have {world.path} as the campaign has it; share the results "
             "directory with the workers, under the same path"
         )
-    keeper = _keepers[assignment.token]
-    return keeper.execute(trial, lambda: assignment.token in _stopped)
+    executor = _executors[assignment.token]
+    return executor.execute(trial, lambda: assignment.token in _stopped)
 
 
 def _stop(token: str) -> None:
@@ -289,9 +289,9 @@ def _stop(token: str) -> None:
 
 
 def _close(token: str) -> None:
-    keeper = _keepers.pop(token, None)
-    if keeper is not None:
-        keeper.close()
+    executor = _executors.pop(token, None)
+    if executor is not None:
+        executor.close()
     _stopped.discard(token)
 
 

@@ -91,12 +91,55 @@ class Workers(abc.ABC):
 WorkersFactory = Callable[[ExecutorFactory, PreparedCampaign], Workers]
 
 
+class RenewableExecutor:
+    """An executor that is opened before its first trial, and renewed before the next one when an
+    invalid trial may have harmed it."""
+
+    def __init__(self, executor: TrialExecutor) -> None:
+        self._executor = executor
+        self._opened = False
+        self._harmed = False
+
+    @property
+    def identity(self) -> SimulatorIdentity:
+        """Of its simulator; known once open."""
+        return self._executor.identity
+
+    def open(self) -> SimulatorIdentity:
+        """Open the executor, if it is not."""
+        if not self._opened:
+            self._executor.open()
+            self._opened = True
+        return self.identity
+
+    def renew(self) -> None:
+        """Start afresh what an invalid trial may have harmed. Raises as
+        ``TrialExecutor.recover`` does, and is then still to be done."""
+        if self._harmed:
+            self._executor.recover()
+            self._harmed, self._opened = False, True
+
+    def execute(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
+        """Run one trial; see ``TrialExecutor.execute``."""
+        self.renew()
+        self.open()
+        try:
+            return self._executor.execute(trial, should_stop)
+        except INVALID:
+            self._harmed = True
+            raise
+
+    def close(self) -> None:
+        """Close the executor."""
+        self._opened = False
+        self._executor.close()
+
+
 class OneWorker(Workers):
     """One executor, in the caller's thread."""
 
     def __init__(self, make_executor: ExecutorFactory, campaign: PreparedCampaign) -> None:
-        self._executor = make_executor(campaign)
-        self._harmed = False
+        self._executor = RenewableExecutor(make_executor(campaign))
         self._begun: List[Trial] = []
 
     def open(self, should_stop: StopRequest) -> None:
@@ -110,9 +153,7 @@ class OneWorker(Workers):
 
     def begin(self, trial: Trial) -> None:
         """Note the trial."""
-        if self._harmed:
-            self._executor.recover()
-            self._harmed = False
+        self._executor.renew()
         self._begun.append(trial)
 
     def next_ended(self, should_stop: StopRequest) -> Attempt:
@@ -123,44 +164,9 @@ class OneWorker(Workers):
         try:
             result = self._executor.execute(trial, should_stop)
         except INVALID as error:
-            self._harmed = True
             return Attempt.invalid(trial, time.monotonic() - began_s, error)
         return Attempt(trial, time.monotonic() - began_s, result)
 
     def close(self) -> None:
         """Close the executor."""
-        self._executor.close()
-
-
-class ExecutorKeeper:
-    """An executor in a worker's process: opened before its first trial, and renewed before the
-    next one when an invalid trial may have harmed it."""
-
-    def __init__(self, executor: TrialExecutor) -> None:
-        self._executor = executor
-        self._opened = False
-        self._harmed = False
-
-    def open(self) -> SimulatorIdentity:
-        """Open the executor, if it is not."""
-        if not self._opened:
-            self._executor.open()
-            self._opened = True
-        return self._executor.identity
-
-    def execute(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
-        """Run one trial; see ``TrialExecutor.execute``."""
-        if self._harmed:
-            self._executor.recover()
-            self._harmed, self._opened = False, True
-        self.open()
-        try:
-            return self._executor.execute(trial, should_stop)
-        except INVALID:
-            self._harmed = True
-            raise
-
-    def close(self) -> None:
-        """Close the executor."""
-        self._opened = False
         self._executor.close()

@@ -20,7 +20,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.connection import wait as wait_for_any
 from typing import Any, Callable, NamedTuple, Optional
 
-from gz_testauto.workers.interface import ExecutorKeeper
+from gz_testauto.workers.interface import RenewableExecutor
 
 BEATS, QUESTIONS = 0, 1
 """Places in the shared numbers: beats of the process, and how often a trial has asked whether to
@@ -63,17 +63,17 @@ def work(owner: Connection, setting: Any, stop: Any, pulse: Any) -> None:
         return bool(stop.value)
 
     make_executor, campaign = pickle.loads(bytes(setting))
-    keeper = ExecutorKeeper(make_executor(campaign))
-    _answer(owner, keeper.open)
+    executor = RenewableExecutor(make_executor(campaign))
+    _answer(owner, executor.open)
     while True:
         try:
             trial = owner.recv()
         except EOFError:
             trial = None
         if trial is None:
-            keeper.close()
+            executor.close()
             return
-        _answer(owner, functools.partial(keeper.execute, trial, should_stop))
+        _answer(owner, functools.partial(executor.execute, trial, should_stop))
 
 
 def _answer(owner: Connection, act: Callable[[], Any]) -> None:
