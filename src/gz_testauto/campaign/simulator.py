@@ -1,16 +1,15 @@
-"""The simulator that a campaign names, with its options checked.
+"""The simulator that a campaign names, with its options.
 
-Owns what ``auto`` becomes, the passing of a campaign's options to an adaptor's constructor, and of
-``limits.stall_timeout_s`` and ``worlds.obstacle_names`` where the adaptor takes them.
+Owns which one that is on this machine, the passing of a campaign's options to an adaptor's
+constructor, and of ``limits.stall_timeout_s`` and what ``worlds`` says where the adaptor takes it.
 """
 
-import inspect
 from typing import Any, Dict
 
 from gz_testauto.errors import SpecError
-from gz_testauto.registry import unknown_name
-from gz_testauto.simulators import SIMULATORS, chosen_simulator, open_simulator
+from gz_testauto.simulators import chosen_simulator, open_simulator
 from gz_testauto.simulators.interface import Simulator
+from gz_testauto.simulators.options import check_options, options_taken, takes_any
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.trial.setup import PreparedCampaign
 
@@ -42,13 +41,11 @@ def simulator_options(spec: CampaignSpec, **more: Any) -> Dict[str, Any]:
     """
     if spec.stack is not None:
         return {}
-    takes = inspect.signature(SIMULATORS.get(chosen_simulator(spec.simulator))).parameters
     options = {**spec.simulator_options, **more}
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in takes.values()):
+    check_options(spec.simulator, options)
+    if takes_any(spec.simulator):
         return options
-    for name in options:
-        if name not in takes:
-            raise SpecError(unknown_name(f"option of simulator {spec.simulator!r}:", name, takes))
+    takes = options_taken(spec.simulator)
     if "obstacle_names" in takes:
         if "obstacle_names" in spec.simulator_options:
             raise SpecError("simulator_options.obstacle_names: give it as worlds.obstacle_names")

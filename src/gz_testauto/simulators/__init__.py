@@ -3,7 +3,7 @@ MuJoCo, and whatever a plugin adds."""
 
 from typing import Any
 
-from gz_testauto.errors import MissingDependencyError
+from gz_testauto.errors import MissingDependencyError, SpecError
 from gz_testauto.registry import Registry
 from gz_testauto.simulators.interface import Scene, Simulation, Simulator
 
@@ -45,5 +45,9 @@ def chosen_simulator(name: str) -> str:
 
 def open_simulator(name: str, **options: Any) -> Simulator:
     """Start the simulator registered as ``name``, or the one that ``auto`` means; ``options`` go
-    to its constructor."""
-    return SIMULATORS.get(chosen_simulator(name))(**options)
+    to its constructor. Raises ``SpecError`` for an option that it refuses."""
+    simulator = SIMULATORS.get(chosen_simulator(name))
+    try:
+        return simulator(**options)
+    except ValueError as error:
+        raise SpecError(f"simulator {name!r}: simulator_options: {error}") from error

@@ -25,7 +25,6 @@ from gz_testauto.ros.campaign_parameters import read_campaign
 from gz_testauto.ros.node import run_node
 from gz_testauto.ros.simulator.clock import SceneClock
 from gz_testauto.ros.simulator.gazebo_services import GazeboServices
-from gz_testauto.ros.simulator.gui import window_options
 from gz_testauto.ros.simulator.loop import Period, SimulationLoop
 from gz_testauto.ros.simulator.pace import (
     HOLD_TIMEOUT_S,
@@ -36,9 +35,9 @@ from gz_testauto.ros.simulator.pace import (
 )
 from gz_testauto.ros.simulator.physics import PhysicsProperties
 from gz_testauto.ros.simulator.publishers import Broadcaster, Frames
-from gz_testauto.ros.simulator.scene_parameters import first_scene, make_scene
+from gz_testauto.ros.simulator.scene_parameters import first_scene, make_scene, read_simulator
 from gz_testauto.ros.simulator.urdf import convert_urdf
-from gz_testauto.simulators import AUTOMATIC, chosen_simulator, open_simulator
+from gz_testauto.simulators import open_simulator
 from gz_testauto.simulators.interface import Scene, Simulator
 from gz_testauto.srv import LoadScene, LoadSceneRequest, LoadSceneResponse
 
@@ -130,12 +129,7 @@ def serve() -> None:
         map_to_odom=parameters.read("map_to_odom", bool, True),
     )
     scene = first_scene()
-    name = campaign.simulator if campaign else parameters.read("simulator", str, AUTOMATIC)
-    name = chosen_simulator(name)
-    options = parameters.read(
-        "simulator_options", dict, campaign.simulator_options if campaign else {}
-    )
-    options = {**options, **window_options(name, parameters.read("gui", bool, False))}
+    name, options = read_simulator(campaign)
     with open_simulator(name, **options) as simulator:
         identity = {"name": simulator.name, "version": simulator.version}
         rospy.set_param("~identity", {**identity, "repeatable": simulator.repeatable})

@@ -1,12 +1,34 @@
-"""Scenes as people ask for them: by paths and numbers, in a service call or in parameters."""
+"""The simulator and the scenes that people ask for, by names, paths and numbers, in a service call
+or in parameters."""
 
 from pathlib import Path
-from typing import Optional
+from typing import Any, Dict, Optional, Tuple
 
+from gz_testauto.campaign.simulator import simulator_options
 from gz_testauto.pose import Pose2D
 from gz_testauto.ros import parameters
+from gz_testauto.ros.simulator.gui import window_options
 from gz_testauto.sdf.robot import read_robot
+from gz_testauto.simulators import AUTOMATIC, chosen_simulator
 from gz_testauto.simulators.interface import Scene
+from gz_testauto.simulators.options import check_options
+from gz_testauto.spec.campaign import CampaignSpec
+
+
+def read_simulator(campaign: Optional[CampaignSpec]) -> Tuple[str, Dict[str, Any]]:
+    """The simulator that the parameters or the campaign name, and the options for its constructor,
+    checked: those of ``~simulator_options``, else the campaign's, whose limits and worlds say the
+    rest. Raises ``SpecError``."""
+    own = {} if campaign is None else campaign.simulator_options
+    given = parameters.read("simulator_options", dict, own)
+    wanted = parameters.read("gui", bool, False)
+    if campaign is None:
+        name = chosen_simulator(parameters.read("simulator", str, AUTOMATIC))
+        check_options(name, given)
+        return name, {**given, **window_options(name, wanted)}
+    name = chosen_simulator(campaign.simulator)
+    spec = campaign.model_copy(update={"simulator": name, "simulator_options": given})
+    return name, simulator_options(spec, **window_options(name, wanted))
 
 
 def make_scene(world: str, robot_model: str, robot_name: str, start: Pose2D, seed: int) -> Scene:
