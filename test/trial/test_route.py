@@ -38,7 +38,7 @@ def known(smoke, tmp_path):
         spec = smoke.model_copy(update={"worlds": worlds, "robot": robot, "goal": goal})
         model = robot_model(spec)
         map_ = KnownMap(spec, model, robot_limits(spec, model))
-        return map_, WorldRecord(0, "given", str(path), "", None)
+        return map_, WorldRecord(0, "given", path, "", None)
 
     return make
 

@@ -7,7 +7,6 @@ manifest, campaign, worlds, store. Killed between any two of them, the next run 
 import os
 import shutil
 from dataclasses import replace
-from pathlib import Path
 from typing import List, Optional, Tuple
 
 from pydantic import ValidationError
@@ -102,10 +101,10 @@ def _declared(spec: CampaignSpec) -> Tuple[Metric, ...]:
 def _found(world: WorldRecord, directory: CampaignDirectory) -> WorldRecord:
     """The world where it is now: a generated one moves with its directory."""
     moved = directory.worlds / f"{world.name}.world"
-    path = moved if os.path.isfile(moved) else Path(world.path)
+    path = moved if os.path.isfile(moved) else world.path
     if file_sha256(path) != world.sha256:
         raise ResultsError(f"{path}: has changed since trials were run in it; restore it")
-    return replace(world, path=str(path))
+    return replace(world, path=path)
 
 
 def _open_store(manifest: Manifest, directory: CampaignDirectory) -> Optional[ResultStore]:

@@ -7,7 +7,7 @@ world names beside itself is named by its whole path. The user's files are never
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Dict, List, Tuple
+from typing import List, Tuple
 
 from gz_testauto.results.directory import reporting_disk, write_atomically
 from gz_testauto.sdf.document import SdfDocument
@@ -15,29 +15,26 @@ from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.missing import is_allowed, leave_out_missing
 from gz_testauto.sdf.plugins import plugin_files
 from gz_testauto.spec.worlds import WorldsSpec
-from gz_testauto.worlds.manifest import WorldEntry, WorldSet, sha256_of
-
-Missing = Dict[str, Tuple[str, ...]]
-"""What each world, by name, is simulated without."""
+from gz_testauto.worlds.manifest import WorldSet, sha256_of
+from gz_testauto.worlds.record import WorldRecord
 
 
-def copy_worlds(worlds: WorldSet, spec: WorldsSpec, folder: Path) -> Tuple[WorldSet, Missing]:
-    """The same worlds in ``folder``, as far as they can be read, and what was left out of each.
+def copy_worlds(worlds: WorldSet, spec: WorldsSpec, folder: Path) -> WorldSet:
+    """The same worlds in ``folder``, as far as they can be read; ``missing`` was left out.
 
     A copy that is there already and would be the same is left alone. Raises ``SdfError`` and
     ``ResultsError``.
     """
-    copies: List[WorldEntry] = []
-    missing: Missing = {}
+    copies: List[WorldRecord] = []
     with reporting_disk(folder):
         folder.mkdir(parents=True, exist_ok=True)
     for entry in worlds:
-        content, missing[entry.name] = _copy(entry.path, spec)
+        content, missing = _copy(entry.path, spec)
         path, digest = folder / f"{entry.name}.world", sha256_of(content)
         if not path.is_file() or sha256_of(path.read_bytes()) != digest:
             write_atomically(path, content)
-        copies.append(replace(entry, path=path, sha256=digest))
-    return replace(worlds, worlds=tuple(copies)), missing
+        copies.append(replace(entry, path=path, sha256=digest, missing=missing))
+    return replace(worlds, worlds=tuple(copies))
 
 
 def missing_plugins(path: Path, spec: WorldsSpec) -> Tuple[str, ...]:

@@ -13,7 +13,7 @@ from typing import Optional, Tuple
 import numpy as np
 import shapely
 
-from gz_testauto.campaign.world_copies import Missing, copy_worlds, missing_plugins
+from gz_testauto.campaign.world_copies import copy_worlds, missing_plugins
 from gz_testauto.errors import ResultsError, SpecError
 from gz_testauto.grid.search import path_length_m
 from gz_testauto.grid.visibility import free_region, shortest_way, widen
@@ -37,14 +37,12 @@ def gather_worlds(spec: CampaignSpec, robot: RobotModel, folder: Path) -> Tuple[
     Worlds that are there already are not made again. Raises ``SpecError``, ``SdfError`` or
     ``PlacementError``.
     """
-    missing: Missing = {}
     if spec.worlds.base is None:
         worlds = chosen = _chosen(spec.worlds)
         if spec.worlds.repair or spec.worlds.allow_missing:
-            worlds, missing = copy_worlds(chosen, spec.worlds, folder)
+            worlds = copy_worlds(chosen, spec.worlds, folder)
     else:
         worlds = chosen = _generated(spec, drive_of(spec, robot, ""), folder)
-        missing = {entry.name: tuple(worlds.inputs.get("missing", ())) for entry in worlds}
     entries = list(worlds)[: spec.worlds.count]
     if spec.worlds.count is not None and len(entries) < spec.worlds.count:
         raise SpecError(
@@ -52,20 +50,17 @@ def gather_worlds(spec: CampaignSpec, robot: RobotModel, folder: Path) -> Tuple[
             f"{spec.worlds.count}; make more, or lower worlds.count"
         )
     published = PublishedFigures(spec)
+    of_base = tuple(worlds.inputs.get("missing", ())) if spec.worlds.base is not None else ()
     records = []
     for index, (entry, original) in enumerate(zip(entries, chosen)):
         drive = drive_of(spec, robot, entry.name)
-        shortest_m = entry.shortest_path_m
         if not _made_for(worlds, drive):
-            shortest_m = shortest_path_m(entry.path, drive)
+            entry = replace(entry, shortest_path_m=shortest_path_m(entry.path, drive))
         figures = published.of(entry.name, original.path)
-        without = missing.get(entry.name, ())
+        without = entry.missing + of_base
         if spec.worlds.allow_missing:
             without += missing_plugins(entry.path, spec.worlds)
-        path = str(entry.path)
-        records.append(
-            WorldRecord(index, entry.name, path, entry.sha256, shortest_m, figures, without)
-        )
+        records.append(replace(entry, world_index=index, published=figures, missing=without))
     return tuple(records)
 
 

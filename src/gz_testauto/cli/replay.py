@@ -81,7 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
     on_stack = campaign.spec.stack is not None
     if on_stack and not arguments.trust:
         _require_trust(campaign.spec)
-    notice = plugins_notice(campaign.spec, [Path(campaign.world(trial).path)])
+    notice = plugins_notice(campaign.spec, [campaign.world(trial).path])
     if notice:
         print(notice, file=sys.stderr, flush=True)
     for plugin in changed_planners(directory, campaign):

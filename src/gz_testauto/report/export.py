@@ -10,6 +10,7 @@ import dataclasses
 import io
 import json
 import math
+from pathlib import Path
 from typing import Any, Dict, Mapping
 
 from gz_testauto.analysis.overview import Analysis
@@ -31,6 +32,16 @@ _COLUMNS = (
     "wall_s",
     "finished_at",
     "trajectory",
+)
+
+_OF_WORLDS = (
+    "world_index",
+    "name",
+    "path",
+    "sha256",
+    "shortest_path_m",
+    "published",
+    "missing",
 )
 
 
@@ -59,7 +70,7 @@ def to_json(analysis: Analysis) -> str:
         "campaign": results.name,
         "planned": results.planned,
         "metrics": {m.name: _declaration(m) for m in sorted(analysis.metrics, key=_name)},
-        "worlds": results.worlds,
+        "worlds": [{name: getattr(w, name) for name in _OF_WORLDS} for w in results.worlds],
         "trials": results.trials,
         "invalid_attempts": results.invalid_attempts,
         "worker_deaths": results.worker_deaths,
@@ -84,6 +95,8 @@ def _plain(value: Any) -> Any:
     """The value in JSON's own types."""
     if isinstance(value, Outcome):
         return value.value
+    if isinstance(value, Path):
+        return str(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {
             field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)

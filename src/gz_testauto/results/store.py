@@ -115,7 +115,13 @@ class ResultStore:
             store._connection.executemany(
                 "INSERT INTO worlds VALUES (?, ?, ?, ?, ?)",
                 [
-                    (world.world_index, world.name, world.path, world.sha256, world.shortest_path_m)
+                    (
+                        world.world_index,
+                        world.name,
+                        str(world.path),
+                        world.sha256,
+                        world.shortest_path_m,
+                    )
                     for world in worlds
                 ],
             )
@@ -257,7 +263,10 @@ class ResultStore:
                 published=published.get(world.name, {}),
                 missing=tuple(missing.get(world.name, ())),
             )
-            for world in (WorldRecord(*row) for row in rows)
+            for world in (
+                WorldRecord(index, name, Path(str(path)), *rest)
+                for index, name, path, *rest in rows
+            )
         )
 
     def results(self) -> CampaignResults:

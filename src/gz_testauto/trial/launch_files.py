@@ -113,7 +113,7 @@ def placeholder_values(
     spec = campaign.spec
     start, goal = spec.start_in(trial.world), spec.goal_in(trial.world)
     return {
-        "world": campaign.world(trial).path,
+        "world": str(campaign.world(trial).path),
         "world_name": trial.world,
         "map": map_file,
         "start_x": start.x_m,

@@ -66,7 +66,7 @@ class KnownMap:
     def drive(self, world: WorldRecord) -> MappedDrive:
         """What is known in ``world``; worlds in which that is equal share a map."""
         spec = self._spec
-        base = spec.worlds.base or Path(world.path)
+        base = spec.worlds.base or world.path
         return MappedDrive(base, spec.start_in(world.name), spec.goal_in(world.name))
 
     def grid(self, drive: MappedDrive) -> OccupancyGrid:

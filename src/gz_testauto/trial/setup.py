@@ -91,7 +91,7 @@ class PreparedCampaign:
     def scene(self, trial: Trial) -> Scene:
         """What the simulator loads: world, robot, start pose, seed."""
         start = self.spec.start_in(trial.world)
-        return Scene(Path(self.world(trial).path), self.robot, start, trial.seed)
+        return Scene(self.world(trial).path, self.robot, start, trial.seed)
 
     def task(self, trial: Trial) -> Task:
         """Goal, way-points on the known map, and limits. Raises ``SpecError`` where the known
@@ -127,7 +127,7 @@ class PreparedCampaign:
 
     def _survey(self, world: WorldRecord) -> "_Survey":
         if self._surveyed is None or self._surveyed[0] != world.name:
-            scene = read_scene(Path(world.path))
+            scene = read_scene(world.path)
             self._surveyed = (world.name, _Survey.of(scene, self.heights))
         return self._surveyed[1]
 

@@ -10,7 +10,6 @@ import threading
 import time
 import uuid
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Set, Tuple, Type
 
 from gz_testauto import __version__
@@ -274,7 +273,7 @@ def _execute(assignment: Assignment, identity: SimulatorIdentity, trial: Trial) 
             f"{identity.version}"
         )
     world = assignment.campaign.world(trial)
-    path = Path(world.path)
+    path = world.path
     if not path.is_file() or file_sha256(path) != world.sha256:
         raise ResultsError(
             f"{_here()} does not have {world.path} as the campaign has it; share the results "

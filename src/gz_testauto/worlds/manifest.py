@@ -16,46 +16,10 @@ from gz_testauto.errors import SpecError
 from gz_testauto.json_file import read_json_object, shaped
 from gz_testauto.registry import unknown_name
 from gz_testauto.sampling.difficulty import Difficulty
-from gz_testauto.sampling.placement import Obstacle
-from gz_testauto.spec.obstacles import SIZE_NAMES
+from gz_testauto.worlds.record import ObstacleRecord, WorldRecord
 
 MANIFEST = "worlds.json"
 SCHEMA_VERSION = 1
-
-
-@dataclass(frozen=True)
-class ObstacleRecord:
-    """One obstacle as the manifest has it. ``pose`` is x y z roll pitch yaw in the world frame
-    (m, rad); ``size`` has the type's sizes by name (m; of a model its scale)."""
-
-    name: str
-    type: str
-    pose: Tuple[float, float, float, float, float, float]
-    size: Mapping[str, float]
-    mass_kg: float
-    static: bool
-
-    @classmethod
-    def of(cls, obstacle: Obstacle) -> "ObstacleRecord":
-        """The record of a placed obstacle; its pose as the world's file has it."""
-        x, y, z, roll, pitch, yaw = (float(text) for text in obstacle.pose.to_text().split())
-        size = dict(zip(SIZE_NAMES[obstacle.type], obstacle.size))
-        pose = (x, y, z, roll, pitch, yaw)
-        return cls(obstacle.name, obstacle.type, pose, size, obstacle.mass_kg, obstacle.static)
-
-
-@dataclass(frozen=True)
-class WorldEntry:
-    """One world. What is not known of it, as of a file without manifest, is None or empty."""
-
-    name: str
-    path: Path
-    sha256: str
-    obstacles: Tuple[ObstacleRecord, ...] = ()
-    shortest_path_m: Optional[float] = None
-    difficulty: Optional[Difficulty] = None
-    redrawn: int = 0
-    """How many sets of obstacles were discarded before this one, as not solvable."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +28,7 @@ class WorldSet:
     hashes, pattern and drive; it is empty for a directory without manifest."""
 
     directory: Path
-    worlds: Tuple[WorldEntry, ...]
+    worlds: Tuple[WorldRecord, ...]
     inputs: Mapping[str, Any]
     coverage: Optional[Mapping[str, float]] = None
     """Of stratified sampling: the discrepancy, and what independent draws have on average."""
@@ -115,7 +79,10 @@ def read_worlds(directory: Path, files: Optional[Collection[str]] = None) -> Wor
         paths = [path for path in paths if path.name in files]
     if not paths:
         raise SpecError(f"{directory}: holds no .world files")
-    entries = [WorldEntry(path.stem, path, sha256_of(path.read_bytes())) for path in paths]
+    entries = [
+        WorldRecord(index, path.stem, path, sha256_of(path.read_bytes()))
+        for index, path in enumerate(paths)
+    ]
     return WorldSet(directory, tuple(entries), {})
 
 
@@ -129,7 +96,7 @@ def _require_files(directory: Path, wanted: Collection[str], there: Sequence[str
 def _read_manifest(directory: Path) -> WorldSet:
     path = directory / MANIFEST
     content = _Content.of(read_manifest_data(path), path)
-    entries = tuple(_entry(listed, directory) for listed in content.worlds)
+    entries = tuple(_record(*listed, directory) for listed in enumerate(content.worlds))
     if not entries:
         raise SpecError(f"{path}: lists no worlds")
     twice = [name for name, count in Counter(one.name for one in entries).items() if count > 1]
@@ -158,7 +125,7 @@ def read_manifest_data(path: Path) -> Dict[str, Any]:
     return dict(data)
 
 
-def _to_json(entry: WorldEntry) -> Dict[str, Any]:
+def _to_json(entry: WorldRecord) -> Dict[str, Any]:
     figures = entry.difficulty
     return {
         "name": entry.name,
@@ -224,7 +191,7 @@ class _Content:
         return shaped(cls, values, str(path), SpecError)
 
 
-def _entry(listed: _Listed, directory: Path) -> WorldEntry:
+def _record(index: int, listed: _Listed, directory: Path) -> WorldRecord:
     values = {**vars(listed), "path": directory / Path(listed.file).name}
     del values["file"]
-    return WorldEntry(**values)
+    return WorldRecord(index, **values)

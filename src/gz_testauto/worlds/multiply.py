@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List, Optional, Pattern, Sequence
 
@@ -30,13 +31,12 @@ from gz_testauto.spec.obstacles import DriveSpec, ObstacleSpec
 from gz_testauto.worlds.base import BaseWorld
 from gz_testauto.worlds.manifest import (
     MANIFEST,
-    ObstacleRecord,
-    WorldEntry,
     WorldSet,
     manifest_bytes,
     read_manifest_data,
     sha256_of,
 )
+from gz_testauto.worlds.record import ObstacleRecord, WorldRecord
 
 Progress = Callable[[int, int], None]
 """Called after each world with how many are done and how many there will be."""
@@ -95,7 +95,7 @@ class WorldMaker:
         self._template = base.template()
         self.sequence = UnitSequence(spec.sampling, roster.dimensions, seed)
 
-    def make(self, index: int, directory: Path) -> WorldEntry:
+    def make(self, index: int, directory: Path) -> WorldRecord:
         """Write world ``index``'s file; raises ``PlacementError`` that names the world."""
         name = world_name(index)
         try:
@@ -107,14 +107,15 @@ class WorldMaker:
         content = self._template.fill(placed.obstacles)
         path = directory / f"{name}.world"
         path.write_bytes(content)
-        return WorldEntry(
+        return WorldRecord(
+            index,
             name,
             path,
             sha256_of(content),
-            tuple(ObstacleRecord.of(obstacle) for obstacle in placed.obstacles),
             placed.shortest_path_m,
-            placed.difficulty,
-            placed.redrawn,
+            obstacles=tuple(ObstacleRecord.of(obstacle) for obstacle in placed.obstacles),
+            difficulty=placed.difficulty,
+            redrawn=placed.redrawn,
         )
 
 
@@ -165,7 +166,7 @@ def multiply(
         scratch = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=str(out.parent)))
     try:
         scratch.chmod(0o755)
-        entries: List[WorldEntry] = []
+        entries: List[WorldRecord] = []
         for index in range(count):
             with writing(out):
                 entries.append(maker.make(index, scratch))
@@ -180,13 +181,8 @@ def multiply(
             _put_in_place(scratch, out)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    placed = [_moved(entry, out) for entry in entries]
+    placed = [replace(entry, path=out / entry.path.name) for entry in entries]
     return WorldSet(out, tuple(placed), inputs, coverage)
-
-
-def _moved(entry: WorldEntry, directory: Path) -> WorldEntry:
-    values = {**vars(entry), "path": directory / entry.path.name}
-    return WorldEntry(**values)
 
 
 def _inputs(

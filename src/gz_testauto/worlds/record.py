@@ -1,24 +1,58 @@
-"""One world of a campaign, as its trials met it."""
+"""One world: its file, what is known of it, and what a campaign says of it beside."""
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Mapping, Optional, Tuple, Union
 
+from gz_testauto.sampling.difficulty import Difficulty
+from gz_testauto.sampling.placement import Obstacle
+from gz_testauto.spec.obstacles import SIZE_NAMES
 from gz_testauto.spec.worlds import PATH_M
 
 
 @dataclass(frozen=True)
+class ObstacleRecord:
+    """One obstacle as the manifest has it. ``pose`` is x y z roll pitch yaw in the world frame
+    (m, rad); ``size`` has the type's sizes by name (m; of a model its scale)."""
+
+    name: str
+    type: str
+    pose: Tuple[float, float, float, float, float, float]
+    size: Mapping[str, float]
+    mass_kg: float
+    static: bool
+
+    @classmethod
+    def of(cls, obstacle: Obstacle) -> "ObstacleRecord":
+        """The record of a placed obstacle; its pose as the world's file has it."""
+        x, y, z, roll, pitch, yaw = (float(text) for text in obstacle.pose.to_text().split())
+        size = dict(zip(SIZE_NAMES[obstacle.type], obstacle.size))
+        pose = (x, y, z, roll, pitch, yaw)
+        return cls(obstacle.name, obstacle.type, pose, size, obstacle.mass_kg, obstacle.static)
+
+
+@dataclass(frozen=True)
 class WorldRecord:
-    """One world of the campaign as its trials met it; ``path`` as given or generated."""
+    """One world, the same record from its making to the results.
+
+    ``world_index`` counts from 0 in the directory, or in the campaign. What is not known, as of a
+    file without manifest, is None or empty; obstacles and difficulty are in ``worlds.json`` and
+    not in the results.
+    """
 
     world_index: int
     name: str
-    path: str
+    path: Path
     sha256: str
     shortest_path_m: Optional[float] = None
     published: Mapping[str, Union[float, str]] = field(default_factory=dict)
     """What a benchmark says of the world, by the names of the campaign."""
     missing: Tuple[str, ...] = ()
-    """What the world names and was simulated without, as the campaign allows."""
+    """What the world names and is simulated without, as the campaign allows."""
+    obstacles: Tuple[ObstacleRecord, ...] = ()
+    difficulty: Optional[Difficulty] = None
+    redrawn: int = 0
+    """How many sets of obstacles were discarded before this one, as not solvable."""
 
     @property
     def published_path_m(self) -> Optional[float]:

@@ -176,7 +176,7 @@ class StackDrive:
             cap_pace(self._gazebo, self._stack.max_real_time_factor)
         robot = self._campaign.robot.name
         self._rest_m = self._truth.look(robot, ()).models[robot].pose.position[2]
-        self._swap.began(Path(world.path), scene)
+        self._swap.began(world.path, scene)
 
     def _put_back(self, trial: Trial, values: Mapping[str, object]) -> None:
         """Robot first: where it starts, every world is free."""
@@ -192,7 +192,7 @@ class StackDrive:
         self._swap.put_robot(self._campaign.robot.name, place)
         self._localisation.forget()
         world = self._campaign.world(trial)
-        self._swap.to(Path(world.path), self._campaign.world_scene(world))
+        self._swap.to(world.path, self._campaign.world_scene(world))
 
     def _let_pass(self, simulated_s: float) -> None:
         now_s = rospy.get_rostime().to_sec()
