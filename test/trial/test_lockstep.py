@@ -10,12 +10,10 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from gz_testauto.analysis.repeatability import compare_recordings
 from gz_testauto.campaign.runner import run_campaign
-from gz_testauto.errors import SimulatorError, SpecError
+from gz_testauto.errors import SpecError
 from gz_testauto.observation import Twist2D
 from gz_testauto.planners import PLANNERS
 from gz_testauto.planners.interface import LocalPlanner, PlannerGaveUp
-from gz_testauto.results.directory import CampaignDirectory
-from gz_testauto.results.store import ResultStore
 from gz_testauto.spec.campaign import PlannerSpec
 from gz_testauto.testing.planar import PlanarSimulator
 from gz_testauto.trial.lockstep import LockstepExecutor
@@ -121,16 +119,6 @@ def test_standing_still_is_stuck(drive):
     assert record.outcome is Outcome.STUCK
 
 
-def test_a_trial_is_the_same_in_another_simulator_after_other_trials(drive, tmp_path):
-    many = drive("straight", "fgm", out=tmp_path / "many")
-    alone = drive("straight", "fgm", out=tmp_path / "alone", selection=Selection(planners=("fgm",)))
-    recordings = []
-    for folder, results in (("many", many), ("alone", alone)):
-        with ResultStore.read(CampaignDirectory(tmp_path / folder)) as store:
-            recordings.append(store.trajectory(results.of("fgm")[-1]))
-    assert compare_recordings(*recordings).identical
-
-
 def test_a_difference_between_two_runs_is_found_and_measured():
     first = short_recording()
     pose = first.pose.copy()
@@ -142,37 +130,6 @@ def test_a_difference_between_two_runs_is_found_and_measured():
     last_bit = first.pose.copy()
     last_bit[5, 0] = np.nextafter(last_bit[5, 0], 2.0)
     assert not compare_recordings(first, dataclasses.replace(first, pose=last_bit)).identical
-
-
-class Mortal(PlanarSimulator):
-    """Dies in the middle of its first drive, once."""
-
-    deaths = 0
-
-    def load(self, scene):
-        simulation = super().load(scene)
-        if Mortal.deaths:
-            Mortal.deaths -= 1
-            step, steps = simulation.step, []
-
-            def mortal_step(duration_s):
-                steps.append(duration_s)
-                if len(steps) > 10:
-                    raise SimulatorError("gzserver died: signal 9")
-                return step(duration_s)
-
-            simulation.step = mortal_step
-        return simulation
-
-
-def test_a_simulator_that_dies_in_a_trial_costs_an_attempt_and_changes_no_result(drive, tmp_path):
-    calm = drive("fgm", out=tmp_path / "calm")
-    Mortal.deaths = 1
-    shaken = drive("fgm", simulator=Mortal, out=tmp_path / "shaken")
-    assert [attempt.cause for attempt in shaken.invalid_attempts] == ["gzserver died: signal 9"]
-    assert [record.metrics["distance_m"] for record in shaken.trials] == [
-        record.metrics["distance_m"] for record in calm.trials
-    ]
 
 
 def test_linear_algebra_keeps_to_one_thread_while_trials_run_and_only_then(drive):

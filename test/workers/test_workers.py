@@ -25,7 +25,6 @@ from gz_testauto.testing.planar import PlanarSimulator
 from gz_testauto.trial.executor import TrialStopped
 from gz_testauto.trial.lockstep import LockstepExecutor
 from gz_testauto.trial.outcome import Outcome
-from gz_testauto.workers.interface import OneWorker
 from gz_testauto.workers.processes import ProcessWorkers
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
@@ -94,15 +93,6 @@ class Crowded(ScriptedExecutor):
         return dataclasses.replace(result, recording=recording)
 
 
-class CannotOpen(ScriptedExecutor):
-    def open(self):
-        raise SimulatorError("no gzserver")
-
-
-def no_executor_that_opens(campaign):
-    return CannotOpen()
-
-
 @pytest.fixture
 def eventful(smoke, tmp_path):
     """Runs the small campaign on two processes, with orders for its trials."""
@@ -142,23 +132,6 @@ def same_bits(one, other):
     )
 
 
-def test_results_are_the_same_bits_with_one_two_and_four_workers(smoke, tmp_path):
-    driven = []
-    for name, make_workers in (("1", OneWorker), ("2", processes(2)), ("4", processes(4))):
-        run_campaign(smoke, tmp_path / name, drive, make_workers=make_workers)
-        driven.append(what_was_driven(tmp_path / name))
-    assert same_bits(driven[0], driven[1])
-    assert same_bits(driven[0], driven[2])
-
-
-def test_trials_run_in_different_processes_and_each_once(eventful, tmp_path):
-    results = eventful()
-    assert [record.trial for record in results.trials] == [0, 1, 2, 3]
-    assert times_run(tmp_path) == [0, 1, 2, 3]
-    pids = {path.name.split("-")[2] for path in tmp_path.glob("ran-*")}
-    assert str(os.getpid()) not in pids
-
-
 def test_a_worker_that_dies_is_replaced_and_its_trial_repeated(eventful, tmp_path):
     results = eventful("die-1")
     assert [record.outcome for record in results.trials] == [Outcome.REACHED] * 4
@@ -166,12 +139,6 @@ def test_a_worker_that_dies_is_replaced_and_its_trial_repeated(eventful, tmp_pat
     assert results.invalid_attempts == ()
     assert [death.cause for death in results.worker_deaths] == ["the worker process died (SIGKILL)"]
     assert times_run(tmp_path) == [0, 1, 1, 2, 3]
-
-
-def test_a_dead_simulator_costs_its_worker_one_attempt(eventful):
-    results = eventful("fail-0", "fail-3")
-    assert [record.attempts for record in results.trials] == [2, 1, 1, 2]
-    assert {a.cause for a in results.invalid_attempts} == {"gzserver died"}
 
 
 def test_a_scene_that_is_at_fault_is_not_tried_again(eventful, tmp_path):
@@ -229,16 +196,6 @@ def test_a_trial_on_an_overloaded_stack_is_repeated_alone_and_then_invalid(tmp_p
         results.trials[2].detail
     )
     assert results.trials[0].metrics["real_time_factor"] == pytest.approx(19.0)
-
-
-def test_a_bug_in_a_worker_is_a_bug_here(eventful):
-    with pytest.raises(ZeroDivisionError, match="bug"):
-        eventful("crash-0")
-
-
-def test_a_simulator_that_does_not_start_ends_the_campaign(smoke, tmp_path):
-    with pytest.raises(SimulatorError, match="no gzserver"):
-        run_campaign(smoke, tmp_path / "out", no_executor_that_opens, make_workers=processes(2))
 
 
 def test_stopping_gives_up_what_is_under_way_and_the_rest_follows_later(eventful, tmp_path):

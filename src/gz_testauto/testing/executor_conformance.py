@@ -1,0 +1,289 @@
+"""What every trial executor must do, as tests that its author runs.
+
+Subclass the suite in a pytest file and say how the executor is made::
+
+    from gz_testauto.testing.executor_conformance import ExecutorConformance
+
+    class TestMyExecutor(ExecutorConformance):
+        def make_executor(self, campaign, directory):
+            return MyExecutor(campaign, logs=directory)
+
+One executor serves the suite, one trial after the other, as it serves a campaign: two worlds, of
+which one has nothing in the way and one a box (:mod:`~gz_testauto.testing.two_worlds`), and a
+planner that drives straight at the goal. How the two trials end is known on paper.
+"""
+
+import contextlib
+import os
+import time
+import uuid
+from pathlib import Path
+from typing import Callable, ClassVar, Dict, Iterator, List, Optional, Tuple
+
+import numpy as np
+import pytest
+
+from gz_testauto.analysis.repeatability import compare_recordings
+from gz_testauto.testing.two_worlds import BLOCKED, CLEAR, OBSTACLE, STRAIGHT, WAY_M, two_worlds
+from gz_testauto.trial.executor import (
+    SimulatorIdentity,
+    TrialExecutor,
+    TrialResult,
+    TrialStopped,
+)
+from gz_testauto.trial.outcome import Outcome
+from gz_testauto.trial.setup import PreparedCampaign
+from gz_testauto.workers.interface import INVALID
+
+MARK = "GZ_TESTAUTO_CONFORMANCE"
+ENDING_TIMEOUT_S = 60.0
+ATTEMPTS = 4
+"""How often a trial is tried before it counts as one that cannot be run."""
+
+
+class Questions:
+    """Counts how often it is asked whether to stop, and answers by that number."""
+
+    def __init__(self, answer: Callable[[int], bool] = lambda number: False) -> None:
+        self.answer = answer
+        self.asked = 0
+
+    def __call__(self) -> bool:
+        """Whether to stop."""
+        self.asked += 1
+        return self.answer(self.asked)
+
+
+class _Stage:
+    """What the tests of one suite share: campaign, executor, and the two trials' results."""
+
+    def __init__(self, campaign: PreparedCampaign, executor: TrialExecutor) -> None:
+        self.campaign = campaign
+        self.executor = executor
+        self.driven: Dict[str, Tuple[TrialResult, int]] = {}
+
+    def drive(
+        self, world: str, answer: Callable[[int], bool] = lambda number: False
+    ) -> Tuple[TrialResult, int]:
+        """Drive the trial in a world, several times where it is invalid, as a campaign does: a
+        busy machine may be to blame. Returns how often it was asked whether to stop, too."""
+        trial = next(trial for trial in self.campaign.trials if trial.world == world)
+        for attempt in range(ATTEMPTS):
+            questions = Questions(answer)
+            try:
+                return self.executor.execute(trial, questions), questions.asked
+            except INVALID:
+                self.executor.recover()
+                if attempt == ATTEMPTS - 1:
+                    raise
+        raise AssertionError("at least one attempt is made")
+
+
+class ExecutorConformance:
+    """The suite. Override :meth:`make_executor`, and :meth:`harm` where something can be."""
+
+    repeatable = True
+    """False where trials run in wall time, so that no two are the same to the bit."""
+    planners = STRAIGHT
+    """YAML of a campaign that names one planner, which drives straight at the goal."""
+    harm_at = 10
+    """At which question whether to stop, of a trial, it is stopped or harmed."""
+    cause = ""
+    """What the message of a trial holds that was harmed."""
+
+    def make_executor(self, campaign: PreparedCampaign, directory: Path) -> TrialExecutor:
+        """The executor under test, not opened; ``directory`` is empty and for whatever it likes."""
+        raise NotImplementedError("override make_executor()")
+
+    def make_broken_executor(
+        self, campaign: PreparedCampaign, directory: Path
+    ) -> Optional[TrialExecutor]:
+        """One that cannot be opened; None where opening starts nothing."""
+        return None
+
+    def harm(self) -> bool:
+        """End, from outside, what the trial under way cannot do without, and return True; False
+        as long as that is not there. Called from question ``harm_at`` on."""
+        raise NotImplementedError
+
+    # what the tests stand on
+
+    _stage: ClassVar[Optional[_Stage]] = None
+
+    @pytest.fixture
+    def stage(self, tmp_path_factory: pytest.TempPathFactory) -> _Stage:
+        """The one executor of the suite, opened when first asked for, and both trials driven."""
+        suite = type(self)
+        if suite._stage is None:
+            campaign = two_worlds(tmp_path_factory.mktemp("campaign"), self.planners)
+            executor = self.make_executor(campaign, tmp_path_factory.mktemp("executor"))
+            suite._stage = stage = _Stage(campaign, executor)
+            executor.open()
+            for world in (CLEAR, BLOCKED):
+                stage.driven[world] = stage.drive(world)
+        if len(suite._stage.driven) < 2:
+            pytest.fail("the executor ran no trial; the first test says why")
+        return suite._stage
+
+    @classmethod
+    def teardown_class(cls) -> None:
+        """Close the executor of the suite."""
+        stage, cls._stage = cls._stage, None
+        if stage is not None:
+            stage.executor.close()
+
+    # trials
+
+    def test_its_simulator_has_a_name(self, stage: _Stage) -> None:
+        identity = stage.executor.identity
+        assert isinstance(identity, SimulatorIdentity)
+        assert identity.name != ""
+        assert isinstance(identity.version, str)
+
+    def test_a_clear_way_is_driven_from_the_start_to_the_goal(self, stage: _Stage) -> None:
+        result, _ = stage.driven[CLEAR]
+        assert result.outcome is Outcome.REACHED, result.detail
+        assert result.recording.completed
+        first, last = result.recording.pose[0], result.recording.pose[-1]
+        assert first == pytest.approx((-3.0, 0.0, 0.0), abs=0.1)
+        assert np.hypot(last[0] - 3.0, last[1]) <= 0.5
+        assert np.abs(result.recording.pose[:, 1]).max() < 0.2
+
+    def test_a_blocked_way_ends_at_the_obstacle_which_is_named(self, stage: _Stage) -> None:
+        result, _ = stage.driven[BLOCKED]
+        assert result.outcome is Outcome.COLLIDED, result.detail
+        assert OBSTACLE in result.detail
+        assert not result.recording.completed
+        assert {contact.partner for contact in result.recording.contacts} == {OBSTACLE}
+        assert result.recording.pose[-1][0] < 0.0
+
+    def test_no_clearance_is_left_where_it_collided_and_some_before(self, stage: _Stage) -> None:
+        clearance_m = stage.driven[BLOCKED][0].recording.clearance_m
+        assert clearance_m[-1] < 0.05
+        assert clearance_m[0] > 1.0
+
+    def test_time_passes_as_fast_as_the_robot_can_drive_and_no_faster(self, stage: _Stage) -> None:
+        recording, spec = stage.driven[CLEAR][0].recording, stage.campaign.spec
+        assert recording.time_s[0] == pytest.approx(0.0, abs=1e-9)
+        assert recording.duration_s >= WAY_M / spec.robot.max_linear_mps - 0.1
+        gaps_s = np.diff(recording.time_s)
+        if self.repeatable:
+            assert gaps_s == pytest.approx(spec.control_period_s, abs=1e-6)
+        else:
+            assert np.median(gaps_s) < 5 * spec.control_period_s
+
+    def test_what_the_planner_asked_for_and_how_long_it_thought_is_kept(
+        self, stage: _Stage
+    ) -> None:
+        recording = stage.driven[CLEAR][0].recording
+        assert np.isfinite(recording.command[1:]).any()
+        assert len(recording.cycle_time_s) > 0
+        assert (recording.cycle_time_s >= 0.0).all()
+        assert recording.wall_time_s > 0.0
+
+    def test_whether_to_stop_is_asked_in_every_control_period(self, stage: _Stage) -> None:
+        result, asked = stage.driven[CLEAR]
+        assert asked >= len(result.recording.time_s) - 1
+
+    def test_a_trial_is_the_same_to_the_bit_after_others(self, stage: _Stage) -> None:
+        if not self.repeatable:
+            pytest.skip("its trials run in wall time: no two are the same to the bit")
+        self.assert_drives_as_before(stage, CLEAR)
+
+    # ends
+
+    def test_a_stop_ends_the_trial_at_once_and_the_next_one_runs(self, stage: _Stage) -> None:
+        asked: List[int] = []
+
+        def stop(number: int) -> bool:
+            asked.append(number)
+            return number >= self.harm_at
+
+        with pytest.raises(TrialStopped):
+            stage.drive(CLEAR, stop)
+        assert asked[-1] == self.harm_at
+        stage.executor.recover()
+        self.assert_drives_as_before(stage, BLOCKED)
+
+    def test_a_stop_that_is_asked_for_before_the_trial_ends_it(self, stage: _Stage) -> None:
+        with pytest.raises(TrialStopped):
+            stage.drive(CLEAR, lambda number: True)
+        stage.executor.recover()
+
+    def test_what_dies_under_a_trial_makes_it_invalid_and_is_replaced(self, stage: _Stage) -> None:
+        if type(self).harm is ExecutorConformance.harm:
+            pytest.skip("it depends on nothing that could be ended from outside")
+        identity = stage.executor.identity
+        harmed: List[int] = []
+
+        def harm(number: int) -> bool:
+            if number >= self.harm_at and not harmed and self.harm():
+                harmed.append(number)
+            return False
+
+        trial = stage.campaign.trials[0]
+        for _ in range(ATTEMPTS):
+            with pytest.raises(INVALID) as raised:
+                stage.executor.execute(trial, Questions(harm))
+            stage.executor.recover()
+            if harmed:
+                break
+        assert len(harmed) == 1
+        assert str(raised.value) != "" and self.cause in str(raised.value)
+        assert stage.executor.identity == identity
+        self.assert_drives_as_before(stage, BLOCKED)
+
+    def test_closing_ends_all_that_was_started_and_may_come_twice(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        mark = uuid.uuid4().hex
+        monkeypatch.setenv(MARK, mark)
+        campaign = two_worlds(tmp_path / "campaign", self.planners)
+        executor = self.make_executor(campaign, tmp_path / "executor")
+        try:
+            executor.open()
+            with contextlib.suppress(TrialStopped, *INVALID):
+                executor.execute(
+                    campaign.trials[0], Questions(lambda number: number >= self.harm_at)
+                )
+        finally:
+            executor.close()
+            executor.close()
+        deadline = time.monotonic() + ENDING_TIMEOUT_S
+        while any(_marked(mark)) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert list(_marked(mark)) == []
+
+    def test_one_that_was_never_opened_can_be_closed(self, tmp_path: Path) -> None:
+        campaign = two_worlds(tmp_path / "campaign", self.planners)
+        self.make_executor(campaign, tmp_path / "executor").close()
+
+    def test_one_that_cannot_be_opened_says_so_and_can_be_closed(self, tmp_path: Path) -> None:
+        campaign = two_worlds(tmp_path / "campaign", self.planners)
+        executor = self.make_broken_executor(campaign, tmp_path / "executor")
+        if executor is None:
+            pytest.skip("opening it starts nothing that could fail")
+        with pytest.raises(INVALID) as raised:
+            executor.open()
+        assert str(raised.value) != ""
+        executor.close()
+
+    def assert_drives_as_before(self, stage: _Stage, world: str) -> None:
+        """Assert that a trial ends as it did the first time, to the bit where that is promised."""
+        (before, _), (again, _) = stage.driven[world], stage.drive(world)
+        assert again.outcome is before.outcome
+        if self.repeatable:
+            assert again.detail == before.detail
+            assert compare_recordings(before.recording, again.recording).identical
+
+
+def _marked(mark: str) -> Iterator[int]:
+    """Living processes, but this one, that were started with the mark in their environment."""
+    wanted = f"{MARK}={mark}".encode()
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        with contextlib.suppress(OSError):
+            marked = wanted in (entry / "environ").read_bytes().split(b"\0")
+            if marked and (entry / "cmdline").read_bytes():  # a zombie has none
+                yield int(entry.name)

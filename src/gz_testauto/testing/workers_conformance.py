@@ -1,0 +1,367 @@
+"""What every kind of workers must do, as tests that its author runs.
+
+Subclass the suite in a pytest file and say how the workers are made::
+
+    from gz_testauto.testing.workers_conformance import WorkersConformance
+
+    class TestMyWorkers(WorkersConformance):
+        size = 3
+
+        def make_workers(self, make_executor, campaign):
+            return MyWorkers(make_executor, campaign, size=3)
+
+The trials are driven in the kinematic simulator (:mod:`~gz_testauto.testing.planar`), in a clear
+world and in a blocked one, by an executor that meets with what a test orders: its simulator fails,
+its process dies, it waits.
+"""
+
+import collections
+import contextlib
+import functools
+import os
+import signal
+import time
+from pathlib import Path
+from typing import (
+    Callable,
+    ClassVar,
+    ContextManager,
+    Deque,
+    Iterator,
+    List,
+    Optional,
+    Sequence,
+    Tuple,
+)
+
+import pytest
+
+from gz_testauto.analysis.repeatability import compare_recordings
+from gz_testauto.errors import NavigatorError, SceneError, SimulatorError
+from gz_testauto.testing.planar import PlanarSimulator
+from gz_testauto.testing.two_worlds import CLEAR, two_worlds
+from gz_testauto.trial.executor import SimulatorIdentity, StopRequest, TrialResult, TrialStopped
+from gz_testauto.trial.lockstep import LockstepExecutor
+from gz_testauto.trial.outcome import Outcome
+from gz_testauto.trial.plan import Trial
+from gz_testauto.trial.setup import PreparedCampaign
+from gz_testauto.workers.interface import Attempt, ExecutorFactory, Workers, WorkersFactory
+
+MEETING_TIMEOUT_S = 120.0
+"""Wall time that a trial waits for another one to begin beside it."""
+
+
+def planar(campaign: PreparedCampaign) -> PlanarSimulator:
+    """The simulator of these trials."""
+    return PlanarSimulator()
+
+
+class OrderedExecutor(LockstepExecutor):
+    """Meets, once, with what files in ``directory`` order: ``die-2`` ends its process in trial 2.
+    Leaves a file there for everything that it does."""
+
+    EVENTS = ("die", "fail", "lose", "fault", "crash", "wait", "meet")
+
+    def __init__(self, campaign: PreparedCampaign, directory: Path) -> None:
+        super().__init__(campaign, planar)
+        self._directory = directory
+
+    def open(self) -> None:
+        """As ordered by ``cannot-open``, or as ever."""
+        if (self._directory / "cannot-open").exists():
+            raise SimulatorError("no simulator starts here")
+        super().open()
+        self._note("opened")
+
+    def recover(self) -> None:
+        """Start afresh."""
+        super().recover()
+        self._note("recovered")
+
+    def close(self) -> None:
+        """Close the simulator."""
+        super().close()
+        self._note("closed")
+
+    def execute(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
+        """Meet with what is ordered, and drive."""
+        self._note(f"began-{trial.index}")
+        for event in self.EVENTS:
+            order = self._directory / f"{event}-{trial.index}"
+            if order.exists():
+                order.unlink()
+                getattr(self, f"_{event}")(should_stop)
+        return super().execute(trial, should_stop)
+
+    def _note(self, what: str) -> None:
+        (self._directory / f"{what}-{os.getpid()}-{time.monotonic_ns()}").touch()
+
+    def _die(self, should_stop: StopRequest) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def _fail(self, should_stop: StopRequest) -> None:
+        raise SimulatorError("the simulator died")
+
+    def _lose(self, should_stop: StopRequest) -> None:
+        raise NavigatorError("the navigation died")
+
+    def _fault(self, should_stop: StopRequest) -> None:
+        raise SceneError("crate_1 flew 12 m")
+
+    def _crash(self, should_stop: StopRequest) -> None:
+        raise ZeroDivisionError("a bug")
+
+    def _wait(self, should_stop: StopRequest) -> None:
+        while not should_stop():
+            time.sleep(0.01)
+        raise TrialStopped
+
+    def _meet(self, should_stop: StopRequest) -> None:
+        """Wait until another trial has begun."""
+        deadline = time.monotonic() + MEETING_TIMEOUT_S
+        while len(set(trials_begun(self._directory))) < 2:
+            assert time.monotonic() < deadline, "no other trial began meanwhile"
+            time.sleep(0.01)
+
+
+def trials_begun(directory: Path) -> List[int]:
+    """The trials that were begun, each as often as it was."""
+    return sorted(int(path.name.split("-")[1]) for path in directory.glob("began-*"))
+
+
+def processes_that(what: str, directory: Path) -> List[int]:
+    """The processes whose executors noted something, each as often as it did."""
+    return sorted(int(path.name.split("-")[-2]) for path in directory.glob(f"{what}-*-*"))
+
+
+def never() -> bool:
+    """Do not stop."""
+    return False
+
+
+def run_all(workers: Workers, trials: Sequence[Trial]) -> List[Attempt]:
+    """One attempt at each of the trials, as a campaign makes them."""
+    waiting: Deque[Trial] = collections.deque(trials)
+    under_way, attempts = 0, []
+    while waiting or under_way:
+        while waiting and under_way < workers.size:
+            workers.begin(waiting.popleft())
+            under_way += 1
+        attempt = workers.next_ended(never)
+        if attempt is not None:
+            attempts.append(attempt)
+            under_way -= 1
+    return sorted(attempts, key=lambda attempt: attempt.trial.index)
+
+
+class Bench:
+    """Workers under test with a campaign of four trials, the first two in the clear world; what
+    their executors are ordered and note is in ``directory``."""
+
+    def __init__(self, directory: Path, factory: WorkersFactory) -> None:
+        self.campaign = two_worlds(directory / "campaign", repetitions=2)
+        self.directory = directory / "orders"
+        self.directory.mkdir()
+        make_executor = functools.partial(OrderedExecutor, directory=self.directory)
+        self.workers = factory(make_executor, self.campaign)
+
+    def order(self, *orders: str) -> None:
+        """Have executors meet with something."""
+        for order in orders:
+            (self.directory / order).touch()
+
+    def run(self, trials: Optional[Sequence[Trial]] = None) -> List[Attempt]:
+        """One attempt at each trial, all four unless given; forgets what was begun before."""
+        for noted in self.directory.glob("began-*"):
+            noted.unlink()
+        return run_all(self.workers, self.campaign.trials if trials is None else trials)
+
+
+Growing = Tuple[WorkersFactory, Callable[[], None]]
+
+
+class WorkersConformance:
+    """The suite. Override :meth:`make_workers`. The same workers serve most of it, one trial
+    after the other, as they serve a campaign."""
+
+    size = 2
+    """How many trials run side by side once open."""
+    can_die = True
+    """Whether trials run in processes of their own, which may be killed."""
+    ends_processes = True
+    """Whether these processes end with the workers; False where they are somebody else's."""
+
+    def make_workers(self, make_executor: ExecutorFactory, campaign: PreparedCampaign) -> Workers:
+        """The workers under test, not opened."""
+        raise NotImplementedError("override make_workers()")
+
+    def growing(self) -> ContextManager[Optional[Growing]]:
+        """How to make one worker, and what has a second one join; None where none can join."""
+        return contextlib.nullcontext()
+
+    # what the tests stand on
+
+    _serving: ClassVar[Optional[Bench]] = None
+
+    @pytest.fixture
+    def serving(self, tmp_path_factory: pytest.TempPathFactory) -> Bench:
+        """The workers that serve the suite, opened when first asked for."""
+        suite = type(self)
+        if suite._serving is None:
+            suite._serving = Bench(tmp_path_factory.mktemp("serving"), self.make_workers)
+            suite._serving.workers.open(never)
+        return suite._serving
+
+    @classmethod
+    def teardown_class(cls) -> None:
+        """Close the workers of the suite."""
+        serving, cls._serving = cls._serving, None
+        if serving is not None:
+            serving.workers.close()
+
+    @pytest.fixture
+    def bench(self, tmp_path: Path) -> Iterator[Bench]:
+        """Workers for one test, not opened."""
+        bench = Bench(tmp_path, self.make_workers)
+        yield bench
+        bench.workers.close()
+
+    # trials
+
+    def test_every_trial_is_answered_once_with_its_own_result(self, serving: Bench) -> None:
+        attempts = serving.run()
+        assert [attempt.trial for attempt in attempts] == list(serving.campaign.trials)
+        for attempt in attempts:
+            clear = attempt.trial.world == CLEAR
+            assert attempt.result is not None
+            assert attempt.result.outcome is (Outcome.REACHED if clear else Outcome.COLLIDED)
+            assert attempt.wall_s > 0.0
+            assert (attempt.cause, attempt.repeatable, attempt.worker_died) == ("", False, False)
+        assert trials_begun(serving.directory) == [0, 1, 2, 3]
+
+    def test_results_are_the_same_bits_as_those_of_an_executor_alone(self, serving: Bench) -> None:
+        attempts = serving.run()
+        alone = LockstepExecutor(serving.campaign, planar)
+        alone.open()
+        try:
+            expected = [alone.execute(trial, never) for trial in serving.campaign.trials]
+        finally:
+            alone.close()
+        for attempt, result in zip(attempts, expected):
+            assert attempt.result is not None
+            assert attempt.result.detail == result.detail
+            assert compare_recordings(attempt.result.recording, result.recording).identical
+
+    def test_the_simulator_is_known_once_open(self, serving: Bench) -> None:
+        expected = SimulatorIdentity(PlanarSimulator.name, PlanarSimulator.version)
+        assert serving.workers.identity == expected
+
+    def test_as_many_trials_run_side_by_side_as_it_says(self, serving: Bench) -> None:
+        assert serving.workers.size == self.size
+        if self.size > 1:
+            serving.order("meet-0", "meet-1")
+        assert all(attempt.result is not None for attempt in serving.run())
+
+    # what goes wrong
+
+    def test_an_invalid_trial_is_answered_with_its_cause_and_its_executor_recovers(
+        self, serving: Bench
+    ) -> None:
+        serving.order("fail-0", "lose-1", "fault-2")
+        attempts = serving.run()
+        assert [(attempt.cause, attempt.repeatable) for attempt in attempts] == [
+            ("the simulator died", False),
+            ("the navigation died", False),
+            ("crate_1 flew 12 m", True),
+            ("", False),
+        ]
+        assert [attempt.result is None for attempt in attempts] == [True, True, True, False]
+        assert not any(attempt.worker_died for attempt in attempts)
+        assert all(attempt.result is not None for attempt in serving.run())
+        assert 1 <= len(processes_that("recovered", serving.directory)) <= 3
+
+    def test_a_worker_that_dies_costs_an_attempt_that_is_told_apart_and_is_replaced(
+        self, serving: Bench
+    ) -> None:
+        if not self.can_die:
+            pytest.skip("a trial that ends its process here ends the campaign's")
+        serving.order("die-1")
+        died = serving.run()[1]
+        assert (died.result, died.worker_died, died.repeatable) == (None, True, False)
+        assert died.cause != ""
+        assert trials_begun(serving.directory) == [0, 1, 2, 3]
+        assert all(attempt.result is not None for attempt in serving.run())
+
+    def test_a_bug_in_an_executor_comes_through(self, bench: Bench) -> None:
+        bench.order("crash-0")
+        bench.workers.open(never)
+        with pytest.raises(ZeroDivisionError, match="a bug"):
+            bench.run()
+
+    def test_what_cannot_be_opened_says_why_and_can_be_closed(self, bench: Bench) -> None:
+        bench.order("cannot-open")
+        with pytest.raises(SimulatorError, match="no simulator starts here"):
+            bench.workers.open(never)
+        bench.workers.close()
+
+    def test_a_worker_that_joins_is_given_a_trial_at_once(self, tmp_path: Path) -> None:
+        with self.growing() as growing:
+            if growing is None:
+                pytest.skip("no worker joins these")
+            factory, join = growing
+            bench = Bench(tmp_path, factory)
+            workers = bench.workers
+            try:
+                workers.open(never)
+                assert workers.size == 1
+                joined: List[bool] = []
+
+                def join_once() -> bool:
+                    if not joined:
+                        joined.append(True)
+                        join()
+                    return False
+
+                first, second, *_ = bench.campaign.trials
+                bench.order("meet-0")
+                workers.begin(first)
+                assert workers.next_ended(join_once) is None
+                assert workers.size == 2
+                workers.begin(second)  # for which the first one waits
+                ended = [workers.next_ended(never) for _ in range(2)]
+                assert {attempt.trial.index for attempt in ended if attempt is not None} == {0, 1}
+            finally:
+                workers.close()
+
+    # the end
+
+    def test_a_stop_gives_up_the_trials_under_way_and_closing_leaves_nothing(
+        self, bench: Bench
+    ) -> None:
+        bench.workers.open(never)
+        some = bench.campaign.trials[: self.size]
+        bench.order(*(f"wait-{trial.index}" for trial in some))
+        for trial in some:
+            bench.workers.begin(trial)
+        with pytest.raises(TrialStopped):
+            bench.workers.next_ended(lambda: len(trials_begun(bench.directory)) == len(some))
+        assert trials_begun(bench.directory) == [trial.index for trial in some]
+        bench.workers.close()
+        bench.workers.close()
+        opened = processes_that("opened", bench.directory)
+        assert len(opened) == self.size
+        assert set(processes_that("closed", bench.directory)) >= set(opened)
+        if self.can_die and self.ends_processes:
+            assert not any(map(is_alive, opened))
+
+    def test_what_was_never_opened_can_be_closed(self, bench: Bench) -> None:
+        bench.workers.close()
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process runs; a zombie does not."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+    except OSError:
+        return False
+    return stat.rpartition(") ")[2][:1] not in ("Z", "X", "")

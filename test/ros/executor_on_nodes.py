@@ -1,0 +1,39 @@
+"""The executor over ROS passes the conformance suite, on the master at ``ROS_MASTER_URI``.
+
+The simulator node is there already, with time held for the planner; planner nodes are started by
+the executor, and one is killed here.
+"""
+
+import os
+import signal
+import uuid
+
+import pytest
+from graph import MARK, marked_processes
+
+from gz_testauto.ros.campaign import executor as executor_module
+from gz_testauto.ros.campaign.executor import RosTrialExecutor
+from gz_testauto.testing.executor_conformance import ExecutorConformance
+
+
+class TestOverRos(ExecutorConformance):
+    mark = uuid.uuid4().hex
+
+    @pytest.fixture(autouse=True)
+    def marked(self, monkeypatch):
+        self.monkeypatch = monkeypatch
+        monkeypatch.setenv(MARK, self.mark)
+
+    def make_executor(self, campaign, directory):
+        return RosTrialExecutor(campaign, directory, lambda: False)
+
+    def make_broken_executor(self, campaign, directory):
+        self.monkeypatch.setattr(executor_module, "SERVER_TIMEOUT_S", 0.5)
+        return RosTrialExecutor(campaign, directory, lambda: False, simulator="/not_there")
+
+    def harm(self):
+        for pid, command in marked_processes(self.mark).items():
+            if "__name:=planner" in command and not command.startswith("/bin/sh"):
+                os.kill(pid, signal.SIGKILL)
+                return True
+        return False

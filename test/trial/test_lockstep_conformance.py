@@ -1,0 +1,30 @@
+"""The executor in lock-step passes the conformance suite."""
+
+from gz_testauto.errors import SimulatorError
+from gz_testauto.testing.executor_conformance import ExecutorConformance
+from gz_testauto.testing.planar import PlanarSimulator
+from gz_testauto.trial.lockstep import LockstepExecutor
+
+
+def cannot_start(campaign):
+    raise SimulatorError("no simulator starts here")
+
+
+class TestLockstep(ExecutorConformance):
+    cause = "this simulation is over"
+    simulators = ()
+
+    def make_executor(self, campaign, directory):
+        return LockstepExecutor(campaign, self.open_simulator)
+
+    def make_broken_executor(self, campaign, directory):
+        return LockstepExecutor(campaign, cannot_start)
+
+    def open_simulator(self, campaign):
+        simulator = PlanarSimulator()
+        type(self).simulators = (*self.simulators, simulator)
+        return simulator
+
+    def harm(self):
+        self.simulators[-1].close()
+        return True
