@@ -25,10 +25,12 @@ class NoTrajectoryMessages:
 
 def test_a_message_package_that_is_not_installed_is_named_in_one_line(tmp_path, monkeypatch):
     core = SimpleNamespace(close=lambda: None)
-    monkeypatch.setattr(session, "start_master", lambda home, logs: core)
+    monkeypatch.setattr(session, "start_master", lambda home, logs, timeout_s: core)
     monkeypatch.setattr(sys, "meta_path", [NoTrajectoryMessages, *sys.meta_path])
     monkeypatch.delitem(sys.modules, DRIVE, raising=False)
+    stack = SimpleNamespace(start_timeout_s=90.0)
+    campaign = SimpleNamespace(spec=SimpleNamespace(stack=stack))
     with pytest.raises(MissingDependencyError) as told:
-        session._open(Setting(None, tmp_path, tmp_path), None)
+        session._open(Setting(campaign, tmp_path, tmp_path), None)
     assert str(told.value).startswith("no ROS package trajectory_msgs for Python")
     assert "\n" not in str(told.value)

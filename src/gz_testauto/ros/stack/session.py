@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Tuple
 
 from gz_testauto.errors import GzTestautoError, MissingDependencyError, SimulatorError
 from gz_testauto.ros.stack.master import start_master
+from gz_testauto.trial.launch_files import stack_of
 from gz_testauto.trial.setup import PreparedCampaign
 
 DOING, RESULT, ERROR, BUG = "doing", "result", "error", "bug"
@@ -61,7 +62,7 @@ def _serve(connection: Connection) -> None:
 def _open(setting: Setting, connection: Connection) -> Any:
     home = setting.logs / "ros_home"
     home.mkdir(parents=True, exist_ok=True)
-    core = start_master(home, setting.logs)
+    core = start_master(home, setting.logs, stack_of(setting.campaign.spec).start_timeout_s)
     import rospy  # now that the environment names its master
 
     try:

@@ -1,0 +1,56 @@
+"""A roscore that is slow to come is waited for; one that cannot come is tried anew."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from gz_testauto.errors import SimulatorError
+from gz_testauto.ros.stack import master
+
+PID = 7
+
+
+@pytest.fixture
+def cores(monkeypatch):
+    """roscores that have been started: each answers ``answers_after_s`` after its start, and has
+    the trouble said."""
+    cores = SimpleNamespace(now_s=0.0, started_s=[], answers_after_s=1.0, troubles=[])
+
+    def start(*_):
+        cores.started_s.append(cores.now_s)
+        trouble = cores.troubles.pop(0) if cores.troubles else ""
+        return SimpleNamespace(pid=PID, trouble=lambda: trouble, close=lambda: None)
+
+    def ask(port):
+        there = cores.now_s - cores.started_s[-1] >= cores.answers_after_s
+        return {"pid": PID, "rosout": True} if there else {}
+
+    def sleep(seconds):
+        cores.now_s += seconds
+
+    monkeypatch.setattr(master, "Part", start)
+    monkeypatch.setattr(master, "isolate", lambda *_: None)
+    monkeypatch.setattr(master, "descendants", lambda pid: {pid})
+    monkeypatch.setattr(master, "_ask", ask)
+    clock = SimpleNamespace(monotonic=lambda: cores.now_s, sleep=sleep)
+    monkeypatch.setattr(master, "time", clock)
+    return cores
+
+
+def test_a_slow_roscore_is_waited_for_and_not_started_anew(cores, tmp_path):
+    cores.answers_after_s = 70.0
+    master.start_master(tmp_path, tmp_path, 90.0)
+    assert cores.started_s == [0.0]
+
+
+def test_one_that_ended_is_started_anew(cores, tmp_path):
+    cores.troubles = ["roscore ended (status 1)"] * 2
+    master.start_master(tmp_path, tmp_path, 90.0)
+    assert len(cores.started_s) == 3
+
+
+def test_one_that_never_answers_is_given_up_when_the_time_is_over(cores, tmp_path):
+    cores.answers_after_s = 1e9
+    with pytest.raises(SimulatorError, match="no roscore after 90 s: it does not answer"):
+        master.start_master(tmp_path, tmp_path, 90.0)
+    assert cores.now_s == pytest.approx(90.0, abs=0.2)
