@@ -8,6 +8,7 @@ from gz_testauto.errors import NavigatorError, SimulatorError
 from gz_testauto.ros.stack import launched_stack, requirements
 from gz_testauto.ros.stack.launched_stack import RunningStack
 from gz_testauto.ros.stack.requirements import Awaited, Patience
+from gz_testauto.simulators.gazebo_ros.connection import ServiceSilent
 
 TIMEOUT_S = 40.0
 
@@ -92,3 +93,39 @@ def test_the_process_that_died_is_named_before_the_service_that_failed_because_o
 
 def test_where_nobody_died_an_error_stays_what_it_is(clock):
     Stack(looks=10**9).blame(SimulatorError("simulated time stood still for 30 s"))
+
+
+class LoadingStack(RunningStack):
+    """A running stack whose simulator answers nobody for so many calls, 30 s each."""
+
+    def __init__(self, clock, silent_calls):
+        part = SimpleNamespace(
+            name="stack.robot", trouble=str, refused=str, last_words=lambda: "its last words"
+        )
+        self._parts = {"robot": part}
+        self._stack = SimpleNamespace(start_timeout_s=90.0)
+        self._campaign = SimpleNamespace(robot=SimpleNamespace(name="rosbot"))
+        self._gazebo = SimpleNamespace(model_names=self._answer)
+        self._models, self._silence = frozenset(), ""
+        self._clock, self._silent_calls = clock, silent_calls
+
+    def _require_simulated_time(self):
+        pass
+
+    def _answer(self):
+        if self._silent_calls:
+            self._silent_calls -= 1
+            self._clock.now_s += 30.0
+            raise ServiceSilent("/gazebo/get_world_properties did not answer within 30 s")
+        return {"walls", "rosbot"}
+
+
+def test_a_simulator_that_is_busy_loading_the_robot_is_waited_for(clock):
+    LoadingStack(clock, silent_calls=2)._await_robot({"walls"})
+    assert clock.now_s == pytest.approx(60.0, abs=1.0)
+
+
+def test_one_that_never_answers_is_given_up_with_the_service_that_is_silent(clock):
+    with pytest.raises(SimulatorError, match=r"get_world_properties did not answer.*no model"):
+        LoadingStack(clock, silent_calls=10**9)._await_robot({"walls"})
+    assert clock.now_s == pytest.approx(90.0, abs=1.0)

@@ -19,6 +19,7 @@ from gz_testauto.ros.services import is_served
 from gz_testauto.ros.stack.launched_process import Part
 from gz_testauto.ros.stack.requirements import Awaited, Patience
 from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient
+from gz_testauto.simulators.gazebo_ros.connection import ServiceSilent
 from gz_testauto.spec.placeholders import PER_TRIAL
 from gz_testauto.spec.stack import LaunchSpec
 from gz_testauto.trial.launch_files import Launch, fill_in, navigation_of, stack_of
@@ -47,6 +48,8 @@ class RunningStack:
         self._navigation: Optional[Launch] = None
         self._number = 0
         self._parameters: Set[str] = set()
+        self._models: AbstractSet[str] = frozenset()
+        self._silence = ""
 
     def require_alive(self) -> None:
         """Raise ``SimulatorError`` or ``NavigatorError`` with the cause when a part has ended
@@ -87,18 +90,30 @@ class RunningStack:
         )
         if self._stack.robot is not None:
             self._start("robot", self._stack.robot, values)
+        self._await_robot(of_world)
+
+    def _await_robot(self, of_world: AbstractSet[str]) -> None:
         name = self._campaign.robot.name
         self._await(
             Awaited(
-                lambda: name in self._gazebo.model_names(),
+                lambda: name in self._model_names(),
                 f"no model {name!r} in the world",
                 "spawn the robot by that name (the placeholder {robot}), or set robot.name to the "
                 "name that it has",
                 kind="other models than the world file's",
                 name=name,
-                there=lambda: sorted(self._gazebo.model_names() - of_world),
+                there=lambda: sorted(self._models - of_world),
             )
         )
+
+    def _model_names(self) -> AbstractSet[str]:
+        """The models in the world, as last known while the simulator answers nobody: gazebo_ros
+        does not until the robot that it spawns has been loaded."""
+        try:
+            self._models, self._silence = self._gazebo.model_names(), ""
+        except ServiceSilent as error:
+            self._silence = f"{error}; "
+        return self._models
 
     def start_navigation(self, trial: Trial, values: Mapping[str, object]) -> bool:
         """Have the navigation of a trial's planner running; the one that runs stays where it
@@ -183,7 +198,7 @@ class RunningStack:
             if patience.is_over(will_not_come=bool(refused)):
                 cause = f"{youngest.name}: {refused}; " if refused else ""
                 raise error(
-                    f"{cause}after {patience.waited_s:.0f} s {awaited.message()} "
+                    f"{self._silence}{cause}after {patience.waited_s:.0f} s {awaited.message()} "
                     f"(from {youngest.name}: {youngest.last_words()})"
                 )
             time.sleep(LOOK_S)
