@@ -6,7 +6,7 @@ model is where the file says it is. For hundreds of variants of one world use
 """
 
 import copy
-from typing import Dict, Optional, Union
+from typing import Dict, Optional, Sequence, Union
 
 from lxml import etree
 
@@ -137,3 +137,24 @@ def parse_model(sdf: Union[str, bytes]) -> Element:
     model = copy.deepcopy(model)
     model.tail = None
     return model
+
+
+def contact_sensor(name: str, collisions: Sequence[str]) -> Element:
+    """A sensor, called ``name``, of contacts with these shapes of its link."""
+    sensor = etree.Element("sensor", name=name, type="contact")
+    contact = etree.SubElement(sensor, "contact")
+    for collision in collisions:
+        etree.SubElement(contact, "collision").text = collision
+    return sensor
+
+
+def find_link(model: Element, scoped: str) -> Optional[Element]:
+    """The ``<link>`` of that name, scoped within the model; None where it is included."""
+    *nested, link = scoped.split("::")
+    element = model
+    for name in nested:
+        inner = next((m for m in element.findall("model") if m.get("name") == name), None)
+        if inner is None:
+            return None
+        element = inner
+    return next((found for found in element.findall("link") if found.get("name") == link), None)

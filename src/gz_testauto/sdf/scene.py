@@ -216,3 +216,11 @@ def scene_model(node: ModelNode, library: ModelLibrary) -> SceneModel:
         source=node.element,
         node=node,
     )
+
+
+def collisions_by_link(scene: SceneModel) -> Dict[str, List[str]]:
+    """Names of the collisions that do not stand on the floor, by link."""
+    shapes: Dict[str, List[str]] = {}
+    for shape in scene.body_shapes:
+        shapes.setdefault(shape.link, []).append(shape.scoped_name.rsplit("::", 1)[-1])
+    return shapes

@@ -9,7 +9,7 @@ pytest.importorskip("rospy")
 
 from gz_testauto.errors import MissingDependencyError
 from gz_testauto.ros.stack import session
-from gz_testauto.ros.stack.session import Setting
+from gz_testauto.ros.stack.protocol import Setting
 
 DRIVE = "gz_testauto.ros.stack.trial"
 

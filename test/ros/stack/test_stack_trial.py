@@ -10,7 +10,7 @@ from gz_testauto.errors import SceneError, SimulatorError
 from gz_testauto.observation import ModelState
 from gz_testauto.pose import Pose
 from gz_testauto.ros.stack import trial
-from gz_testauto.ros.stack.session import CannotSwap
+from gz_testauto.ros.stack.protocol import CannotSwap
 from gz_testauto.ros.stack.trial import StackDrive
 
 

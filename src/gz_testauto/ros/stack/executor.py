@@ -19,7 +19,7 @@ from gz_testauto.errors import MissingDependencyError, SimulatorError, SpecError
 from gz_testauto.metrics.interface import METRICS
 from gz_testauto.metrics.reported import REPORTED
 from gz_testauto.ros.stack.launched_process import Part
-from gz_testauto.ros.stack.session import BUG, DOING, ERROR, RESULT, CannotSwap, Setting
+from gz_testauto.ros.stack.protocol import BUG, DOING, ERROR, RESULT, CannotSwap, Setting
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.trial.executor import (
     SimulatorIdentity,

@@ -11,28 +11,12 @@ import os
 import sys
 import traceback
 from multiprocessing.connection import Connection
-from pathlib import Path
-from typing import Any, NamedTuple, Tuple
+from typing import Any, Tuple
 
-from gz_testauto.errors import GzTestautoError, MissingDependencyError, SimulatorError
+from gz_testauto.errors import GzTestautoError, MissingDependencyError
 from gz_testauto.ros.stack.master import start_master
+from gz_testauto.ros.stack.protocol import BUG, DOING, ERROR, RESULT, Setting
 from gz_testauto.trial.launch_files import stack_of
-from gz_testauto.trial.setup import PreparedCampaign
-
-DOING, RESULT, ERROR, BUG = "doing", "result", "error", "bug"
-"""Kinds of answers: ``(kind, value)``."""
-
-
-class CannotSwap(SimulatorError):
-    """What runs cannot be made ready for the next trial; what is started anew can."""
-
-
-class Setting(NamedTuple):
-    """What a session is told first."""
-
-    campaign: PreparedCampaign
-    logs: Path
-    bags: Path
 
 
 def main(descriptor: int) -> None:

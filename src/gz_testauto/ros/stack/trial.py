@@ -28,9 +28,9 @@ from gz_testauto.ros.stack.ground_truth import GroundTruth
 from gz_testauto.ros.stack.launched_process import Part
 from gz_testauto.ros.stack.launched_stack import RunningStack
 from gz_testauto.ros.stack.localisation import Localisation
+from gz_testauto.ros.stack.protocol import CannotSwap, Setting
 from gz_testauto.ros.stack.real_time_factor import cap_pace, require_truth
 from gz_testauto.ros.stack.requirements import Awaited, awaited_topic, move_base_actions
-from gz_testauto.ros.stack.session import CannotSwap, Setting
 from gz_testauto.ros.stack.topic_monitor import Listening
 from gz_testauto.ros.stack.world_update import WorldSwap
 from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient

@@ -10,7 +10,7 @@ from typing import Callable, Dict
 
 from gz_testauto.observation import ModelState
 from gz_testauto.pose import Pose
-from gz_testauto.ros.stack.session import CannotSwap
+from gz_testauto.ros.stack.protocol import CannotSwap
 from gz_testauto.sdf.scene import WorldScene
 from gz_testauto.sdf.world_diff import WorldModels
 from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient

@@ -8,16 +8,17 @@ lock-step needs. What is added bears one prefix and changes no physics.
 """
 
 from dataclasses import dataclass
-from typing import Dict, Iterable, List, Mapping, Optional, Tuple
+from typing import Dict, Iterable, Mapping, Optional, Tuple
 
 from lxml import etree
 
 from gz_testauto.errors import SdfError, SimulatorError
 from gz_testauto.pose import Pose, Pose2D
 from gz_testauto.sdf.document import Element, SdfDocument
+from gz_testauto.sdf.edit import contact_sensor, find_link
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.robot import RobotModel
-from gz_testauto.sdf.scene import SceneModel, scene_model
+from gz_testauto.sdf.scene import SceneModel, collisions_by_link, scene_model
 from gz_testauto.sdf.tree import read_model
 from gz_testauto.sdf.values import pose_value
 from gz_testauto.simulators.gazebo.aliases import Alias
@@ -88,10 +89,10 @@ def instrument_robot(
             "display; make it type='ray'"
         )
     contact_topics = []
-    for link, shapes in body_shapes(scene).items():
+    for link, shapes in collisions_by_link(scene).items():
         element = find_link(document.model, link)
         if element is not None:
-            element.append(contact_sensor(shapes))
+            element.append(contact_sensor(PREFIX + "contact", shapes))
             contact_topics.append(_topic(name, link, PREFIX + "contact"))
     own = pose_value(document, document.model.find("pose"))
     roll, pitch, _ = own.rpy
@@ -177,32 +178,3 @@ def _sensor_type(model: Element, name: str) -> str:
 
 def _topic(*parts: str) -> str:
     return "/".join(part.replace("::", "/") for part in parts)
-
-
-def body_shapes(scene: SceneModel) -> Dict[str, List[str]]:
-    """Names of the collisions that do not stand on the floor, by link."""
-    shapes: Dict[str, List[str]] = {}
-    for shape in scene.body_shapes:
-        shapes.setdefault(shape.link, []).append(shape.scoped_name.rsplit("::", 1)[-1])
-    return shapes
-
-
-def contact_sensor(collisions: List[str]) -> Element:
-    """A sensor of contacts with these shapes of its link."""
-    sensor = etree.Element("sensor", name=PREFIX + "contact", type="contact")
-    contact = etree.SubElement(sensor, "contact")
-    for name in collisions:
-        etree.SubElement(contact, "collision").text = name
-    return sensor
-
-
-def find_link(model: Element, scoped: str) -> Optional[Element]:
-    """The ``<link>`` of that name, scoped within the model; None where it is included."""
-    *nested, link = scoped.split("::")
-    element = model
-    for name in nested:
-        inner = next((m for m in element.findall("model") if m.get("name") == name), None)
-        if inner is None:
-            return None
-        element = inner
-    return next((found for found in element.findall("link") if found.get("name") == link), None)

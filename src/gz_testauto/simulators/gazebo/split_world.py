@@ -8,11 +8,10 @@ than a server takes in less time than a new one takes to start, they stay in the
 depends on the world alone, never on what a server did before. Talks to no server.
 """
 
-import copy
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Collection, Mapping, Optional, Pattern, Tuple
+from typing import Mapping, Optional, Pattern, Tuple
 
 from lxml import etree
 
@@ -20,12 +19,11 @@ from gz_testauto.errors import SdfError, SimulatorError
 from gz_testauto.pose import Pose
 from gz_testauto.sampling.naming import is_obstacle
 from gz_testauto.sdf.document import Element, SdfDocument
-from gz_testauto.sdf.dynamics import read_gravity, read_physics
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.plugins import without_plugins
-from gz_testauto.sdf.scene import SceneModel, WorldScene, read_scene
-from gz_testauto.sdf.shapes import Capsule, Ellipsoid
+from gz_testauto.sdf.scene import SceneModel, read_scene
 from gz_testauto.simulators.interface import NamedModel, PhysicsSettings
+from gz_testauto.simulators.world_models import check_shapes, divide, physics_of
 
 MOST_SPAWNED = 50
 """So many random obstacles are spawned for each trial. To spawn BARN's 418 cylinders took 7 to 11 s
@@ -79,13 +77,13 @@ def stage_world(
         scene = read_scene(world if plugins else without_plugins(world, library))
         if scene.document.world is None:
             raise SdfError(f"{path}: has no <world>")
-        _check_shapes(scene)
+        check_shapes(scene)
         document = scene.document.copy()
-        physics = _physics_of(document)
+        physics = physics_of(document)
         static = [name for name, model in scene.models.items() if model.static]
         random = [name for name in static if is_obstacle(name, obstacles)]
         spawned = random if len(random) <= most_spawned else ()
-        base, movables = _divide(document, scene, library, spawned)
+        base, movables = divide(document, scene, library, spawned)
     except SdfError as error:
         raise SimulatorError(f"cannot load the world: {error}") from error
     _set_update_rate(base, update_rate_hz)
@@ -99,73 +97,6 @@ def stage_world(
         links={name: _scoped_links(model) for name, model in stay.items()},
         physics=physics,
         reusable=not _is_stateful(base),
-    )
-
-
-def model_text(element: Element, version: str, name: Optional[str] = None) -> str:
-    """A ``<model>`` element as SDF text of its own."""
-    root = etree.Element("sdf", version=version)
-    model = copy.deepcopy(element)
-    model.tail = None
-    if name is not None:
-        model.set("name", name)
-    root.append(model)
-    return str(etree.tostring(root, encoding="unicode"))
-
-
-def _check_shapes(scene: WorldScene) -> None:
-    """Refuse the shapes on which gzserver aborts."""
-    for model in scene.models.values():
-        for shape in model.collisions:
-            if isinstance(shape.geometry, (Capsule, Ellipsoid)):
-                raise SdfError(
-                    f"{scene.document.source}: {shape.scoped_name} is a "
-                    f"{type(shape.geometry).__name__.lower()}, on which Gazebo 11 aborts; make "
-                    "it of boxes, cylinders and spheres, or simulate it by 'embedded'"
-                )
-
-
-def _divide(
-    document: SdfDocument,
-    scene: WorldScene,
-    library: ModelLibrary,
-    spawned: Collection[str],
-) -> Tuple[Element, Tuple[NamedModel, ...]]:
-    """Take the movables out of ``document``, which is a copy of the scene's own: what is not
-    static, and the static models that are ``spawned``."""
-    world = document.world
-    assert world is not None, "stage_world looks before"
-    movables = []
-    for model, element in zip(scene.models.values(), _placing_elements(scene, document)):
-        if element.tag == "include":
-            element = library.expand(document, element)
-        else:
-            library.absolutize(document, element)
-            library.expand_all(document, element)
-        if not model.static or model.name in spawned:
-            version = document.root.get("version", "1.6")
-            movables.append(NamedModel(model.name, model_text(element, version), model.pose))
-            world.remove(element)
-    return world, tuple(movables)
-
-
-def _placing_elements(scene: WorldScene, document: SdfDocument) -> Tuple[Element, ...]:
-    """The elements of ``document``, a copy, that correspond to the scene's models."""
-    originals = list(scene.document.root.iter())
-    copies = list(document.root.iter())
-    position = {id(element): index for index, element in enumerate(originals)}
-    return tuple(copies[position[id(model.element)]] for model in scene.models.values())
-
-
-def _physics_of(document: SdfDocument) -> PhysicsSettings:
-    world = document.world
-    assert world is not None, "stage_world looks before"
-    step_s = read_physics(document, world, "max_step_size")
-    rate_hz = read_physics(document, world, "real_time_update_rate")
-    return PhysicsSettings(
-        step_size_s=step_s or 0.001,
-        max_update_rate_hz=1000.0 if rate_hz is None else rate_hz,
-        gravity_mps2=read_gravity(document, world),
     )
 
 

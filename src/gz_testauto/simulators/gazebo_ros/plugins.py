@@ -10,12 +10,12 @@ import rospy
 from lxml import etree
 
 from gz_testauto.sdf.document import Element, SdfDocument
+from gz_testauto.sdf.edit import contact_sensor, find_link
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.robot import DriveDescription, RobotModel
-from gz_testauto.sdf.scene import scene_model
+from gz_testauto.sdf.scene import collisions_by_link, scene_model
 from gz_testauto.sdf.tree import read_model
 from gz_testauto.sdf.values import text_of
-from gz_testauto.simulators.gazebo.instruments import body_shapes, contact_sensor, find_link
 from gz_testauto.simulators.gazebo_ros.topics import TopicNames
 
 DRIVE_RATE_HZ = 100
@@ -92,10 +92,10 @@ def _drive(drive: DriveDescription, torque_nm: str, names: TopicNames) -> Elemen
 def _add_bumpers(document: SdfDocument, topic: str) -> None:
     library = ModelLibrary()
     scene = scene_model(read_model(document, document.model, library), library)
-    for link, shapes in body_shapes(scene).items():
+    for link, shapes in collisions_by_link(scene).items():
         element = find_link(document.model, link)
         if element is not None:
-            sensor = contact_sensor(shapes)
+            sensor = contact_sensor("gz_testauto_contact", shapes)
             etree.SubElement(sensor, "always_on").text = "true"
             etree.SubElement(sensor, "update_rate").text = str(BUMPER_RATE_HZ)
             told = {"bumperTopicName": topic, "frameName": "world"}

@@ -5,8 +5,6 @@ the scene has for it is moved, one with another text is replaced. What neither t
 one before, nor the world that Gazebo was started with has is somebody else's and stays.
 """
 
-import math
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Collection, Dict, Mapping, Optional, Pattern, Tuple
@@ -16,12 +14,10 @@ from gz_testauto.pose import Pose
 from gz_testauto.sampling.naming import is_obstacle
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.edit import add_model, model_elements, remove_model
+from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.scene import read_scene
-from gz_testauto.simulators.gazebo.split_world import stage_world
 from gz_testauto.simulators.interface import NamedModel, PhysicsSettings
-
-_EVERY = re.compile(".*", re.DOTALL)
-_ANY_RATE = 1000.0
+from gz_testauto.simulators.world_models import check_shapes, divide, physics_of
 
 
 @dataclass(frozen=True)
@@ -36,8 +32,17 @@ class Swap:
 def read_models(world: Path) -> Tuple[Dict[str, NamedModel], PhysicsSettings]:
     """All models of a world file, by name, each with its SDF text and pose, and its physics.
     Raises ``SimulatorError`` that names what is broken or missing."""
-    staged = stage_world(world, _ANY_RATE, _EVERY, most_spawned=math.inf)
-    return {model.name: model for model in staged.movables}, staged.physics
+    try:
+        scene = read_scene(world)
+        if scene.document.world is None:
+            raise SdfError(f"{world}: has no <world>")
+        check_shapes(scene)
+        document = scene.document.copy()
+        physics = physics_of(document)
+        _, models = divide(document, scene, ModelLibrary(), spawned=scene.models)
+    except SdfError as error:
+        raise SimulatorError(f"cannot load the world: {error}") from error
+    return {model.name: model for model in models}, physics
 
 
 def swap(
