@@ -1,8 +1,10 @@
-"""Holds the direction in which the parts of the package may import each other."""
+"""Holds what ``docs/architecture.md`` says of the layout: who may import whom, and how large a
+folder and a module may be. There are no exceptions."""
 
 import ast
+import re
 from pathlib import Path
-from typing import Iterator, Set
+from typing import Dict, Iterator, Set
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "gz_testauto"
 MODULES = sorted(SOURCE.rglob("*.py"))
@@ -13,6 +15,7 @@ LAYERS = (
         "brevity",
         "disk",
         "errors",
+        "geometry",
         "json_file",
         "observation",
         "pose",
@@ -42,7 +45,14 @@ TESTING = "testing"  # shipped to users who write adaptors: imports anything, im
 NEED_ROS = {"actionlib", "rosgraph", "roslaunch", "rosmsg", "rospy", "rosservice", "tf2_ros"}
 MAY_IMPORT_ROS = ("ros/", "ros_messages", "testing/", "simulators/gazebo_ros/")
 
+ADAPTORS = ("simulators/embedded/", "simulators/gazebo/", "simulators/gazebo_ros/")
+"""Of one port: what two of them need lies below the port."""
+
+REFERENCE = re.compile(r"gz_testauto(\.\w+)+:\w+")
+"""What a registry names a plugin by; elsewhere it would be an import that nobody sees."""
+
 FOR_READERS_LINES = 450
+MODULES_OF_A_FOLDER = 20
 SAYS_NOTHING = {"common", "helper", "helpers", "misc", "util", "utilities", "utils"}
 
 
@@ -78,6 +88,24 @@ def allowed(part: str) -> Set[str]:
     raise AssertionError(f"src/gz_testauto/{part} has no place in LAYERS: give it one")
 
 
+def module_of(path: Path) -> str:
+    """The full name of a module; of ``__init__.py`` the package's."""
+    name = ".".join(("gz_testauto", *path.relative_to(SOURCE).with_suffix("").parts))
+    return name[: -len(".__init__")] if path.stem == "__init__" else name
+
+
+def modules_imported() -> Dict[str, Set[str]]:
+    """For every module the modules of this package that it imports."""
+    known = {module_of(path) for path in MODULES}
+    return {
+        module_of(path): {
+            name if name in known else name.rpartition(".")[0] for name in imports_of(path)
+        }
+        & known
+        for path in MODULES
+    }
+
+
 def where(path: Path) -> str:
     return path.relative_to(SOURCE).as_posix()
 
@@ -98,6 +126,53 @@ def test_modules_import_only_what_lies_below_them():
     assert inside
     too_high = {where(path): parts_imported(path) - allowed(part_of(path)) for path in inside}
     assert {path: parts for path, parts in too_high.items() if parts} == {}
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    left = modules_imported()
+    assert len(left) == len(MODULES)
+    while free := {name for name, imported in left.items() if not imported & set(left)}:
+        left = {name: imported for name, imported in left.items() if name not in free}
+    circles = {name: imported & set(left) for name, imported in left.items()}
+    assert circles == {}
+
+
+def test_adaptors_of_one_port_do_not_import_each_other():
+    folders = {f"gz_testauto.{folder[:-1].replace('/', '.')}": folder for folder in ADAPTORS}
+    across = {
+        f"{where(path)} imports {name}"
+        for path in MODULES
+        for name in imports_of(path)
+        for package, folder in folders.items()
+        if where(path).startswith(ADAPTORS)
+        and f"{name}.".startswith(f"{package}.")
+        and not where(path).startswith(folder)
+    }
+    assert across == set()
+
+
+def test_only_registries_import_by_a_string():
+    by_string = {
+        where(path)
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and REFERENCE.fullmatch(node.value)
+    }
+    assert "planners/__init__.py" in by_string
+    no_registry = {
+        name for name in by_string if "Registry(" not in (SOURCE / name).read_text("utf-8")
+    }
+    assert no_registry == set()
+
+
+def test_no_folder_is_too_large_to_know():
+    sizes = {
+        where(folder): sum(path.stem != "__init__" for path in folder.glob("*.py"))
+        for folder in {path.parent for path in MODULES}
+    }
+    assert {name: size for name, size in sizes.items() if size > MODULES_OF_A_FOLDER} == {}
 
 
 def test_ros_is_imported_only_where_ros_is_spoken():
