@@ -12,8 +12,7 @@ from gz_testauto.planners.interface import (
     RobotLimits,
     Task,
 )
-from gz_testauto.planners.navigation import NavigatorGaveUp
-from gz_testauto.planners.timed import PlannerNavigator
+from gz_testauto.planners.timed import TimedPlanner
 from gz_testauto.pose import Pose2D
 
 TASK = Task(Pose2D(1, 0), 0.5, np.zeros((2, 2)), RobotLimits(((1, 0), (0, 1), (-1, 0))))
@@ -38,22 +37,22 @@ class Obedient(LocalPlanner):
 
 
 def test_every_cycle_is_timed_in_wall_and_in_cpu_time():
-    navigator = PlannerNavigator(Obedient(Twist2D(1.0), Twist2D(0.5), sleep_s=0.02))
-    navigator.begin(TASK)
-    assert navigator.command(NOW) == Twist2D(1.0)
-    assert navigator.command(NOW) == Twist2D(0.5)
-    wall_s, cpu_s = navigator.cycle_times_s
+    planner = TimedPlanner(Obedient(Twist2D(1.0), Twist2D(0.5), sleep_s=0.02))
+    planner.begin(TASK)
+    assert planner.plan(NOW) == Twist2D(1.0)
+    assert planner.plan(NOW) == Twist2D(0.5)
+    wall_s, cpu_s = planner.cycle_times_s
     assert len(wall_s) == len(cpu_s) == 2
     assert (wall_s >= 0.02).all()
     assert (cpu_s < 0.02).all()  # it slept
 
 
 def test_a_new_task_forgets_the_cycles_of_the_last():
-    navigator = PlannerNavigator(Obedient(Twist2D(), Twist2D()))
-    navigator.begin(TASK)
-    navigator.command(NOW)
-    navigator.begin(TASK)
-    assert len(navigator.cycle_times_s[0]) == 0
+    planner = TimedPlanner(Obedient(Twist2D(), Twist2D()))
+    planner.begin(TASK)
+    planner.plan(NOW)
+    planner.begin(TASK)
+    assert len(planner.cycle_times_s[0]) == 0
 
 
 @pytest.mark.parametrize(
@@ -61,21 +60,21 @@ def test_a_new_task_forgets_the_cycles_of_the_last():
     [
         (PlannerGaveUp("walled in"), "walled in"),
         (PlannerGaveUp(), "sees no way"),
-        (ValueError("odd scan"), r"ValueError: odd scan \(.*test_local_planner\.py:\d+\)"),
+        (ValueError("odd scan"), r"ValueError: odd scan \(.*test_timed\.py:\d+\)"),
         (Twist2D(math.nan, 0.0), "commanded"),
         (Twist2D(0.0, math.inf), "commanded"),
     ],
 )
 def test_a_planner_that_gives_up_or_fails_says_why_and_the_cycle_counts(answer, says):
-    navigator = PlannerNavigator(Obedient(answer))
-    navigator.begin(TASK)
-    with pytest.raises(NavigatorGaveUp, match=says):
-        navigator.command(NOW)
-    assert len(navigator.cycle_times_s[0]) == 1
+    planner = TimedPlanner(Obedient(answer))
+    planner.begin(TASK)
+    with pytest.raises(PlannerGaveUp, match=says):
+        planner.plan(NOW)
+    assert len(planner.cycle_times_s[0]) == 1
 
 
 def test_an_interruption_is_not_the_planners_failure():
-    navigator = PlannerNavigator(Obedient(KeyboardInterrupt()))
-    navigator.begin(TASK)
+    planner = TimedPlanner(Obedient(KeyboardInterrupt()))
+    planner.begin(TASK)
     with pytest.raises(KeyboardInterrupt):
-        navigator.command(NOW)
+        planner.plan(NOW)

@@ -37,7 +37,7 @@ class Recording:
     ``time_s``                   (n,)         simulated time since the goal was sent
     ``pose``                     (n, 3)       x (m), y (m), yaw (rad) of the base
     ``twist``                    (n, 3)       v_x, v_y (m/s) in the base frame, yaw rate
-    ``command``                  (n, 2)       what the navigator asked for at that time;
+    ``command``                  (n, 2)       what the navigation asked for at that time;
                                               NaN where it has not yet spoken
     ``clearance_m``              (n,)         footprint polygon to nearest obstacle
                                               collision geometry, 0 when touching

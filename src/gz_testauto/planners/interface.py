@@ -69,7 +69,8 @@ class Observation:
 
 
 class PlannerGaveUp(Exception):
-    """Raised by ``plan`` when the planner sees no way and will not find one later.
+    """Raised by ``plan`` when the planner sees no way and will not find one later; the message is
+    its reason.
 
     The trial ends as ``planner_aborted``; this is an outcome, not an error.
     """

@@ -1,4 +1,4 @@
-"""A local planner of this package, called in-process and in lock-step.
+"""A local planner as a trial asks it: timed, and with whatever it does wrong as its giving up.
 
 Owns the timing of its cycles, in wall time and in CPU time of the calling thread. Simulated
 time stands still meanwhile, so how long a planner thinks changes no trajectory. A planner that
@@ -17,13 +17,12 @@ import numpy as np
 
 from gz_testauto.observation import Twist2D
 from gz_testauto.planners.interface import LocalPlanner, Observation, PlannerGaveUp, Task
-from gz_testauto.planners.navigation import Navigator, NavigatorGaveUp
 
 LOGGER = logging.getLogger(__name__)
 
 
-class PlannerNavigator(Navigator):
-    """Drives with one instance of a local planner."""
+class TimedPlanner(LocalPlanner):
+    """One instance of a local planner, and the time that each of its answers took."""
 
     def __init__(self, planner: LocalPlanner) -> None:
         self._planner = planner
@@ -35,7 +34,7 @@ class PlannerNavigator(Navigator):
         self._wall_s, self._cpu_s = [], []
         self._planner.begin(task)
 
-    def command(self, observation: Observation) -> Twist2D:
+    def plan(self, observation: Observation) -> Twist2D:
         """Ask the planner and time its answer; a cycle in which it gives up counts too.
 
         The scan is shown to it in the precision of ROS's message, so that the same trial over
@@ -48,23 +47,20 @@ class PlannerNavigator(Navigator):
         try:
             command = self._planner.plan(observation)
         except PlannerGaveUp as gave_up:
-            raise NavigatorGaveUp(str(gave_up) or "the planner sees no way") from gave_up
+            raise PlannerGaveUp(str(gave_up) or "the planner sees no way") from gave_up
         except Exception as error:
             LOGGER.exception("the planner failed at %.2f s", observation.time_s)
-            raise NavigatorGaveUp(_describe(error)) from error
+            raise PlannerGaveUp(_describe(error)) from error
         finally:
             self._wall_s.append(time.perf_counter() - wall_s)
             self._cpu_s.append(time.thread_time() - cpu_s)
         if not all(map(math.isfinite, command)):
-            raise NavigatorGaveUp(f"the planner commanded {tuple(command)}")
+            raise PlannerGaveUp(f"the planner commanded {tuple(command)}")
         return command
-
-    def end(self) -> None:
-        """Nothing to stop: without a command the robot is not driven."""
 
     @property
     def cycle_times_s(self) -> Tuple[np.ndarray, np.ndarray]:
-        """As the interface says; one entry per call of :meth:`command`."""
+        """Wall and CPU time (s) of every call of :meth:`plan` since ``begin``, both shape (m,)."""
         return np.array(self._wall_s), np.array(self._cpu_s)
 
 

@@ -1,4 +1,4 @@
-"""A navigation stack behind a ``move_base`` action, as the user's launch files start it.
+"""The client of a ``move_base`` action: of this package's ``planner`` node, or of the user's stack.
 
 Owns the life of a goal as seen from outside: sent, acknowledged, ended, whatever the clock does
 meanwhile. Everything that is waited for is bounded in wall time. actionlib's own client is not
@@ -6,12 +6,12 @@ used: it stamps goals with the simulated time, and a server takes a goal for an 
 recalls it, when time has jumped back; and it waits in simulated time, which may stand still.
 """
 
+import math
 import threading
 import time
 import uuid
-from typing import List, Optional, Tuple
+from typing import List, Optional
 
-import numpy as np
 import rospy
 from actionlib_msgs.msg import GoalID, GoalStatus, GoalStatusArray
 from geometry_msgs.msg import PoseStamped
@@ -22,9 +22,9 @@ from move_base_msgs.msg import (
     RecoveryStatus,
 )
 
+from gz_testauto import ros_messages
 from gz_testauto.errors import NavigatorError
-from gz_testauto.planners.interface import Observation, Task
-from gz_testauto.planners.navigation import Navigator, NavigatorGaveUp
+from gz_testauto.planners.interface import PlannerGaveUp
 from gz_testauto.pose import Pose2D
 
 ENDED = (
@@ -43,7 +43,8 @@ NAMES = {
     GoalStatus.PREEMPTED: "preempted",
     GoalStatus.LOST: "lost",
 }
-LOOK_S = 0.02
+POLL_S = 0.005
+CANCEL_AGAIN_S = 0.1
 SEND_AGAIN_S = 2.0
 MISSED_STATUSES = 3
 """A goal that was listed, and that so many status messages then leave out, is forgotten."""
@@ -82,15 +83,20 @@ class ActionGoals:
             and self._subscribers[1].get_num_connections()
         )
 
-    def send(self, goal: Pose2D, frame: str) -> None:
-        """Send a goal, stamped later than all before it."""
+    def close(self) -> None:
+        """Leave the action's topics."""
+        for topic in (*self._subscribers, self._goals, self._cancels):
+            topic.unregister()
+
+    def send(self, target: PoseStamped) -> None:
+        """Send a goal, stamped later than all before it; its target keeps its own stamp."""
         message = MoveBaseActionGoal()
         now_ns = max(rospy.get_rostime().to_nsec(), self._last_stamp_ns + 1_000_000)
         self._last_stamp_ns = now_ns
         stamp = rospy.Time(*divmod(now_ns, 1_000_000_000))
         message.header.stamp = message.goal_id.stamp = stamp
         message.goal_id.id = f"gz_testauto-{uuid.uuid4().hex}"
-        message.goal.target_pose = _stamped(goal, frame)
+        message.goal.target_pose = target
         with self._lock:
             self._message, self._text = message, ""
             self._status = GoalStatus.PENDING
@@ -158,27 +164,33 @@ class ActionGoals:
             self._status, self._text = status.status, status.text
 
 
-class MoveBaseNavigator(Navigator):
-    """Drives by goals to a navigation stack. ``command`` returns None: the stack drives.
+class MoveBaseClient:
+    """Gives goals to one action server and follows what becomes of them.
 
-    ``frame`` is the map frame, in which goals are given. ``recoveries`` holds the names of the
-    recovery behaviours that began since ``begin``; ``succeeded`` says that the stack reports to
-    have arrived.
+    Call order, once per trial: :meth:`begin`; :meth:`look` as often as somebody waits; then
+    :meth:`end`. ``answer_timeout_s`` (wall) bounds what the server takes to acknowledge a goal
+    and to give it up. ``frame`` is the map frame, in which goals are given. ``recoveries`` holds
+    the names of the recovery behaviours that began since ``begin``, where ``recovery_topic`` tells
+    them; ``succeeded`` says that the server reports to have arrived, which the trial's rules judge.
     """
 
     def __init__(
-        self, action: str, recovery_topic: str, frame: str, answer_timeout_s: float = 15.0
+        self,
+        action: str,
+        answer_timeout_s: float,
+        frame: str = ros_messages.WORLD_FRAME,
+        recovery_topic: Optional[str] = None,
     ) -> None:
-        """``answer_timeout_s`` is how long, in wall time, the server may take to acknowledge
-        a goal."""
         self._goals = ActionGoals(action)
         self._frame = frame
         self._answer_timeout_s = answer_timeout_s
-        self._task: Optional[Task] = None
-        self._sent_s = self._repeated_s = 0.0
+        self._target: Optional[PoseStamped] = None
         self._recalled = 0
+        self._sent_s = self._repeated_s = 0.0
         self.recoveries: List[str] = []
-        self._recovery = rospy.Subscriber(recovery_topic, RecoveryStatus, self._take_recovery)
+        self._recovery: Optional[rospy.Subscriber] = None
+        if recovery_topic is not None:
+            self._recovery = rospy.Subscriber(recovery_topic, RecoveryStatus, self._take_recovery)
 
     @property
     def connected(self) -> bool:
@@ -187,59 +199,67 @@ class MoveBaseNavigator(Navigator):
 
     @property
     def succeeded(self) -> bool:
-        """Whether the stack says that it has arrived."""
-        return self._task is not None and self._goals.status == GoalStatus.SUCCEEDED
+        """Whether the server says that the robot has arrived."""
+        return self._target is not None and self._goals.status == GoalStatus.SUCCEEDED
 
-    def begin(self, task: Task) -> None:
-        """Send the goal. Raises ``NavigatorError`` where no server is connected."""
+    def begin(self, goal: Pose2D, stamp: Optional[rospy.Time] = None) -> None:
+        """Send the goal. ``stamp`` is the simulated time from which it counts, for a server that
+        must not use what it heard before; without one it is good whenever, and tf takes the
+        latest transform. Raises ``NavigatorError`` where no server is connected."""
         if not self.connected:
             raise NavigatorError(f"no server of the action {self._goals.action} is connected")
-        self._task, self._recalled = task, 0
+        self._target, self._recalled = PoseStamped(), 0
+        self._target.header.frame_id = self._frame
+        self._target.header.stamp = rospy.Time() if stamp is None else stamp
+        self._target.pose = ros_messages.pose_message(goal.to_pose())
         self.recoveries = []
-        self._send()
-
-    def command(self, observation: Observation) -> None:
-        """See how the goal stands; see :meth:`look`."""
-        self.look()
+        self._send(self._target)
 
     def look(self) -> None:
-        """Raise ``NavigatorGaveUp`` when the stack gave up, and ``NavigatorError`` when the
-        goal ended in a way that says nothing about it, or was never acknowledged."""
+        """See how the goal stands. Raises ``PlannerGaveUp`` when the server gave up, and
+        ``NavigatorError`` when the goal ended in a way that says nothing about the navigation,
+        or was never acknowledged."""
+        if self._target is None:
+            return
         status, text = self._goals.status, self._goals.text
         if status == GoalStatus.ABORTED:
-            raise NavigatorGaveUp(text or "move_base aborted")
+            raise PlannerGaveUp(text or "move_base aborted")
         if status == GoalStatus.RECALLED and self._recalled < MAX_RECALLS:
             self._recalled += 1
-            self._send()
+            self._send(self._target)
         elif status in ENDED and status != GoalStatus.SUCCEEDED:
             raise NavigatorError(_unasked(self._goals.action, status, text))
         elif not self._goals.acknowledged:
             self._remind()
 
     def end(self) -> None:
-        """Give up the goal, if it is under way, and wait until the stack has done so. Raises
+        """Give up the goal, if it is under way, and wait until the server has done so. Raises
         ``NavigatorError`` when it does not; idempotent."""
-        task, self._task = self._task, None
-        if task is None:
+        target, self._target = self._target, None
+        if target is None:
             return
-        deadline = time.monotonic() + self._answer_timeout_s
+        began_s = time.monotonic()
+        cancelled_s = -math.inf
         while self._goals.status not in ENDED:
-            self._goals.cancel()
-            time.sleep(LOOK_S)
-            if time.monotonic() > deadline:
+            now_s = time.monotonic()
+            if now_s - began_s > self._answer_timeout_s:
                 raise NavigatorError(
                     f"{self._goals.action} did not give up its goal in {self._answer_timeout_s:g} s"
                 )
+            if now_s - cancelled_s >= CANCEL_AGAIN_S:
+                cancelled_s = now_s
+                self._goals.cancel()
+            time.sleep(POLL_S)
 
-    @property
-    def cycle_times_s(self) -> Tuple[np.ndarray, np.ndarray]:
-        """Unknown here: a stack may publish them."""
-        return np.empty(0), np.empty(0)
+    def close(self) -> None:
+        """Leave the action; the client is of no use from then on."""
+        self._goals.close()
+        if self._recovery is not None:
+            self._recovery.unregister()
 
-    def _send(self) -> None:
-        assert self._task is not None
+    def _send(self, target: PoseStamped) -> None:
         self._sent_s = self._repeated_s = time.monotonic()
-        self._goals.send(self._task.goal, self._frame)
+        self._goals.send(target)
 
     def _remind(self) -> None:
         now_s = time.monotonic()
@@ -264,13 +284,3 @@ def _unasked(action: str, status: int, text: str) -> str:
     }[status]
     said = f" and said: {text}" if text else ""
     return f"{action} ended the goal as {NAMES[status]}, unasked ({why}){said}"
-
-
-def _stamped(goal: Pose2D, frame: str) -> PoseStamped:
-    """A goal that is good whenever: without a stamp tf takes the latest transform."""
-    message = PoseStamped()
-    message.header.frame_id = frame
-    message.pose.position.x, message.pose.position.y = goal.x_m, goal.y_m
-    message.pose.orientation.z = float(np.sin(goal.yaw_rad / 2))
-    message.pose.orientation.w = float(np.cos(goal.yaw_rad / 2))
-    return message

@@ -17,7 +17,7 @@ What an executor needs about a trial it asks of the
 :class:`~gz_testauto.trial.setup.PreparedCampaign`:
 
 * ``campaign.scene(trial)``: world file, robot, start pose and seed for the simulator;
-* ``campaign.task(trial)``: goal, way-points on the known map and limits for the navigator;
+* ``campaign.task(trial)``: goal, way-points on the known map and limits for the planner;
 * ``campaign.planner(trial)``: the ``PlannerSpec`` under test;
 * ``campaign.watch(trial)``: a :class:`~gz_testauto.trial.monitor.TrialWatch`, which is shown
   every snapshot, records it and says when the trial is over.
@@ -28,7 +28,7 @@ so that an executor's loop is::
     verdict = watch.observe(snapshot)                  # at time 0, before anything moves
     while verdict is None:
         raise_if(should_stop)                          # TrialStopped
-        watch.commanded(twist)                         # what the navigator asked for, if known
+        watch.commanded(twist)                         # what the navigation asked for, if known
         verdict = watch.observe(next_snapshot)         # or watch.planner_aborted(reason)
     return watch.result(verdict, cycles=..., wall_time_s=...)
 """

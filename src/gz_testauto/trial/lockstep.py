@@ -12,9 +12,8 @@ from threadpoolctl import threadpool_limits
 from gz_testauto.errors import SimulatorError, SpecError
 from gz_testauto.observation import Snapshot
 from gz_testauto.planners import make_planner
-from gz_testauto.planners.interface import Observation
-from gz_testauto.planners.navigation import Navigator, NavigatorGaveUp
-from gz_testauto.planners.timed import PlannerNavigator
+from gz_testauto.planners.interface import Observation, PlannerGaveUp
+from gz_testauto.planners.timed import TimedPlanner
 from gz_testauto.simulators.interface import Simulation, Simulator
 from gz_testauto.trial.checks import require_drivable
 from gz_testauto.trial.executor import (
@@ -72,19 +71,14 @@ class LockstepExecutor(TrialExecutor):
         """Run one trial. See the interface."""
         campaign = self._campaign
         spec = campaign.planner(trial)
-        navigator = PlannerNavigator(make_planner(spec.plugin, **spec.parameters))
+        planner = TimedPlanner(make_planner(spec.plugin, **spec.parameters))
         task = campaign.task(trial)
         watch = campaign.watch(trial)
         simulator = self._require_simulator()
         simulation = simulator.load(campaign.scene(trial))
-        navigator.begin(task)
-        try:
-            with scene_faults(simulator.repeatable):
-                return drive(
-                    simulation, navigator, watch, campaign.spec.control_period_s, should_stop
-                )
-        finally:
-            navigator.end()
+        planner.begin(task)
+        with scene_faults(simulator.repeatable):
+            return drive(simulation, planner, watch, campaign.spec.control_period_s, should_stop)
 
     def recover(self) -> None:
         """Close the simulator and start another."""
@@ -108,15 +102,14 @@ class LockstepExecutor(TrialExecutor):
 
 def drive(
     simulation: Simulation,
-    navigator: Navigator,
+    planner: TimedPlanner,
     watch: TrialWatch,
     control_period_s: float,
     should_stop: StopRequest,
 ) -> TrialResult:
     """Drive a loaded simulation to the trial's end, one control period (s) after the other.
 
-    The navigator has been given its task. Raises ``TrialStopped``, ``SimulatorError``,
-    ``NavigatorError``.
+    The planner has been given its task. Raises ``TrialStopped`` and ``SimulatorError``.
     """
     began_s = time.monotonic()
     snapshot = simulation.snapshot()
@@ -125,16 +118,15 @@ def drive(
         if should_stop():
             raise TrialStopped
         try:
-            command = navigator.command(_observation(snapshot, watch))
-        except NavigatorGaveUp as gave_up:
+            command = planner.plan(_observation(snapshot, watch))
+        except PlannerGaveUp as gave_up:
             verdict = watch.planner_aborted(str(gave_up))
             break
-        if command is not None:
-            watch.commanded(command)
-            simulation.drive(command)
+        watch.commanded(command)
+        simulation.drive(command)
         snapshot = simulation.step(control_period_s)
         verdict = watch.observe(snapshot)
-    cycles = CycleTimes(*navigator.cycle_times_s)
+    cycles = CycleTimes(*planner.cycle_times_s)
     return watch.result(verdict, cycles, time.monotonic() - began_s)
 
 

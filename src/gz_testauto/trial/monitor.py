@@ -67,7 +67,7 @@ class TrialWatch:
         return judge(rules, time_s, position_m, recorder.collision, tilt_rad=recorder.tilt_rad)
 
     def commanded(self, command: Twist2D) -> None:
-        """Note what the navigator asked for when shown the latest snapshot."""
+        """Note what the navigation asked for when shown the latest snapshot."""
         self._recorder.commanded(command)
 
     def planner_aborted(self, reason: str) -> Verdict:

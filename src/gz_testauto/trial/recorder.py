@@ -47,14 +47,14 @@ class Body:
 @dataclass(frozen=True, eq=False)
 class CycleTimes:
     """Wall and CPU time (s) of every cycle of the local planner, both shape (m,); empty where
-    a navigator cannot tell."""
+    they cannot be seen."""
 
     wall_s: np.ndarray
     cpu_s: np.ndarray
 
     @classmethod
     def unknown(cls) -> "CycleTimes":
-        """For a navigator whose cycles cannot be seen."""
+        """For a navigation whose cycles cannot be seen."""
         return cls(np.empty(0), np.empty(0))
 
 
@@ -62,7 +62,7 @@ class Recorder:
     """Samples one trial. Time counts from the first snapshot shown.
 
     Call :meth:`sample` for every snapshot in order of time, :meth:`commanded` when the
-    navigator has answered it, :meth:`recording` at the end.
+    navigation has answered it, :meth:`recording` at the end.
     """
 
     def __init__(self, body: Body, obstacles: ObstacleField, contacts: ContactSorter) -> None:
@@ -105,7 +105,7 @@ class Recorder:
         self._last_pose = state.pose
 
     def commanded(self, command: Twist2D) -> None:
-        """Note what the navigator asked for when shown the latest sample."""
+        """Note what the navigation asked for when shown the latest sample."""
         self._rows[self._count - 1, _COMMAND] = command
 
     @property

@@ -13,19 +13,17 @@ from pathlib import Path
 from typing import Any, Dict, Optional, Tuple
 
 import rospy
-from actionlib import SimpleActionClient
-from actionlib_msgs.msg import GoalStatus
 from geometry_msgs.msg import Pose2D
-from move_base_msgs.msg import MoveBaseGoal
 from nav_msgs.msg import OccupancyGrid as OccupancyGridMessage
 
-from gz_testauto import ros_messages
-from gz_testauto.errors import NavigatorError, SimulatorError
+from gz_testauto.errors import SimulatorError
 from gz_testauto.msg import PlannerCycle
+from gz_testauto.planners.interface import PlannerGaveUp
 from gz_testauto.ros.campaign.lateness import Lateness
 from gz_testauto.ros.campaign.planner_process import PlannerProcess
 from gz_testauto.ros.campaign.snapshots import Seen, TrialInbox
 from gz_testauto.ros.map_message import grid_message
+from gz_testauto.ros.move_base import MoveBaseClient
 from gz_testauto.ros.planner.settings import PlannerSettings
 from gz_testauto.ros.services import is_served, needing_the_master
 from gz_testauto.ros.simulator.pace import HOLD_TIMEOUT_S, START_TIMEOUT_S
@@ -46,8 +44,6 @@ from gz_testauto.trial.setup import PreparedCampaign
 
 SERVER_TIMEOUT_S = 60.0
 LOOK_S = 0.05
-PREEMPT_TIMEOUT_S = 5.0
-FAILED = (GoalStatus.ABORTED, GoalStatus.REJECTED, GoalStatus.RECALLED, GoalStatus.LOST)
 
 
 class RosTrialExecutor(TrialExecutor):
@@ -107,15 +103,16 @@ class RosTrialExecutor(TrialExecutor):
         self._inbox.clear()
         scene = self._load(trial)
         began_s = time.monotonic()
-        planner.client.send_goal(self._goal(trial, scene))
+        # the goal is of the beginning of the scene: older odometry does not count
+        planner.move_base.begin(self._campaign.spec.goal_in(trial.world), scene.stamp)
         lateness = Lateness(planner.name, self._hold_limits_s())
         try:
             with scene_faults(bool(self._told().get("repeatable", False))):
                 verdict, last = self._follow(watch, planner, scene, lateness, should_stop)
         except TrialStopped:
-            _preempt(planner.client)
+            planner.move_base.end()
             raise
-        _preempt(planner.client)  # after an error, recovering ends all planners
+        planner.move_base.end()  # after an error, recovering ends all planners
         cycles = self._inbox.cycle_times(scene.stamp.to_nsec(), last.stamp_ns)
         result = watch.result(verdict, cycles, time.monotonic() - began_s)
         recording = dataclasses.replace(result.recording, numbers=lateness.numbers)
@@ -158,8 +155,8 @@ class RosTrialExecutor(TrialExecutor):
                     watch.commanded(seen.command)
                 verdict = watch.observe(seen.snapshot)
                 last, progress_s = seen, time.monotonic()
-            elif last is not None and planner.client.get_state() in FAILED:
-                verdict = watch.planner_aborted(planner.client.get_goal_status_text())
+            elif last is not None and (reason := _given_up(planner.move_base)) is not None:
+                verdict = watch.planner_aborted(reason)
             elif time.monotonic() - progress_s > stall_timeout_s:
                 raise SimulatorError(f"simulated time stood still for {stall_timeout_s:g} s")
         return verdict, last
@@ -192,15 +189,6 @@ class RosTrialExecutor(TrialExecutor):
             raise SimulatorError(response.message)
         return response
 
-    def _goal(self, trial: Trial, scene: LoadSceneResponse) -> MoveBaseGoal:
-        """The trial's goal, as of the beginning of the scene: older odometry does not count."""
-        goal = MoveBaseGoal()
-        goal.target_pose.header.stamp = scene.stamp
-        goal.target_pose.header.frame_id = ros_messages.WORLD_FRAME
-        pose = self._campaign.spec.goal_in(trial.world)
-        goal.target_pose.pose = ros_messages.pose_message(pose.to_pose())
-        return goal
-
     def _planner(self, trial: Trial) -> PlannerProcess:
         """The planner under test, running; the first trial of each starts it."""
         if trial.planner not in self._planners:
@@ -214,7 +202,9 @@ class RosTrialExecutor(TrialExecutor):
                 margin_m=campaign.spec.global_plan.margin_m,
                 period_s=campaign.spec.control_period_s,
             )
-            process = PlannerProcess(trial.planner, settings, self._log_directory)
+            process = PlannerProcess(
+                trial.planner, settings, self._log_directory, campaign.spec.limits.stall_timeout_s
+            )
             cycles = rospy.Subscriber(
                 f"{process.node}/cycle_time", PlannerCycle, self._inbox.take_cycle
             )
@@ -239,15 +229,10 @@ class RosTrialExecutor(TrialExecutor):
             process.close()
 
 
-def _preempt(client: SimpleActionClient) -> None:
-    """End the goal and wait until the planner has stopped the robot, so that its last command
-    is not taken for the first of the next trial. Bounded in wall time."""
-    deadline = time.monotonic() + PREEMPT_TIMEOUT_S
-    while client.get_state() in (GoalStatus.PENDING, GoalStatus.ACTIVE):
-        client.cancel_goal()
-        for _ in range(20):
-            time.sleep(0.005)
-            if client.get_state() not in (GoalStatus.PENDING, GoalStatus.ACTIVE):
-                return
-        if time.monotonic() > deadline:
-            raise NavigatorError(f"the planner did not give up its goal in {PREEMPT_TIMEOUT_S:g} s")
+def _given_up(move_base: MoveBaseClient) -> Optional[str]:
+    """Why the planner gave up the goal, or None. Raises ``NavigatorError`` as ``look`` does."""
+    try:
+        move_base.look()
+    except PlannerGaveUp as gave_up:
+        return str(gave_up)
+    return None

@@ -14,12 +14,11 @@ import time
 from pathlib import Path
 from typing import Dict, Optional
 
-import actionlib
 import rospy
-from move_base_msgs.msg import MoveBaseAction
 
 from gz_testauto.errors import NavigatorError
 from gz_testauto.processes import start_watched
+from gz_testauto.ros.move_base import MoveBaseClient
 from gz_testauto.ros.planner.settings import PlannerSettings, parameters_of
 from gz_testauto.trial.executor import StopRequest, TrialStopped
 
@@ -31,8 +30,11 @@ LOG_LINES_SHOWN = 4
 class PlannerProcess:
     """A running ``planner`` node and the client of its action."""
 
-    def __init__(self, name: str, settings: PlannerSettings, log_directory: Path) -> None:
-        """Start it; :meth:`await_server` says when it serves."""
+    def __init__(
+        self, name: str, settings: PlannerSettings, log_directory: Path, answer_timeout_s: float
+    ) -> None:
+        """Start it; :meth:`await_server` says when it serves. ``answer_timeout_s`` (wall) is what
+        it may take to acknowledge a goal or to give it up."""
         self.name = name
         self.node = f"/{name}/planner"
         self.log_file = log_directory / f"planner_{name}.log"
@@ -48,22 +50,14 @@ class PlannerProcess:
             _environment(),
             self.log_file,
         )
-        self.client = actionlib.SimpleActionClient(f"/{name}/move_base", MoveBaseAction)
+        self.move_base = MoveBaseClient(f"/{name}/move_base", answer_timeout_s)
 
     def await_server(self, timeout_s: float, should_stop: StopRequest) -> None:
         """Return once both ends of the action are connected. Raises ``NavigatorError`` with the
         node's last words when it ends, or is not there in ``timeout_s`` of wall time, and
-        ``TrialStopped``.
-
-        actionlib's own waiting counts simulated time, which stands still before a goal.
-        """
-        action = self.client.action_client
+        ``TrialStopped``."""
         deadline = time.monotonic() + timeout_s
-        while not (
-            action.pub_goal.get_num_connections()
-            and action.pub_cancel.get_num_connections()
-            and action.result_sub.get_num_connections()
-        ):
+        while not self.move_base.connected:
             self.require_alive()
             if should_stop():
                 raise TrialStopped
@@ -81,6 +75,7 @@ class PlannerProcess:
         """End the node: asked first, so that it leaves the graph, then killed. Idempotent."""
         if self._lifeline is None:
             return
+        self.move_base.close()
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGTERM)
             with contextlib.suppress(subprocess.TimeoutExpired):

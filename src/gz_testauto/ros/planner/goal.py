@@ -18,9 +18,8 @@ from gz_testauto.grid.occupancy import OccupancyGrid
 from gz_testauto.msg import PlannerCycle
 from gz_testauto.planners import make_planner
 from gz_testauto.planners.global_plan import lay_waypoints
-from gz_testauto.planners.interface import Task
-from gz_testauto.planners.navigation import NavigatorGaveUp
-from gz_testauto.planners.timed import PlannerNavigator
+from gz_testauto.planners.interface import PlannerGaveUp, Task
+from gz_testauto.planners.timed import TimedPlanner
 from gz_testauto.pose import Pose, Pose2D
 from gz_testauto.ros.planner.observation import Moment, Senses
 from gz_testauto.ros.planner.settings import PlannerSettings
@@ -49,7 +48,7 @@ class GoalDrive:
         """Drive to ``target``; True when it is reached, False when ``preempted`` says so.
 
         ``grid`` is the known map; ``on_pose`` is told where the robot is, every cycle. Raises
-        ``NavigatorGaveUp`` when the planner sees no way and ``NavigatorError`` when it cannot
+        ``PlannerGaveUp`` when the planner sees no way and ``NavigatorError`` when it cannot
         be asked: no way on the map, no map, no odometry, no transform.
         """
         settings = self._settings
@@ -59,31 +58,31 @@ class GoalDrive:
             if moment is None:
                 return False
             task = self._lay_task(grid, self._senses.in_map(target).planar, moment)
-            navigator = PlannerNavigator(make_planner(settings.plugin, **settings.options))
-            navigator.begin(task)
+            planner = TimedPlanner(make_planner(settings.plugin, **settings.options))
+            planner.begin(task)
             while moment is not None:
                 pose = moment.observation.pose
                 if pose.distance_to(task.goal.x_m, task.goal.y_m) <= task.goal_tolerance_m:
                     return True
-                self._cycle(navigator, moment)
+                self._cycle(planner, moment)
                 on_pose(_stamped(pose.to_pose(), moment.stamp))
                 moment = self._await_moment(preempted)
             return False
         finally:
             self._command.publish(Twist())
 
-    def _cycle(self, navigator: PlannerNavigator, moment: Moment) -> None:
+    def _cycle(self, planner: TimedPlanner, moment: Moment) -> None:
         """Plan one control period and send the command."""
         report = PlannerCycle()
         report.header.stamp, report.header.frame_id = moment.stamp, self._settings.base_frame
         report.scan = moment.scan_stamp
         try:
-            report.command = ros_messages.command_message(navigator.command(moment.observation))
-        except NavigatorGaveUp as gave_up:
+            report.command = ros_messages.command_message(planner.plan(moment.observation))
+        except PlannerGaveUp as gave_up:
             report.gave_up = str(gave_up) or "the planner gave up"
             raise
         finally:
-            report.wall_time, report.cpu_time = (times[-1] for times in navigator.cycle_times_s)
+            report.wall_time, report.cpu_time = (times[-1] for times in planner.cycle_times_s)
             self._cycles.publish(report)
         self._command.publish(report.command)
 

@@ -12,7 +12,7 @@ from nav_msgs.msg import OccupancyGrid as OccupancyGridMessage
 
 from gz_testauto.errors import GzTestautoError
 from gz_testauto.planners import make_planner
-from gz_testauto.planners.navigation import NavigatorGaveUp
+from gz_testauto.planners.interface import PlannerGaveUp
 from gz_testauto.ros.map_message import grid_of
 from gz_testauto.ros.node import run_node
 from gz_testauto.ros.planner.goal import GoalDrive
@@ -51,7 +51,7 @@ class PlannerNode:
             reached = self._drive.drive(
                 goal.target_pose, self._grid, self._is_preempted, self._tell_pose
             )
-        except NavigatorGaveUp as gave_up:
+        except PlannerGaveUp as gave_up:
             self._server.set_aborted(text=str(gave_up))
         except GzTestautoError as error:
             rospy.logerr("goal aborted: %s", error)

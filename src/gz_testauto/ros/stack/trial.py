@@ -18,10 +18,9 @@ from geometry_msgs.msg import Twist
 from gz_testauto.errors import NavigatorError, SceneError, SimulatorError
 from gz_testauto.grid.map_server import write_map
 from gz_testauto.observation import ModelState, Snapshot
-from gz_testauto.planners.interface import Task
-from gz_testauto.planners.navigation import NavigatorGaveUp
+from gz_testauto.planners.interface import PlannerGaveUp
 from gz_testauto.pose import Pose, Pose2D
-from gz_testauto.ros.move_base import MoveBaseNavigator
+from gz_testauto.ros.move_base import MoveBaseClient
 from gz_testauto.ros.stack.bag import TrialBag
 from gz_testauto.ros.stack.costmap_check import CostmapCheck
 from gz_testauto.ros.stack.ground_truth import GroundTruth
@@ -66,8 +65,8 @@ class StackDrive:
         self._running = RunningStack(campaign, logs, core, gazebo)
         self._truth = GroundTruth(gazebo, names.contacts)
         self._localisation = Localisation(self._stack)
-        self._navigator = MoveBaseNavigator(
-            names.action, names.recovery, self._stack.frames.map, self._stack.start_timeout_s / 4
+        self._move_base = MoveBaseClient(
+            names.action, self._stack.start_timeout_s / 4, self._stack.frames.map, names.recovery
         )
         self._listening = Listening(self._stack)  # the last to subscribe
         self._costmap = CostmapCheck(campaign, self._localisation)
@@ -80,19 +79,16 @@ class StackDrive:
     def execute(self, trial: Trial) -> TrialResult:
         """Run one trial; raises as ``TrialExecutor.execute`` does."""
         watch = self._campaign.watch(trial)
-        task = self._campaign.task(trial)
         others = tuple(self._campaign.obstacles(self._campaign.world(trial)).initial_states)
         with scene_faults(repeatable=False):
-            return self._run(trial, watch, task, others)
+            return self._run(trial, watch, others)
 
-    def _run(
-        self, trial: Trial, watch: TrialWatch, task: Task, others: Tuple[str, ...]
-    ) -> TrialResult:
+    def _run(self, trial: Trial, watch: TrialWatch, others: Tuple[str, ...]) -> TrialResult:
         """From starting what the trial needs to its end, and who is to blame where it fails."""
         try:
             self._prepare(trial, watch)
             with self._recorded(trial) as note:
-                result = note.result = self._drive(watch, task, others)
+                result = note.result = self._drive(watch, others)
         except (CannotSwap, SceneError):
             raise
         except (SimulatorError, NavigatorError) as error:
@@ -101,14 +97,14 @@ class StackDrive:
             raise
         return result
 
-    def _drive(self, watch: TrialWatch, task: Task, others: Tuple[str, ...]) -> TrialResult:
+    def _drive(self, watch: TrialWatch, others: Tuple[str, ...]) -> TrialResult:
         """From the goal to the end."""
         self._tell("sending the goal")
         self._truth.begin()
         first = self._truth.look(self._campaign.robot.name, others)
         self._listening.begin(first.time_s)
         self._seen_s = began_s = time.monotonic()
-        self._navigator.begin(task)
+        self._move_base.begin(watch.goal)
         verdict = self._follow(watch, first, others)
         wall_s = self._seen_s - began_s  # of what was seen: a planner may give up between looks
         self._tell("ending the goal")  # after an error, everything is ended
@@ -206,7 +202,7 @@ class StackDrive:
         running, names = self._running, self._stack.names
         running.await_offered(
             Awaited(
-                lambda: self._navigator.connected,
+                lambda: self._move_base.connected,
                 f"no action server {names.action}",
                 "does the navigation's launch start move_base? stack.names.action says where it is",
                 kind="others of its type",
@@ -242,7 +238,7 @@ class StackDrive:
 
         def meanwhile() -> None:
             nonlocal looked_s
-            self._navigator.look()
+            self._move_base.look()
             if time.monotonic() - looked_s > 0.25:
                 looked_s = time.monotonic()
                 self._running.require_alive()
@@ -256,11 +252,11 @@ class StackDrive:
                 snapshot = self._truth.next(
                     robot, others, snapshot.time_s, period_s, stall_timeout_s, meanwhile
                 )
-            except NavigatorGaveUp as gave_up:
+            except PlannerGaveUp as gave_up:
                 return watch.planner_aborted(str(gave_up))
             self._seen_s = time.monotonic()
             verdict = watch.observe(snapshot)
-            if verdict is None and self._navigator.succeeded:
+            if verdict is None and self._move_base.succeeded:
                 arrived_s = snapshot.time_s if arrived_s is None else arrived_s
                 if snapshot.time_s - arrived_s >= ARRIVED_GRACE_S:
                     verdict = watch.planner_aborted(self._not_there(watch))
@@ -275,7 +271,7 @@ class StackDrive:
 
     def _end_goal(self) -> None:
         try:
-            self._navigator.end()
+            self._move_base.end()
         except NavigatorError as error:  # the trial is over; the next one starts it anew
             rospy.logwarn("%s", error)
             self._running.end_navigation()
@@ -288,7 +284,7 @@ class StackDrive:
         require_truth(gap_s, self._stack.max_truth_gap_s)
         numbers = {
             "truth_gap_s": gap_s,
-            "recoveries": float(len(self._navigator.recoveries)),
+            "recoveries": float(len(self._move_base.recoveries)),
             **self._listening.numbers(),
         }
         recording = dataclasses.replace(
