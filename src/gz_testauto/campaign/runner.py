@@ -105,6 +105,7 @@ class _Run:
         self._campaign = campaign
         self._directory = directory
         self._store = store
+        self._heartbeat = store.heartbeat()
         self._workers = workers
         self._should_stop = should_stop
         self._attempts = attempts
@@ -125,7 +126,7 @@ class _Run:
         self._listener.began(self._progress())
         try:
             # Stopped in the middle, a trial under way counts as not begun.
-            with contextlib.suppress(TrialStopped):
+            with contextlib.suppress(TrialStopped), self._heartbeat:
                 self._workers.open(self._should_stop)
                 self._note_simulator(bound)
                 self._began_s = time.monotonic()
@@ -153,6 +154,7 @@ class _Run:
                 attempt = self._workers.next_ended(self._should_stop)
                 if attempt is not None:
                     under_way -= 1
+                    self._heartbeat.ended(attempt.trial)
                     self._take(attempt)
                 continue
             self._attempts.require_hope()
@@ -198,6 +200,7 @@ class _Run:
             return False
         self._listener.trial_began(trial, self._progress(trial))
         self._workers.begin(trial)
+        self._heartbeat.began(trial, self._workers.worker_of(trial))
         return True
 
     def _note_failed(self, attempt: Attempt) -> None:

@@ -1,4 +1,5 @@
-"""Print what a campaign found so far; write its trials as CSV or draw their trajectories.
+"""Print what a campaign found so far and what of it runs now; write its trials as CSV or draw
+their trajectories.
 
 example:
   gz_testauto report results/paper --csv paper.csv --plots plots

@@ -11,11 +11,12 @@ import io
 import json
 import math
 from pathlib import Path
-from typing import Any, Dict, Mapping
+from typing import Any, Dict, Mapping, Optional
 
 from gz_testauto.analysis.overview import Analysis
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.results.records import CampaignResults
+from gz_testauto.results.running import Runner
 from gz_testauto.trial.outcome import Outcome
 
 FORMAT = 1
@@ -69,6 +70,7 @@ def to_json(analysis: Analysis) -> str:
         "format": FORMAT,
         "campaign": results.name,
         "planned": results.planned,
+        "running": _running(results.running),
         "metrics": {m.name: _declaration(m) for m in sorted(analysis.metrics, key=_name)},
         "worlds": [{name: getattr(w, name) for name in _OF_WORLDS} for w in results.worlds],
         "trials": results.trials,
@@ -79,6 +81,12 @@ def to_json(analysis: Analysis) -> str:
         "worlds_by_winner": analysis.winners,
     }
     return json.dumps(_plain(document), indent=2, ensure_ascii=False) + "\n"
+
+
+def _running(runner: Optional[Runner]) -> Optional[Dict[str, Any]]:
+    if runner is None:
+        return None
+    return {**vars(runner), "silent_s": runner.silent_s(), "stale": runner.is_stale()}
 
 
 def _name(metric: Metric) -> str:

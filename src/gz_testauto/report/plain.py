@@ -38,6 +38,14 @@ def p_text(value: float, prefix: str = "p ") -> str:
     return f"{prefix}= {value:.3f}" if prefix else f"{value:.3f}"
 
 
+def duration_text(seconds: float) -> str:
+    """``12 s``, ``3 min`` or ``2 h 05 min``."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60:02d} min"
+
+
 def number_text(value: float, decimals: int, sign: str = "") -> str:
     """A number as a reader takes it in: a dash for none, a sign for infinity."""
     if math.isnan(value):

@@ -25,8 +25,16 @@ from gz_testauto.report.metric_tables import (
     further_means,
     means_table,
 )
-from gz_testauto.report.plain import WIDTH, number_text, p_text, plain_table, report_console
+from gz_testauto.report.plain import (
+    WIDTH,
+    duration_text,
+    number_text,
+    p_text,
+    plain_table,
+    report_console,
+)
 from gz_testauto.results.records import CampaignResults
+from gz_testauto.results.running import age_s
 from gz_testauto.spec.stack import KEEPS_UP
 from gz_testauto.trial.outcome import Outcome
 
@@ -53,7 +61,7 @@ def print_report(analysis: Analysis, console: Optional[Console] = None) -> None:
 def report(analysis: Analysis) -> RenderableType:
     """Everything that a reader should see, as rich renders it."""
     results, summaries = analysis.results, analysis.summaries
-    parts: List[RenderableType] = [_heading(results), ""]
+    parts: List[RenderableType] = [_heading(results), *_running(results), ""]
     if not any(summary.trials for summary in summaries):
         parts.append("No trial has ended in a way that says something about a planner.")
     else:
@@ -82,6 +90,26 @@ def _heading(results: CampaignResults) -> Text:
         style="default",
     )
     return text
+
+
+def _running(results: CampaignResults) -> List[RenderableType]:
+    """Who runs the campaign now, and what; silent where nobody does."""
+    runner = results.running
+    if runner is None:
+        return []
+    who = f"process {runner.process} on {runner.host}"
+    at = [f"{one.world} {one.planner}" for one in runner.trials]
+    if runner.is_stale():
+        said = (
+            f"Not running: the last heartbeat of {who} is {duration_text(runner.silent_s())} old, "
+            "so it was killed or stopped. The same command continues"
+        )
+        return [Text(f"{said}; to be begun again: {', '.join(at)}." if at else f"{said}.")]
+    lines = [Text(f"Running now, by {who}, since {duration_text(age_s(runner.started_at))}:")]
+    for one, what in zip(runner.trials, at):
+        worker = one.worker or "waiting for a worker"
+        lines.append(_indented(f"{what}, since {duration_text(age_s(one.since))} ({worker})"))
+    return [*lines] if at else [Text(f"Running now, by {who}: no trial has begun.")]
 
 
 def _outcome_table(summaries: Sequence[PlannerSummary]) -> Table:

@@ -4,10 +4,11 @@ Plain frozen data. Where it is kept is :mod:`gz_testauto.results.store`'s.
 """
 
 from dataclasses import dataclass, field
-from typing import Mapping, Tuple
+from typing import Mapping, Optional, Tuple
 
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.results.declarations import shown_metrics
+from gz_testauto.results.running import Runner
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.worlds.record import WorldRecord
 
@@ -72,6 +73,8 @@ class CampaignResults:
     invalid_attempts: Tuple[AttemptRecord, ...] = ()
     worker_deaths: Tuple[AttemptRecord, ...] = ()
     declared: Tuple[Metric, ...] = ()
+    running: Optional[Runner] = None
+    """Who runs the campaign, and which trials; None when nobody does."""
 
     @property
     def metrics(self) -> Tuple[Metric, ...]:

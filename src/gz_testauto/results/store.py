@@ -19,7 +19,7 @@ from gz_testauto.errors import ResultsError
 from gz_testauto.json_file import shaped
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.metrics.recording import Recording
-from gz_testauto.results import declarations
+from gz_testauto.results import declarations, running
 from gz_testauto.results.directory import CampaignDirectory, reporting_disk
 from gz_testauto.results.recordings import read_trajectory, write_trajectory
 from gz_testauto.results.records import AttemptRecord, CampaignResults, TrialRecord
@@ -290,7 +290,18 @@ class ResultStore:
             invalid_attempts=self._attempts("invalid_attempts"),
             worker_deaths=self._attempts("worker_deaths"),
             declared=tuple(self._declared(meta)),
+            running=self._running(),
         )
+
+    def heartbeat(self) -> running.Heartbeat:
+        """A context in which other processes see that this one runs the campaign, and what."""
+        return running.Heartbeat(self._directory.results)
+
+    def _running(self) -> Optional[running.Runner]:
+        if not self._has_table(running.TABLE):
+            return None
+        with _reporting(self._directory.results):
+            return running.read_runner(self._connection)
 
     def _declared(self, meta: Mapping[str, str]) -> List[Metric]:
         if not self._has_table(declarations.TABLE):

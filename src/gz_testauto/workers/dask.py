@@ -139,6 +139,11 @@ class DaskWorkers(WorkerPool):
 
     # inside
 
+    def worker_of(self, trial: Trial) -> str:
+        """The worker's address."""
+        found = (task.address for task in self._under_way.values() if task.trial == trial)
+        return next(found, "")
+
     @property
     def _busy(self) -> bool:
         return bool(self._under_way)

@@ -15,6 +15,7 @@ Call order, all from one thread::
 """
 
 import abc
+import os
 import time
 from dataclasses import dataclass
 from typing import Callable, List, Optional
@@ -73,6 +74,10 @@ class Workers(abc.ABC):
     def begin(self, trial: Trial) -> None:
         """Take a trial on. Raises ``SimulatorError`` or ``NavigatorError`` when what an invalid
         trial harmed cannot be started afresh."""
+
+    def worker_of(self, trial: Trial) -> str:
+        """Who is at a trial that was begun, in words; empty where none is yet."""
+        return ""
 
     @abc.abstractmethod
     def next_ended(self, should_stop: StopRequest) -> Optional[Attempt]:
@@ -155,6 +160,10 @@ class OneWorker(Workers):
         """Note the trial."""
         self._executor.renew()
         self._begun.append(trial)
+
+    def worker_of(self, trial: Trial) -> str:
+        """The calling process."""
+        return f"process {os.getpid()}"
 
     def next_ended(self, should_stop: StopRequest) -> Attempt:
         """Run the trial."""

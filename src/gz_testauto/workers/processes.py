@@ -111,6 +111,11 @@ class ProcessWorkers(WorkerPool):
     def _workers(self) -> List["_Worker"]:
         return [place.worker for place in self._places if place.worker is not None]
 
+    def worker_of(self, trial: Trial) -> str:
+        """The worker's process."""
+        found = (one.process.pid for one in self._workers if one.trial == trial)
+        return next((f"process {pid}" for pid in found), "")
+
     @property
     def _busy(self) -> bool:
         return any(worker.trial is not None for worker in self._workers)
