@@ -89,7 +89,7 @@ def test_a_table_whose_name_is_no_text_is_damage(directory):
 
 
 def test_a_trajectory_outside_of_the_directory_is_not_opened(directory):
-    with ResultStore.read(directory) as store, pytest.raises(ResultsError, match="no file name"):
+    with ResultStore.read(directory) as store, pytest.raises(ResultsError, match="not a file name"):
         store.trajectory(record(trajectory="../../x.npz"))
 
 

@@ -33,6 +33,9 @@ class Progress:
 class CampaignListener:
     """Told what happens, in the runner's thread. Override what is of interest."""
 
+    def noticed(self, notice: str) -> None:
+        """Something about the campaign that people should know, before it begins."""
+
     def began(self, progress: Progress) -> None:
         """Everything is checked; the simulator starts now."""
 

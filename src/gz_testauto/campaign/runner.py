@@ -38,6 +38,7 @@ from gz_testauto.workers.interface import (
     Workers,
     WorkersFactory,
 )
+from gz_testauto.worlds.record import unmeasured_notice
 
 
 def run_campaign(
@@ -78,13 +79,15 @@ def run_campaign(
             pending = attempts.left(selected)
             log = CampaignLog(directory.log, spec.goal_in)
             log.rewrite(_settled(store.results().trials, pending))
+            listener = listener or CampaignListener()
             if pending and not should_stop():
+                notice = unmeasured_notice(campaign.worlds)
+                if notice:
+                    listener.noticed(notice)
                 check_trials(campaign, pending)
                 workers = make_workers(make_executor, campaign)
                 run = _Run(campaign, directory, store, attempts, log, workers, should_stop)
-                run.tell(
-                    listener or CampaignListener(), len(selected), len(selected) - len(pending)
-                )
+                run.tell(listener, len(selected), len(selected) - len(pending))
                 run.through(pending)
             return store.results()
 

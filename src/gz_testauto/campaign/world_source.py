@@ -21,7 +21,7 @@ from gz_testauto.results.directory import reporting_disk
 from gz_testauto.sampling.site import Drive, Site, walls_of
 from gz_testauto.sdf.floor import obstructing_heights
 from gz_testauto.sdf.robot import RobotModel
-from gz_testauto.sdf.scene import read_scene
+from gz_testauto.sdf.scene import WorldScene, read_scene
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.worlds import WorldsSpec
 from gz_testauto.trial.setup import robot_limits
@@ -53,14 +53,23 @@ def gather_worlds(spec: CampaignSpec, robot: RobotModel, folder: Path) -> Tuple[
     of_base = tuple(worlds.inputs.get("missing", ())) if spec.worlds.base is not None else ()
     records = []
     for index, (entry, original) in enumerate(zip(entries, chosen)):
+        scene = read_scene(entry.path)
         drive = drive_of(spec, robot, entry.name)
         if not _made_for(worlds, drive):
-            entry = replace(entry, shortest_path_m=shortest_path_m(entry.path, drive))
+            entry = replace(entry, shortest_path_m=shortest_path_m(scene, drive))
         figures = published.of(entry.name, original.path)
         without = entry.missing + of_base
         if spec.worlds.allow_missing:
             without += missing_plugins(entry.path, spec.worlds)
-        records.append(replace(entry, world_index=index, published=figures, missing=without))
+        records.append(
+            replace(
+                entry,
+                world_index=index,
+                published=figures,
+                missing=without,
+                unmeasured=scene.unmeasured,
+            )
+        )
     return tuple(records)
 
 
@@ -72,11 +81,11 @@ def drive_of(spec: CampaignSpec, robot: RobotModel, world: str) -> Drive:
     return Drive((start.x_m, start.y_m), (goal.x_m, goal.y_m), radius_m, heights)
 
 
-def shortest_path_m(world: Path, drive: Drive) -> Optional[float]:
+def shortest_path_m(scene: WorldScene, drive: Drive) -> Optional[float]:
     """Length (m) of the shortest way of the robot's circle through a world, exact; None when
     that circle finds none, though the robot itself may. What obstructs the robot is what counts for
     clearance too."""
-    walls = walls_of(read_scene(world), drive.heights)
+    walls = walls_of(scene, drive.heights)
     blocked = shapely.union_all(widen(np.array(walls, dtype=object), drive.radius_m))
     area = Site(walls, drive).area()
     free = free_region(area, blocked, drive.start, drive.goal)

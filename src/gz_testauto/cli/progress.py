@@ -35,6 +35,10 @@ class LineListener(CampaignListener):
     def __init__(self, stream: IO[str]) -> None:
         self._stream = stream
 
+    def noticed(self, notice: str) -> None:
+        """Say it."""
+        self._say(notice)
+
     def began(self, progress: CampaignProgress) -> None:
         """Say what lies ahead."""
         left = progress.total - progress.done
@@ -73,6 +77,10 @@ class BarListener(CampaignListener):
             console=console,
         )
         self._task = self._bar.add_task("starting the simulator", total=None, left="")
+
+    def noticed(self, notice: str) -> None:
+        """Let it stand above the bar."""
+        self._show(notice)
 
     def began(self, progress: CampaignProgress) -> None:
         """Draw the bar."""

@@ -43,6 +43,7 @@ _OF_WORLDS = (
     "shortest_path_m",
     "published",
     "missing",
+    "unmeasured",
 )
 
 

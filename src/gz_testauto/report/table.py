@@ -37,6 +37,7 @@ from gz_testauto.results.records import CampaignResults
 from gz_testauto.results.running import age_s
 from gz_testauto.spec.stack import KEEPS_UP
 from gz_testauto.trial.outcome import Outcome
+from gz_testauto.worlds.record import unmeasured_in
 
 CAUSE_SHOWN = 150
 """Characters of an invalid trial's cause; the store has it all."""
@@ -77,7 +78,8 @@ def report(analysis: Analysis) -> RenderableType:
         for pair in analysis.comparisons.pairs:
             parts += ["", *_comparison(pair, metrics)]
         parts += [*_overall(analysis.comparisons), "", *_winners(results, analysis.winners)]
-    parts += [*_missing(results), *_invalid(results), *_worker_deaths(results)]
+    parts += [*_missing(results), *_unmeasured(results)]
+    parts += [*_invalid(results), *_worker_deaths(results)]
     return Group(*parts)
 
 
@@ -243,6 +245,15 @@ def _missing(results: CampaignResults) -> List[RenderableType]:
     )
     named = [_indented(f"{name} ({_count(count, 'world')})") for name, count in counts.items()]
     return ["", Text(said, style="yellow"), *named]
+
+
+def _unmeasured(results: CampaignResults) -> List[RenderableType]:
+    """What worlds hold and no figure above knows of; silent where there is nothing."""
+    found = unmeasured_in(results.worlds)
+    if not found:
+        return []
+    said = "Not measured: neither clearance, collisions nor the shortest path know of"
+    return ["", Text(said, style="yellow"), *map(_indented, found)]
 
 
 def _invalid(results: CampaignResults) -> List[RenderableType]:

@@ -13,13 +13,14 @@ import math
 import os
 import sqlite3
 from pathlib import Path
-from typing import Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 from gz_testauto.errors import ResultsError
 from gz_testauto.json_file import shaped
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.metrics.recording import Recording
 from gz_testauto.results import declarations, running
+from gz_testauto.results.database import BUSY_TIMEOUT_S, connect, reporting, undo_half_a_transaction
 from gz_testauto.results.directory import CampaignDirectory, reporting_disk
 from gz_testauto.results.recordings import read_trajectory, write_trajectory
 from gz_testauto.results.records import AttemptRecord, CampaignResults, TrialRecord
@@ -27,7 +28,6 @@ from gz_testauto.trial.outcome import Outcome
 from gz_testauto.worlds.record import WorldRecord
 
 SCHEMA_VERSION = 1
-BUSY_TIMEOUT_S = 30.0
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -56,8 +56,12 @@ CREATE TABLE IF NOT EXISTS worker_deaths (
 """
 """Stores of before have none; a reader of before passes over it."""
 
-_PUBLISHED = "published_of_worlds"
-_MISSING = "missing_of_worlds"
+_OF_WORLDS: Mapping[str, Tuple[str, Callable[[Any], Any]]] = {
+    "published": ("published_of_worlds", dict),
+    "missing": ("missing_of_worlds", tuple),
+    "unmeasured": ("unmeasured_of_worlds", tuple),
+}
+"""What is kept in ``meta`` of the worlds that have it: the field, its key there, and its type."""
 _PATIENCE = "patience"
 """Keys in ``meta``; stores of before have none."""
 
@@ -93,7 +97,7 @@ class ResultStore:
         """Make an empty store; the caller holds the directory's lock."""
         with reporting_disk(directory.trajectories):
             directory.trajectories.mkdir(exist_ok=True)
-        store = cls(directory, _connect(directory.results))
+        store = cls(directory, connect(directory.results))
         with store._transaction():
             # One by one: sqlite3's executescript would commit in the middle.
             for statement in filter(str.strip, _SCHEMA.split(";")):
@@ -105,8 +109,10 @@ class ResultStore:
                     ("schema_version", str(SCHEMA_VERSION)),
                     ("name", name),
                     ("planned", str(planned)),
-                    (_PUBLISHED, json.dumps({w.name: dict(w.published) for w in worlds})),
-                    (_MISSING, json.dumps({w.name: w.missing for w in worlds if w.missing})),
+                    *(
+                        (key, json.dumps({w.name: kind(getattr(w, field)) for w in worlds}))
+                        for field, (key, kind) in _OF_WORLDS.items()
+                    ),
                 ],
             )
             store._connection.executemany(
@@ -132,7 +138,7 @@ class ResultStore:
         """Open the store for writing, or return None where none was completely made."""
         if not os.path.isfile(directory.results):
             return None
-        store = cls(directory, _connect(directory.results))
+        store = cls(directory, connect(directory.results))
         if not store._is_made():
             store.close()
             return None
@@ -147,9 +153,9 @@ class ResultStore:
         directory.require_campaign()
         if not os.path.isfile(directory.results):
             raise ResultsError(f"{directory.path}: no trial has ended yet")
-        _undo_half_a_transaction(directory.results)
+        undo_half_a_transaction(directory.results)
         uri = directory.results.as_uri() + "?mode=ro"
-        with _reporting(directory.results):
+        with reporting(directory.results):
             connection = sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_S)
         store = cls(directory, connection)
         if not store._is_made():
@@ -255,13 +261,14 @@ class ResultStore:
             "ORDER BY world_index"
         )
         meta = dict(self._query("SELECT key, value FROM meta"))
-        published = json.loads(meta.get(_PUBLISHED, "{}"))
-        missing = json.loads(meta.get(_MISSING, "{}"))
+        stored = {field: json.loads(meta.get(key, "{}")) for field, (key, _) in _OF_WORLDS.items()}
         return tuple(
             dataclasses.replace(
                 world,
-                published=published.get(world.name, {}),
-                missing=tuple(missing.get(world.name, ())),
+                **{
+                    field: kind(stored[field].get(world.name, ()))
+                    for field, (_, kind) in _OF_WORLDS.items()
+                },
             )
             for world in (
                 WorldRecord(index, name, Path(str(path)), *rest)
@@ -300,13 +307,13 @@ class ResultStore:
     def _running(self) -> Optional[running.Runner]:
         if not self._has_table(running.TABLE):
             return None
-        with _reporting(self._directory.results):
+        with reporting(self._directory.results):
             return running.read_runner(self._connection)
 
     def _declared(self, meta: Mapping[str, str]) -> List[Metric]:
         if not self._has_table(declarations.TABLE):
             return declarations.declarations_of_before(meta.get(declarations.OF_STACK, "[]"))
-        with _reporting(self._directory.results):
+        with reporting(self._directory.results):
             return declarations.read_declarations(self._connection)
 
     def trajectory(self, record: TrialRecord) -> Recording:
@@ -339,12 +346,12 @@ class ResultStore:
             )
 
     def _query(self, statement: str, values: Sequence = ()) -> List[Tuple]:
-        with _reporting(self._directory.results):
+        with reporting(self._directory.results):
             return self._connection.execute(statement, values).fetchall()
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
-        with _reporting(self._directory.results):
+        with reporting(self._directory.results):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield
@@ -385,29 +392,6 @@ def _record(row: Tuple, metrics: Mapping[str, float]) -> TrialRecord:
     return TrialRecord(**{**values, "outcome": Outcome(values["outcome"]), "metrics": metrics})
 
 
-def _connect(path: Path) -> sqlite3.Connection:
-    with _reporting(path):
-        # Transactions are begun by hand: implicit ones hide what is committed when.
-        connection = sqlite3.connect(str(path), timeout=BUSY_TIMEOUT_S, isolation_level=None)
-        connection.execute("PRAGMA synchronous = FULL")
-        return connection
-
-
-def _undo_half_a_transaction(path: Path) -> None:
-    """Undo what a writer was at when it was killed, if it was: a reader that may not write does
-    not see through it. A transaction of a writer that lives is left alone."""
-    if not os.path.exists(path.with_name(path.name + "-journal")):
-        return
-    try:
-        with contextlib.closing(_connect(path)) as connection, _reporting(path):
-            connection.execute("SELECT 1 FROM sqlite_master").fetchall()
-    except ResultsError as error:
-        raise ResultsError(
-            f"{error}. A writer was killed here in the middle of a transaction, which has to be "
-            f"undone: make {path.parent} writable, or read a copy of it"
-        ) from error
-
-
 def _checked(results: CampaignResults, path: Path) -> CampaignResults:
     """The same results when every value is of the type that its column says; SQLite keeps
     whatever it is given. Raises ``ResultsError``."""
@@ -427,21 +411,3 @@ def _reporting_damage(path: Path) -> Iterator[None]:
         raise ResultsError(f"{path}: is damaged: says no {error}") from error
     except (IndexError, TypeError, ValueError, RecursionError) as error:
         raise ResultsError(f"{path}: is damaged: {error}") from error
-
-
-@contextlib.contextmanager
-def _reporting(path: Path) -> Iterator[None]:
-    """Turn SQLite's errors into ``ResultsError``. It quotes the names in a file as they are, which
-    in a damaged one need not be text."""
-    try:
-        yield
-    except UnicodeError as error:
-        raise ResultsError(f"{path}: is damaged: {error}") from error
-    except sqlite3.Error as error:
-        text = str(error)
-        if "full" in text or "disk I/O" in text:
-            text += (
-                "; finished trials are safe: make room on the device and give the same "
-                "command again"
-            )
-        raise ResultsError(f"{path}: {text}") from error

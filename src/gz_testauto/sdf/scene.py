@@ -133,6 +133,8 @@ class WorldScene:
     models: Dict[str, SceneModel]
     document: SdfDocument
     notes: Tuple[str, ...] = ()
+    unmeasured: Tuple[str, ...] = ()
+    """The same in a few words each, without the place."""
     missing: Tuple[str, ...] = ()
     """What the document names, is not there, and was allowed to be missing."""
 
@@ -164,20 +166,23 @@ def read_scene(
         world = document.world
     models: Dict[str, SceneModel] = {}
     notes: List[str] = []
+    unmeasured: List[str] = []
     for node in read_models(document, library):
         if node.name in models:
             notes.append(
                 f"{document.where(node.placed_by)}: a second model named {node.name!r} was left "
                 "out; Gazebo loads the first only"
             )
+            unmeasured.append(f"a second model named {node.name!r}")
         else:
             models[node.name] = scene_model(node, library)
     if world is not None:
         for tag in ("population", "actor", "road"):
             for element in world.findall(tag):
                 notes.append(f"{document.where(element)}: <{tag}> was not read")
+                unmeasured.append(f"<{tag}>")
     name = world.get("name", "") if world is not None else ""
-    return WorldScene(name, models, document, tuple(notes), missing)
+    return WorldScene(name, models, document, tuple(notes), tuple(unmeasured), missing)
 
 
 def scene_model(node: ModelNode, library: ModelLibrary) -> SceneModel:

@@ -1,13 +1,17 @@
 """One world: its file, what is known of it, and what a campaign says of it beside."""
 
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Mapping, Optional, Tuple, Union
+from typing import Iterable, List, Mapping, Optional, Tuple, Union
 
 from gz_testauto.sampling.difficulty import Difficulty
 from gz_testauto.sampling.placement import Obstacle
 from gz_testauto.spec.obstacles import SIZE_NAMES
 from gz_testauto.spec.worlds import PATH_M
+
+SHOWN = 5
+"""So many things are named in one line."""
 
 
 @dataclass(frozen=True)
@@ -53,9 +57,30 @@ class WorldRecord:
     difficulty: Optional[Difficulty] = None
     redrawn: int = 0
     """How many sets of obstacles were discarded before this one, as not solvable."""
+    unmeasured: Tuple[str, ...] = ()
+    """What the world holds that no clearance, collision or shortest path knows of."""
 
     @property
     def published_path_m(self) -> Optional[float]:
         """Length (m) of the best way as published, where it is."""
         length_m = self.published.get(PATH_M)
         return length_m if isinstance(length_m, float) else None
+
+
+def unmeasured_notice(worlds: Iterable[WorldRecord]) -> str:
+    """One line that says what worlds hold and nothing measures; empty where all is measured."""
+    found = unmeasured_in(worlds)
+    if not found:
+        return ""
+    shown = ", ".join(found[:SHOWN])
+    more = f", and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+    return f"not measured, as neither clearance nor shortest path knows of it: {shown}{more}"
+
+
+def unmeasured_in(worlds: Iterable[WorldRecord]) -> List[str]:
+    """What worlds hold and nothing measures, the most frequent first, each with in how many."""
+    counts = Counter(name for world in worlds for name in sorted(set(world.unmeasured)))
+    return [
+        f"{name} (in {count} world{'' if count == 1 else 's'})"
+        for name, count in counts.most_common()
+    ]

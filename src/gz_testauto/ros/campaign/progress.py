@@ -33,6 +33,10 @@ class ProgressPublisher(CampaignListener):
         self._message = CampaignProgress(campaign=spec.name, planners=list(self._counts))
         self._running: Optional[Trial] = None
 
+    def noticed(self, notice: str) -> None:
+        """A warning in the node's log."""
+        rospy.logwarn("%s", notice)
+
     def began(self, progress: Progress) -> None:
         """The simulator starts now."""
         self._say("preparing", "starting the simulator", progress)

@@ -1,0 +1,70 @@
+"""What a world holds and nothing measures is said at the beginning and beside the results."""
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from scripted import ScriptedExecutor
+
+from gz_testauto.analysis.overview import analyze
+from gz_testauto.campaign.runner import run_campaign
+from gz_testauto.cli.progress import LineListener
+from gz_testauto.report.export import to_json
+from gz_testauto.report.table import print_report
+from gz_testauto.results.directory import CampaignDirectory
+from gz_testauto.results.store import ResultStore
+from gz_testauto.spec.worlds import WorldsSpec
+from gz_testauto.worlds.record import WorldRecord, unmeasured_notice
+
+BOX = (
+    '<model name="m"><static>1</static><pose>{} 0 0.5 0 0 0</pose><link name="l"><collision '
+    'name="c"><geometry><box><size>1 1 1</size></box></geometry></collision></link></model>'
+)
+WALKER = '<actor name="walker"/>'
+
+
+@pytest.fixture
+def results(smoke, tmp_path):
+    """A campaign in two worlds: one with an actor and a name twice, one with an actor."""
+    directory = tmp_path / "worlds"
+    directory.mkdir()
+    for name, models in (("one", BOX.format(0) + BOX.format(4)), ("two", BOX.format(0))):
+        text = f'<sdf version="1.6"><world name="w">{models}{WALKER}</world></sdf>'
+        (directory / f"{name}.world").write_text(text)
+    worlds = WorldsSpec.model_validate({"directory": directory})
+    start = smoke.robot.start.model_copy(update={"x_m": -5.0, "y_m": 3.0})
+    goal = smoke.goal.model_copy(update={"x_m": 5.0, "y_m": 3.0})
+    robot = smoke.robot.model_copy(update={"start": start})
+    spec = smoke.model_copy(update={"worlds": worlds, "robot": robot, "goal": goal})
+    said = io.StringIO()
+    executor = ScriptedExecutor()
+    run_campaign(spec, tmp_path / "out", lambda _: executor, listener=LineListener(said))
+    with ResultStore.read(CampaignDirectory(tmp_path / "out")) as store:
+        return said.getvalue().splitlines(), store.results()
+
+
+def test_the_run_says_in_its_first_line_what_nothing_measures(results):
+    first, _ = results
+    assert first[0].startswith("not measured, as neither clearance nor shortest path knows of it")
+    assert first[0].endswith("<actor> (in 2 worlds), a second model named 'm' (in 1 world)")
+
+
+def test_the_results_carry_it_world_by_world(results):
+    worlds = {world.name: world.unmeasured for world in results[1].worlds}
+    assert worlds == {"one": ("a second model named 'm'", "<actor>"), "two": ("<actor>",)}
+    exported = json.loads(to_json(analyze(results[1])))["worlds"]
+    assert [world["unmeasured"] for world in exported] == [list(w) for w in worlds.values()]
+
+
+def test_the_report_says_it_below_its_tables(results):
+    console = Console(file=io.StringIO(), width=100)
+    print_report(analyze(results[1]), console)
+    said = console.file.getvalue()
+    assert "Not measured: neither clearance, collisions nor the shortest path know of" in said
+    assert "<actor> (in 2 worlds)" in said
+
+
+def test_worlds_in_which_all_is_measured_say_nothing():
+    assert unmeasured_notice([WorldRecord(0, "w", Path("w.world"), "0")]) == ""
