@@ -2,7 +2,7 @@
 
 Owns edits of a whole world. Each first applies ``<state>`` and drops it, so that a moved
 model is where the file says it is. For hundreds of variants of one world use
-:mod:`gz_testauto.sdf.template`.
+:class:`gz_testauto.worlds.base.WorldTemplate`.
 """
 
 import copy

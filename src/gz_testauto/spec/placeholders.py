@@ -1,7 +1,7 @@
 """The words in braces that stand in launch arguments for what differs from trial to trial.
 
 Owns which there are and how a text is filled in. Their values come from the campaign
-(:mod:`gz_testauto.campaign.placeholders`).
+(:mod:`gz_testauto.trial.launch_files`).
 """
 
 import re

@@ -72,7 +72,7 @@ class Part:
 
     @property
     def pid(self) -> int:
-        """Of the keeper, above all processes of this part."""
+        """Of the subreaper, above all processes of this command."""
         return self._process.pid
 
     def trouble(self) -> str:

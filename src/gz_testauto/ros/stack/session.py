@@ -3,7 +3,7 @@
 Owns the order *environment first, then rospy*: rospy joins one master in its life. Started by
 :mod:`~gz_testauto.ros.stack.executor`, from which it gets the campaign and then one trial after
 the other by a pipe; it answers each with a result or an error, and meanwhile says what it is at.
-Ends when the pipe closes. What it starts, its keeper ends.
+Ends when the pipe closes. What it starts, its subreaper ends.
 """
 
 import contextlib

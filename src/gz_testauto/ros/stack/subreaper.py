@@ -2,14 +2,14 @@
 
 A process of its own, with nothing but the standard library::
 
-    python keeper.py COMMAND [ARGUMENT ...]
+    python subreaper.py COMMAND [ARGUMENT ...]
 
 Standard input is the lifeline: when it closes, because its other end was closed or because
 whoever held that was killed, all descendants are killed. So they are when the command ends by
 itself. Process groups are not enough: roslaunch gives every node a session of its own. This
 process is therefore their *subreaper* (prctl(2)): what loses its parent becomes its child and
 stays within reach. Should this process itself be killed, the kernel asks the command to end
-(SIGTERM, upon which roslaunch ends its nodes), and what it leaves becomes the next keeper's above.
+(SIGTERM, upon which roslaunch ends its nodes), and what it leaves falls to the subreaper above.
 
 SIGTERM and SIGINT are passed on to the command, so that it can end in good order. The exit
 status is the command's, 128 + signal where that killed it.
