@@ -141,7 +141,7 @@ class RosTrialExecutor(TrialExecutor):
         verdict: Optional[Verdict] = None
         last: Optional[Seen] = None
         progress_s = time.monotonic()
-        while verdict is None:
+        while verdict is None or last is None:
             if should_stop():
                 raise TrialStopped
             planner.require_alive()
@@ -174,10 +174,12 @@ class RosTrialExecutor(TrialExecutor):
 
     def _load(self, trial: Trial) -> LoadSceneResponse:
         scene = self._campaign.scene(trial)
+        robot = scene.robot
+        assert robot is not None  # a trial without one is the user's own stack's
         request = LoadSceneRequest(
             world=str(scene.world),
-            robot_model=str(scene.robot.path),
-            robot_name=scene.robot.name,
+            robot_model=str(robot.path),
+            robot_name=robot.name,
             start=Pose2D(*scene.start),
             seed=scene.seed,
         )

@@ -6,6 +6,7 @@ started.
 """
 
 import contextlib
+import functools
 import math
 import time
 from pathlib import Path
@@ -75,7 +76,7 @@ class RunningStack:
         for service in SERVICES:
             self._await(
                 Awaited(
-                    lambda service=service: is_served(service, LOOK_S),
+                    functools.partial(is_served, service, LOOK_S),
                     f"no service {service}",
                     "does stack.simulator start a Gazebo with gazebo_ros (or this package's "
                     "simulator node)?",

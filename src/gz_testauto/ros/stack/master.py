@@ -9,7 +9,7 @@ import os
 import time
 import xmlrpc.client
 from pathlib import Path
-from typing import Dict
+from typing import Any, Dict
 
 from gz_testauto.errors import SimulatorError
 from gz_testauto.ros.stack.launched_process import Part
@@ -80,7 +80,8 @@ def _await_master(core: Part, port: int, deadline: float) -> str:
 def _ask(port: int) -> Dict[str, object]:
     """The process that is master at a port, and whether rosout has joined it."""
     try:
-        with xmlrpc.client.ServerProxy(f"http://{LOOPBACK}:{port}") as master:
+        with xmlrpc.client.ServerProxy(f"http://{LOOPBACK}:{port}") as proxy:
+            master: Any = proxy  # what a master answers has no types
             pid = master.getPid("/gz_testauto")[2]
             state = master.getSystemState("/gz_testauto")[2]
     except (OSError, xmlrpc.client.Error):
