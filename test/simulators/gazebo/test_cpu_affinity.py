@@ -14,7 +14,7 @@ ALLOWED = sorted(os.sched_getaffinity(0))
 
 HOLDER = """
 import sys, time
-from gz_testauto.simulators.gazebo import processors
+from gz_testauto.simulators.gazebo import cpu_affinity
 cpu_affinity.CLAIM_NAME = "\\0" + sys.argv[1] + ".{}"
 claims = [cpu_affinity.ClaimedProcessor() for _ in range(int(sys.argv[2]))]
 print(*(claim.number for claim in claims), flush=True)
