@@ -57,6 +57,7 @@ def test_exact_mcnemar_of_the_same_patients():
     assert mcnemar(PairedCounts(5, 0, 0, 5)) == 1.0
 
 
+@pytest.mark.slow
 @given(st.tuples(*[st.integers(0, 30)] * 4).filter(any))
 def test_swapping_the_planners_mirrors_the_difference(counts):
     both, first, second, neither = counts

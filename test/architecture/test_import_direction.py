@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 from typing import Dict, Iterator, Set
 
+import pytest
+
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "gz_testauto"
 MODULES = sorted(SOURCE.rglob("*.py"))
 
@@ -123,6 +125,7 @@ def ros_imports(path: Path) -> Set[str]:
     }
 
 
+@pytest.mark.slow
 def test_modules_import_only_what_lies_below_them():
     inside = [path for path in MODULES if part_of(path) not in {"__init__", TESTING}]
     assert inside
@@ -130,6 +133,7 @@ def test_modules_import_only_what_lies_below_them():
     assert {path: parts for path, parts in too_high.items() if parts} == {}
 
 
+@pytest.mark.slow
 def test_no_modules_import_each_other_in_a_circle():
     left = modules_imported()
     assert len(left) == len(MODULES)
@@ -139,6 +143,7 @@ def test_no_modules_import_each_other_in_a_circle():
     assert circles == {}
 
 
+@pytest.mark.slow
 def test_adaptors_of_one_port_do_not_import_each_other():
     folders = {f"gz_testauto.{folder[:-1].replace('/', '.')}": folder for folder in ADAPTORS}
     assert "simulators/gazebo_ros/" in ADAPTORS
@@ -154,6 +159,7 @@ def test_adaptors_of_one_port_do_not_import_each_other():
     assert across == set()
 
 
+@pytest.mark.slow
 def test_only_registries_import_by_a_string():
     by_string = {
         where(path)

@@ -36,6 +36,7 @@ def test_every_rostest_has_a_time_limit(path):
         assert float(test.get("time-limit", "nan")) > 0
 
 
+@pytest.mark.slow
 def test_a_test_that_hangs_fails_with_the_stacks_of_all_threads_and_the_next_one_runs(
     tmp_path, request
 ):

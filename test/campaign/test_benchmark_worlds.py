@@ -120,6 +120,7 @@ def test_published_figures_come_from_points_from_the_world_and_from_a_table(spec
     assert [world.published["rank"] for world in worlds] == [7.0, 0.25]
 
 
+@pytest.mark.slow
 def test_a_robot_that_turns_faster_than_its_simulator_takes_is_refused_before_the_first_trial(
     spec, monkeypatch
 ):

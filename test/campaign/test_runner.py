@@ -477,6 +477,7 @@ run_campaign(load(Path({config!r}) / "smoke_campaign.yaml", CampaignSpec), Path(
 """
 
 
+@pytest.mark.slow
 def test_a_runner_killed_in_a_trial_continues_with_that_trial(run, tmp_path):
     out = tmp_path / "out"
     script = KILLED.format(

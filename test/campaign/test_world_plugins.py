@@ -36,6 +36,7 @@ def test_one_world_has_its_own_plugins_named(tmp_path):
     assert plugins_notice(spec, [tmp_path / "c.world"]) == ""
 
 
+@pytest.mark.slow
 def test_nothing_is_said_where_nothing_will_be_run(tmp_path):
     assert plugins_notice(campaign(tmp_path, "embedded")) == ""
     assert plugins_notice(campaign(tmp_path, "gazebo", plugins=False)) == ""

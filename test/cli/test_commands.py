@@ -31,6 +31,7 @@ def finished(tmp_path_factory):
     return out
 
 
+@pytest.mark.slow
 def test_run_prints_the_table_on_standard_output_and_progress_on_standard_error(
     finished, tmp_path, capsys
 ):
@@ -41,6 +42,7 @@ def test_run_prints_the_table_on_standard_output_and_progress_on_standard_error(
     assert "trials to run" not in printed.out
 
 
+@pytest.mark.slow
 def test_run_given_again_prints_the_same_table_and_runs_nothing(finished, capsys):
     assert main(["run", SMOKE, "--out", str(finished), *IN_PLANAR]) == 0
     again = capsys.readouterr()
@@ -48,12 +50,14 @@ def test_run_given_again_prints_the_same_table_and_runs_nothing(finished, capsys
     assert again.err == f"results: {finished}\n"
 
 
+@pytest.mark.slow
 def test_resume_refuses_an_empty_directory(tmp_path, capsys):
     assert main(["run", SMOKE, "--out", str(tmp_path / "none"), "--resume"]) == 2
     assert "holds no campaign" in capsys.readouterr().err
     assert not (tmp_path / "none").exists()
 
 
+@pytest.mark.slow
 def test_an_unknown_simulator_or_planner_is_one_line(tmp_path, capsys):
     out = ["--out", str(tmp_path / "out")]
     assert main(["run", SMOKE, *out, "--simulator", "gazeebo"]) == 2
@@ -74,6 +78,7 @@ class Failing(PlanarSimulator):
 SIMULATORS.register("planar_that_fails", Failing)
 
 
+@pytest.mark.slow
 def test_run_ends_with_status_1_when_a_trial_is_invalid_and_says_how_to_try_again(tmp_path, capsys):
     command = ["run", SMOKE, "--out", str(tmp_path / "o"), "--workers", "1"]
     command += ["--simulator", "planar_that_fails"]
@@ -85,6 +90,7 @@ def test_run_ends_with_status_1_when_a_trial_is_invalid_and_says_how_to_try_agai
     assert "2 of 4 trials to run, 2 were done before" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_run_ends_with_status_2_and_the_cause_when_nothing_is_to_be_expected(
     tmp_path, capsys, monkeypatch
 ):
@@ -98,11 +104,13 @@ def test_run_ends_with_status_2_and_the_cause_when_nothing_is_to_be_expected(
     assert "world_0000 straight was lost in each of 3 attempts: the world does not load" in last
 
 
+@pytest.mark.slow
 def test_json_is_all_that_run_prints(finished, capsys):
     assert main(["run", SMOKE, "--out", str(finished), *IN_PLANAR, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["campaign"] == "smoke"
 
 
+@pytest.mark.slow
 def test_report_writes_csv_and_pictures(finished, tmp_path, capsys):
     pytest.importorskip("matplotlib")
     csv, plots = tmp_path / "trials.csv", tmp_path / "plots"
@@ -114,6 +122,7 @@ def test_report_writes_csv_and_pictures(finished, tmp_path, capsys):
     assert capsys.readouterr().out == csv.read_text()
 
 
+@pytest.mark.slow
 def test_reports_status_says_whether_every_trial_is_done_when_asked(finished, tmp_path, capsys):
     assert main(["report", str(finished), "--complete"]) == 0
     part = str(tmp_path / "part")
@@ -238,6 +247,7 @@ def running(tmp_path):
         process.communicate()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_one_signal_ends_cleanly_and_the_same_command_continues(running, number, status, tmp_path):
     process = running(0.02)
@@ -252,6 +262,7 @@ def test_one_signal_ends_cleanly_and_the_same_command_continues(running, number,
     assert "3 of 4 trials to run, 1 were done before" in again.stderr
 
 
+@pytest.mark.slow
 def test_ctrl_c_reaches_workers_too_and_all_end_cleanly(running, tmp_path):
     process = running(0.02, workers=2)
     group = os.getpgid(process.pid)
@@ -266,6 +277,7 @@ def test_ctrl_c_reaches_workers_too_and_all_end_cleanly(running, tmp_path):
     assert f"{4 - stopped} of 4 trials to run, {stopped} were done before" in again.stderr
 
 
+@pytest.mark.slow
 def test_a_second_signal_ends_at_once(running):
     process = running(0.02)
     os.kill(process.pid, signal.SIGSTOP)  # both signals then arrive within one step
@@ -280,6 +292,7 @@ def test_a_second_signal_ends_at_once(running):
     assert time.monotonic() - began < 30
 
 
+@pytest.mark.slow
 def test_a_killed_command_leaves_results_that_the_next_one_continues(running, tmp_path):
     process = running(0.02)
     process.kill()
@@ -295,6 +308,7 @@ def test_replay_tells_that_a_planner_was_changed_and_runs_it(finished, capsys, m
     assert "the code of planner fgm has changed" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_an_unknown_option_of_the_simulator_is_refused_before_worlds_are_made(tmp_path, capsys):
     campaign = tmp_path / "campaign.yaml"
     text = Path(SMOKE).read_text().replace("../worlds", str(Path(SMOKE).parents[1] / "worlds"))
@@ -304,6 +318,7 @@ def test_an_unknown_option_of_the_simulator_is_refused_before_worlds_are_made(tm
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_agree_runs_both_and_says_how_far_they_agree(tmp_path, capsys):
     command = ["agree", SMOKE, "--out", str(tmp_path / "o"), "--workers", "1", "--worlds", "1"]
     assert main([*command, "--simulators", PLANAR, "embedded"]) == 0

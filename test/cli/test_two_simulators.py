@@ -20,6 +20,7 @@ def run(out, *more):
     return command.main(["run", str(CAMPAIGN), "--out", str(out), *arguments, *more])
 
 
+@pytest.mark.slow
 def test_all_trials_are_screened_and_the_chosen_ones_confirmed(tmp_path, capsys):
     assert run(tmp_path, "--closest", "1", "--control", "1") == 0
     said = capsys.readouterr()
@@ -36,6 +37,7 @@ def test_all_trials_are_screened_and_the_chosen_ones_confirmed(tmp_path, capsys)
     assert "ended" not in again.err and again.out == said.out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -51,6 +53,7 @@ def test_two_different_simulators_are_needed(tmp_path, capsys, arguments):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_open_loop_drives_are_compared_and_leave_nothing(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     simulators = ["--simulators", "embedded", "planar_for_two_speeds"]

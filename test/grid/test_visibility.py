@@ -70,6 +70,7 @@ def test_no_way_when_walled_off_or_covered(blocked):
     assert way_among(blocked, (-3, 0), (7, 7)) is None
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 100_000))
 def test_way_is_free_and_never_longer_than_what_a_fine_grid_finds(seed):

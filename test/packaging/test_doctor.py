@@ -65,6 +65,7 @@ def no_packages(monkeypatch):
     )
 
 
+@pytest.mark.slow
 def test_in_a_catkin_workspace_it_does_not_send_to_bootstrap(
     no_packages, monkeypatch, tmp_path, capsys
 ):
@@ -85,12 +86,14 @@ def test_the_workspace_that_bootstrap_builds_is_a_checkout(
     assert remedy_of("gazebo_msgs", capsys) == "run ./bootstrap setup in a checkout"
 
 
+@pytest.mark.slow
 def test_an_installed_ros_is_no_workspace(no_packages, monkeypatch, tmp_path, capsys):
     devel = devel_space(tmp_path, "")
     monkeypatch.setenv("CMAKE_PREFIX_PATH", str(devel))
     assert remedy_of("gazebo_msgs", capsys) == "run ./bootstrap setup in a checkout"
 
 
+@pytest.mark.slow
 def test_installed_by_pip_and_not_sourced_it_says_what_to_source(
     no_packages, monkeypatch, tmp_path, capsys
 ):

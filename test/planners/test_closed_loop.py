@@ -84,6 +84,7 @@ def test_reaches_the_goal_where_straight_collides(robot, tmp_path, name):
     assert drive(robot, world, name)[0] == "reached"
 
 
+@pytest.mark.slow
 def test_the_same_trial_twice_is_the_same_to_the_bit(robot, tmp_path):
     world = write_world(tmp_path / "clutter.world", CLUTTER)
     first, second = (drive(robot, world, "fgm_improved")[1] for _ in range(2))
@@ -102,6 +103,7 @@ def test_improved_passes_a_gate_that_fgm_drives_around(robot, tmp_path):
     assert outcome != "reached" or np.abs(poses[:, 1]).max() > 4.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["fgm_improved", "dwa"])
 def test_never_touches_a_wall_that_closes_the_way(robot, tmp_path, name):
     wall = write_world(tmp_path / "wall.world", [(6.0, 0.0, 0.4, 40.0, 0.0)])

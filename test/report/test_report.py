@@ -60,6 +60,7 @@ def printed(results):
     return stream.getvalue()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("worlds", [1, 12, 500])
 @pytest.mark.parametrize("repetitions", [1, 3])
 def test_the_table_fits_a_terminal(worlds, repetitions):

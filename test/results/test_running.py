@@ -84,6 +84,7 @@ os.kill(os.getpid(), 9)
 """
 
 
+@pytest.mark.slow
 def test_a_killed_runner_is_stale_when_its_heartbeat_is_old_and_the_next_takes_its_place(
     directory, capsys
 ):

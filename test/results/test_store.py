@@ -229,6 +229,7 @@ os.kill(os.getpid(), 9)
     assert directory.results.with_name("results.sqlite-journal").exists()
 
 
+@pytest.mark.slow
 def test_a_reader_sees_what_was_committed_when_the_writer_was_killed_half_way(store, directory):
     store.finish(record(), recording())
     store.close()
@@ -246,6 +247,7 @@ def test_a_reader_leaves_the_transaction_of_a_living_writer_alone(store, directo
     assert store.results().trials == ()
 
 
+@pytest.mark.slow
 def test_a_killed_writer_leaves_every_committed_trial_and_no_half_one(directory):
     script = f"""
 import os, sys

@@ -55,6 +55,7 @@ def spec_of(text, **changes):
 SPEC = spec_of(FOREST)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32))
 def test_placed_obstacles_keep_every_promise_of_the_specification(seed):
@@ -84,6 +85,7 @@ def test_placed_obstacles_keep_every_promise_of_the_specification(seed):
             assert obstacle.static
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**32))
 def test_solvable_world_has_a_way_on_a_fine_grid_too(seed):

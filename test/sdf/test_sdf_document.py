@@ -97,6 +97,7 @@ def elements(draw, depth=0):
     return element
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(elements(), SAFE, st.sampled_from(["", "<?xml version='1.0'?>\n", "\n \n"]))
 def test_any_document_round_trips(content, comment, declaration):

@@ -57,6 +57,7 @@ def sampled_inside(shape, pose, z_min, z_max, seed=0):
     return points[(points[:, 2] >= z_min) & (points[:, 2] <= z_max)]
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(SOLIDS, POSES, st.floats(0, 1), st.floats(0, 1))
 @example(Capsule(0.25, 1.0), Pose.from_rpy(0, 0, 0, 0, 1.5, 0), 0.0, 0.5)  # cut nearly lengthwise
@@ -152,6 +153,7 @@ def test_slab_above_or_below_the_shape_is_empty(shape, pose):
     assert shape.footprint(pose, low - 1, low - 1e-6).is_empty
 
 
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(SOLIDS, POSES, POSES)
 def test_outline_moves_with_the_shape_in_the_plane(shape, pose, other):

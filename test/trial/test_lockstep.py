@@ -85,6 +85,7 @@ def drive(smoke, tmp_path):
     return start
 
 
+@pytest.mark.slow
 def test_planners_end_as_their_driving_deserves(drive):
     results = drive("straight", "fgm")
     by_planner = {
@@ -152,6 +153,7 @@ def test_an_unknown_planner_parameter_is_refused_before_any_simulator_starts(dri
         drive(simulator=Unstartable, spec={"planners": planners})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("place", "says"),
     [

@@ -27,6 +27,7 @@ def drives():
         return {m.name: perform(simulator, ROBOT, LIMITS, PERIOD_S, m) for m in SEQUENCES}
 
 
+@pytest.mark.slow
 def test_straight_is_the_ramp_and_then_full_speed(drives):
     pose = drives["straight"].pose
     # commands of 0, 0.1 ... 0.8 m/s hold for a period each; the drive follows within some 0.1 s

@@ -112,6 +112,7 @@ def drive(smoke, tmp_path):
     return start
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("simulator", SIMULATORS)
 def test_a_world_that_flies_apart_is_refused_by_name_and_one_that_settles_is_not(simulator, drive):
     ran = drive(simulator, {"flying": FLYING, "settling": SETTLING})
@@ -121,6 +122,7 @@ def test_a_world_that_flies_apart_is_refused_by_name_and_one_that_settles_is_not
     assert settled.outcome is Outcome.REACHED
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("simulator", SIMULATORS)
 def test_a_robot_that_falls_on_its_side_as_it_drives_has_tipped_over(simulator, drive):
     fast = {"max_linear_mps": 2.0, "max_linear_accel_mps2": 20.0}

@@ -48,12 +48,14 @@ def eventful(smoke, tmp_path, dask):
     return run
 
 
+@pytest.mark.slow
 def test_results_are_the_same_bits_as_here(smoke, tmp_path, dask):
     run_campaign(smoke, tmp_path / "here", drive)
     run_campaign(smoke, tmp_path / "there", drive, make_workers=dask)
     assert same_bits(what_was_driven(tmp_path / "here"), what_was_driven(tmp_path / "there"))
 
 
+@pytest.mark.slow
 def test_without_a_scheduler_it_starts_one_of_its_own(smoke, tmp_path):
     executor = functools.partial(Eventful, directory=tmp_path)
     workers = functools.partial(DaskWorkers, size=2)
@@ -61,6 +63,7 @@ def test_without_a_scheduler_it_starts_one_of_its_own(smoke, tmp_path):
     assert [record.trial for record in results.trials] == [0, 1, 2, 3]
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_costs_one_attempt_and_its_successor_goes_on(eventful, tmp_path):
     results = eventful("die-1")
     assert [record.outcome for record in results.trials] == [Outcome.REACHED] * 4
@@ -100,6 +103,7 @@ class Waiting(Eventful):
         return result
 
 
+@pytest.mark.slow
 def test_a_worker_that_joins_while_a_trial_is_under_way_is_given_one_at_once(smoke, tmp_path):
     with distributed.LocalCluster(
         n_workers=1, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
@@ -120,6 +124,7 @@ def test_a_worker_that_joins_while_a_trial_is_under_way_is_given_one_at_once(smo
     assert began.stat().st_mtime < (tmp_path / "ended-0").stat().st_mtime
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_frozen_keeps_nobody_from_stopping(smoke, tmp_path, monkeypatch):
     monkeypatch.setattr(pool, "CLOSING_S", 1.0)
     monkeypatch.setattr(dask_module, "CLOSING_S", 1.0)
@@ -154,6 +159,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_a_lost_scheduler_loses_no_finished_trial(smoke, tmp_path, monkeypatch):
     monkeypatch.setattr(dask_module, "CLOSING_S", 1.0)
     monkeypatch.setattr(dask_module, "CONNECTING_S", 5.0)
@@ -215,6 +221,7 @@ def test_a_scheduler_that_is_not_there_is_named(smoke, tmp_path, monkeypatch):
         run_campaign(smoke, tmp_path / "out", drive, make_workers=workers)
 
 
+@pytest.mark.slow
 def test_without_dask_it_says_how_to_get_it(smoke, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(MissingDependencyError, match=r"gz_testauto\[dask\]"):

@@ -14,6 +14,7 @@ COMPUTES = "while True: pass"
 FROZEN = "import os, signal; os.kill(os.getpid(), signal.SIGSTOP)"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("program", "lifeless"), [(COMPUTES, False), (FROZEN, True)])
 def test_a_process_that_computes_without_a_beat_is_alive_and_one_that_is_stopped_is_not(
     program, lifeless

@@ -70,6 +70,7 @@ def all_reached(results):
     return [record.outcome for record in results.trials] == [Outcome.REACHED] * 4
 
 
+@pytest.mark.slow
 def test_workers_that_die_before_their_first_trial_cost_no_attempt(unlucky, tmp_path):
     killed = []
 
@@ -86,12 +87,14 @@ def test_workers_that_die_before_their_first_trial_cost_no_attempt(unlucky, tmp_
     assert len(results.worker_deaths) <= 2  # the trials that were on their way to them
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_while_it_starts_is_replaced(unlucky):
     results = unlucky("die-opening")
     assert all_reached(results)
     assert results.worker_deaths == ()
 
 
+@pytest.mark.slow
 def test_ctrl_c_while_workers_start_is_left_to_their_owner(unlucky, tmp_path, capfd):
     interrupted = []
 
@@ -107,6 +110,7 @@ def test_ctrl_c_while_workers_start_is_left_to_their_owner(unlucky, tmp_path, ca
     assert "Traceback" not in capfd.readouterr().err
 
 
+@pytest.mark.slow
 def test_workers_that_always_die_while_they_start_end_the_campaign_with_the_cause(
     unlucky, monkeypatch
 ):
@@ -132,6 +136,7 @@ def is_due_at(place, now_s, second):
     return due
 
 
+@pytest.mark.slow
 def test_a_worker_that_freezes_in_a_trial_is_noticed_and_its_trial_repeated(unlucky):
     results = unlucky("freeze-1", stall_timeout_s=5.0)
     assert all_reached(results)
@@ -140,6 +145,7 @@ def test_a_worker_that_freezes_in_a_trial_is_noticed_and_its_trial_repeated(unlu
     assert causes[1] == "the worker process froze: no sign of life for 5 s"
 
 
+@pytest.mark.slow
 def test_a_worker_that_freezes_while_it_starts_is_replaced(unlucky):
     results = unlucky("freeze-opening", stall_timeout_s=5.0)
     assert all_reached(results)
@@ -154,6 +160,7 @@ class Impatient(ProcessWorkers):
         super().begin(trial)
 
 
+@pytest.mark.slow
 def test_a_worker_that_hangs_though_itlives_costs_an_attempt(unlucky):
     results = unlucky("hang-1", make_workers=functools.partial(Impatient, size=2))
     assert all_reached(results)
@@ -161,6 +168,7 @@ def test_a_worker_that_hangs_though_itlives_costs_an_attempt(unlucky):
     assert attempt.cause == "the worker process hung: no control period in 3 s"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ["freeze-0", "freeze-opening"])
 def test_a_stop_ends_a_campaign_though_a_worker_is_frozen(unlucky, tmp_path, monkeypatch, order):
     monkeypatch.setattr(pool, "CLOSING_S", 1.0)
@@ -172,6 +180,7 @@ def test_a_stop_ends_a_campaign_though_a_worker_is_frozen(unlucky, tmp_path, mon
     assert all_reached(unlucky())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ["freeze-0", "freeze-opening"])
 def test_a_second_stop_ends_at_once_though_a_worker_is_frozen(
     unlucky, tmp_path, monkeypatch, order

@@ -132,6 +132,7 @@ def same_bits(one, other):
     )
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_is_replaced_and_its_trial_repeated(eventful, tmp_path):
     results = eventful("die-1")
     assert [record.outcome for record in results.trials] == [Outcome.REACHED] * 4
@@ -141,6 +142,7 @@ def test_a_worker_that_dies_is_replaced_and_its_trial_repeated(eventful, tmp_pat
     assert times_run(tmp_path) == [0, 1, 1, 2, 3]
 
 
+@pytest.mark.slow
 def test_a_scene_that_is_at_fault_is_not_tried_again(eventful, tmp_path):
     results = eventful("fault-1")
     assert [record.outcome for record in results.trials][:2] == [Outcome.REACHED, Outcome.INVALID]
@@ -148,6 +150,7 @@ def test_a_scene_that_is_at_fault_is_not_tried_again(eventful, tmp_path):
     assert times_run(tmp_path) == [0, 1, 2, 3]
 
 
+@pytest.mark.slow
 def test_a_trial_below_the_stated_pace_is_repeated_once_and_alone(smoke, tmp_path):
     postponed = []
 
@@ -175,6 +178,7 @@ def test_a_trial_below_the_stated_pace_is_repeated_once_and_alone(smoke, tmp_pat
     assert results.invalid_attempts == ()
 
 
+@pytest.mark.slow
 def test_a_trial_on_an_overloaded_stack_is_repeated_alone_and_then_invalid(tmp_path):
     example = CONFIG / "own_stack_campaign.yaml"
     text = re.sub("  min_real_time_factor.*\n", "", example.read_text())
@@ -198,6 +202,7 @@ def test_a_trial_on_an_overloaded_stack_is_repeated_alone_and_then_invalid(tmp_p
     assert results.trials[0].metrics["real_time_factor"] == pytest.approx(19.0)
 
 
+@pytest.mark.slow
 def test_stopping_gives_up_what_is_under_way_and_the_rest_follows_later(eventful, tmp_path):
     def all_wait():
         return len(list(tmp_path.glob("ran-*"))) >= 3
@@ -223,6 +228,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_workers_end_when_their_owner_is_killed(tmp_path):
     for trial in range(4):
         (tmp_path / f"wait-{trial}").touch()

@@ -81,6 +81,7 @@ def depth(planes, points):
     return np.max([-(points @ p[:, :3].T + p[:, 3]).max(axis=1) for p in planes], axis=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 def test_what_is_open_stays_open_and_what_is_solid_is_there(shape):
     mesh = SHAPES[shape]()
@@ -101,6 +102,7 @@ def test_what_is_open_stays_open_and_what_is_solid_is_there(shape):
     assert parts.error_m <= hulls.TOLERANCE_M
 
 
+@pytest.mark.slow
 def test_pieces_of_a_surface_with_bends_are_as_far_from_it_as_is_said():
     mesh = bowl()
     rough, fine = parts_of(mesh, limit=200), parts_of(mesh, limit=2000)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import embedded_scenes as scenes
 import numpy as np
+import pytest
 
 from gz_testauto.observation import Twist2D
 from gz_testauto.sdf.scene import read_scene
@@ -39,6 +40,7 @@ def heap(folder):
     return scenes.write_world(folder, *boxes)
 
 
+@pytest.mark.slow
 def test_another_process_gives_the_same_bits(tmp_path):
     world = heap(tmp_path)
     here = digest(world)

@@ -148,6 +148,7 @@ def test_moments_without_a_mean_above_zero_are_refused_by_name(simulator, tmp_pa
         scenes.load(simulator, scenes.write_world(tmp_path, box))
 
 
+@pytest.mark.slow
 def test_three_thousand_models_are_loaded_and_simulated(simulator, tmp_path):
     crates = [
         scenes.box(f"crate{i}", 2 + i % 60, i // 60, 0.25, "0.5 0.5 0.5") for i in range(3000)

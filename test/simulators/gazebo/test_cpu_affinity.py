@@ -55,6 +55,7 @@ def test_a_processor_given_back_can_be_claimed_again(claim):
     assert claim().number == ALLOWED[0]
 
 
+@pytest.mark.slow
 def test_another_process_sees_the_claim_until_it_is_killed(claim, names_of_our_own):
     command = [sys.executable, "-c", HOLDER, names_of_our_own, str(len(ALLOWED))]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:

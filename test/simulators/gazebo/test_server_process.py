@@ -144,6 +144,7 @@ time.sleep(100)
 """
 
 
+@pytest.mark.slow
 def test_directories_that_nobody_could_remove_go_with_the_next_server(tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
