@@ -8,7 +8,6 @@ the first unfinished trial and repeats none.
 
 import collections
 import contextlib
-import datetime
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +22,7 @@ from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.manifest import Manifest
 from gz_testauto.results.paper_log import CampaignLog
 from gz_testauto.results.records import AttemptRecord, CampaignResults, TrialRecord
+from gz_testauto.results.running import utc_now
 from gz_testauto.results.store import ResultStore
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.trial.checks import check_trials
@@ -209,7 +209,7 @@ class _Run:
     def _note_failed(self, attempt: Attempt) -> None:
         trial = attempt.trial
         number = self._attempts.made(trial.index) + 1
-        record = AttemptRecord(trial.index, number, attempt.cause, attempt.wall_s, _utc_now())
+        record = AttemptRecord(trial.index, number, attempt.cause, attempt.wall_s, utc_now())
         self._attempts.failed(record, attempt.worker_died)
         self._listener.attempt_failed(trial, number, brief(attempt.cause))
 
@@ -276,10 +276,6 @@ def _record(
         detail=detail,
         attempts=attempts,
         wall_s=wall_s,
-        finished_at=_utc_now(),
+        finished_at=utc_now(),
         **rest,  # type: ignore[arg-type]
     )
-
-
-def _utc_now() -> str:
-    return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")

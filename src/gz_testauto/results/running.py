@@ -100,7 +100,7 @@ class Heartbeat:
     """Says in the store, while the block runs, that this process runs the campaign, and what."""
 
     def __init__(self, path: Path) -> None:
-        now = _utc_now()
+        now = utc_now()
         self._path = path
         self._runner = Runner(os.getpid(), socket.gethostname(), now, now)
         self._trials: Dict[int, RunningTrial] = {}
@@ -127,7 +127,7 @@ class Heartbeat:
     def began(self, trial: Trial, worker: str) -> None:
         """Note a trial that is under way."""
         entry = RunningTrial(
-            trial.index, trial.world, trial.planner, trial.repetition, worker, _utc_now()
+            trial.index, trial.world, trial.planner, trial.repetition, worker, utc_now()
         )
         self._note({**self._trials, trial.index: entry})
 
@@ -151,7 +151,7 @@ class Heartbeat:
             while not self._over.is_set():
                 with self._changed:
                     trials, self._dirty = self._trials, False
-                runner = replace(self._runner, heartbeat_at=_utc_now())
+                runner = replace(self._runner, heartbeat_at=utc_now())
                 _write(connection, replace(runner, trials=tuple(trials.values())))
                 self._over.wait(GATHERING_S)
                 with self._changed:
@@ -186,5 +186,6 @@ def _write(connection: sqlite3.Connection, runner: Optional[Runner]) -> None:
             raise
 
 
-def _utc_now() -> str:
+def utc_now() -> str:
+    """Now, UTC, ISO 8601, to the second."""
     return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")

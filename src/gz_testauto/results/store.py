@@ -110,7 +110,7 @@ class ResultStore:
                     ("name", name),
                     ("planned", str(planned)),
                     *(
-                        (key, json.dumps({w.name: kind(getattr(w, field)) for w in worlds}))
+                        (key, json.dumps(_of_worlds(worlds, field, kind)))
                         for field, (key, kind) in _OF_WORLDS.items()
                     ),
                 ],
@@ -385,6 +385,13 @@ class ResultStore:
                 f"{path}: has schema version {found[0][0]}, this version of "
                 f"gz_testauto reads {SCHEMA_VERSION}; use the version that wrote it"
             )
+
+
+def _of_worlds(
+    worlds: Sequence[WorldRecord], field: str, kind: Callable[[Any], Any]
+) -> Dict[str, Any]:
+    """What a field says of the worlds that have it, by their names."""
+    return {w.name: kind(getattr(w, field)) for w in worlds if getattr(w, field)}
 
 
 def _record(row: Tuple, metrics: Mapping[str, float]) -> TrialRecord:
