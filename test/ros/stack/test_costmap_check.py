@@ -31,6 +31,8 @@ BOX = """<model name="obstacle_box_0"><pose>1.5 0 0.4 0 0 0</pose><static>1</sta
   <link name="link"><collision name="c">
     <geometry><box><size>0.6 0.6 0.8</size></box></geometry>
   </collision></link></model>"""
+SECOND = BOX.replace("obstacle_box_0", "obstacle_box_1").replace("1.5 0 0.4", "-1.1 0 0.4")
+SECOND_FACE = (-0.8, 0.0)
 BOX_FACE, WALL_FACE = (1.2, 0.0), (0.0, -0.9)
 HEIGHTS = (0.0, 2.0)
 
@@ -88,7 +90,7 @@ class Stack:
         return None if marks is None else costmap_of(marks, self.base)
 
     def look(self):
-        self.check.require_marks("a trial", self.true_states, self.scan, lambda: None)
+        self.check.require_marks("a trial", self.true_states, lambda: self.scan, lambda: None)
 
     def true_states(self, names):
         poses = {name: self.scene.models[name].pose for name in names}
@@ -125,19 +127,47 @@ def costmap_of(marks, base, cells=80, resolution_m=0.05):
     return grid
 
 
-def test_a_mark_on_an_obstacle_is_enough_and_is_asked_for_once(monkeypatch):
-    stack = Stack(monkeypatch, costmaps=[[BOX_FACE], []])
-    stack.look()
+def test_one_mark_on_an_obstacle_is_enough(monkeypatch):
+    stack = Stack(monkeypatch, costmaps=[[BOX_FACE]])
     stack.look()
     assert stack.looks == 1
 
 
-def test_a_navigation_that_is_started_anew_is_looked_at_anew(monkeypatch):
+def test_every_trial_is_looked_at(monkeypatch):
     stack = Stack(monkeypatch, costmaps=[[BOX_FACE], []])
     stack.look()
-    stack.check.begin()
     with pytest.raises(NavigatorError):
         stack.look()
+
+
+def test_each_obstacle_in_plain_sight_needs_a_mark(monkeypatch):
+    Stack(monkeypatch, models=BOX + SECOND, costmaps=[[BOX_FACE, SECOND_FACE]]).look()
+    stack = Stack(monkeypatch, models=BOX + SECOND, costmaps=[[BOX_FACE]])
+    with pytest.raises(NavigatorError) as told:
+        stack.look()
+    message = str(told.value)
+    assert "no mark at obstacle_box_1, 1.0" in message
+    assert "(1 of 2 in plain sight are marked): /scan sees it, but" in message
+
+
+def test_an_obstacle_that_sensors_still_have_elsewhere_is_told_so(monkeypatch):
+    stack = Stack(monkeypatch, models=BOX + SECOND, costmaps=[[BOX_FACE]])
+    stack.scan.ranges = [1.0 if 90 < number < 270 else math.inf for number in range(360)]
+    stack.scan.ranges[:90] = stack.scan.ranges[270:] = [math.inf] * 90
+    with pytest.raises(NavigatorError, match="/scan does not see it where the simulator says"):
+        stack.look()
+
+
+def test_a_scan_that_takes_its_time_is_waited_for(monkeypatch):
+    stack = Stack(monkeypatch, costmaps=[[], [BOX_FACE]])
+    heard = iter([scan_of(math.inf), scan_of(1.0)])
+    stack.check.require_marks("a trial", stack.true_states, lambda: next(heard), lambda: None)
+
+
+def test_where_another_topic_marks_one_obstacle_is_enough(monkeypatch):
+    stack = Stack(monkeypatch, models=BOX + SECOND, costmaps=[[BOX_FACE]])
+    stack.sources = [Source("/scan_filtered", 2.5, HEIGHTS)]
+    stack.look()
 
 
 def test_a_costmap_that_takes_its_time_is_waited_for(monkeypatch):

@@ -1,13 +1,13 @@
 """Whether move_base's costmap has marks where the world has obstacles, before a goal is sent.
 
 Owns the comparison of a costmap with the world's collision geometry, as the lidar should see it
-from where the robot truly stands, and what is told when nothing of it is marked: a planner that
-drives by an empty costmap is no planner that failed. One marked place is enough; how good a
-costmap is, is not judged here.
+from where the robot truly stands, and what is told when an obstacle in plain sight has no mark:
+a planner that is not shown an obstacle is no planner that failed. One marked place of each is
+enough; how good a costmap is, is not judged here.
 """
 
 import time
-from typing import Callable, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 import rospy
@@ -35,6 +35,8 @@ from gz_testauto.trial.setup import PreparedCampaign
 
 ENOUGH_RAYS = 3
 """Fewer rays on obstacles are no evidence."""
+PLAIN_RAYS = 5
+"""An obstacle that as many rays meet is in plain sight: it is asked for by itself."""
 WITHIN_M = 0.25
 """How far from its place a mark may be: cells, noise, and obstacles that settled."""
 RIM_M = 0.1
@@ -48,46 +50,47 @@ WAIT_S, LOOK_S = 5.0, 0.2
 
 
 class CostmapCheck:
-    """Looks at the costmap once per start of the navigation, with the first trial in which there
-    is something to see. Where ``stack.names.costmap`` is null or nobody publishes it, there is
-    nothing to look at."""
+    """Looks at the costmap before each trial's goal. Where ``stack.names.costmap`` is null or
+    nobody publishes it, there is nothing to look at."""
 
     def __init__(self, campaign: PreparedCampaign, localisation: Localisation) -> None:
         self._campaign = campaign
         self._stack = stack_of(campaign.spec)
         self._localisation = localisation
-        self._due = True
-
-    def begin(self) -> None:
-        """The navigation has been started anew."""
-        self._due = True
 
     def require_marks(
-        self, trial: Trial, look: Look, scan: Optional[LaserScan], meanwhile: Callable[[], None]
+        self,
+        trial: Trial,
+        look: Look,
+        heard_scan: Callable[[], Optional[LaserScan]],
+        meanwhile: Callable[[], None],
     ) -> None:
-        """Return once the costmap has a mark where the rays of ``scan`` should meet obstacles.
-        ``look`` tells the true states of the robot and of the models named. Raises
+        """Return once the costmap has a mark at each obstacle that is in plain sight; where the
+        costmap is marked by another topic than ``stack.names.scan``, which may look elsewhere,
+        and where only the known map is in sight, once it has a mark at all. ``look`` tells the
+        true states of the robot and of the models named, ``heard_scan`` the latest scan. Raises
         ``NavigatorError`` that says what there is instead after 5 s of simulated time or
         ``stack.start_timeout_s`` of wall time."""
         topic = self._stack.names.costmap
-        if not self._due or topic is None or scan is None:
+        if topic is None:
             return
         deadline_s = rospy.get_rostime().to_sec() + WAIT_S
         deadline_wall_s = time.monotonic() + self._stack.start_timeout_s
         while True:
             meanwhile()
-            grid = heard_costmap(topic)
-            view = None if grid is None else self._view(trial, look, scan, grid)
-            if view is None:
+            scan = heard_scan()
+            grid = None if scan is None else heard_costmap(topic)
+            view = None if scan is None or grid is None else self._view(trial, look, scan, grid)
+            if scan is None or view is None:
                 return
-            if len(view.sightings) < ENOUGH_RAYS:
+            if not view.targets:
                 self._require_that_it_could(scan, view)
                 return
-            if view.any_marked:
-                self._due = False
+            missing = [target for target in view.targets if not target.marked]
+            if not missing:
                 return
             if rospy.get_rostime().to_sec() > deadline_s or time.monotonic() > deadline_wall_s:
-                raise NavigatorError(f"{topic} {self._told(scan, view)}")
+                raise NavigatorError(f"{topic} {self._told(scan, view, missing)}")
             time.sleep(LOOK_S)
 
     def _view(
@@ -118,32 +121,52 @@ class CostmapCheck:
         usable = inside_window(grid, places_m, RIM_M)
         usable &= _each(sighting.distance_m > scan.range_min for sighting in seen)
         unknown = usable & _each(is_obstacle(sighting.name, pattern) for sighting in seen)
-        if unknown.sum() >= ENOUGH_RAYS:  # a costmap may have those of the known map from there
+        one_by_one = unknown.sum() >= ENOUGH_RAYS
+        if one_by_one:  # a costmap may have those of the known map from there
             usable = unknown
-        marks_m = marked_points(grid)
-        sightings = [seen[index] for index in np.flatnonzero(usable)]
-        return _View(
-            sightings,
-            _any_near(places_m[usable], marks_m),
-            _most_agree(scan, sightings),
-            base * lidar,
-            grid.header.frame_id,
-            layers,
-        )
+            one_by_one = self._marked_by(layers)
+        marked = _near(places_m, marked_points(grid))
+        groups: Dict[str, List[int]] = {}
+        for index in np.flatnonzero(usable):
+            groups.setdefault(seen[index].name if one_by_one else "", []).append(index)
+        enough = PLAIN_RAYS if one_by_one else ENOUGH_RAYS
+        targets = [
+            _Target(
+                [seen[index] for index in group],
+                bool(marked[group].any()),
+                _most_agree(scan, [seen[index] for index in group]),
+            )
+            for group in groups.values()
+            if len(group) >= enough
+        ]
+        return _View(targets, base * lidar, grid.header.frame_id, layers)
 
-    def _told(self, scan: LaserScan, view: "_View") -> str:
+    def _marked_by(self, layers: Layers) -> bool:
+        """Whether the scan, and nothing else, is what marks the costmap."""
+        topics = {rospy.resolve_name(source.topic) for source in layers.sources}
+        return topics == {rospy.resolve_name(self._stack.names.scan)}
+
+    def _told(self, scan: LaserScan, view: "_View", missing: Sequence["_Target"]) -> str:
         """What is there instead of marks, with the nearest obstacle as the example."""
-        nearest = min(view.sightings, key=lambda sighting: sighting.distance_m)
+        target = min(missing, key=lambda each: each.nearest.distance_m)
+        nearest = target.nearest
+        others = len(view.targets) - len(missing)
         return (
             f"has no mark at {nearest.name}, {nearest.distance_m:.2f} m from the lidar at "
-            f"({nearest.x_m:.2f}, {nearest.y_m:.2f}), nor at any other of {len(view.sightings)} "
-            f"places where it should have one: {self._cause(scan, view)} "
-            f"({SWITCH})"
+            f"({nearest.x_m:.2f}, {nearest.y_m:.2f}), nor at any other of {len(target.sightings)} "
+            f"places where it should have one"
+            + (f" ({others} of {len(view.targets)} in plain sight are marked)" if others else "")
+            + f": {self._cause(scan, view, target, others)} ({SWITCH})"
         )
 
-    def _cause(self, scan: LaserScan, view: "_View") -> str:
+    def _cause(self, scan: LaserScan, view: "_View", target: "_Target", others: int) -> str:
         topic, height_m = self._stack.names.scan, self._campaign.known_map.scan_height_m
-        if not view.scan_agrees:
+        if not target.scan_agrees and others:
+            return (
+                f"{topic} does not see it where the simulator says that it is. Does it reach up "
+                f"to robot.scan_height_m = {height_m:g} m?"
+            )
+        if not target.scan_agrees:
             return (
                 f"{topic} does not see them either. Does the sensor work (a gpu_ray needs a "
                 f"display), and does it look at robot.scan_height_m = {height_m:g} m?"
@@ -152,7 +175,7 @@ class CostmapCheck:
         cause = _without_sources(layers) if not layers.sources else _out_of_height(scan, view)
         topics = ", ".join(sorted({source.topic for source in layers.sources}))
         cause = cause or f"the costmap's observation_sources are on {topics}"
-        return f"{topic} sees them, but {cause}"
+        return f"{topic} sees {'it' if others else 'them'}, but {cause}"
 
     def _require_that_it_could(self, scan: LaserScan, view: "_View") -> None:
         """With nothing in sight: raise ``NavigatorError`` where parameters and tf alone say that
@@ -161,9 +184,7 @@ class CostmapCheck:
         cause = ""
         if layers.observing and not layers.sources:
             cause = _without_sources(layers)
-        elif {rospy.resolve_name(source.topic) for source in layers.sources} == {
-            rospy.resolve_name(topic)
-        }:
+        elif self._marked_by(layers):
             cause = _out_of_height(scan, view)
         if cause:
             raise NavigatorError(
@@ -172,12 +193,22 @@ class CostmapCheck:
             )
 
 
-class _View(NamedTuple):
-    """What should be marked, and whether costmap and scan have any of it."""
+class _Target(NamedTuple):
+    """One obstacle that should be marked, or all that is in sight of the known map."""
 
     sightings: List[Sighting]
-    any_marked: bool
+    marked: bool
     scan_agrees: bool
+
+    @property
+    def nearest(self) -> Sighting:
+        return min(self.sightings, key=lambda sighting: sighting.distance_m)
+
+
+class _View(NamedTuple):
+    """What should be marked, and by what."""
+
+    targets: List[_Target]
     lidar: Pose
     """In the costmap's frame."""
     frame: str
@@ -229,7 +260,8 @@ def _most_agree(scan: LaserScan, sightings: Sequence[Sighting]) -> bool:
     return bool(2 * agree.sum() > len(agree))
 
 
-def _any_near(places_m: np.ndarray, marks_m: np.ndarray) -> bool:
+def _near(places_m: np.ndarray, marks_m: np.ndarray) -> np.ndarray:
+    """Which places, shape (n, 2), have a mark beside them; bool, shape (n,)."""
     if len(places_m) == 0 or len(marks_m) == 0:
-        return False
-    return bool((cKDTree(marks_m).query(places_m)[0] <= WITHIN_M).any())
+        return np.zeros(len(places_m), dtype=bool)
+    return cKDTree(marks_m).query(places_m)[0] <= WITHIN_M

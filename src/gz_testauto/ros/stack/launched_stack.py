@@ -116,17 +116,16 @@ class RunningStack:
             self._silence = f"{error}; "
         return self._models
 
-    def start_navigation(self, trial: Trial, values: Mapping[str, object]) -> bool:
+    def start_navigation(self, trial: Trial, values: Mapping[str, object]) -> None:
         """Have the navigation of a trial's planner running; the one that runs stays where it
-        would be started with the same arguments. Returns whether it was started."""
+        would be started with the same arguments."""
         if self.runs_navigation_of(trial, values):
-            return False
+            return
         self.end_navigation()
         launch = navigation_of(self._stack, self._campaign.planner(trial))
         self._parameters = set(rospy.get_param_names())
         self._start("navigation", launch, values)
         self._navigation = self._wanted(trial, values)
-        return True
 
     def end_navigation(self) -> None:
         """End the navigation, asked first, and take its parameters away: the next planner's

@@ -141,8 +141,7 @@ class StackDrive:
         else:
             self._start_simulator(trial, values)
         self._tell("starting the navigation")
-        if running.start_navigation(trial, values):
-            self._costmap.begin()
+        running.start_navigation(trial, values)
         self._await_contract()
         self._tell("localising the robot")
         watch.require_standing(self._true_pose())
@@ -159,9 +158,14 @@ class StackDrive:
         self._localisation.clear_costmaps()
         self._let_pass(SETTLE_S)
         self._tell("looking at the costmap")
-        self._costmap.require_marks(
-            trial, self._true_states, self._listening.scan, running.require_alive
-        )
+        try:
+            self._costmap.require_marks(
+                trial, self._true_states, lambda: self._listening.scan, running.require_alive
+            )
+        except NavigatorError as error:
+            if warm:  # as when sensors still have an obstacle where it was
+                raise CannotSwap(error.full) from error
+            raise
 
     def _start_simulator(self, trial: Trial, values: Mapping[str, object]) -> None:
         self._tell("starting the simulator")
