@@ -125,6 +125,12 @@ def test_outline_of_a_mesh_moves_and_turns_with_its_pose(box_mesh):
     assert outline.bounds == pytest.approx((2.5, 3, 3.5, 5))
 
 
+@pytest.mark.parametrize("scale", [1e7, 1e308])
+def test_a_mesh_scaled_out_of_the_world_is_refused(box_mesh, scale):
+    with pytest.raises(SdfError, match=r"with scale .*e\+.* 1 1 reaches .* m from its origin"):
+        Mesh(box_mesh.path, (scale, 1.0, 1.0)).footprint(Pose(), 0.0, 1.0)
+
+
 def test_mesh_that_changes_on_disk_is_read_again(tmp_path):
     path = tmp_path / "m.stl"
     trimesh.creation.box((1, 1, 1)).export(path)
@@ -186,6 +192,11 @@ def test_terrain_covers_what_reaches_into_the_slab(terrain):
     assert terrain.footprint(Pose(), 2.6, 3.0).is_empty
     turned = terrain.footprint(Pose.from_rpy(0, 0, 0, 0, 0, math.pi / 2), 1.0, 2.0)
     assert turned.contains(shapely.Point(-12, -12))
+
+
+def test_terrain_wider_than_the_world_is_refused(terrain):
+    with pytest.raises(SdfError, match="1e\\+308 m wide"):
+        Heightmap(terrain.path, (1e308, 1.0, 1.0)).footprint(Pose(), 0.0, 1.0)
 
 
 def test_terrain_that_gazebo_would_refuse_is_refused(tmp_path):

@@ -25,6 +25,8 @@ from gz_testauto.sdf.shapes import Geometry
 
 MOST_PIXELS = 8193
 """Of a side of a height map."""
+FARTHEST_M = 1e6
+"""Of a surface from its origin: outlines are computed on a grid that ends beyond."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +110,13 @@ def _scaled_surface(mesh: Mesh, modified_ns: int) -> Surface:
         triangles = triangles - (corners.min(axis=0) + corners.max(axis=0)) / 2
     triangles, closed = with_solids(triangles)
     scaled = triangles * np.asarray(mesh.scale, dtype=float)
+    farthest_m = float(np.abs(scaled).max())
+    if not farthest_m <= FARTHEST_M:
+        scale = " ".join(f"{factor:g}" for factor in mesh.scale)
+        raise SdfError(
+            f"{mesh.path} with scale {scale} reaches {farthest_m:.3g} m from its origin; at most "
+            f"{FARTHEST_M:g} m are read: is the scale right, and the file in metres?"
+        )
     if np.prod(mesh.scale) < 0:
         scaled = scaled[:, ::-1]
     return Surface(scaled, closed)
@@ -151,6 +160,11 @@ class Heightmap(Geometry):
 
         Solid down to any depth, so ``z_max`` matters not; a cell counts whole.
         """
+        if not max(self.size[:2]) <= FARTHEST_M:
+            raise SdfError(
+                f"height map {self.path} is {max(self.size[:2]):.3g} m wide; at most "
+                f"{FARTHEST_M:g} m are read: is its <size> right?"
+            )
         heights = self.heights + self.position[2]
         corners = (heights[:-1, :-1], heights[1:, :-1], heights[:-1, 1:], heights[1:, 1:])
         high = np.maximum.reduce(corners) >= z_min
