@@ -48,17 +48,48 @@ def test_an_entry_point_of_another_package_is_found(registry, tmp_path, monkeypa
     assert registry.get("fgm") is OrderedDict, "a built-in is not displaced"
 
 
-def test_an_export_of_another_ros_package_is_found(registry, tmp_path, monkeypatch):
+@pytest.fixture
+def workspace(tmp_path, monkeypatch):
+    """ROS packages, each with a module that it exports as planners."""
     pytest.importorskip("rospkg", reason="ROS package exports need rospkg")
-    for name, export in (("gz_testauto", ""), ("theirs", '<gz_testauto planners="theirs_mod:P"/>')):
+
+    def package(name, content):
+        export = f'<gz_testauto planners="{name}_mod:P"/>' if content else ""
         (tmp_path / "ros" / name).mkdir(parents=True)
-        depend = "<depend>gz_testauto</depend>" if name == "theirs" else ""
         (tmp_path / "ros" / name / "package.xml").write_text(
             f'<package format="3"><name>{name}</name><version>1.0.0</version>'
             f"<description>d</description><maintainer email='a@b.cc'>m</maintainer>"
-            f"<license>BSD</license>{depend}<export>{export}</export></package>"
+            f"<license>BSD</license><depend>gz_testauto</depend><export>{export}</export></package>"
         )
-    (tmp_path / "theirs_mod.py").write_text("P = {'roslike': complex}\n")
+        (tmp_path / f"{name}_mod.py").write_text(content)
+
     monkeypatch.setenv("ROS_PACKAGE_PATH", str(tmp_path / "ros"))
     monkeypatch.syspath_prepend(str(tmp_path))
+    return package
+
+
+def test_an_export_of_another_ros_package_is_found(registry, workspace):
+    workspace("theirs", "P = {'roslike': complex}\n")
     assert registry.get("roslike") is complex
+
+
+@pytest.mark.parametrize(
+    "content, cause",
+    [
+        ("import no_such_module\n", "No module named 'no_such_module'"),
+        ("P = 1 / 0\n", "ZeroDivisionError: division by zero"),
+        ("Q = {}\n", "AttributeError: module 'broken_{}_mod' has no attribute 'P'"),
+    ],
+    ids=["import", "raises", "attribute"],
+)
+def test_a_broken_package_keeps_nobody_from_the_others(
+    registry, workspace, request, content, cause
+):
+    name = f"broken_{request.node.callspec.id}"
+    workspace(name, content)
+    workspace("theirs", "P = {'roslike': complex}\n")
+    assert registry.get("roslike") is complex
+    with pytest.raises(UnknownNameError) as caught:
+        registry.get("unheard")
+    assert f"{name}/package.xml exports planners that cannot be loaded" in str(caught.value)
+    assert cause.format(request.node.callspec.id) in str(caught.value)

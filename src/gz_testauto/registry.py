@@ -14,11 +14,14 @@ In a Python package's ``pyproject.toml``::
     [project.entry-points."gz_testauto.planners"]
     my_planner = "my_pkg.planners:MyPlanner"
 
-Either names a class, or a mapping from names to classes.
+Either names a class, or a mapping from names to classes. What another package exports and cannot
+be imported is left out with a warning, and named where somebody asks for a name that is not found:
+one broken package in a workspace keeps nobody from the plugins of the others.
 """
 
 import difflib
 import importlib
+import logging
 from functools import partial
 from importlib import metadata
 from pathlib import Path
@@ -29,6 +32,7 @@ from lxml import etree
 from gz_testauto.errors import MissingDependencyError, UnknownNameError
 from gz_testauto.xml_file import parse_xml
 
+LOGGER = logging.getLogger(__name__)
 Loader = Callable[[], Any]
 
 
@@ -51,6 +55,8 @@ class Registry:
             name: partial(load_object, reference) for name, reference in builtins.items()
         }
         self._discovered = False
+        self._broken: List[str] = []
+        """What other packages export and cannot be imported."""
 
     def register(self, name: str, plugin: Any) -> None:
         """Add a plugin by hand; a name that is taken raises ``ValueError``."""
@@ -68,12 +74,13 @@ class Registry:
         if name not in self._loaders:
             self._discover()
         if name not in self._loaders:
-            raise UnknownNameError(unknown_name(self.kind, name, self._loaders))
+            unknown = unknown_name(self.kind, name, self._loaders)
+            raise UnknownNameError(". ".join([unknown, *self._broken]))
         try:
             return self._loaders[name]()
-        except ImportError as error:
+        except Exception as error:  # a plugin's module raises whatever it raises
             raise MissingDependencyError(
-                f"{self.kind} {name!r} cannot be loaded: {error}"
+                f"{self.kind} {name!r} cannot be loaded: {_told(error)}"
             ) from error
 
     def _discover(self) -> None:
@@ -99,7 +106,15 @@ class Registry:
         for package in sorted(packages.list()):
             manifest = Path(packages.get_path(package)) / "package.xml"
             for reference in _exported(manifest, f"{self.kind}s"):
-                plugin = load_object(reference)
+                try:
+                    plugin = load_object(reference)
+                except Exception as error:  # their module raises whatever it raises
+                    self._broken.append(
+                        f"{manifest} exports {self.kind}s that cannot be loaded: "
+                        f"{reference}: {_told(error)}"
+                    )
+                    LOGGER.warning("%s", self._broken[-1])
+                    continue
                 mapping = plugin if isinstance(plugin, Mapping) else {plugin.__name__: plugin}
                 for name, value in mapping.items():
                     yield name, partial(_itself, value)
@@ -119,6 +134,14 @@ def _exported(manifest: Path, attribute: str) -> List[str]:
         return []  # not ours to complain about: catkin does when that package is built
     found = (element.get(attribute) for element in root.iterfind("export/gz_testauto"))
     return [reference for reference in found if reference]
+
+
+def _told(error: Exception) -> str:
+    """An error of somebody else's module in one line; an ``ImportError`` says by itself what
+    it is."""
+    if isinstance(error, ImportError):
+        return str(error)
+    return f"{type(error).__name__}: {error}".partition("\n")[0]
 
 
 def _itself(plugin: Any) -> Any:
