@@ -14,9 +14,7 @@ from gz_testauto.sdf.robot import read_robot
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.simulators.gazebo_ros import GazeboRosClient, GazeboRosSimulator
 from gz_testauto.simulators.interface import Scene
-from gz_testauto.testing import simulator_conformance as conformance
-
-BOX = conformance.BOX
+from gz_testauto.testing.simulator_scene import BOX, WALL, WORLD
 
 
 def obstacle(name, x_m, y_m, size="0.5 0.5 0.5"):
@@ -33,7 +31,7 @@ def first(tmp_path, robot):
     """A scene with two obstacles, as a launch file would have started it."""
     models = obstacle("obstacle_a", 3, 0) + obstacle("obstacle_b", 3, 2)
     path = tmp_path / "first.world"
-    path.write_text(conformance.WORLD.format(models=conformance.WALL + models))
+    path.write_text(WORLD.format(models=WALL + models))
     with started_anew() as starter:
         starter.load(Scene(path, robot))
     return path
@@ -44,7 +42,7 @@ def second(tmp_path):
     """One obstacle gone, one larger and elsewhere, one new."""
     models = obstacle("obstacle_b", -2, 1, "1 1 0.5") + obstacle("obstacle_c", 2, 0)
     path = tmp_path / "second.world"
-    path.write_text(conformance.WORLD.format(models=conformance.WALL + models))
+    path.write_text(WORLD.format(models=WALL + models))
     return path
 
 

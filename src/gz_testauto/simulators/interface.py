@@ -25,8 +25,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Iterable, Mapping, Optional, Sequence
 
+from gz_testauto.errors import SdfError, SimulatorError
 from gz_testauto.observation import ModelState, Snapshot, Twist2D
 from gz_testauto.pose import Pose, Pose2D
+from gz_testauto.sdf.edit import parse_model
 from gz_testauto.sdf.robot import RobotModel
 
 
@@ -70,45 +72,152 @@ class Simulation(abc.ABC):
     """One loaded world, paused between steps.
 
     Every method blocks until what it did can be seen in :meth:`snapshot`, and raises
-    ``SimulatorError`` when the simulator died, stalled or refused; after that the
-    simulation is of no more use and the simulator decides whether to start afresh.
+    ``SimulatorError`` when the simulator died, stalled or refused. After a step that failed the
+    simulation is over, as it is when another scene is loaded or its simulator is closed: every
+    call then raises ``SimulatorError``, which says why.
+
+    The public methods check what they are asked, the same way for all simulators, and hand on
+    what is in order to the adaptor's methods of the same name with an underscore, which need not
+    check it again. An adaptor calls ``super().__init__(step_size_s, robot)``: the physics step (s)
+    and the robot, None where there is none to drive.
     """
 
-    @abc.abstractmethod
+    def __init__(self, step_size_s: float, robot: Optional[RobotModel]) -> None:
+        self.step_size_s = step_size_s
+        self.robot = robot
+        self._over = ""
+
     def snapshot(self) -> Snapshot:
         """What the world looks like now. No time passes."""
+        self._check_usable()
+        return self._snapshot()
 
-    @abc.abstractmethod
     def drive(self, command: Twist2D) -> None:
         """Command the robot's drive from the next step on, until commanded again.
 
-        No acceleration limit is applied here; limits belong to the planner's side.
+        No acceleration limit is applied here; limits belong to the planner's side. Raises
+        ``SimulatorError`` when there is no robot, or one that this simulator cannot drive, and
+        ``ValueError`` for a command that is not finite.
         """
+        self._check_usable()
+        if self.robot is None:
+            raise SimulatorError("there is no robot in this scene to drive")
+        if not (math.isfinite(command.linear_mps) and math.isfinite(command.angular_radps)):
+            raise ValueError(f"a command must be finite, not {command}")
+        self._drive(command)
 
-    @abc.abstractmethod
     def step(self, duration_s: float) -> Snapshot:
         """Simulate ``duration_s``, a whole number of physics steps, and look again. Where
         ``Simulator.steps_exactly`` is False it may go further; the snapshot's time says how far.
 
         Raises ``ValueError`` when the physics step does not divide the duration.
         """
+        self._check_usable()
+        count = round(duration_s / self.step_size_s)
+        if count < 1 or not math.isclose(
+            duration_s, count * self.step_size_s, rel_tol=1e-9, abs_tol=1e-12
+        ):
+            raise ValueError(
+                f"{duration_s} s is not a whole number of physics steps of {self.step_size_s} s"
+            )
+        try:
+            self._step(count)
+            return self._snapshot()
+        except SimulatorError as error:
+            self.end(f"a step failed: {error}")
+            raise
 
-    @abc.abstractmethod
     def spawn(self, models: Sequence[NamedModel]) -> None:
-        """Add models in one go. A taken name raises ``SimulatorError``, and nothing stays."""
+        """Add models in one go. A taken name, or SDF text without a model, raises
+        ``SimulatorError``, and nothing stays."""
+        self._check_usable()
+        taken = set(self._model_names())
+        for model in models:
+            if model.name in taken:
+                raise SimulatorError(f"a model named {model.name!r} exists already")
+            taken.add(model.name)
+            try:
+                parse_model(model.sdf)
+            except SdfError as error:
+                raise SimulatorError(f"cannot spawn {model.name!r}: {error}") from error
+        self._spawn(models)
 
-    @abc.abstractmethod
     def delete(self, names: Iterable[str]) -> None:
-        """Remove models in one go; an unknown name raises ``SimulatorError``."""
+        """Remove models in one go; an unknown name raises ``SimulatorError``, and nothing is
+        removed. Without its robot, the scene is one without a robot."""
+        self._check_usable()
+        wanted = tuple(dict.fromkeys(names))
+        self._check_known(wanted)
+        self._delete(wanted)
+        if self.robot is not None and self.robot.name in wanted:
+            self.robot = None
 
-    @abc.abstractmethod
     def set_states(self, states: Mapping[str, ModelState]) -> None:
-        """Place models, in one go. A state without twist leaves the model at rest, where the
-        simulator can say so (``Simulator.sets_twist``)."""
+        """Place models, in one go; an unknown name raises ``SimulatorError``. A state without
+        twist leaves the model at rest, where the simulator can say so
+        (``Simulator.sets_twist``)."""
+        self._check_usable()
+        self._check_known(states)
+        self._set_states(states)
 
-    @abc.abstractmethod
     def save_world(self, path: Path) -> None:
         """Write the world as it stands, with all models, to a ``.world`` file."""
+        self._check_usable()
+        self._save_world(path)
+
+    def end(self, why: str) -> None:
+        """Refuse every call from here on. Called by the simulator, and by itself when a step
+        fails; of several reasons the first is told."""
+        self._over = self._over or why
+
+    # what an adaptor writes
+
+    @abc.abstractmethod
+    def _snapshot(self) -> Snapshot:
+        """See :meth:`snapshot`; also what a step ends with."""
+
+    @abc.abstractmethod
+    def _drive(self, command: Twist2D) -> None:
+        """See :meth:`drive`. There is a robot, and the command is finite."""
+
+    @abc.abstractmethod
+    def _step(self, count: int) -> None:
+        """Simulate so many physics steps, one or more."""
+
+    @abc.abstractmethod
+    def _spawn(self, models: Sequence[NamedModel]) -> None:
+        """See :meth:`spawn`. All names are free, and each text has a ``<model>``."""
+
+    @abc.abstractmethod
+    def _delete(self, names: Sequence[str]) -> None:
+        """See :meth:`delete`. All names are known, and each comes once."""
+
+    @abc.abstractmethod
+    def _set_states(self, states: Mapping[str, ModelState]) -> None:
+        """See :meth:`set_states`. All names are known."""
+
+    @abc.abstractmethod
+    def _save_world(self, path: Path) -> None:
+        """See :meth:`save_world`."""
+
+    @abc.abstractmethod
+    def _model_names(self) -> Iterable[str]:
+        """The names of all models that stand now, the robot's included."""
+
+    # the checks, for what an adaptor offers beside the interface too
+
+    def _check_usable(self) -> None:
+        """Raise ``SimulatorError`` when the simulation is over. Asked before every call; an
+        adaptor whose simulator is another process adds whether that is alive."""
+        if self._over:
+            raise SimulatorError(f"this simulation is over: {self._over}")
+
+    def _check_known(self, names: Iterable[str]) -> None:
+        """Raise ``SimulatorError`` for a name that no model bears."""
+        there = set(self._model_names())
+        for name in names:
+            if name not in there:
+                raise SimulatorError(f"there is no model named {name!r}")
 
 
 class Simulator(abc.ABC):
@@ -117,6 +226,8 @@ class Simulator(abc.ABC):
     Also a context manager: leaving it closes it. ``name`` and ``version`` go into results.
     ``repeatable``, ``sets_twist`` and ``steps_exactly`` say what it cannot promise, and
     ``runs_plugins`` whether it loads and runs the libraries that a world's ``<plugin>`` names.
+
+    An adaptor writes :meth:`_load` and :meth:`_close`.
     """
 
     name: str
@@ -126,18 +237,43 @@ class Simulator(abc.ABC):
     steps_exactly: bool = True
     runs_plugins: bool = False
 
+    _current: Optional[Simulation] = None
+    _closed = False
+
     def turn_limit_radps(self, robot: RobotModel) -> float:
         """The yaw rate that the robot's drive can be commanded is less than this (rad/s)."""
         return math.inf
 
-    @abc.abstractmethod
     def load(self, scene: Scene) -> Simulation:
-        """Make ``scene`` the current world, paused at time zero; the previous simulation
-        becomes invalid. Raises ``SimulatorError`` when the world cannot be loaded."""
+        """Make ``scene`` the current world, paused at time zero; the previous simulation is over,
+        even when this fails. Raises ``SimulatorError`` when the world cannot be loaded, or the
+        simulator has been closed."""
+        if self._closed:
+            raise SimulatorError("this simulator has been closed")
+        self._end_current("another scene was loaded")
+        simulation = self._load(scene)
+        self._current = simulation
+        return simulation
 
-    @abc.abstractmethod
     def close(self) -> None:
         """End every process and close every port that this simulator opened. Idempotent."""
+        if not self._closed:
+            self._closed = True
+            self._end_current("its simulator was closed")
+            self._close()
+
+    @abc.abstractmethod
+    def _load(self, scene: Scene) -> Simulation:
+        """See :meth:`load`. The simulator is open, and the previous simulation over."""
+
+    @abc.abstractmethod
+    def _close(self) -> None:
+        """See :meth:`close`. Called once at most."""
+
+    def _end_current(self, why: str) -> None:
+        if self._current is not None:
+            self._current.end(why)
+            self._current = None
 
     def __enter__(self) -> "Simulator":
         return self

@@ -40,85 +40,69 @@ class PlanarSimulator(Simulator):
     repeatable = True
     sets_twist = False
 
-    def __init__(self) -> None:
-        self._current: Optional[PlanarSimulation] = None
-        self._closed = False
-
-    def load(self, scene: Scene) -> "PlanarSimulation":
-        """Read the world and place the robot. Raises ``SimulatorError`` when it cannot."""
-        if self._closed:
-            raise SimulatorError("the planar simulator has been closed")
-        if self._current is not None:
-            self._current.end()
+    def _load(self, scene: Scene) -> "PlanarSimulation":
         try:
-            self._current = PlanarSimulation(scene)
+            return PlanarSimulation(scene)
         except SdfError as error:
             raise SimulatorError(f"cannot load {scene.world}: {error}") from error
-        return self._current
 
-    def close(self) -> None:
-        """Refuse any further use; there is nothing to free."""
-        self._closed = True
-        if self._current is not None:
-            self._current.end()
+    def _close(self) -> None:
+        """There is nothing to let go of."""
 
 
 class PlanarSimulation(Simulation):
     """One world with at most one robot that moves."""
 
     def __init__(self, scene: Scene) -> None:
+        super().__init__(STEP_S, scene.robot)
         self._document = SdfDocument.read(scene.world).copy()
-        self._robot = scene.robot
-        self._ended = False
         self._ticks = 0
         self._command = Twist2D()
         self._pose = scene.start
         self._moving = Twist2D()
         self._scan: Optional[LaserScan] = None
-        if self._robot is not None:
-            add_model(self._document, self._robot.sdf, self._robot_pose(), self._robot.name)
-            self._corners = np.asarray(self._robot.footprint_m, dtype=float)
+        self._imu: List[ImuSample] = []
+        self._contacts: List[Contact] = []
+        if self.robot is not None:
+            add_model(self._document, self.robot.sdf, self._robot_pose(), self.robot.name)
+            self._corners = np.asarray(self.robot.footprint_m, dtype=float)
         self._read()
 
-    def snapshot(self) -> Snapshot:
-        """Poses and the last scan, without what was told before."""
-        self._check()
-        return self._look((), ())
+    def _snapshot(self) -> Snapshot:
+        still = (0.0, 0.0, 0.0)
+        models = {name: ModelState(pose, still, still) for name, pose in self._poses.items()}
+        if self.robot is not None:
+            speed, yaw = self._moving.linear_mps, self._pose.yaw_rad
+            models[self.robot.name] = ModelState(
+                self._robot_pose(),
+                (speed * math.cos(yaw), speed * math.sin(yaw), 0.0),
+                (0.0, 0.0, self._moving.angular_radps),
+            )
+        imu, contacts = tuple(self._imu), tuple(self._contacts)
+        self._imu.clear()
+        self._contacts.clear()
+        return Snapshot(self._time_s, models, {}, self._scan, imu, contacts)
 
-    def drive(self, command: Twist2D) -> None:
-        """Move exactly like this from the next step on. ``SimulatorError`` without a robot."""
-        self._check()
-        if self._robot is None:
-            raise SimulatorError("there is no robot in this scene to drive")
-        if not (math.isfinite(command.linear_mps) and math.isfinite(command.angular_radps)):
-            raise SimulatorError(f"cannot drive {command}: not finite")
+    def _drive(self, command: Twist2D) -> None:
+        """Move exactly like this from the next step on."""
         self._command = command
 
-    def step(self, duration_s: float) -> Snapshot:
-        """Move the robot along its arc for a whole number of 10 ms steps."""
-        self._check()
-        steps = round(duration_s / STEP_S)
-        if steps < 1 or abs(steps * STEP_S - duration_s) > 1e-9:
-            raise ValueError(f"{duration_s} s is not a whole number of {STEP_S} s steps")
-        imu: List[ImuSample] = []
-        contacts: List[Contact] = []
-        alone = self._robot is None or self._out_of_reach(duration_s)
-        for _ in range(steps):
+    def _step(self, count: int) -> None:
+        """Move the robot along its arc."""
+        alone = self.robot is None or self._out_of_reach(count * STEP_S)
+        for _ in range(count):
             self._ticks += 1
-            if self._robot is None:
+            if self.robot is None:
                 continue
             if alone:
                 self._pose = drive_arc(self._pose, self._command, STEP_S)
                 self._moving = self._command
             else:
-                contacts += self._move()
-            imu += self._measure_motion()
+                self._contacts += self._move()
+            self._imu += self._measure_motion()
             self._measure_ranges()
-        return self._look(tuple(imu), tuple(contacts))
 
-    def spawn(self, models: Sequence[NamedModel]) -> None:
-        """Add models; when one cannot be, none stays."""
-        self._check()
+    def _spawn(self, models: Sequence[NamedModel]) -> None:
         document = self._document.copy()
         try:
             for model in models:
@@ -127,54 +111,36 @@ class PlanarSimulation(Simulation):
         except SdfError as error:
             raise SimulatorError(f"cannot spawn: {error}") from error
 
-    def delete(self, names: Iterable[str]) -> None:
-        """Remove models; an unknown name raises ``SimulatorError`` and nothing is removed."""
-        self._check()
-        document, names = self._document.copy(), list(names)
-        try:
-            for name in names:
-                remove_model(document, name)
-        except SdfError as error:
-            raise SimulatorError(f"cannot delete: {error}") from error
-        if self._robot is not None and self._robot.name in names:
-            self._robot = None
+    def _delete(self, names: Sequence[str]) -> None:
+        document = self._document.copy()
+        for name in names:
+            remove_model(document, name)
         self._read(document)
 
-    def set_states(self, states: Mapping[str, ModelState]) -> None:
-        """Place models. Only the commanded robot ever moves, so twists are ignored."""
-        self._check()
+    def _set_states(self, states: Mapping[str, ModelState]) -> None:
+        """Only the commanded robot ever moves, so twists are ignored."""
         document = self._document.copy()
-        try:
-            for name, state in states.items():
-                set_model_pose(document, name, state.pose)
-        except SdfError as error:
-            raise SimulatorError(f"cannot place: {error}") from error
-        if self._robot is not None and self._robot.name in states:
-            self._pose = states[self._robot.name].pose.planar
+        for name, state in states.items():
+            set_model_pose(document, name, state.pose)
+        if self.robot is not None and self.robot.name in states:
+            self._pose = states[self.robot.name].pose.planar
             self._moving = Twist2D()
         self._read(document)
 
-    def save_world(self, path: Path) -> None:
-        """Write the world with the robot where it is."""
-        self._check()
+    def _save_world(self, path: Path) -> None:
         document = self._document.copy()
-        if self._robot is not None:
-            set_model_pose(document, self._robot.name, self._robot_pose())
+        if self.robot is not None:
+            set_model_pose(document, self.robot.name, self._robot_pose())
         document.write(path)
 
-    def end(self) -> None:
-        """Refuse any further use."""
-        self._ended = True
-
-    def _check(self) -> None:
-        if self._ended:
-            raise SimulatorError("this simulation is over: another was loaded, or it was closed")
+    def _model_names(self) -> Iterable[str]:
+        return self._poses
 
     def _read(self, document: Optional[SdfDocument] = None) -> None:
         """Take over a changed document: poses, outlines to meet, outlines to see."""
         document = self._document if document is None else document
         models = read_scene(document).models
-        robot = self._robot
+        robot = self.robot
         heights = ANY_ROBOT if robot is None else obstructing_heights(robot.height_m)
         solid: List[Tuple[str, BaseGeometry]] = []
         visible: List[BaseGeometry] = []
@@ -197,18 +163,6 @@ class PlanarSimulation(Simulation):
 
     def _robot_pose(self) -> Pose:
         return self._pose.to_pose()
-
-    def _look(self, imu: Tuple[ImuSample, ...], contacts: Tuple[Contact, ...]) -> Snapshot:
-        still = (0.0, 0.0, 0.0)
-        models = {name: ModelState(pose, still, still) for name, pose in self._poses.items()}
-        if self._robot is not None:
-            speed, yaw = self._moving.linear_mps, self._pose.yaw_rad
-            models[self._robot.name] = ModelState(
-                self._robot_pose(),
-                (speed * math.cos(yaw), speed * math.sin(yaw), 0.0),
-                (0.0, 0.0, self._moving.angular_radps),
-            )
-        return Snapshot(self._time_s, models, {}, self._scan, imu, contacts)
 
     @property
     def _time_s(self) -> float:
@@ -254,7 +208,7 @@ class PlanarSimulation(Simulation):
         point = (touched if not touched.is_empty else self._placed(self._pose)).centroid
         away = np.array([self._pose.x_m - point.x, self._pose.y_m - point.y])
         away = away / max(1e-9, float(np.hypot(*away)))
-        height = float(sum(self._robot.height_m) / 2) if self._robot else 0.0
+        height = float(sum(self.robot.height_m) / 2) if self.robot else 0.0
         return Contact(
             stamp_s=self._time_s,
             first=self._robot_part,
@@ -265,7 +219,7 @@ class PlanarSimulation(Simulation):
         )
 
     def _measure_motion(self) -> List[ImuSample]:
-        robot: Optional[RobotModel] = self._robot
+        robot: Optional[RobotModel] = self.robot
         if robot is None or robot.imu is None or not self._due(robot.imu.update_rate_hz):
             return []
         aside = self._moving.linear_mps * self._moving.angular_radps
@@ -279,7 +233,7 @@ class PlanarSimulation(Simulation):
         ]
 
     def _measure_ranges(self) -> None:
-        lidar = self._robot.lidar if self._robot is not None else None
+        lidar = self.robot.lidar if self.robot is not None else None
         if lidar is None or not self._due(lidar.update_rate_hz):
             return
         sensor = (self._robot_pose() * lidar.mount).planar

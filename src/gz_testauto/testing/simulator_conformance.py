@@ -15,8 +15,9 @@ that this package ships. Values are compared with what is known on paper, within
 """
 
 import math
+import re
 from pathlib import Path
-from typing import ClassVar, List, Optional, Set, Tuple
+from typing import Callable, ClassVar, ContextManager, List, Optional, Set, Tuple
 
 import numpy as np
 import pytest
@@ -28,34 +29,9 @@ from gz_testauto.resources import share_directory
 from gz_testauto.sdf.robot import RobotModel, read_robot
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.simulators.interface import NamedModel, Scene, Simulation, Simulator
+from gz_testauto.testing.simulator_scene import PARCEL, WALL, WORLD, to_spawn
 
 PERIOD_S = 0.1
-
-BOX = """<model name="{name}"><static>{static}</static><pose>{pose}</pose><link name="link">
-<inertial><mass>5</mass><inertia><ixx>0.2</ixx><iyy>0.2</iyy><izz>0.2</izz></inertia></inertial>
-<collision name="collision"><geometry><box><size>{size}</size></box></geometry></collision>
-<visual name="visual"><geometry><box><size>{size}</size></box></geometry></visual>
-</link></model>"""
-
-WORLD = """<?xml version="1.0"?><sdf version="1.6"><world name="conformance">
-<physics type="ode"><max_step_size>0.001</max_step_size>
-<real_time_factor>1</real_time_factor><real_time_update_rate>1000</real_time_update_rate></physics>
-<model name="floor"><static>true</static><link name="link"><collision name="collision">
-<geometry><plane><normal>0 0 1</normal><size>60 60</size></plane></geometry>
-</collision></link></model>
-{models}
-</world></sdf>"""
-
-WALL = BOX.format(name="wall", static="true", pose="5 0 0.75 0 0 0", size="0.2 8 1.5")
-PARCEL = BOX.format(name="obstacle_box_0", static="true", pose="0 4 0.5 0 0 0.3", size="1 0.6 1")
-
-
-def to_spawn(name: str, x_m: float, y_m: float, yaw_rad: float = 0.0) -> NamedModel:
-    """A static box of 0.5 m, to stand on the floor; its own pose is to be ignored."""
-    box = BOX.format(name="other", static="true", pose="9 9 9 0 0 0", size="0.5 0.5 0.5")
-    return NamedModel(
-        name, f'<sdf version="1.6">{box}</sdf>', Pose.from_rpy(x_m, y_m, 0.25, 0, 0, yaw_rad)
-    )
 
 
 class SimulatorConformance:
@@ -132,7 +108,7 @@ class SimulatorConformance:
     def test_a_world_without_a_robot_can_be_loaded(self, simulator: Simulator, world: Path) -> None:
         simulation = simulator.load(Scene(world))
         assert "robot" not in simulation.step(PERIOD_S).models
-        with pytest.raises(SimulatorError):
+        with refused("there is no robot in this scene to drive"):
             simulation.drive(Twist2D(1.0, 0.0))
 
     def test_a_world_that_cannot_be_loaded_is_refused_and_the_next_one_is_not(
@@ -151,8 +127,9 @@ class SimulatorConformance:
     ) -> None:
         first = simulator.load(scene)
         simulator.load(scene)
-        with pytest.raises(SimulatorError):
-            first.step(PERIOD_S)
+        for call in calls(first):
+            with refused("this simulation is over: another scene was loaded"):
+                call()
 
     # time
 
@@ -179,8 +156,11 @@ class SimulatorConformance:
     def test_a_step_that_is_no_whole_number_of_physics_steps_is_refused(
         self, simulation: Simulation
     ) -> None:
-        with pytest.raises(ValueError):
-            simulation.step(0.00037)
+        for duration_s in (0.00037, 0.0, -PERIOD_S):
+            says = f"{duration_s} s is not a whole number of physics steps of "
+            with pytest.raises(ValueError, match=re.escape(says)):
+                simulation.step(duration_s)
+        assert simulation.snapshot().time_s == 0.0
 
     # driving
 
@@ -218,6 +198,14 @@ class SimulatorConformance:
         moved_m = robot_pose(after).x_m - robot_pose(before).x_m
         passed_s = after.time_s - before.time_s
         assert moved_m == pytest.approx(0.5 * passed_s, rel=2 * self.tolerance)
+
+    @pytest.mark.parametrize("speed_mps", [math.nan, math.inf])
+    def test_a_command_that_is_not_finite_is_refused(
+        self, simulation: Simulation, speed_mps: float
+    ) -> None:
+        with pytest.raises(ValueError, match="a command must be finite, not "):
+            simulation.drive(Twist2D(speed_mps, 0.0))
+        assert robot_pose(simulation.step(PERIOD_S)) == pytest.approx((0, 0, 0), abs=0.01)
 
     def test_the_twist_is_that_of_the_motion_where_it_is_told(self, simulation: Simulation) -> None:
         state = drive(simulation, Twist2D(0.5, 0.0), 2.0)[-1].models["robot"]
@@ -293,15 +281,17 @@ class SimulatorConformance:
         assert snapshot.scan.ranges_m.min() < 2.5
 
     def test_a_taken_name_is_refused_and_nothing_stays(self, simulation: Simulation) -> None:
-        with pytest.raises(SimulatorError, match="obstacle_box_0"):
-            simulation.spawn([to_spawn("fresh", 2, 2), to_spawn("obstacle_box_0", 3, 3)])
+        for name in ("obstacle_box_0", "fresh"):
+            with refused(f"a model named '{name}' exists already"):
+                simulation.spawn([to_spawn("fresh", 2, 2), to_spawn(name, 3, 3)])
         models = simulation.snapshot().models
         assert "fresh" not in models
         assert models["obstacle_box_0"].pose.position == pytest.approx((0, 4, 0.5), abs=1e-6)
 
     def test_what_is_no_model_is_refused(self, simulation: Simulation) -> None:
-        with pytest.raises(SimulatorError):
-            simulation.spawn([NamedModel("broken", "<sdf version='1.6'><model></sdf>")])
+        for text in ("<sdf version='1.6'><model></sdf>", "<sdf version='1.6'/>"):
+            with pytest.raises(SimulatorError, match="cannot spawn 'broken': "):
+                simulation.spawn([NamedModel("broken", text)])
         assert "broken" not in simulation.snapshot().models
 
     def test_deleted_models_are_gone_and_their_names_are_free(self, simulation: Simulation) -> None:
@@ -312,8 +302,25 @@ class SimulatorConformance:
         assert "a" in simulation.snapshot().models
 
     def test_an_unknown_name_cannot_be_deleted(self, simulation: Simulation) -> None:
-        with pytest.raises(SimulatorError, match="nobody"):
-            simulation.delete(["nobody"])
+        with refused("there is no model named 'nobody'"):
+            simulation.delete(["wall", "nobody"])
+        assert "wall" in simulation.snapshot().models
+
+    def test_an_unknown_name_cannot_be_placed(self, simulation: Simulation) -> None:
+        away = ModelState(Pose((2.0, 2.0, 0.75)))
+        with refused("there is no model named 'nobody'"):
+            simulation.set_states({"wall": away, "nobody": away})
+        assert simulation.snapshot().models["wall"].pose.position == pytest.approx((5, 0, 0.75))
+
+    def test_without_its_robot_a_scene_is_one_without_a_robot(self, simulation: Simulation) -> None:
+        simulation.drive(Twist2D(0.5, 0.0))
+        before = simulation.step(PERIOD_S)
+        simulation.delete(["robot"])
+        with refused("there is no robot in this scene to drive"):
+            simulation.drive(Twist2D(1.0, 0.0))
+        after = simulation.step(PERIOD_S)
+        assert after.time_s > before.time_s
+        assert set(after.models) == set(before.models) - {"robot"}
 
     def test_models_are_placed_in_one_go(self, simulation: Simulation) -> None:
         simulation.spawn([to_spawn("a", 2.5, 0.0), to_spawn("b", 2.5, 2.0)])
@@ -359,12 +366,18 @@ class SimulatorConformance:
         with self.make_simulator() as fresh:
             assert trace(fresh.load(scene)) == served
 
-    def test_a_closed_simulator_loads_nothing(self, scene: Scene) -> None:
+    def test_a_closed_simulator_loads_nothing_and_what_it_had_loaded_is_over(
+        self, scene: Scene
+    ) -> None:
         simulator = self.make_simulator()
+        simulation = simulator.load(scene)
         simulator.close()
         simulator.close()
-        with pytest.raises(SimulatorError):
+        with refused("this simulator has been closed"):
             simulator.load(scene)
+        for call in calls(simulation):
+            with refused("this simulation is over: its simulator was closed"):
+                call()
 
 
 def robot_pose(snapshot: Snapshot) -> Pose2D:
@@ -376,6 +389,24 @@ def drive(simulation: Simulation, command: Twist2D, duration_s: float) -> List[S
     """Drive for a while; all snapshots on the way."""
     simulation.drive(command)
     return [simulation.step(PERIOD_S) for _ in range(round(duration_s / PERIOD_S))]
+
+
+def refused(says: str) -> ContextManager[object]:
+    """What is done within raises ``SimulatorError`` with exactly this message."""
+    return pytest.raises(SimulatorError, match=f"^{re.escape(says)}$")
+
+
+def calls(simulation: Simulation) -> List[Callable[[], object]]:
+    """Every call of the interface, in order."""
+    return [
+        simulation.snapshot,
+        lambda: simulation.drive(Twist2D(0.5, 0.0)),
+        lambda: simulation.step(PERIOD_S),
+        lambda: simulation.spawn([to_spawn("late", 2.5, 0.0)]),
+        lambda: simulation.delete(["wall"]),
+        lambda: simulation.set_states({"wall": ModelState(Pose((2.0, 2.0, 0.75)))}),
+        lambda: simulation.save_world(Path("late.world")),
+    ]
 
 
 def contacts(snapshots: List[Snapshot]) -> List[Set[str]]:

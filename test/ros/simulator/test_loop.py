@@ -6,60 +6,66 @@ import pytest
 from gz_testauto.errors import SimulatorError
 from gz_testauto.observation import Contact, ModelState, Snapshot, Twist2D
 from gz_testauto.pose import Pose
+from gz_testauto.resources import share_directory
 from gz_testauto.ros.simulator.loop import SimulationLoop
 from gz_testauto.ros.simulator.pace import Hold, RateLimit
+from gz_testauto.sdf.robot import read_robot
 from gz_testauto.simulators.interface import Scene, Simulation, Simulator
 
 FOREVER_S = 3600.0
 PATIENCE_S = 60.0
+ROBOT = read_robot(share_directory() / "models" / "wheelchair", "robot")
 
 
 class Belt(Simulation):
     """A robot on a line that goes exactly as commanded; dies when told to."""
 
     def __init__(self):
+        super().__init__(step_size_s=0.1, robot=ROBOT)
         self.time_s, self.x_m, self.speed_mps = 0.0, 0.0, 0.0
         self.threads = set()
         self.contacts = ()
         self.dead = False
 
-    def snapshot(self):
+    def _snapshot(self):
         self.threads.add(threading.get_ident())
         contacts, self.contacts = self.contacts, ()
         state = ModelState(Pose((self.x_m, 0.0, 0.0)))
         return Snapshot(self.time_s, {"robot": state}, {}, contacts=contacts)
 
-    def drive(self, command):
+    def _drive(self, command):
         self.speed_mps = command.linear_mps
 
-    def step(self, duration_s):
+    def _step(self, count):
         if self.dead:
             raise SimulatorError("the belt tore")
-        self.time_s += duration_s
-        self.x_m += self.speed_mps * duration_s
-        return self.snapshot()
+        self.time_s += count * self.step_size_s
+        self.x_m += self.speed_mps * count * self.step_size_s
 
-    def spawn(self, models):
+    def _model_names(self):
+        return {"robot"}
+
+    def _spawn(self, models):
         raise NotImplementedError
 
-    def delete(self, names):
+    def _delete(self, names):
+        assert list(names) == ["robot"]
+
+    def _set_states(self, states):
         raise NotImplementedError
 
-    def set_states(self, states):
-        raise NotImplementedError
-
-    def save_world(self, path):
+    def _save_world(self, path):
         raise NotImplementedError
 
 
 class BeltSimulator(Simulator):
     name, version = "belt", "1"
 
-    def load(self, scene):
+    def _load(self, scene):
         self.simulation = Belt()
         return self.simulation
 
-    def close(self):
+    def _close(self):
         pass
 
 
@@ -146,6 +152,18 @@ def test_without_an_answer_time_runs_on_and_says_that_it_was_late(stage):
     stage.load()
     stage.await_periods(2)
     assert [period.late for period in stage.periods[:2]] == [True, False]
+
+
+@held()
+def test_a_robot_that_is_deleted_is_driven_no_more_and_time_goes_on(stage):
+    stage.load()
+    stage.loop.command(Twist2D(0.5, 0.0))
+    stage.await_periods(1)
+    stage.loop.perform(lambda: stage.loop.simulation.delete(["robot"]))
+    stage.loop.command(Twist2D(0.5, 0.0))
+    stage.await_periods(2)
+    assert stage.failures == []
+    assert stage.periods[1].snapshot.time_s == pytest.approx(0.2)
 
 
 @free

@@ -74,8 +74,8 @@ class SimulationLoop:
         return future.result()
 
     def command(self, command: Twist2D) -> None:
-        """Drive from the next step on. Returns at once; unheard where no scene stands, and
-        while one is being loaded."""
+        """Drive from the next step on. Returns at once; unheard where no scene stands, while
+        one is being loaded, and where there is no robot to drive."""
         epoch = self._command_epoch
         self._enqueue(lambda: self._take_command(command, epoch))
 
@@ -156,7 +156,7 @@ class SimulationLoop:
     def _step(self) -> None:
         simulation = self.simulation
         late = self._pace.stepped(time.monotonic())
-        if self._command is not None:
+        if self._command is not None and simulation.robot is not None:
             simulation.drive(self._command)
         snapshot = _merged(self._seen_early, simulation.step(self._period_s))
         self._seen_early = None

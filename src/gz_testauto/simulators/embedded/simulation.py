@@ -15,7 +15,7 @@ from gz_testauto.errors import SdfError, SimulatorError
 from gz_testauto.observation import Contact, ImuSample, LaserScan, ModelState, Snapshot, Twist2D
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.dynamics import read_gravity
-from gz_testauto.sdf.edit import add_model, parse_model, remove_model, set_model_pose
+from gz_testauto.sdf.edit import add_model, remove_model, set_model_pose
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.scene import read_scene, scene_model
 from gz_testauto.sdf.tree import read_model
@@ -56,10 +56,10 @@ class EmbeddedSimulation(Simulation):
         settings: Settings,
         coverage: Coverage,
     ) -> None:
+        super().__init__(settings.step_s, robot.robot if robot is not None else None)
         self._settings = settings
         self._coverage = coverage
         self._robot = robot
-        self._ended = False
         self._ticks = 0
         self._command = Twist2D()
         self._scan: Optional[LaserScan] = None
@@ -88,9 +88,7 @@ class EmbeddedSimulation(Simulation):
 
     # the interface
 
-    def snapshot(self) -> Snapshot:
-        """What the world looks like now. No time passes."""
-        self._check()
+    def _snapshot(self) -> Snapshot:
         snapshot = Snapshot(
             time_s=self._time_s,
             models={
@@ -106,31 +104,17 @@ class EmbeddedSimulation(Simulation):
         self._contacts.clear()
         return snapshot
 
-    def drive(self, command: Twist2D) -> None:
-        """Command the robot's drive from the next step on."""
-        self._check()
-        if self._robot is None:
-            raise SimulatorError("there is no robot in this scene to drive")
+    def _drive(self, command: Twist2D) -> None:
+        assert self._robot is not None, "the interface asks before"
         if not self._robot.drive.motors:
             raise SimulatorError(
                 f"robot {self._robot.robot.name!r} has no drive that is known: give its SDF "
                 "libDiffDrivePlugin.so or libSkidSteerDrivePlugin.so"
             )
-        if not (math.isfinite(command.linear_mps) and math.isfinite(command.angular_radps)):
-            raise ValueError(f"a command must be finite, not {command}")
         self._command = command
         self._set_motors()
 
-    def step(self, duration_s: float) -> Snapshot:
-        """Simulate ``duration_s`` and look again."""
-        self._check()
-        step_s = self._settings.step_s
-        count = round(duration_s / step_s)
-        if count < 1 or not math.isclose(duration_s, count * step_s, rel_tol=1e-9, abs_tol=1e-12):
-            raise ValueError(
-                f"{duration_s} s is not a whole number of physics steps of {step_s} s; the "
-                "option step_s sets another"
-            )
+    def _step(self, count: int) -> None:
         end = self._ticks + count
         imu_ticks, scan_ticks = self._due_ticks(end)
         last_scan = max(scan_ticks, default=-1)  # those before it nobody would see
@@ -144,15 +128,10 @@ class EmbeddedSimulation(Simulation):
             if self._ticks == last_scan and self._lidar is not None:
                 self._scan = self._lidar.scan(self._time_s)
         self._engine.check()
-        return self.snapshot()
 
-    def spawn(self, models: Sequence[NamedModel]) -> None:
-        """Add models in one go."""
-        self._check()
+    def _spawn(self, models: Sequence[NamedModel]) -> None:
         added = dict(self._models)
         for model in models:
-            if model.name in added:
-                raise SimulatorError(f"a model named {model.name!r} exists already")
             try:
                 added[model.name] = self._staged(model)
             except SdfError as error:
@@ -160,22 +139,16 @@ class EmbeddedSimulation(Simulation):
         self._build(added)
         self._spawned.update((model.name, model.sdf) for model in models)
 
-    def delete(self, names: Iterable[str]) -> None:
-        """Remove models in one go."""
-        self._check()
-        gone = set(names)
-        self._must_exist(gone)
-        if self._robot is not None and self._robot.robot.name in gone:
+    def _delete(self, names: Sequence[str]) -> None:
+        if self._robot is not None and self._robot.robot.name in names:
             self._robot = None
-        self._build({name: model for name, model in self._models.items() if name not in gone})
-        for name in gone:
+        self._build({name: model for name, model in self._models.items() if name not in names})
+        for name in names:
             if self._spawned.pop(name, None) is None and name in self._written:
                 self._deleted.add(name)
 
-    def set_states(self, states: Mapping[str, ModelState]) -> None:
-        """Place models in one go; one that is static has no twist."""
-        self._check()
-        self._must_exist(states)
+    def _set_states(self, states: Mapping[str, ModelState]) -> None:
+        """One that is static has no twist."""
         for name, state in states.items():
             model = self._models[name]
             if model.static:
@@ -186,10 +159,8 @@ class EmbeddedSimulation(Simulation):
         self._still = _still(self._models)
         self._engine.refresh()
 
-    def save_world(self, path: Path) -> None:
-        """Write the world as it stands, with all models, to a ``.world`` file. Joints that have
-        moved are written where their SDF has them."""
-        self._check()
+    def _save_world(self, path: Path) -> None:
+        """Joints that have moved are written where their SDF has them."""
         document = self._document.copy()
         ModelLibrary().absolutize(document, document.world)
         try:
@@ -207,22 +178,10 @@ class EmbeddedSimulation(Simulation):
         except SdfError as error:
             raise SimulatorError(f"cannot save the world: {error}") from error
 
-    # what the adaptor's other parts need
-
-    def end(self) -> None:
-        """Refuse every call from here on."""
-        self._ended = True
+    def _model_names(self) -> Iterable[str]:
+        return self._models
 
     # inside
-
-    def _check(self) -> None:
-        if self._ended:
-            raise SimulatorError("this simulation is over: another was loaded, or it was closed")
-
-    def _must_exist(self, names: Iterable[str]) -> None:
-        for name in names:
-            if name not in self._models:
-                raise SimulatorError(f"there is no model named {name!r}")
 
     @property
     def _time_s(self) -> float:
@@ -230,7 +189,6 @@ class EmbeddedSimulation(Simulation):
 
     def _staged(self, model: NamedModel) -> StagedModel:
         """A model to spawn, staged at the pose and under the name that it shall have."""
-        parse_model(model.sdf)  # says best what is wrong with text that is no model
         text = model.sdf.strip()
         if not text.startswith("<?xml") and "<sdf" not in text:
             text = f'<sdf version="1.6">{text}</sdf>'

@@ -39,30 +39,16 @@ class EmbeddedSimulator(Simulator):
         self._settings = Settings(step_s, fast_lidar)
         self._coverage = Coverage()
         self._robots: Dict[RobotModel, StagedRobot] = {}
-        self._current: Optional[EmbeddedSimulation] = None
-        self._closed = False
 
-    def load(self, scene: Scene) -> EmbeddedSimulation:
-        """Make ``scene`` the current world."""
-        if self._closed:
-            raise SimulatorError("this simulator has been closed")
-        self._end_current()
+    def _load(self, scene: Scene) -> EmbeddedSimulation:
         try:
             robot = self._stage(scene.robot)
-            self._current = EmbeddedSimulation(scene, robot, self._settings, self._coverage)
+            return EmbeddedSimulation(scene, robot, self._settings, self._coverage)
         except SdfError as error:
             raise SimulatorError(f"cannot load {scene.world}: {error}") from error
-        return self._current
 
-    def close(self) -> None:
-        """Refuse any further use and let go of the current world. Idempotent."""
-        self._closed = True
-        self._end_current()
-
-    def _end_current(self) -> None:
-        if self._current is not None:
-            self._current.end()
-            self._current = None
+    def _close(self) -> None:
+        self._robots.clear()
 
     def _stage(self, robot: Optional[RobotModel]) -> Optional[StagedRobot]:
         if robot is None:

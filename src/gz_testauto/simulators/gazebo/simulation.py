@@ -4,7 +4,6 @@ Owns what is gathered during a step and what a snapshot is made of. How time pas
 :mod:`~gz_testauto.simulators.gazebo.lockstep`'s.
 """
 
-import math
 from pathlib import Path
 from typing import Any, Iterable, List, Mapping, Optional, Sequence, Tuple
 
@@ -59,6 +58,7 @@ class GazeboSimulation(Simulation):
         velocity: Optional[Publisher],
         alias: Alias,
     ) -> None:
+        super().__init__(staged.physics.step_size_s, robot.robot if robot is not None else None)
         self._alias = alias
         self._velocity = velocity
         self._link = link
@@ -66,14 +66,13 @@ class GazeboSimulation(Simulation):
         self._physics = staged.physics
         self._robot = robot
         self._fitted = {fitted.name: fitted for fitted in models}
-        self._ended = False
         self._poses = ModelPoses()
         self._scan: Optional[LaserScan] = None
         self._scans_taken = 0
         self._twist: Optional[Tuple[Any, Any]] = None
         self._imu: List[ImuSample] = []
         self._contacts: List[Contact] = []
-        self._drive = DriveCommand(robot.robot) if robot is not None else None
+        self._drive_command = DriveCommand(robot.robot) if robot is not None else None
         self._imu_reader: Optional[ImuReader] = None
         if robot is not None and robot.robot.imu is not None:
             mount = robot.robot.imu.mount
@@ -99,9 +98,9 @@ class GazeboSimulation(Simulation):
         if self._imu_reader is not None:
             self._imu_reader.begin(self._clock.gazebo_ns)
 
-    def end(self) -> bool:
-        """Refuse every call from here on; returns whether the server can serve another."""
-        self._ended = True
+    @property
+    def server_is_sound(self) -> bool:
+        """Whether the server can serve another scene after this one."""
         return self._link.server.alive and not self._link.broken
 
     @property
@@ -111,9 +110,7 @@ class GazeboSimulation(Simulation):
 
     # the interface
 
-    def snapshot(self) -> Snapshot:
-        """What the world looks like now. No time passes."""
-        self._check()
+    def _snapshot(self) -> Snapshot:
         states = {name: ModelState(pose) for name, pose in self._poses.models.items()}
         if self._robot is not None:
             name = self._robot.robot.name
@@ -130,42 +127,23 @@ class GazeboSimulation(Simulation):
         self._contacts.clear()
         return snapshot
 
-    def drive(self, command: Twist2D) -> None:
-        """Command the robot's drive from the next step on."""
-        self._check()
-        if self._drive is None:
-            raise SimulatorError("there is no robot in this scene to drive")
-        message = self._drive.message(command)
+    def _drive(self, command: Twist2D) -> None:
+        assert self._drive_command is not None, "the interface asks before"
+        message = self._drive_command.message(command)
         if command != self._commanded:
             self._commanded, self._to_send = command, message
 
-    def step(self, duration_s: float) -> Snapshot:
-        """Simulate ``duration_s`` and look again."""
-        self._check()
-        count = round(duration_s / self._physics.step_size_s)
-        if count < 1 or not math.isclose(
-            duration_s, count * self._physics.step_size_s, rel_tol=1e-9, abs_tol=1e-12
-        ):
-            raise ValueError(
-                f"{duration_s} s is not a whole number of physics steps of "
-                f"{self._physics.step_size_s} s"
-            )
+    def _step(self, count: int) -> None:
         left_ns = count * self._clock.step_ns
         while left_ns:
             stretch_ns = min(left_ns, self._clock.stretch_ns)
             self._advance(stretch_ns)
             left_ns -= stretch_ns
-        return self.snapshot()
 
-    def spawn(self, models: Sequence[NamedModel]) -> None:
-        """Add models in one go."""
-        self._check()
+    def _spawn(self, models: Sequence[NamedModel]) -> None:
         period_ns = self._clock.sensor_period_ns
         fitted = [instrument_model(_alone(model), period_ns, self._alias) for model in models]
         names = [one.name for one in fitted]
-        taken = [name for name in names if name in self._poses.models or names.count(name) > 1]
-        if taken:
-            raise SimulatorError(f"a model named {taken[0]!r} exists already")
         mark = self._link.server.log_size()
         try:
             self._link.spawn([one.model for one in fitted])
@@ -182,16 +160,14 @@ class GazeboSimulation(Simulation):
         self._clock.refresh()
         complaint = self._link.server.fatal_complaint_since(mark)
         if complaint is not None:
-            self.delete(names)
+            self._delete(names)
             raise SimulatorError(f"gzserver could not spawn {listed(names)}: {complaint}")
 
-    def delete(self, names: Iterable[str]) -> None:
-        """Remove models in one go."""
-        self._check()
-        wanted = list(dict.fromkeys(names))
-        self._must_exist(wanted)
-        self._link.delete([self._on_server(name) for name in wanted])
-        for name in wanted:
+    def _delete(self, names: Sequence[str]) -> None:
+        self._link.delete([self._on_server(name) for name in names])
+        if self._robot is not None and self._robot.robot.name in names:
+            self._forget_robot(self._robot)
+        for name in names:
             self._poses.forget(name)
             fitted = self._fitted.pop(name, None)
             if fitted is None:
@@ -199,10 +175,8 @@ class GazeboSimulation(Simulation):
             else:
                 self._clock.sensors -= set(fitted.probes)
 
-    def set_states(self, states: Mapping[str, ModelState]) -> None:
-        """Place models in one go; they keep their velocity, which Gazebo cannot be told."""
-        self._check()
-        self._must_exist(states)
+    def _set_states(self, states: Mapping[str, ModelState]) -> None:
+        """Models keep their velocity, which Gazebo cannot be told."""
         self._link.move([(self._on_server(name), state.pose) for name, state in states.items()])
         for name, state in states.items():
             self._poses.place(name, state.pose)
@@ -210,9 +184,7 @@ class GazeboSimulation(Simulation):
                 self._link.broken = True
         self._clock.refresh()
 
-    def save_world(self, path: Path) -> None:
-        """Write the world as it stands, with all models, to a ``.world`` file."""
-        self._check()
+    def _save_world(self, path: Path) -> None:
         response = self._link.ask("world_sdf")
         text = MESSAGES["GzString"].FromString(response.serialized_data).data
         try:
@@ -230,44 +202,41 @@ class GazeboSimulation(Simulation):
                     element.text = repr(value)
         path.write_bytes(etree.tostring(root, xml_declaration=True, encoding="UTF-8"))
 
+    def _model_names(self) -> Iterable[str]:
+        return self._poses.models
+
+    def _check_usable(self) -> None:
+        super()._check_usable()
+        if not self._link.server.alive:
+            raise SimulatorError(f"gzserver has died: {self._link.server.last_words()}")
+
     # beside the interface
 
     def describe_model(self, name: str) -> Any:
         """Gazebo's own description of a model, a ``gazebo.msgs.Model``: links, joints, whether
         it is static. Raises ``SimulatorError`` when there is no such model."""
-        self._check()
-        self._must_exist([name])
+        self._check_usable()
+        self._check_known([name])
         if self._on_server(name) not in self._link.models:
             self._link.list_models()
         return self._alias.describe(self._link.models[self._on_server(name)])
 
     def physics(self) -> PhysicsSettings:
         """The settings that hold now."""
-        self._check()
+        self._check_usable()
         return self._physics
 
     def set_physics(self, settings: PhysicsSettings) -> None:
         """Change the step size and gravity. The update rate is noted and saved with the world;
         in lock-step it has no meaning."""
-        self._check()
+        self._check_usable()
         gravity = MESSAGES["Vector3d"](**dict(zip("xyz", settings.gravity_mps2)))
         self._link.set_physics(gravity=gravity)
         self._clock.step_ns = round(settings.step_size_s * 1e9)
-        self._physics = settings
+        self._physics, self.step_size_s = settings, settings.step_size_s
         self._link.broken = True
 
     # inside
-
-    def _check(self) -> None:
-        if self._ended:
-            raise SimulatorError("this simulation is over: another scene was loaded")
-        if not self._link.server.alive:
-            raise SimulatorError(f"gzserver has died: {self._link.server.last_words()}")
-
-    def _must_exist(self, names: Iterable[str]) -> None:
-        for name in names:
-            if name not in self._poses.models:
-                raise SimulatorError(f"there is no model named {name!r}")
 
     def _on_server(self, name: str) -> str:
         return self._fitted[name].model.name if name in self._fitted else name
@@ -288,12 +257,18 @@ class GazeboSimulation(Simulation):
 
     def _deliver_command(self) -> None:
         """Send the command. Switching physics on takes a round trip, which it does not outlast."""
-        if self._to_send is None or self._drive is None or self._velocity is None:
+        if self._to_send is None or self._drive_command is None or self._velocity is None:
             return
         with self._link.watched("taking a command"):
             self._velocity.send(self._to_send)
-        if not self._drive.repeat:
+        if not self._drive_command.repeat:
             self._to_send = None
+
+    def _forget_robot(self, robot: InstrumentedRobot) -> None:
+        """Wait no more for what it would measure, and command it no more."""
+        self._clock.sensors.discard(str(robot.scan_topic))
+        self._clock.motion_sensors -= {*robot.contact_topics, str(robot.imu_topic)}
+        self._robot = self._drive_command = self._imu_reader = self._to_send = None
 
     def _listen_to_probes(self, fitted: InstrumentedModel) -> None:
         for topic, link in fitted.probes.items():
@@ -319,7 +294,11 @@ class GazeboSimulation(Simulation):
             self._clock.motion_sensors.add(robot.imu_topic)
             self._link.listen(robot.imu_topic, "IMU", self._on_imu)
         velocity = self._velocity
-        if self._drive is not None and self._drive.available and velocity is not None:
+        if (
+            self._drive_command is not None
+            and self._drive_command.available
+            and velocity is not None
+        ):
             self._link.wait_for(lambda: velocity.connected, "connecting to the robot's drive")
 
     def _contact_reader(self, topic: str) -> RawCallback:
@@ -336,7 +315,8 @@ class GazeboSimulation(Simulation):
         return read
 
     def _on_scan(self, payload: bytes) -> None:
-        assert self._robot is not None and self._robot.robot.lidar is not None
+        if self._robot is None or self._robot.robot.lidar is None:
+            return  # it has been deleted since
         message = MESSAGES["LaserScanStamped"].FromString(payload)
         self._clock.answered(str(self._robot.scan_topic))
         lidar, time_ns = self._robot.robot.lidar, self._clock.time_ns
@@ -349,7 +329,8 @@ class GazeboSimulation(Simulation):
         self._scan = scan_from(message, time_ns, lidar)
 
     def _on_imu(self, payload: bytes) -> None:
-        assert self._robot is not None and self._imu_reader is not None
+        if self._robot is None or self._imu_reader is None:
+            return
         self._imu_reader.receive(MESSAGES["IMU"].FromString(payload))
         self._clock.answered(str(self._robot.imu_topic))
 

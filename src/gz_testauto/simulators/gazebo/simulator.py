@@ -78,35 +78,31 @@ class GazeboSimulator(Simulator):
         self._link: Optional[WorldLink] = None
         self._client: Optional[GuiClient] = None
         self._base: Optional[str] = None
-        self._current: Optional[GazeboSimulation] = None
+        self._last: Optional[GazeboSimulation] = None
         self._loaded: List[str] = []
         self._served = 0
-        self._closed = False
 
     def turn_limit_radps(self, robot: RobotModel) -> float:
         """What Gazebo's drive plugins do not wrap around."""
         return DriveCommand(robot).limit_radps
 
-    def load(self, scene: Scene) -> GazeboSimulation:
-        """Make ``scene`` the current world, on this server or a fresh one."""
-        if self._closed:
-            raise SimulatorError("this simulator has been closed")
+    def _load(self, scene: Scene) -> GazeboSimulation:
+        """On this server or a fresh one."""
+        self._take_over()
         staged = stage_world(
             scene.world, RESTING_RATE_HZ, self._obstacles, plugins=self._world_plugins
         )
-        self._end_current()
         try:
-            self._current = self._bring(staged, scene)
+            self._last = self._bring(staged, scene)
         except BaseException:
             self._stop()
             raise
         self._served += 1
-        return self._current
+        return self._last
 
-    def close(self) -> None:
-        """End the server, the window and everything they started. Idempotent."""
-        self._closed = True
-        self._current = None
+    def _close(self) -> None:
+        """End the server, the window and everything they started."""
+        self._last = None
         self._stop()
 
     def _bring(self, staged: StagedWorld, scene: Scene) -> GazeboSimulation:
@@ -129,12 +125,12 @@ class GazeboSimulator(Simulator):
             and self._served < self._trials_per_server
         )
 
-    def _end_current(self) -> None:
-        if self._current is not None:
-            sound = self._current.end()
-            self._loaded = self._current.spawned
-            self._current = None
-            if not sound:
+    def _take_over(self) -> None:
+        """Take the server from the simulation before, with what that leaves there."""
+        last, self._last = self._last, None
+        if last is not None:
+            self._loaded = last.spawned
+            if not last.server_is_sound:
                 self._stop()
 
     def _start(self, staged: StagedWorld, seed: int) -> None:

@@ -3,7 +3,6 @@
 Owns what a snapshot is made of: all states are asked for while time stands still, in one go.
 """
 
-import math
 from pathlib import Path
 from typing import Dict, Iterable, Mapping, Sequence, Tuple
 
@@ -36,14 +35,13 @@ class GazeboRosSimulation(Simulation):
         scene: Scene,
         texts: Dict[str, str],
     ) -> None:
+        super().__init__(client.physics().step_size_s, scene.robot)
         self._client = client
         self._topics = topics
         self._clock = clock
         self._scene = scene
         self._texts = texts
-        self._step_size_s = client.physics().step_size_s
         self._links: Dict[str, Tuple[str, ...]] = {}
-        self._ended = False
         self._origin_ns = clock.stop()
         lidar = scene.robot.lidar if scene.robot else None
         self._scan_period_s = 0.0
@@ -51,18 +49,12 @@ class GazeboRosSimulation(Simulation):
             self._scan_period_s = 1.0 / lidar.update_rate_hz
         topics.begin(self._origin_ns, lidar.mount if lidar else Pose())
 
-    def end(self) -> None:
-        """Refuse every call from here on."""
-        self._ended = True
-
     @property
     def time_s(self) -> float:
         """Scene time at which the world rests."""
         return (self._clock.now_ns - self._origin_ns) / NANOSECONDS
 
-    def snapshot(self) -> Snapshot:
-        """What the world looks like now."""
-        self._check()
+    def _snapshot(self) -> Snapshot:
         names = self._client.world().names
         imu, contacts = self._topics.take()
         return Snapshot(
@@ -74,57 +66,35 @@ class GazeboRosSimulation(Simulation):
             contacts=contacts,
         )
 
-    def drive(self, command: Twist2D) -> None:
-        """Command the robot's drive, which holds to it until commanded again."""
-        self._check()
-        if self._scene.robot is None:
-            raise SimulatorError("there is no robot in this scene to drive")
+    def _drive(self, command: Twist2D) -> None:
+        """The drive holds to it until commanded again."""
         self._topics.command(command)
 
-    def step(self, duration_s: float) -> Snapshot:
-        """Let at least ``duration_s`` pass and look again."""
-        self._check()
-        count = round(duration_s / self._step_size_s)
-        if count < 1 or not math.isclose(
-            duration_s, count * self._step_size_s, rel_tol=1e-9, abs_tol=1e-12
-        ):
-            raise ValueError(
-                f"{duration_s} s is not a whole number of physics steps of {self._step_size_s} s"
-            )
-        try:
-            self._clock.run(duration_s)
-        except SimulatorError:
-            self._ended = True
-            raise
+    def _step(self, count: int) -> None:
+        self._clock.run(count * self.step_size_s)
         if self._scan_period_s:
             self._topics.await_scan(self.time_s - self._scan_period_s, SCAN_PATIENCE_S)
-        return self.snapshot()
 
-    def spawn(self, models: Sequence[NamedModel]) -> None:
-        """Add models; gazebo_ros takes some 0.2 s of wall time over each."""
-        self._check()
+    def _spawn(self, models: Sequence[NamedModel]) -> None:
+        """gazebo_ros takes some 0.2 s of wall time over each."""
         self._client.spawn_models(models)
         self._texts.update((model.name, model.sdf) for model in models)
 
-    def delete(self, names: Iterable[str]) -> None:
-        """Remove models; gazebo_ros takes some 0.4 s of wall time over each."""
-        self._check()
-        gone = self._known(names)
-        self._client.delete(gone)
-        for name in gone:
+    def _delete(self, names: Sequence[str]) -> None:
+        """gazebo_ros takes some 0.4 s of wall time over each."""
+        self._client.delete(names)
+        if self.robot is not None and self.robot.name in names:
+            self._scan_period_s = 0.0
+        for name in names:
             self._texts.pop(name, None)
             self._links.pop(name, None)
 
-    def set_states(self, states: Mapping[str, ModelState]) -> None:
-        """Place models in one go."""
-        self._check()
-        self._known(states)
+    def _set_states(self, states: Mapping[str, ModelState]) -> None:
         self._client.set_states(states, within_m=EXACT, within_rad=EXACT)
 
-    def save_world(self, path: Path) -> None:
-        """Write the scene's world file with the models that stand, where they are. Raises
+    def _save_world(self, path: Path) -> None:
+        """The scene's world file with the models that stand, where they are. Raises
         ``SimulatorError`` for a model that others brought: its shape is not known."""
-        self._check()
         poses = self._client.poses(self._client.world().names)
         strangers = sorted(set(poses) - set(self._texts))
         if strangers:
@@ -133,22 +103,13 @@ class GazeboRosSimulation(Simulation):
                 "gazebo_ros does not tell a model's SDF"
             )
         texts = dict(self._texts)
-        if self._scene.robot is not None:
-            texts[self._scene.robot.name] = self._scene.robot.sdf  # without ROS's plugins
+        if self.robot is not None:
+            texts[self.robot.name] = self.robot.sdf  # without ROS's plugins
         models = {name: NamedModel(name, texts[name], pose) for name, pose in poses.items()}
         write_world(self._scene.world, models, path)
 
-    def _check(self) -> None:
-        if self._ended:
-            raise SimulatorError("this simulation is over: another scene was loaded, or it failed")
-
-    def _known(self, names: Iterable[str]) -> Tuple[str, ...]:
-        asked = tuple(names)
-        there = self._client.model_names()
-        for name in asked:
-            if name not in there:
-                raise SimulatorError(f"there is no model named {name!r}")
-        return asked
+    def _model_names(self) -> Iterable[str]:
+        return self._client.model_names()
 
     def _links_of(self, names: Iterable[str]) -> Tuple[str, ...]:
         self._links.update(self._client.links_of(n for n in names if n not in self._links))

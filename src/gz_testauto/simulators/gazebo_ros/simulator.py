@@ -71,8 +71,6 @@ class GazeboRosSimulator(Simulator):
         self._patience_s = patience_s
         self._texts: Dict[str, str] = {}
         self._warned: Set[str] = set()
-        self._current: Optional[GazeboRosSimulation] = None
-        self._closed = False
         self._client = GazeboRosClient(limit_s, patience_s, namespace)
         self._client.world()
         self._topics = RobotTopics(self._names)
@@ -85,15 +83,10 @@ class GazeboRosSimulator(Simulator):
         """Take the models that stand for those of this file, as after a start of Gazebo."""
         self._texts = {name: model.sdf for name, model in read_models(world)[0].items()}
 
-    def load(self, scene: Scene) -> GazeboRosSimulation:
+    def _load(self, scene: Scene) -> GazeboRosSimulation:
         """Make the models that stand those of ``scene``, each at its place and at rest. A robot
         of the scene's name that stands is taken as it is; otherwise it is spawned, with
         gazebo_ros's plugins in place of Gazebo's."""
-        if self._closed:
-            raise SimulatorError("this simulator has been closed")
-        if self._current is not None:
-            self._current.end()
-            self._current = None
         wanted, physics = read_models(scene.world)
         if scene.robot is not None:
             wanted[scene.robot.name] = _placed(scene.robot, scene.start, self._names)
@@ -114,19 +107,12 @@ class GazeboRosSimulator(Simulator):
             self._clock.run(SETTLING_S)
             self._place({name: model.pose for name, model in wanted.items()}, scene.robot)
         self._warn_of_other_physics(physics)
-        self._current = GazeboRosSimulation(
-            self._client, self._topics, self._clock, scene, self._texts
-        )
-        return self._current
+        return GazeboRosSimulation(self._client, self._topics, self._clock, scene, self._texts)
 
-    def close(self) -> None:
-        """Let go of all connections; gazebo_ros runs on, as it stands. Idempotent."""
-        if not self._closed:
-            self._closed = True
-            if self._current is not None:
-                self._current.end()
-            self._topics.close()
-            self._client.close()
+    def _close(self) -> None:
+        """Let go of all connections; gazebo_ros runs on, as it stands."""
+        self._topics.close()
+        self._client.close()
 
     def _bring(
         self, wanted: Dict[str, NamedModel], standing: Sequence[str], robot: Optional[RobotModel]

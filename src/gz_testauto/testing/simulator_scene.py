@@ -1,0 +1,33 @@
+"""The world of the simulators' conformance suite: a floor, a wall 5 m ahead, and boxes.
+
+Owns SDF text and models to spawn, for tests of adaptors that need a scene of known sizes.
+"""
+
+from gz_testauto.pose import Pose
+from gz_testauto.simulators.interface import NamedModel
+
+BOX = """<model name="{name}"><static>{static}</static><pose>{pose}</pose><link name="link">
+<inertial><mass>5</mass><inertia><ixx>0.2</ixx><iyy>0.2</iyy><izz>0.2</izz></inertia></inertial>
+<collision name="collision"><geometry><box><size>{size}</size></box></geometry></collision>
+<visual name="visual"><geometry><box><size>{size}</size></box></geometry></visual>
+</link></model>"""
+
+WORLD = """<?xml version="1.0"?><sdf version="1.6"><world name="conformance">
+<physics type="ode"><max_step_size>0.001</max_step_size>
+<real_time_factor>1</real_time_factor><real_time_update_rate>1000</real_time_update_rate></physics>
+<model name="floor"><static>true</static><link name="link"><collision name="collision">
+<geometry><plane><normal>0 0 1</normal><size>60 60</size></plane></geometry>
+</collision></link></model>
+{models}
+</world></sdf>"""
+
+WALL = BOX.format(name="wall", static="true", pose="5 0 0.75 0 0 0", size="0.2 8 1.5")
+PARCEL = BOX.format(name="obstacle_box_0", static="true", pose="0 4 0.5 0 0 0.3", size="1 0.6 1")
+
+
+def to_spawn(name: str, x_m: float, y_m: float, yaw_rad: float = 0.0) -> NamedModel:
+    """A static box of 0.5 m, to stand on the floor; its own pose is to be ignored."""
+    box = BOX.format(name="other", static="true", pose="9 9 9 0 0 0", size="0.5 0.5 0.5")
+    return NamedModel(
+        name, f'<sdf version="1.6">{box}</sdf>', Pose.from_rpy(x_m, y_m, 0.25, 0, 0, yaw_rad)
+    )
