@@ -12,7 +12,7 @@ from gz_testauto.resources import share_directory
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load
 from gz_testauto.trial.checks import check_trials
-from gz_testauto.trial.setup import PreparedCampaign, robot_model
+from gz_testauto.trial.setup import prepare, read_body
 
 CAMPAIGNS = sorted((share_directory() / "config" / "benchmarks").glob("*.yaml"))
 ROOTS = ("BARN_ROOT", "MRPB_ROOT")
@@ -32,7 +32,7 @@ def checkout(tmp_path, monkeypatch):
 @pytest.mark.parametrize("path", CAMPAIGNS, ids=lambda path: path.stem)
 def test_every_benchmark_is_a_campaign_whose_planners_take_their_parameters(path, checkout):
     spec = load(path, CampaignSpec)
-    assert robot_model(spec).lidar.samples == 720
+    assert read_body(spec).lidar.samples == 720
     for planner in spec.planners:
         make_planner(planner.plugin, **planner.parameters)
 
@@ -66,9 +66,9 @@ def test_a_world_whose_obstacles_a_plugin_puts_in_their_places_is_refused_with_t
     (tmp_path / "w.world").write_text(f'<sdf version="1.6"><world name="w">{models}</world></sdf>')
     worlds = smoke.worlds.model_validate({"directory": Path(tmp_path)})
     spec = smoke.model_copy(update={"worlds": worlds})
-    robot = robot_model(spec)
+    robot = read_body(spec)
     records = gather_worlds(spec, robot, tmp_path / "none")
-    campaign = PreparedCampaign(spec, robot, records)
+    campaign = prepare(spec, robot, records)
     if not moved:
         check_trials(campaign, campaign.trials)
         return

@@ -12,10 +12,10 @@ from gz_testauto.campaign.world_source import gather_worlds
 from gz_testauto.errors import ResultsError, SpecError
 from gz_testauto.report.export import to_csv
 from gz_testauto.simulators.gazebo.drive_command import DriveCommand
-from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.campaign import BuiltinCampaignSpec
 from gz_testauto.spec.worlds import WorldsSpec
 from gz_testauto.testing.planar import PlanarSimulator
-from gz_testauto.trial.setup import PreparedCampaign, robot_model
+from gz_testauto.trial.setup import prepare, read_body
 
 MODEL = (
     '<model name="{name}"><static>1</static><pose>{x} {y} 0.5 0 0 0</pose><link name="l">'
@@ -48,7 +48,7 @@ def spec(smoke, directory):
 
 
 def records(spec):
-    return gather_worlds(spec, robot_model(spec), "nowhere")
+    return gather_worlds(spec, read_body(spec), "nowhere")
 
 
 def test_a_campaign_takes_the_files_that_it_names_in_its_order(spec):
@@ -68,7 +68,7 @@ def test_a_world_may_have_a_drive_of_its_own_and_be_driven_twice(spec):
     }
     chosen = spec(files=["world_6.world", there, back])
     worlds = records(chosen)
-    campaign = PreparedCampaign(chosen, robot_model(chosen), worlds)
+    campaign = prepare(chosen, read_body(chosen), worlds)
     trials = {trial.world: trial for trial in campaign.trials}
     for world, start, goal in (
         ("world_6", (-3.0, 0.0), (3.0, 0.0)),
@@ -87,7 +87,7 @@ def test_a_world_may_have_a_drive_of_its_own_and_be_driven_twice(spec):
 
 def test_obstacles_by_the_campaigns_names_are_unknown_to_the_map_and_swapped_by_the_simulator(spec):
     def free(spec):
-        known = PreparedCampaign(spec, robot_model(spec), records(spec)).known_map
+        known = prepare(spec, read_body(spec), records(spec)).known_map
         world = records(spec)[0]
         return known.grid(known.drive(world)).is_free(0, 1)
 
@@ -132,7 +132,7 @@ def test_a_robot_that_turns_faster_than_its_simulator_takes_is_refused_before_th
     robot = spec().robot.model_copy(update={"max_angular_radps": 4.0})
     fast = spec().model_copy(update={"robot": robot})
     with pytest.raises(SpecError, match=r"max_angular_radps is 4; .* less than 3\.142 rad/s"):
-        simulator.start_simulator(PreparedCampaign(fast, robot_model(fast), records(fast)))
+        simulator.start_simulator(prepare(fast, read_body(fast), records(fast)))
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_published_figures_are_columns_of_the_results_and_hold_a_campaign_togeth
     rows = list(csv.DictReader(io.StringIO(to_csv(results))))
     assert [row["world_kind"] for row in rows] == ["easy", "easy", "hard", "hard"]
     assert {float(row["world_path_m"]) for row in rows} == {results.worlds[0].published_path_m}
-    assert CampaignSpec.model_validate(chosen.model_dump()) == chosen
+    assert BuiltinCampaignSpec.model_validate(chosen.model_dump()) == chosen
     np.save(directory / "path_12.npy", np.array([[0, 0], [30, 0]]))
     with pytest.raises(ResultsError, match=r"worlds\.published says"):
         run(spec=chosen)

@@ -526,7 +526,7 @@ def test_a_stop_while_the_simulator_starts_is_no_error(smoke, tmp_path):
     assert executor.calls == ["close"]
 
 
-@pytest.mark.parametrize("place", ["write_atomically", "gather_worlds", "PreparedCampaign"])
+@pytest.mark.parametrize("place", ["write_atomically", "gather_worlds", "prepare"])
 def test_a_runner_killed_while_beginning_begins_again(run, monkeypatch, place):
     def killed(*arguments):
         raise KeyboardInterrupt

@@ -7,7 +7,12 @@ from pathlib import Path
 import pytest
 
 from gz_testauto.errors import SpecError, UnknownNameError
-from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.campaign import (
+    BuiltinCampaignSpec,
+    CampaignSpec,
+    PlannerSpec,
+    StackCampaignSpec,
+)
 from gz_testauto.spec.loader import load, parse
 from gz_testauto.spec.placeholders import fill
 
@@ -66,14 +71,61 @@ def test_an_unknown_placeholder_is_refused_with_those_there_are():
 def test_a_launch_without_a_stack_is_refused():
     text = EXAMPLE.read_text()
     begin, end = text.index("stack:\n"), text.index("planners:")
-    with pytest.raises(SpecError, match=r"planners: straight has launch, but there is no stack"):
-        read(text[:begin] + text[end:])
+    text = text[:begin] + text[end:]
+    with pytest.raises(SpecError) as said:
+        read(text)
+    lines = text.splitlines()
+    for index, name in enumerate(("straight", "fgm")):
+        line = next(number for number, line in enumerate(lines, 1) if f"name: {name}" in line)
+        assert f":{line}: planners[{index}]: {name} has launch, but there is no stack" in str(
+            said.value
+        )
 
 
 def test_a_plugin_in_a_stack_is_refused_with_what_to_write():
     said = refused("{name: fgm, launch: {args: {plugin: fgm}}}", "fgm")
-    assert f":{line_of('planners:')}: planners: fgm is a plugin" in said
+    assert f":{line_of('{name: fgm')}: planners[1]: fgm is a plugin" in said
     assert "{name: fgm, launch: {args: {...}}}" in said
+
+
+def test_a_planner_is_a_plugin_or_a_launch_and_not_both():
+    said = refused("{name: fgm, launch", "{name: fgm, plugin: fgm, launch")
+    assert "planners[1]: fgm has launch, and plugin or parameters as well" in said
+
+
+def test_a_launch_needs_a_file_of_its_own_where_the_stack_has_no_navigation():
+    text = EXAMPLE.read_text()
+    begin, end = text.index("  navigation:"), text.index("  max_real_time_factor")
+    with pytest.raises(SpecError, match=r"planners: straight names no launch file, and stack has"):
+        read(text[:begin] + text[end:])
+
+
+def test_what_stack_says_makes_the_kind_of_a_campaign():
+    smoke = load(CONFIG / "smoke_campaign.yaml", CampaignSpec)
+    assert type(load(EXAMPLE, CampaignSpec)) is StackCampaignSpec
+    assert type(smoke) is BuiltinCampaignSpec
+    assert (
+        parse(
+            (CONFIG / "smoke_campaign.yaml").read_text() + "stack: null\n",
+            CampaignSpec,
+            CONFIG / "smoke_campaign.yaml",
+        )
+        == smoke
+    )
+    with pytest.raises(TypeError, match="read by one of its kinds"):
+        CampaignSpec.model_validate(smoke.model_dump())
+
+
+def test_a_bad_file_is_told_the_errors_of_its_own_kind_only():
+    said = refused("stack:\n", "stack:\n  sumulator: {file: ./a.launch}\n")
+    (line,) = said.splitlines()
+    assert f":{line_of('stack:') + 1}: stack: unknown key 'sumulator'" in line
+    assert refused("goal:", "gaol:").count("did you mean 'goal'") == 1
+
+
+def test_what_one_kind_has_is_not_asked_of_a_campaign_of_either():
+    assert not {"stack", "simulator", "simulator_options"} & CampaignSpec.model_fields.keys()
+    assert PlannerSpec.model_fields.keys() == {"name"}
 
 
 def test_a_simulator_beside_a_stack_is_refused():
@@ -110,7 +162,7 @@ def test_what_was_loaded_is_the_same_when_read_back_from_json():
     text = EXAMPLE.read_text().replace("{plugin: fgm}", "{plugin: fgm, map: ./obstacles.yaml}")
     spec = read(text)
 
-    again = CampaignSpec.model_validate(
+    again = StackCampaignSpec.model_validate(
         json.loads(spec.model_dump_json()), context={"source": EXAMPLE}
     )
     assert again == spec

@@ -9,13 +9,13 @@ from gz_testauto.metrics.recording import ContactEpisode
 from gz_testauto.observation import Contact, ModelState, Snapshot
 from gz_testauto.pose import Pose
 from gz_testauto.sdf.document import SdfDocument
+from gz_testauto.sdf.robot import RobotBody
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.trial.contacts import ContactSorter
 from gz_testauto.trial.first_look import FirstLook
 from gz_testauto.trial.lowest_levels import Footing
-from gz_testauto.trial.recorder import Body
 
-BODY = Body("robot", ((0.5, 0.3), (-0.5, 0.3), (-0.5, -0.3), (0.5, -0.3)), (0.0, 1.2))
+BODY = RobotBody("robot", ((0.5, 0.3), (-0.5, 0.3), (-0.5, -0.3), (0.5, -0.3)), (0.0, 1.2))
 G = 9.81
 
 

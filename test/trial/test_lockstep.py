@@ -14,7 +14,7 @@ from gz_testauto.errors import SpecError
 from gz_testauto.observation import Twist2D
 from gz_testauto.planners import PLANNERS
 from gz_testauto.planners.interface import LocalPlanner, PlannerGaveUp
-from gz_testauto.spec.campaign import PlannerSpec
+from gz_testauto.spec.campaign import BuiltinPlannerSpec
 from gz_testauto.testing.planar import PlanarSimulator
 from gz_testauto.trial.lockstep import LockstepExecutor
 from gz_testauto.trial.outcome import Outcome
@@ -73,7 +73,7 @@ for planner in (GivesUp, Crashes, CommandsNothingSane, StandsStill, NotesBlasThr
 @pytest.fixture
 def drive(smoke, tmp_path):
     def start(*planners, simulator=PlanarSimulator, **options):
-        entries = [PlannerSpec(name=name, plugin=name) for name in planners]
+        entries = tuple(BuiltinPlannerSpec(name=name, plugin=name) for name in planners)
         spec = smoke.model_copy(update={"planners": entries, **options.pop("spec", {})})
         return run_campaign(
             spec,
@@ -148,7 +148,7 @@ class Unstartable(PlanarSimulator):
 
 
 def test_an_unknown_planner_parameter_is_refused_before_any_simulator_starts(drive, smoke):
-    planners = [PlannerSpec(name="fgm", plugin="fgm", parameters={"alhpa": 1.0})]
+    planners = (BuiltinPlannerSpec(name="fgm", plugin="fgm", parameters={"alhpa": 1.0}),)
     with pytest.raises(SpecError, match="'alhpa'"):
         drive(simulator=Unstartable, spec={"planners": planners})
 

@@ -1,14 +1,14 @@
 import pytest
 
 from gz_testauto.errors import SpecError
-from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.campaign import BuiltinCampaignSpec
 from gz_testauto.trial.plan import Selection, plan_trials
 
 WORLDS = ["world_0000", "world_0001", "world_0002"]
 
 
 def campaign(**changes):
-    return CampaignSpec.model_validate(
+    return BuiltinCampaignSpec.model_validate(
         {
             "name": "test",
             "seed": 7,

@@ -8,10 +8,11 @@ from gz_testauto.observation import Contact, ModelState, Snapshot, Twist2D
 from gz_testauto.pose import Pose
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.floor import obstructing_heights
+from gz_testauto.sdf.robot import RobotBody
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.trial.clearance import ObstacleField
 from gz_testauto.trial.contacts import ContactSorter
-from gz_testauto.trial.recorder import Body, CycleTimes, Recorder
+from gz_testauto.trial.recorder import CycleTimes, Recorder
 
 WORLD = """<sdf version="1.6"><world name="w">
 <model name="meadow"><static>1</static><link name="l"><collision name="c">
@@ -34,7 +35,7 @@ WORLD = """<sdf version="1.6"><world name="w">
 </world></sdf>"""
 
 HEIGHTS = obstructing_heights((0.0, 1.2))
-BODY = Body("robot", ((0.5, 0.3), (-0.5, 0.3), (-0.5, -0.3), (0.5, -0.3)), (0.0, 1.2))
+BODY = RobotBody("robot", ((0.5, 0.3), (-0.5, 0.3), (-0.5, -0.3), (0.5, -0.3)), (0.0, 1.2))
 CRATE = Pose.from_rpy(4, 0, 0.5, 0, 0, math.pi / 4)
 
 

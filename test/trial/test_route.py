@@ -5,7 +5,7 @@ import pytest
 from gz_testauto.errors import SpecError
 from gz_testauto.spec.obstacles import ObstacleSpec
 from gz_testauto.trial.route import KnownMap
-from gz_testauto.trial.setup import robot_limits, robot_model
+from gz_testauto.trial.setup import read_body, robot_limits
 from gz_testauto.worlds.known_map import base_map
 from gz_testauto.worlds.record import WorldRecord
 
@@ -36,7 +36,7 @@ def known(smoke, tmp_path):
         )
         robot = smoke.robot.model_copy(update={"start": start})
         spec = smoke.model_copy(update={"worlds": worlds, "robot": robot, "goal": goal})
-        model = robot_model(spec)
+        model = read_body(spec)
         map_ = KnownMap(spec, model, robot_limits(spec, model))
         return map_, WorldRecord(0, "given", path, "", None)
 
@@ -90,7 +90,7 @@ def test_the_map_stays_as_it_is_when_all_lies_within_what_stands(known, smoke):
     map_, world = known(WALLS, (-3, 0), (3, 0))
     assert map_.grid(map_.drive(world)).bounds == base_map(world.path, 0.1).bounds
     spec = smoke.model_copy()
-    model = robot_model(spec)
+    model = read_body(spec)
     map_ = KnownMap(spec, model, robot_limits(spec, model))
     resolution = spec.global_plan.resolution_m
     drive = map_.drive(world)

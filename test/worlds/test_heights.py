@@ -20,7 +20,7 @@ from gz_testauto.spec.obstacles import ObstacleSpec
 from gz_testauto.spec.worlds import WorldsSpec
 from gz_testauto.trial.clearance import ObstacleField
 from gz_testauto.trial.footprint import footprint_at
-from gz_testauto.trial.setup import robot_limits, robot_model
+from gz_testauto.trial.setup import read_body, robot_limits
 from gz_testauto.worlds.multiply import drive_of, multiply
 
 LOW, TALL = (0.0, 0.3), (0.0, 1.8)
@@ -62,7 +62,7 @@ def campaign(smoke, tmp_path):
 @pytest.mark.parametrize("name", ["bar", obstacle_name("bar", 0)])
 def test_the_shortest_way_leads_under_what_clearance_does_not_see(campaign, name):
     spec = campaign(LOW, name)
-    robot = robot_model(spec)
+    robot = read_body(spec)
     (world,) = gather_worlds(spec, robot, "nowhere")
     assert world.shortest_path_m == pytest.approx(10.0)
     field = ObstacleField(read_scene(world.path), obstructing_heights(LOW))
@@ -72,7 +72,7 @@ def test_the_shortest_way_leads_under_what_clearance_does_not_see(campaign, name
 
 def test_the_shortest_way_leads_around_it_where_the_robot_is_higher(campaign):
     spec = campaign(TALL)
-    (world,) = gather_worlds(spec, robot_model(spec), "nowhere")
+    (world,) = gather_worlds(spec, read_body(spec), "nowhere")
     assert world.shortest_path_m > 12.0
 
 
@@ -120,7 +120,7 @@ def test_a_multiplied_world_has_the_length_that_its_file_has(tmp_path, campaign,
 def test_ways_made_by_another_rule_of_what_obstructs_are_not_trusted(tmp_path, campaign):
     spec = campaign(LOW)
     directory = spec.worlds.directory
-    robot = robot_model(spec)
+    robot = read_body(spec)
     drive = drive_of_campaign(spec, robot, "bar")
     text = "obstacles: [{type: box, count: 1, x_m: 8, y_m: 3}]"
     multiply(directory / "bar.world", spec_of(text), 1, 7, tmp_path / "out", drive=drive)

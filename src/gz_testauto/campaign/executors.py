@@ -11,7 +11,7 @@ from typing import Any
 
 from gz_testauto.campaign.simulator import start_simulator
 from gz_testauto.registry import Registry
-from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.campaign import CampaignSpec, StackCampaignSpec
 from gz_testauto.workers.interface import ExecutorFactory
 
 EXECUTORS = Registry(
@@ -34,6 +34,6 @@ def executor_factory(name: str, **options: Any) -> ExecutorFactory:
 def chosen_executor(spec: CampaignSpec, out: Path) -> ExecutorFactory:
     """Makes the executor of a campaign whose results go to ``out``; picklable. Raises
     ``MissingDependencyError``."""
-    if spec.stack is None:
-        return executor_factory("lockstep", open_simulator=start_simulator)
-    return executor_factory("launch_files", out=Path(out).absolute())
+    if isinstance(spec, StackCampaignSpec):
+        return executor_factory("launch_files", out=Path(out).absolute())
+    return executor_factory("lockstep", open_simulator=start_simulator)

@@ -21,7 +21,7 @@ from gz_testauto.results.inputs import PLANNER_CODE, further_files
 from gz_testauto.results.manifest import Manifest, file_sha256
 from gz_testauto.results.store import ResultStore
 from gz_testauto.spec.campaign import CampaignSpec
-from gz_testauto.trial.setup import PreparedCampaign, robot_model
+from gz_testauto.trial.setup import PreparedCampaign, prepare, read_body
 from gz_testauto.worlds.record import WorldRecord
 
 
@@ -35,7 +35,7 @@ def enter_directory(
     there is no trajectory may the campaign be another one than before, which begins it anew.
     Raises ``ResultsError``, and what reading worlds and robot raises.
     """
-    robot = robot_model(spec)
+    robot = read_body(spec)
     manifest = Manifest.of(spec, further_files(spec, robot))
     directory.remove_unfinished()
     store = _open_store(manifest, directory) if directory.holds_campaign else None
@@ -45,7 +45,7 @@ def enter_directory(
             text = spec.model_dump_json(indent=2)
             write_atomically(directory.campaign, text.encode("utf-8"))
         worlds = gather_worlds(spec, robot, directory.worlds)
-        campaign = PreparedCampaign(spec, robot, worlds)
+        campaign = prepare(spec, robot, worlds)
         if store is None:
             names = [planner.name for planner in spec.planners]
             store = ResultStore.create(directory, spec.name, names, worlds, len(campaign.trials))
@@ -65,12 +65,12 @@ def reopen(directory: CampaignDirectory, store: ResultStore) -> PreparedCampaign
     ``ResultsError`` naming what else is no longer as it was.
     """
     spec = read_campaign(directory)
-    robot = robot_model(spec)
+    robot = read_body(spec)
     # A version before this one had fewer fields; what they say now is what it did.
     now = Manifest.of(spec, further_files(spec, robot), as_written=True)
     now.require_same(Manifest.read(directory), directory, but_for=PLANNER_CODE)
     worlds = tuple(_found(world, directory) for world in store.worlds())
-    return PreparedCampaign(spec, robot, worlds)
+    return prepare(spec, robot, worlds)
 
 
 def changed_planners(directory: CampaignDirectory, campaign: PreparedCampaign) -> List[str]:
@@ -85,7 +85,7 @@ def read_campaign(directory: CampaignDirectory) -> CampaignSpec:
     path = directory.campaign
     data = read_json_object(path, ResultsError)
     try:
-        return CampaignSpec.model_validate(data, context={"source": path})
+        return CampaignSpec.kind_of(data).model_validate(data, context={"source": path})
     except ValidationError as error:
         faults = (f"{'.'.join(map(str, fault['loc']))} {fault['msg']}" for fault in error.errors())
         raise ResultsError(f"{path}: {'; '.join(faults)}") from error
@@ -93,8 +93,7 @@ def read_campaign(directory: CampaignDirectory) -> CampaignSpec:
 
 def _declared(spec: CampaignSpec) -> Tuple[Metric, ...]:
     """The metrics that the campaign's trials may have."""
-    published = [] if spec.stack is None else spec.stack.metrics
-    own = (published_by_stack(one.name, one.unit, one.better) for one in published)
+    own = (published_by_stack(one.name, one.unit, one.better) for one in spec.published_metrics)
     return (*installed_metrics(), *REPORTED.values(), *own)
 
 

@@ -10,22 +10,18 @@ from gz_testauto.errors import SpecError
 from gz_testauto.simulators import chosen_simulator, open_simulator
 from gz_testauto.simulators.interface import Simulator
 from gz_testauto.simulators.options import check_options, options_taken, takes_any
-from gz_testauto.spec.campaign import CampaignSpec
-from gz_testauto.trial.setup import PreparedCampaign
+from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
+from gz_testauto.trial.setup import PreparedBuiltin
 
 
-def with_simulator(spec: CampaignSpec, name: str = "") -> CampaignSpec:
+def with_simulator(spec: CampaignSpec, name: str = "") -> BuiltinCampaignSpec:
     """The campaign on the simulator ``name``, or on its own when that is empty, by the name that
     it has on this machine: results say what they were made with. Another simulator than the
-    campaign's does not get the options that were meant for that one. A campaign with ``stack``
-    has its own; another raises ``SpecError``."""
-    if spec.stack is not None:
-        if name:
-            raise SpecError(
-                f"campaign {spec.name} brings its own simulator (stack.simulator); leave "
-                f"the simulator {name!r} out"
-            )
-        return spec
+    campaign's does not get the options that were meant for that one. Raises ``SpecError`` for a
+    campaign with ``stack``, which has its own."""
+    if not isinstance(spec, BuiltinCampaignSpec):
+        out = f"; leave the simulator {name!r} out" if name else ""
+        raise SpecError(f"campaign {spec.name} brings its own simulator (stack.simulator){out}")
     chosen = chosen_simulator(name or spec.simulator)
     if chosen == spec.simulator:
         return spec
@@ -33,14 +29,12 @@ def with_simulator(spec: CampaignSpec, name: str = "") -> CampaignSpec:
     return spec.model_copy(update={"simulator": chosen, "simulator_options": options})
 
 
-def simulator_options(spec: CampaignSpec, **more: Any) -> Dict[str, Any]:
+def simulator_options(spec: BuiltinCampaignSpec, **more: Any) -> Dict[str, Any]:
     """Options for the constructor of the campaign's simulator; ``more`` go before its own.
 
     Raises ``UnknownNameError`` for a simulator that nobody registered, ``SpecError`` for an
     option that it does not take.
     """
-    if spec.stack is not None:
-        return {}
     options = {**spec.simulator_options, **more}
     check_options(spec.simulator, options)
     if takes_any(spec.simulator):
@@ -63,7 +57,7 @@ def simulator_options(spec: CampaignSpec, **more: Any) -> Dict[str, Any]:
     return options
 
 
-def start_simulator(campaign: PreparedCampaign, **more: Any) -> Simulator:
+def start_simulator(campaign: PreparedBuiltin, **more: Any) -> Simulator:
     """Open the simulator that a campaign names, with its options and ``more``. Raises ``SpecError``
     when it cannot turn the robot as fast as the campaign lets planners ask for."""
     spec = campaign.spec

@@ -16,7 +16,7 @@ from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.plugins import plugin_files
 from gz_testauto.simulators import SIMULATORS, chosen_simulator
-from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
 
 SHOWN = 10
 
@@ -24,13 +24,16 @@ SHOWN = 10
 def runs_plugins(spec: CampaignSpec) -> bool:
     """Whether the trials load the libraries that the worlds' plugins name. Raises ``SpecError``
     when they would although the campaign does without (``worlds.plugins``)."""
-    adaptor = None if spec.stack else SIMULATORS.get(chosen_simulator(spec.simulator))
-    if adaptor is not None and not getattr(adaptor, "runs_plugins", False):
-        return False
+    name, can_leave_out = "a stack", False
+    if isinstance(spec, BuiltinCampaignSpec):
+        adaptor = SIMULATORS.get(chosen_simulator(spec.simulator))
+        if not getattr(adaptor, "runs_plugins", False):
+            return False
+        name = f"simulator {spec.simulator!r}"
+        can_leave_out = "world_plugins" in inspect.signature(adaptor).parameters
     if spec.worlds.plugins:
         return True
-    if adaptor is None or "world_plugins" not in inspect.signature(adaptor).parameters:
-        name = "a stack" if adaptor is None else f"simulator {spec.simulator!r}"
+    if not can_leave_out:
         raise SpecError(
             f"{name} loads worlds as they are, with their plugins; make worlds without by "
             "`gz_testauto multiply --no-plugins`, and leave --no-plugins and worlds.plugins out"
@@ -53,7 +56,8 @@ def plugins_notice(spec: CampaignSpec, worlds: Optional[Iterable[Path]] = None) 
     named = [f"{printable(name)} ({_in_worlds(count)})" for name, count in found.most_common(SHOWN)]
     if len(found) > SHOWN:
         named.append(f"and {len(found) - SHOWN} more")
-    without = "; --no-plugins leaves them out" if worlds is None and not spec.stack else ""
+    can_leave_out = worlds is None and isinstance(spec, BuiltinCampaignSpec)
+    without = "; --no-plugins leaves them out" if can_leave_out else ""
     return f"the simulator will run plugins of the worlds: {', '.join(named)}{without}"
 
 

@@ -20,7 +20,7 @@ from gz_testauto.grid.visibility import free_region, shortest_way, widen
 from gz_testauto.results.directory import reporting_disk
 from gz_testauto.sampling.site import Drive, Site, walls_of
 from gz_testauto.sdf.floor import obstructing_heights
-from gz_testauto.sdf.robot import RobotModel
+from gz_testauto.sdf.robot import RobotBody
 from gz_testauto.sdf.scene import WorldScene, read_scene
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.worlds import WorldsSpec
@@ -31,7 +31,7 @@ from gz_testauto.worlds.published import PublishedFigures
 from gz_testauto.worlds.record import WorldRecord
 
 
-def gather_worlds(spec: CampaignSpec, robot: RobotModel, folder: Path) -> Tuple[WorldRecord, ...]:
+def gather_worlds(spec: CampaignSpec, robot: RobotBody, folder: Path) -> Tuple[WorldRecord, ...]:
     """All worlds of the campaign, in order; those of a base world are made in ``folder``.
 
     Worlds that are there already are not made again. Raises ``SpecError``, ``SdfError`` or
@@ -73,7 +73,7 @@ def gather_worlds(spec: CampaignSpec, robot: RobotModel, folder: Path) -> Tuple[
     return tuple(records)
 
 
-def drive_of(spec: CampaignSpec, robot: RobotModel, world: str) -> Drive:
+def drive_of(spec: CampaignSpec, robot: RobotBody, world: str) -> Drive:
     """The drive that a world must allow."""
     start, goal = spec.start_in(world), spec.goal_in(world)
     radius_m = float(robot_limits(spec, robot).circumscribed_radius_m)

@@ -25,13 +25,12 @@ from gz_testauto.cli.progress import announce_stop
 from gz_testauto.errors import SpecError
 from gz_testauto.report.agreement import print_agreement, print_open_loop
 from gz_testauto.results.records import CampaignResults
-from gz_testauto.sdf.robot import read_robot
 from gz_testauto.simulators import open_simulator
-from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
 from gz_testauto.spec.loader import load
 from gz_testauto.trial.open_loop import SEQUENCES, Drive, perform
 from gz_testauto.trial.plan import Selection
-from gz_testauto.trial.setup import robot_limits
+from gz_testauto.trial.setup import read_body, robot_limits
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -85,9 +84,8 @@ def run(arguments: argparse.Namespace) -> int:
     return exit_status(stop, *results)
 
 
-def _drive_open_loop(spec: CampaignSpec) -> List[Drive]:
-    assert spec.robot.model is not None, "with_simulator has refused a stack"
-    robot = read_robot(spec.robot.model, spec.robot.name)
+def _drive_open_loop(spec: BuiltinCampaignSpec) -> List[Drive]:
+    robot = read_body(spec)
     limits = robot_limits(spec, robot)
     with open_simulator(spec.simulator, **simulator_options(spec)) as simulator:
         return [

@@ -35,13 +35,13 @@ from gz_testauto.registry import unknown_name
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.paper_log import world_number
 from gz_testauto.results.store import ResultStore
-from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.campaign import StackCampaignSpec
 from gz_testauto.trial.executor import TrialResult, TrialStopped
 from gz_testauto.trial.launch_files import launch_files
 from gz_testauto.trial.lockstep import LockstepExecutor
 from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.real_time_factor import too_slow
-from gz_testauto.trial.setup import PreparedCampaign
+from gz_testauto.trial.setup import PreparedCampaign, PreparedStack
 from gz_testauto.workers.interface import ExecutorFactory
 
 
@@ -78,8 +78,8 @@ def run(arguments: argparse.Namespace) -> int:
         trial = find_trial(campaign, arguments.world, arguments.planner, arguments.repetition)
         stored = {record.trial: record for record in store.results().trials}.get(trial.index)
         recording = store.trajectory(stored) if stored and stored.trajectory else None
-    on_stack = campaign.spec.stack is not None
-    if on_stack and not arguments.trust:
+    on_stack = isinstance(campaign, PreparedStack)
+    if isinstance(campaign, PreparedStack) and not arguments.trust:
         _require_trust(campaign.spec)
     notice = plugins_notice(campaign.spec, [campaign.world(trial).path])
     if notice:
@@ -125,7 +125,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0 if on_stack and stored.outcome is result.outcome else 1
 
 
-def _require_trust(spec: CampaignSpec) -> None:
+def _require_trust(spec: StackCampaignSpec) -> None:
     """Ask whether the launch files may be run; raises ``ResultsError`` when nobody says yes."""
     files = "\n  ".join(printable(str(file)) for file in launch_files(spec))
     says = f"this campaign's trials run launch files, and what they start:\n  {files}"

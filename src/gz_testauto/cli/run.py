@@ -33,7 +33,7 @@ from gz_testauto.report.export import to_json
 from gz_testauto.report.plain import report_console
 from gz_testauto.report.table import print_report
 from gz_testauto.results.records import CampaignResults
-from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
 from gz_testauto.spec.loader import load
 from gz_testauto.trial.plan import Selection
 
@@ -110,8 +110,9 @@ def run(arguments: argparse.Namespace) -> int:
 def _run_at_one_speed(
     spec: CampaignSpec, arguments: argparse.Namespace, selection: Selection, stop: StopSignals
 ) -> CampaignResults:
-    spec = with_simulator(spec, arguments.simulator or "")
-    simulator_options(spec)  # raises before worlds are made
+    if arguments.simulator or isinstance(spec, BuiltinCampaignSpec):
+        spec = with_simulator(spec, arguments.simulator or "")
+        simulator_options(spec)  # raises before worlds are made
     results = run_trials(spec, arguments.out, arguments, selection, stop, arguments.resume)
     _show(results, arguments, arguments.out)
     if stop():

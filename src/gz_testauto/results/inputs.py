@@ -8,31 +8,42 @@ from typing import Dict
 from gz_testauto.errors import GzTestautoError
 from gz_testauto.planners import PLANNERS
 from gz_testauto.results.manifest import file_sha256
-from gz_testauto.sdf.robot import RobotModel
-from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.sdf.robot import RobotBody, RobotModel
+from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec, StackCampaignSpec
 from gz_testauto.trial.launch_files import launch_inputs
 from gz_testauto.xml_file import parse_xml
 
 PLANNER_CODE = "code of planner "
 
 
-def further_files(spec: CampaignSpec, robot: RobotModel) -> Dict[str, str]:
+def further_files(spec: CampaignSpec, robot: RobotBody) -> Dict[str, str]:
     """Hashes of the files that decide trials and that the campaign does not name: what the
-    robot's model refers to, and the code of the planners (:data:`PLANNER_CODE` in front)."""
+    robot's model refers to, the launch files of a stack, and the code of this package's planners
+    (:data:`PLANNER_CODE` in front)."""
     found = {}
-    if spec.stack is not None:
+    if isinstance(spec, StackCampaignSpec):
         found = {name: file_sha256(path) for name, path in launch_inputs(spec).items()}
+    if isinstance(spec, BuiltinCampaignSpec):
+        found = _planner_code(spec)
+    if isinstance(robot, RobotModel):
+        found.update(_model_files(robot))
+    return found
+
+
+def _planner_code(spec: BuiltinCampaignSpec) -> Dict[str, str]:
+    found = {}
     for entry in spec.planners:
-        if not entry.plugin:
-            continue
         try:
             source = inspect.getsourcefile(PLANNERS.get(entry.plugin))
-        except (GzTestautoError, TypeError):  # a navigation stack outside of this process
+        except (GzTestautoError, TypeError):  # told when the executor is made
             continue
         if source is not None:
             found[PLANNER_CODE + entry.plugin] = file_sha256(Path(source))
-    if not robot.sdf:
-        return found
+    return found
+
+
+def _model_files(robot: RobotModel) -> Dict[str, str]:
+    found = {}
     for element in parse_xml(robot.sdf.encode("utf-8")).iter("uri"):
         path = Path((element.text or "").strip().replace("file://", "", 1))
         if os.path.isfile(path):

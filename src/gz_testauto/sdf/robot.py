@@ -65,22 +65,38 @@ class ImuDescription:
 
 
 @dataclass(frozen=True)
-class RobotModel:
-    """A robot ready to be spawned under ``name``.
+class RobotBody:
+    """Where the body of the robot ``name`` is, in its base frame (m).
 
-    ``sdf`` is the complete model SDF text with mesh URIs made absolute. ``footprint_m`` is
-    the convex outline from above of the collision shapes, in the model frame,
-    counter-clockwise and not closed; ``height_m`` the (lowest, highest) z of them.
+    ``footprint_m`` is its outline from above, counter-clockwise and not closed; ``height_m`` the
+    (lowest, highest) z.
     """
 
     name: str
+    footprint_m: Tuple[Tuple[float, float], ...]
+    height_m: Tuple[float, float]
+
+    def span_m(self, pose: Pose) -> Tuple[float, float]:
+        """Lowest and highest z (m), in the world frame, of the upright prism around the body,
+        with the base at ``pose``."""
+        across, up = np.asarray(self.footprint_m) @ pose.rotation[2, :2], pose.rotation[2, 2]
+        ends = [up * height for height in self.height_m]
+        z_m = pose.position[2]
+        return z_m + float(across.min() + min(ends)), z_m + float(across.max() + max(ends))
+
+
+@dataclass(frozen=True)
+class RobotModel(RobotBody):
+    """A robot ready to be spawned under ``name``. Its body is that of its collision shapes.
+
+    ``sdf`` is the complete model SDF text with mesh URIs made absolute.
+    """
+
     path: Path
     sdf: str
     drive: Optional[DriveDescription]
     lidar: Optional[LidarDescription]
     imu: Optional[ImuDescription]
-    footprint_m: Tuple[Tuple[float, float], ...]
-    height_m: Tuple[float, float]
 
 
 def read_robot(

@@ -1,21 +1,27 @@
 """What a campaign is: worlds × planners × repetitions, and when a trial ends.
 
-Owns the shape of ``campaign.yaml`` and the checks that need nothing but the file itself.
+Owns the shape of ``campaign.yaml`` and the checks that need nothing but the file itself. There are
+two kinds: :class:`BuiltinCampaignSpec` runs this package's planners in a simulator that it starts,
+:class:`StackCampaignSpec` (``stack:``) the user's own launch files. What both have is
+:class:`CampaignSpec`'s, and who needs one of the two asks for that one.
 Reading YAML with file and line is :mod:`gz_testauto.spec.loader`'s; what the fields do is
 said here, once, and ``config/`` shows them in use.
 """
 
 import re
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Type, cast
 
 import shapely
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
+from typing_extensions import Annotated, Literal, Self
 
 from gz_testauto.pose import Pose2D
-from gz_testauto.spec.model import Interval, Point, PoseSpec, Spec, SpecPath, repeated
-from gz_testauto.spec.stack import NAME, LaunchSpec, StackSpec
+from gz_testauto.spec.model import Interval, Point, PoseSpec, Spec, SpecPath, as_tuple, repeated
+from gz_testauto.spec.stack import NAME, LaunchSpec, StackMetricSpec, StackSpec
 from gz_testauto.spec.worlds import MOST_TRIALS, WorldsSpec
+
+NO_BODY = "has no model; give footprint_m and height_m"
 
 
 class GoalSpec(PoseSpec):
@@ -29,13 +35,12 @@ class RobotSpec(Spec):
 
     The footprint is taken from the model's collision shapes when ``footprint_m`` is not
     given: the convex outline, seen from above, of everything that is not a drive wheel's
-    contact patch. A robot that the user's own launch files spawn (``stack``) needs no
-    ``model``; then ``footprint_m`` and ``height_m`` say where its body is.
+    contact patch.
     """
 
     model: Optional[SpecPath] = None
     name: str = "robot"
-    """The model's name in the simulator; with ``stack`` whatever Gazebo takes (``limo/``)."""
+    """The model's name in the simulator."""
     start: PoseSpec
     footprint_m: Optional[List[Point]] = Field(None, min_length=3)
     height_m: Optional[Interval] = None
@@ -69,35 +74,91 @@ class RobotSpec(Spec):
         return corners
 
 
-class PlannerSpec(Spec):
-    """One planner under test: a plugin of this package's kind, with its parameters, or, in a
-    campaign with ``stack``, what it changes of the stack's navigation launch.
+class BuiltinRobotSpec(RobotSpec):
+    """A robot that this package spawns, from its ``model``, and speaks of as ROS does."""
 
-    ``name`` is what tables and file names say; two entries may use the same plugin with
-    different parameters.
+    model: SpecPath
+
+    @field_validator("name")
+    @classmethod
+    def _is_a_word(cls, name: str) -> str:
+        if not re.match(NAME, name):
+            raise PydanticCustomError(
+                "predicate", "begins with a letter and has letters, digits and _ only"
+            )
+        return name
+
+
+class StackRobotSpec(RobotSpec):
+    """A robot that the user's own launch files spawn, under whatever name Gazebo takes
+    (``limo/``). It needs no ``model``; then ``footprint_m`` and ``height_m`` say where its body is.
     """
 
+    @model_validator(mode="after")
+    def _has_a_body(self) -> Self:
+        if self.model is None and (self.footprint_m is None or self.height_m is None):
+            raise PydanticCustomError("predicate", NO_BODY)
+        return self
+
+
+class PlannerSpec(Spec):
+    """One planner under test. ``name`` is what tables and file names say."""
+
     name: str = Field(pattern=NAME)
+
+
+class BuiltinPlannerSpec(PlannerSpec):
+    """A plugin of this package's kind, with its parameters.
+
+    Two entries may use the same plugin with different parameters.
+    """
+
     plugin: str = ""
     parameters: Dict[str, Any] = Field(default_factory=dict)
-    launch: Optional[LaunchSpec] = None
+    launch: None = None
+    """Nothing: results say so of each planner."""
 
     @model_validator(mode="before")
     @classmethod
     def _plugin_defaults_to_name(cls, data: Any) -> Any:
         if isinstance(data, str):
             return {"name": data, "plugin": data}
-        if isinstance(data, dict) and not {"plugin", "launch"} & data.keys() and "name" in data:
+        if not isinstance(data, dict):
+            return data
+        if data.get("launch") is not None:
+            raise ValueError(
+                f"{data.get('name', 'it')} has launch, but there is no stack to launch it in; give "
+                "stack: {simulator: ..., navigation: ...}"
+            )
+        if "plugin" not in data and "name" in data:
             return {**data, "plugin": data["name"]}
         return data
 
-    @model_validator(mode="after")
-    def _plugin_or_launch(self) -> "PlannerSpec":
-        if self.launch is not None and (self.plugin or self.parameters):
+
+class StackPlannerSpec(PlannerSpec):
+    """What one planner changes of the stack's navigation launch, or a launch file of its own."""
+
+    plugin: Literal[""] = ""
+    parameters: Annotated[Dict[str, Any], Field(max_length=0)] = Field(default_factory=dict)
+    """Nothing, as ``plugin``: results say so of each planner."""
+    launch: LaunchSpec
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_launched(cls, data: Any) -> Any:
+        name = data.get("name") if isinstance(data, dict) else data
+        if not isinstance(name, str):
+            return data
+        if isinstance(data, str) or data.get("launch") is None:
             raise ValueError(
-                f"{self.name} has launch, and plugin or parameters as well; give one of the two"
+                f"{name} is a plugin, but stack drives by launch files; give "
+                f"{{name: {name}, launch: {{args: {{...}}}}}}"
             )
-        return self
+        if data.get("plugin") or data.get("parameters"):
+            raise ValueError(
+                f"{name} has launch, and plugin or parameters as well; give one of the two"
+            )
+        return data
 
 
 class LimitsSpec(Spec):
@@ -145,27 +206,51 @@ class GlobalPlanSpec(Spec):
 
 
 class CampaignSpec(Spec):
-    """A whole campaign. Paths are absolute once loaded."""
+    """A whole campaign, of one kind or the other (:meth:`kind_of`). Paths are absolute once
+    loaded."""
 
     name: str = Field(pattern=NAME)
     seed: int = Field(0, ge=0, lt=2**63)
-    stack: Optional[StackSpec] = None
-    """The user's own simulator, robot and navigation, in place of this package's."""
     worlds: WorldsSpec
     robot: RobotSpec
     goal: GoalSpec
-    planners: List[PlannerSpec] = Field(min_length=1)
+    planners: Tuple[PlannerSpec, ...]
     repetitions: int = Field(1, ge=1, le=MOST_TRIALS)
-    simulator: str = "auto"
-    """A registered name; ``auto`` is Gazebo where there is one, otherwise ``embedded``."""
-    simulator_options: Dict[str, Any] = Field(default_factory=dict)
     control_period_s: float = Field(0.1, gt=0)
     limits: LimitsSpec = LimitsSpec()
     metrics: MetricsSpec = MetricsSpec()
     global_plan: GlobalPlanSpec = GlobalPlanSpec()
 
+    @classmethod
+    def kind_of(cls, data: Mapping[str, Any]) -> Type[Self]:
+        """Of which kind the campaign is that ``data`` describes."""
+        if cls is not CampaignSpec:
+            return cls
+        kind = BuiltinCampaignSpec if data.get("stack") is None else StackCampaignSpec
+        return cast(Type[Self], kind)
+
+    @property
+    def published_metrics(self) -> Sequence[StackMetricSpec]:
+        """The numbers that whatever drives the robot publishes of itself."""
+        return ()
+
+    @property
+    def least_real_time_factor(self) -> Optional[float]:
+        """Pace (simulated over wall seconds) below which a trial says nothing; None where any
+        will do."""
+        return None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_of_a_kind(cls, data: Any) -> Any:
+        if cls is CampaignSpec:
+            raise TypeError(
+                "CampaignSpec is read by one of its kinds; CampaignSpec.kind_of chooses"
+            )
+        return data
+
     @model_validator(mode="after")
-    def _not_endless(self) -> "CampaignSpec":
+    def _not_endless(self) -> Self:
         trials = (self.worlds.count or 1) * len(self.planners) * self.repetitions
         if trials > MOST_TRIALS:
             raise ValueError(
@@ -188,58 +273,74 @@ class CampaignSpec(Spec):
 
     @field_validator("planners")
     @classmethod
-    def _names_differ(cls, planners: List[PlannerSpec]) -> List[PlannerSpec]:
+    def _are_told_apart(cls, planners: Tuple[PlannerSpec, ...]) -> Tuple[PlannerSpec, ...]:
+        if not planners:
+            raise PydanticCustomError("predicate", "has 0 entries, too few; at least 1")
         twice = repeated([planner.name for planner in planners])
         if twice:
             raise ValueError(f"planner names must differ; these appear twice: {', '.join(twice)}")
         return planners
 
+
+class BuiltinCampaignSpec(CampaignSpec):
+    """A campaign of this package's planners, in a simulator that it starts."""
+
+    stack: None = None
+    """Nothing: results say so of a campaign."""
+    robot: BuiltinRobotSpec
+    planners: Annotated[Tuple[BuiltinPlannerSpec, ...], BeforeValidator(as_tuple)]
+    simulator: str = "auto"
+    """A registered name; ``auto`` is Gazebo where there is one, otherwise ``embedded``."""
+    simulator_options: Dict[str, Any] = Field(default_factory=dict)
+
+
+class _OnStack(Spec):
+    """The field that a campaign on a stack has before all others, which may refer to it."""
+
+    stack: StackSpec
+    """The user's own simulator, robot and navigation, in place of this package's."""
+
+
+class StackCampaignSpec(CampaignSpec, _OnStack):
+    """A campaign on the user's own simulator, robot and navigation."""
+
+    robot: StackRobotSpec
+    planners: Annotated[Tuple[StackPlannerSpec, ...], BeforeValidator(as_tuple)]
+    simulator: Literal["auto"] = "auto"
+    simulator_options: Dict[str, Any] = Field(default_factory=dict)
+    """Nothing, as ``simulator``: ``stack.simulator`` says it."""
+
+    @property
+    def published_metrics(self) -> Sequence[StackMetricSpec]:
+        """``stack.metrics``."""
+        return self.stack.metrics
+
+    @property
+    def least_real_time_factor(self) -> Optional[float]:
+        """``stack.min_real_time_factor``: nobody waits for such a navigation to think."""
+        return self.stack.min_real_time_factor
+
+    def navigation(self, planner: StackPlannerSpec) -> LaunchSpec:
+        """What drives the robot for one planner: the stack's navigation with its changes."""
+        own = self.stack.navigation
+        return planner.launch if own is None else own.overridden_by(planner.launch)
+
     @field_validator("planners")
     @classmethod
-    def _launched_in_a_stack(
-        cls, planners: List[PlannerSpec], info: ValidationInfo
-    ) -> List[PlannerSpec]:
-        stack = info.data.get("stack")
-        for planner in planners if "stack" in info.data else ():
-            name, launch = planner.name, planner.launch
-            if stack is None and launch is not None:
+    def _names_a_launch_file(
+        cls, planners: Tuple[StackPlannerSpec, ...], info: ValidationInfo
+    ) -> Tuple[StackPlannerSpec, ...]:
+        stack: Optional[StackSpec] = info.data.get("stack")
+        for planner in planners:
+            if planner.launch.file is None and stack is not None and stack.navigation is None:
                 raise ValueError(
-                    f"{name} has launch, but there is no stack to launch it in; give stack: "
-                    "{simulator: ..., navigation: ...}"
+                    f"{planner.name} names no launch file, and stack has no navigation"
                 )
-            if stack is not None and launch is None:
-                raise ValueError(
-                    f"{name} is a plugin, but stack drives by launch files; give "
-                    f"{{name: {name}, launch: {{args: {{...}}}}}}"
-                )
-            if launch is not None and launch.file is None and not _navigates(stack):
-                raise ValueError(f"{name} names no launch file, and stack has no navigation")
         return planners
 
-    @field_validator("robot")
+    @field_validator("simulator", "simulator_options", mode="before")
     @classmethod
-    def _has_a_body(cls, robot: RobotSpec, info: ValidationInfo) -> RobotSpec:
-        own = "stack" in info.data and info.data["stack"] is None
-        if own and not re.match(NAME, robot.name):
-            raise PydanticCustomError(
-                "predicate", ".name begins with a letter and has letters, digits and _ only"
-            )
-        if robot.model is None and "stack" in info.data:
-            if info.data["stack"] is None:
-                raise PydanticCustomError("predicate", ".model is missing")
-            if not (robot.footprint_m and robot.height_m):
-                raise PydanticCustomError(
-                    "predicate", "has no model; give footprint_m and height_m"
-                )
-        return robot
-
-    @field_validator("simulator", "simulator_options")
-    @classmethod
-    def _not_with_a_stack(cls, value: Any, info: ValidationInfo) -> Any:
-        if info.data.get("stack") is not None and value not in ("auto", {}):
+    def _said_by_stack(cls, value: Any) -> Any:
+        if value not in ("auto", {}):
             raise PydanticCustomError("predicate", "is said by stack.simulator; leave it out")
         return value
-
-
-def _navigates(stack: Optional[StackSpec]) -> bool:
-    return stack is not None and stack.navigation is not None

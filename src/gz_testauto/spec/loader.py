@@ -41,6 +41,7 @@ def parse(
     document = YamlSource(text, name)
     if not isinstance(document.data, Mapping):
         raise SpecError(f"{name}:1: holds no keys; a mapping of field names is needed")
+    spec_class = spec_class.kind_of(document.data)
     try:
         return spec_class.model_validate(document.data, context={"source": Path(source).absolute()})
     except ValidationError as invalid:

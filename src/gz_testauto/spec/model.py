@@ -7,11 +7,11 @@ not a number, and a path is absolute once read. Refuses to know any one specific
 import os
 import re
 from pathlib import Path
-from typing import Any, List, Sequence, Tuple
+from typing import Any, List, Mapping, Sequence, Tuple, Type
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo
 from pydantic_core import PydanticCustomError
-from typing_extensions import Annotated
+from typing_extensions import Annotated, Self
 
 from gz_testauto import resources
 from gz_testauto.errors import GzTestautoError
@@ -29,6 +29,12 @@ class Spec(BaseModel):
     model_config = ConfigDict(
         extra="forbid", frozen=True, strict=True, allow_inf_nan=False, protected_namespaces=()
     )
+
+    @classmethod
+    def kind_of(cls, data: Mapping[str, Any]) -> Type[Self]:
+        """What ``data`` is to be read as: this, or the kind of it that ``data`` chooses. Chosen
+        before anything is validated, a kind's errors are the only ones said."""
+        return cls
 
 
 def resolve_path(value: Any, info: ValidationInfo) -> Any:
@@ -64,7 +70,8 @@ def repeated(names: Sequence[str]) -> List[str]:
     return sorted({name for name in names if names.count(name) > 1})
 
 
-def _tuple(value: Any) -> Any:
+def as_tuple(value: Any) -> Any:
+    """A list as a tuple, which strict validation does not take it for."""
     return tuple(value) if isinstance(value, list) else value
 
 
@@ -79,10 +86,10 @@ centimetres apart, and areas and volumes of what is 1e300 m long are no numbers.
 Bounded = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
 """A coordinate, a size, or another number that is drawn or measured in a world."""
 
-Point = Annotated[Tuple[Bounded, Bounded], BeforeValidator(_tuple)]
+Point = Annotated[Tuple[Bounded, Bounded], BeforeValidator(as_tuple)]
 """``[x, y]`` in metres."""
 
-Interval = Annotated[Tuple[Bounded, Bounded], BeforeValidator(_tuple)]
+Interval = Annotated[Tuple[Bounded, Bounded], BeforeValidator(as_tuple)]
 """``[lowest, highest]``."""
 
 

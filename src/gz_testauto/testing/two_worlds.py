@@ -11,7 +11,7 @@ from gz_testauto.campaign.world_source import gather_worlds
 from gz_testauto.resources import share_directory
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import parse
-from gz_testauto.trial.setup import PreparedCampaign, robot_model
+from gz_testauto.trial.setup import PreparedCampaign, prepare, read_body
 
 CLEAR, BLOCKED = "clear", "blocked"
 WAY_M = 5.5
@@ -51,6 +51,6 @@ def two_worlds(directory: Path, planners: str = STRAIGHT, repetitions: int = 1) 
     (worlds / "blocked.world").write_text(blocked, encoding="utf-8")
     text = _CAMPAIGN.format(repetitions=repetitions) + planners
     spec = parse(text, CampaignSpec, directory / "conformance.yaml")
-    robot = robot_model(spec)
+    robot = read_body(spec)
     records = gather_worlds(spec, robot, directory / "copies")
-    return PreparedCampaign(spec, robot, records)
+    return prepare(spec, robot, records)

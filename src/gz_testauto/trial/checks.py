@@ -20,7 +20,7 @@ from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.scene import WorldScene
 from gz_testauto.trial.footprint import footprint_at
 from gz_testauto.trial.plan import Trial
-from gz_testauto.trial.setup import PreparedCampaign
+from gz_testauto.trial.setup import PreparedBuiltin, PreparedCampaign
 
 UNDER_GROUND_M = 0.05
 """Terrain that rises higher than this under the robot's start throws it out."""
@@ -39,7 +39,7 @@ def check_trials(campaign: PreparedCampaign, trials: Iterable[Trial]) -> None:
         _check_scene(campaign, scene, where)
         start, goal = spec.start_in(world.name), spec.goal_in(world.name)
         footprint = footprint_at(outline, start)
-        if spec.stack is None:  # which sets its robot down by itself
+        if isinstance(campaign, PreparedBuiltin):  # a stack sets its robot down by itself
             _check_terrain(scene, footprint, where)
         hits = field.touching(footprint, field.initial_states)
         if hits:

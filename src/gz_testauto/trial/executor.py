@@ -16,13 +16,17 @@ Call order, all from one thread::
 What an executor needs about a trial it asks of the
 :class:`~gz_testauto.trial.setup.PreparedCampaign`:
 
-* ``campaign.scene(trial)``: world file, robot, start pose and seed for the simulator;
-* ``campaign.task(trial)``: goal, way-points on the known map and limits for the planner;
-* ``campaign.planner(trial)``: the ``PlannerSpec`` under test;
 * ``campaign.watch(trial)``: a :class:`~gz_testauto.trial.monitor.TrialWatch`, which is shown
-  every snapshot, records it and says when the trial is over.
+  every snapshot, records it and says when the trial is over;
+* of a :class:`~gz_testauto.trial.setup.PreparedBuiltin`, a campaign of this package's planners:
+  ``campaign.scene(trial)``, world file, robot, start pose and seed for the simulator;
+  ``campaign.task(trial)``, goal, way-points on the known map and limits for the planner;
+  ``campaign.planner(trial)``, the plugin under test and its parameters;
+* of a :class:`~gz_testauto.trial.setup.PreparedStack`, a campaign on the user's own launch files:
+  ``campaign.navigation(trial)``, what drives the robot, and ``campaign.spec.stack``.
 
-so that an executor's loop is::
+An executor for one of the two takes its campaign by ``require_builtin`` or ``require_stack``.
+The loop of an executor is::
 
     watch = campaign.watch(trial)
     verdict = watch.observe(snapshot)                  # at time 0, before anything moves

@@ -21,10 +21,10 @@ from gz_testauto.errors import SceneError
 from gz_testauto.metrics.recording import ContactEpisode
 from gz_testauto.observation import Snapshot
 from gz_testauto.pose import Pose
+from gz_testauto.sdf.robot import RobotBody
 from gz_testauto.sdf.scene import SceneModel, WorldScene
 from gz_testauto.trial.contacts import ContactSorter
 from gz_testauto.trial.lowest_levels import Footing
-from gz_testauto.trial.recorder import Body
 
 LOOK_S = 1.0
 """Simulated time from the first snapshot on in which the scene is looked at."""
@@ -56,7 +56,7 @@ class FirstLook:
         self,
         scene: WorldScene,
         footing: Footing,
-        body: Body,
+        body: RobotBody,
         contacts: ContactSorter,
         max_linear_mps: float,
     ) -> None:

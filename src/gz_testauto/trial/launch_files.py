@@ -14,12 +14,12 @@ from lxml import etree
 from gz_testauto import resources
 from gz_testauto.errors import ResourceError, SpecError
 from gz_testauto.registry import unknown_name
-from gz_testauto.spec.campaign import CampaignSpec, PlannerSpec
+from gz_testauto.spec.campaign import StackCampaignSpec
 from gz_testauto.spec.placeholders import fill
-from gz_testauto.spec.stack import LaunchSpec, StackSpec
+from gz_testauto.spec.stack import LaunchSpec
 from gz_testauto.trial.launch_contents import files_of
 from gz_testauto.trial.plan import Trial
-from gz_testauto.trial.setup import PreparedCampaign
+from gz_testauto.trial.setup import PreparedStack
 from gz_testauto.xml_file import read_xml
 
 
@@ -30,21 +30,7 @@ class Launch(NamedTuple):
     arguments: Tuple[str, ...]
 
 
-def stack_of(spec: CampaignSpec) -> StackSpec:
-    """The campaign's stack, of which the caller knows that there is one."""
-    assert spec.stack is not None, "a campaign of this package's own planners has no stack"
-    return spec.stack
-
-
-def navigation_of(stack: StackSpec, planner: PlannerSpec) -> LaunchSpec:
-    """What drives the robot for one planner: the stack's navigation with its changes."""
-    assert planner.launch is not None
-    if stack.navigation is None:
-        return planner.launch
-    return stack.navigation.overridden_by(planner.launch)
-
-
-def check_launches(spec: CampaignSpec) -> None:
+def check_launches(spec: StackCampaignSpec) -> None:
     """Raise ``SpecError`` for a launch file that is not there or does not know an argument."""
     for where, launch in _launches(spec):
         file = find_launch_file(launch, where)
@@ -56,7 +42,7 @@ def check_launches(spec: CampaignSpec) -> None:
                 )
 
 
-def launch_inputs(spec: CampaignSpec) -> Dict[str, Path]:
+def launch_inputs(spec: StackCampaignSpec) -> Dict[str, Path]:
     """The launch files that a campaign names by their package, and the files that all of its
     launch files bring along; others are fields of it."""
     inputs: Dict[str, Path] = {}
@@ -70,7 +56,7 @@ def launch_inputs(spec: CampaignSpec) -> Dict[str, Path]:
     return inputs
 
 
-def launch_files(spec: CampaignSpec) -> Tuple[Path, ...]:
+def launch_files(spec: StackCampaignSpec) -> Tuple[Path, ...]:
     """Every launch file that the campaign's trials run, once. Raises ``SpecError``."""
     found = (find_launch_file(launch, where) for where, launch in _launches(spec))
     return tuple(dict.fromkeys(found))
@@ -107,7 +93,7 @@ def fill_in(launch: LaunchSpec, where: str, values: Mapping[str, object]) -> Lau
 
 
 def placeholder_values(
-    campaign: PreparedCampaign, trial: Trial, map_file: Path, logs: Path
+    campaign: PreparedStack, trial: Trial, map_file: Path, logs: Path
 ) -> Dict[str, object]:
     """What every placeholder stands for in one trial."""
     spec = campaign.spec
@@ -133,14 +119,13 @@ def placeholder_values(
     }
 
 
-def _launches(spec: CampaignSpec) -> Iterator[Tuple[str, LaunchSpec]]:
+def _launches(spec: StackCampaignSpec) -> Iterator[Tuple[str, LaunchSpec]]:
     """Every launch that a trial may need, with its place in the campaign."""
-    stack = stack_of(spec)
-    yield "stack.simulator", stack.simulator
-    if stack.robot is not None:
-        yield "stack.robot", stack.robot
+    yield "stack.simulator", spec.stack.simulator
+    if spec.stack.robot is not None:
+        yield "stack.robot", spec.stack.robot
     for index, planner in enumerate(spec.planners):
-        yield f"planners[{index}].launch", navigation_of(stack, planner)
+        yield f"planners[{index}].launch", spec.navigation(planner)
 
 
 def _declared_arguments(file: Path) -> Optional[Dict[str, Any]]:

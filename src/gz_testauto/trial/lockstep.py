@@ -9,7 +9,7 @@ from typing import Callable, Optional
 
 from threadpoolctl import threadpool_limits
 
-from gz_testauto.errors import SimulatorError, SpecError
+from gz_testauto.errors import SimulatorError
 from gz_testauto.observation import Snapshot
 from gz_testauto.planners import make_planner
 from gz_testauto.planners.interface import Observation, PlannerGaveUp
@@ -27,26 +27,22 @@ from gz_testauto.trial.executor import (
 from gz_testauto.trial.monitor import TrialWatch
 from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.recorder import CycleTimes
-from gz_testauto.trial.setup import PreparedCampaign
+from gz_testauto.trial.setup import PreparedBuiltin, PreparedCampaign, require_builtin
 
-OpenSimulator = Callable[[PreparedCampaign], Simulator]
+OpenSimulator = Callable[[PreparedBuiltin], Simulator]
 
 
 class LockstepExecutor(TrialExecutor):
     """One simulator, all trials in this thread."""
 
     def __init__(self, campaign: PreparedCampaign, open_simulator: OpenSimulator) -> None:
-        """Start nothing yet. Raises ``SpecError`` for a robot that cannot be driven or cannot
-        see, or a planner that does not take its parameters."""
-        if campaign.spec.stack is not None:
-            raise SpecError(
-                f"campaign {campaign.spec.name} drives a robot by launch files of the user's own "
-                "(stack); only gz_testauto run does that: gz_testauto run CAMPAIGN.yaml --out DIR"
-            )
-        require_drivable(campaign.robot)
-        for planner in campaign.spec.planners:
+        """Start nothing yet. Raises ``SpecError`` for a campaign on a stack of the user's own,
+        a robot that cannot be driven or cannot see, or a planner that does not take its
+        parameters."""
+        self._campaign = require_builtin(campaign)
+        require_drivable(self._campaign.robot)
+        for planner in self._campaign.spec.planners:
             make_planner(planner.plugin, **planner.parameters)
-        self._campaign = campaign
         self._open_simulator = open_simulator
         self._simulator: Optional[Simulator] = None
         self._one_thread: Optional[threadpool_limits] = None

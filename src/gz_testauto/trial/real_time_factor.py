@@ -26,7 +26,7 @@ def pace_to_repeat(spec: CampaignSpec, recording: Recording) -> Optional[float]:
 
 def too_slow(spec: CampaignSpec, recording: Recording) -> str:
     """Why a trial on a stack was too slow to say anything; empty where it was not."""
-    least = None if spec.stack is None else spec.stack.min_real_time_factor
+    least = spec.least_real_time_factor
     pace = real_time_factor(recording, MetricContext())
     if least is None or not recording.duration_s > 0.0 or not pace < least:
         return ""

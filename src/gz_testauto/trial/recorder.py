@@ -15,6 +15,7 @@ from gz_testauto.errors import SimulatorError
 from gz_testauto.metrics.recording import ContactEpisode, Recording
 from gz_testauto.observation import ModelState, Snapshot, Twist2D
 from gz_testauto.pose import Pose, Pose2D
+from gz_testauto.sdf.robot import RobotBody
 from gz_testauto.trial.clearance import ObstacleField
 from gz_testauto.trial.contacts import ContactSorter, EpisodeLog
 from gz_testauto.trial.footprint import footprint_at
@@ -24,24 +25,6 @@ _COLUMNS = 14
 _TIME, _POSITION, _POSE, _ROLL_PITCH, _TILT = 0, slice(1, 4), [1, 2, 4], slice(5, 7), 7
 _TWIST, _COMMAND, _CLEARANCE = slice(8, 11), slice(11, 13), 13
 """The position is x, y, z; the pose x, y, yaw."""
-
-
-@dataclass(frozen=True)
-class Body:
-    """The robot's body as the recorder sees it: its model's name, its outline in the base
-    frame (m, counter-clockwise, not closed) and its lowest and highest z in that frame."""
-
-    name: str
-    footprint_m: Tuple[Tuple[float, float], ...]
-    height_m: Tuple[float, float]
-
-    def span_m(self, pose: Pose) -> Tuple[float, float]:
-        """Lowest and highest z (m), in the world frame, of the upright prism around the body,
-        with the base at ``pose``."""
-        across, up = np.asarray(self.footprint_m) @ pose.rotation[2, :2], pose.rotation[2, 2]
-        ends = [up * height for height in self.height_m]
-        z_m = pose.position[2]
-        return z_m + float(across.min() + min(ends)), z_m + float(across.max() + max(ends))
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +48,7 @@ class Recorder:
     navigation has answered it, :meth:`recording` at the end.
     """
 
-    def __init__(self, body: Body, obstacles: ObstacleField, contacts: ContactSorter) -> None:
+    def __init__(self, body: RobotBody, obstacles: ObstacleField, contacts: ContactSorter) -> None:
         self.body = body
         self._outline = np.asarray(body.footprint_m, dtype=float)
         self._obstacles = obstacles
@@ -125,7 +108,7 @@ class Recorder:
 
     @property
     def span_m(self) -> Tuple[float, float]:
-        """Lowest and highest z of the body at the latest sample, see :meth:`Body.span_m`."""
+        """Lowest and highest z of the body at the latest sample, see :meth:`RobotBody.span_m`."""
         assert self._last_pose is not None, "sample comes first"
         return self.body.span_m(self._last_pose)
 

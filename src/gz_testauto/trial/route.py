@@ -22,7 +22,7 @@ from gz_testauto.pose import Pose2D
 from gz_testauto.sampling.naming import is_obstacle
 from gz_testauto.sampling.regions import places_of
 from gz_testauto.sampling.site import OPEN_MARGIN_M
-from gz_testauto.sdf.robot import RobotModel
+from gz_testauto.sdf.robot import RobotBody, RobotModel
 from gz_testauto.sdf.scene import WorldScene, read_scene
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.worlds.known_map import DEFAULT_HEIGHT_M, Bounds, base_map, bounds_of, map_of
@@ -52,7 +52,7 @@ class KnownMap:
     ``scan_height_m``, in the world frame, is where the lidar sees: there the map is cut.
     """
 
-    def __init__(self, spec: CampaignSpec, robot: RobotModel, limits: RobotLimits) -> None:
+    def __init__(self, spec: CampaignSpec, robot: RobotBody, limits: RobotLimits) -> None:
         self._spec = spec
         self._limits = limits
         self.scan_height_m = _scan_height_m(spec, robot)
@@ -165,8 +165,9 @@ class KnownMap:
         return found[1], found[0]
 
 
-def _scan_height_m(spec: CampaignSpec, robot: RobotModel) -> float:
+def _scan_height_m(spec: CampaignSpec, robot: RobotBody) -> float:
     """Height (m) at which the map is cut: where the lidar sees."""
     if spec.robot.scan_height_m is not None:
         return spec.robot.scan_height_m
-    return DEFAULT_HEIGHT_M if robot.lidar is None else robot.lidar.mount.position[2]
+    lidar = robot.lidar if isinstance(robot, RobotModel) else None
+    return DEFAULT_HEIGHT_M if lidar is None else lidar.mount.position[2]

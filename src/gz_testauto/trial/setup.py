@@ -1,22 +1,31 @@
 """A campaign made ready: what an executor asks about a trial is answered here.
 
 Owns what one campaign's trials have in common (robot, limits, rules, known map) and the
-reading of a trial's world. Writing directories is :mod:`gz_testauto.campaign.resume`'s and
+reading of a trial's world. There are two kinds, as of campaigns: :func:`prepare` chooses, and an
+executor that runs only one of them asks for it (:func:`require_builtin`, :func:`require_stack`).
+Writing directories is :mod:`gz_testauto.campaign.resume`'s and
 refusing bad input :mod:`gz_testauto.trial.checks`'.
 """
 
 import math
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, Dict, Optional, Tuple
+from typing import Any, Optional, Tuple, overload
 
+from gz_testauto.errors import SpecError
 from gz_testauto.metrics.interface import MetricContext
 from gz_testauto.planners.interface import RobotLimits, Task
 from gz_testauto.sdf.floor import Heights, obstructing_heights
-from gz_testauto.sdf.robot import RobotModel, read_robot
+from gz_testauto.sdf.robot import RobotBody, RobotModel, read_robot
 from gz_testauto.sdf.scene import WorldScene, read_scene
 from gz_testauto.simulators.interface import Scene
-from gz_testauto.spec.campaign import CampaignSpec, PlannerSpec
+from gz_testauto.spec.campaign import (
+    NO_BODY,
+    BuiltinCampaignSpec,
+    BuiltinPlannerSpec,
+    CampaignSpec,
+    StackCampaignSpec,
+)
+from gz_testauto.spec.stack import LaunchSpec
 from gz_testauto.trial.clearance import ObstacleField
 from gz_testauto.trial.contacts import ContactSorter
 from gz_testauto.trial.first_look import FirstLook
@@ -24,15 +33,15 @@ from gz_testauto.trial.judge import Rules
 from gz_testauto.trial.lowest_levels import Footing
 from gz_testauto.trial.monitor import TrialWatch
 from gz_testauto.trial.plan import Trial, plan_trials
-from gz_testauto.trial.recorder import Body, Recorder
+from gz_testauto.trial.recorder import Recorder
 from gz_testauto.trial.route import KnownMap
 from gz_testauto.worlds.record import WorldRecord
 
 
 class PreparedCampaign:
-    """A campaign whose trials can be run.
+    """A campaign whose trials can be run; one of the two kinds below.
 
-    ``robot`` is the model to spawn, ``limits`` what its base can do and where its body is,
+    ``robot`` is where its body is, ``limits`` what its base can do,
     ``heights`` those at which something obstructs it;
     ``worlds`` in the plan's order, ``trials`` in the order of running. The methods answer what
     an executor needs to know about one trial, and remember the last world they were asked
@@ -40,7 +49,7 @@ class PreparedCampaign:
     """
 
     def __init__(
-        self, spec: CampaignSpec, robot: RobotModel, worlds: Tuple[WorldRecord, ...]
+        self, spec: CampaignSpec, robot: RobotBody, worlds: Tuple[WorldRecord, ...]
     ) -> None:
         self.spec = spec
         self.robot = robot
@@ -48,13 +57,12 @@ class PreparedCampaign:
         self.limits = robot_limits(spec, robot)
         self.heights = obstructing_heights(robot.height_m)
         self.trials = plan_trials(spec, [world.name for world in worlds])
-        self._planners: Dict[str, PlannerSpec] = {entry.name: entry for entry in spec.planners}
         self.known_map = KnownMap(spec, robot, self.limits)
         self._surveyed: Optional[Tuple[str, _Survey]] = None
 
     def __reduce__(self) -> Tuple[Any, ...]:
         """What a worker process is given; it reads worlds and maps for itself."""
-        return PreparedCampaign, (self.spec, self.robot, self.worlds)
+        return type(self), (self.spec, self.robot, self.worlds)
 
     @property
     def metric_context(self) -> MetricContext:
@@ -84,30 +92,10 @@ class PreparedCampaign:
         """The world of a trial."""
         return self.worlds[trial.world_index]
 
-    def planner(self, trial: Trial) -> PlannerSpec:
-        """The planner under test."""
-        return self._planners[trial.planner]
-
-    def scene(self, trial: Trial) -> Scene:
-        """What the simulator loads: world, robot, start pose, seed."""
-        start = self.spec.start_in(trial.world)
-        return Scene(self.world(trial).path, self.robot, start, trial.seed)
-
-    def task(self, trial: Trial) -> Task:
-        """Goal, way-points on the known map, and limits. Raises ``SpecError`` where the known
-        map has no way."""
-        return Task(
-            goal=self.spec.goal_in(trial.world),
-            goal_tolerance_m=self.spec.goal.tolerance_m,
-            waypoints_m=self.known_map.waypoints(self.world(trial)),
-            limits=self.limits,
-            control_period_s=self.spec.control_period_s,
-        )
-
     def watch(self, trial: Trial) -> TrialWatch:
         """A fresh watch over one trial."""
         survey = self._survey(self.world(trial))
-        body = Body(self.robot.name, self.limits.footprint_m, self.robot.height_m)
+        body = RobotBody(self.robot.name, self.limits.footprint_m, self.robot.height_m)
         contacts = ContactSorter(self.robot.name, survey.ground_shapes)
         return TrialWatch(
             self.rules(trial),
@@ -132,6 +120,85 @@ class PreparedCampaign:
         return self._surveyed[1]
 
 
+class PreparedBuiltin(PreparedCampaign):
+    """A campaign of this package's planners. ``robot`` is the model to spawn."""
+
+    spec: BuiltinCampaignSpec
+    robot: RobotModel
+
+    def __init__(
+        self, spec: BuiltinCampaignSpec, robot: RobotModel, worlds: Tuple[WorldRecord, ...]
+    ) -> None:
+        super().__init__(spec, robot, worlds)
+
+    def planner(self, trial: Trial) -> BuiltinPlannerSpec:
+        """The planner under test."""
+        return next(entry for entry in self.spec.planners if entry.name == trial.planner)
+
+    def scene(self, trial: Trial) -> Scene:
+        """What the simulator loads: world, robot, start pose, seed."""
+        start = self.spec.start_in(trial.world)
+        return Scene(self.world(trial).path, self.robot, start, trial.seed)
+
+    def task(self, trial: Trial) -> Task:
+        """Goal, way-points on the known map, and limits. Raises ``SpecError`` where the known
+        map has no way."""
+        return Task(
+            goal=self.spec.goal_in(trial.world),
+            goal_tolerance_m=self.spec.goal.tolerance_m,
+            waypoints_m=self.known_map.waypoints(self.world(trial)),
+            limits=self.limits,
+            control_period_s=self.spec.control_period_s,
+        )
+
+
+class PreparedStack(PreparedCampaign):
+    """A campaign on the user's own launch files, which spawn the robot and drive it."""
+
+    spec: StackCampaignSpec
+
+    def __init__(
+        self, spec: StackCampaignSpec, robot: RobotBody, worlds: Tuple[WorldRecord, ...]
+    ) -> None:
+        super().__init__(spec, robot, worlds)
+
+    def navigation(self, trial: Trial) -> LaunchSpec:
+        """What drives the robot for the planner under test."""
+        entry = next(entry for entry in self.spec.planners if entry.name == trial.planner)
+        return self.spec.navigation(entry)
+
+
+def prepare(
+    spec: CampaignSpec, robot: RobotBody, worlds: Tuple[WorldRecord, ...]
+) -> PreparedCampaign:
+    """The campaign with its robot (:func:`read_body` of it) and worlds, of its kind."""
+    if isinstance(spec, StackCampaignSpec):
+        return PreparedStack(spec, robot, worlds)
+    if isinstance(spec, BuiltinCampaignSpec) and isinstance(robot, RobotModel):
+        return PreparedBuiltin(spec, robot, worlds)
+    raise TypeError(f"no campaign: {type(spec).__name__} with {type(robot).__name__}")
+
+
+def require_builtin(campaign: PreparedCampaign) -> PreparedBuiltin:
+    """The campaign as one of this package's planners. Raises ``SpecError`` if it is not."""
+    if isinstance(campaign, PreparedBuiltin):
+        return campaign
+    raise SpecError(
+        f"campaign {campaign.spec.name} drives a robot by launch files of the user's own (stack); "
+        "only gz_testauto run does that: gz_testauto run CAMPAIGN.yaml --out DIR"
+    )
+
+
+def require_stack(campaign: PreparedCampaign) -> PreparedStack:
+    """The campaign as one on the user's own launch files. Raises ``SpecError`` if it is not."""
+    if isinstance(campaign, PreparedStack):
+        return campaign
+    raise SpecError(
+        f"campaign {campaign.spec.name} has no launch files of the user's own (stack) to run; give "
+        "stack: {simulator: ..., navigation: ...}"
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class _Survey:
     """What recording a trial in one world needs to know of the world's file."""
@@ -151,27 +218,27 @@ class _Survey:
         return ObstacleField(self.scene, self.heights)
 
 
-def robot_model(spec: CampaignSpec) -> RobotModel:
-    """The robot as its model file has it, or, where the user's own launch files spawn it, the
-    body that the campaign describes. Raises ``SdfError``."""
+@overload
+def read_body(spec: BuiltinCampaignSpec) -> RobotModel: ...
+
+
+@overload
+def read_body(spec: CampaignSpec) -> RobotBody: ...
+
+
+def read_body(spec: CampaignSpec) -> RobotBody:
+    """The robot as its model file has it, or, where the user's own launch files spawn it and there
+    is no such file, the body that the campaign describes. Raises ``SdfError``."""
     robot = spec.robot
     if robot.model is not None:
         model = read_robot(robot.model, robot.name)
         return model if robot.height_m is None else replace(model, height_m=robot.height_m)
-    assert robot.footprint_m is not None and robot.height_m is not None
-    return RobotModel(
-        name=robot.name,
-        path=Path(),
-        sdf="",
-        drive=None,
-        lidar=None,
-        imu=None,
-        footprint_m=tuple(robot.footprint_m),
-        height_m=robot.height_m,
-    )
+    if robot.footprint_m is None or robot.height_m is None:
+        raise SpecError(f"campaign {spec.name}: robot {NO_BODY}")
+    return RobotBody(robot.name, tuple(robot.footprint_m), robot.height_m)
 
 
-def robot_limits(spec: CampaignSpec, robot: RobotModel) -> RobotLimits:
+def robot_limits(spec: CampaignSpec, robot: RobotBody) -> RobotLimits:
     """What the base can do, from the campaign, and its outline, from there or the model."""
     given = spec.robot.footprint_m
     return RobotLimits(

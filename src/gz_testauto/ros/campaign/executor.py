@@ -40,7 +40,7 @@ from gz_testauto.trial.judge import Verdict
 from gz_testauto.trial.monitor import TrialWatch
 from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.route import MappedDrive
-from gz_testauto.trial.setup import PreparedCampaign
+from gz_testauto.trial.setup import PreparedCampaign, require_builtin
 
 SERVER_TIMEOUT_S = 60.0
 LOOK_S = 0.05
@@ -56,8 +56,9 @@ class RosTrialExecutor(TrialExecutor):
         should_stop: StopRequest,
         simulator: str = "/simulator",
     ) -> None:
-        """``should_stop`` is asked while waiting for the simulator, outside of any trial."""
-        self._campaign = campaign
+        """``should_stop`` is asked while waiting for the simulator, outside of any trial. Raises
+        ``SpecError`` for a campaign on a stack of the user's own."""
+        self._campaign = require_builtin(campaign)
         self._should_stop = should_stop
         self._log_directory = log_directory
         self._simulator = simulator
@@ -174,8 +175,7 @@ class RosTrialExecutor(TrialExecutor):
 
     def _load(self, trial: Trial) -> LoadSceneResponse:
         scene = self._campaign.scene(trial)
-        robot = scene.robot
-        assert robot is not None  # a trial without one is the user's own stack's
+        robot = self._campaign.robot
         request = LoadSceneRequest(
             world=str(scene.world),
             robot_model=str(robot.path),

@@ -23,7 +23,7 @@ from gz_testauto.ros import parameters
 from gz_testauto.ros.campaign.progress import ProgressPublisher
 from gz_testauto.ros.campaign_parameters import output_directory, read_campaign, read_selection
 from gz_testauto.ros.node import run_node
-from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.campaign import CampaignSpec, StackCampaignSpec
 from gz_testauto.workers.interface import ExecutorFactory, WorkersFactory
 from gz_testauto.workers.processes import local_workers
 
@@ -68,7 +68,7 @@ def start() -> int:
 
 def _executor(spec: CampaignSpec, out: Path, stop: StopSignals) -> ExecutorFactory:
     """This package's planners drive on this master; a stack has masters of its own."""
-    if spec.stack is not None:
+    if isinstance(spec, StackCampaignSpec):
         return chosen_executor(spec, out)
     return executor_factory("nodes", log_directory=out / NODE_LOGS, should_stop=stop)
 
@@ -77,7 +77,7 @@ def _workers(spec: CampaignSpec) -> WorkersFactory:
     count = parameters.read("workers", int, 1)
     if count < 1:
         raise SpecError(f"parameter {rospy.resolve_name('~workers')} is {count}; give 1 or more")
-    if spec.stack is None and count > 1:
+    if count > 1 and not isinstance(spec, StackCampaignSpec):
         raise SpecError(
             "one ROS master has one simulator; leave workers out, or see gz_testauto run"
         )

@@ -21,7 +21,7 @@ from gz_testauto.errors import GzTestautoError, SimulatorError
 from gz_testauto.observation import Snapshot
 from gz_testauto.pose import Pose2D
 from gz_testauto.ros import parameters
-from gz_testauto.ros.campaign_parameters import read_campaign
+from gz_testauto.ros.campaign_parameters import read_builtin_campaign
 from gz_testauto.ros.node import run_node
 from gz_testauto.ros.simulator.clock import SceneClock
 from gz_testauto.ros.simulator.gazebo_services import GazeboServices
@@ -114,7 +114,7 @@ class SimulatorNode:
 
 def serve() -> None:
     """Open the simulator that the parameters name, and run it until shut down."""
-    campaign = read_campaign() if parameters.read("campaign", str, "") else None
+    campaign = read_builtin_campaign() if parameters.read("campaign", str, "") else None
     period_s = parameters.read("period", float, campaign.control_period_s if campaign else 0.1)
     pace = make_pace(
         rospy.get_param("~pace", 1.0),

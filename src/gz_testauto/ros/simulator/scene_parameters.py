@@ -12,10 +12,10 @@ from gz_testauto.sdf.robot import read_robot
 from gz_testauto.simulators import AUTOMATIC, chosen_simulator
 from gz_testauto.simulators.interface import Scene
 from gz_testauto.simulators.options import check_options
-from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.campaign import BuiltinCampaignSpec
 
 
-def read_simulator(campaign: Optional[CampaignSpec]) -> Tuple[str, Dict[str, Any]]:
+def read_simulator(campaign: Optional[BuiltinCampaignSpec]) -> Tuple[str, Dict[str, Any]]:
     """The simulator that the parameters or the campaign name, and the options for its constructor,
     checked: those of ``~simulator_options``, else the campaign's, whose limits and worlds say the
     rest. Raises ``SpecError``."""

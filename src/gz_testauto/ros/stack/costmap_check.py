@@ -28,10 +28,9 @@ from gz_testauto.ros.stack.costmap import (
 )
 from gz_testauto.ros.stack.localisation import Localisation
 from gz_testauto.sampling.naming import is_obstacle
-from gz_testauto.trial.launch_files import stack_of
 from gz_testauto.trial.lidar_view import Sighting, lidar_view, seen_models
 from gz_testauto.trial.plan import Trial
-from gz_testauto.trial.setup import PreparedCampaign
+from gz_testauto.trial.setup import PreparedStack
 
 ENOUGH_RAYS = 3
 """Fewer rays on obstacles are no evidence."""
@@ -53,9 +52,9 @@ class CostmapCheck:
     """Looks at the costmap before each trial's goal. Where ``stack.names.costmap`` is null or
     nobody publishes it, there is nothing to look at."""
 
-    def __init__(self, campaign: PreparedCampaign, localisation: Localisation) -> None:
+    def __init__(self, campaign: PreparedStack, localisation: Localisation) -> None:
         self._campaign = campaign
-        self._stack = stack_of(campaign.spec)
+        self._stack = campaign.spec.stack
         self._localisation = localisation
 
     def require_marks(

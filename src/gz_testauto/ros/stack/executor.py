@@ -20,7 +20,7 @@ from gz_testauto.metrics.interface import METRICS
 from gz_testauto.metrics.reported import REPORTED
 from gz_testauto.ros.stack.launched_process import Part
 from gz_testauto.ros.stack.protocol import BUG, DOING, ERROR, RESULT, CannotSwap, Setting
-from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.campaign import StackCampaignSpec
 from gz_testauto.trial.executor import (
     SimulatorIdentity,
     StopRequest,
@@ -28,9 +28,9 @@ from gz_testauto.trial.executor import (
     TrialResult,
     TrialStopped,
 )
-from gz_testauto.trial.launch_files import check_launches, stack_of
+from gz_testauto.trial.launch_files import check_launches
 from gz_testauto.trial.plan import Trial
-from gz_testauto.trial.setup import PreparedCampaign
+from gz_testauto.trial.setup import PreparedCampaign, require_stack
 from gz_testauto.xml_file import read_xml
 
 LOGGER = logging.getLogger(__name__)
@@ -44,12 +44,14 @@ class StackExecutor(TrialExecutor):
     ``out/bags``."""
 
     def __init__(self, campaign: PreparedCampaign, out: Path) -> None:
-        """Start nothing yet. Raises ``SpecError`` for launch files that are not there, or do
-        not take their arguments, and ``MissingDependencyError`` without ROS."""
-        _require_ros(campaign.spec)
-        check_launches(campaign.spec)
-        self._campaign = campaign
-        self._stack = stack_of(campaign.spec)
+        """Start nothing yet. Raises ``SpecError`` for a campaign of this package's planners, and
+        for launch files that are not there, or do not take their arguments, and
+        ``MissingDependencyError`` without ROS."""
+        self._campaign = require_stack(campaign)
+        spec = self._campaign.spec
+        _require_ros(spec)
+        check_launches(spec)
+        self._stack = spec.stack
         self._logs, self._bags = out / "logs", out / "bags"
         self._session: Optional[_Session] = None
 
@@ -158,14 +160,13 @@ class _Session:
         return f"{self._part.trouble() or 'the trial lost its process'}, while {doing}"
 
 
-def _require_ros(spec: CampaignSpec) -> None:
+def _require_ros(spec: StackCampaignSpec) -> None:
     """Raise ``MissingDependencyError`` where a command is missing that trials will need, and
     ``SpecError`` for a metric that bears the name of another."""
-    stack = stack_of(spec)
-    for metric in stack.metrics:
+    for metric in spec.stack.metrics:
         if metric.name in REPORTED or metric.name in METRICS.names():
             raise SpecError(f"stack.metrics: {metric.name} is a metric already; name it otherwise")
-    for command in ("roscore", "roslaunch", *(["rosrun", "rosbag"] if stack.bag else [])):
+    for command in ("roscore", "roslaunch", *(["rosrun", "rosbag"] if spec.stack.bag else [])):
         if shutil.which(command) is None:
             raise MissingDependencyError(
                 f"a campaign with stack needs ROS, and there is no {command} on PATH: source the "

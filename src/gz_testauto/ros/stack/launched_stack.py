@@ -23,9 +23,9 @@ from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient
 from gz_testauto.simulators.gazebo_ros.connection import ServiceSilent
 from gz_testauto.spec.placeholders import PER_TRIAL
 from gz_testauto.spec.stack import LaunchSpec
-from gz_testauto.trial.launch_files import Launch, fill_in, navigation_of, stack_of
+from gz_testauto.trial.launch_files import Launch, fill_in
 from gz_testauto.trial.plan import Trial
-from gz_testauto.trial.setup import PreparedCampaign
+from gz_testauto.trial.setup import PreparedStack
 
 LOOK_S = 0.1
 END_PATIENCE_S = 10.0
@@ -39,11 +39,11 @@ class RunningStack:
     """Parts by name, in the order of their starting: roscore, simulator, robot, navigation."""
 
     def __init__(
-        self, campaign: PreparedCampaign, logs: Path, core: Part, gazebo: GazeboRosClient
+        self, campaign: PreparedStack, logs: Path, core: Part, gazebo: GazeboRosClient
     ) -> None:
         self._gazebo = gazebo
         self._campaign = campaign
-        self._stack = stack_of(campaign.spec)
+        self._stack = campaign.spec.stack
         self._logs = logs
         self._parts: Dict[str, Part] = {"roscore": core}
         self._navigation: Optional[Launch] = None
@@ -122,7 +122,7 @@ class RunningStack:
         if self.runs_navigation_of(trial, values):
             return
         self.end_navigation()
-        launch = navigation_of(self._stack, self._campaign.planner(trial))
+        launch = self._campaign.navigation(trial)
         self._parameters = set(rospy.get_param_names())
         self._start("navigation", launch, values)
         self._navigation = self._wanted(trial, values)
@@ -172,7 +172,7 @@ class RunningStack:
 
     def _wanted(self, trial: Trial, values: Mapping[str, object]) -> Launch:
         """The navigation's launch, but for what differs from trial to trial anyway."""
-        launch = navigation_of(self._stack, self._campaign.planner(trial))
+        launch = self._campaign.navigation(trial)
         lasting = {**values, **dict.fromkeys(PER_TRIAL, "")}
         return fill_in(launch, "stack.navigation", lasting)
 

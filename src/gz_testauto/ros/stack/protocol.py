@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gz_testauto.errors import SimulatorError
-from gz_testauto.trial.setup import PreparedCampaign
+from gz_testauto.trial.setup import PreparedStack
 
 DOING, RESULT, ERROR, BUG = "doing", "result", "error", "bug"
 """Kinds of answers: ``(kind, value)``."""
@@ -17,6 +17,6 @@ class CannotSwap(SimulatorError):
 class Setting(NamedTuple):
     """What a session is told first."""
 
-    campaign: PreparedCampaign
+    campaign: PreparedStack
     logs: Path
     bags: Path

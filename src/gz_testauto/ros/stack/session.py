@@ -16,7 +16,6 @@ from typing import Any, Tuple
 from gz_testauto.errors import GzTestautoError, MissingDependencyError
 from gz_testauto.ros.stack.master import start_master
 from gz_testauto.ros.stack.protocol import BUG, DOING, ERROR, RESULT, Setting
-from gz_testauto.trial.launch_files import stack_of
 
 
 def main(descriptor: int) -> None:
@@ -46,7 +45,7 @@ def _serve(connection: Connection) -> None:
 def _open(setting: Setting, connection: Connection) -> Any:
     home = setting.logs / "ros_home"
     home.mkdir(parents=True, exist_ok=True)
-    core = start_master(home, setting.logs, stack_of(setting.campaign.spec).start_timeout_s)
+    core = start_master(home, setting.logs, setting.campaign.spec.stack.start_timeout_s)
     import rospy  # now that the environment names its master
 
     try:

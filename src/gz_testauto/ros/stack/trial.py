@@ -35,7 +35,7 @@ from gz_testauto.ros.stack.world_update import WorldSwap
 from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient
 from gz_testauto.trial.executor import TrialResult, scene_faults
 from gz_testauto.trial.judge import Verdict
-from gz_testauto.trial.launch_files import placeholder_values, stack_of
+from gz_testauto.trial.launch_files import placeholder_values
 from gz_testauto.trial.monitor import TrialWatch
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.plan import Trial
@@ -57,7 +57,7 @@ class StackDrive:
     def __init__(self, setting: Setting, home: Path, core: Part, tell: Tell) -> None:
         campaign, logs = setting.campaign, setting.logs
         self._campaign = campaign
-        self._stack = stack_of(campaign.spec)
+        self._stack = campaign.spec.stack
         self._logs, self._bags, self._home = logs, setting.bags, home
         self._tell = tell
         names = self._stack.names
