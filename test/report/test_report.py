@@ -13,7 +13,8 @@ from gz_testauto.results.records import AttemptRecord, CampaignResults, TrialRec
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.worlds.record import WorldRecord
 
-OUTCOMES = [outcome for outcome in Outcome if outcome is not Outcome.TIPPED_OVER]
+RARE = (Outcome.TIPPED_OVER, Outcome.FAILED)
+OUTCOMES = [outcome for outcome in Outcome if outcome not in RARE]
 PLANNERS = ("fgm", "fgm_improved", "dynamic_window_careful")
 
 

@@ -58,6 +58,16 @@ def intraclass_correlation(successes: Sequence[int], trials: Sequence[int]) -> f
     return float((between - within) / spread) if spread > 0 else math.nan
 
 
+def design_effect(successes: Sequence[int], trials: Sequence[int]) -> float:
+    """By how much repetitions widen the variance of the rate: ``1 + (m − 1)·ICC`` with ``m`` the
+    mean number of trials per world, at least 1; NaN where the correlation is."""
+    _, count = _worlds(successes, trials)
+    correlation = intraclass_correlation(successes, trials)
+    if math.isnan(correlation):
+        return math.nan
+    return max(1.0 + (float(count.mean()) - 1.0) * correlation, 1.0)
+
+
 def _worlds(successes: Sequence[int], trials: Sequence[int]) -> Tuple[np.ndarray, np.ndarray]:
     success, count = np.asarray(successes, dtype=float), np.asarray(trials, dtype=float)
     return success[count > 0], count[count > 0]

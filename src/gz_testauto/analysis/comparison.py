@@ -72,13 +72,18 @@ class Comparisons:
     overall_test: str = ""
 
 
-def compare(results: CampaignResults) -> Comparisons:
-    """Compare every pair of planners, in the campaign's order."""
+def compare(
+    results: CampaignResults, asked: Optional[Sequence[Tuple[str, str]]] = None
+) -> Comparisons:
+    """Compare the pairs of planners that are ``asked``, every pair in the campaign's order unless
+    told."""
     by_planner = {planner: _by_world(results.of(planner)) for planner in results.planners}
     metrics = [metric for metric in results.metrics if metric.in_comparison]
     pairs = [
         _compare(first, by_planner[first], second, by_planner[second], metrics)
-        for first, second in itertools.combinations(results.planners, 2)
+        for first, second in (
+            itertools.combinations(results.planners, 2) if asked is None else asked
+        )
     ]
     overall_p, overall_test = _overall(list(by_planner.values()))
     return Comparisons(tuple(_adjusted(pairs)), overall_p, overall_test)

@@ -4,7 +4,7 @@ Owns nothing but the list: each part is computed by the module that is named for
 """
 
 from dataclasses import dataclass
-from typing import Tuple
+from typing import Optional, Sequence, Tuple
 
 from gz_testauto.analysis.comparison import Comparisons, compare
 from gz_testauto.analysis.summary import PlannerSummary, summarize
@@ -24,8 +24,11 @@ class Analysis:
     winners: Tuple[WorldGroup, ...]
 
 
-def analyze(results: CampaignResults) -> Analysis:
-    """Compute all of it."""
+def analyze(
+    results: CampaignResults, pairs: Optional[Sequence[Tuple[str, str]]] = None
+) -> Analysis:
+    """Compute all of it; ``pairs`` of planners are compared, every pair unless told."""
+    comparisons = compare(results, pairs)
     return Analysis(
-        results, results.metrics, summarize(results), compare(results), group_worlds(results)
+        results, results.metrics, summarize(results), comparisons, group_worlds(results)
     )

@@ -11,9 +11,14 @@ from typing import Dict, List, Mapping, Sequence, Tuple
 
 import numpy as np
 
-from gz_testauto.analysis.clusters import clustered_rate, intraclass_correlation
+from gz_testauto.analysis.clusters import (
+    clustered_rate,
+    design_effect,
+    intraclass_correlation,
+)
 from gz_testauto.analysis.intervals import Estimate
 from gz_testauto.analysis.load import Load, load_of
+from gz_testauto.analysis.proportions import success_rate
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.results.records import AttemptRecord, CampaignResults, TrialRecord
 from gz_testauto.trial.outcome import Outcome
@@ -36,7 +41,9 @@ class PlannerSummary:
 
     ``trials`` are the valid ones, in ``worlds`` worlds; ``invalid`` trials count nowhere else.
     ``correlation`` is the intra-class correlation of success within worlds, NaN without
-    repetitions. ``load`` says what came late.
+    repetitions. ``naive`` is what the interval would be if trials in one world had nothing to do
+    with each other, and ``design_effect`` how many such trials are worth one. ``load`` says what
+    came late.
     """
 
     planner: str
@@ -46,6 +53,8 @@ class PlannerSummary:
     outcomes: Mapping[Outcome, int]
     success: Estimate
     correlation: float
+    naive: Estimate
+    design_effect: float
     metrics: Mapping[str, MetricSummary]
     load: Load
 
@@ -85,6 +94,8 @@ def _summarize(
         outcomes=Counter(record.outcome for record in valid),
         success=clustered_rate(successes, counts),
         correlation=intraclass_correlation(successes, counts),
+        naive=success_rate(sum(successes), sum(counts)),
+        design_effect=design_effect(successes, counts),
         metrics={m.name: _metric_summary(m, valid) for m in metrics if m.name in measured},
         load=load_of(records, attempts),
     )

@@ -83,6 +83,11 @@ def changed_planners(directory: CampaignDirectory, campaign: PreparedCampaign) -
 def read_campaign(directory: CampaignDirectory) -> CampaignSpec:
     """The campaign that a directory was begun with. Raises ``ResultsError``."""
     path = directory.campaign
+    if not os.path.isfile(path) and Manifest.read(directory).is_imported:
+        raise ResultsError(
+            f"{directory.path}: was imported, and holds neither the campaign nor recordings; only "
+            "report, compare and gate take it"
+        )
     data = read_json_object(path, ResultsError)
     try:
         return CampaignSpec.kind_of(data).model_validate(data, context={"source": path})

@@ -8,6 +8,7 @@ this folder with a docstring (its help), ``add_arguments(parser)`` and
 
 import argparse
 import importlib
+import keyword
 import os
 import sys
 import tempfile
@@ -25,6 +26,8 @@ VERBS = {
     "agree": "run the same trials in two simulators and say how far they agree",
     "replay": "run one trial again and say whether it ended the same",
     "report": "print or write what a finished campaign found",
+    "compare": "compare planners of several campaigns in the same worlds",
+    "import": "make results that others measured into a results directory",
     "doctor": "say what this machine has and what it lacks",
 }
 
@@ -60,7 +63,8 @@ def _run_verb(name: str, arguments: List[str]) -> int:
     if name not in VERBS:
         print(f"gz_testauto: {unknown_name('verb', name, VERBS)}", file=sys.stderr)
         return EXIT_ERROR
-    verb = importlib.import_module(f"gz_testauto.cli.{name}")
+    module = f"{name}_" if keyword.iskeyword(name) else name
+    verb = importlib.import_module(f"gz_testauto.cli.{module}")
     parser = argparse.ArgumentParser(
         prog=f"gz_testauto {name}",
         description=verb.__doc__,

@@ -64,10 +64,12 @@ def to_csv(results: CampaignResults) -> str:
     return stream.getvalue()
 
 
-def to_json(analysis: Analysis) -> str:
-    """Trials, declarations of the metrics, summaries and comparisons as JSON text."""
+def to_json(analysis: Analysis, **further: Any) -> str:
+    """Trials, declarations of the metrics, summaries and comparisons as JSON text; ``further``
+    values stand first, under their names."""
     results = analysis.results
     document = {
+        **further,
         "format": FORMAT,
         "campaign": results.name,
         "planned": results.planned,

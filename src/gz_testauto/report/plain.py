@@ -5,10 +5,12 @@ printable is escaped (:mod:`gz_testauto.printable`).
 """
 
 import math
+import textwrap
 from typing import IO, Optional
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 WIDTH = 80
 
@@ -53,3 +55,18 @@ def number_text(value: float, decimals: int, sign: str = "") -> str:
     if math.isinf(value):
         return "∞" if value > 0 else "-∞"
     return f"{value:{sign}.{decimals}f}"
+
+
+def indented(text: str, style: str = "") -> Text:
+    """Wrapped here, because rich's own indenting fills lines with spaces."""
+    indent = "  "
+    return Text(
+        textwrap.fill(
+            text,
+            WIDTH,
+            initial_indent=indent,
+            subsequent_indent=indent,
+            break_on_hyphens=False,
+        ),
+        style=style,
+    )

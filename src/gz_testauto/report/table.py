@@ -26,8 +26,8 @@ from gz_testauto.report.metric_tables import (
     means_table,
 )
 from gz_testauto.report.plain import (
-    WIDTH,
     duration_text,
+    indented,
     number_text,
     p_text,
     plain_table,
@@ -48,8 +48,9 @@ _OUTCOMES = (
     (Outcome.TIMED_OUT, "timeout"),
     (Outcome.STUCK, "stuck"),
     (Outcome.PLANNER_ABORTED, "aborted"),
+    (Outcome.FAILED, "failed"),
 )
-_RARE = (Outcome.TIPPED_OVER,)
+_RARE = (Outcome.TIPPED_OVER, Outcome.FAILED)
 """Those that have a column only where a trial ended so."""
 
 
@@ -110,7 +111,7 @@ def _running(results: CampaignResults) -> List[RenderableType]:
     lines = [Text(f"Running now, by {who}, since {duration_text(age_s(runner.started_at))}:")]
     for one, what in zip(runner.trials, at):
         worker = one.worker or "waiting for a worker"
-        lines.append(_indented(f"{what}, since {duration_text(age_s(one.since))} ({worker})"))
+        lines.append(indented(f"{what}, since {duration_text(age_s(one.since))} ({worker})"))
     return [*lines] if at else [Text(f"Running now, by {who}: no trial has begun.")]
 
 
@@ -149,7 +150,7 @@ def _load(summaries: Sequence[PlannerSummary]) -> List[RenderableType]:
         )
         said = [f"{_count(number, noun)} {what}" for number, noun, what in counts if number]
         if said:
-            lines.append(_indented(f"{summary.planner}: {', '.join(said)}", style="yellow"))
+            lines.append(indented(f"{summary.planner}: {', '.join(said)}", style="yellow"))
     return [Text("The machine was busy:", style="yellow"), *lines] if lines else []
 
 
@@ -165,7 +166,9 @@ def _notes(results: CampaignResults, summaries: Sequence[PlannerSummary]) -> Lis
         if not math.isnan(summary.correlation):
             notes.append(
                 f"{summary.planner}: trials in one world resemble each other with "
-                f"ICC {summary.correlation:.2f}; the world is the unit."
+                f"ICC {summary.correlation:.2f}, design effect {summary.design_effect:.1f}; the "
+                "world is the unit. Counted as if they did not, the interval would be "
+                f"[{100 * summary.naive.low:.1f}, {100 * summary.naive.high:.1f}]."
             )
     return [Text(note, style="dim") for note in notes]
 
@@ -231,7 +234,7 @@ def _winners(results: CampaignResults, groups: Sequence[WorldGroup]) -> Iterable
         else:
             who = ("only " if len(group.winners) == 1 else "") + ", ".join(group.winners)
         yield Text(f"{who} ({len(group.worlds)}):")
-        yield _indented(" ".join(group.worlds))
+        yield indented(" ".join(group.worlds))
 
 
 def _missing(results: CampaignResults) -> List[RenderableType]:
@@ -243,7 +246,7 @@ def _missing(results: CampaignResults) -> List[RenderableType]:
         "Simulated without what worlds name and is not there, as worlds.allow_missing says "
         "(plugins: where they are not installed):"
     )
-    named = [_indented(f"{name} ({_count(count, 'world')})") for name, count in counts.items()]
+    named = [indented(f"{name} ({_count(count, 'world')})") for name, count in counts.items()]
     return ["", Text(said, style="yellow"), *named]
 
 
@@ -253,7 +256,7 @@ def _unmeasured(results: CampaignResults) -> List[RenderableType]:
     if not found:
         return []
     said = "Not measured: neither clearance, collisions nor the shortest path know of"
-    return ["", Text(said, style="yellow"), *map(_indented, found)]
+    return ["", Text(said, style="yellow"), *map(indented, found)]
 
 
 def _invalid(results: CampaignResults) -> List[RenderableType]:
@@ -272,7 +275,7 @@ def _invalid(results: CampaignResults) -> List[RenderableType]:
         ),
     ]
     for cause, times in causes.most_common():
-        lines.append(_indented(f"{times} × {cause}"))
+        lines.append(indented(f"{times} × {cause}"))
     return lines
 
 
@@ -282,21 +285,6 @@ def _worker_deaths(results: CampaignResults) -> List[RenderableType]:
     if not deaths:
         return []
     return ["", f"Workers died in {_count(len(deaths), 'attempt')}; those were repeated."]
-
-
-def _indented(text: str, style: str = "") -> Text:
-    """Wrapped here, because rich's own indenting fills lines with spaces."""
-    indent = "  "
-    return Text(
-        textwrap.fill(
-            text,
-            WIDTH,
-            initial_indent=indent,
-            subsequent_indent=indent,
-            break_on_hyphens=False,
-        ),
-        style=style,
-    )
 
 
 def _count(number: int, noun: str) -> str:

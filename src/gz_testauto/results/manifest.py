@@ -32,6 +32,9 @@ PATIENCE = (
 )
 """Fields of a campaign that change no valid trial."""
 
+IMPORTED = "imported trials"
+"""The only input of results that were imported."""
+
 LIBRARIES = ("numpy", "scipy", "shapely", "lxml", "protobuf", "pydantic", "trimesh")
 
 SHOWN_DIFFERENCES = 5
@@ -131,6 +134,25 @@ class Manifest:
         )
 
     @classmethod
+    def imported(cls, name: str, source: Path, simulator: str = "") -> "Manifest":
+        """Describe trials that others ran, by the file they were read from; the name and version
+        of their simulator where it is known."""
+        inputs = {IMPORTED: f"sha256:{file_sha256(source)}"}
+        canonical = json.dumps(inputs, sort_keys=True).encode()
+        known = {"name": simulator, "version": ""} if simulator else None
+        return cls(
+            {
+                "format": FORMAT,
+                "campaign": name,
+                "identity": "sha256:" + hashlib.sha256(canonical).hexdigest(),
+                "inputs": inputs,
+                "gz_testauto": __version__,
+                "platform": "",
+                "simulator": known,
+            }
+        )
+
+    @classmethod
     def read(cls, directory: CampaignDirectory) -> "Manifest":
         """Read the one in ``directory``. Raises ``ResultsError``."""
         directory.require_campaign()
@@ -207,7 +229,27 @@ class Manifest:
     def simulator(self) -> str:
         """Name and version of the simulator, empty before one was started."""
         known = self._content["simulator"]
-        return f"{known['name']} {known['version']}" if known else ""
+        return f"{known['name']} {known['version']}".strip() if known else ""
+
+    @property
+    def inputs(self) -> Mapping[str, str]:
+        """Every input by its name: a field's value as JSON text, or a file's hash."""
+        return dict(self._content["inputs"])
+
+    @property
+    def gz_testauto(self) -> str:
+        """The version of this package that ran the trials, or imported them."""
+        return str(self._content["gz_testauto"])
+
+    @property
+    def platform(self) -> str:
+        """The machine's system; empty where it is not known."""
+        return str(self._content.get("platform", ""))
+
+    @property
+    def is_imported(self) -> bool:
+        """Whether others ran the trials."""
+        return IMPORTED in self._content["inputs"]
 
 
 def _shown(value: Any) -> str:

@@ -224,35 +224,31 @@ class ResultStore:
         ``recording`` goes to ``record.trajectory``."""
         if recording is not None:
             write_trajectory(self._directory.trajectories / record.trajectory, recording)
+        self.finish_all([record])
+
+    def finish_all(self, records: Iterable[TrialRecord]) -> None:
+        """Keep finished trials whose recordings are written, or that have none."""
         with self._transaction():
-            self._connection.execute(
-                "DELETE FROM trials WHERE trial = ? AND outcome = ?",
-                (record.trial, Outcome.INVALID.value),
-            )
-            self._connection.execute(
-                f"INSERT INTO trials ({_TRIAL_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
-                (
-                    record.trial,
-                    record.world,
-                    record.world_index,
-                    record.planner,
-                    record.repetition,
-                    record.seed,
-                    record.outcome.value,
-                    record.detail,
-                    record.attempts,
-                    record.wall_s,
-                    record.finished_at,
-                    record.trajectory,
-                ),
-            )
-            self._connection.executemany(
-                "INSERT INTO metrics VALUES (?, ?, ?)",
-                [
-                    (record.trial, name, None if math.isnan(value) else value)
-                    for name, value in record.metrics.items()
-                ],
-            )
+            for record in records:
+                self._insert(record)
+
+    def _insert(self, record: TrialRecord) -> None:
+        self._connection.execute(
+            "DELETE FROM trials WHERE trial = ? AND outcome = ?",
+            (record.trial, Outcome.INVALID.value),
+        )
+        row = {**vars(record), "outcome": record.outcome.value}
+        self._connection.execute(
+            f"INSERT INTO trials ({_TRIAL_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
+            [row[name] for name in _TRIAL_COLUMNS.split(", ")],
+        )
+        self._connection.executemany(
+            "INSERT INTO metrics VALUES (?, ?, ?)",
+            [
+                (record.trial, name, None if math.isnan(value) else value)
+                for name, value in record.metrics.items()
+            ],
+        )
 
     def worlds(self) -> Tuple[WorldRecord, ...]:
         """The campaign's worlds, in the plan's order."""

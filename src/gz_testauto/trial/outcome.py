@@ -1,4 +1,4 @@
-"""How a trial can end: exactly one of seven ways.
+"""How a trial can end: exactly one of seven ways, and an eighth for trials of others.
 
 The words that tables, results and logs use, and nothing more. Who decides between them is
 :mod:`gz_testauto.trial.judge`.
@@ -11,7 +11,8 @@ class Outcome(enum.Enum):
     """The end of a trial. ``value`` is the word written to results and tables.
 
     ``INVALID`` says nothing about the planner: the simulator died, a world did not load, a
-    clock stalled. It never counts for or against anyone.
+    clock stalled. It never counts for or against anyone. ``FAILED`` is only in results that were
+    imported: the robot did not reach its goal, and whoever drove it does not say why.
     """
 
     REACHED = "reached"
@@ -20,6 +21,7 @@ class Outcome(enum.Enum):
     TIMED_OUT = "timed_out"
     STUCK = "stuck"
     PLANNER_ABORTED = "planner_aborted"
+    FAILED = "failed"
     INVALID = "invalid"
 
     @property

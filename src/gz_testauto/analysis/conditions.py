@@ -1,0 +1,137 @@
+"""Under which conditions two campaigns were run, and what of them does not compare.
+
+Owns the question whether a difference between their trials can be something else than the
+planners' doing. Which worlds they share is said by the worlds' hashes, and not here.
+"""
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Dict, FrozenSet, Iterator, List, Mapping, Optional, Tuple
+
+from gz_testauto.results.loaded import LoadedCampaign
+from gz_testauto.results.manifest import PATIENCE
+from gz_testauto.spec.campaign import GlobalPlanSpec, LimitsSpec, MetricsSpec
+
+OF_WORLDS_THAT_COUNTS = "worlds.plugins"
+"""The one field of ``worlds`` that no hash of a world's file and no start or goal says."""
+
+_HARMLESS = re.compile(r"(name|seed|repetitions|simulator|worlds|planners|stop|stack\.metrics)\b")
+"""Inputs that say what is compared and how often; the simulator is known from the manifest."""
+
+_CODE = ("code of ", "imported ")
+
+_ENTRY = re.compile(r"worlds\.files\[(\d+)\]\.(file|name|start.*|goal.*)$")
+
+_DEFAULTS = {"limits": LimitsSpec(), "metrics": MetricsSpec(), "global_plan": GlobalPlanSpec()}
+"""What a manifest of before, which lacks a field, means by it."""
+
+_DEPENDING: Mapping[str, Tuple[str, ...]] = {
+    "metrics.safety_distance_m": ("safety", "danger_share"),
+    "metrics.acceleration_cutoff_hz": ("comfort_mps2",),
+    "metrics.barn_k": ("barn_score",),
+}
+"""Metrics by the parameter that they have."""
+
+_WALL_TIMES = frozenset(
+    ("cycle_mean_s", "cycle_p95_s", "cycle_p99_s", "cycle_max_s", "cycle_cpu_mean_s")
+)
+"""Metrics that say as much of the machine as of the planner."""
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What is not the same in two campaigns.
+
+    ``reasons`` are those for which their trials do not compare at all, ``notes`` what a reader
+    has to know and what takes away the metrics ``without``. All are sentences' parts that begin
+    with what differs: ``robot.max_linear_mps: 1.0, and 2.0``.
+    """
+
+    reasons: Tuple[str, ...]
+    notes: Tuple[str, ...]
+    without: FrozenSet[str]
+
+
+SAME = Conditions((), (), frozenset())
+
+
+def conditions(first: LoadedCampaign, second: LoadedCampaign) -> Conditions:
+    """Compare the conditions of two campaigns."""
+    one, other = first.manifest, second.manifest
+    reasons: List[str] = []
+    notes: List[str] = []
+    without: FrozenSet[str] = frozenset()
+    imported = [side.label for side in (first, second) if side.manifest.is_imported]
+    if imported:
+        notes.append(f"{', '.join(imported)}: imported; robot, limits and goal are not known")
+    else:
+        for name, values in _different_inputs(one.inputs, other.inputs):
+            text = f"{name}: {values[0]}, and {values[1]}"
+            if name in _DEPENDING:
+                without |= frozenset(_DEPENDING[name])
+                notes.append(f"{text}; not compared: {', '.join(_DEPENDING[name])}")
+            else:
+                reasons.append(text)
+    if one.simulator and other.simulator and one.simulator != other.simulator:
+        reasons.append(f"simulator: {one.simulator}, and {other.simulator}")
+    if one.gz_testauto != other.gz_testauto:
+        notes.append(f"gz_testauto: {one.gz_testauto}, and {other.gz_testauto}")
+    if one.platform != other.platform:
+        without |= _WALL_TIMES
+        notes.append("the machines differ; cycle times are not compared")
+    return Conditions(tuple(reasons), tuple(notes), without)
+
+
+def drives(inputs: Mapping[str, str]) -> Dict[str, Tuple[Tuple[str, str], ...]]:
+    """The start and the goal that each world has of its own, by the world's name."""
+    entries: Dict[str, Dict[str, str]] = {}
+    for name, value in inputs.items():
+        found = _ENTRY.match(name)
+        if found:
+            entries.setdefault(found[1], {})[found[2]] = value
+    named = {}
+    for entry in entries.values():
+        file, name = (_text(entry.pop(key, "")) for key in ("file", "name"))
+        own = sorted(item for item in entry.items() if item[1] != "null")
+        named[name or Path(file).stem] = tuple(own)
+    return named
+
+
+def _different_inputs(
+    one: Mapping[str, str], other: Mapping[str, str]
+) -> Iterator[Tuple[str, Tuple[str, str]]]:
+    for name in sorted({*one, *other}):
+        counts = name == OF_WORLDS_THAT_COUNTS or not _HARMLESS.match(name)
+        if not counts or name in PATIENCE or name.startswith(_CODE):
+            continue
+        values = _value(one, name), _value(other, name)
+        if values[0] != values[1]:
+            yield name, (_shown(values[0]), _shown(values[1]))
+
+
+def _value(inputs: Mapping[str, str], name: str) -> Optional[str]:
+    """An input as text; what a manifest that does not know the field means by it."""
+    if name in inputs:
+        return None if inputs[name] == "null" else inputs[name]
+    part, _, field = name.partition(".")
+    if part in _DEFAULTS and field in type(_DEFAULTS[part]).model_fields:
+        default = getattr(_DEFAULTS[part], field)
+        return None if default is None else json.dumps(default)
+    return None
+
+
+def _shown(value: Optional[str]) -> str:
+    if value is None:
+        return "nothing"
+    return "another file" if value.startswith("sha256:") else value
+
+
+def _text(value: str) -> str:
+    """What JSON text says; empty for anything but text."""
+    try:
+        found = json.loads(value or '""')
+    except ValueError:
+        return ""
+    return found if isinstance(found, str) else ""

@@ -1,0 +1,62 @@
+"""Compare planners of several campaigns: of different days, machines or versions of a planner.
+
+Trials are paired in worlds whose files have the same hash, with the same start and goal. A campaign
+with another robot, goal, limits or simulator than the first is left out, and what differs is said;
+--anyway compares it all the same. Planners of one name are compared with each other, and planners
+that no campaign has both of.
+
+example:
+  gz_testauto compare results/monday results/tuesday
+"""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import List, Sequence
+
+from gz_testauto.analysis.across import bring_together
+from gz_testauto.analysis.overview import analyze
+from gz_testauto.errors import SpecError
+from gz_testauto.printable import printable
+from gz_testauto.report.across import print_across
+from gz_testauto.report.export import to_json
+from gz_testauto.results.loaded import load_campaign
+
+EXIT_LEFT_OUT = 1
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the verb's arguments."""
+    parser.add_argument(
+        "directories", type=Path, nargs="+", metavar="DIR", help="results directories, two or more"
+    )
+    parser.add_argument(
+        "--anyway",
+        action="store_true",
+        help="compare campaigns although their robot, goal, limits or simulator differ",
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="print everything as JSON instead of tables"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Compare; 0, or 1 when a campaign does not compare with the first and was left out."""
+    paths: List[Path] = arguments.directories
+    if len(paths) < 2:
+        raise SpecError("compare needs two or more results directories")
+    campaigns = [load_campaign(path, label) for path, label in zip(paths, _labels(paths))]
+    across = bring_together(campaigns, arguments.anyway)
+    analysis = analyze(across.results, across.pairs)
+    if arguments.json:
+        text = to_json(analysis, directories=across.sides, only_in=across.only)
+        sys.stdout.write(printable(text) if sys.stdout.isatty() else text)
+    else:
+        print_across(across, analysis)
+    return EXIT_LEFT_OUT if any(side.left_out for side in across.sides) else 0
+
+
+def _labels(paths: Sequence[Path]) -> List[str]:
+    """The directories' names, as far as they are different; else their paths."""
+    names = [path.absolute().name for path in paths]
+    return names if len(set(names)) == len(names) else [str(path) for path in paths]

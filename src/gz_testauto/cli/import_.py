@@ -1,0 +1,164 @@
+"""Make results that others measured into a results directory, which report, compare and gate take.
+
+The file has one row per trial, with columns world, planner and outcome, and may have repetition,
+detail and metrics. Columns of other names are named by options; a column that has the name of a
+metric of this package is taken, others are by --metric.
+
+examples:
+  gz_testauto import trials.csv --out results/theirs
+  gz_testauto import dwa_out.txt --out results/dwa --delimiter space \\
+      --header world,reached,collided,timeout,time,score --planner-name dwa \\
+      --flag reached=reached --flag collided=collided --flag timeout=timed_out \\
+      --metric time=time_s
+
+  then  gz_testauto report results/theirs
+"""
+
+import argparse
+import re
+import sys
+from pathlib import Path
+from typing import Dict, List, Sequence, Tuple
+
+from gz_testauto.errors import SpecError
+from gz_testauto.metrics.interface import BETTER, METRICS, Metric
+from gz_testauto.printable import printable
+from gz_testauto.registry import unknown_name
+from gz_testauto.results.imported import write_imported
+from gz_testauto.results.trial_rows import Columns, read_trials
+from gz_testauto.spec.stack import NAME
+from gz_testauto.trial.outcome import Outcome
+
+DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "space": " "}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the verb's arguments."""
+    parser.add_argument("trials", type=Path, help="table with one row per trial (CSV, UTF-8)")
+    parser.add_argument(
+        "--out", type=Path, required=True, metavar="DIR", help="directory to make; new or empty"
+    )
+    parser.add_argument("--name", default="", help="name of the campaign (default: the file's)")
+    parser.add_argument(
+        "--simulator", default="", metavar="TEXT", help="name and version of what simulated"
+    )
+    parser.add_argument(
+        "--world-files",
+        type=Path,
+        metavar="DIR",
+        help="folder with WORLD.world of each world, to know which worlds are the same elsewhere",
+    )
+    columns = parser.add_argument_group("columns")
+    for name in ("world", "planner", "outcome", "repetition"):
+        columns.add_argument(
+            f"--{name}", default=name, metavar="COLUMN", help=f"column of the {name}"
+        )
+    columns.add_argument(
+        "--planner-name", default="", metavar="NAME", help="the planner, where no column says it"
+    )
+    columns.add_argument(
+        "--outcome-word",
+        action="append",
+        default=[],
+        metavar="WORD=OUTCOME",
+        help="what a word in the column of outcomes means; repeatable",
+    )
+    columns.add_argument(
+        "--flag",
+        action="append",
+        default=[],
+        metavar="COLUMN=OUTCOME",
+        help="a column of 0 and 1 for one outcome, in place of a column of outcomes; repeatable",
+    )
+    columns.add_argument(
+        "--metric",
+        action="append",
+        default=[],
+        metavar="COLUMN[=NAME[:BETTER]]",
+        help="a column that holds a metric; BETTER is lower, higher or neither; repeatable",
+    )
+    columns.add_argument(
+        "--header", default="", metavar="A,B,...", help="the columns, where no line names them"
+    )
+    columns.add_argument(
+        "--delimiter",
+        choices=sorted(DELIMITERS),
+        default="comma",
+        help="what stands between cells (default: %(default)s)",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Import; 0."""
+    mapped, metrics = _metrics(arguments.metric)
+    columns = Columns(
+        world=arguments.world,
+        planner=arguments.planner,
+        outcome=arguments.outcome,
+        repetition=arguments.repetition,
+        planner_name=arguments.planner_name,
+        header=tuple(filter(None, (name.strip() for name in arguments.header.split(",")))),
+        delimiter=DELIMITERS[arguments.delimiter],
+        words=_outcomes("--outcome-word", arguments.outcome_word),
+        flags=_outcomes("--flag", arguments.flag),
+        metrics=mapped,
+    )
+    table = read_trials(arguments.trials, columns)
+    write_imported(
+        table,
+        arguments.trials,
+        arguments.out,
+        name=arguments.name or arguments.trials.stem,
+        simulator=arguments.simulator,
+        world_files=arguments.world_files,
+        metrics=metrics,
+    )
+    if table.ignored:
+        print(printable(f"not taken: {', '.join(table.ignored)}"), file=sys.stderr)
+    worlds = len({row.world for row in table.rows})
+    print(f"results: {arguments.out}, {len(table.rows)} trials in {worlds} worlds", file=sys.stderr)
+    return 0
+
+
+def _outcomes(option: str, texts: Sequence[str]) -> Dict[str, Outcome]:
+    known = {outcome.value: outcome for outcome in Outcome}
+    found = {}
+    for text in texts:
+        word, _, name = text.rpartition("=")
+        if not word:
+            raise SpecError(f"{option} {text!r}: give it as NAME=OUTCOME")
+        if name not in known:
+            raise SpecError(f"{option} {text!r}: {unknown_name('outcome', name, known)}")
+        found[word] = known[name]
+    return found
+
+
+def _metrics(texts: Sequence[str]) -> Tuple[Dict[str, str], List[Metric]]:
+    """The metric's name of each column, and those metrics that this package does not have."""
+    mapped: Dict[str, str] = {}
+    own = []
+    for text in texts:
+        column, _, named = text.rpartition("=") if "=" in text else (text, "", text)
+        name, _, better = named.partition(":")
+        column = column if "=" in text else name
+        if name in mapped.values():
+            raise SpecError(f"--metric {text!r}: {name} appears twice")
+        mapped[column] = name
+        if name in METRICS.names():
+            continue
+        if not re.match(NAME, name):
+            raise SpecError(
+                f"--metric {text!r}: {name!r} is no name; give COLUMN=NAME with letters, digits "
+                "and _ only"
+            )
+        if better not in ("", *BETTER):
+            raise SpecError(f"--metric {text!r}: {better!r} is not one of {', '.join(BETTER)}")
+        own.append(
+            Metric(
+                name=name,
+                better=better or "neither",
+                completed_only=True,
+                description=f"as imported from {column}",
+            )
+        )
+    return mapped, own

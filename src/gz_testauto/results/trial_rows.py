@@ -1,0 +1,216 @@
+"""Trials that others ran, read from a table of text: one row per trial.
+
+Owns what a row means: which column says what, the words for outcomes, and what is wrong with a
+line. Where the trials go is :mod:`gz_testauto.results.imported`'s.
+"""
+
+import collections
+import csv
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Counter, Dict, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
+
+from gz_testauto.errors import ResultsError
+from gz_testauto.metrics.interface import METRICS
+from gz_testauto.registry import unknown_name
+from gz_testauto.trial.outcome import Outcome
+
+OUTCOME_WORDS: Mapping[str, Outcome] = {
+    **{outcome.value: outcome for outcome in Outcome},
+    **dict.fromkeys(("1", "true", "yes", "success", "succeeded"), Outcome.REACHED),
+    **dict.fromkeys(("0", "false", "no", "failure"), Outcome.FAILED),
+    **dict.fromkeys(("collision",), Outcome.COLLIDED),
+    **dict.fromkeys(("timeout",), Outcome.TIMED_OUT),
+}
+"""Words in a column of outcomes, in lower case, that need no mapping."""
+
+_TRUE, _FALSE = ("1", "true", "yes"), ("0", "false", "no", "")
+_OURS = {"trial", "seed", "attempts", "wall_s", "finished_at", "trajectory"}
+"""Columns of our own CSV that a trial of others has no use for."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which column says what.
+
+    ``header`` names the columns of a file whose first line does not. ``planner_name`` is for a
+    file without a column of planners. ``flags`` are columns of 0 and 1 of which one per row says
+    the outcome, in place of the column ``outcome``; ``words`` are further words in that one.
+    ``metrics`` maps columns to the names of metrics; columns that have the name of an installed
+    metric need no mention. A column of repetitions that is not there is counted.
+    """
+
+    world: str = "world"
+    planner: str = "planner"
+    outcome: str = "outcome"
+    repetition: str = "repetition"
+    detail: str = "detail"
+    planner_name: str = ""
+    header: Tuple[str, ...] = ()
+    delimiter: str = ","
+    words: Mapping[str, Outcome] = field(default_factory=dict)
+    flags: Mapping[str, Outcome] = field(default_factory=dict)
+    metrics: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class TrialRow:
+    """One trial as a row says it."""
+
+    world: str
+    planner: str
+    repetition: int
+    outcome: Outcome
+    detail: str
+    metrics: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class TrialTable:
+    """All of a file's trials, and its columns that say nothing that could be kept."""
+
+    rows: Tuple[TrialRow, ...]
+    ignored: Tuple[str, ...]
+
+
+def read_trials(path: Path, columns: Columns) -> TrialTable:
+    """Read a table. Raises ``ResultsError`` with file and line."""
+    header, lines = _lines(path, columns)
+    reader = _Reader(path, header, columns)
+    rows = tuple(reader.row(number, cells) for number, cells in lines)
+    if not rows:
+        raise ResultsError(f"{path}: holds no trial")
+    return TrialTable(rows, reader.ignored)
+
+
+def _lines(path: Path, columns: Columns) -> Tuple[List[str], Iterator[Tuple[int, List[str]]]]:
+    """The names of the columns, and the cells of each further line with its number."""
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise ResultsError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise ResultsError(f"{path}: is not UTF-8: {error}") from error
+    header = list(columns.header)
+    cells = _cells(path, text, columns.delimiter)
+    if not header:
+        _, header = next(cells, (0, []))
+    twice = [name for name, count in collections.Counter(header).items() if count > 1]
+    if not header or twice:
+        fault = f"column {twice[0]!r} appears twice" if twice else "is empty"
+        raise ResultsError(f"{path}: {fault}")
+    return header, cells
+
+
+def _cells(path: Path, text: str, delimiter: str) -> Iterator[Tuple[int, List[str]]]:
+    lines = text.splitlines()
+    reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True, strict=True)
+    try:
+        for cells in reader:
+            stripped = [cell.strip() for cell in cells]
+            if any(stripped):
+                yield reader.line_num, stripped
+    except csv.Error as error:
+        raise ResultsError(f"{path}:{reader.line_num}: {error}") from error
+
+
+class _Reader:
+    """Reads rows, and knows which trials it has read."""
+
+    def __init__(self, path: Path, header: Sequence[str], columns: Columns) -> None:
+        self._path, self._header, self._columns = path, list(header), columns
+        needed = [columns.world, *columns.flags, *columns.metrics]
+        needed += [] if columns.planner_name else [columns.planner]
+        needed += [] if columns.flags else [columns.outcome]
+        for name in needed:
+            if name not in header:
+                raise ResultsError(f"{path}: {unknown_name('column', name, header)}")
+        known = set(METRICS.names()) - set(needed)
+        self._metrics: Dict[str, str] = {
+            **{name: name for name in header if name in known},
+            **columns.metrics,
+        }
+        read = {*needed, *self._metrics, columns.repetition, columns.detail, *_OURS}
+        self.ignored = tuple(name for name in header if name not in read)
+        self._words = {**OUTCOME_WORDS, **{w.lower(): o for w, o in columns.words.items()}}
+        self._counted: Counter[Tuple[str, str]] = collections.Counter()
+        self._seen: Set[Tuple[str, str, int]] = set()
+
+    def row(self, number: int, cells: Sequence[str]) -> TrialRow:
+        """The trial that a line says."""
+        where = f"{self._path}:{number}"
+        if len(cells) != len(self._header):
+            raise ResultsError(f"{where}: has {len(cells)} cells, not {len(self._header)}")
+        values = dict(zip(self._header, cells))
+        columns = self._columns
+        world = _named(where, columns.world, values[columns.world])
+        planner = columns.planner_name or _named(where, columns.planner, values[columns.planner])
+        repetition = self._repetition(where, world, planner, values.get(columns.repetition))
+        metrics = {
+            name: _number(where, column, values[column]) for column, name in self._metrics.items()
+        }
+        outcome = self._outcome(where, values)
+        return TrialRow(
+            world,
+            planner,
+            repetition,
+            outcome,
+            values.get(columns.detail, ""),
+            metrics if outcome.valid else {},
+        )
+
+    def _outcome(self, where: str, values: Mapping[str, str]) -> Outcome:
+        flags = self._columns.flags
+        if flags:
+            told = [outcome for name, outcome in flags.items() if _flag(where, name, values[name])]
+            if len(told) != 1:
+                said = f"{len(told)} of {', '.join(flags)} say"
+                raise ResultsError(f"{where}: {said} how the trial ended; one has to")
+            return told[0]
+        word = values[self._columns.outcome]
+        if word.lower() not in self._words:
+            raise ResultsError(
+                f"{where}: {self._columns.outcome} is {word!r}, which is no outcome; say what it "
+                f"means: --outcome-word '{word}=collided'"
+            )
+        return self._words[word.lower()]
+
+    def _repetition(self, where: str, world: str, planner: str, text: Optional[str]) -> int:
+        """As stated, else the trials of this planner in this world so far."""
+        if text is None:
+            repetition = self._counted[world, planner]
+            self._counted[world, planner] += 1
+        elif text.isascii() and text.isdigit() and len(text) < 10:
+            repetition = int(text)
+        else:
+            raise ResultsError(
+                f"{where}: {self._columns.repetition} is {text!r}; it must be a number from 0"
+            )
+        if (world, planner, repetition) in self._seen:
+            raise ResultsError(
+                f"{where}: world {world}, planner {planner}, repetition {repetition} appears twice"
+            )
+        self._seen.add((world, planner, repetition))
+        return repetition
+
+
+def _named(where: str, column: str, text: str) -> str:
+    if not text:
+        raise ResultsError(f"{where}: {column} is empty")
+    return text
+
+
+def _flag(where: str, column: str, text: str) -> bool:
+    if text.lower() not in (*_TRUE, *_FALSE):
+        raise ResultsError(f"{where}: {column} is {text!r}; it must be 0 or 1")
+    return text.lower() in _TRUE
+
+
+def _number(where: str, column: str, text: str) -> float:
+    """The number, NaN for an empty cell or one that is not finite."""
+    try:
+        value = float(text) if text else math.nan
+    except ValueError:
+        raise ResultsError(f"{where}: {column} is {text!r}, which is no number") from None
+    return value if math.isfinite(value) else math.nan

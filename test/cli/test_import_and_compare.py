@@ -1,0 +1,278 @@
+"""Others' results, imported; campaigns of different days, compared."""
+
+import json
+import re
+
+import pytest
+from published_trials import REACHED_OF_TEN, trials_csv
+
+from gz_testauto.analysis.across import bring_together
+from gz_testauto.cli.main import main
+from gz_testauto.results.loaded import load_campaign
+from gz_testauto.trial.outcome import Outcome
+
+
+@pytest.fixture
+def imported(tmp_path):
+    """Imports a table; returns the results directory, or the exit status where that is not 0."""
+
+    def start(text, *options, name="theirs"):
+        file = tmp_path / f"{name}.csv"
+        file.write_text(text, encoding="utf-8")
+        out = tmp_path / name
+        status = main(["import", str(file), "--out", str(out), *options])
+        return status or out
+
+    return start
+
+
+def unwrapped(text):
+    return " ".join(text.split())
+
+
+@pytest.mark.slow
+def test_a_published_result_set_has_the_honest_interval_beside_the_naive_one(imported, capsys):
+    out = imported(trials_csv())
+    assert main(["report", str(out)]) == 0
+    text = unwrapped(capsys.readouterr().out)
+    assert "dwa 425/500 85.0 [78.0, 91.2]" in text
+    assert "ICC 0.40, design effect 4.6" in text
+    assert "Counted as if they did not, the interval would be [81.6, 87.9]." in text
+
+
+@pytest.mark.slow
+def test_two_imported_planners_are_compared_world_by_world(imported, capsys):
+    better = tuple(min(count + (world % 4 == 0), 10) for world, count in enumerate(REACHED_OF_TEN))
+    one = imported(trials_csv(), name="one")
+    other = imported(trials_csv(better, planner="mine"), name="other")
+    assert main(["compare", str(one), str(other)]) == 0
+    text = unwrapped(capsys.readouterr().out)
+    assert "dwa against mine 50 worlds with both" in text
+    gained = sum(better) - sum(REACHED_OF_TEN)
+    assert f"Success {-gained / 5:+.1f} points" in text
+    assert "Wilcoxon (Pratt) over worlds: p" in text
+    assert main(["compare", str(one), str(other), "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert [side["common"] for side in document["directories"]] == [50, 50]
+    assert document["comparison"]["pairs"][0]["worlds"] == 50
+
+
+def test_columns_are_named_by_options_and_what_is_not_taken_is_said(imported, capsys):
+    text = "w0 1 0 3.5 7\nw0 0 1 9.0 8\nw1 0 1 2.0 9\n"
+    out = imported(
+        text,
+        *("--delimiter", "space", "--header", "map,ok,hit,seconds,score"),
+        *("--world", "map", "--planner-name", "theirs", "--flag", "ok=reached"),
+        *("--flag", "hit=collided", "--metric", "seconds=time_s", "--name", "paper"),
+        *("--simulator", "gazebo 9"),
+    )
+    assert "not taken: score" in capsys.readouterr().err
+    campaign = load_campaign(out)
+    assert (campaign.results.name, campaign.manifest.simulator) == ("paper", "gazebo 9")
+    told = [(t.world, t.planner, t.repetition, t.outcome) for t in campaign.results.trials]
+    assert told == [
+        ("w0", "theirs", 0, Outcome.REACHED),
+        ("w0", "theirs", 1, Outcome.COLLIDED),
+        ("w1", "theirs", 0, Outcome.COLLIDED),
+    ]
+    assert [trial.metrics["time_s"] for trial in campaign.results.trials] == [3.5, 9.0, 2.0]
+
+
+def test_a_metric_of_theirs_is_declared_with_what_is_better(imported):
+    text = "world,planner,outcome,energy\nw,p,reached,3\n"
+    out = imported(text, "--metric", "energy=energy_j:lower")
+    (metric,) = (m for m in load_campaign(out).results.metrics if m.name == "energy_j")
+    assert metric.better == "lower"
+
+
+def test_an_invalid_trial_is_told_and_counts_for_nobody(imported, capsys):
+    out = imported("world,planner,outcome,detail\nw,p,1,\nv,p,invalid,gzserver died\n")
+    assert main(["report", str(out)]) == 0
+    printed = capsys.readouterr().out
+    assert "1/1" in printed
+    assert "1 × gzserver died" in printed
+
+
+def test_our_own_csv_comes_back_with_every_trial_and_metric(imported, run, tmp_path):
+    made = run(lambda trial: Outcome.COLLIDED if trial.planner == "fgm" else Outcome.REACHED)
+    table = tmp_path / "ours.csv"
+    assert main(["report", str(made.out), "--csv", str(table)]) == 0
+    back = load_campaign(imported(table.read_text(encoding="utf-8"))).results
+    assert len(back.trials) == len(made.results.trials)
+    for there, here in zip(made.results.trials, back.trials):
+        assert (there.world, there.planner, there.outcome) == (
+            here.world,
+            here.planner,
+            here.outcome,
+        )
+        assert {n: v for n, v in there.metrics.items() if v == v} == {
+            n: v for n, v in here.metrics.items() if v == v
+        }
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("", r"theirs\.csv: is empty"),
+        ("world,planner,outcome\n", r"theirs\.csv: holds no trial"),
+        ("world,planer,outcome\n", "unknown column 'planner'; did you mean 'planer'"),
+        ("world,planner,outcome\nw,p,crash\n", r"csv:2: outcome is 'crash', .* --outcome-word"),
+        ("world,planner,outcome\nw,p\n", r"csv:2: has 2 cells, not 3"),
+        ("world,planner,outcome\n\n,p,1\n", r"csv:3: world is empty"),
+        ("world,world,outcome\n", "column 'world' appears twice"),
+        ("world,planner,outcome,repetition\nw,p,1,x\n", r"csv:2: repetition is 'x'"),
+        (
+            "world,planner,outcome,repetition\nw,p,1,0\nw,p,1,0\n",
+            r"csv:3: world w, planner p, repetition 0 appears twice",
+        ),
+        ("world,planner,outcome,time_s\nw,p,1,fast\n", r"csv:2: time_s is 'fast'"),
+        ('world,planner,outcome\n"w,p,1\n', r"csv:\d: "),
+    ],
+)
+def test_a_damaged_table_is_refused_with_its_line(imported, tmp_path, capsys, text, complaint):
+    assert imported(text) == 2
+    said = capsys.readouterr().err
+    assert re.search(complaint, said)
+    assert said.count("\n") == 1
+    assert not (tmp_path / "theirs").exists()
+    assert not list(tmp_path.glob(".*"))
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (("--outcome-word", "crash"), "give it as NAME=OUTCOME"),
+        (("--flag", "ok=won"), "unknown outcome 'won'"),
+        (("--metric", "a=time s"), "is no name"),
+        (("--metric", "outcome=x:more"), "'more' is not one of"),
+        (("--world-files", "/nowhere"), r"/nowhere/w\.world: cannot be read"),
+    ],
+)
+def test_a_wrong_option_is_one_line(imported, capsys, options, complaint):
+    assert imported("world,planner,outcome\nw,p,1\n", *options) == 2
+    assert re.search(complaint, capsys.readouterr().err)
+
+
+def test_results_are_never_imported_over_others(imported, capsys):
+    out = imported("world,planner,outcome\nw,p,1\n")
+    before = (out / "results.sqlite").read_bytes()
+    assert imported("world,planner,outcome\nw,p,0\n") == 2
+    assert "is not empty; give a new directory" in capsys.readouterr().err
+    assert (out / "results.sqlite").read_bytes() == before
+
+
+def test_what_was_imported_cannot_be_replayed_or_continued(imported, capsys, tmp_path):
+    out = imported("world,planner,outcome\nw,p,1\n")
+    assert main(["replay", str(out), "w", "p"]) == 2
+    assert "was imported, and holds neither the campaign nor recordings" in capsys.readouterr().err
+
+
+def test_the_same_campaign_on_two_days_compares_each_planner_with_itself(run, tmp_path, capsys):
+    monday = run(out=tmp_path / "monday")
+    tuesday = run(
+        lambda t: Outcome.COLLIDED if t.planner == "fgm" else Outcome.REACHED,
+        out=tmp_path / "tuesday",
+    )
+    assert main(["compare", str(monday.out), str(tuesday.out)]) == 0
+    text = capsys.readouterr().out
+    assert "fgm (monday) against fgm (tuesday)" in text
+    assert "straight (monday) against straight (tuesday)" in text
+    assert "straight (monday) against fgm (tuesday)" not in text
+    assert "Success +100.0 points" in text
+
+
+def test_another_robot_limit_or_simulator_does_not_compare_and_is_named(
+    run, smoke, tmp_path, capsys
+):
+    one = run(out=tmp_path / "one")
+    limits = smoke.limits.model_copy(update={"timeout_s": 7.0, "max_attempts": 9})
+    robot = smoke.robot.model_copy(update={"max_linear_mps": 3.0})
+    other = run(
+        spec=smoke.model_copy(update={"limits": limits, "robot": robot, "seed": smoke.seed}),
+        version="2",
+        out=tmp_path / "other",
+    )
+    assert main(["compare", str(one.out), str(other.out)]) == 1
+    text = unwrapped(capsys.readouterr().out)
+    assert "other: does not compare" in text
+    assert "limits.timeout_s: " in text
+    assert "robot.max_linear_mps: " in text
+    assert "simulator: scripted 1, and scripted 2" in text
+    assert "max_attempts" not in text
+    assert "against" not in text
+    assert main(["compare", str(one.out), str(other.out), "--anyway"]) == 0
+    text = unwrapped(capsys.readouterr().out)
+    assert "compared although it is not the same" in text
+    assert "fgm (one) against fgm (other)" in text
+
+
+def test_a_metric_with_another_parameter_is_not_compared_and_the_others_are(run, smoke, tmp_path):
+    one = load_campaign(run(out=tmp_path / "one").out)
+    metrics = smoke.metrics.model_copy(update={"safety_distance_m": 0.3})
+    changed = smoke.model_copy(update={"metrics": metrics})
+    other = load_campaign(run(spec=changed, out=tmp_path / "other").out)
+    across = bring_together([one, other])
+    assert not across.sides[1].left_out
+    assert any("metrics.safety_distance_m" in note for note in across.sides[1].notes)
+    compared = {metric.name for metric in across.results.metrics if metric.in_comparison}
+    assert "safety" not in compared
+    assert {"distance_m", "time_s"} <= compared
+
+
+def test_worlds_that_only_one_has_are_named_and_others_of_the_same_hash_are_paired(
+    imported, tmp_path, capsys
+):
+    files = {"first": ("a", "b"), "second": ("x", "y")}
+    for folder, names in files.items():
+        (tmp_path / folder).mkdir()
+        for name, content in zip(names, ("same", f"only in {folder}")):
+            (tmp_path / folder / f"{name}.world").write_text(content)
+    one = imported(
+        "world,planner,outcome\na,p,1\nb,p,1\n",
+        "--world-files",
+        str(tmp_path / "first"),
+        name="one",
+    )
+    other = imported(
+        "world,planner,outcome\nx,q,0\ny,q,1\n",
+        "--world-files",
+        str(tmp_path / "second"),
+        name="other",
+    )
+    assert main(["compare", str(one), str(other)]) == 0
+    text = unwrapped(capsys.readouterr().out)
+    assert "Only in one, not compared: 1 world b" in text
+    assert "Only in other, not compared: 1 world y" in text
+    assert "p against q 1 world with both" in text
+    assert "Success +100.0 points" in text
+
+
+def test_nothing_in_common_says_what_would_help(imported, run, tmp_path, capsys):
+    one = run(out=tmp_path / "one")
+    other = imported("world,planner,outcome\nworld_0000,fgm,1\n")
+    assert main(["compare", str(one.out), str(other)]) == 2
+    said = capsys.readouterr().err
+    assert "have no world in common" in said
+    assert "import those trials again with --world-files" in said
+
+
+@pytest.mark.parametrize("what", ["empty", "no store", "other version", "cut short"])
+def test_a_directory_without_results_is_named_in_one_line(imported, tmp_path, capsys, what):
+    good = imported(trials_csv(REACHED_OF_TEN[:2]), name="good")
+    bad = imported(trials_csv(REACHED_OF_TEN[:2]), name="bad")
+    capsys.readouterr()
+    store = bad / "results.sqlite"
+    if what == "empty":
+        for file in (store, bad / "manifest.json"):
+            file.unlink()
+    elif what == "no store":
+        store.unlink()
+    elif what == "other version":
+        manifest = bad / "manifest.json"
+        manifest.write_text(manifest.read_text().replace('"format": 1', '"format": 99'))
+    else:
+        store.write_bytes(store.read_bytes()[:5000])
+    assert main(["compare", str(good), str(bad)]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert str(bad) in said
