@@ -6,7 +6,7 @@ from gz_testauto.pose import Pose
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.edit import parse_model
 from gz_testauto.sdf.scene import read_scene
-from gz_testauto.sdf.world_diff import WorldModels
+from gz_testauto.sdf.world_diff import WorldModels, model_changes, same_model
 
 BOX = """
 <model name="{name}">{static}<pose>{pose}</pose>
@@ -38,13 +38,24 @@ def test_a_model_that_stands_elsewhere_is_moved_and_nothing_else():
 
 
 @pytest.mark.parametrize("change", [{"size": "1 1 2"}, {"static": "<static>true</static>"}])
-def test_a_model_of_another_make_is_deleted_and_spawned_where_it_belongs(change):
-    changes = world(box("a")).changes_to(world(box("a", "3 0 0.5 0 0 0", **change)))
+def test_a_model_of_another_make_is_deleted_and_spawned(change):
+    other = world(box("a", "3 0 0.5 0 0 0", **change))
+    changes = world(box("a")).changes_to(other)
     assert changes.gone == ("a",)
     assert changes.moved == {}
-    model = parse_model(changes.new["a"])
-    assert model.get("name") == "a"
-    assert [float(value) for value in model.findtext("pose").split()] == [3, 0, 0.5, 0, 0, 0]
+    assert parse_model(changes.new["a"]).get("name") == "a"
+    assert other.poses["a"] == Pose((3.0, 0.0, 0.5))
+
+
+def test_texts_that_differ_in_name_pose_and_form_are_of_the_same_model():
+    one = f"<sdf version='1.6'>{box('a')}</sdf>"
+    assert same_model(one, f"<!-- x -->\n{box('b', '2 1 0.5 0 0 1')}")
+    assert not same_model(one, box("a", size="1 1 2"))
+
+
+def test_a_standing_model_of_unknown_text_is_replaced():
+    changes = model_changes({"a": None, "b": box("b")}, {"a": box("a"), "b": box("b")})
+    assert (changes.gone, changes.new, changes.kept) == (("a",), ("a",), ("b",))
 
 
 def test_models_come_and_go():

@@ -1,8 +1,8 @@
 """What has to change for one world to become another while it runs.
 
-Owns the comparison of two worlds model by model: which are gone, which are new, which only
-stand elsewhere, and whether anything else differs, which no simulator can change in a world that
-runs. Changes nothing itself.
+Owns the one rule for what is the same model, and the comparison of two worlds by it: which models
+are gone, which are new, which only stand elsewhere, and whether anything else differs, which no
+simulator can change in a world that runs. Changes nothing itself.
 """
 
 import copy
@@ -13,19 +13,50 @@ from lxml import etree
 
 from gz_testauto.pose import Pose
 from gz_testauto.sdf.document import Element, SdfDocument
-from gz_testauto.sdf.edit import model_elements
+from gz_testauto.sdf.edit import model_elements, parse_model
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.scene import WorldScene
 from gz_testauto.sdf.state import same_pose
-from gz_testauto.sdf.values import set_pose
-from gz_testauto.xml_file import parse_xml
+
+
+@dataclass(frozen=True)
+class ModelChanges:
+    """Names of models to delete, of models to spawn, in that order, and of those that stay, which
+    only may have to be moved. One that is replaced is in the first two."""
+
+    gone: Tuple[str, ...]
+    new: Tuple[str, ...]
+    kept: Tuple[str, ...]
+
+
+def model_changes(standing: Mapping[str, Optional[str]], wanted: Mapping[str, str]) -> ModelChanges:
+    """What makes the ``standing`` models the ``wanted`` ones, each SDF text by name.
+
+    A model stays where its text means the same as the wanted one's, as :func:`same_model` says. A
+    standing text of None is not known, so that model goes.
+    """
+    kept = tuple(
+        name
+        for name, text in standing.items()
+        if text is not None and name in wanted and same_model(text, wanted[name])
+    )
+    return ModelChanges(
+        gone=tuple(name for name in standing if name not in kept),
+        new=tuple(name for name in wanted if name not in kept),
+        kept=kept,
+    )
+
+
+def same_model(one: str, other: str) -> bool:
+    """Whether two SDF texts say the same but for the model's name and pose, and for comments and
+    white space. Raises ``SdfError`` for what is no model."""
+    return one == other or _nameless(one) == _nameless(other)
 
 
 @dataclass(frozen=True)
 class WorldChanges:
-    """Names of models to delete, models to spawn as SDF text that has their pose, and poses
-    (world frame) of those to move, in that order; a model that was resized is in the first two.
-    ``rest`` says what else differs, empty where nothing does."""
+    """What has to change: models by name, new ones as SDF text without a pose, and poses (world
+    frame) of those to move. ``rest`` says what else differs, empty where nothing does."""
 
     gone: Tuple[str, ...]
     new: Mapping[str, str]
@@ -34,9 +65,11 @@ class WorldChanges:
 
 
 class WorldModels:
-    """A world's models as texts that can be compared."""
+    """A world's models: ``poses`` in the world frame, and ``texts``, each SDF of its own with
+    includes written out, URIs absolute and no pose, by name in file order."""
 
     def __init__(self, scene: WorldScene) -> None:
+        """Raises ``SdfError`` for what is included and not found."""
         document = scene.document.copy()
         library = ModelLibrary()
         self.poses: Dict[str, Pose] = {name: model.pose for name, model in scene.models.items()}
@@ -49,22 +82,14 @@ class WorldModels:
 
     def changes_to(self, other: "WorldModels") -> WorldChanges:
         """What makes this world the other one."""
-        differ = {
-            name
-            for name in {*self.texts, *other.texts}
-            if self.texts.get(name) != other.texts.get(name)
-        }
+        changes = model_changes(self.texts, other.texts)
         return WorldChanges(
-            gone=tuple(sorted(name for name in differ if name in self.texts)),
-            new={
-                name: _placed(text, other.poses[name])
-                for name, text in other.texts.items()
-                if name in differ
-            },
+            gone=changes.gone,
+            new={name: other.texts[name] for name in changes.new},
             moved={
                 name: other.poses[name]
-                for name in other.texts
-                if name not in differ and not same_pose(self.poses[name], other.poses[name])
+                for name in changes.kept
+                if not same_pose(self.poses[name], other.poses[name])
             },
             rest="" if self.rest == other.rest else "more than the models in the world",
         )
@@ -84,19 +109,23 @@ def _text(document: SdfDocument, library: ModelLibrary, element: Element, name: 
         library.expand_all(SdfDocument(root, b"", document.source, document.path), alone)
     alone.set("name", name)
     alone.tail = None
-    pose: Optional[Element] = alone.find("pose")
-    if pose is not None:
-        alone.remove(pose)
+    _remove_pose(alone)
     root = etree.Element("sdf", version=document.root.get("version"))
     root.append(alone)
     return _canonical(root)
 
 
-def _placed(text: str, pose: Pose) -> str:
-    """A model's text with a pose in the world frame."""
-    root = parse_xml(text.encode())
-    set_pose(root.find("model"), pose)
-    return etree.tostring(root, encoding="unicode")
+def _nameless(sdf: str) -> str:
+    """A model's text as it is compared."""
+    model = parse_model(sdf)
+    model.set("name", "")
+    _remove_pose(model)
+    return _canonical(model)
+
+
+def _remove_pose(model: Element) -> None:
+    for pose in model.findall("pose"):
+        model.remove(pose)
 
 
 def _canonical(element: Element) -> str:

@@ -183,20 +183,27 @@ def test_a_spawn_that_fails_leaves_the_simulation_usable(adaptor, fake, scene):
     assert set(simulation.snapshot().models) == {"floor"}
 
 
-def model(name, sdf="one"):
-    return NamedModel(name, sdf, AWAY)
+def sdf(name, extra=""):
+    return f"<model name='{name}'><pose>0 0 0 0 0 0</pose><link name='link'/>{extra}</model>"
+
+
+def model(name, extra=""):
+    return NamedModel(name, sdf(name, extra), AWAY)
 
 
 def test_a_model_that_stands_with_the_same_text_is_moved_and_not_replaced():
     change = swap(
-        {"obstacle_a": model("obstacle_a")}, ["obstacle_a"], {"obstacle_a": "one"}, OBSTACLES
+        {"obstacle_a": model("obstacle_a")},
+        ["obstacle_a"],
+        {"obstacle_a": sdf("obstacle_a").replace("0 0 0 0 0 0", "3 0 0 0 0 0")},
+        OBSTACLES,
     )
     assert (change.delete, change.spawn, change.place) == ((), (), {"obstacle_a": AWAY})
 
 
 def test_a_model_of_another_text_is_replaced():
-    wanted = {"wall": model("wall", "two")}
-    change = swap(wanted, ["wall"], {"wall": "one"}, OBSTACLES)
+    wanted = {"wall": model("wall", "<static>true</static>")}
+    change = swap(wanted, ["wall"], {"wall": sdf("wall")}, OBSTACLES)
     assert (change.delete, change.spawn, change.place) == (("wall",), (wanted["wall"],), {})
 
 
@@ -210,5 +217,5 @@ def test_of_models_of_unknown_text_only_obstacles_are_replaced():
 
 def test_what_a_scene_does_not_have_goes_when_it_was_known_or_an_obstacle_and_else_stays():
     standing = ["known", "obstacle_of_somebody", "somebody"]
-    change = swap({}, standing, {"known": "one"}, OBSTACLES)
+    change = swap({}, standing, {"known": sdf("known")}, OBSTACLES)
     assert change.delete == ("known", "obstacle_of_somebody")

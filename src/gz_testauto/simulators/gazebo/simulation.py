@@ -31,11 +31,10 @@ from gz_testauto.simulators.gazebo.readings import (
     nanoseconds,
     scan_from,
 )
-from gz_testauto.simulators.gazebo.split_world import StagedWorld
+from gz_testauto.simulators.gazebo.split_world import StagedWorld, model_text
 from gz_testauto.simulators.gazebo.transport import Publisher, RawCallback
 from gz_testauto.simulators.gazebo.world import WorldLink, pose_from
 from gz_testauto.simulators.interface import NamedModel, PhysicsSettings, Simulation
-from gz_testauto.simulators.world_models import model_text
 from gz_testauto.xml_file import parse_xml
 
 

@@ -8,10 +8,11 @@ than a server takes in less time than a new one takes to start, they stay in the
 depends on the world alone, never on what a server did before. Talks to no server.
 """
 
+import copy
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Mapping, Optional, Pattern, Tuple
+from typing import Collection, Mapping, Optional, Pattern, Tuple
 
 from lxml import etree
 
@@ -21,9 +22,9 @@ from gz_testauto.sampling.naming import is_obstacle
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.plugins import without_plugins
-from gz_testauto.sdf.scene import SceneModel, read_scene
+from gz_testauto.sdf.scene import SceneModel, WorldScene, read_scene
 from gz_testauto.simulators.interface import NamedModel, PhysicsSettings
-from gz_testauto.simulators.world_models import check_shapes, divide, physics_of
+from gz_testauto.simulators.world_models import check_shapes, physics_of
 
 MOST_SPAWNED = 50
 """So many random obstacles are spawned for each trial. To spawn BARN's 418 cylinders took 7 to 11 s
@@ -83,7 +84,7 @@ def stage_world(
         static = [name for name, model in scene.models.items() if model.static]
         random = [name for name in static if is_obstacle(name, obstacles)]
         spawned = random if len(random) <= most_spawned else ()
-        base, movables = divide(document, scene, library, spawned)
+        base, movables = _divide(document, scene, library, spawned)
     except SdfError as error:
         raise SimulatorError(f"cannot load the world: {error}") from error
     _set_update_rate(base, update_rate_hz)
@@ -98,6 +99,50 @@ def stage_world(
         physics=physics,
         reusable=not _is_stateful(base),
     )
+
+
+def model_text(element: Element, version: str, name: Optional[str] = None) -> str:
+    """A ``<model>`` element as SDF text of its own."""
+    root = etree.Element("sdf", version=version)
+    model = copy.deepcopy(element)
+    model.tail = None
+    if name is not None:
+        model.set("name", name)
+    root.append(model)
+    return str(etree.tostring(root, encoding="unicode"))
+
+
+def _divide(
+    document: SdfDocument,
+    scene: WorldScene,
+    library: ModelLibrary,
+    spawned: Collection[str],
+) -> Tuple[Element, Tuple[NamedModel, ...]]:
+    """Take the models that are spawned out of ``document``, a copy of the scene's own: what is not
+    static, and the static models that are ``spawned``. Returns the world without them, and them in
+    file order."""
+    world = document.world
+    assert world is not None, "the caller looks before"
+    movables = []
+    for model, element in zip(scene.models.values(), _placing_elements(scene, document)):
+        if element.tag == "include":
+            element = library.expand(document, element)
+        else:
+            library.absolutize(document, element)
+            library.expand_all(document, element)
+        if not model.static or model.name in spawned:
+            version = document.root.get("version", "1.6")
+            movables.append(NamedModel(model.name, model_text(element, version), model.pose))
+            world.remove(element)
+    return world, tuple(movables)
+
+
+def _placing_elements(scene: WorldScene, document: SdfDocument) -> Tuple[Element, ...]:
+    """The elements of ``document``, a copy, that correspond to the scene's models."""
+    originals = list(scene.document.root.iter())
+    copies = list(document.root.iter())
+    position = {id(element): index for index, element in enumerate(originals)}
+    return tuple(copies[position[id(model.element)]] for model in scene.models.values())
 
 
 def _set_update_rate(world: Element, rate_hz: float) -> None:

@@ -1,8 +1,8 @@
 """What has to be done to a running world so that it becomes a scene.
 
-Owns the comparison, as plain data; does none of it. A model that stands with the SDF text that
-the scene has for it is moved, one with another text is replaced. What neither the scene, nor the
-one before, nor the world that Gazebo was started with has is somebody else's and stays.
+Owns what is taken for whose, as plain data; does none of it. What neither the scene, nor the one
+before, nor the world that Gazebo was started with has is somebody else's and stays. Which of the
+others are moved, and which replaced, is :mod:`gz_testauto.sdf.world_diff`'s.
 """
 
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ from gz_testauto.pose import Pose
 from gz_testauto.sampling.naming import is_obstacle
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.edit import add_model, model_elements, remove_model
-from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.scene import read_scene
+from gz_testauto.sdf.world_diff import WorldModels, model_changes
 from gz_testauto.simulators.interface import NamedModel, PhysicsSettings
-from gz_testauto.simulators.world_models import check_shapes, divide, physics_of
+from gz_testauto.simulators.world_models import check_shapes, physics_of
 
 
 @dataclass(frozen=True)
@@ -37,12 +37,13 @@ def read_models(world: Path) -> Tuple[Dict[str, NamedModel], PhysicsSettings]:
         if scene.document.world is None:
             raise SdfError(f"{world}: has no <world>")
         check_shapes(scene)
-        document = scene.document.copy()
-        physics = physics_of(document)
-        _, models = divide(document, scene, ModelLibrary(), spawned=scene.models)
+        models = WorldModels(scene)
+        physics = physics_of(scene.document)
     except SdfError as error:
         raise SimulatorError(f"cannot load the world: {error}") from error
-    return {model.name: model for model in models}, physics
+    return {
+        name: NamedModel(name, text, models.poses[name]) for name, text in models.texts.items()
+    }, physics
 
 
 def swap(
@@ -57,20 +58,19 @@ def swap(
     what the scene has under its name, unless its name is that of a random obstacle, as
     ``obstacles`` says (by default those that the spawner gives).
     """
-    delete, spawn, place = [], [], {}
+    texts = {name: model.sdf for name, model in wanted.items()}
+    ours: Dict[str, Optional[str]] = {}
     for name in standing:
-        random = is_obstacle(name, obstacles)
-        if name not in wanted:
-            if random or name in known:
-                delete.append(name)
-        elif known.get(name, None if random else wanted[name].sdf) == wanted[name].sdf:
-            place[name] = wanted[name].pose
-        else:
-            delete.append(name)
-    for name, model in wanted.items():
-        if name not in place:
-            spawn.append(model)
-    return Swap(tuple(delete), tuple(spawn), place)
+        if name in known or is_obstacle(name, obstacles):
+            ours[name] = known.get(name)
+        elif name in wanted:
+            ours[name] = texts[name]
+    changes = model_changes(ours, texts)
+    return Swap(
+        delete=changes.gone,
+        spawn=tuple(wanted[name] for name in changes.new),
+        place={name: wanted[name].pose for name in changes.kept},
+    )
 
 
 def write_world(base: Path, models: Mapping[str, NamedModel], path: Path) -> None:
