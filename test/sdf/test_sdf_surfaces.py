@@ -14,6 +14,7 @@ from sdf_text import link, model, world
 from gz_testauto.errors import SdfError
 from gz_testauto.pose import Pose
 from gz_testauto.sdf.document import SdfDocument
+from gz_testauto.sdf.meshes.slices import surface_slab
 from gz_testauto.sdf.meshes.surfaces import Heightmap, Mesh
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.sdf.shapes import Box
@@ -54,6 +55,22 @@ def test_collada_unit_and_node_transforms_are_applied(collada):
 def test_collada_up_axis_is_ignored_as_gazebo_ignores_it(collada):
     upright, lying = (Mesh(collada(up=up)).bounds(Pose()) for up in ("Z_UP", "Y_UP"))
     assert (upright == lying).all()
+
+
+def test_collada_shapes_are_there_whatever_their_material_names(collada):
+    path = collada()
+    worn = """<instance_geometry url="#g"><bind_material><technique_common>
+<instance_material symbol="m" target="#m"/></technique_common></bind_material>
+</instance_geometry>"""
+    whole = Mesh(path).bounds(Pose())
+    text = path.read_text().replace('<instance_geometry url="#g"/>', worn)
+    materials = """<library_effects><effect id="e"><profile_COMMON><newparam sid="s">
+<surface type="2D"><init_from>lost</init_from></surface></newparam></profile_COMMON></effect>
+</library_effects><library_materials><material id="m"><instance_effect url="#e"/></material>
+</library_materials><library_geometries>"""
+    worn_path = path.with_name("worn.dae")
+    worn_path.write_text(text.replace("<library_geometries>", materials))
+    assert (Mesh(worn_path).bounds(Pose()) == whole).all()
 
 
 def test_submesh_is_picked_by_node_name_and_centered_on_request(collada):
@@ -314,6 +331,31 @@ def test_vertices_of_two_coordinates_are_refused(tmp_path):
     (tmp_path / "a.obj").write_text("v 0 0\nv 1 0\nv 0 1\nf 1 2 3\n")
     with pytest.raises(SdfError, match=r"a\.obj cannot be read"):
         Mesh(tmp_path / "a.obj").footprint(Pose(), 0.3, 0.3)
+
+
+def test_a_triangle_that_is_all_but_a_line_has_an_outline():
+    long = [(0.27538993900532205, 67.52583047749727), (107.87929928912158, 2.156788650500445)]
+    far = (111.20725524840354, 0.13506570739746238)
+    sliver = np.array([[(*corner, 0.5) for corner in (*long, far)]])
+    outline = surface_slab(sliver, closed=False, z_min=0.0, z_max=1.0)
+    assert outline.bounds == pytest.approx((0.2754, 0.1351, 111.2073, 67.5258), abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("inside", "complaint"),
+    [
+        ("<scale>2 2 2</scale>", r":\d+: <mesh> has no <uri>; name its file in one"),
+        (
+            "<filename>a.stl</filename>",
+            r"no <uri> \(<filename> is not read\); name its file in one",
+        ),
+    ],
+)
+def test_a_mesh_that_names_no_file_is_told_where_to(tmp_path, inside, complaint):
+    path = tmp_path / "a.world"
+    path.write_text(world(model("a", link("a", shape=f"<mesh>{inside}</mesh>"))))
+    with pytest.raises(SdfError, match=complaint):
+        read_scene(path)
 
 
 def test_a_mesh_that_declares_entities_is_refused(collada):

@@ -98,7 +98,13 @@ def _polyline(document: SdfDocument, geometry: Element) -> Geometry:
 
 
 def _file(document: SdfDocument, element: Element, library: ModelLibrary) -> Path:
-    return library.resolve(document, required(document, element, "uri"))
+    uri = element.find("uri")
+    if uri is None:
+        old = " (<filename> is not read)" if element.find("filename") is not None else ""
+        raise SdfError(
+            f"{document.where(element)}: <{element.tag}> has no <uri>{old}; name its file in one"
+        )
+    return library.resolve(document, uri)
 
 
 def _mesh(document: SdfDocument, element: Element, library: ModelLibrary) -> Geometry:

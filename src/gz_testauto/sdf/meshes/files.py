@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Iterator, List, Tuple
 
 import numpy as np
+from lxml import etree
 
 from gz_testauto.errors import MissingDependencyError, SdfError
 from gz_testauto.xml_file import parse_xml
@@ -19,6 +20,9 @@ MESH_SUFFIXES = (".stl", ".stlb", ".stla", ".obj", ".dae")
 """The mesh formats that Gazebo 11 loads."""
 
 _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
+
+_COLOURS = tuple(f"{{*}}library_{kind}" for kind in ("images", "effects", "materials"))
+"""What of a COLLADA file is about looks."""
 
 _STL_HEADER, _STL_TRIANGLE = 84, 50
 """Bytes of a binary STL's header, with the number of triangles in its last four, and of each."""
@@ -108,12 +112,21 @@ def _collada_parts(path: Path, content: bytes) -> Iterator[Tuple[str, np.ndarray
         raise SdfError(f"mesh {path} cannot be read: it is not XML; export it again")
     if root.getroottree().docinfo.internalDTD is not None:
         raise SdfError(f"mesh {path} cannot be read: it declares entities; remove its DOCTYPE")
-    document = collada.Collada(str(path), ignore=ignored)
+    document = collada.Collada(io.BytesIO(_shape_alone(content)), ignore=ignored)
     if document.scene is None:
         return
     unit = document.assetInfo.unitmeter or 1.0
     for node in document.scene.nodes:
         yield from _collada_node(node, np.diag([unit, unit, unit, 1.0]))
+
+
+def _shape_alone(content: bytes) -> bytes:
+    """A COLLADA file without what only colours it: where a texture or a material is named that is
+    not there, pycollada leaves out the shape that wears it, and Gazebo does not."""
+    root = parse_xml(content)
+    for element in list(root.iter("{*}bind_material", *_COLOURS)):
+        element.getparent().remove(element)
+    return bytes(etree.tostring(root))
 
 
 def _collada_node(

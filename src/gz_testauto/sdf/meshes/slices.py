@@ -140,7 +140,10 @@ def _enclosed(segments: np.ndarray) -> BaseGeometry:
     network = shapely.union_all(shapely.linestrings(segments), grid_size=GRID_M)
     faces = shapely.get_parts(shapely.polygonize([network]))
     kept = [face for face in faces if _winding(face.representative_point(), segments) != 0]
-    return shapely.coverage_union_all(kept) if kept else EMPTY
+    try:
+        return shapely.coverage_union_all(kept) if kept else EMPTY
+    except shapely.errors.GEOSException:  # faces of slivers can overlap by less than the grid
+        return union(kept)
 
 
 def _oriented_section(triangles: np.ndarray, z: float) -> np.ndarray:
