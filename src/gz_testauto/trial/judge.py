@@ -182,8 +182,7 @@ def require_plausible(
     if down_mps > FREE_FALL_MPS:
         raise SceneError(
             f"the robot fell: at {time_s[-1]:.2f} s it is at z = {z_m:.2f} m and goes down at "
-            f"{down_mps:.1f} m/s; has its model collision shapes, and is there a floor at "
-            f"({x_m:.2f}, {y_m:.2f})?"
+            f"{down_mps:.1f} m/s; {_floor_wanted(x_m, y_m)}"
         )
     moved_m = math.hypot(x_m - float(position_m[-2, 0]), y_m - float(position_m[-2, 1]))
     # Twice the top speed: a slope or a shove may carry the robot beyond what it commands.
@@ -216,6 +215,12 @@ def _fell(when: str, position_m: Sequence[float], bottom_m: float) -> str:
     x_m, y_m, z_m = map(float, position_m)
     return (
         f"the robot fell: {when} it is at z = {z_m:.2f} m, and nothing in the world is lower than "
-        f"{bottom_m:.2f} m; has its model collision shapes, and is there a floor at "
-        f"({x_m:.2f}, {y_m:.2f})?"
+        f"{bottom_m:.2f} m; {_floor_wanted(x_m, y_m)}"
+    )
+
+
+def _floor_wanted(x_m: float, y_m: float) -> str:
+    return (
+        f"has its model collision shapes, and is there a floor at ({x_m:.2f}, {y_m:.2f})? "
+        "Move robot.start onto one, or give the world one (<include> of model://ground_plane)"
     )

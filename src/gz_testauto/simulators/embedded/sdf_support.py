@@ -55,7 +55,8 @@ _WITHOUT_EFFECT: Dict[str, Callable[[Element], bool]] = {
 """Elements that say nothing here when they say this; ``parent/`` where that depends on it."""
 
 _REFUSED = {
-    "population": "its models would be missing; write them out, as Gazebo saves them",
+    "population": "its models would be missing; take the world as Gazebo saves it, which has them "
+    "written out, and remove every <population> from that",
     "kinematic": "a link that moves without forces; make its model static or the link a body",
     "collide_without_contact": "a collision that reports and does not push; remove it",
     "gearbox": "two joints that turn together; leave one of them out",
@@ -125,7 +126,9 @@ class Coverage:
             if child.get("name"):
                 where = f"{document.where(child)}: {child.tag} {called!r}"
             if child.tag in _REFUSED:
-                raise SdfError(f"{where} is not simulated: {_REFUSED[child.tag]}")
+                raise SdfError(
+                    f"{where} is not simulated: {_REFUSED[child.tag]}. Gazebo as simulator has it"
+                )
             detail = child.get("filename") or child.get("type") or ""
             self.say(
                 f"{kind}/{child.tag}/{detail}",
