@@ -52,7 +52,12 @@ def resolve(
         return _in_package(rest)
     if scheme == "model":
         return _on_model_path(rest, model_path)
-    fetched = "; nothing is fetched from the network" if scheme in ("http", "https") else ""
+    fetched = ""
+    if scheme in ("http", "https"):
+        fetched = (
+            "; nothing is fetched from the network: download it, add the directory that holds it "
+            "to GAZEBO_MODEL_PATH, and write model://NAME"
+        )
     raise ResourceError(
         f"cannot resolve {text!r}: known are plain paths, file://, package:// and model://{fetched}"
     )

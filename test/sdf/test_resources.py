@@ -106,7 +106,10 @@ def test_ros_package_is_found_through_rospkg_or_named(monkeypatch):
 
 
 def test_unknown_scheme_says_what_is_known():
-    with pytest.raises(ResourceError, match="known are plain paths, file://, package:// and model"):
+    said = (
+        "known are plain paths, file://, package:// and model://; .*download it.*GAZEBO_MODEL_PATH"
+    )
+    with pytest.raises(ResourceError, match=said):
         resources.resolve("https://example.org/x", Path("/"))
 
 

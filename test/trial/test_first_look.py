@@ -65,7 +65,7 @@ def test_the_first_few_of_many_are_named_and_the_others_counted():
     shelves = [model(f"shelf_{k}", f"{2 * k} 0 1 0 0 0") for k in range(6)]
     scene = Scene(PLANE, *shelves)
     flung = {f"shelf_{k}": Pose((2.0 * k, 30.0, 1.0)) for k in range(6)}
-    with pytest.raises(SceneError, match=r"shelf_0 .*shelf_1 .*shelf_2 .*; so did 3 others"):
+    with pytest.raises(SceneError, match=r"shelf_0 .*shelf_2 .*; so did 3 .* another <pose>"):
         scene.at(0.5, **flung)
 
 
@@ -144,7 +144,7 @@ def test_a_robot_that_is_pressed_into_the_floor_or_thrown_up_is_refused():
     scene.at(1.0, robot=Pose((0.5, 0.0, -0.01)))
     with pytest.raises(SceneError, match=r"sank by 0\.26 m in 1\.00 s, to z = -0\.26 m, 0\.26 m"):
         scene.at(1.0, robot=Pose((0.5, 0.0, -0.26)))
-    with pytest.raises(SceneError, match=r"thrown up by 1\.50 m"):
+    with pytest.raises(SceneError, match=r"thrown up by 1\.50 m.*move robot.start"):
         scene.at(0.5, robot=Pose((0.5, 0.0, 1.5)))
 
 

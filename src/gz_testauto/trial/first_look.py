@@ -90,7 +90,7 @@ class FirstLook:
             more = f"; so did {len(faults) - SHOWN} others" if len(faults) > SHOWN else ""
             raise SceneError(
                 f"{'; '.join(faults[:SHOWN])}{more}: where the world file puts it, it stands "
-                "inside something or on nothing"
+                "inside something or on nothing; give it another <pose> there, or make it static"
             )
 
     def _fault(
@@ -134,7 +134,7 @@ class FirstLook:
         if first and collision is not None:
             raise SceneError(
                 f"the robot stands in {collision.partner} before it is driven (by "
-                f"{collision.source})"
+                f"{collision.source}); move robot.start"
             )
         low_m, _ = self._body.span_m(pose)
         for contact in snapshot.contacts:
@@ -144,11 +144,14 @@ class FirstLook:
                 raise SceneError(
                     f"the robot is {deep_m:.2f} m deep in {partner} after {time_s:.2f} s: it "
                     f"starts inside of it, or its collision shape in this simulator is not what it "
-                    "looks like"
+                    "looks like; move robot.start"
                 )
         rise_m = pose.position[2] - start.position[2]
         if rise_m > SETTLE_M + self._max_linear_mps * time_s:
-            raise SceneError(f"the robot was thrown up by {rise_m:.2f} m in {time_s:.2f} s")
+            raise SceneError(
+                f"the robot was thrown up by {rise_m:.2f} m in {time_s:.2f} s: it starts in the "
+                "ground or in something; move robot.start"
+            )
         if rise_m < -SUNK_M and pose.tilt_rad < UPRIGHT_RAD:
             floor_m = self._footing.floor_m(*pose.position[:2])
             if low_m < floor_m - SUNK_M:

@@ -177,7 +177,11 @@ class GazeboSimulator(Simulator):
             mark if self._served else 0, self._allow_missing
         )
         if complaint is not None:
-            raise SceneRefusedError(f"gzserver could not load the scene: {complaint}")
+            raise SceneRefusedError(
+                f"gzserver could not load the scene: {complaint}. Have Gazebo find it "
+                "(GAZEBO_PLUGIN_PATH, GAZEBO_MODEL_PATH), or run without it (worlds.allow_missing; "
+                "--no-plugins for all plugins of the worlds)"
+            )
         return simulation
 
     def _stop(self) -> None:
