@@ -33,7 +33,7 @@ from gz_testauto.sdf.robot import read_robot
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.sdf.shapes import Plane
 from gz_testauto.simulators import Scene, open_simulator
-from gz_testauto.trial.footprint import footprint_at
+from gz_testauto.trial.clearance import footprint_at
 from gz_testauto.worlds.known_map import bounds_of
 
 STANDING_S = 2.0

@@ -18,8 +18,7 @@ from gz_testauto.sdf.scene import read_scene
 from gz_testauto.spec.loader import parse
 from gz_testauto.spec.obstacles import ObstacleSpec
 from gz_testauto.spec.worlds import WorldsSpec
-from gz_testauto.trial.clearance import ObstacleField
-from gz_testauto.trial.footprint import footprint_at
+from gz_testauto.trial.clearance import ObstacleField, footprint_at
 from gz_testauto.trial.setup import read_body, robot_limits
 from gz_testauto.worlds.multiply import drive_of, multiply
 

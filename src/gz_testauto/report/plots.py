@@ -18,7 +18,7 @@ from gz_testauto.pose import Pose2D
 from gz_testauto.results.directory import CampaignDirectory, reporting_disk
 from gz_testauto.results.records import TrialRecord
 from gz_testauto.results.store import ResultStore
-from gz_testauto.trial.footprint import footprint_at
+from gz_testauto.trial.clearance import footprint_at
 from gz_testauto.trial.setup import PreparedCampaign
 from gz_testauto.worlds.record import WorldRecord
 

@@ -18,7 +18,7 @@ from gz_testauto.sdf.dynamics import read_physics
 from gz_testauto.sdf.meshes.surfaces import Heightmap
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.scene import WorldScene
-from gz_testauto.trial.footprint import footprint_at
+from gz_testauto.trial.clearance import footprint_at
 from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.setup import PreparedBuiltin, PreparedCampaign
 

@@ -1,7 +1,7 @@
-"""Where the obstacles of a world are, seen from above, and how far the nearest one is.
+"""Where the robot and the obstacles of a world are, seen from above, and how far the nearest is.
 
-Owns exact planar distances between a footprint polygon and the collision geometry of all
-models that are not the ground, at the heights that obstruct the robot
+Owns the footprint polygon at a pose, and exact planar distances between it and the collision
+geometry of all models that are not the ground, at the heights that obstruct the robot
 (:mod:`gz_testauto.sdf.floor`). Models that cannot move are indexed once; those that can are placed
 anew wherever the simulator shows them. A model follows its own pose; joints inside it are not
 followed.
@@ -30,6 +30,13 @@ class Nearest(NamedTuple):
 
     distance_m: float
     name: str
+
+
+def footprint_at(outline_m: np.ndarray, pose: Pose2D) -> shapely.Polygon:
+    """Place an outline, shape (n, 2) in the base frame, at ``pose`` in the world frame."""
+    cos, sin = math.cos(pose.yaw_rad), math.sin(pose.yaw_rad)
+    turned = outline_m @ np.array([[cos, sin], [-sin, cos]])
+    return shapely.polygons(turned + np.array([pose.x_m, pose.y_m]))
 
 
 class ObstacleField:

@@ -16,9 +16,8 @@ from gz_testauto.metrics.recording import ContactEpisode, Recording
 from gz_testauto.observation import ModelState, Snapshot, Twist2D
 from gz_testauto.pose import Pose, Pose2D
 from gz_testauto.sdf.robot import RobotBody
-from gz_testauto.trial.clearance import ObstacleField
+from gz_testauto.trial.clearance import ObstacleField, footprint_at
 from gz_testauto.trial.contacts import ContactSorter, EpisodeLog
-from gz_testauto.trial.footprint import footprint_at
 from gz_testauto.worlds.record import WorldRecord
 
 _COLUMNS = 14
