@@ -9,13 +9,17 @@ from rich.console import Console
 from scripted import ScriptedExecutor
 
 from gz_testauto.analysis.overview import analyze
+from gz_testauto.campaign import world_source
 from gz_testauto.campaign.runner import run_campaign
+from gz_testauto.campaign.world_source import gather_worlds
 from gz_testauto.cli.progress import LineListener
 from gz_testauto.report.export import to_json
 from gz_testauto.report.table import print_report
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore
+from gz_testauto.sdf.scene import read_scene
 from gz_testauto.spec.worlds import WorldsSpec
+from gz_testauto.trial.setup import read_body
 from gz_testauto.worlds.record import WorldRecord, unmeasured_notice
 
 BOX = (
@@ -68,3 +72,21 @@ def test_the_report_says_it_below_its_tables(results):
 
 def test_worlds_in_which_all_is_measured_say_nothing():
     assert unmeasured_notice([WorldRecord(0, "w", Path("w.world"), "0")]) == ""
+
+
+def test_worlds_of_one_base_are_read_once_for_what_the_base_holds(smoke, tmp_path, monkeypatch):
+    base = tmp_path / "base.world"
+    text = Path(smoke.worlds.base).read_text()
+    base.write_text(text.replace("</world>", f"{WALKER}</world>"))
+    worlds = smoke.worlds.model_copy(update={"base": base, "count": 3})
+    spec = smoke.model_copy(update={"worlds": worlds})
+    read = []
+
+    def reading(source, *options, **more):
+        read.append(source)
+        return read_scene(source, *options, **more)
+
+    monkeypatch.setattr(world_source, "read_scene", reading)
+    records = gather_worlds(spec, read_body(spec), tmp_path / "worlds")
+    assert [record.unmeasured for record in records] == [("<actor>",)] * 3
+    assert read == [records[0].path]

@@ -8,7 +8,7 @@ path in each world, which the manifest of a multiplied set knows for the drive i
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import Optional, Tuple
+from typing import List, Optional, Tuple
 
 import numpy as np
 import shapely
@@ -50,12 +50,15 @@ def gather_worlds(spec: CampaignSpec, robot: RobotBody, folder: Path) -> Tuple[W
             f"{spec.worlds.count}; make more, or lower worlds.count"
         )
     published = PublishedFigures(spec)
-    of_base = tuple(worlds.inputs.get("missing", ())) if spec.worlds.base is not None else ()
-    records = []
+    of_one_base = spec.worlds.base is not None  # what nothing measures is the base's
+    of_base = tuple(worlds.inputs.get("missing", ())) if of_one_base else ()
+    records: List[WorldRecord] = []
     for index, (entry, original) in enumerate(zip(entries, chosen)):
-        scene = read_scene(entry.path)
         drive = drive_of(spec, robot, entry.name)
-        if not _made_for(worlds, drive):
+        made_for = _made_for(worlds, drive)
+        if not (made_for and records and of_one_base):
+            scene = read_scene(entry.path)
+        if not made_for:
             entry = replace(entry, shortest_path_m=shortest_path_m(scene, drive))
         figures = published.of(entry.name, original.path)
         without = entry.missing + of_base
