@@ -5,7 +5,14 @@ from pathlib import Path
 import pytest
 
 from gz_testauto.cli import main as command
-from gz_testauto.disk import write_whole
+from gz_testauto.disk import read_whole, write_whole
+from gz_testauto.errors import GzTestautoError, ResultsError, SpecError
+from gz_testauto.json_file import read_json_object
+from gz_testauto.results.manifest import file_sha256
+from gz_testauto.sdf.document import SdfDocument
+from gz_testauto.sdf.meshes.files import mesh_parts
+from gz_testauto.spec.yaml_source import read_yaml_text
+from gz_testauto.worlds.manifest import read_worlds
 
 ROOM = Path(__file__).resolve().parents[1] / "worlds" / "room.world"
 SPEC = """
@@ -68,3 +75,36 @@ def test_a_map_in_which_nothing_would_be_seen_is_not_written(tmp_path, capsys):
     assert "nothing stands 100 m above the ground" in said
     assert "all that stands lies between 0.00 and 1.50 m: give a --height" in said
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_is_read_to_its_end_or_as_far_as_wanted(tmp_path):
+    (tmp_path / "x").write_bytes(b"whole")
+    assert read_whole(tmp_path / "x") == b"whole"
+    assert read_whole(tmp_path / "x", 2) == b"wh"
+    with pytest.raises(FileNotFoundError):
+        read_whole(tmp_path / "y")
+    with pytest.raises(IsADirectoryError):
+        read_whole(tmp_path)
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize(
+    ("name", "read"),
+    [
+        ("pipe.world", SdfDocument.read),
+        ("pipe.world", lambda path: read_worlds(path.parent)),
+        ("pipe.world", file_sha256),
+        ("pipe.yaml", read_yaml_text),
+        ("pipe.json", lambda path: read_json_object(path, ResultsError)),
+        ("pipe.stl", lambda path: mesh_parts(path, 0)),
+    ],
+)
+def test_a_pipe_in_the_place_of_a_file_is_refused_and_not_waited_for(tmp_path, name, read):
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(GzTestautoError, match=rf"{name}.* cannot be read: .*not a regular file"):
+        read(tmp_path / name)
+
+
+def test_a_device_without_an_end_is_refused():
+    with pytest.raises(SpecError, match="/dev/zero: cannot be read: it is not a regular file"):
+        read_yaml_text(Path("/dev/zero"))

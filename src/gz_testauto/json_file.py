@@ -11,6 +11,7 @@ from typing import Any, Dict, Type, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
+from gz_testauto.disk import read_whole
 from gz_testauto.errors import GzTestautoError
 
 Shape = TypeVar("Shape")
@@ -19,10 +20,10 @@ Shape = TypeVar("Shape")
 def read_json_object(path: Path, error_class: Type[GzTestautoError]) -> Dict[str, Any]:
     """The object that a JSON file holds. Raises ``error_class`` for any other content."""
     try:
-        if path.exists() and not path.is_file():
-            raise error_class(f"{path}: cannot be read: it is not a regular file")
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        content = json.loads(read_whole(path).decode("utf-8"))
+    except OSError as error:
+        raise error_class(f"{path}: cannot be read: {error.strerror or error}") from error
+    except ValueError as error:
         raise error_class(f"{path}: cannot be read: {error}") from error
     except RecursionError:
         raise error_class(f"{path}: cannot be read: it is nested too deep") from None

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from lxml import etree
 
+from gz_testauto.disk import read_whole
+
 
 def parse_xml(
     content: bytes, recover: bool = False, remove_comments: bool = False
@@ -33,4 +35,4 @@ def parse_xml(
 
 def read_xml(path: Path, recover: bool = False) -> "etree._Element":
     """As :func:`parse_xml`, of a file. Raises ``OSError`` as well."""
-    return parse_xml(Path(path).read_bytes(), recover)
+    return parse_xml(read_whole(path), recover)

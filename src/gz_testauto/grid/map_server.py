@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import ConfigDict, Field
 from typing_extensions import Annotated, Literal
 
-from gz_testauto.disk import write_whole, writing
+from gz_testauto.disk import read_whole, write_whole, writing
 from gz_testauto.errors import SpecError
 from gz_testauto.grid.occupancy import OccupancyGrid
 from gz_testauto.spec.loader import load
@@ -104,7 +104,7 @@ def _occupied(pixels: np.ndarray, fields: _MapFile) -> np.ndarray:
 
 def _read_pgm(path: Path) -> np.ndarray:
     """Pixels of an 8-bit binary or plain PGM, shape (rows, columns)."""
-    data = path.read_bytes()
+    data = read_whole(path)
     header = _PGM_HEADER.match(data)
     if not header:
         raise SpecError(f"{path}: is not a PGM image")

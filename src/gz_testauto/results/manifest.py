@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple
 
 from gz_testauto import __version__
+from gz_testauto.disk import read_whole
 from gz_testauto.errors import ResultsError
 from gz_testauto.json_file import read_json_object, shaped
 from gz_testauto.results.directory import CampaignDirectory, write_atomically
@@ -43,7 +44,7 @@ SHOWN_DIFFERENCES = 5
 def file_sha256(path: Path) -> str:
     """Hash of a file's content, in hex. Raises ``ResultsError`` when it cannot be read."""
     try:
-        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+        return hashlib.sha256(read_whole(path)).hexdigest()
     except OSError as error:
         raise ResultsError(f"{path}: cannot be read: {error.strerror or error}") from error
 

@@ -17,7 +17,7 @@ from typing import Any, Optional, Tuple, Union
 
 from lxml import etree
 
-from gz_testauto.disk import write_whole
+from gz_testauto.disk import read_whole, write_whole
 from gz_testauto.errors import SdfError
 from gz_testauto.sdf.repair import Repair, repair_xml
 from gz_testauto.xml_file import parse_xml
@@ -71,7 +71,7 @@ class SdfDocument:
         """
         path = Path(path)
         try:
-            content = path.read_bytes()
+            content = read_whole(path)
         except OSError as error:
             raise SdfError(f"{path}: cannot be read: {error.strerror or error}") from error
         return cls._parse(content, str(path), path, repair)

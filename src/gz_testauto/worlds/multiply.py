@@ -19,7 +19,7 @@ import scipy
 import shapely
 
 from gz_testauto import __version__
-from gz_testauto.disk import writing
+from gz_testauto.disk import read_whole, writing
 from gz_testauto.errors import PlacementError, SpecError
 from gz_testauto.sampling.placement import Placer
 from gz_testauto.sampling.seeds import WORLD, child_generator
@@ -195,12 +195,12 @@ def _inputs(
 ) -> Dict[str, Any]:
     """Everything that decides what the worlds are, but how many."""
     try:
-        base_content = base.read_bytes()
+        base_content = read_whole(base)
     except OSError as error:
         raise SpecError(f"{base}: cannot be read: {error.strerror or error}") from error
     # The paths in a specification say nothing of the files behind them; their hashes do.
     described = json.dumps(_without_paths(spec.model_dump(mode="json")), sort_keys=True)
-    files = [sha256_of(path.read_bytes()) for path in spec.files if os.path.isfile(path)]
+    files = [sha256_of(read_whole(path)) for path in spec.files if os.path.isfile(path)]
     return {
         "seed": seed,
         "base": base.name,

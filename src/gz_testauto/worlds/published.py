@@ -12,6 +12,7 @@ from typing import Any, Callable, Dict, List, Mapping, Union
 
 import numpy as np
 
+from gz_testauto.disk import read_whole
 from gz_testauto.errors import SpecError
 from gz_testauto.pose import Pose2D
 from gz_testauto.spec.campaign import CampaignSpec
@@ -92,7 +93,7 @@ def _read(path: Path, where: str, reader: Callable[[Path], Any]) -> Any:
 
 
 def _text(path: Path) -> str:
-    return path.read_text(encoding="utf-8", errors="replace")
+    return read_whole(path).decode("utf-8", errors="replace")
 
 
 def _number_or_text(text: str) -> Figure:

@@ -13,6 +13,7 @@ from typing import Any, Iterator, List, Tuple
 import numpy as np
 from lxml import etree
 
+from gz_testauto.disk import read_whole
 from gz_testauto.errors import MissingDependencyError, SdfError
 from gz_testauto.xml_file import parse_xml
 
@@ -35,7 +36,7 @@ def mesh_parts(path: Path, modified_ns: int) -> List[Tuple[str, np.ndarray]]:
     if suffix not in MESH_SUFFIXES:
         raise SdfError(f"mesh {path}: Gazebo loads STL, OBJ and DAE, not {suffix or 'this'}")
     try:
-        content = path.read_bytes()
+        content = read_whole(path)
         if content.startswith(_LFS_POINTER):
             raise SdfError(
                 f"mesh {path} is only a pointer of Git LFS: fetch the file by `git lfs pull`"
