@@ -28,6 +28,7 @@ _ENDS = {
     Outcome.TIMED_OUT: "Timed out!",
     Outcome.STUCK: "Robot stuck!",
     Outcome.PLANNER_ABORTED: "Planner aborted!",
+    Outcome.FAILED: "Failed!",
 }
 
 
