@@ -27,7 +27,7 @@ from example import print_figures
 from kill_storm import compared
 
 from gz_testauto import resources
-from gz_testauto.simulators.gazebo.server import free_port
+from gz_testauto.processes import free_port
 
 MARK = "GZ_TESTAUTO_ROS_KILLS"
 VICTIMS = {

@@ -7,8 +7,6 @@ the roslaunch that started it is gone, however that ended: nobody else would end
 import os
 import signal
 import sys
-import threading
-import time
 from typing import Callable
 
 import rospy
@@ -16,10 +14,9 @@ from threadpoolctl import threadpool_limits
 
 from gz_testauto.brevity import log_in_full
 from gz_testauto.errors import GzTestautoError
+from gz_testauto.processes import when_owner_ends
 from gz_testauto.ros import LAUNCHER_PID
 from gz_testauto.ros.services import needing_the_master
-
-LAUNCHER_LOOK_S = 0.5
 
 
 def run_node(name: str, main: Callable[[], int], own_signals: bool = False) -> int:
@@ -47,12 +44,8 @@ def end_with_launcher() -> None:
     if not any(argument.startswith("__log:=") for argument in sys.argv):
         return  # started by hand, by rosrun or by a test: who starts it may go before it
 
-    def watch() -> None:
-        while os.getppid() == LAUNCHER_PID and not _is_init(LAUNCHER_PID):
-            time.sleep(LAUNCHER_LOOK_S)
-        os.kill(os.getpid(), signal.SIGTERM)
-
-    threading.Thread(target=watch, name="launcher watch", daemon=True).start()
+    launcher = None if _is_init(LAUNCHER_PID) else LAUNCHER_PID
+    when_owner_ends(launcher, lambda: os.kill(os.getpid(), signal.SIGTERM))
 
 
 def _is_init(pid: int) -> bool:

@@ -17,9 +17,9 @@ import time
 import traceback
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection
-from multiprocessing.connection import wait as wait_for_any
 from typing import Any, Callable, NamedTuple, Optional
 
+from gz_testauto.processes import when_owner_ends
 from gz_testauto.workers.interface import RenewableExecutor
 
 BEATS, QUESTIONS = 0, 1
@@ -55,7 +55,7 @@ def work(owner: Connection, setting: Any, stop: Any, pulse: Any) -> None:
     ``stop`` (one number) and ``pulse`` (two) are shared with the owner."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches it too; its owner decides
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-    threading.Thread(target=_end_with_owner, daemon=True).start()
+    _end_with_owner()
     threading.Thread(target=_beat, args=(pulse,), daemon=True).start()
 
     def should_stop() -> bool:
@@ -99,5 +99,4 @@ def _end_with_owner() -> None:
     """A worker whose owner was killed must not wait for work for ever."""
     owner = parent_process()
     assert owner is not None
-    wait_for_any([owner.sentinel])
-    os._exit(1)
+    when_owner_ends(owner.pid, lambda: os._exit(1))

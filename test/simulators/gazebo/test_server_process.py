@@ -1,7 +1,6 @@
-"""A server ends with us, whatever ends us; and what is said when it does not start."""
+"""What a server leaves behind, and what is said when it does not start."""
 
 import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -10,9 +9,9 @@ import time
 from pathlib import Path
 
 import pytest
+from process_groups import gone, kill_watcher
 
 from gz_testauto.errors import SimulatorError
-from gz_testauto.processes import start_watched
 from gz_testauto.simulators.gazebo import server
 from gz_testauto.simulators.gazebo.installation import GazeboInstallation
 from gz_testauto.simulators.gazebo.server import ServerProcess
@@ -23,114 +22,6 @@ def fake_gazebo(tmp_path, script):
     path.write_text("#!/bin/sh\n" + textwrap.dedent(script))
     path.chmod(0o755)
     return GazeboInstallation("system", "a fake", "11.0.0", (str(path),), None)
-
-
-def members(group):
-    listed = subprocess.run(
-        ["ps", "-eo", "pgid=,stat="], capture_output=True, text=True, check=True
-    )
-    rows = (line.split() for line in listed.stdout.splitlines())
-    return sum(int(pgid) == group and not stat.startswith("Z") for pgid, stat in rows)
-
-
-def await_members(group, count):
-    deadline = time.monotonic() + 60
-    while members(group) != count:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
-def kill_watcher(group):
-    """Kill what would end a group with its owner: the child of its first process."""
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        listed = subprocess.run(["ps", "-eo", "pid=,ppid=,args="], capture_output=True, text=True)
-        rows = (line.split(None, 2) for line in listed.stdout.splitlines())
-        watchers = [
-            int(pid) for pid, ppid, what in rows if int(ppid) == group and "read -r" in what
-        ]
-        if watchers:
-            os.kill(watchers[0], signal.SIGKILL)
-            return
-    raise AssertionError(f"no watcher of {group}")
-
-
-def gone(group, within_s=60.0):
-    deadline = time.monotonic() + within_s
-    while members(group):
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
-
-
-PARENT = """
-import os, sys, time
-from pathlib import Path
-from gz_testauto.processes import start_watched
-{more_descriptors}
-process, lifeline = start_watched(
-    ["/bin/sh", "-c", "sleep 100 & sleep 100"],
-    dict(os.environ),
-    Path(sys.argv[1]) / "log",
-    remove=[Path(sys.argv[1])],
-)
-print(process.pid, flush=True)
-time.sleep(100)
-"""
-
-
-@pytest.mark.parametrize("many_files_open", [False, True])
-@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_everything_ends_when_we_are_ended(tmp_path, end, many_files_open):
-    files = tmp_path / "the server's files"
-    files.mkdir()
-    more = "files = [open(os.devnull) for _ in range(30)]" if many_files_open else ""
-    parent = subprocess.Popen(
-        [sys.executable, "-c", PARENT.format(more_descriptors=more), str(files)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    group = int(parent.stdout.readline())
-    deadline = time.monotonic() + 60
-    while members(group) < 3 and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert members(group) >= 3  # the command, its child, and the watcher
-    parent.send_signal(end)
-    parent.wait()
-    parent.stdout.close()
-    assert gone(group)
-    assert list(tmp_path.iterdir()) == []
-
-
-ALONE = """
-import os, sys, threading, time
-from pathlib import Path
-from gz_testauto.processes import start_watched
-def start():
-    process, lifeline = start_watched(["sleep", "100"], dict(os.environ), Path(sys.argv[1]))
-    print(process.pid, flush=True)
-thread = threading.Thread(target=start)
-thread.start()
-thread.join()
-print("the thread has ended", flush=True)
-time.sleep(100)
-"""
-
-
-def test_a_process_whose_watcher_was_killed_first_ends_with_us_and_not_with_the_thread(tmp_path):
-    parent = subprocess.Popen(
-        [sys.executable, "-c", ALONE, str(tmp_path / "log")], stdout=subprocess.PIPE, text=True
-    )
-    group = int(parent.stdout.readline())
-    parent.stdout.readline()
-    kill_watcher(group)
-    await_members(group, 1)
-    assert not gone(group, within_s=0.5)
-    parent.kill()
-    parent.communicate()
-    assert gone(group)
 
 
 OWNER = """
@@ -172,20 +63,6 @@ def test_directories_that_nobody_could_remove_go_with_the_next_server(tmp_path, 
         lives.close()
     assert list((tmp_path / ".gazebo").iterdir()) == []
     assert list(tmp_path.glob("*gz_testauto*")) == []
-
-
-def test_closing_the_lifeline_ends_everything(tmp_path):
-    process, lifeline = start_watched(["sleep", "100"], dict(os.environ), tmp_path / "log")
-    os.close(lifeline)
-    assert process.wait(timeout=60) == -signal.SIGKILL
-    assert gone(process.pid)
-
-
-def test_the_status_of_the_command_is_its_own(tmp_path):
-    process, lifeline = start_watched(["sh", "-c", "exit 3"], dict(os.environ), tmp_path / "log")
-    assert process.wait(timeout=60) == 3
-    os.close(lifeline)
-    assert gone(process.pid)
 
 
 def test_a_server_that_does_not_start_is_quoted(tmp_path):

@@ -5,14 +5,12 @@ its namespace, so that several stand side by side and the one with a goal drives
 group ends with it, and with us, however we end.
 """
 
-import contextlib
 import os
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Dict, Optional
+from typing import Dict
 
 import rospy
 
@@ -38,11 +36,11 @@ class PlannerProcess:
         self.name = name
         self.node = f"/{name}/planner"
         self.log_file = log_directory / f"planner_{name}.log"
-        self._lifeline: Optional[int] = None
+        self._closed = False
         rospy.set_param(self.node, parameters_of(settings))
         log_directory.mkdir(parents=True, exist_ok=True)
         remappings = [f"{topic}:=/{topic}" for topic in ROBOT_TOPICS]
-        self._process, self._lifeline = start_watched(
+        self._process = start_watched(
             [
                 *(sys.executable, "-m", "gz_testauto.ros.planner.node"),
                 *(f"__ns:=/{name}", "__name:=planner", *remappings),
@@ -73,16 +71,12 @@ class PlannerProcess:
 
     def close(self) -> None:
         """End the node: asked first, so that it leaves the graph, then killed. Idempotent."""
-        if self._lifeline is None:
+        if self._closed:
             return
+        self._closed = True
         self.move_base.close()
-        if self._process.poll() is None:
-            self._process.send_signal(signal.SIGTERM)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(END_GRACE_S)
-        os.close(self._lifeline)  # its watcher kills what is left of the group
-        self._lifeline = None
-        self._process.wait()
+        self._process.ask_to_end(signal.SIGTERM, END_GRACE_S)
+        self._process.kill()
 
     def _last_words(self) -> str:
         try:

@@ -1,19 +1,16 @@
 """One command of a trial, a launch file or roscore, with everything that it starts.
 
 Owns its log file, whether it and its nodes still live, and its end.
-:mod:`~gz_testauto.ros.stack.subreaper` sees to it that nothing survives.
+:mod:`~gz_testauto.processes.subreaper` sees to it that nothing survives.
 """
 
-import contextlib
 import os
 import re
 import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import List, Mapping, Optional, Sequence
 
-from gz_testauto.ros.stack import subreaper
+from gz_testauto.processes import start_under_subreaper
 
 LINES_SHOWN = 6
 LINE_LENGTH = 160
@@ -55,20 +52,10 @@ class Part:
         self._seen = 0
         self._cause = ""
         log_file.parent.mkdir(parents=True, exist_ok=True)
-        read_end, write_end = os.pipe()
-        self._lifeline: Optional[int] = write_end
         inherited = os.environ if environment is None else environment
-        with log_file.open("wb") as log:
-            self._process = subprocess.Popen(
-                [sys.executable, "-I", "-S", subreaper.__file__, *command],
-                stdin=read_end,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                env={**inherited, "PYTHONUNBUFFERED": "1"},
-                start_new_session=True,
-                pass_fds=pass_fds,
-            )
-        os.close(read_end)
+        self._process = start_under_subreaper(
+            command, {**inherited, "PYTHONUNBUFFERED": "1"}, log_file, pass_fds
+        )
 
     @property
     def pid(self) -> int:
@@ -104,18 +91,12 @@ class Part:
 
     def interrupt(self, patience_s: float) -> None:
         """Ask it to end in good order, then see to it."""
-        if self._process.poll() is None:
-            self._process.send_signal(signal.SIGINT)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(patience_s)
+        self._process.ask_to_end(signal.SIGINT, patience_s)
         self.close()
 
     def close(self) -> None:
         """End every process of it, now. Idempotent."""
-        if self._lifeline is not None:
-            os.close(self._lifeline)
-            self._lifeline = None
-        self._process.wait()
+        self._process.kill()
 
     def _newly_died(self) -> str:
         text = self._log(self._seen).rpartition(b"\n")[0]

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, Dict
 
 from gz_testauto.errors import SimulatorError
+from gz_testauto.processes import free_port
+from gz_testauto.processes.subreaper import descendants
 from gz_testauto.ros.stack.launched_process import Part
-from gz_testauto.ros.stack.subreaper import descendants
-from gz_testauto.simulators.gazebo.server import free_port
 
 ATTEMPTS = 5
 LOOK_S = 0.05

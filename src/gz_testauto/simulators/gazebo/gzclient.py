@@ -4,10 +4,8 @@ Owns the gzclient process, which ends with us as the server does. A client that 
 started, or that the user closes, disturbs nobody.
 """
 
-import contextlib
 import os
 import shutil
-import signal
 import tempfile
 from pathlib import Path
 
@@ -26,7 +24,7 @@ class GuiClient:
         if not os.environ.get("DISPLAY"):
             raise MissingDependencyError("gzclient needs a display: DISPLAY is not set")
         self._directory = Path(tempfile.mkdtemp(prefix="gz_testauto_gzclient_"))
-        self._process, self._lifeline = start_watched(
+        self._process = start_watched(
             list(installation.client),
             installation.process_environment(master_port),
             self._directory / "gzclient.log",
@@ -35,8 +33,5 @@ class GuiClient:
 
     def close(self) -> None:
         """End the window."""
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
-        os.close(self._lifeline)
+        self._process.kill()
         shutil.rmtree(self._directory, ignore_errors=True)

@@ -4,18 +4,14 @@ Owns the process group, the choice of a free port and the log file; that it ends
 :mod:`~gz_testauto.processes`'s. Knows nothing of worlds or messages.
 """
 
-import contextlib
 import logging
-import os
 import signal
-import socket
-import subprocess
 import time
 from pathlib import Path
 from typing import Iterable, List, Optional, Sequence
 
 from gz_testauto.errors import SimulatorError
-from gz_testauto.processes import start_watched
+from gz_testauto.processes import OwnedProcess, free_port, start_watched
 from gz_testauto.sdf.missing import is_allowed
 from gz_testauto.simulators.gazebo.cpu_affinity import ClaimedProcessor
 from gz_testauto.simulators.gazebo.installation import GazeboInstallation
@@ -61,8 +57,7 @@ class ServerProcess:
         self.log_file = self.directory / "gzserver.log"
         self._world_file = self.directory / "start.world"
         self._world_file.write_text(world, encoding="utf-8")
-        self._process: Optional[subprocess.Popen[bytes]] = None
-        self._lifeline: Optional[int] = None
+        self._process: Optional[OwnedProcess] = None
         self._processor = ClaimedProcessor() if one_processor else None
         self.port = 0
         try:
@@ -125,18 +120,14 @@ class ServerProcess:
     def close(self) -> None:
         """Kill the whole process group and remove what belongs to this server."""
         if self._process is not None:
-            _kill_group(self._process.pid)
-            self._process.wait()
+            self._process.kill()
             self._process = None
-        if self._lifeline is not None:
-            os.close(self._lifeline)
-            self._lifeline = None
         if self._processor is not None:
             self._processor.release()
         self._scratch.remove()
 
     def _ended(self) -> str:
-        code = self._process.returncode if self._process is not None else None
+        code = self._process.poll() if self._process is not None else None
         if code is None:
             return "it was closed"
         if code < 0:
@@ -167,7 +158,7 @@ class ServerProcess:
         environment = self._installation.process_environment(
             self.port, model_path=self._model_path, resource_path=self._resource_path
         )
-        self._process, self._lifeline = start_watched(
+        self._process = start_watched(
             command,
             environment,
             self.log_file,
@@ -187,23 +178,9 @@ class ServerProcess:
         return False
 
     def _reap(self) -> None:
-        assert self._process is not None and self._lifeline is not None
-        _kill_group(self._process.pid)
-        self._process.wait()
-        os.close(self._lifeline)
-        self._process = self._lifeline = None
-
-
-def free_port() -> int:
-    """A TCP port of loopback that nobody listens on at this moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def _kill_group(group: int) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(group, signal.SIGKILL)
+        assert self._process is not None
+        self._process.kill()
+        self._process = None
 
 
 def _without_colour(line: str) -> str:

@@ -1,0 +1,166 @@
+"""A command that was started ends with us, whatever ends us."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from process_groups import await_members, gone, kill_watcher, members
+
+from gz_testauto.processes import free_port, start_under_subreaper, start_watched
+
+PARENT = """
+import os, sys, time
+from pathlib import Path
+from gz_testauto.processes import start_watched
+{more_descriptors}
+process = start_watched(
+    ["/bin/sh", "-c", "sleep 100 & sleep 100"],
+    dict(os.environ),
+    Path(sys.argv[1]) / "log",
+    remove=[Path(sys.argv[1])],
+)
+print(process.pid, flush=True)
+time.sleep(100)
+"""
+
+
+@pytest.mark.parametrize("many_files_open", [False, True])
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_everything_ends_when_we_are_ended(tmp_path, end, many_files_open):
+    files = tmp_path / "the server's files"
+    files.mkdir()
+    more = "files = [open(os.devnull) for _ in range(30)]" if many_files_open else ""
+    parent = subprocess.Popen(
+        [sys.executable, "-c", PARENT.format(more_descriptors=more), str(files)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    group = int(parent.stdout.readline())
+    deadline = time.monotonic() + 60
+    while members(group) < 3 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert members(group) >= 3  # the command, its child, and the watcher
+    parent.send_signal(end)
+    parent.wait()
+    parent.stdout.close()
+    assert gone(group)
+    assert list(tmp_path.iterdir()) == []
+
+
+ALONE = """
+import os, sys, threading, time
+from pathlib import Path
+from gz_testauto.processes import start_watched
+def start():
+    process = start_watched(["sleep", "100"], dict(os.environ), Path(sys.argv[1]))
+    print(process.pid, flush=True)
+thread = threading.Thread(target=start)
+thread.start()
+thread.join()
+print("the thread has ended", flush=True)
+time.sleep(100)
+"""
+
+
+def test_a_process_whose_watcher_was_killed_first_ends_with_us_and_not_with_the_thread(tmp_path):
+    parent = subprocess.Popen(
+        [sys.executable, "-c", ALONE, str(tmp_path / "log")], stdout=subprocess.PIPE, text=True
+    )
+    group = int(parent.stdout.readline())
+    parent.stdout.readline()
+    kill_watcher(group)
+    await_members(group, 1)
+    assert not gone(group, within_s=0.5)
+    parent.kill()
+    parent.communicate()
+    assert gone(group)
+
+
+def test_what_is_killed_is_gone_whether_or_not_it_is_watched_still(tmp_path):
+    process = start_watched(["sleep", "100"], dict(os.environ), tmp_path / "log")
+    kill_watcher(process.pid)
+    process.kill()
+    process.kill()
+    assert process.poll() == -signal.SIGKILL
+    assert gone(process.pid)
+
+
+def test_what_is_asked_to_end_may_go_on_until_it_is_killed(tmp_path):
+    deaf = 'trap "" TERM; echo up; while :; do sleep 0.1; done'
+    process = start_watched(["sh", "-c", deaf], dict(os.environ), tmp_path / "log")
+    deadline = time.monotonic() + 60
+    while "up" not in (tmp_path / "log").read_text() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.ask_to_end(signal.SIGTERM, 0.2)
+    assert process.poll() is None
+    process.kill()
+    assert gone(process.pid)
+
+
+def test_the_status_of_the_command_is_its_own(tmp_path):
+    process = start_watched(["sh", "-c", "exit 3"], dict(os.environ), tmp_path / "log")
+    process.ask_to_end(signal.SIGCONT, 60)
+    assert process.poll() == 3
+    process.kill()
+    assert gone(process.pid)
+
+
+NODE = """
+import os, signal, time
+if os.fork() == 0:
+    os.setsid()
+    print(os.getpid(), flush=True)
+time.sleep(100)
+"""
+
+
+def test_under_a_subreaper_what_left_the_group_is_ended_too(tmp_path):
+    log = tmp_path / "log"
+    process = start_under_subreaper([sys.executable, "-c", NODE], dict(os.environ), log)
+    deadline = time.monotonic() + 60
+    while not log.read_text().endswith("\n") and time.monotonic() < deadline:
+        time.sleep(0.02)
+    node = int(log.read_text())
+    assert members(node) == 1
+    process.kill()
+    assert gone(node)
+    assert gone(process.pid)
+
+
+OWNED = """
+import os, subprocess, sys, time
+child = subprocess.Popen([sys.executable, "-c", sys.argv[1]])
+time.sleep(100)
+"""
+LOOKS_ITSELF = """
+import os, time
+from gz_testauto.processes import when_owner_ends
+owner = {owner}
+print(os.getpid(), flush=True)
+when_owner_ends(owner, lambda: os._exit(1))
+time.sleep(100)
+"""
+
+
+@pytest.mark.parametrize("owner", ["os.getppid()", "None"])
+def test_a_process_that_looks_itself_ends_with_its_owner(owner):
+    parent = subprocess.Popen(
+        [sys.executable, "-c", OWNED, LOOKS_ITSELF.format(owner=owner)],
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    parent.stdout.readline()
+    if owner == "None":
+        await_members(parent.pid, 1)  # it has ended by itself
+    parent.kill()
+    parent.communicate()
+    assert gone(parent.pid)
+
+
+def test_ports_are_free_and_of_loopback():
+    assert 1024 <= free_port() <= 65535
