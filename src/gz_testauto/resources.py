@@ -109,6 +109,14 @@ def model_path() -> Tuple[Path, ...]:
     return tuple(dict.fromkeys(directories))
 
 
+def media_folders() -> Iterator[Path]:
+    """Where a ``file://`` that is not beside its file is looked for: the directories of
+    ``GAZEBO_RESOURCE_PATH``, and the folders in them in which Gazebo looks."""
+    for directory in os.environ.get("GAZEBO_RESOURCE_PATH", "").split(os.pathsep):
+        for folder in _MEDIA_FOLDERS if directory.strip() else ():
+            yield Path(directory) / folder
+
+
 def model_file(path: Path) -> Path:
     """The SDF file of a model: ``path`` itself, or what the directory's ``model.config`` names.
 
@@ -159,10 +167,9 @@ def _file(path: str, relative_to: Path) -> Path:
     beside = _beside(path, relative_to)
     if Path(path).is_absolute() or os.path.exists(beside):
         return beside
-    for directory in os.environ.get("GAZEBO_RESOURCE_PATH", "").split(os.pathsep):
-        for folder in _MEDIA_FOLDERS if directory.strip() else ():
-            if os.path.exists(Path(directory) / folder / path):
-                return Path(os.path.normpath((Path(directory) / folder / path).absolute()))
+    for folder in media_folders():
+        if os.path.exists(folder / path):
+            return Path(os.path.normpath((folder / path).absolute()))
     return beside
 
 

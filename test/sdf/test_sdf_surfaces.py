@@ -170,6 +170,15 @@ def test_mesh_in_another_case_is_told_how_it_is_spelled(tmp_path):
         read_scene(SdfDocument.parse(text, "w.world"), ())
 
 
+def test_mesh_in_another_case_is_found_on_gazebos_resource_path_too(tmp_path, monkeypatch):
+    (tmp_path / "Lamp").mkdir()
+    (tmp_path / "Lamp" / "Lamp.DAE").touch()
+    monkeypatch.setenv("GAZEBO_RESOURCE_PATH", str(tmp_path))
+    text = world(model("m", link(shape="<mesh><uri>file://Lamp/lamp.dae</uri></mesh>")))
+    with pytest.raises(SdfError, match=rf"not there; did you mean {tmp_path}/Lamp/Lamp\.DAE\?"):
+        read_scene(SdfDocument.parse(text, "w.world"), ())
+
+
 @pytest.mark.parametrize(
     ("name", "content", "complaint"),
     [

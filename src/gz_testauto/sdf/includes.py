@@ -195,13 +195,14 @@ def override(model: Element, include: Element) -> None:
 def _not_there(uri: str, path: Path) -> str:
     """Say that the file is not there which a URI names, and what may have been meant."""
     named = f"{uri} is" if uri in (str(path), f"file://{path}") else f"{uri} names {path}, which is"
-    meant = resources.spelled_otherwise(Path(path.anchor), str(path.relative_to(path.anchor)))
-    if meant:
-        remedy = f"; did you mean {path.anchor}{meant}?"
-    elif uri.startswith("file://") and not uri.startswith("file:///"):
-        remedy = "; a file:// is also looked for on GAZEBO_RESOURCE_PATH"
-    else:
-        remedy = ""
+    also = uri.startswith("file://") and not uri.startswith("file:///")
+    places = [(Path(path.anchor), str(path.relative_to(path.anchor)))]
+    places += [(folder, uri[len("file://") :]) for folder in resources.media_folders() if also]
+    for start, name in places:
+        meant = resources.spelled_otherwise(start, name)
+        if meant:
+            return f"{named} not there; did you mean {start / meant}?"
+    remedy = "; a file:// is also looked for on GAZEBO_RESOURCE_PATH" if also else ""
     return f"{named} not there{remedy}"
 
 
