@@ -41,14 +41,15 @@ class Across:
     """Several campaigns as one.
 
     ``results`` has the trials in common worlds, each planner under its name and, where several
-    campaigns have one of that name, the campaign's label: ``fgm (monday)``. ``pairs`` are those
-    whom no campaign compares by itself. ``only`` are the worlds that some campaign lacks, by the
-    label of one that has them.
+    campaigns have one of that name, the campaign's label: ``fgm (monday)``; ``names`` has them by
+    label and planner. ``pairs`` are those whom no campaign compares by itself. ``only`` are the
+    worlds that some campaign lacks, by the label of one that has them.
     """
 
     sides: Tuple[Side, ...]
     results: CampaignResults
     pairs: Tuple[Tuple[str, str], ...]
+    names: Mapping[Tuple[str, str], str]
     only: Mapping[str, Tuple[str, ...]]
 
 
@@ -86,6 +87,7 @@ def bring_together(campaigns: Sequence[LoadedCampaign], anyway: bool = False) ->
         sides,
         _merged(kept, keys, common, names, without),
         _pairs(kept, names),
+        names,
         {
             campaign.label: tuple(
                 world for world, key in keys[campaign.label].items() if key not in common

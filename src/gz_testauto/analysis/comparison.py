@@ -77,7 +77,7 @@ def compare(
 ) -> Comparisons:
     """Compare the pairs of planners that are ``asked``, every pair in the campaign's order unless
     told."""
-    by_planner = {planner: _by_world(results.of(planner)) for planner in results.planners}
+    by_planner = {planner: trials_by_world(results.of(planner)) for planner in results.planners}
     metrics = [metric for metric in results.metrics if metric.in_comparison]
     pairs = [
         _compare(first, by_planner[first], second, by_planner[second], metrics)
@@ -89,7 +89,8 @@ def compare(
     return Comparisons(tuple(_adjusted(pairs)), overall_p, overall_test)
 
 
-def _by_world(records: Sequence[TrialRecord]) -> Dict[str, List[TrialRecord]]:
+def trials_by_world(records: Sequence[TrialRecord]) -> Dict[str, List[TrialRecord]]:
+    """The valid trials of each world that has some."""
     worlds: Dict[str, List[TrialRecord]] = {}
     for record in records:
         if record.outcome.valid:
@@ -97,7 +98,8 @@ def _by_world(records: Sequence[TrialRecord]) -> Dict[str, List[TrialRecord]]:
     return worlds
 
 
-def _rate(records: Sequence[TrialRecord]) -> float:
+def rate(records: Sequence[TrialRecord]) -> float:
+    """Share of the trials that reached the goal."""
     return sum(record.completed for record in records) / len(records)
 
 
@@ -109,7 +111,7 @@ def _compare(
     metrics: Sequence[Metric],
 ) -> Comparison:
     common = [world for world in of_first if world in of_second]
-    rates = np.array([(_rate(of_first[world]), _rate(of_second[world])) for world in common])
+    rates = np.array([(rate(of_first[world]), rate(of_second[world])) for world in common])
     rates = rates.reshape(-1, 2)
     ahead = rates[:, 0] - rates[:, 1]
     single = all(len(of_first[world]) == len(of_second[world]) == 1 for world in common)
@@ -182,7 +184,7 @@ def _overall(planners: Sequence[WorldTrials]) -> Tuple[float, str]:
     common = [world for world in planners[0] if all(world in other for other in planners)]
     if not common:
         return math.nan, ""
-    rates = np.array([[_rate(planner[world]) for planner in planners] for world in common])
+    rates = np.array([[rate(planner[world]) for planner in planners] for world in common])
     if np.isin(rates, (0.0, 1.0)).all():
         return cochran_q(rates), "Cochran's Q"
     if (rates == rates[:, :1]).all():  # Friedman's statistic is 0/0

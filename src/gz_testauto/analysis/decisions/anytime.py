@@ -1,0 +1,173 @@
+"""Tests and intervals that hold however often they are looked at.
+
+Owns the betting. Somebody who believes that the mean of bounded numbers is ``m`` would take a
+fair bet on each before it is seen; one who bets against ``m`` in such a way multiplies a capital
+of 1 by ``1 + λ (x − m)`` per number, and if ``m`` is the mean of each number given those before,
+the capital is expected to stay what it is. By Ville's inequality it then ever reaches ``1/α``
+with probability ``α`` at most: at no number of worlds, and not by looking after each, is ``m``
+refused wrongly more often. The values of ``m`` that are not refused are a confidence sequence.
+
+The bets ``λ`` are a fixed mixture, ``c = sin θ`` of the largest that cannot lose everything, ``θ``
+evenly spaced in (0, π/2). For the differences 1, 0, −1 of two planners and ``m = 0``, worlds
+without a difference change nothing, and this is the mixture test of the discordant worlds with
+Jeffreys' prior, the anytime-valid form of McNemar's. The capital does not depend on the order of
+the numbers, only whether it ever reached ``1/α`` does: who looks at parts must add worlds in an
+order that does not depend on how they ended.
+
+J. Ville, "Étude critique de la notion de collectif" (1939); H. Robbins, Annals of Mathematical
+Statistics 41 (1970) 1397–1409 (mixtures); I. Waudby-Smith and A. Ramdas, "Estimating means of
+bounded random variables by betting", JRSS-B 86 (2024) 1–27; A. Ramdas, P. Grünwald, V. Vovk and
+G. Shafer, "Game-theoretic statistics and safe anytime-valid inference", Statistical Science 38
+(2023) 576–601. For shifts of a metric the bet is on the sign of a difference, in proportion to the
+rank of its magnitude among those so far, which a symmetric distribution leaves to chance, as
+Wilcoxon's test has it.
+"""
+
+import functools
+import math
+from typing import Callable, Optional, Tuple
+
+import numpy as np
+from scipy.special import logsumexp
+
+from gz_testauto.analysis.intervals import LEVEL, Estimate
+
+METHOD = "confidence sequence by betting"
+
+BETS = np.sin((np.arange(64) + 0.5) * (np.pi / 128))
+"""Shares of the largest bet; one of the mixture's components each."""
+
+HALVINGS = 60
+NEVER = 10_000_000
+"""More worlds than this are none that somebody runs."""
+
+DIFFERENCE = (-1.0, 1.0)
+"""What the difference of two rates of success lies between."""
+RATE = (0.0, 1.0)
+
+
+def above(values: np.ndarray, mean: float, bounds: Tuple[float, float]) -> np.ndarray:
+    """Of each value the logarithm of what bets gain that are placed on a mean above ``mean``;
+    shape (*values.shape, bets). ``mean`` lies above the lower bound."""
+    share = (np.asarray(values, dtype=float) - bounds[0]) / (mean - bounds[0])
+    return np.log((1.0 - BETS) + BETS * share[..., np.newaxis])
+
+
+def below(values: np.ndarray, mean: float, bounds: Tuple[float, float]) -> np.ndarray:
+    """The same for bets on a mean below ``mean``, which lies below the upper bound."""
+    mirrored = (-bounds[1], -bounds[0])
+    return above(-np.asarray(values, dtype=float), -mean, mirrored)
+
+
+def shift_above(differences: np.ndarray, centre: float) -> np.ndarray:
+    """Of each difference, in the order in which they came, what bets gain that are placed on a
+    distribution symmetric about more than ``centre``; shape (n, bets)."""
+    values = np.asarray(differences, dtype=float) - centre
+    sizes = np.abs(values)
+    later_than = np.tri(len(values), dtype=bool)
+    ranks = ((sizes[np.newaxis, :] <= sizes[:, np.newaxis]) & later_than).sum(axis=1)
+    scores = np.sign(values) * ranks / np.arange(1, len(values) + 1)
+    return np.log1p(BETS * scores[:, np.newaxis])
+
+
+def capital(bets: np.ndarray) -> float:
+    """The logarithm of the whole capital after all values; ``bets`` has shape (n, bets)."""
+    return float(logsumexp(bets.sum(axis=0)) - math.log(bets.shape[-1]))
+
+
+def capital_over_time(bets: np.ndarray) -> np.ndarray:
+    """The logarithm of the capital after each value: shape (..., n) of (..., n, bets)."""
+    return logsumexp(np.cumsum(bets, axis=-2), axis=-1) - math.log(bets.shape[-1])
+
+
+def two_sided(values: np.ndarray, mean: float, bounds: Tuple[float, float]) -> np.ndarray:
+    """The logarithm over time of a capital of which one half is bet on either side of ``mean``;
+    shape of ``values``, which are in their order along the last axis."""
+    sides = [capital_over_time(side(values, mean, bounds)) for side in (above, below)]
+    return np.logaddexp(*sides) - math.log(2.0)
+
+
+def one_sided_bounds(
+    values: np.ndarray, alpha: float, bounds: Tuple[float, float]
+) -> Tuple[float, float]:
+    """A lower bound for the mean, and an upper one, each of which ever fails with probability
+    ``alpha`` at most."""
+    low, high = bounds
+    limit = -math.log(alpha)
+    centre = float(np.mean(values))
+
+    def refuted(mean: float, side: Callable[..., np.ndarray]) -> bool:
+        return capital(side(values, mean, bounds)) >= limit
+
+    return (
+        _last(lambda mean: refuted(mean, above), low, centre),
+        _last(lambda mean: refuted(mean, below), high, centre),
+    )
+
+
+def interval(
+    values: np.ndarray, bounds: Tuple[float, float], alpha: float = 1.0 - LEVEL
+) -> Estimate:
+    """The mean with its confidence sequence, at this moment; unknown for no values."""
+    if not len(values):
+        return Estimate.unknown(METHOD)
+    centre = float(np.mean(values))
+    limit = -math.log(alpha)
+
+    def refuted(mean: float) -> bool:
+        sides = [capital(side(values, mean, bounds)) for side in (above, below)]
+        return bool(np.logaddexp(*sides) - math.log(2.0) >= limit)
+
+    low, high = (_last(refuted, bound, centre) for bound in bounds)
+    return Estimate(centre, low, high, METHOD)
+
+
+def shift_bounds(differences: np.ndarray, alpha: float) -> Tuple[float, float]:
+    """A lower bound for the centre of symmetric differences, and an upper one, as in
+    :func:`one_sided_bounds`; infinite where there are too few."""
+    values = np.asarray(differences, dtype=float)
+    limit = -math.log(alpha)
+
+    def refuted(centre: float, sign: float) -> bool:
+        return capital(shift_above(sign * values, sign * centre)) >= limit
+
+    centre, reach = float(np.median(values)), float(np.ptp(values)) + 1e-9
+    ends = []
+    for sign in (1.0, -1.0):
+        far = centre - sign * 2.0 * reach
+        end = -sign * math.inf
+        if refuted(far, sign):
+            end = _last(functools.partial(refuted, sign=sign), far, centre)
+        ends.append(end)
+    return ends[0], ends[1]
+
+
+def worlds_needed(bets: np.ndarray, alpha: float) -> Optional[int]:
+    """About how many values it takes in all, if further ones are as those so far, until the
+    capital reaches ``1/alpha``; None where it never would."""
+    count, limit = len(bets), -math.log(alpha)
+    if not count:
+        return None
+    totals = bets.sum(axis=0)
+
+    def enough(number: int) -> bool:
+        scaled = logsumexp(totals * (number / count)) - math.log(bets.shape[-1])
+        return bool(scaled >= limit)
+
+    if not enough(NEVER):
+        return None
+    low, high = 0, NEVER
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def _last(refuted: Callable[[float], bool], start: float, end: float) -> float:
+    """Where what is refuted at ``start`` is no longer so on the way to ``end``, which is not."""
+    for _ in range(HALVINGS):
+        middle = (start + end) / 2.0
+        if middle in (start, end):
+            break
+        start, end = (middle, end) if refuted(middle) else (start, middle)
+    return start

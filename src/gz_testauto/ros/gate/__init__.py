@@ -1,0 +1,1 @@
+"""The ``gate`` node: a campaign that is judged, as a rostest."""

@@ -1,0 +1,101 @@
+"""Bets whose capital is known on paper, and that nobody wins by who is right."""
+
+import math
+
+import numpy as np
+import pytest
+
+from gz_testauto.analysis.decisions import anytime
+from gz_testauto.analysis.decisions.anytime import BETS, DIFFERENCE, RATE
+
+
+def test_one_world_multiplies_the_capital_by_what_was_bet():
+    # a bet of c on a mean above 0 of a number in [-1, 1] that comes out 1, 0 or -1
+    for value, gain in ((1.0, 1 + BETS), (0.0, 1 + 0 * BETS), (-1.0, 1 - BETS)):
+        found = np.exp(anytime.above(np.array([value]), 0.0, DIFFERENCE)[0])
+        assert found == pytest.approx(gain)
+
+
+def test_worlds_without_a_difference_change_nothing_and_the_test_is_that_of_the_discordant_ones():
+    values = np.array([1.0, 0.0, 0.0, 1.0, -1.0, 0.0, 1.0])
+    told = values[values != 0]
+    whole = anytime.two_sided(values, 0.0, DIFFERENCE)[-1]
+    assert whole == pytest.approx(anytime.two_sided(told, 0.0, DIFFERENCE)[-1])
+
+
+def test_the_mixture_is_the_beta_binomial_one_with_jeffreys_prior():
+    # 2^n B(k + 1/2, n - k + 1/2) / B(1/2, 1/2): Robbins' mixture test of a fair coin
+    wins, losses = 14, 4
+    values = np.array([1.0] * wins + [-1.0] * losses)
+    paper = (
+        (wins + losses) * math.log(2.0)
+        + math.lgamma(wins + 0.5)
+        + math.lgamma(losses + 0.5)
+        - math.lgamma(wins + losses + 1.0)
+        - math.log(math.pi)
+    )
+    assert anytime.two_sided(values, 0.0, DIFFERENCE)[-1] == pytest.approx(paper, abs=0.02)
+
+
+def test_the_capital_does_not_depend_on_the_order():
+    values = np.random.default_rng(0).choice([-1.0, 0.0, 1.0], size=60)
+    there = anytime.capital(anytime.above(values, -0.1, DIFFERENCE))
+    back = anytime.capital(anytime.above(values[::-1], -0.1, DIFFERENCE))
+    assert there == pytest.approx(back)
+
+
+def test_a_fair_bet_is_expected_to_leave_the_capital_as_it_is():
+    # over all 3^4 ways in which four worlds can come out, weighed by their probabilities
+    chances = {1.0: 0.3, 0.0: 0.6, -1.0: 0.1}
+    mean = 0.2
+    for side in (anytime.above, anytime.below):
+        total = 0.0
+        for ways in np.ndindex(3, 3, 3, 3):
+            values = np.array([list(chances)[way] for way in ways])
+            weight = math.prod(chances[value] for value in values)
+            total += weight * math.exp(anytime.capital(side(values, mean, DIFFERENCE)))
+        assert total == pytest.approx(1.0)
+
+
+def test_bets_on_signs_are_fair_for_a_symmetric_distribution():
+    sizes = (0.5, 3.0, 1.0, 1.0, 0.2)
+    total = 0.0
+    for signs in np.ndindex(*(2,) * len(sizes)):
+        values = np.where(signs, sizes, np.negative(sizes)) + 7.0
+        total += math.exp(anytime.capital(anytime.shift_above(values, 7.0)))
+    assert total / 2 ** len(sizes) == pytest.approx(1.0)
+
+
+def test_the_interval_is_what_is_not_refused():
+    values = np.random.default_rng(1).choice([-1.0, 0.0, 1.0], p=[0.1, 0.6, 0.3], size=150)
+    found = anytime.interval(values, DIFFERENCE)
+    assert found.low < found.value < found.high
+    limit = math.log(20.0)
+    for inside in (found.low + 1e-3, found.high - 1e-3):
+        assert anytime.two_sided(values, inside, DIFFERENCE)[-1] < limit
+    for outside in (found.low - 1e-3, found.high + 1e-3):
+        assert anytime.two_sided(values, outside, DIFFERENCE)[-1] > limit
+
+
+def test_nothing_is_known_of_nothing_and_little_of_one_world():
+    assert math.isnan(anytime.interval(np.array([]), DIFFERENCE).value)
+    one = anytime.interval(np.array([1.0]), RATE)
+    assert one.low < 0.05
+    assert one.high == 1.0
+    assert anytime.shift_bounds(np.array([1.0, 2.0]), 0.05) == (-math.inf, math.inf)
+
+
+def test_worlds_needed_is_where_the_capital_gets_there():
+    needed = anytime.worlds_needed(anytime.above(np.zeros(7), -0.05, DIFFERENCE), 0.05)
+    assert anytime.capital(anytime.above(np.zeros(needed), -0.05, DIFFERENCE)) >= math.log(20)
+    assert anytime.capital(anytime.above(np.zeros(needed - 1), -0.05, DIFFERENCE)) < math.log(20)
+    assert anytime.worlds_needed(anytime.above(np.zeros(7), 0.05, DIFFERENCE), 0.05) is None
+    assert anytime.worlds_needed(anytime.above(np.zeros(0), 0.05, DIFFERENCE), 0.05) is None
+
+
+def test_shift_bounds_hold_the_shift_and_follow_it():
+    values = np.random.default_rng(2).normal(0.4, 1.0, 120)
+    low, high = anytime.shift_bounds(values, 0.05)
+    assert low < 0.4 < high
+    moved = anytime.shift_bounds(values + 5.0, 0.05)
+    assert moved == pytest.approx((low + 5.0, high + 5.0), abs=1e-6)

@@ -1,0 +1,67 @@
+import math
+
+import pytest
+from scipy.stats import binomtest
+
+from gz_testauto.analysis.decisions.power import (
+    Apart,
+    gate_power,
+    mcnemar_power,
+    smallest_difference,
+    stopping_worlds,
+    worlds_for,
+)
+from gz_testauto.errors import SpecError
+
+
+@pytest.mark.slow
+def test_the_power_is_the_sum_over_all_tables_that_the_test_refuses():
+    apart, worlds = Apart(0.4, 0.3), 25
+    total = 0.0
+    for first in range(worlds + 1):
+        for second in range(worlds - first + 1):
+            neither = worlds - first - second
+            ways = math.comb(worlds, first) * math.comb(worlds - first, second)
+            chance = ways * 0.35**first * 0.05**second * 0.6**neither
+            if first + second and binomtest(first, first + second).pvalue <= 0.05:
+                total += chance
+    assert mcnemar_power(worlds, apart, 0.05) == pytest.approx(total, abs=1e-9)
+
+
+def test_without_a_difference_the_power_is_at_most_alpha():
+    assert 0.0 < mcnemar_power(100, Apart(0.3, 0.0), 0.05) <= 0.05
+
+
+def test_the_smallest_difference_is_the_one_with_the_usual_chance():
+    found = smallest_difference(200, 0.2, 0.05)
+    assert mcnemar_power(200, Apart(0.2, found), 0.05) == pytest.approx(0.8, abs=1e-3)
+    assert smallest_difference(10, 0.2, 0.05) is None
+
+
+def test_worlds_for_a_difference_are_enough_and_a_tenth_less_are_not():
+    needed = worlds_for(Apart(0.25, 0.15), 0.05)
+    assert mcnemar_power(needed, Apart(0.25, 0.15), 0.05) >= 0.8
+    assert mcnemar_power(int(0.9 * needed), Apart(0.25, 0.15), 0.05) < 0.8
+    assert worlds_for(Apart(0.25, 0.0), 0.05) is None
+
+
+@pytest.mark.slow
+def test_the_gate_passes_more_often_with_more_worlds_and_seldom_one_that_is_worse():
+    few, many = (gate_power(n, Apart(0.05, 0.0), 0.1, 0.05) for n in (40, 150))
+    assert few < 0.6 < 0.9 < many
+    assert gate_power(150, Apart(0.2, -0.1), 0.1, 0.05) <= 0.05 + 0.02
+
+
+@pytest.mark.slow
+def test_a_large_difference_ends_a_campaign_early():
+    mean, decided = stopping_worlds(200, Apart(0.3, 0.25), 0.05)
+    assert mean < 80
+    assert decided > 0.99
+
+
+def test_rates_are_taken_as_independent_unless_the_discordant_share_is_stated():
+    assert Apart.of_rates(0.8, 0.7).discordant == pytest.approx(0.8 * 0.3 + 0.2 * 0.7)
+    assert Apart.of_rates(0.75, 0.5, 0.3) == Apart(0.3, 0.25)
+    for rates in ((0.8, 0.7, 0.05), (0.8, 1.2, None), (0.9, 0.9, 0.5)):
+        with pytest.raises(SpecError):
+            Apart.of_rates(*rates)

@@ -1,0 +1,188 @@
+"""The gate, as continuous integration runs it."""
+
+import json
+import re
+from xml.etree import ElementTree
+
+import pytest
+
+from gz_testauto.cli.main import main
+from gz_testauto.trial.plan import Selection
+
+
+def table(**planners):
+    """One letter per world: 1 reached, 0 failed, x invalid."""
+    words = {"1": "reached", "0": "collided", "x": "invalid"}
+    lines = ["world,planner,outcome,time_s"]
+    for planner, letters in planners.items():
+        for world, letter in enumerate(letters):
+            time_s = 20.0 + 0.01 * world if letter == "1" else 5.0
+            lines.append(f"w{world:03d},{planner},{words[letter]},{time_s}")
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture
+def results(tmp_path):
+    """Makes a results directory of a table."""
+
+    def make(name, text):
+        (tmp_path / f"{name}.csv").write_text(text)
+        out = tmp_path / name
+        assert main(["import", str(tmp_path / f"{name}.csv"), "--out", str(out)]) == 0
+        return str(out)
+
+    return make
+
+
+GOOD = "1" * 90 + "0" * 10
+WORSE = "0" * 30 + "1" * 60 + "0" * 10
+
+
+def test_a_planner_passes_against_itself(results, capsys):
+    new, old = results("new_ones", table(fgm=GOOD)), results("old_ones", table(fgm=GOOD))
+    assert main(["gate", new, "--baseline", old, "--not-worse-than", "0.05"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("passed: fgm (new) succeeds not less often than fgm (baseline) by more")
+    assert said.count("\n") == 1
+
+
+def test_one_made_worse_on_purpose_is_red_and_the_worlds_are_named(results, tmp_path, capsys):
+    new, old = results("new_ones", table(fgm=WORSE)), results("old_ones", table(fgm=GOOD))
+    xml = tmp_path / "gate.xml"
+    command = ["gate", new, "--baseline", old, "--junit", str(xml), "--name", "navigation"]
+    assert main(command) == 1
+    said = capsys.readouterr().out
+    assert said.startswith("worse: ")
+    assert "-30.0 points [" in said
+    assert "lost w000, w001, w002, w003, w004 and 25 more" in said
+    root = ElementTree.parse(xml).getroot()
+    (failure,) = root.iter("failure")
+    assert failure.text.count("\nlost w0") == 30
+    assert root.get("failures") == "1"
+
+
+def test_too_few_worlds_cannot_say_and_say_how_many_more(results, capsys):
+    new, old = results("new_ones", table(fgm="1" * 10)), results("old_ones", table(fgm="1" * 10))
+    assert main(["gate", new, "--baseline", old]) == 2
+    said = capsys.readouterr().out
+    more = int(re.search(r"cannot say: .*; about (\d+) more worlds like these would", said)[1])
+    enough = "1" * (10 + more)
+    new, old = results("more", table(fgm=enough)), results("more_old", table(fgm=enough))
+    assert main(["gate", new, "--baseline", old]) == 0
+
+
+def test_two_planners_of_one_campaign_are_judged(results, capsys):
+    both = results("both", table(mine=WORSE, theirs=GOOD))
+    assert main(["gate", both, "--baseline-planner", "theirs"]) == 1
+    assert main(["gate", both, "--planner", "theirs", "--baseline-planner", "mine"]) == 0
+    capsys.readouterr()
+    assert main(["gate", both, "--planner", "mine", "--baseline-planner", "nobody"]) == 2
+    assert "unknown planner 'nobody'" in capsys.readouterr().err
+
+
+def test_a_rate_of_success_can_be_asked_for(results, capsys):
+    out = results("new_ones", table(fgm=GOOD))
+    assert main(["gate", out, "--min-success", "0.75"]) == 0
+    assert main(["gate", out, "--min-success", "0.99"]) == 1
+    assert main(["gate", out, "--min-success", "0.9"]) == 2
+    assert "90.0 % [" in capsys.readouterr().out
+
+
+def test_a_metric_is_judged_in_the_worlds_in_which_both_gave_a_number(results, capsys):
+    slower = table(fgm=GOOD).replace(",2", ",3")  # ten seconds more
+    new, old = results("new_ones", slower), results("old_ones", table(fgm=GOOD))
+    assert main(["gate", new, "--baseline", old, "--metric", "time_s:2"]) == 1
+    said = capsys.readouterr().out.splitlines()
+    assert said[0].startswith("worse: time_s of fgm (new) is not worse than")
+    assert "+10.000 s [+10.000, +10.000] in 90 worlds" in said[0]
+    assert said[1].startswith("passed: fgm (new) succeeds")
+    assert main(["gate", new, "--baseline", old, "--metric", "time_s:12"]) == 0
+    assert main(["gate", new, "--baseline", old, "--metric", "tim_s:12"]) == 2
+    assert "unknown metric 'tim_s'; did you mean 'time_s'" in capsys.readouterr().err
+
+
+def test_json_has_every_answer(results, capsys):
+    new, old = results("new_ones", table(fgm=GOOD)), results("old_ones", table(fgm=GOOD))
+    capsys.readouterr()
+    assert main(["gate", new, "--baseline", old, "--min-success", "0.9", "--json"]) == 2
+    document = json.loads(capsys.readouterr().out)
+    assert document["verdict"] == "undecided"
+    assert [answer["verdict"] for answer in document["answers"]] == ["undecided", "passed"]
+
+
+def test_trials_that_ended_first_do_not_count_before_those_that_still_run(run, capsys):
+    half = run(selection=Selection(trials=frozenset({0, 2, 3})))
+    assert main(["gate", str(half.out), "--baseline-planner", "straight"]) == 2
+    assert "no world has the trials for it" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ((), "nothing is asked"),
+        (("--not-worse-than", "0.1"), "there is nothing to compare with"),
+        (("--min-success", "90"), "min_success is 90; it must lie between 0 and 1"),
+        (("--min-success", "0.9", "--alpha", "0"), "alpha is 0"),
+        (("--baseline-planner", "fgm", "--planner", "fgm"), "is compared with itself"),
+        (("--baseline-planner", "fgm", "--metric", "safety"), "give it as NAME:MARGIN"),
+        (("--baseline-planner", "fgm", "--metric", "safety:-1"), "it must be > 0"),
+        (("--baseline", "/nowhere"), "/nowhere: holds no campaign"),
+    ],
+)
+def test_a_wrong_question_is_one_line(results, capsys, options, complaint):
+    out = results("new_ones", table(fgm="1" * 5))
+    capsys.readouterr()
+    assert main(["gate", out, *options]) == 2
+    said = capsys.readouterr().err
+    assert complaint in said
+    assert said.count("\n") == 1
+
+
+def test_names_from_results_do_nothing_in_junit(results, tmp_path):
+    text = table(fgm=WORSE).replace("w000", '"<b>&\x07w"')
+    old = table(fgm=GOOD).replace("w000", '"<b>&\x07w"')
+    xml = tmp_path / "gate.xml"
+    command = ["gate", results("new_ones", text), "--baseline", results("old_ones", old)]
+    assert main([*command, "--junit", str(xml)]) == 1
+    (failure,) = ElementTree.parse(xml).getroot().iter("failure")
+    assert "lost <b>&\\x07w" in failure.text
+
+
+@pytest.mark.ros
+def test_junit_is_read_back_by_the_parser_of_rostest(results, tmp_path):
+    junitxml = pytest.importorskip("rosunit.junitxml")
+    xml = tmp_path / "gate.xml"
+    new, old = results("new_ones", table(fgm=WORSE)), results("old_ones", table(fgm=GOOD))
+    command = ["gate", new, "--baseline", old, "--min-success", "0.6", "--junit", str(xml)]
+    assert main(command) == 1
+    read = junitxml.read(str(xml), "gate")
+    assert (read.num_tests, read.num_failures, read.num_errors) == (2, 1, 1)
+    failed = [case for case in read.test_case_results if case.failures]
+    assert "w003" in failed[0].failures[0].text
+
+
+def test_power_says_what_worlds_can_show(results, capsys):
+    assert main(["power", "--worlds", "100", "--rates", "0.9,0.7", "--discordant", "0.25"]) == 0
+    said = capsys.readouterr().out
+    assert "100 worlds, of which 25.0 % tell the planners apart" in said
+    assert re.search(r"20\.0 points are shown with a chance of 9\d %", said)
+    both = results("both", table(mine=WORSE, theirs=GOOD))
+    assert main(["power", "--worlds", "60", "--pilot", both]) == 0
+    assert (
+        "30.0 % tell the planners apart (mine and theirs in 100 worlds" in capsys.readouterr().out
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (("--rates", "0.9"), "give two"),
+        (("--rates", "0.9,0.5", "--pilot", "x"), "give either --pilot DIR or --rates A,B"),
+        (("--pilot", "/nowhere"), "/nowhere: holds no campaign"),
+        (("--rates", "0.9,0.8", "--discordant", "0.01"), "told apart by at least"),
+        (("--rates", "0.9,0.8", "--margin", "5"), "it must lie between 0 and 1"),
+    ],
+)
+def test_a_wrong_plan_is_one_line(capsys, options, complaint):
+    assert main(["power", "--worlds", "50", *options]) == 2
+    assert complaint in capsys.readouterr().err
