@@ -253,3 +253,99 @@ def test_measure_gives_every_metric_and_turns_infinite_into_unknown():
 def test_every_builtin_metric_is_registered_under_its_own_name():
     for name in METRICS.names():
         assert METRICS.get(name).name == name
+
+
+def least_jerk(length_m=4.0, duration_s=10.0, period_s=0.01):
+    """From rest to rest by ``x = D (10 τ³ − 15 τ⁴ + 6 τ⁵)``."""
+    time_s = np.arange(0.0, duration_s + period_s / 2, period_s)
+    tau = time_s / duration_s
+    x = length_m * (10 * tau**3 - 15 * tau**4 + 6 * tau**5)
+    forward = length_m / duration_s * (30 * tau**2 - 60 * tau**3 + 30 * tau**4)
+    return drive(time_s, x=x, forward=forward)
+
+
+@pytest.mark.parametrize(("length_m", "duration_s"), [(4.0, 10.0), (40.0, 30.0)])
+def test_the_movement_of_least_jerk_has_the_smoothness_of_the_paper(length_m, duration_s):
+    # ∫ j² dt = 720 D²/T⁵ and v_peak = 15 D/(8 T): ln(720 / 1.875²) whatever D and T
+    recording = least_jerk(length_m, duration_s)
+    paper = -math.log(720 / 1.875**2)
+    assert value("log_dimensionless_jerk", recording) == pytest.approx(paper, abs=0.02)
+    rms = math.sqrt(720.0) * length_m / duration_s**3
+    assert value("jerk_rms_mps3", recording) == pytest.approx(rms, rel=0.01)
+
+
+def test_a_speed_that_swings_has_the_jerk_of_a_sine():
+    # v = 1 + a sin(ω t): j = −a ω² sin(ω t), whose RMS is a ω²/√2; 0.1 Hz passes the filter
+    time_s = np.arange(0.0, 100.0, 0.05)
+    omega = 2 * math.pi * 0.1
+    speed = 1.0 + 0.4 * np.sin(omega * time_s)
+    recording = drive(time_s, x=np.cumsum(speed) * 0.05, forward=speed)
+    assert value("jerk_rms_mps3", recording) == pytest.approx(
+        0.4 * omega**2 / math.sqrt(2.0), rel=0.02
+    )
+
+
+def test_a_circle_at_constant_speed_has_the_jerk_of_its_turning_acceleration():
+    # |a| = v²/r turns with v/r, so |j| = v³/r²
+    assert value("jerk_rms_mps3", circle(2.0, 1.0)) == pytest.approx(0.25, rel=0.03)
+
+
+def test_constant_speed_on_a_line_has_no_jerk_and_no_smoothness_to_tell():
+    assert value("jerk_rms_mps3", straight_line()) == pytest.approx(0.0, abs=1e-9)
+    assert math.isnan(value("log_dimensionless_jerk", straight_line()))
+    standing = drive(np.arange(0.0, 3.0, 0.1))
+    assert math.isnan(value("log_dimensionless_jerk", standing))
+    assert math.isnan(value("jerk_rms_mps3", drive([0.0, 0.1, 0.2])))
+
+
+@pytest.mark.parametrize("radius_m", [0.5, 2.0, 10.0])
+def test_a_circle_has_the_curvature_one_over_r_everywhere(radius_m):
+    around = circle(radius_m)
+    assert value("curvature_mean_1pm", around) == pytest.approx(1 / radius_m, rel=0.01)
+    assert value("curvature_max_1pm", around) == pytest.approx(1 / radius_m, rel=0.02)
+    assert value("heading_change_radpm", around) == pytest.approx(1 / radius_m, rel=0.01)
+
+
+def test_a_straight_line_has_no_curvature_however_unevenly_it_is_driven():
+    time_s = np.arange(0.0, 20.0, 0.1)
+    x = np.cumsum(np.where(time_s < 10.0, 0.001, 0.1))
+    crawling = drive(time_s, x=x, forward=1.0)
+    assert value("curvature_max_1pm", crawling) == pytest.approx(0.0, abs=1e-9)
+    assert value("heading_change_radpm", crawling) == 0.0
+
+
+def test_half_a_line_and_half_a_circle_have_half_its_mean_curvature():
+    radius_m, length_m = 1.0, math.pi
+    line = np.linspace(0.0, length_m, 1000)
+    bend = np.linspace(0.0, math.pi, 1000)[1:]
+    x = np.concatenate([line, length_m + radius_m * np.sin(bend)])
+    y = np.concatenate([0 * line, radius_m * (1 - np.cos(bend))])
+    yaw = np.concatenate([0 * line, bend])
+    recording = drive(0.01 * np.arange(len(x)), x=x, y=y, yaw=yaw, forward=0.3)
+    assert value("curvature_mean_1pm", recording) == pytest.approx(0.5, rel=0.03)
+    assert value("curvature_max_1pm", recording) == pytest.approx(1.0, rel=0.03)
+    assert value("heading_change_radpm", recording) == pytest.approx(0.5, rel=0.01)
+
+
+def test_a_turn_on_the_spot_counts_as_heading_and_not_as_curvature():
+    there = np.linspace(0.0, 2.0, 21)
+    x = np.concatenate([there, np.full(20, 2.0), there + 2.0])
+    yaw = np.concatenate([np.zeros(21), np.linspace(0.0, 2 * math.pi, 20), np.zeros(21)])
+    recording = drive(0.1 * np.arange(len(x)), x=x, yaw=yaw, forward=0.2)
+    assert value("heading_change_radpm", recording) == pytest.approx(2 * math.pi / 4.0, rel=0.01)
+    assert value("curvature_max_1pm", recording) == pytest.approx(0.0, abs=1e-9)
+
+
+def test_driving_back_and_on_is_two_reversals_and_no_curvature():
+    speed = np.concatenate([np.full(30, 1.0), np.zeros(5), np.full(10, -1.0), np.full(30, 1.0)])
+    x = np.cumsum(speed) * 0.1
+    recording = drive(0.1 * np.arange(len(x)), x=x, forward=speed)
+    assert value("reversals", recording) == 2
+    assert value("curvature_max_1pm", recording) == pytest.approx(0.0, abs=1e-9)
+    assert value("reversals", straight_line()) == 0
+
+
+def test_a_path_too_short_to_bend_tells_nothing():
+    short = drive([0.0, 0.1, 0.2], x=[0.0, 0.01, 0.02], forward=0.1)
+    for name in ("curvature_mean_1pm", "curvature_max_1pm", "heading_change_radpm"):
+        assert math.isnan(value(name, short))

@@ -29,7 +29,11 @@ _DEFAULTS = {"limits": LimitsSpec(), "metrics": MetricsSpec(), "global_plan": Gl
 
 _DEPENDING: Mapping[str, Tuple[str, ...]] = {
     "metrics.safety_distance_m": ("safety", "danger_share"),
-    "metrics.acceleration_cutoff_hz": ("comfort_mps2",),
+    "metrics.acceleration_cutoff_hz": (
+        "comfort_mps2",
+        "jerk_rms_mps3",
+        "log_dimensionless_jerk",
+    ),
     "metrics.barn_k": ("barn_score",),
 }
 """Metrics by the parameter that they have."""

@@ -46,7 +46,7 @@ def acceleration(
 
     ``velocity_mps`` has shape (n, 2), n at least 2.
     """
-    even_s, even_mps = _evenly(time_s, velocity_mps)
+    even_s, even_mps = evenly(time_s, velocity_mps)
     rate_hz = 1.0 / (even_s[1] - even_s[0])
     if cutoff_hz < rate_hz / 2.0 and len(even_s) > SHORTEST:
         sections = signal.butter(FILTER_ORDER, cutoff_hz, fs=rate_hz, output="sos")
@@ -66,7 +66,9 @@ def comfort(recording: Recording, context: MetricContext) -> float:
     return time_rms(np.hypot(change[:, 0], change[:, 1]), time_s)
 
 
-def _evenly(time_s: np.ndarray, values: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
+def evenly(time_s: np.ndarray, values: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
+    """Stamps (s) that are evenly spaced, shape (n,), and the columns of ``values``, shape (n, k),
+    there, straight between samples; as they were where they are even enough."""
     even_s = np.linspace(time_s[0], time_s[-1], len(time_s))
     period_s = even_s[1] - even_s[0]
     if np.abs(even_s - time_s).max() <= EVEN_STAMPS * period_s:
