@@ -27,7 +27,7 @@ VERBS = {
     "replay": "run one trial again and say whether it ended the same",
     "report": "print or write what a finished campaign found",
     "compare": "compare planners of several campaigns in the same worlds",
-    "gate": "say whether a planner is not worse than another, for continuous integration",
+    "gate": "say by exit status whether a planner is not worse than another",
     "power": "say what a number of worlds can show",
     "import": "make results that others measured into a results directory",
     "doctor": "say what this machine has and what it lacks",
