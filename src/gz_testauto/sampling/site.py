@@ -142,12 +142,14 @@ def check_base(site: Site, margin_m: float) -> BaseGeometry:
             raise PlacementError(
                 f"the {name} ({point[0]:g}, {point[1]:g}) is {distance:.2f} m from the base "
                 f"world's walls, and the robot's circle with margin_m has a radius of "
-                f"{radius:.2f} m: move the {name}, or lower margin_m"
+                f"{radius:.2f} m: move the {name}"
+                + (", or lower margin_m" if distance >= drive.radius_m else "")
             )
     blocked = shapely.union_all(widen(np.array(site.obstructing, dtype=object), radius))
     if free_region(site.area(), blocked, drive.start, drive.goal) is None:
         raise PlacementError(
             f"no way {2 * radius:.2f} m wide leads from start {drive.start} to goal {drive.goal} "
-            "even without obstacles: move start or goal, or lower margin_m"
+            "even without obstacles: move start or goal"
+            + (", or lower margin_m" if margin_m > 0 else "")
         )
     return blocked

@@ -156,7 +156,7 @@ class _Tree:
                 raise SdfError(
                     f"model {scene.name!r}: link {joint.child!r} hangs on two joints, "
                     f"{self._held[joint.child].name!r} and {joint.name!r}; 'embedded' simulates "
-                    "trees only: remove one of them"
+                    "trees only: remove one of them, or take Gazebo as simulator"
                 )
             self._held[joint.child] = joint
             if joint.parent is not None:
@@ -175,7 +175,8 @@ class _Tree:
         if lost:
             raise SdfError(
                 f"model {self._scene.name!r}: the joints of {', '.join(map(repr, lost))} form a "
-                "circle; 'embedded' simulates trees only: remove one of them"
+                "circle; 'embedded' simulates trees only: remove one of them, or take Gazebo as "
+                "simulator"
             )
         return roots
 
