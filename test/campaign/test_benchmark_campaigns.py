@@ -53,16 +53,19 @@ def test_barn_takes_the_fifty_worlds_of_its_report(checkout):
 MOVED = (
     '<model name="easylibobs_{n}"><static>1</static><pose>-0.2 0.1 0 0 0 0</pose><link name="l">'
     '<collision name="c"><geometry><cylinder><radius>0.5</radius><length>1</length></cylinder>'
-    "</geometry></collision></link>{plugin}</model>"
+    "</geometry></collision>{sensor}</link>{plugin}</model>"
 )
+PLUGIN = '<plugin name="p" filename="libeasy_1.so"/>'
 
 
-@pytest.mark.parametrize("moved", [True, False])
+@pytest.mark.parametrize(
+    ("plugin", "sensor", "moved"),
+    [(PLUGIN, "", True), ("", "", False), ("", f'<sensor name="s">{PLUGIN}</sensor>', False)],
+)
 def test_a_world_whose_obstacles_a_plugin_puts_in_their_places_is_refused_with_that_reason(
-    smoke, tmp_path, moved
+    smoke, tmp_path, plugin, sensor, moved
 ):
-    plugin = '<plugin name="p" filename="libeasy_1.so"/>' if moved else ""
-    models = "".join(MOVED.format(n=n, plugin=plugin) for n in range(3))
+    models = "".join(MOVED.format(n=n, plugin=plugin, sensor=sensor) for n in range(3))
     (tmp_path / "w.world").write_text(f'<sdf version="1.6"><world name="w">{models}</world></sdf>')
     worlds = smoke.worlds.model_validate({"directory": Path(tmp_path)})
     spec = smoke.model_copy(update={"worlds": worlds})

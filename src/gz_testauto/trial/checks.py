@@ -83,7 +83,11 @@ def _require_own_places(scene: WorldScene, where: str) -> None:
     by_place: Dict[Pose, List[str]] = {}
     plugins = set()
     for name, model in scene.models.items():
-        found = [plugin.get("filename", "") for plugin in model.element.iter("plugin")]
+        found = [  # those of sensors measure, and move nothing
+            plugin.get("filename", "")
+            for plugin in model.element.iter("plugin")
+            if plugin.getparent().tag == "model"
+        ]
         if model.static and found:
             by_place.setdefault(model.pose, []).append(name)
             plugins.update(found)

@@ -68,6 +68,15 @@ def test_a_mesh_in_sight_is_seen_by_its_true_surface(tmp_path):
     assert ranges[len(ranges) // 2] == pytest.approx(3.5 - 0.5, abs=0.01)  # the back, not the hull
 
 
+def test_a_mesh_without_area_is_not_seen(tmp_path):
+    _write_u(tmp_path / "u.stl")
+    mesh = f"<mesh><uri>file://{tmp_path}/u.stl</uri><scale>1 0 0</scale></mesh>"
+    world = scenes.write_world(tmp_path, scenes.model("line", mesh, "3 0 0 0 0 0"))
+    with open_simulator("embedded") as simulator:
+        ranges = scenes.load(simulator, world, scenes.wheelchair()).step(0.1).scan.ranges_m
+    assert np.isposinf(ranges).all()
+
+
 def test_a_range_below_the_least_is_minus_infinite(tmp_path):
     world = scenes.write_world(tmp_path, scenes.box("wall", 1.09, 0, 0.5))
     with open_simulator("embedded") as simulator:

@@ -170,12 +170,13 @@ class GeomFactory:
             yield Geom(Role.SEEN, {"type": "mesh", "mesh": part})
 
     def _surface(self, triangles: np.ndarray) -> List[str]:
-        """Assets for a surface that is only seen."""
+        """Assets for a surface that is only seen; none of what has no area, such as a mesh that
+        is scaled by 0."""
         triangles = hulls.with_volume(triangles)
-        return [
-            self._asset(triangles[first : first + MAX_FACES])
-            for first in range(0, len(triangles), MAX_FACES)
-        ]
+        chunks = (
+            triangles[first : first + MAX_FACES] for first in range(0, len(triangles), MAX_FACES)
+        )
+        return [self._asset(chunk) for chunk in chunks if hulls.area_m2(chunk) > LEAST_AREA_M2]
 
     def _asset(self, triangles: np.ndarray) -> str:
         name = f"mesh{len(self.meshes)}"
@@ -188,6 +189,9 @@ def _convex_parts(mesh: Mesh, limit: int, modified_ns: int) -> hulls.ConvexParts
     """Worked out once for the thousands of worlds that have the same mesh."""
     return hulls.convex_parts(mesh.surface, limit)
 
+
+LEAST_AREA_M2 = 1e-12
+"""MuJoCo takes no mesh of less than 1e-15 m², in single precision."""
 
 THINNEST_WHEEL = 0.02
 """Half the width of a wheel's ellipsoid is at least this share of its radius: thinner ones are

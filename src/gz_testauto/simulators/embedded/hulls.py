@@ -155,7 +155,7 @@ def _coarser(triangles: np.ndarray) -> Tuple[np.ndarray, float]:
     if len(triangles) <= MAX_TRIANGLES:
         return triangles, 0.0
     corners = triangles.reshape(-1, 3)
-    cell_m = math.sqrt(_area(triangles) / MAX_TRIANGLES)
+    cell_m = math.sqrt(area_m2(triangles) / MAX_TRIANGLES)
     while True:
         cells = np.floor((corners - corners.min(axis=0)) / cell_m).astype(np.int64)
         _, index, uses = np.unique(cells, axis=0, return_inverse=True, return_counts=True)
@@ -277,6 +277,7 @@ def _volume(triangles: np.ndarray) -> float:
     return float(np.einsum("ij,ij->i", first, np.cross(second, third)).sum() / 6)
 
 
-def _area(triangles: np.ndarray) -> float:
+def area_m2(triangles: np.ndarray) -> float:
+    """Of triangles (n, 3, 3), all together."""
     sides = triangles[:, 1:] - triangles[:, :1]
     return float(np.linalg.norm(np.cross(sides[:, 0], sides[:, 1]), axis=1).sum() / 2)
