@@ -27,7 +27,8 @@ from gz_testauto.analysis.overview import analyze
 from gz_testauto.campaign.executors import chosen_executor
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.errors import LostTrialsError, SpecError
-from gz_testauto.report.table import WIDTH, print_report
+from gz_testauto.report.plain import WIDTH
+from gz_testauto.report.table import print_report
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore
 from gz_testauto.spec.campaign import CampaignSpec
