@@ -32,6 +32,7 @@ LAYERS = (
     {"grid", "sdf"},
     {"sampling"},
     {"worlds"},
+    {"scenic"},
     {"simulators", "planners", "metrics"},
     {"trial"},
     {"results"},

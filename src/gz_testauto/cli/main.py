@@ -21,6 +21,7 @@ from gz_testauto.registry import unknown_name
 
 VERBS = {
     "multiply": "make many worlds from one, each with other random obstacles",
+    "scenic": "make worlds from a scenario written in Scenic",
     "map": "write the map of a base world as map_server's files",
     "run": "drive every planner through every world and compare",
     "agree": "run the same trials in two simulators and say how far they agree",

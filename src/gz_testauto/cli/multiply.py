@@ -77,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
         plugins=not arguments.no_plugins,
         allow_missing=arguments.allow_missing,
         force=arguments.force,
-        progress=_Progress() if sys.stderr.isatty() else None,
+        progress=WorldCounter() if sys.stderr.isatty() else None,
     )
     seconds = time.monotonic() - started
     if arguments.json:
@@ -124,13 +124,14 @@ def say_what_was_done(scene: WorldScene) -> None:
         print(f"not there, left out: {printable(name)}", file=sys.stderr)
 
 
-class _Progress:
+class WorldCounter:
     """A counter on stderr that stays on its line."""
 
     def __init__(self) -> None:
         self._shown = 0.0
 
     def __call__(self, done: int, count: int) -> None:
+        """Show it, or leave the line empty when all are done."""
         now = time.monotonic()
         if done == count:
             print("\r\033[K", end="", file=sys.stderr, flush=True)

@@ -1,0 +1,8 @@
+# A room with nothing in it but where the robot starts and where it goes.
+workspace = Workspace(RectangularRegion(0 @ 0, 0, 5, 10))
+create_room(workspace.region.length, workspace.region.width)
+
+ego = new Turtlebot3
+
+new Waypoint behind ego by 3
+new Waypoint offset by Range(1, 2) @ Range(1, 2)

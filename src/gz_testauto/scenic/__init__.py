@@ -1,0 +1,1 @@
+"""Scenic programs as a source of worlds."""

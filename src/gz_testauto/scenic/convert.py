@@ -1,0 +1,196 @@
+"""Rewrites a scenario from Scenic 2, as GzScenic's users have them, to Scenic 3.
+
+Owns the rewriting of text: Scenic's own converter needs Scenic 2 and runs the program, which
+neither is wanted here. What is certain is rewritten in place; what it cannot rewrite stays as it
+is, under a comment that begins with ``NOT CONVERTED`` and says what to write.
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Callable, List, Optional, Set, Tuple
+
+from gz_testauto.disk import write_whole, writing
+from gz_testauto.errors import SpecError
+
+MARK = "# NOT CONVERTED:"
+
+_LITERAL = re.compile(
+    r'"""[\s\S]*?"""|\'\'\'[\s\S]*?\'\'\'|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|#[^\n]*'
+)
+_SPECIFIER = (
+    r"(?:at|in|on|contained\s+in|offset|beyond|visible|not\s+visible|left\s+of|right\s+of|ahead\s+of"
+    r"|behind|above|below|facing|apparently|with|using|following)\b"
+)
+_CREATION = re.compile(
+    r"(?P<before>^[ \t]*|[=(\[,:{][ \t]*|\b(?:return|else|or|and|yield)[ \t]+)"
+    r"(?P<name>[A-Z]\w*)\b"
+    rf"(?=[ \t]*(?:$|[,)\]}};]|(?:if|for|else)\b|{_SPECIFIER}))",
+    re.MULTILINE,
+)
+_NO_CLASSES = {"True", "False", "None", "NotImplemented", "Ellipsis"}
+_CLASS = re.compile(r"^[ \t]*class[ \t]+(\w+)", re.MULTILINE)
+_ASSIGNED = re.compile(r"^[ \t]*([A-Z]\w*)[ \t]*=(?!=)", re.MULTILINE)
+_HEADING_DEFAULT = re.compile(r"^([ \t]+)heading([ \t]*):", re.MULTILINE)
+_WITH_HEADING = re.compile(r"\bwith[ \t]+heading\b")
+_ATTRIBUTE = re.compile(r"^[ \t]*([A-Za-z_]\w*)\.(\w+)[ \t]*=(?!=)", re.MULTILINE)
+_MONITOR = re.compile(r"^[ \t]*monitor[ \t]+(\w+)[ \t]*:", re.MULTILINE)
+_BASE = re.compile(
+    r"^([ \t]*)(?=from[ \t]+gzscenic\.(?!model\b)|import[ \t]+gzscenic)", re.MULTILINE
+)
+_DIRECTION = re.compile(r"\b(?:left of|right of|ahead of|behind)\b")
+_VISIBLE = re.compile(r"\brequireVisible\b|\bcan see\b")
+
+
+@dataclass(frozen=True)
+class Converted:
+    """A program in Scenic 3. ``notes`` are the lines of ``text`` that need a look, by number."""
+
+    text: str
+    notes: Tuple[str, ...]
+
+
+def convert_file(path: Path, out: Optional[Path] = None) -> Converted:
+    """Convert a file, and write the result to ``out``, which must not be there yet.
+
+    Raises ``SpecError`` when one cannot be read or the other is there, ``DiskError``.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "is not UTF-8"
+        raise SpecError(f"{path}: cannot be read: {reason}") from error
+    if out is not None and out.exists():
+        raise SpecError(f"{out}: is there already; name another file")
+    converted = convert(text, str(path if out is None else out))
+    if out is not None:
+        with writing(out):
+            write_whole(out, converted.text.encode())
+    return converted
+
+
+def convert(text: str, name: str = "<scenario>") -> Converted:
+    """Rewrite a program. ``name`` is what notes call it."""
+    plain = _masked(text)
+    edits: List[Tuple[int, int, str]] = []
+    marks: List[Tuple[int, str]] = []
+    classes = _classes(plain)
+    for found in _CREATION.finditer(plain):
+        if _creates(plain, found, classes):
+            edits.append((found.start("name"), found.start("name"), "new "))
+    for found in _HEADING_DEFAULT.finditer(plain):
+        if _within_class(plain, found.start()):
+            start = found.start() + len(found.group(1))
+            edits.append((start, start + len("heading"), "parentOrientation"))
+    for found in _WITH_HEADING.finditer(plain):
+        edits.append((found.start(), found.end(), "facing"))
+    marks += _marks(plain)
+    lines = _edited(text, edits)
+    return _marked(lines, marks, plain, name)
+
+
+def _masked(text: str) -> str:
+    """The text with strings and comments blanked out, everything at its place."""
+
+    def blank(found: "re.Match[str]") -> str:
+        return re.sub(r"[^\n]", " ", found.group())
+
+    return _LITERAL.sub(blank, text)
+
+
+def _classes(plain: str) -> Set[str]:
+    return set(_CLASS.findall(plain))
+
+
+def _creates(plain: str, found: "re.Match[str]", classes: Set[str]) -> bool:
+    """Whether a name in capitals stands for a new object, as it did in Scenic 2."""
+    name = found.group("name")
+    if name in _NO_CLASSES:
+        return False
+    if name not in classes and (name.isupper() and len(name) > 1):
+        return False
+    if name not in classes and name in _ASSIGNED.findall(plain):
+        return False
+    start = plain.rfind("\n", 0, found.start("name")) + 1
+    before = plain[start : found.start("name")]
+    if re.match(r"[ \t]*(?:class|import|from|except|def|raise)\b", before):
+        return False
+    if re.search(r"\bnew[ \t]+$", before):
+        return False
+    opened = _open_calls(before)
+    return not any(call in ("isinstance", "issubclass") for call in opened)
+
+
+def _open_calls(before: str) -> List[str]:
+    """The names of the calls whose parentheses are open at the end of ``before``."""
+    calls: List[str] = []
+    for found in re.finditer(r"(\w*)\s*\(|\)", before):
+        if found.group() == ")":
+            if calls:
+                calls.pop()
+        else:
+            calls.append(found.group(1))
+    return calls
+
+
+def _within_class(plain: str, position: int) -> bool:
+    """Whether a line stands in a class body."""
+    indent = re.match(r"[ \t]*", plain[position:])
+    own = len(indent.group()) if indent else 0
+    for line in reversed(plain[:position].split("\n")):
+        if not line.strip():
+            continue
+        outer = len(line) - len(line.lstrip())
+        if outer < own:
+            return bool(re.match(r"[ \t]*class\b", line))
+    return False
+
+
+def _marks(plain: str) -> List[Tuple[int, str]]:
+    marks: List[Tuple[int, str]] = []
+
+    def mark(pattern: "re.Pattern[str]", say: Callable[["re.Match[str]"], Optional[str]]) -> None:
+        for found in pattern.finditer(plain):
+            text = say(found)
+            if text is not None:
+                marks.append((plain.count("\n", 0, found.start()), text))
+
+    mark(_ATTRIBUTE, _attribute)
+    mark(_MONITOR, lambda found: f"`monitor {found.group(1)}` is about time; remove it")
+    mark(_BASE, lambda found: "the models' classes are there without this import; remove it")
+    return marks
+
+
+def _attribute(found: "re.Match[str]") -> Optional[str]:
+    name, attribute = found.groups()
+    if name == "self":
+        return None
+    if attribute == "z":
+        return f"say on what it stands where {name} is made: `new ... on table`, without `at`"
+    return f"say it where {name} is made: `with {attribute} ...`"
+
+
+def _edited(text: str, edits: List[Tuple[int, int, str]]) -> List[str]:
+    for start, end, new in sorted(edits, reverse=True):
+        text = text[:start] + new + text[end:]
+    return text.split("\n")
+
+
+def _marked(lines: List[str], marks: List[Tuple[int, str]], plain: str, name: str) -> Converted:
+    notes: List[str] = []
+    marked: List[str] = []
+    for number, line in enumerate(lines):
+        for place, text in sorted(marks):
+            if place == number:
+                indent = line[: len(line) - len(line.lstrip())]
+                marked.append(f"{indent}{MARK} {text}")
+                notes.append(f"{name}:{len(marked) + 1}: not converted: {text}")
+        marked.append(line)
+    if _DIRECTION.search(plain):
+        notes.append(
+            f"{name}: `left of` and its like now count from the side of the other object, not "
+            "from its middle"
+        )
+    if _VISIBLE.search(plain):
+        notes.append(f"{name}: what is hidden behind something is no longer visible")
+    return Converted("\n".join(marked), tuple(notes))

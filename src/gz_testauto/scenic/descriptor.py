@@ -1,0 +1,135 @@
+"""The model descriptor: which models a scenario may place, and what is known of each.
+
+Owns the YAML that GzScenic introduced (Afzal, Le Goues and Timperley: GzScenic: Automatic Scene
+Generation for Gazebo Simulator, 2021), all of its keys, and the keys that this package adds.
+Where a model is found is :mod:`gz_testauto.scenic.model_search`'s, what it measures
+:mod:`gz_testauto.scenic.solids`'s.
+"""
+
+import re
+from pathlib import Path
+from typing import Any, Dict, List, Optional
+
+from pydantic import Field, field_validator, model_validator
+from pydantic_core import PydanticCustomError
+from typing_extensions import Annotated, Literal
+
+from gz_testauto.scenic.class_names import class_name
+from gz_testauto.spec.loader import load
+from gz_testauto.spec.model import LARGEST, Bounded, Spec, SpecPath
+
+MISSION_SIDE_M = 1e-5
+"""Width and length of a mission item that states none, as in GzScenic: a point."""
+MISSION_HEIGHT_M = 0.5
+"""Height of a mission item that states none: so much above it is free."""
+
+Size = Annotated[float, Field(gt=0, le=LARGEST)]
+Share = Annotated[float, Field(ge=0, le=1)]
+
+_FILE_NAME = re.compile(r"[^/\0]{1,200}")
+
+
+class ModelSpec(Spec):
+    """One model of the descriptor. ``width`` and ``length`` (m) are Scenic's: across and along
+    the direction in which the object faces."""
+
+    name: str
+    type: Literal["MISSION_ONLY", "GAZEBO_MODEL", "CUSTOM_MODEL"]
+    width: Optional[Size] = None
+    length: Optional[Size] = None
+    height: Optional[Size] = None
+    z: Optional[Bounded] = None
+    """Height (m) of the model's own origin where the scenario states none; without it the model
+    stands on the ground."""
+    heading: Optional[Bounded] = None
+    """Scenic's heading (rad, counter-clockwise from north, +y) where the scenario states none."""
+    dynamic_size: Optional[bool] = None
+    allow_collisions: bool = False
+    url: Optional[str] = None
+    front: Optional[Literal["x", "y"]] = None
+    """Which axis of the model points where the object faces; by default ``x`` of a mission item
+    and ``y`` of a model."""
+    color: Optional[List[Share]] = None
+    """Of the plan view: red, green, blue, and opacity if wanted, each in [0, 1]."""
+
+    @field_validator("name")
+    @classmethod
+    def _check_name(cls, name: str) -> str:
+        if not _FILE_NAME.fullmatch(name) or name in (".", ".."):
+            raise PydanticCustomError(
+                "predicate",
+                "is {name}; it must be the name of a folder, without /",
+                {"name": repr(name)},
+            )
+        return name
+
+    @field_validator("color")
+    @classmethod
+    def _check_color(cls, color: Any) -> Any:
+        if color is not None and len(color) not in (3, 4):
+            raise PydanticCustomError(
+                "predicate",
+                "has {count} numbers; write [red, green, blue] or [red, green, blue, opacity]",
+                {"count": len(color)},
+            )
+        return color
+
+    @model_validator(mode="after")
+    def _check_keys(self) -> "ModelSpec":
+        measured = [key for key in ("width", "length", "height") if getattr(self, key) is not None]
+        if not self.mission_only and measured:
+            raise PydanticCustomError(
+                "predicate",
+                ".{key} is for MISSION_ONLY; the size of a model is read from its SDF",
+                {"key": measured[0]},
+            )
+        if self.url is not None and self.type != "CUSTOM_MODEL":
+            raise PydanticCustomError("predicate", ".url is for CUSTOM_MODEL", {})
+        if self.mission_only and self.dynamic_size is not None:
+            raise PydanticCustomError(
+                "predicate", ".dynamic_size is for models; the size of a mission item is free", {}
+            )
+        return self
+
+    @property
+    def mission_only(self) -> bool:
+        """Whether it is written into the mission and not into the world."""
+        return self.type == "MISSION_ONLY"
+
+    @property
+    def faces(self) -> str:
+        """The axis of the model that points where the object faces, ``x`` or ``y``."""
+        return self.front or ("x" if self.mission_only else "y")
+
+
+class DescriptorSpec(Spec):
+    """A whole descriptor. Paths are relative to its folder."""
+
+    models: List[ModelSpec]
+    models_dir: Optional[SpecPath] = None
+    """Where models are looked for first; by default the descriptor's own folder."""
+    world: Optional[SpecPath] = None
+    """The world to which objects are added; by default ground and sun."""
+
+    @field_validator("models")
+    @classmethod
+    def _check_names(cls, models: List[ModelSpec]) -> List[ModelSpec]:
+        first: Dict[str, str] = {}
+        for model in models:
+            name = class_name(model.name)
+            if name in first:
+                raise PydanticCustomError(
+                    "predicate",
+                    "has {first} and {second}, which both are class {name}; rename one",
+                    {"first": repr(first[name]), "second": repr(model.name), "name": name},
+                )
+            first[name] = model.name
+        return models
+
+
+def load_descriptor(path: Path) -> DescriptorSpec:
+    """Read a descriptor. Raises ``SpecError`` with a line for each fault."""
+    descriptor = load(path, DescriptorSpec)
+    if descriptor.models_dir is None:
+        return descriptor.model_copy(update={"models_dir": Path(path).absolute().parent})
+    return descriptor

@@ -1,0 +1,232 @@
+"""Compiles a scenario with the library of its models, and says of a fault where it stands.
+
+Owns the way from a ``.scenic`` file to a Scenic ``Scenario``: the library is put in front, what
+needs time is refused, and whatever Scenic or the program raises becomes a ``SpecError`` with file
+and line. Imports Scenic when it compiles, which takes seconds the first time.
+"""
+
+import contextlib
+import random
+import re
+import sys
+import tempfile
+import traceback
+import warnings
+from pathlib import Path
+from typing import Any, Iterator, List, Mapping, Optional, Tuple
+
+import numpy as np
+
+from gz_testauto.errors import GzTestautoError, MissingDependencyError, SpecError
+from gz_testauto.scenic.library import MODULE, PlacedModel, library_text
+
+_GZSCENIC = "gzscenic"
+_MENTIONS_DEFAULT = re.compile(r"\b(workspace|create_room|gzscenic)\b")
+_SETS_WORKSPACE = re.compile(r"^\s*workspace\s*=", re.MULTILINE)
+_TRACKED = re.compile(r"\s*(ego|workspace)\s*=")
+_LINE_ADDED = 1
+"""The first line is ours: it brings the library."""
+_FORGOTTEN = re.compile(r"""forgot ['"]new""")
+_HINT = "; if it was written for Scenic 2: gz_testauto scenic --convert {path}"
+
+
+class Program:
+    """A compiled scenario. ``notes`` says what of it has no effect, each with file and line."""
+
+    def __init__(self, path: Path, scenario: Any, notes: Tuple[str, ...]) -> None:
+        self.path = path
+        self.scenario = scenario
+        self.notes = notes
+
+    def line(self, line: int) -> int:
+        """The line of the user's file for one of Scenic's."""
+        return max(1, line - _LINE_ADDED)
+
+
+def require_scenic() -> None:
+    """Raise ``MissingDependencyError`` unless Scenic 3 is installed."""
+    hook = sys.excepthook
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            import scenic
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"scenarios need Scenic 3 ({error}): python3 -m pip install 'gz_testauto[scenic]'"
+        ) from error
+    finally:
+        sys.excepthook = hook  # Scenic sets its own
+    if not hasattr(scenic, "scenarioFromFile"):
+        raise MissingDependencyError(
+            f"{scenic.__file__} is not Scenic 3: python3 -m pip install 'gz_testauto[scenic]'"
+        )
+
+
+def compile_program(
+    path: Path,
+    models: Mapping[str, PlacedModel],
+    seed: int,
+    parameters: Mapping[str, Any],
+    scenario: Optional[str] = None,
+    pruning: bool = True,
+) -> Program:
+    """Compile a scenario. What it draws by Python itself (``random``) depends on ``seed``.
+
+    ``scenario`` chooses one of several in the file. Raises ``SpecError`` with file and line, or
+    ``MissingDependencyError`` without Scenic.
+    """
+    require_scenic()
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "is not UTF-8; save the file as UTF-8"
+        raise SpecError(f"{path}: cannot be read: {reason}") from error
+    notes = _examine(path, text)
+    implied = bool(_MENTIONS_DEFAULT.search(text)) and not _SETS_WORKSPACE.search(text)
+    library = library_text(models, implied)
+    source = f"model {MODULE}\n{text}"
+    random.seed(seed)
+    np.random.seed(seed % 2**32)
+    with _importable(library), _located(path), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        compiled = _compile(source, path, parameters, scenario, pruning)
+    _refuse_after_compiling(path, compiled)
+    return Program(path, compiled, notes)
+
+
+def _compile(
+    source: str, path: Path, parameters: Mapping[str, Any], scenario: Optional[str], pruning: bool
+) -> Any:
+    import io
+
+    from scenic.syntax import translator
+
+    from gz_testauto.scenic import scene_objects
+
+    scene_objects.begin_scenario()
+    before, translator.usePruning = translator.usePruning, pruning
+    try:
+        options = translator.CompileOptions(paramOverrides=dict(parameters))
+        return translator._scenarioFromStream(
+            io.BytesIO(source.encode()), options, str(path), scenario=scenario, path=str(path)
+        )
+    finally:
+        translator.usePruning = before
+
+
+def _examine(path: Path, text: str) -> Tuple[str, ...]:
+    from scenic.syntax.parser import parse_string
+
+    from gz_testauto.scenic.refusals import examine
+
+    with _located(path, added=0):
+        tree = parse_string(
+            text if text.endswith("\n") else text + "\n", "exec", filename=str(path)
+        )
+    refused, idle = examine(tree)
+    if refused:
+        raise SpecError("\n".join(f"{path}:{place.line}: {place.text}" for place in refused))
+    return tuple(f"{path}:{place.line}: {place.text}" for place in idle)
+
+
+def _refuse_after_compiling(path: Path, compiled: Any) -> None:
+    """What an imported module brought in."""
+    for requirement in compiled.requirements:
+        if requirement.proposition.has_temporal_operator:
+            raise SpecError(f"{path}: {requirement} is about time; worlds are scenes at one moment")
+    if compiled.monitors:
+        raise SpecError(f"{path}: `require monitor` is about time; remove it")
+    for found in compiled.objects:
+        if found.behavior is not None:
+            raise SpecError(
+                f"{path}: a {type(found).__name__} has a behavior, and here nothing acts; remove it"
+            )
+    if compiled.externalSampler is not None:
+        raise SpecError(
+            f"{path}: draws from VerifAI, whose draws depend on those before; use Range or Uniform"
+        )
+
+
+@contextlib.contextmanager
+def _importable(library: str) -> Iterator[None]:
+    """While inside, the library can be imported, also by GzScenic's name."""
+    with tempfile.TemporaryDirectory(prefix="gz_testauto_") as place:
+        (Path(place) / f"{MODULE}.scenic").write_text(library, encoding="utf-8")
+        alias = Path(place) / _GZSCENIC
+        alias.mkdir()
+        (alias / "__init__.py").write_text("")
+        (alias / "model.scenic").write_text(f"from {MODULE} import *\n", encoding="utf-8")
+        before = {name for name in sys.modules if name.split(".")[0] == _GZSCENIC}
+        sys.path.insert(0, place)
+        try:
+            yield
+        finally:
+            sys.path.remove(place)
+            sys.path_importer_cache.pop(place, None)
+            for name in list(sys.modules):
+                if name.split(".")[0] == _GZSCENIC and name not in before:
+                    del sys.modules[name]
+
+
+@contextlib.contextmanager
+def _located(path: Path, added: int = _LINE_ADDED) -> Iterator[None]:
+    """Turn what Scenic or the program raises into a ``SpecError`` with file and line."""
+    try:
+        yield
+    except GzTestautoError:
+        raise
+    except Exception as error:
+        ours = not type(error).__module__.startswith("scenic.")
+        if ours and _place_of(path, error)[1] is None:
+            raise  # neither Scenic nor the program raised it
+        raise SpecError(located_message(path, error, added)) from error
+
+
+def located_message(path: Path, error: BaseException, added: int = _LINE_ADDED) -> str:
+    """What a fault of a program says, with file and line."""
+    file, line = _place_of(path, error)
+    if line is not None and file == str(path):
+        line = line - added if line > added else _tracked_line(path)
+    text = str(getattr(error, "msg", None) or error or type(error).__name__).strip()
+    text = re.sub(
+        r"\b(on )?line (\d+)",
+        lambda m: f"{m.group(1) or ''}line {max(1, int(m.group(2)) - added)}",
+        text,
+    )
+    if not type(error).__module__.startswith("scenic."):
+        text = f"{type(error).__name__}: {text}"
+    hint = ""
+    if type(error).__name__ in ("ScenicParseError", "PythonCompileError") or _FORGOTTEN.search(
+        text
+    ):
+        hint = _HINT.format(path=path)
+    place = file if line is None else f"{file}:{line}"
+    return f"{place}: {text}{hint}"
+
+
+def _tracked_line(path: Path) -> Optional[int]:
+    """The line of the first assignment to ``ego`` or ``workspace``: of these Scenic says none."""
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            if _TRACKED.match(line):
+                return number
+    return None
+
+
+def _place_of(path: Path, error: BaseException) -> Tuple[str, Optional[int]]:
+    """The file and line of the program where an error arose; the line None where none is known."""
+    line = getattr(error, "lineno", None)
+    if line is not None:
+        return str(getattr(error, "filename", None) or path), int(line)
+    frames: List[Any] = list(traceback.extract_tb(error.__traceback__))
+    location = getattr(error, "_scenic_location", None)
+    if location is not None:
+        frames.append(location)
+    names = {str(path), str(path.resolve())}
+    for frame in reversed(frames):
+        if frame.filename in names:
+            return str(path), frame.lineno
+        if frame.filename.endswith((".scenic", ".sc")) and MODULE not in frame.filename:
+            return frame.filename, frame.lineno
+    return str(path), None

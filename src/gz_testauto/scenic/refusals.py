@@ -1,0 +1,84 @@
+"""What of Scenic a scene that stands still cannot have, found in a program by name and line.
+
+Owns two lists: constructs that are refused, because the scene would not be what the program says,
+and constructs that have no effect on a scene, which are told. Imports Scenic when it is imported.
+"""
+
+import ast
+from typing import Any, Dict, List, NamedTuple, Tuple
+
+from scenic.syntax import ast as s
+
+_ONLY_IN_TIME = "worlds are scenes at one moment; state it without time, or remove it"
+
+_REFUSED: Dict[str, str] = {
+    "Always": f"`always` is about time: {_ONLY_IN_TIME}",
+    "Eventually": f"`eventually` is about time: {_ONLY_IN_TIME}",
+    "Next": f"`next` is about time: {_ONLY_IN_TIME}",
+    "UntilOp": f"`until` is about time: {_ONLY_IN_TIME}",
+    "RequireMonitor": f"`require monitor` is about time: {_ONLY_IN_TIME}",
+    "MonitorDef": f"a `monitor` is about time: {_ONLY_IN_TIME}",
+    "BehaviorDef": "a `behavior` is what an agent does in time, and here nothing acts: remove it",
+    "TryInterrupt": "`try ... interrupt` is about time: remove it",
+    "InitialScenario": "`initial scenario` is about scenarios that follow each other: remove it",
+}
+
+_WITHOUT_EFFECT: Dict[str, str] = {
+    "Record": "record",
+    "RecordInitial": "record initial",
+    "RecordFinal": "record final",
+    "TerminateWhen": "terminate when",
+    "TerminateSimulationWhen": "terminate simulation when",
+    "TerminateAfter": "terminate after",
+    "Simulator": "simulator",
+}
+
+_FOREIGN = ("scenic.simulators.", "scenic.domains.")
+
+
+class Place(NamedTuple):
+    """A line of a program and what is to be said of it."""
+
+    line: int
+    text: str
+
+
+def examine(tree: Any) -> Tuple[List[Place], List[Place]]:
+    """What is refused of a parsed program, and what has no effect, both by line."""
+    refused: List[Place] = []
+    idle: List[Place] = []
+    for node in ast.walk(tree):
+        kind = type(node).__name__
+        line = getattr(node, "lineno", 1)
+        if kind in _REFUSED:
+            refused.append(Place(line, _REFUSED[kind]))
+        elif kind in _WITHOUT_EFFECT:
+            what = _WITHOUT_EFFECT[kind]
+            idle.append(Place(line, f"`{what}` has no effect on a scene at one moment"))
+        elif kind == "ScenarioDef" and getattr(node, "compose", None):
+            text = "`compose` is about scenarios that follow each other: use `setup` alone"
+            refused.append(Place(line, text))
+        elif isinstance(node, s.WithSpecifier) and node.prop == "behavior":
+            refused.append(Place(line, "`with behavior`: " + _REFUSED["BehaviorDef"]))
+        elif isinstance(node, s.PropertyDef) and node.property == "behavior":
+            refused.append(Place(line, "property `behavior`: " + _REFUSED["BehaviorDef"]))
+        else:
+            refused += [Place(line, text) for text in _foreign_models(node)]
+    return sorted(set(refused)), sorted(set(idle))
+
+
+def _foreign_models(node: Any) -> List[str]:
+    if isinstance(node, s.Model):
+        names = [node.name]
+    elif isinstance(node, ast.ImportFrom):
+        names = [node.module or ""]
+    elif isinstance(node, ast.Import):
+        names = [alias.name for alias in node.names]
+    else:
+        return []
+    return [
+        f"{name} is the library of another simulator; remove the line, and list the models that "
+        "the scenario uses in the descriptor"
+        for name in names
+        if name.startswith(_FOREIGN)
+    ]

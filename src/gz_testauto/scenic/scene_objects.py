@@ -1,0 +1,319 @@
+"""The Scenic class from which everything in a scenario derives: things stand, unless told.
+
+Owns the rule by which an object without a height of its own is put on the ground, or beside
+something at the height on which that stands, and what keeps walls from colliding with each other.
+Imports Scenic when it is imported, so it is imported late.
+
+A position has a height of its own where it comes from ``on``, ``above`` or ``below``, or where its
+z is neither 0 nor the z of the middle of something that stands already: ``at table offset by
+1 @ 0`` is beside the table, and not in the air at half its height.
+"""
+
+import inspect
+import math
+from typing import Any, ClassVar, Dict, List, Optional, Tuple
+
+import numpy as np
+from scenic.core.distributions import RejectionException, distributionFunction, needsSampling
+from scenic.core.lazy_eval import (
+    DelayedArgument,
+    isLazy,
+    requiredProperties,
+    valueInContext,
+)
+from scenic.core.object_types import Object
+from scenic.core.regions import PointInRegionDistribution, PolygonalRegion
+from scenic.core.specifiers import ModifyingSpecifier, PropertyDefault, Specifier
+from scenic.core.vectors import Orientation, Vector
+
+TOUCH_M = 1e-4
+"""Scenic's contact tolerance: half of it is left between two things that stand on each other."""
+SAME_HEIGHT_M = 1e-9
+WALLS_MAY_SHARE_M = 5e-4
+"""So deep may walls of one kind reach into each other: they meet at corners."""
+
+_OWN_HEIGHT = ("On", "Above", "Below")
+_BESIDE = ("Left of", "Right of", "Ahead of", "Behind")
+_PLAIN = ("At", "In", "ContainedIn", "Visible/VisibleFrom", "NotVisible/NotVisibleFrom")
+
+
+class Levels:
+    """Heights (m) of the middles of things that stand, with those on which they stand."""
+
+    def __init__(self) -> None:
+        self._base: Dict[float, float] = {}
+
+    def note(self, middle: float, base: float) -> None:
+        """Something stands at ``base`` with its middle at ``middle``."""
+        self._base.setdefault(middle, base)
+
+    def base_of(self, z: float) -> Optional[float]:
+        """On what height a thing placed by a middle at ``z`` stands; None where it is its own."""
+        if abs(z) < SAME_HEIGHT_M:
+            return 0.0
+        for middle, base in self._base.items():
+            if abs(z - middle) < SAME_HEIGHT_M:
+                return base
+        return None
+
+
+_CURRENT = [Levels()]
+"""Of the scenario that is being compiled; Scenic compiles one at a time."""
+
+
+def begin_scenario() -> None:
+    """Forget what stands: another scenario is compiled."""
+    _CURRENT[0] = Levels()
+
+
+class SceneObject(Object):
+    """An object of a scene.
+
+    ``gz_model`` names the descriptor's model, or is None for one that the scenario itself
+    describes; ``static`` says whether the latter stays where it is. ``restHeight`` is the height
+    (m) of its middle over what it stands on, ``supportLevel`` the height (m) of that where it is
+    what something beside it stands on. ``stacked`` says that it was put ``on`` something.
+    """
+
+    _scenic_properties: ClassVar[Dict[str, Any]] = {
+        "baseOffset": PropertyDefault(
+            {"restHeight"}, set(), lambda self: Vector(0, 0, -self.restHeight)
+        ),
+        "restHeight": PropertyDefault(
+            {"shape", "width", "length", "height", "pitch", "roll"},
+            set(),
+            lambda self: rest_height(
+                self.shape, self.width, self.length, self.height, self.pitch, self.roll
+            ),
+        ),
+        "contactTolerance": TOUCH_M,
+        "gz_model": None,
+        "static": True,
+        "is_wall": False,
+        "supportLevel": None,
+        "stacked": False,
+    }
+
+    @classmethod
+    def _prepareSpecifiers(cls, specifiers: Any) -> Any:
+        specifiers = list(specifiers)
+        specifiers += cls._matching_sizes(specifiers)
+        specifiers = cls._level(specifiers)
+        names = [spec.name for spec in specifiers]
+        if "On" in names:
+            specifiers.append(Specifier("Stacked", {"stacked": 1}, {"stacked": True}))
+        if any(name in _OWN_HEIGHT for name in names):
+            return specifiers
+        origin = next((spec for spec in specifiers if spec.name == "With(z)"), None)
+        if origin is not None:
+            specifiers.remove(origin)
+        placing = next((spec for spec in specifiers if "position" in spec.priorities), None)
+        if placing is None:
+            placing = cls._defaults["position"]
+            specifiers.append(placing)
+        specifiers.append(cls._standing(placing, None if origin is None else origin.value))
+        return specifiers
+
+    @classmethod
+    def _level(cls, specifiers: List[Any]) -> List[Any]:
+        """Say of what is turned about the vertical alone that it does not lean, which Scenic's
+        ``facing`` leaves open; and that what is placed beside a thing is aligned with it."""
+        relative = any("parentOrientation" in spec.priorities for spec in specifiers)
+        if not relative:
+            specifiers = [_turned_only(spec) for spec in specifiers]
+        leaning = [spec for spec in specifiers if {"pitch", "roll"} & set(spec.priorities)]
+        given = {name for spec in specifiers for name in spec.priorities}
+        upright = leaning and all(_scalar_facing(spec) is not None for spec in leaning)
+        if upright or any("position" in spec.requiredProperties for spec in leaning):
+            # otherwise where it is could depend on how it leans, and that on where it is
+            half = DelayedArgument({"height"}, lambda self: {"restHeight": self.height / 2})
+            specifiers.append(Specifier("Upright", {"restHeight": 1}, half))
+        aligned = any(
+            "parentOrientation" in spec.priorities and spec.name != "On" for spec in specifiers
+        )
+        if aligned and "yaw" not in given:
+            specifiers.append(Specifier("Aligned", {"yaw": 1}, {"yaw": 0.0}))
+        return specifiers
+
+    @classmethod
+    def _matching_sizes(cls, specifiers: List[Any]) -> List[Any]:
+        """Of a round model, one size that is asked for is asked for along its other axes."""
+        together = getattr(cls, "_round_together", ())
+        asked = {name: spec for spec in specifiers for name in spec.priorities if name in together}
+        if not asked:
+            return []
+        value = next(iter(asked.values())).value
+        given = next(iter(asked))
+        return [
+            Specifier(
+                f"With({name})",
+                {name: 1},
+                DelayedArgument(
+                    set(requiredProperties(value)),
+                    lambda context, name=name: {name: valueInContext(value, context)[given]},
+                ),
+            )
+            for name in together
+            if name not in asked
+        ]
+
+    @classmethod
+    def _standing(cls, placing: Any, origin: Any) -> Any:
+        beside, levels = _reference(placing), _CURRENT[0]
+        usual = getattr(cls, "_origin_z", None)
+        needed = {"restHeight", "contactTolerance"}
+        if usual is not None:
+            needed |= {"height"}
+        if origin is not None:
+            needed |= set(requiredProperties(origin)) | {"height"}
+
+        def helper(context: Any) -> Dict[str, Any]:
+            position = context.position
+            rest = context.restHeight + context.contactTolerance / 2
+            if usual is not None:
+                rest = usual + cls._middle_over_origin(context)
+            if origin is not None:
+                z = valueInContext(origin, context)["z"] + cls._middle_over_origin(context)
+                return {"position": Vector(position.x, position.y, z), "supportLevel": None}
+            if _is_on_ground_plane(position):
+                _note(levels, rest, 0.0)
+                return {"position": position + Vector(0, 0, rest), "supportLevel": None}
+            level, middle = None, None
+            if beside is not None:
+                middle = beside.position.z
+                level = middle - beside.restHeight - beside.contactTolerance / 2
+            always = placing.name in ("Beyond", "Following")
+            placed = put_down(position, rest, level, middle, always, levels)
+            if not isLazy(placed):
+                _note(levels, placed.z, placed.z - rest)
+            elif beside is None:
+                _note(levels, rest, 0.0)
+            return {"position": placed, "supportLevel": level}
+
+        gives = {"position": 1, "supportLevel": 1}
+        return ModifyingSpecifier("Standing", gives, DelayedArgument(needed, helper), {"position"})
+
+    @classmethod
+    def _middle_over_origin(cls, context: Any) -> Any:
+        """How high (m) the middle is over the model's origin, in the size that was asked for."""
+        share = getattr(cls, "_middle_share", 0.0)
+        return share * context.height
+
+    def intersects(self, other: Any) -> bool:
+        """As Scenic's, but that walls may meet walls."""
+        if self.is_wall and getattr(other, "is_wall", False):
+            shared = self._boundingPolygon.buffer(-WALLS_MAY_SHARE_M).intersects(
+                other._boundingPolygon.buffer(-WALLS_MAY_SHARE_M)
+            )
+            return bool(shared) and abs(self.position.z - other.position.z) < (
+                (self.height + other.height) / 2
+            )
+        return bool(super().intersects(other))
+
+
+def _scalar_facing(spec: Any) -> Any:
+    """The heading of a ``facing`` that has one number; None of any other specifier."""
+    if spec.name != "Facing" or "roll" not in spec.priorities:
+        return None
+    function = getattr(spec.value, "value", None)
+    if function is None:
+        return None
+    orientation = inspect.getclosurevars(function).nonlocals.get("orientation")
+    drawn = getattr(orientation, "_dist", None) if needsSampling(orientation) else None
+    if drawn is not None:
+        return drawn if getattr(drawn, "_valueType", None) in (float, int) else None
+    if isinstance(orientation, Orientation) and not isLazy(orientation):
+        yaw, pitch, roll = orientation.eulerAngles
+        return float(yaw) if abs(pitch) + abs(roll) < SAME_HEIGHT_M else None
+    return None
+
+
+def _turned_only(spec: Any) -> Any:
+    heading = _scalar_facing(spec)
+    if heading is None:
+        return spec
+    angles = {"yaw": heading, "pitch": 0.0, "roll": 0.0}
+    return Specifier("Facing", dict.fromkeys(angles, 1), angles)
+
+
+def _note(levels: Levels, middle: Any, base: Any) -> None:
+    if not any(needsSampling(value) or isLazy(value) for value in (middle, base)):
+        levels.note(float(middle), float(base))
+
+
+def _reference(placing: Any) -> Optional[Any]:
+    """The object beside which a specifier places, where it is one that stands."""
+    if placing.name in _BESIDE:
+        function = getattr(placing.value, "value", None)
+        found = inspect.getclosurevars(function).nonlocals.get("pos") if function else None
+    elif placing.name in ("OffsetBy", "OffsetAlong"):
+        import scenic.syntax.veneer as veneer
+
+        found = veneer.ego()
+    else:
+        return None
+    return found if isinstance(found, SceneObject) else None
+
+
+def _is_on_ground_plane(position: Any) -> bool:
+    """Whether it is drawn from a flat region at height 0, which Scenic knows how to prune."""
+    if not isinstance(position, PointInRegionDistribution):
+        return False
+    region = getattr(position.region, "region", position.region)  # a workspace has one
+    return isinstance(region, PolygonalRegion) and not needsSampling(region) and region.z == 0
+
+
+@distributionFunction(valueType=Vector)
+def put_down(
+    position: Any,
+    rest: float,
+    level: Optional[float],
+    middle: Optional[float],
+    always: bool,
+    levels: Levels,
+) -> Any:
+    """The position at which the thing stands, or its own where that has a height."""
+    x, y, z = position
+    if level is not None and middle is not None and abs(z - middle) < SAME_HEIGHT_M:
+        return Vector(x, y, level + rest)
+    base = 0.0 if always else levels.base_of(z)
+    return Vector(x, y, z if base is None else base + rest)
+
+
+@distributionFunction(valueType=float)
+def rest_height(
+    shape: Any, width: float, length: float, height: float, pitch: float, roll: float
+) -> float:
+    """How high (m) the middle of a shape is over its lowest point, leaning so."""
+    if pitch == 0 and roll == 0:
+        return height / 2
+    corners = np.asarray(shape.mesh.vertices) * (width, length, height)
+    return float(-turned(corners, 0.0, pitch, roll)[:, 2].min())
+
+
+def turned(points: np.ndarray, yaw: float, pitch: float, roll: float) -> np.ndarray:
+    """Points (n, 3) turned by Scenic's intrinsic angles."""
+    turn: np.ndarray = Orientation.fromEuler(yaw, pitch, roll).getRotation().apply(points)
+    return turn
+
+
+def _project_on_plane(self: Any, point: Any, onDirection: Any) -> Any:
+    """What ``on`` makes of a position over or under a flat region: straight up or down."""
+    x, y, z = point
+    if onDirection is not None:
+        dx, dy, dz = onDirection
+        if abs(dz) < 1e-12:
+            raise RejectionException("A flat region is not reached in a level direction.")
+        x, y = x + dx / dz * (self.z - z), y + dy / dz * (self.z - z)
+    found = Vector(x, y, self.z)
+    return found if self.containsPoint(found) else None
+
+
+PolygonalRegion.projectVector = _project_on_plane  # Scenic has none
+
+
+def angles_of(orientation: Any) -> Tuple[float, float, float, float]:
+    """An orientation's quaternion, xyzw as in ROS."""
+    x, y, z, w = (float(value) for value in orientation.getRotation().as_quat())
+    norm = math.sqrt(x * x + y * y + z * z + w * w)
+    return (x / norm, y / norm, z / norm, w / norm)

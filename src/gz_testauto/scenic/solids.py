@@ -1,0 +1,272 @@
+"""What a model measures and which solid it is, from its SDF.
+
+Owns the way from a model's collision geometry, every pose applied, to one solid that Scenic
+collides with: a box stays a box, and of other shapes the solid is never smaller than the true one
+and has exactly its bounds, so that what Scenic keeps apart is apart in Gazebo. Reading SDF is
+:mod:`gz_testauto.sdf`'s. Imports trimesh, and not Scenic.
+"""
+
+import functools
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, List, Optional, Sequence, Tuple
+
+import numpy as np
+import shapely
+from scipy.spatial import ConvexHull, HalfspaceIntersection
+
+from gz_testauto.errors import SdfError
+from gz_testauto.pose import Pose
+from gz_testauto.sdf.geometry_reader import read_geometry
+from gz_testauto.sdf.includes import ModelLibrary
+from gz_testauto.sdf.meshes.surfaces import Heightmap, Mesh
+from gz_testauto.sdf.scene import SceneModel, read_scene
+from gz_testauto.sdf.shapes import (
+    Box,
+    Capsule,
+    Cylinder,
+    Ellipsoid,
+    Geometry,
+    Plane,
+    Polyline,
+    Sphere,
+)
+from gz_testauto.sdf.values import number
+
+SIDES = 48
+"""Of the prism that stands for a cylinder; a multiple of 4: so it has the cylinder's bounds."""
+THINNEST_M = 1e-3
+"""What is thinner counts as this thick: a sheet has no volume."""
+MOST_FACES = 20000
+"""A mesh of more is replaced by its hull: the time of each test for a collision grows with them."""
+
+_ROUND = (Cylinder, Sphere, Capsule, Ellipsoid)
+
+
+@dataclass(frozen=True, eq=False)
+class Solid:
+    """A model as Scenic sees it, in the model's own frame.
+
+    ``mesh`` is a closed ``trimesh.Trimesh``; ``bounds`` (3, 2) are those of the true geometry
+    (m). ``is_box`` says that it is one box along the axes; ``primitive`` is the one shape that
+    the model consists of, if it is one. ``static`` is what the model says. ``bodiless`` means
+    that it has visuals only, which nothing collides with.
+    """
+
+    mesh: Any
+    bounds: np.ndarray
+    is_box: bool
+    primitive: Optional[Geometry]
+    static: bool
+    bodiless: bool
+    mass_kg: float
+    notes: Tuple[str, ...] = ()
+
+    @property
+    def size(self) -> np.ndarray:
+        """Extent (m) along x, y, z of the model."""
+        return self.bounds[:, 1] - self.bounds[:, 0]
+
+    @property
+    def center(self) -> np.ndarray:
+        """The middle of the bounds (m)."""
+        return self.bounds.mean(axis=1)
+
+    @property
+    def round_axes(self) -> str:
+        """The axes along which it has one size because it is round: ``xy``, ``xyz`` or none."""
+        if isinstance(self.primitive, Sphere):
+            return "xyz"
+        return "xy" if isinstance(self.primitive, (Cylinder, Capsule)) else ""
+
+
+def solid_of(sdf: Path, model_path: Sequence[Path]) -> Solid:
+    """Read a model file. Raises ``SdfError`` for what has no size, as a plane or terrain."""
+    library = ModelLibrary(model_path)
+    model = next(iter(read_scene(sdf, model_path).models.values()))
+    placed = [(shape.local_pose, shape.geometry) for shape in model.collisions]
+    bodiless = not placed
+    if bodiless:
+        placed = list(_visuals(model, library))
+    if not placed:
+        raise SdfError(f"{sdf}: the model has neither a collision nor a visual, so it has no size")
+    notes: List[str] = []
+    for _, geometry in placed:
+        if isinstance(geometry, (Plane, Heightmap)):
+            raise SdfError(
+                f"{sdf}: the model has <{type(geometry).__name__.lower()}> geometry, which has no "
+                "size to place it by: put it into the descriptor's world instead"
+            )
+    bounds = np.stack([geometry.bounds(pose) for pose, geometry in placed])
+    whole = np.column_stack([bounds[..., 0].min(axis=0), bounds[..., 1].max(axis=0)])
+    pose, only = placed[0]
+    upright = bool(np.allclose(pose.rotation, np.eye(3), atol=1e-9))
+    single = len(placed) == 1 and not bodiless and upright
+    is_box = single and isinstance(only, Box)
+    parts = [_part(geometry, pose, notes) for pose, geometry in placed]
+    mesh = _whole(parts, notes)
+    primitive = only if single and isinstance(only, (Box, *_ROUND)) else None
+    notes = [f"{sdf}: {note}" for note in dict.fromkeys(notes)]
+    return Solid(
+        mesh,
+        _thick(whole),
+        is_box,
+        primitive,
+        model.static,
+        bodiless,
+        _mass_kg(model),
+        tuple(notes),
+    )
+
+
+def _mass_kg(model: SceneModel) -> float:
+    """The mass of all links; 1 kg, as in Gazebo, of one that states none."""
+    mass = 0.0
+    for _, node, _ in model.node.walk():
+        for link in node.links:
+            inertial = link.element.find("inertial")
+            mass += 1.0 if inertial is None else number(node.document, inertial, "mass", 1.0)
+    return mass
+
+
+def _visuals(model: SceneModel, library: ModelLibrary) -> Any:
+    for _, node, pose in model.node.walk():
+        for link in node.links:
+            for visual in link.element.findall("visual"):
+                element = visual.find("geometry")
+                geometry = None
+                if element is not None:
+                    geometry = read_geometry(node.document, element, library)
+                if geometry is not None:
+                    yield pose * node.frames.of(visual.find("pose"), link.name), geometry
+
+
+def _thick(bounds: np.ndarray) -> np.ndarray:
+    """The same bounds, but nowhere thinner than a sheet may be."""
+    low, high = bounds[:, 0].copy(), bounds[:, 1].copy()
+    for axis in range(3):
+        missing = THINNEST_M - (high[axis] - low[axis])
+        if missing > 0:
+            low[axis] -= missing / 2
+            high[axis] += missing / 2
+    return np.column_stack([low, high])
+
+
+def _part(geometry: Geometry, pose: Pose, notes: List[str]) -> Any:
+    """The solid of one shape, placed in the model's frame."""
+    import trimesh
+
+    mesh = _solid(geometry, notes)
+    if mesh is None or min(mesh.extents) < THINNEST_M / 10:
+        low, high = _thick(geometry.bounds(Pose())).T
+        mesh = trimesh.creation.box(bounds=np.array([low, high]))
+    mesh = mesh.copy()
+    mesh.apply_transform(pose.matrix)
+    return mesh
+
+
+def _solid(geometry: Geometry, notes: List[str]) -> Any:
+    import trimesh
+
+    if isinstance(geometry, Box):
+        return trimesh.creation.box(geometry.size) if min(geometry.size) > 0 else None
+    if isinstance(geometry, Cylinder):
+        if min(geometry.radius, geometry.length) <= 0:
+            return None
+        return _prism(geometry.radius, geometry.length)
+    if isinstance(geometry, (Sphere, Ellipsoid)):
+        radii = (geometry.radius,) * 3 if isinstance(geometry, Sphere) else geometry.radii
+        return _hull(_sphere_corners() * radii) if min(radii) > 0 else None
+    if isinstance(geometry, Capsule):
+        ball, along = _sphere_corners() * geometry.radius, np.array([0, 0, geometry.length / 2])
+        return _hull(np.vstack([ball + along, ball - along])) if geometry.radius > 0 else None
+    if isinstance(geometry, Polyline):
+        regions = [part for part in shapely.get_parts(geometry.outline) if part.area > 0]
+        solids = [trimesh.creation.extrude_polygon(part, geometry.height) for part in regions]
+        return _whole(solids, notes) if solids else None
+    assert isinstance(geometry, Mesh), type(geometry)
+    return _of_mesh(geometry, notes)
+
+
+def _prism(radius: float, length: float) -> Any:
+    """A prism around a cylinder, with sides that touch it where its bounds do."""
+    angles = (np.arange(SIDES) + 0.5) * (2 * math.pi / SIDES)
+    rim = radius / math.cos(math.pi / SIDES) * np.column_stack([np.cos(angles), np.sin(angles)])
+    ends = [np.column_stack([rim, np.full(SIDES, z)]) for z in (-length / 2, length / 2)]
+    return _hull(np.vstack(ends))
+
+
+@functools.lru_cache(maxsize=1)
+def _sphere_corners() -> np.ndarray:
+    """Corners (n, 3) of a solid around the unit sphere whose faces touch it, also at its axes."""
+    directions = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [-1, 0, 0], [0, -1, 0], [0, 0, -1.0]])
+    faces = ConvexHull(directions).simplices
+    for _ in range(3):
+        middles = [directions[faces[:, [a, b]]].sum(axis=1) for a, b in ((0, 1), (1, 2), (2, 0))]
+        directions = np.unique(
+            np.round(
+                np.vstack([directions, *(m / np.linalg.norm(m, axis=1)[:, None] for m in middles)]),
+                12,
+            ),
+            axis=0,
+        )
+        directions /= np.linalg.norm(directions, axis=1)[:, None]
+        faces = ConvexHull(directions).simplices
+    planes = np.column_stack([directions, -np.ones(len(directions))])
+    corners = HalfspaceIntersection(planes, np.zeros(3)).intersections
+    return np.unique(np.round(corners, 12), axis=0)
+
+
+def _hull(points: np.ndarray) -> Any:
+    import trimesh
+
+    return trimesh.convex.convex_hull(points)
+
+
+def _of_mesh(geometry: Mesh, notes: List[str]) -> Any:
+    """The mesh itself where it goes round a volume, otherwise its hull."""
+    import trimesh
+
+    surface = geometry.surface
+    if len(surface.triangles) > MOST_FACES:
+        notes.append(
+            f"{geometry.path.name} has {len(surface.triangles)} faces, more than {MOST_FACES}; "
+            "its convex hull is kept clear of instead"
+        )
+    elif bool(surface.closed.all()):
+        mesh = trimesh.Trimesh(**trimesh.triangles.to_kwargs(surface.triangles))
+        mesh.merge_vertices()
+        parts = list(mesh.split(only_watertight=False))
+        if parts and all(part.is_watertight and part.is_winding_consistent for part in parts):
+            for part in parts:
+                if part.volume < 0:
+                    part.invert()
+            return _whole(parts, notes)
+    if len(surface.triangles) <= MOST_FACES:
+        notes.append(
+            f"{geometry.path.name} does not go round a volume without gaps; its convex hull is "
+            "kept clear of instead"
+        )
+    points = surface.triangles.reshape(-1, 3)
+    try:
+        return _hull(points)
+    except Exception:  # qhull refuses what is flat; the caller takes the box
+        return None
+
+
+def _whole(parts: Sequence[Any], notes: List[str]) -> Any:
+    """One closed solid of several."""
+    import trimesh
+
+    if len(parts) == 1 and parts[0].is_volume:
+        return parts[0]
+    with_volume = [part for part in parts if part.is_volume]
+    try:
+        joined = trimesh.boolean.union(with_volume, engine="manifold")
+        if joined.is_volume:
+            return joined
+    except Exception:  # the boolean's library raises whatever its input makes it raise
+        pass
+    notes.append("the parts cannot be joined into one solid; their convex hull is kept clear of")
+    return _hull(np.vstack([part.vertices for part in parts]))

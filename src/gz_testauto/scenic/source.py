@@ -1,0 +1,267 @@
+"""A Scenic scenario as a source of worlds: world *i* depends on the seed and *i* alone.
+
+Owns the way from a scenario, a descriptor and a seed to single worlds, in any order and in any
+process. Writing a directory of them is :mod:`gz_testauto.scenic.output`'s.
+"""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
+
+import numpy
+import scipy
+import shapely
+
+from gz_testauto import __version__
+from gz_testauto.errors import SpecError
+from gz_testauto.sampling.seeds import WORLD, child_seed
+from gz_testauto.scenic.descriptor import load_descriptor
+from gz_testauto.scenic.library import PlacedModel, library_text, models_of
+from gz_testauto.scenic.mission import Mission, mission_of
+from gz_testauto.scenic.model_search import ModelSearch
+from gz_testauto.scenic.names import SceneName
+from gz_testauto.scenic.packing import ModelPack
+from gz_testauto.scenic.plan_view import plan_view
+from gz_testauto.scenic.program import Program, compile_program
+from gz_testauto.scenic.world_file import (
+    WorldWriter,
+    check_size,
+    described_mass_kg,
+    model_pose,
+    scenic_pose,
+    size_of,
+)
+from gz_testauto.sdf.document import SdfDocument
+from gz_testauto.sdf.includes import ModelLibrary
+from gz_testauto.sdf.scene import read_scene
+from gz_testauto.sdf.state import apply_state
+from gz_testauto.worlds.manifest import sha256_of
+from gz_testauto.worlds.multiply import world_name
+from gz_testauto.worlds.record import ObstacleRecord
+
+COMPILED = "scenario"
+"""The seed of what a scenario draws by Python itself when it is compiled."""
+
+EMPTY_WORLD = """\
+<?xml version="1.0"?>
+<sdf version="1.6">
+  <world name="default">
+    <include>
+      <uri>model://sun</uri>
+    </include>
+    <include>
+      <uri>model://ground_plane</uri>
+    </include>
+  </world>
+</sdf>
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class ScenicWorld:
+    """One world, made and not yet written.
+
+    ``content`` is the world file; ``files`` are those that it needs beside the source's own, by
+    their path in the output. ``objects`` are the scene's, mission items with them, as Scenic drew
+    them. ``draws`` counts the scenes that were drawn, this one included.
+    """
+
+    index: int
+    name: str
+    content: bytes
+    files: Mapping[str, bytes]
+    mission: Mission
+    objects: Tuple[Tuple[SceneName, Any], ...]
+    obstacles: Tuple[ObstacleRecord, ...]
+    parameters: Mapping[str, Any]
+    draws: int
+
+
+class ScenicSource:
+    """Makes the worlds of one scenario.
+
+    ``parameters`` override the scenario's own ``param``. ``keep`` keeps what already fits and
+    draws the rest again: fast where things are dense, and another distribution. ``download``
+    allows the network for models that are nowhere else. ``chosen`` names one of several modular
+    scenarios of the file. Raises ``SpecError``, ``SdfError``, ``ResourceError`` or
+    ``MissingDependencyError`` when there is something wrong with what it is given.
+    """
+
+    def __init__(
+        self,
+        scenario: Path,
+        models: Path,
+        seed: int,
+        parameters: Optional[Mapping[str, Any]] = None,
+        *,
+        keep: bool = False,
+        download: bool = False,
+        chosen: Optional[str] = None,
+        pruning: bool = True,
+    ) -> None:
+        if seed < 0:
+            raise SpecError(f"seed is {seed}; it must be >= 0")
+        self.scenario, self.seed, self._keep = Path(scenario), seed, keep
+        self._parameters, self._chosen = dict(parameters or {}), chosen
+        self._pruning = pruning
+        descriptor = load_descriptor(Path(models))
+        search = ModelSearch(descriptor, download)
+        self.models: Dict[str, PlacedModel] = models_of(descriptor, search, str(models))
+        self._model_path = search.model_path
+        self._pack = ModelPack(search.model_path)
+        for model in self.models.values():
+            if model.directory is not None:
+                self._pack.add_model(model.directory)
+        base = _base_world(descriptor.world, self._pack, search)
+        self._taken = list(read_scene(base, self._search_path()).models)
+        self.program: Program = compile_program(
+            self.scenario,
+            self.models,
+            child_seed(seed, COMPILED),
+            self._parameters,
+            chosen,
+            pruning,
+        )
+        self._writer = WorldWriter(
+            base, self.models, self._pack, self._search_path(), str(self.scenario)
+        )
+        self._sampler = self._new_sampler()
+        self._model_bytes = Path(models).read_bytes()
+
+    def _search_path(self) -> Tuple[Path, ...]:
+        """Where ``model://`` is looked for: also beside each of the descriptor's models."""
+        own = [model.directory.parent for model in self.models.values() if model.directory]
+        return tuple(dict.fromkeys([*own, *self._model_path]))
+
+    def _new_sampler(self) -> Any:
+        from gz_testauto.scenic.names import names_of
+        from gz_testauto.scenic.sampler import SceneSampler
+
+        compiled = self.program.scenario
+        names = names_of(compiled.objects, self._taken)
+        self._check_sizes(names)
+        return SceneSampler(compiled, names, str(self.scenario), self.program, keep=self._keep)
+
+    def _check_sizes(self, names: List[SceneName]) -> None:
+        """Refuse at once what asks a model of one size for another."""
+        for name, obj in zip(names, self.program.scenario.objects):
+            if obj.gz_model is None or not obj._hasStaticBounds:
+                continue
+            check_size(name, obj, self.models[obj.gz_model], str(self.scenario))
+
+    @property
+    def notes(self) -> Tuple[str, ...]:
+        """What a user should know: what has no effect, what is kept clear of as a hull, what a
+        model names and is not there."""
+        of_models = [
+            note
+            for model in self.models.values()
+            if model.solid is not None
+            for note in model.solid.notes
+        ]
+        return tuple(dict.fromkeys([*self.program.notes, *of_models, *self._pack.notes]))
+
+    @property
+    def shared_files(self) -> Mapping[str, Union[Path, bytes]]:
+        """The files that all worlds need, by their path in the output."""
+        return self._pack.files
+
+    @property
+    def inputs(self) -> Dict[str, Any]:
+        """Everything that decides what the worlds are, but how many."""
+        import scenic
+
+        digest = hashlib.sha256()
+        for name, held in sorted(self._pack.files.items()):
+            content = held if isinstance(held, bytes) else held.read_bytes()
+            digest.update(f"{name} {sha256_of(content)}\n".encode())
+        return {
+            "seed": self.seed,
+            "scenario": self.scenario.name,
+            "scenario_sha256": sha256_of(self.scenario.read_bytes()),
+            "descriptor_sha256": sha256_of(self._model_bytes),
+            "models_sha256": digest.hexdigest(),
+            "parameters": json.loads(json.dumps(self._parameters, sort_keys=True, default=str)),
+            "chosen": self._chosen,
+            "keep": self._keep,
+            "versions": {
+                "gz_testauto": __version__,
+                "scenic": _version_of(scenic),
+                "numpy": numpy.__version__,
+                "scipy": scipy.__version__,
+                "geos": shapely.geos_version_string,
+            },
+        }
+
+    def library(self) -> str:
+        """The Scenic library that the scenario sees, as text."""
+        return library_text(self.models, True)
+
+    def make(self, index: int) -> ScenicWorld:
+        """World ``index``, from 0. Raises ``PlacementError`` that names what failed most."""
+        drawn = self._sampler.draw(child_seed(self.seed, WORLD, index))
+        content, files, _ = self._writer.write(drawn.objects)
+        return ScenicWorld(
+            index=index,
+            name=world_name(index),
+            content=content,
+            files=files,
+            mission=mission_of(drawn.objects, self.models),
+            objects=drawn.objects,
+            obstacles=tuple(self._records(drawn.objects)),
+            parameters=drawn.parameters,
+            draws=drawn.draws,
+        )
+
+    def picture(self, world: ScenicWorld) -> Tuple[bytes, bytes]:
+        """The plan view of a world, as PNG and SVG."""
+        workspace = self.program.scenario.workspace
+        return plan_view(world.objects, self.models, workspace, world.name)
+
+    def _records(self, objects: Tuple[Tuple[SceneName, Any], ...]) -> Any:
+        for name, obj in objects:
+            model = self.models.get(obj.gz_model) if obj.gz_model is not None else None
+            if not name.drawn or (model is not None and model.spec.mission_only):
+                continue
+            pose = scenic_pose(obj) if model is None else model_pose(obj, model)
+            x, y, z, roll, pitch, yaw = (float(text) for text in pose.to_text().split())
+            width, length, height = size_of(obj)
+            yield ObstacleRecord(
+                name=name.text,
+                type=obj.gz_model or name.label,
+                pose=(x, y, z, roll, pitch, yaw),
+                size={"width_m": width, "length_m": length, "height_m": height},
+                mass_kg=_mass_kg(obj, model),
+                static=bool(obj.static),
+            )
+
+
+def _base_world(path: Optional[Path], pack: ModelPack, search: ModelSearch) -> SdfDocument:
+    """The world to which objects are added, every name in it resolved in the pack."""
+    if path is None:
+        document = SdfDocument.parse(EMPTY_WORLD, "<empty world>")
+    else:
+        document = SdfDocument.read(path)
+    world = document.world
+    if world is None:
+        raise SpecError(f"{path}: holds no <world>")
+    if world.find("state") is not None:
+        apply_state(document, ModelLibrary(search.model_path))
+    pack.settle(document, document.root)
+    return document
+
+
+def _mass_kg(obj: Any, model: Optional[PlacedModel]) -> float:
+    """The mass of an object as its world has it."""
+    if model is None or model.solid is None:
+        return described_mass_kg(obj)
+    factors = model.factors(size_of(obj))
+    return float(model.solid.mass_kg * numpy.prod(factors))
+
+
+def _version_of(module: Any) -> str:
+    from importlib import metadata
+
+    return str(getattr(module, "__version__", None) or metadata.version("scenic"))

@@ -1,0 +1,159 @@
+"""Stretches a model's SDF, each axis by a factor of its own.
+
+Owns what follows from that for every part: sizes and poses of collisions, visuals and links, and
+mass, centre and inertia of homogeneous stretching (mass with the volume, second moments with the
+axes). Refuses what would no longer be its shape: a sphere that is not stretched evenly, a box
+that stands at an angle to an axis that is stretched more than another. One factor for all is
+:mod:`gz_testauto.sampling.resize`'s too; here it is the simplest case.
+"""
+
+from typing import Any
+
+import numpy as np
+from lxml import etree
+
+from gz_testauto.errors import SdfError
+from gz_testauto.pose import Pose
+from gz_testauto.sdf.document import Element, SdfDocument
+from gz_testauto.sdf.values import number, numbers, pose_value, set_numbers, set_pose
+
+EQUAL = 1e-9
+_ALONG_AXES = 1e-6
+_POSED = ("joint", "sensor", "light", "frame", "projector")
+_FRAMED = ("relative_to", "frame")
+
+
+def stretch_model(document: SdfDocument, model: Element, factors: np.ndarray) -> None:
+    """Multiply everything in ``model`` along its own axes by ``factors`` (3,), in place; its own
+    pose stays, and nested models are stretched with it. Raises ``SdfError`` that names the part."""
+    _Stretch(document, str(model.get("name"))).children(model, np.asarray(factors, dtype=float))
+
+
+class _Stretch:
+    """Stretches the parts of one model, each in its parent's frame."""
+
+    def __init__(self, document: SdfDocument, name: str) -> None:
+        self._document = document
+        self._name = name
+
+    def children(self, parent: Element, factors: np.ndarray) -> None:
+        """Everything that stands directly in a model or a link whose axes have these factors."""
+        for child in parent:
+            tag = child.tag
+            if tag in ("model", "link"):
+                self.children(child, self._place(child, factors))
+                if tag == "link" and child.find("inertial") is None:
+                    inertial = etree.SubElement(child, "inertial")
+                    etree.SubElement(inertial, "mass").text = "1"
+                    self._inertia(inertial, factors)
+            elif tag in ("collision", "visual"):
+                self._geometry(child, self._place(child, factors))
+            elif tag == "inertial":
+                self._inertia(child, factors)
+            elif tag in _POSED and child.find("pose") is not None:
+                self._move(child, factors)
+
+    def _move(self, holder: Element, factors: np.ndarray) -> Pose:
+        element = holder.find("pose")
+        framed = element is not None and any(element.get(key) for key in _FRAMED)
+        if framed and not _even(factors):
+            raise self._error(holder, "is placed relative to another frame")
+        pose = pose_value(self._document, element)
+        if any(pose.position):
+            x, y, z = (float(value) for value in np.asarray(pose.position) * factors)
+            kept = {key: element.get(key) for key in _FRAMED if element.get(key)}
+            set_pose(holder, Pose((x, y, z), pose.quaternion))
+            for key, value in kept.items():
+                holder.find("pose").set(key, value)
+        return pose
+
+    def _place(self, holder: Element, factors: np.ndarray) -> np.ndarray:
+        """Move a part, and return the factors along its own axes."""
+        turn = np.abs(self._move(holder, factors).rotation)
+        if _even(factors):
+            return factors
+        if np.abs(turn - np.round(turn)).max() > _ALONG_AXES:
+            raise self._error(holder, "stands at an angle to the axes")
+        own: np.ndarray = np.round(turn).T @ factors
+        return own
+
+    def _geometry(self, holder: Element, factors: np.ndarray) -> None:
+        for shape in holder.iterfind("geometry/*"):
+            if isinstance(shape.tag, str) and shape.tag != "empty":
+                self._shape(holder, shape, factors)
+
+    def _shape(self, holder: Element, shape: Element, factors: np.ndarray) -> None:
+        tag, (x, y, z) = shape.tag, (float(factor) for factor in factors)
+        if tag in ("box", "ellipsoid"):
+            self._multiply(shape, "size" if tag == "box" else "radii", factors)
+        elif tag == "mesh":
+            if shape.find("scale") is None:
+                etree.SubElement(shape, "scale").text = "1 1 1"
+            self._multiply(shape, "scale", factors)
+        elif tag == "polyline":
+            for point in shape.findall("point"):
+                values = numbers(self._document, point, 2)
+                set_numbers(point, values[0] * x, values[1] * y)
+            self._multiply(shape, "height", (z,))
+        elif tag in ("sphere", "cylinder", "capsule"):
+            if not _even(factors[:2]) or (tag == "sphere" and not _even(factors)):
+                raise self._error(holder, f"is a {tag}, which must stay round")
+            if tag == "capsule" and not _even(factors):
+                radius = number(self._document, shape, "radius")
+                length = number(self._document, shape, "length")
+                grown = (length + 2 * radius) * z - 2 * radius * x
+                if grown < 0:
+                    raise self._error(holder, "is a capsule, which would be lower than wide")
+                set_numbers(shape.find("length"), grown)
+            elif tag != "sphere":
+                self._multiply(shape, "length", (z,))
+            self._multiply(shape, "radius", (x,))
+        else:
+            raise self._error(holder, f"has <{tag}> geometry, which cannot be stretched")
+
+    def _multiply(self, shape: Element, tag: str, factors: Any) -> None:
+        element = shape.find(tag)
+        if element is not None:
+            values = numbers(self._document, element, len(factors))
+            set_numbers(element, *(float(v * f) for v, f in zip(values, factors)))
+
+    def _inertia(self, inertial: Element, factors: np.ndarray) -> None:
+        """Mass with the volume; second moments of mass with the axes."""
+        pose = self._move(inertial, factors)
+        volume = float(np.prod(factors))
+        mass = number(self._document, inertial, "mass", 1.0)
+        _set(inertial, "mass", mass * volume)
+        tensor = inertial.find("inertia")
+        if tensor is None:
+            tensor = etree.SubElement(inertial, "inertia")
+        moments = [
+            number(self._document, tensor, tag, 1.0 if tag[1] == tag[2] else 0.0)
+            for tag in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+        ]
+        xx, xy, xz, yy, yz, zz = moments
+        old = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        second = np.trace(old) / 2 * np.eye(3) - old
+        stretch = pose.rotation.T @ np.diag(factors) @ pose.rotation
+        second = volume * stretch @ second @ stretch.T
+        new = np.trace(second) * np.eye(3) - second
+        places = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2)}
+        places.update({"iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)})
+        for tag, place in places.items():
+            if place[0] == place[1] or tensor.find(tag) is not None or abs(new[place]) > 0:
+                _set(tensor, tag, float(new[place]))
+
+    def _error(self, part: Element, why: str) -> SdfError:
+        name = part.get("name") or part.tag
+        return SdfError(
+            f"{self._document.where(part)}: model {self._name!r} cannot be stretched by one factor "
+            f"along one axis and by another along another: its {part.tag} {name!r} {why}"
+        )
+
+
+def _even(factors: np.ndarray) -> bool:
+    return bool(np.ptp(factors) <= EQUAL * float(np.max(np.abs(factors))))
+
+
+def _set(parent: Element, tag: str, value: float) -> None:
+    child = parent.find(tag)
+    set_numbers(etree.SubElement(parent, tag) if child is None else child, value)

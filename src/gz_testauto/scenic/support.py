@@ -1,0 +1,86 @@
+"""Whether what stands on other things would stay there.
+
+Owns that test: the middle of a thing must be over what carries it, and not just so, or it would
+tip over as soon as a world runs. Knows the solids alone, and no masses.
+"""
+
+from typing import Any, List, Sequence
+
+import numpy as np
+import shapely
+
+SUPPORT_M = 2e-3
+"""What carries a thing is at most so far under its base."""
+GRID = 9
+"""So many points along and across a base are looked at."""
+MARGIN = 0.1
+"""The middle must be this share of the base's shorter side within what carries it."""
+
+
+def needs_support(obj: Any) -> bool:
+    """Whether an object that was drawn stands on something that has to carry it."""
+    base = float(obj.position.z) - float(obj.restHeight)
+    if base <= SUPPORT_M:
+        return False
+    if getattr(obj, "stacked", False):
+        return not obj.static or not obj.allowCollisions
+    level = getattr(obj, "supportLevel", None)
+    return level is not None and abs(base - float(level)) <= SUPPORT_M
+
+
+def stands_firmly(obj: Any, others: Sequence[Any]) -> bool:
+    """Whether the middle of ``obj`` is well within the hull of where ``others`` carry its base."""
+    corners = np.asarray(obj.occupiedSpace.mesh.vertices)
+    low = corners[:, 2].min()
+    base = shapely.MultiPoint(corners[corners[:, 2] < low + SUPPORT_M / 2][:, :2]).convex_hull
+    x, y = float(obj.position.x), float(obj.position.y)
+    if base.area == 0:  # it stands on an edge or a point, and is to do so
+        points = np.array([[x, y]])
+        shorter = 0.0
+    else:
+        points = _grid(base)
+        x_low, y_low, x_high, y_high = base.bounds
+        shorter = min(x_high - x_low, y_high - y_low)
+    carried = points[_carried(points, low, others)]
+    if not len(carried):
+        return False
+    if shorter == 0 or obj.static:
+        return True
+    hull = shapely.MultiPoint(carried).convex_hull
+    middle = shapely.Point(x, y)
+    return bool(hull.contains(middle)) and hull.exterior.distance(middle) >= MARGIN * shorter
+
+
+def _grid(base: Any) -> np.ndarray:
+    """Points (n, 2) of the base, up to its border."""
+    x_low, y_low, x_high, y_high = base.bounds
+    across, along = np.meshgrid(np.linspace(x_low, x_high, GRID), np.linspace(y_low, y_high, GRID))
+    points = np.column_stack([across.ravel(), along.ravel()])
+    outline = np.asarray(base.exterior.coords)[:-1]
+    return np.vstack([points[shapely.contains_xy(base, points)], outline])
+
+
+def _carried(points: np.ndarray, low: float, others: Sequence[Any]) -> np.ndarray:
+    """Which of the points (n,) have something right under them, the base being at ``low``."""
+    carried = np.zeros(len(points), dtype=bool)
+    starts = np.column_stack([points, np.full(len(points), low + SUPPORT_M / 2)])
+    down = np.tile([0.0, 0.0, -1.0], (len(points), 1))
+    reach = np.array([points.min(axis=0), points.max(axis=0)])
+    for other in _near(reach, low, others):
+        hits, rays, _ = other.occupiedSpace.mesh.ray.intersects_location(starts, down)
+        if len(hits):
+            close = starts[0, 2] - hits[:, 2] <= 1.5 * SUPPORT_M
+            carried[rays[close]] = True
+    return carried
+
+
+def _near(reach: np.ndarray, low: float, others: Sequence[Any]) -> List[Any]:
+    found = []
+    for other in others:
+        away = np.array([float(other.position.x), float(other.position.y)])
+        radius = float(other.radius)
+        if (away + radius < reach[0]).any() or (away - radius > reach[1]).any():
+            continue
+        if abs(float(other.position.z) - low) <= radius + SUPPORT_M:
+            found.append(other)
+    return found

@@ -1,0 +1,33 @@
+import keyword
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gz_testauto.scenic.class_names import class_name
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        ("cafe_table", "CafeTable"),
+        ("LampAndStand", "Lampandstand"),  # as GzScenic has it
+        ("turtlebot3", "Turtlebot3"),
+        ("demo_cube", "DemoCube"),
+        ("Café table", "CafeTable"),
+        ("1st floor", "Model1StFloor"),
+        ("object", "ObjectModel"),
+        ("none", "NoneModel"),
+        ("---", "Model"),
+        ("grey_wall", "GreyWallModel"),
+    ],
+)
+def test_a_model_has_this_class(model, name):
+    assert class_name(model) == name
+
+
+@given(st.text(min_size=1, max_size=40))
+def test_any_spelling_gives_a_name_that_a_program_can_use(model):
+    name = class_name(model)
+    assert name.isidentifier()
+    assert not keyword.iskeyword(name)

@@ -1,0 +1,334 @@
+"""Scenarios become worlds in which nothing is amiss, read from the files alone."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+from gz_testauto.errors import PlacementError, SpecError
+from gz_testauto.sdf.scene import read_scene
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "config" / "scenic"
+SOURCE = Path(__file__).resolve().parents[2] / "src"
+ROBOTS = {"fetch": (0.25, 1.0), "turtlebot3": (0.07, 0.15)}
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("needs_scenic")]
+
+ROOM = "workspace = Workspace(RectangularRegion(0 @ 0, 0, 8, 8))\n"
+
+SCENARIOS = {
+    "empty_room": (None, 10.0),
+    "things": (None, 10.0),
+    "fetch": (None, 10.0),
+    "storage": (None, 40.0),
+    "resized": (
+        ROOM + "new Crate at 0 @ 0, with width 0.7, with length 0.3, with height 0.5\n"
+        "for i in range(6):\n"
+        "    new Crate with width Range(0.3, 0.9), with height Range(0.2, 0.5)\n",
+        10.0,
+    ),
+    "stacked": (
+        ROOM + "t = new CafeTable\na = new Crate on t, with width 0.3, with length 0.3\n"
+        "b = new DemoCube on a\nnew DemoCube on b\nnew DemoCube left of b by 0.01\n",
+        10.0,
+    ),
+    "beside": (
+        ROOM + "ego = new Fetch at 0 @ 0\ns = new Bookshelf at 2 @ 2, facing Range(0, 360) deg\n"
+        "new TrafficCone ahead of s by Range(0.1, 1)\nnew Crate left of s\n"
+        "new TrafficCone at s offset by 0 @ -1\nnew DemoCube on s\n"
+        "new Waypoint ahead of s by 0.5\n",
+        10.0,
+    ),
+    "described": (
+        ROOM + "class Barrel:\n    shape: CylinderShape()\n    width: 0.5\n    length: 0.5\n"
+        "    height: Range(0.5, 1)\n    color: (0.1, 0.2, 0.8)\n"
+        "b = new Barrel in workspace\nnew Barrel in workspace\nnew Object on b, with width 0.2, "
+        "with length 0.2, with height 0.2\nnew Object at (-2, -2), facing 30 deg\n"
+        "require (distance from b to (0, 0)) > 1\n",
+        10.0,
+    ),
+}
+
+
+def source_of(tmp_path, name, seed, **options):
+    from gz_testauto.scenic.source import ScenicSource
+
+    text, _ = SCENARIOS[name]
+    path = EXAMPLES / f"{name}.scenic"
+    if text is not None:
+        path = tmp_path / f"{name}.scenic"
+        path.write_text(text)
+    return ScenicSource(path, EXAMPLES / "models.yaml", seed, **options)
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_nothing_is_amiss_in_the_worlds_of(name, tmp_path):
+    from output_check import faults_of
+
+    from gz_testauto.scenic.output import write_scenes
+
+    half = SCENARIOS[name][1] / 2
+    out = tmp_path / "out"
+    worlds = write_scenes(source_of(tmp_path, name, 11), 3, out, plots=False)
+    assert len(worlds) == 3
+    assert faults_of(out, (-half, -half, half, half), ROBOTS) == []
+
+
+def test_the_same_seed_gives_the_same_bytes_in_any_directory_with_any_hash_seed(tmp_path):
+    made = []
+    for number in (1, 2):
+        place = tmp_path / f"place{number}"
+        place.mkdir()
+        environment = {**os.environ, "PYTHONHASHSEED": str(number), "PYTHONPATH": str(SOURCE)}
+        subprocess.run(
+            [
+                *(sys.executable, "-m", "gz_testauto.cli.main", "scenic"),
+                *(str(EXAMPLES / "fetch.scenic"), str(EXAMPLES / "models.yaml")),
+                *("--out", "out", "-n", "2", "--seed", "3"),
+            ],
+            cwd=str(place),
+            env=environment,
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
+        files = sorted(path for path in place.rglob("*") if path.is_file())
+        made.append({str(path.relative_to(place)): path.read_bytes() for path in files})
+    assert made[0] == made[1]
+    assert {"out/world_0001.png", "out/world_0001.svg", "out/world_0001.yaml"} <= set(made[0])
+
+
+def test_a_world_depends_on_the_seed_and_its_index_alone(tmp_path):
+    source = source_of(tmp_path, "fetch", 5)
+    last_first = [source.make(index).content for index in (2, 0)]
+    fresh = source_of(tmp_path, "fetch", 5)
+    assert [fresh.make(index).content for index in (0, 2)] == last_first[::-1]
+    assert fresh.make(1).content != fresh.make(0).content
+    assert source_of(tmp_path, "fetch", 6).make(0).content != last_first[1]
+
+
+def test_what_is_kept_is_a_scene_as_well(tmp_path):
+    from output_check import faults_of
+
+    from gz_testauto.scenic.output import write_scenes
+
+    source = source_of(tmp_path, "storage", 2, parameters={"count": 60}, keep=True)
+    write_scenes(source, 1, tmp_path / "out", plots=False)
+    assert len(source.make(0).obstacles) == 60
+    assert faults_of(tmp_path / "out", (-15, -15, 15, 15)) == []
+
+
+def only_model(world, tmp_path, name):
+    path = tmp_path / "only.world"
+    path.write_bytes(world.content)
+    path_of_models = [tmp_path / "parts", EXAMPLES / "models", EXAMPLES.parents[1] / "models"]
+    return read_scene(path, path_of_models).models[name]
+
+
+def test_a_model_whose_origin_is_a_corner_lands_where_its_middle_is_asked_for(workshop, tmp_path):
+    workshop.box("brick", "1 2 3", pose="0.5 1 1.5 0 0 0")
+    source = workshop.source("new Brick at 4 @ 5, facing 90 deg")
+    model = only_model(source.make(0), tmp_path, "brick_0")
+    assert np.allclose(model.bounds, [[3, 5], [4.5, 5.5], [0, 3]], atol=1e-4)
+
+
+@pytest.mark.parametrize(("front", "low"), [("y", [2, 4.5]), ("x", [2.5, 4])])
+def test_the_front_of_a_model_is_where_the_object_faces(workshop, tmp_path, front, low):
+    workshop.box("long", "2 1 1", front=front)
+    world = workshop.source("new Long at 3 @ 5, facing 0 deg").make(0)
+    model = only_model(world, tmp_path, "long_0")
+    assert np.allclose(model.bounds[:2, 0], low)
+    assert model.pose.yaw_rad == pytest.approx({"y": 0.0, "x": np.pi / 2}[front])
+
+
+def test_a_robot_that_faces_west_has_the_yaw_of_ros(workshop):
+    workshop.entry("robot", "MISSION_ONLY", width=0.5, length=0.5)
+    world = workshop.source("new Robot at 1 @ 2, facing 90 deg").make(0)
+    assert world.mission == {
+        "robot": [{"heading": pytest.approx(np.pi), "x": 1.0, "y": 2.0, "z": 0.0}]
+    }
+
+
+def test_what_a_scenario_fixes_is_no_obstacle_and_what_it_draws_is(workshop):
+    workshop.box("brick", "1 1 1")
+    world = workshop.source(
+        "new Brick at 4 @ 5, facing 0 deg\nnew Brick at Range(0, 1) @ 1, facing 0 deg\n"
+        "new Brick at 8 @ 8\n"
+    ).make(0)
+    assert [name.text for name, _ in world.objects] == [
+        "brick_0",
+        "obstacle_brick_1",
+        "obstacle_brick_2",
+    ]
+    assert [record.name for record in world.obstacles] == ["obstacle_brick_1", "obstacle_brick_2"]
+
+
+def test_an_own_height_is_kept(workshop, tmp_path):
+    workshop.box("brick", "1 1 1", pose="0 0 0.5 0 0 0")
+    workshop.box("low", "1 1 1", pose="0 0 0.5 0 0 0", z=0.25)
+    world = workshop.source(
+        "new Brick at (4, 5, 3), facing 0 deg\nnew Brick at 0 @ 0, with z 2, facing 0 deg\n"
+        "new Low at 8 @ 8, facing 0 deg\n"
+    ).make(0)
+    floors = [
+        only_model(world, tmp_path, name).bounds[2, 0] for name in ("brick_0", "brick_1", "low_0")
+    ]
+    assert np.allclose(floors, [2.5, 2.0, 0.25])
+
+
+def test_what_leans_stands_on_its_lowest_point(workshop, tmp_path):
+    workshop.box("brick", "1 1 1")
+    world = workshop.source("new Brick at 4 @ 5, facing (0, 30 deg, 20 deg)").make(0)
+    assert only_model(world, tmp_path, "brick_0").bounds[2, 0] == pytest.approx(0, abs=1e-4)
+
+
+def test_a_size_is_as_designed_unless_it_is_asked_for(workshop, tmp_path):
+    workshop.box("brick", "1 2 1")
+    world = workshop.source(
+        "new Brick at 0 @ 0, facing 0 deg\nnew Brick at 5 @ 5, facing 0 deg, with length 3.3\n"
+    ).make(0)
+    sizes = [np.ptp(only_model(world, tmp_path, f"brick_{n}").bounds, axis=1) for n in (0, 1)]
+    assert np.allclose(sizes, [[1, 2, 1], [1, 3.3, 1]], atol=1e-6)
+
+
+def test_another_size_of_a_fixed_model_is_an_error(workshop):
+    workshop.box("brick", "1 2 1", dynamic_size=False)
+    with pytest.raises(SpecError, match=r"brick_0 .* has a fixed size"):
+        workshop.source("new Brick at 0 @ 0, facing 0 deg, with length 3")
+
+
+def test_more_than_double_needs_to_be_allowed(workshop, tmp_path):
+    workshop.box("brick", "1 1 1")
+    workshop.box("rubber", "1 1 1", dynamic_size=True)
+    with pytest.raises(SpecError, match="may be halved to doubled"):
+        workshop.source("new Brick at 0 @ 0, facing 0 deg, with length 3")
+    world = workshop.source("new Rubber at 0 @ 0, facing 0 deg, with length 3").make(0)
+    assert np.ptp(only_model(world, tmp_path, "rubber_0").bounds, axis=1)[1] == pytest.approx(3)
+
+
+def test_walls_meet_at_the_corners(workshop, tmp_path):
+    world = workshop.source("create_room(6, 4)").make(0)
+    path = tmp_path / "room.world"
+    path.write_bytes(world.content)
+    from shapely import unary_union
+
+    walls = read_scene(path).models.values()
+    outline = unary_union([w.footprint(0.5, 0.5) for w in walls if not w.is_ground]).buffer(1e-9)
+    assert outline.geom_type == "Polygon"
+    assert len(outline.interiors) == 1
+
+
+def test_models_are_drawn_in_the_workspace_of_the_scenario(workshop):
+    workshop.box("brick", "0.1 0.1 0.1")
+    source = workshop.source(
+        "workspace = Workspace(RectangularRegion(100 @ 50, 0, 2, 2))\nnew Brick\n"
+    )
+    for index in range(5):
+        x, y, *_ = source.make(index).obstacles[0].pose
+        assert abs(x - 100) < 1
+        assert abs(y - 50) < 1
+
+
+def test_an_impossible_scenario_names_what_failed_most(workshop):
+    workshop.box("brick", "1.5 1.5 1")
+    source = workshop.source(
+        "workspace = Workspace(RectangularRegion(0 @ 0, 0, 2.2, 2.2))\nfor i in range(3):\n"
+        "    new Brick\nrequire 1 < 2\n"
+    )
+    with pytest.raises(PlacementError) as none:
+        source.make(0)
+    assert "no scene in 2000 attempts; what failed most: obstacle_brick_" in str(none.value)
+
+
+def test_a_requirement_that_fails_is_named_by_its_line(workshop):
+    workshop.box("brick", "1 1 1")
+    source = workshop.source("x = Range(0, 1)\nnew Brick at x @ 0\n\nrequire x > 2 + 0 * x\n")
+    with pytest.raises(PlacementError, match=r"`require` on line 4 \(2000 times\)"):
+        source.make(0)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("ego = new Brick\nrequire always ego.x > 0\n", ":2: `always` is about time"),
+        ("ego = new Brick\nrequire eventually ego.x > 0\n", ":2: `eventually` is about time"),
+        ("ego = new Brick\nrequire (ego.x > 0) until (ego.x < 0)\n", ":2: `until` is about time"),
+        ("behavior Go():\n    wait\nnew Brick\n", ":1: a `behavior` is what an agent does"),
+        ("monitor M():\n    wait\nrequire monitor M()\n", ":1: a `monitor` is about time"),
+        ("x = 1\nmodel scenic.simulators.webots.model\n", ":2: scenic.simulators.webots.model is"),
+        ("from scenic.simulators.gta.model import Car\n", ":1: scenic.simulators.gta.model is"),
+        ("x = 1\nego = Brick at 0 @ 0\n", ":2: "),
+        ("x = 1\nnew Brick at undefined_name\n", ":2: NameError"),
+        ("x = 1\nnew Brik at 0 @ 0\n", ":2: NameError: name 'Brik' is not defined"),
+        ("x = 1\n\nnew Brick offset by 1 @ 2\n", ":3: referred to ego object not yet assigned"),
+        ("x = 1\nego = Brick\n", ":2: "),
+    ],
+)
+def test_a_fault_of_a_scenario_is_told_with_file_and_line(workshop, text, said):
+    workshop.box("brick", "1 1 1")
+    with pytest.raises(SpecError) as refused:
+        workshop.source(text)
+    assert f"test.scenic{said}" in str(refused.value)
+
+
+def test_scenic_2_is_told_of_the_converter(workshop):
+    workshop.box("brick", "1 1 1")
+    with pytest.raises(SpecError, match="--convert"):
+        workshop.source("ego = Brick at 0 @ 0\n")
+
+
+def test_what_has_no_effect_is_told(workshop):
+    workshop.box("brick", "1 1 1")
+    source = workshop.source("ego = new Brick at 0 @ 0\nterminate after 5 seconds\n")
+    assert any(":2: `terminate after` has no effect" in note for note in source.notes)
+
+
+def test_gzscenics_own_import_is_understood(workshop):
+    workshop.box("brick", "1 1 1")
+    world = workshop.source(
+        "from gzscenic.model import *\nnew Brick at 1 @ 1, facing 0 deg\n"
+    ).make(0)
+    assert b"brick_0" in world.content
+
+
+def test_a_parameter_can_be_overridden(workshop):
+    workshop.box("brick", "0.2 0.2 0.2")
+    text = "param count = 2\nfor i in range(globalParameters.count):\n    new Brick\n"
+    assert len(workshop.source(text).make(0).objects) == 2
+    assert len(workshop.source(text, parameters={"count": 5}).make(0).objects) == 5
+
+
+def test_no_directory_is_wiped(workshop, tmp_path):
+    from gz_testauto.scenic.output import write_scenes
+
+    workshop.box("brick", "1 1 1")
+    source = workshop.source("new Brick")
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "thesis.tex").write_text("years of work")
+    with pytest.raises(SpecError, match="holds other files"):
+        write_scenes(source, 1, out)
+    assert (out / "thesis.tex").read_text() == "years of work"
+    mine = tmp_path / "mine"
+    write_scenes(source, 1, mine, plots=False)
+    first = (mine / "world_0000.world").read_bytes()
+    (mine / "notes.txt").write_text("kept")
+    write_scenes(source, 2, mine, plots=False)
+    assert (mine / "notes.txt").read_text() == "kept"
+    assert (mine / "world_0000.world").read_bytes() == first
+    assert json.loads((mine / "worlds.json").read_text())["count"] == 2
+    with pytest.raises(SpecError, match="made from other inputs"):
+        write_scenes(workshop.source("new Brick", seed=2), 2, mine, plots=False)
+
+
+def test_the_mission_is_written_as_gzscenic_wrote_it(tmp_path):
+    from gz_testauto.scenic.mission import mission_bytes
+
+    world = source_of(tmp_path, "fetch", 1).make(0)
+    mission = yaml.safe_load(mission_bytes(world.mission))
+    assert {kind: len(items) for kind, items in mission.items()} == {"fetch": 1, "waypoint": 2}
+    assert mission["fetch"] == [{"heading": pytest.approx(np.pi / 2), "x": 0.0, "y": 0.0, "z": 0.0}]
