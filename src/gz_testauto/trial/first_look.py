@@ -158,7 +158,8 @@ class FirstLook:
                 raise SceneError(
                     f"the robot sank by {-rise_m:.2f} m in {time_s:.2f} s, to z = "
                     f"{pose.position[2]:.2f} m, {floor_m - low_m:.2f} m under the floor: has its "
-                    "model collision shapes that meet the floor, or does something press it down?"
+                    "model collision shapes that meet the floor, is the floor a static model, and "
+                    "does nothing press the robot down?"
                 )
 
 
