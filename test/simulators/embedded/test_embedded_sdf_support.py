@@ -6,7 +6,7 @@ import embedded_scenes as scenes
 import numpy as np
 import pytest
 
-from gz_testauto.errors import SimulatorError
+from gz_testauto.errors import SceneError, SimulatorError
 from gz_testauto.observation import Twist2D
 from gz_testauto.simulators import open_simulator
 from gz_testauto.simulators.embedded import geoms, mjcf
@@ -158,12 +158,21 @@ def test_three_thousand_models_are_loaded_and_simulated(simulator, tmp_path):
     assert len(snapshot.models) == 3002
 
 
-def test_what_is_too_much_for_mujoco_is_one_error(simulator, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("count", "room_bytes", "said"),
+    [
+        pytest.param(1, -118_998, "", id="no memory for a step"),
+        pytest.param(10, 200_000, "no room for all of these contacts", id="for a part of them"),
+    ],
+)
+def test_what_is_too_much_for_mujoco_is_one_error(
+    simulator, tmp_path, monkeypatch, count, room_bytes, said
+):
     monkeypatch.setattr(mjcf, "MANY_BODIES", 0)
-    monkeypatch.setattr(mjcf, "ROOM_BYTES", -239_000)  # 1 kB for two bodies
-    box = scenes.box("b", 0, 0, 0.5, static=False)
-    with pytest.raises(SimulatorError, match=r"world of \d+ bodies .*take fewer models"):
-        scenes.load(simulator, scenes.write_world(tmp_path, box)).step(0.1)
+    monkeypatch.setattr(mjcf, "ROOM_BYTES", room_bytes - 2 * count**2 - 120_000 * count)
+    boxes = [scenes.box(f"b{i}", 5, 0, 0.2, static=False) for i in range(count)]
+    with pytest.raises(SceneError, match=rf"world of \d+ bodies .*{said}.*Take fewer models"):
+        scenes.load(simulator, scenes.write_world(tmp_path, *boxes)).step(0.1)
 
 
 def test_a_robot_without_a_drive_cannot_be_driven(simulator, tmp_path):

@@ -23,7 +23,7 @@ from typing import (
 import mujoco
 import numpy as np
 
-from gz_testauto.errors import SimulatorError
+from gz_testauto.errors import SceneError, SimulatorError
 from gz_testauto.observation import Contact, ModelState
 from gz_testauto.pose import Pose
 from gz_testauto.simulators.embedded.bodies import StagedModel
@@ -38,6 +38,9 @@ _BAD = (
     mujoco.mjtWarning.mjWARN_BADQVEL,
     mujoco.mjtWarning.mjWARN_BADQACC,
 )
+
+_LEFT_OUT = (mujoco.mjtWarning.mjWARN_CONTACTFULL, mujoco.mjtWarning.mjWARN_CNSTRFULL)
+"""Contacts for which there was no memory, so that bodies fall through each other."""
 
 # Left to itself, MuJoCo writes its warnings into a file in the working directory.
 mujoco.set_mju_user_warning(lambda message: LOGGER.debug("MuJoCo: %s", message))
@@ -77,7 +80,7 @@ class Engine:
         try:
             mujoco.mj_step1(self.model, self.data)
         except mujoco.FatalError as error:
-            raise self._too_much(error) from error
+            raise self._too_much(str(error).splitlines()[0]) from error
 
     def tick(self) -> None:
         """Let one physics step pass."""
@@ -87,10 +90,13 @@ class Engine:
             self._settling.after_tick(held)
             mujoco.mj_step1(self.model, self.data)
         except mujoco.FatalError as error:
-            raise self._too_much(error) from error
+            raise self._too_much(str(error).splitlines()[0]) from error
 
     def check(self) -> None:
-        """Raise ``SimulatorError`` when the state has blown up; MuJoCo then starts anew."""
+        """Raise ``SimulatorError`` when the state has blown up, MuJoCo then starts anew, or when
+        more touches than MuJoCo has room for, and it has let things pass through each other."""
+        if any(self.data.warning[kind].number for kind in _LEFT_OUT):
+            raise self._too_much("it has no room for all of these contacts")
         if any(self.data.warning[kind].number for kind in _BAD):
             raise SimulatorError(
                 "the physics became unstable: shapes overlap deeply, or masses differ too much; "
@@ -225,10 +231,11 @@ class Engine:
 
     # inside
 
-    def _too_much(self, error: Exception) -> SimulatorError:
-        return SimulatorError(
+    def _too_much(self, said: str) -> SceneError:
+        return SceneError(
             f"MuJoCo cannot simulate a world of {self.model.nbody} bodies that touch in "
-            f"{self.data.ncon} places; take fewer models. MuJoCo says: {str(error).splitlines()[0]}"
+            f"{self.data.ncon} places: {said}. Take fewer models, or simpler meshes for what "
+            "stands in the ground, or Gazebo as simulator"
         )
 
     def _id(self, kind: Any, name: str) -> int:
