@@ -47,7 +47,7 @@ def test_run_given_again_prints_the_same_table_and_runs_nothing(finished, capsys
     assert main(["run", SMOKE, "--out", str(finished), *IN_PLANAR]) == 0
     again = capsys.readouterr()
     assert "4 trials of 4" in again.out
-    assert again.err == f"results: {finished}\n"
+    assert again.err == f"page: {finished / 'report.html'}\nresults: {finished}\n"
 
 
 @pytest.mark.slow

@@ -150,17 +150,33 @@ def _mean_over_worlds(values: np.ndarray) -> Estimate:
     return Estimate(float(values.mean()), float(low), float(high), "bootstrap over worlds")
 
 
+def metric_differences(
+    results: CampaignResults, first: str, second: str, metric: Metric
+) -> Dict[str, float]:
+    """First minus second, by the name of each world in which both planners gave a number."""
+    of_first, of_second = (trials_by_world(results.of(planner)) for planner in (first, second))
+    common = [world for world in of_first if world in of_second]
+    return _differences(metric, of_first, of_second, common)
+
+
 def _compare_metric(
     metric: Metric, of_first: WorldTrials, of_second: WorldTrials, common: Sequence[str]
 ) -> MetricComparison:
-    differences = []
+    differences = list(_differences(metric, of_first, of_second, common).values())
+    p_value = signed_rank(differences) if differences else math.nan
+    return MetricComparison(metric.name, len(differences), shift(differences), p_value)
+
+
+def _differences(
+    metric: Metric, of_first: WorldTrials, of_second: WorldTrials, common: Sequence[str]
+) -> Dict[str, float]:
+    differences = {}
     for world in common:
         a = comparable_values(metric, of_first[world])
         b = comparable_values(metric, of_second[world])
         if a and b:
-            differences.append(float(np.mean(a) - np.mean(b)))
-    p_value = signed_rank(differences) if differences else math.nan
-    return MetricComparison(metric.name, len(differences), shift(differences), p_value)
+            differences[world] = float(np.mean(a) - np.mean(b))
+    return differences
 
 
 def _adjusted(pairs: Sequence[Comparison]) -> List[Comparison]:

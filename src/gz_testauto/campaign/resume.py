@@ -69,7 +69,7 @@ def reopen(directory: CampaignDirectory, store: ResultStore) -> PreparedCampaign
     # A version before this one had fewer fields; what they say now is what it did.
     now = Manifest.of(spec, further_files(spec, robot), as_written=True)
     now.require_same(Manifest.read(directory), directory, but_for=PLANNER_CODE)
-    worlds = tuple(_found(world, directory) for world in store.worlds())
+    worlds = tuple(find_world(world, directory) for world in store.worlds())
     return prepare(spec, robot, worlds)
 
 
@@ -102,8 +102,9 @@ def _declared(spec: CampaignSpec) -> Tuple[Metric, ...]:
     return (*installed_metrics(), *REPORTED.values(), *own)
 
 
-def _found(world: WorldRecord, directory: CampaignDirectory) -> WorldRecord:
-    """The world where it is now: a generated one moves with its directory."""
+def find_world(world: WorldRecord, directory: CampaignDirectory) -> WorldRecord:
+    """The world where it is now: a generated one moves with its directory. Raises ``ResultsError``
+    where its file is gone or has changed."""
     moved = directory.worlds / f"{world.name}.world"
     path = moved if os.path.isfile(moved) else world.path
     if file_sha256(path) != world.sha256:

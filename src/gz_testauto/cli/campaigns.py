@@ -10,6 +10,8 @@ from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.campaign.world_plugins import plugins_notice
 from gz_testauto.cli.progress import progress_listener
 from gz_testauto.cli.workers import add_worker_arguments, chosen_workers
+from gz_testauto.printable import printable
+from gz_testauto.report.page.page import write_final_page
 from gz_testauto.results.records import CampaignResults
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.trial.executor import StopRequest
@@ -41,15 +43,15 @@ def run_trials(
     should_stop: StopRequest,
     resume: bool = False,
 ) -> CampaignResults:
-    """Run or continue a campaign in ``out`` with progress on standard error; ``arguments`` hold
-    the options of :func:`add_campaign_arguments`."""
+    """Run or continue a campaign in ``out`` with progress on standard error, and write its page
+    unless it was stopped; ``arguments`` hold the options of :func:`add_campaign_arguments`."""
     if arguments.no_plugins:
         worlds = spec.worlds.model_copy(update={"plugins": False})
         spec = spec.model_copy(update={"worlds": worlds})
     notice = plugins_notice(spec)
     if notice:
         print(notice, file=sys.stderr, flush=True)
-    return run_campaign(
+    results = run_campaign(
         spec,
         out,
         chosen_executor(spec, out),
@@ -60,6 +62,10 @@ def run_trials(
         listener=progress_listener(),
         should_stop=should_stop,
     )
+    if not should_stop():
+        for line in write_final_page(out):
+            print(printable(line), file=sys.stderr)
+    return results
 
 
 def exit_status(stop: StopSignals, *campaigns: CampaignResults) -> int:

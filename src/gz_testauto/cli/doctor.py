@@ -30,6 +30,7 @@ from gz_testauto.errors import GzTestautoError
 from gz_testauto.resources import share_directory
 
 LIBRARIES = (
+    "jinja2",
     "lxml",
     "mapbox_earcut",
     "mujoco",

@@ -1,7 +1,8 @@
-"""Print what a campaign found so far and what of it runs now; write its trials as CSV or draw
-their trajectories.
+"""Print what a campaign found so far and what of it runs now; write it as a page to look at, its
+trials as CSV, or draw their trajectories.
 
 example:
+  gz_testauto report results/paper --html paper.html
   gz_testauto report results/paper --csv paper.csv --plots plots
 """
 
@@ -24,6 +25,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--csv",
         metavar="FILE",
         help="write one row per trial as CSV; - writes it to standard output instead of the table",
+    )
+    parser.add_argument(
+        "--html",
+        type=Path,
+        metavar="FILE",
+        help="write everything as one page that opens from disk, as campaigns do at their end",
     )
     parser.add_argument(
         "--json", action="store_true", help="print everything as JSON instead of the table"
@@ -62,6 +69,12 @@ def run(arguments: argparse.Namespace) -> int:
         print_report(analyze(results))
     if arguments.csv and arguments.csv != "-":
         write_atomically(Path(arguments.csv), to_csv(results).encode("utf-8"))
+    if arguments.html:
+        from gz_testauto.report.page.page import write_page
+
+        for problem in write_page(arguments.directory, arguments.html):
+            print(f"not on the page: {printable(problem)}", file=sys.stderr)
+        print(printable(str(arguments.html)), file=sys.stderr)
     if arguments.plots:
         from gz_testauto.report.plots import plot_worlds
 

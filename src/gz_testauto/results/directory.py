@@ -7,6 +7,7 @@
 ``trajectories/``       one ``.npz`` per valid trial
 ``worlds/``             the worlds, where the campaign generated them
 ``campaign.log``        the log in the paper's words
+``report.html``         the page, written anew at the end of each run
 ======================  =======================================================
 
 One runner at a time: a lock that the kernel releases when its process ends, however it ends.

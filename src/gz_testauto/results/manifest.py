@@ -233,6 +233,11 @@ class Manifest:
         return f"{known['name']} {known['version']}".strip() if known else ""
 
     @property
+    def content(self) -> Mapping[str, Any]:
+        """Everything that it says, as JSON has it."""
+        return dict(self._content)
+
+    @property
     def inputs(self) -> Mapping[str, str]:
         """Every input by its name: a field's value as JSON text, or a file's hash."""
         return dict(self._content["inputs"])

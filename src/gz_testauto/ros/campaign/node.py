@@ -18,6 +18,8 @@ from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.campaign.world_plugins import plugins_notice
 from gz_testauto.errors import GzTestautoError, SpecError
+from gz_testauto.printable import printable
+from gz_testauto.report.page.page import write_final_page
 from gz_testauto.report.table import print_report
 from gz_testauto.ros import parameters
 from gz_testauto.ros.campaign.progress import ProgressPublisher
@@ -62,6 +64,9 @@ def start() -> int:
             listener.failed(str(error))
             raise
     print_report(analyze(results))
+    if not stop():
+        for line in write_final_page(out):
+            print(printable(line), flush=True)
     print(f"Results: {out}", flush=True)
     return 1 if stop() or results.invalid else 0
 

@@ -1,0 +1,1 @@
+"""Curves through what a campaign found."""

@@ -1,0 +1,110 @@
+"""How likely is success, the harder the world? A logistic curve with its band.
+
+Owns the fit of ``P(reached) = 1 / (1 + exp(-(a + b·x)))`` over worlds, ``x`` being a figure of the
+world. Firth's penalised likelihood keeps the curve finite where the figure separates success from
+failure, which few worlds often do: D. Firth, Biometrika 80 (1993) 27–38; G. Heinze and
+M. Schemper, Statistics in Medicine 21 (2002) 2409–2419. With repetitions the world is the unit:
+the variance is the sandwich over worlds, K.-Y. Liang and S. L. Zeger, Biometrika 73 (1986)
+13–22. The band is pointwise, on the scale of the logit.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Optional, Sequence
+
+import numpy as np
+from scipy.special import expit
+from scipy.stats import norm
+
+from gz_testauto.analysis.intervals import LEVEL, Estimate
+
+LEAST_WORLDS = 4
+"""Fewer say nothing about a curve."""
+_STEPS = 100
+_LARGEST_STEP = 2.0
+_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class SuccessCurve:
+    """The curve at ``x``, shape (n,): ``rate`` with the limits ``low`` and ``high``.
+
+    ``slope`` is ``b``, the change of the log-odds of success per unit of ``x``; below 0: the larger
+    ``x``, the fewer succeed. ``worlds`` are those behind it.
+    """
+
+    x: np.ndarray
+    rate: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    slope: Estimate
+    worlds: int
+
+
+def success_curve(
+    figures: Sequence[float],
+    successes: Sequence[int],
+    trials: Sequence[int],
+    points: int = 61,
+) -> Optional[SuccessCurve]:
+    """Fit the curve; one entry per world each: its figure, how many of its trials succeeded, and
+    how many there were. None for fewer than :data:`LEAST_WORLDS` worlds, or where all have the
+    same figure."""
+    figure, success, count = (np.asarray(v, dtype=float) for v in (figures, successes, trials))
+    used = (count > 0) & np.isfinite(figure)
+    figure, success, count = figure[used], success[used], count[used]
+    if len(figure) < LEAST_WORLDS or np.ptp(figure) == 0.0:
+        return None
+    centre, scale = float(figure.mean()), float(figure.std())
+    design = np.column_stack([np.ones(len(figure)), (figure - centre) / scale])
+    beta, information = _fit(design, success, count)
+    variance = _variance(design, success, count, beta, information)
+    x = np.linspace(figure.min(), figure.max(), points)
+    at = np.column_stack([np.ones(points), (x - centre) / scale])
+    reach = float(norm.ppf((1 + LEVEL) / 2))
+    logit, error = at @ beta, np.sqrt(np.einsum("ij,jk,ik->i", at, variance, at))
+    slope, of_slope = float(beta[1]) / scale, reach * math.sqrt(variance[1, 1]) / scale
+    return SuccessCurve(
+        x,
+        expit(logit),
+        expit(logit - reach * error),
+        expit(logit + reach * error),
+        Estimate(slope, slope - of_slope, slope + of_slope, "logistic regression, Firth"),
+        len(figure),
+    )
+
+
+def _fit(design: np.ndarray, success: np.ndarray, count: np.ndarray) -> tuple:
+    """The coefficients, by Newton's method on Firth's score, and the information there."""
+    beta = np.zeros(design.shape[1])
+    information = design.T @ design
+    for _ in range(_STEPS):
+        rate = expit(design @ beta)
+        weight = count * rate * (1 - rate)
+        information = design.T @ (weight[:, None] * design)
+        inverse = np.linalg.inv(information)
+        leverage = weight * np.einsum("ij,jk,ik->i", design, inverse, design)
+        score = design.T @ (success - count * rate + leverage * (0.5 - rate))
+        step = inverse @ score
+        largest = float(np.abs(step).max())
+        beta = beta + step * min(1.0, _LARGEST_STEP / max(largest, _TOLERANCE))
+        if largest < _TOLERANCE:
+            break
+    return beta, information
+
+
+def _variance(
+    design: np.ndarray,
+    success: np.ndarray,
+    count: np.ndarray,
+    beta: np.ndarray,
+    information: np.ndarray,
+) -> np.ndarray:
+    """The inverse information; with repetitions the sandwich over worlds where that is wider."""
+    inverse = np.linalg.inv(information)
+    if (count == 1).all():
+        return inverse
+    residual = (success - count * expit(design @ beta))[:, None] * design
+    worlds = len(count)
+    robust = inverse @ (residual.T @ residual) @ inverse * worlds / (worlds - 1)
+    return robust if np.trace(robust) > np.trace(inverse) else inverse

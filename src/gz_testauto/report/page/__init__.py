@@ -1,0 +1,1 @@
+"""The page: a campaign as one HTML file that opens from disk."""

@@ -1,0 +1,355 @@
+"""What stands on the page as text and tables, ready for the template.
+
+Owns the choice and the wording beside the verdicts'; every number comes from
+:mod:`gz_testauto.analysis`. All of it is plain text, which the template escapes.
+"""
+
+import shlex
+from collections import Counter
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+
+from gz_testauto.analysis.comparison import Comparison
+from gz_testauto.analysis.curves.success import SuccessCurve
+from gz_testauto.analysis.intervals import LEVEL
+from gz_testauto.analysis.overview import Analysis
+from gz_testauto.analysis.summary import PlannerSummary
+from gz_testauto.metrics.interface import Metric
+from gz_testauto.report.page import sentences
+from gz_testauto.report.page.data import outcome_text
+from gz_testauto.report.page.difficulty import Figure, Values
+from gz_testauto.report.plain import number_text, p_text
+from gz_testauto.results.manifest import Manifest
+from gz_testauto.results.records import CampaignResults, TrialRecord
+from gz_testauto.trial.outcome import Outcome
+from gz_testauto.worlds.record import unmeasured_in
+
+SYMBOLS = {
+    Outcome.REACHED: "✓",
+    Outcome.COLLIDED: "✗",
+    Outcome.TIPPED_OVER: "▲",
+    Outcome.TIMED_OUT: "○",
+    Outcome.STUCK: "■",
+    Outcome.PLANNER_ABORTED: "!",
+    Outcome.FAILED: "–",
+    Outcome.INVALID: "?",
+}
+"""Outcomes are told apart without colours too."""
+
+WORLDS_NAMED = 12
+"""In one list of worlds; the table has them all."""
+
+
+def count(number: int, noun: str) -> str:
+    """``1 world``, ``2 worlds``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def heading(results: CampaignResults) -> str:
+    """How much there is, and how much of it is done."""
+    done = sum(record.outcome.valid for record in results.trials)
+    said = (
+        f"{count(len(results.planners), 'planner')}, {count(len(results.worlds), 'world')}, "
+        f"{count(done, 'valid trial')} of {results.planned} planned"
+    )
+    return said + ("." if done >= results.planned else ": not all of it is done.")
+
+
+def verdicts(analysis: Analysis) -> List[Dict[str, Any]]:
+    """The answers, pair by pair."""
+    metrics = {metric.name: metric for metric in analysis.metrics}
+    at = {world.name: index for index, world in enumerate(analysis.results.worlds)}
+    found = []
+    for pair in analysis.comparisons.pairs:
+        success = sentences.success_verdict(pair)
+        won = [
+            {
+                "planner": planner,
+                "worlds": [(at[name], name) for name in names[:WORLDS_NAMED]],
+                "more": max(len(names) - WORLDS_NAMED, 0),
+                "count": len(names),
+            }
+            for planner, names in success.won
+            if names
+        ]
+        found.append(
+            {
+                "success": success,
+                "metrics": sentences.metric_verdicts(pair, metrics) if pair.worlds else [],
+                "undecided": ", ".join(sentences.undecided(pair, metrics)) if pair.worlds else "",
+                "won": won,
+            }
+        )
+    return found
+
+
+def rates(analysis: Analysis) -> List[Dict[str, Any]]:
+    """Success rates with intervals, one row per planner."""
+    rows = []
+    for summary in analysis.summaries:
+        rate = summary.success
+        rows.append(
+            {
+                "planner": summary.planner,
+                "reached": f"{summary.reached} of {summary.trials}",
+                "rate": f"{100 * rate.value:.1f} %" if summary.trials else "–",
+                "interval": f"{100 * rate.low:.1f} to {100 * rate.high:.1f} %"
+                if summary.trials
+                else "–",
+                "method": rate.method,
+                "bar": [round(100 * number, 2) for number in rate[:3]] if summary.trials else None,
+                "outcomes": [summary.outcomes.get(outcome, 0) for outcome in ended_as(analysis)],
+                "invalid": summary.invalid,
+            }
+        )
+    return rows
+
+
+def ended_as(analysis: Analysis) -> List[Outcome]:
+    """The ways in which valid trials ended, other than at the goal."""
+    seen = {outcome for summary in analysis.summaries for outcome in summary.outcomes}
+    return [o for o in Outcome if o in seen and o is not Outcome.REACHED and o.valid]
+
+
+def rate_notes(analysis: Analysis) -> List[str]:
+    """What a reader of the rates has to know."""
+    notes = []
+    for summary in analysis.summaries:
+        if summary.correlation == summary.correlation:
+            notes.append(
+                f"{summary.planner}: trials in one world resemble each other (intra-class "
+                f"correlation {summary.correlation:.2f}, design effect "
+                f"{summary.design_effect:.1f}), so the world is the unit. Counted as if they did "
+                f"not, the interval would be {100 * summary.naive.low:.1f} to "
+                f"{100 * summary.naive.high:.1f} %."
+            )
+    unmeasured = unmeasured_in(analysis.results.worlds)
+    if unmeasured:
+        notes.append(
+            "Neither clearance, collisions nor the shortest path know of: "
+            + ", ".join(unmeasured)
+            + "."
+        )
+    missing = Counter(name for world in analysis.results.worlds for name in world.missing)
+    if missing:
+        named = ", ".join(f"{name} ({count(n, 'world')})" for name, n in missing.items())
+        notes.append(f"Simulated without what worlds name and is not there: {named}.")
+    return notes
+
+
+def means(analysis: Analysis) -> Dict[str, Any]:
+    """The means of all metrics that tables show."""
+    shown = [metric for metric in analysis.metrics if metric.in_table]
+    shown = [
+        metric
+        for metric in shown
+        if any(_mean(metric, summary)[0] != "-" for summary in analysis.summaries)
+    ]
+    return {
+        "metrics": [
+            (metric.label, metric.label_unit, metric.description, metric.completed_only)
+            for metric in shown
+        ],
+        "rows": [
+            (summary.planner, [_mean(metric, summary) for metric in shown])
+            for summary in analysis.summaries
+        ],
+    }
+
+
+def differences(analysis: Analysis) -> List[Dict[str, Any]]:
+    """Every metric of every pair, with shift and interval."""
+    metrics = {metric.name: metric for metric in analysis.metrics}
+    return [
+        {
+            "first": pair.first,
+            "second": pair.second,
+            "worlds": pair.worlds,
+            "rows": [_difference(pair, metrics[found.name], found) for found in pair.metrics],
+        }
+        for pair in analysis.comparisons.pairs
+    ]
+
+
+def _difference(pair: Comparison, metric: Metric, found: Any) -> Dict[str, str]:
+    value, low, high = (
+        number_text(number * metric.shown_factor, metric.decimals, "+")
+        for number in found.shift[:3]
+    )
+    return {
+        "label": metric.label,
+        "unit": metric.label_unit,
+        "worlds": str(found.worlds),
+        "shift": value,
+        "interval": f"{low} to {high}" if found.worlds else "–",
+        "p": p_text(found.p_value, ""),
+        "holm": p_text(found.p_adjusted, ""),
+        "verdict": sentences.advantage(pair, metric, found) if found.worlds else "–",
+    }
+
+
+def matrix(analysis: Analysis, figures: Mapping[Figure, Values]) -> List[Dict[str, Any]]:
+    """Worlds × planners, one row per world."""
+    results = analysis.results
+    found: Dict[Tuple[str, str], List[TrialRecord]] = {}
+    for record in results.trials:
+        found.setdefault((record.world, record.planner), []).append(record)
+    return [
+        {
+            "name": world.name,
+            "figures": [_figure_text(figure, values[at]) for figure, values in figures.items()],
+            "cells": [_cell(found.get((world.name, planner), ())) for planner in results.planners],
+        }
+        for at, world in enumerate(results.worlds)
+    ]
+
+
+def _cell(records: Sequence[TrialRecord]) -> Dict[str, str]:
+    """How a planner ended in a world; with repetitions, how often it reached the goal."""
+    if not records:
+        return {"symbol": "", "text": "not run", "kind": "none"}
+    if len(records) == 1:
+        outcome = records[0].outcome
+        return {
+            "symbol": SYMBOLS[outcome],
+            "text": outcome_text(outcome),
+            "kind": outcome.value,
+        }
+    valid = [record for record in records if record.outcome.valid]
+    if not valid:
+        return {"symbol": "?", "text": "invalid", "kind": Outcome.INVALID.value}
+    reached = sum(record.completed for record in valid)
+    others = Counter(record.outcome for record in valid if not record.completed)
+    worst = others.most_common(1)[0][0] if others else Outcome.REACHED
+    return {
+        "symbol": "✓" if reached == len(valid) else SYMBOLS[worst] if not reached else "◐",
+        "text": f"{reached} of {len(valid)}",
+        "kind": Outcome.REACHED.value
+        if reached == len(valid)
+        else worst.value
+        if not reached
+        else "mixed",
+    }
+
+
+def _figure_text(figure: Figure, value: Optional[float]) -> str:
+    return "–" if value is None else number_text(value * figure.factor, figure.decimals)
+
+
+def slopes(
+    results: CampaignResults,
+    fitted: Mapping[Figure, Sequence[Optional[SuccessCurve]]],
+) -> List[Dict[str, Any]]:
+    """What the curves of success against difficulty say, as a table."""
+    rows = []
+    for figure, of_planners in fitted.items():
+        for planner, curve in zip(results.planners, of_planners):
+            if curve is None:
+                continue
+            value, low, high = curve.slope[:3]
+            said = "falls" if high < 0 else "rises" if low > 0 else "not shown to depend on it"
+            scale = figure.factor
+            rows.append(
+                {
+                    "figure": figure.heading + (f" ({figure.unit})" if figure.unit else ""),
+                    "planner": planner,
+                    "worlds": str(curve.worlds),
+                    "slope": f"{value / scale:+.3g}",
+                    "interval": f"{low / scale:+.3g} to {high / scale:+.3g}",
+                    "said": said,
+                }
+            )
+    return rows
+
+
+def invalid(results: CampaignResults) -> Dict[str, Any]:
+    """What said nothing about any planner, with causes."""
+    at = {world.name: index for index, world in enumerate(results.worlds)}
+    by_cause: Dict[str, List[int]] = {}
+    for attempt in results.invalid_attempts:
+        by_cause.setdefault(attempt.cause, []).append(attempt.trial)
+    return {
+        "attempts": len(results.invalid_attempts),
+        "deaths": len(results.worker_deaths),
+        "causes": [
+            (cause, len(trials), len(set(trials)))
+            for cause, trials in sorted(by_cause.items(), key=lambda item: -len(item[1]))
+        ],
+        "trials": [
+            {
+                "at": at[record.world],
+                "world": record.world,
+                "planner": record.planner,
+                "repetition": record.repetition,
+                "attempts": record.attempts,
+                "detail": record.detail,
+            }
+            for record in results.invalid
+            if record.world in at
+        ],
+    }
+
+
+def reproduction(
+    manifest: Optional[Manifest], results: CampaignResults, place: str
+) -> Dict[str, Any]:
+    """Versions, seed, hashes and commands; ``place`` is the results directory as the reader is to
+    type it."""
+    directory = shlex.quote(place)
+    facts: List[Tuple[str, str]] = []
+    commands = [("the tables of this page in the terminal", f"gz_testauto report {directory}")]
+    inputs: List[Tuple[str, str]] = []
+    if manifest is not None:
+        content = manifest.content
+        facts += [
+            ("campaign", results.name),
+            ("seed", str(content.get("seed", "not known"))),
+            ("simulator", manifest.simulator or "not known"),
+            ("gz_testauto", manifest.gz_testauto),
+            ("Python", str(content.get("python", "not known"))),
+            ("platform", manifest.platform or "not known"),
+            ("identity of the inputs", str(content.get("identity", ""))),
+        ]
+        libraries = content.get("libraries")
+        if isinstance(libraries, Mapping):
+            named = ", ".join(f"{name} {version}" for name, version in libraries.items())
+            facts.append(("libraries", named))
+        inputs = sorted((str(name), str(value)) for name, value in manifest.inputs.items())
+        if not manifest.is_imported:
+            commands += [
+                (
+                    "the whole campaign again, in a new directory",
+                    f"gz_testauto run {directory}/campaign.json --out {directory}_again",
+                ),
+                (
+                    "one trial again: is it the same, to the bit?",
+                    f"gz_testauto replay {directory} WORLD PLANNER",
+                ),
+            ]
+    worlds = [(world.name, world.sha256) for world in results.worlds if world.sha256]
+    return {"facts": facts, "commands": commands, "inputs": inputs, "worlds": worlds}
+
+
+def methods(analysis: Analysis) -> List[str]:
+    """How the numbers were made."""
+    rate = sorted({summary.success.method for summary in analysis.summaries if summary.trials})
+    return [
+        f"All intervals are {100 * LEVEL:.0f} %. Success rates: {', '.join(rate) or '–'}.",
+        "The world is the unit: planners are compared in the worlds in which both have a valid "
+        "trial. Success is the primary question, its p-values Holm-adjusted over the pairs; the "
+        "metrics are secondary, Holm-adjusted together.",
+        f"Decided: the (adjusted) p-value is below {1 - LEVEL:.2f}.",
+        "Shifts: Hodges–Lehmann with the interval of Wilcoxon's signed-rank test. Metrics that a "
+        "failure cuts short are compared where both reached the goal.",
+        "Curves: logistic regression with Firth's penalty, its band pointwise.",
+        "Invalid trials are in no rate and no mean.",
+    ]
+
+
+def _mean(metric: Metric, summary: PlannerSummary) -> Tuple[str, str, int]:
+    """Mean, deviation and the number of trials."""
+    found = summary.metrics.get(metric.name)
+    if found is None or not found.trials:
+        return "-", "", 0
+    mean = number_text(found.mean * metric.shown_factor, metric.decimals)
+    deviation = number_text(found.deviation * metric.shown_factor, metric.decimals)
+    return mean, deviation if deviation != "-" else "", found.trials

@@ -1,0 +1,130 @@
+"""What the page's script reads: JSON blocks, one for all worlds and one for each.
+
+Owns their form. Numbers are rounded to what is drawn; what is not finite is null. Worlds, planners,
+outcomes and metrics are meant by their place in the lists of the first block.
+"""
+
+import math
+from typing import Any, Dict, List, Mapping, Optional, Sequence
+
+from gz_testauto.analysis.comparison import metric_differences
+from gz_testauto.analysis.curves.success import SuccessCurve
+from gz_testauto.analysis.overview import Analysis
+from gz_testauto.metrics.interface import Metric
+from gz_testauto.report.page.difficulty import Figure, Values
+from gz_testauto.results.records import TrialRecord
+from gz_testauto.trial.outcome import Outcome
+
+OUTCOMES = tuple(Outcome)
+
+
+def outcome_text(outcome: Outcome) -> str:
+    """An outcome's word as a reader sees it."""
+    return outcome.value.replace("_", " ")
+
+
+def campaign_block(
+    analysis: Analysis,
+    shapes: Sequence[Any],
+    footprint_m: Optional[Sequence[Sequence[float]]],
+    figures: Mapping[Figure, Values],
+    fitted: Mapping[Figure, Sequence[Optional[SuccessCurve]]],
+    replay: str,
+) -> Dict[str, Any]:
+    """Everything that is not of one world; ``replay`` is the command but for world, planner and
+    repetition, empty where nothing can be run again."""
+    results = analysis.results
+    ended: Dict[str, List[List[int]]] = {}
+    for record in results.trials:
+        entry = [results.planners.index(record.planner), OUTCOMES.index(record.outcome)]
+        ended.setdefault(record.world, []).append(entry)
+    return {
+        "planners": results.planners,
+        "outcomes": [outcome_text(outcome) for outcome in OUTCOMES],
+        "reached": OUTCOMES.index(Outcome.REACHED),
+        "collided": OUTCOMES.index(Outcome.COLLIDED),
+        "invalid": OUTCOMES.index(Outcome.INVALID),
+        "worlds": [
+            {
+                "name": world.name,
+                "ended": ended.get(world.name, []),
+                "figures": [short(values[at]) for values in figures.values()],
+            }
+            for at, world in enumerate(results.worlds)
+        ],
+        "figures": [_figure(figure, fitted[figure]) for figure in figures],
+        "metrics": [_metric(metric) for metric in analysis.metrics],
+        "pairs": _pairs(analysis),
+        "shapes": shapes,
+        "footprint": footprint_m,
+        "replay": replay,
+    }
+
+
+def trial_block(record: TrialRecord, analysis: Analysis) -> Dict[str, Any]:
+    """One trial beside its drive: how it ended, and its numbers in the order of the metrics."""
+    values = (record.metrics.get(metric.name) for metric in analysis.metrics)
+    return {
+        "planner": analysis.results.planners.index(record.planner),
+        "repetition": record.repetition,
+        "outcome": OUTCOMES.index(record.outcome),
+        "detail": record.detail,
+        "attempts": record.attempts,
+        "metrics": [short(value) for value in values],
+    }
+
+
+def short(value: Optional[float], digits: int = 5) -> Optional[float]:
+    """A number to as many digits as are seen; None where there is none."""
+    if value is None or not math.isfinite(value):
+        return None
+    return float(f"{value:.{digits}g}")
+
+
+def _metric(metric: Metric) -> Dict[str, Any]:
+    return {
+        "label": metric.label,
+        "unit": metric.label_unit,
+        "factor": metric.shown_factor,
+        "decimals": metric.decimals,
+        "table": metric.in_table,
+        "better": metric.better,
+    }
+
+
+def _pairs(analysis: Analysis) -> List[Dict[str, Any]]:
+    results = analysis.results
+    at = {world.name: index for index, world in enumerate(results.worlds)}
+    places = {metric.name: index for index, metric in enumerate(analysis.metrics)}
+    pairs = []
+    for pair in analysis.comparisons.pairs:
+        compared = []
+        for found in pair.metrics:
+            metric = analysis.metrics[places[found.name]]
+            differences = metric_differences(results, pair.first, pair.second, metric)
+            compared.append(
+                {
+                    "metric": places[found.name],
+                    "shift": [short(number) for number in found.shift[:3]],
+                    "worlds": [at[world] for world in differences],
+                    "differences": [short(value) for value in differences.values()],
+                }
+            )
+        pairs.append({"first": pair.first, "second": pair.second, "metrics": compared})
+    return pairs
+
+
+def _figure(figure: Figure, fitted: Sequence[Optional[SuccessCurve]]) -> Dict[str, Any]:
+    return {
+        "heading": figure.heading,
+        "unit": figure.unit,
+        "factor": figure.factor,
+        "curves": [None if curve is None else _curve(curve) for curve in fitted],
+    }
+
+
+def _curve(curve: SuccessCurve) -> Dict[str, List[Optional[float]]]:
+    return {
+        name: [short(value, 4) for value in getattr(curve, name).tolist()]
+        for name in ("x", "rate", "low", "high")
+    }

@@ -1,0 +1,104 @@
+"""Success against the difficulty of a world, as the page draws it.
+
+Owns which figures of a world are asked, and where they are found: in the ``worlds.json`` of a
+campaign that made its worlds, or of the directory that it took them from, and what a benchmark
+publishes of them.
+"""
+
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+
+from gz_testauto.analysis.curves.success import SuccessCurve, success_curve
+from gz_testauto.errors import GzTestautoError
+from gz_testauto.results.directory import CampaignDirectory
+from gz_testauto.results.records import CampaignResults
+from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.worlds.manifest import MANIFEST, read_worlds
+from gz_testauto.worlds.record import WorldRecord
+
+
+class Figure(NamedTuple):
+    """A figure of difficulty: its ``key``, heading and unit, and in how many of the latter."""
+
+    key: str
+    heading: str
+    unit: str
+    factor: float = 1.0
+    decimals: int = 2
+
+
+FIGURES = (
+    Figure("density", "density of obstacles", "%", 100.0, 1),
+    Figure("mean_clearance_m", "mean clearance", "m"),
+    Figure("narrowest_gap_m", "narrowest gap", "m"),
+    Figure("shortest_path_m", "shortest path", "m", 1.0, 1),
+)
+
+Values = List[Optional[float]]
+
+
+def figures_of_worlds(
+    directory: CampaignDirectory,
+    spec: Optional[CampaignSpec],
+    worlds: Sequence[WorldRecord],
+    problems: List[str],
+) -> Dict[Figure, Values]:
+    """What is known of each world, in order, by figure; those that no world has are left out. What
+    cannot be read is named in ``problems``."""
+    known = _manifest(directory, spec, problems)
+    found: Dict[Figure, Values] = {}
+    for figure in FIGURES:
+        found[figure] = [_value(figure, known.get(world.sha256, world)) for world in worlds]
+    for name in dict.fromkeys(name for world in worlds for name in world.published):
+        values = [world.published.get(name) for world in worlds]
+        found[Figure(f"published.{name}", name, "")] = [
+            float(value) if isinstance(value, (int, float)) else None for value in values
+        ]
+    return {
+        figure: values
+        for figure, values in found.items()
+        if any(value is not None for value in values)
+    }
+
+
+def curves(
+    results: CampaignResults, values: Values, points: int = 61
+) -> List[Optional[SuccessCurve]]:
+    """One curve per planner over one figure; None where nothing can be fitted."""
+    ended: Dict[Tuple[str, str], List[bool]] = {}
+    for record in results.trials:
+        if record.outcome.valid:
+            ended.setdefault((record.planner, record.world), []).append(record.completed)
+    known = [
+        (world.name, value) for world, value in zip(results.worlds, values) if value is not None
+    ]
+    return [
+        success_curve(
+            [value for _, value in known],
+            [sum(ended.get((planner, world), ())) for world, _ in known],
+            [len(ended.get((planner, world), ())) for world, _ in known],
+            points,
+        )
+        for planner in results.planners
+    ]
+
+
+def _manifest(
+    directory: CampaignDirectory, spec: Optional[CampaignSpec], problems: List[str]
+) -> Dict[str, WorldRecord]:
+    """The records of ``worlds.json``, by the hash of the world's file."""
+    folders = [directory.worlds]
+    if spec is not None and spec.worlds.directory is not None:
+        folders.append(spec.worlds.directory)
+    for folder in folders:
+        if (folder / MANIFEST).is_file():
+            try:
+                return {world.sha256: world for world in read_worlds(folder)}
+            except GzTestautoError as error:
+                problems.append(f"how difficult worlds are is not known: {error}")
+    return {}
+
+
+def _value(figure: Figure, world: WorldRecord) -> Optional[float]:
+    holder: Any = world if figure.key == "shortest_path_m" else world.difficulty
+    value = None if holder is None else getattr(holder, figure.key)
+    return None if value is None else float(value)

@@ -1,0 +1,171 @@
+"""The whole page, from a results directory to one file.
+
+Owns putting it together: nothing is loaded from anywhere, the only script and style that run are
+those of this package, by their hashes in the page's content security policy, and what comes from
+the results directory is escaped text or JSON. The same results give the same bytes.
+"""
+
+import base64
+import hashlib
+import json
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, List, Optional, Tuple
+
+import jinja2
+
+from gz_testauto import __version__
+from gz_testauto.analysis.overview import analyze
+from gz_testauto.errors import GzTestautoError, ResultsError
+from gz_testauto.report.page import content, data
+from gz_testauto.report.page.difficulty import curves, figures_of_worlds
+from gz_testauto.report.page.drives import tolerances_text
+from gz_testauto.report.page.outlines import TOLERANCE_M
+from gz_testauto.report.page.sentences import overall_sentence
+from gz_testauto.report.page.worlds import Surroundings, worlds_data
+from gz_testauto.results.directory import CampaignDirectory, write_atomically
+from gz_testauto.results.manifest import Manifest
+from gz_testauto.results.store import ResultStore
+
+PAGE = "report.html"
+"""The page's name in a results directory."""
+
+_HERE = Path(__file__).resolve().parent
+_STYLES = ("uplot/uPlot.min.css", "page.css")
+_SCRIPTS = ("uplot/uPlot.iife.min.js", "charts.js", "world.js", "page.js")
+_TEMPLATE = "page.html.jinja"
+
+
+@dataclass(frozen=True)
+class Page:
+    """The page as text, and what it lacks, one line each."""
+
+    html: str
+    problems: Tuple[str, ...]
+
+
+def write_page(directory: Path, out: Path) -> Tuple[str, ...]:
+    """Write the page of a results directory to ``out``; return what it lacks, a line each.
+
+    Raises ``ResultsError`` for a directory without results, one of another version, a damaged
+    store, or a file that cannot be written.
+    """
+    page = make_page(directory)
+    write_atomically(out, page.html.encode("utf-8"))
+    return page.problems
+
+
+def write_final_page(directory: Path) -> Tuple[str, ...]:
+    """Write :data:`PAGE` into a results directory at the end of a campaign, whose results are safe
+    whatever becomes of the page; return lines that say what it lacks, or why there is none."""
+    try:
+        problems = write_page(directory, directory / PAGE)
+    except GzTestautoError as error:
+        return (f"no page was written: {error}",)
+    return (*(f"not on the page: {problem}" for problem in problems), f"page: {directory / PAGE}")
+
+
+def make_page(directory: Path) -> Page:
+    """Make the page. ``directory`` is the results directory as a reader is to type it."""
+    place = CampaignDirectory(directory)
+    with ResultStore.read(place) as store:
+        analysis = analyze(store.results())
+        results = analysis.results
+        problems: List[str] = []
+        manifest = _manifest(place, problems)
+        imported = manifest is not None and manifest.is_imported
+        surroundings = Surroundings.of(place, results.worlds, imported)
+        worlds, shapes = worlds_data(store, surroundings, results.worlds, results.trials)
+    records = {record.trial: record for record in results.trials}
+    for world in worlds:
+        for trial in world["trials"]:
+            trial.update(data.trial_block(records[trial["trial"]], analysis))
+    figures = figures_of_worlds(place, surroundings.spec, results.worlds, surroundings.problems)
+    fitted = {figure: curves(results, values) for figure, values in figures.items()}
+    footprint = surroundings.footprint_m
+    replay = "" if imported else f"gz_testauto replay {shlex.quote(str(directory))}"
+    block = data.campaign_block(
+        analysis,
+        shapes,
+        None if footprint is None else footprint.round(3).tolist(),
+        figures,
+        fitted,
+        replay,
+    )
+    problems += surroundings.problems
+    html = _rendered(
+        name=results.name,
+        version=__version__,
+        heading=content.heading(results),
+        problems=problems,
+        imported=imported,
+        planners=results.planners,
+        overall=overall_sentence(analysis.comparisons),
+        verdicts=content.verdicts(analysis),
+        ended_as=[data.outcome_text(outcome) for outcome in content.ended_as(analysis)],
+        rates=content.rates(analysis),
+        rate_notes=content.rate_notes(analysis),
+        means=content.means(analysis),
+        figures=list(figures),
+        matrix=content.matrix(analysis, figures),
+        differences=content.differences(analysis),
+        slopes=content.slopes(results, fitted),
+        invalid=content.invalid(results),
+        reproduction=content.reproduction(manifest, results, str(directory)),
+        methods=content.methods(analysis),
+        legend=[(s, data.outcome_text(o), o.value) for o, s in content.SYMBOLS.items()],
+        tolerances=f"{tolerances_text()}; outlines {1000 * TOLERANCE_M:g} mm",
+        campaign_block=_json(block),
+        world_blocks=[_json(world) for world in worlds],
+    )
+    return Page(html, tuple(problems))
+
+
+def _manifest(place: CampaignDirectory, problems: List[str]) -> Optional[Manifest]:
+    try:
+        return Manifest.read(place)
+    except ResultsError as error:
+        problems.append(f"versions and inputs are not known: {error}")
+        return None
+
+
+def _rendered(**values: Any) -> str:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(str(_HERE)),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    style = "\n".join(_asset(name) for name in _STYLES)
+    script = "\n".join(_asset(name) for name in _SCRIPTS)
+    policy = (
+        f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+    return environment.get_template(_TEMPLATE).render(
+        policy=policy,
+        style=style,
+        script=script,
+        uplot_licence=_asset("uplot/LICENSE"),
+        **values,
+    )
+
+
+def _asset(name: str) -> str:
+    return (_HERE / name).read_text(encoding="utf-8").strip()
+
+
+def _hash(text: str) -> str:
+    """By which a policy knows an inline script or style."""
+    digest = hashlib.sha256(text.encode("utf-8")).digest()
+    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
+
+
+def _json(value: Any) -> str:
+    """JSON that nothing in it can end: fit for a script element that holds data."""
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text

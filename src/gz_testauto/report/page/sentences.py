@@ -1,0 +1,133 @@
+"""Verdicts in words: one sentence per question, with its interval.
+
+Owns the wording. What is decided is :data:`ALPHA` and the p-value, adjusted where several questions
+are asked; every number comes from :mod:`gz_testauto.analysis`.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Dict, List, Mapping, Sequence, Tuple
+
+from gz_testauto.analysis.comparison import Comparison, Comparisons, MetricComparison
+from gz_testauto.analysis.intervals import LEVEL
+from gz_testauto.metrics.interface import Metric
+from gz_testauto.report.plain import number_text, p_text
+
+ALPHA = 1 - LEVEL
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """An answer: ``lead`` is what is decided, ``evidence`` the numbers. ``won`` names the planners
+    of a pair with the worlds that only this one mastered."""
+
+    lead: str
+    evidence: str
+    decided: bool
+    won: Tuple[Tuple[str, Tuple[str, ...]], ...] = ()
+
+
+def success_verdict(pair: Comparison) -> Verdict:
+    """Who of a pair reaches the goal more often."""
+    if not pair.worlds:
+        lead = f"{pair.first} and {pair.second} have no world in common that both have driven."
+        return Verdict(lead, "", False)
+    p_value = pair.p_value if math.isnan(pair.p_adjusted) else pair.p_adjusted
+    decided = p_value < ALPHA and pair.difference.value != 0.0
+    ahead, behind, sign = pair.first, pair.second, 1.0
+    if pair.difference.value < 0:
+        ahead, behind, sign = behind, ahead, -1.0
+    value, low, high = (100 * sign * number for number in pair.difference[:3])
+    low, high = min(low, high), max(low, high)
+    if decided:
+        lead = f"{ahead} reaches the goal more often than {behind}."
+    else:
+        lead = f"Not decided: does {ahead} or {behind} reach the goal more often?"
+    worlds = "1 world" if pair.worlds == 1 else f"{pair.worlds} worlds"
+    evidence = (
+        f"{_rates(pair, ahead)}{ahead} is ahead by {value:.1f} points in {worlds}, "
+        f"{100 * LEVEL:.0f} % interval {low:+.1f} to {high:+.1f} points "
+        f"({pair.difference.method}); {pair.test}, {p_text(pair.p_value)}{_holm(pair)}."
+    )
+    won = ((pair.first, pair.first_won), (pair.second, pair.second_won))
+    return Verdict(lead, evidence, decided, won)
+
+
+def metric_verdicts(pair: Comparison, metrics: Mapping[str, Metric]) -> List[Verdict]:
+    """What of a pair's metrics is decided, one sentence each."""
+    found = ((metrics[one.name], one) for one in pair.metrics)
+    return [_metric_verdict(pair, metric, one) for metric, one in found if is_decided(one)]
+
+
+def undecided(pair: Comparison, metrics: Mapping[str, Metric]) -> List[str]:
+    """Names of the metrics in which no difference is shown."""
+    return [metrics[one.name].label for one in pair.metrics if not is_decided(one)]
+
+
+def is_decided(found: MetricComparison) -> bool:
+    """Whether the difference is told from chance, among all that are asked."""
+    p_value = found.p_value if math.isnan(found.p_adjusted) else found.p_adjusted
+    return p_value < ALPHA and found.shift.value != 0.0
+
+
+def advantage(pair: Comparison, metric: Metric, found: MetricComparison) -> str:
+    """For whom a difference speaks, in a table's cell."""
+    if not is_decided(found):
+        return "not decided"
+    lower = pair.first if found.shift.value < 0 else pair.second
+    if metric.better == "neither":
+        return f"lower for {lower}"
+    higher = pair.second if lower == pair.first else pair.first
+    return f"better for {lower if metric.better == 'lower' else higher}"
+
+
+def overall_sentence(comparisons: Comparisons) -> str:
+    """Whether all planners together differ; empty for two."""
+    if not comparisons.overall_test or math.isnan(comparisons.overall_p):
+        return ""
+    said = "differ" if comparisons.overall_p < ALPHA else "are not shown to differ"
+    return (
+        f"All planners together {said} in how often they reach the goal "
+        f"({comparisons.overall_test}, {p_text(comparisons.overall_p)})."
+    )
+
+
+def _metric_verdict(pair: Comparison, metric: Metric, found: MetricComparison) -> Verdict:
+    first_lower = found.shift.value < 0
+    lower, higher = (pair.first, pair.second) if first_lower else (pair.second, pair.first)
+    numbers = [abs(number) * metric.shown_factor for number in found.shift[:3]]
+    value, one, other = (number_text(number, metric.decimals) for number in numbers)
+    low, high = (one, other) if numbers[1] <= numbers[2] else (other, one)
+    unit = f" {metric.label_unit}" if metric.label_unit else ""
+    subject, said, rest = lower, "lower", higher
+    if metric.better == "higher":
+        subject, said, rest = higher, "higher", lower
+    good = "" if metric.better == "neither" else f", which is better for {subject}"
+    lead = f"{_capital(metric.label)}: {value}{unit} {said} for {subject} than for {rest}{good}."
+    evidence = (
+        f"{100 * LEVEL:.0f} % interval {low} to {high}{unit}, over {found.worlds} worlds "
+        f"({found.shift.method}); Wilcoxon signed-rank, {p_text(found.p_value)}, "
+        f"Holm {p_text(found.p_adjusted, '')}."
+    )
+    return Verdict(lead, evidence, True)
+
+
+def _rates(pair: Comparison, ahead: str) -> str:
+    """The two rates in common worlds, where one trial each says them."""
+    if pair.counts is None:
+        return ""
+    both, first_only, second_only, _ = pair.counts
+    rates: Dict[str, int] = {pair.first: both + first_only, pair.second: both + second_only}
+    order: Sequence[str] = sorted(rates, key=lambda name: name != ahead)
+    said = " and ".join(f"{name} in {rates[name]} of {pair.worlds}" for name in order)
+    return f"It was reached by {said} worlds: "
+
+
+def _holm(pair: Comparison) -> str:
+    if math.isnan(pair.p_adjusted) or pair.p_adjusted == pair.p_value:
+        return ""
+    return f", Holm {p_text(pair.p_adjusted, '')}"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

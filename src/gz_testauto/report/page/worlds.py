@@ -1,0 +1,150 @@
+"""What the page shows of each world: obstacles, start, goal, and every planner's drive.
+
+Owns what becomes of damage: what cannot be read is named in one line, once, and left out.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Dict, List, Optional, Sequence, Tuple
+
+import numpy as np
+import shapely
+from shapely.geometry.base import BaseGeometry
+
+from gz_testauto.campaign.resume import find_world, read_campaign
+from gz_testauto.errors import GzTestautoError
+from gz_testauto.metrics.recording import Recording
+from gz_testauto.pose import Pose2D
+from gz_testauto.report.page.drives import thinned_drive
+from gz_testauto.report.page.outlines import ShapeTable
+from gz_testauto.results.directory import CampaignDirectory
+from gz_testauto.results.records import TrialRecord
+from gz_testauto.results.store import ResultStore
+from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.trial.clearance import footprint_at
+from gz_testauto.trial.setup import PreparedCampaign, prepare, read_body
+from gz_testauto.worlds.record import WorldRecord
+
+SHOWN_CONTACTS = 5
+"""Collisions of one drive that are drawn; the first is what ends most."""
+
+Outlines = Dict[str, BaseGeometry]
+
+
+@dataclass
+class Surroundings:
+    """What is known of a campaign beside its results: None where it cannot be read, and then a
+    line of ``problems`` says why."""
+
+    directory: CampaignDirectory
+    spec: Optional[CampaignSpec] = None
+    campaign: Optional[PreparedCampaign] = None
+    problems: List[str] = field(default_factory=list)
+
+    @classmethod
+    def of(
+        cls, directory: CampaignDirectory, worlds: Sequence[WorldRecord], imported: bool
+    ) -> "Surroundings":
+        """Read the campaign and its robot. Results that were imported have none."""
+        found = cls(directory)
+        if imported:
+            return found
+        try:
+            found.spec = read_campaign(directory)
+            found.campaign = prepare(found.spec, read_body(found.spec), tuple(worlds))
+        except (GzTestautoError, TypeError) as error:
+            found.problems.append(f"worlds are drawn without obstacles and robot: {error}")
+        return found
+
+    @property
+    def footprint_m(self) -> Optional[np.ndarray]:
+        """The robot's outline, shape (n, 2), in the base frame."""
+        return None if self.campaign is None else np.asarray(self.campaign.limits.footprint_m)
+
+    def outlines(self, world: WorldRecord) -> Outlines:
+        """Outlines of a world's obstacles as its file places them, by name."""
+        if self.campaign is None:
+            return {}
+        try:
+            return self.campaign.obstacles(find_world(world, self.directory)).outlines()
+        except GzTestautoError as error:
+            self.problems.append(f"{world.name} is drawn without obstacles: {error}")
+            return {}
+
+
+def worlds_data(
+    store: ResultStore,
+    surroundings: Surroundings,
+    worlds: Sequence[WorldRecord],
+    trials: Sequence[TrialRecord],
+) -> Tuple[List[Dict[str, Any]], List[Dict[str, Any]]]:
+    """What the page draws of each world, in order, and the table of shapes."""
+    shapes = ShapeTable()
+    by_world: Dict[str, List[TrialRecord]] = {}
+    for record in trials:
+        by_world.setdefault(record.world, []).append(record)
+    drawn = []
+    for world in worlds:
+        outlines = surroundings.outlines(world)
+        drives = [
+            _trial(store, surroundings, outlines, record) for record in by_world.get(world.name, ())
+        ]
+        data = {"placed": shapes.place(outlines.values()), "trials": drives}
+        data.update(_ends(surroundings.spec, world))
+        drawn.append(data)
+    return drawn, shapes.shapes
+
+
+def _ends(spec: Optional[CampaignSpec], world: WorldRecord) -> Dict[str, Any]:
+    """Start and goal of a world, in metres."""
+    if spec is None:
+        return {}
+    start, goal = spec.start_in(world.name), spec.goal_in(world.name)
+    return {
+        "start": [start.x_m, start.y_m, start.yaw_rad],
+        "goal": [goal.x_m, goal.y_m, spec.goal.tolerance_m],
+    }
+
+
+def _trial(
+    store: ResultStore, surroundings: Surroundings, outlines: Outlines, record: TrialRecord
+) -> Dict[str, Any]:
+    """One drive; of one that is invalid, or whose recording is missing or damaged, only which."""
+    data: Dict[str, Any] = {"trial": record.trial}
+    if not record.trajectory:
+        return data
+    try:
+        recording = store.trajectory(record)
+    except GzTestautoError as error:
+        surroundings.problems.append(str(error))
+        return {**data, "problem": str(error)}
+    data.update(thinned_drive(recording))
+    data["contacts"] = [
+        [
+            round(1000 * episode.start_s),
+            episode.partner,
+            episode.speed_mps,
+            *_touched(surroundings.footprint_m, recording, outlines, episode),
+        ]
+        for episode in recording.contacts[:SHOWN_CONTACTS]
+    ]
+    return data
+
+
+def _touched(
+    footprint_m: Optional[np.ndarray], recording: Recording, outlines: Outlines, episode: Any
+) -> List[float]:
+    """Where robot and partner meet at first touch, x and y (m): the middle of what they share,
+    or the point of the robot's outline nearest to the partner as the world's file places it."""
+    at = min(int(np.searchsorted(recording.time_s, episode.start_s)), len(recording.pose) - 1)
+    pose = recording.pose[at]
+    point = shapely.Point(pose[:2])
+    partner = outlines.get(episode.partner)
+    if footprint_m is not None and partner is not None and not partner.is_empty:
+        body = footprint_at(footprint_m, Pose2D(*pose))
+        shared = body.intersection(partner)
+        point = (
+            shapely.Point(shapely.get_coordinates(shapely.shortest_line(body, partner))[0])
+            if shared.is_empty
+            else shared.centroid
+        )
+    return [round(float(point.x), 3), round(float(point.y), 3)]

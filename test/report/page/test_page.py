@@ -1,0 +1,222 @@
+"""The page as text: what stands on it, and what cannot get into it."""
+
+import base64
+import dataclasses
+import hashlib
+import html
+import html.parser
+import json
+import math
+import re
+
+import pytest
+from scripted import record, short_recording
+
+from gz_testauto.analysis.paired_success import PairedCounts, rate_difference
+from gz_testauto.cli.main import main
+from gz_testauto.errors import ResultsError
+from gz_testauto.metrics.interface import builtin_metrics
+from gz_testauto.metrics.recording import ContactEpisode
+from gz_testauto.report.page.page import PAGE, make_page, write_final_page
+from gz_testauto.results.directory import CampaignDirectory
+from gz_testauto.results.manifest import Manifest
+from gz_testauto.results.records import AttemptRecord
+from gz_testauto.results.store import ResultStore
+from gz_testauto.trial.outcome import Outcome
+from gz_testauto.worlds.record import WorldRecord
+
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&amp;{{7*7}}"
+
+
+class Parsed(html.parser.HTMLParser):
+    """Elements with their attributes, the text outside of scripts, and scripts by their id."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.elements, self.scripts, self.text, self._script = [], {}, "", None
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+        if tag in ("script", "style"):
+            self._script = dict(attributes).get("id", tag)
+            self.scripts[self._script] = ""
+
+    def handle_endtag(self, tag):
+        if tag in ("script", "style"):
+            self._script = None
+
+    def handle_data(self, data):
+        if self._script is None:
+            self.text += data
+        else:
+            self.scripts[self._script] += data
+
+
+def results(out, worlds=("world_0000", "world_0001"), planners=("fgm", "dwa"), name="paper"):
+    """A results directory without campaign: planner 0 reaches every goal, the others none."""
+    directory = CampaignDirectory(out)
+    out.mkdir()
+    source = out / "trials.csv"
+    source.write_text("")
+    Manifest.imported(name, source, "simulator 1").write(directory)
+    records = [WorldRecord(i, world, out / "no.world", f"{i}") for i, world in enumerate(worlds)]
+    with ResultStore.create(directory, name, planners, records, 2 * len(worlds)) as store:
+        store.declare(builtin_metrics())
+        for at, world in enumerate(worlds):
+            for planner in planners:
+                number = at * len(planners) + planners.index(planner)
+                won = planner == planners[0]
+                touched = ContactEpisode(1.0, 1.2, f"box {HOSTILE}", 0.5, "contact")
+                store.finish(
+                    record(
+                        number,
+                        world=world,
+                        world_index=at,
+                        planner=planner,
+                        outcome=Outcome.REACHED if won else Outcome.COLLIDED,
+                        trajectory=f"{number}.npz",
+                        metrics={"distance_m": 3.0 + at, "spl": float(won), "time_s": math.nan},
+                    ),
+                    dataclasses.replace(short_recording(won), contacts=() if won else (touched,)),
+                )
+    return out
+
+
+@pytest.mark.slow
+def test_names_and_messages_of_the_results_are_never_markup(tmp_path):
+    out = results(tmp_path / "out", (f"w{HOSTILE}", "plain"), ("fgm", f"p{HOSTILE}"), HOSTILE)
+    directory = CampaignDirectory(out)
+    with ResultStore.open(directory) as store:
+        lost = record(
+            9,
+            world="plain",
+            world_index=1,
+            repetition=1,
+            outcome=Outcome.INVALID,
+            detail=HOSTILE,
+            trajectory="",
+        )
+        store.finish(lost)
+        store.add_invalid_attempt(AttemptRecord(9, 1, HOSTILE, 1.0, ""))
+    text = make_page(out).html
+    page = Parsed(text)
+    clean = Parsed(make_page(results(tmp_path / "clean")).html)
+    tags, clean_tags = ({tag for tag, _ in one.elements} for one in (page, clean))
+    assert tags - clean_tags <= {"caption"}
+    assert set(page.scripts) == {"script", "style", "data", "d0", "d1"}
+    assert "alert" not in page.scripts["script"] and "49" not in page.text.split("Reproduce")[0]
+    assert not [name for _, found in page.elements for name in found if name.startswith("on")]
+    for said in (f"w{HOSTILE}", f"p{HOSTILE}", HOSTILE):
+        assert said in page.text
+    assert json.loads(page.scripts["data"])["worlds"][0]["name"] == f"w{HOSTILE}"
+    assert HOSTILE in json.loads(page.scripts["d0"])["trials"][1]["contacts"][0][1]
+
+
+def test_a_policy_lets_only_the_packages_script_run_and_nothing_be_loaded(tmp_path):
+    page = Parsed(make_page(results(tmp_path / "out")).html)
+    policy = next(a["content"] for tag, a in page.elements if "http-equiv" in a)
+    for name in ("script", "style"):
+        digest = hashlib.sha256(page.scripts[name].encode()).digest()
+        assert f"{name}-src 'sha256-{base64.b64encode(digest).decode()}'" in policy
+    assert policy.startswith("default-src 'none'")
+    loaded = [a.get("src", "") + a.get("href", "") for _, a in page.elements]
+    assert [one for one in loaded if not one.startswith(("#", "data:"))] == [""] * loaded.count("")
+    assert not [a for _, a in page.elements if "style" in a]
+
+
+@pytest.mark.slow
+def test_the_page_answers_who_won_how_surely_and_where(tmp_path):
+    worlds = [f"world_{i:04d}" for i in range(8)]
+    out = results(tmp_path / "out", worlds)
+    page = Parsed(make_page(out).html)
+    said = " ".join(page.text.split())
+    assert "fgm reaches the goal more often than dwa." in said
+    assert "fgm in 8 of 8 and dwa in 0 of 8 worlds" in said
+    interval = rate_difference(PairedCounts(0, 8, 0, 0))
+    low, high = 100 * interval.low, 100 * interval.high
+    assert f"95 % interval {low:+.1f} to {high:+.1f} points (Newcombe, paired)" in said
+    assert "exact McNemar, p = 0.008" in said
+    assert "Only fgm (8): world_0000 world_0001" in said
+    cells = [a["href"] for tag, a in page.elements if tag == "a" and "p" in a["href"][-2:]]
+    assert cells == [f"#w{world}p{planner}" for world in range(8) for planner in (0, 1)]
+    assert "Clopper–Pearson" in said
+    assert "simulator 1" in said
+    assert "sha256:" in said
+
+
+def test_few_worlds_decide_nothing_and_the_page_says_so(tmp_path):
+    page = Parsed(make_page(results(tmp_path / "out")).html)
+    assert "Not decided: does fgm or dwa reach the goal more often?" in page.text
+
+
+def test_where_no_obstacle_is_known_a_collision_is_where_the_robot_was(tmp_path):
+    page = Parsed(make_page(results(tmp_path / "out")).html)
+    (touch,) = json.loads(page.scripts["d0"])["trials"][1]["contacts"]
+    assert touch[0] == 1000 and touch[2:] == [0.5, 1.0, 0.0]
+
+
+def test_the_same_results_give_the_same_bytes(tmp_path):
+    out = results(tmp_path / "out")
+    assert make_page(out).html == make_page(out).html
+
+
+def test_a_trajectory_that_is_damaged_or_missing_is_named_and_the_rest_is_shown(tmp_path):
+    out = results(tmp_path / "out")
+    (out / "trajectories" / "1.npz").write_bytes(b"PK\x03\x04 no more")
+    (out / "trajectories" / "2.npz").unlink()
+    page = make_page(out)
+    assert [re.search(r"[12]\.npz", line).group() for line in page.problems] == ["1.npz", "2.npz"]
+    assert all("\n" not in line for line in page.problems)
+    parsed = Parsed(page.html)
+    trials = [t for block in ("d0", "d1") for t in json.loads(parsed.scripts[block])["trials"]]
+    assert ["way" in trial for trial in trials] == [True, False, False, True]
+    assert "1.npz" in trials[1]["problem"] and trials[1]["metrics"]
+    assert html.escape(page.problems[0]) in page.html
+
+
+def test_a_directory_without_results_is_refused_in_one_line(tmp_path, capsys):
+    with pytest.raises(ResultsError, match="holds no campaign"):
+        make_page(tmp_path)
+    assert main(["report", str(tmp_path), "--html", str(tmp_path / "page.html")]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_a_damaged_manifest_leaves_the_rest_of_the_page(tmp_path):
+    out = results(tmp_path / "out")
+    (out / "manifest.json").write_text("{")
+    page = make_page(out)
+    assert "manifest.json" in page.problems[0]
+    assert "world_0001" in page.html
+
+
+def test_a_page_that_cannot_be_made_does_not_fail_the_campaign(tmp_path):
+    (said,) = write_final_page(tmp_path)
+    assert said.startswith("no page was written: ")
+
+
+@pytest.mark.slow
+def test_a_campaign_ends_with_its_page(run):
+    done = run(lambda trial: Outcome.REACHED)
+    assert write_final_page(done.out) == (f"page: {done.out / PAGE}",)
+    page = Parsed((done.out / PAGE).read_text())
+    campaign = json.loads(page.scripts["data"])
+    assert campaign["replay"] == f"gz_testauto replay {done.out}"
+    assert campaign["figures"][0]["heading"] == "density of obstacles"
+    world = json.loads(page.scripts["d0"])
+    assert world["start"] == [-3.0, 0.0, 0.0] and world["goal"] == [3.0, 0.0, 0.5]
+    assert len(world["placed"]) % 3 == 0 and {"r"} in map(set, campaign["shapes"])
+    assert len(campaign["footprint"]) >= 3
+
+
+@pytest.mark.slow
+def test_a_world_that_has_changed_is_drawn_without_obstacles(run):
+    done = run(lambda trial: Outcome.REACHED)
+    path = done.out / "worlds" / "world_0001.world"
+    path.write_text(path.read_text() + "<!-- changed -->")
+    page = make_page(done.out)
+    named = [line for line in page.problems if "world_0001" in line]
+    assert any("drawn without obstacles" in line and "has changed" in line for line in named)
+    scripts = Parsed(page.html).scripts
+    assert json.loads(scripts["d0"])["placed"] and not json.loads(scripts["d1"])["placed"]
