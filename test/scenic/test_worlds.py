@@ -332,3 +332,69 @@ def test_the_mission_is_written_as_gzscenic_wrote_it(tmp_path):
     mission = yaml.safe_load(mission_bytes(world.mission))
     assert {kind: len(items) for kind, items in mission.items()} == {"fetch": 1, "waypoint": 2}
     assert mission["fetch"] == [{"heading": pytest.approx(np.pi / 2), "x": 0.0, "y": 0.0, "z": 0.0}]
+
+
+DOCUMENTED = {
+    "only an object": "ego = new Object\n",
+    "a cone that leans": "ego = new Object with shape ConeShape(), with width 2, with length 2,\n"
+    "    with height 1.5, facing (-90 deg, 45 deg, 0)\n",
+    "one of three shapes": "ego = new Object with shape Uniform(BoxShape(), SpheroidShape(), "
+    "ConeShape()),\n    with width Range(1, 2), with height Range(1, 3),\n"
+    "    facing (Range(0, 360) deg, Range(0, 360) deg, Range(0, 360) deg)\n",
+    "spheres in a region": "region = RectangularRegion((0, 0, 0), 0, 10, 10)\n"
+    "workspace = Workspace(region)\nfor i in range(3):\n"
+    "    new Object in region, with shape SpheroidShape()\n",
+    "on the workspace and on each other": "workspace = "
+    "Workspace(RectangularRegion((0, 0, 0), 0, 4, 4))\nfloor = workspace\nchair = new Object on floor\n"
+    "ego = new Object on chair, with shape ConeShape(dimensions=(0.25, 0.25, 0.25))\n",
+    "classes with methods": "class Vehicle:\n    pass\n"
+    "class Taxicab(Vehicle):\n    magicNumber: 42\n"
+    "    def myMethod(self, x):\n        return self.width + self.magicNumber + x\n"
+    "ego = new Taxicab with magicNumber 1729\ny = ego.myMethod(3.14)\n",
+    "places beside places": "ego = new Object at (0, 0, 0)\n"
+    "spot = new OrientedPoint at 3 @ 3, facing 20 deg\nnew Object left of spot by 0.25\n"
+    "new Object ahead of ego by 2, facing 5 deg relative to spot\nnew Object beyond spot by 3\n"
+    "new Object at ego offset by -3 @ -3\nnew Object offset along 30 deg by (-6, 0)\n",
+    "seen and unseen": "workspace = Workspace(RectangularRegion(0 @ 0, 0, 16, 16))\n"
+    "ego = new Object with viewAngle 120 deg\na = new Object visible, with requireVisible True\n"
+    "b = new Object at (Range(-6, 6), Range(3, 7))\nrequire ego can see b\n"
+    "require[0.5] (distance from b to a) > 2\nrequire (relative heading of a) < 180 deg\n",
+    "mutation and fields": "workspace = Workspace(CircularRegion(0 @ 0, 8))\n"
+    "ego = new Object at 0 @ 0\ntaxi = new Object at 4 @ 0, facing 30 deg\nmutate taxi by 0.2\n"
+    'new Object following VectorField("f", lambda pos: 0) from ego for 4\n',
+    "a modular scenario": "workspace = Workspace(RectangularRegion(0 @ 0, 0, 12, 12).difference("
+    "CircularRegion(0 @ 0, 2)))\nscenario Main():\n    setup:\n"
+    "        ego = new Object in workspace\n"
+    "        new Object in workspace, facing toward (0, 0)\n        terminate after 5 seconds\n",
+    "many regions": "workspace = Workspace(PolygonalRegion([(-5, -5), (5, -5), (0, 5)]))\n"
+    'grid = PointSetRegion("pts", [(0, 0), (1, -2), (-2, -3)])\n'
+    "line = PolylineRegion([(-3, -4), (3, -4)])\n"
+    "new Object on line, with width 0.2, with length 0.2\nnew Object in grid, with width 0.3\n"
+    "ego = new Object on workspace, facing 30 deg, with width 0.4\n"
+    "new Object contained in RectangularRegion(0 @ -2, 0, 4, 3), with width 0.4\n",
+    "facing up to something": "ball = new Object at (0, 0, 1.25), with allowCollisions True\n"
+    "ego = new Object at 3 @ 0, facing directly toward ball, with height 0.4\n",
+}
+
+
+@pytest.mark.parametrize("name", DOCUMENTED)
+def test_what_scenics_own_documentation_shows_becomes_worlds(name, workshop, tmp_path):
+    from output_check import faults_of
+
+    from gz_testauto.scenic.output import write_scenes
+
+    write_scenes(workshop.source(DOCUMENTED[name]), 2, tmp_path / "out", plots=False)
+    faults = [fault for fault in faults_of(tmp_path / "out") if "0.7500 m high" not in fault]
+    assert faults == []
+
+
+def test_what_hovers_beside_what_hovers_is_kept_there(workshop):
+    world = workshop.source(
+        "a = new Object at (4, 0, 2)\nnew Object left of a by 1, with height 0.5\n"
+    ).make(0)
+    assert [float(obj.position.z) for _, obj in world.objects] == [2, 2]
+
+
+def test_drawing_from_everywhere_asks_for_a_workspace(workshop):
+    with pytest.raises(SpecError, match="define a workspace"):
+        workshop.source("ego = new Object\nnew Object visible\n").make(0)

@@ -27,6 +27,7 @@ _TRACKED = re.compile(r"\s*(ego|workspace)\s*=")
 _LINE_ADDED = 1
 """The first line is ours: it brings the library."""
 _FORGOTTEN = re.compile(r"""forgot ['"]new""")
+_FROM_EVERYWHERE = re.compile("sample from everywhere", re.IGNORECASE)
 _HINT = "; if it was written for Scenic 2: gz_testauto scenic --convert {path}"
 
 
@@ -88,7 +89,7 @@ def compile_program(
     source = f"model {MODULE}\n{text}"
     random.seed(seed)
     np.random.seed(seed % 2**32)
-    with _importable(library), _located(path), warnings.catch_warnings():
+    with _importable(library), located(path), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         compiled = _compile(source, path, parameters, scenario, pruning)
     _refuse_after_compiling(path, compiled)
@@ -120,7 +121,7 @@ def _examine(path: Path, text: str) -> Tuple[str, ...]:
 
     from gz_testauto.scenic.refusals import examine
 
-    with _located(path, added=0):
+    with located(path, added=0):
         tree = parse_string(
             text if text.endswith("\n") else text + "\n", "exec", filename=str(path)
         )
@@ -170,13 +171,18 @@ def _importable(library: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _located(path: Path, added: int = _LINE_ADDED) -> Iterator[None]:
+def located(path: Path, added: int = _LINE_ADDED) -> Iterator[None]:
     """Turn what Scenic or the program raises into a ``SpecError`` with file and line."""
     try:
         yield
     except GzTestautoError:
         raise
     except Exception as error:
+        if _FROM_EVERYWHERE.search(str(error)):
+            raise SpecError(
+                f"{path}: something is drawn from everywhere: define a workspace, as "
+                "`workspace = Workspace(RectangularRegion(0 @ 0, 0, 10, 10))`"
+            ) from error
         ours = not type(error).__module__.startswith("scenic.")
         if ours and _place_of(path, error)[1] is None:
             raise  # neither Scenic nor the program raised it

@@ -58,13 +58,18 @@ def examine(tree: Any) -> Tuple[List[Place], List[Place]]:
         elif kind == "ScenarioDef" and getattr(node, "compose", None):
             text = "`compose` is about scenarios that follow each other: use `setup` alone"
             refused.append(Place(line, text))
-        elif isinstance(node, s.WithSpecifier) and node.prop == "behavior":
+        elif isinstance(node, s.WithSpecifier) and _gives_behavior(node):
             refused.append(Place(line, "`with behavior`: " + _REFUSED["BehaviorDef"]))
         elif isinstance(node, s.PropertyDef) and node.property == "behavior":
             refused.append(Place(line, "property `behavior`: " + _REFUSED["BehaviorDef"]))
         else:
             refused += [Place(line, text) for text in _foreign_models(node)]
     return sorted(set(refused)), sorted(set(idle))
+
+
+def _gives_behavior(node: Any) -> bool:
+    nothing = isinstance(node.value, ast.Constant) and node.value.value is None
+    return node.prop == "behavior" and not nothing
 
 
 def _foreign_models(node: Any) -> List[str]:

@@ -19,7 +19,7 @@ from scenic.core.utils import DefaultIdentityDict
 
 from gz_testauto.errors import PlacementError
 from gz_testauto.scenic.names import SceneName
-from gz_testauto.scenic.program import Program
+from gz_testauto.scenic.program import Program, located
 from gz_testauto.scenic.support import needs_support, stands_firmly
 
 MOST_DRAWS = 2000
@@ -72,7 +72,8 @@ class SceneSampler:
         try:
             random.seed(seed)
             np.random.seed(seed)
-            return self._draw()
+            with located(self._program.path):
+                return self._draw()
         finally:
             random.setstate(states[0])
             np.random.set_state(states[1])

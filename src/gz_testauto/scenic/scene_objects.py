@@ -33,8 +33,8 @@ WALLS_MAY_SHARE_M = 5e-4
 """So deep may walls of one kind reach into each other: they meet at corners."""
 
 _OWN_HEIGHT = ("On", "Above", "Below")
+_DIRECT = ("FacingDirectlyToward", "FacingDirectlyAwayFrom")
 _BESIDE = ("Left of", "Right of", "Ahead of", "Behind")
-_PLAIN = ("At", "In", "ContainedIn", "Visible/VisibleFrom", "NotVisible/NotVisibleFrom")
 
 
 class Levels:
@@ -66,13 +66,17 @@ def begin_scenario() -> None:
     _CURRENT[0] = Levels()
 
 
+_STACKED = Specifier("Stacked", {"stacked": 1, "stands": 1}, {"stacked": True, "stands": True})
+
+
 class SceneObject(Object):
     """An object of a scene.
 
     ``gz_model`` names the descriptor's model, or is None for one that the scenario itself
     describes; ``static`` says whether the latter stays where it is. ``restHeight`` is the height
     (m) of its middle over what it stands on, ``supportLevel`` the height (m) of that where it is
-    what something beside it stands on. ``stacked`` says that it was put ``on`` something.
+    what something beside it stands on. ``stacked`` says that it was put ``on`` something,
+    ``stands`` that it was put there or on the ground, and has no height of its own.
     """
 
     _scenic_properties: ClassVar[Dict[str, Any]] = {
@@ -92,6 +96,7 @@ class SceneObject(Object):
         "is_wall": False,
         "supportLevel": None,
         "stacked": False,
+        "stands": False,
     }
 
     @classmethod
@@ -101,7 +106,7 @@ class SceneObject(Object):
         specifiers = cls._level(specifiers)
         names = [spec.name for spec in specifiers]
         if "On" in names:
-            specifiers.append(Specifier("Stacked", {"stacked": 1}, {"stacked": True}))
+            specifiers.append(_STACKED)
         if any(name in _OWN_HEIGHT for name in names):
             return specifiers
         origin = next((spec for spec in specifiers if spec.name == "With(z)"), None)
@@ -111,7 +116,9 @@ class SceneObject(Object):
         if placing is None:
             placing = cls._defaults["position"]
             specifiers.append(placing)
-        specifiers.append(cls._standing(placing, None if origin is None else origin.value))
+        direct = next((spec for spec in specifiers if spec.name in _DIRECT), None)
+        value = None if origin is None else origin.value
+        specifiers.append(cls._standing(placing, value, direct))
         return specifiers
 
     @classmethod
@@ -126,8 +133,11 @@ class SceneObject(Object):
         upright = leaning and all(_scalar_facing(spec) is not None for spec in leaning)
         if upright or any("position" in spec.requiredProperties for spec in leaning):
             # otherwise where it is could depend on how it leans, and that on where it is
-            half = DelayedArgument({"height"}, lambda self: {"restHeight": self.height / 2})
-            specifiers.append(Specifier("Upright", {"restHeight": 1}, half))
+            upright_rest = DelayedArgument(
+                {"shape", "height"},
+                lambda self: {"restHeight": upright_height(self.shape, self.height)},
+            )
+            specifiers.append(Specifier("Upright", {"restHeight": 1}, upright_rest))
         aligned = any(
             "parentOrientation" in spec.priorities and spec.name != "On" for spec in specifiers
         )
@@ -158,10 +168,12 @@ class SceneObject(Object):
         ]
 
     @classmethod
-    def _standing(cls, placing: Any, origin: Any) -> Any:
-        beside, levels = _reference(placing), _CURRENT[0]
+    def _standing(cls, placing: Any, origin: Any, direct: Any) -> Any:
+        beside, levels, target = _reference(placing), _CURRENT[0], _target(direct)
         usual = getattr(cls, "_origin_z", None)
         needed = {"restHeight", "contactTolerance"}
+        if target is not None:
+            needed |= {"shape", "width", "length", "height"}
         if usual is not None:
             needed |= {"height"}
         if origin is not None:
@@ -174,23 +186,32 @@ class SceneObject(Object):
                 rest = usual + cls._middle_over_origin(context)
             if origin is not None:
                 z = valueInContext(origin, context)["z"] + cls._middle_over_origin(context)
-                return {"position": Vector(position.x, position.y, z), "supportLevel": None}
+                here = Vector(position.x, position.y, z)
+                return {"position": here, "supportLevel": None, "stands": False}
+            if target is not None:
+                size = (context.width, context.length, context.height)
+                away = direct.name == "FacingDirectlyAwayFrom"
+                rest = rest_facing(context.shape, *size, position, target, away)
+                rest = rest + context.contactTolerance / 2
             if _is_on_ground_plane(position):
                 _note(levels, rest, 0.0)
-                return {"position": position + Vector(0, 0, rest), "supportLevel": None}
-            level, middle = None, None
+                here = position + Vector(0, 0, rest)
+                return {"position": here, "supportLevel": None, "stands": True}
+            level, middle, stands = None, None, False
             if beside is not None:
-                middle = beside.position.z
+                middle, stands = beside.position.z, beside.stands
                 level = middle - beside.restHeight - beside.contactTolerance / 2
             always = placing.name in ("Beyond", "Following")
-            placed = put_down(position, rest, level, middle, always, levels)
+            placed = put_down(position, rest, level, middle, stands, always, levels)
             if not isLazy(placed):
                 _note(levels, placed.z, placed.z - rest)
             elif beside is None:
                 _note(levels, rest, 0.0)
-            return {"position": placed, "supportLevel": level}
+            lifted = was_put_down(position, placed, stands)
+            carried = None if level is None else support_level(level, stands)
+            return {"position": placed, "supportLevel": carried, "stands": lifted}
 
-        gives = {"position": 1, "supportLevel": 1}
+        gives = {"position": max(1, placing.priorities["position"]), "supportLevel": 1, "stands": 1}
         return ModifyingSpecifier("Standing", gives, DelayedArgument(needed, helper), {"position"})
 
     @classmethod
@@ -255,6 +276,12 @@ def _reference(placing: Any) -> Optional[Any]:
     return found if isinstance(found, SceneObject) else None
 
 
+def _target(direct: Any) -> Any:
+    """The point that a specifier faces directly; None where there is none."""
+    function = None if direct is None else getattr(direct.value, "value", None)
+    return inspect.getclosurevars(function).nonlocals.get("pos") if function else None
+
+
 def _is_on_ground_plane(position: Any) -> bool:
     """Whether it is drawn from a flat region at height 0, which Scenic knows how to prune."""
     if not isinstance(position, PointInRegionDistribution):
@@ -269,15 +296,57 @@ def put_down(
     rest: float,
     level: Optional[float],
     middle: Optional[float],
+    stands: bool,
     always: bool,
     levels: Levels,
 ) -> Any:
     """The position at which the thing stands, or its own where that has a height."""
     x, y, z = position
     if level is not None and middle is not None and abs(z - middle) < SAME_HEIGHT_M:
-        return Vector(x, y, level + rest)
+        return Vector(x, y, level + rest if stands else z)
     base = 0.0 if always else levels.base_of(z)
     return Vector(x, y, z if base is None else base + rest)
+
+
+@distributionFunction(valueType=bool)
+def was_put_down(before: Any, after: Any, beside: bool) -> bool:
+    """Whether a position was given its height by what it stands on, as what is beside it was."""
+    return bool(before[2] != after[2]) or beside
+
+
+@distributionFunction
+def support_level(level: float, stands: bool) -> Optional[float]:
+    """The height (m) on which something stands; None where it has a height of its own."""
+    return level if stands else None
+
+
+@distributionFunction(valueType=float)
+def rest_facing(
+    shape: Any, width: float, length: float, height: float, position: Any, target: Any, away: bool
+) -> float:
+    """The rest height (m) of what leans so as to face a point that is higher or lower: how much it
+    leans depends on how high it is, so both are found together."""
+    distance = math.hypot(target[0] - position[0], target[1] - position[1])
+    corners = np.asarray(shape.mesh.vertices) * (width, length, height)
+    rest = lowest(shape) * height
+    for _ in range(50):
+        up = target[2] - rest - TOUCH_M / 2
+        pitch = math.atan2(-up, distance) if away else math.atan2(up, distance)
+        before, rest = rest, float(-turned(corners, 0.0, pitch, 0.0)[:, 2].min())
+        if abs(rest - before) < SAME_HEIGHT_M:
+            break
+    return rest
+
+
+def lowest(shape: Any) -> float:
+    """How far a shape of height 1 reaches down from its middle: half, unless it was turned."""
+    return float(-shape.mesh.bounds[0][2])
+
+
+@distributionFunction(valueType=float)
+def upright_height(shape: Any, height: float) -> float:
+    """How high (m) the middle of a shape is over its lowest point, upright."""
+    return lowest(shape) * height
 
 
 @distributionFunction(valueType=float)
@@ -286,7 +355,7 @@ def rest_height(
 ) -> float:
     """How high (m) the middle of a shape is over its lowest point, leaning so."""
     if pitch == 0 and roll == 0:
-        return height / 2
+        return lowest(shape) * height
     corners = np.asarray(shape.mesh.vertices) * (width, length, height)
     return float(-turned(corners, 0.0, pitch, roll)[:, 2].min())
 
