@@ -345,7 +345,8 @@ DOCUMENTED = {
     "workspace = Workspace(region)\nfor i in range(3):\n"
     "    new Object in region, with shape SpheroidShape()\n",
     "on the workspace and on each other": "workspace = "
-    "Workspace(RectangularRegion((0, 0, 0), 0, 4, 4))\nfloor = workspace\nchair = new Object on floor\n"
+    "Workspace(RectangularRegion((0, 0, 0), 0, 4, 4))\n"
+    "floor = workspace\nchair = new Object on floor\n"
     "ego = new Object on chair, with shape ConeShape(dimensions=(0.25, 0.25, 0.25))\n",
     "classes with methods": "class Vehicle:\n    pass\n"
     "class Taxicab(Vehicle):\n    magicNumber: 42\n"
