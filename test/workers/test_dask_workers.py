@@ -91,6 +91,34 @@ def test_stopping_gives_up_what_is_under_way_and_the_rest_follows_later(eventful
     assert [record.trial for record in eventful().trials] == [0, 1, 2, 3]
 
 
+class Mortal(Eventful):
+    """Dies while it starts, once."""
+
+    def open(self):
+        order = self.directory / "die-at-start"
+        if order.exists():
+            order.unlink()
+            os.kill(os.getpid(), signal.SIGKILL)
+        super().open()
+
+
+@pytest.mark.slow
+def test_a_worker_that_dies_while_it_starts_is_not_waited_for(smoke, tmp_path, dask):
+    (tmp_path / "die-at-start").touch()
+    deadline_s = time.monotonic() + 120.0
+
+    def in_time():
+        assert time.monotonic() < deadline_s
+        return False
+
+    executor = functools.partial(Mortal, directory=tmp_path)
+    results = run_campaign(
+        smoke, tmp_path / "out", executor, make_workers=dask, should_stop=in_time
+    )
+    assert [record.trial for record in results.trials] == [0, 1, 2, 3]
+    assert not (tmp_path / "die-at-start").exists()
+
+
 class Waiting(Eventful):
     """Ends trial 0 when trial 1 has begun, or a minute later."""
 

@@ -47,8 +47,8 @@ from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.setup import PreparedCampaign
 from gz_testauto.workers.interface import Attempt, ExecutorFactory, Workers, WorkersFactory
 
-MEETING_TIMEOUT_S = 120.0
-"""Wall time that a trial waits for another one to begin beside it."""
+WAIT_TIMEOUT_S = 120.0
+"""Wall time that anything may take which is waited for, on a busy machine too."""
 
 
 def planar(campaign: PreparedCampaign) -> PlanarSimulator:
@@ -118,7 +118,7 @@ class OrderedExecutor(LockstepExecutor):
 
     def _meet(self, should_stop: StopRequest) -> None:
         """Wait until another trial has begun."""
-        deadline = time.monotonic() + MEETING_TIMEOUT_S
+        deadline = time.monotonic() + WAIT_TIMEOUT_S
         while len(set(trials_begun(self._directory))) < 2:
             assert time.monotonic() < deadline, "no other trial began meanwhile"
             time.sleep(0.01)
@@ -139,6 +139,17 @@ def never() -> bool:
     return False
 
 
+def in_time(what: str) -> StopRequest:
+    """Do not stop; an ``AssertionError`` that names ``what`` when it has not come in time."""
+    deadline_s = time.monotonic() + WAIT_TIMEOUT_S
+
+    def ask() -> bool:
+        assert time.monotonic() < deadline_s, f"{what} within {WAIT_TIMEOUT_S:g} s"
+        return False
+
+    return ask
+
+
 def run_all(workers: Workers, trials: Sequence[Trial]) -> List[Attempt]:
     """One attempt at each of the trials, as a campaign makes them."""
     waiting: Deque[Trial] = collections.deque(trials)
@@ -147,7 +158,7 @@ def run_all(workers: Workers, trials: Sequence[Trial]) -> List[Attempt]:
         while waiting and under_way < workers.size:
             workers.begin(waiting.popleft())
             under_way += 1
-        attempt = workers.next_ended(never)
+        attempt = workers.next_ended(in_time("no trial ended"))
         if attempt is not None:
             attempts.append(attempt)
             under_way -= 1
@@ -164,6 +175,14 @@ class Bench:
         self.directory.mkdir()
         make_executor = functools.partial(OrderedExecutor, directory=self.directory)
         self.workers = factory(make_executor, self.campaign)
+
+    def open(self, size: int = 1) -> None:
+        """Open the workers, and wait until there are as many."""
+        self.workers.open(in_time("the workers did not open"))
+        waiting = in_time(f"there were not {size} workers")
+        while self.workers.size < size:
+            waiting()
+            time.sleep(0.05)
 
     def order(self, *orders: str) -> None:
         """Have executors meet with something."""
@@ -209,7 +228,7 @@ class WorkersConformance:
         suite = type(self)
         if suite._serving is None:
             suite._serving = Bench(tmp_path_factory.mktemp("serving"), self.make_workers)
-            suite._serving.workers.open(never)
+            suite._serving.open(self.size)
         return suite._serving
 
     @classmethod
@@ -294,14 +313,14 @@ class WorkersConformance:
 
     def test_a_bug_in_an_executor_comes_through(self, bench: Bench) -> None:
         bench.order("crash-0")
-        bench.workers.open(never)
+        bench.open()
         with pytest.raises(ZeroDivisionError, match="a bug"):
             bench.run()
 
     def test_what_cannot_be_opened_says_why_and_can_be_closed(self, bench: Bench) -> None:
         bench.order("cannot-open")
         with pytest.raises(SimulatorError, match="no simulator starts here"):
-            bench.workers.open(never)
+            bench.open()
         bench.workers.close()
 
     def test_a_worker_that_joins_is_given_a_trial_at_once(self, tmp_path: Path) -> None:
@@ -312,15 +331,16 @@ class WorkersConformance:
             bench = Bench(tmp_path, factory)
             workers = bench.workers
             try:
-                workers.open(never)
+                bench.open()
                 assert workers.size == 1
                 joined: List[bool] = []
+                in_time_to_join = in_time("no worker joined")
 
                 def join_once() -> bool:
                     if not joined:
                         joined.append(True)
                         join()
-                    return False
+                    return in_time_to_join()
 
                 first, second, *_ = bench.campaign.trials
                 bench.order("meet-0")
@@ -328,7 +348,7 @@ class WorkersConformance:
                 assert workers.next_ended(join_once) is None
                 assert workers.size == 2
                 workers.begin(second)  # for which the first one waits
-                ended = [workers.next_ended(never) for _ in range(2)]
+                ended = [workers.next_ended(in_time("no trial ended")) for _ in range(2)]
                 assert {attempt.trial.index for attempt in ended if attempt is not None} == {0, 1}
             finally:
                 workers.close()
@@ -338,13 +358,16 @@ class WorkersConformance:
     def test_a_stop_gives_up_the_trials_under_way_and_closing_leaves_nothing(
         self, bench: Bench
     ) -> None:
-        bench.workers.open(never)
+        bench.open(self.size)
         some = bench.campaign.trials[: self.size]
         bench.order(*(f"wait-{trial.index}" for trial in some))
         for trial in some:
             bench.workers.begin(trial)
+        still = in_time("not all trials began")
         with pytest.raises(TrialStopped):
-            bench.workers.next_ended(lambda: len(trials_begun(bench.directory)) == len(some))
+            bench.workers.next_ended(
+                lambda: len(trials_begun(bench.directory)) == len(some) or still()
+            )
         assert trials_begun(bench.directory) == [trial.index for trial in some]
         bench.workers.close()
         bench.workers.close()

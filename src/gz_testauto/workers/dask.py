@@ -71,6 +71,7 @@ class DaskWorkers(WorkerPool):
         self._distributed = _distributed()
         self._scheduler = scheduler
         self._local_size = size
+        self._hang_timeout_s = campaign.spec.limits.hang_timeout_s
         files = further_files(campaign.spec, campaign.robot)
         self._assignment = Assignment(make_executor, campaign, __version__, files)
         self._cluster: Any = None
@@ -101,18 +102,14 @@ class DaskWorkers(WorkerPool):
             addresses = self._addresses()
             if not addresses:
                 raise SimulatorError(f"{self._where} has no workers; start some (dask worker)")
-            opened = [self._submit(_open, address, self._assignment) for address in addresses]
-            while not all(future.done() for future in opened):
-                if should_stop():
-                    raise TrialStopped
-                self._wait(opened, _LOOK_S)
-            identities = [future.result() for future in opened]
-        self._identity = identities[0]
-        for address, identity in zip(addresses, identities):
+            identities = self._open_on(addresses, should_stop)
+        first = next(iter(identities))
+        self._identity = identities[first]
+        for address, identity in identities.items():
             if identity != self._identity:
                 raise ResultsError(
                     f"Dask's worker {address} has {identity.name} {identity.version}, "
-                    f"{addresses[0]} has {self._identity.name} {self._identity.version}; results "
+                    f"{first} has {self._identity.name} {self._identity.version}; results "
                     "of a campaign come from one"
                 )
 
@@ -131,9 +128,10 @@ class DaskWorkers(WorkerPool):
                 token = self._assignment.token
                 closing = [self._submit(_close, where, token) for where in self._addresses()]
                 self._wait(closing, CLOSING_S)
-            self._client.close()
+            self._client.close(timeout=CLOSING_S)
         if self._cluster is not None:
-            self._cluster.close()
+            with contextlib.suppress(*self._lost):
+                self._cluster.close(timeout=CLOSING_S)
         self._client = self._cluster = None
         self._under_way.clear()
 
@@ -171,6 +169,35 @@ class DaskWorkers(WorkerPool):
         if self._client is None:
             return []
         return sorted(self._client.nthreads())
+
+    def _open_on(
+        self, addresses: List[str], should_stop: StopRequest
+    ) -> Dict[str, SimulatorIdentity]:
+        """Start the simulators; what is known of them, by address. A worker that goes meanwhile is
+        left out, and its task with it, which would never be done: only that worker may do it."""
+        under_way = {
+            address: self._submit(_open, address, self._assignment) for address in addresses
+        }
+        identities: Dict[str, SimulatorIdentity] = {}
+        deadline_s = time.monotonic() + self._hang_timeout_s
+        while under_way:
+            if should_stop():
+                raise TrialStopped
+            if time.monotonic() > deadline_s:
+                raise SimulatorError(
+                    f"Dask's worker {next(iter(under_way))} has not started its simulator in "
+                    f"{self._hang_timeout_s:g} s (limits.hang_timeout_s)"
+                )
+            self._wait(list(under_way.values()), _LOOK_S)
+            present = self._addresses()
+            for address, future in list(under_way.items()):
+                if future.done():
+                    identities[address] = under_way.pop(address).result()
+                elif address not in present:
+                    under_way.pop(address).cancel()
+        if not identities:
+            raise SimulatorError(f"all workers of {self._where} went while they were starting")
+        return identities
 
     def _submit(self, function: Any, address: str, *arguments: Any) -> Any:
         return self._client.submit(
