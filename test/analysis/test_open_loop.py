@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from gz_testauto.analysis.open_loop import imu_mean, imu_range, open_loop_agreement
-from gz_testauto.trial.open_loop import Drive
+from gz_testauto.trial.open_loop import OpenLoopRun
 
 
 def drive(pose, imu=None, box=None):
     pose = np.array(pose, dtype=float)
     nothing = np.full((len(pose), 6), np.nan)
-    return Drive(
+    return OpenLoopRun(
         "straight",
         pose,
         np.full((len(pose), 2), np.nan) if box is None else np.array(box, dtype=float),

@@ -18,7 +18,7 @@ from gz_testauto.sampling.naming import (
 )
 from gz_testauto.sampling.placement import Placer, place_obstacles
 from gz_testauto.sampling.seeds import child_generator
-from gz_testauto.sampling.site import Drive, Site
+from gz_testauto.sampling.site import RequiredDrive, Site
 from gz_testauto.spec.loader import parse
 from gz_testauto.spec.obstacles import ObstacleSpec
 
@@ -26,7 +26,7 @@ WALLS = tuple(
     shapely.box(*bounds)
     for bounds in ((-8, -8, 8, -7.8), (-8, 7.8, 8, 8), (-8, -8, -7.8, 8), (7.8, -8, 8, 8))
 )
-DRIVE = Drive((-7.0, -7.0), (7.0, 7.0), 0.5)
+DRIVE = RequiredDrive((-7.0, -7.0), (7.0, 7.0), 0.5)
 SITE = Site(WALLS, DRIVE)
 
 FOREST = """
@@ -186,11 +186,17 @@ def test_unsolvable_worlds_are_kept_without_a_path_when_asked_to():
     [
         (Site(WALLS), "keep_out is around the start, which is not known"),
         (
-            Site(WALLS, Drive((-7.5, 0), (7, 7), 0.5)),
+            Site(WALLS, RequiredDrive((-7.5, 0), (7, 7), 0.5)),
             r"the start \(-7.5, 0\) is 0.30 m from .* the start$",
         ),
-        (Site(WALLS, Drive((-7.2, 0), (7, 7), 0.5)), r"0.60 m from .* start, or lower margin_m$"),
-        (Site(WALLS, Drive((-7, -7), (0, 7.9), 0.5)), r"the goal \(0, 7.9\) is 0.00 m from"),
+        (
+            Site(WALLS, RequiredDrive((-7.2, 0), (7, 7), 0.5)),
+            r"0.60 m from .* start, or lower margin_m$",
+        ),
+        (
+            Site(WALLS, RequiredDrive((-7, -7), (0, 7.9), 0.5)),
+            r"the goal \(0, 7.9\) is 0.00 m from",
+        ),
         (Site((*WALLS, shapely.box(-0.1, -9, 0.1, 9)), DRIVE), "even without obstacles"),
     ],
 )
@@ -208,7 +214,7 @@ def test_figures_of_a_gate_are_those_measured_by_hand():
         " x_m: 0, y_m: -4.0}\n"
         "solvable: {margin_m: 0.1}\n"
     )
-    site = Site(WALLS, Drive((-5, 0.25), (5, 0.25), 0.5))
+    site = Site(WALLS, RequiredDrive((-5, 0.25), (5, 0.25), 0.5))
     placed = place_obstacles(gate, np.random.default_rng(0), site)
     assert placed.difficulty.narrowest_gap_m == pytest.approx(2.5)
     assert placed.shortest_path_m == pytest.approx(10.0)
@@ -227,7 +233,7 @@ FOUR = (
     "obstacles: [{{type: box, count: 4, size_x_m: 1, size_y_m: 1}}]\n"
     "region: {{rectangle: {{x_m: [-5, 5], y_m: [{0}, {1}]}}}}\n"
 )
-OPEN_DRIVE = Drive((-7, 0), (7, 0), 0.4)
+OPEN_DRIVE = RequiredDrive((-7, 0), (7, 0), 0.4)
 LONE_WALL = shapely.box(-20, -9.1, 20, -9)
 
 
@@ -243,7 +249,7 @@ def test_density_is_the_same_however_the_obstacles_fall_and_whatever_surrounds_t
 
 
 def test_density_does_not_count_what_walls_stand_on():
-    spec, drive = spec_of(FOUR.format(-5, 5)), Drive((-9, 0), (9, 9), 0.4)
+    spec, drive = spec_of(FOUR.format(-5, 5)), RequiredDrive((-9, 0), (9, 9), 0.4)
     free = place_obstacles(spec, np.random.default_rng(0), Site((), drive)).difficulty.density
     block = Site((shapely.box(-5, -5, 5, 0),), drive)
     beside = place_obstacles(spec, np.random.default_rng(0), block).difficulty.density

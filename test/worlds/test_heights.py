@@ -11,7 +11,7 @@ from gz_testauto.errors import PlacementError
 from gz_testauto.pose import Pose2D
 from gz_testauto.resources import share_directory
 from gz_testauto.sampling.naming import obstacle_name
-from gz_testauto.sampling.site import Drive
+from gz_testauto.sampling.site import RequiredDrive
 from gz_testauto.sdf.floor import obstructing_heights
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.sdf.scene import read_scene
@@ -107,7 +107,7 @@ def test_a_multiplied_world_has_the_length_that_its_file_has(tmp_path, campaign,
     """A ball is in the way of a low robot only as far as it is that low."""
     base = tmp_path / "empty.world"
     base.write_text('<sdf version="1.6"><world name="w"></world></sdf>')
-    drive = Drive((0.0, 0.0), (10.0, 0.0), 0.3, obstructing_heights(height_m))
+    drive = RequiredDrive((0.0, 0.0), (10.0, 0.0), 0.3, obstructing_heights(height_m))
     (made,) = multiply(base, spec_of(BALL), 1, 7, tmp_path / "out", drive=drive)
     high = height_m[1]
     reach = 0.3 + (1.0 if high > 1.0 else math.sqrt(1.0 - (1.0 - high) ** 2))

@@ -8,7 +8,7 @@ import pytest
 from lxml import etree
 
 from gz_testauto.errors import PlacementError, SdfError, SpecError
-from gz_testauto.sampling.site import Drive
+from gz_testauto.sampling.site import RequiredDrive
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.spec.loader import load, parse
 from gz_testauto.spec.obstacles import ObstacleSpec
@@ -67,7 +67,9 @@ def test_any_base_has_a_density_even_one_wall_or_nothing(tmp_path, models):
         </link></model>"""
     base = tmp_path / "base.world"
     base.write_text(f"<sdf version='1.6'><world name='w'>{wall if models else ''}</world></sdf>")
-    made = multiply(base, spec_of(), 2, 7, tmp_path / "out", drive=Drive((-9, -9), (9, 9), 0.3))
+    made = multiply(
+        base, spec_of(), 2, 7, tmp_path / "out", drive=RequiredDrive((-9, -9), (9, 9), 0.3)
+    )
     for entry in made:
         covered = sum(
             np.prod(list(o.size.values())[:2])
@@ -99,7 +101,7 @@ def test_an_obstacle_that_was_scaled_to_nothing_is_refused(tmp_path):
 
 
 def test_world_holds_what_the_manifest_says(tmp_path):
-    drive = Drive((-4, -4), (4, 4), 0.3)
+    drive = RequiredDrive((-4, -4), (4, 4), 0.3)
     made = multiply(ROOM, spec_of(), 3, 7, tmp_path / "out", drive=drive)
     assert read_worlds(tmp_path / "out") == made
     for entry in made:
@@ -341,7 +343,7 @@ def test_empty_or_missing_directory_is_refused(tmp_path):
 
 def test_manifest_is_json_that_names_everything(tmp_path):
     spec = spec_of(SPEC_TEXT + "sampling: lhs\n")
-    multiply(ROOM, spec, 2, 7, tmp_path / "out", drive=Drive((-4, -4), (4, 4), 0.3))
+    multiply(ROOM, spec, 2, 7, tmp_path / "out", drive=RequiredDrive((-4, -4), (4, 4), 0.3))
     data = json.loads((tmp_path / "out" / "worlds.json").read_text())
     assert data["schema_version"] == 1
     assert data["inputs"]["seed"] == 7

@@ -13,7 +13,7 @@ from typing import Sequence, Tuple
 
 import numpy as np
 
-from gz_testauto.trial.open_loop import Drive
+from gz_testauto.trial.open_loop import OpenLoopRun
 
 AXES = ("angular x", "angular y", "angular z", "linear x", "linear y", "linear z")
 """Angular velocities are in rad/s, linear accelerations in m/s²."""
@@ -62,7 +62,9 @@ class OpenLoopAgreement:
     axes: Tuple[AxisAgreement, ...]
 
 
-def open_loop_agreement(first: Sequence[Drive], second: Sequence[Drive]) -> OpenLoopAgreement:
+def open_loop_agreement(
+    first: Sequence[OpenLoopRun], second: Sequence[OpenLoopRun]
+) -> OpenLoopAgreement:
     """Compare the same command sequences, in the same order, of two simulators."""
     pairs = list(zip(first, second))
     means = np.sum([abs(imu_mean(a.imu) - imu_mean(b.imu)) for a, b in pairs], axis=0)
@@ -86,7 +88,7 @@ def imu_range(imu: np.ndarray) -> np.ndarray:
     return np.asarray(ordered[-extreme:].mean(axis=0) - ordered[:extreme].mean(axis=0))
 
 
-def _compare(first: Drive, second: Drive) -> DriveAgreement:
+def _compare(first: OpenLoopRun, second: OpenLoopRun) -> DriveAgreement:
     apart = np.hypot(*(first.pose - second.pose)[:, :2].T)
     return DriveAgreement(
         sequence=first.sequence,
@@ -102,9 +104,9 @@ def _length(points: np.ndarray) -> float:
     return float(np.hypot(*np.diff(points, axis=0).T).sum())
 
 
-def _turned(drive: Drive) -> float:
+def _turned(drive: OpenLoopRun) -> float:
     return float(drive.pose[-1, 2] - drive.pose[0, 2])
 
 
-def _pushed(drive: Drive) -> float:
+def _pushed(drive: OpenLoopRun) -> float:
     return math.hypot(*(drive.box[-1] - drive.box[0]))

@@ -18,7 +18,7 @@ from gz_testauto.errors import ResultsError, SpecError
 from gz_testauto.grid.search import path_length_m
 from gz_testauto.grid.visibility import free_region, shortest_way, widen
 from gz_testauto.results.directory import reporting_disk
-from gz_testauto.sampling.site import Drive, Site, walls_of
+from gz_testauto.sampling.site import RequiredDrive, Site, walls_of
 from gz_testauto.sdf.floor import obstructing_heights
 from gz_testauto.sdf.robot import RobotBody
 from gz_testauto.sdf.scene import WorldScene, read_scene
@@ -76,15 +76,15 @@ def gather_worlds(spec: CampaignSpec, robot: RobotBody, folder: Path) -> Tuple[W
     return tuple(records)
 
 
-def drive_of(spec: CampaignSpec, robot: RobotBody, world: str) -> Drive:
+def drive_of(spec: CampaignSpec, robot: RobotBody, world: str) -> RequiredDrive:
     """The drive that a world must allow."""
     start, goal = spec.start_in(world), spec.goal_in(world)
     radius_m = float(robot_limits(spec, robot).circumscribed_radius_m)
     heights = obstructing_heights(robot.height_m)
-    return Drive((start.x_m, start.y_m), (goal.x_m, goal.y_m), radius_m, heights)
+    return RequiredDrive((start.x_m, start.y_m), (goal.x_m, goal.y_m), radius_m, heights)
 
 
-def shortest_path_m(scene: WorldScene, drive: Drive) -> Optional[float]:
+def shortest_path_m(scene: WorldScene, drive: RequiredDrive) -> Optional[float]:
     """Length (m) of the shortest way of the robot's circle through a world, exact; None when
     that circle finds none, though the robot itself may. What obstructs the robot is what counts for
     clearance too."""
@@ -107,7 +107,7 @@ def _chosen(worlds: WorldsSpec) -> WorldSet:
     return replace(known, worlds=tuple(entries))
 
 
-def _generated(spec: CampaignSpec, drive: Drive, folder: Path) -> WorldSet:
+def _generated(spec: CampaignSpec, drive: RequiredDrive, folder: Path) -> WorldSet:
     if os.path.isfile(folder / MANIFEST):
         try:
             return read_worlds(folder)
@@ -133,7 +133,7 @@ def _generated(spec: CampaignSpec, drive: Drive, folder: Path) -> WorldSet:
         )
 
 
-def _made_for(worlds: WorldSet, drive: Drive) -> bool:
+def _made_for(worlds: WorldSet, drive: RequiredDrive) -> bool:
     """Whether the manifest's shortest paths are those of this drive, by the same rule of what
     obstructs it."""
     made = worlds.inputs.get("drive")

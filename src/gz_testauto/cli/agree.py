@@ -28,7 +28,7 @@ from gz_testauto.results.records import CampaignResults
 from gz_testauto.simulators import open_simulator
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
 from gz_testauto.spec.loader import load
-from gz_testauto.trial.open_loop import SEQUENCES, Drive, perform
+from gz_testauto.trial.open_loop import SEQUENCES, OpenLoopRun, perform
 from gz_testauto.trial.plan import Selection
 from gz_testauto.trial.setup import read_body, robot_limits
 
@@ -84,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
     return exit_status(stop, *results)
 
 
-def _drive_open_loop(spec: BuiltinCampaignSpec) -> List[Drive]:
+def _drive_open_loop(spec: BuiltinCampaignSpec) -> List[OpenLoopRun]:
     robot = read_body(spec)
     limits = robot_limits(spec, robot)
     with open_simulator(spec.simulator, **simulator_options(spec)) as simulator:

@@ -27,7 +27,7 @@ OPEN_MARGIN_M = 10.0
 
 
 @dataclass(frozen=True)
-class Drive:
+class RequiredDrive:
     """The drive that a world must allow. ``radius_m`` is the radius of the circle, centred on
     the robot's frame, that holds its outline: in it the robot can turn wherever it stands.
     ``heights`` are those at which something obstructs it."""
@@ -52,11 +52,13 @@ class Site:
     """
 
     walls: Tuple[BaseGeometry, ...] = ()
-    drive: Optional[Drive] = None
+    drive: Optional[RequiredDrive] = None
     drive_walls: Optional[Tuple[BaseGeometry, ...]] = None
 
     @classmethod
-    def of(cls, scene: WorldScene, drive: Optional[Drive], without: Iterable[str] = ()) -> "Site":
+    def of(
+        cls, scene: WorldScene, drive: Optional[RequiredDrive], without: Iterable[str] = ()
+    ) -> "Site":
         """What stands in a world, but for the models called ``without``."""
         heights, excluded = ANY_ROBOT if drive is None else drive.heights, set(without)
         highest_m = max(ANY_ROBOT.high_m, heights.high_m)

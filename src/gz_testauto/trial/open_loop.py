@@ -48,7 +48,7 @@ class CommandSequence:
 
 
 @dataclass(frozen=True, eq=False)
-class Drive:
+class OpenLoopRun:
     """What came of a sequence, seen at the end of every control period.
 
     ``pose`` (n, 3) is the robot's x, y (m), yaw (rad, unwrapped) and ``box`` (n, 2) that of the
@@ -106,7 +106,7 @@ def perform(
     limits: RobotLimits,
     period_s: float,
     sequence: CommandSequence,
-) -> Drive:
+) -> OpenLoopRun:
     """Drive one sequence in the arena of this package. Raises ``SimulatorError``."""
     world = share_directory() / "worlds" / "arena.world"
     simulation = simulator.load(Scene(world, robot, START))
@@ -123,7 +123,7 @@ def perform(
         snapshots.append(simulation.step(period_s))
     poses = np.array([s.models[robot.name].pose.planar for s in snapshots])
     poses[:, 2] = np.unwrap(poses[:, 2])
-    return Drive(
+    return OpenLoopRun(
         sequence.name,
         poses,
         np.array([_box(snapshot) for snapshot in snapshots]),

@@ -24,7 +24,7 @@ from gz_testauto.errors import PlacementError, SpecError
 from gz_testauto.sampling.placement import Placer
 from gz_testauto.sampling.seeds import WORLD, child_generator
 from gz_testauto.sampling.sequences import UnitSequence
-from gz_testauto.sampling.site import Drive, Site, circumscribed_radius_m
+from gz_testauto.sampling.site import RequiredDrive, Site, circumscribed_radius_m
 from gz_testauto.sdf.floor import ANY_ROBOT, obstructing_heights
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.spec.obstacles import DriveSpec, ObstacleSpec
@@ -49,7 +49,7 @@ def world_name(index: int) -> str:
     return f"world_{index:04d}"
 
 
-def drive_of(spec: Optional[DriveSpec]) -> Optional[Drive]:
+def drive_of(spec: Optional[DriveSpec]) -> Optional[RequiredDrive]:
     """The drive that a specification describes, or None when it does not say all of it.
 
     Where nothing says how high the robot is, what is at the height of any is taken to obstruct it.
@@ -64,10 +64,10 @@ def drive_of(spec: Optional[DriveSpec]) -> Optional[Drive]:
     if outline is None:
         return None
     heights = ANY_ROBOT if body_m is None else obstructing_heights(body_m)
-    return Drive(spec.start, spec.goal, circumscribed_radius_m(outline), heights)
+    return RequiredDrive(spec.start, spec.goal, circumscribed_radius_m(outline), heights)
 
 
-def drive_record(drive: Drive) -> Dict[str, Any]:
+def drive_record(drive: RequiredDrive) -> Dict[str, Any]:
     """A drive as the manifest's inputs have it: what the shortest ways depend on."""
     return {
         "start": list(drive.start),
@@ -85,7 +85,7 @@ class WorldMaker:
     """
 
     def __init__(
-        self, base: BaseWorld, spec: ObstacleSpec, seed: int, drive: Optional[Drive] = None
+        self, base: BaseWorld, spec: ObstacleSpec, seed: int, drive: Optional[RequiredDrive] = None
     ) -> None:
         self._seed = seed
         roster = base.roster(spec)
@@ -126,7 +126,7 @@ def multiply(
     seed: int,
     out: Path,
     *,
-    drive: Optional[Drive] = None,
+    drive: Optional[RequiredDrive] = None,
     pattern: Optional[Pattern[str]] = None,
     repair: bool = False,
     plugins: bool = True,
@@ -189,7 +189,7 @@ def _inputs(
     base: Path,
     spec: ObstacleSpec,
     seed: int,
-    drive: Optional[Drive],
+    drive: Optional[RequiredDrive],
     pattern: Optional[Pattern[str]],
     repair: bool,
 ) -> Dict[str, Any]:

@@ -20,7 +20,7 @@ from gz_testauto.sdf.shapes import Plane
 from gz_testauto.simulators.embedded.bodies import Body, Shape, StagedModel, walk
 from gz_testauto.simulators.embedded.geoms import Geom, GeomFactory, Role, text
 from gz_testauto.simulators.embedded.sdf_support import Coverage
-from gz_testauto.simulators.embedded.wheel_drive import Drive
+from gz_testauto.simulators.embedded.wheel_drive import Drivetrain
 
 MAX_FRICTION = 10.0
 """What holds at this coefficient holds at any; more makes the solver's task ill-conditioned."""
@@ -64,7 +64,7 @@ def write_mjcf(
     coverage: Coverage,
     step_s: float,
     gravity_mps2: Sequence[float],
-    drive: Drive,
+    drive: Drivetrain,
     imu: Optional[Mount] = None,
 ) -> Blueprint:
     """Write the world that these models make up. Poses are those that the models have."""
@@ -76,7 +76,7 @@ class _Writer:
         self,
         models: Sequence[StagedModel],
         coverage: Coverage,
-        drive: Drive,
+        drive: Drivetrain,
         imu: Optional[Mount],
     ) -> None:
         self._models = models

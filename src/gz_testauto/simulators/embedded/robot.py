@@ -18,7 +18,7 @@ from gz_testauto.sdf.values import number, pose_value
 from gz_testauto.simulators.embedded.bodies import StagedModel, stage_model
 from gz_testauto.simulators.embedded.mjcf import Mount
 from gz_testauto.simulators.embedded.sdf_support import Coverage
-from gz_testauto.simulators.embedded.wheel_drive import Drive, read_servos, read_wheels
+from gz_testauto.simulators.embedded.wheel_drive import Drivetrain, read_servos, read_wheels
 from gz_testauto.simulators.embedded.wheel_loads import loaded_wheels
 
 
@@ -29,7 +29,7 @@ class StagedRobot:
 
     robot: RobotModel
     model: StagedModel
-    drive: Drive
+    drive: Drivetrain
     body_shapes: FrozenSet[str]
     lidar: Optional[Mount]
     imu: Optional[Mount]
@@ -81,11 +81,11 @@ def _drive_plugin(model: Element, robot: RobotModel) -> Optional[Element]:
 
 def _drive(
     robot: RobotModel, model: StagedModel, plugin: Optional[Element], coverage: Coverage
-) -> Drive:
+) -> Drivetrain:
     wheels = read_wheels(robot, model, plugin)
     if len(wheels) > 2:
-        return Drive(tuple(wheels), read_servos(model, wheels))
-    return Drive(loaded_wheels(model, wheels, coverage)) if wheels else Drive()
+        return Drivetrain(tuple(wheels), read_servos(model, wheels))
+    return Drivetrain(loaded_wheels(model, wheels, coverage)) if wheels else Drivetrain()
 
 
 def _sensor(scene: SceneModel, link: str, sensor: str) -> Optional[Element]:

@@ -25,7 +25,7 @@ from gz_testauto.simulators.embedded.lidar import Lidar
 from gz_testauto.simulators.embedded.mjcf import write_mjcf
 from gz_testauto.simulators.embedded.robot import StagedRobot
 from gz_testauto.simulators.embedded.sdf_support import Coverage
-from gz_testauto.simulators.embedded.wheel_drive import Drive
+from gz_testauto.simulators.embedded.wheel_drive import Drivetrain
 from gz_testauto.simulators.interface import NamedModel, Scene, Simulation
 
 _STANDING = (0.0, 0.0, 0.0)
@@ -207,7 +207,7 @@ class EmbeddedSimulation(Simulation):
             self._coverage,
             self._settings.step_s,
             self._gravity,
-            robot.drive if robot is not None else Drive(),
+            robot.drive if robot is not None else Drivetrain(),
             robot.imu if robot is not None else None,
         )
         return Engine(blueprint, staged)

@@ -93,7 +93,7 @@ class Servo:
 
 
 @dataclass(frozen=True)
-class Drive:
+class Drivetrain:
     """What moves a robot. It has servos when its wheels slide."""
 
     wheels: Tuple[Wheel, ...] = ()

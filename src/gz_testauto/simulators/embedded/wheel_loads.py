@@ -13,7 +13,7 @@ from gz_testauto.simulators.embedded.bodies import Body, Shape, StagedModel, wal
 from gz_testauto.simulators.embedded.engine import Engine
 from gz_testauto.simulators.embedded.mjcf import write_mjcf
 from gz_testauto.simulators.embedded.sdf_support import Coverage
-from gz_testauto.simulators.embedded.wheel_drive import Drive, Wheel
+from gz_testauto.simulators.embedded.wheel_drive import Drivetrain, Wheel
 
 STEP_S = 0.002
 SETTLING_STEPS = 500
@@ -41,7 +41,7 @@ def _at_rest(model: StagedModel, wheels: Sequence[Wheel], coverage: Coverage) ->
     link = Body("ground::link", Pose(), (ground,), None, True, None)
     floor = StagedModel("ground", True, Pose(), False, (link,), {"ground::link": Pose()})
     models = (floor, replace(model, pose=Pose((0.0, 0.0, model.pose.position[2]))))
-    drive = Drive(tuple(wheels))
+    drive = Drivetrain(tuple(wheels))
     engine = Engine(write_mjcf(models, coverage, STEP_S, GRAVITY_MPS2, drive), models)
     for _ in range(SETTLING_STEPS):
         engine.tick()
