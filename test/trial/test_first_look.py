@@ -13,7 +13,7 @@ from gz_testauto.sdf.robot import RobotBody
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.trial.contacts import ContactSorter
 from gz_testauto.trial.first_look import FirstLook
-from gz_testauto.trial.lowest_levels import Footing
+from gz_testauto.trial.lowest_levels import LowestLevels
 
 BODY = RobotBody("robot", ((0.5, 0.3), (-0.5, 0.3), (-0.5, -0.3), (0.5, -0.3)), (0.0, 1.2))
 G = 9.81
@@ -45,7 +45,11 @@ class Scene:
         self.poses = {name: model.pose for name, model in self.scene.models.items()}
         self.poses["robot"] = Pose()
         self.look = FirstLook(
-            self.scene, Footing(self.scene), BODY, ContactSorter("robot", ["ground::l::c"]), 1.0
+            self.scene,
+            LowestLevels(self.scene),
+            BODY,
+            ContactSorter("robot", ["ground::l::c"]),
+            1.0,
         )
         self.at(0.0)
 
@@ -133,7 +137,7 @@ def test_a_robot_that_starts_deep_in_something_is_told_of_what():
 def test_a_robot_that_touches_something_before_it_is_driven_stands_in_it():
     touch = ContactEpisode(0.0, 0.0, "crate", 0.0, "geometry")
     scene = Scene(PLANE)
-    again = FirstLook(scene.scene, Footing(scene.scene), BODY, ContactSorter("robot", []), 1.0)
+    again = FirstLook(scene.scene, LowestLevels(scene.scene), BODY, ContactSorter("robot", []), 1.0)
     scene.look = again
     with pytest.raises(SceneError, match="the robot stands in crate before it is driven"):
         scene.at(0.0, collision=touch)
@@ -151,17 +155,17 @@ def test_a_robot_that_is_pressed_into_the_floor_or_thrown_up_is_refused():
 def test_the_lowest_floor_of_all_is_what_counts_for_falling():
     slab = model("slab", "0 0 -0.05 0 0 0", "20 20 0.1", static=1)
     cellar = model("cellar", "0 0 -3.05 0 0 0", "20 20 0.1", static=1)
-    assert Footing(scene_of(slab)).bottom_m(0, 0) == pytest.approx(-0.1)
-    assert Footing(scene_of(slab)).floor_m(0, 0) == pytest.approx(0.0)
-    assert Footing(scene_of(slab, cellar)).bottom_m(0, 0) == pytest.approx(-3.1)
-    assert Footing(scene_of(PLANE, WALL)).bottom_m(0, 0) == 0.0
-    assert Footing(scene_of()).bottom_m(0, 0) == -math.inf
+    assert LowestLevels(scene_of(slab)).bottom_m(0, 0) == pytest.approx(-0.1)
+    assert LowestLevels(scene_of(slab)).floor_m(0, 0) == pytest.approx(0.0)
+    assert LowestLevels(scene_of(slab, cellar)).bottom_m(0, 0) == pytest.approx(-3.1)
+    assert LowestLevels(scene_of(PLANE, WALL)).bottom_m(0, 0) == 0.0
+    assert LowestLevels(scene_of()).bottom_m(0, 0) == -math.inf
 
 
 def test_a_plane_that_slopes_carries_at_every_place_at_its_height():
     slope = model(
         "s", "0 0 1 0 0 0", static=1, shape="<plane><normal>-0.5 0 0.866</normal></plane>"
     )
-    footing = Footing(scene_of(slope))
-    assert footing.bottom_m(0.0, 0.0) == pytest.approx(1.0)
-    assert footing.bottom_m(2.0, 7.0) == pytest.approx(1.0 + 2.0 * 0.5 / 0.866)
+    levels = LowestLevels(scene_of(slope))
+    assert levels.bottom_m(0.0, 0.0) == pytest.approx(1.0)
+    assert levels.bottom_m(2.0, 7.0) == pytest.approx(1.0 + 2.0 * 0.5 / 0.866)

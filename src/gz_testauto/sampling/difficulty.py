@@ -42,8 +42,8 @@ class Difficulty:
     narrowest_gap_m: Optional[float]
 
 
-class Judge:
-    """Judges worlds of one site. ``margin_m`` widens the robot's circle; ``ground`` is where
+class DifficultyEvaluator:
+    """Evaluates worlds of one site. ``margin_m`` widens the robot's circle; ``ground`` is where
     obstacles can lie, in the world frame (m).
 
     Raises ``PlacementError`` when the base world alone cannot be driven.

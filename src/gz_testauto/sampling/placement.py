@@ -17,7 +17,7 @@ from shapely.geometry.base import BaseGeometry
 
 from gz_testauto.errors import PlacementError
 from gz_testauto.pose import Pose
-from gz_testauto.sampling.difficulty import Difficulty, Judge, length_m
+from gz_testauto.sampling.difficulty import Difficulty, DifficultyEvaluator, length_m
 from gz_testauto.sampling.draws import Proposal, Roster
 from gz_testauto.sampling.models import ObstacleModel, Size
 from gz_testauto.sampling.outline import Outline
@@ -104,7 +104,9 @@ class Placer:
             self._admitted.setdefault(id(group), union_of(regions) if regions else None)
         margin = spec.solvable.margin_m if spec.solvable else 0.0
         judged = spec.solvable is not None or site.drive is not None
-        self._judge = Judge(site, margin, self.roster.ground()) if judged else None
+        self._evaluator = (
+            DifficultyEvaluator(site, margin, self.roster.ground()) if judged else None
+        )
 
     def place(
         self, generator: np.random.Generator, first: Optional[np.ndarray] = None
@@ -118,14 +120,14 @@ class Placer:
             numbers = generator.random(self.roster.dimensions) if first is None else first
             first = None
             obstacles = self._attempt(self.roster.propose(numbers), generator)
-            if self._judge is None or self.site.drive is None:
+            if self._evaluator is None or self.site.drive is None:
                 return ObstacleSet(obstacles)
             cut = [obstacle.obstructing(self.site.drive.heights) for obstacle in obstacles]
             obstructing = [outline for outline in cut if not outline.core.is_empty]
-            way = self._judge.shortest_way(obstructing)
+            way = self._evaluator.shortest_way(obstructing)
             if way is not None or self.spec.solvable is None:
                 covered_m2 = sum(obstacle.outline.area_m2 for obstacle in obstacles)
-                difficulty = self._judge.difficulty(obstructing, covered_m2, way)
+                difficulty = self._evaluator.difficulty(obstructing, covered_m2, way)
                 return ObstacleSet(obstacles, length_m(way), difficulty, draw)
         raise PlacementError(self._unsolvable())
 

@@ -70,7 +70,7 @@ class Inertial:
 
 
 @dataclass(frozen=True)
-class Surface:
+class ContactParameters:
     """How a collision touches: Coulomb coefficients along both directions, and which others it
     touches: those whose bits meet its own."""
 
@@ -172,7 +172,7 @@ def read_inertial(document: SdfDocument, link: Element) -> Inertial:
     return Inertial(mass, pose.position, (xx, yy, zz, xy, xz, yz))
 
 
-def read_surface(document: SdfDocument, collision: Element) -> Surface:
+def read_surface(document: SdfDocument, collision: Element) -> ContactParameters:
     """The ``<surface>`` of a collision: friction as ODE takes it, and the bits."""
     ode = collision.find("surface/friction/ode")
     mu = mu2 = 1.0
@@ -185,7 +185,7 @@ def read_surface(document: SdfDocument, collision: Element) -> Surface:
         raise SdfError(
             f"{document.where(collision)}: <collide_bitmask> is {text!r}; it must be a whole number"
         ) from error
-    return Surface(max(0.0, mu), max(0.0, mu2), bitmask)
+    return ContactParameters(max(0.0, mu), max(0.0, mu2), bitmask)
 
 
 def _coefficient(document: SdfDocument, ode: Element, tag: str) -> float:

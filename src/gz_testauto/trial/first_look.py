@@ -24,7 +24,7 @@ from gz_testauto.pose import Pose
 from gz_testauto.sdf.robot import RobotBody
 from gz_testauto.sdf.scene import SceneModel, WorldScene
 from gz_testauto.trial.contacts import ContactSorter
-from gz_testauto.trial.lowest_levels import Footing
+from gz_testauto.trial.lowest_levels import LowestLevels
 
 LOOK_S = 1.0
 """Simulated time from the first snapshot on in which the scene is looked at."""
@@ -55,7 +55,7 @@ class FirstLook:
     def __init__(
         self,
         scene: WorldScene,
-        footing: Footing,
+        levels: LowestLevels,
         body: RobotBody,
         contacts: ContactSorter,
         max_linear_mps: float,
@@ -67,7 +67,7 @@ class FirstLook:
             for model in scene.models.values()
             if not model.static and model.collisions
         ]
-        self._footing, self._body, self._contacts = footing, body, contacts
+        self._levels, self._body, self._contacts = levels, body, contacts
         self._max_linear_mps = max_linear_mps
         self._start: Dict[str, np.ndarray] = {}
         self._robot_start: Optional[Pose] = None
@@ -118,9 +118,9 @@ class FirstLook:
             untouched = "" if hit else " without being touched by the robot"
             return f"{model.name} moved {np.linalg.norm(moved):.2f} m in {time_s:.2f} s{untouched}"
         x_m, y_m, z_m = middle.tolist()
-        under_floor = z_m < self._footing.floor_m(x_m, y_m) - SUNK_M
+        under_floor = z_m < self._levels.floor_m(x_m, y_m) - SUNK_M
         if moved[2] < -SUNK_M and (
-            under_floor or z_m + model.radius_m < self._footing.bottom_m(x_m, y_m)
+            under_floor or z_m + model.radius_m < self._levels.bottom_m(x_m, y_m)
         ):
             return f"{model.name} sank by {-moved[2]:.2f} m in {time_s:.2f} s, to z = {z_m:.2f} m"
         return ""
@@ -153,7 +153,7 @@ class FirstLook:
                 "ground or in something; move robot.start"
             )
         if rise_m < -SUNK_M and pose.tilt_rad < UPRIGHT_RAD:
-            floor_m = self._footing.floor_m(*pose.position[:2])
+            floor_m = self._levels.floor_m(*pose.position[:2])
             if low_m < floor_m - SUNK_M:
                 raise SceneError(
                     f"the robot sank by {-rise_m:.2f} m in {time_s:.2f} s, to z = "

@@ -18,7 +18,7 @@ UPWARD = 1e-6
 """A plane whose normal rises by less than this carries nothing."""
 
 
-class Footing:
+class LowestLevels:
     """The levels of one world; heights (m) are in the world frame."""
 
     def __init__(self, scene: WorldScene) -> None:

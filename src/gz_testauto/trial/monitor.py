@@ -19,7 +19,7 @@ from gz_testauto.trial.judge import (
     require_plausible,
     require_standing,
 )
-from gz_testauto.trial.lowest_levels import Footing
+from gz_testauto.trial.lowest_levels import LowestLevels
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.recorder import CycleTimes, Recorder
 from gz_testauto.worlds.record import WorldRecord
@@ -32,13 +32,13 @@ class TrialWatch:
         self,
         rules: Rules,
         recorder: Recorder,
-        footing: Footing,
+        levels: LowestLevels,
         first_look: FirstLook,
         world: Optional[WorldRecord] = None,
     ) -> None:
         self._rules = rules
         self._recorder = recorder
-        self._footing = footing
+        self._levels = levels
         self._first_look = first_look
         self._world = world
 
@@ -46,7 +46,7 @@ class TrialWatch:
         """Raise ``SceneError`` when a robot with its base at ``pose`` has fallen or tipped over,
         before the goal is sent; records nothing."""
         body = self._recorder.body
-        bottom_m = self._footing.bottom_m(*pose.position[:2])
+        bottom_m = self._levels.bottom_m(*pose.position[:2])
         require_standing(self._rules, pose.position, pose.tilt_rad, body.span_m(pose)[1], bottom_m)
 
     def observe(self, snapshot: Snapshot) -> Optional[Verdict]:
@@ -61,7 +61,7 @@ class TrialWatch:
         time_s, position_m = recorder.time_s, recorder.position_m
         if len(time_s) == 1:
             self.require_standing(snapshot.models[recorder.body.name].pose)
-        bottom_m = self._footing.bottom_m(*position_m[-1, :2].tolist())
+        bottom_m = self._levels.bottom_m(*position_m[-1, :2].tolist())
         require_plausible(rules, time_s, position_m, recorder.span_m[1], bottom_m)
         self._first_look.check(snapshot, float(time_s[-1]), recorder.collision)
         return judge(rules, time_s, position_m, recorder.collision, tilt_rad=recorder.tilt_rad)

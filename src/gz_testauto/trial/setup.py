@@ -30,7 +30,7 @@ from gz_testauto.trial.clearance import ObstacleField
 from gz_testauto.trial.contacts import ContactSorter
 from gz_testauto.trial.first_look import FirstLook
 from gz_testauto.trial.judge import Rules
-from gz_testauto.trial.lowest_levels import Footing
+from gz_testauto.trial.lowest_levels import LowestLevels
 from gz_testauto.trial.monitor import TrialWatch
 from gz_testauto.trial.plan import Trial, plan_trials
 from gz_testauto.trial.recorder import Recorder
@@ -100,8 +100,8 @@ class PreparedCampaign:
         return TrialWatch(
             self.rules(trial),
             Recorder(body, survey.obstacles(), contacts),
-            survey.footing,
-            FirstLook(survey.scene, survey.footing, body, contacts, self.spec.robot.max_linear_mps),
+            survey.levels,
+            FirstLook(survey.scene, survey.levels, body, contacts, self.spec.robot.max_linear_mps),
             self.world(trial),
         )
 
@@ -206,13 +206,13 @@ class _Survey:
     scene: WorldScene
     heights: Heights
     ground_shapes: Tuple[str, ...]
-    footing: Footing
+    levels: LowestLevels
 
     @classmethod
     def of(cls, scene: WorldScene, heights: Heights) -> "_Survey":
         shapes = [shape for model in scene.models.values() for shape in model.collisions]
         ground = tuple(shape.scoped_name for shape in shapes if shape.is_ground)
-        return cls(scene, heights, ground, Footing(scene))
+        return cls(scene, heights, ground, LowestLevels(scene))
 
     def obstacles(self) -> ObstacleField:
         return ObstacleField(self.scene, self.heights)

@@ -21,7 +21,7 @@ from gz_testauto.planners.global_plan import lay_waypoints
 from gz_testauto.planners.interface import PlannerGaveUp, Task
 from gz_testauto.planners.timed import TimedPlanner
 from gz_testauto.pose import Pose, Pose2D
-from gz_testauto.ros.planner.observation import Moment, Senses
+from gz_testauto.ros.planner.observation import ObservationSubscriber, StampedObservation
 from gz_testauto.ros.planner.settings import PlannerSettings
 
 PATIENCE_S = 0.1
@@ -33,7 +33,7 @@ class GoalDrive:
 
     def __init__(self, settings: PlannerSettings) -> None:
         self._settings = settings
-        self._senses = Senses(settings.period_s)
+        self._observations = ObservationSubscriber(settings.period_s)
         self._command = rospy.Publisher("cmd_vel", Twist, queue_size=10)
         self._cycles = rospy.Publisher("~cycle_time", PlannerCycle, queue_size=100)
         self._plan = rospy.Publisher("~plan", Path, queue_size=1, latch=True)
@@ -53,31 +53,31 @@ class GoalDrive:
         """
         settings = self._settings
         try:
-            self._senses.begin(target.header.stamp)
-            moment = self._await_moment(preempted, settings.startup_timeout_s)
-            if moment is None:
+            self._observations.begin(target.header.stamp)
+            observed = self._await_observation(preempted, settings.startup_timeout_s)
+            if observed is None:
                 return False
-            task = self._lay_task(grid, self._senses.in_map(target).planar, moment)
+            task = self._lay_task(grid, self._observations.in_map(target).planar, observed)
             planner = TimedPlanner(make_planner(settings.plugin, **settings.options))
             planner.begin(task)
-            while moment is not None:
-                pose = moment.observation.pose
+            while observed is not None:
+                pose = observed.observation.pose
                 if pose.distance_to(task.goal.x_m, task.goal.y_m) <= task.goal_tolerance_m:
                     return True
-                self._cycle(planner, moment)
-                on_pose(_stamped(pose.to_pose(), moment.stamp))
-                moment = self._await_moment(preempted)
+                self._cycle(planner, observed)
+                on_pose(_stamped(pose.to_pose(), observed.stamp))
+                observed = self._await_observation(preempted)
             return False
         finally:
             self._command.publish(Twist())
 
-    def _cycle(self, planner: TimedPlanner, moment: Moment) -> None:
+    def _cycle(self, planner: TimedPlanner, observed: StampedObservation) -> None:
         """Plan one control period and send the command."""
         report = PlannerCycle()
-        report.header.stamp, report.header.frame_id = moment.stamp, self._settings.base_frame
-        report.scan = moment.scan_stamp
+        report.header.stamp, report.header.frame_id = observed.stamp, self._settings.base_frame
+        report.scan = observed.scan_stamp
         try:
-            report.command = ros_messages.command_message(planner.plan(moment.observation))
+            report.command = ros_messages.command_message(planner.plan(observed.observation))
         except PlannerGaveUp as gave_up:
             report.gave_up = str(gave_up) or "the planner gave up"
             raise
@@ -86,14 +86,16 @@ class GoalDrive:
             self._cycles.publish(report)
         self._command.publish(report.command)
 
-    def _lay_task(self, grid: Optional[OccupancyGrid], goal: Pose2D, moment: Moment) -> Task:
+    def _lay_task(
+        self, grid: Optional[OccupancyGrid], goal: Pose2D, observed: StampedObservation
+    ) -> Task:
         """The way to the goal through the known map."""
         settings = self._settings
         if grid is None:
             raise NavigatorError(
                 f"no map: publish one on {rospy.resolve_name('map')}, or set ~map to its YAML"
             )
-        start = moment.observation.pose
+        start = observed.observation.pose
         for name, pose in (("the robot", start), ("the goal", goal)):
             if not grid.contains(*grid.cell_of(pose.x_m, pose.y_m)):
                 x_min, y_min, x_max, y_max = grid.bounds
@@ -107,19 +109,19 @@ class GoalDrive:
                 f"no way from ({start.x_m:.2f}, {start.y_m:.2f}) to ({goal.x_m:.2f}, "
                 f"{goal.y_m:.2f}) on the known map"
             )
-        self._publish_plan(waypoints, moment.stamp)
+        self._publish_plan(waypoints, observed.stamp)
         return Task(goal, settings.goal_tolerance_m, waypoints, settings.limits, settings.period_s)
 
-    def _await_moment(
+    def _await_observation(
         self, preempted: Callable[[], bool], timeout_s: Optional[float] = None
-    ) -> Optional[Moment]:
-        """The next moment, or None once the goal is preempted. Raises ``NavigatorError`` after
+    ) -> Optional[StampedObservation]:
+        """The next observation, or None once the goal is preempted. Raises ``NavigatorError`` after
         ``timeout_s`` of wall time; without one, waits as long as simulated time stands still."""
         waited_s = 0.0
         while not preempted():
-            moment = self._senses.next(PATIENCE_S)
-            if moment is not None:
-                return moment
+            observed = self._observations.next(PATIENCE_S)
+            if observed is not None:
+                return observed
             waited_s += PATIENCE_S
             if timeout_s is not None and waited_s >= timeout_s:
                 raise NavigatorError(

@@ -35,7 +35,7 @@ POLL_S = 0.0005
 
 
 @dataclass(frozen=True, eq=False)
-class Moment:
+class StampedObservation:
     """What was observed at one instant of ROS time, and the stamp of the scan in it, 0 for none;
     ``observation.time_s`` counts from the beginning of the task."""
 
@@ -44,7 +44,7 @@ class Moment:
     scan_stamp: rospy.Time
 
 
-class Senses:
+class ObservationSubscriber:
     """What a robot's topics tell. ``odom`` and ``scan`` are subscribed by these names."""
 
     def __init__(self, period_s: float, map_frame: str = ros_messages.WORLD_FRAME) -> None:
@@ -71,8 +71,8 @@ class Senses:
         self._origin_ns = 0
         self._mounts.clear()
 
-    def next(self, timeout_s: float) -> Optional[Moment]:
-        """The next moment to plan from; None when none came within ``timeout_s`` of wall time.
+    def next(self, timeout_s: float) -> Optional[StampedObservation]:
+        """The next observation to plan from; None when none came within ``timeout_s`` of wall time.
 
         Raises ``NavigatorError`` when the robot's pose cannot be had from tf.
         """
@@ -84,7 +84,7 @@ class Senses:
             self._origin_ns = stamp.to_nsec()
         self._next_ns = stamp.to_nsec() + self._period_ns
         scan = self._await_scan(stamp)
-        return Moment(
+        return StampedObservation(
             stamp,
             Observation(
                 time_s=self._since_origin(stamp),

@@ -34,7 +34,7 @@ from gz_testauto.ros.simulator.pace import (
     make_pace,
 )
 from gz_testauto.ros.simulator.physics import PhysicsProperties
-from gz_testauto.ros.simulator.publishers import Broadcaster, Frames
+from gz_testauto.ros.simulator.publishers import Frames, ScenePublisher
 from gz_testauto.ros.simulator.scene_parameters import first_scene, make_scene, read_simulator
 from gz_testauto.ros.simulator.urdf import convert_urdf
 from gz_testauto.simulators import open_simulator
@@ -47,10 +47,10 @@ class SimulatorNode:
 
     def __init__(self, simulator: Simulator, pace: Pace, period_s: float, frames: Frames) -> None:
         self._clock = SceneClock()
-        self._broadcaster = Broadcaster(self._clock, frames, period_s)
+        self._publisher = ScenePublisher(self._clock, frames, period_s)
         self._failures = rospy.Publisher("~failure", String, queue_size=10)
         self._loop = SimulationLoop(
-            simulator, pace, period_s, self._begin_scene, self._broadcaster.show, self._fail
+            simulator, pace, period_s, self._begin_scene, self._publisher.show, self._fail
         )
         factor = pace.factor if isinstance(pace, RateLimit) else math.inf
         self._services = GazeboServices(
@@ -96,7 +96,7 @@ class SimulatorNode:
     def _begin_scene(self, scene: Scene, period: Period) -> None:
         snapshot: Snapshot = period.snapshot
         self._services.scene_began({name: s.pose for name, s in snapshot.models.items()})
-        self._broadcaster.scene_began(scene, period)
+        self._publisher.scene_began(scene, period)
 
     def _fail(self, error: SimulatorError) -> None:
         rospy.logerr("the simulation has ended: %s; load_scene starts another", error)

@@ -41,7 +41,7 @@ class Frames:
     map_to_odom: bool = True
 
 
-class Broadcaster:
+class ScenePublisher:
     """Publishes the scenes of one simulator. Called from the loop's thread."""
 
     def __init__(self, clock: SceneClock, frames: Frames, period_s: float) -> None:

@@ -30,7 +30,7 @@ FARTHEST_M = 1e6
 
 
 @dataclass(frozen=True)
-class Surface:
+class TriangleMesh:
     """Triangles (n, 3, 3) in metres, and which of them (n,) go round a solid without gaps."""
 
     triangles: np.ndarray
@@ -51,7 +51,7 @@ class Mesh(Geometry):
     center: bool = False
 
     @property
-    def surface(self) -> Surface:
+    def surface(self) -> TriangleMesh:
         """The triangles in the shape's own frame, scale applied.
 
         Raises ``SdfError`` when the file cannot be read or has no such part.
@@ -93,7 +93,7 @@ def _cached_outline(
 
 
 @functools.lru_cache(maxsize=2048)
-def _scaled_surface(mesh: Mesh, modified_ns: int) -> Surface:
+def _scaled_surface(mesh: Mesh, modified_ns: int) -> TriangleMesh:
     parts = mesh_parts(mesh.path, modified_ns)
     if mesh.submesh is not None:
         chosen = [triangles for name, triangles in parts if name == mesh.submesh]
@@ -119,7 +119,7 @@ def _scaled_surface(mesh: Mesh, modified_ns: int) -> Surface:
         )
     if np.prod(mesh.scale) < 0:
         scaled = scaled[:, ::-1]
-    return Surface(scaled, closed)
+    return TriangleMesh(scaled, closed)
 
 
 @dataclass(frozen=True)

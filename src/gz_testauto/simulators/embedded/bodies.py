@@ -11,9 +11,9 @@ from gz_testauto.errors import SdfError
 from gz_testauto.pose import Pose
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.dynamics import (
+    ContactParameters,
     Inertial,
     Joint,
-    Surface,
     read_inertial,
     read_joints,
     read_surface,
@@ -35,7 +35,7 @@ class Shape:
     name: str
     pose: Pose
     geometry: Geometry
-    surface: Surface
+    surface: ContactParameters
 
 
 @dataclass(frozen=True)

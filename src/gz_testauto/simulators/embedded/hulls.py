@@ -18,7 +18,7 @@ from scipy.spatial import ConvexHull, QhullError
 from shapely.geometry.base import BaseGeometry
 
 from gz_testauto.sdf.meshes.solids import numbered_corners
-from gz_testauto.sdf.meshes.surfaces import Heightmap, Surface
+from gz_testauto.sdf.meshes.surfaces import Heightmap, TriangleMesh
 
 THICKNESS_M = 0.002
 """What a surface, which has no thickness, is given behind its front."""
@@ -51,7 +51,7 @@ class ConvexParts:
     error_m: float
 
 
-def convex_parts(surface: Surface, limit: int) -> ConvexParts:
+def convex_parts(surface: TriangleMesh, limit: int) -> ConvexParts:
     """What stands for a surface in contacts.
 
     Pieces are as few as ``TOLERANCE_M`` allows; where that is more than ``limit``, they are

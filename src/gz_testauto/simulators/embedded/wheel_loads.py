@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Sequence, Tuple
 
 from gz_testauto.pose import Pose
-from gz_testauto.sdf.dynamics import GRAVITY_MPS2, Surface
+from gz_testauto.sdf.dynamics import GRAVITY_MPS2, ContactParameters
 from gz_testauto.sdf.shapes import Plane
 from gz_testauto.simulators.embedded.bodies import Body, Shape, StagedModel, walk
 from gz_testauto.simulators.embedded.engine import Engine
@@ -37,7 +37,7 @@ def loaded_wheels(
 
 
 def _at_rest(model: StagedModel, wheels: Sequence[Wheel], coverage: Coverage) -> Engine:
-    ground = Shape("ground::link::plane", Pose(), Plane(), Surface(mu=100.0, mu2=100.0))
+    ground = Shape("ground::link::plane", Pose(), Plane(), ContactParameters(mu=100.0, mu2=100.0))
     link = Body("ground::link", Pose(), (ground,), None, True, None)
     floor = StagedModel("ground", True, Pose(), False, (link,), {"ground::link": Pose()})
     models = (floor, replace(model, pose=Pose((0.0, 0.0, model.pose.position[2]))))
