@@ -48,7 +48,7 @@ def second(tmp_path):
 
 @pytest.fixture
 def client():
-    client = GazeboRosClient(limit_s=10.0)
+    client = GazeboRosClient(answer_timeout_s=10.0)
     yield client
     client.close()
 

@@ -36,7 +36,7 @@ CONNECTING_S = 30.0
 NO_WORKER_S = 60.0
 """Wall time without a single worker after which the campaign ends."""
 
-_LOOK_S = 0.2
+_POLL_S = 0.2
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,9 +150,9 @@ class DaskWorkers(WorkerPool):
         with self._reporting():
             attempt = self._ended()
         if attempt is None and self._under_way:
-            self._wait(list(self._under_way), _LOOK_S, "FIRST_COMPLETED")
+            self._wait(list(self._under_way), _POLL_S, "FIRST_COMPLETED")
         elif attempt is None:
-            time.sleep(_LOOK_S)
+            time.sleep(_POLL_S)
         return attempt
 
     @property
@@ -188,7 +188,7 @@ class DaskWorkers(WorkerPool):
                     f"Dask's worker {next(iter(under_way))} has not started its simulator in "
                     f"{self._hang_timeout_s:g} s (limits.hang_timeout_s)"
                 )
-            self._wait(list(under_way.values()), _LOOK_S)
+            self._wait(list(under_way.values()), _POLL_S)
             present = self._addresses()
             for address, future in list(under_way.items()):
                 if future.done():

@@ -39,7 +39,7 @@ LONGEST_DELAY_S = 30.0
 STARTS = 6
 """How often in a row one worker may fail to start before the campaign goes on without it."""
 
-_LOOK_S = 0.1
+_POLL_S = 0.1
 
 _Events = queue.Queue  # of (worker, what it says, None when it is gone)
 
@@ -133,7 +133,7 @@ class ProcessWorkers(WorkerPool):
         for worker in self._workers:
             worker.end_if_lost(self._limits.stall_timeout_s, self._limits.hang_timeout_s)
         try:
-            worker, answer = self._events.get(timeout=_LOOK_S)
+            worker, answer = self._events.get(timeout=_POLL_S)
         except queue.Empty:
             return None
         place = next(place for place in self._places if place.worker is worker)

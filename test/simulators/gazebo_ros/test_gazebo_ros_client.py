@@ -36,7 +36,7 @@ def client(fake):
 @pytest.fixture
 def impatient(fake):
     """One that gives up soon, for what never comes."""
-    client = GazeboRosClient(PATIENCE_S, patience_s=0.6, master_uri=fake.master_uri)
+    client = GazeboRosClient(PATIENCE_S, effect_timeout_s=0.6, master_uri=fake.master_uri)
     yield client
     client.close()
 

@@ -43,7 +43,7 @@ from gz_testauto.trial.route import MappedDrive
 from gz_testauto.trial.setup import PreparedCampaign, require_builtin
 
 SERVER_TIMEOUT_S = 60.0
-LOOK_S = 0.05
+POLL_S = 0.05
 
 
 class RosTrialExecutor(TrialExecutor):
@@ -146,7 +146,7 @@ class RosTrialExecutor(TrialExecutor):
             if should_stop():
                 raise TrialStopped
             planner.require_alive()
-            seen = self._inbox.next(scene.scene, LOOK_S)
+            seen = self._inbox.next(scene.scene, POLL_S)
             given_up = None if last is None else self._inbox.gave_up(last.stamp_ns)
             if given_up is not None:
                 verdict = watch.planner_aborted(given_up)

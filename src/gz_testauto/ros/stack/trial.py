@@ -61,7 +61,9 @@ class StackDrive:
         self._logs, self._bags, self._home = logs, setting.bags, home
         self._tell = tell
         names = self._stack.names
-        self._gazebo = gazebo = GazeboRosClient(limit_s=campaign.spec.limits.stall_timeout_s)
+        self._gazebo = gazebo = GazeboRosClient(
+            answer_timeout_s=campaign.spec.limits.stall_timeout_s
+        )
         self._running = RunningStack(campaign, logs, core, gazebo)
         self._truth = GroundTruth(gazebo, names.contacts)
         self._localisation = Localisation(self._stack)

@@ -37,7 +37,7 @@ from gz_testauto.simulators.gazebo_ros.connection import (
 )
 from gz_testauto.simulators.interface import NamedModel, PhysicsSettings
 
-LOOK_S = 0.02
+POLL_S = 0.02
 """Wall time between two looks for something that is to happen."""
 IMPATIENT_S = 2.0
 """Limit for calls after one that was not answered: gazebo_ros serves one call at a time, so one
@@ -81,22 +81,22 @@ class WorldNow:
 class GazeboRosClient:
     """Calls ``/gazebo/*`` at one ROS master. Every method raises ``SimulatorError``.
 
-    ``limit_s`` is the longest wait (wall time) for the answer to one call, ``patience_s`` how
-    long something may take to show once it was answered. ``namespace`` is where the services
-    are; names are remapped as rospy does. May be used from any thread.
+    ``answer_timeout_s`` is the longest wait (wall time) for the answer to one call,
+    ``effect_timeout_s`` how long something may take to show once it was answered. ``namespace``
+    is where the services are; names are remapped as rospy does. May be used from any thread.
     """
 
     def __init__(
         self,
-        limit_s: float = 30.0,
-        patience_s: float = 10.0,
+        answer_timeout_s: float = 30.0,
+        effect_timeout_s: float = 10.0,
         namespace: str = "/gazebo",
         master_uri: Optional[str] = None,
     ) -> None:
-        if limit_s <= 0 or patience_s <= 0:
-            raise ValueError("limit_s and patience_s must be positive")
-        self._limit_s = limit_s
-        self._patience_s = patience_s
+        if answer_timeout_s <= 0 or effect_timeout_s <= 0:
+            raise ValueError("answer_timeout_s and effect_timeout_s must be positive")
+        self._answer_timeout_s = answer_timeout_s
+        self._effect_timeout_s = effect_timeout_s
         self._silent = False
         self._deleted_at: Dict[str, float] = {}
         self._master = MasterLink(master_uri)
@@ -282,8 +282,8 @@ class GazeboRosClient:
                 self._deleted_at[name] = time.monotonic()
                 if not answer.success:
                     said[name] = f"{name}: {answer.status_message}"
-            deadline = min(deadline, time.monotonic() + self._patience_s)
-            time.sleep(LOOK_S)
+            deadline = min(deadline, time.monotonic() + self._effect_timeout_s)
+            time.sleep(POLL_S)
 
     # how
 
@@ -357,9 +357,11 @@ class GazeboRosClient:
     def _call(self, service: str, requests: Sequence[Any], repeatable: bool = True) -> List[Any]:
         if not requests:
             return []
-        limit_s = min(self._limit_s, IMPATIENT_S) if self._silent else self._limit_s
+        timeout_s = self._answer_timeout_s
+        if self._silent:
+            timeout_s = min(timeout_s, IMPATIENT_S)
         try:
-            answers = self._services[service].call(requests, limit_s, repeatable)
+            answers = self._services[service].call(requests, timeout_s, repeatable)
         except ServiceSilent:
             self._silent = True
             raise
@@ -367,11 +369,11 @@ class GazeboRosClient:
         return answers
 
     def _await(self, condition: Callable[[], bool]) -> bool:
-        deadline = time.monotonic() + self._patience_s
+        deadline = time.monotonic() + self._effect_timeout_s
         while not condition():
             if time.monotonic() > deadline:
                 return False
-            time.sleep(LOOK_S)
+            time.sleep(POLL_S)
         return True
 
 

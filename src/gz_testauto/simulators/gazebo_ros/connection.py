@@ -42,10 +42,10 @@ class ServiceSilent(SimulatorError):
 class MasterLink:
     """A ROS master, asked where services are; by default the one of ``ROS_MASTER_URI``."""
 
-    def __init__(self, uri: Optional[str] = None, limit_s: float = 5.0) -> None:
+    def __init__(self, uri: Optional[str] = None, timeout_s: float = 5.0) -> None:
         self.uri = uri or os.environ.get("ROS_MASTER_URI", "http://localhost:11311")
         self.caller_id = f"/gz_testauto_{os.getpid()}_{next(_numbers)}"
-        self._limit_s = limit_s
+        self._timeout_s = timeout_s
 
     def service_address(self, name: str) -> Tuple[str, int]:
         """Host and port of a service; raises ``ServiceGone``."""
@@ -64,7 +64,7 @@ class MasterLink:
 
     def _ask(self, question: str, name: str) -> Any:
         try:
-            with xmlrpc.client.ServerProxy(self.uri, _TimedTransport(self._limit_s)) as master:
+            with xmlrpc.client.ServerProxy(self.uri, _TimedTransport(self._timeout_s)) as master:
                 return getattr(master, question)(self.caller_id, name)
         except (OSError, http.client.HTTPException, xmlrpc.client.Error) as error:
             raise ServiceGone(
@@ -87,23 +87,25 @@ class ServiceConnection:
         self._socket: Optional[socket.socket] = None
         self._received = bytearray()
 
-    def call(self, requests: Sequence[Any], limit_s: float, repeatable: bool = True) -> List[Any]:
-        """The answers to all requests, in order; ``limit_s`` is the longest wait for one.
+    def call(self, requests: Sequence[Any], timeout_s: float, repeatable: bool = True) -> List[Any]:
+        """The answers to all requests, in order; ``timeout_s`` is the longest wait for one.
 
         Where the connection breaks, requests that are ``repeatable`` are all made once more over
         a new one: the service may have been restarted since the last call. Raises
         ``ServiceGone``, ``ServiceSilent``, or ``SimulatorError`` with what the service said when
         it could not process a request.
         """
-        if not self._turn.acquire(timeout=limit_s):
-            raise ServiceSilent(f"{self.name} is still busy after {limit_s:g} s with another call")
+        if not self._turn.acquire(timeout=timeout_s):
+            raise ServiceSilent(
+                f"{self.name} is still busy after {timeout_s:g} s with another call"
+            )
         try:
             try:
-                return self._exchange(requests, limit_s)
+                return self._exchange(requests, timeout_s)
             except ServiceGone:
                 if not repeatable:
                     raise
-            return self._exchange(requests, limit_s)
+            return self._exchange(requests, timeout_s)
         finally:
             self._turn.release()
 
@@ -114,17 +116,17 @@ class ServiceConnection:
         if connection is not None:
             connection.close()
 
-    def _exchange(self, requests: Sequence[Any], limit_s: float) -> List[Any]:
+    def _exchange(self, requests: Sequence[Any], timeout_s: float) -> List[Any]:
         answers: List[Any] = []
         refused: List[str] = []
         try:
             if self._socket is None:
-                self._open(limit_s)
+                self._open(timeout_s)
             for start in range(0, len(requests), IN_FLIGHT):
                 batch = requests[start : start + IN_FLIGHT]
-                self._send(b"".join(map(_frame, batch)), limit_s)
+                self._send(b"".join(map(_frame, batch)), timeout_s)
                 for _ in batch:
-                    accepted, body = self._answer(time.monotonic() + limit_s)
+                    accepted, body = self._answer(time.monotonic() + timeout_s)
                     if accepted:
                         answers.append(self._kind._response_class().deserialize(body))
                     else:
@@ -132,7 +134,7 @@ class ServiceConnection:
         except socket.timeout as error:
             self.close()
             raise ServiceSilent(
-                f"{self.name} did not answer within {limit_s:g} s of wall time"
+                f"{self.name} did not answer within {timeout_s:g} s of wall time"
             ) from error
         except OSError as error:
             self.close()
@@ -144,9 +146,9 @@ class ServiceConnection:
             raise SimulatorError(f"{self.name} could not process a request: {refused[0]}")
         return answers
 
-    def _open(self, limit_s: float) -> None:
+    def _open(self, timeout_s: float) -> None:
         address = self._master.service_address(self.name)
-        self._socket = socket.create_connection(address, timeout=limit_s)
+        self._socket = socket.create_connection(address, timeout=timeout_s)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         fields = {
             "callerid": self._master.caller_id,
@@ -156,15 +158,15 @@ class ServiceConnection:
             "persistent": "1",
             "tcp_nodelay": "1",
         }
-        self._send(_header(fields), limit_s)
-        deadline = time.monotonic() + limit_s
+        self._send(_header(fields), timeout_s)
+        deadline = time.monotonic() + timeout_s
         answer = _header_fields(self._read(LENGTH.unpack(self._read(4, deadline))[0], deadline))
         if "error" in answer:
             raise SimulatorError(f"{self.name} refuses the connection: {answer['error']}")
 
-    def _send(self, content: bytes, limit_s: float) -> None:
+    def _send(self, content: bytes, timeout_s: float) -> None:
         assert self._socket is not None
-        self._socket.settimeout(limit_s)
+        self._socket.settimeout(timeout_s)
         self._socket.sendall(content)
 
     def _answer(self, deadline: float) -> Tuple[bool, bytes]:
@@ -194,13 +196,13 @@ class ServiceConnection:
 class _TimedTransport(xmlrpc.client.Transport):
     """HTTP with a limit on every wait."""
 
-    def __init__(self, limit_s: float) -> None:
+    def __init__(self, timeout_s: float) -> None:
         super().__init__()
-        self._limit_s = limit_s
+        self._timeout_s = timeout_s
 
     def make_connection(self, host: Any) -> Any:
         connection = super().make_connection(host)
-        connection.timeout = self._limit_s
+        connection.timeout = self._timeout_s
         return connection
 
 

@@ -13,7 +13,7 @@ from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient
 from gz_testauto.simulators.gazebo_ros.topics import RobotTopics
 
 STOP_PATIENCE_S = 5.0
-LOOK_S = 0.002
+POLL_S = 0.002
 PROBE_S = 1.0
 
 
@@ -37,7 +37,7 @@ class PausedTime:
         deadline = time.monotonic() + STOP_PATIENCE_S
         before = self._client.world().time_s
         while True:
-            time.sleep(LOOK_S)
+            time.sleep(POLL_S)
             now = self._client.world().time_s
             if now == before:
                 self.now_ns = nanoseconds_of(now)

@@ -63,8 +63,8 @@ class GazeboRosSimulator(Simulator):
         odom: str = TopicNames.odom,
     ) -> None:
         """Reach gazebo_ros; raises ``SimulatorError`` when it is not there."""
-        if stall_timeout_s <= 0:
-            raise ValueError("stall_timeout_s must be positive")
+        if limit_s <= 0 or patience_s <= 0 or stall_timeout_s <= 0:
+            raise ValueError("limit_s, patience_s and stall_timeout_s must be positive")
         bumpers = (contacts,) if isinstance(contacts, str) else tuple(contacts)
         self._names = TopicNames(clock, scan, imu, bumpers, cmd_vel, odom)
         self._obstacles = None if obstacle_names is None else re.compile(obstacle_names)

@@ -27,7 +27,7 @@ from gz_testauto.errors import SimulatorError
 from gz_testauto.observation import Contact, ImuSample, LaserScan, Twist2D
 from gz_testauto.pose import Pose
 
-LOOK_S = 0.01
+POLL_S = 0.01
 
 
 @dataclass(frozen=True)
@@ -82,24 +82,24 @@ class RobotTopics:
             self._origin_ns, self._mount = origin_ns, mount
             self._scan, self._imu, self._contacts = None, [], []
 
-    def await_robot(self, hears_scans: bool, limit_s: float) -> None:
+    def await_robot(self, hears_scans: bool, timeout_s: float) -> None:
         """Return once a drive listens and, where there is to be a lidar, somebody publishes
-        scans. Raises ``SimulatorError`` that names the topic after ``limit_s`` of wall time."""
+        scans. Raises ``SimulatorError`` that names the topic after ``timeout_s`` of wall time."""
         wanted: List[Tuple[str, Callable[[], int], str]] = [
             (self._names.cmd_vel, self._commands.get_num_connections, "listens to")
         ]
         if hears_scans:
             scans = self._subscribers[self._names.scan]
             wanted.append((self._names.scan, scans.get_num_connections, "publishes"))
-        deadline = time.monotonic() + limit_s
+        deadline = time.monotonic() + timeout_s
         for topic, connections, verb in wanted:
             while not connections():
                 if time.monotonic() > deadline:
                     raise SimulatorError(
-                        f"nobody {verb} {rospy.resolve_name(topic)} after {limit_s:g} s; does the "
-                        "robot's model have gazebo_ros's plugins for it, under this name?"
+                        f"nobody {verb} {rospy.resolve_name(topic)} after {timeout_s:g} s; does "
+                        "the robot's model have gazebo_ros's plugins for it, under this name?"
                     )
-                time.sleep(LOOK_S)
+                time.sleep(POLL_S)
 
     def command(self, command: Twist2D) -> None:
         """Send a command to the drive."""
@@ -118,14 +118,14 @@ class RobotTopics:
         """Whether the clock is another than ``clock_ns`` within ``timeout_s``; the lock is held."""
         return self._news.wait_for(lambda: self._clock_ns != clock_ns, timeout_s)
 
-    def await_scan(self, since_s: float, limit_s: float) -> bool:
-        """Whether a scan later than ``since_s`` (scene time) came within ``limit_s``."""
+    def await_scan(self, since_s: float, timeout_s: float) -> bool:
+        """Whether a scan later than ``since_s`` (scene time) came within ``timeout_s``."""
 
         def fresh() -> bool:
             return self._scan is not None and self._scan.stamp_s > since_s
 
         with self._news:
-            return self._news.wait_for(fresh, limit_s)
+            return self._news.wait_for(fresh, timeout_s)
 
     @property
     def scan(self) -> Optional[LaserScan]:
