@@ -41,6 +41,13 @@ def test_static_models_stay_and_what_moves_comes_anew(stage):
     assert 'name="cart"' not in staged.base
 
 
+@pytest.mark.parametrize(("kind", "comes_anew"), [("contact", True), ("camera", False)])
+def test_what_measures_beside_the_robots_sensors_comes_anew_at_their_rate(stage, kind, comes_anew):
+    sensor = f'<sensor name="s" type="{kind}"><update_rate>1000</update_rate></sensor></link>'
+    staged = stage(box("scale").replace("</link>", sensor))
+    assert [model.name for model in staged.movables] == ["scale"] * comes_anew
+
+
 def test_worlds_that_differ_in_their_obstacles_share_a_base(stage):
     one = stage(box("obstacle_box_0"))
     other = stage(box("obstacle_box_0", x=5) + box("obstacle_box_1"))
@@ -98,7 +105,7 @@ def test_a_state_has_been_applied(stage):
     [
         '<plugin name="p" filename="libP.so"/>',
         box("wall").replace("</model>", '<plugin name="p" filename="libP.so"/></model>'),
-        box("wall").replace("</link>", '<sensor name="s" type="ray"/></link>'),
+        box("wall").replace("</link>", '<sensor name="s" type="camera"/></link>'),
     ],
 )
 def test_what_keeps_a_state_of_its_own_needs_a_fresh_server(stage, stateful):

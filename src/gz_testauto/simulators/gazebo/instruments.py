@@ -28,7 +28,7 @@ from gz_testauto.xml_file import parse_xml
 PREFIX = "gz_testauto_"
 """Begins the name of every element that this adaptor adds."""
 
-_RENDERED = ("camera", "depth", "gpu_ray", "multicamera", "wideanglecamera")
+RENDERED = ("camera", "depth", "gpu_ray", "multicamera", "wideanglecamera")
 """Sensors that are read by the thread that draws, at their own rate."""
 
 _PROBE = """<sensor name="{prefix}probe" type="ray"><ray><scan><horizontal><samples>1</samples>
@@ -147,7 +147,7 @@ def _fitted(
                 probes[_topic(scene.name, link, PREFIX + "probe", "scan")] = f"{model.name}::{link}"
     rates: Dict[str, Optional[str]] = {}
     for sensor in document.model.iter("sensor"):
-        if sensor.get("type") not in _RENDERED:
+        if sensor.get("type") not in RENDERED:
             rates[sensor.get("name", "")] = sensor.findtext("update_rate")
             _set_rate(sensor, repr(1e9 / sensor_period_ns))
             for always_on in sensor.findall("always_on"):

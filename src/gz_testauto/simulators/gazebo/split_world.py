@@ -23,6 +23,7 @@ from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.plugins import without_plugins
 from gz_testauto.sdf.scene import SceneModel, WorldScene, read_scene
+from gz_testauto.simulators.gazebo.instruments import RENDERED
 from gz_testauto.simulators.interface import NamedModel, PhysicsSettings
 from gz_testauto.simulators.world_models import check_shapes, physics_of
 
@@ -83,7 +84,8 @@ def stage_world(
         physics = physics_of(document)
         static = [name for name, model in scene.models.items() if model.static]
         random = [name for name in static if is_obstacle(name, obstacles)]
-        spawned = random if len(random) <= most_spawned else ()
+        spawned = random if len(random) <= most_spawned else []
+        spawned = [*spawned, *(name for name in static if _measures(scene.models[name]))]
         base, movables = _divide(document, scene, library, spawned)
     except SdfError as error:
         raise SimulatorError(f"cannot load the world: {error}") from error
@@ -155,6 +157,17 @@ def _set_update_rate(world: Element, rate_hz: float) -> None:
         if rate is None:
             rate = etree.SubElement(physics, "real_time_update_rate")
         rate.text = repr(float(rate_hz))
+
+
+def _measures(model: SceneModel) -> bool:
+    """Whether a model has sensors that Gazebo looks after together with the robot's, all of a kind
+    at the highest rate of any: in the base, with a rate of their own, they would have the robot's
+    miss their turn. What is spawned gets the robot's rate."""
+    return any(
+        sensor.get("type") not in RENDERED
+        for _, node, _ in model.node.walk()
+        for sensor in node.element.iter("sensor")
+    )
 
 
 def _is_stateful(world: Element) -> bool:
