@@ -16,7 +16,7 @@ Call order, all from one thread::
 What an executor needs about a trial it asks of the
 :class:`~gz_testauto.trial.setup.PreparedCampaign`:
 
-* ``campaign.watch(trial)``: a :class:`~gz_testauto.trial.monitor.TrialWatch`, which is shown
+* ``campaign.watch(trial)``: a :class:`~gz_testauto.trial.monitor.TrialMonitor`, which is shown
   every snapshot, records it and says when the trial is over;
 * of a :class:`~gz_testauto.trial.setup.PreparedBuiltin`, a campaign of this package's planners:
   ``campaign.scene(trial)``, world file, robot, start pose and seed for the simulator;

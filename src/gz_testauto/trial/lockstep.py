@@ -24,7 +24,7 @@ from gz_testauto.trial.executor import (
     TrialStopped,
     scene_faults,
 )
-from gz_testauto.trial.monitor import TrialWatch
+from gz_testauto.trial.monitor import TrialMonitor
 from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.recorder import CycleTimes
 from gz_testauto.trial.setup import PreparedBuiltin, PreparedCampaign, require_builtin
@@ -99,7 +99,7 @@ class LockstepExecutor(TrialExecutor):
 def drive(
     simulation: Simulation,
     planner: TimedPlanner,
-    watch: TrialWatch,
+    watch: TrialMonitor,
     control_period_s: float,
     should_stop: StopRequest,
 ) -> TrialResult:
@@ -126,5 +126,5 @@ def drive(
     return watch.result(verdict, cycles, time.monotonic() - began_s)
 
 
-def _observation(snapshot: Snapshot, watch: TrialWatch) -> Observation:
+def _observation(snapshot: Snapshot, watch: TrialMonitor) -> Observation:
     return Observation(snapshot.time_s, watch.pose, watch.twist, snapshot.scan)

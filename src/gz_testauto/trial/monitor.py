@@ -25,7 +25,7 @@ from gz_testauto.trial.recorder import CycleTimes, Recorder
 from gz_testauto.worlds.record import WorldRecord
 
 
-class TrialWatch:
+class TrialMonitor:
     """Watches one trial from the moment the goal is sent. See the executor for its use."""
 
     def __init__(

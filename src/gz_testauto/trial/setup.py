@@ -31,7 +31,7 @@ from gz_testauto.trial.contacts import ContactSorter
 from gz_testauto.trial.first_look import FirstLook
 from gz_testauto.trial.judge import Rules
 from gz_testauto.trial.lowest_levels import LowestLevels
-from gz_testauto.trial.monitor import TrialWatch
+from gz_testauto.trial.monitor import TrialMonitor
 from gz_testauto.trial.plan import Trial, plan_trials
 from gz_testauto.trial.recorder import Recorder
 from gz_testauto.trial.route import KnownMap
@@ -92,12 +92,12 @@ class PreparedCampaign:
         """The world of a trial."""
         return self.worlds[trial.world_index]
 
-    def watch(self, trial: Trial) -> TrialWatch:
+    def watch(self, trial: Trial) -> TrialMonitor:
         """A fresh watch over one trial."""
         survey = self._survey(self.world(trial))
         body = RobotBody(self.robot.name, self.limits.footprint_m, self.robot.height_m)
         contacts = ContactSorter(self.robot.name, survey.ground_shapes)
-        return TrialWatch(
+        return TrialMonitor(
             self.rules(trial),
             Recorder(body, survey.obstacles(), contacts),
             survey.levels,

@@ -28,7 +28,7 @@ def cores(monkeypatch):
     def sleep(seconds):
         cores.now_s += seconds
 
-    monkeypatch.setattr(master, "Part", start)
+    monkeypatch.setattr(master, "LaunchedProcess", start)
     monkeypatch.setattr(master, "isolate", lambda *_: None)
     monkeypatch.setattr(master, "descendants", lambda pid: {pid})
     monkeypatch.setattr(master, "_ask", ask)

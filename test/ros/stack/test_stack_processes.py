@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gz_testauto.ros.stack.launched_process import Part
+from gz_testauto.ros.stack.launched_process import LaunchedProcess
 
 # A node as roslaunch starts it: in a session of its own, deaf to the polite signals.
 STUBBORN = """
@@ -51,7 +51,7 @@ def stubborn(tmp_path):
     def start(*arguments):
         told = tmp_path / "pids"
         command = [sys.executable, "-c", STUBBORN, str(told), *arguments]
-        part = Part("a node", command, tmp_path / "log")
+        part = LaunchedProcess("a node", command, tmp_path / "log")
         parts.append(part)
         return part, pids_in(told)
 
@@ -91,7 +91,7 @@ def test_a_node_that_died_under_a_living_roslaunch_is_told(tmp_path):
     said = "\033[0m[ INFO] [17951.7\033[31m[gazebo-2] process has died [pid 7, exit code -9, "
     said += "cmd /long/command __name:=gazebo]."
     code = f"import time; print({said!r}); time.sleep(600)"
-    part = Part("stack.simulator", [sys.executable, "-c", code], tmp_path / "log")
+    part = LaunchedProcess("stack.simulator", [sys.executable, "-c", code], tmp_path / "log")
     try:
         await_true(lambda: part.trouble() != "")
         told = "stack.simulator: [gazebo-2] process has died [pid 7, exit code -9]"
@@ -123,7 +123,9 @@ log file: /tmp/spawn-1*.log
 )  # fmt: skip
 def test_what_a_node_said_of_its_death_is_quoted_unless_it_was_killed(tmp_path, noise, code, told):
     said = DIED.format(noise=noise, code=code)
-    part = Part("stack.robot", [sys.executable, "-c", SAYS.format(said)], tmp_path / "log")
+    part = LaunchedProcess(
+        "stack.robot", [sys.executable, "-c", SAYS.format(said)], tmp_path / "log"
+    )
     try:
         await_true(lambda: part.trouble() != "")
         died = f"stack.robot: [spawn-1] process has died [pid 7, exit code {code}]"
@@ -147,7 +149,9 @@ process[move_base-2]: started with pid [12]
 @pytest.fixture
 def launched(tmp_path):
     """A living roslaunch that has said so much."""
-    part = Part("stack.navigation", [sys.executable, "-c", SAYS.format(LAUNCH)], tmp_path / "log")
+    part = LaunchedProcess(
+        "stack.navigation", [sys.executable, "-c", SAYS.format(LAUNCH)], tmp_path / "log"
+    )
     await_true(lambda: (tmp_path / "log").read_text().count("\n") > 20)
     yield part
     part.close()
@@ -170,8 +174,9 @@ def test_errors_are_quoted_rather_than_what_was_said_last_and_each_once(launched
 OWNER = """
 import sys, time
 from pathlib import Path
-from gz_testauto.ros.stack.launched_process import Part
-part = Part("a node", [sys.executable, "-c", sys.argv[2], sys.argv[1]], Path(sys.argv[3]))
+from gz_testauto.ros.stack.launched_process import LaunchedProcess
+command = [sys.executable, "-c", sys.argv[2], sys.argv[1]]
+part = LaunchedProcess("a node", command, Path(sys.argv[3]))
 time.sleep(600)
 """
 
@@ -191,7 +196,7 @@ def test_everything_ends_when_the_owner_is_killed(tmp_path):
 def test_what_the_keeper_leaves_when_it_is_killed_ends_with_the_one_above(tmp_path):
     told = tmp_path / "pids"
     owner = [sys.executable, "-c", OWNER, str(told), STUBBORN, str(tmp_path / "log")]
-    above = Part("a trial's process", owner, tmp_path / "above.log")
+    above = LaunchedProcess("a trial's process", owner, tmp_path / "above.log")
     try:
         pids = pids_in(told)
         os.kill(keeper_of(pids[0]), signal.SIGKILL)
@@ -214,7 +219,7 @@ time.sleep(600)
 
 def test_a_command_whose_keeper_is_killed_is_asked_to_end(tmp_path):
     told = tmp_path / "told"
-    part = Part("a node", [sys.executable, "-c", POLITE, str(told)], tmp_path / "log")
+    part = LaunchedProcess("a node", [sys.executable, "-c", POLITE, str(told)], tmp_path / "log")
     await_true(lambda: (tmp_path / "log").read_text().endswith("\n"))
     os.kill(part.pid, signal.SIGKILL)
     await_true(lambda: told.exists() and told.read_text() == "asked to end")

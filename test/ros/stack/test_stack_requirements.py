@@ -6,7 +6,7 @@ import pytest
 
 from gz_testauto.errors import NavigatorError, SimulatorError
 from gz_testauto.ros.stack import launched_stack, requirements
-from gz_testauto.ros.stack.launched_stack import RunningStack
+from gz_testauto.ros.stack.launched_stack import LaunchedStack
 from gz_testauto.ros.stack.requirements import Awaited, Patience
 from gz_testauto.simulators.gazebo_ros.connection import ServiceSilent
 
@@ -74,7 +74,7 @@ def test_a_message_says_what_is_missing_what_there_is_and_what_to_do():
     assert "LaserScan: none;" in scan(list).message()
 
 
-class Stack(RunningStack):
+class Stack(LaunchedStack):
     """A running stack whose navigation dies after some looks."""
 
     def __init__(self, looks):
@@ -95,7 +95,7 @@ def test_where_nobody_died_an_error_stays_what_it_is(clock):
     Stack(looks=10**9).blame(SimulatorError("simulated time stood still for 30 s"))
 
 
-class LoadingStack(RunningStack):
+class LoadingStack(LaunchedStack):
     """A running stack whose simulator answers nobody for so many calls, 30 s each."""
 
     def __init__(self, clock, silent_calls):

@@ -37,7 +37,7 @@ from gz_testauto.trial.executor import (
     scene_faults,
 )
 from gz_testauto.trial.judge import Verdict
-from gz_testauto.trial.monitor import TrialWatch
+from gz_testauto.trial.monitor import TrialMonitor
 from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.route import MappedDrive
 from gz_testauto.trial.setup import PreparedCampaign, require_builtin
@@ -131,7 +131,7 @@ class RosTrialExecutor(TrialExecutor):
 
     def _follow(
         self,
-        watch: TrialWatch,
+        watch: TrialMonitor,
         planner: PlannerProcess,
         scene: LoadSceneResponse,
         lateness: Lateness,

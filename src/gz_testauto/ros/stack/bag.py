@@ -4,11 +4,11 @@ import time
 from pathlib import Path
 
 from gz_testauto.errors import SimulatorError
-from gz_testauto.ros.stack.launched_process import Part
+from gz_testauto.ros.stack.launched_process import LaunchedProcess
 from gz_testauto.spec.stack import BagSpec
 
 END_PATIENCE_S = 20.0
-LOOK_S = 0.05
+POLL_S = 0.05
 
 
 class TrialBag:
@@ -29,7 +29,7 @@ class TrialBag:
         topics = spec.topics or ["--all"]
         # Not by the command rosbag, which ends before the recorder that it started has closed
         # the bag, and takes that with it.
-        self._part = Part(
+        self._part = LaunchedProcess(
             "rosbag",
             ["rosrun", "rosbag", "record", "--output-name", str(self.file), *topics],
             log_file,
@@ -40,7 +40,7 @@ class TrialBag:
             if trouble or time.monotonic() > deadline:
                 self._part.close()
                 raise SimulatorError(f"rosbag does not record: {trouble or 'it does not begin'}")
-            time.sleep(LOOK_S)
+            time.sleep(POLL_S)
 
     def end(self, reached: bool) -> None:
         """Close the bag, and keep it where the campaign wants it."""

@@ -44,7 +44,7 @@ LEVEL = 0.999
 """Least upward component of the axis of a lidar that sees in a level plane."""
 Look = Callable[[Sequence[str]], Mapping[str, ModelState]]
 SWITCH = "stack.names.costmap: null leaves this check out"
-WAIT_S, LOOK_S = 5.0, 0.2
+WAIT_S, POLL_S = 5.0, 0.2
 """Simulated time for a slow costmap to mark what it sees; wall time between two looks."""
 
 
@@ -90,7 +90,7 @@ class CostmapCheck:
                 return
             if rospy.get_rostime().to_sec() > deadline_s or time.monotonic() > deadline_wall_s:
                 raise NavigatorError(f"{topic} {self._told(scan, view, missing)}")
-            time.sleep(LOOK_S)
+            time.sleep(POLL_S)
 
     def _view(
         self, trial: Trial, look: Look, scan: LaserScan, grid: OccupancyGrid

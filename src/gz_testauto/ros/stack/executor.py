@@ -18,7 +18,7 @@ from gz_testauto import resources
 from gz_testauto.errors import MissingDependencyError, SimulatorError, SpecError
 from gz_testauto.metrics.interface import METRICS
 from gz_testauto.metrics.reported import REPORTED
-from gz_testauto.ros.stack.launched_process import Part
+from gz_testauto.ros.stack.launched_process import LaunchedProcess
 from gz_testauto.ros.stack.protocol import BUG, DOING, ERROR, RESULT, CannotSwap, Setting
 from gz_testauto.spec.campaign import StackCampaignSpec
 from gz_testauto.trial.executor import (
@@ -34,7 +34,7 @@ from gz_testauto.trial.setup import PreparedCampaign, require_stack
 from gz_testauto.xml_file import read_xml
 
 LOGGER = logging.getLogger(__name__)
-LOOK_S = 0.05
+POLL_S = 0.05
 SLACK_S = 30.0
 """Added to the limits of what a session waits for, before it counts as hanging."""
 
@@ -69,14 +69,14 @@ class StackExecutor(TrialExecutor):
         try:
             if self._session is not None:
                 try:
-                    return self._session.execute(trial, should_stop, self._silence_s())
+                    return self._session.execute(trial, should_stop, self._silence_timeout_s())
                 except CannotSwap as error:
                     LOGGER.warning("%s: everything is started again: %s", trial.label, error)
                     self.close()
             self._session = _Session(
                 Setting(self._campaign, self._log_directory(trial), self._bags)
             )
-            return self._session.execute(trial, should_stop, self._silence_s())
+            return self._session.execute(trial, should_stop, self._silence_timeout_s())
         except BaseException:
             self.close()
             raise
@@ -102,7 +102,7 @@ class StackExecutor(TrialExecutor):
             directory = self._logs / f"{trial.label}.{number}"
         return directory
 
-    def _silence_s(self) -> float:
+    def _silence_timeout_s(self) -> float:
         """Wall time after which a session that says nothing hangs."""
         limits = self._campaign.spec.limits
         return SLACK_S + max(limits.stall_timeout_s, 3 * self._stack.start_timeout_s)
@@ -114,13 +114,15 @@ class _Session:
     def __init__(self, setting: Setting) -> None:
         self._connection, theirs = multiprocessing.Pipe()
         command = [sys.executable, "-m", "gz_testauto.ros.stack.session", str(theirs.fileno())]
-        self._part = Part(
+        self._part = LaunchedProcess(
             "the trial's process", command, setting.logs / "session.log", pass_fds=[theirs.fileno()]
         )
         theirs.close()
         self._connection.send(setting)
 
-    def execute(self, trial: Trial, should_stop: StopRequest, silence_s: float) -> TrialResult:
+    def execute(
+        self, trial: Trial, should_stop: StopRequest, silence_timeout_s: float
+    ) -> TrialResult:
         """Have a trial run, and wait for its end."""
         doing, heard_s = "starting", time.monotonic()
         try:
@@ -128,11 +130,11 @@ class _Session:
             while True:
                 if should_stop():
                     raise TrialStopped
-                if not self._connection.poll(LOOK_S):
-                    if time.monotonic() - heard_s > silence_s:
+                if not self._connection.poll(POLL_S):
+                    if time.monotonic() - heard_s > silence_timeout_s:
                         raise SimulatorError(
-                            f"the trial hung for {silence_s:g} s while {doing}; its logs are in "
-                            f"{self._part.log_file.parent}"
+                            f"the trial hung for {silence_timeout_s:g} s while {doing}; its logs "
+                            f"are in {self._part.log_file.parent}"
                         )
                     continue
                 kind, value = self._connection.recv()
@@ -156,7 +158,7 @@ class _Session:
     def _died(self, doing: str) -> str:
         deadline = time.monotonic() + 5.0
         while not self._part.trouble() and time.monotonic() < deadline:
-            time.sleep(LOOK_S)
+            time.sleep(POLL_S)
         return f"{self._part.trouble() or 'the trial lost its process'}, while {doing}"
 
 

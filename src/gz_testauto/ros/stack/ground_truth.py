@@ -17,7 +17,7 @@ from gz_testauto.errors import SimulatorError
 from gz_testauto.observation import Contact, Snapshot
 from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient
 
-LOOK_S = 0.002
+POLL_S = 0.002
 JUMP_BACK_S = 1e-3
 
 
@@ -71,7 +71,7 @@ class GroundTruth:
                     f"the simulator has said {last_s:.3f} s for {stall_timeout_s:g} s"
                 )
             meanwhile()
-            time.sleep(LOOK_S)
+            time.sleep(POLL_S)
 
     def await_time(
         self, due_s: float, since_s: float, stall_timeout_s: float, meanwhile: Callable[[], None]
@@ -94,7 +94,7 @@ class GroundTruth:
             elif time.monotonic() - moved_s > stall_timeout_s:
                 raise SimulatorError(f"simulated time stood still for {stall_timeout_s:g} s")
             meanwhile()
-            time.sleep(LOOK_S)
+            time.sleep(POLL_S)
 
     def _take_contacts(self, message: ContactsState) -> None:
         stamp_s = message.header.stamp.to_sec()

@@ -32,7 +32,7 @@ ERROR = re.compile(
 STAMP = re.compile(r"\[ ?\d+\.\d+(?:, \d+\.\d+)?\]:?")
 
 
-class Part:
+class LaunchedProcess:
     """A running command. ``name`` is what messages call it."""
 
     def __init__(
@@ -89,9 +89,9 @@ class Part:
         """Whether its log has a text."""
         return text in _readable(self._log())
 
-    def interrupt(self, patience_s: float) -> None:
+    def interrupt(self, timeout_s: float) -> None:
         """Ask it to end in good order, then see to it."""
-        self._process.ask_to_end(signal.SIGINT, patience_s)
+        self._process.ask_to_end(signal.SIGINT, timeout_s)
         self.close()
 
     def close(self) -> None:

@@ -1,8 +1,8 @@
 """The user's simulator, robot and navigation, running for one trial or for several.
 
 Owns their order of starting, what must be there before a goal is sent, and who of them has died.
-Each is a :class:`~gz_testauto.ros.stack.launched_process.Part`: a roslaunch with all that it
-started.
+Each is a :class:`~gz_testauto.ros.stack.launched_process.LaunchedProcess`: a roslaunch with all
+that it started.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ import rospy
 from gz_testauto.errors import GzTestautoError, NavigatorError, SimulatorError
 from gz_testauto.pose import Pose2D
 from gz_testauto.ros.services import is_served
-from gz_testauto.ros.stack.launched_process import Part
+from gz_testauto.ros.stack.launched_process import LaunchedProcess
 from gz_testauto.ros.stack.requirements import Awaited, Patience
 from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient
 from gz_testauto.simulators.gazebo_ros.connection import ServiceSilent
@@ -27,7 +27,7 @@ from gz_testauto.trial.launch_files import Launch, fill_in
 from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.setup import PreparedStack
 
-LOOK_S = 0.1
+POLL_S = 0.1
 END_PATIENCE_S = 10.0
 BLAME_S = 2.0
 """Wall time after an error in which roslaunch may tell of a node that died."""
@@ -35,17 +35,17 @@ SERVICES = ("/gazebo/get_world_properties", "/gazebo/get_model_state")
 START_WITHIN_M, START_WITHIN_RAD = 0.2, 0.2
 
 
-class RunningStack:
+class LaunchedStack:
     """Parts by name, in the order of their starting: roscore, simulator, robot, navigation."""
 
     def __init__(
-        self, campaign: PreparedStack, logs: Path, core: Part, gazebo: GazeboRosClient
+        self, campaign: PreparedStack, logs: Path, core: LaunchedProcess, gazebo: GazeboRosClient
     ) -> None:
         self._gazebo = gazebo
         self._campaign = campaign
         self._stack = campaign.spec.stack
         self._logs = logs
-        self._parts: Dict[str, Part] = {"roscore": core}
+        self._parts: Dict[str, LaunchedProcess] = {"roscore": core}
         self._navigation: Optional[Launch] = None
         self._number = 0
         self._parameters: Set[str] = set()
@@ -76,7 +76,7 @@ class RunningStack:
         for service in SERVICES:
             self._await(
                 Awaited(
-                    functools.partial(is_served, service, LOOK_S),
+                    functools.partial(is_served, service, POLL_S),
                     f"no service {service}",
                     "does stack.simulator start a Gazebo with gazebo_ros (or this package's "
                     "simulator node)?",
@@ -156,7 +156,7 @@ class RunningStack:
                 raise type(died)(f"{died.full}; seen by: {error.full}") from error
             if time.monotonic() > deadline:
                 return
-            time.sleep(LOOK_S)
+            time.sleep(POLL_S)
 
     def require_start(self, trial: Trial, pose: Pose2D) -> None:
         """Raise ``SimulatorError`` unless the robot stands where the trial starts it."""
@@ -179,7 +179,7 @@ class RunningStack:
     def _start(self, name: str, launch: LaunchSpec, values: Mapping[str, object]) -> None:
         file, arguments = fill_in(launch, f"stack.{name}", values)
         self._number += 1
-        self._parts[name] = Part(
+        self._parts[name] = LaunchedProcess(
             f"stack.{name} ({launch.named})",
             ["roslaunch", "--wait", str(file), *arguments],
             self._logs / f"{self._number:02d}_{name}.log",
@@ -201,7 +201,7 @@ class RunningStack:
                     f"{self._silence}{cause}after {patience.waited_s:.0f} s {awaited.message()} "
                     f"(from {youngest.name}: {youngest.last_words()})"
                 )
-            time.sleep(LOOK_S)
+            time.sleep(POLL_S)
 
     def _require_simulated_time(self) -> None:
         if not rospy.get_param("/use_sim_time", True):

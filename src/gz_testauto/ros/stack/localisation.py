@@ -22,7 +22,7 @@ from gz_testauto.pose import Pose, Pose2D
 from gz_testauto.ros.stack.requirements import Awaited, Patience
 from gz_testauto.spec.stack import StackSpec
 
-LOOK_S = 0.05
+POLL_S = 0.05
 TELL_AGAIN_S = 2.0
 SPREAD_M, SPREAD_RAD = 0.1, 0.1
 """Standard deviations of the pose that a localiser is given; the robot stands where it is said
@@ -71,7 +71,7 @@ class Localisation:
             if patience.is_over(will_not_come=False):
                 raise NavigatorError(self._lost(believed, true_pose, patience.waited_s))
             meanwhile()
-            time.sleep(LOOK_S)
+            time.sleep(POLL_S)
 
     def clear_costmaps(self) -> None:
         """Have the stack forget the obstacles that it saw, where it offers to: those of the last

@@ -14,10 +14,10 @@ from typing import Any, Dict
 from gz_testauto.errors import SimulatorError
 from gz_testauto.processes import free_port
 from gz_testauto.processes.subreaper import descendants
-from gz_testauto.ros.stack.launched_process import Part
+from gz_testauto.ros.stack.launched_process import LaunchedProcess
 
 ATTEMPTS = 5
-LOOK_S = 0.05
+POLL_S = 0.05
 LOOPBACK = "127.0.0.1"
 NOT_INHERITED = ("ROS_HOSTNAME", "ROS_NAMESPACE", "ROS_MASTER_URI")
 DEAD_ADDRESS = "http://127.0.0.1:9/"
@@ -43,7 +43,7 @@ def isolate(master_port: int, gazebo_port: int, home: Path, logs: Path) -> None:
     )
 
 
-def start_master(home: Path, logs: Path, timeout_s: float) -> Part:
+def start_master(home: Path, logs: Path, timeout_s: float) -> LaunchedProcess:
     """Start a roscore on a free port and point the environment at it. Another is tried where it
     ends or somebody took its port, and none where it is only slow: raises ``SimulatorError`` when
     none has come up after ``timeout_s`` of wall time."""
@@ -52,7 +52,7 @@ def start_master(home: Path, logs: Path, timeout_s: float) -> Part:
     for _ in range(ATTEMPTS):
         port = free_port()
         isolate(port, free_port(), home, logs)
-        core = Part("roscore", ["roscore", "-p", str(port)], logs / "00_roscore.log")
+        core = LaunchedProcess("roscore", ["roscore", "-p", str(port)], logs / "00_roscore.log")
         trouble = _await_master(core, port, deadline)
         if not trouble:
             return core
@@ -62,7 +62,7 @@ def start_master(home: Path, logs: Path, timeout_s: float) -> Part:
     raise SimulatorError(f"no roscore after {ATTEMPTS} attempts: {trouble}")
 
 
-def _await_master(core: Part, port: int, deadline: float) -> str:
+def _await_master(core: LaunchedProcess, port: int, deadline: float) -> str:
     """Wait for the master; return why there is none, or nothing."""
     while time.monotonic() < deadline:
         trouble = core.trouble()
@@ -73,7 +73,7 @@ def _await_master(core: Part, port: int, deadline: float) -> str:
             return ""
         if answer and answer.get("pid") not in descendants(core.pid):
             return f"port {port} was taken meanwhile"
-        time.sleep(LOOK_S)
+        time.sleep(POLL_S)
     return "it does not answer"
 
 

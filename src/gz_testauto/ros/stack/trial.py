@@ -24,8 +24,8 @@ from gz_testauto.ros.move_base import MoveBaseClient
 from gz_testauto.ros.stack.bag import TrialBag
 from gz_testauto.ros.stack.costmap_check import CostmapCheck
 from gz_testauto.ros.stack.ground_truth import GroundTruth
-from gz_testauto.ros.stack.launched_process import Part
-from gz_testauto.ros.stack.launched_stack import RunningStack
+from gz_testauto.ros.stack.launched_process import LaunchedProcess
+from gz_testauto.ros.stack.launched_stack import LaunchedStack
 from gz_testauto.ros.stack.localisation import Localisation
 from gz_testauto.ros.stack.protocol import CannotSwap, Setting
 from gz_testauto.ros.stack.real_time_factor import cap_pace, require_truth
@@ -36,7 +36,7 @@ from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient
 from gz_testauto.trial.executor import TrialResult, scene_faults
 from gz_testauto.trial.judge import Verdict
 from gz_testauto.trial.launch_files import placeholder_values
-from gz_testauto.trial.monitor import TrialWatch
+from gz_testauto.trial.monitor import TrialMonitor
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.recorder import CycleTimes
@@ -54,7 +54,7 @@ class StackDrive:
     """Runs trials on one ROS master. ``tell`` is told what is being done, often: silence means
     that something hangs."""
 
-    def __init__(self, setting: Setting, home: Path, core: Part, tell: Tell) -> None:
+    def __init__(self, setting: Setting, home: Path, core: LaunchedProcess, tell: Tell) -> None:
         campaign, logs = setting.campaign, setting.logs
         self._campaign = campaign
         self._stack = campaign.spec.stack
@@ -64,7 +64,7 @@ class StackDrive:
         self._gazebo = gazebo = GazeboRosClient(
             answer_timeout_s=campaign.spec.limits.stall_timeout_s
         )
-        self._running = RunningStack(campaign, logs, core, gazebo)
+        self._running = LaunchedStack(campaign, logs, core, gazebo)
         self._truth = GroundTruth(gazebo, names.contacts)
         self._localisation = Localisation(self._stack)
         self._move_base = MoveBaseClient(
@@ -85,7 +85,7 @@ class StackDrive:
         with scene_faults(repeatable=False):
             return self._run(trial, watch, others)
 
-    def _run(self, trial: Trial, watch: TrialWatch, others: Tuple[str, ...]) -> TrialResult:
+    def _run(self, trial: Trial, watch: TrialMonitor, others: Tuple[str, ...]) -> TrialResult:
         """From starting what the trial needs to its end, and who is to blame where it fails."""
         try:
             self._prepare(trial, watch)
@@ -99,7 +99,7 @@ class StackDrive:
             raise
         return result
 
-    def _drive(self, watch: TrialWatch, others: Tuple[str, ...]) -> TrialResult:
+    def _drive(self, watch: TrialMonitor, others: Tuple[str, ...]) -> TrialResult:
         """From the goal to the end."""
         self._tell("sending the goal")
         self._truth.begin()
@@ -130,7 +130,7 @@ class StackDrive:
             self._tell("ending rosbag")
             bag.end(note.result is not None and note.result.outcome is Outcome.REACHED)
 
-    def _prepare(self, trial: Trial, watch: TrialWatch) -> None:
+    def _prepare(self, trial: Trial, watch: TrialMonitor) -> None:
         """Have everything running, the robot at its start and the stack ready for a goal."""
         running, stack = self._running, self._stack
         values = placeholder_values(self._campaign, trial, self._map(trial), self._logs)
@@ -233,7 +233,7 @@ class StackDrive:
             )
         )
 
-    def _follow(self, watch: TrialWatch, first: Snapshot, others: Tuple[str, ...]) -> Verdict:
+    def _follow(self, watch: TrialMonitor, first: Snapshot, others: Tuple[str, ...]) -> Verdict:
         """Show the watch the truth, period by period, until it knows how the trial ended."""
         period_s = self._campaign.spec.control_period_s
         stall_timeout_s = self._campaign.spec.limits.stall_timeout_s
@@ -268,7 +268,7 @@ class StackDrive:
                     verdict = watch.planner_aborted(self._not_there(watch))
         return verdict
 
-    def _not_there(self, watch: TrialWatch) -> str:
+    def _not_there(self, watch: TrialMonitor) -> str:
         left_m = watch.goal.distance_to(watch.pose.x_m, watch.pose.y_m)
         return (
             f"reported the goal reached, {left_m:.2f} m from it (goal.tolerance_m is "
@@ -282,7 +282,7 @@ class StackDrive:
             rospy.logwarn("%s", error)
             self._running.end_navigation()
 
-    def _result(self, watch: TrialWatch, verdict: Verdict, wall_s: float) -> TrialResult:
+    def _result(self, watch: TrialMonitor, verdict: Verdict, wall_s: float) -> TrialResult:
         self._listening.sample()
         cycles_s = self._listening.cycle_times_s
         result = watch.result(verdict, CycleTimes(cycles_s, np.empty(0)), wall_s)
