@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gz_testauto.analysis.clusters import clustered_rate, intraclass_correlation
+from gz_testauto.analysis.intervals import success_rate
 from gz_testauto.analysis.multiple import cochran_q, holm
 from gz_testauto.analysis.paired_success import PairedCounts, mcnemar, rate_difference
-from gz_testauto.analysis.proportions import success_rate
 from gz_testauto.analysis.signed_rank import shift, signed_rank
 
 # Hollander and Wolfe (1973), table 3.1: Hamilton depression scale, after minus before.

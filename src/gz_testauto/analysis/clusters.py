@@ -12,8 +12,7 @@ from typing import Sequence, Tuple
 
 import numpy as np
 
-from gz_testauto.analysis.intervals import LEVEL, Estimate
-from gz_testauto.analysis.proportions import success_rate
+from gz_testauto.analysis.intervals import LEVEL, Estimate, success_rate
 
 DRAWS = 10_000
 SEED = 0
@@ -22,7 +21,7 @@ SEED = 0
 def clustered_rate(successes: Sequence[int], trials: Sequence[int]) -> Estimate:
     """Success rate over all trials; ``successes`` and ``trials`` have one entry per world.
 
-    With one trial per world this is :func:`~gz_testauto.analysis.proportions.success_rate`.
+    With one trial per world this is :func:`~gz_testauto.analysis.intervals.success_rate`.
     Where every trial ended alike the bootstrap has no width, and the exact interval with as
     many trials as there are worlds is given instead.
     """

@@ -1,7 +1,14 @@
-"""The value that every statistic here is made of: an estimate with its interval."""
+"""The value that every statistic here is made of: an estimate with its interval.
+
+For one success rate, one trial per world, that is Wilson's score interval, and Clopper–Pearson's
+exact one where nobody or everybody succeeded, because Wilson's is too short there. E. B. Wilson,
+JASA 22 (1927); C. J. Clopper and E. S. Pearson, Biometrika 26 (1934); both by scipy.
+"""
 
 import math
 from typing import NamedTuple
+
+from scipy.stats import binomtest
 
 LEVEL = 0.95
 """Confidence level of every interval."""
@@ -22,3 +29,13 @@ class Estimate(NamedTuple):
     def unknown(cls, method: str = "") -> "Estimate":
         """What can be said of nothing."""
         return cls(math.nan, math.nan, math.nan, method)
+
+
+def success_rate(successes: int, trials: int) -> Estimate:
+    """The rate with its interval; unknown for no trials."""
+    if trials == 0:
+        return Estimate.unknown()
+    extreme = successes in (0, trials)
+    result = binomtest(successes, trials).proportion_ci(LEVEL, "exact" if extreme else "wilson")
+    method = "Clopper–Pearson" if extreme else "Wilson"
+    return Estimate(successes / trials, float(result.low), float(result.high), method)

@@ -16,9 +16,8 @@ from gz_testauto.analysis.clusters import (
     design_effect,
     intraclass_correlation,
 )
-from gz_testauto.analysis.intervals import Estimate
+from gz_testauto.analysis.intervals import Estimate, success_rate
 from gz_testauto.analysis.load import Load, load_of
-from gz_testauto.analysis.proportions import success_rate
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.results.records import AttemptRecord, CampaignResults, TrialRecord
 from gz_testauto.trial.outcome import Outcome

@@ -5,11 +5,10 @@ does not blur. A cycle that takes longer than the control period is missed.
 """
 
 import math
-from typing import Callable
 
 import numpy as np
 
-from gz_testauto.metrics.interface import Metric, MetricContext
+from gz_testauto.metrics.interface import Compute, Metric, MetricContext
 from gz_testauto.metrics.recording import Recording
 
 
@@ -33,7 +32,7 @@ def missed_share(recording: Recording, context: MetricContext) -> float:
     return _mean(recording.cycle_time_s > context.control_period_s)
 
 
-def percentile_s(percent: float) -> Callable[[Recording, MetricContext], float]:
+def percentile_s(percent: float) -> Compute:
     """Make the metric function for one percentile of the wall time of a cycle."""
 
     def compute(recording: Recording, context: MetricContext) -> float:
@@ -48,69 +47,30 @@ def _mean(values: np.ndarray) -> float:
     return float(np.mean(values)) if len(values) else math.nan
 
 
-MEAN = Metric(
-    name="cycle_mean_s",
-    heading="cycle",
-    unit="s",
-    shown_unit="ms",
-    shown_factor=1000.0,
-    better="lower",
-    completed_only=False,
-    description="mean wall time of a planner cycle",
-    compute=mean_s,
+def _time(name: str, heading: str, description: str, compute: Compute, shown: bool) -> Metric:
+    """A time, told in milliseconds; ``shown`` in tables and compared."""
+    return Metric(
+        name=name,
+        heading=heading,
+        unit="s",
+        shown_unit="ms",
+        shown_factor=1000.0,
+        better="lower",
+        completed_only=False,
+        in_table=shown,
+        in_comparison=shown,
+        description=description,
+        compute=compute,
+    )
+
+
+MEAN = _time("cycle_mean_s", "cycle", "mean wall time of a planner cycle", mean_s, True)
+CPU_MEAN = _time(
+    "cycle_cpu_mean_s", "cycle CPU", "mean CPU time of a planner cycle", cpu_mean_s, False
 )
-CPU_MEAN = Metric(
-    name="cycle_cpu_mean_s",
-    heading="cycle CPU",
-    unit="s",
-    shown_unit="ms",
-    shown_factor=1000.0,
-    better="lower",
-    completed_only=False,
-    in_table=False,
-    in_comparison=False,
-    description="mean CPU time of a planner cycle",
-    compute=cpu_mean_s,
-)
-P95 = Metric(
-    name="cycle_p95_s",
-    heading="cycle 95 %",
-    unit="s",
-    shown_unit="ms",
-    shown_factor=1000.0,
-    better="lower",
-    completed_only=False,
-    in_table=False,
-    in_comparison=False,
-    description="95th percentile of cycle time",
-    compute=percentile_s(95.0),
-)
-P99 = Metric(
-    name="cycle_p99_s",
-    heading="cycle 99 %",
-    unit="s",
-    shown_unit="ms",
-    shown_factor=1000.0,
-    better="lower",
-    completed_only=False,
-    in_table=False,
-    in_comparison=False,
-    description="99th percentile of cycle time",
-    compute=percentile_s(99.0),
-)
-MAXIMUM = Metric(
-    name="cycle_max_s",
-    heading="longest cycle",
-    unit="s",
-    shown_unit="ms",
-    shown_factor=1000.0,
-    better="lower",
-    completed_only=False,
-    in_table=False,
-    in_comparison=False,
-    description="longest planner cycle",
-    compute=maximum_s,
-)
+P95 = _time("cycle_p95_s", "cycle 95 %", "95th percentile of cycle time", percentile_s(95.0), False)
+P99 = _time("cycle_p99_s", "cycle 99 %", "99th percentile of cycle time", percentile_s(99.0), False)
+MAXIMUM = _time("cycle_max_s", "longest cycle", "longest planner cycle", maximum_s, False)
 MISSED = Metric(
     name="cycle_missed_share",
     heading="missed cycles",
