@@ -171,6 +171,12 @@ def test_errors_are_quoted_rather_than_what_was_said_last_and_each_once(launched
     assert second == "[ERROR] [1700000000.1, 3.2]: the map has no cells"
 
 
+def test_what_a_message_says_already_is_not_quoted_again(launched):
+    assert launched.last_words(but_for=launched.refused()) == (
+        "[ERROR] [1700000000.1, 3.2]: the map has no cells"
+    )
+
+
 OWNER = """
 import sys, time
 from pathlib import Path

@@ -100,7 +100,10 @@ class LoadingStack(LaunchedStack):
 
     def __init__(self, clock, silent_calls):
         part = SimpleNamespace(
-            name="stack.robot", trouble=str, refused=str, last_words=lambda: "its last words"
+            name="stack.robot",
+            trouble=str,
+            refused=str,
+            last_words=lambda but_for: "its last words",
         )
         self._parts = {"robot": part}
         self._stack = SimpleNamespace(start_timeout_s=90.0)

@@ -73,9 +73,12 @@ class LaunchedProcess:
                 self._cause = f"{self.name} ended ({_ended(status)}): {self.last_words()}"
         return self._cause
 
-    def last_words(self) -> str:
-        """What its log says of errors, otherwise its last lines, for a message."""
+    def last_words(self, but_for: str = "") -> str:
+        """What its log says of errors, otherwise its last lines, for a message that says
+        ``but_for`` already."""
         lines = _lines(_readable(self._log()))
+        if but_for:
+            lines = [line for line in lines if but_for not in line]
         said = _quoted(_errors(lines)[:LINES_SHOWN] or lines[-LINES_SHOWN:])
         return said or f"nothing in {self.log_file}"
 

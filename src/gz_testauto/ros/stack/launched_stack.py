@@ -199,7 +199,7 @@ class LaunchedStack:
                 cause = f"{youngest.name}: {refused}; " if refused else ""
                 raise error(
                     f"{self._silence}{cause}after {patience.waited_s:.0f} s {awaited.message()} "
-                    f"(from {youngest.name}: {youngest.last_words()})"
+                    f"(from {youngest.name}: {youngest.last_words(but_for=refused)})"
                 )
             time.sleep(POLL_S)
 
