@@ -9,8 +9,9 @@ import zipfile
 
 import pytest
 
-from gz_testauto.errors import ResourceError
+from gz_testauto.errors import ResourceError, SpecError
 from gz_testauto.scenic.descriptor import load_descriptor
+from gz_testauto.scenic.library import models_of
 from gz_testauto.scenic.model_download import download_model
 from gz_testauto.scenic.model_search import ModelSearch, cache_directory
 from gz_testauto.scenic.packing import ModelPack
@@ -89,6 +90,20 @@ def test_without_leave_nothing_is_fetched_and_the_remedies_are_named(tmp_path, c
     (tmp_path / "parts" / "Cup").mkdir()
     with pytest.raises(ResourceError, match=r"did you mean 'Cup'.*GAZEBO_MODEL_PATH.*--download"):
         search.find(cup)
+
+
+def test_every_model_that_is_missing_is_named_with_its_line(tmp_path, cache):
+    path = tmp_path / "models.yaml"
+    path.write_text(
+        "models:\n  - {name: goal, type: MISSION_ONLY}\n  - {name: cup, type: GAZEBO_MODEL}\n"
+        "  - type: CUSTOM_MODEL\n    name: jug\n"
+    )
+    descriptor = load_descriptor(path)
+    with pytest.raises(SpecError) as refused:
+        models_of(descriptor, ModelSearch(descriptor), str(path))
+    said = refused.value.full
+    assert f"{path}:3: models[1].name: model 'cup' was not found" in said
+    assert f"{path}:5: models[2].name: model 'jug' was not found" in said
 
 
 def test_without_network_each_source_is_named(tmp_path, cache):

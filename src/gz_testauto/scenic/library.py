@@ -22,6 +22,7 @@ from gz_testauto.scenic.descriptor import (
 )
 from gz_testauto.scenic.model_search import ModelSearch
 from gz_testauto.scenic.solids import Solid, solid_of
+from gz_testauto.spec.yaml_source import YamlSource, read_yaml_text
 
 MODULE = "gz_testauto_scenario_library"
 DEFAULT_WORKSPACE_M = (5.0, 10.0)
@@ -142,14 +143,21 @@ def models_of(
     there or cannot be placed."""
     found: Dict[str, PlacedModel] = {}
     faults: List[str] = []
-    for spec in descriptor.models:
+    for number, spec in enumerate(descriptor.models):
         try:
             found[spec.name] = _model_of(spec, search)
         except GzTestautoError as error:
-            faults.append(f"{source}: {error.full}")
+            faults.append(f"{_place(source, number)}: {error.full}")
     if faults:
         raise SpecError("\n".join(faults))
     return found
+
+
+def _place(source: str, number: int) -> str:
+    """The file, line and field of a model's entry."""
+    document = YamlSource(read_yaml_text(Path(source)), source)
+    line, _ = document.locate(("models", number, "name"))
+    return f"{source}:{line}: models[{number}].name"
 
 
 def _model_of(spec: ModelSpec, search: ModelSearch) -> PlacedModel:

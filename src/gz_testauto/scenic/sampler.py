@@ -172,8 +172,8 @@ class SceneSampler:
                 self._outside(sample, numbers)
                 or self._collision(sample, numbers)
                 or self._unsupported(sample, numbers)
-                or next((label for r, label in visible if r.falsifiedBy(sample)), None)
                 or next((self._label(r) for r in user if r.falsifiedBy(sample)), None)
+                or next((label for r, label in visible if r.falsifiedBy(sample)), None)
             )
         except RejectionException as rejection:
             return _no_place(rejection)
