@@ -153,6 +153,17 @@ def test_a_robot_that_faces_west_has_the_yaw_of_ros(workshop):
     }
 
 
+def test_a_class_may_state_its_own_heading(workshop):
+    workshop.entry("robot", "MISSION_ONLY", front="y")
+    world = workshop.source(
+        "class Tilted(Robot):\n    parentOrientation: 30 deg\n"
+        "new Tilted at 0 @ 0\nnew Tilted at 3 @ 0, facing 50 deg\n"
+        "class Later(Tilted):\n    yaw: 10 deg\nnew Later at 6 @ 0\n"
+    ).make(0)
+    headings = [np.degrees(item["heading"]) for item in world.mission["robot"]]
+    assert headings == pytest.approx([30, 50, 40])
+
+
 def test_what_a_scenario_fixes_is_no_obstacle_and_what_it_draws_is(workshop):
     workshop.box("brick", "1 1 1")
     world = workshop.source(

@@ -126,7 +126,8 @@ class SceneObject(Object):
         """Say of what is turned about the vertical alone that it does not lean, which Scenic's
         ``facing`` leaves open; and that what is placed beside a thing is aligned with it."""
         relative = any("parentOrientation" in spec.priorities for spec in specifiers)
-        if not relative:
+        own = cls._states_first(("yaw", "parentOrientation")) == "parentOrientation"
+        if not relative and not cls._states_orientation():
             specifiers = [_turned_only(spec) for spec in specifiers]
         leaning = [spec for spec in specifiers if {"pitch", "roll"} & set(spec.priorities)]
         given = {name for spec in specifiers for name in spec.priorities}
@@ -141,9 +142,27 @@ class SceneObject(Object):
         aligned = any(
             "parentOrientation" in spec.priorities and spec.name != "On" for spec in specifiers
         )
-        if aligned and "yaw" not in given:
+        if (aligned or own) and "yaw" not in given:
             specifiers.append(Specifier("Aligned", {"yaw": 1}, {"yaw": 0.0}))
         return specifiers
+
+    @classmethod
+    def _states_first(cls, names: Tuple[str, ...]) -> Optional[str]:
+        """Which of these properties the class states, or the nearest class over it does."""
+        for one in cls.__mro__:
+            stated = one.__dict__.get("_scenic_properties", {})
+            for name in names:
+                if name in stated:
+                    return name
+        return None
+
+    @classmethod
+    def _states_orientation(cls) -> bool:
+        """Whether a class of the scenario's own states ``parentOrientation``."""
+        return any(
+            "parentOrientation" in one.__dict__.get("_scenic_properties", {})
+            for one in cls.__mro__[: cls.__mro__.index(SceneObject)]
+        )
 
     @classmethod
     def _matching_sizes(cls, specifiers: List[Any]) -> List[Any]:
