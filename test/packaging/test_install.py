@@ -111,7 +111,7 @@ def test_the_recipe_for_a_workspace_renews_pip_before_it_builds_with_it():
     recipe = (CHECKOUT / "README.md").read_text().partition("In a catkin workspace of your own")[2]
     lines = recipe.split("```")[1].splitlines()
     renewed = next(n for n, line in enumerate(lines) if "pip install --upgrade pip" in line)
-    built = next(n for n, line in enumerate(lines) if "pip install ./src/gz_testauto" in line)
+    built = next(n for n, line in enumerate(lines) if "pip install './src/gz_testauto" in line)
     assert renewed < built
 
 

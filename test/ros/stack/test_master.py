@@ -3,8 +3,10 @@
 from types import SimpleNamespace
 
 import pytest
+import rosgraph
 
 from gz_testauto.errors import SimulatorError
+from gz_testauto.processes import free_port
 from gz_testauto.ros.stack import master
 
 PID = 7
@@ -54,3 +56,10 @@ def test_one_that_never_answers_is_given_up_when_the_time_is_over(cores, tmp_pat
     with pytest.raises(SimulatorError, match="no roscore after 90 s: it does not answer"):
         master.start_master(tmp_path, tmp_path, 90.0)
     assert cores.now_s == pytest.approx(90.0, abs=0.2)
+
+
+def test_a_master_that_is_gone_is_a_fault_of_the_trial_and_no_bug(monkeypatch):
+    monkeypatch.setenv("ROS_MASTER_URI", f"http://127.0.0.1:{free_port()}")
+    refused = pytest.raises(SimulatorError, match=r"master of the trial does not answer .*refused")
+    with refused, master.master_faults():
+        rosgraph.Master("/test").getParam("/use_sim_time")

@@ -5,11 +5,12 @@ master that answers is checked to be the one that was started, and everything st
 Imports nothing of rospy, which joins the master that the environment names when it is imported.
 """
 
+import contextlib
 import os
 import time
 import xmlrpc.client
 from pathlib import Path
-from typing import Any, Dict
+from typing import Any, Dict, Iterator
 
 from gz_testauto.errors import SimulatorError
 from gz_testauto.processes import free_port
@@ -22,6 +23,16 @@ LOOPBACK = "127.0.0.1"
 NOT_INHERITED = ("ROS_HOSTNAME", "ROS_NAMESPACE", "ROS_MASTER_URI")
 DEAD_ADDRESS = "http://127.0.0.1:9/"
 """Where Gazebo looks for models on the network, unless the user says: nowhere."""
+
+
+@contextlib.contextmanager
+def master_faults() -> Iterator[None]:
+    """Raise ``SimulatorError`` where a call of rospy finds its master gone: what the master was
+    part of has failed, not the program that asked it."""
+    try:
+        yield
+    except ConnectionError as error:
+        raise SimulatorError(f"the ROS master of the trial does not answer ({error})") from error
 
 
 def isolate(master_port: int, gazebo_port: int, home: Path, logs: Path) -> None:

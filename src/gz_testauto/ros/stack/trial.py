@@ -27,6 +27,7 @@ from gz_testauto.ros.stack.ground_truth import GroundTruth
 from gz_testauto.ros.stack.launched_process import LaunchedProcess
 from gz_testauto.ros.stack.launched_stack import LaunchedStack
 from gz_testauto.ros.stack.localisation import Localisation
+from gz_testauto.ros.stack.master import master_faults
 from gz_testauto.ros.stack.protocol import CannotSwap, Setting
 from gz_testauto.ros.stack.real_time_factor import cap_pace, require_truth
 from gz_testauto.ros.stack.requirements import Awaited, awaited_topic, move_base_actions
@@ -88,9 +89,10 @@ class StackDrive:
     def _run(self, trial: Trial, watch: TrialMonitor, others: Tuple[str, ...]) -> TrialResult:
         """From starting what the trial needs to its end, and who is to blame where it fails."""
         try:
-            self._prepare(trial, watch)
-            with self._recorded(trial) as note:
-                result = note.result = self._drive(watch, others)
+            with master_faults():
+                self._prepare(trial, watch)
+                with self._recorded(trial) as note:
+                    result = note.result = self._drive(watch, others)
         except (CannotSwap, SceneError):
             raise
         except (SimulatorError, NavigatorError) as error:
