@@ -2,7 +2,8 @@
 
 :func:`gz_testauto.campaign.runner.run_campaign` owns the plan, the store, the log, resuming,
 retrying and stopping; a :class:`TrialExecutor` owns one thing, running a trial to its end.
-There is one in-process in lock-step (:mod:`gz_testauto.trial.lockstep`) and one over ROS.
+There is one in-process in lock-step (:mod:`gz_testauto.trial.lockstep`), and over ROS one of this
+package's nodes and one of the user's launch files.
 
 Call order, all from one thread::
 
