@@ -1,31 +1,24 @@
 """The page as text: what stands on it, and what cannot get into it."""
 
 import base64
-import dataclasses
 import hashlib
 import html
 import html.parser
 import json
-import math
 import re
 
 import pytest
-from scripted import record, short_recording
+from page_results import HOSTILE, results
+from scripted import record
 
 from gz_testauto.analysis.paired_success import PairedCounts, rate_difference
 from gz_testauto.cli.main import main
 from gz_testauto.errors import ResultsError
-from gz_testauto.metrics.interface import builtin_metrics
-from gz_testauto.metrics.recording import ContactEpisode
 from gz_testauto.report.page.page import PAGE, make_page, write_final_page
 from gz_testauto.results.directory import CampaignDirectory
-from gz_testauto.results.manifest import Manifest
 from gz_testauto.results.records import AttemptRecord
 from gz_testauto.results.store import ResultStore
 from gz_testauto.trial.outcome import Outcome
-from gz_testauto.worlds.record import WorldRecord
-
-HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&amp;{{7*7}}"
 
 
 class Parsed(html.parser.HTMLParser):
@@ -51,36 +44,6 @@ class Parsed(html.parser.HTMLParser):
             self.text += data
         else:
             self.scripts[self._script] += data
-
-
-def results(out, worlds=("world_0000", "world_0001"), planners=("fgm", "dwa"), name="paper"):
-    """A results directory without campaign: planner 0 reaches every goal, the others none."""
-    directory = CampaignDirectory(out)
-    out.mkdir()
-    source = out / "trials.csv"
-    source.write_text("")
-    Manifest.imported(name, source, "simulator 1").write(directory)
-    records = [WorldRecord(i, world, out / "no.world", f"{i}") for i, world in enumerate(worlds)]
-    with ResultStore.create(directory, name, planners, records, 2 * len(worlds)) as store:
-        store.declare(builtin_metrics())
-        for at, world in enumerate(worlds):
-            for planner in planners:
-                number = at * len(planners) + planners.index(planner)
-                won = planner == planners[0]
-                touched = ContactEpisode(1.0, 1.2, f"box {HOSTILE}", 0.5, "contact")
-                store.finish(
-                    record(
-                        number,
-                        world=world,
-                        world_index=at,
-                        planner=planner,
-                        outcome=Outcome.REACHED if won else Outcome.COLLIDED,
-                        trajectory=f"{number}.npz",
-                        metrics={"distance_m": 3.0 + at, "spl": float(won), "time_s": math.nan},
-                    ),
-                    dataclasses.replace(short_recording(won), contacts=() if won else (touched,)),
-                )
-    return out
 
 
 @pytest.mark.slow

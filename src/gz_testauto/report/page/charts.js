@@ -19,8 +19,8 @@ const Charts = (() => {
     const line = { stroke: css("--line"), width: 1 };
     return {
       stroke: css("--quiet"), grid: line, ticks: line, font: "12px system-ui, sans-serif",
-      label, labelFont: "12px system-ui, sans-serif", labelSize: label ? 18 : 0, labelGap: 0,
-      gap: 3, size,
+      label, labelFont: "12px system-ui, sans-serif", labelSize: label ? 22 : 0, labelGap: 4,
+      gap: 3, size, space: size > 40 ? 24 : 50,
     };
   }
 

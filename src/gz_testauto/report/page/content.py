@@ -63,7 +63,7 @@ def verdicts(analysis: Analysis) -> List[Dict[str, Any]]:
         success = sentences.success_verdict(pair)
         won = [
             {
-                "planner": planner,
+                "heading": f"Only {planner}" if pair.counts else f"{planner} more often",
                 "worlds": [(at[name], name) for name in names[:WORLDS_NAMED]],
                 "more": max(len(names) - WORLDS_NAMED, 0),
                 "count": len(names),
@@ -75,7 +75,7 @@ def verdicts(analysis: Analysis) -> List[Dict[str, Any]]:
             {
                 "success": success,
                 "metrics": sentences.metric_verdicts(pair, metrics) if pair.worlds else [],
-                "undecided": ", ".join(sentences.undecided(pair, metrics)) if pair.worlds else "",
+                "undecided": sentences.undecided(pair, metrics) if pair.worlds else "",
                 "won": won,
             }
         )

@@ -180,7 +180,7 @@
       axes: [Charts.axis("worlds, in order of their difference", 24), Charts.axis(metric.unit, 52)],
       cursor: { drag: { x: false, y: false }, y: false, points: { size: 9 } },
       series: [{}, { stroke: "transparent", paths: () => null,
-        points: { show: true, size: 6, fill: Charts.css("--accent"), stroke: Charts.css("--back") } }],
+        points: { show: true, size: ordered.length > 200 ? 5 : 8, width: 0, fill: Charts.css("--accent"), stroke: Charts.css("--accent") } }],
       hooks: {
         drawAxes: [(chart) => {
           const { left: x, top, width, height } = chart.bbox;

@@ -44,8 +44,9 @@ def success_verdict(pair: Comparison) -> Verdict:
     else:
         lead = f"Not decided: does {ahead} or {behind} reach the goal more often?"
     worlds = "1 world" if pair.worlds == 1 else f"{pair.worlds} worlds"
+    by = f"{ahead} is ahead by {value:.1f} points" if value else "they are level"
     evidence = (
-        f"{_rates(pair, ahead)}{ahead} is ahead by {value:.1f} points in {worlds}, "
+        f"{_rates(pair, ahead)}{by} in {worlds}, "
         f"{100 * LEVEL:.0f} % interval {low:+.1f} to {high:+.1f} points "
         f"({pair.difference.method}); {pair.test}, {p_text(pair.p_value)}{_holm(pair)}."
     )
@@ -59,9 +60,17 @@ def metric_verdicts(pair: Comparison, metrics: Mapping[str, Metric]) -> List[Ver
     return [_metric_verdict(pair, metric, one) for metric, one in found if is_decided(one)]
 
 
-def undecided(pair: Comparison, metrics: Mapping[str, Metric]) -> List[str]:
-    """Names of the metrics in which no difference is shown."""
-    return [metrics[one.name].label for one in pair.metrics if not is_decided(one)]
+def undecided(pair: Comparison, metrics: Mapping[str, Metric]) -> str:
+    """In which metrics no difference is shown, and which could not be compared."""
+    open_ones = [one for one in pair.metrics if not is_decided(one)]
+    said = ""
+    for some, text in (
+        ([one for one in open_ones if one.worlds], "No difference is shown in: "),
+        ([one for one in open_ones if not one.worlds], "In no world both have: "),
+    ):
+        if some:
+            said += f"{text}{', '.join(metrics[one.name].label for one in some)}. "
+    return said.strip()
 
 
 def is_decided(found: MetricComparison) -> bool:

@@ -81,8 +81,8 @@ const World = (() => {
       .filter(([metric, index]) => metric.table && drives.some((d) => d.metrics[index] !== null));
     const table = byId("trials");
     const head = element("tr");
-    const titles = ["planner", "ended", "", "clearance now", "speed now", "yaw rate now"];
-    titles.forEach((text) => head.append(text ? element("th", { scope: "col" }, text) : element("td")));
+    const titles = ["planner", "ended", "how", "clearance now (m)", "speed now (m/s)", "yaw rate now (rad/s)"];
+    titles.forEach((text) => head.append(element("th", { scope: "col", class: text.length < 6 ? "text" : "" }, text)));
     for (const [metric] of metrics) {
       head.append(element("th", { scope: "col" }, metric.label + (metric.unit ? ` (${metric.unit})` : "")));
     }
@@ -146,7 +146,7 @@ const World = (() => {
 
   const outline = () => data.footprint || [...Array(16).keys()]
     .map((k) => [0.2 * Math.cos(k * Math.PI / 8), 0.2 * Math.sin(k * Math.PI / 8)]);
-  const placedAt = (x, y, yaw) => `translate(${x} ${y}) rotate(${yaw * 180 / Math.PI})`;
+  const placedAt = (x, y, yaw) => `translate(${x.toFixed(4)} ${y.toFixed(4)}) rotate(${(yaw * 180 / Math.PI).toFixed(2)})`;
 
   function drawMap(block) {
     const points = [];
@@ -171,6 +171,9 @@ const World = (() => {
     if (block.start) {
       scene.append(drawn("rect", { class: "start-dot", x: -0.15, y: -0.15, width: 0.3, height: 0.3,
         transform: placedAt(...block.start) }));
+    }
+    if (block.known) {
+      scene.append(drawn("polyline", { class: "known", points: block.known.map((p) => p.join(",")).join(" ") }));
     }
     const corners = outline().map((corner) => corner.join(" ")).join(" ");
     for (const drive of drives.filter((one) => one.has)) {
@@ -282,7 +285,7 @@ const World = (() => {
 
   function drawCharts() {
     grid = Array.from({ length: Math.floor(end / STEP_S + 1e-6) + 1 }, (_, k) => k * STEP_S);
-    charts = SERIES.map((name) => Charts.show(byId(`chart-${name}`), name === "clearance" ? 170 : 140,
+    charts = SERIES.map((name) => Charts.show(byId(`chart-${name}`), name === "clearance" ? 190 : 165,
       `${name.replace("_", " ")} over time, one line per drive`, () => {
         const shown = drives.filter((one) => one.has && one.shown);
         return {

@@ -21,7 +21,7 @@ from gz_testauto.results.records import TrialRecord
 from gz_testauto.results.store import ResultStore
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.trial.clearance import footprint_at
-from gz_testauto.trial.setup import PreparedCampaign, prepare, read_body
+from gz_testauto.trial.setup import PreparedBuiltin, PreparedCampaign, prepare, read_body
 from gz_testauto.worlds.record import WorldRecord
 
 SHOWN_CONTACTS = 5
@@ -39,6 +39,7 @@ class Surroundings:
     spec: Optional[CampaignSpec] = None
     campaign: Optional[PreparedCampaign] = None
     problems: List[str] = field(default_factory=list)
+    _wayless: bool = False
 
     @classmethod
     def of(
@@ -59,6 +60,20 @@ class Surroundings:
     def footprint_m(self) -> Optional[np.ndarray]:
         """The robot's outline, shape (n, 2), in the base frame."""
         return None if self.campaign is None else np.asarray(self.campaign.limits.footprint_m)
+
+    def known_way(self, world: WorldRecord) -> List[List[float]]:
+        """The way-points (m) that this package's planners follow on the known map; none for a
+        stack, which has its own, and where every world has a map of its own, which takes long."""
+        if not isinstance(self.campaign, PreparedBuiltin) or self._wayless:
+            return []
+        if self.campaign.spec.worlds.base is None:
+            return []
+        try:
+            return self.campaign.known_map.waypoints(world).round(2).tolist()  # type: ignore
+        except GzTestautoError as error:
+            self._wayless = True
+            self.problems.append(f"the way on the known map is not drawn: {error}")
+            return []
 
     def outlines(self, world: WorldRecord) -> Outlines:
         """Outlines of a world's obstacles as its file places them, by name."""
@@ -90,6 +105,9 @@ def worlds_data(
         ]
         data = {"placed": shapes.place(outlines.values()), "trials": drives}
         data.update(_ends(surroundings.spec, world))
+        known = surroundings.known_way(world)
+        if known:
+            data["known"] = known
         drawn.append(data)
     return drawn, shapes.shapes
 

@@ -1,0 +1,46 @@
+"""A results directory for the page, with names that a page could take for markup where asked."""
+
+import dataclasses
+import math
+
+from scripted import record, short_recording
+
+from gz_testauto.metrics.interface import builtin_metrics
+from gz_testauto.metrics.recording import ContactEpisode
+from gz_testauto.results.directory import CampaignDirectory
+from gz_testauto.results.manifest import Manifest
+from gz_testauto.results.store import ResultStore
+from gz_testauto.trial.outcome import Outcome
+from gz_testauto.worlds.record import WorldRecord
+
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&amp;{{7*7}}"
+
+
+def results(out, worlds=("world_0000", "world_0001"), planners=("fgm", "dwa"), name="paper"):
+    """A results directory without campaign: planner 0 reaches every goal, the others none."""
+    directory = CampaignDirectory(out)
+    out.mkdir()
+    source = out / "trials.csv"
+    source.write_text("")
+    Manifest.imported(name, source, "simulator 1").write(directory)
+    records = [WorldRecord(i, world, out / "no.world", f"{i}") for i, world in enumerate(worlds)]
+    with ResultStore.create(directory, name, planners, records, 2 * len(worlds)) as store:
+        store.declare(builtin_metrics())
+        for at, world in enumerate(worlds):
+            for planner in planners:
+                number = at * len(planners) + planners.index(planner)
+                won = planner == planners[0]
+                touched = ContactEpisode(1.0, 1.2, f"box {HOSTILE}", 0.5, "contact")
+                store.finish(
+                    record(
+                        number,
+                        world=world,
+                        world_index=at,
+                        planner=planner,
+                        outcome=Outcome.REACHED if won else Outcome.COLLIDED,
+                        trajectory=f"{number}.npz",
+                        metrics={"distance_m": 3.0 + at, "spl": float(won), "time_s": math.nan},
+                    ),
+                    dataclasses.replace(short_recording(won), contacts=() if won else (touched,)),
+                )
+    return out

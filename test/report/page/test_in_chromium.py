@@ -1,0 +1,191 @@
+"""The page in a real browser, opened from disk: clicked, filtered, driven by keys, on a wide screen
+and a narrow one, in light and dark. Nothing may be said on the console."""
+
+import re
+import shutil
+
+import pytest
+from page_results import HOSTILE, results
+from scripted import ScriptedExecutor
+
+from gz_testauto.campaign.runner import run_campaign
+from gz_testauto.report.page.page import write_page
+from gz_testauto.trial.outcome import Outcome
+
+sync_api = pytest.importorskip(
+    "playwright.sync_api", reason="no Playwright: pip install playwright"
+)
+
+axe = pytest.importorskip("axe_playwright_python.base", reason="no axe_playwright_python")
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
+LIMIT_MS = 30_000
+expect = sync_api.expect  # waits without the eval() that the page's policy forbids
+expect.set_options(timeout=LIMIT_MS)
+
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(300),
+    pytest.mark.skipif(CHROMIUM is None, reason="no chromium here: apt-get install chromium"),
+]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_api.sync_playwright() as playwright:
+        started = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox"], timeout=LIMIT_MS
+        )
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="module")
+def report(smoke, tmp_path_factory):
+    """The page of a campaign of two worlds; in the first, straight collides."""
+    place = tmp_path_factory.mktemp("page")
+
+    def ended(trial):
+        lost = (trial.world, trial.planner) == ("world_0000", "straight")
+        return Outcome.COLLIDED if lost else Outcome.REACHED
+
+    run_campaign(smoke, place / "out", lambda campaign: ScriptedExecutor(ended))
+    assert write_page(place / "out", place / "report.html") == ()
+    return place / "report.html"
+
+
+@pytest.fixture
+def opened(browser):
+    """Opens a page from disk; fails at the end if the console said anything."""
+    said = []
+    context = browser.new_context()
+    context.set_default_timeout(LIMIT_MS)
+
+    def open_page(path, width=1280, scheme="light", at=""):
+        tab = context.new_page()
+        tab.on("console", lambda message: said.append(message.text))
+        tab.on("pageerror", lambda error: said.append(str(error)))
+        tab.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
+        tab.set_viewport_size({"width": width, "height": 900})
+        tab.emulate_media(color_scheme=scheme)
+        tab.goto(path.as_uri() + at)
+        tab.wait_for_selector("html[data-ready]")
+        return tab
+
+    yield open_page
+    context.close()
+    assert said == []
+
+
+def shown_worlds(tab):
+    return tab.locator("#matrix tbody tr:visible th").all_inner_texts()
+
+
+def test_worlds_are_filtered_found_and_sorted(opened, report):
+    tab = opened(report)
+    assert shown_worlds(tab) == ["world_0000", "world_0001"]
+    tab.select_option("#filter", "collided")
+    assert shown_worlds(tab) == ["world_0000"]
+    assert tab.locator("#shown").inner_text() == "1 of 2 worlds"
+    tab.select_option("#filter", "only 1")
+    assert shown_worlds(tab) == ["world_0000"]
+    tab.select_option("#filter", "invalid")
+    assert shown_worlds(tab) == []
+    tab.select_option("#filter", "")
+    tab.keyboard.press("Escape")
+    tab.locator("header h1").click()
+    tab.keyboard.press("/")
+    tab.keyboard.type("0001")
+    assert shown_worlds(tab) == ["world_0001"]
+    tab.fill("#find", "")
+    tab.locator("#matrix thead button").first.click()
+    assert shown_worlds(tab) == ["world_0001", "world_0000"]
+    assert tab.locator("#matrix thead th").first.get_attribute("aria-sort") == "descending"
+
+
+def test_a_cell_leads_to_the_drives_and_keys_lead_on_and_back(opened, report):
+    tab = opened(report)
+    tab.locator("#matrix td.cell.collided a").click()
+    assert tab.locator("#world-name").inner_text() == "world_0000"
+    assert tab.locator("#map .way").count() == 2
+    assert tab.locator("#map .obstacle").get_attribute("d").startswith("M")
+    assert tab.locator("#drives canvas").count() == 3
+    assert "gz_testauto replay " in tab.locator("#replays").inner_text()
+    tab.keyboard.press("ArrowRight")
+    expect(tab.locator("#world-name")).to_have_text("world_0001")
+    assert tab.url.endswith("#w1")
+    tab.go_back()
+    expect(tab.locator("#world-name")).to_have_text("world_0000")
+    tab.keyboard.press("Escape")
+    tab.wait_for_selector("#matrix", state="visible")
+    assert not tab.locator("#world").is_visible()
+
+
+def test_one_time_runs_through_map_and_charts(opened, report):
+    tab = opened(report, at="#w0")
+    body = tab.locator("#map .body").first
+    tab.locator("#time").fill("0.5")
+    assert tab.locator("#clock").inner_text() == "0.5 s"
+    assert body.get_attribute("transform").startswith("translate(0.5000 0.0000)")
+    assert tab.locator("#trials td.now").all_inner_texts()[:2] == ["1.00", "1.00"]
+    lines = tab.locator("#drives .u-cursor-x").evaluate_all(
+        "all => all.map(one => one.style.transform)"
+    )
+    assert len(lines) == 3 and len(set(lines)) == 1
+    over = tab.locator("#chart-speed .u-over").bounding_box()
+    tab.mouse.move(over["x"] + 0.9 * over["width"], over["y"] + 20)
+    expect(tab.locator("#clock")).to_have_text(re.compile(r"1\.[67] s"))
+    tab.locator("#time").fill("0")
+    tab.locator("#play").click()
+    expect(tab.locator("#clock")).to_have_text("1.9 s")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 400])
+def test_the_page_fits_its_screen(opened, report, tmp_path, width, scheme):
+    tab = opened(report, width, scheme)
+    for place in ("#verdict", "#w0"):
+        tab.evaluate("place => { location.hash = place; }", place)
+        tab.wait_for_selector("#world", state="visible" if place == "#w0" else "hidden")
+        assert tab.evaluate("document.documentElement.scrollWidth") <= width
+        assert len(tab.screenshot(full_page=True)) > 10_000
+    back = tab.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (back == "rgb(255, 255, 255)") == (scheme == "light")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_serious_keeps_anybody_from_reading_it(browser, report, scheme):
+    """Contrast, names of controls, order of headings, reach by keyboard: axe-core's rules."""
+    context = browser.new_context(bypass_csp=True, color_scheme=scheme)  # axe is a script more
+    tab = context.new_page()
+    try:
+        for place in ("", "#w0"):
+            tab.goto(report.as_uri() + place)
+            tab.reload()
+            tab.wait_for_selector("html[data-ready]")
+            tab.evaluate(axe.AXE_FILE_PATH.read_text(encoding="utf-8"))
+            found = tab.evaluate("axe.run()")["violations"]
+            said = [(one["id"], one["nodes"][0]["html"]) for one in found]
+            assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == [], (
+                said
+            )
+    finally:
+        context.close()
+
+
+def test_markup_in_names_is_shown_and_does_nothing(opened, tmp_path):
+    out = results(tmp_path / "out", (f"w{HOSTILE}", "plain"), ("fgm", f"p{HOSTILE}"), HOSTILE)
+    write_page(out, tmp_path / "report.html")
+    tab = opened(tmp_path / "report.html", at="#w0")
+    assert tab.locator("#world-name").inner_text() == f"w{HOSTILE}"
+    assert tab.locator("img").count() == 0
+    assert tab.locator("#trials label").all_inner_texts()[1].strip() == f"p{HOSTILE}"
+    tab.keyboard.press("Escape")
+    tab.wait_for_selector("#matrix", state="visible")
+
+
+def test_paper_is_light_whatever_the_screen_is(opened, report):
+    tab = opened(report, scheme="dark")
+    tab.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert tab.evaluate("document.querySelectorAll('.chart canvas').length") >= 1
