@@ -13,6 +13,7 @@ from pathlib import Path
 from gz_testauto.analysis.overview import analyze
 from gz_testauto.printable import printable
 from gz_testauto.report.export import to_csv, to_json
+from gz_testauto.report.latex import to_latex
 from gz_testauto.report.table import print_report
 from gz_testauto.results.directory import CampaignDirectory, write_atomically
 from gz_testauto.results.store import ResultStore
@@ -42,10 +43,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="draw every world with the trajectories of all planners (needs matplotlib)",
     )
     parser.add_argument(
+        "--figures",
+        type=Path,
+        metavar="DIR",
+        help="draw success rates, differences and success against difficulty at the width of a "
+        "column (needs matplotlib)",
+    )
+    parser.add_argument(
         "--format",
         choices=("png", "svg", "pdf"),
         default="png",
-        help="file format of the plots (default: %(default)s)",
+        help="file format of plots and figures (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--latex",
+        type=Path,
+        metavar="FILE",
+        help="write the tables with intervals and notes as LaTeX (booktabs)",
     )
     parser.add_argument(
         "--complete",
@@ -75,6 +89,14 @@ def run(arguments: argparse.Namespace) -> int:
         for problem in write_page(arguments.directory, arguments.html):
             print(f"not on the page: {printable(problem)}", file=sys.stderr)
         print(printable(str(arguments.html)), file=sys.stderr)
+    if arguments.latex:
+        write_atomically(arguments.latex, to_latex(analyze(results)).encode("utf-8"))
+    if arguments.figures:
+        from gz_testauto.report.figures import write_figures
+
+        paths, problems = write_figures(directory, arguments.figures, arguments.format)
+        for line in (*(f"not drawn: {problem}" for problem in problems), *map(str, paths)):
+            print(printable(line), file=sys.stderr)
     if arguments.plots:
         from gz_testauto.report.plots import plot_worlds
 

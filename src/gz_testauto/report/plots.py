@@ -35,7 +35,7 @@ def plot_worlds(directory: CampaignDirectory, out: Path, file_format: str = "png
     Raises ``MissingDependencyError`` without matplotlib, ``ResultsError`` for a directory that
     cannot be read or written.
     """
-    figure_class = _matplotlib()
+    make = figure_class()
     with ResultStore.read(directory) as store:
         results = store.results()
         campaign = reopen(directory, store)
@@ -43,7 +43,7 @@ def plot_worlds(directory: CampaignDirectory, out: Path, file_format: str = "png
             out.mkdir(parents=True, exist_ok=True)
         paths = []
         for world, records in _by_world(results.worlds, results.trials):
-            figure = figure_class(figsize=(SIZE_INCHES, SIZE_INCHES), layout="constrained")
+            figure = make(figsize=(SIZE_INCHES, SIZE_INCHES), layout="constrained")
             drawn = [(record, store.trajectory(record).pose) for record in records]
             _draw(figure.add_subplot(), campaign, world, drawn)
             path = out / f"{world.name}.{file_format}"
@@ -53,7 +53,8 @@ def plot_worlds(directory: CampaignDirectory, out: Path, file_format: str = "png
     return paths
 
 
-def _matplotlib() -> type:
+def figure_class() -> type:
+    """Matplotlib's figure. Raises ``MissingDependencyError`` without matplotlib."""
     try:
         from matplotlib.figure import Figure  # a canvas of its own: no display, no global state
     except ImportError as error:

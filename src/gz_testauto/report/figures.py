@@ -1,0 +1,181 @@
+"""The charts of a campaign as files for a paper, at the width of a column.
+
+Owns the drawing of what is over all worlds: success rates, differences world by world, success
+against difficulty. One world's drives are :mod:`gz_testauto.report.plots`'. The same results give
+the same bytes, as far as matplotlib's version does.
+"""
+
+import re
+from pathlib import Path
+from typing import Any, Callable, Iterator, List, Optional, Sequence, Tuple
+
+import numpy as np
+
+from gz_testauto.analysis.comparison import Comparison, metric_differences
+from gz_testauto.analysis.curves.success import SuccessCurve
+from gz_testauto.analysis.intervals import LEVEL
+from gz_testauto.analysis.overview import Analysis, analyze
+from gz_testauto.report.page.difficulty import Figure, Values, curves, figures_of_worlds
+from gz_testauto.report.page.worlds import Surroundings
+from gz_testauto.report.plots import COLORS, figure_class
+from gz_testauto.results.directory import CampaignDirectory, reporting_disk
+from gz_testauto.results.manifest import Manifest
+from gz_testauto.results.store import ResultStore
+
+COLUMN_INCHES = 3.5
+"""88 mm, a column of most journals."""
+
+_STYLE: Any = {
+    "font.size": 8,
+    "axes.titlesize": 8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "pdf.fonttype": 42,  # text stays text
+    "svg.fonttype": "none",
+    "svg.hashsalt": "gz_testauto",
+}
+_WITHOUT_DATE = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}
+_DOTS_PER_INCH = 300
+NAME_SHOWN = 24
+"""Characters of a planner's name."""
+_DASHES = ("-", "--", ":", "-.")
+
+Drawn = Tuple[str, float, Callable[[Any], None]]
+"""A chart: the name of its file, its height (inches), and what draws it into axes."""
+
+
+def write_figures(
+    directory: CampaignDirectory, out: Path, file_format: str = "pdf"
+) -> Tuple[List[Path], List[str]]:
+    """Write every chart; return the files, and in lines what could not be read for them.
+
+    Raises ``MissingDependencyError`` without matplotlib, ``ResultsError`` for a directory that
+    cannot be read or written.
+    """
+    make = figure_class()
+    import matplotlib
+
+    with ResultStore.read(directory) as store:
+        analysis = analyze(store.results())
+    worlds = analysis.results.worlds
+    imported = Manifest.read(directory).is_imported
+    surroundings = Surroundings.of(directory, worlds, imported)
+    figures = figures_of_worlds(directory, surroundings.spec, worlds, surroundings.problems)
+    with reporting_disk(out):
+        out.mkdir(parents=True, exist_ok=True)
+    paths = []
+    charts = [_rates(analysis), *_differences(analysis)]
+    charts += [_difficulty(analysis, figure, values) for figure, values in figures.items()]
+    with matplotlib.rc_context(_STYLE):
+        for name, height, draw in charts:
+            drawn = make(figsize=(COLUMN_INCHES, height), layout="constrained")
+            draw(drawn.add_subplot())
+            path = out / f"{_file_name(name)}.{file_format}"
+            with reporting_disk(path):
+                drawn.savefig(path, dpi=_DOTS_PER_INCH, metadata=_WITHOUT_DATE[file_format])
+            paths.append(path)
+    return paths, surroundings.problems
+
+
+def _rates(analysis: Analysis) -> Drawn:
+    summaries = [summary for summary in analysis.summaries if summary.trials]
+
+    def draw(axes: Any) -> None:
+        for row, summary in enumerate(summaries):
+            value, low, high = (100 * number for number in summary.success[:3])
+            color = _color(analysis, summary.planner)
+            axes.plot([low, high], [row, row], color=color, linewidth=1.5)
+            axes.plot([value], [row], "o", color=color, markersize=4)
+        axes.set_yticks(range(len(summaries)), [_name(one.planner) for one in summaries])
+        axes.set_ylim(len(summaries) - 0.5, -0.5)
+        axes.set_xlim(-2, 102)
+        axes.set_xlabel(f"goal reached (%), {100 * LEVEL:.0f} % intervals")
+
+    return "success_rates", 0.7 + 0.22 * max(len(summaries), 1), draw
+
+
+def _differences(analysis: Analysis) -> Iterator[Drawn]:
+    metrics = {metric.name: metric for metric in analysis.metrics}
+    for number, pair in enumerate(analysis.comparisons.pairs, 1):
+        for found in pair.metrics:
+            if found.worlds:
+                metric = metrics[found.name]
+                per_world = metric_differences(analysis.results, pair.first, pair.second, metric)
+                values = np.sort([value * metric.shown_factor for value in per_world.values()])
+                shift = [value * metric.shown_factor for value in found.shift[:3]]
+                label = f"{metric.label} ({metric.label_unit})".replace(" ()", "")
+                draw = _difference_drawer(pair, label, values, shift)
+                yield f"difference_{number}_{metric.name}", 2.2, draw
+
+
+def _difference_drawer(
+    pair: Comparison, label: str, values: np.ndarray, shift: Sequence[float]
+) -> Callable[[Any], None]:
+    def draw(axes: Any) -> None:
+        if np.isfinite(shift).all():
+            axes.axhspan(shift[1], shift[2], color=COLORS[0], alpha=0.2, linewidth=0)
+        axes.axhline(shift[0], color=COLORS[0], linewidth=1.2)
+        axes.axhline(0, color="black", linewidth=0.6)
+        axes.plot(np.arange(1, len(values) + 1), values, ".", color=COLORS[0], markersize=4)
+        axes.set_title(f"{_name(pair.first)} − {_name(pair.second)}")
+        axes.set_xlabel("worlds, in order of their difference")
+        axes.set_ylabel(_text(label))
+
+    return draw
+
+
+def _difficulty(analysis: Analysis, figure: Figure, values: Values) -> Drawn:
+    results = analysis.results
+    fitted = curves(results, values)
+    at = {world.name: value for world, value in zip(results.worlds, values)}
+
+    def draw(axes: Any) -> None:
+        for planner, curve in zip(results.planners, fitted):
+            color = _color(analysis, planner)
+            dashes = _DASHES[results.planners.index(planner) % len(_DASHES)]
+            _curve(axes, curve, figure, color=color, linestyle=dashes, label=_name(planner))
+            ended = [
+                (at[record.world], 100 * record.completed)
+                for record in results.of(planner)
+                if record.outcome.valid and at.get(record.world) is not None
+            ]
+            if ended:
+                x, y = np.array(ended, dtype=float).T
+                up = 1.5 * (1 + results.planners.index(planner))
+                away = np.where(y > 50, up, -up)
+                axes.plot(x * figure.factor, y + away, "|", color=color, markersize=3)
+        axes.set_ylim(-14, 114)
+        axes.set_yticks([0, 25, 50, 75, 100])
+        axes.set_xlabel(_text(f"{figure.heading} ({figure.unit})".replace(" ()", "")))
+        axes.set_ylabel("goal reached (%)")
+        if any(curve is not None for curve in fitted):
+            beside = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": 3}
+            axes.legend(frameon=False, fontsize=7, **beside)
+
+    return f"difficulty_{figure.key}", 2.4, draw
+
+
+def _curve(axes: Any, curve: Optional[SuccessCurve], figure: Figure, **line: str) -> None:
+    if curve is None:
+        return
+    x, color = curve.x * figure.factor, line["color"]
+    axes.fill_between(x, 100 * curve.low, 100 * curve.high, color=color, alpha=0.15, linewidth=0)
+    axes.plot(x, 100 * curve.rate, linewidth=1.2, **line)
+
+
+def _name(planner: str) -> str:
+    """A planner's name, no longer than leaves room for the chart."""
+    return _text(planner if len(planner) <= NAME_SHOWN else planner[:NAME_SHOWN] + "…")
+
+
+def _color(analysis: Analysis, planner: str) -> str:
+    return COLORS[analysis.results.planners.index(planner) % len(COLORS)]
+
+
+def _text(text: str) -> str:
+    """Text as it is: matplotlib takes what stands between dollars for a formula."""
+    return text.replace("$", r"\$")
+
+
+def _file_name(name: str) -> str:
+    return re.sub(r"[^\w.-]+", "_", name)

@@ -1,0 +1,62 @@
+import re
+
+import pytest
+from page_results import HOSTILE, results
+from test_report import campaign
+
+from gz_testauto.analysis.overview import analyze
+from gz_testauto.cli.main import main
+from gz_testauto.report.figures import write_figures
+from gz_testauto.report.latex import latex_text, to_latex
+from gz_testauto.results.directory import CampaignDirectory
+
+
+def test_latex_has_the_tables_with_intervals_and_notes():
+    text = to_latex(analyze(campaign()))
+    assert text.count(r"\toprule") == text.count(r"\bottomrule") == 3
+    assert r"fgm\_improved & " in text
+    assert re.search(r"fgm & 2/10 & 20\.0 & \d+\.\d to \d+\.\d", text)
+    assert "Wilson" in text and r"Hodges--Lehmann" in text
+    assert r"95 \% interval" in text
+
+
+def test_every_row_of_a_table_has_its_columns():
+    text = to_latex(analyze(campaign(planners=("fgm", "dwa"))))
+    for table in re.findall(r"\\begin\{tabular\}\{(\w+)\}(.*?)\\end\{tabular\}", text, re.S):
+        rows = [line for line in table[1].splitlines() if line.endswith(r"\\")]
+        assert rows and {row.count(" & ") + 1 for row in rows} == {len(table[0])}
+
+
+def test_names_do_nothing_in_latex():
+    assert latex_text(r"a_b\input{x}%$&#^~") == (
+        r"a\_b\textbackslash{}input\{x\}\%\$\&\#\textasciicircum{}\textasciitilde{}"
+    )
+    hostile = campaign(planners=(r"\input{x}", "fgm"))
+    assert r"\input" not in to_latex(analyze(hostile))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("file_format", ["pdf", "svg", "png"])
+def test_every_chart_is_drawn_and_the_same_each_time(tmp_path, file_format):
+    pytest.importorskip("matplotlib")
+    out = results(tmp_path / "out", planners=("fgm", f"$p{HOSTILE}"))
+    drawn = [
+        write_figures(CampaignDirectory(out), tmp_path / name, file_format)[0]
+        for name in ("one", "two")
+    ]
+    names = [path.name for path in drawn[0]]
+    assert names[0] == f"success_rates.{file_format}"
+    assert f"difference_1_spl.{file_format}" in names
+    assert [p.read_bytes() for p in drawn[0]] == [p.read_bytes() for p in drawn[1]]
+
+
+@pytest.mark.slow
+def test_the_command_writes_both(tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    out = results(tmp_path / "out")
+    figures, latex = tmp_path / "figures", tmp_path / "tables.tex"
+    command = ["report", str(out), "--figures", str(figures), "--format", "svg"]
+    assert main([*command, "--latex", str(latex)]) == 0
+    assert (figures / "success_rates.svg").is_file()
+    assert "booktabs" in latex.read_text()
+    assert "success_rates.svg" in capsys.readouterr().err
