@@ -19,6 +19,10 @@ from gz_testauto.errors import ResourceError
 from gz_testauto.xml_file import read_xml
 
 PACKAGE = "gz_testauto"
+MODELS = "models"
+"""The folder of models, this package's and that of a set of worlds."""
+WORLDS_MANIFEST = "worlds.json"
+"""The file that makes a directory a set of worlds."""
 _LONGEST_NAME, _LONGEST_PATH = 255, 2000
 """Bytes; paths can be longer on Linux, but the directory before them counts too."""
 NEWEST_SDF = (1, 7)
@@ -37,7 +41,8 @@ def resolve(
     does not, it is also looked for in ``GAZEBO_RESOURCE_PATH``, as Gazebo does for
     ``file://media/…``. ``package://name/…``
     needs the ROS package to exist, ``model://name/…`` needs the file or directory itself
-    to be found on ``model_path`` (by default :func:`model_path`).
+    to be found among the models that a set of worlds brings (:func:`models_brought`), or on
+    ``model_path`` (by default :func:`model_path`).
 
     Raises ``ResourceError`` that says where was looked and how to mend it.
     """
@@ -51,7 +56,7 @@ def resolve(
     if scheme == "package":
         return _in_package(rest)
     if scheme == "model":
-        return _on_model_path(rest, model_path)
+        return _on_model_path(rest, models_brought(relative_to), model_path)
     fetched = ""
     if scheme in ("http", "https"):
         fetched = (
@@ -107,6 +112,19 @@ def model_path() -> Tuple[Path, ...]:
     directories += [Path(entry).expanduser().absolute() for entry in entries if entry.strip()]
     directories.append(Path.home() / ".gazebo" / "models")
     return tuple(dict.fromkeys(directories))
+
+
+def models_brought(relative_to: Path) -> Tuple[Path, ...]:
+    """``models/`` beside the ``worlds.json`` of the set of worlds to which ``relative_to`` belongs:
+    one of its worlds, their directory, or something in that ``models/``. Empty for anything else.
+    """
+    place = Path(os.path.abspath(relative_to))
+    for folder in (place, *place.parents):
+        if folder.name == MODELS and os.path.isfile(folder.parent / WORLDS_MANIFEST):
+            return (folder,)
+    folder = place if os.path.isdir(place) else place.parent
+    models = folder / MODELS
+    return (models,) if os.path.isfile(folder / WORLDS_MANIFEST) and models.is_dir() else ()
 
 
 def media_folders() -> Iterator[Path]:
@@ -202,9 +220,11 @@ def _in_package(rest: str) -> Path:
     return Path(os.path.normpath(Path(directory) / inside))
 
 
-def _on_model_path(rest: str, directories: Optional[Sequence[Path]]) -> Path:
+def _on_model_path(
+    rest: str, brought: Tuple[Path, ...], directories: Optional[Sequence[Path]]
+) -> Path:
     rest = rest.lstrip("/")  # model:///NAME is to Gazebo what model://NAME is
-    searched = model_path() if directories is None else tuple(directories)
+    searched = brought + (model_path() if directories is None else tuple(directories))
     for directory in searched:
         candidate = directory / rest
         if os.path.exists(candidate):

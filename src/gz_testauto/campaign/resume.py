@@ -11,6 +11,7 @@ from typing import List, Optional, Tuple
 
 from pydantic import ValidationError
 
+from gz_testauto.campaign.scenic_worlds import with_missions
 from gz_testauto.campaign.world_source import gather_worlds
 from gz_testauto.errors import ResultsError
 from gz_testauto.json_file import read_json_object
@@ -45,7 +46,7 @@ def enter_directory(
             text = spec.model_dump_json(indent=2)
             write_atomically(directory.campaign, text.encode("utf-8"))
         worlds = gather_worlds(spec, robot, directory.worlds)
-        campaign = prepare(spec, robot, worlds)
+        campaign = prepare(with_missions(spec, directory.worlds), robot, worlds)
         if store is None:
             names = [planner.name for planner in spec.planners]
             store = ResultStore.create(directory, spec.name, names, worlds, len(campaign.trials))
@@ -70,7 +71,7 @@ def reopen(directory: CampaignDirectory, store: ResultStore) -> PreparedCampaign
     now = Manifest.of(spec, further_files(spec, robot), as_written=True)
     now.require_same(Manifest.read(directory), directory, but_for=PLANNER_CODE)
     worlds = tuple(find_world(world, directory) for world in store.worlds())
-    return prepare(spec, robot, worlds)
+    return prepare(with_missions(spec, directory.worlds), robot, worlds)
 
 
 def changed_planners(directory: CampaignDirectory, campaign: PreparedCampaign) -> List[str]:

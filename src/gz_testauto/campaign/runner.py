@@ -77,7 +77,7 @@ def run_campaign(
             attempts = Attempts(store, spec.limits, retry_invalid)
             selected = [trial for trial in campaign.trials if selection.covers(trial)]
             pending = attempts.left(selected)
-            log = CampaignLog(directory.log, spec.goal_in)
+            log = CampaignLog(directory.log, campaign.spec.goal_in)
             log.rewrite(_settled(store.results().trials, pending))
             listener = listener or CampaignListener()
             if pending and not should_stop():

@@ -12,6 +12,7 @@ from typing import Iterable, Iterator, Optional
 
 from gz_testauto.errors import GzTestautoError, SpecError
 from gz_testauto.printable import printable
+from gz_testauto.scenic.model_search import sdf_files
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.plugins import plugin_files
@@ -70,6 +71,8 @@ def _worlds(spec: CampaignSpec) -> Iterator[Path]:
     worlds = spec.worlds
     if worlds.base is not None:
         yield worlds.base
+    elif worlds.models is not None:
+        yield from sdf_files(worlds.models)
     elif worlds.directory is not None:
         chosen = worlds.files
         names = None if chosen is None else [Path(entry.file).name for entry in chosen]

@@ -1,4 +1,5 @@
-"""The worlds of a campaign: generated into its directory, or ready in one of the user's.
+"""The worlds of a campaign: generated into its directory, or ready in one of the user's. Those of a
+scenario are :mod:`gz_testauto.campaign.scenic_worlds`'.
 
 Owns the choice between the two, and of the files in a directory, and the length of the shortest
 path in each world, which the manifest of a multiplied set knows for the drive it was made for
@@ -13,8 +14,9 @@ from typing import List, Optional, Tuple
 import numpy as np
 import shapely
 
+from gz_testauto.campaign.scenic_worlds import made_worlds, scenic_worlds, with_missions
 from gz_testauto.campaign.world_copies import copy_worlds, missing_plugins
-from gz_testauto.errors import ResultsError, SpecError
+from gz_testauto.errors import SpecError
 from gz_testauto.grid.search import path_length_m
 from gz_testauto.grid.visibility import free_region, shortest_way, widen
 from gz_testauto.results.directory import reporting_disk
@@ -32,12 +34,16 @@ from gz_testauto.worlds.record import WorldRecord
 
 
 def gather_worlds(spec: CampaignSpec, robot: RobotBody, folder: Path) -> Tuple[WorldRecord, ...]:
-    """All worlds of the campaign, in order; those of a base world are made in ``folder``.
+    """All worlds of the campaign, in order; those of a base world or a scenario are made in
+    ``folder``.
 
     Worlds that are there already are not made again. Raises ``SpecError``, ``SdfError`` or
     ``PlacementError``.
     """
-    if spec.worlds.base is None:
+    if spec.worlds.scenic is not None:
+        worlds = chosen = scenic_worlds(spec, folder)
+        spec = with_missions(spec, folder)
+    elif spec.worlds.base is None:
         worlds = chosen = _chosen(spec.worlds)
         if spec.worlds.repair or spec.worlds.allow_missing:
             worlds = copy_worlds(chosen, spec.worlds, folder)
@@ -109,13 +115,7 @@ def _chosen(worlds: WorldsSpec) -> WorldSet:
 
 def _generated(spec: CampaignSpec, drive: RequiredDrive, folder: Path) -> WorldSet:
     if os.path.isfile(folder / MANIFEST):
-        try:
-            return read_worlds(folder)
-        except SpecError as error:
-            raise ResultsError(
-                f"{folder}: the campaign's worlds are damaged; remove that folder, and the next "
-                f"run makes the same worlds again ({error})"
-            ) from error
+        return made_worlds(folder)
     worlds = spec.worlds
     assert worlds.base is not None and worlds.obstacles is not None and worlds.count is not None
     with reporting_disk(folder):

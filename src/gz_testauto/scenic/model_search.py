@@ -7,11 +7,11 @@ before, and only then, where that is allowed, the network
 
 import os
 from pathlib import Path
-from typing import List, Optional
+from typing import Iterator, List, Optional
 
 from gz_testauto import resources
 from gz_testauto.errors import ResourceError
-from gz_testauto.scenic.descriptor import DescriptorSpec, ModelSpec
+from gz_testauto.scenic.descriptor import DescriptorSpec, ModelSpec, load_descriptor
 from gz_testauto.scenic.model_download import download_model
 
 
@@ -19,6 +19,18 @@ def cache_directory() -> Path:
     """Where downloaded models are kept: ``gz_testauto/models`` in the user's cache."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "gz_testauto" / "models"
+
+
+def sdf_files(models: Path) -> Iterator[Path]:
+    """The SDF files of a descriptor: of the world to which objects are added, and of each model.
+    Raises ``SpecError`` and ``ResourceError`` where one is not there."""
+    descriptor = load_descriptor(models)
+    search = ModelSearch(descriptor)
+    if descriptor.world is not None:
+        yield descriptor.world
+    for model in descriptor.models:
+        if not model.mission_only:
+            yield resources.model_file(search.find(model))
 
 
 class ModelSearch:

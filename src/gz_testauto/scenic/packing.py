@@ -11,6 +11,8 @@ from typing import Dict, List, Optional, Sequence, Union
 
 from gz_testauto import resources
 from gz_testauto.errors import ResourceError, SdfError
+from gz_testauto.scenic.descriptor import load_descriptor
+from gz_testauto.scenic.model_search import ModelSearch
 from gz_testauto.sdf.document import Element, SdfDocument
 
 FOLDER = "models"
@@ -22,6 +24,22 @@ _CONFIG = (
     '<?xml version="1.0"?>\n<model>\n  <name>{name}</name>\n  <version>1.0</version>\n'
     '  <sdf version="{version}">{file}</sdf>\n</model>\n'
 )
+
+
+def packed_models(models: Path) -> "ModelPack":
+    """All that worlds of a descriptor may name: its models, what they refer to, and what the world
+    refers to to which objects are added. Raises ``SpecError``, ``SdfError`` or ``ResourceError``.
+    """
+    descriptor = load_descriptor(models)
+    search = ModelSearch(descriptor)
+    pack = ModelPack(search.model_path)
+    for model in descriptor.models:
+        if not model.mission_only:
+            pack.add_model(search.find(model))
+    if descriptor.world is not None:
+        document = SdfDocument.read(descriptor.world)
+        pack.settle(document, document.root)
+    return pack
 
 
 class ModelPack:

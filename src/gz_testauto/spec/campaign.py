@@ -17,17 +17,39 @@ from pydantic_core import PydanticCustomError
 from typing_extensions import Annotated, Literal, Self
 
 from gz_testauto.pose import Pose2D
-from gz_testauto.spec.model import Interval, Point, PoseSpec, Spec, SpecPath, as_tuple, repeated
+from gz_testauto.spec.model import (
+    Bounded,
+    Interval,
+    Point,
+    PoseSpec,
+    Spec,
+    SpecPath,
+    as_tuple,
+    repeated,
+)
 from gz_testauto.spec.stack import NAME, LaunchSpec, StackMetricSpec, StackSpec
 from gz_testauto.spec.worlds import MOST_TRIALS, WorldsSpec
 
+MISSING = ".{key} is missing"
+SAID_TWICE = ".{key} is said by worlds.mission; leave it out"
 NO_BODY = "has no model; give footprint_m and height_m"
 
 
-class GoalSpec(PoseSpec):
-    """The goal, and how near the base's true position must come to have reached it."""
+class GoalSpec(Spec):
+    """The goal, a planar pose in the world (map) frame, and how near the base's true position must
+    come to have reached it. A scenario's worlds may have goals of their own
+    (``worlds.mission.goal``); then the pose is left out."""
 
+    x_m: Optional[Bounded] = None
+    y_m: Optional[Bounded] = None
+    yaw_rad: Bounded = 0.0
     tolerance_m: float = Field(0.5, gt=0)
+
+    @property
+    def pose(self) -> Pose2D:
+        """The pose as the rest of the package passes it around."""
+        assert self.x_m is not None and self.y_m is not None, "checked by the campaign"
+        return Pose2D(self.x_m, self.y_m, self.yaw_rad)
 
 
 class RobotSpec(Spec):
@@ -41,7 +63,8 @@ class RobotSpec(Spec):
     model: Optional[SpecPath] = None
     name: str = "robot"
     """The model's name in the simulator."""
-    start: PoseSpec
+    start: Optional[PoseSpec] = None
+    """Needed but where a scenario's worlds have starts of their own (``worlds.mission.start``)."""
     footprint_m: Optional[List[Point]] = Field(None, min_length=3)
     height_m: Optional[Interval] = None
     """Lowest and highest point of the body above the model's origin, which is where the simulator
@@ -262,14 +285,36 @@ class CampaignSpec(Spec):
     def start_in(self, world: str) -> Pose2D:
         """Where the robot starts in a world, by the world's name."""
         entry = self.worlds.entry(world)
-        own = None if entry is None else entry.start
-        return (own or self.robot.start).pose
+        start = self.robot.start if entry is None else entry.start or self.robot.start
+        assert start is not None, "checked by the campaign, and known once the worlds are made"
+        return start.pose
 
     def goal_in(self, world: str) -> Pose2D:
         """Where the goal is in a world, by the world's name."""
         entry = self.worlds.entry(world)
         own = None if entry is None else entry.goal
         return (own or self.goal).pose
+
+    @field_validator("robot")
+    @classmethod
+    def _starts_somewhere(cls, robot: RobotSpec, info: ValidationInfo) -> RobotSpec:
+        by_mission = _said_by_mission(info, "start")
+        if by_mission is not None and by_mission != (robot.start is None):
+            raise PydanticCustomError(
+                "predicate", SAID_TWICE if by_mission else MISSING, {"key": "start"}
+            )
+        return robot
+
+    @field_validator("goal")
+    @classmethod
+    def _is_somewhere(cls, goal: GoalSpec, info: ValidationInfo) -> GoalSpec:
+        by_mission = _said_by_mission(info, "goal")
+        for key in ("x_m", "y_m") if by_mission is not None else ():
+            if by_mission != (getattr(goal, key) is None):
+                raise PydanticCustomError(
+                    "predicate", SAID_TWICE if by_mission else MISSING, {"key": key}
+                )
+        return goal
 
     @field_validator("planners")
     @classmethod
@@ -280,6 +325,14 @@ class CampaignSpec(Spec):
         if twice:
             raise ValueError(f"planner names must differ; these appear twice: {', '.join(twice)}")
         return planners
+
+
+def _said_by_mission(info: ValidationInfo, key: str) -> Optional[bool]:
+    """Whether the worlds' mission says it; None where the worlds are wrong, which is told."""
+    worlds: Optional[WorldsSpec] = info.data.get("worlds")
+    if worlds is None:
+        return None
+    return worlds.mission is not None and getattr(worlds.mission, key) is not None
 
 
 class BuiltinCampaignSpec(CampaignSpec):

@@ -1,14 +1,15 @@
 """Where a campaign's worlds come from, and what is known of each.
 
-Owns the ``worlds`` part of ``campaign.yaml``: a base world to be multiplied, or a directory of
-ready worlds, all of them or those named, each with a drive of its own where it has one; the names
+Owns the ``worlds`` part of ``campaign.yaml``: a base world to be multiplied, a scenario in Scenic
+with the models that it places, or a directory of ready worlds, all of them or those named, each
+with a drive of its own where it has one; the names
 of random obstacles; and what a benchmark publishes of its worlds. Reading the files is
 :mod:`gz_testauto.campaign.world_source`'s.
 """
 
 import re
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Pattern
+from typing import Any, Dict, List, Optional, Pattern, Union
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, model_validator
 from typing_extensions import Annotated
@@ -94,14 +95,33 @@ class PublishedSpec(Spec):
         return self
 
 
+class MissionSpec(Spec):
+    """Which mission items of a scenario are the drive, by the names of its models' descriptor:
+    the robot starts where the first item ``start`` is, and is to go where the last item ``goal``
+    is. What is not named is the campaign's, the same in all worlds."""
+
+    start: Optional[str] = None
+    goal: Optional[str] = None
+
+
 class WorldsSpec(Spec):
     """Where the worlds come from: a base world and an obstacle specification (written out, or
-    the path of its file), or a directory of ready ``.world`` files (with or without
-    ``worlds.json``)."""
+    the path of its file); a scenario in Scenic and the descriptor of its models; or a directory of
+    ready ``.world`` files (with or without ``worlds.json``)."""
 
     base: Optional[SpecPath] = None
     obstacles: Annotated[Optional[ObstacleSpec], BeforeValidator(_obstacles)] = None
     count: Optional[int] = Field(None, ge=1, le=MOST_TRIALS)
+    scenic: Optional[SpecPath] = None
+    """A scenario, as ``gz_testauto scenic`` takes it."""
+    models: Optional[SpecPath] = None
+    """The descriptor of the models that the scenario may place."""
+    parameters: Dict[str, Union[bool, int, float, str]] = Field(default_factory=dict)
+    """Global parameters of the scenario, in place of its own."""
+    mission: Optional[MissionSpec] = None
+    """Which items of the scenario are start and goal."""
+    keep: bool = False
+    """Whether what already fits is kept and the rest drawn again (``--keep``)."""
     directory: Optional[SpecPath] = None
     files: Optional[List[WorldFileSpec]] = Field(None, min_length=1)
     """Which worlds of the directory, in this order; all of them, by name, unless given."""
@@ -122,8 +142,12 @@ class WorldsSpec(Spec):
 
     @model_validator(mode="after")
     def _one_source(self) -> "WorldsSpec":
-        if (self.base is None) == (self.directory is None):
-            raise ValueError("give either base (with obstacles and count) or directory")
+        if sum(one is not None for one in (self.base, self.scenic, self.directory)) != 1:
+            raise ValueError(
+                "give one of base (with obstacles and count), scenic (with models and count) and "
+                "directory"
+            )
+        self._check_scenic()
         if self.base is not None and (self.obstacles is None or self.count is None):
             raise ValueError("base needs obstacles and count as well")
         if self.directory is not None and self.obstacles is not None:
@@ -136,6 +160,19 @@ class WorldsSpec(Spec):
                 f"names of worlds must differ; these appear twice: {', '.join(twice)}; give name"
             )
         return self
+
+    def _check_scenic(self) -> None:
+        """Raise ``ValueError`` where what is given does not go with ``scenic``, or without it."""
+        if self.scenic is None:
+            for key in ("models", "parameters", "mission", "keep"):
+                if getattr(self, key):
+                    raise ValueError(f"{key} goes with scenic")
+            return
+        if self.models is None or self.count is None:
+            raise ValueError("scenic needs models and count as well")
+        for key in ("obstacles", "files", "published", "repair"):
+            if getattr(self, key):
+                raise ValueError(f"{key} does not go with scenic")
 
     @property
     def obstacle_pattern(self) -> Optional[Pattern[str]]:

@@ -16,10 +16,11 @@ from gz_testauto.disk import read_whole
 from gz_testauto.errors import SpecError
 from gz_testauto.json_file import read_json_object, shaped
 from gz_testauto.registry import unknown_name
+from gz_testauto.resources import WORLDS_MANIFEST
 from gz_testauto.sampling.difficulty import Difficulty
 from gz_testauto.worlds.record import ObstacleRecord, WorldRecord
 
-MANIFEST = "worlds.json"
+MANIFEST = WORLDS_MANIFEST
 SCHEMA_VERSION = 1
 
 

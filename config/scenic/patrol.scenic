@@ -1,0 +1,14 @@
+# A room with a table that is always there and crates that are somewhere else in every world; a
+# robot is to go from one end to the other.
+param crates = 4
+
+workspace = Workspace(RectangularRegion(0 @ 0, 0, 10, 14))
+create_room(14, 10)
+middle = RectangularRegion(0 @ 0, 0, 8, 6)
+
+ego = new Turtlebot3 at Range(-3, 3) @ -5.5, facing 0 deg
+goal = new Waypoint at Range(-3, 3) @ 5.5, facing 0 deg
+
+table = new CafeTable at 0 @ 0, facing 0 deg
+for i in range(int(globalParameters.crates)):
+    new Crate in middle

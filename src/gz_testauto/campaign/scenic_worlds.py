@@ -1,0 +1,109 @@
+"""The worlds that a campaign makes of a scenario written in Scenic, and the drives in them.
+
+Owns the making of ``worlds.scenic`` into the campaign's directory, and which of a world's mission
+items are its start and its goal. World *i* depends on the seed and *i* alone. Making a world is
+:mod:`gz_testauto.scenic.source`'s, which imports Scenic; worlds that are there need none.
+"""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Dict, List, Optional
+
+from gz_testauto.errors import ResultsError, SpecError
+from gz_testauto.json_file import shaped
+from gz_testauto.registry import unknown_name
+from gz_testauto.results.directory import reporting_disk
+from gz_testauto.scenic.descriptor import load_descriptor
+from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.model import PoseSpec
+from gz_testauto.spec.worlds import MissionSpec, WorldFileSpec, WorldsSpec
+from gz_testauto.spec.yaml_source import YamlSource, read_yaml_text
+from gz_testauto.worlds.manifest import MANIFEST, WorldSet, read_worlds
+from gz_testauto.worlds.multiply import world_name
+
+
+@dataclass(frozen=True)
+class Item:
+    """One mission item as the mission has it: metres and radians, ``heading`` ROS's yaw."""
+
+    x: float
+    y: float
+    z: float
+    heading: float
+
+
+Items = Dict[str, List[Item]]
+"""The mission items of a world, by the names of the descriptor."""
+
+
+def scenic_worlds(spec: CampaignSpec, folder: Path) -> WorldSet:
+    """The worlds of the campaign's scenario in ``folder``: those that are there, or made now, all
+    or none of them. Raises ``SpecError``, ``SdfError``, ``ResourceError``, ``PlacementError``,
+    ``MissingDependencyError`` or ``ResultsError``."""
+    worlds = spec.worlds
+    assert worlds.scenic is not None and worlds.models is not None and worlds.count is not None
+    if os.path.isfile(folder / MANIFEST):
+        return made_worlds(folder)
+    _check_mission(worlds.mission or MissionSpec(), worlds.models)
+
+    from gz_testauto.scenic.output import write_scenes
+    from gz_testauto.scenic.source import ScenicSource
+
+    source = ScenicSource(
+        worlds.scenic, worlds.models, spec.seed, worlds.parameters, keep=worlds.keep
+    )
+    with reporting_disk(folder):
+        return write_scenes(source, worlds.count, folder, plots=False)
+
+
+def made_worlds(folder: Path) -> WorldSet:
+    """The worlds that an earlier run made. Raises ``ResultsError`` where they are damaged."""
+    try:
+        return read_worlds(folder)
+    except SpecError as error:
+        raise ResultsError(
+            f"{folder}: the campaign's worlds are damaged; remove that folder, and the next "
+            f"run makes the same worlds again ({error})"
+        ) from error
+
+
+def with_missions(spec: CampaignSpec, folder: Path) -> CampaignSpec:
+    """The campaign with the start and goal of each of its worlds, as the missions beside the worlds
+    in ``folder`` say; a campaign without ``worlds.mission`` as it is. Raises ``SpecError`` where a
+    world has no such item, ``ResultsError`` where a mission cannot be read."""
+    worlds = spec.worlds
+    if worlds.mission is None or worlds.count is None:
+        return spec
+    entries = [
+        _entry(worlds.mission, world_name(index), folder, worlds) for index in range(worlds.count)
+    ]
+    return spec.model_copy(update={"worlds": worlds.model_copy(update={"files": entries})})
+
+
+def _entry(mission: MissionSpec, name: str, folder: Path, worlds: WorldsSpec) -> WorldFileSpec:
+    path = folder / f"{name}.yaml"
+    data = YamlSource(read_yaml_text(path), str(path)).data
+    items = shaped(Items, data, f"{path}: is damaged", ResultsError)
+    drive: Dict[str, Optional[PoseSpec]] = {}
+    for key, item, place in (("start", mission.start, 0), ("goal", mission.goal, -1)):
+        if item is not None and not items.get(item):
+            raise SpecError(
+                f"{worlds.scenic}: places no {item!r} in {name}, which worlds.mission.{key} names; "
+                f"it places: {', '.join(sorted(items)) or 'no mission items'}"
+            )
+        drive[key] = None if item is None else _pose(items[item][place])
+    return WorldFileSpec(file=f"{name}.world", name=name, **drive)
+
+
+def _pose(item: Item) -> PoseSpec:
+    return PoseSpec(x_m=item.x, y_m=item.y, yaw_rad=item.heading)
+
+
+def _check_mission(mission: MissionSpec, models: Path) -> None:
+    """Raise ``SpecError`` where an item is none of the descriptor's."""
+    known = [model.name for model in load_descriptor(models).models if model.mission_only]
+    for key, item in (("start", mission.start), ("goal", mission.goal)):
+        if item is not None and item not in known:
+            said = unknown_name("mission item (MISSION_ONLY)", item, known)
+            raise SpecError(f"{models}: worlds.mission.{key}: {said}")
