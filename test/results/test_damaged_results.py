@@ -55,6 +55,8 @@ def directory(tmp_path):
         ("UPDATE metrics SET value = 'far'", "trials.0.metrics.distance_m"),
         ("UPDATE worlds SET shortest_path_m = 'far'", "worlds.0.shortest_path_m"),
         ("UPDATE planners SET name = x'ff' WHERE position = 0", "planners.0"),
+        ("DELETE FROM planners", "is of planner 'fgm', which is not in its list"),
+        ("DELETE FROM worlds", "is of world 'world_0000', which is not in its list"),
         ("DROP TABLE metrics", "no such table: metrics"),
         (
             "CREATE VIEW v AS WITH RECURSIVE n(x) AS "

@@ -178,7 +178,7 @@ def test_a_reader_may_read_while_a_runner_writes(store, directory):
     store.finish(record(0), recording())
     with ResultStore.read(directory) as reader:
         assert len(reader.results().trials) == 1
-        store.finish(record(1), recording())
+        store.finish(record(1, world="world_0000", planner="dwa"), recording())
         assert len(reader.results().trials) == 2
 
 
@@ -255,7 +255,8 @@ sys.path[:0] = {[str(folder) for folder in Path(__file__).parents[:2]]!r}
 from test_store import *
 from scripted import record
 directory = CampaignDirectory({str(directory.path)!r})
-store = ResultStore.create(directory, "test", ["fgm"], [], planned=4)
+worlds = [WorldRecord(0, "world_0000", "/w/world_0000.world", "abc", 33.5)]
+store = ResultStore.create(directory, "test", ["fgm"], worlds, planned=4)
 store.finish(record(0), recording())
 store._connection.execute("BEGIN IMMEDIATE")
 store._connection.execute("DELETE FROM trials")

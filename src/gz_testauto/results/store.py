@@ -396,13 +396,24 @@ def _record(row: Tuple, metrics: Mapping[str, float]) -> TrialRecord:
 
 
 def _checked(results: CampaignResults, path: Path) -> CampaignResults:
-    """The same results when every value is of the type that its column says; SQLite keeps
-    whatever it is given. Raises ``ResultsError``."""
+    """The same results when every value is of the type that its column says, and every trial of
+    a world and a planner that are listed; SQLite keeps whatever it is given. Raises
+    ``ResultsError``."""
     values = {
         name: list(map(vars, value)) if name in _LISTS else value
         for name, value in vars(results).items()
     }
-    return shaped(CampaignResults, values, str(path), ResultsError)
+    checked = shaped(CampaignResults, values, str(path), ResultsError)
+    listed = {"planner": set(checked.planners), "world": {world.name for world in checked.worlds}}
+    for record in checked.trials:
+        for kind, names in listed.items():
+            name = getattr(record, kind)
+            if name not in names:
+                raise ResultsError(
+                    f"{path}: is damaged: trial {record.trial} is of {kind} {name!r}, which is "
+                    "not in its list"
+                )
+    return checked
 
 
 @contextlib.contextmanager
