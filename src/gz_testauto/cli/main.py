@@ -26,6 +26,7 @@ VERBS = {
     "run": "drive every planner through every world and compare",
     "agree": "run the same trials in two simulators and say how far they agree",
     "replay": "run one trial again and say whether it ended the same",
+    "watch": "follow a campaign while it runs",
     "report": "print or write what a finished campaign found",
     "compare": "compare planners of several campaigns in the same worlds",
     "gate": "say by exit status whether a planner is not worse than another",

@@ -42,6 +42,9 @@ from gz_testauto.worlds.record import unmeasured_in
 CAUSE_SHOWN = 150
 """Characters of an invalid trial's cause; the store has it all."""
 
+LAST_SHOWN = 8
+"""Endings shown while a campaign runs."""
+
 _OUTCOMES = (
     (Outcome.COLLIDED, "collided"),
     (Outcome.TIPPED_OVER, "tipped"),
@@ -82,6 +85,23 @@ def report(analysis: Analysis) -> RenderableType:
     parts += [*_missing(results), *_unmeasured(results)]
     parts += [*_invalid(results), *_worker_deaths(results)]
     return Group(*parts)
+
+
+def progress_report(analysis: Analysis) -> RenderableType:
+    """What somebody looks at while a campaign runs: progress, rates so far, the last endings, what
+    runs now, and what was invalid."""
+    shown = all_printable(analysis)
+    results = shown.results
+    parts: List[RenderableType] = [_heading(results), *_running(results), ""]
+    if any(summary.trials for summary in shown.summaries):
+        parts.append(_outcome_table(shown.summaries))
+    last = sorted(results.trials, key=lambda record: (record.finished_at, record.trial))
+    if last:
+        parts += ["", Text("The last to end", style="bold")]
+    for record in reversed(last[-LAST_SHOWN:]):
+        said = f"{record.world} {record.planner}: {record.outcome.value}, {record.detail}"
+        parts.append(indented(textwrap.shorten(said, CAUSE_SHOWN)))
+    return Group(*parts, *_invalid(results), *_worker_deaths(results))
 
 
 def _heading(results: CampaignResults) -> Text:

@@ -1,0 +1,57 @@
+import threading
+
+import pytest
+from page_results import results
+from scripted import record
+
+from gz_testauto.cli.main import main
+from gz_testauto.results.directory import CampaignDirectory
+from gz_testauto.results.records import AttemptRecord
+from gz_testauto.results.store import ResultStore
+from gz_testauto.trial.outcome import Outcome
+
+
+def test_watch_shows_progress_rates_endings_and_causes(tmp_path, capsys):
+    out = results(tmp_path / "out")
+    with ResultStore.open(CampaignDirectory(out)) as store:
+        store.add_invalid_attempt(AttemptRecord(0, 1, "gzserver died", 1.0, ""))
+        with store.heartbeat():
+            assert main(["watch", str(out), "--once"]) == 0
+    said = capsys.readouterr().out
+    assert "4 trials of 4, 2 worlds, 2 planners" in said
+    assert "100.0 [15.8, 100.0]" in said
+    assert "world_0001 dwa: collided, touched a box" in said
+    assert "1 × gzserver died" in said
+
+
+@pytest.mark.timeout(60)
+def test_watch_ends_when_the_last_trial_has_ended(tmp_path, capsys):
+    out = results(tmp_path / "out")
+    with ResultStore.open(CampaignDirectory(out)) as store:
+        store._connection.execute("UPDATE meta SET value = '5' WHERE key = 'planned'")
+        watching = threading.Thread(target=main, args=(["watch", str(out), "--every", "0.1"],))
+        watching.start()
+        watching.join(0.5)
+        assert watching.is_alive()
+        last = record(4, world="world_0000", world_index=0, repetition=1, outcome=Outcome.STUCK)
+        store.finish(last)
+        watching.join(30)
+    assert not watching.is_alive()
+    said = capsys.readouterr().out
+    assert "4 trials of 5" in said and "5 trials of 5" in said
+
+
+def test_watch_waits_for_the_first_trial_and_refuses_what_is_no_campaign(tmp_path, capsys):
+    out = results(tmp_path / "out")
+    (out / "results.sqlite").unlink()
+    assert main(["watch", str(out), "--once"]) == 0
+    assert "no trial has ended yet" in " ".join(capsys.readouterr().out.split())
+    assert main(["watch", str(tmp_path)]) == 2
+    assert "holds no campaign" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("every", ["0", "-1", "often", "nan"])
+def test_an_interval_that_is_none_is_refused(tmp_path, every, capsys):
+    with pytest.raises(SystemExit):
+        main(["watch", str(tmp_path), "--every", every])
+    assert "is not between 0.1 and 3600 seconds" in capsys.readouterr().err
