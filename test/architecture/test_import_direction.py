@@ -36,9 +36,9 @@ LAYERS = (
     {"simulators", "planners", "metrics"},
     {"trial"},
     {"results"},
+    {"analysis"},
     {"workers"},
     {"campaign"},
-    {"analysis"},
     {"report"},
     {"cli", "ros"},
 )

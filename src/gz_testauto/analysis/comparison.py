@@ -14,6 +14,7 @@ from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 import numpy as np
 from scipy import stats
 
+from gz_testauto.analysis.decisions import anytime
 from gz_testauto.analysis.intervals import LEVEL, Estimate
 from gz_testauto.analysis.multiple import cochran_q, holm
 from gz_testauto.analysis.paired_success import PairedCounts, mcnemar, rate_difference
@@ -77,10 +78,12 @@ def compare(
 ) -> Comparisons:
     """Compare the pairs of planners that are ``asked``, every pair in the campaign's order unless
     told."""
-    by_planner = {planner: trials_by_world(results.of(planner)) for planner in results.planners}
+    by_planner = {planner: _judged(results, planner) for planner in results.planners}
     metrics = [metric for metric in results.metrics if metric.in_comparison]
     pairs = [
-        _compare(first, by_planner[first], second, by_planner[second], metrics)
+        _compare(
+            first, by_planner[first], second, by_planner[second], metrics, results.stop is not None
+        )
         for first, second in (
             itertools.combinations(results.planners, 2) if asked is None else asked
         )
@@ -98,6 +101,15 @@ def trials_by_world(records: Sequence[TrialRecord]) -> Dict[str, List[TrialRecor
     return worlds
 
 
+def _judged(results: CampaignResults, planner: str) -> Dict[str, List[TrialRecord]]:
+    """The valid trials of each world; where the campaign ends when decided, of those that were
+    judged, in that order."""
+    worlds = trials_by_world(results.of(planner))
+    if results.stop is None:
+        return worlds
+    return {world: worlds[world] for world in results.judged if world in worlds}
+
+
 def rate(records: Sequence[TrialRecord]) -> float:
     """Share of the trials that reached the goal."""
     return sum(record.completed for record in records) / len(records)
@@ -109,6 +121,7 @@ def _compare(
     second: str,
     of_second: WorldTrials,
     metrics: Sequence[Metric],
+    ends_when_decided: bool,
 ) -> Comparison:
     common = [world for world in of_first if world in of_second]
     rates = np.array([(rate(of_first[world]), rate(of_second[world])) for world in common])
@@ -125,8 +138,11 @@ def _compare(
         )
         difference, p_value, test = rate_difference(counts), mcnemar(counts), "exact McNemar"
     else:
-        difference, test = _mean_over_worlds(ahead), "Wilcoxon (Pratt) over worlds"
+        difference, test = mean_over_worlds(ahead), "Wilcoxon (Pratt) over worlds"
         p_value = signed_rank(ahead, zeros="pratt")
+    if ends_when_decided:  # the number of worlds depends on how they ended
+        test, difference = anytime.TEST, anytime.interval(ahead, anytime.DIFFERENCE)
+        p_value = anytime.p_value(ahead)
     return Comparison(
         first,
         second,
@@ -141,7 +157,7 @@ def _compare(
     )
 
 
-def _mean_over_worlds(values: np.ndarray) -> Estimate:
+def mean_over_worlds(values: np.ndarray) -> Estimate:
     """Mean with a percentile bootstrap over worlds."""
     if not len(values):
         return Estimate.unknown()
@@ -154,7 +170,7 @@ def metric_differences(
     results: CampaignResults, first: str, second: str, metric: Metric
 ) -> Dict[str, float]:
     """First minus second, by the name of each world in which both planners gave a number."""
-    of_first, of_second = (trials_by_world(results.of(planner)) for planner in (first, second))
+    of_first, of_second = (_judged(results, planner) for planner in (first, second))
     common = [world for world in of_first if world in of_second]
     return _differences(metric, of_first, of_second, common)
 

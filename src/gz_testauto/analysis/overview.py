@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Optional, Sequence, Tuple
 
 from gz_testauto.analysis.comparison import Comparisons, compare
+from gz_testauto.analysis.decisions.early_end import EarlyEnd, early_end
 from gz_testauto.analysis.summary import PlannerSummary, summarize
 from gz_testauto.analysis.winners import WorldGroup, group_worlds
 from gz_testauto.metrics.interface import Metric
@@ -22,6 +23,8 @@ class Analysis:
     summaries: Tuple[PlannerSummary, ...]
     comparisons: Comparisons
     winners: Tuple[WorldGroup, ...]
+    early_end: Optional[EarlyEnd] = None
+    """What a campaign knows that ends when decided; None for one that does not."""
 
 
 def analyze(
@@ -30,5 +33,10 @@ def analyze(
     """Compute all of it; ``pairs`` of planners are compared, every pair unless told."""
     comparisons = compare(results, pairs)
     return Analysis(
-        results, results.metrics, summarize(results), comparisons, group_worlds(results)
+        results,
+        results.metrics,
+        summarize(results),
+        comparisons,
+        group_worlds(results),
+        early_end(results),
     )

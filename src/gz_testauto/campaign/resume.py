@@ -22,6 +22,7 @@ from gz_testauto.results.inputs import PLANNER_CODE, further_files
 from gz_testauto.results.manifest import Manifest, file_sha256
 from gz_testauto.results.store import ResultStore
 from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.trial.plan import may_be_run
 from gz_testauto.trial.setup import PreparedCampaign, prepare, read_body
 from gz_testauto.worlds.record import WorldRecord
 
@@ -49,7 +50,8 @@ def enter_directory(
         campaign = prepare(with_missions(spec, directory.worlds), robot, worlds)
         if store is None:
             names = [planner.name for planner in spec.planners]
-            store = ResultStore.create(directory, spec.name, names, worlds, len(campaign.trials))
+            planned = sum(may_be_run(spec, trial) for trial in campaign.trials)
+            store = ResultStore.create(directory, spec.name, names, worlds, planned, spec.stop)
         store.declare(_declared(spec))
         require_same_worlds(store.worlds(), worlds)
     except BaseException:

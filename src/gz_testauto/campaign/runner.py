@@ -15,6 +15,7 @@ from typing import Deque, List, Optional, Sequence
 
 from gz_testauto.brevity import brief
 from gz_testauto.campaign.attempts import Attempts
+from gz_testauto.campaign.decision import DecisionWatch
 from gz_testauto.campaign.progress import CampaignListener, Progress
 from gz_testauto.campaign.resume import enter_directory
 from gz_testauto.metrics.interface import measure
@@ -28,7 +29,7 @@ from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.trial.checks import check_trials
 from gz_testauto.trial.executor import StopRequest, TrialResult, TrialStopped
 from gz_testauto.trial.outcome import Outcome
-from gz_testauto.trial.plan import ALL, Selection, Trial
+from gz_testauto.trial.plan import ALL, Selection, Trial, may_be_run
 from gz_testauto.trial.real_time_factor import pace_to_repeat, too_slow
 from gz_testauto.trial.setup import PreparedCampaign
 from gz_testauto.workers.interface import (
@@ -39,6 +40,9 @@ from gz_testauto.workers.interface import (
     WorkersFactory,
 )
 from gz_testauto.worlds.record import unmeasured_notice
+
+OTHERS_FIRST = 16
+"""Trials that are begun before one whose worker died, where a decision waits for it."""
 
 
 def run_campaign(
@@ -57,7 +61,8 @@ def run_campaign(
 
     A directory with finished trials of the same campaign is continued; ``resume`` refuses to
     begin a new one, ``retry_invalid`` tries those again that ended invalid. Asked to stop, it
-    gives up the trials under way and returns. Every check that can be made without a simulator
+    gives up the trials under way and returns. With ``stop`` in the campaign no trial begins once
+    the decision is in. Every check that can be made without a simulator
     is made before one is started. How many trials run side by side, and where, is up to
     ``make_workers``; it makes no difference to the results.
 
@@ -75,18 +80,22 @@ def run_campaign(
         campaign, store = enter_directory(spec, directory)
         with store:
             attempts = Attempts(store, spec.limits, retry_invalid)
-            selected = [trial for trial in campaign.trials if selection.covers(trial)]
+            plan = [trial for trial in campaign.trials if may_be_run(spec, trial)]
+            selected = [trial for trial in plan if selection.covers(trial)]
             pending = attempts.left(selected)
+            decision = DecisionWatch(spec, store, plan, pending)
             log = CampaignLog(directory.log, campaign.spec.goal_in)
             log.rewrite(_settled(store.results().trials, pending))
             listener = listener or CampaignListener()
-            if pending and not should_stop():
+            if pending and not (decision.decided or should_stop()):
                 notice = unmeasured_notice(campaign.worlds)
                 if notice:
                     listener.noticed(notice)
                 check_trials(campaign, pending)
                 workers = make_workers(make_executor, campaign)
-                run = _Run(campaign, directory, store, attempts, log, workers, should_stop)
+                run = _Run(
+                    campaign, directory, store, attempts, decision, log, workers, should_stop
+                )
                 run.tell(listener, len(selected), len(selected) - len(pending))
                 run.through(pending)
             return store.results()
@@ -101,6 +110,7 @@ class _Run:
         directory: CampaignDirectory,
         store: ResultStore,
         attempts: Attempts,
+        decision: DecisionWatch,
         log: CampaignLog,
         workers: Workers,
         should_stop: StopRequest,
@@ -112,6 +122,7 @@ class _Run:
         self._workers = workers
         self._should_stop = should_stop
         self._attempts = attempts
+        self._decision = decision
         self._log = log
         self._waiting: Deque[Trial] = collections.deque()
         self._postponed: Deque[Trial] = collections.deque()
@@ -161,7 +172,7 @@ class _Run:
                     self._take(attempt)
                 continue
             self._attempts.require_hope()
-            if not self._postponed or self._should_stop():
+            if not self._postponed or not self._goes_on():
                 return
             self._side_by_side, alone = False, True
             self._waiting.append(self._postponed.popleft())
@@ -189,12 +200,20 @@ class _Run:
         if attempt.repeatable:
             self._give_up(attempt.trial, scene_at_fault=True)
         elif attempt.worker_died:  # others first: what killed it may have passed by then
-            self._waiting.append(attempt.trial)
+            self._put_back(attempt.trial)
         else:
             self._waiting.appendleft(attempt.trial)
 
+    def _put_back(self, trial: Trial) -> None:
+        """At the end; where a decision waits for the trial's world, behind a few others."""
+        if self._campaign.spec.stop is None:
+            self._waiting.append(trial)
+        else:
+            self._waiting.insert(min(len(self._waiting), OTHERS_FIRST), trial)
+
     def _goes_on(self) -> bool:
-        return not (self._attempts.hopeless or self._should_stop())
+        ended = self._attempts.hopeless or self._decision.decided
+        return not (ended or self._should_stop())
 
     def _begin(self, trial: Trial) -> bool:
         """Begin a trial, or give it up when it has been tried too often."""
@@ -244,6 +263,7 @@ class _Run:
     def _tell_finished(self, record: TrialRecord) -> None:
         self._done += 1
         self._log.add(record)
+        self._decision.ended(record)
         self._listener.trial_ended(record, self._progress())
 
     def _progress(self, running: Optional[Trial] = None) -> Progress:

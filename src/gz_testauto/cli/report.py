@@ -10,12 +10,14 @@ import argparse
 import sys
 from pathlib import Path
 
+from gz_testauto.analysis.decisions.early_end import early_end
 from gz_testauto.analysis.overview import analyze
 from gz_testauto.printable import printable
 from gz_testauto.report.export import to_csv, to_json
 from gz_testauto.report.latex import to_latex
 from gz_testauto.report.table import print_report
 from gz_testauto.results.directory import CampaignDirectory, write_atomically
+from gz_testauto.results.records import CampaignResults
 from gz_testauto.results.store import ResultStore
 
 
@@ -64,7 +66,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--complete",
         action="store_true",
-        help="end with status 1 unless every trial of the campaign is done and none is invalid",
+        help="end with status 1 unless every trial of the campaign is done and none is invalid, "
+        "or its decision is in (stop)",
     )
 
 
@@ -102,5 +105,11 @@ def run(arguments: argparse.Namespace) -> int:
 
         for path in plot_worlds(directory, arguments.plots, arguments.format):
             print(printable(str(path)), file=sys.stderr)
+    return int(arguments.complete and not _is_complete(results))
+
+
+def _is_complete(results: CampaignResults) -> bool:
+    """Whether every trial is done and valid, or the decision is in that ends the campaign."""
+    end = early_end(results)
     valid = sum(record.outcome.valid for record in results.trials)
-    return int(arguments.complete and valid < results.planned)
+    return valid >= results.planned or (end is not None and end.decided)

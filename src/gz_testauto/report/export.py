@@ -15,6 +15,7 @@ from typing import Any, Dict, Mapping, Optional
 
 from gz_testauto.analysis.overview import Analysis
 from gz_testauto.metrics.interface import Metric
+from gz_testauto.report.early_end import early_end_document
 from gz_testauto.results.records import CampaignResults
 from gz_testauto.results.running import Runner
 from gz_testauto.trial.outcome import Outcome
@@ -73,6 +74,7 @@ def to_json(analysis: Analysis, **further: Any) -> str:
         "format": FORMAT,
         "campaign": results.name,
         "planned": results.planned,
+        "early_end": early_end_document(analysis.early_end),
         "running": _running(results.running),
         "metrics": {m.name: _declaration(m) for m in sorted(analysis.metrics, key=_name)},
         "worlds": [{name: getattr(w, name) for name in _OF_WORLDS} for w in results.worlds],

@@ -19,6 +19,7 @@ from gz_testauto.analysis.summary import PlannerSummary
 from gz_testauto.analysis.winners import WorldGroup
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.printable import all_printable
+from gz_testauto.report.early_end import early_end_lines, early_end_note
 from gz_testauto.report.metric_tables import (
     differences_note,
     differences_table,
@@ -66,7 +67,12 @@ def print_report(analysis: Analysis, console: Optional[Console] = None) -> None:
 def report(analysis: Analysis) -> RenderableType:
     """Everything that a reader should see, as rich renders it."""
     results, summaries = analysis.results, analysis.summaries
-    parts: List[RenderableType] = [_heading(results), *_running(results), ""]
+    parts: List[RenderableType] = [
+        _heading(results),
+        *_running(results),
+        *early_end_lines(analysis.early_end),
+        "",
+    ]
     if not any(summary.trials for summary in summaries):
         parts.append("No trial has ended in a way that says something about a planner.")
     else:
@@ -76,6 +82,7 @@ def report(analysis: Analysis) -> RenderableType:
             "",
             means_table(analysis),
             *_notes(results, summaries),
+            *early_end_note(analysis.early_end),
         ]
         parts += further_means(analysis)
         metrics = {metric.name: metric for metric in analysis.metrics}

@@ -57,7 +57,7 @@ def campaign_inputs(spec: CampaignSpec, as_written: bool = False) -> Dict[str, s
     """
     inputs = {}
     for name, value in _leaves("", spec.model_dump(mode="python", exclude_unset=as_written)):
-        if name in PATIENCE:
+        if name in PATIENCE or (name == "stop" and value is None):  # as before there was any
             continue
         if isinstance(value, Path):
             for suffix, digest in _content(value):

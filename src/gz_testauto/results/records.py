@@ -9,6 +9,7 @@ from typing import Mapping, Optional, Tuple
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.results.declarations import shown_metrics
 from gz_testauto.results.running import Runner
+from gz_testauto.spec.stopping import StopSpec
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.worlds.record import WorldRecord
 
@@ -73,6 +74,10 @@ class CampaignResults:
     invalid_attempts: Tuple[AttemptRecord, ...] = ()
     worker_deaths: Tuple[AttemptRecord, ...] = ()
     declared: Tuple[Metric, ...] = ()
+    stop: Optional[StopSpec] = None
+    """When the campaign ends before its last world; None where it never does."""
+    judged: Tuple[str, ...] = ()
+    """The worlds by which such a campaign decides, in the order in which they were judged."""
     running: Optional[Runner] = None
     """Who runs the campaign, and which trials; None when nobody does."""
 

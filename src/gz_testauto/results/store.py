@@ -19,11 +19,12 @@ from gz_testauto.errors import ResultsError
 from gz_testauto.json_file import shaped
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.metrics.recording import Recording
-from gz_testauto.results import declarations, running
+from gz_testauto.results import declarations, judged, running
 from gz_testauto.results.database import BUSY_TIMEOUT_S, connect, reporting, undo_half_a_transaction
 from gz_testauto.results.directory import CampaignDirectory, reporting_disk
 from gz_testauto.results.recordings import read_trajectory, write_trajectory
 from gz_testauto.results.records import AttemptRecord, CampaignResults, TrialRecord
+from gz_testauto.spec.stopping import StopSpec
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.worlds.record import WorldRecord
 
@@ -93,6 +94,7 @@ class ResultStore:
         planners: Sequence[str],
         worlds: Sequence[WorldRecord],
         planned: int,
+        stop: Optional[StopSpec] = None,
     ) -> "ResultStore":
         """Make an empty store; the caller holds the directory's lock."""
         with reporting_disk(directory.trajectories):
@@ -115,6 +117,8 @@ class ResultStore:
                     ),
                 ],
             )
+            if stop is not None:
+                judged.write_rule(store._connection, stop)
             store._connection.executemany(
                 "INSERT INTO planners VALUES (?, ?)", list(enumerate(planners))
             )
@@ -178,6 +182,11 @@ class ResultStore:
         """Keep what the metrics are that the campaign's trials have from now on."""
         with self._transaction():
             declarations.write_declarations(self._connection, metrics)
+
+    def judge(self, world: str) -> None:
+        """Note that one more world counts for the decision, for good."""
+        with self._transaction():
+            judged.append_judged(self._connection, world)
 
     def holds_valid_trial(self) -> bool:
         """Whether any trial has said something about a planner."""
@@ -293,8 +302,16 @@ class ResultStore:
             invalid_attempts=self._attempts("invalid_attempts"),
             worker_deaths=self._attempts("worker_deaths"),
             declared=tuple(self._declared(meta)),
+            stop=judged.read_rule(meta.get(judged.RULE)),
+            judged=self._judged(),
             running=self._running(),
         )
+
+    def _judged(self) -> Tuple[str, ...]:
+        if not self._has_table(judged.TABLE):
+            return ()
+        with reporting(self._directory.results):
+            return judged.read_judged(self._connection)
 
     def heartbeat(self) -> running.Heartbeat:
         """A context in which other processes see that this one runs the campaign, and what."""

@@ -17,6 +17,7 @@ from pydantic_core import PydanticCustomError
 from typing_extensions import Annotated, Literal, Self
 
 from gz_testauto.pose import Pose2D
+from gz_testauto.registry import unknown_name
 from gz_testauto.spec.model import (
     Bounded,
     Interval,
@@ -28,6 +29,7 @@ from gz_testauto.spec.model import (
     repeated,
 )
 from gz_testauto.spec.stack import NAME, LaunchSpec, StackMetricSpec, StackSpec
+from gz_testauto.spec.stopping import StopSpec
 from gz_testauto.spec.worlds import MOST_TRIALS, WorldsSpec
 
 MISSING = ".{key} is missing"
@@ -243,6 +245,8 @@ class CampaignSpec(Spec):
     limits: LimitsSpec = LimitsSpec()
     metrics: MetricsSpec = MetricsSpec()
     global_plan: GlobalPlanSpec = GlobalPlanSpec()
+    stop: Optional[StopSpec] = None
+    """When to end before the last world; never unless given."""
 
     @classmethod
     def kind_of(cls, data: Mapping[str, Any]) -> Type[Self]:
@@ -281,6 +285,31 @@ class CampaignSpec(Spec):
                 "can be in one campaign"
             )
         return self
+
+    @field_validator("stop")
+    @classmethod
+    def _can_be_decided(cls, stop: Optional[StopSpec], info: ValidationInfo) -> Optional[StopSpec]:
+        if stop is None or not {"planners", "worlds"} <= info.data.keys():
+            return stop
+        names = [planner.name for planner in info.data["planners"]]
+        worlds: WorldsSpec = info.data["worlds"]
+        if len(names) < 2:
+            raise PydanticCustomError("predicate", "decides between planners; there is only one")
+        if stop.against and stop.against not in names:
+            raise ValueError(unknown_name("planner", stop.against, names))
+        if worlds.count and stop.at_most and stop.at_most > worlds.count:
+            raise ValueError(f"at_most is {stop.at_most}, but worlds.count is {worlds.count}")
+        if worlds.obstacles is not None and worlds.obstacles.sampling.method != "uniform":
+            raise ValueError(
+                f"worlds of sampling {worlds.obstacles.sampling.method!r} depend on one another, "
+                "and the test needs independent ones; give sampling: uniform"
+            )
+        return stop
+
+    @property
+    def most_worlds(self) -> Optional[int]:
+        """How many worlds may be run; None for all."""
+        return None if self.stop is None else self.stop.at_most
 
     def start_in(self, world: str) -> Pose2D:
         """Where the robot starts in a world, by the world's name."""

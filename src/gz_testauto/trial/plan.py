@@ -71,6 +71,11 @@ class Selection:
 ALL = Selection()
 
 
+def may_be_run(spec: CampaignSpec, trial: Trial) -> bool:
+    """Whether the campaign goes as far as the trial's world (``stop.at_most``)."""
+    return spec.most_worlds is None or trial.world_index < spec.most_worlds
+
+
 def plan_trials(spec: CampaignSpec, worlds: Sequence[str]) -> Tuple[Trial, ...]:
     """Lay out every trial of a campaign over the named worlds, in the order of running."""
     trials: List[Trial] = []

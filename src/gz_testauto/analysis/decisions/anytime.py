@@ -32,6 +32,7 @@ from scipy.special import logsumexp
 
 from gz_testauto.analysis.intervals import LEVEL, Estimate
 
+TEST = "bets on the discordant worlds, at any time"
 METHOD = "confidence sequence by betting"
 
 BETS = np.sin((np.arange(64) + 0.5) * (np.pi / 128))
@@ -85,6 +86,13 @@ def two_sided(values: np.ndarray, mean: float, bounds: Tuple[float, float]) -> n
     shape of ``values``, which are in their order along the last axis."""
     sides = [capital_over_time(side(values, mean, bounds)) for side in (above, below)]
     return np.logaddexp(*sides) - math.log(2.0)
+
+
+def p_value(differences: np.ndarray) -> float:
+    """That the mean difference is 0: the reciprocal of the largest capital so far; 1 for none."""
+    if not len(differences):
+        return 1.0
+    return min(1.0, math.exp(-float(two_sided(differences, 0.0, DIFFERENCE).max())))
 
 
 def one_sided_bounds(

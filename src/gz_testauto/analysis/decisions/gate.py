@@ -117,6 +117,9 @@ def overall(answers: Sequence[Answer]) -> Verdict:
 def settled_part(results: CampaignResults) -> CampaignResults:
     """The results in the worlds before the first one whose trials have not all ended: which of the
     others have ended may depend on how they did."""
+    if results.stop is not None:
+        judged = set(results.judged)
+        return replace(results, trials=tuple(t for t in results.trials if t.world in judged))
     if len(results.trials) >= results.planned:
         return results
     expected = max(results.planned // max(len(results.worlds), 1), 1)

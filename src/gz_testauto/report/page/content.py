@@ -14,6 +14,7 @@ from gz_testauto.analysis.intervals import LEVEL
 from gz_testauto.analysis.overview import Analysis
 from gz_testauto.analysis.summary import PlannerSummary
 from gz_testauto.metrics.interface import Metric
+from gz_testauto.report.early_end import early_end_text
 from gz_testauto.report.page import sentences
 from gz_testauto.report.page.data import outcome_text
 from gz_testauto.report.page.difficulty import Figure, Values
@@ -112,7 +113,7 @@ def ended_as(analysis: Analysis) -> List[Outcome]:
 
 def rate_notes(analysis: Analysis) -> List[str]:
     """What a reader of the rates has to know."""
-    notes = []
+    notes = [] if analysis.early_end is None else [early_end_text(analysis.early_end)]
     for summary in analysis.summaries:
         if summary.correlation == summary.correlation:
             notes.append(

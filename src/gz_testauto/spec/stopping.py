@@ -1,0 +1,26 @@
+"""When a campaign ends before its last world: as soon as its decision is in.
+
+Owns the fields of ``stop``; the test itself is
+:mod:`gz_testauto.analysis.decisions.early_end`'s.
+"""
+
+from typing import Literal, Optional
+
+from pydantic import Field
+
+from gz_testauto.spec.model import Spec
+
+
+class StopSpec(Spec):
+    """End when every pair of planners (with ``against``, every pair with that one) is decided:
+    one of the two succeeds more often; or, with ``negligible``, they differ by less than that.
+    ``alpha`` is the chance that any of it is wrong."""
+
+    when: Literal["decided"]
+    alpha: float = Field(0.05, gt=0, lt=0.5)
+    at_most: Optional[int] = Field(None, ge=2)
+    """Worlds after which it ends undecided; all of them unless given."""
+    against: str = ""
+    """The planner that the others are compared with; unless given, every pair is compared."""
+    negligible: Optional[float] = Field(None, gt=0, lt=1)
+    """A difference of success rates that does not matter; none unless given."""

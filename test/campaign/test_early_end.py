@@ -1,0 +1,266 @@
+"""A campaign that ends when its decision is in, whoever finishes first and whoever is killed."""
+
+import random
+import sqlite3
+
+import pytest
+from scripted import CONFIG, ScriptedExecutor
+
+from gz_testauto.analysis.decisions.early_end import early_end
+from gz_testauto.analysis.overview import analyze
+from gz_testauto.campaign.runner import run_campaign
+from gz_testauto.cli.main import main
+from gz_testauto.errors import SimulatorError, SpecError
+from gz_testauto.report.page.page import make_page
+from gz_testauto.results.directory import CampaignDirectory
+from gz_testauto.results.manifest import campaign_inputs
+from gz_testauto.results.store import ResultStore
+from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.loader import load
+from gz_testauto.spec.stopping import StopSpec
+from gz_testauto.trial.outcome import Outcome
+from gz_testauto.trial.plan import Selection
+from gz_testauto.workers.interface import Attempt, Workers
+
+SMOKE = CONFIG / "smoke_campaign.yaml"
+
+
+@pytest.fixture
+def endless(smoke, tmp_path):
+    """The small campaign over 40 ready worlds, all of one file, with an end."""
+
+    def make(**stop):
+        folder = tmp_path / "worlds"
+        folder.mkdir(exist_ok=True)
+        base = smoke.worlds.base.read_text()
+        for number in range(40):
+            (folder / f"w{number:02d}.world").write_text(base + f"<!-- {number} -->")
+        worlds = type(smoke.worlds)(directory=folder)
+        rule = StopSpec(**{"when": "decided", **stop})
+        return smoke.model_copy(update={"worlds": worlds, "stop": rule})
+
+    return make
+
+
+def fgm_wins(trial):
+    """In two worlds of three; both succeed in the others."""
+    lost = trial.planner == "straight" and trial.world_index % 3
+    return Outcome.COLLIDED if lost else Outcome.REACHED
+
+
+class OutOfOrder(Workers):
+    """Five trials side by side, of which any ends next, as a seed says."""
+
+    size = 5
+
+    def __init__(self, executor, seed):
+        self._executor, self._random, self._begun = executor, random.Random(seed), []
+
+    def open(self, should_stop):
+        self._executor.open()
+
+    @property
+    def identity(self):
+        return self._executor.identity
+
+    def begin(self, trial):
+        self._begun.append(trial)
+
+    def next_ended(self, should_stop):
+        trial = self._begun.pop(self._random.randrange(len(self._begun)))
+        try:
+            return Attempt(trial, 0.1, self._executor.execute(trial, should_stop))
+        except SimulatorError as error:
+            return Attempt.invalid(trial, 0.1, error)
+
+    def close(self):
+        self._executor.close()
+
+
+def run(spec, out, script=fgm_wins, seed=None, **options):
+    executor = ScriptedExecutor(script)
+    if seed is not None:
+        options["make_workers"] = lambda make, campaign: OutOfOrder(make(campaign), seed)
+    results = run_campaign(spec, out, lambda campaign: executor, **options)
+    return results, executor
+
+
+@pytest.mark.slow
+def test_the_campaign_ends_when_the_decision_is_in(endless, tmp_path):
+    results, _ = run(endless(), tmp_path / "out")
+    end = early_end(results)
+    assert end.decided
+    assert end.pairs[0].better == "fgm"
+    assert len(results.judged) < 20 < len(results.worlds)
+    assert len(results.trials) == 2 * len(results.judged)
+    before = results.judged[:-1]
+    assert not early_end(type(results)(**{**vars(results), "judged": before})).decided
+    assert end.pairs[0].difference.high < 0.0  # straight minus fgm
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+def test_workers_that_finish_in_any_order_decide_by_the_same_worlds(endless, tmp_path, seed):
+    one, _ = run(endless(), tmp_path / "one")
+    many, _ = run(endless(), tmp_path / "many", seed=seed)
+    assert many.judged == one.judged
+    assert early_end(many) == early_end(one)
+    assert len(many.trials) >= len(one.trials)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_killed_and_resumed_it_decides_by_the_same_worlds(endless, tmp_path, seed):
+    class Killed(BaseException):
+        pass
+
+    one, _ = run(endless(), tmp_path / "one")
+    done = []
+
+    def dying(trial):
+        done.append(trial)
+        if len(done) % 5 == 0:
+            raise Killed
+        return fgm_wins(trial)
+
+    for _ in range(30):
+        try:
+            results, _ = run(endless(), tmp_path / "killed", script=dying, seed=seed)
+        except Killed:
+            continue
+        break
+    assert results.judged == one.judged
+    assert early_end(results) == early_end(one)
+
+
+@pytest.mark.slow
+def test_given_again_a_decided_campaign_runs_nothing(endless, tmp_path):
+    first, _ = run(endless(), tmp_path / "out")
+    again, executor = run(endless(), tmp_path / "out")
+    assert executor.calls == []
+    assert again == first
+
+
+@pytest.mark.slow
+def test_equal_planners_end_undecided_after_at_most_so_many_worlds(endless, tmp_path):
+    results, _ = run(endless(at_most=12), tmp_path / "out", script=lambda trial: Outcome.REACHED)
+    assert not early_end(results).decided
+    assert len(results.trials) == results.planned == 24
+
+
+@pytest.mark.slow
+def test_a_difference_that_does_not_matter_is_a_decision(endless, tmp_path):
+    rule = {"negligible": 0.25}
+    results, _ = run(endless(**rule), tmp_path / "out", script=lambda trial: Outcome.REACHED)
+    end = early_end(results)
+    assert end.decided
+    assert end.pairs[0].negligible
+    assert end.worlds < 40
+
+
+@pytest.mark.slow
+def test_a_world_that_was_given_up_is_passed_over_and_judged_last_when_it_is_mended(
+    endless, tmp_path
+):
+    def broken(trial):
+        return SimulatorError("died") if trial.world_index == 1 else fgm_wins(trial)
+
+    spec = endless(at_most=40)
+    part = Selection(worlds=5)
+    first, _ = run(spec, tmp_path / "out", script=broken, selection=part)
+    assert first.judged == ("w00", "w02", "w03", "w04")
+    mended, _ = run(spec, tmp_path / "out", selection=part, retry_invalid=True)
+    assert mended.judged == ("w00", "w02", "w03", "w04", "w01")
+
+
+@pytest.mark.slow
+def test_a_world_whose_worker_died_does_not_hold_up_the_decision_to_the_end(endless, tmp_path):
+    class Dies(OutOfOrder):
+        died = False
+
+        def next_ended(self, should_stop):
+            if not self.died and self._begun:
+                self.died = True
+                return Attempt(self._begun.pop(0), 0.1, cause="killed", worker_died=True)
+            return super().next_ended(should_stop)
+
+    one, _ = run(endless(), tmp_path / "one")
+    executor = ScriptedExecutor(fgm_wins)
+    results = run_campaign(
+        endless(),
+        tmp_path / "out",
+        lambda campaign: executor,
+        make_workers=lambda make, campaign: Dies(make(campaign), 0),
+    )
+    assert results.judged == one.judged
+    assert len(results.trials) < len(one.trials) + 30
+
+
+@pytest.mark.slow
+def test_the_report_says_the_decision_and_what_holds(endless, tmp_path, capsys):
+    results, _ = run(endless(), tmp_path / "out")
+    assert main(["report", str(tmp_path / "out"), "--complete"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    count = len(results.judged)
+    assert f"Decided after {count} worlds of at most 40, alpha 0.05:" in text
+    assert "fgm succeeds more often than straight: straight minus fgm -" in text
+    assert "(confidence sequence by betting); bets on the discordant worlds, at any time: p" in text
+    assert "The number of worlds depends on how they ended." in text
+    (pair,) = analyze(results).comparisons.pairs
+    assert pair.worlds == count
+    assert main(["report", str(tmp_path / "out"), "--json"]) == 0
+    assert '"decided": true' in capsys.readouterr().out
+    page = make_page(tmp_path / "out").html
+    assert f"Decided after {count} worlds of at most 40, alpha 0.05:" in page
+    assert "The number of worlds depends on how they ended." in page
+
+
+@pytest.mark.slow
+def test_another_alpha_is_another_campaign(endless, tmp_path):
+    run(endless(), tmp_path / "out", selection=Selection(worlds=2))
+    with pytest.raises(Exception, match=r"stop\.alpha: 0\.05 there, 0\.2 now"):
+        run(endless(alpha=0.2), tmp_path / "out")
+
+
+def test_a_campaign_without_an_end_has_the_identity_that_it_always_had(smoke):
+    assert not [name for name in campaign_inputs(smoke) if name.startswith("stop")]
+
+
+@pytest.mark.parametrize(
+    ("lines", "complaint"),
+    [
+        ("stop: {when: decided, at_most: 9}", "at_most is 9, but worlds.count is 2"),
+        ("stop: {when: decided, against: dwa}", "unknown planner 'dwa'"),
+        ("stop: {when: soon}", "'decided'"),
+        ("stop: {when: decided, alpha: 0.9}", "it must be < 0.5"),
+        ("stop: {alpha: 0.1}", "when"),
+    ],
+)
+def test_a_wrong_rule_is_refused_with_its_line(tmp_path, lines, complaint):
+    text = SMOKE.read_text().replace("../worlds", str(CONFIG.parent / "worlds"))
+    file = tmp_path / "campaign.yaml"
+    file.write_text(f"{text}\n{lines}\n")
+    with pytest.raises(SpecError, match=r"campaign\.yaml:\d+: stop") as refused:
+        load(file, CampaignSpec)
+    assert complaint in str(refused.value)
+
+
+def test_worlds_that_depend_on_one_another_are_refused(tmp_path):
+    text = SMOKE.read_text().replace("../worlds", str(CONFIG.parent / "worlds"))
+    text = text.replace("    min_gap_m: 0.3", "    sampling: sobol\n    min_gap_m: 0.3")
+    file = tmp_path / "campaign.yaml"
+    file.write_text(f"{text}\nstop: {{when: decided}}\n")
+    with pytest.raises(SpecError, match="give sampling: uniform"):
+        load(file, CampaignSpec)
+
+
+@pytest.mark.slow
+def test_a_store_whose_rule_is_damaged_is_refused_by_name(endless, tmp_path):
+    run(endless(), tmp_path / "out", selection=Selection(worlds=2))
+    with sqlite3.connect(tmp_path / "out" / "results.sqlite") as store:
+        store.execute("UPDATE meta SET value = '{}' WHERE key = 'stop'")
+    store.close()
+    with ResultStore.read(CampaignDirectory(tmp_path / "out")) as read, pytest.raises(
+        Exception, match=r"results\.sqlite: is damaged: stop"
+    ):
+        read.results()
