@@ -7,11 +7,13 @@ example:
 """
 
 import argparse
+import contextlib
 import sys
 from pathlib import Path
 
 from gz_testauto.analysis.decisions.early_end import early_end
 from gz_testauto.analysis.overview import analyze
+from gz_testauto.errors import ResultsError
 from gz_testauto.printable import printable
 from gz_testauto.report.export import to_csv, to_json
 from gz_testauto.report.latex import to_latex
@@ -34,6 +36,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="FILE",
         help="write everything as one page that opens from disk, as campaigns do at their end",
+    )
+    parser.add_argument(
+        "--serve",
+        action="store_true",
+        help="serve the page, live, to browsers on this machine, until Ctrl-C",
+    )
+    parser.add_argument(
+        "--port", type=int, default=8000, help="port for --serve, 0 for any (default: %(default)s)"
     )
     parser.add_argument(
         "--json", action="store_true", help="print everything as JSON instead of the table"
@@ -73,6 +83,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print and write; 0, or 1 for a campaign that should be complete and is not."""
+    if arguments.serve:
+        return _serve(arguments.directory, arguments.port)
     directory = CampaignDirectory(arguments.directory)
     with ResultStore.read(directory) as store:
         results = store.results()
@@ -113,3 +125,20 @@ def _is_complete(results: CampaignResults) -> bool:
     end = early_end(results)
     valid = sum(record.outcome.valid for record in results.trials)
     return valid >= results.planned or (end is not None and end.decided)
+
+
+def _serve(directory: Path, port: int) -> int:
+    """Serve the page until interrupted; 0."""
+    from gz_testauto.report.page.server import PageServer
+
+    try:
+        server = PageServer(directory, port)
+    except (OSError, OverflowError) as error:
+        raise ResultsError(f"port {port}: cannot be served on: {error}; give another --port") from (
+            error
+        )
+    with server:
+        print(f"serving {server.url} until Ctrl-C", file=sys.stderr, flush=True)
+        with contextlib.suppress(KeyboardInterrupt):
+            server.serve_forever()
+    return 0

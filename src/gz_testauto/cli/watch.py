@@ -1,8 +1,9 @@
 """Follow a campaign while it runs: progress, success rates so far with intervals, what runs now,
 the last endings, and invalid attempts with their causes.
 
-Only reads, so any number of terminals may watch. Ends when every trial has ended, or by Ctrl-C. A
-runner that is killed is told as such; when it is started again, this goes on.
+Only reads, so any number of terminals may watch. Ends when every trial has ended or the decision
+is in, or by Ctrl-C. A runner that is killed is told as such; when it is started again, this goes
+on.
 
 example:
   gz_testauto watch results/paper
@@ -64,7 +65,10 @@ def look(directory: CampaignDirectory) -> Tuple[RenderableType, bool]:
             results = store.results()
     except ResultsError as error:
         return Text(printable(str(error))), False
-    return progress_report(analyze(results)), len(results.trials) >= results.planned
+    analysis = analyze(results)
+    end = analysis.early_end
+    over = len(results.trials) >= results.planned or (end is not None and end.decided)
+    return progress_report(analysis), over
 
 
 def _print(directory: CampaignDirectory, console: Console, arguments: argparse.Namespace) -> int:

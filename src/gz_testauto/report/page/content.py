@@ -18,9 +18,10 @@ from gz_testauto.report.early_end import early_end_text
 from gz_testauto.report.page import sentences
 from gz_testauto.report.page.data import outcome_text
 from gz_testauto.report.page.difficulty import Figure, Values
-from gz_testauto.report.plain import number_text, p_text
+from gz_testauto.report.plain import duration_text, number_text, p_text
 from gz_testauto.results.manifest import Manifest
 from gz_testauto.results.records import CampaignResults, TrialRecord
+from gz_testauto.results.running import age_s
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.worlds.record import unmeasured_in
 
@@ -53,6 +54,25 @@ def heading(results: CampaignResults) -> str:
         f"{count(done, 'valid trial')} of {results.planned} planned"
     )
     return said + ("." if done >= results.planned else ": not all of it is done.")
+
+
+def running(results: CampaignResults) -> List[str]:
+    """Who runs the campaign now, and what, a line each; the time that is left is not known."""
+    runner = results.running
+    if runner is None:
+        return ["Nobody runs this campaign now."]
+    who = f"process {runner.process} on {runner.host}"
+    if runner.is_stale():
+        silent = duration_text(runner.silent_s())
+        return [
+            f"Not running: the last heartbeat of {who} is {silent} old. The same command continues."
+        ]
+    lines = [f"Running now, by {who}, since {duration_text(age_s(runner.started_at))}."]
+    for one in runner.trials:
+        worker = one.worker or "waiting for a worker"
+        since = duration_text(age_s(one.since))
+        lines.append(f"{one.world} {one.planner}, since {since} ({worker})")
+    return lines
 
 
 def verdicts(analysis: Analysis) -> List[Dict[str, Any]]:

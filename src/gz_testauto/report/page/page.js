@@ -279,6 +279,31 @@
     if (data.figures.length) difficulty();
   }
 
+  /* --- a page that is served follows its campaign ---------------------------------------------- */
+
+  /* Reloads the overview when there is more; where somebody looks at a world, only says so. */
+  async function follow() {
+    let known = null;
+    const ask = async () => {
+      try {
+        const answer = await fetch("version", { cache: "no-store" });
+        const version = answer.ok ? await answer.text() : null;
+        if (version !== null && known !== null && version !== known) {
+          if (current === null && !byId("find").value && !byId("filter").value) { location.reload(); return; }
+          byId("news").textContent = "There is more by now: reload the page to see it.";
+        }
+        known = known === null ? version : known;
+        if (version !== null && byId("news").dataset.lost) byId("news").textContent = "";
+      } catch {
+        byId("news").dataset.lost = "yes";
+        byId("news").textContent = "The server does not answer; this is what was last known.";
+      }
+      setTimeout(ask, 10000); // heartbeats change the store every 5 s
+    };
+    ask();
+  }
+  if (data.live && location.protocol.startsWith("http")) follow();
+
   World.start();
   byId("find").addEventListener("input", choose);
   byId("filter").addEventListener("change", choose);

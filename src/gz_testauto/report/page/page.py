@@ -23,7 +23,7 @@ from gz_testauto.report.page.difficulty import curves, figures_of_worlds
 from gz_testauto.report.page.drives import tolerances_text
 from gz_testauto.report.page.outlines import TOLERANCE_M
 from gz_testauto.report.page.sentences import overall_sentence
-from gz_testauto.report.page.worlds import Surroundings, worlds_data
+from gz_testauto.report.page.worlds import Surroundings, WorldsDrawer
 from gz_testauto.results.directory import CampaignDirectory, write_atomically
 from gz_testauto.results.manifest import Manifest
 from gz_testauto.results.store import ResultStore
@@ -68,58 +68,80 @@ def write_final_page(directory: Path) -> Tuple[str, ...]:
 
 def make_page(directory: Path) -> Page:
     """Make the page. ``directory`` is the results directory as a reader is to type it."""
-    place = CampaignDirectory(directory)
-    with ResultStore.read(place) as store:
-        analysis = analyze(store.results())
-        results = analysis.results
-        problems: List[str] = []
-        manifest = _manifest(place, problems)
-        imported = manifest is not None and manifest.is_imported
-        surroundings = Surroundings.of(place, results.worlds, imported)
-        worlds, shapes = worlds_data(store, surroundings, results.worlds, results.trials)
-    records = {record.trial: record for record in results.trials}
-    for world in worlds:
-        for trial in world["trials"]:
-            trial.update(data.trial_block(records[trial["trial"]], analysis))
-    figures = figures_of_worlds(place, surroundings.spec, results.worlds, surroundings.problems)
-    fitted = {figure: curves(results, values) for figure, values in figures.items()}
-    footprint = surroundings.footprint_m
-    replay = "" if imported else f"gz_testauto replay {shlex.quote(str(directory))}"
-    block = data.campaign_block(
-        analysis,
-        shapes,
-        None if footprint is None else footprint.round(3).tolist(),
-        figures,
-        fitted,
-        replay,
-    )
-    problems += surroundings.problems
-    html = _rendered(
-        name=results.name,
-        version=__version__,
-        heading=content.heading(results),
-        problems=problems,
-        imported=imported,
-        planners=results.planners,
-        overall=overall_sentence(analysis.comparisons),
-        verdicts=content.verdicts(analysis),
-        ended_as=[data.outcome_text(outcome) for outcome in content.ended_as(analysis)],
-        rates=content.rates(analysis),
-        rate_notes=content.rate_notes(analysis),
-        means=content.means(analysis),
-        figures=list(figures),
-        matrix=content.matrix(analysis, figures),
-        differences=content.differences(analysis),
-        slopes=content.slopes(results, fitted),
-        invalid=content.invalid(results),
-        reproduction=content.reproduction(manifest, results, str(directory)),
-        methods=content.methods(analysis),
-        legend=[(s, data.outcome_text(o), o.value) for o, s in content.SYMBOLS.items()],
-        tolerances=f"{tolerances_text()}; outlines {1000 * TOLERANCE_M:g} mm",
-        campaign_block=_json(block),
-        world_blocks=[_json(world) for world in worlds],
-    )
-    return Page(html, tuple(problems))
+    return PageMaker(directory).make()
+
+
+class PageMaker:
+    """Makes the page of one results directory, again and again where it is ``live``: what was read
+    of a trial that has ended is kept. ``directory`` is given as a reader is to type it.
+
+    A live page shows what runs now, and asks the server it comes from whether there is more.
+    """
+
+    def __init__(self, directory: Path, live: bool = False) -> None:
+        self._typed = str(directory)
+        self._place = CampaignDirectory(directory)
+        self._live = live
+        self._surroundings: Optional[Surroundings] = None
+        self._drawer: Optional[WorldsDrawer] = None
+
+    def make(self) -> Page:
+        """The page as things are now. Raises as :func:`write_page` does."""
+        with ResultStore.read(self._place) as store:
+            analysis = analyze(store.results())
+            results = analysis.results
+            problems: List[str] = []
+            manifest = _manifest(self._place, problems)
+            imported = manifest is not None and manifest.is_imported
+            if self._surroundings is None or self._drawer is None:
+                self._surroundings = Surroundings.of(self._place, results.worlds, imported)
+                self._drawer = WorldsDrawer(self._surroundings)
+            worlds = self._drawer.draw(store, results.worlds, results.trials)
+        records = {record.trial: record for record in results.trials}
+        for world in worlds:
+            for trial in world["trials"]:
+                trial.update(data.trial_block(records[trial["trial"]], analysis))
+        spec = self._surroundings.spec
+        figures = figures_of_worlds(self._place, spec, results.worlds, problems)
+        fitted = {figure: curves(results, values) for figure, values in figures.items()}
+        footprint = self._surroundings.footprint_m
+        block = data.campaign_block(
+            analysis,
+            self._drawer.shapes,
+            None if footprint is None else footprint.round(3).tolist(),
+            figures,
+            fitted,
+            "" if imported else f"gz_testauto replay {shlex.quote(self._typed)}",
+        )
+        problems += self._surroundings.problems
+        html = _rendered(
+            self._live,
+            name=results.name,
+            version=__version__,
+            heading=content.heading(results),
+            running=content.running(results) if self._live else [],
+            problems=problems,
+            imported=imported,
+            planners=results.planners,
+            overall=overall_sentence(analysis.comparisons),
+            verdicts=content.verdicts(analysis),
+            ended_as=[data.outcome_text(outcome) for outcome in content.ended_as(analysis)],
+            rates=content.rates(analysis),
+            rate_notes=content.rate_notes(analysis),
+            means=content.means(analysis),
+            figures=list(figures),
+            matrix=content.matrix(analysis, figures),
+            differences=content.differences(analysis),
+            slopes=content.slopes(results, fitted),
+            invalid=content.invalid(results),
+            reproduction=content.reproduction(manifest, results, self._typed),
+            methods=content.methods(analysis),
+            legend=[(s, data.outcome_text(o), o.value) for o, s in content.SYMBOLS.items()],
+            tolerances=f"{tolerances_text()}; outlines {1000 * TOLERANCE_M:g} mm",
+            campaign_block=_json({**block, "live": self._live}),
+            world_blocks=[_json(world) for world in worlds],
+        )
+        return Page(html, tuple(problems))
 
 
 def _manifest(place: CampaignDirectory, problems: List[str]) -> Optional[Manifest]:
@@ -130,7 +152,7 @@ def _manifest(place: CampaignDirectory, problems: List[str]) -> Optional[Manifes
         return None
 
 
-def _rendered(**values: Any) -> str:
+def _rendered(live: bool, **values: Any) -> str:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(str(_HERE)),
         autoescape=True,
@@ -144,6 +166,8 @@ def _rendered(**values: Any) -> str:
         f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
+    if live:
+        policy += "; connect-src 'self'"
     return environment.get_template(_TEMPLATE).render(
         policy=policy,
         style=style,

@@ -86,30 +86,50 @@ class Surroundings:
             return {}
 
 
-def worlds_data(
-    store: ResultStore,
-    surroundings: Surroundings,
-    worlds: Sequence[WorldRecord],
-    trials: Sequence[TrialRecord],
-) -> Tuple[List[Dict[str, Any]], List[Dict[str, Any]]]:
-    """What the page draws of each world, in order, and the table of shapes."""
-    shapes = ShapeTable()
-    by_world: Dict[str, List[TrialRecord]] = {}
-    for record in trials:
-        by_world.setdefault(record.world, []).append(record)
-    drawn = []
-    for world in worlds:
-        outlines = surroundings.outlines(world)
-        drives = [
-            _trial(store, surroundings, outlines, record) for record in by_world.get(world.name, ())
-        ]
-        data = {"placed": shapes.place(outlines.values()), "trials": drives}
-        data.update(_ends(surroundings.spec, world))
-        known = surroundings.known_way(world)
-        if known:
-            data["known"] = known
-        drawn.append(data)
-    return drawn, shapes.shapes
+class WorldsDrawer:
+    """What the page draws of each world. Remembers what it has read: a trial that has ended stays
+    as it is, and a live page asks again and again."""
+
+    def __init__(self, surroundings: Surroundings) -> None:
+        self._surroundings = surroundings
+        self._table = ShapeTable()
+        self._drives: Dict[Tuple[int, str], Dict[str, Any]] = {}
+        self._worlds: Dict[str, Dict[str, Any]] = {}
+
+    @property
+    def shapes(self) -> List[Dict[str, Any]]:
+        """The shapes of all worlds that were drawn."""
+        return self._table.shapes
+
+    def draw(
+        self, store: ResultStore, worlds: Sequence[WorldRecord], trials: Sequence[TrialRecord]
+    ) -> List[Dict[str, Any]]:
+        """What is drawn of each world, in order."""
+        by_world: Dict[str, List[TrialRecord]] = {}
+        for record in trials:
+            by_world.setdefault(record.world, []).append(record)
+        drawn = []
+        for world in worlds:
+            drives = self._of_world(store, world, by_world.get(world.name, ()))
+            drawn.append({**self._worlds[world.name], "trials": drives})
+        return drawn
+
+    def _of_world(
+        self, store: ResultStore, world: WorldRecord, trials: Sequence[TrialRecord]
+    ) -> List[Dict[str, Any]]:
+        new = [r for r in trials if (r.trial, r.finished_at) not in self._drives]
+        outlines: Outlines = {}
+        if new or world.name not in self._worlds:
+            outlines = self._surroundings.outlines(world)
+        if world.name not in self._worlds:
+            data: Dict[str, Any] = {"placed": self._table.place(outlines.values())}
+            data.update(_ends(self._surroundings.spec, world))
+            known = self._surroundings.known_way(world)
+            self._worlds[world.name] = {**data, "known": known} if known else data
+        for record in new:
+            drive = _trial(store, self._surroundings, outlines, record)
+            self._drives[record.trial, record.finished_at] = drive
+        return [dict(self._drives[record.trial, record.finished_at]) for record in trials]
 
 
 def _ends(spec: Optional[CampaignSpec], world: WorldRecord) -> Dict[str, Any]:

@@ -1,0 +1,117 @@
+"""The page while its campaign runs, for a browser on this machine.
+
+Owns the server: on the loopback address only, answering GET and HEAD of two paths (``/``, the page,
+and ``/version``, by which it knows whether there is more) to requests that name this machine, so
+that no other site's page can ask by a name of its own. It only reads the results directory.
+"""
+
+import html
+import os
+import sys
+import threading
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, Tuple
+
+from gz_testauto.errors import GzTestautoError
+from gz_testauto.report.page.page import PageMaker
+from gz_testauto.results.directory import CampaignDirectory
+
+LOOPBACK = "127.0.0.1"
+_TIMEOUT_S = 30.0
+
+
+class PageServer(ThreadingHTTPServer):
+    """Serves the page of ``directory`` on ``port`` of the loopback address, 0 for any free one.
+
+    Raises ``ResultsError`` where no campaign was begun there, ``OSError`` where the port is taken.
+    """
+
+    daemon_threads = True
+
+    def __init__(self, directory: Path, port: int) -> None:
+        self._place = CampaignDirectory(directory)
+        self._place.require_campaign()
+        self._maker = PageMaker(directory, live=True)
+        self._making = threading.Lock()
+        self._made: Tuple[str, bytes] = ("", b"")
+        super().__init__((LOOPBACK, port), _Handler)
+
+    @property
+    def url(self) -> str:
+        """Where the page is."""
+        return f"http://{LOOPBACK}:{self.server_address[1]}/"
+
+    def version(self) -> str:
+        """Text that differs when the results may."""
+        try:
+            status = os.stat(self._place.results)
+        except OSError:
+            return "none"
+        return f"{status.st_ino}-{status.st_mtime_ns}-{status.st_size}"
+
+    def page(self) -> bytes:
+        """The page as things are now, or one that says why there is none yet."""
+        with self._making:
+            version = self.version()
+            if self._made[0] != version:
+                try:
+                    text = self._maker.make().html
+                except GzTestautoError as error:
+                    text = _NOT_YET.format(html.escape(str(error)))
+                    return text.encode("utf-8")
+                self._made = (version, text.encode("utf-8"))
+            return self._made[1]
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A browser that has gone before its answer, as on a reload, is no error."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
+
+    def is_asked_for(self, host: str) -> bool:
+        """Whether a request's ``Host`` names this server."""
+        port = self.server_address[1]
+        return host in (f"{LOOPBACK}:{port}", f"localhost:{port}")
+
+
+_NOT_YET = (
+    '<!DOCTYPE html><html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="3">'
+    "<title>not yet</title><p>{}</p></html>"
+)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: PageServer
+    timeout = _TIMEOUT_S
+    server_version = "gz_testauto"
+    sys_version = ""
+
+    def do_GET(self) -> None:
+        self._answer(with_body=True)
+
+    def do_HEAD(self) -> None:
+        self._answer(with_body=False)
+
+    def _answer(self, with_body: bool) -> None:
+        if not self.server.is_asked_for(self.headers.get("Host", "")):
+            self.send_error(HTTPStatus.FORBIDDEN)
+            return
+        if self.path == "/":
+            body, kind = self.server.page(), "text/html; charset=utf-8"
+        elif self.path == "/version":
+            body, kind = self.server.version().encode("ascii"), "text/plain"
+        else:
+            self.send_error(HTTPStatus.NOT_FOUND)
+            return
+        self.send_response(HTTPStatus.OK)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Cache-Control", "no-store")
+        self.send_header("X-Content-Type-Options", "nosniff")
+        self.end_headers()
+        if with_body:
+            self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing of each request."""
