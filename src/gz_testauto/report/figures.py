@@ -149,7 +149,7 @@ def _difficulty(analysis: Analysis, figure: Figure, values: Values) -> Drawn:
         axes.set_xlabel(_text(f"{figure.heading} ({figure.unit})".replace(" ()", "")))
         axes.set_ylabel("goal reached (%)")
         if any(curve is not None for curve in fitted):
-            beside = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": 3}
+            beside = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncol": 3}
             axes.legend(frameon=False, fontsize=7, **beside)
 
     return f"difficulty_{figure.key}", 2.4, draw
