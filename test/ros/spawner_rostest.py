@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The spawner's services against a running simulator: whole sets, or none."""
 
+import importlib.util
 import sys
 import tempfile
 import unittest
@@ -31,6 +32,7 @@ obstacles:
 region: {rectangle: {x_m: [-2, 2], y_m: [-3, 3]}}
 min_gap_m: 0.2
 """
+SCENARIO = resources.share_directory() / "config" / "scenic" / "things.scenic"
 NAMES = ["obstacle_box_0", "obstacle_box_1", "obstacle_cylinder_0"]
 
 
@@ -119,6 +121,28 @@ class SpawnerTest(unittest.TestCase):
         for there, here in zip(drawn, response.obstacles):
             self.assertAlmostEqual(there.pose[0], here.pose.position.x, places=6)
             self.assertAlmostEqual(there.pose[1], here.pose.position.y, places=6)
+
+    @unittest.skipIf(importlib.util.find_spec("scenic") is None, "needs Scenic 3")
+    def test_a_scenario_is_placed_as_its_world_has_it_and_taken_away_again(self):
+        placed = self.place(seed=3, spec=str(SCENARIO))
+        names = [obstacle.name for obstacle in placed]
+        self.assertEqual(
+            names,
+            [
+                "obstacle_cafe_table_0",
+                "obstacle_traffic_cone_0",
+                "obstacle_traffic_cone_1",
+                "obstacle_crate_0",
+            ],
+        )
+        self.assertEqual(self.shown(), sorted(names))
+        for obstacle in placed:
+            found = self.state(obstacle.name, "world").pose.position
+            self.assertAlmostEqual(found.x, obstacle.pose.position.x, places=2)
+            self.assertAlmostEqual(found.y, obstacle.pose.position.y, places=2)
+        self.assertTrue(self.respawn().success)
+        self.place(seed=3)
+        self.assertEqual(self.shown(), NAMES)
 
     def test_adding_keeps_what_stands_and_numbers_on(self):
         self.place(seed=3)

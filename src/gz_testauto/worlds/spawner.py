@@ -9,7 +9,7 @@ import dataclasses
 import math
 import os
 from pathlib import Path
-from typing import Dict, Iterable, List, Optional, Protocol, Set, Tuple
+from typing import Dict, Iterable, List, Optional, Protocol, Set, Tuple, Union
 
 from gz_testauto.errors import GzTestautoError, SimulatorError, SpecError
 from gz_testauto.pose import Pose, wrap_angle
@@ -52,11 +52,19 @@ class _Astray(SimulatorError):
     it was started with the pose that the file says, though that one was deleted long ago."""
 
 
+class SetSource(Protocol):
+    """Sets that are placed as they are, whatever stands in the base world: scenes of a scenario."""
+
+    def draw(self, seed: int, number: int) -> Tuple[Obstacle, ...]:
+        """Set ``number`` of a seed, in the order in which it is to be placed, under names of
+        random obstacles. Raises ``GzTestautoError``."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Draw:
     """What a set was drawn from; ``label`` is how people call the specification."""
 
-    spec: ObstacleSpec
+    spec: Union[ObstacleSpec, SetSource]
     label: str
     seed: int
     number: int = 0
@@ -156,6 +164,8 @@ class ObstacleSpawner:
         self, draw: Draw, names: Set[str], standing: Tuple[Obstacle, ...]
     ) -> Tuple[Obstacle, ...]:
         """Draw beside the models called ``names``, of which ``standing`` were placed here."""
+        if not isinstance(draw.spec, ObstacleSpec):
+            return draw.spec.draw(draw.seed, draw.number)
         drive = drive_of(draw.spec.drive)
         site, keep_out = Site((), drive), list(draw.spec.keep_out)
         if self._base_world is not None:

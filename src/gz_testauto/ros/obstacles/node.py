@@ -18,7 +18,7 @@ from gz_testauto.msg import ObstacleSet
 from gz_testauto.ros import parameters
 from gz_testauto.ros.node import run_node
 from gz_testauto.ros.obstacles.messages import markers, obstacle_message
-from gz_testauto.ros.obstacles.spec_argument import label_of, read_spec
+from gz_testauto.ros.obstacles.spec_argument import label_of, read_set
 from gz_testauto.simulators.gazebo_ros import GazeboRosClient
 from gz_testauto.worlds.spawner import Draw, ObstacleSpawner
 
@@ -41,7 +41,7 @@ class ObstacleSpawnerNode:
 
     def _spawn(self, request: srv.SpawnObstaclesRequest) -> srv.SpawnObstaclesResponse:
         def spawn() -> srv.SpawnObstaclesResponse:
-            draw = Draw(read_spec(request.spec), label_of(request.spec), request.seed)
+            draw = Draw(read_set(request.spec), label_of(request.spec), request.seed)
             placed = self._spawner.spawn(draw, request.replace)
             return srv.SpawnObstaclesResponse(
                 True, f"placed {len(placed)} obstacles", [obstacle_message(o) for o in placed]
