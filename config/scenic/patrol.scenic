@@ -1,5 +1,5 @@
-# A room with a table that is always there and crates that are somewhere else in every world; a
-# robot is to go from one end to the other.
+# A room with a table that is always there and crates that are somewhere else in every world, so
+# high that a lidar sees them; a robot is to go from one end to the other.
 param crates = 4
 
 workspace = Workspace(RectangularRegion(0 @ 0, 0, 10, 14))
@@ -11,4 +11,4 @@ goal = new Waypoint at Range(-3, 3) @ 5.5, facing 0 deg
 
 table = new CafeTable at 0 @ 0, facing 0 deg
 for i in range(int(globalParameters.crates)):
-    new Crate in middle
+    new Crate in middle, with height 0.6

@@ -10,10 +10,14 @@ import pytest
 
 from gz_testauto.campaign.executors import chosen_executor
 from gz_testauto.campaign.progress import CampaignListener
+from gz_testauto.campaign.resume import read_campaign, reopen
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.scenic_worlds import scenic_worlds, with_missions
 from gz_testauto.campaign.world_source import gather_worlds
 from gz_testauto.errors import ResultsError, SpecError
+from gz_testauto.report.page.page import write_final_page
+from gz_testauto.results.directory import CampaignDirectory
+from gz_testauto.results.store import ResultStore
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load, parse
 from gz_testauto.trial.setup import prepare, read_body
@@ -182,6 +186,13 @@ def test_a_campaign_of_scenic_worlds_runs_to_its_table_though_it_is_killed(works
     ]
     assert [trial.outcome.value for trial in results.trials] == ["reached"] * 4
     assert before == {path.name: path.read_bytes() for path in (out / "worlds").glob("*.world")}
+
+    # Looking back, and the page, know each world's start and goal too.
+    looked_back = read_campaign(CampaignDirectory(out))
+    assert looked_back.start_in("world_0000") != looked_back.start_in("world_0001")
+    assert list(write_final_page(out))
+    with ResultStore.open(CampaignDirectory(out)) as store:
+        assert reopen(CampaignDirectory(out), store).trials[0].world == "world_0000"
 
 
 @needs_scenic

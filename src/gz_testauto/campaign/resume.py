@@ -67,7 +67,7 @@ def reopen(directory: CampaignDirectory, store: ResultStore) -> PreparedCampaign
     Planners may have been changed meanwhile: :func:`changed_planners` tells. Raises
     ``ResultsError`` naming what else is no longer as it was.
     """
-    spec = read_campaign(directory)
+    spec = _begun(directory)
     robot = read_body(spec)
     # A version before this one had fewer fields; what they say now is what it did.
     now = Manifest.of(spec, further_files(spec, robot), as_written=True)
@@ -84,7 +84,13 @@ def changed_planners(directory: CampaignDirectory, campaign: PreparedCampaign) -
 
 
 def read_campaign(directory: CampaignDirectory) -> CampaignSpec:
-    """The campaign that a directory was begun with. Raises ``ResultsError``."""
+    """The campaign that a directory was begun with, and the drive in each of its worlds. Raises
+    ``ResultsError``, and ``SpecError`` where a mission is not what it was."""
+    return with_missions(_begun(directory), directory.worlds)
+
+
+def _begun(directory: CampaignDirectory) -> CampaignSpec:
+    """The campaign as it was written before there were worlds."""
     path = directory.campaign
     if not os.path.isfile(path) and Manifest.read(directory).is_imported:
         raise ResultsError(
