@@ -1,5 +1,7 @@
-"""Holds what must not be in a committed file: paths of the machine it was written on."""
+"""Holds what must not be in a committed file, paths of the machine it was written on, and what
+test modules must be called."""
 
+import collections
 import re
 import subprocess
 from pathlib import Path
@@ -43,3 +45,10 @@ def test_no_file_names_a_home_directory():
 
 def test_no_file_names_the_place_of_this_checkout():
     assert lines_with(re.compile(r"(?<![\w.~}$/])" + re.escape(str(CHECKOUT)) + r"\b")) == []
+
+
+def test_test_modules_have_names_of_their_own():
+    """pytest imports them by name alone, as their helpers are."""
+    paths = [path for path in tracked_files() if CHECKOUT / "test" in path.parents]
+    names = [path.name for path in paths if path.suffix == ".py" and path.name != "conftest.py"]
+    assert not [name for name, times in collections.Counter(names).items() if times > 1]
