@@ -1,5 +1,6 @@
 """What the kernel tells of threads that sleep, run and end."""
 
+import os
 import subprocess
 import sys
 import threading
@@ -41,14 +42,34 @@ def test_a_busy_thread_is_waited_for(process_busy_until, tmp_path):
     states = ThreadStates(process_busy_until(rest).pid)
     timer = threading.Timer(0.3, rest.touch)
     timer.start()
-    assert states.wait_until_asleep(60.0)
+    assert states.wait_until_asleep(30.0, 60.0)
     assert rest.exists()
     timer.join()
 
 
 def test_one_that_never_sleeps_is_not_waited_for_beyond_the_limit(process_busy_until, tmp_path):
     states = ThreadStates(process_busy_until(tmp_path / "never").pid)
-    assert not states.wait_until_asleep(0.2)
+    assert not states.wait_until_asleep(0.2, 60.0)
+    assert not states.wait_until_asleep(60.0, 0.2)
+
+
+def test_one_that_is_kept_from_computing_is_waited_for(process_busy_until, tmp_path):
+    """As on a machine that is busy with other things; awake, but using no time."""
+    rest = tmp_path / "rest"
+    process = process_busy_until(rest)
+    states = ThreadStates(process.pid)
+    rival = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        for pid, policy in ((process.pid, os.SCHED_IDLE), (rival.pid, os.SCHED_OTHER)):
+            os.sched_setaffinity(pid, {min(os.sched_getaffinity(0))})
+            os.sched_setscheduler(pid, policy, os.sched_param(0))
+        timer = threading.Timer(1.5, rest.touch)
+        timer.start()
+        assert states.wait_until_asleep(1.0, 60.0)
+        timer.join()
+    finally:
+        rival.kill()
+        rival.wait()
 
 
 def test_threads_that_have_ended_are_no_hindrance(process_busy_until, tmp_path):
@@ -56,11 +77,11 @@ def test_threads_that_have_ended_are_no_hindrance(process_busy_until, tmp_path):
     states = ThreadStates(process.pid)
     process.kill()
     process.wait()
-    assert states.wait_until_asleep(60.0)
+    assert states.wait_until_asleep(60.0, 60.0)
 
 
 def test_a_process_that_is_not_there_has_none(process_busy_until, tmp_path):
     process = process_busy_until(tmp_path)
     process.kill()
     process.wait()
-    assert ThreadStates(process.pid).wait_until_asleep(0.0)
+    assert ThreadStates(process.pid).wait_until_asleep(0.0, 0.0)

@@ -37,9 +37,10 @@ RESTING_RATE_HZ = 5000.0
 """Update rate at rest: the paused server looks for commands this often, and not more often,
 because each look costs a message."""
 
-SETTLING_S = 1.0
-"""Wall time in which a server at rest has all its threads asleep, unless one of a plugin's never
-sleeps."""
+SETTLING_CPU_S, SETTLING_S = 1.0, 20.0
+"""CPU time that no thread of a server at rest uses before it sleeps, unless it is one of a
+plugin's that never does; and wall time until it is waited for no longer on a machine that is
+busy with other things."""
 
 
 class LockStep:
@@ -116,6 +117,7 @@ class LockStep:
 
     def refresh(self) -> None:
         """Rest again, to see what has been placed since. No time passes on our clock."""
+        self._settle()
         self._rest(self.sensors)
 
     def answered(self, topic: str) -> None:
@@ -160,7 +162,9 @@ class LockStep:
         An alarm goes off a period after the time at which it is set. One that is set when time
         passes already is late for the next rest, and the sensor silent.
         """
-        if self._threads is not None and not self._threads.wait_until_asleep(SETTLING_S):
+        if self._threads is None:
+            return
+        if not self._threads.wait_until_asleep(SETTLING_CPU_S, SETTLING_S):
             self._threads = None
 
     def _wait_for_clock(self, doing: str) -> None:

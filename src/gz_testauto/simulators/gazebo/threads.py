@@ -9,11 +9,13 @@ import os
 import time
 import weakref
 from pathlib import Path
-from typing import List
+from typing import List, NamedTuple
 
 _AWAKE = b"RD"
-_STAT_BYTES = 128
+_STAT_BYTES = 256
+"""Of a thread's ``stat``: beyond the two times that it has computed."""
 _LOOK_AGAIN_S = 0.00005
+_TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
 
 
 class ThreadStates:
@@ -31,14 +33,31 @@ class ThreadStates:
                 with contextlib.suppress(OSError):  # it has ended since
                     self._files.append(os.open(thread / "stat", os.O_RDONLY | os.O_CLOEXEC))
 
-    def wait_until_asleep(self, timeout_s: float) -> bool:
-        """Wait until each has been seen asleep; returns whether all were in ``timeout_s``."""
+    def wait_until_asleep(self, cpu_s: float, timeout_s: float) -> bool:
+        """Wait until each has been seen asleep; returns whether all were, before one of them had
+        computed for ``cpu_s`` and within ``timeout_s`` of wall time. A thread that waits for a
+        processor or a disk is awake, too, and computes nothing."""
+        awake = [file for file in self._files if _look(file).awake]
+        if not awake:
+            return True
+        began_s = {file: _look(file).cpu_s for file in awake}
         deadline_s = time.monotonic() + timeout_s
-        awake = [file for file in self._files if _state(file) in _AWAKE]
-        while awake and time.monotonic() < deadline_s:
+        while time.monotonic() < deadline_s:
+            looks = {file: _look(file) for file in awake}
+            awake = [file for file, look in looks.items() if look.awake]
+            if not awake:
+                return True
+            if any(looks[file].cpu_s - began_s[file] >= cpu_s for file in awake):
+                return False
             time.sleep(_LOOK_AGAIN_S)
-            awake = [file for file in awake if _state(file) in _AWAKE]
-        return not awake
+        return False
+
+
+class _Look(NamedTuple):
+    """At one thread, as ``proc(5)`` has it: whether it is awake, and what it has computed."""
+
+    awake: bool
+    cpu_s: float
 
 
 def _close(files: List[int]) -> None:
@@ -46,10 +65,13 @@ def _close(files: List[int]) -> None:
         os.close(file)
 
 
-def _state(file: int) -> bytes:
-    """The letter of ``proc(5)``; that of a dead one when the thread has ended."""
+def _look(file: int) -> _Look:
+    """A thread that has ended is not awake."""
     try:
         _, _, rest = os.pread(file, _STAT_BYTES, 0).rpartition(b") ")
     except OSError:
-        return b"X"
-    return rest[:1] or b"X"
+        return _Look(False, 0.0)
+    if rest[:1] not in _AWAKE or not rest:
+        return _Look(False, 0.0)
+    fields = rest.split(maxsplit=13)
+    return _Look(True, (int(fields[11]) + int(fields[12])) * _TICK_S)
