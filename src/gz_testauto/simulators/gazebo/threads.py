@@ -9,9 +9,9 @@ import os
 import time
 import weakref
 from pathlib import Path
-from typing import List, NamedTuple
+from typing import Dict, Iterable, List
 
-_AWAKE = b"RD"
+_AWAKE_STATES = b"RD"
 _STAT_BYTES = 256
 """Of a thread's ``stat``: beyond the two times that it has computed."""
 _LOOK_AGAIN_S = 0.00005
@@ -37,27 +37,15 @@ class ThreadStates:
         """Wait until each has been seen asleep; returns whether all were, before one of them had
         computed for ``cpu_s`` and within ``timeout_s`` of wall time. A thread that waits for a
         processor or a disk is awake, too, and computes nothing."""
-        awake = [file for file in self._files if _look(file).awake]
-        if not awake:
-            return True
-        began_s = {file: _look(file).cpu_s for file in awake}
+        awake = _awake(self._files)
+        began_s = awake
         deadline_s = time.monotonic() + timeout_s
-        while time.monotonic() < deadline_s:
-            looks = {file: _look(file) for file in awake}
-            awake = [file for file, look in looks.items() if look.awake]
-            if not awake:
-                return True
-            if any(looks[file].cpu_s - began_s[file] >= cpu_s for file in awake):
+        while awake and time.monotonic() < deadline_s:
+            if any(used_s - began_s[file] >= cpu_s for file, used_s in awake.items()):
                 return False
             time.sleep(_LOOK_AGAIN_S)
-        return False
-
-
-class _Look(NamedTuple):
-    """At one thread, as ``proc(5)`` has it: whether it is awake, and what it has computed."""
-
-    awake: bool
-    cpu_s: float
+            awake = _awake(awake)
+        return not awake
 
 
 def _close(files: List[int]) -> None:
@@ -65,13 +53,14 @@ def _close(files: List[int]) -> None:
         os.close(file)
 
 
-def _look(file: int) -> _Look:
-    """A thread that has ended is not awake."""
-    try:
-        _, _, rest = os.pread(file, _STAT_BYTES, 0).rpartition(b") ")
-    except OSError:
-        return _Look(False, 0.0)
-    if rest[:1] not in _AWAKE or not rest:
-        return _Look(False, 0.0)
-    fields = rest.split(maxsplit=13)
-    return _Look(True, (int(fields[11]) + int(fields[12])) * _TICK_S)
+def _awake(files: Iterable[int]) -> Dict[int, float]:
+    """Of those threads that are awake, as ``proc(5)`` has it, what each has computed (s). One
+    that has ended is not awake."""
+    awake = {}
+    for file in files:
+        with contextlib.suppress(OSError):
+            _, _, rest = os.pread(file, _STAT_BYTES, 0).rpartition(b") ")
+            if rest and rest[:1] in _AWAKE_STATES:
+                fields = rest.split(maxsplit=13)
+                awake[file] = (int(fields[11]) + int(fields[12])) * _TICK_S
+    return awake
