@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import shapely
+
 from gz_testauto.campaign.simulator import with_simulator
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load
@@ -15,6 +17,14 @@ def example_campaign(simulator, worlds, seed):
     spec = with_simulator(load(ROOT / "config" / "example_campaign.yaml", CampaignSpec), simulator)
     source = spec.worlds.model_copy(update={"count": worlds})
     return spec.model_copy(update={"worlds": source, "seed": seed})
+
+
+def standing_in_the_way(shapes, robot):
+    """What of a world's shapes a robot on its ground would touch, from above."""
+    low, high = robot.height_m
+    return shapely.union_all(
+        [shape.footprint(max(low, 0.0) + 0.03, high) for shape in shapes if not shape.is_ground]
+    )
 
 
 def numbers(text):

@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 import shapely
-from example import ROOT
+from example import ROOT, standing_in_the_way
 
 from gz_testauto.errors import GzTestautoError
 from gz_testauto.pose import Pose2D
@@ -55,10 +55,7 @@ def free_poses(world, robot, count, seed):
     """Poses on the ground where the robot touches nothing."""
     scene = read_scene(world)
     shapes = [shape for model in scene.models.values() for shape in model.collisions]
-    low, high = robot.height_m
-    standing = shapely.union_all(
-        [shape.footprint(max(low, 0.0) + 0.03, high) for shape in shapes if not shape.is_ground]
-    )
+    standing = standing_in_the_way(shapes, robot)
     ground = [shape for shape in shapes if shape.is_ground]
     floor = None
     if not any(isinstance(shape.geometry, Plane) for shape in ground):

@@ -40,6 +40,7 @@ from pathlib import Path
 import numpy as np
 import shapely
 import yaml
+from example import standing_in_the_way
 
 from gz_testauto.cli.main import main as gz_testauto
 from gz_testauto.errors import GzTestautoError
@@ -132,10 +133,7 @@ def _ground(world, robot, options):
     """What stands in the robot's way, the floor (None: everywhere), and bounds to draw within."""
     scene = read_scene(world, **options)
     shapes = [shape for model in scene.models.values() for shape in model.collisions]
-    low, high = robot.height_m
-    standing = shapely.union_all(
-        [s.footprint(max(low, 0.0) + 0.03, high) for s in shapes if not s.is_ground]
-    )
+    standing = standing_in_the_way(shapes, robot)
     ground = [shape for shape in shapes if shape.is_ground]
     floor = None
     if not any(isinstance(shape.geometry, Plane) for shape in ground):
