@@ -2,7 +2,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from gz_testauto.sampling.seeds import CONTROL_SAMPLE, TRIAL, WORLD, child_generator, child_seed
+from gz_testauto.sampling.seeds import (
+    CONTROL_SAMPLE,
+    SCENARIO,
+    TRIAL,
+    WORLD,
+    child_generator,
+    child_seed,
+)
 from gz_testauto.sampling.sequences import UnitSequence
 from gz_testauto.spec.obstacles import SamplingSpec
 
@@ -24,6 +31,11 @@ def test_child_generators_are_told_apart_by_path_and_seed():
 def test_same_path_gives_same_numbers():
     one, other = child_generator(0, "world", 5), child_generator(0, "world", 5)
     assert np.array_equal(one.random(10), other.random(10))
+
+
+def test_the_number_of_a_scenario_stays():
+    """Worlds of a scenario are made again from their seed."""
+    assert child_seed(7, SCENARIO) == 1041900023
 
 
 def test_numbers_are_those_of_version_0_1_0():

@@ -21,6 +21,8 @@ TRIAL = 1
 """The simulator of a trial; the world's index and the repetition follow."""
 CONTROL_SAMPLE = 2
 """Which trials are taken into the control sample of a screening."""
+SCENARIO = "scenario"
+"""What a Scenic program draws by Python itself when it is compiled."""
 
 
 def child_generator(seed: int, *path: Union[int, str]) -> np.random.Generator:

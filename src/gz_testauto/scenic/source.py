@@ -16,7 +16,7 @@ import shapely
 
 from gz_testauto import __version__
 from gz_testauto.errors import SpecError
-from gz_testauto.sampling.seeds import WORLD, child_seed
+from gz_testauto.sampling.seeds import SCENARIO, WORLD, child_seed
 from gz_testauto.scenic.descriptor import load_descriptor
 from gz_testauto.scenic.library import PlacedModel, library_text, models_of
 from gz_testauto.scenic.mission import Mission, mission_of
@@ -40,9 +40,6 @@ from gz_testauto.sdf.state import apply_state
 from gz_testauto.worlds.manifest import sha256_of
 from gz_testauto.worlds.multiply import world_name
 from gz_testauto.worlds.record import ObstacleRecord
-
-COMPILED = "scenario"
-"""The seed of what a scenario draws by Python itself when it is compiled."""
 
 EMPTY_WORLD = """\
 <?xml version="1.0"?>
@@ -119,7 +116,7 @@ class ScenicSource:
         self.program: Program = compile_program(
             self.scenario,
             self.models,
-            child_seed(seed, COMPILED),
+            child_seed(seed, SCENARIO),
             self._parameters,
             chosen,
             pruning,
