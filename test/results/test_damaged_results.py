@@ -1,5 +1,6 @@
 """Results directories as a bad copy, another program or somebody else leaves them."""
 
+import dataclasses
 import io
 import json
 import sqlite3
@@ -7,14 +8,14 @@ import zipfile
 
 import numpy as np
 import pytest
-from scripted import record
+from scripted import record, short_recording
 
 from gz_testauto.campaign.resume import read_campaign
 from gz_testauto.errors import ResultsError, SpecError
 from gz_testauto.metrics.interface import builtin_metrics
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.manifest import Manifest
-from gz_testauto.results.recordings import read_trajectory
+from gz_testauto.results.recordings import read_trajectory, write_trajectory
 from gz_testauto.results.store import ResultStore
 from gz_testauto.worlds.manifest import read_worlds
 from gz_testauto.worlds.record import WorldRecord
@@ -198,6 +199,39 @@ def test_a_compressed_trajectory_is_refused_before_it_is_unpacked(tmp_path, meth
         (tmp_path / "t.npz").write_bytes(wrong)
     with pytest.raises(ResultsError, match="cannot be read as a trajectory"):
         read_trajectory(tmp_path / "t.npz")
+
+
+def test_a_trajectory_of_a_kind_that_zip_files_may_be_and_ours_are_not_is_refused(tmp_path):
+    with zipfile.ZipFile(tmp_path / "t.npz", "w") as archive:
+        archive.writestr("format.npy", b"\x93NUMPY" + b"x" * 100)
+    content = bytearray((tmp_path / "t.npz").read_bytes())
+    content[content.index(b"PK\x01\x02") + 8] |= 0x20  # "compressed patched data"
+    (tmp_path / "t.npz").write_bytes(content)
+    with pytest.raises(ResultsError, match="cannot be read as a trajectory"):
+        read_trajectory(tmp_path / "t.npz")
+
+
+def test_arrays_that_share_their_bytes_are_refused(tmp_path):
+    path, stream = tmp_path / "t.npz", io.BytesIO()
+    np.save(stream, np.zeros(1000))
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("format.npy", stream.getvalue())
+        (entry,) = archive.infolist()
+        archive.filelist += [entry] * 1000
+    with pytest.raises(ResultsError, match="larger than the file"):
+        read_trajectory(path)
+
+
+def test_arrays_come_back_in_whatever_order_and_type_they_are_stored(tmp_path):
+    kept = dataclasses.replace(
+        short_recording(True),
+        pose=np.asfortranarray(np.arange(60.0).reshape(20, 3)),
+        series={"a": np.zeros((0, 2)), "b": np.array([1, 2], dtype=">i2")},
+    )
+    write_trajectory(tmp_path / "t.npz", kept)
+    back = read_trajectory(tmp_path / "t.npz")
+    assert (back.pose == kept.pose).all() and back.series["a"].shape == (0, 2)
+    assert back.series["b"].dtype == ">i2" and back.series["b"].tolist() == [1, 2]
 
 
 def test_an_array_of_4_gb_that_is_only_said_to_be_there_takes_no_memory(tmp_path):
