@@ -44,7 +44,7 @@ def reporting(path: Path) -> Iterator[None]:
     except UnicodeError as error:
         raise ResultsError(f"{path}: is damaged: {error}") from error
     except sqlite3.Error as error:
-        text = str(error)
+        text = str(error) or "is damaged"  # Python 3.8 says nothing of what is no text
         if "full" in text or "disk I/O" in text:
             text += (
                 "; finished trials are safe: make room on the device and give the same "
