@@ -16,15 +16,25 @@ from gz_testauto.worlds.record import WorldRecord
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&amp;{{7*7}}"
 
 
-def results(out, worlds=("world_0000", "world_0001"), planners=("fgm", "dwa"), name="paper"):
-    """A results directory without campaign: planner 0 reaches every goal, the others none."""
+def results(
+    out,
+    worlds=("world_0000", "world_0001"),
+    planners=("fgm", "dwa"),
+    name="paper",
+    stop=None,
+    later=(),
+):
+    """A results directory without campaign: planner 0 reaches every goal, the others none. With
+    ``stop`` all worlds are judged, but for those that come ``later``."""
     directory = CampaignDirectory(out)
     out.mkdir()
     source = out / "trials.csv"
     source.write_text("")
     Manifest.imported(name, source, "simulator 1").write(directory)
-    records = [WorldRecord(i, world, out / "no.world", f"{i}") for i, world in enumerate(worlds)]
-    with ResultStore.create(directory, name, planners, records, 2 * len(worlds)) as store:
+    named = enumerate((*worlds, *later))
+    records = [WorldRecord(i, world, out / "no.world", f"{i}") for i, world in named]
+    count = len(planners) * len(records)
+    with ResultStore.create(directory, name, planners, records, count, stop) as store:
         store.declare(builtin_metrics())
         for at, world in enumerate(worlds):
             for planner in planners:
@@ -43,4 +53,6 @@ def results(out, worlds=("world_0000", "world_0001"), planners=("fgm", "dwa"), n
                     ),
                     dataclasses.replace(short_recording(won), contacts=() if won else (touched,)),
                 )
+            if stop is not None:
+                store.judge(world)
     return out

@@ -11,13 +11,16 @@ import pytest
 from page_results import HOSTILE, results
 from scripted import record
 
+from gz_testauto.analysis.overview import analyze
 from gz_testauto.analysis.paired_success import PairedCounts, rate_difference
 from gz_testauto.cli.main import main
 from gz_testauto.errors import ResultsError
 from gz_testauto.report.page.page import PAGE, make_page, write_final_page
 from gz_testauto.results.directory import CampaignDirectory
+from gz_testauto.results.loaded import load_campaign
 from gz_testauto.results.records import AttemptRecord
 from gz_testauto.results.store import ResultStore
+from gz_testauto.spec.stopping import StopSpec
 from gz_testauto.trial.outcome import Outcome
 
 
@@ -106,6 +109,39 @@ def test_the_page_answers_who_won_how_surely_and_where(tmp_path):
     assert "Clopper–Pearson" in said
     assert "simulator 1" in said
     assert "sha256:" in said
+
+
+@pytest.mark.slow
+def test_a_campaign_that_ended_early_says_so_in_its_verdict_with_the_interval_that_ended_it(
+    tmp_path,
+):
+    worlds = [f"world_{i:04d}" for i in range(9)]
+    rule = StopSpec(when="decided", alpha=0.2, at_most=40)
+    later = [f"world_{i:04d}" for i in range(9, 60)]
+    out = results(tmp_path / "out", worlds, stop=rule, later=later)
+    end = analyze(load_campaign(out).results).early_end
+    assert end.decided
+    low, high = 100 * end.pairs[0].difference.low, 100 * end.pairs[0].difference.high
+    said = " ".join(Parsed(make_page(out).html).text.split())
+    assert "fgm reaches the goal more often than dwa." in said
+    assert (
+        f"80 % interval {low:+.1f} to {high:+.1f} points (confidence sequence by betting)" in said
+    )
+    assert "The campaign ended early, after 9 worlds of at most 40" in said
+    assert "which holds however often it is looked at" in said
+    assert "success by the test that ends the campaign" in said
+
+
+def test_a_pair_is_decided_by_the_test_that_ends_the_campaign_and_by_no_other(tmp_path):
+    worlds = [f"world_{i:04d}" for i in range(6)]
+    said = []
+    for alpha in (0.2, 0.01):
+        rule = StopSpec(when="decided", alpha=alpha, negligible=0.05)
+        out = results(tmp_path / f"{alpha}", worlds, stop=rule)
+        said.append(Parsed(make_page(out).html).text)
+    assert "fgm reaches the goal more often than dwa." in said[0]
+    assert "Not decided: does fgm or dwa reach the goal more often?" in said[1]
+    assert "99 % interval" in said[1] and "was to end as soon as this test decides" in said[1]
 
 
 def test_few_worlds_decide_nothing_and_the_page_says_so(tmp_path):

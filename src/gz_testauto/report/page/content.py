@@ -81,7 +81,7 @@ def verdicts(analysis: Analysis) -> List[Dict[str, Any]]:
     at = {world.name: index for index, world in enumerate(analysis.results.worlds)}
     found = []
     for pair in analysis.comparisons.pairs:
-        success = sentences.success_verdict(pair)
+        success = sentences.success_verdict(pair, analysis.early_end)
         won = [
             {
                 "heading": f"Only {planner}" if pair.counts else f"{planner} more often",
@@ -353,12 +353,17 @@ def reproduction(
 def methods(analysis: Analysis) -> List[str]:
     """How the numbers were made."""
     rate = sorted({summary.success.method for summary in analysis.summaries if summary.trials})
+    by_its_test = (
+        ""
+        if analysis.early_end is None
+        else "; success by the test that ends the campaign, at its own alpha"
+    )
     return [
         f"All intervals are {100 * LEVEL:.0f} %. Success rates: {', '.join(rate) or '–'}.",
         "The world is the unit: planners are compared in the worlds in which both have a valid "
         "trial. Success is the primary question, its p-values Holm-adjusted over the pairs; the "
         "metrics are secondary, Holm-adjusted together.",
-        f"Decided: the (adjusted) p-value is below {1 - LEVEL:.2f}.",
+        f"Decided: the (adjusted) p-value is below {1 - LEVEL:.2f}{by_its_test}.",
         "Shifts: Hodges–Lehmann with the interval of Wilcoxon's signed-rank test. Metrics that a "
         "failure cuts short are compared where both reached the goal.",
         "Curves: logistic regression with Firth's penalty, its band pointwise.",

@@ -1,19 +1,22 @@
 """Verdicts in words: one sentence per question, with its interval.
 
 Owns the wording. What is decided is :data:`ALPHA` and the p-value, adjusted where several questions
-are asked; every number comes from :mod:`gz_testauto.analysis`.
+are asked; of success, in a campaign that ends when decided, it is the test that ends it. Every
+number comes from :mod:`gz_testauto.analysis`.
 """
 
 import math
 from dataclasses import dataclass
-from typing import Dict, List, Mapping, Sequence, Tuple
+from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
 from gz_testauto.analysis.comparison import Comparison, Comparisons, MetricComparison
+from gz_testauto.analysis.decisions.early_end import EarlyEnd, PairDecision
 from gz_testauto.analysis.intervals import LEVEL
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.report.plain import number_text, p_text
 
 ALPHA = 1 - LEVEL
+Won = Tuple[Tuple[str, Tuple[str, ...]], ...]
 
 
 @dataclass(frozen=True)
@@ -24,14 +27,20 @@ class Verdict:
     lead: str
     evidence: str
     decided: bool
-    won: Tuple[Tuple[str, Tuple[str, ...]], ...] = ()
+    won: Won = ()
 
 
-def success_verdict(pair: Comparison) -> Verdict:
-    """Who of a pair reaches the goal more often."""
+def success_verdict(pair: Comparison, end: Optional[EarlyEnd] = None) -> Verdict:
+    """Who of a pair reaches the goal more often; in a campaign that ends when decided, by the test
+    that ends it, where that asks for this pair."""
     if not pair.worlds:
         lead = f"{pair.first} and {pair.second} have no world in common that both have driven."
         return Verdict(lead, "", False)
+    won = ((pair.first, pair.first_won), (pair.second, pair.second_won))
+    if end is not None:
+        for decision in end.pairs:
+            if (decision.first, decision.second) == (pair.first, pair.second) and decision.worlds:
+                return _early_verdict(pair, decision, end, won)
     p_value = pair.p_value if math.isnan(pair.p_adjusted) else pair.p_adjusted
     decided = p_value < ALPHA and pair.difference.value != 0.0
     ahead, behind, sign = pair.first, pair.second, 1.0
@@ -43,15 +52,58 @@ def success_verdict(pair: Comparison) -> Verdict:
         lead = f"{ahead} reaches the goal more often than {behind}."
     else:
         lead = f"Not decided: does {ahead} or {behind} reach the goal more often?"
-    worlds = "1 world" if pair.worlds == 1 else f"{pair.worlds} worlds"
-    by = f"{ahead} is ahead by {value:.1f} points" if value else "they are level"
     evidence = (
-        f"{_rates(pair, ahead)}{by} in {worlds}, "
+        f"{_rates(pair, ahead)}{_ahead(ahead, value)} in {_worlds(pair.worlds)}, "
         f"{100 * LEVEL:.0f} % interval {low:+.1f} to {high:+.1f} points "
         f"({pair.difference.method}); {pair.test}, {p_text(pair.p_value)}{_holm(pair)}."
     )
-    won = ((pair.first, pair.first_won), (pair.second, pair.second_won))
     return Verdict(lead, evidence, decided, won)
+
+
+def _early_verdict(pair: Comparison, decision: PairDecision, end: EarlyEnd, won: Won) -> Verdict:
+    """What the test says that ends the campaign, with the interval that belongs to it."""
+    ahead, behind, sign = decision.first, decision.second, 1.0
+    if decision.difference.value < 0:
+        ahead, behind, sign = behind, ahead, -1.0
+    value, *ends = (100 * sign * number for number in decision.difference[:3])
+    low, high = sorted(ends)
+    if decision.better:
+        lead = f"{ahead} reaches the goal more often than {behind}."
+    elif decision.negligible:
+        lead = (
+            f"{ahead} and {behind} reach the goal equally often but for less than the "
+            f"{100 * (end.rule.negligible or 0.0):g} points that the campaign calls negligible."
+        )
+    else:
+        lead = f"Not decided: does {ahead} or {behind} reach the goal more often?"
+    evidence = (
+        f"{_rates(pair, ahead)}{_ahead(ahead, value)} in {_worlds(decision.worlds)}, "
+        f"{100 * (1 - decision.alpha):.4g} % interval {low:+.1f} to {high:+.1f} points "
+        f"({decision.difference.method}); {pair.test}, {p_text(decision.p_value)}, decided at "
+        f"{decision.alpha:.3g} or less. {_ending(end)}"
+    )
+    return Verdict(lead, evidence, decision.decided, won)
+
+
+def _ending(end: EarlyEnd) -> str:
+    """What the number of worlds depends on, and why the numbers hold all the same."""
+    holds = "which holds however often it is looked at."
+    if end.worlds >= end.at_most:
+        return f"The campaign was to end as soon as this test decides, {holds}"
+    if not end.decided:
+        return f"The campaign ends as soon as this test decides, {holds}"
+    return (
+        f"The campaign ended early, after {_worlds(end.worlds)} of at most {end.at_most}, as "
+        f"soon as this test had decided, {holds}"
+    )
+
+
+def _ahead(ahead: str, points: float) -> str:
+    return f"{ahead} is ahead by {points:.1f} points" if points else "they are level"
+
+
+def _worlds(count: int) -> str:
+    return "1 world" if count == 1 else f"{count} worlds"
 
 
 def metric_verdicts(pair: Comparison, metrics: Mapping[str, Metric]) -> List[Verdict]:
