@@ -110,9 +110,20 @@ def test_our_own_csv_comes_back_with_every_trial_and_metric(imported, run, tmp_p
         }
 
 
+def test_names_in_quotes_may_have_what_ends_lines_and_stand_in_one(imported):
+    out = imported(
+        'world,planner,outcome,detail\n"a\nb",p\u2028q,reached,"why\nso"\r\nc\x1dd,p,1,\n'
+    )
+    results = load_campaign(out).results
+    assert [world.name for world in results.worlds] == ["a b", "c d"]
+    assert results.planners == ("p q", "p")
+    assert results.trials[0].detail == "why\nso"
+
+
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
+        (f"world,planner,outcome\n{'w' * 256},p,1\n", "csv:2: world has 256 characters"),
         ("", r"theirs\.csv: is empty"),
         ("world,planner,outcome\n", r"theirs\.csv: holds no trial"),
         ("world,planer,outcome\n", "unknown column 'planner'; did you mean 'planer'"),

@@ -1,6 +1,8 @@
 import re
+import warnings
 
 import pytest
+from lxml import etree
 from page_results import HOSTILE, results
 from test_report import campaign
 
@@ -48,6 +50,18 @@ def test_every_chart_is_drawn_and_the_same_each_time(tmp_path, file_format):
     assert names[0] == f"success_rates.{file_format}"
     assert f"difference_1_spl.{file_format}" in names
     assert [p.read_bytes() for p in drawn[0]] == [p.read_bytes() for p in drawn[1]]
+
+
+@pytest.mark.slow
+def test_control_characters_in_a_name_are_shown_and_the_figure_is_xml(tmp_path):
+    pytest.importorskip("matplotlib")
+    out = results(tmp_path / "out", planners=("fgm", "p\x1b[31m\x07"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # as of a character that no font has
+        paths, _ = write_figures(CampaignDirectory(out), tmp_path / "figures", "svg")
+    for path in paths:
+        etree.parse(str(path))
+    assert r"p\x1b[31m\x07" in paths[0].read_text()
 
 
 @pytest.mark.slow

@@ -15,9 +15,10 @@ from gz_testauto.analysis.comparison import Comparison, metric_differences
 from gz_testauto.analysis.curves.success import SuccessCurve
 from gz_testauto.analysis.intervals import LEVEL
 from gz_testauto.analysis.overview import Analysis, analyze
+from gz_testauto.printable import printable
 from gz_testauto.report.page.difficulty import Figure, Values, curves, figures_of_worlds
 from gz_testauto.report.page.worlds import Surroundings
-from gz_testauto.report.plots import COLORS, figure_class
+from gz_testauto.report.plots import COLORS, chart_text, figure_class
 from gz_testauto.results.directory import CampaignDirectory, reporting_disk
 from gz_testauto.results.manifest import Manifest
 from gz_testauto.results.store import ResultStore
@@ -119,7 +120,7 @@ def _difference_drawer(
         axes.plot(np.arange(1, len(values) + 1), values, ".", color=COLORS[0], markersize=4)
         axes.set_title(f"{_name(pair.first)} − {_name(pair.second)}")
         axes.set_xlabel("worlds, in order of their difference")
-        axes.set_ylabel(_text(label))
+        axes.set_ylabel(chart_text(label))
 
     return draw
 
@@ -146,7 +147,7 @@ def _difficulty(analysis: Analysis, figure: Figure, values: Values) -> Drawn:
                 axes.plot(x * figure.factor, y + away, "|", color=color, markersize=3)
         axes.set_ylim(-14, 114)
         axes.set_yticks([0, 25, 50, 75, 100])
-        axes.set_xlabel(_text(f"{figure.heading} ({figure.unit})".replace(" ()", "")))
+        axes.set_xlabel(chart_text(f"{figure.heading} ({figure.unit})".replace(" ()", "")))
         axes.set_ylabel("goal reached (%)")
         if any(curve is not None for curve in fitted):
             beside = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncol": 3}
@@ -165,16 +166,12 @@ def _curve(axes: Any, curve: Optional[SuccessCurve], figure: Figure, **line: str
 
 def _name(planner: str) -> str:
     """A planner's name, no longer than leaves room for the chart."""
-    return _text(planner if len(planner) <= NAME_SHOWN else planner[:NAME_SHOWN] + "…")
+    shown = printable(planner)
+    return chart_text(shown if len(shown) <= NAME_SHOWN else shown[:NAME_SHOWN] + "…")
 
 
 def _color(analysis: Analysis, planner: str) -> str:
     return COLORS[analysis.results.planners.index(planner) % len(COLORS)]
-
-
-def _text(text: str) -> str:
-    """Text as it is: matplotlib takes what stands between dollars for a formula."""
-    return text.replace("$", r"\$")
 
 
 def _file_name(name: str) -> str:

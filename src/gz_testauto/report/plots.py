@@ -15,6 +15,7 @@ from shapely.geometry.polygon import orient
 from gz_testauto.campaign.resume import reopen
 from gz_testauto.errors import MissingDependencyError
 from gz_testauto.pose import Pose2D
+from gz_testauto.printable import printable
 from gz_testauto.results.directory import CampaignDirectory, reporting_disk
 from gz_testauto.results.records import TrialRecord
 from gz_testauto.results.store import ResultStore
@@ -65,6 +66,12 @@ def figure_class() -> type:
     return Figure
 
 
+def chart_text(text: str) -> str:
+    """Text as it is: matplotlib takes what stands between dollars for a formula. What is not
+    printable is shown escaped, as on a terminal: fonts lack it, and SVG may not contain it."""
+    return printable(text).replace("\n", " ").replace("$", r"\$")
+
+
 def _by_world(
     worlds: Tuple[WorldRecord, ...], trials: Tuple[TrialRecord, ...]
 ) -> Iterator[Tuple[WorldRecord, List[TrialRecord]]]:
@@ -98,7 +105,8 @@ def _draw(
         label = "_nolegend_"
         if record.planner not in labelled:
             labelled.add(record.planner)
-            label = f"{record.planner}: {record.outcome.value.replace('_', ' ')}"
+            ended = record.outcome.value.replace("_", " ")
+            label = chart_text(f"{record.planner}: {ended}")
         axes.plot(path[:, 0], path[:, 1], color=color, linewidth=1.5, label=label)
         marker = "o" if record.completed else "X"
         end = np.asarray(footprint_at(body, Pose2D(*path[-1])).exterior.coords)
@@ -111,7 +119,7 @@ def _draw(
     axes.set_aspect("equal")
     axes.set_xlabel("x (m)")
     axes.set_ylabel("y (m)")
-    axes.set_title(world.name)
+    axes.set_title(chart_text(world.name))
     axes.legend(loc="upper left", fontsize="small", framealpha=0.9)
 
 

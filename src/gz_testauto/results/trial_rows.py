@@ -6,6 +6,7 @@ line. Where the trials go is :mod:`gz_testauto.results.imported`'s.
 
 import collections
 import csv
+import io
 import math
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +26,8 @@ OUTCOME_WORDS: Mapping[str, Outcome] = {
 }
 """Words in a column of outcomes, in lower case, that need no mapping."""
 
+LONGEST_NAME = 255
+"""Characters of a world's or planner's name, as many as a file's name may have."""
 _TRUE, _FALSE = ("1", "true", "yes"), ("0", "false", "no", "")
 _OURS = {"trial", "seed", "attempts", "wall_s", "finished_at", "trajectory"}
 """Columns of our own CSV that a trial of others has no use for."""
@@ -104,7 +107,8 @@ def _lines(path: Path, columns: Columns) -> Tuple[List[str], Iterator[Tuple[int,
 
 
 def _cells(path: Path, text: str, delimiter: str) -> Iterator[Tuple[int, List[str]]]:
-    lines = text.splitlines()
+    # Only CR and LF end a line; in quotes they are part of a name.
+    lines = io.StringIO(text, newline="")
     reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True, strict=True)
     try:
         for cells in reader:
@@ -198,7 +202,11 @@ class _Reader:
 def _named(where: str, column: str, text: str) -> str:
     if not text:
         raise ResultsError(f"{where}: {column} is empty")
-    return text
+    if len(text) > LONGEST_NAME:
+        raise ResultsError(
+            f"{where}: {column} has {len(text)} characters; a name has {LONGEST_NAME} at most"
+        )
+    return " ".join(text.splitlines())  # names stand in lines of their own
 
 
 def _flag(where: str, column: str, text: str) -> bool:

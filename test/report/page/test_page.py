@@ -79,6 +79,16 @@ def test_names_and_messages_of_the_results_are_never_markup(tmp_path):
     assert HOSTILE in json.loads(page.scripts["d0"])["trials"][1]["contacts"][0][1]
 
 
+def test_control_characters_and_marks_of_direction_in_names_are_shown_and_do_nothing(tmp_path):
+    out = results(tmp_path / "out", ("w\u202egnp", "a\x1b[2J"), ("fgm", "p\x07"))
+    text = make_page(out).html
+    assert not {"\u202e", "\x1b", "\x07"} & set(text)
+    page = Parsed(text)
+    assert r"w\u202egnp" in page.text
+    names = [world["name"] for world in json.loads(page.scripts["data"])["worlds"]]
+    assert names == [r"w\u202egnp", r"a\x1b[2J"]
+
+
 def test_a_policy_lets_only_the_packages_script_run_and_nothing_be_loaded(tmp_path):
     page = Parsed(make_page(results(tmp_path / "out")).html)
     policy = next(a["content"] for tag, a in page.elements if "http-equiv" in a)

@@ -11,6 +11,7 @@ from gz_testauto.analysis.comparison import metric_differences
 from gz_testauto.analysis.curves.success import SuccessCurve
 from gz_testauto.analysis.overview import Analysis
 from gz_testauto.metrics.interface import Metric
+from gz_testauto.printable import all_printable, printable
 from gz_testauto.report.page.difficulty import Figure, Values
 from gz_testauto.results.records import TrialRecord
 from gz_testauto.trial.outcome import Outcome
@@ -39,14 +40,14 @@ def campaign_block(
         entry = [results.planners.index(record.planner), OUTCOMES.index(record.outcome)]
         ended.setdefault(record.world, []).append(entry)
     return {
-        "planners": results.planners,
+        "planners": all_printable(results.planners),
         "outcomes": [outcome_text(outcome) for outcome in OUTCOMES],
         "reached": OUTCOMES.index(Outcome.REACHED),
         "collided": OUTCOMES.index(Outcome.COLLIDED),
         "invalid": OUTCOMES.index(Outcome.INVALID),
         "worlds": [
             {
-                "name": world.name,
+                "name": printable(world.name),
                 "ended": ended.get(world.name, []),
                 "figures": [short(values[at]) for values in figures.values()],
             }
@@ -68,7 +69,7 @@ def trial_block(record: TrialRecord, analysis: Analysis) -> Dict[str, Any]:
         "planner": analysis.results.planners.index(record.planner),
         "repetition": record.repetition,
         "outcome": OUTCOMES.index(record.outcome),
-        "detail": record.detail,
+        "detail": printable(record.detail),
         "attempts": record.attempts,
         "metrics": [short(value) for value in values],
     }
@@ -110,7 +111,8 @@ def _pairs(analysis: Analysis) -> List[Dict[str, Any]]:
                     "differences": [short(value) for value in differences.values()],
                 }
             )
-        pairs.append({"first": pair.first, "second": pair.second, "metrics": compared})
+        named = {"first": printable(pair.first), "second": printable(pair.second)}
+        pairs.append({**named, "metrics": compared})
     return pairs
 
 

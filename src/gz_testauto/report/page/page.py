@@ -18,6 +18,7 @@ import jinja2
 from gz_testauto import __version__
 from gz_testauto.analysis.overview import analyze
 from gz_testauto.errors import GzTestautoError, ResultsError
+from gz_testauto.printable import printable
 from gz_testauto.report.page import content, data
 from gz_testauto.report.page.difficulty import curves, figures_of_worlds
 from gz_testauto.report.page.drives import tolerances_text
@@ -157,6 +158,7 @@ def _rendered(live: bool, **values: Any) -> str:
         loader=jinja2.FileSystemLoader(str(_HERE)),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
+        finalize=_shown,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -175,6 +177,12 @@ def _rendered(live: bool, **values: Any) -> str:
         uplot_licence=_asset("uplot/LICENSE"),
         **values,
     )
+
+
+def _shown(value: Any) -> Any:
+    """Text as on a terminal: a mark that turns the direction of writing would turn its
+    neighbours' too. What is marked safe stays."""
+    return printable(value) if type(value) is str else value
 
 
 def _asset(name: str) -> str:

@@ -14,6 +14,7 @@ from gz_testauto.campaign.resume import find_world, read_campaign
 from gz_testauto.errors import GzTestautoError
 from gz_testauto.metrics.recording import Recording
 from gz_testauto.pose import Pose2D
+from gz_testauto.printable import printable
 from gz_testauto.report.page.drives import thinned_drive
 from gz_testauto.report.page.outlines import ShapeTable
 from gz_testauto.results.directory import CampaignDirectory
@@ -154,12 +155,12 @@ def _trial(
         recording = store.trajectory(record)
     except GzTestautoError as error:
         surroundings.problems.append(str(error))
-        return {**data, "problem": str(error)}
+        return {**data, "problem": printable(str(error))}
     data.update(thinned_drive(recording))
     data["contacts"] = [
         [
             round(1000 * episode.start_s),
-            episode.partner,
+            printable(episode.partner),
             episode.speed_mps,
             *_touched(surroundings.footprint_m, recording, outlines, episode),
         ]
