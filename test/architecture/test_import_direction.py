@@ -15,6 +15,7 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 LAYERS = (
     {
         "brevity",
+        "compiled",
         "disk",
         "errors",
         "geometry",

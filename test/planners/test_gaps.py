@@ -116,3 +116,45 @@ def test_nearest_direction_in_a_gap_keeps_the_inset_or_takes_the_bisector():
     assert gap.nearest(0.5) == pytest.approx(0.5)
     assert gap.nearest(2.0, inset_rad=0.1) == pytest.approx(0.9)
     assert gap.nearest(-1.0, inset_rad=5.0) == pytest.approx(0.6)
+
+
+def test_compiled_gaps_are_those_of_the_vectorised_method_to_the_last_bit():
+    generator = np.random.default_rng(3)
+    for _ in range(40):
+        count = int(generator.integers(0, 60))
+        points = generator.uniform(-5.0, 5.0, (count, 2))
+        radius, view = generator.uniform(0.1, 0.8), generator.uniform(1.0, 6.0)
+        found = [
+            (g.right_rad, g.left_rad, g.right_m, g.left_m)
+            for g in find_gaps(points, radius, 4.0, view)
+        ]
+        assert found == gaps_by_numpy(points, radius, 4.0, view / 2)
+
+
+def gaps_by_numpy(points, radius, horizon, half_view):
+    distance = np.hypot(points[:, 0], points[:, 1])
+    near = distance < horizon
+    distance, bearing = distance[near], np.arctan2(points[near, 1], points[near, 0])
+    half = np.arcsin(np.minimum(1.0, radius / np.maximum(distance, 1e-9)))
+    border = np.sqrt(np.maximum(distance**2 - radius**2, 0.0))
+    wraps = half + np.abs(bearing) > math.pi
+    turned = bearing[wraps] - np.copysign(2 * math.pi, bearing[wraps])
+    right = np.concatenate([bearing - half, turned - half[wraps]])
+    left = np.concatenate([bearing + half, turned + half[wraps]])
+    border = np.concatenate([border, border[wraps]])
+    seen = (left > -half_view) & (right < half_view)
+    right, left, border = right[seen], left[seen], border[seen]
+    if not len(right):
+        return [(-half_view, half_view, horizon, horizon)]
+    order = np.argsort(right, kind="stable")
+    right, left, border = right[order], left[order], border[order]
+    reach = np.maximum.accumulate(left)
+    holder = np.maximum.accumulate(np.where(left == reach, np.arange(len(left)), 0))
+    gaps = []
+    if right[0] > -half_view:
+        gaps.append((-half_view, right[0], border[0], border[0]))
+    for i in np.flatnonzero(right[1:] > reach[:-1]):
+        gaps.append((reach[i], right[i + 1], border[holder[i]], border[i + 1]))
+    if reach[-1] < half_view:
+        gaps.append((reach[-1], half_view, border[holder[-1]], border[holder[-1]]))
+    return [gap for gap in gaps if gap[1] - gap[0] > 1e-9]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gz_testauto.observation import LaserScan
-from gz_testauto.planners.scans import ScanMemory, obstacle_points
+from gz_testauto.planners.scans import CELL_M, ScanMemory, _one_of_each_cell, obstacle_points
 from gz_testauto.pose import Pose, Pose2D
 
 HALF_VIEW = 0.75 * math.pi
@@ -65,3 +65,11 @@ def test_many_cycles_beside_the_same_wall_keep_what_was_seen_first():
     hidden = behind[np.abs(np.arctan2(local[:, 1], local[:, 0])) > HALF_VIEW]
     for point in hidden[np.hypot(*hidden.T) < 1.4]:
         assert np.hypot(*(kept - point).T).min() < 0.08
+
+
+def test_one_point_of_each_cell_is_remembered_in_the_order_of_the_cells():
+    generator = np.random.default_rng(2)
+    points = generator.uniform(-0.3, 0.3, (200, 2))
+    row, column = np.floor(points / CELL_M).astype(np.int64).T
+    _, first = np.unique((row << 32) + column, return_index=True)
+    assert _one_of_each_cell(points, CELL_M).tobytes() == points[first].tobytes()

@@ -92,3 +92,42 @@ def test_admissible_is_what_can_be_stopped_in_time():
 
 def test_dynamic_window_is_a_planner_with_its_own_weights():
     assert DynamicWindow(heading_weight=2.0).weights[0] == 2.0
+
+
+def test_compiled_sweep_stops_where_every_pair_of_footprint_and_point_is_looked_at():
+    generator = np.random.default_rng(11)
+    wedge = ConvexFootprint(((0.8, 0.0), (-0.3, 0.35), (-0.4, -0.2)))
+    for footprint in (FOOTPRINT, wedge):
+        for _ in range(25):
+            points = generator.uniform(-3.0, 3.0, (int(generator.integers(1, 60)), 2))
+            twists = generator.uniform((0.0, -1.5), (1.0, 1.5), (12, 2))
+            sweep = sweep_arcs(footprint, twists, points, 2.0, 0.1, 16)
+            speed, rate = twists[:, 0], np.abs(twists[:, 1])
+            end_s = np.minimum(2.0 / np.maximum(speed, 1e-6), np.pi / np.maximum(rate, 1e-6))
+            poses = arc_poses(twists, end_s[:, None] * np.arange(1, 17) / 16)
+            here = clearance_by_numpy(footprint, np.zeros((1, 3)), points)[0]
+            allowed = 0.1 if here >= 0.1 else min(here, max(here - 0.01, 0.1 / 3))
+            hit = clearance_by_numpy(footprint, poses.reshape(-1, 3), points) < allowed
+            hit = hit.reshape(12, 16)
+            free = np.where(hit.any(axis=1), hit.argmax(axis=1), 16)
+            assert sweep.blocked.tolist() == hit.any(axis=1).tolist()
+            assert sweep.distance_m.tolist() == (end_s * free / 16 * speed).tolist()
+
+
+def clearance_by_numpy(footprint, poses, points):
+    cos, sin = np.cos(poses[:, 2])[:, None], np.sin(poses[:, 2])[:, None]
+    nx, ny = footprint.normals[:, 0], footprint.normals[:, 1]
+    turned = np.stack([cos * nx - sin * ny, sin * nx + cos * ny], axis=-1)
+    shift = (turned * poses[:, None, :2]).sum(axis=-1) + footprint.offsets_m
+    return (turned @ points.T - shift[..., None]).max(axis=1).min(axis=1)
+
+
+def test_window_is_spaced_as_linspace_spaces_it_to_the_last_bit():
+    limits = RobotLimits(RECTANGLE, 1.0, 1.5, 1.0, 3.0)
+    for speed, rate in ((0.0, 0.0), (0.37, -0.71), (1.0, 1.5), (0.013, 1.449)):
+        window = dynamic_window(Twist2D(speed, rate), limits, 0.1, (5, 13))
+        linear = np.linspace(max(0.0, speed - 0.1), min(1.0, speed + 0.1), 5)
+        angular = np.linspace(max(-1.5, rate - 3.0 * 0.1), min(1.5, rate + 3.0 * 0.1), 13)
+        grid = np.stack(np.meshgrid(linear, angular, indexing="ij"), axis=-1).reshape(-1, 2)
+        assert window.tobytes() == grid.tobytes()
+    assert dynamic_window(Twist2D(0.5, 0.0), limits, 0.1, (1, 1)).tolist() == [[0.4, -3.0 * 0.1]]

@@ -10,6 +10,7 @@ from typing import Tuple
 import numpy as np
 from scipy import ndimage
 
+from gz_testauto.compiled import compiled_for
 from gz_testauto.observation import Twist2D
 from gz_testauto.planners.escape import Escape
 from gz_testauto.planners.interface import RobotLimits, Task
@@ -123,18 +124,33 @@ def dynamic_window(
     """V_d ∩ V_s: commands that can be reached within one period, shape (n, 2), v before ω."""
     linear_step = limits.max_linear_accel_mps2 * period_s
     angular_step = limits.max_angular_accel_radps2 * period_s
-    linear = np.linspace(
-        max(0.0, command.linear_mps - linear_step),
-        min(limits.max_linear_mps, max(0.0, command.linear_mps + linear_step)),
-        samples[0],
+    return np.asarray(
+        _grid(
+            max(0.0, command.linear_mps - linear_step),
+            min(limits.max_linear_mps, max(0.0, command.linear_mps + linear_step)),
+            max(-limits.max_angular_radps, command.angular_radps - angular_step),
+            min(limits.max_angular_radps, command.angular_radps + angular_step),
+            *samples,
+        )
     )
-    angular = np.linspace(
-        max(-limits.max_angular_radps, command.angular_radps - angular_step),
-        min(limits.max_angular_radps, command.angular_radps + angular_step),
-        samples[1],
-    )
-    grid = np.meshgrid(linear, angular, indexing="ij")
-    return np.stack(grid, axis=-1).reshape(-1, 2)
+
+
+@compiled_for("f8[:, ::1](f8, f8, f8, f8, i8, i8)")
+def _grid(slowest, fastest, rightmost, leftmost, rows, columns):  # type: ignore[no-untyped-def]
+    """Evenly spaced commands between the limits, as ``numpy.linspace`` spaces them; (n, 2)."""
+    grid = np.empty((rows * columns, 2))
+    linear_step = (fastest - slowest) / max(rows - 1, 1)
+    angular_step = (leftmost - rightmost) / max(columns - 1, 1)
+    for row in range(rows):
+        linear = row * linear_step + slowest
+        if 0 < row == rows - 1:
+            linear = fastest
+        for column in range(columns):
+            angular = column * angular_step + rightmost
+            if 0 < column == columns - 1:
+                angular = leftmost
+            grid[row * columns + column] = (linear, angular)
+    return grid
 
 
 def stoppable(twists: np.ndarray, sweep: Sweep, limits: RobotLimits, period_s: float) -> np.ndarray:

@@ -20,8 +20,8 @@ import math
 from typing import List, Optional
 
 import numpy as np
-from scipy.spatial import KDTree
 
+from gz_testauto.compiled import compiled, compiled_for
 from gz_testauto.observation import Twist2D
 from gz_testauto.planners.dwa import dynamic_window, stoppable
 from gz_testauto.planners.escape import Escape
@@ -186,14 +186,14 @@ class ImprovedFollowTheGap(ReactivePlanner):
         braking_m = limits.max_linear_mps**2 / (2 * limits.max_linear_accel_mps2)
         reach_m = max(self.passage_m, 0.5 + braking_m)
         trapped = []
-        for twists in np.split(window, [FIRST_LOOK]):  # the first few nearly always have it
+        for twists in (window[:FIRST_LOOK], window[FIRST_LOOK:]):  # the first few mostly have it
             sweep = sweep_arcs(
                 self._footprint, twists, situation.points_m, reach_m, self.margin_m / 2, STEPS
             )
             safe = stoppable(twists, sweep, limits, period_s)
-            way_out = safe & self._leads_to_room(twists, sweep, situation.points_m, reach_m)
-            if way_out.any():
-                return Twist2D(*twists[way_out.argmax()].tolist())
+            way_out = self._first_way_out(twists, safe, sweep, situation.points_m, reach_m)
+            if way_out is not None:
+                return Twist2D(*twists[way_out].tolist())
             trapped.append(twists[safe])
         dead_ends = np.concatenate(trapped)
         if len(dead_ends) == 0:
@@ -203,26 +203,50 @@ class ImprovedFollowTheGap(ReactivePlanner):
             dead_ends = dead_ends[slowest]
         return Twist2D(*dead_ends[0].tolist())
 
-    def _leads_to_room(
-        self, window: np.ndarray, sweep: Sweep, points_m: np.ndarray, reach_m: float
-    ) -> np.ndarray:
-        """Whether the robot, on the arc of each command (c, 2) and before that is blocked, comes
-        to where its outline can turn all the way round; shape (c,).
+    def _first_way_out(
+        self,
+        twists: np.ndarray,
+        safe: np.ndarray,
+        sweep: Sweep,
+        points_m: np.ndarray,
+        reach_m: float,
+    ) -> Optional[int]:
+        """The number of the first safe command (c,) on whose arc the robot, before that is blocked,
+        comes to where its outline can turn all the way round; None where none is.
 
         Not before it could stop there: then it can always go on to such a place, and turn.
         """
-        if len(points_m) == 0:
-            return np.ones(len(window), dtype=bool)
         limits, period_s = self.limits, self.task.control_period_s
-        speed = window[:, 0]
+        speed = twists[:, 0]
         stop_m = speed * period_s + speed**2 / (2 * limits.max_linear_accel_mps2)
         free_m = np.where(sweep.blocked, sweep.distance_m, reach_m)
         share = np.linspace(0.0, 1.0, PLACES)
         driven_m = stop_m[:, None] + share * np.maximum(0.0, free_m - stop_m)[:, None]
-        places = arc_poses(window, driven_m / np.maximum(speed, 1e-6)[:, None])[..., :2]
-        near = points_m[np.hypot(*points_m.T) < reach_m + 2 * self._footprint.radius_m]
-        if len(near) == 0:
-            return np.ones(len(window), dtype=bool)
-        room_m, _ = KDTree(near).query(places.reshape(-1, 2))
-        needed_m = self._footprint.radius_m + TURNING_MARGIN_M
-        return np.asarray((room_m.reshape(driven_m.shape) > needed_m).any(axis=1))
+        places = arc_poses(twists, driven_m / np.maximum(speed, 1e-6)[:, None])
+        radius_m = self._footprint.radius_m
+        near = points_m[np.hypot(points_m[:, 0], points_m[:, 1]) < reach_m + 2 * radius_m]
+        found = _first_with_room(safe, places, near, radius_m + TURNING_MARGIN_M)
+        return None if found < 0 else int(found)
+
+
+@compiled
+def _is_roomy(x_m, y_m, points_m, needed_m):  # type: ignore[no-untyped-def]
+    """Whether all points (n, 2) are farther than ``needed_m`` from (x, y)."""
+    for point in range(len(points_m)):
+        across, along = points_m[point, 0] - x_m, points_m[point, 1] - y_m
+        if not math.sqrt(across * across + along * along) > needed_m:
+            return False
+    return True
+
+
+@compiled_for("i8(b1[::1], f8[:, :, ::1], f8[:, ::1], f8)")
+def _first_with_room(safe, places, points_m, needed_m):  # type: ignore[no-untyped-def]
+    """The number of the first safe command (c,) with a place (c, p, :2) that is farther than
+    ``needed_m`` from all points (n, 2); -1 where there is none."""
+    for command in range(len(safe)):
+        if safe[command]:
+            for place in range(places.shape[1]):
+                x_m, y_m = places[command, place, 0], places[command, place, 1]
+                if _is_roomy(x_m, y_m, points_m, needed_m):
+                    return command
+    return -1

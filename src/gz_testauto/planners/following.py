@@ -10,6 +10,7 @@ from typing import Tuple
 
 import numpy as np
 
+from gz_testauto.compiled import compiled_for
 from gz_testauto.pose import Pose2D
 
 
@@ -43,31 +44,12 @@ class WaypointFollower:
         """
         if len(self._steps) == 0:
             return float(self._points[-1, 0]), float(self._points[-1, 1])
-        self._progress_m = max(self._progress_m, self._nearest(x_m, y_m))
-        return self._at(self._progress_m + self._lookahead_m)
-
-    def _nearest(self, x_m: float, y_m: float) -> float:
-        """Arc length of the nearest point within the window beyond the progress so far."""
-        lowest, highest = self._progress_m, self._progress_m + 2.0 * self._lookahead_m
-        squared = np.maximum(self._lengths**2, 1e-12)
-        along = ((np.array([x_m, y_m]) - self._points[:-1]) * self._steps).sum(axis=1) / squared
-        arc = self._starts[:-1] + np.clip(along, 0.0, 1.0) * self._lengths
-        # Clip each segment's nearest point to the window: the distance on a segment is convex.
-        arc = np.clip(arc, np.maximum(lowest, self._starts[:-1]), None)
-        arc = np.minimum(arc, np.minimum(highest, self._starts[1:]))
-        inside = (self._starts[1:] >= lowest) & (self._starts[:-1] <= highest)
-        fraction = (arc - self._starts[:-1]) / np.maximum(self._lengths, 1e-12)
-        nearest = self._points[:-1] + fraction[:, None] * self._steps
-        distance = np.hypot(nearest[:, 0] - x_m, nearest[:, 1] - y_m)
-        return float(arc[np.argmin(np.where(inside, distance, math.inf))])
-
-    def _at(self, arc_m: float) -> Tuple[float, float]:
-        if arc_m >= self._starts[-1]:
-            return float(self._points[-1, 0]), float(self._points[-1, 1])
-        index = int(np.searchsorted(self._starts, arc_m, side="right")) - 1
-        fraction = (arc_m - self._starts[index]) / self._lengths[index]
-        x_m, y_m = self._points[index] + fraction * self._steps[index]
-        return float(x_m), float(y_m)
+        lowest_m = self._progress_m
+        highest_m = lowest_m + 2.0 * self._lookahead_m
+        way = (self._points, self._steps, self._lengths, self._starts)
+        nearest_m = _nearest_arc(*way, lowest_m, highest_m, x_m, y_m)
+        self._progress_m = max(lowest_m, nearest_m)
+        return _at(*way, self._progress_m + self._lookahead_m)
 
 
 def in_base_frame(pose: Pose2D, x_m: float, y_m: float) -> Tuple[float, float]:
@@ -75,3 +57,45 @@ def in_base_frame(pose: Pose2D, x_m: float, y_m: float) -> Tuple[float, float]:
     dx, dy = x_m - pose.x_m, y_m - pose.y_m
     cos, sin = math.cos(pose.yaw_rad), math.sin(pose.yaw_rad)
     return cos * dx + sin * dy, cos * dy - sin * dx
+
+
+@compiled_for("f8(f8[:, ::1], f8[:, ::1], f8[::1], f8[::1], f8, f8, f8, f8)")
+def _nearest_arc(  # type: ignore[no-untyped-def]
+    points_m, steps_m, lengths_m, starts_m, lowest_m, highest_m, x_m, y_m
+):
+    """Arc length (m) of the way's point that is nearest to (x, y), of those between two lengths.
+
+    ``points_m`` (n, 2) are its corners, ``steps_m`` (n - 1, 2) and ``lengths_m`` (n - 1,) what is
+    between them, ``starts_m`` (n,) the arc length at each.
+    """
+    best_m, best_arc_m = np.inf, 0.0
+    for number in range(len(lengths_m)):
+        start_m, end_m, length_m = starts_m[number], starts_m[number + 1], lengths_m[number]
+        begin, step = points_m[number], steps_m[number]
+        along = (x_m - begin[0]) * step[0] + (y_m - begin[1]) * step[1]
+        along /= max(length_m * length_m, 1e-12)
+        arc_m = start_m + min(max(along, 0.0), 1.0) * length_m
+        # Clip each segment's nearest point to the window: the distance on a segment is convex.
+        arc_m = min(max(arc_m, max(lowest_m, start_m)), min(highest_m, end_m))
+        fraction = (arc_m - start_m) / max(length_m, 1e-12)
+        away_m = math.hypot(
+            begin[0] + fraction * step[0] - x_m, begin[1] + fraction * step[1] - y_m
+        )
+        if not (end_m >= lowest_m and start_m <= highest_m):
+            away_m = np.inf
+        if number == 0 or away_m < best_m:
+            best_m, best_arc_m = away_m, arc_m
+    return best_arc_m
+
+
+@compiled_for("UniTuple(f8, 2)(f8[:, ::1], f8[:, ::1], f8[::1], f8[::1], f8)")
+def _at(points_m, steps_m, lengths_m, starts_m, arc_m):  # type: ignore[no-untyped-def]
+    """The way's point (m) at an arc length; arguments as for :func:`_nearest_arc`."""
+    if arc_m >= starts_m[-1]:
+        return points_m[-1, 0], points_m[-1, 1]
+    number = np.searchsorted(starts_m, arc_m, side="right") - 1
+    fraction = (arc_m - starts_m[number]) / lengths_m[number]
+    return (
+        points_m[number, 0] + fraction * steps_m[number, 0],
+        points_m[number, 1] + fraction * steps_m[number, 1],
+    )

@@ -13,6 +13,8 @@ from typing import List
 
 import numpy as np
 
+from gz_testauto.compiled import compiled, compiled_for
+
 ROUNDING_RAD = 1e-9
 """Borders nearer to each other than this touch: what is between them is rounding, no gap."""
 
@@ -83,48 +85,62 @@ def find_gaps(
     the edge of the field of view has no distance of its own and takes the other border's; a
     field of view with nothing in it is one gap at ``horizon_m``.
     """
-    half_view = field_of_view_rad / 2
     distance = np.hypot(points_m[:, 0], points_m[:, 1])
     near = distance < horizon_m
     distance = distance[near]
     bearing = np.arctan2(points_m[near, 1], points_m[near, 0])
     half = np.arcsin(np.minimum(1.0, radius_m / np.maximum(distance, 1e-9)))
-    border = np.sqrt(np.maximum(distance**2 - radius_m**2, 0.0))
-    # A circle behind the robot may reach into view past ±180°: look at its images as well.
-    wraps = half + np.abs(bearing) > math.pi
-    turned = bearing[wraps] - np.copysign(2 * math.pi, bearing[wraps])
-    right = np.concatenate([bearing - half, turned - half[wraps]])
-    left = np.concatenate([bearing + half, turned + half[wraps]])
-    border = np.concatenate([border, border[wraps]])
-    seen = (left > -half_view) & (right < half_view)
-    return _between(right[seen], left[seen], border[seen], half_view, horizon_m)
+    found = _gap_array(distance, bearing, half, radius_m, field_of_view_rad / 2, horizon_m)
+    return [Gap(*borders) for borders in found.tolist()]
 
 
-def _between(
-    right: np.ndarray, left: np.ndarray, border: np.ndarray, half_view: float, horizon_m: float
-) -> List[Gap]:
-    """What the hidden sectors (right to left, overlapping) leave of the field of view."""
-    if len(right) == 0:
-        return [Gap(-half_view, half_view, horizon_m, horizon_m)]
-    order = np.argsort(right, kind="stable")
-    right, left, border = right[order], left[order], border[order]
-    reach = np.maximum.accumulate(left)
+@compiled
+def _hidden_sectors(distance, bearing, half, radius_m, half_view):  # type: ignore[no-untyped-def]
+    """What of the view is hidden: right and left border (rad) and the distance (m) of the border,
+    shape (k, 3)."""
+    n = len(distance)
+    hidden = np.empty((2 * n, 3))
+    count = 0
+    for image in range(2):
+        for number in range(n):
+            center = bearing[number]
+            if image == 1:
+                # A circle behind the robot may reach into view past ±180°: look at its image too.
+                if not half[number] + abs(center) > math.pi:
+                    continue
+                center -= math.copysign(2 * math.pi, center)
+            right, left = center - half[number], center + half[number]
+            if left > -half_view and right < half_view:
+                square = distance[number] * distance[number] - radius_m * radius_m
+                hidden[count] = (right, left, math.sqrt(max(square, 0.0)))
+                count += 1
+    return hidden[:count]
+
+
+@compiled_for("f8[:, ::1](f8[::1], f8[::1], f8[::1], f8, f8, f8)")
+def _gap_array(distance, bearing, half, radius_m, half_view, horizon_m):  # type: ignore[no-untyped-def]
+    """The gaps (g, 4) as right and left border (rad) and the distances (m) to these, from right to
+    left, between circles at ``distance`` (n,) (m) and ``bearing`` (n,) (rad) that hide ``half``
+    (n,) (rad) to either side."""
+    hidden = _hidden_sectors(distance, bearing, half, radius_m, half_view)
+    gaps = np.empty((len(hidden) + 1, 4))
+    if len(hidden) == 0:
+        gaps[0] = (-half_view, half_view, horizon_m, horizon_m)
+        return gaps
+    count = 0
     # Which sector reaches farthest to the left so far: its border ends the hidden part.
-    newest = np.where(left == reach, np.arange(len(left)), 0)
-    holder = np.maximum.accumulate(newest)
-    gaps = []
-    if right[0] > -half_view:
-        gaps.append(Gap(-half_view, float(right[0]), float(border[0]), float(border[0])))
-    for index in np.flatnonzero(right[1:] > reach[:-1]):
-        gaps.append(
-            Gap(
-                float(reach[index]),
-                float(right[index + 1]),
-                float(border[holder[index]]),
-                float(border[index + 1]),
-            )
-        )
-    if reach[-1] < half_view:
-        last = float(border[holder[-1]])
-        gaps.append(Gap(float(reach[-1]), half_view, last, last))
-    return [gap for gap in gaps if gap.width_rad > ROUNDING_RAD]
+    reach, reach_m = -half_view, np.nan
+    for number in np.argsort(hidden[:, 0], kind="mergesort"):
+        right, left, border_m = hidden[number]
+        if right > reach:
+            if right - reach > ROUNDING_RAD:
+                first_m = border_m if np.isnan(reach_m) else reach_m
+                gaps[count] = (reach, right, first_m, border_m)
+                count += 1
+            reach, reach_m = left, border_m
+        elif np.isnan(reach_m) or left >= reach:
+            reach, reach_m = left, border_m
+    if half_view - reach > ROUNDING_RAD:
+        gaps[count] = (reach, half_view, reach_m, reach_m)
+        count += 1
+    return gaps[:count]

@@ -5,10 +5,14 @@ to the robot's, and the memory of what has just left the sensor's view. Refuses 
 obstacles where the sensor saw none.
 """
 
+import functools
+import math
+
 import numpy as np
 
+from gz_testauto.compiled import compiled_for
 from gz_testauto.observation import LaserScan
-from gz_testauto.pose import Pose2D
+from gz_testauto.pose import Pose, Pose2D
 
 CELL_M = 0.05
 """One point is remembered in each cell of this size, however often it was seen."""
@@ -21,14 +25,24 @@ def obstacle_points(scan: LaserScan) -> np.ndarray:
     something too near to measure (``-inf``, or below ``range_min_m``) gives a point at
     ``range_min_m``: there is something, and no farther away than that.
     """
-    ranges = np.asarray(scan.ranges_m, dtype=float)
-    hit = ~np.isnan(ranges) & (ranges < scan.range_max_m)
-    distance = np.maximum(ranges[hit], scan.range_min_m)
-    angle = scan.angles_rad[hit]
-    flat = np.zeros((len(distance), 3))
-    flat[:, 0] = distance * np.cos(angle)
-    flat[:, 1] = distance * np.sin(angle)
-    return scan.mount.apply(flat)[:, :2]
+    beams = _beams(scan.angle_min_rad, scan.angle_max_rad, len(scan.ranges_m), scan.mount)
+    ranges_m = np.array(scan.ranges_m, dtype=float)
+    met = _met(ranges_m, scan.range_min_m, scan.range_max_m, beams.cosines, beams.sines)
+    return (met @ beams.turn.T + beams.origin_m)[:, :2]
+
+
+class _Beams:
+    """A lidar's rays, and where it is on the robot; shared by all its scans."""
+
+    def __init__(self, angle_min_rad: float, angle_max_rad: float, count: int, mount: Pose) -> None:
+        angles_rad = np.linspace(angle_min_rad, angle_max_rad, count)
+        self.cosines, self.sines = np.cos(angles_rad), np.sin(angles_rad)
+        self.turn, self.origin_m = mount.rotation, np.asarray(mount.position)
+        back = mount.inverse()
+        self.turn_back, self.origin_back_m = back.rotation, np.asarray(back.position)
+
+
+_beams = functools.lru_cache(maxsize=8)(_Beams)
 
 
 class ScanMemory:
@@ -56,15 +70,47 @@ class ScanMemory:
         past = past[self._out_of_view(scan, past)]
         everything = np.concatenate([seen, past])
         near = everything[np.hypot(everything[:, 0], everything[:, 1]) < self._radius_m]
-        world = near @ turn.T + origin
-        row, column = np.floor(world / CELL_M).astype(np.int64).T
-        _, first = np.unique((row << 32) + column, return_index=True)
-        self._world_m = world[first]
+        self._world_m = _one_of_each_cell(near @ turn.T + origin, CELL_M)
         return everything
 
     def _out_of_view(self, scan: LaserScan, points_m: np.ndarray) -> np.ndarray:
         """Which points (base frame) are not between the first and the last ray."""
-        lifted = np.column_stack([points_m, np.full(len(points_m), scan.mount.position[2])])
-        local = scan.mount.inverse().apply(lifted)
+        beams = _beams(scan.angle_min_rad, scan.angle_max_rad, len(scan.ranges_m), scan.mount)
+        lifted = np.empty((len(points_m), 3))
+        lifted[:, :2], lifted[:, 2] = points_m, scan.mount.position[2]
+        local = lifted @ beams.turn_back.T + beams.origin_back_m
         bearing = np.arctan2(local[:, 1], local[:, 0])
         return (bearing < scan.angle_min_rad) | (bearing > scan.angle_max_rad)
+
+
+@compiled_for("f8[:, ::1](f8[::1], f8, f8, f8[::1], f8[::1])")
+def _met(ranges_m, range_min_m, range_max_m, cosines, sines):  # type: ignore[no-untyped-def]
+    """What the rays (n,) met, in the sensor's frame, shape (k, 3), metres."""
+    points_m = np.empty((len(ranges_m), 3))
+    count = 0
+    for ray in range(len(ranges_m)):
+        if ranges_m[ray] < range_max_m:  # which NaN is not
+            distance_m = max(ranges_m[ray], range_min_m)
+            points_m[count, 0] = distance_m * cosines[ray]
+            points_m[count, 1] = distance_m * sines[ray]
+            points_m[count, 2] = 0.0
+            count += 1
+    return points_m[:count]
+
+
+@compiled_for("f8[:, ::1](f8[:, ::1], f8)")
+def _one_of_each_cell(points_m, cell_m):  # type: ignore[no-untyped-def]
+    """The first point of each square cell of the plane, in the order of the cells, of (n, 2)."""
+    cells = np.empty(len(points_m), np.int64)
+    for point in range(len(points_m)):
+        row = np.int64(math.floor(points_m[point, 0] / cell_m))
+        column = np.int64(math.floor(points_m[point, 1] / cell_m))
+        cells[point] = (row << 32) + column
+    order = np.argsort(cells, kind="mergesort")
+    kept = np.empty((len(points_m), 2))
+    count = 0
+    for place in range(len(order)):
+        if place == 0 or cells[order[place]] != cells[order[place - 1]]:
+            kept[count] = points_m[order[place]]
+            count += 1
+    return kept[:count]

@@ -1,7 +1,7 @@
 """Where a footprint can go: arcs driven forward against the points of a scan.
 
-Owns the check of circular arcs for a convex footprint, for many commands at once. Refuses to
-weigh them.
+Owns the check of circular arcs for a convex footprint, for many commands at once, compiled.
+Refuses to weigh them.
 """
 
 from typing import NamedTuple, Sequence, Tuple
@@ -10,8 +10,13 @@ import numpy as np
 import shapely
 from shapely.geometry.polygon import orient
 
+from gz_testauto.compiled import compiled, compiled_for
+
 _MOST_POINTS = 240
 """More scan points than this are thinned out; neighbours then lie within a few centimetres."""
+
+ROUNDING_M = 1e-6
+"""More than rounding makes of any distance here."""
 
 SLACK_M = 0.01
 """How much nearer a footprint may come that is within the margin already."""
@@ -40,24 +45,25 @@ class ConvexFootprint:
         self.normals = normals / np.hypot(edges[:, 0], edges[:, 1])[:, None]
         self.offsets_m = (self.normals * ring[:-1]).sum(axis=1)
         self.radius_m = float(np.hypot(ring[:, 0], ring[:, 1]).max())
+        # The lines of two edges, moved out by 1, meet so far from their common corner.
+        across = 1.0 + (self.normals * np.roll(self.normals, 1, axis=0)).sum(axis=1)
+        self._miter = float(np.sqrt(2.0 / np.maximum(across, 1e-12)).max())
 
     def clearance_m(self, poses: np.ndarray, points_m: np.ndarray) -> np.ndarray:
         """Distance from the footprint at each pose to the nearest point, shape (n,).
 
         ``poses`` (n, 3) are x, y (m) and yaw (rad), ``points_m`` (m, 2), both in one frame. The
         distance is the largest over the edges' lines: exact beside an edge, an underestimate
-        beyond a corner, negative inside.
+        beyond a corner, negative inside; ``inf`` where there is no point.
         """
-        if len(points_m) == 0:
-            return np.full(len(poses), np.inf)
-        cos, sin = np.cos(poses[:, 2])[:, None], np.sin(poses[:, 2])[:, None]
-        nx, ny = self.normals[:, 0], self.normals[:, 1]
-        turned = np.stack([cos * nx - sin * ny, sin * nx + cos * ny], axis=-1)  # (n, e, 2)
-        shift = (turned * poses[:, None, :2]).sum(axis=-1) + self.offsets_m
-        distance = turned[:, 0] @ points_m.T - shift[:, 0, None]
-        for edge in range(1, turned.shape[1]):
-            np.maximum(distance, turned[:, edge] @ points_m.T - shift[:, edge, None], out=distance)
-        return distance.min(axis=1)
+        points_m = np.ascontiguousarray(points_m, dtype=float)
+        turns = np.cos(poses[:, 2]), np.sin(poses[:, 2])
+        return np.asarray(_clearances(self.normals, self.offsets_m, poses, *turns, points_m))
+
+    def reach_m(self, margin_m: float) -> float:
+        """How far (m) from the base a point may be whose distance, as :meth:`clearance_m` has it,
+        is less than ``margin_m``."""
+        return self.radius_m + max(margin_m, 0.0) * self._miter + ROUNDING_M
 
 
 def arc_poses(twists: np.ndarray, times_s: np.ndarray) -> np.ndarray:
@@ -93,12 +99,85 @@ def sweep_arcs(
     end_s = np.minimum(reach_m / np.maximum(speed, 1e-6), np.pi / np.maximum(rate, 1e-6))
     times = end_s[:, None] * np.arange(1, steps + 1) / steps
     near = points_m[np.hypot(points_m[:, 0], points_m[:, 1]) < reach_m + footprint.radius_m + 0.5]
-    near = near[:: 1 + len(near) // _MOST_POINTS]
+    near = np.ascontiguousarray(near[:: 1 + len(near) // _MOST_POINTS], dtype=float)
     here = footprint.clearance_m(np.zeros((1, 3)), near)[0]
     allowed = margin_m if here >= margin_m else min(here, max(here - SLACK_M, margin_m / 3))
-    poses = arc_poses(twists, times).reshape(-1, 3)
-    hit = (footprint.clearance_m(poses, near) < allowed).reshape(times.shape)
-    blocked = np.asarray(hit.any(axis=1))
-    free_steps = np.where(blocked, hit.argmax(axis=1), steps)
+    poses = arc_poses(twists, times)
+    free_steps = _free_steps(
+        footprint.normals,
+        footprint.offsets_m,
+        poses,
+        np.cos(poses[..., 2]),
+        np.sin(poses[..., 2]),
+        near,
+        allowed,
+        footprint.reach_m(allowed),
+    )
+    blocked = free_steps < steps
     free_s = end_s * free_steps / steps
     return Sweep(free_s * speed, free_s * rate, blocked)
+
+
+@compiled
+def _place(normals, offsets_m, pose, cos, sin, lines):  # type: ignore[no-untyped-def]
+    """Fill ``lines`` (e, 3) with normal and offset (m) of each edge's line at a pose (3,)."""
+    for edge in range(len(offsets_m)):
+        nx, ny = normals[edge, 0], normals[edge, 1]
+        turned_x, turned_y = cos * nx - sin * ny, sin * nx + cos * ny
+        lines[edge, 0], lines[edge, 1] = turned_x, turned_y
+        lines[edge, 2] = turned_x * pose[0] + turned_y * pose[1] + offsets_m[edge]
+
+
+@compiled_for("f8[::1](f8[:, ::1], f8[::1], f8[:, ::1], f8[::1], f8[::1], f8[:, ::1])")
+def _clearances(normals, offsets_m, poses, cosines, sines, points_m):  # type: ignore[no-untyped-def]
+    """See :meth:`ConvexFootprint.clearance_m`."""
+    nearest_m = np.full(len(poses), np.inf)
+    lines = np.empty((len(offsets_m), 3))
+    for place in range(len(poses)):
+        _place(normals, offsets_m, poses[place], cosines[place], sines[place], lines)
+        for point in range(len(points_m)):
+            away_m = -np.inf
+            for edge in range(len(lines)):
+                along = lines[edge, 0] * points_m[point, 0] + lines[edge, 1] * points_m[point, 1]
+                away_m = max(away_m, along - lines[edge, 2])
+            nearest_m[place] = min(nearest_m[place], away_m)
+    return nearest_m
+
+
+@compiled
+def _is_nearer(lines, x_m, y_m, points_m, allowed_m, reach_m):  # type: ignore[no-untyped-def]
+    """Whether any of the points (n, 2) is nearer than ``allowed_m`` to a footprint with its base at
+    (x, y); none is that is farther than ``reach_m`` from there."""
+    for point in range(len(points_m)):
+        px, py = points_m[point, 0], points_m[point, 1]
+        if (px - x_m) * (px - x_m) + (py - y_m) * (py - y_m) > reach_m * reach_m:
+            continue
+        nearer = True
+        for edge in range(len(lines)):
+            if lines[edge, 0] * px + lines[edge, 1] * py - lines[edge, 2] >= allowed_m:
+                nearer = False
+                break
+        if nearer:
+            return True
+    return False
+
+
+@compiled_for(
+    "i8[::1](f8[:, ::1], f8[::1], f8[:, :, ::1], f8[:, ::1], f8[:, ::1], f8[:, ::1], f8, f8)"
+)
+def _free_steps(  # type: ignore[no-untyped-def]
+    normals, offsets_m, poses, cosines, sines, points_m, allowed_m, reach_m
+):
+    """How many steps of each arc (c,) the footprint drives before it is nearer than ``allowed_m``
+    to a point; ``poses`` has shape (c, s, 3), ``cosines`` and ``sines`` (c, s)."""
+    arcs, steps = cosines.shape
+    free = np.full(arcs, steps)
+    lines = np.empty((len(offsets_m), 3))
+    for arc in range(arcs):
+        for step in range(steps):
+            pose = poses[arc, step]
+            _place(normals, offsets_m, pose, cosines[arc, step], sines[arc, step], lines)
+            if _is_nearer(lines, pose[0], pose[1], points_m, allowed_m, reach_m):
+                free[arc] = step
+                break
+    return free

@@ -12,8 +12,8 @@ from typing import Tuple
 
 import numpy as np
 
+from gz_testauto.compiled import compiled
 from gz_testauto.sdf.meshes.solids import numbered_corners
-from gz_testauto.simulators.embedded.raycast import compiled
 
 LEVELS_M = (1e-4, 1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1, 0.2)
 """Patches are merged in the order of these errors, and within one the smallest first."""

@@ -8,21 +8,14 @@ only importing this module loads numba.
 
 import math
 
-import numba
 import numpy as np
+
+from gz_testauto.compiled import compiled
 
 PLANE, SPHERE, ELLIPSOID, CYLINDER, BOX = 0, 2, 4, 5, 6
 """MuJoCo's numbers for the shapes that are known here."""
 
 _PARALLEL = 1e-15
-
-
-def compiled(function):  # type: ignore[no-untyped-def]
-    """Compile with numba, kept on disk where there is a place for it."""
-    try:
-        return numba.njit(cache=True, error_model="numpy")(function)
-    except RuntimeError:  # neither beside the source nor in the user's cache
-        return numba.njit(error_model="numpy")(function)
 
 
 @compiled

@@ -1,0 +1,45 @@
+"""That compiled arithmetic gives the bits of the same arithmetic in numpy."""
+
+import math
+
+import numpy as np
+import pytest
+
+from gz_testauto.compiled import compiled, compiled_for
+
+
+@compiled_for("f8[::1](f8[::1], f8[::1])")
+def lengths(x, y):
+    found = np.empty(len(x))
+    for index in range(len(x)):
+        found[index] = math.hypot(x[index], y[index])
+    return found
+
+
+@compiled_for("f8[::1](f8[::1], f8[::1], f8[::1])")
+def products_and_sum(x, y, z):
+    found = np.empty(len(x))
+    for index in range(len(x)):
+        found[index] = x[index] * y[index] + z[index] * math.sqrt(x[index]) - x[index] / y[index]
+    return found
+
+
+@pytest.fixture
+def numbers():
+    generator = np.random.default_rng(5)
+    return generator.uniform(0.001, 30.0, (3, 20_000))
+
+
+def test_compiled_lengths_are_numpys_to_the_last_bit(numbers):
+    x, y, _ = numbers
+    assert lengths(x, y).tobytes() == np.hypot(x, y).tobytes()
+
+
+def test_nothing_is_fused_or_reordered(numbers):
+    x, y, z = numbers
+    assert products_and_sum(x, y, z).tobytes() == (x * y + z * np.sqrt(x) - x / y).tobytes()
+
+
+def test_what_has_a_signature_is_compiled_before_it_is_called():
+    assert lengths.signatures
+    assert not compiled(lambda value: value + 1).signatures
