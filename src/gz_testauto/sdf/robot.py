@@ -79,10 +79,12 @@ class RobotBody:
     def span_m(self, pose: Pose) -> Tuple[float, float]:
         """Lowest and highest z (m), in the world frame, of the upright prism around the body,
         with the base at ``pose``."""
-        across, up = np.asarray(self.footprint_m) @ pose.rotation[2, :2], pose.rotation[2, 2]
-        ends = [up * height for height in self.height_m]
+        x, y, z, w = pose.quaternion
+        forward, left, up = 2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)
+        rims = [forward * ahead_m + left * aside_m for ahead_m, aside_m in self.footprint_m]
+        ends = [up * height_m for height_m in self.height_m]
         z_m = pose.position[2]
-        return z_m + float(across.min() + min(ends)), z_m + float(across.max() + max(ends))
+        return z_m + (min(rims) + min(ends)), z_m + (max(rims) + max(ends))
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ followed.
 """
 
 import math
-from typing import Dict, List, Mapping, NamedTuple, Tuple
+from typing import Dict, List, Mapping, NamedTuple, Sequence, Tuple
 
 import numpy as np
 import shapely
@@ -34,9 +34,16 @@ class Nearest(NamedTuple):
 
 def footprint_at(outline_m: np.ndarray, pose: Pose2D) -> shapely.Polygon:
     """Place an outline, shape (n, 2) in the base frame, at ``pose`` in the world frame."""
-    cos, sin = math.cos(pose.yaw_rad), math.sin(pose.yaw_rad)
-    turned = outline_m @ np.array([[cos, sin], [-sin, cos]])
-    return shapely.polygons(turned + np.array([pose.x_m, pose.y_m]))
+    return footprints_at(outline_m, [pose])[0]
+
+
+def footprints_at(outline_m: np.ndarray, poses: Sequence[Pose2D]) -> np.ndarray:
+    """Place an outline, shape (n, 2) in the base frame, at each of the poses in the world frame:
+    polygons, shape (p,)."""
+    turns = [(math.cos(pose.yaw_rad), math.sin(pose.yaw_rad)) for pose in poses]
+    turned = outline_m @ np.array([[[cos, sin], [-sin, cos]] for cos, sin in turns])
+    moved = turned + np.array([[[pose.x_m, pose.y_m]] for pose in poses])
+    return np.asarray(shapely.polygons(moved))
 
 
 class ObstacleField:
@@ -75,6 +82,22 @@ class ObstacleField:
             if distance_m < best.distance_m:
                 best = Nearest(distance_m, mover.name)
         return best
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether nothing of it can move."""
+        return not self._movers
+
+    def distances_m(self, shapes: np.ndarray) -> np.ndarray:
+        """What :meth:`nearest` says of each of ``shapes`` (n,), where nothing can move; (n,)."""
+        assert self.is_fixed, "where the movers are is asked shape by shape"
+        found = np.full(len(shapes), math.inf)
+        if self._fixed_names:
+            (shape, _), distance = self._tree.query_nearest(
+                shapes, return_distance=True, all_matches=False
+            )
+            found[shape] = distance
+        return found
 
     def touching(self, shape: BaseGeometry, states: Mapping[str, ModelState]) -> Tuple[str, ...]:
         """Names of all obstacles that ``shape`` touches or overlaps, sorted."""

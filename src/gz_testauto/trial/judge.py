@@ -88,6 +88,9 @@ def is_stuck(rules: Rules, time_s: np.ndarray, position_m: np.ndarray) -> bool:
         return False
     # The sample at or just before the window's beginning belongs to it.
     first = int(np.searchsorted(time_s, begin_s, side="right")) - 1
+    (x_m, y_m), (then_x_m, then_y_m) = position_m[-1, :2].tolist(), position_m[first, :2].tolist()
+    if math.hypot(then_x_m - x_m, then_y_m - y_m) > 1.001 * rules.stuck_distance_m:
+        return False  # as nearly always
     offset = position_m[first:, :2] - position_m[-1, :2]
     return bool(np.einsum("ij,ij->i", offset, offset).max() < rules.stuck_distance_m**2)
 

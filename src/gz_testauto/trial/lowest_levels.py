@@ -8,8 +8,6 @@ body should stand on.
 import math
 from typing import List, Tuple
 
-import numpy as np
-
 from gz_testauto.sdf.meshes.surfaces import Heightmap
 from gz_testauto.sdf.scene import WorldScene
 from gz_testauto.sdf.shapes import Plane
@@ -22,14 +20,14 @@ class LowestLevels:
     """The levels of one world; heights (m) are in the world frame."""
 
     def __init__(self, scene: WorldScene) -> None:
-        self._planes: List[Tuple[np.ndarray, np.ndarray]] = []
+        self._planes: List[Tuple[List[float], List[float]]] = []
         self._bottom_m, self._floor_m = math.inf, math.inf
         for model in scene.models.values():
             for shape in model.collisions:
                 if isinstance(shape.geometry, Plane):
                     normal = shape.geometry.world_normal
                     if normal[2] > UPWARD:
-                        self._planes.append((normal, np.asarray(shape.pose.position)))
+                        self._planes.append((normal.tolist(), [*shape.pose.position]))
                     continue
                 low_m, high_m = map(float, shape.bounds[2])
                 self._bottom_m = min(self._bottom_m, low_m)
@@ -49,9 +47,7 @@ class LowestLevels:
 
     def _levels(self, x_m: float, y_m: float) -> List[float]:
         return [
-            float(
-                point[2] - (normal[0] * (x_m - point[0]) + normal[1] * (y_m - point[1])) / normal[2]
-            )
+            point[2] - (normal[0] * (x_m - point[0]) + normal[1] * (y_m - point[1])) / normal[2]
             for normal, point in self._planes
         ]
 

@@ -7,7 +7,7 @@ judge (:mod:`gz_testauto.trial.judge`) and to compute metrics (:mod:`gz_testauto
 
 import math
 from dataclasses import dataclass
-from typing import Optional, Tuple
+from typing import List, NamedTuple, Optional, Tuple
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from gz_testauto.metrics.recording import ContactEpisode, Recording
 from gz_testauto.observation import ModelState, Snapshot, Twist2D
 from gz_testauto.pose import Pose, Pose2D
 from gz_testauto.sdf.robot import RobotBody
-from gz_testauto.trial.clearance import ObstacleField, footprint_at
+from gz_testauto.trial.clearance import ObstacleField, footprint_at, footprints_at
 from gz_testauto.trial.contacts import ContactSorter, EpisodeLog
 from gz_testauto.worlds.record import WorldRecord
 
@@ -24,6 +24,9 @@ _COLUMNS = 14
 _TIME, _POSITION, _POSE, _ROLL_PITCH, _TILT = 0, slice(1, 4), [1, 2, 4], slice(5, 7), 7
 _TWIST, _COMMAND, _CLEARANCE = slice(8, 11), slice(11, 13), 13
 """The position is x, y, z; the pose x, y, yaw."""
+
+ROUNDING_M = 1e-6
+"""More than rounding makes of any distance here."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +61,9 @@ class Recorder:
         self._start_s = 0.0
         self._last_pose: Optional[Pose] = None
         self._speed_mps = 0.0
+        self._free: Optional[_FreeSpace] = None
+        self._unmeasured: List[int] = []
+        self._radius_m = float(np.hypot(*self._outline.T).max())
 
     def sample(self, snapshot: Snapshot) -> None:
         """Record one snapshot. Raises ``SimulatorError`` when the robot is not in it."""
@@ -70,20 +76,22 @@ class Recorder:
             self._start_s = snapshot.time_s
         time_s = snapshot.time_s - self._start_s
         pose = state.pose.planar
-        row = self._next_row()
-        row[_TIME] = time_s
-        row[_POSITION] = state.pose.position
-        row[_POSE] = pose
-        row[_ROLL_PITCH] = state.pose.rpy[:2]
-        row[_TILT] = state.pose.tilt_rad
-        row[_TWIST] = self._twist(time_s, state)
-        row[_COMMAND] = math.nan
+        twist = self._twist(time_s, pose.yaw_rad, state)
+        nan = math.nan
+        self._next_row()[:] = (
+            time_s,
+            *state.pose.position,
+            pose.yaw_rad,
+            *state.pose.rpy[:2],
+            state.pose.tilt_rad,
+            *twist,
+            *(nan, nan),
+            nan,
+        )
         self._note_contacts(snapshot, state.pose)
         if all(map(math.isfinite, pose)):
-            row[_CLEARANCE] = self._measure_clearance(time_s, pose, snapshot)
-        else:
-            row[_CLEARANCE] = math.nan
-        self._speed_mps = math.hypot(*row[_TWIST][:2])
+            self._look_for_touches(time_s, pose, snapshot)
+        self._speed_mps = math.hypot(*twist[:2])
         self._last_pose = state.pose
 
     def commanded(self, command: Twist2D) -> None:
@@ -135,6 +143,7 @@ class Recorder:
         world: Optional[WorldRecord] = None,
     ) -> Recording:
         """Everything sampled, as a value of its own; ``world`` is where it was."""
+        self._measure_the_rest()
         rows = self._rows[: self._count].copy()
         return Recording(
             time_s=rows[:, _TIME],
@@ -159,16 +168,15 @@ class Recorder:
         self._count += 1
         return self._rows[self._count - 1]
 
-    def _twist(self, time_s: float, state: ModelState) -> Tuple[float, float, float]:
+    def _twist(self, time_s: float, yaw: float, state: ModelState) -> Tuple[float, float, float]:
         """Velocity in the base frame: the simulator's own, or the last displacement's."""
-        yaw = state.pose.yaw_rad
         cos, sin = math.cos(yaw), math.sin(yaw)
         if state.linear_mps is not None and state.angular_radps is not None:
             x_mps, y_mps, turn_radps = *state.linear_mps[:2], state.angular_radps[2]
         elif self._last_pose is None:
             return (0.0, 0.0, 0.0)
         else:
-            elapsed_s = time_s - self._rows[self._count - 2, _TIME]
+            elapsed_s = time_s - float(self._rows[self._count - 1, _TIME])
             if elapsed_s <= 0.0:
                 return (0.0, 0.0, 0.0)
             before = self._last_pose
@@ -185,10 +193,39 @@ class Recorder:
                 touched_s = max(contact.stamp_s - self._start_s, 0.0)
                 self._episodes.touch(touched_s, partner, self._speed_mps, "contact")
 
-    def _measure_clearance(self, time_s: float, pose: Pose2D, snapshot: Snapshot) -> float:
+    def _look_for_touches(self, time_s: float, pose: Pose2D, snapshot: Snapshot) -> None:
+        """Measure the clearance now, unless it is known that nothing is touched; then it is
+        measured with the others at the end."""
+        if self._free is not None and self._free.holds(pose):
+            self._unmeasured.append(self._count - 1)
+            return
         footprint = footprint_at(self._outline, pose)
         clearance_m = self._obstacles.nearest(footprint, snapshot.models).distance_m
+        self._rows[self._count - 1, _CLEARANCE] = clearance_m
+        if self._obstacles.is_fixed:
+            self._free = _FreeSpace(pose, clearance_m, self._radius_m)
         if clearance_m <= 0.0:
             for name in self._obstacles.touching(footprint, snapshot.models):
                 self._episodes.touch(time_s, name, self._speed_mps, "geometry")
-        return clearance_m
+
+    def _measure_the_rest(self) -> None:
+        rows, self._unmeasured = self._unmeasured, []
+        if rows:
+            poses = [Pose2D(*pose) for pose in self._rows[np.ix_(rows, _POSE)].tolist()]
+            footprints = footprints_at(self._outline, poses)
+            self._rows[rows, _CLEARANCE] = self._obstacles.distances_m(footprints)
+
+
+class _FreeSpace(NamedTuple):
+    """What a measured clearance (m) says of poses nearby: a footprint within ``radius_m`` around
+    its base has moved by no more than the base, and by its turn at that radius."""
+
+    pose: Pose2D
+    clearance_m: float
+    radius_m: float
+
+    def holds(self, pose: Pose2D) -> bool:
+        """Whether a footprint at ``pose`` touches nothing for certain."""
+        turned_rad = abs(math.remainder(pose.yaw_rad - self.pose.yaw_rad, 2 * math.pi))
+        moved_m = self.pose.distance_to(pose.x_m, pose.y_m) + self.radius_m * turned_rad
+        return moved_m + ROUNDING_M < self.clearance_m
