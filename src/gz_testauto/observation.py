@@ -5,7 +5,7 @@ read them. Plain frozen data in SI units; no behaviour beyond what the data says
 """
 
 from dataclasses import dataclass
-from typing import Mapping, NamedTuple, Optional, Tuple
+from typing import Mapping, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -108,5 +108,5 @@ class Snapshot:
     models: Mapping[str, ModelState]
     links: Mapping[str, ModelState]
     scan: Optional[LaserScan] = None
-    imu: Tuple[ImuSample, ...] = ()
+    imu: Sequence[ImuSample] = ()
     contacts: Tuple[Contact, ...] = ()

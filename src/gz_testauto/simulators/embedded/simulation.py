@@ -12,7 +12,7 @@ from typing import Dict, FrozenSet, Iterable, List, Mapping, Optional, Sequence,
 import numpy as np
 
 from gz_testauto.errors import SdfError, SimulatorError
-from gz_testauto.observation import Contact, ImuSample, LaserScan, ModelState, Snapshot, Twist2D
+from gz_testauto.observation import Contact, LaserScan, ModelState, Snapshot, Twist2D
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.dynamics import read_gravity
 from gz_testauto.sdf.edit import add_model, remove_model, set_model_pose
@@ -21,6 +21,7 @@ from gz_testauto.sdf.scene import read_scene, scene_model
 from gz_testauto.sdf.tree import read_model
 from gz_testauto.simulators.embedded.bodies import StagedModel, stage_model
 from gz_testauto.simulators.embedded.engine import Engine, LinkStates, actuators
+from gz_testauto.simulators.embedded.imu import ImuSamples
 from gz_testauto.simulators.embedded.lidar import Lidar
 from gz_testauto.simulators.embedded.mjcf import write_mjcf
 from gz_testauto.simulators.embedded.robot import StagedRobot
@@ -63,7 +64,7 @@ class EmbeddedSimulation(Simulation):
         self._ticks = 0
         self._command = Twist2D()
         self._scan: Optional[LaserScan] = None
-        self._imu: List[ImuSample] = []
+        self._imu = ImuSamples()
         self._contacts: List[Contact] = []
         self._noise = np.random.default_rng(scene.seed)
         self._spawned: Dict[str, str] = {}
@@ -97,10 +98,10 @@ class EmbeddedSimulation(Simulation):
             },
             links=LinkStates(self._engine, tuple(self._models.values())),
             scan=self._scan,
-            imu=tuple(self._imu),
+            imu=self._imu,
             contacts=tuple(self._contacts),
         )
-        self._imu.clear()
+        self._imu = ImuSamples()
         self._contacts.clear()
         return snapshot
 
@@ -124,7 +125,7 @@ class EmbeddedSimulation(Simulation):
             if self._body and self._engine.touches(self._body):
                 self._contacts += self._engine.contacts(self._body, self._time_s)
             if self._ticks in imu_ticks:
-                self._imu.append(self._imu_sample())
+                self._imu.add(self._time_s, self._engine.data.sensordata.tolist())
             if self._ticks == last_scan and self._lidar is not None:
                 self._scan = self._lidar.scan(self._time_s)
         self._engine.check()
@@ -247,10 +248,6 @@ class EmbeddedSimulation(Simulation):
         if self._robot is not None and self._motors is not None:
             self._engine.data.ctrl[self._motors] = self._robot.drive.speeds(self._command)
 
-    def _imu_sample(self) -> ImuSample:
-        w, x, y, z, *rates = self._engine.data.sensordata.tolist()
-        return ImuSample(self._time_s, (x, y, z, w), _vector(rates[:3]), _vector(rates[3:6]))
-
     def _due_ticks(self, end: int) -> Tuple[Set[int], Set[int]]:
         """The physics steps up to ``end`` in which the IMU and the lidar measure."""
         robot = self._robot.robot if self._robot is not None else None
@@ -279,8 +276,3 @@ def _still(models: Mapping[str, StagedModel]) -> Dict[str, ModelState]:
         for name, model in models.items()
         if model.static or not model.roots
     }
-
-
-def _vector(values: Sequence[float]) -> Tuple[float, float, float]:
-    x, y, z = values
-    return (x, y, z)
