@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
-from scipy import stats
 
 from gz_testauto.analysis.decisions import anytime
 from gz_testauto.analysis.intervals import LEVEL, Estimate
@@ -221,4 +220,6 @@ def _overall(planners: Sequence[WorldTrials]) -> Tuple[float, str]:
         return cochran_q(rates), "Cochran's Q"
     if (rates == rates[:, :1]).all():  # Friedman's statistic is 0/0
         return 1.0, "Friedman"
-    return float(stats.friedmanchisquare(*rates.T).pvalue), "Friedman"
+    from scipy.stats import friedmanchisquare
+
+    return float(friedmanchisquare(*rates.T).pvalue), "Friedman"

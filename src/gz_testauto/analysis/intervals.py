@@ -8,8 +8,6 @@ JASA 22 (1927); C. J. Clopper and E. S. Pearson, Biometrika 26 (1934); both by s
 import math
 from typing import NamedTuple
 
-from scipy.stats import binomtest
-
 LEVEL = 0.95
 """Confidence level of every interval."""
 
@@ -35,6 +33,8 @@ def success_rate(successes: int, trials: int) -> Estimate:
     """The rate with its interval; unknown for no trials."""
     if trials == 0:
         return Estimate.unknown()
+    from scipy.stats import binomtest
+
     extreme = successes in (0, trials)
     result = binomtest(successes, trials).proportion_ci(LEVEL, "exact" if extreme else "wilson")
     method = "Clopper–Pearson" if extreme else "Wilson"

@@ -7,7 +7,6 @@ import math
 from typing import List, Sequence
 
 import numpy as np
-from scipy import stats
 
 
 def holm(p_values: Sequence[float]) -> List[float]:
@@ -27,6 +26,8 @@ def cochran_q(successes: np.ndarray) -> float:
     ``successes`` has shape (worlds, planners), 0 or 1. NaN for fewer than two planners; 1 when
     no world tells them apart.
     """
+    from scipy.stats import chi2
+
     table = np.asarray(successes, dtype=float)
     planners = table.shape[1]
     if planners < 2:
@@ -36,4 +37,4 @@ def cochran_q(successes: np.ndarray) -> float:
     if denominator == 0:
         return 1.0
     spread = planners * (per_planner**2).sum() - per_planner.sum() ** 2
-    return float(stats.chi2.sf((planners - 1) * spread / denominator, planners - 1))
+    return float(chi2.sf((planners - 1) * spread / denominator, planners - 1))

@@ -11,8 +11,6 @@ data", Statistics in Medicine 17 (1998) 2635–2650; worked example in D. G. Alt
 import math
 from typing import NamedTuple, Tuple
 
-from scipy.stats import binomtest
-
 from gz_testauto.analysis.intervals import LEVEL, Estimate
 
 
@@ -32,6 +30,8 @@ class PairedCounts(NamedTuple):
 
 def mcnemar(counts: PairedCounts) -> float:
     """Two-sided exact p-value that both succeed equally often; 1 when no world tells."""
+    from scipy.stats import binomtest
+
     discordant = counts.first_only + counts.second_only
     return float(binomtest(counts.first_only, discordant).pvalue) if discordant else 1.0
 
@@ -54,6 +54,8 @@ def rate_difference(counts: PairedCounts) -> Estimate:
 
 def _reach(successes: int, worlds: int) -> Tuple[float, float]:
     """How far Wilson's interval reaches below and above the rate."""
+    from scipy.stats import binomtest
+
     rate = successes / worlds
     interval = binomtest(successes, worlds).proportion_ci(LEVEL, "wilson")
     return rate - float(interval.low), float(interval.high) - rate

@@ -12,7 +12,6 @@ import warnings
 from typing import Sequence
 
 import numpy as np
-from scipy import stats
 
 from gz_testauto.analysis.intervals import LEVEL, Estimate
 
@@ -27,6 +26,8 @@ def signed_rank(differences: Sequence[float], zeros: str = "wilcox") -> float:
     few repetitions need, where ties at zero are common. Exact for few pairs without ties, else
     with the normal distribution.
     """
+    from scipy.stats import wilcoxon
+
     values = np.asarray(differences, dtype=float)
     if not values.any():
         return 1.0
@@ -36,7 +37,7 @@ def signed_rank(differences: Sequence[float], zeros: str = "wilcox") -> float:
     # correction counts; its warnings say which, and so does docs/statistics.md.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        return float(stats.wilcoxon(values, zero_method=zeros, correction=True).pvalue)
+        return float(wilcoxon(values, zero_method=zeros, correction=True).pvalue)
 
 
 def shift(differences: Sequence[float]) -> Estimate:
@@ -61,9 +62,11 @@ def _critical_rank(count: int) -> int:
     ``P(W ≤ k − 1) ≤ (1 − LEVEL)/2`` under the null hypothesis; 0 when there is none."""
     tail = (1 - LEVEL) / 2
     if count > EXACT_UP_TO:
+        from scipy.stats import norm
+
         mean = count * (count + 1) / 4
         deviation = math.sqrt(count * (count + 1) * (2 * count + 1) / 24)
-        return max(math.floor(mean + stats.norm.ppf(tail) * deviation), 0)
+        return max(math.floor(mean + norm.ppf(tail) * deviation), 0)
     return int(np.count_nonzero(np.cumsum(_null_distribution(count)) <= tail))
 
 

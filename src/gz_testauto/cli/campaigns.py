@@ -11,7 +11,6 @@ from gz_testauto.campaign.world_plugins import plugins_notice
 from gz_testauto.cli.progress import progress_listener
 from gz_testauto.cli.workers import add_worker_arguments, chosen_workers
 from gz_testauto.printable import printable
-from gz_testauto.report.page.page import write_final_page
 from gz_testauto.results.records import CampaignResults
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.trial.executor import StopRequest
@@ -63,6 +62,8 @@ def run_trials(
         should_stop=should_stop,
     )
     if not should_stop():
+        from gz_testauto.report.page.page import write_final_page
+
         for line in write_final_page(out):
             print(printable(line), file=sys.stderr)
     return results

@@ -20,18 +20,12 @@ import sys
 from pathlib import Path
 from typing import Optional, Sequence, Tuple
 
-from gz_testauto.analysis.agreement import confirmation
-from gz_testauto.analysis.overview import analyze
 from gz_testauto.analysis.screening import CONTROL, choose_trials
 from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.campaign.simulator import simulator_options, with_simulator
 from gz_testauto.cli.campaigns import add_campaign_arguments, exit_status, run_trials
 from gz_testauto.cli.progress import announce_stop
 from gz_testauto.errors import SpecError
-from gz_testauto.report.agreement import print_confirmation
-from gz_testauto.report.export import to_json
-from gz_testauto.report.plain import report_console
-from gz_testauto.report.table import print_report
 from gz_testauto.results.records import CampaignResults
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
 from gz_testauto.spec.loader import load
@@ -127,6 +121,10 @@ def _run_at_one_speed(
 def _run_at_two_speeds(
     spec: CampaignSpec, arguments: argparse.Namespace, selection: Selection, stop: StopSignals
 ) -> Sequence[CampaignResults]:
+    from gz_testauto.analysis.agreement import confirmation
+    from gz_testauto.report.agreement import print_confirmation
+    from gz_testauto.report.plain import report_console
+
     if not (arguments.screen and arguments.confirm) or arguments.simulator:
         raise SpecError("--screen and --confirm belong together, and --simulator to neither")
     screen, confirm = (with_simulator(spec, n) for n in (arguments.screen, arguments.confirm))
@@ -156,6 +154,10 @@ def _run_at_two_speeds(
 
 
 def _show(results: CampaignResults, arguments: argparse.Namespace, out: Path) -> None:
+    from gz_testauto.analysis.overview import analyze
+    from gz_testauto.report.export import to_json
+    from gz_testauto.report.table import print_report
+
     if arguments.json:
         sys.stdout.write(to_json(analyze(results)))
     else:

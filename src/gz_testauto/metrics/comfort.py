@@ -15,7 +15,6 @@ import math
 from typing import Tuple
 
 import numpy as np
-from scipy import signal
 
 from gz_testauto.metrics.interface import Metric, MetricContext
 from gz_testauto.metrics.recording import Recording
@@ -46,6 +45,8 @@ def acceleration(
 
     ``velocity_mps`` has shape (n, 2), n at least 2.
     """
+    from scipy import signal
+
     even_s, even_mps = evenly(time_s, velocity_mps)
     rate_hz = 1.0 / (even_s[1] - even_s[0])
     if cutoff_hz < rate_hz / 2.0 and len(even_s) > SHORTEST:

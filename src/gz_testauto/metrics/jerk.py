@@ -19,7 +19,6 @@ import math
 from typing import Tuple
 
 import numpy as np
-from scipy import signal
 
 from gz_testauto.metrics.comfort import evenly, world_velocity
 from gz_testauto.metrics.interface import Metric, MetricContext
@@ -56,6 +55,8 @@ def log_dimensionless_jerk(recording: Recording, context: MetricContext) -> floa
 
 def _jerk(recording: Recording, context: MetricContext) -> Tuple[np.ndarray, np.ndarray]:
     """Even stamps (s) and the magnitude of the jerk there (m/s³), both of shape (n,)."""
+    from scipy import signal
+
     time_s, velocity = evenly(recording.time_s, world_velocity(recording))
     period_s = time_s[1] - time_s[0]
     window = _window(context.acceleration_cutoff_hz, period_s, len(time_s))

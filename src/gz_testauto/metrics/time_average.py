@@ -7,13 +7,14 @@ where it should weigh time.
 import math
 
 import numpy as np
-from scipy.integrate import trapezoid
 
 
 def time_mean(values: np.ndarray, time_s: np.ndarray) -> float:
     """``∫ values dt / T``; NaN for fewer than two samples. Both have shape (n,)."""
     if len(time_s) < 2:
         return math.nan
+    from scipy.integrate import trapezoid
+
     return float(trapezoid(values, time_s) / (time_s[-1] - time_s[0]))
 
 

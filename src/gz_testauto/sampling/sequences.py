@@ -9,7 +9,6 @@ from typing import Dict, NamedTuple
 
 import numpy as np
 import scipy
-from scipy.stats import qmc
 
 from gz_testauto.sampling.seeds import FIRST, LATIN_HYPERCUBE, SOBOL, WORLD, child_generator
 from gz_testauto.spec.obstacles import SamplingSpec
@@ -53,6 +52,8 @@ class UnitSequence:
         hundred points says nothing. What is given is the mean over all pairs of neighbouring
         dimensions, which are x and y, or two sizes, of the same obstacle.
         """
+        from scipy.stats import qmc
+
         points = np.array([self.point(index) for index in range(count)])
         pairs = [points[:, d : d + 2] for d in range(max(1, self._dimensions - 1))]
         found = [qmc.discrepancy(pair, method="CD") for pair in pairs]
@@ -62,6 +63,8 @@ class UnitSequence:
 
     def _block(self, number: int) -> np.ndarray:
         if number not in self._blocks:
+            from scipy.stats import qmc
+
             generator = child_generator(self._seed, LATIN_HYPERCUBE, number)
             sampler = qmc.LatinHypercube(self._dimensions, **{_RNG: generator})
             self._blocks[number] = sampler.random(self._sampling.block)
@@ -69,6 +72,8 @@ class UnitSequence:
 
     def _sobol_block(self, number: int) -> np.ndarray:
         if number not in self._blocks:
+            from scipy.stats import qmc
+
             generator = child_generator(self._seed, SOBOL)
             sampler = qmc.Sobol(self._dimensions, scramble=True, **{_RNG: generator})
             if number:

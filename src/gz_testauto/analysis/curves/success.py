@@ -14,7 +14,6 @@ from typing import Optional, Sequence
 
 import numpy as np
 from scipy.special import expit
-from scipy.stats import norm
 
 from gz_testauto.analysis.intervals import LEVEL, Estimate
 
@@ -61,6 +60,8 @@ def success_curve(
     variance = _variance(design, success, count, beta, information)
     x = np.linspace(figure.min(), figure.max(), points)
     at = np.column_stack([np.ones(points), (x - centre) / scale])
+    from scipy.stats import norm
+
     reach = float(norm.ppf((1 + LEVEL) / 2))
     logit, error = at @ beta, np.sqrt(np.einsum("ij,jk,ik->i", at, variance, at))
     slope, of_slope = float(beta[1]) / scale, reach * math.sqrt(variance[1, 1]) / scale

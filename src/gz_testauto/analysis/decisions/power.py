@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Callable, Optional, Tuple
 
 import numpy as np
-from scipy import stats
 
 from gz_testauto.analysis.decisions import anytime
 from gz_testauto.errors import SpecError
@@ -69,19 +68,19 @@ class Apart:
 
 def mcnemar_power(worlds: int, apart: Apart, alpha: float) -> float:
     """The chance that the exact two-sided McNemar test has ``p ≤ alpha``."""
+    from scipy.stats import binom
+
     if not apart.discordant:
         return 0.0
-    low, high = stats.binom.ppf([_TAIL, 1.0 - _TAIL], worlds, apart.discordant).astype(int)
+    low, high = binom.ppf([_TAIL, 1.0 - _TAIL], worlds, apart.discordant).astype(int)
     discordant = np.arange(max(low, 0), min(high, worlds) + 1)
-    weights = stats.binom.pmf(discordant, worlds, apart.discordant)
+    weights = binom.pmf(discordant, worlds, apart.discordant)
     # Largest number of successes k with 2 P(X ≤ k) ≤ alpha under a fair coin; -1 for none.
-    critical = stats.binom.ppf(alpha / 2.0, discordant, 0.5)
-    critical = np.where(
-        2.0 * stats.binom.cdf(critical, discordant, 0.5) <= alpha, critical, critical - 1
-    )
+    critical = binom.ppf(alpha / 2.0, discordant, 0.5)
+    critical = np.where(2.0 * binom.cdf(critical, discordant, 0.5) <= alpha, critical, critical - 1)
     share = apart.first_only / apart.discordant
-    refused = stats.binom.cdf(critical, discordant, share)
-    refused += stats.binom.cdf(critical, discordant, 1.0 - share)
+    refused = binom.cdf(critical, discordant, share)
+    refused += binom.cdf(critical, discordant, 1.0 - share)
     return float(np.clip(weights @ refused, 0.0, 1.0))
 
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Dict, Iterator, List, Mapping, Tuple
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from gz_testauto.errors import SdfError
 from gz_testauto.pose import Pose
@@ -199,6 +198,8 @@ too sharp for the search for contacts with anything but a plane."""
 
 
 def _box_geom(box: hulls.OrientedBox) -> Geom:
+    from scipy.spatial.transform import Rotation
+
     x, y, z, w = Rotation.from_matrix(box.axes).as_quat().tolist()
     pose = Pose(tuple(box.center.tolist()), (x, y, z, w))
     return Geom(Role.TOUCHED, {"type": "box", "size": text(*box.half)}, pose)

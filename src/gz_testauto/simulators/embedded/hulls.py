@@ -8,17 +8,19 @@ MuJoCo.
 
 import math
 from dataclasses import dataclass
-from typing import List, NamedTuple, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 import shapely
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
-from scipy.spatial import ConvexHull, QhullError
 from shapely.geometry.base import BaseGeometry
 
 from gz_testauto.sdf.meshes.solids import numbered_corners
 from gz_testauto.sdf.meshes.surfaces import Heightmap, TriangleMesh
+
+if TYPE_CHECKING:
+    from scipy.spatial import ConvexHull
 
 THICKNESS_M = 0.002
 """What a surface, which has no thickness, is given behind its front."""
@@ -75,7 +77,7 @@ def convex_parts(surface: TriangleMesh, limit: int) -> ConvexParts:
     )
 
 
-def _solid(triangles: np.ndarray, closed: np.ndarray) -> Optional[ConvexHull]:
+def _solid(triangles: np.ndarray, closed: np.ndarray) -> Optional["ConvexHull"]:
     """The hull of a part that goes round a solid, faces outwards and is convex; else None."""
     if not closed.all() or _volume(triangles) <= 0:
         return None
@@ -90,7 +92,7 @@ def _solid(triangles: np.ndarray, closed: np.ndarray) -> Optional[ConvexHull]:
 
 
 def _rooms(
-    solids: Sequence[Optional[ConvexHull]], parts: Sequence[np.ndarray], triangles: np.ndarray
+    solids: Sequence[Optional["ConvexHull"]], parts: Sequence[np.ndarray], triangles: np.ndarray
 ) -> List[bool]:
     """Which solids have another part wholly within them, as a closed room has."""
     lows = np.array([triangles[part].min(axis=(0, 1)) for part in parts])
@@ -108,7 +110,7 @@ def _rooms(
     return found
 
 
-def _depths(hull: ConvexHull, points: np.ndarray) -> np.ndarray:
+def _depths(hull: "ConvexHull", points: np.ndarray) -> np.ndarray:
     """How deep points (n, 3) lie in a hull (m); negative outside."""
     planes = np.unique(np.round(hull.equations, 9), axis=0)
     deepest = np.full(len(points), np.inf)
@@ -117,7 +119,7 @@ def _depths(hull: ConvexHull, points: np.ndarray) -> np.ndarray:
     return deepest
 
 
-def _plates(triangles: np.ndarray, limit: int) -> Tuple[List[ConvexHull], float]:
+def _plates(triangles: np.ndarray, limit: int) -> Tuple[List["ConvexHull"], float]:
     """Hulls that lie on a surface, and how far (m) they are from it."""
     from gz_testauto.simulators.embedded.patches import convex_patches
 
@@ -134,7 +136,7 @@ def _plates(triangles: np.ndarray, limit: int) -> Tuple[List[ConvexHull], float]
     return plates, coarse + error
 
 
-def _plate(triangles: np.ndarray) -> Optional[ConvexHull]:
+def _plate(triangles: np.ndarray) -> Optional["ConvexHull"]:
     """The hull of a patch that is nearly flat, as thick as a plate."""
     turns = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
     turn = np.where(turns @ turns[0] < 0, -1.0, 1.0) @ turns
@@ -229,8 +231,10 @@ def with_volume(triangles: np.ndarray) -> np.ndarray:
     return np.concatenate([triangles + shift, triangles[:, ::-1] - shift])
 
 
-def _hull(points: np.ndarray) -> Optional[ConvexHull]:
+def _hull(points: np.ndarray) -> Optional["ConvexHull"]:
     """The convex hull; None of what is not even a sheet."""
+    from scipy.spatial import ConvexHull, QhullError
+
     center = points.mean(axis=0)
     # with full matrices the first would be as large as the square of the points
     axes = np.linalg.svd(points - center, full_matrices=False)[2]
@@ -246,7 +250,7 @@ def _hull(points: np.ndarray) -> Optional[ConvexHull]:
         return None
 
 
-def _facets(hull: ConvexHull) -> np.ndarray:
+def _facets(hull: "ConvexHull") -> np.ndarray:
     """A hull as triangles (n, 3, 3) that face outwards."""
     corners = hull.points[hull.simplices]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
@@ -255,7 +259,7 @@ def _facets(hull: ConvexHull) -> np.ndarray:
     return np.asarray(corners)
 
 
-def _box(hull: ConvexHull) -> Optional[OrientedBox]:
+def _box(hull: "ConvexHull") -> Optional[OrientedBox]:
     """The box that a hull is, or None."""
     if len(hull.vertices) != 8:
         return None
