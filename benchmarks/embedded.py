@@ -1,20 +1,30 @@
-"""Where the time of an embedded campaign goes, and what obstacles and rays cost.
+"""What an embedded trial costs, where its time goes, and what obstacles and rays cost.
 
-First the example campaign runs in one process, and every few milliseconds of CPU time a signal
+First every trial of the example campaign is driven a second time by the commands that it gave,
+which takes physics, lidar and stepping alone and must end at the same pose to the bit; the whole
+trial, from its world's loading to its row in the store, is told as a multiple of that. A process of
+its own says how much CPU time passes from its start to its first trial, and, where BARN_ROOT is
+set, dwa is timed with 541 rays among BARN's cylinders.
+
+Then the example campaign runs in one process, and every few milliseconds of CPU time a signal
 asks what it is doing: physics, lidar, planner, metrics (ground truth, clearance and metrics), or
 the rest, which is this package's own overhead. Then worlds with 8 to 256 obstacles, and lidars with
 90 to 1440 rays, are driven through without a planner, in turns within one run. Prints shares, and
 milliseconds per simulated second with their ratios to the first.
 
-    python3 benchmarks/embedded.py [--worlds 10] [--turns 5] [--json]
+    python3 benchmarks/embedded.py [--worlds 10] [--turns 5] [--only trials,start,dwa,shares,costs]
+                                   [--json]
 """
 
 import argparse
 import collections
 import functools
+import math
+import os
 import re
 import signal
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -22,13 +32,16 @@ from pathlib import Path
 
 from example import ROOT, example_campaign, print_figures
 
+from gz_testauto.campaign.progress import CampaignListener
 from gz_testauto.campaign.runner import run_campaign
-from gz_testauto.campaign.simulator import start_simulator
+from gz_testauto.campaign.simulator import start_simulator, with_simulator
 from gz_testauto.observation import Twist2D
 from gz_testauto.pose import Pose2D
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.simulators.embedded import EmbeddedSimulator
 from gz_testauto.simulators.interface import Scene
+from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.loader import load
 from gz_testauto.trial.lockstep import LockstepExecutor
 
 SAMPLE_S = 0.003
@@ -36,6 +49,9 @@ OBSTACLES = (8, 16, 64, 256)
 RAYS = (90, 361, 720, 1440)
 DRIVE_S = 10.0
 PERIOD_S = 0.1
+BARN_RAYS = 541
+BARN_WORLDS = 3
+STARTS = 3
 
 PARTS = (
     ("physics", "simulators/embedded/engine.py", ("tick", "refresh")),
@@ -46,6 +62,126 @@ PARTS = (
     ("metrics", "trial/recorder.py", None),
 )
 """What a frame of the stack counts for, by a part of its file's name and its functions."""
+
+
+START = """
+import os, sys, time
+from gz_testauto.cli.main import main
+from gz_testauto.trial.lockstep import LockstepExecutor
+def first(self, trial, should_stop):
+    print(time.process_time(), flush=True)
+    os._exit(0)
+LockstepExecutor.execute = first
+main(["run", sys.argv[1], "--simulator", "embedded", "--workers", "1", "--out", sys.argv[2]])
+"""
+"""A campaign that ends where its first trial would begin, and says how much CPU time had passed."""
+
+
+class Trials(CampaignListener):
+    """CPU time from the beginning of the first trial to the end of the last one."""
+
+    def __init__(self):
+        self.began_s = None
+        self.ended_s = None
+
+    def trial_began(self, trial, progress):
+        if self.began_s is None:
+            self.began_s = time.process_time()
+
+    def trial_ended(self, record, progress):
+        self.ended_s = time.process_time()
+
+
+class TwiceDriving(LockstepExecutor):
+    """Drives each trial again by the commands that it gave."""
+
+    steps_s = 0.0
+    """CPU time of the steps of the second drives."""
+    again_s = 0.0
+    """CPU time of all that the second drives took."""
+
+    def execute(self, trial, should_stop):
+        result = super().execute(trial, should_stop)
+        began_s = time.process_time()
+        campaign, recording = self._campaign, result.recording
+        simulation = self._require_simulator().load(campaign.scene(trial))
+        commands = [Twist2D(*command) for command in recording.command.tolist()]
+        steps_began_s = time.process_time()
+        for command in commands:
+            if math.isnan(command.linear_mps):
+                break
+            simulation.drive(command)
+            snapshot = simulation.step(campaign.spec.control_period_s)
+        TwiceDriving.steps_s += time.process_time() - steps_began_s
+        pose = snapshot.models[campaign.robot.name].pose.planar
+        assert pose == tuple(recording.pose[-1].tolist()), "the same commands, the same drive"
+        TwiceDriving.again_s += time.process_time() - began_s
+        return result
+
+
+def measure_trials(worlds, directory):
+    """What whole trials cost, over physics, lidar and stepping alone."""
+    run(example_campaign("embedded", 1, seed=0), Path(directory) / "warm_trials")
+    listener = Trials()
+    make_executor = functools.partial(TwiceDriving, open_simulator=start_simulator)
+    spec = example_campaign("embedded", worlds, seed=7)
+    results = run_campaign(spec, Path(directory) / "trials", make_executor, listener=listener)
+    simulated_s = sum(record.metrics["time_s"] for record in results.trials)
+    whole_s = listener.ended_s - listener.began_s - TwiceDriving.again_s
+    return {
+        "whole_trial_ms_per_simulated_s": round(1000 * whole_s / simulated_s, 2),
+        "physics_and_lidar_ms_per_simulated_s": round(1000 * TwiceDriving.steps_s / simulated_s, 2),
+        "whole_trial_over_physics_and_lidar": round(whole_s / TwiceDriving.steps_s, 2),
+        **{
+            f"cycle_ms_{planner}": round(1000 * mean_cycle_s(results, planner), 3)
+            for planner in results.planners
+        },
+    }
+
+
+def mean_cycle_s(results, planner):
+    cycles = [r.metrics["cycle_cpu_mean_s"] for r in results.trials if r.planner == planner]
+    return statistics.mean(cycles)
+
+
+def measure_start(directory):
+    """CPU time (s) from the start of a process to its first trial, the least of several."""
+    campaign = str(ROOT / "config" / "example_campaign.yaml")
+    seen = []
+    for turn in range(STARTS + 1):  # the first warms the disk
+        out = str(Path(directory) / f"start_{turn}")
+        ran = subprocess.run(
+            [sys.executable, "-c", START, campaign, out],
+            stdout=subprocess.PIPE,
+            check=True,
+            timeout=600,
+        )
+        seen.append(float(ran.stdout.split()[-1]))
+    return {"start_to_first_trial_cpu_s": round(min(seen[1:]), 2)}
+
+
+def measure_dwa(directory):
+    """Mean CPU time of a cycle of dwa among BARN's cylinders."""
+    if "BARN_ROOT" not in os.environ:
+        print("without BARN_ROOT, dwa is not timed", file=sys.stderr)
+        return {}
+    spec = with_simulator(
+        load(ROOT / "config" / "benchmarks" / "barn.yaml", CampaignSpec), "embedded"
+    )
+    model = Path(directory) / "jackal_sized.sdf"
+    text = (ROOT / "models" / "jackal_sized" / "model.sdf").read_text()
+    text, count = re.subn(r"<samples>\d+</samples>", f"<samples>{BARN_RAYS}</samples>", text)
+    assert count == 1, "the model has one lidar"
+    model.write_text(text)
+    spec = spec.model_copy(
+        update={
+            "planners": tuple(entry for entry in spec.planners if entry.name == "dwa"),
+            "robot": spec.robot.model_copy(update={"model": model}),
+            "worlds": spec.worlds.model_copy(update={"files": spec.worlds.files[:BARN_WORLDS]}),
+        }
+    )
+    results = run(spec, Path(directory) / "barn")
+    return {"dwa_cycle_ms_among_barns_cylinders": round(1000 * mean_cycle_s(results, "dwa"), 2)}
 
 
 def part_of(frame):
@@ -160,14 +296,26 @@ def measure_costs(turns, directory):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--worlds", type=int, default=10, help="worlds for the shares (default 10)")
+    parser.add_argument(
+        "--worlds", type=int, default=10, help="worlds for trials and shares (default 10)"
+    )
     parser.add_argument("--turns", type=int, default=5, help="turns for the costs (default 5)")
+    parser.add_argument("--only", default="", help="of trials,start,dwa,shares,costs; else all")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     arguments = parser.parse_args()
+    wanted = arguments.only.split(",") if arguments.only else []
+    figures = {}
     with tempfile.TemporaryDirectory() as directory:
-        figures = measure_shares(arguments.worlds, directory)
-        print("shares done", file=sys.stderr)
-        figures.update(measure_costs(arguments.turns, directory))
+        for part, measure in (
+            ("trials", functools.partial(measure_trials, arguments.worlds)),
+            ("start", measure_start),
+            ("dwa", measure_dwa),
+            ("shares", functools.partial(measure_shares, arguments.worlds)),
+            ("costs", functools.partial(measure_costs, arguments.turns)),
+        ):
+            if not wanted or part in wanted:
+                figures.update(measure(directory))
+                print(f"{part} done", file=sys.stderr)
     print_figures(figures, arguments.json)
 
 

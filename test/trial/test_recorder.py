@@ -10,7 +10,7 @@ from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.floor import obstructing_heights
 from gz_testauto.sdf.robot import RobotBody
 from gz_testauto.sdf.scene import read_scene
-from gz_testauto.trial.clearance import ObstacleField
+from gz_testauto.trial.clearance import ObstacleField, footprint_at
 from gz_testauto.trial.contacts import ContactSorter
 from gz_testauto.trial.recorder import CycleTimes, Recorder
 
@@ -189,3 +189,21 @@ def test_the_same_snapshots_give_the_same_bits_whatever_came_before(scene):
         return recording(recorder).clearance_m
 
     assert (measure() == measure()).all()
+
+
+def test_clearance_measured_at_the_end_is_that_of_every_sample_to_the_last_bit():
+    walls = WORLD.replace('<model name="crate">', '<model name="crate"><static>1</static>')
+    scene = read_scene(SdfDocument.parse(walls, "test.world"))
+    field = ObstacleField(scene, HEIGHTS)
+    recorder = Recorder(BODY, field, ContactSorter("robot", ["meadow::l::c"]))
+    generator = np.random.default_rng(8)
+    x, y, yaw, expected = -3.0, 0.0, 0.0, []
+    for period in range(80):
+        x, y, yaw = x + 0.1, y + generator.uniform(-0.05, 0.05), yaw + generator.uniform(-0.3, 0.3)
+        shown = snapshot(0.1 * period, x, y, yaw)
+        recorder.sample(shown)
+        body = footprint_at(np.asarray(BODY.footprint_m), shown.models["robot"].pose.planar)
+        expected.append(field.nearest(body, {}).distance_m)
+        assert (recorder.collision is not None) == (min(expected) <= 0.0)
+    assert recorder.collision is not None
+    assert recording(recorder).clearance_m.tolist() == expected
