@@ -11,8 +11,10 @@ from gz_testauto.campaign.simulator import simulator_options
 from gz_testauto.campaign.world_source import gather_worlds
 from gz_testauto.errors import ResultsError, SpecError
 from gz_testauto.report.export import to_csv
+from gz_testauto.results.manifest import campaign_inputs
 from gz_testauto.simulators.gazebo.drive_command import DriveCommand
 from gz_testauto.spec.campaign import BuiltinCampaignSpec
+from gz_testauto.spec.model import PoseSpec
 from gz_testauto.spec.worlds import WorldsSpec
 from gz_testauto.testing.planar import PlanarSimulator
 from gz_testauto.trial.setup import prepare, read_body
@@ -83,6 +85,29 @@ def test_a_world_may_have_a_drive_of_its_own_and_be_driven_twice(spec):
         assert tuple(task.waypoints_m[0]) == start
         assert tuple(task.waypoints_m[-1]) == goal
     assert worlds[1].shortest_path_m == pytest.approx(np.hypot(5, 1), rel=1e-3)
+
+
+def test_a_world_may_have_goals_of_its_own_before_the_last(spec):
+    on_the_way = {"file": "world_0.world", "name": "around", "via": [{"x_m": 0.0, "y_m": -3.0}]}
+    alone = {"file": "world_0.world", "name": "alone", "goal": {"x_m": 3.0, "y_m": 0.0}}
+    chosen = spec(files=["world_6.world", on_the_way, alone])
+    via = [PoseSpec(x_m=-4.0, y_m=-3.0)]
+    chosen = chosen.model_copy(update={"goal": chosen.goal.model_copy(update={"via": via})})
+    goals = {name: [goal[:2] for goal in chosen.goals_in(name)] for name in ("world_6", "around")}
+    assert goals == {
+        "world_6": [(-4.0, -3.0), (3.0, 0.0)],
+        "around": [(0.0, -3.0), (3.0, 0.0)],
+    }
+    assert len(chosen.goals_in("alone")) == 1
+    worlds = records(chosen)
+    assert worlds[1].shortest_path_m == pytest.approx(2 * np.hypot(3, 3))  # clear of the cylinder
+    inputs = campaign_inputs(chosen)
+    assert inputs["goal.via[0].x_m"] == "-4.0"
+    assert inputs["worlds.files[1].via[0].y_m"] == "-3.0"
+    assert not any(name.startswith("worlds.files[2].via") for name in inputs)
+    published = spec(files=[on_the_way], published={"path_m": {"points": "path_{number}.npy"}})
+    with pytest.raises(SpecError, match="points are of a way to one goal, and in around there are"):
+        records(published)
 
 
 def test_obstacles_by_the_campaigns_names_are_unknown_to_the_map_and_swapped_by_the_simulator(spec):

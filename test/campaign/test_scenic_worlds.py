@@ -92,6 +92,11 @@ def campaign(folder, *changes):
         (", goal: waypoint", "", r":11: goal\.x_m is missing"),
         ("{tolerance_m", "{y_m: 1, tolerance_m", r":11: goal\.y_m is said by worlds\.mission"),
         (
+            "{tolerance_m",
+            "{via: [{x_m: 1, y_m: 1}], tolerance_m",
+            r":11: goal\.via is said by worlds\.mission; leave it out",
+        ),
+        (
             "robot:\n",
             "robot:\n  start: {x_m: 1, y_m: 1}\n",
             r":9: robot\.start is said by worlds\.mission; leave it out",
@@ -128,9 +133,20 @@ def test_missions_give_each_world_its_drive(workshop):
             f"waypoint: [{{x: 8, y: 8, z: 0, heading: 0}}, {{x: 3, y: 4, z: 0, heading: 1}}]\n"
         )
     spec = with_missions(spec, workshop)
-    start, goal = spec.start_in("world_0001"), spec.goal_in("world_0001")
+    start, goals = spec.start_in("world_0001"), spec.goals_in("world_0001")
     assert (start.x_m, start.y_m, start.yaw_rad) == (1, 1, 0.5)
-    assert (goal.x_m, goal.y_m) == (3, 4)  # the last
+    assert [goal[:2] for goal in goals] == [(8, 8), (3, 4)]  # in the scenario's order
+
+
+def test_goals_of_several_names_are_visited_name_by_name(workshop):
+    spec = campaign(workshop, ("goal: waypoint", "goal: [waypoint, turtlebot3]"))
+    for index in range(2):
+        (workshop / f"world_000{index}.yaml").write_text(
+            "turtlebot3: [{x: 1, y: 1, z: 0, heading: 0.5}]\n"
+            "waypoint: [{x: 8, y: 8, z: 0, heading: 0}, {x: 3, y: 4, z: 0, heading: 1}]\n"
+        )
+    goals = with_missions(spec, workshop).goals_in("world_0000")
+    assert [goal[:2] for goal in goals] == [(8, 8), (3, 4), (1, 1)]  # and back
 
 
 @pytest.mark.parametrize(
@@ -184,7 +200,8 @@ def test_a_campaign_of_scenic_worlds_runs_to_its_table_though_it_is_killed(works
     assert first.began_trials + second.began_trials == [
         f"world_000{world}--{planner}--0" for world in range(2) for planner in ("straight", "fgm")
     ]
-    assert [trial.outcome.value for trial in results.trials] == ["reached"] * 4
+    assert all(trial.outcome.valid for trial in results.trials)
+    assert [trial.outcome.value for trial in results.of("straight")] == ["reached"] * 2
     assert before == {path.name: path.read_bytes() for path in (out / "worlds").glob("*.world")}
 
     # Looking back, and the page, know each world's start and goal too.
@@ -212,13 +229,12 @@ def test_worlds_are_the_scenarios_and_the_known_map_lacks_what_is_drawn(workshop
     trial = ready.trials[-1]
     mission = source.make(1).mission
     assert ready.scene(trial).start.x_m == mission["turtlebot3"][0]["x"]
-    assert ready.task(trial).goal.x_m == mission["waypoint"][1]["x"]
-    assert records[0].shortest_path_m == pytest.approx(
-        ready.spec.start_in("world_0000").distance_to(
-            ready.spec.goal_in("world_0000").x_m, ready.spec.goal_in("world_0000").y_m
-        ),
-        abs=0.2,
-    )
+    assert [ready.task(trial, visited).goal.x_m for visited in range(2)] == [
+        waypoint["x"] for waypoint in mission["waypoint"]
+    ]
+    places = [ready.spec.start_in("world_0000"), *ready.spec.goals_in("world_0000")]
+    straight_m = sum(one.distance_to(*other[:2]) for one, other in zip(places, places[1:]))
+    assert records[0].shortest_path_m == pytest.approx(straight_m, abs=0.2)
     crates = [one.pose[:2] for one in records[1].obstacles]
     assert len(crates) == 2
     grid = ready.known_map.grid(ready.known_map.drive(records[1]))

@@ -5,12 +5,12 @@ from gz_testauto.results.paper_log import CampaignLog, world_number
 from gz_testauto.trial.outcome import Outcome
 
 
-def goal_in(world):
-    return Pose2D(-22.0, 22.0)
+def goals_in(world):
+    return (Pose2D(-22.0, 22.0),)
 
 
 def test_the_lines_are_the_papers(tmp_path):
-    log = CampaignLog(tmp_path / "campaign.log", goal_in)
+    log = CampaignLog(tmp_path / "campaign.log", goals_in)
     log.rewrite([])
     reached = {"distance_m": 35.07264, "cycle_mean_s": 0.000562011}
     log.add(record(137, outcome=Outcome.REACHED, metrics=reached))
@@ -28,8 +28,15 @@ def test_the_lines_are_the_papers(tmp_path):
     )
 
 
+def test_several_goals_stand_in_one_line(tmp_path):
+    log = CampaignLog(tmp_path / "campaign.log", lambda _: (Pose2D(1.0, 2.0), Pose2D(3.0, 4.0)))
+    log.rewrite([record(7)])
+    said = (tmp_path / "campaign.log").read_text()
+    assert "Goal successfully published at (1.0, 2.0), (3.0, 4.0) in world 7\n" in said
+
+
 def test_every_outcome_has_a_line(tmp_path):
-    log = CampaignLog(tmp_path / "campaign.log", goal_in)
+    log = CampaignLog(tmp_path / "campaign.log", goals_in)
     log.rewrite([record(index, outcome=outcome) for index, outcome in enumerate(Outcome)])
     text = (tmp_path / "campaign.log").read_text()
     assert text.count("Simulation Started!") == len(Outcome)
@@ -39,7 +46,7 @@ def test_every_outcome_has_a_line(tmp_path):
 
 def test_rewriting_closes_the_gap_that_a_killed_runner_left(tmp_path):
     path = tmp_path / "campaign.log"
-    log = CampaignLog(path, goal_in)
+    log = CampaignLog(path, goals_in)
     log.rewrite([record(0), record(1)])
     whole = path.read_text()
     path.write_text(whole + "# fgm\nSimulation Sta")

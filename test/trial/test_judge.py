@@ -196,3 +196,17 @@ def test_a_clock_that_stands_or_runs_back_makes_the_trial_invalid(period_s):
 
 def test_full_speed_is_plausible():
     require_plausible(RULES, *driven((0, 0), (0.1, 0)))
+
+
+def test_of_several_goals_the_one_driven_to_is_named():
+    second = Rules(**{**vars(RULES), "further": (Pose2D(20.0, 0.0), Pose2D(0.0, 0.0))}).onward
+    assert second.goal == Pose2D(20.0, 0.0)
+    said = judge(second, *driven((5.0, 0), (5.1, 0)), given_up="no way").detail
+    assert said == "no way, on the way to goal 2 of 3"
+    said = judge(second, *driven((9.6, 0)), collision=TOUCH).detail
+    assert said.endswith("on the way to goal 2 of 3")
+    late = np.arange(0.0, 60.05, 0.1), np.column_stack([np.arange(601) * 0.03, *np.zeros((2, 601))])
+    assert judge(second, *late).detail == "2.00 m from goal 2 of 3 after 60 s"
+    last = second.onward
+    assert not last.further
+    assert judge(last, *driven((0.1, 0))).detail == "after 0.00 s, the last of 3 goals"

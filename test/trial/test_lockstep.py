@@ -1,6 +1,7 @@
 """Whole trials in the kinematic simulator: real worlds, real planners, real files."""
 
 import dataclasses
+import math
 import re
 
 import numpy as np
@@ -14,7 +15,12 @@ from gz_testauto.errors import SpecError
 from gz_testauto.observation import Twist2D
 from gz_testauto.planners import PLANNERS
 from gz_testauto.planners.interface import LocalPlanner, PlannerGaveUp
+from gz_testauto.pose import wrap_angle
+from gz_testauto.results.directory import CampaignDirectory
+from gz_testauto.results.manifest import campaign_inputs
+from gz_testauto.results.store import ResultStore
 from gz_testauto.spec.campaign import BuiltinPlannerSpec
+from gz_testauto.spec.model import PoseSpec
 from gz_testauto.testing.planar import PlanarSimulator
 from gz_testauto.trial.lockstep import LockstepExecutor
 from gz_testauto.trial.outcome import Outcome
@@ -115,6 +121,77 @@ def test_a_planner_that_cannot_go_on_has_aborted(drive, planner, says):
     assert record.metrics["cycle_mean_s"] > 0.0
 
 
+class Heading(LocalPlanner):
+    """Drives at its goal, and notes the tasks that it was given."""
+
+    tasks = ()
+
+    def begin(self, task):
+        Heading.tasks += (task,)
+        self.goal = task.goal
+
+    def plan(self, observation):
+        pose = observation.pose
+        bearing = math.atan2(self.goal.y_m - pose.y_m, self.goal.x_m - pose.x_m)
+        turn = wrap_angle(bearing - pose.yaw_rad)
+        return Twist2D(0.5 if abs(turn) < 0.3 else 0.0, max(-1.0, min(1.0, 2.0 * turn)))
+
+
+PLANNERS.register("Heading", Heading)
+
+
+def test_several_goals_are_visited_in_order(drive, smoke, tmp_path):
+    Heading.tasks = ()
+    # forth along the start's side of the room, back, and forth again: clear of the obstacles
+    start = smoke.robot.start
+    near, far = (start.x_m, start.y_m), (start.x_m, start.y_m + 1.5)
+    goal = smoke.goal.model_copy(
+        update={
+            "x_m": far[0],
+            "y_m": far[1],
+            "tolerance_m": 0.2,
+            "via": [PoseSpec(x_m=x, y_m=y) for x, y in (far, near)],
+        }
+    )
+    record = drive("Heading", spec={"goal": goal}, selection=Selection(worlds=1)).trials[0]
+    assert record.outcome is Outcome.REACHED, record.detail
+    assert record.detail.endswith("the last of 3 goals")
+    assert [tuple(task.goal[:2]) for task in Heading.tasks] == [far, near, far]
+    assert [tuple(task.waypoints_m[0]) for task in Heading.tasks] == [near, far, near]
+    with ResultStore.read(CampaignDirectory(tmp_path / "out")) as store:
+        recording = store.trajectory(record)
+        shortest_m = store.worlds()[0].shortest_path_m
+    for reached_s, place in zip(recording.goal_times_s, (far, near, far)):
+        at = recording.pose[np.searchsorted(recording.time_s, reached_s), :2]
+        assert np.hypot(*(at - place)) <= 0.2
+    assert (np.diff(recording.goal_times_s) > 0).all()
+    assert recording.goal_times_s[-1] == recording.time_s[-1]
+    assert len(recording.cycle_time_s) == len(recording.time_s) - 1
+    assert shortest_m == pytest.approx(4.5, abs=1e-6)  # through all of them
+    assert record.metrics["spl"] == pytest.approx(min(1.0, 4.5 / record.metrics["distance_m"]))
+
+
+def test_who_fails_before_the_last_goal_has_not_reached_it(drive, smoke, tmp_path):
+    start = smoke.robot.start
+    goal = smoke.goal.model_copy(update={"via": [PoseSpec(x_m=start.x_m, y_m=start.y_m)]})
+    record = drive("GivesUp", spec={"goal": goal}, selection=Selection(worlds=1)).trials[0]
+    assert record.outcome is Outcome.PLANNER_ABORTED
+    assert record.detail == "walled in, on the way to goal 2 of 2"
+    assert record.metrics["spl"] == 0.0
+    with ResultStore.read(CampaignDirectory(tmp_path / "out")) as store:
+        times_s = store.trajectory(record).goal_times_s
+    assert times_s[0] == 0.0 and math.isnan(times_s[1])
+
+
+def test_one_goal_is_kept_as_before_there_were_several(drive, smoke, tmp_path):
+    assert not any("via" in name for name in campaign_inputs(smoke))
+    record = drive("GivesUp", selection=Selection(worlds=1)).trials[0]
+    assert record.detail == "walled in"
+    assert "via" not in (tmp_path / "out" / "campaign.json").read_text()
+    with np.load(tmp_path / "out" / "trajectories" / record.trajectory) as arrays:
+        assert "goal_times_s" not in arrays.files
+
+
 def test_standing_still_is_stuck(drive):
     record = drive("StandsStill", selection=Selection(worlds=1)).trials[0]
     assert record.outcome is Outcome.STUCK
@@ -158,6 +235,7 @@ def test_an_unknown_planner_parameter_is_refused_before_any_simulator_starts(dri
     ("place", "says"),
     [
         ({"x_m": 5.1}, "the goal .* lies inside"),
+        ({"via": [PoseSpec(x_m=5.1, y_m=0.0)]}, "goal 1 of 2 .* lies inside"),
         ({"x_m": 99.0}, "the known map has no way"),
     ],
 )

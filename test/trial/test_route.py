@@ -3,6 +3,7 @@
 import pytest
 
 from gz_testauto.errors import SpecError
+from gz_testauto.spec.model import PoseSpec
 from gz_testauto.spec.obstacles import ObstacleSpec
 from gz_testauto.trial.route import KnownMap
 from gz_testauto.trial.setup import read_body, robot_limits
@@ -22,11 +23,12 @@ def box(name, x, y, size):
 def known(smoke, tmp_path):
     """The known map of a world with these models, and the world; start and goal as given."""
 
-    def make(models, start, goal, obstacles=None):
+    def make(models, start, goal, obstacles=None, via=()):
         path = tmp_path / "given.world"
         path.write_text(f'<sdf version="1.6"><world name="w">{models}</world></sdf>')
         start = smoke.robot.start.model_copy(update=dict(zip(("x_m", "y_m"), start)))
-        goal = smoke.goal.model_copy(update=dict(zip(("x_m", "y_m"), goal)))
+        before = [PoseSpec(x_m=x, y_m=y) for x, y in via]
+        goal = smoke.goal.model_copy(update={"x_m": goal[0], "y_m": goal[1], "via": before})
         obstacles = obstacles or {
             "obstacles": [{"type": "box", "count": 1}],
             "region": {"circle": {"x_m": 0, "y_m": 0, "radius_m": 0.1}},
@@ -43,12 +45,31 @@ def known(smoke, tmp_path):
     return make
 
 
+def test_several_goals_have_a_way_each_on_one_map(known):
+    map_, world = known(WALLS, (-9, 0), (12, 1), via=[(0, 0), (-12, 3)])
+    ways = map_.ways(world)
+    assert [(tuple(way[0]), tuple(way[-1])) for way in ways] == [
+        ((-9, 0), (0, 0)),
+        ((0, 0), (-12, 3)),
+        ((-12, 3), (12, 1)),
+    ]
+    grid = map_.grid(map_.drive(world))
+    assert grid.is_free(-12, 3)
+    assert grid.is_free(12, 1)
+
+
+def test_a_goal_on_the_way_that_cannot_be_reached_is_named(known):
+    map_, world = known(WALLS, (-9, 0), (12, 1), via=[(0, 0), (0, 2)])
+    with pytest.raises(SpecError, match=r"goal 2 of 3 \(0, 2\) is 0\.00 m from model left"):
+        map_.ways(world)
+
+
 WALLS = box("left", 0, 2, "10 0.2") + box("right", 0, -2, "10 0.2")
 
 
 def test_start_and_goal_may_lie_outside_of_what_stands_in_the_world(known):
     map_, world = known(WALLS, (-9, 0), (12, 1))
-    way = map_.waypoints(world)
+    (way,) = map_.ways(world)
     assert way[0].tolist() == [-9, 0]
     assert way[-1].tolist() == [12, 1]
     grid = map_.grid(map_.drive(world))
@@ -59,19 +80,19 @@ def test_start_and_goal_may_lie_outside_of_what_stands_in_the_world(known):
 def test_a_way_between_the_walls_is_not_given_up_for_one_around_them(known):
     crate = box("crate", 0, 0.7, "1 1")  # leaves less than the margin, but room enough
     map_, world = known(WALLS + crate, (-9, 0), (9, 0))
-    assert abs(map_.waypoints(world)[:, 1]).max() < 2
+    assert abs(map_.ways(world)[0][:, 1]).max() < 2
 
 
 def test_where_nothing_leads_through_the_way_leads_around(known):
     map_, world = known(box("block", 0, 0, "2 2"), (-4, 0), (4, 0))
-    way = map_.waypoints(world)
+    (way,) = map_.ways(world)
     assert abs(way[:, 1]).max() > 1
     assert map_.grid(map_.drive(world)).is_free(*way[len(way) // 2])
 
 
 def test_an_empty_world_has_a_known_map(known):
     map_, world = known("", (-4, 0), (4, 0))
-    assert abs(map_.waypoints(world)[:, 1]).max() == 0
+    assert abs(map_.ways(world)[0][:, 1]).max() == 0
     assert not map_.grid(map_.drive(world)).occupied.any()
 
 
@@ -128,7 +149,7 @@ def closed(side):
 def test_a_refusal_says_what_is_in_the_way_and_how_to_mend_it(known, models, goal, says):
     map_, world = known(models, (-2, 0), goal)
     with pytest.raises(SpecError, match=says):
-        map_.waypoints(world)
+        map_.ways(world)
 
 
 @pytest.mark.parametrize(
@@ -141,4 +162,4 @@ def test_a_refusal_says_what_is_in_the_way_and_how_to_mend_it(known, models, goa
 def test_a_goal_too_far_away_for_any_search_is_named(known, goal, said):
     map_, world = known(WALLS, (-3, 0), goal)
     with pytest.raises(SpecError, match=said):
-        map_.waypoints(world)
+        map_.ways(world)

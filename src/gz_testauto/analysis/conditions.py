@@ -22,7 +22,7 @@ _HARMLESS = re.compile(r"(name|seed|repetitions|simulator|worlds|planners|stop|s
 
 _CODE = ("code of ", "imported ")
 
-_ENTRY = re.compile(r"worlds\.files\[(\d+)\]\.(file|name|start.*|goal.*)$")
+_ENTRY = re.compile(r"worlds\.files\[(\d+)\]\.(file|name|start.*|goal.*|via.*)$")
 
 _DEFAULTS = {"limits": LimitsSpec(), "metrics": MetricsSpec(), "global_plan": GlobalPlanSpec()}
 """What a manifest of before, which lacks a field, means by it."""

@@ -1,14 +1,14 @@
 """The worlds that a campaign makes of a scenario written in Scenic, and the drives in them.
 
 Owns the making of ``worlds.scenic`` into the campaign's directory, and which of a world's mission
-items are its start and its goal. World *i* depends on the seed and *i* alone. Making a world is
+items are its start and its goals. World *i* depends on the seed and *i* alone. Making a world is
 :mod:`gz_testauto.scenic.source`'s, which imports Scenic; worlds that are there need none.
 """
 
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Dict, List, Optional
+from typing import Dict, Iterator, List, Tuple
 
 from gz_testauto.errors import ResultsError, SpecError
 from gz_testauto.json_file import shaped
@@ -69,9 +69,9 @@ def made_worlds(folder: Path) -> WorldSet:
 
 
 def with_missions(spec: CampaignSpec, folder: Path) -> CampaignSpec:
-    """The campaign with the start and goal of each of its worlds, as the missions beside the worlds
-    in ``folder`` say; a campaign without ``worlds.mission`` as it is. Raises ``SpecError`` where a
-    world has no such item, ``ResultsError`` where a mission cannot be read."""
+    """The campaign with the start and goals of each of its worlds, as the missions beside the
+    worlds in ``folder`` say; a campaign without ``worlds.mission`` as it is. Raises ``SpecError``
+    where a world has no such item, ``ResultsError`` where a mission cannot be read."""
     worlds = spec.worlds
     if worlds.mission is None or worlds.count is None:
         return spec
@@ -85,15 +85,28 @@ def _entry(mission: MissionSpec, name: str, folder: Path, worlds: WorldsSpec) ->
     path = folder / f"{name}.yaml"
     data = YamlSource(read_yaml_text(path), str(path)).data
     items = shaped(Items, data, f"{path}: is damaged", ResultsError)
-    drive: Dict[str, Optional[PoseSpec]] = {}
-    for key, item, place in (("start", mission.start, 0), ("goal", mission.goal, -1)):
-        if item is not None and not items.get(item):
+    for key, item in _named(mission):
+        if not items.get(item):
             raise SpecError(
                 f"{worlds.scenic}: places no {item!r} in {name}, which worlds.mission.{key} names; "
                 f"it places: {', '.join(sorted(items)) or 'no mission items'}"
             )
-        drive[key] = None if item is None else _pose(items[item][place])
-    return WorldFileSpec(file=f"{name}.world", name=name, **drive)
+    goals = [_pose(item) for goal in mission.goals for item in items[goal]]
+    return WorldFileSpec(
+        file=f"{name}.world",
+        name=name,
+        start=None if mission.start is None else _pose(items[mission.start][0]),
+        goal=goals[-1] if goals else None,
+        via=goals[:-1],
+    )
+
+
+def _named(mission: MissionSpec) -> Iterator[Tuple[str, str]]:
+    """Every item that the mission names, behind the key that names it."""
+    if mission.start is not None:
+        yield "start", mission.start
+    for goal in mission.goals:
+        yield "goal", goal
 
 
 def _pose(item: Item) -> PoseSpec:
@@ -103,7 +116,7 @@ def _pose(item: Item) -> PoseSpec:
 def _check_mission(mission: MissionSpec, models: Path) -> None:
     """Raise ``SpecError`` where an item is none of the descriptor's."""
     known = [model.name for model in load_descriptor(models).models if model.mission_only]
-    for key, item in (("start", mission.start), ("goal", mission.goal)):
-        if item is not None and item not in known:
+    for key, item in _named(mission):
+        if item not in known:
             said = unknown_name("mission item (MISSION_ONLY)", item, known)
             raise SpecError(f"{models}: worlds.mission.{key}: {said}")

@@ -18,7 +18,7 @@ from gz_testauto.campaign.scenic_worlds import made_worlds, scenic_worlds, with_
 from gz_testauto.campaign.world_copies import copy_worlds, missing_plugins
 from gz_testauto.errors import SpecError
 from gz_testauto.grid.search import path_length_m
-from gz_testauto.grid.visibility import free_region, shortest_way, widen
+from gz_testauto.grid.visibility import free_region, shortest_way_through, widen
 from gz_testauto.results.directory import reporting_disk
 from gz_testauto.sampling.site import RequiredDrive, Site, walls_of
 from gz_testauto.sdf.floor import obstructing_heights
@@ -84,21 +84,23 @@ def gather_worlds(spec: CampaignSpec, robot: RobotBody, folder: Path) -> Tuple[W
 
 def drive_of(spec: CampaignSpec, robot: RobotBody, world: str) -> RequiredDrive:
     """The drive that a world must allow."""
-    start, goal = spec.start_in(world), spec.goal_in(world)
+    start, goals = spec.start_in(world), spec.goals_in(world)
+    *via, goal = ((goal.x_m, goal.y_m) for goal in goals)
     radius_m = float(robot_limits(spec, robot).circumscribed_radius_m)
     heights = obstructing_heights(robot.height_m)
-    return RequiredDrive((start.x_m, start.y_m), (goal.x_m, goal.y_m), radius_m, heights)
+    return RequiredDrive((start.x_m, start.y_m), goal, radius_m, heights, tuple(via))
 
 
 def shortest_path_m(scene: WorldScene, drive: RequiredDrive) -> Optional[float]:
-    """Length (m) of the shortest way of the robot's circle through a world, exact; None when
-    that circle finds none, though the robot itself may. What obstructs the robot is what counts for
-    clearance too."""
+    """Length (m) of the shortest way of the robot's circle through a world, to all goals in order,
+    exact; None when that circle finds none, though the robot itself may. What obstructs the robot
+    is what counts for clearance too."""
     walls = walls_of(scene, drive.heights)
     blocked = shapely.union_all(widen(np.array(walls, dtype=object), drive.radius_m))
     area = Site(walls, drive).area()
-    free = free_region(area, blocked, drive.start, drive.goal)
-    way = None if free is None else shortest_way(free, drive.start, drive.goal)
+    points = (drive.start, *drive.goals)
+    free = free_region(area, blocked, *points)
+    way = None if free is None else shortest_way_through(free, *points)
     return None if way is None else path_length_m(way)
 
 

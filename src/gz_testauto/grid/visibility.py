@@ -40,14 +40,15 @@ def widen(shapes: np.ndarray, radius_m: Union[float, np.ndarray]) -> np.ndarray:
 
 
 def free_region(
-    area: shapely.Polygon, blocked: shapely.Geometry, start: Point, goal: Point
+    area: shapely.Polygon, blocked: shapely.Geometry, start: Point, *goals: Point
 ) -> Optional[shapely.Polygon]:
-    """The connected part of ``area`` without ``blocked`` that holds both points, or None."""
+    """The connected part of ``area`` without ``blocked`` that holds all the points, or None."""
     for part in shapely.get_parts(shapely.difference(area, blocked)):
         if part.geom_type != "Polygon":
             continue
         if shapely.intersects_xy(part, *start):
-            return part if shapely.intersects_xy(part, *goal) else None
+            reachable = all(shapely.intersects_xy(part, *goal) for goal in goals)
+            return part if reachable else None
     return None
 
 
@@ -70,6 +71,20 @@ def shortest_way(free: shapely.Polygon, start: Point, goal: Point) -> Optional[n
         way = _among(_Edges.together(active), ends)
     # Rounding closed a passage of no width: with every outline known it is either there or not.
     return _among(_Edges.together(active + dormant), ends) if dormant else None
+
+
+def shortest_way_through(
+    free: shapely.Polygon, start: Point, *goals: Point
+) -> Optional[np.ndarray]:
+    """The shortest way inside ``free`` from the start to one goal after the other, as
+    :func:`shortest_way` has it."""
+    way = np.array([start], dtype=float)
+    for begin, end in zip((start, *goals), goals):
+        leg = shortest_way(free, begin, end)
+        if leg is None:
+            return None
+        way = np.concatenate([way, leg[1:]])
+    return way
 
 
 class _Edges:

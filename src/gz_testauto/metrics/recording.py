@@ -48,9 +48,12 @@ class Recording:
     ============================ ============ =============================================
 
     ``shortest_path_m`` is the length of the shortest way for the robot's circle in this world,
-    ``published_path_m`` that of the best way as a benchmark publishes it; None where not known.
+    through all goals in order, ``published_path_m`` that of the best way as a benchmark publishes
+    it; None where not known.
     ``z_m`` and ``roll_pitch_rad`` are None in recordings that were made before these were kept.
     ``wall_time_s`` is how long the trial's simulation took, for the real-time factor.
+    ``goal_times_s``, shape (k,), is when each of several goals was reached, NaN where it was not;
+    None where there was one. ``completed`` says that the last was.
     ``series`` holds further arrays and ``numbers`` further numbers that a navigation stack told,
     by name; what they are is said where they come from.
     """
@@ -69,6 +72,7 @@ class Recording:
     published_path_m: Optional[float] = None
     z_m: Optional[np.ndarray] = None
     roll_pitch_rad: Optional[np.ndarray] = None
+    goal_times_s: Optional[np.ndarray] = None
     series: Mapping[str, np.ndarray] = field(default_factory=dict)
     numbers: Mapping[str, float] = field(default_factory=dict)
 

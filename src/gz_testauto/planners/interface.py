@@ -4,9 +4,9 @@ A planner sees what a robot sees: its own pose, its last scan, and the way-point
 global planner laid through the *known* map. Obstacles that the map does not show reach it
 through the scan alone. It runs in-process and in lock-step, or inside the ``planner`` node.
 
-Call order: construct once per trial with parameters; ``begin`` once; ``plan`` every
-control period, in order of time. :mod:`gz_testauto.testing.planner_conformance` checks an
-implementation.
+Call order: construct once per trial with parameters; ``begin`` once per goal, of which a trial
+has one or several; ``plan`` every control period, in order of time.
+:mod:`gz_testauto.testing.planner_conformance` checks an implementation.
 """
 
 import abc
@@ -47,8 +47,9 @@ class RobotLimits:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Where to go. ``waypoints_m`` (world frame, shape (n, 2)) starts at the robot and ends
-    at the goal; it is what the global planner found on the known map."""
+    """Where to go. ``waypoints_m`` (world frame, shape (n, 2)) starts at the robot, or at the goal
+    that it has just reached, and ends at the goal; it is what the global planner found on the
+    known map."""
 
     goal: Pose2D
     goal_tolerance_m: float

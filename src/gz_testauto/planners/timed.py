@@ -31,7 +31,6 @@ class TimedPlanner(LocalPlanner):
 
     def begin(self, task: Task) -> None:
         """Hand the task to the planner; its time is not a cycle."""
-        self._wall_s, self._cpu_s = [], []
         self._planner.begin(task)
 
     def plan(self, observation: Observation) -> Twist2D:
@@ -60,7 +59,7 @@ class TimedPlanner(LocalPlanner):
 
     @property
     def cycle_times_s(self) -> Tuple[np.ndarray, np.ndarray]:
-        """Wall and CPU time (s) of every call of :meth:`plan` since ``begin``, both shape (m,)."""
+        """Wall and CPU time (s) of every call of :meth:`plan`, both shape (m,)."""
         return np.array(self._wall_s), np.array(self._cpu_s)
 
 

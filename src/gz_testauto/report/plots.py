@@ -95,7 +95,7 @@ def _draw(
 
     for outline in campaign.obstacles(world).outlines().values():
         _fill(axes, outline)
-    waypoints = campaign.known_map.waypoints(world)
+    waypoints = np.concatenate(campaign.known_map.ways(world))
     axes.plot(waypoints[:, 0], waypoints[:, 1], ":", color="0.6", linewidth=1, label="known map")
     planners = [entry.name for entry in campaign.spec.planners]
     labelled = set()
@@ -112,10 +112,13 @@ def _draw(
         end = np.asarray(footprint_at(body, Pose2D(*path[-1])).exterior.coords)
         axes.plot(end[:, 0], end[:, 1], color=color, linewidth=1)
         axes.plot(*path[-1, :2], marker=marker, color=color, markersize=7, markeredgecolor="white")
-    start, goal = campaign.spec.start_in(world.name), campaign.spec.goal_in(world.name)
+    start, goals = campaign.spec.start_in(world.name), campaign.spec.goals_in(world.name)
     axes.plot(start.x_m, start.y_m, "ks", markersize=5)
     within_m = campaign.spec.goal.tolerance_m
-    axes.add_patch(Circle((goal.x_m, goal.y_m), within_m, fill=False, color="black"))
+    for number, goal in enumerate(goals, 1):
+        axes.add_patch(Circle((goal.x_m, goal.y_m), within_m, fill=False, color="black"))
+        if len(goals) > 1:
+            axes.annotate(str(number), goal[:2], ha="center", va="center", fontsize="small")
     axes.set_aspect("equal")
     axes.set_xlabel("x (m)")
     axes.set_ylabel("y (m)")

@@ -15,7 +15,7 @@ neither gaps nor doubles.
 
 import math
 from pathlib import Path
-from typing import Callable, Iterable
+from typing import Callable, Iterable, Tuple
 
 from gz_testauto.pose import Pose2D
 from gz_testauto.results.directory import reporting_disk, write_atomically
@@ -33,11 +33,12 @@ _ENDS = {
 
 
 class CampaignLog:
-    """Appends to the log of one campaign. ``goal_in`` gives a world's goal by its name."""
+    """Appends to the log of one campaign. ``goals_in`` gives a world's goals by its name; where
+    there are several, the line of the start has them all."""
 
-    def __init__(self, path: Path, goal_in: Callable[[str], Pose2D]) -> None:
+    def __init__(self, path: Path, goals_in: Callable[[str], Tuple[Pose2D, ...]]) -> None:
         self._path = path
-        self._goal_in = goal_in
+        self._goals_in = goals_in
 
     def rewrite(self, records: Iterable[TrialRecord]) -> None:
         """Make the log say exactly what ``records`` say, and open it for more."""
@@ -51,8 +52,8 @@ class CampaignLog:
             stream.write(self._entry(record))
 
     def _entry(self, record: TrialRecord) -> str:
-        goal = self._goal_in(record.world)
-        place = f"({float(goal.x_m)}, {float(goal.y_m)})"
+        goals = self._goals_in(record.world)
+        place = ", ".join(f"({float(goal.x_m)}, {float(goal.y_m)})" for goal in goals)
         number = world_number(record.world, record.world_index)
         return (
             f"# {record.planner}\n"

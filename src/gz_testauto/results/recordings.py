@@ -31,8 +31,8 @@ _ARRAYS = (
     "cycle_time_s",
     "cycle_cpu_s",
 )
-_LATER_ARRAYS = ("z_m", "roll_pitch_rad")
-"""Those that recordings of before lack."""
+_LATER_ARRAYS = ("z_m", "roll_pitch_rad", "goal_times_s")
+"""Those that recordings of before lack; the last is there where there were several goals."""
 _HEADER_BYTES = 16_384
 """Of an array's file; what ``numpy.savez`` writes before the numbers takes some hundred."""
 _MAGIC_BYTES = np.lib.format.MAGIC_LEN

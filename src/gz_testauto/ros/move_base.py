@@ -167,11 +167,12 @@ class ActionGoals:
 class MoveBaseClient:
     """Gives goals to one action server and follows what becomes of them.
 
-    Call order, once per trial: :meth:`begin`; :meth:`look` as often as somebody waits; then
-    :meth:`end`. ``answer_timeout_s`` (wall) bounds what the server takes to acknowledge a goal
-    and to give it up. ``frame`` is the map frame, in which goals are given. ``recoveries`` holds
-    the names of the recovery behaviours that began since ``begin``, where ``recovery_topic`` tells
-    them; ``succeeded`` says that the server reports to have arrived, which the trial's rules judge.
+    Call order, once per trial: :meth:`begin`; :meth:`look` as often as somebody waits, and
+    :meth:`go_on` for each further goal; then :meth:`end`. ``answer_timeout_s`` (wall) bounds what
+    the server takes to acknowledge a goal and to give it up. ``frame`` is the map frame, in which
+    goals are given. ``recoveries`` holds the names of the recovery behaviours that began since
+    ``begin``, where ``recovery_topic`` tells them; ``succeeded`` says that the server reports to
+    have arrived, which the trial's rules judge.
     """
 
     def __init__(
@@ -206,13 +207,18 @@ class MoveBaseClient:
         """Send the goal. ``stamp`` is the simulated time from which it counts, for a server that
         must not use what it heard before; without one it is good whenever, and tf takes the
         latest transform. Raises ``NavigatorError`` where no server is connected."""
+        self.recoveries = []
+        self.go_on(goal, stamp)
+
+    def go_on(self, goal: Pose2D, stamp: Optional[rospy.Time] = None) -> None:
+        """Send another goal of the same trial in place of the one before, which the server gives
+        up for it unless it has ended. The rest as for :meth:`begin`."""
         if not self.connected:
             raise NavigatorError(f"no server of the action {self._goals.action} is connected")
         self._target, self._recalled = PoseStamped(), 0
         self._target.header.frame_id = self._frame
         self._target.header.stamp = rospy.Time() if stamp is None else stamp
         self._target.pose = ros_messages.pose_message(goal.to_pose())
-        self.recoveries = []
         self._send(self._target)
 
     def look(self) -> None:

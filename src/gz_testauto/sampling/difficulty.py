@@ -12,7 +12,7 @@ import shapely
 from shapely.geometry.base import BaseGeometry
 
 from gz_testauto.grid.search import path_length_m
-from gz_testauto.grid.visibility import free_region, shortest_way, widen
+from gz_testauto.grid.visibility import free_region, shortest_way_through, widen
 from gz_testauto.sampling.outline import Outline, cores_and_radii
 from gz_testauto.sampling.site import Site, check_base
 
@@ -68,8 +68,9 @@ class DifficultyEvaluator:
         cores, radii = cores_and_radii(tuple(outlines))
         widened = widen(cores, radii + drive.radius_m + self._margin_m)
         blocked = shapely.union_all([*widened, self._blocked])
-        free = free_region(self._site.area(list(widened)), blocked, drive.start, drive.goal)
-        return None if free is None else shortest_way(free, drive.start, drive.goal)
+        points = (drive.start, *drive.goals)
+        free = free_region(self._site.area(list(widened)), blocked, *points)
+        return None if free is None else shortest_way_through(free, *points)
 
     def difficulty(
         self, outlines: Sequence[Outline], covered_m2: float, way: Optional[np.ndarray]

@@ -30,12 +30,19 @@ OPEN_MARGIN_M = 10.0
 class RequiredDrive:
     """The drive that a world must allow. ``radius_m`` is the radius of the circle, centred on
     the robot's frame, that holds its outline: in it the robot can turn wherever it stands.
-    ``heights`` are those at which something obstructs it."""
+    ``heights`` are those at which something obstructs it; ``via`` are goals before the goal, in
+    order."""
 
     start: Point
     goal: Point
     radius_m: float
     heights: Heights = ANY_ROBOT
+    via: Tuple[Point, ...] = ()
+
+    @property
+    def goals(self) -> Tuple[Point, ...]:
+        """All goals, in order."""
+        return (*self.via, self.goal)
 
 
 def circumscribed_radius_m(footprint_m: Iterable[Point]) -> float:
@@ -90,15 +97,16 @@ class Site:
                     f"keep_out is around the {zone.around}, which is not known: give drive with "
                     "start and goal, or use a circle"
                 )
-            center = self.drive.start if zone.around == "start" else self.drive.goal
-            found.append((shapely.Point(center), float(zone.radius_m or 0.0)))
+            centers = (self.drive.start,) if zone.around == "start" else self.drive.goals
+            radius_m = float(zone.radius_m or 0.0)
+            found += [(shapely.Point(center), radius_m) for center in centers]
         return found
 
     def area(self, obstacles: Sequence[BaseGeometry] = ()) -> shapely.Polygon:
         """The rectangle in which ways are looked for: everything, with a margin."""
         everything = [*self.obstructing, *obstacles]
         if self.drive is not None:
-            everything += [shapely.Point(self.drive.start), shapely.Point(self.drive.goal)]
+            everything += map(shapely.Point, (self.drive.start, *self.drive.goals))
         x_min, y_min, x_max, y_max = shapely.total_bounds(np.array(everything, dtype=object))
         margin = OPEN_MARGIN_M + (self.drive.radius_m if self.drive else 0.0)
         return shapely.box(x_min - margin, y_min - margin, x_max + margin, y_max + margin)
@@ -138,7 +146,8 @@ def check_base(site: Site, margin_m: float) -> BaseGeometry:
         )
     radius = drive.radius_m + margin_m
     obstructing = shapely.union_all(list(site.obstructing))
-    for name, point in (("start", drive.start), ("goal", drive.goal)):
+    ends = [("start", drive.start), *(("goal", goal) for goal in drive.goals)]
+    for name, point in ends:
         distance = shapely.distance(obstructing, shapely.Point(point))
         if distance < radius:  # not a number where there are no walls
             raise PlacementError(
@@ -148,10 +157,10 @@ def check_base(site: Site, margin_m: float) -> BaseGeometry:
                 + (", or lower margin_m" if distance >= drive.radius_m else "")
             )
     blocked = shapely.union_all(widen(np.array(site.obstructing, dtype=object), radius))
-    if free_region(site.area(), blocked, drive.start, drive.goal) is None:
+    if free_region(site.area(), blocked, drive.start, *drive.goals) is None:
         raise PlacementError(
-            f"no way {2 * radius:.2f} m wide leads from start {drive.start} to goal {drive.goal} "
-            "even without obstacles: move start or goal"
+            f"no way {2 * radius:.2f} m wide leads from start {drive.start} to goal "
+            f"{' to goal '.join(map(str, drive.goals))} even without obstacles: move start or goal"
             + (", or lower margin_m" if margin_m > 0 else "")
         )
     return blocked

@@ -25,6 +25,7 @@ from gz_testauto.spec.model import (
     PoseSpec,
     Spec,
     SpecPath,
+    ViaSpec,
     as_tuple,
     repeated,
 )
@@ -37,10 +38,10 @@ SAID_TWICE = ".{key} is said by worlds.mission; leave it out"
 NO_BODY = "has no model; give footprint_m and height_m"
 
 
-class GoalSpec(Spec):
+class GoalSpec(ViaSpec):
     """The goal, a planar pose in the world (map) frame, and how near the base's true position must
-    come to have reached it. A scenario's worlds may have goals of their own
-    (``worlds.mission.goal``); then the pose is left out."""
+    come to have reached it, and each that is before it. A scenario's worlds may have goals of
+    their own (``worlds.mission.goal``); then the poses are left out."""
 
     x_m: Optional[Bounded] = None
     y_m: Optional[Bounded] = None
@@ -318,11 +319,14 @@ class CampaignSpec(Spec):
         assert start is not None, "checked by the campaign, and known once the worlds are made"
         return start.pose
 
-    def goal_in(self, world: str) -> Pose2D:
-        """Where the goal is in a world, by the world's name."""
+    def goals_in(self, world: str) -> Tuple[Pose2D, ...]:
+        """Where the robot has to go in a world, by the world's name: at least one goal, in the
+        order in which they are to be reached."""
         entry = self.worlds.entry(world)
         own = None if entry is None else entry.goal
-        return (own or self.goal).pose
+        of_entry = entry is not None and (own is not None or bool(entry.via))
+        via = entry.via if entry is not None and of_entry else self.goal.via
+        return (*(before.pose for before in via), (own or self.goal).pose)
 
     @field_validator("robot")
     @classmethod
@@ -343,6 +347,8 @@ class CampaignSpec(Spec):
                 raise PydanticCustomError(
                     "predicate", SAID_TWICE if by_mission else MISSING, {"key": key}
                 )
+        if by_mission and goal.via:
+            raise PydanticCustomError("predicate", SAID_TWICE, {"key": "via"})
         return goal
 
     @field_validator("planners")

@@ -17,7 +17,7 @@ PLACEHOLDERS = {
     "start_x": "where the robot starts (m, world frame)",
     "start_y": "the same (m)",
     "start_yaw": "the same (rad)",
-    "goal_x": "the goal (m, world frame)",
+    "goal_x": "the goal, of several the last (m, world frame)",
     "goal_y": "the same (m)",
     "goal_yaw": "the same (rad)",
     "goal_tolerance": "how near is reached (m)",

@@ -9,13 +9,21 @@ of random obstacles; and what a benchmark publishes of its worlds. Reading the f
 
 import re
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Pattern, Union
+from typing import Any, Dict, List, Optional, Pattern, Tuple, Union
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, model_validator
 from typing_extensions import Annotated
 
 from gz_testauto.spec.loader import load
-from gz_testauto.spec.model import Point, PoseSpec, Spec, SpecPath, repeated, resolve_path
+from gz_testauto.spec.model import (
+    Point,
+    PoseSpec,
+    Spec,
+    SpecPath,
+    ViaSpec,
+    repeated,
+    resolve_path,
+)
 from gz_testauto.spec.obstacles import ObstacleSpec
 from gz_testauto.spec.stack import NAME
 
@@ -45,10 +53,11 @@ Expression = Annotated[str, AfterValidator(_expression)]
 """A regular expression, as Python reads it."""
 
 
-class WorldFileSpec(Spec):
+class WorldFileSpec(ViaSpec):
     """One ``.world`` file of the directory. ``name`` is what results call it, the file's stem
-    unless given; ``start`` and ``goal`` are the campaign's unless given. A file may stand several
-    times, under different names, for several drives."""
+    unless given; ``start`` and ``goal`` are the campaign's unless given, and so is ``via`` where
+    neither it nor ``goal`` is. A file may stand several times, under different names, for several
+    drives."""
 
     file: str = Field(pattern=r"\.world$")
     name: str = Field("", pattern=rf"^$|{NAME}")
@@ -97,11 +106,17 @@ class PublishedSpec(Spec):
 
 class MissionSpec(Spec):
     """Which mission items of a scenario are the drive, by the names of its models' descriptor:
-    the robot starts where the first item ``start`` is, and is to go where the last item ``goal``
-    is. What is not named is the campaign's, the same in all worlds."""
+    the robot starts where the first item ``start`` is, and is to go to all items ``goal`` in the
+    scenario's order; where that is a list, to all of its first name, then to all of its second,
+    and so on. What is not named is the campaign's, the same in all worlds."""
 
     start: Optional[str] = None
-    goal: Optional[str] = None
+    goal: Union[str, Annotated[List[str], Field(min_length=1)], None] = None
+
+    @property
+    def goals(self) -> Tuple[str, ...]:
+        """The names that ``goal`` gives, in order; none where it gives none."""
+        return (self.goal,) if isinstance(self.goal, str) else tuple(self.goal or ())
 
 
 class WorldsSpec(Spec):

@@ -10,7 +10,8 @@ Subclass the suite in a pytest file and say how the executor is made::
 
 One executor serves the suite, one trial after the other, as it serves a campaign: two worlds, of
 which one has nothing in the way and one a box (:mod:`~gz_testauto.testing.two_worlds`), and a
-planner that drives straight at the goal. How the two trials end is known on paper.
+planner that drives straight at the goal. How the two trials end is known on paper. A third drive
+has several goals.
 """
 
 import contextlib
@@ -24,7 +25,16 @@ import numpy as np
 import pytest
 
 from gz_testauto.analysis.repeatability import compare_recordings
-from gz_testauto.testing.two_worlds import BLOCKED, CLEAR, OBSTACLE, STRAIGHT, WAY_M, two_worlds
+from gz_testauto.testing.two_worlds import (
+    BLOCKED,
+    CLEAR,
+    OBSTACLE,
+    PLACES,
+    SEVERAL,
+    STRAIGHT,
+    WAY_M,
+    two_worlds,
+)
 from gz_testauto.trial.executor import (
     SimulatorIdentity,
     TrialExecutor,
@@ -115,7 +125,8 @@ class ExecutorConformance:
         """The one executor of the suite, opened when first asked for, and both trials driven."""
         suite = type(self)
         if suite._stage is None:
-            campaign = two_worlds(tmp_path_factory.mktemp("campaign"), self.planners)
+            directory = tmp_path_factory.mktemp("campaign")
+            campaign = two_worlds(directory, self.planners, several=True)
             executor = self.make_executor(campaign, tmp_path_factory.mktemp("executor"))
             suite._stage = stage = _Stage(campaign, executor)
             executor.open()
@@ -148,6 +159,17 @@ class ExecutorConformance:
         assert first == pytest.approx((-3.0, 0.0, 0.0), abs=0.1)
         assert np.hypot(last[0] - 3.0, last[1]) <= 0.5
         assert np.abs(result.recording.pose[:, 1]).max() < 0.2
+
+    def test_several_goals_are_reached_one_after_the_other(self, stage: _Stage) -> None:
+        result, _ = stage.drive(SEVERAL)
+        assert result.outcome is Outcome.REACHED, result.detail
+        recording = result.recording
+        assert recording.goal_times_s is not None
+        assert (np.diff(recording.goal_times_s) > 0.0).all()
+        assert recording.goal_times_s[-1] == recording.time_s[-1]
+        for reached_s, place in zip(recording.goal_times_s, PLACES):
+            pose = recording.pose[np.searchsorted(recording.time_s, reached_s)]
+            assert np.hypot(*(pose[:2] - place)) <= 0.5
 
     def test_a_blocked_way_ends_at_the_obstacle_which_is_named(self, stage: _Stage) -> None:
         result, _ = stage.driven[BLOCKED]

@@ -37,7 +37,7 @@ def check_trials(campaign: PreparedCampaign, trials: Iterable[Trial]) -> None:
         scene, field = campaign.world_scene(world), campaign.obstacles(world)
         where = f"world {world.name} ({world.path})"
         _check_scene(campaign, scene, where)
-        start, goal = spec.start_in(world.name), spec.goal_in(world.name)
+        start, goals = spec.start_in(world.name), spec.goals_in(world.name)
         footprint = footprint_at(outline, start)
         if isinstance(campaign, PreparedBuiltin):  # a stack sets its robot down by itself
             _check_terrain(scene, footprint, where)
@@ -47,13 +47,15 @@ def check_trials(campaign: PreparedCampaign, trials: Iterable[Trial]) -> None:
                 f"{where}: the robot would start inside {hits[0]} at ({start.x_m:g}, "
                 f"{start.y_m:g}); move robot.start or keep the obstacle away from it"
             )
-        hits = field.touching(shapely.Point(goal.x_m, goal.y_m), field.initial_states)
-        if hits:
-            raise SpecError(
-                f"{where}: the goal ({goal.x_m:g}, {goal.y_m:g}) lies inside {hits[0]}; "
-                "move goal or keep the obstacle away from it"
-            )
-        campaign.known_map.waypoints(world)
+        for number, goal in enumerate(goals, 1):
+            hits = field.touching(shapely.Point(goal.x_m, goal.y_m), field.initial_states)
+            which = "the goal" if len(goals) == 1 else f"goal {number} of {len(goals)}"
+            if hits:
+                raise SpecError(
+                    f"{where}: {which} ({goal.x_m:g}, {goal.y_m:g}) lies inside {hits[0]}; "
+                    "move goal or keep the obstacle away from it"
+                )
+        campaign.known_map.ways(world)
 
 
 def _check_scene(campaign: PreparedCampaign, scene: WorldScene, where: str) -> None:

@@ -1,7 +1,8 @@
 """When a trial is over, and how it ended: the rules as pure functions.
 
 Owns the rules and their precedence; refuses to look at anything but ground truth. A planner
-that reports success is not believed, only its true position is.
+that reports success is not believed, only its true position is. Where there are several goals, the
+rules are those of the drive to one of them; :meth:`Rules.onward` are those to the next.
 
 When several rules hold at the same instant, the first of this list decides:
 
@@ -12,7 +13,8 @@ When several rules hold at the same instant, the first of this list decides:
 2. **collided**: the robot touched something that is not the ground. Touching an obstacle
    within the goal's tolerance is a collision.
 3. **reached**: the true position is within the goal's tolerance, even if the planner gave up
-   in the same period.
+   in the same period. Of several goals the last decides; one before it is then behind the robot,
+   and all the rules are asked again with the next.
 4. **planner_aborted**: the planner said that it sees no way.
 5. **stuck**: it has not left a circle of ``stuck_distance_m`` for ``stuck_window_s``.
 6. **timed_out**: the simulated time is up.
@@ -26,8 +28,8 @@ leans too far before the goal is sent is no trial either (:func:`require_standin
 """
 
 import math
-from dataclasses import dataclass
-from typing import Optional, Sequence
+from dataclasses import dataclass, replace
+from typing import Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -52,7 +54,11 @@ FREE_FALL_MPS = 10.0
 
 @dataclass(frozen=True)
 class Rules:
-    """What the judge needs to know of a campaign; simulated seconds and metres."""
+    """What the judge needs to know of a campaign; simulated seconds and metres.
+
+    ``goal`` is what the robot drives to, ``visited`` how many goals it has reached before, and
+    ``further`` those that are left after it.
+    """
 
     goal: Pose2D
     tolerance_m: float
@@ -61,6 +67,25 @@ class Rules:
     stuck_distance_m: float
     max_linear_mps: float
     max_tilt_rad: float = math.inf
+    further: Tuple[Pose2D, ...] = ()
+    visited: int = 0
+
+    @property
+    def onward(self) -> "Rules":
+        """The rules once ``goal`` is reached: those of the drive to the next. There is one."""
+        return replace(
+            self, goal=self.further[0], further=self.further[1:], visited=self.visited + 1
+        )
+
+    @property
+    def count(self) -> int:
+        """How many goals there are in all."""
+        return self.visited + 1 + len(self.further)
+
+    @property
+    def goal_text(self) -> str:
+        """``goal``, in words: which of them it is where there are several."""
+        return "the goal" if self.count == 1 else f"goal {self.visited + 1} of {self.count}"
 
 
 @dataclass(frozen=True)
@@ -112,13 +137,14 @@ def judge(
     given_up: Optional[str] = None,
     tilt_rad: Optional[np.ndarray] = None,
 ) -> Optional[Verdict]:
-    """Say how the trial ended, or None while it goes on.
+    """Say how the trial ended, or the drive to one of several goals, or None while it goes on.
 
     ``time_s`` (n,) and ``position_m`` (n, 3) hold the trial up to now, at least one sample;
     time counts from the goal. ``collision`` is the first touch of an obstacle, ``given_up``
     the planner's reason for giving up, ``tilt_rad`` (n,) how far the robot leaned, which is not
     at all unless given. For the precedence see the module.
     """
+    on_the_way = "" if rules.count == 1 else f", on the way to {rules.goal_text}"
     now_s = float(time_s[-1])
     x_m, y_m = float(position_m[-1, 0]), float(position_m[-1, 1])
     timed_out = now_s >= rules.timeout_s - TIME_SLACK_S
@@ -129,28 +155,31 @@ def judge(
         return Verdict(
             Outcome.TIPPED_OVER,
             f"at {since_s:.2f} s, and leans by {float(tilt_rad[-1]):.2f} rad "
-            f"(limits.max_tilt_rad is {rules.max_tilt_rad:g})",
+            f"(limits.max_tilt_rad is {rules.max_tilt_rad:g}){on_the_way}",
         )
     if collision is not None:
         return Verdict(
             Outcome.COLLIDED,
             f"touched {collision.partner} at {collision.start_s:.2f} s, "
-            f"{collision.speed_mps:.2f} m/s (by {collision.source})",
+            f"{collision.speed_mps:.2f} m/s (by {collision.source}){on_the_way}",
         )
     if has_reached(rules, x_m, y_m):
-        return Verdict(Outcome.REACHED, f"after {now_s:.2f} s")
+        all_of_them = "" if rules.count == 1 else f", the last of {rules.count} goals"
+        return Verdict(Outcome.REACHED, f"after {now_s:.2f} s{all_of_them}")
     if given_up is not None:
-        return Verdict(Outcome.PLANNER_ABORTED, given_up or "the planner gave up")
+        reason = given_up or "the planner gave up"
+        return Verdict(Outcome.PLANNER_ABORTED, f"{reason}{on_the_way}")
     left_m = rules.goal.distance_to(x_m, y_m)
     if is_stuck(rules, time_s, position_m):
         return Verdict(
             Outcome.STUCK,
             f"moved less than {rules.stuck_distance_m:g} m in {rules.stuck_window_s:g} s, "
-            f"{left_m:.2f} m from the goal",
+            f"{left_m:.2f} m from {rules.goal_text}",
         )
     if timed_out:
         return Verdict(
-            Outcome.TIMED_OUT, f"{left_m:.2f} m from the goal after {rules.timeout_s:g} s"
+            Outcome.TIMED_OUT,
+            f"{left_m:.2f} m from {rules.goal_text} after {rules.timeout_s:g} s",
         )
     return None
 

@@ -97,7 +97,7 @@ def placeholder_values(
 ) -> Dict[str, object]:
     """What every placeholder stands for in one trial."""
     spec = campaign.spec
-    start, goal = spec.start_in(trial.world), spec.goal_in(trial.world)
+    start, goal = spec.start_in(trial.world), spec.goals_in(trial.world)[-1]
     return {
         "world": str(campaign.world(trial).path),
         "world_name": trial.world,

@@ -4,6 +4,7 @@ The result depends neither on how busy the machine is nor on how long a planner 
 nobody waits for real time. Owns the simulator's life and the loop of a trial.
 """
 
+import functools
 import time
 from typing import Callable, Optional
 
@@ -12,7 +13,7 @@ from threadpoolctl import threadpool_limits
 from gz_testauto.errors import SimulatorError
 from gz_testauto.observation import Snapshot
 from gz_testauto.planners import make_planner
-from gz_testauto.planners.interface import Observation, PlannerGaveUp
+from gz_testauto.planners.interface import Observation, PlannerGaveUp, Task
 from gz_testauto.planners.timed import TimedPlanner
 from gz_testauto.simulators.interface import Simulation, Simulator
 from gz_testauto.trial.checks import require_drivable
@@ -68,13 +69,15 @@ class LockstepExecutor(TrialExecutor):
         campaign = self._campaign
         spec = campaign.planner(trial)
         planner = TimedPlanner(make_planner(spec.plugin, **spec.parameters))
-        task = campaign.task(trial)
+        tasks = functools.partial(campaign.task, trial)
+        first = tasks(0)
         watch = campaign.watch(trial)
         simulator = self._require_simulator()
         simulation = simulator.load(campaign.scene(trial))
-        planner.begin(task)
+        planner.begin(first)
+        period_s = campaign.spec.control_period_s
         with scene_faults(simulator.repeatable):
-            return drive(simulation, planner, watch, campaign.spec.control_period_s, should_stop)
+            return drive(simulation, planner, watch, period_s, should_stop, tasks)
 
     def recover(self) -> None:
         """Close the simulator and start another."""
@@ -102,17 +105,23 @@ def drive(
     watch: TrialMonitor,
     control_period_s: float,
     should_stop: StopRequest,
+    tasks: Callable[[int], Task],
 ) -> TrialResult:
     """Drive a loaded simulation to the trial's end, one control period (s) after the other.
 
-    The planner has been given its task. Raises ``TrialStopped`` and ``SimulatorError``.
+    The planner has been given its task; ``tasks`` has that after so many goals. Raises
+    ``TrialStopped`` and ``SimulatorError``.
     """
     began_s = time.monotonic()
+    visited = 0
     snapshot = simulation.snapshot()
     verdict = watch.observe(snapshot)
     while verdict is None:
         if should_stop():
             raise TrialStopped
+        if watch.visited != visited:
+            visited = watch.visited
+            planner.begin(tasks(visited))
         try:
             command = planner.plan(_observation(snapshot, watch))
         except PlannerGaveUp as gave_up:

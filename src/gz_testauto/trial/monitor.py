@@ -6,7 +6,10 @@ The common part of every :class:`~gz_testauto.trial.executor.TrialExecutor`'s lo
 """
 
 import math
-from typing import Optional
+from dataclasses import replace
+from typing import List, Optional
+
+import numpy as np
 
 from gz_testauto.observation import Snapshot, Twist2D
 from gz_testauto.pose import Pose, Pose2D
@@ -41,6 +44,7 @@ class TrialMonitor:
         self._levels = levels
         self._first_look = first_look
         self._world = world
+        self._reached_s: List[float] = []
 
     def require_standing(self, pose: Pose) -> None:
         """Raise ``SceneError`` when a robot with its base at ``pose`` has fallen or tipped over,
@@ -50,7 +54,8 @@ class TrialMonitor:
         require_standing(self._rules, pose.position, pose.tilt_rad, body.span_m(pose)[1], bottom_m)
 
     def observe(self, snapshot: Snapshot) -> Optional[Verdict]:
-        """Record a snapshot; return how the trial ended, or None while it goes on.
+        """Record a snapshot; return how the trial ended, or None while it goes on. Where the
+        robot has reached a goal that is not the last, :attr:`goal` is the next from now on.
 
         Raises ``SimulatorError`` when the trial is invalid: the robot is gone, its pose
         jumped, or simulated time did not advance since the last snapshot; and ``SceneError``
@@ -64,7 +69,7 @@ class TrialMonitor:
         bottom_m = self._levels.bottom_m(*position_m[-1, :2].tolist())
         require_plausible(rules, time_s, position_m, recorder.span_m[1], bottom_m)
         self._first_look.check(snapshot, float(time_s[-1]), recorder.collision)
-        return judge(rules, time_s, position_m, recorder.collision, tilt_rad=recorder.tilt_rad)
+        return self._judge()
 
     def commanded(self, command: Twist2D) -> None:
         """Note what the navigation asked for when shown the latest snapshot."""
@@ -72,22 +77,19 @@ class TrialMonitor:
 
     def planner_aborted(self, reason: str) -> Verdict:
         """The verdict now that the planner has given up; the robot may yet have arrived."""
-        recorder = self._recorder
-        verdict = judge(
-            self._rules,
-            recorder.time_s,
-            recorder.position_m,
-            recorder.collision,
-            given_up=reason,
-            tilt_rad=recorder.tilt_rad,
-        )
+        verdict = self._judge(given_up=reason)
         assert verdict is not None  # giving up ends every trial
         return verdict
 
     @property
     def goal(self) -> Pose2D:
-        """Where the robot shall go."""
+        """Where the robot shall go now."""
         return self._rules.goal
+
+    @property
+    def visited(self) -> int:
+        """How many goals the robot has reached, the last not counted, which ends the trial."""
+        return self._rules.visited
 
     @property
     def pose(self) -> Pose2D:
@@ -106,4 +108,32 @@ class TrialMonitor:
         recording = self._recorder.recording(
             verdict.outcome is Outcome.REACHED, cycles, wall_time_s, self._world
         )
+        if self._rules.count > 1:
+            recording = replace(recording, goal_times_s=self._goal_times_s(verdict))
         return TrialResult(verdict.outcome, recording, verdict.detail)
+
+    def _judge(self, given_up: Optional[str] = None) -> Optional[Verdict]:
+        """How the trial ended; goals that the robot has just reached are then behind it."""
+        recorder = self._recorder
+        while True:
+            verdict = judge(
+                self._rules,
+                recorder.time_s,
+                recorder.position_m,
+                recorder.collision,
+                given_up,
+                recorder.tilt_rad,
+            )
+            reached = verdict is not None and verdict.outcome is Outcome.REACHED
+            if not (reached and self._rules.further):
+                return verdict
+            self._reached_s.append(float(recorder.time_s[-1]))
+            self._rules = self._rules.onward
+
+    def _goal_times_s(self, verdict: Verdict) -> np.ndarray:
+        """When each goal was reached, NaN where it was not, shape (k,)."""
+        times_s = np.full(self._rules.count, math.nan)
+        times_s[: len(self._reached_s)] = self._reached_s
+        if verdict.outcome is Outcome.REACHED:
+            times_s[-1] = self._recorder.time_s[-1]
+        return times_s

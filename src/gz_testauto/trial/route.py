@@ -2,13 +2,13 @@
 
 The known map shows the base world without the random obstacles. Worlds multiplied from one base
 share it; ready worlds from a directory each have their own. Owns how far the map reaches: around
-what stands in the world, the start, the goal and the places of the random obstacles; and, where
+what stands in the world, the start, the goals and the places of the random obstacles; and, where
 no way leads within that, so far that a robot can drive around all of it.
 """
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Dict, NamedTuple, Optional, Tuple
+from typing import Dict, List, NamedTuple, Optional, Tuple
 
 import numpy as np
 import shapely
@@ -31,23 +31,36 @@ from gz_testauto.worlds.record import WorldRecord
 
 class MappedDrive(NamedTuple):
     """What a known map depends on: ``base``, the file that it shows without random obstacles,
-    and the start and goal that it reaches around."""
+    and the start and the goals, in order, that it reaches around."""
 
     base: Path
     start: Pose2D
-    goal: Pose2D
+    goals: Tuple[Pose2D, ...]
+
+    @property
+    def legs(self) -> Tuple[Tuple[Pose2D, Pose2D], ...]:
+        """From where to where it leads, goal by goal."""
+        return tuple(zip((self.start, *self.goals), self.goals))
+
+    def named(self, pose: Pose2D) -> str:
+        """What the campaign calls a place of the drive."""
+        if pose is self.start:
+            return "robot.start"
+        if len(self.goals) == 1:
+            return "goal"
+        return f"goal {self.goals.index(pose) + 1} of {len(self.goals)}"
 
 
 @dataclass(frozen=True, eq=False)
 class _Laid:
-    """What a base world's map covers, and the way-points on it, shape (n, 2)."""
+    """What a base world's map covers, and the way-points on it to each goal, shapes (n, 2)."""
 
     bounds: Bounds
-    way: np.ndarray
+    ways: Tuple[np.ndarray, ...]
 
 
 class KnownMap:
-    """Way-points from the campaign's start to its goal, world by world.
+    """Way-points from the campaign's start to its goals, world by world.
 
     ``scan_height_m``, in the world frame, is where the lidar sees: there the map is cut.
     """
@@ -58,20 +71,21 @@ class KnownMap:
         self.scan_height_m = _scan_height_m(spec, robot)
         self._laid: Dict[MappedDrive, _Laid] = {}
 
-    def waypoints(self, world: WorldRecord) -> np.ndarray:
-        """Way-points in the world frame, shape (n, 2). Raises ``SpecError`` where there is no
-        way on the known map, whatever the random obstacles are."""
-        return self._of(self.drive(world)).way
+    def ways(self, world: WorldRecord) -> Tuple[np.ndarray, ...]:
+        """Way-points to each goal, from the start or the goal before, in the world frame, shapes
+        (n, 2). Raises ``SpecError`` where there is no way on the known map, whatever the random
+        obstacles are."""
+        return self._of(self.drive(world)).ways
 
     def drive(self, world: WorldRecord) -> MappedDrive:
         """What is known in ``world``; worlds in which that is equal share a map."""
         spec = self._spec
         base = spec.worlds.base or world.path
-        return MappedDrive(base, spec.start_in(world.name), spec.goal_in(world.name))
+        return MappedDrive(base, spec.start_in(world.name), spec.goals_in(world.name))
 
     def grid(self, drive: MappedDrive) -> OccupancyGrid:
         """The map of a base world at the height of the lidar. Raises ``SpecError`` as
-        :meth:`waypoints` does."""
+        :meth:`ways` does."""
         return base_map(
             drive.base,
             self._spec.global_plan.resolution_m,
@@ -100,18 +114,22 @@ class KnownMap:
         held = {"the way around it": wider}
         for covered in (bounds, bounds_of(scene, resolution, held, 0.0, MOST_SEARCHED_CELLS)):
             grid = map_of(scene, resolution, self.scan_height_m, pattern, covered)
-            way = lay_waypoints(grid, drive.start, drive.goal, limits, margin)
-            if way is not None:
+            ways: List[np.ndarray] = []
+            for leg in drive.legs:
+                way = lay_waypoints(grid, *leg, limits, margin)
+                if way is None:
+                    break
                 way.setflags(write=False)
-                return _Laid(covered, way)
-        raise SpecError(f"{drive.base}: {self._refusal(drive, scene, grid)}")
+                ways.append(way)
+            else:
+                return _Laid(covered, tuple(ways))
+        raise SpecError(f"{drive.base}: {self._refusal(drive, leg, scene, grid)}")
 
     def _held(self, drive: MappedDrive) -> Dict[str, Bounds]:
         """What has to lie on the map, by name."""
-        _, start, goal = drive
         held = {
-            "robot.start": (start.x_m, start.y_m, start.x_m, start.y_m),
-            "goal": (goal.x_m, goal.y_m, goal.x_m, goal.y_m),
+            drive.named(pose): (pose.x_m, pose.y_m, pose.x_m, pose.y_m)
+            for pose in (drive.start, *drive.goals)
         }
         obstacles = self._spec.worlds.obstacles
         if obstacles is not None:
@@ -121,12 +139,19 @@ class KnownMap:
                     held[f"the region of obstacles {group.label!r}"] = places.bounds
         return held
 
-    def _refusal(self, drive: MappedDrive, scene: WorldScene, grid: OccupancyGrid) -> str:
-        """Why there is no way, and what to change."""
-        _, start, goal = drive
+    def _refusal(
+        self,
+        drive: MappedDrive,
+        leg: Tuple[Pose2D, Pose2D],
+        scene: WorldScene,
+        grid: OccupancyGrid,
+    ) -> str:
+        """Why there is no way on one leg, and what to change."""
+        start, goal = leg
+        start_name, goal_name = map(drive.named, leg)
         radius_m = min(self._limits.circumscribed_radius_m, self._limits.half_width_m)
         inflated = grid.inflate(radius_m)
-        for name, pose in (("robot.start", start), ("goal", goal)):
+        for name, pose in ((start_name, start), (goal_name, goal)):
             if not inflated.is_free(pose.x_m, pose.y_m):
                 model, distance_m = self._nearest(scene, pose)
                 finer = ", or lower global_plan.resolution_m" if distance_m > radius_m else ""
@@ -143,11 +168,11 @@ class KnownMap:
         if shortest_path(grid, (start.x_m, start.y_m), (goal.x_m, goal.y_m)) is None:
             return (
                 f"{said}: at a height of {self.scan_height_m:.2f} m, what stands in the world "
-                "separates the two; move robot.start or goal"
+                f"separates the two; move {start_name} or {goal_name}"
             )
         return (
             f"{said} for a robot {2 * radius_m:.2f} m wide, only for a narrower one; move "
-            "robot.start or goal, make the robot's footprint narrower, or lower "
+            f"{start_name} or {goal_name}, make the robot's footprint narrower, or lower "
             "global_plan.resolution_m"
         )
 

@@ -78,14 +78,16 @@ class PreparedCampaign:
     def rules(self, trial: Trial) -> Rules:
         """When a trial is over."""
         limits = self.spec.limits
+        goal, *further = self.spec.goals_in(trial.world)
         return Rules(
-            goal=self.spec.goal_in(trial.world),
+            goal=goal,
             tolerance_m=self.spec.goal.tolerance_m,
             timeout_s=limits.timeout_s,
             stuck_window_s=limits.stuck_window_s,
             stuck_distance_m=limits.stuck_distance_m,
             max_linear_mps=self.spec.robot.max_linear_mps,
             max_tilt_rad=math.inf if limits.max_tilt_rad is None else limits.max_tilt_rad,
+            further=tuple(further),
         )
 
     def world(self, trial: Trial) -> WorldRecord:
@@ -140,13 +142,14 @@ class PreparedBuiltin(PreparedCampaign):
         start = self.spec.start_in(trial.world)
         return Scene(self.world(trial).path, self.robot, start, trial.seed)
 
-    def task(self, trial: Trial) -> Task:
-        """Goal, way-points on the known map, and limits. Raises ``SpecError`` where the known
+    def task(self, trial: Trial, visited: int = 0) -> Task:
+        """The next goal after ``visited`` others, way-points to it on the known map from where it
+        is after, the start or the goal before, and limits. Raises ``SpecError`` where the known
         map has no way."""
         return Task(
-            goal=self.spec.goal_in(trial.world),
+            goal=self.spec.goals_in(trial.world)[visited],
             goal_tolerance_m=self.spec.goal.tolerance_m,
-            waypoints_m=self.known_map.waypoints(self.world(trial)),
+            waypoints_m=self.known_map.ways(self.world(trial))[visited],
             limits=self.limits,
             control_period_s=self.spec.control_period_s,
         )

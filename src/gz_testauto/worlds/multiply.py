@@ -69,12 +69,15 @@ def drive_of(spec: Optional[DriveSpec]) -> Optional[RequiredDrive]:
 
 def drive_record(drive: RequiredDrive) -> Dict[str, Any]:
     """A drive as the manifest's inputs have it: what the shortest ways depend on."""
-    return {
+    record: Dict[str, Any] = {
         "start": list(drive.start),
         "goal": list(drive.goal),
         "radius_m": drive.radius_m,
         "heights_m": list(drive.heights),
     }
+    if drive.via:
+        record["via"] = [list(point) for point in drive.via]
+    return record
 
 
 class WorldMaker:

@@ -38,8 +38,13 @@ class PublishedFigures:
 
     def _figure(self, where: str, source: PublishedSpec, world: str, path: Path) -> Figure:
         if source.points is not None:
-            start, goal = self._spec.start_in(world), self._spec.goal_in(world)
-            return way_length_m(_points_file(source.points, path, where), source, start, goal)
+            start, goals = self._spec.start_in(world), self._spec.goals_in(world)
+            if len(goals) > 1:
+                raise SpecError(
+                    f"{where}: points are of a way to one goal, and in {world} there are "
+                    f"{len(goals)}; leave the figure out, or via"
+                )
+            return way_length_m(_points_file(source.points, path, where), source, start, *goals)
         if source.match is not None:
             found = re.search(source.match, _read(path, where, _text))
             if found is None:

@@ -214,7 +214,7 @@ def test_a_campaign_ends_with_its_page(run):
     assert campaign["replay"] == f"gz_testauto replay {done.out}"
     assert campaign["figures"][0]["heading"] == "density of obstacles"
     world = json.loads(page.scripts["d0"])
-    assert world["start"] == [-3.0, 0.0, 0.0] and world["goal"] == [3.0, 0.0, 0.5]
+    assert world["start"] == [-3.0, 0.0, 0.0] and world["goals"] == [[3.0, 0.0, 0.5]]
     assert len(world["placed"]) % 3 == 0 and {"r"} in map(set, campaign["shapes"])
     assert len(campaign["footprint"]) >= 3
 

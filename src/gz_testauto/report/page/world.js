@@ -154,7 +154,7 @@ const World = (() => {
       drive.path[1].forEach((x, i) => points.push([x, drive.path[2][i]]));
     }
     if (block.start) points.push(block.start);
-    if (block.goal) points.push(block.goal);
+    points.push(...(block.goals || []));
     const [x0, y0, x1, y1] = box(points);
     const margin = Math.max(1.5, 0.08 * Math.max(x1 - x0, y1 - y0));
     home = [x0 - margin, y0 - margin, x1 - x0 + 2 * margin, y1 - y0 + 2 * margin];
@@ -164,10 +164,11 @@ const World = (() => {
     const lines = drawn("g", {});
     const labels = drawn("g", {});
     scene.append(lines, drawn("path", { class: "obstacle", d: obstaclePath(block.placed) }));
-    if (block.goal) {
-      scene.append(drawn("circle", { class: "place", cx: block.goal[0], cy: block.goal[1], r: block.goal[2] }),
-        drawn("circle", { class: "goal-dot", cx: block.goal[0], cy: block.goal[1], r: 0.08 }));
-    }
+    (block.goals || []).forEach(([x, y, r], i) => {
+      const place = drawn("circle", { class: "place", cx: x, cy: y, r });
+      if (block.goals.length > 1) place.append(drawn("title", {}, `Goal ${i + 1} of ${block.goals.length}`));
+      scene.append(place, drawn("circle", { class: "goal-dot", cx: x, cy: y, r: 0.08 }));
+    });
     if (block.start) {
       scene.append(drawn("rect", { class: "start-dot", x: -0.15, y: -0.15, width: 0.3, height: 0.3,
         transform: placedAt(...block.start) }));

@@ -70,7 +70,8 @@ class Surroundings:
         if self.campaign.spec.worlds.base is None:
             return []
         try:
-            return self.campaign.known_map.waypoints(world).round(2).tolist()  # type: ignore
+            ways = self.campaign.known_map.ways(world)
+            return np.concatenate(ways).round(2).tolist()  # type: ignore[no-any-return]
         except GzTestautoError as error:
             self._wayless = True
             self.problems.append(f"the way on the known map is not drawn: {error}")
@@ -134,13 +135,13 @@ class WorldsDrawer:
 
 
 def _ends(spec: Optional[CampaignSpec], world: WorldRecord) -> Dict[str, Any]:
-    """Start and goal of a world, in metres."""
+    """Start and goals of a world, in metres."""
     if spec is None:
         return {}
-    start, goal = spec.start_in(world.name), spec.goal_in(world.name)
+    start, goals = spec.start_in(world.name), spec.goals_in(world.name)
     return {
         "start": [start.x_m, start.y_m, start.yaw_rad],
-        "goal": [goal.x_m, goal.y_m, spec.goal.tolerance_m],
+        "goals": [[goal.x_m, goal.y_m, spec.goal.tolerance_m] for goal in goals],
     }
 
 

@@ -27,6 +27,7 @@ from gz_testauto.ros.move_base import MoveBaseClient
 from gz_testauto.ros.planner.settings import PlannerSettings
 from gz_testauto.ros.services import is_served, needing_the_master
 from gz_testauto.ros.simulator.pace import HOLD_TIMEOUT_S, START_TIMEOUT_S
+from gz_testauto.ros_messages import NANOSECONDS, nanoseconds_of
 from gz_testauto.srv import LoadScene, LoadSceneRequest, LoadSceneResponse
 from gz_testauto.trial.executor import (
     SimulatorIdentity,
@@ -105,7 +106,7 @@ class RosTrialExecutor(TrialExecutor):
         scene = self._load(trial)
         began_s = time.monotonic()
         # the goal is of the beginning of the scene: older odometry does not count
-        planner.move_base.begin(self._campaign.spec.goal_in(trial.world), scene.stamp)
+        planner.move_base.begin(watch.goal, scene.stamp)
         lateness = Lateness(planner.name, self._hold_limits_s())
         try:
             with scene_faults(bool(self._told().get("repeatable", False))):
@@ -154,13 +155,22 @@ class RosTrialExecutor(TrialExecutor):
                 lateness.note(seen, self._inbox.planned_blind(seen.stamp_ns))
                 if last is not None and seen.command is not None:
                     watch.commanded(seen.command)
+                visited = watch.visited
                 verdict = watch.observe(seen.snapshot)
                 last, progress_s = seen, time.monotonic()
+                if verdict is None and watch.visited > visited:
+                    planner.move_base.go_on(watch.goal, self._next_period(seen))
             elif last is not None and (reason := _given_up(planner.move_base)) is not None:
                 verdict = watch.planner_aborted(reason)
             elif time.monotonic() - progress_s > stall_timeout_s:
                 raise SimulatorError(f"simulated time stood still for {stall_timeout_s:g} s")
         return verdict, last
+
+    def _next_period(self, seen: Seen) -> rospy.Time:
+        """A stamp that what is observed at ``seen`` is older than, and what is observed next is
+        not: the planner, who stops the robot when a goal ends, has answered the one already."""
+        period_ns = nanoseconds_of(0.5 * self._campaign.spec.control_period_s)
+        return rospy.Time(*divmod(seen.stamp_ns + period_ns, NANOSECONDS))
 
     def _told(self) -> Dict[str, Any]:
         """What the simulator node tells of its simulator."""

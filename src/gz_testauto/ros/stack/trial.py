@@ -263,7 +263,11 @@ class StackDrive:
             except PlannerGaveUp as gave_up:
                 return watch.planner_aborted(str(gave_up))
             self._seen_s = time.monotonic()
+            visited = watch.visited
             verdict = watch.observe(snapshot)
+            if verdict is None and watch.visited > visited:
+                self._move_base.go_on(watch.goal)
+                arrived_s = None
             if verdict is None and self._move_base.succeeded:
                 arrived_s = snapshot.time_s if arrived_s is None else arrived_s
                 if snapshot.time_s - arrived_s >= ARRIVED_GRACE_S:
