@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import yaml
 
-from gz_testauto.errors import PlacementError, SpecError
+from gz_testauto.errors import PlacementError, ResourceError, SpecError
 from gz_testauto.sdf.scene import read_scene
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "config" / "scenic"
@@ -109,6 +109,55 @@ def test_a_world_depends_on_the_seed_and_its_index_alone(tmp_path):
     assert [fresh.make(index).content for index in (0, 2)] == last_first[::-1]
     assert fresh.make(1).content != fresh.make(0).content
     assert source_of(tmp_path, "fetch", 6).make(0).content != last_first[1]
+
+
+@pytest.mark.slow
+def test_worlds_that_processes_make_side_by_side_are_the_same(tmp_path, monkeypatch):
+    from gz_testauto.scenic.output import write_scenes
+
+    made = []
+    for makers, alone_s in ((1, 5.0), (2, 0.0)):
+        monkeypatch.setattr("gz_testauto.scenic.output.ALONE_S", alone_s)
+        out, told = tmp_path / f"by_{makers}", []
+        source = source_of(tmp_path, "fetch", 3)
+        worlds = write_scenes(
+            source, 3, out, progress=lambda *done, told=told: told.append(done), makers=makers
+        )
+        assert [world.name for world in worlds] == ["world_0000", "world_0001", "world_0002"]
+        assert told == [(1, 3), (2, 3), (3, 3)]
+        files = sorted(path for path in out.rglob("*") if path.is_file())
+        made.append({str(path.relative_to(out)): path.read_bytes() for path in files})
+    assert made[0] == made[1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("text", "error", "says"),
+    [
+        ("require (distance from ego to box) > 50", PlacementError, r"`require` on line 4"),
+        (
+            "import multiprocessing, os\n"
+            "if multiprocessing.current_process().name != 'MainProcess':\n"
+            "    os._exit(1)",
+            ResourceError,
+            "a process that makes worlds died.*--workers",
+        ),
+    ],
+)
+def test_what_fails_in_a_process_that_makes_worlds_is_said(
+    text, error, says, workshop, tmp_path, monkeypatch
+):
+    from gz_testauto.scenic.output import write_scenes
+
+    monkeypatch.setattr("gz_testauto.scenic.output.ALONE_S", 0.0)
+    workshop.box("box", "1 1 1")
+    source = workshop.source(
+        "workspace = Workspace(RectangularRegion(0 @ 0, 0, 9, 9))\n"
+        f"ego = new Box\nbox = new Box\n{text}\n"
+    )
+    with pytest.raises(error, match=says):
+        write_scenes(source, 5, tmp_path / "out", plots=False, makers=2)
+    assert not list(tmp_path.glob("*out*"))
 
 
 def test_what_is_kept_is_a_scene_as_well(tmp_path):

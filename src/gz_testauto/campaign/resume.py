@@ -28,9 +28,10 @@ from gz_testauto.worlds.record import WorldRecord
 
 
 def enter_directory(
-    spec: CampaignSpec, directory: CampaignDirectory
+    spec: CampaignSpec, directory: CampaignDirectory, makers: int = 1
 ) -> Tuple[PreparedCampaign, ResultStore]:
-    """Begin a campaign in a directory, or take up the one that was begun there.
+    """Begin a campaign in a directory, or take up the one that was begun there. Up to ``makers``
+    processes make its worlds.
 
     The caller holds the lock. What has been made so far is kept, however early the runner was
     killed, and what might be results is never removed: only where no trial has been valid and
@@ -46,7 +47,7 @@ def enter_directory(
             manifest.write(directory)  # first: it makes the directory ours
             text = spec.model_dump_json(indent=2)
             write_atomically(directory.campaign, text.encode("utf-8"))
-        worlds = gather_worlds(spec, robot, directory.worlds)
+        worlds = gather_worlds(spec, robot, directory.worlds, makers)
         campaign = prepare(with_missions(spec, directory.worlds), robot, worlds)
         if store is None:
             names = [planner.name for planner in spec.planners]

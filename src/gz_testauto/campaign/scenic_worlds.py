@@ -37,10 +37,10 @@ Items = Dict[str, List[Item]]
 """The mission items of a world, by the names of the descriptor."""
 
 
-def scenic_worlds(spec: CampaignSpec, folder: Path) -> WorldSet:
+def scenic_worlds(spec: CampaignSpec, folder: Path, makers: int = 1) -> WorldSet:
     """The worlds of the campaign's scenario in ``folder``: those that are there, or made now, all
-    or none of them. Raises ``SpecError``, ``SdfError``, ``ResourceError``, ``PlacementError``,
-    ``MissingDependencyError`` or ``ResultsError``."""
+    or none of them, by up to ``makers`` processes. Raises ``SpecError``, ``SdfError``,
+    ``ResourceError``, ``PlacementError``, ``MissingDependencyError`` or ``ResultsError``."""
     worlds = spec.worlds
     assert worlds.scenic is not None and worlds.models is not None and worlds.count is not None
     if os.path.isfile(folder / MANIFEST):
@@ -54,7 +54,7 @@ def scenic_worlds(spec: CampaignSpec, folder: Path) -> WorldSet:
         worlds.scenic, worlds.models, spec.seed, worlds.parameters, keep=worlds.keep
     )
     with reporting_disk(folder):
-        return write_scenes(source, worlds.count, folder, plots=False)
+        return write_scenes(source, worlds.count, folder, plots=False, makers=makers)
 
 
 def made_worlds(folder: Path) -> WorldSet:

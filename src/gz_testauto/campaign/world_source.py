@@ -33,15 +33,17 @@ from gz_testauto.worlds.published import PublishedFigures
 from gz_testauto.worlds.record import WorldRecord
 
 
-def gather_worlds(spec: CampaignSpec, robot: RobotBody, folder: Path) -> Tuple[WorldRecord, ...]:
+def gather_worlds(
+    spec: CampaignSpec, robot: RobotBody, folder: Path, makers: int = 1
+) -> Tuple[WorldRecord, ...]:
     """All worlds of the campaign, in order; those of a base world or a scenario are made in
-    ``folder``.
+    ``folder``, those of a scenario by up to ``makers`` processes.
 
     Worlds that are there already are not made again. Raises ``SpecError``, ``SdfError`` or
     ``PlacementError``.
     """
     if spec.worlds.scenic is not None:
-        worlds = chosen = scenic_worlds(spec, folder)
+        worlds = chosen = scenic_worlds(spec, folder, makers)
         spec = with_missions(spec, folder)
     elif spec.worlds.base is None:
         worlds = chosen = _chosen(spec.worlds)

@@ -60,6 +60,7 @@ def run_trials(
         retry_invalid=arguments.retry_invalid,
         listener=progress_listener(),
         should_stop=should_stop,
+        makers=arguments.workers,
     )
     if not should_stop():
         from gz_testauto.report.page.page import write_final_page

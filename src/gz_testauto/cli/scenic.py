@@ -21,6 +21,7 @@ from typing import Any, Dict, List
 import yaml
 
 from gz_testauto.cli.multiply import WorldCounter
+from gz_testauto.cli.workers import processors, worker_count
 from gz_testauto.errors import SpecError
 from gz_testauto.printable import printable
 
@@ -62,6 +63,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--download",
         action="store_true",
         help="fetch models that are not on this machine from Gazebo's database, Fuel, or their url",
+    )
+    parser.add_argument(
+        "--workers",
+        type=worker_count,
+        default=processors(),
+        metavar="N",
+        help="processes that make worlds side by side where it takes long (default: one per "
+        "processor, here %(default)s); worlds do not depend on it",
     )
     parser.add_argument("--no-plots", action="store_true", help="make no plan views")
     parser.add_argument(
@@ -112,6 +121,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.out,
         plots=not arguments.no_plots,
         progress=WorldCounter() if sys.stderr.isatty() else None,
+        makers=arguments.workers,
     )
     seconds = time.monotonic() - started
     facts: Dict[str, Any] = {

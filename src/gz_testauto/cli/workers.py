@@ -13,11 +13,12 @@ def add_worker_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare ``--workers`` and ``--scheduler``."""
     parser.add_argument(
         "--workers",
-        type=_count,
-        default=_processors(),
+        type=worker_count,
+        default=processors(),
         metavar="N",
         help="trials that run side by side, each with a simulator of its own (default: one per "
-        "processor, here %(default)s); results do not depend on it, planners' wall times do",
+        "processor, here %(default)s); results do not depend on it, planners' wall times do; as "
+        "many processes make the worlds of a scenario",
     )
     parser.add_argument(
         "--scheduler",
@@ -34,13 +35,15 @@ def chosen_workers(arguments: argparse.Namespace) -> WorkersFactory:
     return local_workers(arguments.workers)
 
 
-def _processors() -> int:
+def processors() -> int:
+    """How many this process may use."""
     if hasattr(os, "sched_getaffinity"):  # as many as this process may use
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
-def _count(text: str) -> int:
+def worker_count(text: str) -> int:
+    """An argument that is a number of workers."""
     if not text.isdigit() or int(text) < 1:
         raise argparse.ArgumentTypeError(
             f"{text!r} is not a number of workers; it must be at least 1"

@@ -2,18 +2,26 @@
 
 Owns the directory: worlds, ``models/``, a mission and a plan view for each world, ``worlds.json``.
 It appears whole or not at all, and nothing that is there already is removed: a directory that
-holds anything but the same scenario's worlds is refused.
+holds anything but the same scenario's worlds is refused. Where it takes long, processes make worlds
+side by side, each from the scenario itself.
 """
 
+import collections
+import concurrent.futures.process
+import itertools
+import multiprocessing
 import os
 import shutil
+import signal
 import tempfile
+import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Tuple, Union
+from typing import Any, Deque, Dict, Iterator, List, Optional, Tuple, Union
 
 from gz_testauto.disk import write_whole, writing
-from gz_testauto.errors import SpecError
+from gz_testauto.errors import ResourceError, SpecError
+from gz_testauto.processes import when_owner_ends
 from gz_testauto.scenic.mission import mission_bytes
 from gz_testauto.scenic.source import ScenicSource, ScenicWorld
 from gz_testauto.worlds.manifest import (
@@ -26,6 +34,10 @@ from gz_testauto.worlds.manifest import (
 from gz_testauto.worlds.multiply import Progress
 from gz_testauto.worlds.record import WorldRecord
 
+ALONE_S = 5.0
+"""Wall time for which worlds are made one after the other, about what a process takes to start and
+to compile a scenario."""
+
 
 def write_scenes(
     source: ScenicSource,
@@ -33,11 +45,14 @@ def write_scenes(
     out: Path,
     plots: bool = True,
     progress: Optional[Progress] = None,
+    makers: int = 1,
 ) -> WorldSet:
     """Write worlds 0 to ``count`` - 1 and all they need to the directory ``out``.
 
-    A directory that holds worlds of the same inputs is completed. Raises ``SpecError``,
-    ``PlacementError`` or ``DiskError``; ``out`` is then as it was.
+    Where that takes longer than :data:`ALONE_S`, up to ``makers`` processes make worlds side by
+    side; how many makes no difference to the worlds. A directory that holds worlds of the same
+    inputs is completed. Raises ``SpecError``, ``PlacementError``, ``DiskError`` or, where a
+    process died, ``ResourceError``; ``out`` is then as it was.
     """
     if count < 1:
         raise SpecError(f"-n is {count}; it must be >= 1")
@@ -51,10 +66,10 @@ def write_scenes(
         with writing(out):
             scratch.chmod(0o755)
             records: List[WorldRecord] = []
-            for index in range(count):
-                records.append(_write_world(source, source.make(index), scratch, plots))
+            for record in _written(source, count, scratch, plots, makers):
+                records.append(record)
                 if progress is not None:
-                    progress(index + 1, count)
+                    progress(len(records), count)
             for name, held in source.shared_files.items():
                 _put(scratch / name, held)
             made = WorldSet(out, tuple(records), inputs)
@@ -88,6 +103,61 @@ def record_of(world: ScenicWorld, directory: Path) -> WorldRecord:
         obstacles=world.obstacles,
         redrawn=world.draws - 1,
     )
+
+
+def _written(
+    source: ScenicSource, count: int, directory: Path, plots: bool, makers: int
+) -> Iterator[WorldRecord]:
+    """Write the worlds into ``directory``; their records in order, each when it is there."""
+    began_s = time.monotonic()
+    alone = 0
+    while alone < count and (makers < 2 or time.monotonic() - began_s < ALONE_S):
+        yield _write_world(source, source.make(alone), directory, plots)
+        alone += 1
+    makers = min(makers, count - alone)
+    if makers < 1:
+        return
+    pool = concurrent.futures.ProcessPoolExecutor(
+        makers,
+        multiprocessing.get_context("spawn"),
+        _begin_to_help,
+        (source, directory, plots, os.getpid()),
+    )
+    with pool:
+        waiting = iter(range(alone, count))
+        made: Deque[Any] = collections.deque()
+        try:
+            # No more are handed out than are made at once: where one fails, the others soon end.
+            made.extend(pool.submit(_help, index) for index in itertools.islice(waiting, makers))
+            while made:
+                yield made.popleft().result()
+                made.extend(pool.submit(_help, index) for index in itertools.islice(waiting, 1))
+        except concurrent.futures.process.BrokenProcessPool as error:
+            raise ResourceError(
+                f"{source.scenario}: a process that makes worlds died, as where memory runs out; "
+                "make fewer side by side with --workers"
+            ) from error
+
+
+_helping: Dict[str, Any] = {}
+"""Of a process that makes worlds: the arguments of :func:`_write_world` but for the world."""
+
+
+def _begin_to_help(source: ScenicSource, directory: Path, plots: bool, owner: int) -> None:
+    """Become a process that makes worlds for ``owner``, and ends with it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches it too; its owner decides
+    when_owner_ends(owner, lambda: os._exit(1))
+    _helping.update(source=source, directory=directory, plots=plots)
+
+
+def _help(index: int) -> WorldRecord:
+    """Write one world, and what it needs that only it does."""
+    source: ScenicSource = _helping["source"]
+    record = _write_world(world=source.make(index), **_helping)
+    for name, held in source.shared_files.items():
+        if not (_helping["directory"] / name).exists():
+            _put(_helping["directory"] / name, held)
+    return record
 
 
 def _write_world(

@@ -4,6 +4,7 @@ Owns the way from a scenario, a descriptor and a seed to single worlds, in any o
 process. Writing a directory of them is :mod:`gz_testauto.scenic.output`'s.
 """
 
+import functools
 import hashlib
 import json
 from dataclasses import dataclass
@@ -100,6 +101,13 @@ class ScenicSource:
     ) -> None:
         if seed < 0:
             raise SpecError(f"seed is {seed}; it must be >= 0")
+        self._arguments = (Path(scenario), Path(models), seed, dict(parameters or {}))
+        self._options: Dict[str, Any] = {
+            "keep": keep,
+            "download": download,
+            "chosen": chosen,
+            "pruning": pruning,
+        }
         self.scenario, self.seed, self._keep = Path(scenario), seed, keep
         self._parameters, self._chosen = dict(parameters or {}), chosen
         self._pruning = pruning
@@ -126,6 +134,10 @@ class ScenicSource:
         )
         self._sampler = self._new_sampler()
         self._model_bytes = Path(models).read_bytes()
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        """What another process is given; it reads and compiles for itself."""
+        return functools.partial(type(self), **self._options), self._arguments
 
     def _search_path(self) -> Tuple[Path, ...]:
         """Where ``model://`` is looked for: also beside each of the descriptor's models."""
