@@ -12,7 +12,7 @@ from gz_testauto.campaign.executors import chosen_executor
 from gz_testauto.campaign.progress import CampaignListener
 from gz_testauto.campaign.resume import read_campaign, reopen
 from gz_testauto.campaign.runner import run_campaign
-from gz_testauto.campaign.scenic_worlds import scenic_worlds, with_missions
+from gz_testauto.campaign.scenic_worlds import with_missions
 from gz_testauto.campaign.world_source import gather_worlds
 from gz_testauto.errors import ResultsError, SpecError
 from gz_testauto.report.page.page import write_final_page
@@ -108,10 +108,20 @@ def test_what_is_wrong_is_said_with_file_and_line(old, new, complaint, workshop)
         campaign(workshop, (old, new))
 
 
-def test_a_mission_item_that_the_descriptor_lacks_is_named_with_what_was_meant(workshop):
-    spec = campaign(workshop, ("goal: waypoint", "goal: waypont"))
-    with pytest.raises(SpecError, match=r"worlds\.mission\.goal: .*did you mean 'waypoint'"):
-        scenic_worlds(spec, workshop / "worlds")
+@pytest.mark.parametrize(
+    ("mission", "place"),
+    [
+        ("{start: turtlebot3, goal: waypont}", r"8: worlds\.mission\.goal"),
+        ("\n    start: turtlebot3\n    goal: waypont", r"10: worlds\.mission\.goal"),
+        ("\n    start: turtlebot3\n    goal:\n    - waypont", r"11: worlds\.mission\.goal\[0\]"),
+    ],
+)
+def test_a_mission_item_that_the_descriptor_lacks_is_named_with_line_and_what_was_meant(
+    mission, place, workshop
+):
+    said = rf"small\.yaml:{place}: unknown mission item .*'waypont'; did you mean 'waypoint'"
+    with pytest.raises(SpecError, match=said):
+        campaign(workshop, ("{start: turtlebot3, goal: waypoint}", mission))
 
 
 def test_the_campaign_is_read_again_as_it_was_written(workshop):

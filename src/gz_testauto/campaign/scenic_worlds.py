@@ -8,13 +8,11 @@ items are its start and its goals. World *i* depends on the seed and *i* alone. 
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Dict, Iterator, List, Tuple
+from typing import Dict, List
 
 from gz_testauto.errors import ResultsError, SpecError
 from gz_testauto.json_file import shaped
-from gz_testauto.registry import unknown_name
 from gz_testauto.results.directory import reporting_disk
-from gz_testauto.scenic.descriptor import load_descriptor
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.model import PoseSpec
 from gz_testauto.spec.worlds import MissionSpec, WorldFileSpec, WorldsSpec
@@ -45,8 +43,6 @@ def scenic_worlds(spec: CampaignSpec, folder: Path, makers: int = 1) -> WorldSet
     assert worlds.scenic is not None and worlds.models is not None and worlds.count is not None
     if os.path.isfile(folder / MANIFEST):
         return made_worlds(folder)
-    _check_mission(worlds.mission or MissionSpec(), worlds.models)
-
     from gz_testauto.scenic.output import write_scenes
     from gz_testauto.scenic.source import ScenicSource
 
@@ -85,10 +81,11 @@ def _entry(mission: MissionSpec, name: str, folder: Path, worlds: WorldsSpec) ->
     path = folder / f"{name}.yaml"
     data = YamlSource(read_yaml_text(path), str(path)).data
     items = shaped(Items, data, f"{path}: is damaged", ResultsError)
-    for key, item in _named(mission):
+    for place, item in mission.named:
         if not items.get(item):
             raise SpecError(
-                f"{worlds.scenic}: places no {item!r} in {name}, which worlds.mission.{key} names; "
+                f"{worlds.scenic}: places no {item!r} in {name}, which worlds.mission.{place[0]} "
+                "names; "
                 f"it places: {', '.join(sorted(items)) or 'no mission items'}"
             )
     goals = [_pose(item) for goal in mission.goals for item in items[goal]]
@@ -101,22 +98,5 @@ def _entry(mission: MissionSpec, name: str, folder: Path, worlds: WorldsSpec) ->
     )
 
 
-def _named(mission: MissionSpec) -> Iterator[Tuple[str, str]]:
-    """Every item that the mission names, behind the key that names it."""
-    if mission.start is not None:
-        yield "start", mission.start
-    for goal in mission.goals:
-        yield "goal", goal
-
-
 def _pose(item: Item) -> PoseSpec:
     return PoseSpec(x_m=item.x, y_m=item.y, yaw_rad=item.heading)
-
-
-def _check_mission(mission: MissionSpec, models: Path) -> None:
-    """Raise ``SpecError`` where an item is none of the descriptor's."""
-    known = [model.name for model in load_descriptor(models).models if model.mission_only]
-    for key, item in _named(mission):
-        if item not in known:
-            said = unknown_name("mission item (MISSION_ONLY)", item, known)
-            raise SpecError(f"{models}: worlds.mission.{key}: {said}")

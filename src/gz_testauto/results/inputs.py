@@ -8,10 +8,10 @@ from typing import Dict
 from gz_testauto.errors import GzTestautoError, ResourceError, SpecError
 from gz_testauto.planners import PLANNERS
 from gz_testauto.results.manifest import file_sha256
-from gz_testauto.scenic.descriptor import load_descriptor
 from gz_testauto.scenic.packing import packed_models
 from gz_testauto.sdf.robot import RobotBody, RobotModel
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec, StackCampaignSpec
+from gz_testauto.spec.descriptor import load_descriptor
 from gz_testauto.trial.launch_files import launch_inputs
 from gz_testauto.worlds.manifest import sha256_of
 from gz_testauto.xml_file import parse_xml

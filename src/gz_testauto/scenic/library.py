@@ -13,15 +13,15 @@ import numpy as np
 from gz_testauto import resources
 from gz_testauto.errors import GzTestautoError, SpecError
 from gz_testauto.pose import Pose
-from gz_testauto.scenic.class_names import class_name
-from gz_testauto.scenic.descriptor import (
+from gz_testauto.scenic.model_search import ModelSearch
+from gz_testauto.scenic.solids import Solid, solid_of
+from gz_testauto.spec.class_names import class_name
+from gz_testauto.spec.descriptor import (
     MISSION_HEIGHT_M,
     MISSION_SIDE_M,
     DescriptorSpec,
     ModelSpec,
 )
-from gz_testauto.scenic.model_search import ModelSearch
-from gz_testauto.scenic.solids import Solid, solid_of
 from gz_testauto.spec.yaml_source import YamlSource, read_yaml_text
 
 MODULE = "gz_testauto_scenario_library"

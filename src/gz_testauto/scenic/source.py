@@ -18,7 +18,6 @@ import shapely
 from gz_testauto import __version__
 from gz_testauto.errors import SpecError
 from gz_testauto.sampling.seeds import SCENARIO, WORLD, child_seed
-from gz_testauto.scenic.descriptor import load_descriptor
 from gz_testauto.scenic.library import PlacedModel, library_text, models_of
 from gz_testauto.scenic.mission import Mission, mission_of
 from gz_testauto.scenic.model_search import ModelSearch
@@ -38,6 +37,7 @@ from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.sdf.state import apply_state
+from gz_testauto.spec.descriptor import load_descriptor
 from gz_testauto.worlds.manifest import sha256_of
 from gz_testauto.worlds.multiply import world_name
 from gz_testauto.worlds.record import ObstacleRecord

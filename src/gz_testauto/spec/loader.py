@@ -19,6 +19,9 @@ from gz_testauto.spec.yaml_source import YamlSource, read_yaml_text
 
 SpecType = TypeVar("SpecType", bound=Spec)
 
+WITHIN = "within"
+"""In the context of an error: where it is, below what pydantic says."""
+
 MOST_ERRORS = 100
 """So many are said; more say that it is another kind of file."""
 
@@ -58,7 +61,8 @@ def _describe(
 ) -> Tuple[int, str]:
     """The line and the text for one of pydantic's errors."""
     missing = error["type"] in ("missing", "union_tag_not_found")
-    line, path = document.locate(error["loc"], missing=error["type"] == "missing")
+    place = (*error["loc"], *error.get("ctx", {}).get(WITHIN, ()))
+    line, path = document.locate(place, missing=error["type"] == "missing")
     field = _dotted(path)
     if error["type"] == "extra_forbidden":
         known = known_fields(spec_class, error["loc"][:-1])

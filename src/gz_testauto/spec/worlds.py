@@ -9,12 +9,22 @@ of random obstacles; and what a benchmark publishes of its worlds. Reading the f
 
 import re
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Pattern, Tuple, Union
+from typing import Any, Dict, Iterator, List, Optional, Pattern, Tuple, Union
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
 from typing_extensions import Annotated
 
-from gz_testauto.spec.loader import load
+from gz_testauto.registry import unknown_name
+from gz_testauto.spec.descriptor import load_descriptor
+from gz_testauto.spec.loader import WITHIN, load
 from gz_testauto.spec.model import (
     Point,
     PoseSpec,
@@ -118,6 +128,14 @@ class MissionSpec(Spec):
         """The names that ``goal`` gives, in order; none where it gives none."""
         return (self.goal,) if isinstance(self.goal, str) else tuple(self.goal or ())
 
+    @property
+    def named(self) -> Iterator[Tuple[Tuple[Union[str, int], ...], str]]:
+        """Every name that it gives, behind its place: the key, and of a list the index."""
+        if self.start is not None:
+            yield ("start",), self.start
+        for index, goal in enumerate(self.goals):
+            yield ("goal",) if isinstance(self.goal, str) else ("goal", index), goal
+
 
 class WorldsSpec(Spec):
     """Where the worlds come from: a base world and an obstacle specification (written out, or
@@ -154,6 +172,21 @@ class WorldsSpec(Spec):
     name; the robot's own plugins are always run."""
     published: Dict[str, PublishedSpec] = Field(default_factory=dict)
     """Figures that a benchmark publishes of its worlds, by the name of their column."""
+
+    @field_validator("mission")
+    @classmethod
+    def _are_mission_items(
+        cls, mission: Optional[MissionSpec], info: ValidationInfo
+    ) -> Optional[MissionSpec]:
+        models = info.data.get("models")
+        if mission is None or models is None:
+            return mission
+        known = [model.name for model in load_descriptor(models).models if model.mission_only]
+        for place, name in mission.named:
+            if name not in known:
+                said = unknown_name("mission item (MISSION_ONLY)", name, known)
+                raise PydanticCustomError("value_error", "", {"error": said, WITHIN: place})
+        return mission
 
     @model_validator(mode="after")
     def _one_source(self) -> "WorldsSpec":
