@@ -252,6 +252,32 @@ def test_worlds_are_the_scenarios_and_the_known_map_lacks_what_is_drawn(workshop
     assert not grid.is_free(0.0, 3.9)  # the wall
 
 
+def test_a_changed_file_that_the_scenario_imports_or_names_is_another_campaign(workshop):
+    from gz_testauto.results.inputs import further_files
+
+    (workshop / "small.scenic").write_text(
+        "import furniture\nfrom parts.tall import *\nmodel room\nplan = localPath('plan.csv')\n"
+    )
+    (workshop / "furniture.scenic").write_text("from depths import depth\n")
+    (workshop / "depths.py").write_text("depth = 1\n")
+    (workshop / "parts").mkdir()
+    (workshop / "parts" / "tall.py").write_text("")
+    (workshop / "room.sc").write_text("")
+    (workshop / "plan.csv").write_text("")
+    (workshop / "beside.py").write_text("")  # nobody names it
+    spec = campaign(workshop)
+    robot = read_body(spec)
+    before = further_files(spec, robot)
+    named = ("furniture.scenic", "depths.py", "parts/tall.py", "room.sc", "plan.csv")
+    assert {name for name in before if name.startswith("worlds.scenic/")} == {
+        f"worlds.scenic/{name}" for name in named
+    }
+    for name in named:
+        (workshop / name).write_text("# changed\nfrom depths import depth\n")
+        after = further_files(spec, robot)
+        assert before[f"worlds.scenic/{name}"] != after[f"worlds.scenic/{name}"]
+
+
 def test_a_changed_model_is_another_campaign(workshop):
     from gz_testauto.results.inputs import further_files
 

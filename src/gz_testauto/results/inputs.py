@@ -8,6 +8,7 @@ from typing import Dict
 from gz_testauto.errors import GzTestautoError, ResourceError, SpecError
 from gz_testauto.planners import PLANNERS
 from gz_testauto.results.manifest import file_sha256
+from gz_testauto.scenic.imports import named_files
 from gz_testauto.scenic.packing import packed_models
 from gz_testauto.sdf.robot import RobotBody, RobotModel
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec, StackCampaignSpec
@@ -21,8 +22,8 @@ PLANNER_CODE = "code of planner "
 
 def further_files(spec: CampaignSpec, robot: RobotBody) -> Dict[str, str]:
     """Hashes of the files that decide trials and that the campaign does not name: what the
-    robot's model refers to, the models that a scenario may place, the launch files of a stack, and
-    the code of this package's planners (:data:`PLANNER_CODE` in front)."""
+    robot's model refers to, what a scenario imports and the models that it may place, the launch
+    files of a stack, and the code of this package's planners (:data:`PLANNER_CODE` in front)."""
     found = {}
     if isinstance(spec, StackCampaignSpec):
         found = {name: file_sha256(path) for name, path in launch_inputs(spec).items()}
@@ -30,6 +31,9 @@ def further_files(spec: CampaignSpec, robot: RobotBody) -> Dict[str, str]:
         found = _planner_code(spec)
     if spec.worlds.models is not None:
         found.update(_placed_files(spec.worlds.models))
+    if spec.worlds.scenic is not None:
+        for name, path in named_files(spec.worlds.scenic).items():
+            found[f"worlds.scenic/{name}"] = file_sha256(path)
     if isinstance(robot, RobotModel):
         found.update(_model_files(robot))
     return found

@@ -18,6 +18,7 @@ import shapely
 from gz_testauto import __version__
 from gz_testauto.errors import SpecError
 from gz_testauto.sampling.seeds import SCENARIO, WORLD, child_seed
+from gz_testauto.scenic.imports import named_files
 from gz_testauto.scenic.library import PlacedModel, library_text, models_of
 from gz_testauto.scenic.mission import Mission, mission_of
 from gz_testauto.scenic.model_search import ModelSearch
@@ -186,7 +187,11 @@ class ScenicSource:
         for name, held in sorted(self._pack.files.items()):
             content = held if isinstance(held, bytes) else held.read_bytes()
             digest.update(f"{name} {sha256_of(content)}\n".encode())
+        named = {
+            name: sha256_of(path.read_bytes()) for name, path in named_files(self.scenario).items()
+        }
         return {
+            **({"named_files_sha256": named} if named else {}),
             "seed": self.seed,
             "scenario": self.scenario.name,
             "scenario_sha256": sha256_of(self.scenario.read_bytes()),

@@ -1,0 +1,66 @@
+"""The files of a user's own that decide what a scenario is, beside the scenario itself.
+
+Owns finding them in the text, without Scenic: modules that it imports, and what it names in quotes.
+What a program makes up while it runs is not seen, nor what is installed with Python.
+"""
+
+import os
+import re
+from pathlib import Path
+from typing import Dict, Iterator, List
+
+from gz_testauto.disk import read_whole
+
+_IMPORT = re.compile(
+    r"^[ \t]*(?:from[ \t]+(?P<source>[\w.]+)[ \t]+import[ \t]+(?P<names>\([^)]*\)|[^#\n]*)"
+    r"|(?:import|model)[ \t]+(?P<modules>[^#\n]*))",
+    re.MULTILINE,
+)
+_QUOTED = re.compile(r"""(["'])((?:(?!\1)[^\\\n]){1,250})\1""")
+_WORD = re.compile(r"[\w.]+")
+_ENDINGS = (".scenic", ".sc", ".py", "/__init__.py")
+
+
+def named_files(scenario: Path) -> Dict[str, Path]:
+    """The files that a scenario names, and those that these name, by what they are called from its
+    folder. Modules are looked for there, and in the folders of ``PYTHONPATH``; what is in quotes
+    beside the file that names it."""
+    found: Dict[str, Path] = {}
+    folder = Path(scenario).absolute().parent
+    waiting: List[Path] = [Path(scenario).absolute()]
+    seen = set(waiting)
+    while waiting:
+        for path in _named_in(waiting.pop(), folder):
+            if path not in seen:
+                seen.add(path)
+                found[os.path.relpath(path, folder).replace(os.sep, "/")] = path
+                if path.suffix in (".scenic", ".sc", ".py"):
+                    waiting.append(path)
+    return dict(sorted(found.items()))
+
+
+def _named_in(path: Path, folder: Path) -> Iterator[Path]:
+    """The files that one file names; ``folder`` is the scenario's."""
+    text = read_whole(path).decode("utf-8", errors="replace")
+    further = [Path(place) for place in os.environ.get("PYTHONPATH", "").split(os.pathsep) if place]
+    for module in _modules_of(text):
+        parts = module.strip(".").split(".")
+        for base in (path.parent, folder, *further):
+            for count in range(1, len(parts) + 1):
+                stem = str(base.joinpath(*parts[:count]))
+                yield from (Path(stem + end) for end in _ENDINGS if os.path.isfile(stem + end))
+    for match in _QUOTED.finditer(text):
+        named = Path(os.path.normpath(path.parent / match[2]))
+        if os.path.isfile(named):
+            yield named
+
+
+def _modules_of(text: str) -> Iterator[str]:
+    for match in _IMPORT.finditer(text):
+        source = match["source"]
+        if source is not None:
+            yield source
+            yield from (f"{source}.{name}" for name in _WORD.findall(match["names"]))
+        else:
+            for clause in match["modules"].split(","):
+                yield from _WORD.findall(clause)[:1]
