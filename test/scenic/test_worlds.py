@@ -456,6 +456,25 @@ def test_what_hovers_beside_what_hovers_is_kept_there(workshop):
     assert [float(obj.position.z) for _, obj in world.objects] == [2, 2]
 
 
+def test_classes_and_objects_of_an_imported_scenario_are_as_its_own(workshop, tmp_path):
+    workshop.scenario(
+        "class Barrel:\n    width: 0.5\n    length: 0.5\n    height: 0.8\n"
+        "class Tall(Barrel):\n    height: 1.6\nnew Object at 3 @ 3, facing 0 deg\n",
+        "parts.scenic",
+    )
+    world = workshop.source(
+        "from parts import *\nego = new Barrel at 0 @ 0, facing 0 deg\n"
+        "new Tall at 1 @ 1, facing 0 deg\n"
+    ).make(0)
+    heights = {
+        name: only_model(world, tmp_path, name).bounds[2]
+        for name in ("barrel_0", "tall_0", "object_0")
+    }
+    assert np.allclose(heights["barrel_0"], (0, 0.8), atol=1e-3)
+    assert np.allclose(heights["tall_0"], (0, 1.6), atol=1e-3)
+    assert np.allclose(heights["object_0"], (0, 1.0), atol=1e-3)
+
+
 def test_drawing_from_everywhere_asks_for_a_workspace(workshop):
     with pytest.raises(SpecError, match="define a workspace"):
         workshop.source("ego = new Object\nnew Object visible\n").make(0)

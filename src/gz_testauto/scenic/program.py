@@ -24,6 +24,7 @@ _GZSCENIC = "gzscenic"
 _MENTIONS_DEFAULT = re.compile(r"\b(workspace|create_room|gzscenic)\b")
 _SETS_WORKSPACE = re.compile(r"^\s*workspace\s*=", re.MULTILINE)
 _TRACKED = re.compile(r"\s*(ego|workspace)\s*=")
+_OBJECT = f"\nfrom {__package__}.scene_objects import SceneObject as Object\n"
 _LINE_ADDED = 1
 """The first line is ours: it brings the library."""
 _FORGOTTEN = re.compile(r"""forgot ['"]new""")
@@ -106,14 +107,16 @@ def _compile(
     from gz_testauto.scenic import scene_objects
 
     scene_objects.begin_scenario()
-    before, translator.usePruning = translator.usePruning, pruning
+    before = translator.usePruning, translator.preamble
+    translator.usePruning = pruning
+    translator.preamble += _OBJECT  # of every module: also those that the scenario imports
     try:
         options = translator.CompileOptions(paramOverrides=dict(parameters))
         return translator._scenarioFromStream(
             io.BytesIO(source.encode()), options, str(path), scenario=scenario, path=str(path)
         )
     finally:
-        translator.usePruning = before
+        translator.usePruning, translator.preamble = before
 
 
 def _examine(path: Path, text: str) -> Tuple[str, ...]:
