@@ -19,6 +19,7 @@ MESH = (
     "<uri>{uri}</uri></mesh></geometry></visual></link></model>"
 )
 LOST = "model://lost_shelf/meshes/Shelf.DAE"
+POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n"
 PLUGIN = '<plugin name="p" filename="libnowhere.so"/>'
 
 
@@ -113,3 +114,29 @@ def test_a_model_of_which_only_the_directory_is_there_may_be_missing(tmp_path, m
     with pytest.raises(SdfError, match=r"has no model\.config; .*--allow-missing"):
         read_scene(world)
     assert read_scene(world, allow_missing=names).missing == names
+
+
+@pytest.mark.parametrize(
+    ("shape", "content", "complaint"),
+    [
+        ("mesh", POINTER, r"w\.world:1: .*only a pointer of Git LFS.*git lfs pull.*--allow-missing"),
+        ("heightmap", POINTER, r"w\.world:1: .*only a pointer of Git LFS.*--allow-missing"),
+        ("mesh", bytes(84), r"holds no triangles: export it again; .*--allow-missing"),
+    ],
+)
+def test_a_file_without_its_content_may_be_missing(tmp_path, shape, content, complaint):
+    (tmp_path / "part.stl").write_bytes(content)
+    world = tmp_path / "w.world"
+    model = MESH.format(uri="part.stl", pose="").replace("mesh>", f"{shape}>")
+    world.write_text(f'<sdf version="1.6"><world name="w">{model}</world></sdf>')
+    with pytest.raises(SdfError, match=complaint):
+        [s.geometry.bounds(s.pose) for m in read_scene(world).models.values() for s in m.collisions]
+    assert read_scene(world, allow_missing=["part.stl"]).missing == ("part.stl",)
+
+
+def test_a_damaged_mesh_is_not_a_missing_one(tmp_path):
+    (tmp_path / "part.dae").write_text("no mesh at all")
+    world = tmp_path / "w.world"
+    model = MESH.format(uri="part.dae", pose="")
+    world.write_text(f'<sdf version="1.6"><world name="w">{model}</world></sdf>')
+    assert read_scene(world, allow_missing=["*"]).missing == ()

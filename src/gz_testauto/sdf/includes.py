@@ -15,6 +15,7 @@ from lxml import etree
 from gz_testauto import resources
 from gz_testauto.errors import ResourceError, SdfError
 from gz_testauto.sdf.document import Element, SdfDocument
+from gz_testauto.sdf.meshes.files import is_lfs_pointer
 from gz_testauto.sdf.values import insert_child, text_of
 
 MOST_NESTED = 50
@@ -59,6 +60,11 @@ class ModelLibrary:
             raise SdfError(f"{document.where(element)}: {error}; {_WITHOUT}") from error
         if not os.path.exists(found):
             raise SdfError(f"{document.where(element)}: {_not_there(uri, found)}; {_WITHOUT}")
+        if found.is_file() and is_lfs_pointer(found):
+            raise SdfError(
+                f"{document.where(element)}: {found} is only a pointer of Git LFS: fetch the file "
+                f"by `git lfs pull`; {_WITHOUT}"
+            )
         return found
 
     def included(self, document: SdfDocument, include: Element) -> Optional[IncludedModel]:

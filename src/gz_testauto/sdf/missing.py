@@ -1,18 +1,20 @@
 """What a world names and is not there, where its user allows it to be missing.
 
-Owns leaving out, by name, included models, meshes and height maps that cannot be found, as Gazebo
-goes on without them. What is missing and was not named stays in the document, for whoever reads it
+Owns leaving out, by name, included models, meshes and height maps that cannot be found, that are
+only pointers of Git LFS, or meshes without a triangle, as Gazebo goes on without them. What is missing and was not named stays in the document, for whoever reads it
 to refuse. Plugins are not looked for here: where they are installed only a simulator knows.
 """
 
 import contextlib
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Iterable, List, Sequence, Tuple
 
 from gz_testauto.errors import ResourceError, SdfError
 from gz_testauto.resources import model_file
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.includes import ModelLibrary
+from gz_testauto.sdf.meshes.files import mesh_parts
 from gz_testauto.sdf.values import remove_child, text_of
 
 _FILES = ("mesh", "heightmap")
@@ -87,6 +89,13 @@ def _is_missing(document: SdfDocument, owner: Element, library: ModelLibrary) ->
         path = library.resolve(document, uri)
         if owner.tag == "include":
             model_file(path)
+        return owner.tag == "mesh" and _holds_nothing(path)
     except (SdfError, ResourceError):
         return True
+
+
+def _holds_nothing(mesh: Path) -> bool:
+    """Whether a mesh has not one triangle. A damaged one is there, and refused by who reads it."""
+    with contextlib.suppress(SdfError):
+        return not any(len(triangles) for _, triangles in mesh_parts(mesh, mesh.stat().st_mtime_ns))
     return False

@@ -58,6 +58,12 @@ def mesh_parts(path: Path, modified_ns: int) -> List[Tuple[str, np.ndarray]]:
     return parts
 
 
+def is_lfs_pointer(path: Path) -> bool:
+    """Whether a file only says which one Git LFS has in its place."""
+    with path.open("rb") as stream:
+        return stream.read(len(_LFS_POINTER)) == _LFS_POINTER
+
+
 def _stl_parts(path: Path, content: bytes) -> Iterator[Tuple[str, np.ndarray]]:
     said = int.from_bytes(content[_STL_HEADER - 4 : _STL_HEADER], "little")
     held = (len(content) - _STL_HEADER) // _STL_TRIANGLE

@@ -103,7 +103,10 @@ def _scaled_surface(mesh: Mesh, modified_ns: int) -> TriangleMesh:
     else:
         chosen = [triangles for _, triangles in parts]
     if not chosen or not sum(map(len, chosen)):
-        raise SdfError(f"{mesh.path} holds no triangles")
+        raise SdfError(
+            f"mesh {mesh.path} holds no triangles: export it again; a world can be read without it "
+            "(--allow-missing)"
+        )
     triangles = np.concatenate(chosen)
     if mesh.submesh is not None and mesh.center:
         corners = triangles.reshape(-1, 3)
