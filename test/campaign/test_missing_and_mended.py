@@ -6,12 +6,15 @@ import pytest
 from rich.console import Console
 
 from gz_testauto.analysis.overview import analyze
+from gz_testauto.campaign.world_copies import copy_worlds
 from gz_testauto.cli.main import main
 from gz_testauto.errors import SdfError
 from gz_testauto.report.table import print_report
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore
 from gz_testauto.sdf.scene import read_scene
+from gz_testauto.worlds.manifest import read_worlds
+from gz_testauto.worlds.multiply import multiply
 
 MESH = (
     '<model name="shelf"><static>1</static>{pose}<link name="l"><collision name="c"><geometry>'
@@ -119,7 +122,11 @@ def test_a_model_of_which_only_the_directory_is_there_may_be_missing(tmp_path, m
 @pytest.mark.parametrize(
     ("shape", "content", "complaint"),
     [
-        ("mesh", POINTER, r"w\.world:1: .*only a pointer of Git LFS.*git lfs pull.*--allow-missing"),
+        (
+            "mesh",
+            POINTER,
+            r"w\.world:1: .*only a pointer of Git LFS.*git lfs pull.*--allow-missing",
+        ),
         ("heightmap", POINTER, r"w\.world:1: .*only a pointer of Git LFS.*--allow-missing"),
         ("mesh", bytes(84), r"holds no triangles: export it again; .*--allow-missing"),
     ],
@@ -140,3 +147,42 @@ def test_a_damaged_mesh_is_not_a_missing_one(tmp_path):
     model = MESH.format(uri="part.dae", pose="")
     world.write_text(f'<sdf version="1.6"><world name="w">{model}</world></sdf>')
     assert read_scene(world, allow_missing=["*"]).missing == ()
+
+
+@pytest.fixture
+def nested(tmp_path, monkeypatch):
+    """A world that includes a model that includes one whose file only Gazebo can read."""
+    inner = "<include><uri>model://inner</uri></include>"
+    box = (
+        '<link name="l"><collision name="c"><geometry><box><size>1 1 1</size></box></geometry>'
+        "</collision></link>"
+    )
+    for name, content in (("inner", f"<!-- a -- b -->{box}"), ("outer", inner)):
+        model = tmp_path / "models" / name
+        model.mkdir(parents=True)
+        (model / "model.config").write_text('<model><sdf version="1.6">model.sdf</sdf></model>')
+        text = f'<model name="{name}"><static>1</static>{content}</model>'
+        (model / "model.sdf").write_text(f'<sdf version="1.6">{text}</sdf>')
+    monkeypatch.setenv("GAZEBO_MODEL_PATH", str(tmp_path / "models"))
+    folder = tmp_path / "nested"
+    folder.mkdir()
+    (folder / "w.world").write_text(
+        '<sdf version="1.6"><world name="w"><include><uri>model://ground_plane</uri></include>'
+        "<include><uri>model://outer</uri><pose>3 3 0.5 0 0 0</pose></include></world></sdf>"
+    )
+    return folder / "w.world"
+
+
+def test_a_mended_model_is_mended_in_the_worlds_made_of_a_base(smoke, nested, tmp_path):
+    with pytest.raises(SdfError, match="--repair mends it"):
+        read_scene(nested)
+    obstacles = smoke.worlds.obstacles.model_copy(update={"keep_out": []})
+    (made,) = multiply(nested, obstacles, 1, 1, tmp_path / "out", repair=True)
+    assert "outer" in read_scene(made.path).models
+
+
+def test_a_mended_model_within_another_is_mended_in_copies(smoke, nested, tmp_path):
+    bare = {"base": None, "obstacles": None, "count": None, "directory": nested.parent}
+    spec = smoke.worlds.model_copy(update={**bare, "repair": True})
+    (copy,) = copy_worlds(read_worlds(nested.parent), spec, tmp_path / "out")
+    assert "outer" in read_scene(copy.path).models

@@ -48,9 +48,6 @@ def _copy(path: Path, spec: WorldsSpec) -> Tuple[bytes, Tuple[str, ...]]:
     library = ModelLibrary(repair=spec.repair)
     document = SdfDocument.read(path, spec.repair)
     missing = leave_out_missing(document, library, spec.allow_missing)
-    for include in list(document.root.iter("include")):
-        found = library.included(document, include)
-        if found is not None and found.document.repairs:
-            library.expand(document, include)
+    library.expand_repaired(document)
     library.anchor(document)
     return document.to_bytes(), missing

@@ -117,6 +117,23 @@ class ModelLibrary:
             if self.included(document, include) is not None:
                 self.expand(document, include)
 
+    def expand_repaired(self, document: SdfDocument) -> bool:
+        """Write out, in place, every include of a model whose file was mended in reading, or that
+        of a model within it: who reads the document next may not mend. Returns whether one was."""
+        mended = [e for e in document.root.iter("include") if self._was_repaired(document, e)]
+        for include in mended:
+            self.expand(document, include)
+        return bool(mended)
+
+    def _was_repaired(self, document: SdfDocument, include: Element) -> bool:
+        found = self.included(document, include)
+        if found is None or found.document.repairs:
+            return found is not None
+        with self.entered(document, include):
+            return any(
+                self._was_repaired(found.document, inner) for inner in found.element.iter("include")
+            )
+
     def _expanded(
         self, document: SdfDocument, include: Element, version: Tuple[int, ...]
     ) -> Optional[Element]:

@@ -52,6 +52,8 @@ class BaseWorld:
             document = without_plugins(document, self._library)
         self.scene: WorldScene = read_scene(document, repair=repair, allow_missing=allow_missing)
         self.missing = self.scene.missing
+        if self._library.expand_repaired(self.scene.document):
+            self.scene = read_scene(self.scene.document)
         if self.scene.document.world is None:
             raise SdfError(f"{path}: holds no <world>")
         names = [name for name in self.scene.models if is_obstacle(name, pattern)]
