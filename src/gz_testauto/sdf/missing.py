@@ -1,8 +1,9 @@
 """What a world names and is not there, where its user allows it to be missing.
 
-Owns leaving out, by name, included models, meshes and height maps that cannot be found, that are
-only pointers of Git LFS, or meshes without a triangle, as Gazebo goes on without them. What is missing and was not named stays in the document, for whoever reads it
-to refuse. Plugins are not looked for here: where they are installed only a simulator knows.
+Owns leaving out, by name, included models, meshes and height maps that cannot be found, files that
+are only pointers of Git LFS, and meshes without a triangle, as Gazebo goes on without them. What is
+missing and was not named stays in the document, for whoever reads it to refuse. Plugins are not
+looked for here: where they are installed only a simulator knows.
 """
 
 import contextlib
