@@ -1,10 +1,12 @@
-"""How fast worlds are multiplied, against the least that could be done.
+"""How fast worlds are multiplied, against the least that could be done, and how that grows.
 
-Makes worlds of the paper's kind (30 m x 30 m, 8 boxes, 8 cylinders, solvable) and, in the same
-run, reads each of the files made with lxml and writes it again: that is what it costs to have
-these bytes go through an XML library at all. Prints both and their ratio.
+Makes worlds of the paper's kind (30 m x 30 m, 8 boxes, 8 cylinders, solvable), of 50 obstacles, and
+one of 1,000 at the same density, judged and not, and, in the same run, reads each of the files made
+with lxml and writes it again: that is what it costs to have these bytes go through an XML library
+at all. Prints milliseconds of processor time per world, and the ratios with their limits, which are
+for the paper's kind.
 
-    python3 benchmarks/multiply.py [--count 500] [--json]
+    python3 benchmarks/multiply.py [--count 500] [--fifty 2000] [--thousand 1] [--json]
 """
 
 import argparse
@@ -12,62 +14,123 @@ import json
 import tempfile
 import time
 from pathlib import Path
+from typing import Dict, NamedTuple
 
 from lxml import etree
 
-from gz_testauto.spec.loader import load
+from gz_testauto.spec.loader import load, parse
 from gz_testauto.spec.obstacles import ObstacleSpec
 from gz_testauto.worlds.multiply import multiply
 
 ROOT = Path(__file__).resolve().parents[1]
+JUDGED_LIMIT, PLAIN_LIMIT = 10.0, 3.0
+"""Times bare parsing and writing."""
+M2_PER_OBSTACLE = 16.0
+
+PLAIN_GROUND = """<sdf version="1.6">
+  <world name="ground">
+    <model name="ground"><static>true</static><link name="link"><collision name="collision">
+      <geometry><plane><normal>0 0 1</normal><size>500 500</size></plane></geometry>
+    </collision></link></model>
+  </world>
+</sdf>
+"""
+
+MANY = """
+obstacles:
+  - {{type: box, count: {half}, size_x_m: [0.3, 1.2], size_y_m: [0.3, 1.2]}}
+  - {{type: cylinder, count: {half}, radius_m: [0.2, 0.5]}}
+region: {{rectangle: {{x_m: [-{edge}, {edge}], y_m: [-{edge}, {edge}]}}}}
+min_gap_m: 0.3
+solvable: {{margin_m: 0.1}}
+drive:
+  start: [-{outside}, -{outside}]
+  goal: [{outside}, {outside}]
+  footprint_m: [[0.5, 0.3], [-0.5, 0.3], [-0.5, -0.3], [0.5, -0.3]]
+"""
+
+
+class Kind(NamedTuple):
+    """Worlds of one kind: how many obstacles each has, and how many of them are made."""
+
+    obstacles: int
+    count: int
+    base: Path
+    spec: ObstacleSpec
+
+
+def many(obstacles: int, count: int, scratch: Path) -> Kind:
+    """Obstacles on open ground, as dense however many they are."""
+    base = scratch / "ground.world"
+    base.write_text(PLAIN_GROUND)
+    edge = round((obstacles * M2_PER_OBSTACLE) ** 0.5 / 2, 1)
+    text = MANY.format(half=obstacles // 2, edge=edge, outside=edge + 3)
+    return Kind(obstacles, count, base, parse(text, ObstacleSpec, scratch / "many.yaml"))
 
 
 def bare_parse_and_write(worlds, directory):
+    directory.mkdir()
     for world in worlds:
         root = etree.fromstring(world.path.read_bytes())
         (directory / world.path.name).write_bytes(etree.tostring(root))
 
 
-def timed(function, *arguments):
-    """Wall and processor seconds, and what came back."""
-    wall, processor = time.perf_counter(), time.process_time()
+def processor_s(function, *arguments):
+    """Seconds of processor time, and what came back."""
+    began = time.process_time()
     result = function(*arguments)
-    return time.perf_counter() - wall, time.process_time() - processor, result
+    return time.process_time() - began, result
+
+
+def measured(kind: Kind, scratch: Path) -> Dict[str, float]:
+    """The figures of one kind; what only happens once, such as compiling, is done before."""
+    plain = kind.spec.model_copy(update={"solvable": None, "drive": None, "keep_out": []})
+    multiply(kind.base, kind.spec, 1, 1, scratch / "warm_up")
+    judged_s, worlds = processor_s(
+        multiply, kind.base, kind.spec, kind.count, 7, scratch / "judged"
+    )
+    plain_s, _ = processor_s(multiply, kind.base, plain, kind.count, 7, scratch / "plain")
+    bare_s, _ = processor_s(bare_parse_and_write, worlds, scratch / "bare")
+    per_world = 1000 / kind.count
+    return {
+        "obstacles": kind.obstacles,
+        "worlds": kind.count,
+        "judged_ms": round(judged_s * per_world, 2),
+        "plain_ms": round(plain_s * per_world, 2),
+        "bare_ms": round(bare_s * per_world, 3),
+        "judged_ratio": round(judged_s / bare_s, 1),
+        "plain_ratio": round(plain_s / bare_s, 1),
+    }
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--count", type=int, default=500, help="worlds to make (default 500)")
+    parser.add_argument("--count", type=int, default=500, help="worlds of 16 (default 500)")
+    parser.add_argument("--fifty", type=int, default=2000, help="worlds of 50 (default 2000)")
+    parser.add_argument("--thousand", type=int, default=1, help="worlds of 1,000 (default 1)")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     arguments = parser.parse_args()
-    spec = load(ROOT / "config" / "obstacles.yaml", ObstacleSpec)
-    base = ROOT / "worlds" / "arena.world"
-    with tempfile.TemporaryDirectory() as scratch:
-        made = Path(scratch) / "made"
-        plain = spec.model_copy(update={"solvable": None, "drive": None, "keep_out": []})
-        multiply(base, spec, 3, 1, Path(scratch) / "warm_up")
-        wall_s, processor_s, worlds = timed(multiply, base, spec, arguments.count, 7, made)
-        unjudged_s = timed(multiply, base, plain, arguments.count, 7, Path(scratch) / "plain")[1]
-        copies = Path(scratch) / "copies"
-        copies.mkdir()
-        bare_s = timed(bare_parse_and_write, worlds, copies)[1]
-        size = sum(world.path.stat().st_size for world in worlds)
-    figures = {
-        "worlds": arguments.count,
-        "megabytes": round(size / 1e6, 2),
-        "wall_s": round(wall_s, 2),
-        "processor_s": round(processor_s, 2),
-        "ms_per_world": round(1000 * processor_s / arguments.count, 2),
-        "without_judging_s": round(unjudged_s, 2),
-        "bare_lxml_s": round(bare_s, 2),
-        "ratio": round(processor_s / bare_s, 1),
-        "ratio_without_judging": round(unjudged_s / bare_s, 1),
-    }
+    figures = []
+    with tempfile.TemporaryDirectory() as place:
+        example = load(ROOT / "config" / "obstacles.yaml", ObstacleSpec)
+        paper = Kind(16, arguments.count, ROOT / "worlds" / "arena.world", example)
+        kinds = [
+            paper,
+            many(50, arguments.fifty, Path(place)),
+            many(1000, arguments.thousand, Path(place)),
+        ]
+        for kind in kinds:
+            if kind.count:
+                scratch = Path(place) / str(kind.obstacles)
+                scratch.mkdir()
+                figures.append(measured(kind, scratch))
     if arguments.json:
         print(json.dumps(figures, indent=1))
         return
-    for name, value in figures.items():
-        print(f"{name:<24}{value:>10}")
+    print("".join(f"{name:>14}" for name in figures[0]))
+    for row in figures:
+        print("".join(f"{value:>14}" for value in row.values()))
+    print(f"limits of the first: judged {JUDGED_LIMIT:g}, plain {PLAIN_LIMIT:g}")
 
 
 if __name__ == "__main__":

@@ -90,6 +90,12 @@ class Pose:
         )
 
     @property
+    def values(self) -> Tuple[float, float, float, float, float, float]:
+        """SDF's six numbers: x y z (m), roll pitch yaw (rad); none of them is -0."""
+        x, y, z, roll, pitch, yaw = (float(value) + 0.0 for value in (*self.position, *self.rpy))
+        return (x, y, z, roll, pitch, yaw)
+
+    @property
     def yaw_rad(self) -> float:
         """Heading: rotation about z of the x axis's projection onto the ground."""
         x, y, z, w = self.quaternion
@@ -150,4 +156,4 @@ class Pose:
 
     def to_text(self) -> str:
         """SDF's text, ``x y z roll pitch yaw``, in the shortest digits that read back."""
-        return " ".join(repr(float(value) + 0.0) for value in (*self.position, *self.rpy))
+        return " ".join(map(repr, self.values))

@@ -1,3 +1,4 @@
+import itertools
 import math
 from pathlib import Path
 
@@ -10,13 +11,21 @@ from hypothesis import strategies as st
 from gz_testauto.errors import PlacementError
 from gz_testauto.grid.occupancy import OccupancyGrid
 from gz_testauto.grid.search import shortest_path
+from gz_testauto.sampling.draws import Roster
 from gz_testauto.sampling.naming import (
     ObstacleName,
     is_obstacle,
     obstacle_name,
     parse_obstacle_name,
 )
-from gz_testauto.sampling.placement import Placer, place_obstacles
+from gz_testauto.sampling.placement import (
+    Placer,
+    _Form,
+    _Ground,
+    _Put,
+    _Rules,
+    place_obstacles,
+)
 from gz_testauto.sampling.seeds import child_generator
 from gz_testauto.sampling.site import RequiredDrive, Site
 from gz_testauto.spec.loader import parse
@@ -263,3 +272,25 @@ def test_names_are_recognised_and_taken_apart():
     assert is_obstacle(name)
     for other in ("ground_plane", "obstacle_", "my_obstacle_box_1", "obstacle_box_1_copy"):
         assert not is_obstacle(other)
+
+
+@pytest.mark.slow
+def test_circles_decide_as_the_outlines_do():
+    text = """
+obstacles:
+  - {type: box, count: 6, size_x_m: [0.2, 2.0], size_y_m: [0.2, 2.0]}
+  - {type: cylinder, count: 6, radius_m: [0.1, 1.0]}
+region: {rectangle: {x_m: [-3, 3], y_m: [-3, 3]}}
+min_gap_m: 0.2
+"""
+    roster = Roster.of_spec(spec_of(text))
+    ground = _Ground(_Rules(roster.spec, Site(), roster))
+    decided = set()
+    for seed in range(20):
+        numbers = np.random.default_rng(seed).random(roster.dimensions)
+        put = [_Put(_Form(one), one.x_m, one.y_m) for one in roster.propose(numbers)]
+        for one, other in itertools.combinations(put, 2):
+            apart_m = one.outline.distance_m(other.outline)
+            assert ground._crowd(one, other) == (apart_m < 0.2), (seed, apart_m)
+            decided.add(apart_m < 0.2)
+    assert decided == {True, False}

@@ -7,24 +7,21 @@ when the obstacles are widened by its radius (:func:`widen`). On a grid the same
 up to 8 % longer, and finding it slower.
 """
 
+import functools
 import heapq
 import math
 from typing import List, Optional, Tuple, Union
 
 import numpy as np
 import shapely
-from scipy.sparse import coo_matrix
+from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import dijkstra
-from shapely.geometry.polygon import orient
 
 ARC_SEGMENTS = 6
 """Straight pieces per quarter of a rounded corner."""
 
 WHOLE_GRAPH = 500
 """Up to so many corners, all pairs of them are looked at."""
-
-TOUCH_M = 1e-9
-"""Nearer than this is touching."""
 
 Point = Tuple[float, float]
 
@@ -59,15 +56,17 @@ def shortest_way(free: shapely.Polygon, start: Point, goal: Point) -> Optional[n
     """
     if not (shapely.intersects_xy(free, *start) and shapely.intersects_xy(free, *goal)):
         return None
+    from gz_testauto.grid.sight import touched  # loads numba: only who looks for a way does
+
     ends = np.array([start, goal], dtype=float)
     dormant, active = _rings(free), []
     way: Optional[np.ndarray] = ends
     while way is not None:
-        met = [ring for ring in dormant if _meets(way, ring)]
-        if not met:
+        met = [ring.may_meet(way) and touched(way, ring.tails, ring.after) for ring in dormant]
+        if not any(met):
             return way
-        active += met
-        dormant = [ring for ring in dormant if ring not in met]
+        active += [ring for ring, is_met in zip(dormant, met) if is_met]
+        dormant = [ring for ring, is_met in zip(dormant, met) if not is_met]
         way = _among(_Edges.together(active), ends)
     # Rounding closed a passage of no width: with every outline known it is either there or not.
     return _among(_Edges.together(active + dormant), ends) if dormant else None
@@ -88,11 +87,8 @@ def shortest_way_through(
 
 
 class _Edges:
-    """Directed edges of closed outlines, the free side to their left.
-
-    Edge ``e`` runs from ``tails[e]`` to ``tails[after[e]]``; ``before[e]`` precedes it. All
-    arrays have one entry per edge, coordinates in metres.
-    """
+    """Directed edges of closed outlines, as :mod:`gz_testauto.grid.sight` has them; ``before[e]``
+    precedes edge ``e``."""
 
     def __init__(self, tails: np.ndarray, after: np.ndarray, before: np.ndarray) -> None:
         self.tails, self.after, self.before = tails, after, before
@@ -100,8 +96,10 @@ class _Edges:
     @classmethod
     def of_ring(cls, coordinates: np.ndarray) -> "_Edges":
         """One closed outline, whose last point repeats its first."""
-        indices = np.arange(len(coordinates) - 1)
-        return cls(coordinates[:-1], np.roll(indices, -1), np.roll(indices, 1))
+        count = len(coordinates) - 1
+        after, before = np.arange(1, count + 1), np.arange(-1, count - 1)
+        after[-1], before[0] = 0, count - 1
+        return cls(np.ascontiguousarray(coordinates[:-1]), after, before)
 
     @classmethod
     def together(cls, rings: "List[_Edges]") -> "_Edges":
@@ -119,50 +117,27 @@ class _Edges:
         into = self.tails - self.tails[self.before]
         return np.flatnonzero(_cross(into, self.tails[self.after] - self.tails) < 0)
 
-    def met_by(self, first: np.ndarray, second: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
-        """Pairs (segment, edge) that touch, of segments with ends of shape (n, 2).
+    @functools.cached_property
+    def _bounds(self) -> Tuple[np.ndarray, np.ndarray]:
+        return self.tails.min(axis=0), self.tails.max(axis=0)
 
-        Whatever comes nearer than ``TOUCH_M`` touches: where outlines lie on one line, rounding
-        would otherwise let a segment enter them through a corner. Sides of lines are a product
-        of matrices, and compared as bits, because this is where the time goes.
-        """
-        along = second - first
-        side = along[:, :1] * self.tails[:, 1] - along[:, 1:] * self.tails[:, 0]
-        side -= _cross(along, first)[:, None]
-        margin = TOUCH_M * np.hypot(*along.T)[:, None]
-        left, right = side > margin, side < -margin
-        apart = (left & left[:, self.after]) | (right & right[:, self.after])
-        rows, columns = np.nonzero(~apart)
-        tails, heads = self.tails[columns], self.tails[self.after[columns]]
-        start, end, along = first[rows], second[rows], along[rows]
-        edge = heads - tails
-        margin = TOUCH_M * np.hypot(*edge.T)
-        one, other = _cross(edge, start - tails), _cross(edge, end - tails)
-        # On one line with the edge, they meet only where the two overlap.
-        low, high = ((tails - start) * along).sum(axis=1), ((heads - start) * along).sum(axis=1)
-        meets = (np.minimum(one, other) <= margin) & (np.maximum(one, other) >= -margin)
-        meets &= np.maximum(low, high) >= 0
-        meets &= np.minimum(low, high) <= (along * along).sum(axis=1)
-        return rows[meets], columns[meets]
+    def may_meet(self, way: np.ndarray) -> bool:
+        """Whether the bounds of a polyline and of the outlines overlap."""
+        low, high = self._bounds
+        return not ((way.max(axis=0) < low).any() or (way.min(axis=0) > high).any())
 
 
 def _rings(free: shapely.Polygon) -> List[_Edges]:
-    oriented = orient(free, sign=1.0)
-    outlines = (oriented.exterior, *oriented.interiors)
-    return [_Edges.of_ring(shapely.get_coordinates(outline)) for outline in outlines]
+    """The outlines of a polygon, the outer one counter-clockwise and the others clockwise."""
+    rings = shapely.get_rings(free)
+    wrong_way = shapely.is_ccw(rings)
+    wrong_way[0] = not wrong_way[0]
+    outlines = [shapely.get_coordinates(ring) for ring in rings]
+    return [_Edges.of_ring(one[::-1] if turn else one) for one, turn in zip(outlines, wrong_way)]
 
 
 def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
-
-
-def _meets(way: np.ndarray, ring: _Edges) -> bool:
-    """Whether a polyline touches a ring."""
-    if (way.max(axis=0) < ring.tails.min(axis=0)).any():
-        return False
-    if (way.min(axis=0) > ring.tails.max(axis=0)).any():
-        return False
-    return len(ring.met_by(way[:-1], way[1:])[0]) > 0
 
 
 class _Sight:
@@ -172,51 +147,29 @@ class _Sight:
         corners = edges.corners
         here = edges.tails[corners]
         self.nodes = np.concatenate([ends, here])
-        self._edges = edges
         # The ends belong to no outline: every direction is tangent there.
-        self._own = np.concatenate([[-1, -1], corners])
-        self._into, self._out = np.zeros((2, len(self.nodes), 2))
-        self._into[2:] = edges.tails[edges.before[corners]] - here
-        self._out[2:] = edges.tails[edges.after[corners]] - here
+        own = np.concatenate([[-1, -1], corners])
+        into, out = np.zeros((2, len(self.nodes), 2))
+        into[2:] = edges.tails[edges.before[corners]] - here
+        out[2:] = edges.tails[edges.after[corners]] - here
+        self._known = (self.nodes, own, into, out, edges.tails, edges.after)
 
     def lengths(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         """Distances between nodes (m)."""
         return np.hypot(*(self.nodes[i] - self.nodes[j]).T)
 
-    def tangent(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """Whether the lines between nodes leave the outlines on one side at both ends.
+    def pairs(self) -> Tuple[np.ndarray, np.ndarray]:
+        """All pairs that see each other, as :func:`gz_testauto.grid.sight.seen_pairs` has them."""
+        from gz_testauto.grid.sight import seen_pairs
 
-        All other lines enter an outline, or turn away from one where a taut string cannot.
-        """
-        along = self.nodes[j] - self.nodes[i]
-        fits = np.ones(len(along), dtype=bool)
-        for end in (i, j):
-            sides = _cross(along, self._into[end]) * _cross(along, self._out[end])
-            fits &= sides >= -TOUCH_M * TOUCH_M
-        return fits
+        found: Tuple[np.ndarray, np.ndarray] = seen_pairs(*self._known)
+        return found
 
-    def tangent_pairs(self) -> Tuple[np.ndarray, np.ndarray]:
-        """All pairs i < j for which :meth:`tangent` holds."""
-        dx, dy = (self.nodes[None, :, axis] - self.nodes[:, None, axis] for axis in (0, 1))
-        sides = [
-            dx * direction[:, 1:] - dy * direction[:, :1] for direction in (self._into, self._out)
-        ]
-        fits = sides[0] * sides[1] >= -TOUCH_M * TOUCH_M
-        return np.nonzero(np.triu(fits & fits.T, k=1))
+    def seen_from(self, here: int, wanted: np.ndarray) -> np.ndarray:
+        """Which of the nodes ``wanted`` one node sees."""
+        from gz_testauto.grid.sight import seen_from
 
-    def open(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """Whether nothing lies between nodes whose lines are tangent."""
-        seen = np.ones(len(i), dtype=bool)
-        for low in range(0, len(i), 1024):  # bounds the memory that this takes
-            block = slice(low, low + 1024)
-            rows, met = self._edges.met_by(self.nodes[i[block]], self.nodes[j[block]])
-            # An edge that begins or ends at one end of the line is no obstacle to it; whether
-            # the line leaves that corner on the free side is what being tangent has settled.
-            incident = np.zeros(len(rows), dtype=bool)
-            for end in (self._own[i[block]][rows], self._own[j[block]][rows]):
-                incident |= (met == end) | (self._edges.after[met] == end)
-            seen[low + rows[~incident]] = False
-        return seen
+        return seen_from(here, wanted, *self._known)
 
 
 def _among(edges: _Edges, ends: np.ndarray) -> Optional[np.ndarray]:
@@ -228,11 +181,10 @@ def _among(edges: _Edges, ends: np.ndarray) -> Optional[np.ndarray]:
 
 def _in_whole_graph(sight: _Sight) -> Optional[List[int]]:
     """Dijkstra on the visibility graph of all corners, made at once."""
-    i, j = sight.tangent_pairs()
-    seen = sight.open(i, j)
-    i, j = i[seen], j[seen]
+    first, j = sight.pairs()
+    i = np.repeat(np.arange(len(first) - 1), np.diff(first))
     lengths = np.maximum(sight.lengths(i, j), 1e-12)  # a sparse graph takes 0 for no edge
-    graph = coo_matrix((lengths, (i, j)), shape=(len(sight.nodes),) * 2).tocsr()
+    graph = csr_matrix((lengths, j, first), shape=(len(sight.nodes),) * 2)
     distances, previous = dijkstra(graph, directed=False, indices=0, return_predecessors=True)
     return _trace(previous) if np.isfinite(distances[1]) else None
 
@@ -255,9 +207,7 @@ def _by_expansion(sight: _Sight) -> Optional[List[int]]:
             continue
         done[here] = True
         via = reached[here] + sight.lengths(np.full(count, here), others)
-        there = np.flatnonzero(~done & (via < reached))
-        there = there[sight.tangent(np.full(len(there), here), there)]
-        there = there[sight.open(np.full(len(there), here), there)]
+        there = sight.seen_from(here, np.flatnonzero(~done & (via < reached)))
         reached[there], previous[there] = via[there], here
         for node in there.tolist():
             heapq.heappush(queue, (float(reached[node] + ahead[node]), node))

@@ -22,6 +22,8 @@ GAP_HORIZON_M = 5.0
 STEP_M = 0.2
 """Spacing of the points along a way at which clearance is taken."""
 
+_NOWHERE = np.zeros((1, 2))
+
 
 @dataclass(frozen=True)
 class Difficulty:
@@ -56,16 +58,17 @@ class DifficultyEvaluator:
         self._blocked: Optional[BaseGeometry] = None
         if site.drive is not None:
             self._blocked = check_base(site, margin_m)
-            self._tree = shapely.STRtree(list(site.obstructing))
         walls = np.array(site.obstructing, dtype=object)
-        self._wall_gaps = _gaps(walls, np.zeros(len(walls)), len(walls))
+        self._walls = shapely.STRtree(walls)
+        lines, self._wall_gaps_m = _gaps(walls, np.zeros(len(walls)))
+        self._wall_gaps = shapely.STRtree(lines)
 
     def shortest_way(self, outlines: Sequence[Outline]) -> Optional[np.ndarray]:
         """Corners of the shortest way among the obstacles, of which ``outlines`` are what obstructs
         the robot, shape (n, 2), or None."""
         drive = self._site.drive
         assert drive is not None and self._blocked is not None
-        cores, radii = cores_and_radii(tuple(outlines))
+        cores, radii = cores_and_radii(outlines)
         widened = widen(cores, radii + drive.radius_m + self._margin_m)
         blocked = shapely.union_all([*widened, self._blocked])
         points = (drive.start, *drive.goals)
@@ -80,37 +83,32 @@ class DifficultyEvaluator:
         density = covered_m2 / self._free_area_m2 if covered_m2 else 0.0
         if way is None:
             return Difficulty(density, None, None)
-        cores, radii = cores_and_radii(tuple(outlines))
         return Difficulty(
-            density, self._mean_clearance(cores, radii, way), self._narrowest(cores, radii, way)
+            density, self._mean_clearance(outlines, way), self._narrowest(outlines, way)
         )
 
-    def _mean_clearance(
-        self, cores: np.ndarray, radii: np.ndarray, way: np.ndarray
-    ) -> Optional[float]:
+    def _mean_clearance(self, outlines: Sequence[Outline], way: np.ndarray) -> Optional[float]:
         points = _along(way)
         nearest = np.full(len(points), np.inf)
-        if len(cores):
-            nearest = (_distances(points, cores) - radii).min(axis=1)
+        if outlines:
+            nearest = _distances(points, outlines).min(axis=1)
         if self._site.obstructing:
             handles = shapely.points(points)
-            (index, _), distances = self._tree.query_nearest(
+            (index, _), distances = self._walls.query_nearest(
                 handles, return_distance=True, all_matches=False
             )
             nearest[index] = np.minimum(nearest[index], distances)
         mean = float(nearest.mean())
         return mean if np.isfinite(mean) else None
 
-    def _narrowest(self, cores: np.ndarray, radii: np.ndarray, way: np.ndarray) -> Optional[float]:
-        walls = np.array(self._site.obstructing, dtype=object)
-        things = np.concatenate([cores, walls])
-        all_radii = np.concatenate([radii, np.zeros(len(walls))])
-        lines, widths = _gaps(things, all_radii, len(cores))
-        lines = np.concatenate([lines, self._wall_gaps[0]])
-        widths = np.concatenate([widths, self._wall_gaps[1]])
+    def _narrowest(self, outlines: Sequence[Outline], way: np.ndarray) -> Optional[float]:
+        cores, radii = cores_and_radii(outlines)
+        pairs = (_gaps(cores, radii), _gaps(cores, radii, self._walls))
+        lines, widths = (np.concatenate(both) for both in zip(*pairs))
         drawn = shapely.LineString(way)
         shapely.prepare(drawn)
-        passed = widths[shapely.intersects(drawn, lines)]
+        between_walls = self._wall_gaps_m[self._wall_gaps.query(drawn, predicate="intersects")]
+        passed = np.concatenate([widths[shapely.intersects(drawn, lines)], between_walls])
         return float(passed.min()) if len(passed) else None
 
 
@@ -119,25 +117,24 @@ def length_m(way: Optional[np.ndarray]) -> Optional[float]:
     return None if way is None else path_length_m(way)
 
 
-def _gaps(things: np.ndarray, radii: np.ndarray, first: int) -> Tuple[np.ndarray, np.ndarray]:
-    """Shortest lines between things that are near but apart, and the free width along them.
-
-    Of each pair, one at least is among the ``first`` things.
-    """
-    empty = (np.empty(0, dtype=object), np.empty(0))
-    if len(things) < 2 or not first:
-        return empty
-    left, right = shapely.STRtree(things).query(
-        things[:first], predicate="dwithin", distance=GAP_HORIZON_M + 2 * radii.max()
+def _gaps(
+    things: np.ndarray, radii: np.ndarray, walls: Optional[shapely.STRtree] = None
+) -> Tuple[np.ndarray, np.ndarray]:
+    """Shortest lines between things that are near but apart, and the free width along them: of each
+    pair of them, or of each with each of the walls."""
+    others = shapely.STRtree(things) if walls is None else walls
+    if not len(things) or not len(others.geometries):
+        return np.empty(0, dtype=object), np.empty(0)
+    left, right = others.query(
+        things, predicate="dwithin", distance=GAP_HORIZON_M + 2 * radii.max()
     )
-    once = (left < right) | (right >= first)
-    left, right = left[once & (left != right)], right[once & (left != right)]
-    widths = shapely.distance(things[left], things[right]) - radii[left] - radii[right]
+    if walls is None:
+        once = left < right
+        left, right = left[once], right[once]
+    ends = things[left], others.geometries[right]
+    widths = shapely.distance(*ends) - radii[left] - (radii[right] if walls is None else 0.0)
     apart = (widths > 1e-6) & (widths <= GAP_HORIZON_M)
-    left, right, widths = left[apart], right[apart], widths[apart]
-    if not len(left):
-        return empty
-    return shapely.shortest_line(things[left], things[right]), widths
+    return shapely.shortest_line(*(end[apart] for end in ends)), widths[apart]
 
 
 def _along(way: np.ndarray) -> np.ndarray:
@@ -149,22 +146,14 @@ def _along(way: np.ndarray) -> np.ndarray:
     return np.column_stack([np.interp(at, travelled, way[:, axis]) for axis in (0, 1)])
 
 
-def _distances(points: np.ndarray, cores: np.ndarray) -> np.ndarray:
-    """Metres from points (n, 2), outside of all cores, to each of the cores: (n, m).
+def _distances(points: np.ndarray, outlines: Sequence[Outline]) -> np.ndarray:
+    """Metres from points (n, 2), outside of all cores, to each of the outlines: (n, m)."""
+    from gz_testauto.grid.sight import distances  # loads numba
 
-    Written out in numpy: one call of shapely's per pair costs ten times as much.
-    """
-    result = np.empty((len(points), len(cores)))
-    for column, core in enumerate(cores):
-        if core.geom_type != "Point" and (core.geom_type != "Polygon" or core.interiors):
-            result[:, column] = shapely.distance(core, shapely.points(points))
-            continue
-        corners = shapely.get_coordinates(core)
-        tails = corners[:-1] if len(corners) > 1 else corners
-        edges = (corners[1:] if len(corners) > 1 else corners) - tails
-        offset = points[:, None, :] - tails[None, :, :]
-        squares = np.maximum((edges**2).sum(axis=1), 1e-300)
-        share = np.clip((offset * edges).sum(axis=2) / squares, 0.0, 1.0)
-        away = offset - share[:, :, None] * edges
-        result[:, column] = np.sqrt((away**2).sum(axis=2).min(axis=1))
-    return result
+    corners = [one.corners if one.corners is not None else _NOWHERE for one in outlines]
+    first = np.cumsum([0, *map(len, corners)])
+    result = distances(points, np.concatenate(corners), first)
+    for column, outline in enumerate(outlines):
+        if outline.corners is None:
+            result[:, column] = shapely.distance(outline.core, shapely.points(points))
+    return result - np.array([outline.radius_m for outline in outlines])

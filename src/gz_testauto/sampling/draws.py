@@ -7,6 +7,7 @@ that each number means the same in every world. Whether a proposal fits is
 :mod:`gz_testauto.sampling.placement`'s business.
 """
 
+import functools
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Dict, List, Optional, Sequence, Tuple
@@ -20,12 +21,14 @@ from gz_testauto.grid.visibility import widen
 from gz_testauto.sampling.models import ObstacleModel, Size, read_model
 from gz_testauto.sampling.naming import obstacle_name
 from gz_testauto.sampling.regions import RegionSampler, places_of
+from gz_testauto.spec.distributions import Distribution
 from gz_testauto.spec.obstacles import AnyObstacles, ObstacleSpec
 from gz_testauto.spec.regions import union_of
 
 _DIGITS = 6
 """Drawn values are rounded to micrometres: worlds stay readable, and what the manifest says
 is what the world holds."""
+_STEPS_PER_UNIT = 10.0**_DIGITS
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,38 @@ class Proposal:
     size: Size
 
 
+class _Drawn:
+    """A number that is drawn, rounded; its bounds are looked up once."""
+
+    def __init__(self, distribution: Distribution) -> None:  # type: ignore[valid-type]
+        self._quantile = distribution.quantile  # type: ignore[attr-defined]
+        self._low, self._high = distribution.support  # type: ignore[attr-defined]
+
+    def at(self, probability: float) -> float:
+        """The value that belongs to a number in [0, 1)."""
+        return min(max(_rounded(self._quantile(probability)), self._low), self._high)
+
+
+class _GroupDraws:
+    """How the obstacles of one group are drawn: where, turned how, how large. ``sizes`` has None
+    for a size that stays as the model has it. Raises ``PlacementError`` for a region without area.
+    """
+
+    def __init__(self, spec: ObstacleSpec, group: AnyObstacles) -> None:  # type: ignore[valid-type]
+        self.region = _region_sampler(spec, group)
+        self.x, self.y = (None if one is None else _Drawn(one) for one in (group.x_m, group.y_m))  # type: ignore[attr-defined]
+        self.yaw = _Drawn(group.yaw_rad)  # type: ignore[attr-defined]
+        self.sizes = [None if drawn is None else _Drawn(drawn) for _, drawn in group.sizes]  # type: ignore[attr-defined]
+
+    def place(self, first: float, second: float) -> Tuple[float, float]:
+        """The centre (x, y) that belongs to two numbers in [0, 1)."""
+        if self.x is not None and self.y is not None:
+            return self.x.at(first), self.y.at(second)
+        assert self.region is not None  # the specification has a region or x_m and y_m
+        x, y = self.region.point(first, second)
+        return _rounded(x), _rounded(y)
+
+
 class Roster:
     """All obstacles that a world may have.
 
@@ -63,9 +98,8 @@ class Roster:
         self.spec = spec
         self.slots = tuple(slots)
         self._choose = choose
-        self._regions: Dict[int, Optional[RegionSampler]] = {}
-        for slot in self.slots:
-            self._regions.setdefault(id(slot.group), _region_sampler(spec, slot.group))
+        groups = {id(slot.group): slot.group for slot in self.slots}
+        self._draws = {key: _GroupDraws(spec, group) for key, group in groups.items()}
 
     @classmethod
     def of_spec(cls, spec: ObstacleSpec) -> "Roster":
@@ -112,47 +146,48 @@ class Roster:
 
     def place_for(self, slot: Slot, first: float, second: float) -> Tuple[float, float]:
         """The centre (x, y) that belongs to two numbers in [0, 1)."""
-        group = slot.group
-        if group.x_m is not None and group.y_m is not None:
-            return (
-                _rounded(group.x_m, group.x_m.quantile(first)),
-                _rounded(group.y_m, group.y_m.quantile(second)),
-            )
-        sampler = self._regions[id(group)]
-        assert sampler is not None  # the specification has a region or x_m and y_m
-        x, y = sampler.point(first, second)
-        return round(x, _DIGITS), round(y, _DIGITS)
+        return self._draws[id(slot.group)].place(first, second)
 
     def ground(self) -> BaseGeometry:
         """All ground that obstacles can cover, in the world frame (m): the places of their
         centres, widened by as far as the largest of each group reaches."""
-        reach_m: Dict[int, float] = {}
         groups = {id(slot.group): slot.group for slot in self.slots}
+        places = np.array([places_of(self.spec, g) for g in groups.values()], dtype=object)
+        return shapely.union_all(widen(places, np.array([self.reach_m[key] for key in groups])))
+
+    @functools.cached_property
+    def reach_m(self) -> Dict[int, float]:
+        """How far (m) the largest obstacle of each group reaches from its centre, by the ``id`` of
+        the group."""
+        found: Dict[int, float] = {}
         for slot in self.slots:
             largest = slot.model.outline(_largest(slot)).reach_m
-            reach_m[id(slot.group)] = max(largest, reach_m.get(id(slot.group), 0.0))
-        places = np.array([places_of(self.spec, g) for g in groups.values()], dtype=object)
-        return shapely.union_all(widen(places, np.array([reach_m[key] for key in groups])))
+            found[id(slot.group)] = max(largest, found.get(id(slot.group), 0.0))
+        return found
 
     def area_m2(self) -> float:
         """Area of all regions, the larger ones where groups have different ones."""
-        areas = [sampler.area_m2 for sampler in self._regions.values() if sampler is not None]
+        areas = [one.region.area_m2 for one in self._draws.values() if one.region is not None]
         return max(areas, default=0.0)
 
     def _propose_one(self, slot: Slot, supply: "object") -> Proposal:
         draw = supply.__next__  # type: ignore[attr-defined]
-        x, y = self.place_for(slot, draw(), draw())
-        yaw = _rounded(slot.group.yaw_rad, slot.group.yaw_rad.quantile(draw()))
+        draws = self._draws[id(slot.group)]
+        x, y = draws.place(draw(), draw())
+        yaw = draws.yaw.at(draw())
         size = [
-            fixed if drawn is None else _rounded(drawn, drawn.quantile(draw()))
-            for fixed, (_, drawn) in zip(slot.model.size, slot.group.sizes)
+            fixed if drawn is None else drawn.at(draw())
+            for fixed, drawn in zip(slot.model.size, draws.sizes)
         ]
         return Proposal(slot, x, y, yaw, tuple(size))
 
 
-def _rounded(distribution: "object", value: float) -> float:
-    low, high = distribution.support  # type: ignore[attr-defined]
-    return float(min(max(round(value, _DIGITS), low), high))
+def _rounded(value: float) -> float:
+    """Rounded to ``_DIGITS``: a number of Python's as Python does it, to the nearest; one of
+    numpy's, as places that are drawn again are, as numpy does it, ten times as fast."""
+    if type(value) is float:
+        return round(value, _DIGITS)
+    return round(float(value) * _STEPS_PER_UNIT) / _STEPS_PER_UNIT
 
 
 def _largest(slot: Slot) -> Size:

@@ -36,6 +36,7 @@ class ModelForm:
             for found in element.findall(path):
                 found.text = f"@gap_{gap}@"
         self._pieces = _GAP.split(etree.tostring(element, encoding="unicode"))
+        self._gaps = list(enumerate(self._pieces))[1::2]
 
     def fill(self, name: str, pose: Pose, shape: Geometry, mass_kg: float, static: bool) -> str:
         """The model's text under that name, at that place, in that size."""
@@ -51,6 +52,7 @@ class ModelForm:
         else:
             values["radius"] = format_number(shape.radius)  # type: ignore[attr-defined]
             values["length"] = format_number(getattr(shape, "length", 0.0))
-        texts, gaps = self._pieces[::2], self._pieces[1::2]
-        filled = [part for text, gap in zip(texts, gaps) for part in (text, values[gap])]
-        return "".join([*filled, texts[-1]])
+        parts = self._pieces.copy()
+        for place, gap in self._gaps:
+            parts[place] = values[gap]
+        return "".join(parts)

@@ -139,8 +139,22 @@ class ObstacleModel:
     def outline(self, size: Size) -> Outline:
         """What the obstacle covers in that size, in the model's frame."""
         fx, fy, _ = self._factors(size)
-        core = shapely.transform(self.base_outline.core, lambda points: points * (fx, fy))
-        return Outline(core, self.base_outline.radius_m * fx)
+        return self.base_outline.scaled(fx, fy)
+
+    def inner_m(self, size: Size) -> float:
+        """Radius (m) of a circle around the model's frame that the outline in that size holds."""
+        fx, fy, _ = self._factors(size)
+        return self._base_inner_m * min(fx, fy)
+
+    def outer_m(self, size: Size) -> float:
+        """Radius (m) of a circle around the model's frame that holds the outline in that size."""
+        fx, fy, _ = self._factors(size)
+        x_m, y_m = self.base_outline.extent_m
+        return math.hypot(x_m * fx, y_m * fy) + self.base_outline.radius_m * fx
+
+    @functools.cached_property
+    def _base_inner_m(self) -> float:
+        return self.base_outline.inner_m
 
     def height_of_frame_m(self, size: Size) -> float:
         """Height of the model's frame above its lowest point in that size."""
@@ -148,8 +162,12 @@ class ObstacleModel:
 
     def height_m(self, size: Size) -> float:
         """Height of the highest point above the lowest in that size."""
+        return self._own_height_m * self._factors(size)[2]
+
+    @functools.cached_property
+    def _own_height_m(self) -> float:
         top_m = max(shape.geometry.bounds(shape.local_pose)[2, 1] for shape in self.shapes)
-        return float(top_m + self.lift_m) * self._factors(size)[2]
+        return float(top_m + self.lift_m)
 
     def cut(self, size: Size, heights: Heights) -> Optional[Outline]:
         """What of the obstacle, in that size, lies between two heights above its lowest point, in
@@ -189,7 +207,11 @@ class ObstacleModel:
         volume = volume_m3(_geometry(self.type, size))
         if density_kgpm3 is not None:
             return density_kgpm3 * volume
-        return self.mass_kg * volume / volume_m3(_geometry(self.type, self.size))
+        return self.mass_kg * volume / self._own_volume_m3
+
+    @functools.cached_property
+    def _own_volume_m3(self) -> float:
+        return volume_m3(_geometry(self.type, self.size))
 
     def sdf(self, name: str, pose: Pose, size: Size, mass_kg: float, static: bool) -> str:
         """The element that places such an obstacle, as text, without the ``<sdf>`` around it."""

@@ -4,9 +4,9 @@ Owns the outline as a core widened by a radius: a cylinder is a point and its ra
 distances to it are exact and cheap, where a polygon of many corners would be neither.
 """
 
+import functools
 import math
-from dataclasses import dataclass
-from typing import Tuple
+from typing import Callable, Optional, Sequence, Tuple
 
 import numpy as np
 import shapely
@@ -16,12 +16,21 @@ QUARTER_SEGMENTS = 16
 """Pieces per quarter circle where a polygon must stand for a circle."""
 
 
-@dataclass(frozen=True, eq=False)
 class Outline:
     """All points within ``radius_m`` of ``core``, in metres."""
 
-    core: BaseGeometry
-    radius_m: float = 0.0
+    def __init__(self, core: BaseGeometry, radius_m: float = 0.0) -> None:
+        self.core = core
+        self.radius_m = radius_m
+
+    @functools.cached_property
+    def corners(self) -> Optional[np.ndarray]:
+        """The core's corners, shape (n, 2), the first repeated as the last; (1, 2) of a point, None
+        of anything but a point or a polygon without holes."""
+        kind = self.core.geom_type
+        if kind == "Point" or (kind == "Polygon" and not self.core.interiors):
+            return shapely.get_coordinates(self.core)
+        return None
 
     @classmethod
     def disc(cls, x_m: float, y_m: float, radius_m: float) -> "Outline":
@@ -40,32 +49,54 @@ class Outline:
             return self.core
         return self.core.buffer(self.radius_m, quad_segs=QUARTER_SEGMENTS)
 
+    @functools.cached_property
+    def is_disc(self) -> bool:
+        """Whether the core is a point."""
+        return self.corners is not None and len(self.corners) == 1
+
     @property
     def area_m2(self) -> float:
         """The area of what is covered."""
-        if self.core.geom_type == "Point":
+        if self.is_disc:
             return math.pi * self.radius_m**2
         return float(self.polygon.area)
 
     @property
     def reach_m(self) -> float:
         """Radius of the circle around the origin that holds the outline."""
-        corners = shapely.get_coordinates(self.core)
+        corners = shapely.get_coordinates(self.core) if self.corners is None else self.corners
         return float(np.hypot(corners[:, 0], corners[:, 1]).max()) + self.radius_m
+
+    @property
+    def inner_m(self) -> float:
+        """Radius of the largest circle around the origin that the outline holds; 0 for none."""
+        if self.is_disc:
+            off_center_m = self.reach_m - self.radius_m
+            return max(0.0, self.radius_m - off_center_m)
+        origin = shapely.Point(0.0, 0.0)
+        if not shapely.contains(self.core, origin):
+            return 0.0
+        return float(shapely.distance(shapely.boundary(self.core), origin)) + self.radius_m
+
+    @functools.cached_property
+    def extent_m(self) -> Tuple[float, float]:
+        """How far the core reaches from the origin, either way, along x and along y."""
+        x, y = np.abs(shapely.get_coordinates(self.core)).max(axis=0, initial=0.0)
+        return float(x), float(y)
+
+    def scaled(self, factor_x: float, factor_y: float) -> "Outline":
+        """The outline stretched from the origin; its radius goes with x."""
+        radius_m = self.radius_m * factor_x
+        return _Changed(self, radius_m, lambda points: points * (factor_x, factor_y))
 
     def moved(self, x_m: float, y_m: float, yaw_rad: float) -> "Outline":
         """The outline, given in a model's frame, when the model stands at a place."""
-        cosine, sine = math.cos(yaw_rad), math.sin(yaw_rad)
-        turn = np.array([[cosine, sine], [-sine, cosine]])
-        kind = self.core.geom_type
-        # The two common cases, several times faster than shapely's general way.
-        if kind == "Point":
-            core = shapely.Point((shapely.get_coordinates(self.core) @ turn)[0] + (x_m, y_m))
-        elif kind == "Polygon" and not self.core.interiors:
-            core = shapely.polygons(shapely.get_coordinates(self.core) @ turn + (x_m, y_m))
-        else:
-            core = shapely.transform(self.core, lambda points: points @ turn + (x_m, y_m))
-        return Outline(core, self.radius_m)
+
+        def placed(points: np.ndarray) -> np.ndarray:
+            cosine, sine = math.cos(yaw_rad), math.sin(yaw_rad)
+            return points @ np.array([[cosine, sine], [-sine, cosine]]) + (x_m, y_m)
+
+        return _Changed(self, self.radius_m, placed)
 
     def distance_m(self, other: "Outline") -> float:
         """Metres between two outlines; 0 when they touch or overlap."""
@@ -73,7 +104,38 @@ class Outline:
         return max(0.0, float(between))
 
 
-def cores_and_radii(outlines: "Tuple[Outline, ...]") -> Tuple[np.ndarray, np.ndarray]:
+class _Changed(Outline):
+    """An outline made of another one, when somebody asks: most places that are tried for an
+    obstacle are refused, or taken, before anybody does."""
+
+    def __init__(
+        self, source: Outline, radius_m: float, change: Callable[[np.ndarray], np.ndarray]
+    ) -> None:
+        self._source, self._change = source, change
+        self.radius_m = radius_m
+
+    @functools.cached_property
+    def core(self) -> BaseGeometry:
+        """See :class:`Outline`."""
+        if self.corners is None:
+            return shapely.transform(self._source.core, self._change)
+        if self.is_disc:
+            return shapely.points(self.corners[0])
+        return shapely.polygons(self.corners)
+
+    @functools.cached_property
+    def corners(self) -> Optional[np.ndarray]:
+        """See :class:`Outline`."""
+        corners = self._source.corners
+        return None if corners is None else self._change(corners)
+
+    @functools.cached_property
+    def is_disc(self) -> bool:
+        """See :class:`Outline`."""
+        return self._source.is_disc
+
+
+def cores_and_radii(outlines: Sequence[Outline]) -> Tuple[np.ndarray, np.ndarray]:
     """The outlines as arrays for shapely and numpy: cores (n,) and radii (n,)."""
     cores = np.empty(len(outlines), dtype=object)
     cores[:] = [outline.core for outline in outlines]

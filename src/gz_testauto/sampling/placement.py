@@ -6,10 +6,12 @@ whole set is begun anew. All of it within a fixed number of tries; what does not
 an error that says how far it came. Which numbers are drawn is :mod:`~.draws`' business.
 """
 
-from collections import Counter
+import functools
+import math
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import Counter as CounterType
-from typing import Dict, List, Optional, Sequence, Tuple
+from typing import DefaultDict, Dict, List, Optional, Sequence, Set, Tuple
 
 import numpy as np
 import shapely
@@ -21,6 +23,7 @@ from gz_testauto.sampling.difficulty import Difficulty, DifficultyEvaluator, len
 from gz_testauto.sampling.draws import Proposal, Roster
 from gz_testauto.sampling.models import ObstacleModel, Size
 from gz_testauto.sampling.outline import Outline
+from gz_testauto.sampling.regions import places_of
 from gz_testauto.sampling.site import Site
 from gz_testauto.sdf.floor import Heights
 from gz_testauto.spec.obstacles import ObstacleSpec
@@ -31,6 +34,10 @@ PATIENCE = 100
 
 MAX_DRAWS = 200
 """Sets drawn, each complete, before saying that no solvable one can be found."""
+
+
+SLACK_M = 1e-5
+"""Circles decide whether things are apart where they say so by more than what is rounded away."""
 
 
 @dataclass(frozen=True)
@@ -96,12 +103,7 @@ class Placer:
         self.spec = spec
         self.site = site
         self.roster = roster or Roster.of_spec(spec)
-        self._keep_out = site.keep_out(spec.keep_out)
-        self._admitted: Dict[int, Optional[BaseGeometry]] = {}
-        for slot in self.roster.slots:
-            group = slot.group
-            regions = (group.region or spec.region) if group.x_m is not None else None
-            self._admitted.setdefault(id(group), union_of(regions) if regions else None)
+        self._rules = _Rules(spec, site, self.roster)
         margin = spec.solvable.margin_m if spec.solvable else 0.0
         judged = spec.solvable is not None or site.drive is not None
         self._evaluator = (
@@ -137,30 +139,28 @@ class Placer:
         """Place one drawn set; sizes and headings stay as drawn, places may change."""
         refusals: CounterType[str] = Counter()
         most, tries, anew = 0, 0, False
+        forms = [_Form(proposal) for proposal in proposals]
         while True:
-            ground = _Ground(self.spec, self.site, self._keep_out)
-            for proposal in proposals:
-                outline = proposal.slot.model.outline(proposal.size)
-                reach = outline.reach_m
-                admitted = self._admitted[id(proposal.slot.group)]
+            ground = _Ground(self._rules)
+            for form in forms:
+                slot, place = form.proposal.slot, (form.proposal.x_m, form.proposal.y_m)
                 for attempt in range(PATIENCE):
                     if tries == self.spec.max_tries:
                         most = max(most, len(ground.placed))
                         raise PlacementError(self._crowded(most, proposals, refusals))
                     tries += 1
-                    place = (proposal.x_m, proposal.y_m)
                     if attempt or anew:
-                        place = self.roster.place_for(proposal.slot, *generator.random(2))
-                    moved = outline.moved(*place, proposal.yaw_rad)
-                    refusal = ground.refusal(moved, place, reach, admitted)
+                        place = self.roster.place_for(slot, *generator.random(2))
+                    put = _Put(form, *place)
+                    refusal = ground.refusal(put)
                     if refusal is None:
-                        ground.put(_obstacle(proposal, moved, place), place, reach)
+                        ground.put(put)
                         break
                     refusals[refusal] += 1
                 else:
                     break
             else:
-                return tuple(ground.placed)
+                return tuple(map(_obstacle, ground.placed))
             most, anew = max(most, len(ground.placed)), True
 
     def _crowded(self, most: int, proposals: Sequence[Proposal], refusals: CounterType[str]) -> str:
@@ -188,53 +188,123 @@ class Placer:
         )
 
 
+class _Form:
+    """A proposal without its place: what of it is the same wherever it is put."""
+
+    def __init__(self, proposal: Proposal) -> None:
+        model, size = proposal.slot.model, proposal.size
+        self.proposal = proposal
+        self.group = id(proposal.slot.group)
+        self.outline = model.outline(size)
+        self.outer_m, self.inner_m = model.outer_m(size), model.inner_m(size)
+        self.is_centred_disc = self.outline.is_disc and self.outer_m == self.outline.radius_m
+
+
+class _Put:
+    """A form at a place. What it covers is made only where circles do not say enough."""
+
+    def __init__(self, form: _Form, x_m: float, y_m: float) -> None:
+        self.form, self.x_m, self.y_m = form, x_m, y_m
+
+    @functools.cached_property
+    def outline(self) -> Outline:
+        """What it covers, in the world frame."""
+        return self.form.outline.moved(self.x_m, self.y_m, self.form.proposal.yaw_rad)
+
+
+class _Zone:
+    """What is kept free: all within ``radius_m`` of ``core``."""
+
+    def __init__(self, core: BaseGeometry, radius_m: float) -> None:
+        self._core, self._radius_m = core, radius_m
+        self._bounds = core.bounds
+
+    def holds(self, put: _Put) -> bool:
+        """Whether some of what is put is in it."""
+        x_min, y_min, x_max, y_max = self._bounds
+        away_x = max(x_min - put.x_m, 0.0, put.x_m - x_max)
+        away_y = max(y_min - put.y_m, 0.0, put.y_m - y_max)
+        if math.hypot(away_x, away_y) > put.form.outer_m + self._radius_m + SLACK_M:
+            return False
+        return _within(self._core, put.outline.core, put.outline.radius_m + self._radius_m)
+
+
+class _Rules:
+    """What refuses a place, whatever else has been placed: prepared once for all worlds."""
+
+    def __init__(self, spec: ObstacleSpec, site: Site, roster: Roster) -> None:
+        self.gap_m = spec.min_gap_m
+        self.wall_gap_m = spec.gap_to_walls_m
+        self.walls = site.wall_union
+        self.zones = [_Zone(*zone) for zone in site.keep_out(spec.keep_out)]
+        self.admitted: Dict[int, BaseGeometry] = {}
+        self.beside_walls: Set[int] = set()
+        for key, group in {id(slot.group): slot.group for slot in roster.slots}.items():
+            regions = (group.region or spec.region) if group.x_m is not None else None
+            if regions:
+                self.admitted[key] = union_of(regions)
+            near_m = roster.reach_m[key] + self.wall_gap_m + SLACK_M
+            away_m = shapely.distance(self.walls, places_of(spec, group))
+            if not self.walls.is_empty and not away_m > near_m:  # not a number for no places
+                self.beside_walls.add(key)
+        self.cell_m = self.gap_m + 2 * max(roster.reach_m.values(), default=0.0) + SLACK_M
+
+
 class _Ground:
-    """The obstacles placed so far, and what refuses the next one."""
+    """The obstacles placed so far, in square cells no smaller than two of them are apart that can
+    crowd each other, and what refuses the next one."""
 
-    def __init__(
-        self, spec: ObstacleSpec, site: Site, keep_out: Sequence[Tuple[BaseGeometry, float]]
-    ) -> None:
-        self._spec = spec
-        self._walls = site.wall_union
-        self._keep_out = keep_out
-        self._circles: List[Tuple[float, float, float]] = []
-        self.placed: List[Obstacle] = []
+    def __init__(self, rules: _Rules) -> None:
+        self._rules = rules
+        self._cells: DefaultDict[Tuple[int, int], List[_Put]] = defaultdict(list)
+        self.placed: List[_Put] = []
 
-    def put(self, obstacle: Obstacle, place: Tuple[float, float], reach_m: float) -> None:
-        """Add an obstacle that nothing refuses."""
-        self._circles.append((*place, reach_m))
-        self.placed.append(obstacle)
+    def put(self, put: _Put) -> None:
+        """Add what nothing refuses."""
+        self._cells[self._cell(put)].append(put)
+        self.placed.append(put)
 
-    def refusal(
-        self,
-        outline: Outline,
-        place: Tuple[float, float],
-        reach_m: float,
-        admitted: Optional[BaseGeometry],
-    ) -> Optional[str]:
-        """What is in the way of an outline at a place, ``reach_m`` around it at most."""
-        if admitted is not None and not shapely.intersects_xy(admitted, *place):
+    def refusal(self, put: _Put) -> Optional[str]:
+        """What is in the way, if something is."""
+        rules, form = self._rules, put.form
+        admitted = rules.admitted.get(form.group)
+        if admitted is not None and not shapely.intersects_xy(admitted, put.x_m, put.y_m):
             return "outside the region"
-        if self._crowds(outline, *place, reach_m):
+        if self._crowds(put):
             return "other obstacles"
-        near = outline.radius_m + self._spec.gap_to_walls_m
-        if not self._walls.is_empty and _within(self._walls, outline.core, near):
-            return "walls"
-        for core, radius in self._keep_out:
-            if _within(core, outline.core, outline.radius_m + radius):
-                return "keep_out"
+        if form.group in rules.beside_walls:
+            near_m = put.outline.radius_m + rules.wall_gap_m
+            if _within(rules.walls, put.outline.core, near_m):
+                return "walls"
+        if any(zone.holds(put) for zone in rules.zones):
+            return "keep_out"
         return None
 
-    def _crowds(self, outline: Outline, x: float, y: float, reach: float) -> bool:
-        gap = self._spec.min_gap_m
-        for other, (other_x, other_y, other_reach) in zip(self.placed, self._circles):
-            far = gap + reach + other_reach
-            if (other_x - x) ** 2 + (other_y - y) ** 2 > far * far:
-                continue
-            near = gap + outline.radius_m + other.outline.radius_m
-            if _within(outline.core, other.outline.core, near):
-                return True
+    def _crowds(self, put: _Put) -> bool:
+        column, row = self._cell(put)
+        for column_there in (column - 1, column, column + 1):
+            for row_there in (row - 1, row, row + 1):
+                for other in self._cells.get((column_there, row_there), ()):
+                    if self._crowd(put, other):
+                        return True
         return False
+
+    def _crowd(self, put: _Put, other: _Put) -> bool:
+        """Whether two are too near to each other. Circles around and within them decide most."""
+        one, two, gap_m = put.form, other.form, self._rules.gap_m
+        away_m = math.sqrt((other.x_m - put.x_m) ** 2 + (other.y_m - put.y_m) ** 2)
+        if away_m > gap_m + one.outer_m + two.outer_m + SLACK_M:
+            return False
+        if away_m < gap_m + one.inner_m + two.inner_m - SLACK_M:
+            return True
+        near_m = gap_m + one.outline.radius_m + two.outline.radius_m
+        if one.is_centred_disc and two.is_centred_disc:
+            return away_m < near_m or away_m == 0.0
+        return _within(put.outline.core, other.outline.core, near_m)
+
+    def _cell(self, put: _Put) -> Tuple[int, int]:
+        side_m = self._rules.cell_m
+        return math.floor(put.x_m / side_m), math.floor(put.y_m / side_m)
 
 
 def _within(one: BaseGeometry, other: BaseGeometry, distance_m: float) -> bool:
@@ -243,19 +313,20 @@ def _within(one: BaseGeometry, other: BaseGeometry, distance_m: float) -> bool:
     return bool(between < distance_m or between == 0.0)
 
 
-def _obstacle(proposal: Proposal, outline: Outline, place: Tuple[float, float]) -> Obstacle:
-    """The obstacle at its place, where it covers ``outline``."""
-    slot, (x, y) = proposal.slot, place
+def _obstacle(put: _Put) -> Obstacle:
+    """The obstacle at its place."""
+    proposal = put.form.proposal
+    slot = proposal.slot
     z = slot.ground_z_m + slot.model.height_of_frame_m(proposal.size)
     static = slot.model.static if slot.group.static is None else slot.group.static
     return Obstacle(
         name=slot.name,
         type=slot.model.type,
-        pose=Pose.from_rpy(x, y, round(z, 9), 0.0, 0.0, proposal.yaw_rad),
+        pose=Pose.from_rpy(put.x_m, put.y_m, round(z, 9), 0.0, 0.0, proposal.yaw_rad),
         size=proposal.size,
         mass_kg=slot.model.mass_of(proposal.size, getattr(slot.group, "density_kgpm3", None)),
         static=static,
-        outline=outline,
+        outline=put.outline,
         model=slot.model,
     )
 

@@ -7,8 +7,9 @@ It takes equal areas to equal areas, so that stratified numbers give stratified 
 from a bounding box and rejecting would not.
 """
 
+import bisect
 import math
-from typing import List, Tuple
+from typing import List, NamedTuple, Tuple
 
 import numpy as np
 import shapely
@@ -33,24 +34,36 @@ def places_of(
     return drawn if not regions else shapely.intersection(drawn, union_of(regions))
 
 
+class _Edge(NamedTuple):
+    """One side of a region's outline, between its ends (m)."""
+
+    tail_x: float
+    tail_y: float
+    head_x: float
+    head_y: float
+
+
 class RegionSampler:
     """Maps the unit square onto ``region``, a polygon or several, in metres.
 
-    Raises ``ValueError`` for a region without area.
+    Between two neighbouring abscissae of corners the same edges are met by every vertical line, and
+    the length of it that lies in the region changes linearly. Raises ``ValueError`` for a region
+    without area.
     """
 
     def __init__(self, region: BaseGeometry) -> None:
-        self._tails, self._heads = _edges(region)
         self._box = region.bounds if _is_upright_rectangle(region) else None
-        corners = np.unique(shapely.get_coordinates(region)[:, 0])
-        self._left, self._right = corners[:-1], corners[1:]
-        widths = self._right - self._left
-        # Between corners' abscissae chords change linearly: a few inner chords fix the lines.
-        at_third = self._chords(self._left + widths / 3)
-        at_two_thirds = self._chords(self._left + 2 * widths / 3)
-        self._from = np.maximum(2 * at_third - at_two_thirds, 0.0)
-        self._to = np.maximum(2 * at_two_thirds - at_third, 0.0)
-        self._area = np.concatenate([[0.0], np.cumsum(widths * (self._from + self._to) / 2)])
+        self._abscissae = np.unique(shapely.get_coordinates(region)[:, 0]).tolist()
+        self._crossing = _edges_by_slab(region, self._abscissae)
+        left, right = np.array(self._abscissae[:-1]), np.array(self._abscissae[1:])
+        widths = right - left
+        # A few inner chords fix the lines.
+        at_third = self._chords(left + widths / 3)
+        at_two_thirds = self._chords(left + 2 * widths / 3)
+        first = np.maximum(2 * at_third - at_two_thirds, 0.0)
+        last = np.maximum(2 * at_two_thirds - at_third, 0.0)
+        self._slabs = list(zip(left.tolist(), widths.tolist(), first.tolist(), last.tolist()))
+        self._area = np.concatenate([[0.0], np.cumsum(widths * (first + last) / 2)]).tolist()
         if not self._area[-1] > 0:
             raise ValueError("the region has no area")
 
@@ -64,15 +77,14 @@ class RegionSampler:
         if self._box is not None:
             x_min, y_min, x_max, y_max = self._box
             return x_min + first * (x_max - x_min), y_min + second * (y_max - y_min)
-        target = first * self._area[-1]
-        slab = int(np.searchsorted(self._area, target, side="right")) - 1
-        slab = min(slab, len(self._left) - 1)
-        left, width = self._left[slab], self._right[slab] - self._left[slab]
-        share = _along(target - self._area[slab], self._from[slab], self._to[slab], width)
-        x = float(left + min(share, 1.0) * width)
+        target = float(first) * self._area[-1]
+        slab = min(bisect.bisect_right(self._area, target) - 1, len(self._slabs) - 1)
+        left, width, chord, last_chord = self._slabs[slab]
+        share = _along(target - self._area[slab], chord, last_chord, width)
+        x = left + min(share, 1.0) * width
         spans = self._spans(x)
         if not spans:  # exactly at a corner, where the line has no length
-            x = float(left + min(max(share, 1e-6), 1 - 1e-6) * width)
+            x = left + min(max(share, 1e-6), 1 - 1e-6) * width
             spans = self._spans(x)
         height = second * sum(high - low for low, high in spans)
         for low, high in spans:
@@ -82,25 +94,36 @@ class RegionSampler:
         return x, spans[-1][1]
 
     def _chords(self, xs: np.ndarray) -> np.ndarray:
-        return np.array([sum(high - low for low, high in self._spans(x)) for x in xs])
+        return np.array([sum(high - low for low, high in self._spans(x)) for x in xs.tolist()])
 
     def _spans(self, x: float) -> List[Tuple[float, float]]:
         """The (lowest, highest) y of each piece of the vertical line at ``x`` in the region."""
-        crossed = (self._tails[:, 0] <= x) != (self._heads[:, 0] <= x)
-        tails, heads = self._tails[crossed], self._heads[crossed]
-        share = (x - tails[:, 0]) / (heads[:, 0] - tails[:, 0])
-        heights = sorted((tails[:, 1] + share * (heads[:, 1] - tails[:, 1])).tolist())
+        slab = bisect.bisect_right(self._abscissae, x) - 1
+        if not 0 <= slab < len(self._crossing):
+            return []
+        heights = sorted(
+            tail_y + (x - tail_x) / (head_x - tail_x) * (head_y - tail_y)
+            for tail_x, tail_y, head_x, head_y in self._crossing[slab]
+        )
         return [pair for pair in zip(heights[::2], heights[1::2]) if pair[1] > pair[0]]
 
 
-def _edges(region: BaseGeometry) -> Tuple[np.ndarray, np.ndarray]:
-    """Both ends of all edges of a region's outlines, each of shape (n, 2)."""
+def _edges_by_slab(region: BaseGeometry, abscissae: List[float]) -> List[List[_Edge]]:
+    """The edges of a region's outlines that lie between each two neighbouring ``abscissae``, which
+    are those of all their corners."""
     rings = shapely.get_rings(shapely.get_parts(region))
-    outlines = [shapely.get_coordinates(ring) for ring in rings]
-    if not outlines:
+    outlines = [shapely.get_coordinates(ring).tolist() for ring in rings]
+    edges = [
+        _Edge(*tail, *head) for corners in outlines for tail, head in zip(corners, corners[1:])
+    ]
+    if not edges:
         raise ValueError("the region has no area")
-    tails = np.concatenate([outline[:-1] for outline in outlines])
-    return tails, np.concatenate([outline[1:] for outline in outlines])
+    slabs: List[List[_Edge]] = [[] for _ in abscissae[1:]]
+    for edge in edges:
+        ends = sorted((edge.tail_x, edge.head_x))
+        for slab in range(*(bisect.bisect_left(abscissae, end) for end in ends)):
+            slabs[slab].append(edge)
+    return slabs
 
 
 def _is_upright_rectangle(region: BaseGeometry) -> bool:

@@ -84,6 +84,13 @@ class Site:
         shapely.prepare(union)
         return union
 
+    @functools.cached_property
+    def _bounds_of_walls(self) -> List[BaseGeometry]:
+        """A rectangle around all that obstructs the robot, or nothing."""
+        if not self.obstructing:
+            return []
+        return [shapely.box(*shapely.total_bounds(np.array(self.obstructing, dtype=object)))]
+
     def keep_out(self, zones: Sequence[KeepOut]) -> "List[Tuple[BaseGeometry, float]]":
         """The zones as (core, radius). Raises ``PlacementError`` when one is around a start
         or goal that nobody gave."""
@@ -104,7 +111,7 @@ class Site:
 
     def area(self, obstacles: Sequence[BaseGeometry] = ()) -> shapely.Polygon:
         """The rectangle in which ways are looked for: everything, with a margin."""
-        everything = [*self.obstructing, *obstacles]
+        everything = [*self._bounds_of_walls, *obstacles]
         if self.drive is not None:
             everything += map(shapely.Point, (self.drive.start, *self.drive.goals))
         x_min, y_min, x_max, y_max = shapely.total_bounds(np.array(everything, dtype=object))

@@ -165,7 +165,8 @@ def set_numbers(element: Element, *values: float) -> None:
 
 def format_number(value: float) -> str:
     """The shortest text that reads back as the same double; no trailing ``.0``, no ``-0``."""
-    return re.sub(r"\.0$", "", repr(float(value) + 0.0))
+    text = repr(float(value) + 0.0)
+    return text[:-2] if text.endswith(".0") else text
 
 
 def insert_child(parent: Element, child: Element, position: int) -> None:

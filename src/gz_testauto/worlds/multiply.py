@@ -109,7 +109,8 @@ class WorldMaker:
             raise PlacementError(f"{name}: {error}") from error
         content = self._template.fill(placed.obstacles)
         path = directory / f"{name}.world"
-        path.write_bytes(content)
+        with open(path, "wb") as stream:
+            stream.write(content)
         return WorldRecord(
             index,
             name,

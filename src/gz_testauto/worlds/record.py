@@ -29,9 +29,8 @@ class ObstacleRecord:
     @classmethod
     def of(cls, obstacle: Obstacle) -> "ObstacleRecord":
         """The record of a placed obstacle; its pose as the world's file has it."""
-        x, y, z, roll, pitch, yaw = (float(text) for text in obstacle.pose.to_text().split())
         size = dict(zip(SIZE_NAMES[obstacle.type], obstacle.size))
-        pose = (x, y, z, roll, pitch, yaw)
+        pose = obstacle.pose.values
         return cls(obstacle.name, obstacle.type, pose, size, obstacle.mass_kg, obstacle.static)
 
 

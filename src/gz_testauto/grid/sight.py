@@ -1,0 +1,155 @@
+"""What sees what between closed outlines in the plane, compiled.
+
+Owns the arithmetic of :mod:`gz_testauto.grid.visibility`; only importing this module loads numba.
+
+Outlines are directed edges, the free side to their left. Edge ``e`` runs from ``tails[e]`` to
+``tails[after[e]]``; coordinates are in metres. Nodes are points between which a taut string can
+bend: ``own[n]`` is the edge that begins at node ``n``, -1 for one on no outline, ``into[n]`` and
+``out[n]`` (both 0 there) are the edges that end and begin at it, as vectors.
+"""
+
+import math
+
+import numpy as np
+
+from gz_testauto.compiled import compiled
+
+TOUCH_M = 1e-9
+"""Nearer than this is touching."""
+
+
+@compiled
+def _touches(x, y, end_x, end_y, tail_x, tail_y, head_x, head_y, margin):  # type: ignore[no-untyped-def]
+    """Whether a segment touches an edge. ``margin`` is ``TOUCH_M`` times its length.
+
+    Whatever comes nearer than ``TOUCH_M`` touches: where outlines lie on one line, rounding
+    would otherwise let a segment enter them through a corner.
+    """
+    along_x, along_y = end_x - x, end_y - y
+    level = along_x * y - along_y * x
+    tail_side = along_x * tail_y - along_y * tail_x - level
+    head_side = along_x * head_y - along_y * head_x - level
+    if tail_side > margin and head_side > margin:
+        return False
+    if tail_side < -margin and head_side < -margin:
+        return False
+    edge_x, edge_y = head_x - tail_x, head_y - tail_y
+    edge_margin = TOUCH_M * math.hypot(edge_x, edge_y)
+    one = edge_x * (y - tail_y) - edge_y * (x - tail_x)
+    other = edge_x * (end_y - tail_y) - edge_y * (end_x - tail_x)
+    if min(one, other) > edge_margin or max(one, other) < -edge_margin:
+        return False
+    # On one line with the edge, they meet only where the two overlap.
+    low = (tail_x - x) * along_x + (tail_y - y) * along_y
+    high = (head_x - x) * along_x + (head_y - y) * along_y
+    return max(low, high) >= 0 and min(low, high) <= along_x * along_x + along_y * along_y
+
+
+@compiled
+def _in_between(x, y, end_x, end_y, own_start, own_end, tails, after, likely):  # type: ignore[no-untyped-def]
+    """An edge that a segment touches, -1 for none. Those that begin or end at ``own_start`` or
+    ``own_end`` do not count: whether the line leaves that corner on the free side is what being
+    tangent has settled. ``likely`` is the edge that is looked at first, or -1.
+    """
+    margin = TOUCH_M * math.hypot(end_x - x, end_y - y)
+    for number in range(-1 if likely >= 0 else 0, len(tails)):
+        edge = likely if number < 0 else number
+        head = after[edge]
+        if edge in (own_start, own_end) or head in (own_start, own_end):
+            continue
+        tail_x, tail_y = tails[edge, 0], tails[edge, 1]
+        if _touches(x, y, end_x, end_y, tail_x, tail_y, tails[head, 0], tails[head, 1], margin):
+            return edge
+    return -1
+
+
+@compiled
+def touched(way, tails, after):  # type: ignore[no-untyped-def]
+    """Whether a polyline, shape (n, 2), touches any of the edges."""
+    for start in range(len(way) - 1):
+        x, y, end_x, end_y = way[start, 0], way[start, 1], way[start + 1, 0], way[start + 1, 1]
+        if _in_between(x, y, end_x, end_y, -1, -1, tails, after, -1) >= 0:
+            return True
+    return False
+
+
+@compiled
+def _is_tangent(along_x, along_y, into, out, node):  # type: ignore[no-untyped-def]
+    """Whether a line through a node leaves the outline on one side: all others enter it, or turn
+    away from it where a taut string cannot."""
+    into_side = along_x * into[node, 1] - along_y * into[node, 0]
+    out_side = along_x * out[node, 1] - along_y * out[node, 0]
+    return into_side * out_side >= -TOUCH_M * TOUCH_M
+
+
+@compiled
+def _mark_seen(i, wanted, nodes, own, into, out, tails, after, seen):  # type: ignore[no-untyped-def]
+    """Write those of the nodes ``wanted``, shape (n,), that node ``i`` sees to ``seen``; return how
+    many. What hides one node often hides the next."""
+    found, between = 0, -1
+    x, y = nodes[i, 0], nodes[i, 1]
+    for j in wanted:
+        end_x, end_y = nodes[j, 0], nodes[j, 1]
+        if not _is_tangent(end_x - x, end_y - y, into, out, i):
+            continue
+        if not _is_tangent(end_x - x, end_y - y, into, out, j):
+            continue
+        hidden = _in_between(x, y, end_x, end_y, own[i], own[j], tails, after, between)
+        if hidden < 0:
+            seen[found] = j
+            found += 1
+        else:
+            between = hidden
+    return found
+
+
+@compiled
+def seen_pairs(nodes, own, into, out, tails, after):  # type: ignore[no-untyped-def]
+    """The pairs i < j of nodes that see each other along a line that is tangent at both, as a
+    sparse matrix has them: for each i where its j begin in the second array, shapes (nodes + 1,)
+    and (pairs,)."""
+    count = len(nodes)
+    first = np.zeros(count + 1, np.int32)
+    seen = np.empty(count * (count - 1) // 2, np.int32)
+    everything = np.arange(count)
+    for i in range(count):
+        low = first[i]
+        rest = everything[i + 1 :]
+        first[i + 1] = low + _mark_seen(
+            i, rest, nodes, own, into, out, tails, after, seen[low : low + len(rest)]
+        )
+    return first, seen[: first[count]].copy()
+
+
+@compiled
+def seen_from(here, wanted, nodes, own, into, out, tails, after):  # type: ignore[no-untyped-def]
+    """Which of the nodes ``wanted``, shape (n,), one node sees along a line that is tangent at
+    both."""
+    seen = np.empty(len(wanted), np.int64)
+    found = _mark_seen(here, wanted, nodes, own, into, out, tails, after, seen)
+    return seen[:found].copy()
+
+
+@compiled
+def distances(points, corners, first):  # type: ignore[no-untyped-def]
+    """Metres from points (n, 2), outside of all outlines, to each of these: (n, m).
+
+    ``corners[first[k]:first[k + 1]]`` are outline k's, the first repeated as the last; one alone is
+    a point.
+    """
+    result = np.empty((len(points), len(first) - 1))
+    for outline in range(len(first) - 1):
+        low, high = first[outline], first[outline + 1]
+        for row in range(len(points)):
+            nearest = np.inf
+            for corner in range(low, max(low + 1, high - 1)):
+                tail_x, tail_y = corners[corner, 0], corners[corner, 1]
+                following = min(corner + 1, high - 1)
+                edge_x, edge_y = corners[following, 0] - tail_x, corners[following, 1] - tail_y
+                x, y = points[row, 0] - tail_x, points[row, 1] - tail_y
+                square = max(edge_x * edge_x + edge_y * edge_y, 1e-300)
+                share = min(max((x * edge_x + y * edge_y) / square, 0.0), 1.0)
+                x, y = x - share * edge_x, y - share * edge_y
+                nearest = min(nearest, x * x + y * y)
+            result[row, outline] = math.sqrt(nearest)
+    return result
