@@ -13,7 +13,9 @@ import pytest
 
 from gz_testauto.cli.main import main
 from gz_testauto.errors import SimulatorError
+from gz_testauto.report import plots
 from gz_testauto.results import inputs
+from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.simulators import SIMULATORS
 from gz_testauto.testing.planar import PlanarSimulator
 
@@ -113,13 +115,34 @@ def test_json_is_all_that_run_prints(finished, capsys):
 @pytest.mark.slow
 def test_report_writes_csv_and_pictures(finished, tmp_path, capsys):
     pytest.importorskip("matplotlib")
-    csv, plots = tmp_path / "trials.csv", tmp_path / "plots"
-    assert main(["report", str(finished), "--csv", str(csv), "--plots", str(plots)]) == 0
+    csv, pictures = tmp_path / "trials.csv", tmp_path / "plots"
+    assert main(["report", str(finished), "--csv", str(csv), "--plots", str(pictures)]) == 0
     assert len(csv.read_text().splitlines()) == 5
-    assert sorted(path.name for path in plots.iterdir()) == ["world_0000.png", "world_0001.png"]
+    assert sorted(path.name for path in pictures.iterdir()) == ["world_0000.png", "world_0001.png"]
     assert "success" in capsys.readouterr().out
     assert main(["report", str(finished), "--csv", "-"]) == 0
     assert capsys.readouterr().out == csv.read_text()
+
+
+@pytest.mark.slow
+def test_pictures_do_not_depend_on_how_many_processes_draw_them(finished, tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    image = pytest.importorskip("PIL.Image")
+    monkeypatch.setattr(plots, "WORLDS_OF_A_WORKER", 1)
+    said = []
+    drawn = {
+        workers: plots.plot_worlds(
+            CampaignDirectory(finished),
+            tmp_path / str(workers),
+            workers=workers,
+            progress=lambda *done: said.append(done),
+        )
+        for workers in (1, 2)
+    }
+    assert said == [(1, 2), (2, 2)] * 2
+    for one, other in zip(*drawn.values()):
+        assert one.name == other.name
+        assert image.open(one).tobytes() == image.open(other).tobytes()
 
 
 @pytest.mark.slow

@@ -13,6 +13,8 @@ from pathlib import Path
 
 from gz_testauto.analysis.decisions.early_end import early_end
 from gz_testauto.analysis.overview import analyze
+from gz_testauto.cli.multiply import WorldCounter
+from gz_testauto.cli.workers import processors, worker_count
 from gz_testauto.errors import ResultsError
 from gz_testauto.printable import printable
 from gz_testauto.report.export import to_csv, to_json
@@ -53,6 +55,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="DIR",
         help="draw every world with the trajectories of all planners (needs matplotlib)",
+    )
+    parser.add_argument(
+        "--workers",
+        type=worker_count,
+        default=processors(),
+        metavar="N",
+        help="processes that draw plots, at most (default: one per processor, here %(default)s)",
     )
     parser.add_argument(
         "--figures",
@@ -115,7 +124,10 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.plots:
         from gz_testauto.report.plots import plot_worlds
 
-        for path in plot_worlds(directory, arguments.plots, arguments.format):
+        counter = WorldCounter() if sys.stderr.isatty() else None
+        for path in plot_worlds(
+            directory, arguments.plots, arguments.format, arguments.workers, counter
+        ):
             print(printable(str(path)), file=sys.stderr)
     return int(arguments.complete and not _is_complete(results))
 

@@ -36,14 +36,14 @@ def chosen_workers(arguments: argparse.Namespace) -> WorkersFactory:
 
 
 def processors() -> int:
-    """How many this process may use."""
+    """How many processors this process may use."""
     if hasattr(os, "sched_getaffinity"):  # as many as this process may use
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def worker_count(text: str) -> int:
-    """An argument that is a number of workers."""
+    """The value of an option such as ``--workers``."""
     if not text.isdigit() or int(text) < 1:
         raise argparse.ArgumentTypeError(
             f"{text!r} is not a number of workers; it must be at least 1"

@@ -4,8 +4,14 @@ Owns the drawing; needs matplotlib, which nothing else does. A trajectory ends i
 the goal was reached and in a cross where not, with the robot's outline around it.
 """
 
+import math
+import multiprocessing
+import os
+import signal
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
 import numpy as np
 import shapely
@@ -13,9 +19,10 @@ from shapely.geometry.base import BaseGeometry
 from shapely.geometry.polygon import orient
 
 from gz_testauto.campaign.resume import reopen
-from gz_testauto.errors import MissingDependencyError
+from gz_testauto.errors import MissingDependencyError, ResultsError
 from gz_testauto.pose import Pose2D
 from gz_testauto.printable import printable
+from gz_testauto.processes import when_owner_ends
 from gz_testauto.results.directory import CampaignDirectory, reporting_disk
 from gz_testauto.results.records import TrialRecord
 from gz_testauto.results.store import ResultStore
@@ -28,30 +35,93 @@ DOTS_PER_INCH = 150
 OBSTACLE_COLOR = "0.45"
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 """Okabe and Ito's, which colour-blind readers can tell apart."""
+WORLDS_OF_A_WORKER = 8
+"""So many worlds are drawn in about the time that another process takes to start."""
+
+Drives = Tuple[WorldRecord, List[TrialRecord]]
+"""A world with its valid trials."""
+Progress = Callable[[int, int], None]
+"""Called after each world with how many are done and how many there will be."""
 
 
-def plot_worlds(directory: CampaignDirectory, out: Path, file_format: str = "png") -> List[Path]:
+def plot_worlds(
+    directory: CampaignDirectory,
+    out: Path,
+    file_format: str = "png",
+    workers: int = 1,
+    progress: Optional[Progress] = None,
+) -> List[Path]:
     """Draw every world that has a valid trial; return the files, one per world.
 
-    Raises ``MissingDependencyError`` without matplotlib, ``ResultsError`` for a directory that
-    cannot be read or written.
+    As many as ``workers`` processes draw, fewer where there are few worlds; what is drawn does not
+    depend on it. Raises ``MissingDependencyError`` without matplotlib, ``ResultsError`` for a
+    directory that cannot be read or written.
     """
-    make = figure_class()
+    figure_class()
     with ResultStore.read(directory) as store:
         results = store.results()
         campaign = reopen(directory, store)
-        with reporting_disk(out):
-            out.mkdir(parents=True, exist_ok=True)
-        paths = []
-        for world, records in _by_world(results.worlds, results.trials):
-            figure = make(figsize=(SIZE_INCHES, SIZE_INCHES), layout="constrained")
-            drawn = [(record, store.trajectory(record).pose) for record in records]
-            _draw(figure.add_subplot(), campaign, world, drawn)
-            path = out / f"{world.name}.{file_format}"
-            with reporting_disk(path):
-                figure.savefig(path, dpi=DOTS_PER_INCH)
-            paths.append(path)
+    with reporting_disk(out):
+        out.mkdir(parents=True, exist_ok=True)
+    artist = _Artist(directory, campaign, out, file_format)
+    worlds = list(_by_world(results.worlds, results.trials))
+    workers = min(workers, math.ceil(len(worlds) / WORLDS_OF_A_WORKER))
+    paths: List[Path] = []
+    for path in _side_by_side(artist, worlds, workers) if workers > 1 else map(artist, worlds):
+        paths.append(path)
+        if progress is not None:
+            progress(len(paths), len(worlds))
     return paths
+
+
+class _Artist:
+    """Draws worlds of one campaign into files, in whatever process it is."""
+
+    def __init__(
+        self, directory: CampaignDirectory, campaign: PreparedCampaign, out: Path, file_format: str
+    ) -> None:
+        self._directory, self._campaign = directory, campaign
+        self._out, self._format = out, file_format
+
+    def __call__(self, drives: Drives) -> Path:
+        """Draw one world; return its file."""
+        world, records = drives
+        figure = figure_class()(figsize=(SIZE_INCHES, SIZE_INCHES), layout="constrained")
+        with ResultStore.read(self._directory) as store:
+            drawn = [(record, store.trajectory(record).pose) for record in records]
+        _draw(figure.add_subplot(), self._campaign, world, drawn)
+        path = self._out / f"{world.name}.{self._format}"
+        with reporting_disk(path):
+            figure.savefig(path, dpi=DOTS_PER_INCH)
+        return path
+
+
+def _side_by_side(artist: _Artist, worlds: Sequence[Drives], workers: int) -> Iterator[Path]:
+    """The files of all worlds, in their order, drawn by processes that end with this one."""
+    begin = (os.getpid(), artist)
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, context, _begin_worker, begin) as pool:
+        try:
+            yield from pool.map(_draw_in_worker, worlds)
+        except BrokenProcessPool as error:
+            raise ResultsError(
+                "a process that drew worlds was killed, perhaps for want of memory; give fewer "
+                "--workers"
+            ) from error
+
+
+_artist_here: List[_Artist] = []
+"""In a process that draws, the one artist that it was given: a campaign is sent once."""
+
+
+def _begin_worker(owner: int, artist: _Artist) -> None:
+    when_owner_ends(owner, lambda: os._exit(1))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the owner too, and it ends us
+    _artist_here.append(artist)
+
+
+def _draw_in_worker(drives: Drives) -> Path:
+    return _artist_here[0](drives)
 
 
 def figure_class() -> type:
@@ -72,9 +142,7 @@ def chart_text(text: str) -> str:
     return printable(text).replace("\n", " ").replace("$", r"\$")
 
 
-def _by_world(
-    worlds: Tuple[WorldRecord, ...], trials: Tuple[TrialRecord, ...]
-) -> Iterator[Tuple[WorldRecord, List[TrialRecord]]]:
+def _by_world(worlds: Tuple[WorldRecord, ...], trials: Tuple[TrialRecord, ...]) -> Iterator[Drives]:
     found: Dict[str, List[TrialRecord]] = {}
     for record in trials:
         if record.trajectory:
