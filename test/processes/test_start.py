@@ -9,7 +9,7 @@ import time
 import pytest
 from process_groups import await_members, gone, kill_watcher, members
 
-from gz_testauto.processes import free_port, start_under_subreaper, start_watched
+from gz_testauto.processes import free_port, free_ports, start_under_subreaper, start_watched
 
 PARENT = """
 import os, sys, time
@@ -164,3 +164,7 @@ def test_a_process_that_looks_itself_ends_with_its_owner(owner):
 
 def test_ports_are_free_and_of_loopback():
     assert 1024 <= free_port() <= 65535
+
+
+def test_ports_of_one_call_all_differ():
+    assert len(set(free_ports(20))) == 20

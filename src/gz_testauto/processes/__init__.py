@@ -11,12 +11,13 @@ Three ways, each for another kind of child:
 """
 
 from gz_testauto.processes.owner import when_owner_ends
-from gz_testauto.processes.ports import free_port
+from gz_testauto.processes.ports import free_port, free_ports
 from gz_testauto.processes.start import OwnedProcess, start_under_subreaper, start_watched
 
 __all__ = [
     "OwnedProcess",
     "free_port",
+    "free_ports",
     "start_under_subreaper",
     "start_watched",
     "when_owner_ends",

@@ -1,12 +1,13 @@
 """A roscore that is slow to come is waited for; one that cannot come is tried anew."""
 
+import itertools
 from types import SimpleNamespace
 
 import pytest
 import rosgraph
 
 from gz_testauto.errors import SimulatorError
-from gz_testauto.processes import free_port
+from gz_testauto.processes import free_port, ports
 from gz_testauto.ros.stack import master
 
 PID = 7
@@ -49,6 +50,31 @@ def test_one_that_ended_is_started_anew(cores, tmp_path):
     cores.troubles = ["roscore ended (status 1)"] * 2
     master.start_master(tmp_path, tmp_path, 90.0)
     assert len(cores.started_s) == 3
+
+
+def test_the_two_masters_of_a_trial_have_two_ports(cores, monkeypatch, tmp_path):
+    held, masters = set(), []
+
+    class Probe:
+        """A socket of a system that gives the first port that no socket holds."""
+
+        def bind(self, address):
+            self.port = next(port for port in itertools.count(40000) if port not in held)
+            held.add(self.port)
+
+        def getsockname(self):
+            return "127.0.0.1", self.port
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            held.remove(self.port)
+
+    monkeypatch.setattr(ports, "socket", SimpleNamespace(socket=Probe))
+    monkeypatch.setattr(master, "isolate", lambda core, gazebo, *_: masters.append((core, gazebo)))
+    master.start_master(tmp_path, tmp_path, 90.0)
+    assert masters == [(40000, 40001)]
 
 
 def test_one_that_never_answers_is_given_up_when_the_time_is_over(cores, tmp_path):

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Dict, Iterator
 
 from gz_testauto.errors import SimulatorError
-from gz_testauto.processes import free_port
+from gz_testauto.processes import free_ports
 from gz_testauto.processes.subreaper import descendants
 from gz_testauto.ros.stack.launched_process import LaunchedProcess
 
@@ -61,8 +61,8 @@ def start_master(home: Path, logs: Path, timeout_s: float) -> LaunchedProcess:
     deadline = time.monotonic() + timeout_s
     trouble = ""
     for _ in range(ATTEMPTS):
-        port = free_port()
-        isolate(port, free_port(), home, logs)
+        port, gazebo_port = free_ports(2)
+        isolate(port, gazebo_port, home, logs)
         core = LaunchedProcess("roscore", ["roscore", "-p", str(port)], logs / "00_roscore.log")
         trouble = _await_master(core, port, deadline)
         if not trouble:
