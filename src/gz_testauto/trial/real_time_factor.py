@@ -7,6 +7,7 @@ its wall times say more of its neighbours than of the planner. One on the user's
 think: it is invalid, repeated alone, and lost where that is too slow as well.
 """
 
+import math
 from typing import Optional
 
 from gz_testauto.metrics.interface import MetricContext
@@ -30,10 +31,11 @@ def too_slow(spec: CampaignSpec, recording: Recording) -> str:
     pace = real_time_factor(recording, MetricContext())
     if least is None or not recording.duration_s > 0.0 or not pace < least:
         return ""
+    shown = math.floor(100.0 * pace) / 100.0  # 0.797 is not to read as 0.80
     return (
-        f"{_TOO_SLOW}{pace:.2f}, below stack.min_real_time_factor = {least:g}: this machine is too "
-        "slow or too busy for the stack to keep up; fewer --workers, a simpler world, or a lower "
-        "stack.max_real_time_factor"
+        f"{_TOO_SLOW}{shown:.2f}, below stack.min_real_time_factor = {least:g}: this machine is "
+        "too slow or too busy for the stack to keep up; fewer --workers, a simpler world, or a "
+        "lower stack.max_real_time_factor"
     )
 
 

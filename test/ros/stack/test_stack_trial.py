@@ -11,6 +11,7 @@ from gz_testauto.observation import ModelState
 from gz_testauto.pose import Pose
 from gz_testauto.ros.stack import trial
 from gz_testauto.ros.stack.protocol import CannotSwap
+from gz_testauto.ros.stack.real_time_factor import require_truth
 from gz_testauto.ros.stack.trial import StackDrive
 
 
@@ -57,3 +58,8 @@ def test_a_robot_that_fell_is_told_before_anybody_waits_for_its_localiser(monkey
     with pytest.raises(SimulatorError, match="the robot fell: before the goal is sent") as raised:
         cold.execute(None)
     assert not isinstance(raised.value, SceneError)
+
+
+def test_a_look_just_too_late_does_not_read_as_one_in_time():
+    with pytest.raises(SimulatorError, match=r"^1\.01 s passed .* more than .* = 1:"):
+        require_truth(1.002, 1.0)

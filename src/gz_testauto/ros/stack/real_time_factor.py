@@ -1,6 +1,7 @@
 """How fast simulated time runs: capped, so that a navigation stack keeps up, and accounted for."""
 
 import dataclasses
+import math
 
 from gz_testauto.errors import SimulatorError
 from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient
@@ -22,8 +23,9 @@ def cap_pace(gazebo: GazeboRosClient, factor: float) -> None:
 def require_truth(gap_s: float, at_most_s: float) -> None:
     """Raise ``SimulatorError`` for a trial that nobody watched for too long."""
     if gap_s > at_most_s:
+        shown_s = math.ceil(100.0 * gap_s) / 100.0
         raise SimulatorError(
-            f"{gap_s:.2f} s passed between two looks at the true state, more than "
+            f"{shown_s:.2f} s passed between two looks at the true state, more than "
             f"stack.max_truth_gap_s = {at_most_s:g}: this machine is too slow or too busy; fewer "
             "--workers, or a lower stack.max_real_time_factor"
         )
