@@ -166,3 +166,10 @@ def test_type_is_found_by_geometry():
 def test_name_that_is_special_in_xml_is_escaped():
     text = ObstacleModel.unit("box").sdf('a<"&b', Pose(), (1.0, 1.0, 1.0), 1.0, True)
     assert SdfDocument.parse(f'<sdf version="1.6">{text}</sdf>').model.get("name") == 'a<"&b'
+
+
+def test_a_model_whose_moments_are_no_numbers_is_refused_by_name(tmp_path):
+    text = CRATE.replace("<size>1 2 1</size>", "<size>1 2 1e308</size>")
+    model = read_model("box", saved(tmp_path, text))
+    with pytest.raises(SdfError, match=r"thing.sdf:1: model .* is too large for moments"):
+        model.sdf("obstacle_x_0", Pose(), model.size, 10.0, False)

@@ -47,7 +47,7 @@ def resize_model(
     The mass grows with the volume unless ``mass_kg`` says otherwise, and the inertia is that
     of the homogeneous solid. What is placed off the link's origin moves out in proportion,
     so a box that stood on the ground still stands on it. Raises ``SdfError`` when the shapes
-    are of another kind, or a visual is not of the collision's shape.
+    are of another kind, a visual is not of the collision's shape, or the inertia is no number.
     """
     old = simple_shape(document, model)
     if type(old) is not type(geometry):
@@ -66,12 +66,18 @@ def resize_model(
     for element, _ in (*_simple_shapes(document, model, "collision"), *visuals):
         write_geometry(element, geometry)
         _move_out(document, element, ratio)
-    growth = volume_m3(geometry) / volume_m3(old)
     for inertial in model.iter("inertial"):
-        mass = mass_kg
-        if mass is None:
-            mass = growth * number(document, inertial, "mass", 1.0)
-        write_inertia(inertial, geometry, mass)
+        try:
+            mass = mass_kg
+            if mass is None:
+                growth = volume_m3(geometry) / volume_m3(old)
+                mass = growth * number(document, inertial, "mass", 1.0)
+            write_inertia(inertial, geometry, mass)
+        except OverflowError as error:
+            raise SdfError(
+                f"{document.where(model)}: model {model.get('name')!r} is too large for moments "
+                f"of inertia that are numbers: {geometry}; give it another size"
+            ) from error
         _move_out(document, inertial, ratio)
 
 

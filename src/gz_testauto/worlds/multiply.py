@@ -109,8 +109,7 @@ class WorldMaker:
             raise PlacementError(f"{name}: {error}") from error
         content = self._template.fill(placed.obstacles)
         path = directory / f"{name}.world"
-        with open(path, "wb") as stream:
-            stream.write(content)
+        path.write_bytes(content)
         return WorldRecord(
             index,
             name,
