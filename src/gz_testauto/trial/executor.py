@@ -36,7 +36,7 @@ The loop of an executor is::
         raise_if(should_stop)                          # TrialStopped
         watch.commanded(twist)                         # what the navigation asked for, if known
         verdict = watch.observe(next_snapshot)         # or watch.planner_aborted(reason)
-        # where watch.visited has grown, watch.goal is the next goal: send it
+        # where watch.goal_is_new: send watch.goal
     return watch.result(verdict, cycles=..., wall_time_s=...)
 """
 

@@ -113,15 +113,13 @@ def drive(
     ``TrialStopped`` and ``SimulatorError``.
     """
     began_s = time.monotonic()
-    visited = 0
     snapshot = simulation.snapshot()
     verdict = watch.observe(snapshot)
     while verdict is None:
         if should_stop():
             raise TrialStopped
-        if watch.visited != visited:
-            visited = watch.visited
-            planner.begin(tasks(visited))
+        if watch.goal_is_new:
+            planner.begin(tasks(watch.visited))
         try:
             command = planner.plan(_observation(snapshot, watch))
         except PlannerGaveUp as gave_up:

@@ -45,6 +45,7 @@ class TrialMonitor:
         self._first_look = first_look
         self._world = world
         self._reached_s: List[float] = []
+        self._goal_is_new = False
 
     def require_standing(self, pose: Pose) -> None:
         """Raise ``SceneError`` when a robot with its base at ``pose`` has fallen or tipped over,
@@ -55,7 +56,8 @@ class TrialMonitor:
 
     def observe(self, snapshot: Snapshot) -> Optional[Verdict]:
         """Record a snapshot; return how the trial ended, or None while it goes on. Where the
-        robot has reached a goal that is not the last, :attr:`goal` is the next from now on.
+        robot has reached a goal that is not the last, :attr:`goal` is the next from now on, and
+        :attr:`goal_is_new`.
 
         Raises ``SimulatorError`` when the trial is invalid: the robot is gone, its pose
         jumped, or simulated time did not advance since the last snapshot; and ``SceneError``
@@ -69,7 +71,10 @@ class TrialMonitor:
         bottom_m = self._levels.bottom_m(*position_m[-1, :2].tolist())
         require_plausible(rules, time_s, position_m, recorder.span_m[1], bottom_m)
         self._first_look.check(snapshot, float(time_s[-1]), recorder.collision)
-        return self._judge()
+        visited = self.visited
+        verdict = self._judge()
+        self._goal_is_new = verdict is None and self.visited > visited
+        return verdict
 
     def commanded(self, command: Twist2D) -> None:
         """Note what the navigation asked for when shown the latest snapshot."""
@@ -85,6 +90,11 @@ class TrialMonitor:
     def goal(self) -> Pose2D:
         """Where the robot shall go now."""
         return self._rules.goal
+
+    @property
+    def goal_is_new(self) -> bool:
+        """Whether the latest snapshot made :attr:`goal` another: the navigation must be sent it."""
+        return self._goal_is_new
 
     @property
     def visited(self) -> int:

@@ -155,10 +155,9 @@ class RosTrialExecutor(TrialExecutor):
                 lateness.note(seen, self._inbox.planned_blind(seen.stamp_ns))
                 if last is not None and seen.command is not None:
                     watch.commanded(seen.command)
-                visited = watch.visited
                 verdict = watch.observe(seen.snapshot)
                 last, progress_s = seen, time.monotonic()
-                if verdict is None and watch.visited > visited:
+                if watch.goal_is_new:
                     planner.move_base.go_on(watch.goal, self._next_period(seen))
             elif last is not None and (reason := _given_up(planner.move_base)) is not None:
                 verdict = watch.planner_aborted(reason)

@@ -263,9 +263,8 @@ class StackDrive:
             except PlannerGaveUp as gave_up:
                 return watch.planner_aborted(str(gave_up))
             self._seen_s = time.monotonic()
-            visited = watch.visited
             verdict = watch.observe(snapshot)
-            if verdict is None and watch.visited > visited:
+            if watch.goal_is_new:
                 self._move_base.go_on(watch.goal)
                 arrived_s = None
             if verdict is None and self._move_base.succeeded:
