@@ -140,7 +140,7 @@ def test_worlds_that_processes_make_side_by_side_are_the_same(tmp_path, monkeypa
             "if multiprocessing.current_process().name != 'MainProcess':\n"
             "    os._exit(1)",
             ResourceError,
-            "a process that makes worlds died.*--workers",
+            r"a process died while making worlds of .*\.scenic.*--workers",
         ),
     ],
 )

@@ -5,13 +5,8 @@ the goal was reached and in a cross where not, with the robot's outline around i
 """
 
 import math
-import multiprocessing
-import os
-import signal
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 import numpy as np
 import shapely
@@ -19,16 +14,16 @@ from shapely.geometry.base import BaseGeometry
 from shapely.geometry.polygon import orient
 
 from gz_testauto.campaign.resume import reopen
-from gz_testauto.errors import MissingDependencyError, ResultsError
+from gz_testauto.errors import MissingDependencyError
 from gz_testauto.pose import Pose2D
 from gz_testauto.printable import printable
-from gz_testauto.processes import when_owner_ends
+from gz_testauto.processes import map_side_by_side
 from gz_testauto.results.directory import CampaignDirectory, reporting_disk
 from gz_testauto.results.records import TrialRecord
 from gz_testauto.results.store import ResultStore
 from gz_testauto.trial.clearance import footprint_at
 from gz_testauto.trial.setup import PreparedCampaign
-from gz_testauto.worlds.record import WorldRecord
+from gz_testauto.worlds.record import Progress, WorldRecord
 
 SIZE_INCHES = 6.0
 DOTS_PER_INCH = 150
@@ -40,8 +35,6 @@ WORLDS_OF_A_WORKER = 8
 
 Drives = Tuple[WorldRecord, List[TrialRecord]]
 """A world with its valid trials."""
-Progress = Callable[[int, int], None]
-"""Called after each world with how many are done and how many there will be."""
 
 
 def plot_worlds(
@@ -55,7 +48,7 @@ def plot_worlds(
 
     As many as ``workers`` processes draw, fewer where there are few worlds; what is drawn does not
     depend on it. Raises ``MissingDependencyError`` without matplotlib, ``ResultsError`` for a
-    directory that cannot be read or written.
+    directory that cannot be read or written, ``ResourceError`` where a process died.
     """
     figure_class()
     with ResultStore.read(directory) as store:
@@ -66,8 +59,13 @@ def plot_worlds(
     artist = _Artist(directory, campaign, out, file_format)
     worlds = list(_by_world(results.worlds, results.trials))
     workers = min(workers, math.ceil(len(worlds) / WORLDS_OF_A_WORKER))
+    drawn = (
+        map(artist, worlds)
+        if workers < 2
+        else map_side_by_side(artist, worlds, workers, "drawing worlds")
+    )
     paths: List[Path] = []
-    for path in _side_by_side(artist, worlds, workers) if workers > 1 else map(artist, worlds):
+    for path in drawn:
         paths.append(path)
         if progress is not None:
             progress(len(paths), len(worlds))
@@ -94,34 +92,6 @@ class _Artist:
         with reporting_disk(path):
             figure.savefig(path, dpi=DOTS_PER_INCH)
         return path
-
-
-def _side_by_side(artist: _Artist, worlds: Sequence[Drives], workers: int) -> Iterator[Path]:
-    """The files of all worlds, in their order, drawn by processes that end with this one."""
-    begin = (os.getpid(), artist)
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, context, _begin_worker, begin) as pool:
-        try:
-            yield from pool.map(_draw_in_worker, worlds)
-        except BrokenProcessPool as error:
-            raise ResultsError(
-                "a process that drew worlds was killed, perhaps for want of memory; give fewer "
-                "--workers"
-            ) from error
-
-
-_artist_here: List[_Artist] = []
-"""In a process that draws, the one artist that it was given: a campaign is sent once."""
-
-
-def _begin_worker(owner: int, artist: _Artist) -> None:
-    when_owner_ends(owner, lambda: os._exit(1))
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the owner too, and it ends us
-    _artist_here.append(artist)
-
-
-def _draw_in_worker(drives: Drives) -> Path:
-    return _artist_here[0](drives)
 
 
 def figure_class() -> type:

@@ -6,22 +6,17 @@ holds anything but the same scenario's worlds is refused. Where it takes long, p
 side by side, each from the scenario itself.
 """
 
-import collections
-import concurrent.futures.process
-import itertools
-import multiprocessing
 import os
 import shutil
-import signal
 import tempfile
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Deque, Dict, Iterator, List, Optional, Tuple, Union
+from typing import Any, Dict, Iterator, List, Optional, Tuple, Union
 
 from gz_testauto.disk import write_whole, writing
-from gz_testauto.errors import ResourceError, SpecError
-from gz_testauto.processes import when_owner_ends
+from gz_testauto.errors import SpecError
+from gz_testauto.processes import map_side_by_side
 from gz_testauto.scenic.mission import mission_bytes
 from gz_testauto.scenic.source import ScenicSource, ScenicWorld
 from gz_testauto.worlds.manifest import (
@@ -31,8 +26,7 @@ from gz_testauto.worlds.manifest import (
     read_manifest_data,
     sha256_of,
 )
-from gz_testauto.worlds.multiply import Progress
-from gz_testauto.worlds.record import WorldRecord
+from gz_testauto.worlds.record import Progress, WorldRecord
 
 ALONE_S = 5.0
 """Wall time for which worlds are made one after the other, about what a process takes to start and
@@ -66,12 +60,10 @@ def write_scenes(
         with writing(out):
             scratch.chmod(0o755)
             records: List[WorldRecord] = []
-            for record in _written(source, count, scratch, plots, makers):
+            for record in _written(_Maker(source, scratch, plots), count, makers):
                 records.append(record)
                 if progress is not None:
                     progress(len(records), count)
-            for name, held in source.shared_files.items():
-                _put(scratch / name, held)
             made = WorldSet(out, tuple(records), inputs)
             _put(scratch / MANIFEST, manifest_bytes(made))
             _put_in_place(scratch, out)
@@ -105,67 +97,34 @@ def record_of(world: ScenicWorld, directory: Path) -> WorldRecord:
     )
 
 
-def _written(
-    source: ScenicSource, count: int, directory: Path, plots: bool, makers: int
-) -> Iterator[WorldRecord]:
-    """Write the worlds into ``directory``; their records in order, each when it is there."""
+class _Maker:
+    """Makes worlds of a scenario and writes them into a directory, in whatever process it is."""
+
+    def __init__(self, source: ScenicSource, directory: Path, plots: bool) -> None:
+        self.source, self._directory, self._plots = source, directory, plots
+
+    def __call__(self, index: int) -> WorldRecord:
+        """Make one world; write its files, and of those that worlds share what is not there."""
+        world = self.source.make(index)
+        for name, held in files_of(self.source, world, self._plots).items():
+            _put(self._directory / name, held)
+        for name, held in self.source.shared_files.items():
+            if not (self._directory / name).exists():
+                _put(self._directory / name, held)
+        return record_of(world, self._directory)
+
+
+def _written(maker: _Maker, count: int, makers: int) -> Iterator[WorldRecord]:
+    """Make and write the worlds; their records in order, each when its files are there."""
     began_s = time.monotonic()
     alone = 0
     while alone < count and (makers < 2 or time.monotonic() - began_s < ALONE_S):
-        yield _write_world(source, source.make(alone), directory, plots)
+        yield maker(alone)
         alone += 1
     makers = min(makers, count - alone)
-    if makers < 1:
-        return
-    pool = concurrent.futures.ProcessPoolExecutor(
-        makers,
-        multiprocessing.get_context("spawn"),
-        _begin_to_help,
-        (source, directory, plots, os.getpid()),
-    )
-    with pool:
-        waiting = iter(range(alone, count))
-        made: Deque[Any] = collections.deque()
-        try:
-            # No more are handed out than are made at once: where one fails, the others soon end.
-            made.extend(pool.submit(_help, index) for index in itertools.islice(waiting, makers))
-            while made:
-                yield made.popleft().result()
-                made.extend(pool.submit(_help, index) for index in itertools.islice(waiting, 1))
-        except concurrent.futures.process.BrokenProcessPool as error:
-            raise ResourceError(
-                f"{source.scenario}: a process that makes worlds died, as where memory runs out; "
-                "make fewer side by side with --workers"
-            ) from error
-
-
-_helping: Dict[str, Any] = {}
-"""Of a process that makes worlds: the arguments of :func:`_write_world` but for the world."""
-
-
-def _begin_to_help(source: ScenicSource, directory: Path, plots: bool, owner: int) -> None:
-    """Become a process that makes worlds for ``owner``, and ends with it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches it too; its owner decides
-    when_owner_ends(owner, lambda: os._exit(1))
-    _helping.update(source=source, directory=directory, plots=plots)
-
-
-def _help(index: int) -> WorldRecord:
-    """Write one world, and what it needs that only it does."""
-    source: ScenicSource = _helping["source"]
-    record = _write_world(world=source.make(index), **_helping)
-    for name, held in source.shared_files.items():
-        if not (_helping["directory"] / name).exists():
-            _put(_helping["directory"] / name, held)
-    return record
-
-
-def _write_world(
-    source: ScenicSource, world: ScenicWorld, directory: Path, plots: bool
-) -> WorldRecord:
-    for name, held in files_of(source, world, plots).items():
-        _put(directory / name, held)
-    return record_of(world, directory)
+    if makers > 0:
+        doing = f"making worlds of {maker.source.scenario}"
+        yield from map_side_by_side(maker, range(alone, count), makers, doing)
 
 
 def _put(path: Path, held: Union[Path, bytes]) -> None:

@@ -12,7 +12,7 @@ import shutil
 import tempfile
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterator, List, Optional, Pattern, Sequence
+from typing import Any, Dict, Iterator, List, Optional, Pattern, Sequence
 
 import numpy
 import scipy
@@ -36,10 +36,7 @@ from gz_testauto.worlds.manifest import (
     read_manifest_data,
     sha256_of,
 )
-from gz_testauto.worlds.record import ObstacleRecord, WorldRecord
-
-Progress = Callable[[int, int], None]
-"""Called after each world with how many are done and how many there will be."""
+from gz_testauto.worlds.record import ObstacleRecord, Progress, WorldRecord
 
 WORLD_FILE = re.compile(r"world_\d{4,}\.world")
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Iterable, List, Mapping, Optional, Tuple, Union
+from typing import Callable, Iterable, List, Mapping, Optional, Tuple, Union
 
 from gz_testauto.sampling.difficulty import Difficulty
 from gz_testauto.sampling.placement import Obstacle
@@ -12,6 +12,9 @@ from gz_testauto.spec.worlds import PATH_M
 
 SHOWN = 5
 """So many things are named in one line."""
+
+Progress = Callable[[int, int], None]
+"""Called after each world with how many are done and how many there will be."""
 
 
 @dataclass(frozen=True)
