@@ -226,6 +226,15 @@ def test_a_mesh_too_rough_to_be_touched_is_refused_by_name(simulator, corner, mo
         scenes.load(simulator, corner)
 
 
+def test_a_world_of_too_many_pieces_is_refused_by_name(simulator, corner, monkeypatch):
+    scenes.load(simulator, corner)
+    monkeypatch.setattr(geoms, "MOST_PIECES", 3)
+    with pytest.raises(
+        SimulatorError, match=r"corner::link::collision: the meshes .*corner.stl.*takes 3\. Give"
+    ):
+        scenes.load(simulator, corner)
+
+
 def test_outlines_are_touched_as_they_are_without_a_hull(simulator, tmp_path):
     points = "".join(
         f"<point>{x} {y}</point>"

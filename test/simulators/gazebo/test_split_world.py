@@ -80,6 +80,16 @@ def test_a_shape_on_which_gzserver_aborts_is_refused_by_name(stage):
         stage(pill)
 
 
+def test_a_physics_engine_that_gazebo_has_not_is_refused_with_its_line(stage, monkeypatch):
+    newer = WORLD.replace('type="ode"', 'type="ignored"')
+    assert newer != WORLD
+    monkeypatch.setitem(globals(), "WORLD", newer)
+    with pytest.raises(
+        SimulatorError, match=r"hall\.world:\d+: <physics> is of type 'ignored'.*ode"
+    ):
+        stage("")
+
+
 def test_worlds_that_differ_in_their_walls_do_not(stage):
     assert stage(box("wall")).fingerprint != stage(box("wall", x=5)).fingerprint
 

@@ -40,6 +40,9 @@ where it moves."""
 TOO_MANY_PIECES = 10_000
 """A mesh that cannot be touched as fewer is refused."""
 
+MOST_PIECES = 100_000
+"""A world whose meshes are touched as more is refused: to set it up takes minutes and gigabytes."""
+
 WORTH_A_WORD_M = 0.01
 """A touched surface this far from the true one is warned of."""
 
@@ -75,6 +78,7 @@ class GeomFactory:
         self.terrains: Dict[str, Dict[str, str]] = {}
         self._named: Dict[object, List[str]] = {}
         self._touching: Dict[Tuple[Mesh, bool], List[Geom]] = {}
+        self._pieces = 0
 
     def geoms(self, shape: Shape, moves: bool = False) -> List[Geom]:
         """The geoms that stand for a shape. Raises ``SdfError`` when none can."""
@@ -113,6 +117,13 @@ class GeomFactory:
                 *(_box_geom(box) for box in parts.boxes),
                 *(Geom(Role.TOUCHED, {"type": "mesh", "mesh": name}) for name in names),
             ]
+        self._pieces += len(self._touching[mesh, moves])
+        if self._pieces > MOST_PIECES:
+            raise SdfError(
+                f"{name}: the meshes of the world up to this one, {mesh.path}, are touched as "
+                f"{self._pieces} convex pieces, and 'embedded' takes {MOST_PIECES}. Give their "
+                "collisions simpler meshes, leave models out, or give the world to Gazebo"
+            )
         return self._touching[mesh, moves]
 
     def _look_at_error(self, name: str, mesh: Mesh, parts: hulls.ConvexParts) -> None:

@@ -20,6 +20,7 @@ from gz_testauto.errors import SdfError, SimulatorError
 from gz_testauto.pose import Pose
 from gz_testauto.sampling.naming import is_obstacle
 from gz_testauto.sdf.document import Element, SdfDocument
+from gz_testauto.sdf.dynamics import chosen_physics
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.plugins import without_plugins
 from gz_testauto.sdf.scene import SceneModel, WorldScene, read_scene
@@ -30,6 +31,9 @@ from gz_testauto.simulators.world_models import check_shapes, physics_of
 MOST_SPAWNED = 50
 """So many random obstacles are spawned for each trial. To spawn BARN's 418 cylinders took 7 to 11 s
 in every trial; a server with them in its base took 3 s for each world and 0.7 s for a trial."""
+
+PHYSICS_ENGINES = ("ode", "bullet", "simbody", "dart")
+"""What Gazebo 11 knows as a ``<physics>``' type; gzserver ends at any other."""
 
 _STATEFUL = ("plugin", "actor", "population", "road", "state")
 
@@ -80,6 +84,7 @@ def stage_world(
         if scene.document.world is None:
             raise SdfError(f"{path}: has no <world>")
         check_shapes(scene)
+        _check_engine(scene.document)
         document = scene.document.copy()
         physics = physics_of(document)
         static = [name for name, model in scene.models.items() if model.static]
@@ -112,6 +117,17 @@ def model_text(element: Element, version: str, name: Optional[str] = None) -> st
         model.set("name", name)
     root.append(model)
     return str(etree.tostring(root, encoding="unicode"))
+
+
+def _check_engine(document: SdfDocument) -> None:
+    """Refuse a physics engine that gzserver does not know, as in worlds made for newer Gazebos."""
+    physics = None if document.world is None else chosen_physics(document.world)
+    engine = "ode" if physics is None else physics.get("type", "ode")
+    if physics is not None and engine not in PHYSICS_ENGINES:
+        raise SdfError(
+            f"{document.where(physics)}: <physics> is of type {engine!r}, and Gazebo 11 has "
+            f"{', '.join(PHYSICS_ENGINES)}: write type=\"ode\", or simulate it by 'embedded'"
+        )
 
 
 def _divide(
