@@ -363,7 +363,8 @@ def methods(analysis: Analysis) -> List[str]:
         "The world is the unit: planners are compared in the worlds in which both have a valid "
         "trial. Success is the primary question, its p-values Holm-adjusted over the pairs; the "
         "metrics are secondary, Holm-adjusted together.",
-        f"Decided: the (adjusted) p-value is below {1 - LEVEL:.2f}{by_its_test}.",
+        f"Decided: the (adjusted) p-value is below {1 - LEVEL:.2f} and the difference or shift is "
+        f"not 0{by_its_test}.",
         "Shifts: Hodges–Lehmann with the interval of Wilcoxon's signed-rank test. Metrics that a "
         "failure cuts short are compared where both reached the goal.",
         "Curves: logistic regression with Firth's penalty, its band pointwise.",

@@ -16,6 +16,10 @@ from gz_testauto.metrics.interface import Metric
 from gz_testauto.report.plain import number_text, p_text
 
 ALPHA = 1 - LEVEL
+WITHOUT_SHIFT = (
+    "The test finds a difference, but the shift is 0, as the two are equal in many worlds, so that "
+    "nobody is called better,"
+)
 Won = Tuple[Tuple[str, Tuple[str, ...]], ...]
 
 
@@ -113,28 +117,34 @@ def metric_verdicts(pair: Comparison, metrics: Mapping[str, Metric]) -> List[Ver
 
 
 def undecided(pair: Comparison, metrics: Mapping[str, Metric]) -> str:
-    """In which metrics no difference is shown, and which could not be compared."""
+    """In which metrics no difference is shown, in which it has no size, and which could not be
+    compared."""
     open_ones = [one for one in pair.metrics if not is_decided(one)]
     said = ""
     for some, text in (
-        ([one for one in open_ones if one.worlds], "No difference is shown in: "),
-        ([one for one in open_ones if not one.worlds], "In no world both have: "),
+        ([one for one in open_ones if one.worlds and not _is_told(one)], "No difference is shown"),
+        ([one for one in open_ones if _is_told(one)], WITHOUT_SHIFT),
+        ([one for one in open_ones if not one.worlds], "In no world both have a number"),
     ):
         if some:
-            said += f"{text}{', '.join(metrics[one.name].label for one in some)}. "
+            said += f"{text} in: {', '.join(metrics[one.name].label for one in some)}. "
     return said.strip()
 
 
 def is_decided(found: MetricComparison) -> bool:
-    """Whether the difference is told from chance, among all that are asked."""
+    """Whether the difference is told from chance, among all that are asked, and has a size."""
+    return _is_told(found) and found.shift.value != 0.0
+
+
+def _is_told(found: MetricComparison) -> bool:
     p_value = found.p_value if math.isnan(found.p_adjusted) else found.p_adjusted
-    return p_value < ALPHA and found.shift.value != 0.0
+    return p_value < ALPHA
 
 
 def advantage(pair: Comparison, metric: Metric, found: MetricComparison) -> str:
     """For whom a difference speaks, in a table's cell."""
     if not is_decided(found):
-        return "not decided"
+        return "not decided: the shift is 0" if _is_told(found) else "not decided"
     lower = pair.first if found.shift.value < 0 else pair.second
     if metric.better == "neither":
         return f"lower for {lower}"
@@ -156,19 +166,21 @@ def overall_sentence(comparisons: Comparisons) -> str:
 def _metric_verdict(pair: Comparison, metric: Metric, found: MetricComparison) -> Verdict:
     first_lower = found.shift.value < 0
     lower, higher = (pair.first, pair.second) if first_lower else (pair.second, pair.first)
-    numbers = [abs(number) * metric.shown_factor for number in found.shift[:3]]
-    value, one, other = (number_text(number, metric.decimals) for number in numbers)
-    low, high = (one, other) if numbers[1] <= numbers[2] else (other, one)
+    size = number_text(abs(found.shift.value) * metric.shown_factor, metric.decimals)
+    shift, low, high = (
+        number_text(number * metric.shown_factor, metric.decimals, "+")
+        for number in found.shift[:3]
+    )
     unit = f" {metric.label_unit}" if metric.label_unit else ""
     subject, said, rest = lower, "lower", higher
     if metric.better == "higher":
         subject, said, rest = higher, "higher", lower
     good = "" if metric.better == "neither" else f", which is better for {subject}"
-    lead = f"{_capital(metric.label)}: {value}{unit} {said} for {subject} than for {rest}{good}."
+    lead = f"{_capital(metric.label)}: {size}{unit} {said} for {subject} than for {rest}{good}."
     evidence = (
-        f"{100 * LEVEL:.0f} % interval {low} to {high}{unit}, over {found.worlds} worlds "
-        f"({found.shift.method}); Wilcoxon signed-rank, {p_text(found.p_value)}, "
-        f"Holm {p_text(found.p_adjusted, '')}."
+        f"{pair.first} minus {pair.second} {shift}{unit}, {100 * LEVEL:.0f} % interval {low} to "
+        f"{high}{unit}, over {found.worlds} worlds ({found.shift.method}); Wilcoxon signed-rank, "
+        f"{p_text(found.p_value)}, Holm {p_text(found.p_adjusted, '')}."
     )
     return Verdict(lead, evidence, True)
 
