@@ -4,11 +4,13 @@ from dataclasses import replace
 import pytest
 
 from gz_testauto.analysis.comparison import compare
+from gz_testauto.analysis.decisions.anytime import TEST
 from gz_testauto.analysis.paired_success import PairedCounts
 from gz_testauto.analysis.summary import summarize
 from gz_testauto.analysis.winners import group_worlds
 from gz_testauto.metrics.interface import Metric, builtin_metrics
 from gz_testauto.results.records import AttemptRecord, CampaignResults, TrialRecord
+from gz_testauto.spec.stopping import StopSpec
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.worlds.record import WorldRecord
 
@@ -116,6 +118,14 @@ def test_all_pairs_are_compared_and_adjusted_together():
     assert first.p_adjusted == pytest.approx(3 * first.p_value)
     assert comparisons.overall_test == "Cochran's Q"
     assert comparisons.overall_p < 0.001
+
+
+def test_a_campaign_that_ends_when_decided_has_no_test_of_a_number_of_worlds_set_before():
+    results = campaign(a="RRRRRRRR", b="CCCCCCCC", c="RRRRRRRR")
+    judged = tuple(world.name for world in results.worlds)
+    ended = compare(replace(results, stop=StopSpec(when="decided"), judged=judged))
+    assert ended.overall_test == "" and math.isnan(ended.overall_p)
+    assert [pair.test for pair in ended.pairs] == [TEST] * 3
 
 
 def test_planners_that_never_met_are_not_compared():

@@ -65,7 +65,8 @@ class Comparison:
 @dataclass(frozen=True)
 class Comparisons:
     """All pairs, and whether all planners together differ: ``overall_p`` by ``overall_test``,
-    NaN for two planners, whose pair says it."""
+    NaN for two planners, whose pair says it, and in a campaign that ends when decided: these tests
+    are for a number of worlds that was set before."""
 
     pairs: Tuple[Comparison, ...]
     overall_p: float = math.nan
@@ -87,8 +88,10 @@ def compare(
             itertools.combinations(results.planners, 2) if asked is None else asked
         )
     ]
-    overall_p, overall_test = _overall(list(by_planner.values()))
-    return Comparisons(tuple(_adjusted(pairs)), overall_p, overall_test)
+    compared = tuple(_adjusted(pairs))
+    if results.stop is not None:  # the number of worlds depends on how they ended
+        return Comparisons(compared)
+    return Comparisons(compared, *_overall(list(by_planner.values())))
 
 
 def trials_by_world(records: Sequence[TrialRecord]) -> Dict[str, List[TrialRecord]]:
