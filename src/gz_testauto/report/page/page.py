@@ -23,6 +23,7 @@ from gz_testauto.report.page import content, data
 from gz_testauto.report.page.difficulty import curves, figures_of_worlds
 from gz_testauto.report.page.drives import tolerances_text
 from gz_testauto.report.page.outlines import TOLERANCE_M
+from gz_testauto.report.page.ranking import ranking
 from gz_testauto.report.page.sentences import overall_sentence
 from gz_testauto.report.page.worlds import Surroundings, WorldsDrawer
 from gz_testauto.results.directory import CampaignDirectory, write_atomically
@@ -120,6 +121,7 @@ class PageMaker:
             name=results.name,
             version=__version__,
             heading=content.heading(results),
+            ranking=ranking(analysis),
             running=content.running(results) if self._live else [],
             problems=problems,
             imported=imported,

@@ -26,12 +26,14 @@ Won = Tuple[Tuple[str, Tuple[str, ...]], ...]
 @dataclass(frozen=True)
 class Verdict:
     """An answer: ``lead`` is what is decided, ``evidence`` the numbers. ``won`` names the planners
-    of a pair with the worlds that only this one mastered."""
+    of a pair with the worlds that only this one mastered, ``better`` who of them succeeds more
+    often, where that is decided."""
 
     lead: str
     evidence: str
     decided: bool
     won: Won = ()
+    better: str = ""
 
 
 def success_verdict(pair: Comparison, end: Optional[EarlyEnd] = None) -> Verdict:
@@ -61,7 +63,7 @@ def success_verdict(pair: Comparison, end: Optional[EarlyEnd] = None) -> Verdict
         f"{100 * LEVEL:.0f} % interval {low:+.1f} to {high:+.1f} points "
         f"({pair.difference.method}); {pair.test}, {p_text(pair.p_value)}{_holm(pair)}."
     )
-    return Verdict(lead, evidence, decided, won)
+    return Verdict(lead, evidence, decided, won, ahead if decided else "")
 
 
 def _early_verdict(pair: Comparison, decision: PairDecision, end: EarlyEnd, won: Won) -> Verdict:
@@ -86,7 +88,7 @@ def _early_verdict(pair: Comparison, decision: PairDecision, end: EarlyEnd, won:
         f"({decision.difference.method}); {pair.test}, {p_text(decision.p_value)}, decided at "
         f"{decision.alpha:.3g} or less. {_ending(end)}"
     )
-    return Verdict(lead, evidence, decision.decided, won)
+    return Verdict(lead, evidence, decision.decided, won, decision.better)
 
 
 def _ending(end: EarlyEnd) -> str:
