@@ -16,6 +16,7 @@ from gz_testauto.analysis.curves.success import SuccessCurve
 from gz_testauto.analysis.intervals import LEVEL
 from gz_testauto.analysis.overview import Analysis, analyze
 from gz_testauto.printable import printable
+from gz_testauto.report.names import metric_heading
 from gz_testauto.report.page.difficulty import Figure, Values, curves, figures_of_worlds
 from gz_testauto.report.page.worlds import Surroundings
 from gz_testauto.report.plots import COLORS, chart_text, figure_class
@@ -104,7 +105,7 @@ def _differences(analysis: Analysis) -> Iterator[Drawn]:
                 per_world = metric_differences(analysis.results, pair.first, pair.second, metric)
                 values = np.sort([value * metric.shown_factor for value in per_world.values()])
                 shift = [value * metric.shown_factor for value in found.shift[:3]]
-                label = f"{metric.label} ({metric.label_unit})".replace(" ()", "")
+                label = f"{metric_heading(metric)} ({metric.label_unit})".replace(" ()", "")
                 draw = _difference_drawer(pair, label, values, shift)
                 yield f"difference_{number}_{metric.name}", 2.2, draw
 

@@ -13,6 +13,7 @@ from gz_testauto.analysis.intervals import LEVEL
 from gz_testauto.analysis.overview import Analysis
 from gz_testauto.analysis.summary import PlannerSummary
 from gz_testauto.metrics.interface import Metric
+from gz_testauto.report.names import metric_heading
 from gz_testauto.report.plain import number_text
 from gz_testauto.trial.outcome import Outcome
 
@@ -93,7 +94,7 @@ def _means(analysis: Analysis) -> str:
             spread = _number(found.deviation * metric.shown_factor, metric.decimals)
             row.append(f"{mean} ({spread}; {found.trials})")
         rows.append(row)
-    short = ", ".join(metric.label for metric in metrics if metric.completed_only)
+    short = ", ".join(metric_heading(metric) for metric in metrics if metric.completed_only)
     notes = "Mean (standard deviation; number of trials)."
     if short:
         notes += f" Over trials that reached the goal only: {short}."
@@ -176,7 +177,7 @@ def _interval(low: float, high: float, decimals: int, sign: str) -> str:
 
 
 def _heading(metric: Metric) -> str:
-    return metric.label + (f" ({metric.label_unit})" if metric.label_unit else "")
+    return metric_heading(metric) + (f" ({metric.label_unit})" if metric.label_unit else "")
 
 
 def _trials(metric: Metric, summary: PlannerSummary) -> int:

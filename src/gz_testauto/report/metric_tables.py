@@ -15,6 +15,7 @@ from gz_testauto.analysis.comparison import Comparison
 from gz_testauto.analysis.overview import Analysis
 from gz_testauto.analysis.summary import PlannerSummary
 from gz_testauto.metrics.interface import Metric
+from gz_testauto.report.names import metric_heading
 from gz_testauto.report.plain import WIDTH, number_text, p_text, plain_table
 
 FIRST = 6
@@ -50,7 +51,7 @@ def further_means(analysis: Analysis) -> List[RenderableType]:
         for index, summary in enumerate(analysis.summaries):
             table.add_row(summary.planner, *(cells[index] for _, cells in some))
         parts += ["", table]
-    short = _listed([metric.label for metric, _ in columns if metric.completed_only])
+    short = _listed([metric_heading(metric) for metric, _ in columns if metric.completed_only])
     note = "Means over the (n) trials that have the number" + (
         f"; {short} only of trials that reached the goal." if short else "."
     )
@@ -69,7 +70,7 @@ def differences_table(pair: Comparison, metrics: Mapping[str, Metric]) -> Table:
             for number in (shift.value, shift.low, shift.high)
         )
         table.add_row(
-            f"{metric.label} {metric.label_unit}".strip(),
+            f"{metric_heading(metric)} {metric.label_unit}".strip(),
             str(found.worlds),
             value,
             f"[{low}, {high}]" if found.worlds else "-",
@@ -83,7 +84,7 @@ def differences_note(pair: Comparison, metrics: Mapping[str, Metric]) -> Text:
     """How the differences were computed, and over which worlds."""
     text = f"Shift: {pair.first} minus {pair.second}, Hodges–Lehmann; Wilcoxon signed-rank."
     compared = [metrics[found.name] for found in pair.metrics]
-    short = _listed([metric.label for metric in compared if metric.completed_only])
+    short = _listed([metric_heading(metric) for metric in compared if metric.completed_only])
     if short:
         text += f" {short[0].upper()}{short[1:]} over worlds in which both reached the goal."
     return Text(text, style="dim")
@@ -94,7 +95,8 @@ def _shown(analysis: Analysis) -> List[Metric]:
 
 
 def _heading(metric: Metric) -> str:
-    return f"{metric.label}\n{metric.label_unit}" if metric.label_unit else metric.label
+    heading = metric_heading(metric)
+    return f"{heading}\n{metric.label_unit}" if metric.label_unit else heading
 
 
 def _mean(metric: Metric, summary: PlannerSummary, with_trials: bool = False) -> str:
@@ -113,7 +115,7 @@ def _fitting(
     some: List[Tuple[Metric, List[str]]] = []
     width = first
     for metric, cells in columns:
-        wide = max(map(len, (metric.label, metric.label_unit, *cells))) + 1
+        wide = max(map(len, (metric_heading(metric), metric.label_unit, *cells))) + 1
         if some and width + wide > WIDTH:
             yield some
             some, width = [], first

@@ -15,6 +15,7 @@ from gz_testauto.analysis.overview import Analysis
 from gz_testauto.analysis.summary import PlannerSummary
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.report.early_end import early_end_text
+from gz_testauto.report.names import metric_heading
 from gz_testauto.report.page import sentences
 from gz_testauto.report.page.data import outcome_text
 from gz_testauto.report.page.difficulty import Figure, Values
@@ -167,7 +168,7 @@ def means(analysis: Analysis) -> Dict[str, Any]:
     ]
     return {
         "metrics": [
-            (metric.label, metric.label_unit, metric.description, metric.completed_only)
+            (metric_heading(metric), metric.label_unit, metric.description, metric.completed_only)
             for metric in shown
         ],
         "rows": [
@@ -197,7 +198,7 @@ def _difference(pair: Comparison, metric: Metric, found: Any) -> Dict[str, str]:
         for number in found.shift[:3]
     )
     return {
-        "label": metric.label,
+        "label": metric_heading(metric),
         "unit": metric.label_unit,
         "worlds": str(found.worlds),
         "shift": value,

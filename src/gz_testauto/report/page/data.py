@@ -12,6 +12,7 @@ from gz_testauto.analysis.curves.success import SuccessCurve
 from gz_testauto.analysis.overview import Analysis
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.printable import all_printable, printable
+from gz_testauto.report.names import metric_heading
 from gz_testauto.report.page.difficulty import Figure, Values
 from gz_testauto.results.records import TrialRecord
 from gz_testauto.trial.outcome import Outcome
@@ -84,7 +85,7 @@ def short(value: Optional[float], digits: int = 5) -> Optional[float]:
 
 def _metric(metric: Metric) -> Dict[str, Any]:
     return {
-        "label": metric.label,
+        "label": metric_heading(metric),
         "unit": metric.label_unit,
         "factor": metric.shown_factor,
         "decimals": metric.decimals,
@@ -121,6 +122,7 @@ def _figure(figure: Figure, fitted: Sequence[Optional[SuccessCurve]]) -> Dict[st
         "heading": figure.heading,
         "unit": figure.unit,
         "factor": figure.factor,
+        "decimals": figure.decimals,
         "curves": [None if curve is None else _curve(curve) for curve in fitted],
     }
 

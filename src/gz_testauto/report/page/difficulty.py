@@ -9,6 +9,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from gz_testauto.analysis.curves.success import SuccessCurve, success_curve
 from gz_testauto.errors import GzTestautoError
+from gz_testauto.report.names import published_heading
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.records import CampaignResults
 from gz_testauto.spec.campaign import CampaignSpec
@@ -49,10 +50,12 @@ def figures_of_worlds(
     for figure in FIGURES:
         found[figure] = [_value(figure, known.get(world.sha256, world)) for world in worlds]
     for name in dict.fromkeys(name for world in worlds for name in world.published):
-        values = [world.published.get(name) for world in worlds]
-        found[Figure(f"published.{name}", name, "")] = [
-            float(value) if isinstance(value, (int, float)) else None for value in values
-        ]
+        told = [world.published.get(name) for world in worlds]
+        values = [float(one) if isinstance(one, (int, float)) else None for one in told]
+        counted = all(one is None or one.is_integer() for one in values)
+        heading, unit = published_heading(name)
+        figure = Figure(f"published.{name}", heading, unit, 1.0, 0 if counted else 2)
+        found[figure] = values
     return {
         figure: values
         for figure, values in found.items()

@@ -13,6 +13,7 @@ from gz_testauto.analysis.comparison import Comparison, Comparisons, MetricCompa
 from gz_testauto.analysis.decisions.early_end import EarlyEnd, PairDecision
 from gz_testauto.analysis.intervals import LEVEL
 from gz_testauto.metrics.interface import Metric
+from gz_testauto.report.names import metric_heading
 from gz_testauto.report.plain import number_text, p_text
 
 ALPHA = 1 - LEVEL
@@ -129,7 +130,7 @@ def undecided(pair: Comparison, metrics: Mapping[str, Metric]) -> str:
         ([one for one in open_ones if not one.worlds], "In no world both have a number"),
     ):
         if some:
-            said += f"{text} in: {', '.join(metrics[one.name].label for one in some)}. "
+            said += f"{text} in: {', '.join(metric_heading(metrics[one.name]) for one in some)}. "
     return said.strip()
 
 
@@ -178,7 +179,8 @@ def _metric_verdict(pair: Comparison, metric: Metric, found: MetricComparison) -
     if metric.better == "higher":
         subject, said, rest = higher, "higher", lower
     good = "" if metric.better == "neither" else f", which is better for {subject}"
-    lead = f"{_capital(metric.label)}: {size}{unit} {said} for {subject} than for {rest}{good}."
+    heading = _capital(metric_heading(metric))
+    lead = f"{heading}: {size}{unit} {said} for {subject} than for {rest}{good}."
     evidence = (
         f"{pair.first} minus {pair.second} {shift}{unit}, {100 * LEVEL:.0f} % interval {low} to "
         f"{high}{unit}, over {found.worlds} worlds ({found.shift.method}); Wilcoxon signed-rank, "

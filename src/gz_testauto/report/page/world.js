@@ -365,7 +365,7 @@ const World = (() => {
   function facts(world) {
     const found = data.figures.map((figure, index) => [figure, world.figures[index]])
       .filter(([, value]) => value !== null)
-      .map(([figure, value]) => `${figure.heading} ${(value * figure.factor).toPrecision(3)} ${figure.unit}`.trim());
+      .map(([figure, value]) => `${figure.heading} ${(value * figure.factor).toFixed(figure.decimals)} ${figure.unit}`.trim());
     return found.join("; ");
   }
 
