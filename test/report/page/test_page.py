@@ -210,6 +210,9 @@ def test_a_campaign_ends_with_its_page(run):
     done = run(lambda trial: Outcome.REACHED)
     assert write_final_page(done.out) == (f"page: {done.out / PAGE}",)
     page = Parsed((done.out / PAGE).read_text())
+    said = " ".join(page.text.split())
+    assert "By success rate: straight 100.0 %, fgm 100.0 %. No planner is shown" in said
+    assert "for 10 s nowhere as far as 0.25 m from where it is then" in said
     campaign = json.loads(page.scripts["data"])
     assert campaign["replay"] == f"gz_testauto replay {done.out}"
     assert campaign["figures"][0]["heading"] == "density of obstacles"

@@ -25,6 +25,7 @@ from gz_testauto.report.page.drives import tolerances_text
 from gz_testauto.report.page.outlines import TOLERANCE_M
 from gz_testauto.report.page.ranking import ranking
 from gz_testauto.report.page.sentences import overall_sentence
+from gz_testauto.report.page.setup import setup
 from gz_testauto.report.page.worlds import Surroundings, WorldsDrawer
 from gz_testauto.results.directory import CampaignDirectory, write_atomically
 from gz_testauto.results.manifest import Manifest
@@ -126,6 +127,7 @@ class PageMaker:
             problems=problems,
             imported=imported,
             planners=results.planners,
+            setup=setup(spec, footprint),
             overall=overall_sentence(analysis.comparisons),
             verdicts=content.verdicts(analysis),
             ended_as=[data.outcome_text(outcome) for outcome in content.ended_as(analysis)],

@@ -1,0 +1,64 @@
+"""What was run, in a few lines: the robot, when a trial ends, and what each planner is.
+
+Owns the wording. All of it is said by the campaign; a campaign that cannot be read has none.
+"""
+
+import textwrap
+from pathlib import Path
+from typing import List, Optional, Tuple
+
+import numpy as np
+
+from gz_testauto.spec.campaign import (
+    BuiltinPlannerSpec,
+    CampaignSpec,
+    PlannerSpec,
+    StackCampaignSpec,
+    StackPlannerSpec,
+)
+
+LONGEST = 240
+"""Characters of a planner's parameters; ``campaign.json`` has them all."""
+
+
+def setup(spec: Optional[CampaignSpec], footprint_m: Optional[np.ndarray]) -> List[Tuple[str, str]]:
+    """What it is about and what is to be known of it, a row each; ``footprint_m`` is the robot's
+    outline, shape (n, 2)."""
+    if spec is None:
+        return []
+    limits = spec.limits
+    rows = [
+        ("robot", _robot(spec, footprint_m)),
+        ("reached", f"the robot's base is within {spec.goal.tolerance_m:g} m of the goal"),
+        ("timed out", f"not reached in {limits.timeout_s:g} s of simulated time"),
+        (
+            "stuck",
+            f"for {limits.stuck_window_s:g} s nowhere as far as {limits.stuck_distance_m:g} m from "
+            "where it is then",
+        ),
+    ]
+    return rows + [(f"planner {one.name}", _planner(spec, one)) for one in spec.planners]
+
+
+def _robot(spec: CampaignSpec, footprint_m: Optional[np.ndarray]) -> str:
+    robot = spec.robot
+    said = robot.name
+    if robot.model is not None:
+        model = Path(robot.model)
+        said += f" ({model.parent.name if model.stem == 'model' else model.stem})"
+    if footprint_m is not None:
+        length_m, width_m = np.ptp(footprint_m, axis=0)
+        said += f", {length_m:.2f} m long and {width_m:.2f} m wide"
+    return f"{said}, at most {robot.max_linear_mps:g} m/s and {robot.max_angular_radps:g} rad/s"
+
+
+def _planner(spec: CampaignSpec, planner: PlannerSpec) -> str:
+    if isinstance(spec, StackCampaignSpec) and isinstance(planner, StackPlannerSpec):
+        launch = spec.navigation(planner)
+        said, given = f"launch file {launch.named}", launch.args
+    elif isinstance(planner, BuiltinPlannerSpec):
+        said, given = f"plugin {planner.plugin}", planner.parameters
+    else:
+        return ""
+    named = ", ".join(f"{name} {value}" for name, value in given.items())
+    return textwrap.shorten(f"{said}, {named or 'default values'}", LONGEST)

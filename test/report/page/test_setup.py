@@ -1,0 +1,42 @@
+"""What was run, as the first page says it."""
+
+import numpy as np
+from scripted import CONFIG
+
+from gz_testauto.report.page.setup import LONGEST, setup
+from gz_testauto.spec.campaign import BuiltinPlannerSpec, CampaignSpec
+from gz_testauto.spec.loader import load
+
+BOX = np.array([[0.6, 0.33], [-0.5, 0.33], [-0.5, -0.33], [0.6, -0.33]])
+
+
+def test_the_robot_the_rules_and_the_planners_are_told_with_their_figures(smoke):
+    wide = BuiltinPlannerSpec(
+        name="wide", plugin="fgm", parameters={"alpha_m": 0.4, "field": [1, 2]}
+    )
+    spec = smoke.model_copy(update={"planners": (*smoke.planners, wide)})
+    assert setup(spec, BOX) == [
+        ("robot", "robot (wheelchair), 1.10 m long and 0.66 m wide, at most 1 m/s and 1.5 rad/s"),
+        ("reached", "the robot's base is within 0.5 m of the goal"),
+        ("timed out", "not reached in 30 s of simulated time"),
+        ("stuck", "for 10 s nowhere as far as 0.25 m from where it is then"),
+        ("planner straight", "plugin straight, default values"),
+        ("planner fgm", "plugin fgm, default values"),
+        ("planner wide", "plugin fgm, alpha_m 0.4, field [1, 2]"),
+    ]
+
+
+def test_many_parameters_are_cut_short(smoke):
+    many = BuiltinPlannerSpec(name="many", plugin="fgm", parameters={f"p{i}": i for i in range(99)})
+    said = setup(smoke.model_copy(update={"planners": (many,)}), None)[-1][1]
+    assert len(said) <= LONGEST and said.startswith("plugin fgm, p0 0, p1 1,")
+
+
+def test_a_planner_on_a_stack_is_its_launch_file_with_its_arguments():
+    spec = load(CONFIG / "own_stack_campaign.yaml", CampaignSpec)
+    said = dict(setup(spec, BOX))
+    assert all(said[f"planner {one.name}"].startswith("launch file ") for one in spec.planners)
+
+
+def test_results_without_a_campaign_say_nothing_of_it():
+    assert setup(None, None) == []
