@@ -3,7 +3,7 @@
 import numpy as np
 from scripted import CONFIG
 
-from gz_testauto.report.page.setup import LONGEST, setup
+from gz_testauto.report.page.setup import LONGEST, length_note, setup
 from gz_testauto.spec.campaign import BuiltinPlannerSpec, CampaignSpec
 from gz_testauto.spec.loader import load
 
@@ -36,6 +36,11 @@ def test_a_planner_on_a_stack_is_its_launch_file_with_its_arguments():
     spec = load(CONFIG / "own_stack_campaign.yaml", CampaignSpec)
     said = dict(setup(spec, BOX))
     assert all(said[f"planner {one.name}"].startswith("launch file ") for one in spec.planners)
+
+
+def test_the_goals_circle_is_why_a_length_may_be_less_than_the_shortest_path(smoke):
+    assert "within 0.5 m of the goal, the shortest path at the goal itself" in length_note(smoke)
+    assert length_note(None) == ""
 
 
 def test_results_without_a_campaign_say_nothing_of_it():

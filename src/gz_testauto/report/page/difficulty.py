@@ -27,11 +27,12 @@ class Figure(NamedTuple):
     decimals: int = 2
 
 
+SHORTEST_PATH = Figure("shortest_path_m", "shortest path", "m", 1.0, 1)
 FIGURES = (
     Figure("density", "density of obstacles", "%", 100.0, 1),
     Figure("mean_clearance_m", "mean clearance", "m"),
     Figure("narrowest_gap_m", "narrowest gap", "m"),
-    Figure("shortest_path_m", "shortest path", "m", 1.0, 1),
+    SHORTEST_PATH,
 )
 
 Values = List[Optional[float]]
@@ -102,6 +103,6 @@ def _manifest(
 
 
 def _value(figure: Figure, world: WorldRecord) -> Optional[float]:
-    holder: Any = world if figure.key == "shortest_path_m" else world.difficulty
+    holder: Any = world if figure is SHORTEST_PATH else world.difficulty
     value = None if holder is None else getattr(holder, figure.key)
     return None if value is None else float(value)

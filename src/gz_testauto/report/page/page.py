@@ -20,12 +20,12 @@ from gz_testauto.analysis.overview import analyze
 from gz_testauto.errors import GzTestautoError, ResultsError
 from gz_testauto.printable import printable
 from gz_testauto.report.page import content, data
-from gz_testauto.report.page.difficulty import curves, figures_of_worlds
+from gz_testauto.report.page.difficulty import SHORTEST_PATH, curves, figures_of_worlds
 from gz_testauto.report.page.drives import tolerances_text
 from gz_testauto.report.page.outlines import TOLERANCE_M
 from gz_testauto.report.page.ranking import ranking
 from gz_testauto.report.page.sentences import overall_sentence
-from gz_testauto.report.page.setup import setup
+from gz_testauto.report.page.setup import length_note, setup
 from gz_testauto.report.page.worlds import Surroundings, WorldsDrawer
 from gz_testauto.results.directory import CampaignDirectory, write_atomically
 from gz_testauto.results.manifest import Manifest
@@ -128,6 +128,7 @@ class PageMaker:
             imported=imported,
             planners=results.planners,
             setup=setup(spec, footprint),
+            length_note=length_note(spec) if SHORTEST_PATH in figures else "",
             overall=overall_sentence(analysis.comparisons),
             verdicts=content.verdicts(analysis),
             ended_as=[data.outcome_text(outcome) for outcome in content.ended_as(analysis)],

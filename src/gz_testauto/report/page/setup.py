@@ -40,6 +40,17 @@ def setup(spec: Optional[CampaignSpec], footprint_m: Optional[np.ndarray]) -> Li
     return rows + [(f"planner {one.name}", _planner(spec, one)) for one in spec.planners]
 
 
+def length_note(spec: Optional[CampaignSpec]) -> str:
+    """Why a length may be less than the shortest path; empty where the campaign is not known."""
+    if spec is None:
+        return ""
+    return (
+        "A length may be less than the shortest path: a drive ends as soon as it is within "
+        f"{spec.goal.tolerance_m:g} m of the goal, the shortest path at the goal itself, and it "
+        "leaves room everywhere for the circle around the robot."
+    )
+
+
 def _robot(spec: CampaignSpec, footprint_m: Optional[np.ndarray]) -> str:
     robot = spec.robot
     said = robot.name
