@@ -140,6 +140,20 @@ def test_one_time_runs_through_map_and_charts(opened, report):
     expect(tab.locator("#clock")).to_have_text("1.9 s")
 
 
+ASKEW = """() => [...document.querySelectorAll("table")].flatMap((table) => {
+  if (!table.tHead || !table.tBodies[0].rows.length) return [];
+  const side = (cell) => getComputedStyle(cell).textAlign;
+  const cells = [...table.tBodies[0].rows[0].cells];
+  return [...table.tHead.rows[0].cells].filter((head, i) =>
+    side(head) !== side(cells[i])).map((head) => head.textContent);
+})"""
+
+
+def test_headings_stand_above_their_cells(opened, report):
+    tab = opened(report, at="#w0")
+    assert tab.evaluate(ASKEW) == []
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 400])
 def test_the_page_fits_its_screen(opened, report, tmp_path, width, scheme):
