@@ -140,6 +140,18 @@ def test_one_time_runs_through_map_and_charts(opened, report):
     expect(tab.locator("#clock")).to_have_text("1.9 s")
 
 
+def test_what_more_worlds_there_are_is_a_link_to_them(opened, tmp_path):
+    worlds = [f"world_{i:04d}" for i in range(15)]
+    write_page(results(tmp_path / "out", worlds), tmp_path / "report.html")
+    tab = opened(tmp_path / "report.html")
+    tab.fill("#find", "0001")
+    tab.get_by_role("link", name="and 3 more").click()
+    assert tab.url.endswith("#worlds")
+    assert shown_worlds(tab) == worlds
+    assert tab.locator("#filter option:checked").inner_text() == "fgm, not dwa"
+    assert tab.locator("#shown").inner_text() == "15 worlds"
+
+
 ASKEW = """() => [...document.querySelectorAll("table")].flatMap((table) => {
   if (!table.tHead || !table.tBodies[0].rows.length) return [];
   const side = (cell) => getComputedStyle(cell).textAlign;

@@ -184,6 +184,16 @@ def test_a_trajectory_that_is_damaged_or_missing_is_named_and_the_rest_is_shown(
     assert html.escape(page.problems[0]) in page.html
 
 
+def test_of_what_is_missing_everything_is_named(tmp_path):
+    out = results(tmp_path / "out", [f"w{i}" for i in range(12)])
+    for path in (out / "trajectories").iterdir():
+        path.unlink()
+    page = make_page(out)
+    assert len(page.problems) == 24 and "and 4 more" in page.html
+    said = Parsed(page.html).text
+    assert all(problem in said for problem in page.problems)
+
+
 def test_a_directory_without_results_is_refused_in_one_line(tmp_path, capsys):
     with pytest.raises(ResultsError, match="holds no campaign"):
         make_page(tmp_path)

@@ -81,16 +81,22 @@ def verdicts(analysis: Analysis) -> List[Dict[str, Any]]:
     metrics = {metric.name: metric for metric in analysis.metrics}
     at = {world.name: index for index, world in enumerate(analysis.results.worlds)}
     found = []
-    for pair in analysis.comparisons.pairs:
+    for place, pair in enumerate(analysis.comparisons.pairs):
         success = sentences.success_verdict(pair, analysis.early_end)
         won = [
             {
                 "heading": f"Only {planner}" if pair.counts else f"{planner} more often",
+                "choice": f"{planner}, not {other}"
+                if pair.counts
+                else f"{planner} more often than {other}",
+                "filter": f"won {place} {side}",
                 "worlds": [(at[name], name) for name in names[:WORLDS_NAMED]],
                 "more": max(len(names) - WORLDS_NAMED, 0),
                 "count": len(names),
             }
-            for planner, names in success.won
+            for side, ((planner, names), (other, _)) in enumerate(
+                zip(success.won, reversed(success.won))
+            )
             if names
         ]
         found.append(

@@ -112,8 +112,14 @@ def _pairs(analysis: Analysis) -> List[Dict[str, Any]]:
                     "differences": [short(value) for value in differences.values()],
                 }
             )
-        named = {"first": printable(pair.first), "second": printable(pair.second)}
-        pairs.append({**named, "metrics": compared})
+        pairs.append(
+            {
+                "first": printable(pair.first),
+                "second": printable(pair.second),
+                "won": [[at[name] for name in won] for won in (pair.first_won, pair.second_won)],
+                "metrics": compared,
+            }
+        )
     return pairs
 
 

@@ -40,8 +40,9 @@
   function passes(world) {
     const words = byId("find").value.trim().toLowerCase();
     if (words && !world.name.toLowerCase().includes(words)) return false;
-    const [kind, planner] = byId("filter").value.split(" ");
+    const [kind, planner, side] = byId("filter").value.split(" ");
     if (!kind) return true;
+    if (kind === "won") return data.pairs[planner].won[side].includes(data.worlds.indexOf(world));
     if (kind === "only") {
       return reaching(world).length === 1 && reaching(world)[0] === Number(planner) && valid(world).length > 1;
     }
@@ -320,6 +321,11 @@
   document.addEventListener("click", (event) => {
     if (current === null && event.target.closest('a[href^="#w"]')) left = scrollY;
   });
+  document.querySelectorAll("a[data-filter]").forEach((link) => link.addEventListener("click", () => {
+    byId("find").value = "";
+    byId("filter").value = link.dataset.filter;
+    choose();
+  }));
   addEventListener("hashchange", route);
   addEventListener("keydown", pressed);
   choose();
