@@ -121,6 +121,29 @@ def test_a_cell_leads_to_the_drives_and_keys_lead_on_and_back(opened, report):
     assert not tab.locator("#world").is_visible()
 
 
+def test_the_legend_has_what_is_on_the_map_and_no_two_lines_are_alike(opened, report):
+    tab = opened(report, at="#w0")
+    legend = tab.locator("#map-legend > span")
+    assert legend.all_inner_texts() == [
+        "straight",
+        "fgm",
+        "robot at the time shown",
+        "where it ended",
+        "start",
+        "goal, reached within the circle",
+        "way on the known map",
+    ]
+    looks = """all => all.map((one) => getComputedStyle(one)).map(
+        (style) => [style.stroke, style.strokeWidth, style.strokeDasharray].join())"""
+    of_map = tab.locator("#map .way, #map .known").evaluate_all(looks)
+    of_legend = tab.locator("#map-legend .way, #map-legend .known").evaluate_all(looks)
+    assert len(set(of_map)) == 3 and sorted(of_map) == sorted(of_legend)
+    assert (
+        tab.locator("#map .final").first.evaluate("one => getComputedStyle(one).strokeDasharray")
+        == "none"
+    )
+
+
 def test_one_time_runs_through_map_and_charts(opened, report):
     tab = opened(report, at="#w0")
     body = tab.locator("#map .body").first

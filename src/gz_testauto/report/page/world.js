@@ -164,6 +164,9 @@ const World = (() => {
     const lines = drawn("g", {});
     const labels = drawn("g", {});
     scene.append(lines, drawn("path", { class: "obstacle", d: obstaclePath(block.placed) }));
+    if (block.known) {
+      scene.append(drawn("polyline", { class: "known", points: block.known.map((p) => p.join(",")).join(" ") }));
+    }
     (block.goals || []).forEach(([x, y, r], i) => {
       const place = drawn("circle", { class: "place", cx: x, cy: y, r });
       if (block.goals.length > 1) place.append(drawn("title", {}, `Goal ${i + 1} of ${block.goals.length}`));
@@ -172,9 +175,6 @@ const World = (() => {
     if (block.start) {
       scene.append(drawn("rect", { class: "start-dot", x: -0.15, y: -0.15, width: 0.3, height: 0.3,
         transform: placedAt(...block.start) }));
-    }
-    if (block.known) {
-      scene.append(drawn("polyline", { class: "known", points: block.known.map((p) => p.join(",")).join(" ") }));
     }
     const corners = outline().map((corner) => corner.join(" ")).join(" ");
     for (const drive of drives.filter((one) => one.has)) {
@@ -203,6 +203,34 @@ const World = (() => {
     view = { svg, lines, labels, box: null };
     look(home);
     movable(svg);
+  }
+
+  /* What is drawn on this map, and nothing else: each line and mark as the map has it. */
+  function fillLegend(block) {
+    const there = drives.filter((one) => one.has);
+    const sample = (name, attributes, words, kind = "") => {
+      const line = element("span", kind ? { class: kind } : {});
+      const svg = drawn("svg", { viewBox: "0 0 36 18", "aria-hidden": "true" });
+      svg.append(drawn(name, attributes));
+      line.append(svg, words);
+      return line;
+    };
+    const across = { x1: 1, y1: 9, x2: 35, y2: 9 };
+    const frame = { x: 8, y: 3, width: 20, height: 12 };
+    const entries = [...new Set(there.map((one) => one.planner))].map((planner) => sample("line",
+      { class: "way", "stroke-dasharray": Charts.dash(planner).join(" "), ...across },
+      data.planners[planner], `p${planner % 7}`));
+    if (there.length) {
+      entries.push(sample("rect", { class: "body", ...frame }, "robot at the time shown", `p${there[0].planner % 7}`),
+        sample("rect", { class: "final", ...frame }, "where it ended", `p${there[0].planner % 7}`));
+    }
+    if (there.some((one) => one.contacts.length)) {
+      entries.push(sample("path", { class: "hit", d: "M12 3l12 12m0 -12l-12 12" }, "collision", "p1"));
+    }
+    if (block.start) entries.push(sample("rect", { class: "start-dot", x: 13, y: 4, width: 10, height: 10 }, "start"));
+    if (block.goals) entries.push(sample("circle", { class: "place", cx: 18, cy: 9, r: 8 }, "goal, reached within the circle"));
+    if (block.known) entries.push(sample("line", { class: "known", ...across }, "way on the known map"));
+    byId("map-legend").replaceChildren(...entries);
   }
 
   function look(target) {
@@ -394,6 +422,7 @@ const World = (() => {
     byId("drives").hidden = !drives.some((one) => one.has);
     fillTable(world, chosen);
     drawMap(block);
+    fillLegend(block);
     charts = [];
     setTime(end);
     drawCharts();
