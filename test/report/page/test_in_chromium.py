@@ -175,6 +175,17 @@ def test_what_more_worlds_there_are_is_a_link_to_them(opened, tmp_path):
     assert tab.locator("#shown").inner_text() == "15 worlds"
 
 
+def test_axes_are_named_with_their_units(opened, report):
+    tab = opened(report, at="#w0")
+    assert tab.locator("#map .axis").all_text_contents() == ["x (m)", "y (m)"]
+    named = """() => { const said = []; const fill = CanvasRenderingContext2D.prototype.fillText;
+        CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
+            said.push(text); return fill.call(this, text, ...rest); };
+        dispatchEvent(new Event("afterprint"));
+        return new Promise((done) => setTimeout(() => done(said), 200)); }"""
+    assert tab.evaluate(named).count("time (s)") == 3
+
+
 ASKEW = """() => [...document.querySelectorAll("table")].flatMap((table) => {
   if (!table.tHead || !table.tBodies[0].rows.length) return [];
   const side = (cell) => getComputedStyle(cell).textAlign;

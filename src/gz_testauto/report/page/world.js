@@ -253,17 +253,21 @@ const World = (() => {
     const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
     view.lines.replaceChildren();
     view.labels.replaceChildren();
-    const text = (value, px, py) => {
-      const made = drawn("text", { transform: `translate(${px} ${py}) scale(${1 / scale})` }, value);
+    const text = (value, px, py, kind = "") => {
+      const made = drawn("text", { transform: `translate(${px} ${py}) scale(${1 / scale})`, class: kind }, value);
       view.labels.append(made);
     };
+    text("x (m)", left + wide - 4 / scale, -(low + 20 / scale), "axis x");
+    text("y (m)", left + 4 / scale, -(low + high - 14 / scale), "axis");
     for (let k = Math.ceil(left / step); k * step < left + wide; k++) {
       view.lines.append(drawn("line", { class: "grid", x1: k * step, x2: k * step, y1: low, y2: low + high }));
-      text((k * step).toFixed(digits), k * step + 3 / scale, -(low + 5 / scale));
+      const px = k * step + 3 / scale;
+      if (px > left + 40 / scale) text((k * step).toFixed(digits), px, -(low + 5 / scale));
     }
     for (let k = Math.ceil(low / step); k * step < low + high; k++) {
       view.lines.append(drawn("line", { class: "grid", y1: k * step, y2: k * step, x1: left, x2: left + wide }));
-      text(`${(k * step).toFixed(digits)} m`, left + 4 / scale, -(k * step + 3 / scale));
+      const py = k * step + 3 / scale;
+      if (py < low + high - 30 / scale) text((k * step).toFixed(digits), left + 4 / scale, -py);
     }
   }
 
@@ -314,12 +318,13 @@ const World = (() => {
 
   function drawCharts() {
     grid = Array.from({ length: Math.floor(end / STEP_S + 1e-6) + 1 }, (_, k) => k * STEP_S);
-    charts = SERIES.map((name) => Charts.show(byId(`chart-${name}`), name === "clearance" ? 190 : 165,
+    charts = SERIES.map((name) => Charts.show(byId(`chart-${name}`), name === "clearance" ? 205 : 180,
       `${name.replace("_", " ")} over time, one line per drive`, () => {
         const shown = drives.filter((one) => one.has && one.shown);
         return {
           data: [grid, ...shown.map((one) => grid.map((time) => at(...one[name], time)))],
           scales: { x: { time: false } },
+          axes: [Charts.axis("time (s)", 24), Charts.axis("", 48)],
           cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 } },
           series: [{}, ...shown.map((one) => ({
             stroke: Charts.colour(one.planner), width: 1.6, dash: Charts.dash(one.planner), points: { show: false },
