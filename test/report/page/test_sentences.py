@@ -26,12 +26,12 @@ def pair_with(shift, low, high, p_adjusted=0.038, worlds=20):
 @pytest.mark.parametrize(
     ("shift", "low", "high", "said"),
     [
-        (-0.2, -0.5, 0.1, "fgm minus dwa -0.200 1/m, 95 % interval -0.500 to +0.100 1/m"),
-        (0.2, -0.1, 0.5, "fgm minus dwa +0.200 1/m, 95 % interval -0.100 to +0.500 1/m"),
-        (0.2, 0.1, 0.5, "fgm minus dwa +0.200 1/m, 95 % interval +0.100 to +0.500 1/m"),
+        (-0.2, -0.5, 0.1, "fgm minus dwa: -0.200 1/m, 95 % interval -0.500 to +0.100 1/m"),
+        (0.2, -0.1, 0.5, "dwa minus fgm: -0.200 1/m, 95 % interval -0.500 to +0.100 1/m"),
+        (0.2, 0.0, 0.5, "dwa minus fgm: -0.200 1/m, 95 % interval -0.500 to +0.000 1/m"),
     ],
 )
-def test_an_interval_of_a_metric_has_the_signs_of_the_table_below_it(shift, low, high, said):
+def test_an_interval_of_a_metric_is_signed_as_its_sentence_is_said(shift, low, high, said):
     pair = pair_with(shift, low, high)
     (verdict,) = sentences.metric_verdicts(pair, {"safety": SAFETY})
     better = "fgm" if shift < 0 else "dwa"

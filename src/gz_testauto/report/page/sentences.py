@@ -169,20 +169,21 @@ def overall_sentence(comparisons: Comparisons) -> str:
 def _metric_verdict(pair: Comparison, metric: Metric, found: MetricComparison) -> Verdict:
     first_lower = found.shift.value < 0
     lower, higher = (pair.first, pair.second) if first_lower else (pair.second, pair.first)
-    size = number_text(abs(found.shift.value) * metric.shown_factor, metric.decimals)
-    shift, low, high = (
-        number_text(number * metric.shown_factor, metric.decimals, "+")
-        for number in found.shift[:3]
-    )
     unit = f" {metric.label_unit}" if metric.label_unit else ""
     subject, said, rest = lower, "lower", higher
     if metric.better == "higher":
         subject, said, rest = higher, "higher", lower
+    size = number_text(abs(found.shift.value) * metric.shown_factor, metric.decimals)
+    sign = metric.shown_factor if subject == pair.first else -metric.shown_factor
+    value, *ends = (sign * number + 0.0 for number in found.shift[:3])  # no -0
+    shift, low, high = (
+        number_text(number, metric.decimals, "+") for number in (value, *sorted(ends))
+    )
     good = "" if metric.better == "neither" else f", which is better for {subject}"
     heading = _capital(metric_heading(metric))
     lead = f"{heading}: {size}{unit} {said} for {subject} than for {rest}{good}."
     evidence = (
-        f"{pair.first} minus {pair.second} {shift}{unit}, {100 * LEVEL:.0f} % interval {low} to "
+        f"{subject} minus {rest}: {shift}{unit}, {100 * LEVEL:.0f} % interval {low} to "
         f"{high}{unit}, over {found.worlds} worlds ({found.shift.method}); Wilcoxon signed-rank, "
         f"{p_text(found.p_value)}, Holm {p_text(found.p_adjusted, '')}."
     )
