@@ -258,7 +258,7 @@ def test_a_ball_rests_on_a_plane_that_no_pose_turns(simulator, tmp_path):
     assert ends.position == pytest.approx((0, -2, 1.45), abs=0.01)
 
 
-def test_a_box_rests_on_terrain_and_the_lidar_sees_the_hill(simulator, tmp_path):
+def test_a_box_rests_on_terrain_and_the_lidar_sees_the_hill(simulator, tmp_path, caplog):
     image = pytest.importorskip("PIL.Image")
     x, y = np.meshgrid(np.linspace(-8, 8, 65), np.linspace(-8, 8, 65))
     heights = np.exp(-((x - 5) ** 2 + y**2) / 2)
@@ -267,7 +267,9 @@ def test_a_box_rests_on_terrain_and_the_lidar_sees_the_hill(simulator, tmp_path)
     hill = scenes.model("hill", f"<heightmap>{uri}<size>16 16 2</size></heightmap>")
     box = scenes.box("box", -3, 0, 1.0, "0.4 0.4 0.4", static=False)
     world = scenes.write_world(tmp_path, box, floor=hill)
-    simulation = scenes.load(simulator, world, scenes.wheelchair(), (-5, 3, 0))
+    with caplog.at_level(logging.WARNING):
+        simulation = scenes.load(simulator, world, scenes.wheelchair(), (-5, 3, 0))
+    assert [record.message for record in caplog.records if "casters" in record.message]
     snapshot = simulation.step(2.0)
     assert snapshot.models["box"].pose.position[2] == pytest.approx(0.2, abs=0.01)
     assert snapshot.models["robot"].pose.position[2] == pytest.approx(0.0, abs=0.02)

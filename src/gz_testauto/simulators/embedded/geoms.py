@@ -88,7 +88,7 @@ class GeomFactory:
         if isinstance(geometry, Polyline):
             return list(self._polyline(geometry))
         if isinstance(geometry, Heightmap):
-            return list(self._terrain(geometry))
+            return list(self._terrain(shape.name, geometry))
         return [_primitive(shape.name, geometry)]
 
     def wheel(self, shape: Shape, axis: np.ndarray) -> List[Geom]:
@@ -156,9 +156,16 @@ class GeomFactory:
         for part in self._named[polyline]:
             yield Geom(Role.BOTH, {"type": "mesh", "mesh": part})
 
-    def _terrain(self, terrain: Heightmap) -> Iterator[Geom]:
+    def _terrain(self, shape: str, terrain: Heightmap) -> Iterator[Geom]:
         heights = terrain.heights
         rows, columns = heights.shape
+        if np.ptp(heights) > 0:
+            self._coverage.say(
+                "terrain",
+                f"{shape}: on uneven ground a robot whose fixed casters come to carry it loses "
+                "traction in 'embedded', where nothing gives, and keeps it in Gazebo: compare "
+                "the two with `gz_testauto agree`",
+            )
         if terrain not in self._named:
             name = f"terrain{len(self.terrains)}"
             low, high = float(heights.min()), float(heights.max())
