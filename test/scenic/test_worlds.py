@@ -347,6 +347,32 @@ def test_what_has_no_effect_is_told(workshop):
     assert any(":2: `terminate after` has no effect" in note for note in source.notes)
 
 
+def test_a_model_that_the_descriptor_puts_into_the_ground_is_noted(workshop):
+    workshop.box("sunk", "1 1 1", pose="0 0 0.5 0 0 0", static="false", z=-0.5)
+    workshop.box("level", "1 1 1", z=0.5)
+    source = workshop.source("ego = new Level\nnew Sunk at 2 @ 0\n")
+    (note,) = source.notes
+    assert note.startswith("sunk: the descriptor's z of -0.5 puts its base at -0.50 m")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (
+            "ego = new Object at 0 @ 0\nx = 1\nnew Object at 0.5 @ 0",
+            r"\(.*test\.scenic:3\) at .* intersects .*\(ego\) at",
+        ),
+        (
+            "ego = new Object with shape MeshShape.fromFile('nothere.obj')",
+            r"test\.scenic:1: 'nothere.obj' is not a file, .*localPath\('nothere.obj'\)",
+        ),
+    ],
+)
+def test_what_cannot_be_is_said_with_its_line(workshop, text, says):
+    with pytest.raises(SpecError, match=says):
+        workshop.source(f"{text}\nworkspace = Workspace(RectangularRegion(0 @ 0, 0, 9, 9))\n")
+
+
 def test_gzscenics_own_import_is_understood(workshop):
     workshop.box("brick", "1 1 1")
     world = workshop.source(

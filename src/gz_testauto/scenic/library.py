@@ -105,6 +105,9 @@ def _region_of_workspace():
 
 WALL_HEIGHT_M = 1.0
 
+SUNK_M = 0.01
+"""What stands deeper in the ground is told."""
+
 
 @dataclass(frozen=True, eq=False)
 class PlacedModel:
@@ -129,6 +132,20 @@ class PlacedModel:
         if self.spec.dynamic_size is not None:
             return self.spec.dynamic_size
         return self.solid.primitive is not None
+
+    @property
+    def notes(self) -> Tuple[str, ...]:
+        """Says where the descriptor's ``z`` puts the model into a ground at 0."""
+        if self.solid is None or self.spec.z is None:
+            return ()
+        base_m = self.spec.z + float(self.solid.center[2] - self.solid.size[2] / 2)
+        if base_m > -SUNK_M:
+            return ()
+        return (
+            f"{self.spec.name}: the descriptor's z of {self.spec.z:g} puts its base at "
+            f"{base_m:.2f} m: where there is ground at 0, a simulator pushes it up unless it is "
+            "static; leave z out, and it stands",
+        )
 
     def factors(self, size: Tuple[float, float, float]) -> np.ndarray:
         """By how much each axis (3,) of the model grows in that size of Scenic's."""

@@ -29,6 +29,7 @@ _LINE_ADDED = 1
 """The first line is ours: it brings the library."""
 _FORGOTTEN = re.compile(r"""forgot ['"]new""")
 _FROM_EVERYWHERE = re.compile("sample from everywhere", re.IGNORECASE)
+_NO_FILE = re.compile(r"string is not a file: `(.*)`")
 _HINT = "; if it was written for Scenic 2: gz_testauto scenic --convert {path}"
 
 
@@ -106,7 +107,7 @@ def _compile(
 
     from gz_testauto.scenic import scene_objects
 
-    scene_objects.begin_scenario()
+    scene_objects.begin_scenario(str(path), _LINE_ADDED)
     before = translator.usePruning, translator.preamble
     translator.usePruning = pruning
     translator.preamble += _OBJECT  # of every module: also those that the scenario imports
@@ -198,12 +199,19 @@ def located_message(path: Path, error: BaseException, added: int = _LINE_ADDED) 
     if line is not None and file == str(path):
         line = line - added if line > added else _tracked_line(path)
     text = str(getattr(error, "msg", None) or error or type(error).__name__).strip()
+    missing = _NO_FILE.search(text)
+    if missing:
+        name = missing.group(1)
+        text = (
+            f"{name!r} is not a file, seen from {Path.cwd()}; to look beside the scenario write "
+            f"localPath({name!r})"
+        )
     text = re.sub(
         r"\b(on )?line (\d+)",
         lambda m: f"{m.group(1) or ''}line {max(1, int(m.group(2)) - added)}",
         text,
     )
-    if not type(error).__module__.startswith("scenic."):
+    if not missing and not type(error).__module__.startswith("scenic."):
         text = f"{type(error).__name__}: {text}"
     hint = ""
     if type(error).__name__ in ("ScenicParseError", "PythonCompileError") or _FORGOTTEN.search(

@@ -61,9 +61,15 @@ _CURRENT = [Levels()]
 """Of the scenario that is being compiled; Scenic compiles one at a time."""
 
 
-def begin_scenario() -> None:
-    """Forget what stands: another scenario is compiled."""
+_PROGRAM: List[Tuple[str, int]] = [("", 0)]
+"""Of the same: its file, and how many lines it is longer there than its user wrote it."""
+
+
+def begin_scenario(path: str, added: int) -> None:
+    """Forget what stands: another scenario is compiled, that of the file ``path``, before which
+    ``added`` lines were put."""
     _CURRENT[0] = Levels()
+    _PROGRAM[0] = (path, added)
 
 
 _STACKED = Specifier("Stacked", {"stacked": 1, "stands": 1}, {"stacked": True, "stands": True})
@@ -239,6 +245,14 @@ class SceneObject(Object):
         share = getattr(cls, "_middle_share", 0.0)
         return share * context.height
 
+    def _register(self) -> None:
+        self._place = _place_in_program()
+        super()._register()
+
+    def __str__(self) -> str:
+        place = getattr(self, "_place", None)
+        return super().__str__() + ("" if place is None else f" ({place})")
+
     def intersects(self, other: Any) -> bool:
         """As Scenic's, but that walls may meet walls."""
         if self.is_wall and getattr(other, "is_wall", False):
@@ -249,6 +263,19 @@ class SceneObject(Object):
                 (self.height + other.height) / 2
             )
         return bool(super().intersects(other))
+
+
+def _place_in_program() -> Optional[str]:
+    """The file and line of the scenario that is at work, or ``ego``, of which Scenic forgets the
+    line; None where none is."""
+    path, added = _PROGRAM[0]
+    frame = inspect.currentframe()
+    while frame is not None:
+        if frame.f_code.co_filename == path:
+            line = frame.f_lineno - added
+            return f"{path}:{line}" if line > 0 else "ego"
+        frame = frame.f_back
+    return None
 
 
 def _scalar_facing(spec: Any) -> Any:

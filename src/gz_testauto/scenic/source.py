@@ -163,15 +163,16 @@ class ScenicSource:
 
     @property
     def notes(self) -> Tuple[str, ...]:
-        """What a user should know: what has no effect, what is kept clear of as a hull, what a
-        model names and is not there."""
+        """What a user should know: what has no effect, what is kept clear of as a hull, what
+        stands in the ground, what a model names and is not there."""
         of_models = [
             note
             for model in self.models.values()
             if model.solid is not None
             for note in model.solid.notes
         ]
-        return tuple(dict.fromkeys([*self.program.notes, *of_models, *self._pack.notes]))
+        sunk = [note for model in self.models.values() for note in model.notes]
+        return tuple(dict.fromkeys([*self.program.notes, *of_models, *sunk, *self._pack.notes]))
 
     @property
     def shared_files(self) -> Mapping[str, Union[Path, bytes]]:
