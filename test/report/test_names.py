@@ -23,6 +23,7 @@ def test_a_published_figure_is_told_in_words_with_its_unit(name, said):
         ("global_plan_m", "m", "", "global plan"),
         ("missed_control_cycles", "", "", "missed control cycles"),
         ("global_plan_m", "cells", "", "global plan m"),
+        ("planned_s", "", "", "planned (s)"),
         ("distance_m", "m", "length", "length"),
     ],
 )

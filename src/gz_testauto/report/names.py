@@ -31,10 +31,13 @@ def words_and_unit(name: str) -> Tuple[str, str]:
 
 def metric_heading(metric: Metric) -> str:
     """What stands above a metric's column: its heading, or its name in words, without the unit
-    that stands beside it."""
+    that stands beside it. A metric that states no unit has that of its name."""
+    if metric.heading:
+        return metric.heading
     words, unit = words_and_unit(metric.name)
-    whole = metric.name.replace("_", " ")
-    return metric.heading or (words if unit == metric.unit else whole)
+    if unit == metric.unit:
+        return words
+    return metric.name.replace("_", " ") if metric.unit else f"{words} ({unit})"
 
 
 def published_heading(name: str) -> Tuple[str, str]:
