@@ -102,11 +102,6 @@ class Metric:
             )
 
     @property
-    def label(self) -> str:
-        """What stands above its column."""
-        return self.heading or self.name
-
-    @property
     def label_unit(self) -> str:
         """The unit that tables show, empty for a pure number."""
         return self.shown_unit or self.unit

@@ -101,7 +101,7 @@ def _name(metric: Metric) -> str:
 def _declaration(metric: Metric) -> Dict[str, Any]:
     values = {one.name: getattr(metric, one.name) for one in dataclasses.fields(metric)}
     del values["name"], values["compute"]
-    return {**values, "heading": metric.label, "shown_unit": metric.label_unit}
+    return {**values, "heading": metric.heading or metric.name, "shown_unit": metric.label_unit}
 
 
 def _plain(value: Any) -> Any:

@@ -35,23 +35,22 @@ def ranking(analysis: Analysis) -> str:
                 one, other = other, one
             of = ahead if verdict.better else alike if verdict.decided else unknown
             of[one].append(other)
-    said = [f"By success rate: {rates}.", _first(ahead)]
-    said += [
-        _listed("More often at the goal", "than", ahead),
+    first = next((name for name in names if len(ahead[name]) == len(names) - 1), None)
+    others = {name: behind for name, behind in ahead.items() if name != first}
+    said = [
+        f"By success rate: {rates}.",
+        "No planner is shown to be first." if first is None else _first(first, ahead[first]),
+        _listed("More often at the goal", "than", others),
         _listed("Equal but for less than what the campaign calls negligible", "and", alike),
         _listed("Not told apart", "and", unknown),
     ]
     return " ".join(filter(None, said))
 
 
-def _first(ahead: Others) -> str:
-    """Who is ahead of everybody else, and is then no more said to be."""
-    for name, behind in ahead.items():
-        if len(behind) == len(ahead) - 1:
-            than = behind[0] if len(behind) == 1 else "every other planner"
-            behind.clear()
-            return f"{name} is first: it reaches the goal more often than {than}."
-    return "No planner is shown to be first."
+def _first(name: str, behind: List[str]) -> str:
+    """That ``name`` is ahead of all others, who are ``behind``."""
+    than = behind[0] if len(behind) == 1 else "every other planner"
+    return f"{name} is first: it reaches the goal more often than {than}."
 
 
 def _listed(heading: str, word: str, others: Others) -> str:
