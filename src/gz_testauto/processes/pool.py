@@ -5,7 +5,6 @@ error that says so.
 """
 
 import collections
-import itertools
 import multiprocessing
 import os
 import signal
@@ -31,16 +30,15 @@ def map_side_by_side(
     ``"drawing worlds"``.
     """
     context = multiprocessing.get_context("spawn")
-    waiting = iter(items)
     begun: Deque[Future[Made]] = collections.deque()
     with ProcessPoolExecutor(workers, context, _begin, (os.getpid(), task)) as pool:
         try:
-            for item in itertools.islice(waiting, workers + 1):
+            for item in items:
                 begun.append(pool.submit(_make, item))
+                if len(begun) > workers:
+                    yield begun.popleft().result()
             while begun:
                 yield begun.popleft().result()
-                for item in itertools.islice(waiting, 1):
-                    begun.append(pool.submit(_make, item))
         except BrokenProcessPool as error:
             raise ResourceError(
                 f"a process died while {doing}, as where memory runs out; run fewer with --workers"

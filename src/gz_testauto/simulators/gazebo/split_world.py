@@ -121,9 +121,12 @@ def model_text(element: Element, version: str, name: Optional[str] = None) -> st
 
 def _check_engine(document: SdfDocument) -> None:
     """Refuse a physics engine that gzserver does not know, as in worlds made for newer Gazebos."""
-    physics = None if document.world is None else chosen_physics(document.world)
-    engine = "ode" if physics is None else physics.get("type", "ode")
-    if physics is not None and engine not in PHYSICS_ENGINES:
+    assert document.world is not None, "the caller looks before"
+    physics = chosen_physics(document.world)
+    if physics is None:
+        return
+    engine = physics.get("type", "ode")
+    if engine not in PHYSICS_ENGINES:
         raise SdfError(
             f"{document.where(physics)}: <physics> is of type {engine!r}, and Gazebo 11 has "
             f"{', '.join(PHYSICS_ENGINES)}: write type=\"ode\", or simulate it by 'embedded'"
