@@ -78,6 +78,14 @@ class LockStep:
         """The time on Gazebo's clock."""
         return self.time_ns + self._ahead_ns
 
+    def pass_period(self) -> None:
+        """Advance Gazebo's clock, without physics, beyond the period of the sensors."""
+        self._link.wait_for(lambda: self._clock_ns >= 0, "starting the world")
+        before_ns = self._clock_ns
+        self._switch_physics(on=False, step_ns=2 * self.sensor_period_ns)
+        self._link.control(multi_step=1)
+        self._link.wait_for(lambda: self._clock_ns > before_ns, "resting")
+
     def rewind(self) -> None:
         """Set Gazebo's clock to zero, before anything that measures is spawned.
 
@@ -85,14 +93,10 @@ class LockStep:
         measurement leaves a trace: Gazebo normalises the direction of a ray anew each time, so
         the last bits of a scan depend on how many have been taken. All begin at zero here.
         """
-        self._link.wait_for(lambda: self._clock_ns >= 0, "starting the world")
         # The alarms that the sensors' threads have set themselves go off in one long tick, so
         # that none is left to wake them at a wrong time later on. A reset takes the place of a
         # step, so it must be seen to be done, which takes a clock that was not at zero before.
-        before_ns = self._clock_ns
-        self._switch_physics(on=False, step_ns=2 * self.sensor_period_ns)
-        self._link.control(multi_step=1)
-        self._link.wait_for(lambda: self._clock_ns > before_ns, "resting")
+        self.pass_period()
         self._link.control(reset=MESSAGES["WorldReset"](all=False, time_only=True))
         self._link.wait_for(lambda: self._clock_ns == 0, "setting the clock to zero")
 

@@ -65,6 +65,7 @@ LaserScan           frame!=1:string world_pose!=2:Pose angle_min!=3:double angle
                     angle_step!=5:double range_min!=6:double range_max!=7:double \
                     count!=8:uint32 ranges*=13:double
 LaserScanStamped    time!=1:Time scan!=2:LaserScan
+LogicalCameraImage  pose!=1:Pose
 IMU                 stamp!=1:Time entity_name!=2:string orientation!=3:Quaternion \
                     angular_velocity!=4:Vector3d linear_acceleration!=5:Vector3d
 """

@@ -21,6 +21,7 @@ from gz_testauto.simulators.gazebo.gzclient import GuiClient
 from gz_testauto.simulators.gazebo.installation import GazeboInstallation, find_gazebo
 from gz_testauto.simulators.gazebo.instruments import instrument_model, instrument_robot
 from gz_testauto.simulators.gazebo.lockstep import RESTING_RATE_HZ, LockStep
+from gz_testauto.simulators.gazebo.sensor_threads import teach_period
 from gz_testauto.simulators.gazebo.server import ServerProcess
 from gz_testauto.simulators.gazebo.simulation import GazeboSimulation
 from gz_testauto.simulators.gazebo.split_world import StagedWorld, stage_world
@@ -140,6 +141,7 @@ class GazeboSimulator(Simulator):
         )
         self._link = WorldLink(self._server, self._stall_timeout_s)
         self._base = staged.fingerprint
+        self._loaded = teach_period(self._link, self._new_clock(staged))
         if self._gui:
             self._client = GuiClient(self._installation, self._server.port)
 
@@ -148,8 +150,7 @@ class GazeboSimulator(Simulator):
         assert self._link is not None and self._server is not None
         link, mark = self._link, self._server.log_size()
         alias = Alias(second=self._served % 2 == 1)
-        step_ns = round(staged.physics.step_size_s * 1e9)
-        clock = LockStep(link, self._period_ns, step_ns)
+        clock = self._new_clock(staged)
         period_ns = clock.sensor_period_ns
         models = [instrument_model(movable, period_ns, alias) for movable in staged.movables]
         to_spawn = [fitted.model for fitted in models]
@@ -183,6 +184,10 @@ class GazeboSimulator(Simulator):
                 "--no-plugins for all plugins of the worlds)"
             )
         return simulation
+
+    def _new_clock(self, staged: StagedWorld) -> LockStep:
+        assert self._link is not None
+        return LockStep(self._link, self._period_ns, round(staged.physics.step_size_s * 1e9))
 
     def _stop(self) -> None:
         for part in (self._client, self._link, self._server):

@@ -47,15 +47,22 @@ class Publisher:
 
 class Subscription:
     """What we receive on one topic: ``on_payload`` gets every message unparsed, or with
-    ``latest_only`` the last of those that came together."""
+    ``latest_only`` the last of those that came together. With ``latching``, the last that was
+    published before comes first."""
 
     def __init__(
-        self, topic: str, message_class: Any, on_payload: RawCallback, latest_only: bool
+        self,
+        topic: str,
+        message_class: Any,
+        on_payload: RawCallback,
+        latest_only: bool = False,
+        latching: bool = False,
     ) -> None:
         self.topic = topic
         self.message_class = message_class
         self.on_payload = on_payload
         self.latest_only = latest_only
+        self.latching = latching
         self.peers: Dict[Tuple[str, int], FrameConnection] = {}
 
     @property
@@ -100,10 +107,16 @@ class TransportNode:
         self.subscriber_count(publisher.topic)  # the master takes one message after the other
 
     def subscribe(
-        self, topic: str, message_class: Any, on_payload: RawCallback, latest_only: bool = False
+        self,
+        topic: str,
+        message_class: Any,
+        on_payload: RawCallback,
+        latest_only: bool = False,
+        latching: bool = False,
     ) -> Subscription:
-        """Ask for everything published on ``topic`` from now on."""
-        subscription = Subscription(topic, message_class, on_payload, latest_only)
+        """Ask for everything published on ``topic`` from now on, and with ``latching`` for the
+        last that was published before."""
+        subscription = Subscription(topic, message_class, on_payload, latest_only, latching)
         self._subscriptions[topic] = subscription
         self._tell_master("subscribe", self._subscribe_message(subscription, self._port))
         return subscription
@@ -203,7 +216,7 @@ class TransportNode:
             msg_type=type_name(subscription.message_class),
             host=_HOST,
             port=port,
-            latching=False,
+            latching=subscription.latching,
         )
 
     def _on_master_frame(self, payload: bytes) -> None:

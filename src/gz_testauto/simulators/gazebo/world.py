@@ -80,10 +80,16 @@ class WorldLink:
         return f"/gazebo/{self.name}/{relative}"
 
     def listen(
-        self, relative: str, kind: str, on_payload: RawCallback, latest_only: bool = False
+        self,
+        relative: str,
+        kind: str,
+        on_payload: RawCallback,
+        latest_only: bool = False,
+        latching: bool = False,
     ) -> None:
         """Receive a topic of this world, unparsed; a later listener takes the place of an
-        earlier one. With ``latest_only``, of messages that came together the last will do.
+        earlier one. With ``latest_only``, of messages that came together the last will do;
+        with ``latching``, the last that was published before is received, too.
 
         A topic once subscribed to stays so for the server's life: taking a subscription back
         while messages are under way can silence the publisher for good, and the publisher of
@@ -92,7 +98,7 @@ class WorldLink:
         subscription = self._subscriptions.get(relative)
         if subscription is None:
             self._subscriptions[relative] = self.node.subscribe(
-                self.topic(relative), MESSAGES[kind], on_payload, latest_only
+                self.topic(relative), MESSAGES[kind], on_payload, latest_only, latching
             )
         else:
             subscription.on_payload = on_payload
