@@ -459,6 +459,14 @@ DOCUMENTED = {
     "new Object on line, with width 0.2, with length 0.2\nnew Object in grid, with width 0.3\n"
     "ego = new Object on workspace, facing 30 deg, with width 0.4\n"
     "new Object contained in RectangularRegion(0 @ -2, 0, 4, 3), with width 0.4\n",
+    "fallen over on a floor": "workspace = Workspace(RectangularRegion(0 @ 0, 0, 10, 10))\n"
+    "floor = new Object at (0, 0, -0.005), with width 10, with length 10, with height 0.01\n"
+    "ego = new Object at (-3, -3)\n"
+    "room = RectangularRegion(2 @ 2, 0, 5, 5)\n"
+    "a = new Object contained in room, facing (Range(0, 360 deg), 90 deg, 0), on floor,\n"
+    "    with height 1.5\n"
+    "b = new Object at 2 @ -3, facing Uniform((0, -90 deg, 0), (0, 0, 90 deg)), on floor,\n"
+    "    with length 0.5\n",
     "facing up to something": "ball = new Object at (0, 0, 1.25), with allowCollisions True\n"
     "ego = new Object at 3 @ 0, facing directly toward ball, with height 0.4\n",
 }
@@ -499,6 +507,12 @@ def test_classes_and_objects_of_an_imported_scenario_are_as_its_own(workshop, tm
     assert np.allclose(heights["barrel_0"], (0, 0.8), atol=1e-3)
     assert np.allclose(heights["tall_0"], (0, 1.6), atol=1e-3)
     assert np.allclose(heights["object_0"], (0, 1.0), atol=1e-3)
+
+
+def test_the_library_of_another_simulator_is_refused_where_a_module_imports_it(workshop):
+    workshop.scenario("x = 1\nmodel scenic.simulators.webots.model\n", "parts.scenic")
+    with pytest.raises(SpecError, match=r"parts\.scenic:2: scenic\.simulators\.webots\.model is"):
+        workshop.source("from parts import *\nnew Object\n")
 
 
 def test_drawing_from_everywhere_asks_for_a_workspace(workshop):

@@ -13,7 +13,7 @@ import tempfile
 import traceback
 import warnings
 from pathlib import Path
-from typing import Any, Iterator, List, Mapping, Optional, Tuple
+from typing import Any, Callable, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -108,8 +108,9 @@ def _compile(
     from gz_testauto.scenic import scene_objects
 
     scene_objects.begin_scenario(str(path), _LINE_ADDED)
-    before = translator.usePruning, translator.preamble
+    before = translator.usePruning, translator.preamble, translator.ScenicLoader.exec_module
     translator.usePruning = pruning
+    translator.ScenicLoader.exec_module = _examining(before[2])
     translator.preamble += _OBJECT  # of every module: also those that the scenario imports
     try:
         options = translator.CompileOptions(paramOverrides=dict(parameters))
@@ -117,22 +118,42 @@ def _compile(
             io.BytesIO(source.encode()), options, str(path), scenario=scenario, path=str(path)
         )
     finally:
-        translator.usePruning, translator.preamble = before
+        translator.usePruning, translator.preamble = before[:2]
+        translator.ScenicLoader.exec_module = before[2]
 
 
 def _examine(path: Path, text: str) -> Tuple[str, ...]:
-    from scenic.syntax.parser import parse_string
-
     from gz_testauto.scenic.refusals import examine
 
+    refused, idle = examine(_parse(path, text))
+    _refuse(path, refused)
+    return tuple(f"{path}:{place.line}: {place.text}" for place in idle)
+
+
+def _examining(load: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
+    """Scenic's way to load a module that a program imports, which looks at it before."""
+    from gz_testauto.scenic.refusals import examine_imported
+
+    def load_examined(loader: Any, module: Any) -> None:
+        path = Path(loader.filepath)
+        _refuse(path, examine_imported(_parse(path, path.read_text(encoding="utf-8"))))
+        load(loader, module)
+
+    return load_examined
+
+
+def _parse(path: Path, text: str) -> Any:
+    from scenic.syntax.parser import parse_string
+
     with located(path, added=0):
-        tree = parse_string(
+        return parse_string(
             text if text.endswith("\n") else text + "\n", "exec", filename=str(path)
         )
-    refused, idle = examine(tree)
+
+
+def _refuse(path: Path, refused: Sequence[Tuple[int, str]]) -> None:
     if refused:
-        raise SpecError("\n".join(f"{path}:{place.line}: {place.text}" for place in refused))
-    return tuple(f"{path}:{place.line}: {place.text}" for place in idle)
+        raise SpecError("\n".join(f"{path}:{line}: {text}" for line, text in refused))
 
 
 def _refuse_after_compiling(path: Path, compiled: Any) -> None:

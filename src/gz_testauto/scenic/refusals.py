@@ -67,6 +67,17 @@ def examine(tree: Any) -> Tuple[List[Place], List[Place]]:
     return sorted(set(refused)), sorted(set(idle))
 
 
+def examine_imported(tree: Any) -> List[Place]:
+    """What is refused of a program that is imported. What it defines about time need not be used,
+    and is refused where it is."""
+    places = [
+        Place(getattr(node, "lineno", 1), text)
+        for node in ast.walk(tree)
+        for text in _foreign_models(node)
+    ]
+    return sorted(set(places))
+
+
 def _gives_behavior(node: Any) -> bool:
     nothing = isinstance(node.value, ast.Constant) and node.value.value is None
     return node.prop == "behavior" and not nothing

@@ -13,7 +13,6 @@ import inspect
 import math
 from typing import Any, ClassVar, Dict, List, Optional, Tuple
 
-import numpy as np
 from scenic.core.distributions import RejectionException, distributionFunction, needsSampling
 from scenic.core.lazy_eval import (
     DelayedArgument,
@@ -26,9 +25,14 @@ from scenic.core.regions import PointInRegionDistribution, PolygonalRegion
 from scenic.core.specifiers import ModifyingSpecifier, PropertyDefault, Specifier
 from scenic.core.vectors import Orientation, Vector
 
-TOUCH_M = 1e-4
-"""Scenic's contact tolerance: half of it is left between two things that stand on each other."""
-SAME_HEIGHT_M = 1e-9
+from gz_testauto.scenic.rest_heights import (
+    SAME_HEIGHT_M,
+    TOUCH_M,
+    rest_facing,
+    rest_height,
+    upright_height,
+)
+
 WALLS_MAY_SHARE_M = 5e-4
 """So deep may walls of one kind reach into each other: they meet at corners."""
 
@@ -145,6 +149,8 @@ class SceneObject(Object):
                 lambda self: {"restHeight": upright_height(self.shape, self.height)},
             )
             specifiers.append(Specifier("Upright", {"restHeight": 1}, upright_rest))
+        elif any(spec.name == "On" for spec in specifiers):
+            specifiers += _resting_as_it_faces(leaning)
         aligned = any(
             "parentOrientation" in spec.priorities and spec.name != "On" for spec in specifiers
         )
@@ -278,14 +284,42 @@ def _place_in_program() -> Optional[str]:
     return None
 
 
-def _scalar_facing(spec: Any) -> Any:
-    """The heading of a ``facing`` that has one number; None of any other specifier."""
-    if spec.name != "Facing" or "roll" not in spec.priorities:
+def _orientation(facing: Any) -> Any:
+    """What a ``facing`` with an orientation was given; None of any other specifier."""
+    if facing.name != "Facing" or "roll" not in facing.priorities:
         return None
-    function = getattr(spec.value, "value", None)
+    function = getattr(facing.value, "value", None)
     if function is None:
         return None
-    orientation = inspect.getclosurevars(function).nonlocals.get("orientation")
+    return inspect.getclosurevars(function).nonlocals.get("orientation")
+
+
+def _resting_as_it_faces(leaning: List[Any]) -> List[Any]:
+    """The height over what it is put ``on`` of what is ``facing`` a whole orientation.
+
+    Scenic works out pitch and roll against what it is put on, which gives them late: how it
+    leans would depend on where it is, and that on how high it stands as it leans. It faces that
+    orientation in the world whatever it is put on.
+    """
+    for spec in leaning:
+        orientation = _orientation(spec)
+        if orientation is None:
+            continue
+
+        def rest(context: Any, orientation: Any = orientation) -> Dict[str, Any]:
+            faced = valueInContext(orientation, context)
+            size = (context.width, context.length, context.height)
+            height = rest_height(context.shape, *size, faced.pitch, faced.roll)
+            return {"restHeight": height}
+
+        needed = {"shape", "width", "length", "height", *requiredProperties(orientation)}
+        return [Specifier("Leaning", {"restHeight": 1}, DelayedArgument(needed, rest))]
+    return []
+
+
+def _scalar_facing(spec: Any) -> Any:
+    """The heading of a ``facing`` that has one number; None of any other specifier."""
+    orientation = _orientation(spec)
     drawn = getattr(orientation, "_dist", None) if needsSampling(orientation) else None
     if drawn is not None:
         return drawn if getattr(drawn, "_valueType", None) in (float, int) else None
@@ -364,52 +398,6 @@ def was_put_down(before: Any, after: Any, beside: bool) -> bool:
 def support_level(level: float, stands: bool) -> Optional[float]:
     """The height (m) on which something stands; None where it has a height of its own."""
     return level if stands else None
-
-
-@distributionFunction(valueType=float)
-def rest_facing(
-    shape: Any, width: float, length: float, height: float, position: Any, target: Any, away: bool
-) -> float:
-    """The rest height (m) of what leans so as to face a point that is higher or lower: how much it
-    leans depends on how high it is, so both are found together."""
-    distance = math.hypot(target[0] - position[0], target[1] - position[1])
-    corners = np.asarray(shape.mesh.vertices) * (width, length, height)
-    rest = lowest(shape) * height
-    for _ in range(50):
-        up = target[2] - rest - TOUCH_M / 2
-        pitch = math.atan2(-up, distance) if away else math.atan2(up, distance)
-        before, rest = rest, float(-turned(corners, 0.0, pitch, 0.0)[:, 2].min())
-        if abs(rest - before) < SAME_HEIGHT_M:
-            break
-    return rest
-
-
-def lowest(shape: Any) -> float:
-    """How far a shape of height 1 reaches down from its middle: half, unless it was turned."""
-    return float(-shape.mesh.bounds[0][2])
-
-
-@distributionFunction(valueType=float)
-def upright_height(shape: Any, height: float) -> float:
-    """How high (m) the middle of a shape is over its lowest point, upright."""
-    return lowest(shape) * height
-
-
-@distributionFunction(valueType=float)
-def rest_height(
-    shape: Any, width: float, length: float, height: float, pitch: float, roll: float
-) -> float:
-    """How high (m) the middle of a shape is over its lowest point, leaning so."""
-    if pitch == 0 and roll == 0:
-        return lowest(shape) * height
-    corners = np.asarray(shape.mesh.vertices) * (width, length, height)
-    return float(-turned(corners, 0.0, pitch, roll)[:, 2].min())
-
-
-def turned(points: np.ndarray, yaw: float, pitch: float, roll: float) -> np.ndarray:
-    """Points (n, 3) turned by Scenic's intrinsic angles."""
-    turn: np.ndarray = Orientation.fromEuler(yaw, pitch, roll).getRotation().apply(points)
-    return turn
 
 
 def _project_on_plane(self: Any, point: Any, onDirection: Any) -> Any:
