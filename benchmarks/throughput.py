@@ -1,14 +1,15 @@
 """How many trials a minute each way of running a campaign does.
 
 The example campaign's planners drive through its kind of worlds embedded and on warm gzservers,
-with each number of workers, in turns within one run. The way of tools that relaunch Gazebo for
+and, embedded, as nodes on a ROS master for each worker, with each number of workers, in turns
+within one run. The way of tools that relaunch Gazebo for
 every world and run it at real time is estimated in the same run: a fresh gzserver is started,
 loaded and closed, and the trials' simulated time is what they would last. Prints trials per minute,
 from the first finished trial to the last one (start-up comes once in a campaign and is printed
 beside it), and their ratios to that way; and what more workers bring.
 
-    python3 benchmarks/throughput.py [--turns 2] [--worlds 30] [--gazebo-worlds 6] [--workers 1,2]
-                                     [--json]
+    python3 benchmarks/throughput.py [--turns 2] [--worlds 30] [--gazebo-worlds 6]
+                                     [--ros-worlds 12] [--workers 1,2] [--json]
 """
 
 import argparse
@@ -21,6 +22,7 @@ from pathlib import Path
 
 from example import ROOT, example_campaign, numbers, print_figures
 
+from gz_testauto.campaign.executors import executor_factory
 from gz_testauto.campaign.progress import CampaignListener
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.simulator import start_simulator
@@ -31,6 +33,8 @@ from gz_testauto.trial.lockstep import LockstepExecutor
 from gz_testauto.workers.processes import local_workers
 
 RELAUNCHES = 3
+ROS = "ros"
+"""Nodes that drive in the embedded simulator."""
 
 
 class Stopwatch(CampaignListener):
@@ -43,13 +47,24 @@ class Stopwatch(CampaignListener):
         self.ended_s.append(time.perf_counter())
 
 
-def run(simulator, workers, worlds, seed, out):
+def executors(way, out):
+    """What makes the executors of one way."""
+    if way != ROS:
+        return functools.partial(LockstepExecutor, open_simulator=start_simulator)
+    return executor_factory(
+        "isolated_nodes",
+        log_directory=out / "logs",
+        simulator_parameters={"simulator": "embedded", "pace": "hold"},
+    )
+
+
+def run(way, workers, worlds, seed, out):
     """Steady trials per minute, start-up (s) and mean simulated time (s) of a trial."""
     watch, began_s = Stopwatch(), time.perf_counter()
     results = run_campaign(
-        example_campaign(simulator, worlds, seed),
+        example_campaign("embedded" if way == ROS else way, worlds, seed),
         out,
-        functools.partial(LockstepExecutor, open_simulator=start_simulator),
+        executors(way, out),
         make_workers=local_workers(workers),
         listener=watch,
     )
@@ -71,6 +86,8 @@ def measure(arguments, directory):
     robot = read_robot(ROOT / "models" / "wheelchair")
     ways = [("embedded", n, arguments.worlds) for n in arguments.workers]
     ways += [("gazebo", n, arguments.gazebo_worlds) for n in arguments.workers]
+    ways += [(ROS, n, arguments.ros_worlds) for n in arguments.workers]
+    ways = [way for way in ways if way[-1]]
     rates = {way[:2]: [] for way in ways}
     first_s = {way[:2]: [] for way in ways}
     relaunches, lasted = [], []
@@ -98,7 +115,7 @@ def measure(arguments, directory):
         figures[f"trials_per_minute_{name}"] = round(statistics.median(seen), 1)
         figures[f"first_trial_s_{name}"] = round(statistics.median(first_s[simulator, workers]), 1)
         figures[f"ratio_{name}"] = round(statistics.median(seen) / at_real_time, 1)
-    for simulator in ("embedded", "gazebo"):
+    for simulator in dict.fromkeys(name for name, _ in rates):
         one = rates[simulator, arguments.workers[0]]
         for workers in arguments.workers[1:]:
             gains = [more / less for more, less in zip(rates[simulator, workers], one)]
@@ -111,6 +128,7 @@ def main():
     parser.add_argument("--turns", type=int, default=2, help="turns (default 2)")
     parser.add_argument("--worlds", type=int, default=30, help="worlds embedded (default 30)")
     parser.add_argument("--gazebo-worlds", type=int, default=6, help="on Gazebo (default 6)")
+    parser.add_argument("--ros-worlds", type=int, default=12, help="over ROS (default 12)")
     parser.add_argument("--workers", type=numbers, default=[1, 2], help="numbers (default 1,2)")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     arguments = parser.parse_args()

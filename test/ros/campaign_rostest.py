@@ -260,6 +260,29 @@ class CampaignTest(unittest.TestCase):
         self.assertEqual((self.progress.last.finished, self.progress.last.trials), (2, 2))
         self.assert_nothing_left()
 
+    def test_e_trials_side_by_side_equal_the_direct_way_though_a_worker_and_a_simulator_die(self):
+        process = self.launch(f"campaign:={SMOKE}", "workers:=2")
+        self.await_trials(1)
+        self.kill("simulator")
+        self.await_trials(2)
+        for pid, command in marked_processes(self.mark).items():
+            if "multiprocessing" in command and "spawn_main" in command:
+                os.kill(pid, signal.SIGKILL)
+                break
+        said = self.finish(process)
+        rows = self.rows()
+        self.assertEqual([(row["world"], row["planner"]) for row in rows], TRIALS, said)
+        self.assert_equals_direct_way(SMOKE, rows)
+        self.assertEqual(self.progress.last.state, "finished")
+        self.assert_nothing_left()
+
+    def test_f_side_by_side_everything_ends_with_the_campaign_node(self):
+        process = self.launch(f"campaign:={SMOKE}", "workers:=2")
+        self.await_trials(1)
+        self.kill("/campaign")
+        self.finish(process, GONE_S)
+        self.assert_nothing_left()
+
     def kill(self, node, number=signal.SIGKILL):
         """Send a signal to the process of a node of ours."""
         name = node.rsplit("/", 1)[-1]

@@ -1,8 +1,10 @@
 """Trial executors, each found by name, and which of them runs the trials of a campaign.
 
 ``lockstep`` runs this package's planners in-process, ``nodes`` the same over ROS, one node each
-(the ``campaign`` node's), and ``launch_files`` what the launch files of a campaign with ``stack``
-start. A module is imported when its executor is asked for: the latter two need ROS.
+(the ``campaign`` node's), ``isolated_nodes`` that with a ROS master and a simulator node of its
+own, so that several run side by side, and ``launch_files`` what the launch files of a campaign
+with ``stack`` start. A module is imported when its executor is asked for: all but the first need
+ROS.
 """
 
 import functools
@@ -19,6 +21,7 @@ EXECUTORS = Registry(
     {
         "lockstep": "gz_testauto.trial.lockstep:LockstepExecutor",
         "nodes": "gz_testauto.ros.campaign.executor:RosTrialExecutor",
+        "isolated_nodes": ("gz_testauto.ros.campaign.isolated_executor:IsolatedNodesExecutor"),
         "launch_files": "gz_testauto.ros.stack.executor:StackExecutor",
     },
 )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gz_testauto.ros.stack.launched_process import LaunchedProcess
+from gz_testauto.ros.launched_process import LaunchedProcess
 
 # A node as roslaunch starts it: in a session of its own, deaf to the polite signals.
 STUBBORN = """
@@ -180,7 +180,7 @@ def test_what_a_message_says_already_is_not_quoted_again(launched):
 OWNER = """
 import sys, time
 from pathlib import Path
-from gz_testauto.ros.stack.launched_process import LaunchedProcess
+from gz_testauto.ros.launched_process import LaunchedProcess
 command = [sys.executable, "-c", sys.argv[2], sys.argv[1]]
 part = LaunchedProcess("a node", command, Path(sys.argv[3]))
 time.sleep(600)

@@ -9,6 +9,7 @@ import logging
 import os
 import sys
 from pathlib import Path
+from typing import Dict
 
 import rospy
 
@@ -23,10 +24,12 @@ from gz_testauto.report.page.page import write_final_page
 from gz_testauto.report.table import print_report
 from gz_testauto.ros import parameters
 from gz_testauto.ros.campaign.progress import ProgressPublisher
+from gz_testauto.ros.campaign.session import Parameter
 from gz_testauto.ros.campaign_parameters import output_directory, read_campaign, read_selection
 from gz_testauto.ros.node import run_node
+from gz_testauto.ros.simulator.pace import HOLD, HOLD_TIMEOUT_S, START_TIMEOUT_S
 from gz_testauto.spec.campaign import CampaignSpec, StackCampaignSpec
-from gz_testauto.workers.interface import ExecutorFactory, WorkersFactory
+from gz_testauto.workers.interface import ExecutorFactory
 from gz_testauto.workers.processes import local_workers
 
 NODE_LOGS = "logs"
@@ -45,6 +48,7 @@ def start() -> int:
     out = output_directory(spec)
     listener = ProgressPublisher(spec)
     rospy.loginfo("campaign %s, results in %s", spec.name, out)
+    workers = _worker_count()
     notice = plugins_notice(spec)
     if notice:
         rospy.logwarn("%s", notice)
@@ -53,8 +57,8 @@ def start() -> int:
             results = run_campaign(
                 spec,
                 out,
-                _executor(spec, out, stop),
-                make_workers=_workers(spec),
+                _executor(spec, out, stop, workers),
+                make_workers=local_workers(workers),
                 selection=read_selection(),
                 retry_invalid=parameters.read("retry_invalid", bool, False),
                 listener=listener,
@@ -71,22 +75,36 @@ def start() -> int:
     return 1 if stop() or results.invalid else 0
 
 
-def _executor(spec: CampaignSpec, out: Path, stop: StopSignals) -> ExecutorFactory:
-    """This package's planners drive on this master; a stack has masters of its own."""
+def _executor(spec: CampaignSpec, out: Path, stop: StopSignals, workers: int) -> ExecutorFactory:
+    """This package's planners drive on this master where one trial runs at a time, otherwise each
+    worker on a master of its own; a stack has masters of its own anyway."""
     if isinstance(spec, StackCampaignSpec):
         return chosen_executor(spec, out)
-    return executor_factory("nodes", log_directory=out / NODE_LOGS, should_stop=stop)
+    logs = out / NODE_LOGS
+    if workers == 1:
+        return executor_factory("nodes", log_directory=logs, should_stop=stop)
+    return executor_factory(
+        "isolated_nodes", log_directory=logs.absolute(), simulator_parameters=_for_simulators()
+    )
 
 
-def _workers(spec: CampaignSpec) -> WorkersFactory:
+def _for_simulators() -> Dict[str, Parameter]:
+    """What the simulator nodes of workers are to be told, as ``campaign.launch`` tells its one."""
+    path = parameters.read_path("campaign")
+    return {
+        "campaign": str(path),
+        "simulator": parameters.read("simulator", str, ""),
+        "pace": rospy.get_param("~pace", HOLD),
+        "hold_timeout": parameters.read("hold_timeout", float, HOLD_TIMEOUT_S),
+        "start_timeout": parameters.read("start_timeout", float, START_TIMEOUT_S),
+    }
+
+
+def _worker_count() -> int:
     count = parameters.read("workers", int, 1)
     if count < 1:
         raise SpecError(f"parameter {rospy.resolve_name('~workers')} is {count}; give 1 or more")
-    if count > 1 and not isinstance(spec, StackCampaignSpec):
-        raise SpecError(
-            "one ROS master has one simulator; leave workers out, or see gz_testauto run"
-        )
-    return local_workers(count)
+    return count
 
 
 def main() -> int:

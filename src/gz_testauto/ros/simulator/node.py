@@ -153,3 +153,7 @@ def start() -> int:
 def main() -> int:
     """Entry point of the script."""
     return run_node("simulator", start)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

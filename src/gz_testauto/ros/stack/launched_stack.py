@@ -1,7 +1,7 @@
 """The user's simulator, robot and navigation, running for one trial or for several.
 
 Owns their order of starting, what must be there before a goal is sent, and who of them has died.
-Each is a :class:`~gz_testauto.ros.stack.launched_process.LaunchedProcess`: a roslaunch with all
+Each is a :class:`~gz_testauto.ros.launched_process.LaunchedProcess`: a roslaunch with all
 that it started.
 """
 
@@ -16,8 +16,8 @@ import rospy
 
 from gz_testauto.errors import GzTestautoError, NavigatorError, SimulatorError
 from gz_testauto.pose import Pose2D
+from gz_testauto.ros.launched_process import LaunchedProcess
 from gz_testauto.ros.services import is_served
-from gz_testauto.ros.stack.launched_process import LaunchedProcess
 from gz_testauto.ros.stack.requirements import Awaited, Patience
 from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient
 from gz_testauto.simulators.gazebo_ros.connection import ServiceSilent

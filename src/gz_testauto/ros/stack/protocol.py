@@ -1,13 +1,10 @@
-"""What the executor on a user's stack and its session process say to each other, through a pipe."""
+"""What the executor on a user's stack and its session say to each other."""
 
 from pathlib import Path
 from typing import NamedTuple
 
 from gz_testauto.errors import SimulatorError
 from gz_testauto.trial.setup import PreparedStack
-
-DOING, RESULT, ERROR, BUG = "doing", "result", "error", "bug"
-"""Kinds of answers: ``(kind, value)``."""
 
 
 class CannotSwap(SimulatorError):

@@ -20,14 +20,14 @@ from gz_testauto.grid.map_server import write_map
 from gz_testauto.observation import ModelState, Snapshot
 from gz_testauto.planners.interface import PlannerGaveUp
 from gz_testauto.pose import Pose, Pose2D
+from gz_testauto.ros.launched_process import LaunchedProcess
+from gz_testauto.ros.master import master_faults
 from gz_testauto.ros.move_base import MoveBaseClient
 from gz_testauto.ros.stack.bag import TrialBag
 from gz_testauto.ros.stack.costmap_check import CostmapCheck
 from gz_testauto.ros.stack.ground_truth import GroundTruth
-from gz_testauto.ros.stack.launched_process import LaunchedProcess
 from gz_testauto.ros.stack.launched_stack import LaunchedStack
 from gz_testauto.ros.stack.localisation import Localisation
-from gz_testauto.ros.stack.master import master_faults
 from gz_testauto.ros.stack.protocol import CannotSwap, Setting
 from gz_testauto.ros.stack.real_time_factor import cap_pace, require_truth
 from gz_testauto.ros.stack.requirements import Awaited, awaited_topic, move_base_actions

@@ -15,7 +15,7 @@ from typing import Any, Dict, Iterator
 from gz_testauto.errors import SimulatorError
 from gz_testauto.processes import free_ports
 from gz_testauto.processes.subreaper import descendants
-from gz_testauto.ros.stack.launched_process import LaunchedProcess
+from gz_testauto.ros.launched_process import LaunchedProcess
 
 ATTEMPTS = 5
 POLL_S = 0.05

@@ -8,7 +8,7 @@ import rosgraph
 
 from gz_testauto.errors import SimulatorError
 from gz_testauto.processes import free_port, ports
-from gz_testauto.ros.stack import master
+from gz_testauto.ros import master
 
 PID = 7
 
