@@ -148,6 +148,13 @@ def test_a_mesh_scaled_out_of_the_world_is_refused(box_mesh, scale):
         Mesh(box_mesh.path, (scale, 1.0, 1.0)).footprint(Pose(), 0.0, 1.0)
 
 
+def test_bounds_that_a_caller_changes_are_told_right_the_next_time(collada):
+    mesh = Mesh(collada())
+    mesh.bounds(Pose())[:] = 0.0
+    assert mesh.bounds(Pose()) == pytest.approx(np.array([[0, 3], [0, 14], [0, 8]]))
+    assert mesh.bounds(Pose((1.0, 0.0, 0.0)))[0] == pytest.approx([1, 4])
+
+
 def test_mesh_that_changes_on_disk_is_read_again(tmp_path):
     path = tmp_path / "m.stl"
     trimesh.creation.box((1, 1, 1)).export(path)

@@ -44,6 +44,7 @@ class ModelLibrary:
         self.model_path = tuple(resources.model_path() if model_path is None else model_path)
         self._repair = repair
         self._documents: Dict[Path, SdfDocument] = {}
+        self._resolved: Dict[Tuple[str, Path], Path] = {}
         self._entered: List[str] = []
 
     def resolve(self, document: SdfDocument, element: Element) -> Path:
@@ -54,6 +55,12 @@ class ModelLibrary:
         uri = (element.text or "").strip()
         if not uri:
             raise SdfError(f"{document.where(element)}: <{element.tag}> is empty")
+        key = (uri, document.directory)
+        if key not in self._resolved:
+            self._resolved[key] = self._found(document, element, uri)
+        return self._resolved[key]
+
+    def _found(self, document: SdfDocument, element: Element, uri: str) -> Path:
         try:
             found = resources.resolve(uri, document.directory, self.model_path)
         except ResourceError as error:

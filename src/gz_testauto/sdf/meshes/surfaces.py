@@ -56,16 +56,17 @@ class Mesh(Geometry):
 
         Raises ``SdfError`` when the file cannot be read or has no such part.
         """
+        return _scaled_surface(self, self._modified_ns())
+
+    def _modified_ns(self) -> int:
         try:
-            modified_ns = self.path.stat().st_mtime_ns
+            return self.path.stat().st_mtime_ns
         except OSError as error:
             raise SdfError(f"mesh file {self.path} is not there") from error
-        return _scaled_surface(self, modified_ns)
 
     def bounds(self, pose: Pose) -> np.ndarray:
         """See :class:`Geometry`."""
-        points = pose.apply(self.surface.triangles.reshape(-1, 3))
-        return np.column_stack([points.min(axis=0), points.max(axis=0)])
+        return _cached_bounds(self, self._modified_ns(), pose).copy()
 
     def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
         """See :class:`Geometry`. The inside counts of those parts that have no gaps."""
@@ -80,6 +81,12 @@ class Mesh(Geometry):
         flat = _cached_outline(self, modified_ns, key, round(z_min - z, 6), round(z_max - z, 6))
         turn = _turn(yaw)
         return shapely.transform(flat, lambda points: points @ turn + (x, y))
+
+
+@functools.lru_cache(maxsize=16384)
+def _cached_bounds(mesh: Mesh, modified_ns: int, pose: Pose) -> np.ndarray:
+    points = pose.apply(_scaled_surface(mesh, modified_ns).triangles.reshape(-1, 3))
+    return np.column_stack([points.min(axis=0), points.max(axis=0)])
 
 
 @functools.lru_cache(maxsize=4096)

@@ -1,0 +1,114 @@
+"""What a world costs whose base holds hundreds of meshes, and what reading them costs once.
+
+Makes a base world of 600 models, each of one of 60 mesh files of 1,280 triangles (STL and COLLADA),
+and runs an embedded campaign of two and of ten worlds of it, each in a process of its own: making
+the worlds, checking them, driving through each and writing the page. Prints processor seconds of a
+further world, of what comes once in a campaign, and the ratio of both, which falls where something
+is done for every world again.
+
+    python3 benchmarks/mesh_base.py [--models 600] [--json]
+"""
+
+import argparse
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import trimesh
+from example import print_figures
+from multiply import PLAIN_GROUND
+
+FILES = 60
+FEW, MANY = 2, 10
+SPACING_M = 2.0
+LANE_M = 2.5
+"""On both sides of the way that the robot drives, nothing of the base stands."""
+
+CAMPAIGN = """
+name: meshes
+seed: 1
+worlds: {{base: base.world, count: {count}, obstacles: obstacles.yaml}}
+robot:
+  model: package://gz_testauto/models/wheelchair/model.sdf
+  start: {{x_m: -6.0, y_m: 0.0, yaw_rad: 0.0}}
+goal: {{x_m: 6.0, y_m: 0.0, tolerance_m: 0.5}}
+planners: [straight]
+simulator: embedded
+"""
+
+OBSTACLES = """
+obstacles: [{type: box, count: 4, size_x_m: [0.3, 0.5], size_y_m: [0.3, 0.5], size_z_m: 1.0}]
+region: {rectangle: {x_m: [-4, 4], y_m: [-2, 2]}}
+min_gap_m: 0.3
+"""
+
+
+def write_base(place, models):
+    """A field of stones on both sides of a lane."""
+    names = []
+    for number in range(FILES):
+        stone = trimesh.creation.icosphere(subdivisions=3, radius=0.3)
+        stone.vertices *= np.array([1.0 + 0.01 * number, 1.0, 1.5])
+        stone.vertices[:, 2] += 0.45
+        names.append(f"stone_{number}.{'dae' if number % 2 else 'stl'}")
+        stone.export(place / names[-1])
+    side = int(np.ceil(np.sqrt(2 * models)))
+    steps = SPACING_M * (np.arange(side) - side / 2)
+    places = [(x, y) for x in steps for y in steps if abs(y) > LANE_M][:models]
+    assert len(places) == models, "the field is large enough"
+    text = []
+    for number, (x, y) in enumerate(places):
+        mesh = f"<mesh><uri>file://{names[number % FILES]}</uri></mesh>"
+        text.append(
+            f'<model name="stone_{number}"><static>1</static><pose>{x} {y} 0 0 0 {number}</pose>'
+            f'<link name="link"><collision name="c"><geometry>{mesh}</geometry></collision></link>'
+            "</model>"
+        )
+    (place / "base.world").write_text(PLAIN_GROUND.replace("</world>", "".join(text) + "</world>"))
+    (place / "obstacles.yaml").write_text(OBSTACLES)
+
+
+def processor_s(place, count):
+    """Of a whole campaign in so many worlds, in a process of its own."""
+    campaign = place / f"{count}.yaml"
+    campaign.write_text(CAMPAIGN.format(count=count))
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(
+        [
+            *(sys.executable, "-m", "gz_testauto.cli.main", "run", str(campaign)),
+            *("--workers", "1", "--out", str(place / f"out_{count}")),
+        ],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        check=True,
+        timeout=1800,
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--models", type=int, default=600, help="of the base (default 600)")
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="mesh_base_") as name:
+        place = Path(name)
+        write_base(place, arguments.models)
+        few_s, many_s = processor_s(place, FEW), processor_s(place, MANY)
+    each_s = (many_s - few_s) / (MANY - FEW)
+    once_s = few_s - FEW * each_s
+    figures = {
+        "models": arguments.models,
+        "a_world_s": round(each_s, 2),
+        "once_s": round(once_s, 2),
+        "once_over_a_world": round(once_s / each_s, 1),
+    }
+    print_figures(figures, arguments.json)
+
+
+if __name__ == "__main__":
+    main()
