@@ -105,7 +105,10 @@ def test_relative_to_names_a_joint_a_nested_link_or_another_model():
             link("a", '<pose rotation_format="quat_xyzw">0 0 0 0 0 0 1</pose>'),
             "rotation_format='quat_xyzw' is not supported",
         ),
-        (link("a", shape="<cone/>"), r"geometry <cone> is not supported. Known: box"),
+        (
+            link("a", shape="<cone/>"),
+            r"geometry <cone> is not supported, nor .*: replace it .*a <mesh>",
+        ),
         (link("a", shape="<box><size>1 -1 1</size></box>"), "size must not be negative"),
         (link("a", shape="<cylinder><radius>1</radius></cylinder>"), "<cylinder> has no <length>"),
         ("<link/>", r"w\.world:3: <link> has no name"),

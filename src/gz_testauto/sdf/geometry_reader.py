@@ -43,7 +43,8 @@ def read_geometry(
     if reader is None:
         known = ", ".join(sorted([*_READERS, "polyline", "empty"]))
         raise SdfError(
-            f"{document.where(first)}: geometry <{first.tag}> is not supported. Known: {known}"
+            f"{document.where(first)}: geometry <{first.tag}> is not supported, nor does Gazebo 11 "
+            f"know more than {known}: replace it by one of these, a <mesh> where none has its form"
         )
     return reader(document, first, library)
 

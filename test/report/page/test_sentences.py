@@ -35,7 +35,8 @@ def test_an_interval_of_a_metric_is_signed_as_its_sentence_is_said(shift, low, h
     pair = pair_with(shift, low, high)
     (verdict,) = sentences.metric_verdicts(pair, {"safety": SAFETY})
     better = "fgm" if shift < 0 else "dwa"
-    assert verdict.lead.startswith(f"Safety: 0.200 1/m lower for {better} than for ")
+    other = "dwa" if shift < 0 else "fgm"
+    assert verdict.lead == f"Safety is better for {better}: lower by 0.200 1/m than for {other}."
     assert verdict.evidence.startswith(said)
 
 

@@ -174,7 +174,7 @@ def means(analysis: Analysis) -> Dict[str, Any]:
     ]
     return {
         "metrics": [
-            (metric_heading(metric), metric.label_unit, metric.description, metric.completed_only)
+            (metric_heading(metric), metric.label_unit, _meaning(metric), metric.completed_only)
             for metric in shown
         ],
         "rows": [
@@ -387,3 +387,9 @@ def _mean(metric: Metric, summary: PlannerSummary) -> Tuple[str, str, int]:
     mean = number_text(found.mean * metric.shown_factor, metric.decimals)
     deviation = number_text(found.deviation * metric.shown_factor, metric.decimals)
     return mean, deviation if deviation != "-" else "", found.trials
+
+
+def _meaning(metric: Metric) -> str:
+    """What a metric is, in words, and which way it is good."""
+    good = "" if metric.better == "neither" else f"; {metric.better} is better"
+    return f"{metric.description}{good}"

@@ -179,9 +179,11 @@ def _metric_verdict(pair: Comparison, metric: Metric, found: MetricComparison) -
     shift, low, high = (
         number_text(number, metric.decimals, "+") for number in (value, *sorted(ends))
     )
-    good = "" if metric.better == "neither" else f", which is better for {subject}"
     heading = _capital(metric_heading(metric))
-    lead = f"{heading}: {size}{unit} {said} for {subject} than for {rest}{good}."
+    whose = f"{said} by {size}{unit}"
+    lead = f"{heading} is better for {subject}: {whose} than for {rest}."
+    if metric.better == "neither":
+        lead = f"{heading}: {whose} for {subject} than for {rest}."
     evidence = (
         f"{subject} minus {rest}: {shift}{unit}, {100 * LEVEL:.0f} % interval {low} to "
         f"{high}{unit}, over {found.worlds} worlds ({found.shift.method}); Wilcoxon signed-rank, "
