@@ -6,8 +6,9 @@ import pytest
 import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import dijkstra
 
-from gz_testauto.grid import visibility
 from gz_testauto.grid.occupancy import OccupancyGrid
 from gz_testauto.grid.search import path_length_m, shortest_path, simplify
 from gz_testauto.grid.visibility import free_region, shortest_way, widen
@@ -104,14 +105,21 @@ def test_way_is_as_long_backwards(seed):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_both_searches_find_the_same_length(seed, monkeypatch):
+def test_way_is_the_shortest_of_all_lines_that_keep_clear(seed):
     rng = np.random.default_rng(seed)
-    discs = widen(shapely.points(rng.uniform(-7, 7, (14, 2))), rng.uniform(0.3, 1.5, 14))
+    discs = widen(shapely.points(rng.uniform(-7, 7, (8, 2))), rng.uniform(0.3, 2.0, 8))
     blocked = shapely.union_all(discs)
-    in_graph = way_among(blocked, (-9, -9), (9, 9))
-    monkeypatch.setattr(visibility, "WHOLE_GRAPH", 0)
-    by_expansion = way_among(blocked, (-9, -9), (9, 9))
-    assert path_length_m(by_expansion) == pytest.approx(path_length_m(in_graph), rel=1e-12)
+    ends = np.array([(-9.0, -9.0), (9.0, 9.0)])
+    corners = np.unique(np.concatenate([ends, shapely.get_coordinates(blocked)]), axis=0)
+    i, j = np.triu_indices(len(corners), 1)
+    lines = shapely.linestrings(np.stack([corners[i], corners[j]], axis=1))
+    inside = shapely.buffer(blocked, -1e-9)
+    shapely.prepare(inside)
+    clear = ~shapely.intersects(inside, lines)
+    graph = csr_matrix((shapely.length(lines[clear]), (i[clear], j[clear])), (len(corners),) * 2)
+    start, goal = (np.flatnonzero((corners == end).all(axis=1))[0] for end in ends)
+    shortest_m = dijkstra(graph, directed=False, indices=start)[goal]
+    assert path_length_m(way_among(blocked, *ends)) == pytest.approx(shortest_m, rel=1e-9)
 
 
 def test_outline_of_very_many_corners_takes_seconds_at_most_and_little_memory():

@@ -83,51 +83,58 @@ def _is_tangent(along_x, along_y, into, out, node):  # type: ignore[no-untyped-d
 
 
 @compiled
-def _mark_seen(i, wanted, nodes, own, into, out, tails, after, seen):  # type: ignore[no-untyped-def]
-    """Write those of the nodes ``wanted``, shape (n,), that node ``i`` sees to ``seen``; return how
-    many. What hides one node often hides the next."""
-    found, between = 0, -1
-    x, y = nodes[i, 0], nodes[i, 1]
-    for j in wanted:
-        end_x, end_y = nodes[j, 0], nodes[j, 1]
-        if not _is_tangent(end_x - x, end_y - y, into, out, i):
-            continue
-        if not _is_tangent(end_x - x, end_y - y, into, out, j):
-            continue
-        hidden = _in_between(x, y, end_x, end_y, own[i], own[j], tails, after, between)
-        if hidden < 0:
-            seen[found] = j
-            found += 1
-        else:
-            between = hidden
-    return found
+def shortest_way_between(nodes, own, into, out, tails, after):  # type: ignore[no-untyped-def]
+    """The nodes of the shortest way from node 0 to node 1, in order, along lines that touch nothing
+    and are tangent at both ends; none where there is no way.
 
-
-@compiled
-def seen_pairs(nodes, own, into, out, tails, after):  # type: ignore[no-untyped-def]
-    """The pairs i < j of nodes that see each other along a line that is tangent at both, as a
-    sparse matrix has them: for each i where its j begin in the second array, shapes (nodes + 1,)
-    and (pairs,)."""
+    A*, which looks around only from the nodes that it comes to.
+    """
     count = len(nodes)
-    first = np.zeros(count + 1, np.int32)
-    seen = np.empty(count * (count - 1) // 2, np.int32)
-    everything = np.arange(count)
-    for i in range(count):
-        low = first[i]
-        rest = everything[i + 1 :]
-        first[i + 1] = low + _mark_seen(
-            i, rest, nodes, own, into, out, tails, after, seen[low : low + len(rest)]
-        )
-    return first, seen[: first[count]].copy()
-
-
-@compiled
-def seen_from(here, wanted, nodes, own, into, out, tails, after):  # type: ignore[no-untyped-def]
-    """Which of the nodes ``wanted``, shape (n,), one node sees along a line that is tangent at
-    both."""
-    seen = np.empty(len(wanted), np.int64)
-    found = _mark_seen(here, wanted, nodes, own, into, out, tails, after, seen)
-    return seen[:found].copy()
+    ahead = np.empty(count)
+    for n in range(count):
+        ahead[n] = math.hypot(nodes[n, 0] - nodes[1, 0], nodes[n, 1] - nodes[1, 1])
+    reached, previous = np.full(count, np.inf), np.full(count, -1)
+    reached[0] = 0.0
+    waiting = np.arange(count)
+    here = 0
+    while here != 1:
+        least, place = np.inf, -1
+        for number in range(len(waiting)):
+            node = waiting[number]
+            if reached[node] + ahead[node] < least:
+                least, place = reached[node] + ahead[node], number
+        if place < 0:
+            return np.empty(0, np.int64)
+        here = waiting[place]
+        waiting[place] = waiting[-1]
+        waiting = waiting[:-1]
+        between = -1  # what hides one node often hides the next
+        for node in waiting:
+            along_x, along_y = nodes[node, 0] - nodes[here, 0], nodes[node, 1] - nodes[here, 1]
+            via = reached[here] + math.hypot(along_x, along_y)
+            if via >= reached[node]:
+                continue
+            if not _is_tangent(along_x, along_y, into, out, here):
+                continue
+            if not _is_tangent(along_x, along_y, into, out, node):
+                continue
+            i, j = min(here, node), max(here, node)
+            x, y, end_x, end_y = nodes[i, 0], nodes[i, 1], nodes[j, 0], nodes[j, 1]
+            hidden = _in_between(x, y, end_x, end_y, own[i], own[j], tails, after, between)
+            if hidden < 0:
+                reached[node], previous[node] = via, here
+            else:
+                between = hidden
+    length = 1
+    while previous[here] >= 0:
+        here = previous[here]
+        length += 1
+    way = np.empty(length, np.int64)
+    here = 1
+    for number in range(length - 1, -1, -1):
+        way[number] = here
+        here = previous[here]
+    return way
 
 
 @compiled

@@ -8,20 +8,14 @@ up to 8 % longer, and finding it slower.
 """
 
 import functools
-import heapq
 import math
 from typing import List, Optional, Tuple, Union
 
 import numpy as np
 import shapely
-from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import dijkstra
 
 ARC_SEGMENTS = 6
 """Straight pieces per quarter of a rounded corner."""
-
-WHOLE_GRAPH = 500
-"""Up to so many corners, all pairs of them are looked at."""
 
 Point = Tuple[float, float]
 
@@ -140,83 +134,17 @@ def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
 
 
-class _Sight:
-    """Which corners of outlines see each other. Node 0 is the start, node 1 the goal."""
-
-    def __init__(self, edges: _Edges, ends: np.ndarray) -> None:
-        corners = edges.corners
-        here = edges.tails[corners]
-        self.nodes = np.concatenate([ends, here])
-        # The ends belong to no outline: every direction is tangent there.
-        own = np.concatenate([[-1, -1], corners])
-        into, out = np.zeros((2, len(self.nodes), 2))
-        into[2:] = edges.tails[edges.before[corners]] - here
-        out[2:] = edges.tails[edges.after[corners]] - here
-        self._known = (self.nodes, own, into, out, edges.tails, edges.after)
-
-    def lengths(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """Distances between nodes (m)."""
-        return np.hypot(*(self.nodes[i] - self.nodes[j]).T)
-
-    def pairs(self) -> Tuple[np.ndarray, np.ndarray]:
-        """All pairs that see each other, as :func:`gz_testauto.grid.sight.seen_pairs` has them."""
-        from gz_testauto.grid.sight import seen_pairs
-
-        found: Tuple[np.ndarray, np.ndarray] = seen_pairs(*self._known)
-        return found
-
-    def seen_from(self, here: int, wanted: np.ndarray) -> np.ndarray:
-        """Which of the nodes ``wanted`` one node sees."""
-        from gz_testauto.grid.sight import seen_from
-
-        return seen_from(here, wanted, *self._known)
-
-
 def _among(edges: _Edges, ends: np.ndarray) -> Optional[np.ndarray]:
     """The shortest way from ``ends[0]`` to ``ends[1]`` when only these outlines exist."""
-    sight = _Sight(edges, ends)
-    way = _in_whole_graph(sight) if len(sight.nodes) <= WHOLE_GRAPH else _by_expansion(sight)
-    return None if way is None else sight.nodes[way]
+    from gz_testauto.grid.sight import shortest_way_between
 
-
-def _in_whole_graph(sight: _Sight) -> Optional[List[int]]:
-    """Dijkstra on the visibility graph of all corners, made at once."""
-    first, j = sight.pairs()
-    i = np.repeat(np.arange(len(first) - 1), np.diff(first))
-    lengths = np.maximum(sight.lengths(i, j), 1e-12)  # a sparse graph takes 0 for no edge
-    graph = csr_matrix((lengths, j, first), shape=(len(sight.nodes),) * 2)
-    distances, previous = dijkstra(graph, directed=False, indices=0, return_predecessors=True)
-    return _trace(previous) if np.isfinite(distances[1]) else None
-
-
-def _by_expansion(sight: _Sight) -> Optional[List[int]]:
-    """A*, looking around only from the corners that it comes to: slower for few corners, but
-    the whole graph of thousands would not fit into memory."""
-    count = len(sight.nodes)
-    others = np.arange(count)
-    ahead = sight.lengths(others, np.ones(count, dtype=int))
-    reached, previous = np.full(count, np.inf), np.full(count, -1)
-    reached[0] = 0.0
-    done = np.zeros(count, dtype=bool)
-    queue = [(float(ahead[0]), 0)]
-    while queue:
-        _, here = heapq.heappop(queue)
-        if here == 1:
-            return _trace(previous)
-        if done[here]:
-            continue
-        done[here] = True
-        via = reached[here] + sight.lengths(np.full(count, here), others)
-        there = sight.seen_from(here, np.flatnonzero(~done & (via < reached)))
-        reached[there], previous[there] = via[there], here
-        for node in there.tolist():
-            heapq.heappush(queue, (float(reached[node] + ahead[node]), node))
-    return None
-
-
-def _trace(previous: np.ndarray) -> List[int]:
-    """Nodes from the start to the goal."""
-    way = [1]
-    while way[-1] != 0:
-        way.append(int(previous[way[-1]]))
-    return way[::-1]
+    corners = edges.corners
+    here = edges.tails[corners]
+    nodes = np.concatenate([ends, here])
+    # The ends belong to no outline: every direction is tangent there.
+    own = np.concatenate([[-1, -1], corners])
+    into, out = np.zeros((2, len(nodes), 2))
+    into[2:] = edges.tails[edges.before[corners]] - here
+    out[2:] = edges.tails[edges.after[corners]] - here
+    way = shortest_way_between(nodes, own, into, out, edges.tails, edges.after)
+    return nodes[way] if len(way) else None
