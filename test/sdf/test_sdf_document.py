@@ -161,6 +161,11 @@ MALFORMED = {
         '<sdf version="1.6"><world name="w"><controller:diff/></world></sdf>',
         "line 1: declared the namespace prefix 'controller'",
     ),
+    "two colons in the name of an element": (
+        '<sdf version="1.6"><world name="w">\n<a::b><a::c k="d::e"/>f::g</a::b></world></sdf>',
+        "line 2: left one colon of two in <a::b>, line 2: left one colon of two in <a::c>, "
+        "line 2: declared the namespace prefix 'a'",
+    ),
     "text after the root": (
         '<sdf version="1.6"><world name="w"/></sdf>\n\nqqq\n',
         "line 3: removed stray text 'qqq'",
@@ -195,6 +200,12 @@ def test_what_gazebo_forgives_is_refused_with_the_remedy_and_repaired_on_request
     assert document.world.get("name") == "w"
     again = SdfDocument.parse(document.to_bytes())
     assert again.world.get("name") == "w"
+
+
+def test_one_colon_is_left_in_names_of_elements_and_nowhere_else():
+    text = '<sdf><a::b k="d::e">f::g<!-- <h::i> --></a::b></sdf>'
+    mended, _ = repair_xml(text.encode())
+    assert mended == b'<sdf xmlns:a="undeclared:a"><a:b k="d::e">f::g<!-- <h::i> --></a:b></sdf>'
 
 
 def test_repair_leaves_a_sound_file_alone():

@@ -317,6 +317,12 @@ f 2 3 4
 def test_a_comment_in_another_encoding_does_not_matter(tmp_path):
     (tmp_path / "a.obj").write_bytes(b"# caf\xe9\n" + BOX_OBJ.encode())
     assert Mesh(tmp_path / "a.obj").bounds(Pose()) == pytest.approx(np.array([[0, 1]] * 3))
+
+
+def test_comments_behind_the_numbers_of_an_obj_are_not_read(tmp_path):
+    lines = [f"{line}\t# corner #{number}" for number, line in enumerate(BOX_OBJ.splitlines())]
+    (tmp_path / "a.obj").write_text("g left # 1\n" + "\n".join(lines) + "\n")
+    assert Mesh(tmp_path / "a.obj").bounds(Pose()) == pytest.approx(np.array([[0, 1]] * 3))
     box = trimesh.creation.box()
     text = trimesh.exchange.stl.export_stl_ascii(box).replace("solid", "solid \xe9", 1)
     (tmp_path / "a.stl").write_bytes(text.encode("latin-1"))

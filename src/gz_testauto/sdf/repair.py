@@ -1,9 +1,10 @@
 """Mends the kinds of malformed XML that Gazebo accepts and an XML parser does not.
 
 Owns exactly these, all found in public worlds: prefixes that no ``xmlns`` declares, which
-get a declaration on the root element; stray text before or after the root element, which
-is removed; an XML declaration that is not the first thing in the file, which is moved
-there; ``--`` inside a comment, which becomes ``==``; values of attributes without
+get a declaration on the root element; names of elements with two colons, such as
+``ignition::corrected_offsets``, of which one is left; stray text before or after the root
+element, which is removed; an XML declaration that is not the first thing in the file, which is
+moved there; ``--`` inside a comment, which becomes ``==``; values of attributes without
 quotes, which end at the next blank, ``/`` or ``>``, as TinyXML has it, and get quotes. Anything
 else (a missing end tag or quote, a bare ``&``) has no one right reading and is refused.
 """
@@ -13,8 +14,10 @@ from typing import Dict, List, NamedTuple, Tuple
 
 _SKIPPED = re.compile(rb"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>", re.DOTALL)
 _TAG = re.compile(rb"<(?![!?/])[^<>]*>")
+_ANY_TAG = re.compile(rb"<(?![!?])[^<>]*>")
 _NAME = rb"[A-Za-z_][\w.\-]*"
 _PREFIX = re.compile(rb"(?:^<|\s)(" + _NAME + rb"):" + _NAME + rb"(?=[\s=/>])")
+_TWO_COLONS = re.compile(rb"(^</?" + _NAME + rb")::(?=" + _NAME + rb")")
 _VALUE = re.compile(rb"(=\s*)(\"[^\"]*\"|'[^']*'|[^\s\"'/>]*(?![\"']))")
 _QUOTED = re.compile(rb"\"[^\"]*\"|'[^']*'")
 _ROOT = re.compile(rb"<(" + _NAME + rb")(?=[\s>])[^<>]*>")
@@ -38,6 +41,7 @@ def repair_xml(content: bytes) -> Tuple[bytes, Tuple[Repair, ...]]:
     content = _with_quoted_attributes(content, repairs)
     content = _without_stray_text(content, repairs)
     content = _with_declaration_first(content, repairs)
+    content = _without_double_colons(content, repairs)
     content = _with_prefixes_declared(content, repairs)
     return content, tuple(repairs)
 
@@ -83,6 +87,22 @@ def _with_quoted_attributes(content: bytes, repairs: List[Repair]) -> bytes:
             repairs.append(Repair(line, f"put quotes around the attribute value {shown}"))
             pieces += [content[position : tag.start()], mended]
             position = tag.end()
+    return b"".join([*pieces, content[position:]])
+
+
+def _without_double_colons(content: bytes, repairs: List[Repair]) -> bytes:
+    """Leave one colon in names such as ``ignition::corrected_offsets``."""
+    pieces, position = [], 0
+    for tag in _ANY_TAG.finditer(_blanked(content)):
+        found = _TWO_COLONS.match(tag.group())
+        if found is None:
+            continue
+        colons = tag.start() + found.end(1)
+        if not tag.group().startswith(b"</"):
+            name = tag.group()[1:].split(maxsplit=1)[0].strip(b"/>").decode()
+            repairs.append(Repair(_line(content, colons), f"left one colon of two in <{name}>"))
+        pieces += [content[position:colons], b":"]
+        position = colons + 2
     return b"".join([*pieces, content[position:]])
 
 

@@ -7,6 +7,7 @@ triangles have corners that are nowhere: what stands in the world would depend o
 import functools
 import io
 import logging
+import re
 from pathlib import Path
 from typing import Any, Iterator, List, Tuple
 
@@ -24,6 +25,9 @@ _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 
 _COLOURS = tuple(f"{{*}}library_{kind}" for kind in ("images", "effects", "materials"))
 """What of a COLLADA file is about looks."""
+
+_OBJ_COMMENT = re.compile(rb"^([ \t]*(?:v|vn|vt|f|l|p)[ \t][^#\n]*)#[^\n]*", re.MULTILINE)
+"""What stands behind the numbers of a line of a Wavefront OBJ file."""
 
 _STL_HEADER, _STL_TRIANGLE = 84, 50
 """Bytes of a binary STL's header, with the number of triangles in its last four, and of each."""
@@ -45,7 +49,9 @@ def mesh_parts(path: Path, modified_ns: int) -> List[Tuple[str, np.ndarray]]:
     except (SdfError, MissingDependencyError):
         raise
     except Exception as error:  # mesh readers raise whatever their input makes them raise
-        raise SdfError(f"mesh {path} cannot be read: {error or type(error).__name__}") from error
+        raise SdfError(
+            f"mesh {path} cannot be read: {error or type(error).__name__}; export it again"
+        ) from error
     for _, triangles in parts:
         if triangles.ndim != 3 or triangles.shape[1:] != (3, 3):
             raise SdfError(f"mesh {path} cannot be read: its vertices have no x, y and z")
@@ -81,7 +87,7 @@ def _stl_parts(path: Path, content: bytes) -> Iterator[Tuple[str, np.ndarray]]:
 
 
 def _obj_parts(path: Path, content: bytes) -> Iterator[Tuple[str, np.ndarray]]:
-    return _trimesh_parts(_utf8(content), "obj")
+    return _trimesh_parts(_OBJ_COMMENT.sub(rb"\1", _utf8(content)), "obj")
 
 
 def _utf8(content: bytes) -> bytes:
