@@ -103,6 +103,31 @@ def test_a_model_that_includes_what_is_missing_is_written_out_without_it(tmp_pat
     assert list(scene.models) == ["shelf"]
 
 
+def test_what_an_included_model_includes_may_be_missing(tmp_path, monkeypatch):
+    for name, inner in (("outer", "middle"), ("middle", "lost")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "model.config").write_text("<model><sdf>model.sdf</sdf></model>")
+        (tmp_path / name / "model.sdf").write_text(
+            f'<sdf version="1.6"><model name="{name}"><include><uri>model://{inner}</uri></include>'
+            '<link name="l"><collision name="c"><geometry><box><size>1 1 1</size></box></geometry>'
+            "</collision></link></model></sdf>"
+        )
+    monkeypatch.setenv("GAZEBO_MODEL_PATH", str(tmp_path))
+    world = tmp_path / "a.world"
+    world.write_text(
+        '<sdf version="1.6"><world name="w"><include><uri>model://outer</uri></include></world></sdf>'
+    )
+    with pytest.raises(SdfError, match="model://lost was not found"):
+        read_scene(world, allow_missing=["model://other"])
+    scene = read_scene(world, allow_missing=["model://lost"])
+    assert scene.missing == ("model://lost",)
+    assert [shape.scoped_name for shape in scene.models["outer"].collisions] == [
+        "outer::l::c",
+        "outer::middle::l::c",
+    ]
+    assert "model://lost" not in scene.document.to_bytes().decode()
+
+
 def test_a_model_of_which_only_the_directory_is_there_may_be_missing(tmp_path, monkeypatch):
     (tmp_path / "models" / "bare").mkdir(parents=True)
     (tmp_path / "models" / "drone").mkdir()

@@ -8,7 +8,7 @@ import contextlib
 import copy
 import os
 from pathlib import Path
-from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from lxml import etree
 
@@ -16,7 +16,7 @@ from gz_testauto import resources
 from gz_testauto.errors import ResourceError, SdfError
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.meshes.files import is_lfs_pointer
-from gz_testauto.sdf.values import insert_child, text_of
+from gz_testauto.sdf.values import insert_child, remove_child, text_of
 
 MOST_NESTED = 50
 """Includes within each other."""
@@ -31,6 +31,10 @@ class IncludedModel(NamedTuple):
 
     document: SdfDocument
     element: Element
+
+
+Without = Callable[[SdfDocument, Element], bool]
+"""Whether an ``<include>`` of a document is to be left out."""
 
 
 class ModelLibrary:
@@ -105,13 +109,16 @@ class ModelLibrary:
             return None
         raise SdfError(f"{document.where(uri)}: {path} holds no <model>, <light> or <actor>")
 
-    def expand(self, document: SdfDocument, include: Element) -> Element:
+    def expand(
+        self, document: SdfDocument, include: Element, without: Optional[Without] = None
+    ) -> Element:
         """Replace an ``<include>`` of ``document`` by the ``<model>`` it stands for.
 
-        Overrides are applied, nested includes expanded, and relative URIs made absolute.
-        Returns the new element, which stands where the include stood.
+        Overrides are applied, nested includes expanded, but for those ``without`` which it is to
+        be, and relative URIs made absolute. Returns the new element, which stands where the
+        include stood.
         """
-        model = self._expanded(document, include, document.version)
+        model = self._expanded(document, include, document.version, without)
         if model is None:
             raise SdfError(f"{document.where(include)}: this <include> is of no model")
         model.tail = include.tail
@@ -142,7 +149,11 @@ class ModelLibrary:
             )
 
     def _expanded(
-        self, document: SdfDocument, include: Element, version: Tuple[int, ...]
+        self,
+        document: SdfDocument,
+        include: Element,
+        version: Tuple[int, ...],
+        without: Optional[Without] = None,
     ) -> Optional[Element]:
         found = self.included(document, include)
         if found is None:
@@ -153,8 +164,11 @@ class ModelLibrary:
         self.absolutize(found.document, model)
         _convert(model, found.document.version, version)
         for original, duplicate in zip(originals, duplicates):
+            if without is not None and without(found.document, original):
+                remove_child(duplicate)
+                continue
             with self.entered(found.document, original):
-                nested = self._expanded(found.document, original, version)
+                nested = self._expanded(found.document, original, version, without)
             if nested is not None:
                 nested.tail = duplicate.tail
                 duplicate.getparent().replace(duplicate, nested)

@@ -46,40 +46,50 @@ def _clean(
     allowed: Sequence[str],
     found: List[str],
 ) -> None:
+
+    def is_left_out(owner_document: SdfDocument, owner: Element) -> bool:
+        left_out = _is_allowed_and_missing(owner_document, owner, library, allowed)
+        if left_out:
+            found.append(text_of(owner, "uri") or "")
+        return left_out
+
     for include in list(element.iter("include")):
-        uri = text_of(include, "uri") or ""
-        if is_allowed(uri, allowed) and _is_missing(document, include, library):
-            found.append(uri)
+        if is_left_out(document, include):
             remove_child(include)
             continue
         with contextlib.suppress(SdfError):  # said by whoever reads the world
             if _needs_cleaning(document, include, library, allowed):
-                _clean(document, library.expand(document, include), library, allowed, found)
+                model = library.expand(document, include, is_left_out)
+                _clean(document, model, library, allowed, found)
     for tag in _FILES:
         for file in list(element.iter(tag)):
-            uri = text_of(file, "uri") or ""
-            if is_allowed(uri, allowed) and _is_missing(document, file, library):
-                found.append(uri)
+            if is_left_out(document, file):
                 remove_child(file.getparent().getparent())
 
 
 def _needs_cleaning(
     document: SdfDocument, include: Element, library: ModelLibrary, allowed: Sequence[str]
 ) -> bool:
-    """Whether what an include stands for names a file that is missing and may be."""
+    """Whether what an include stands for names a file or a model that is missing and may be."""
     model = library.included(document, include)
     if model is None:
         return False
     with library.entered(document, include):
         return any(
-            is_allowed(text_of(file, "uri") or "", allowed)
-            and _is_missing(model.document, file, library)
-            for tag in _FILES
-            for file in model.element.iter(tag)
+            _is_allowed_and_missing(model.document, owner, library, allowed)
+            for tag in (*_FILES, "include")
+            for owner in model.element.iter(tag)
         ) or any(
             _needs_cleaning(model.document, inner, library, allowed)
             for inner in model.element.iter("include")
         )
+
+
+def _is_allowed_and_missing(
+    document: SdfDocument, owner: Element, library: ModelLibrary, allowed: Sequence[str]
+) -> bool:
+    uri = text_of(owner, "uri") or ""
+    return is_allowed(uri, allowed) and _is_missing(document, owner, library)
 
 
 def _is_missing(document: SdfDocument, owner: Element, library: ModelLibrary) -> bool:
