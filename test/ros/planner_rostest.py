@@ -17,6 +17,7 @@ from gz_testauto.srv import LoadScene, LoadSceneRequest
 from move_base_msgs.msg import MoveBaseAction, MoveBaseGoal
 from nav_msgs.msg import OccupancyGrid, Odometry
 from nav_msgs.msg import Path as PathMessage
+from tf2_msgs.msg import TFMessage
 
 from gz_testauto import resources
 from gz_testauto.ros.map_message import grid_message
@@ -90,6 +91,14 @@ class PlannerNodeTest(unittest.TestCase):
             lambda: self.commands.last is not None and self.commands.last == Twist(),
             "the robot to be stopped",
         )
+
+    def test_who_joins_while_time_is_held_hears_where_the_robot_is(self):
+        begin = self.scene.stamp
+        for topic, kind in (("/odom", Odometry), ("/tf", TFMessage)):
+            heard = Heard(topic, kind)
+            await_true(lambda heard=heard: heard.last is not None, f"a message of {topic}")
+            message = heard.last.transforms[0] if kind is TFMessage else heard.last
+            self.assertEqual(message.header.stamp, begin, topic)
 
     def test_a_goal_is_reached_and_the_robot_stopped(self):
         self.send(2.0, 1.0)

@@ -16,6 +16,7 @@ from nav_msgs.msg import Odometry as OdometryMessage
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, LaserScan
 from std_msgs.msg import Float64
+from tf2_msgs.msg import TFMessage
 
 from gz_testauto import ros_messages
 from gz_testauto.msg import Snapshot
@@ -55,7 +56,8 @@ class ScenePublisher:
         def publisher(name: str, kind: type, latch: bool = False) -> rospy.Publisher:
             return rospy.Publisher(name, kind, queue_size=100, latch=latch)
 
-        # Latched, so that who joins while time stands still knows what time it is.
+        # Latched, so that who joins while time stands still knows what time it is and where the
+        # robot is.
         self._clock_out = publisher("/clock", Clock, latch=True)
         self._scene_time = publisher("~scene_time", Float64, latch=True)
         self._odom = publisher("odom", OdometryMessage, latch=True)
@@ -66,7 +68,7 @@ class ScenePublisher:
         self._models = publisher("/gazebo/model_states", ModelStates)
         self._links = publisher("/gazebo/link_states", LinkStates)
         self._snapshot = publisher("~snapshot", Snapshot)
-        self._transforms = tf2_ros.TransformBroadcaster()
+        self._transforms = publisher("/tf", TFMessage, latch=True)
         self._fixed_transforms = tf2_ros.StaticTransformBroadcaster()
 
     def scene_began(self, scene: Scene, period: Period) -> None:
@@ -125,8 +127,8 @@ class ScenePublisher:
     ) -> None:
         forward, sideways, turn = odometry.advance(period.snapshot.time_s, state)
         pose = odometry.pose(state)
-        self._transforms.sendTransform(
-            _transform(self._frames.odom, self._frames.base, pose, stamp)
+        self._transforms.publish(
+            TFMessage([_transform(self._frames.odom, self._frames.base, pose, stamp)])
         )
         message = OdometryMessage()
         message.header.stamp, message.header.frame_id = stamp, self._frames.odom
