@@ -16,12 +16,12 @@ speed: gzserver's threads then wait for each other, and the last messages of a s
 back until the next.
 """
 
-from typing import Callable, Dict, Optional, Set
+from typing import Dict, Optional, Set
 
 from gz_testauto.simulators.gazebo.messages import MESSAGES
 from gz_testauto.simulators.gazebo.readings import leading_stamp
 from gz_testauto.simulators.gazebo.threads import ThreadStates
-from gz_testauto.simulators.gazebo.world import CLOCK_TOPIC, WorldLink, nothing
+from gz_testauto.simulators.gazebo.world import CLOCK_TOPIC, WorldLink
 
 TICK_NS = 1000
 """How much longer than the longest stretch of physics a sensor's period is: long enough to
@@ -33,7 +33,7 @@ MOST_STEPS = 100
 STEPPING_RATE_HZ = 50000.0
 """Update rate while stepping: faster than physics can be, so that it never waits."""
 
-RESTING_RATE_HZ = 10000.0
+RESTING_RATE_HZ = 5000.0
 """Update rate at rest: the paused server looks for commands this often, and not more often,
 because each look costs a message."""
 
@@ -110,8 +110,8 @@ class LockStep:
     def advance(self, duration_ns: int) -> None:
         """Let ``duration_ns`` pass, a whole number of physics steps not longer than
         ``stretch_ns``, and rest."""
-        # switching lets no time pass, so it need not wait for the threads
-        self._switch_physics(on=True, step_ns=self.step_ns, meanwhile=self._settle)
+        self._settle()
+        self._switch_physics(on=True, step_ns=self.step_ns)
         self._ahead_in_physics_ns = self._ahead_ns
         self.begun_ns = self.time_ns
         self.time_ns += duration_ns
@@ -139,11 +139,8 @@ class LockStep:
     def _on_clock(self, payload: bytes) -> None:
         self._clock_ns = leading_stamp(payload)
 
-    def _switch_physics(
-        self, on: bool, step_ns: int, meanwhile: Callable[[], None] = nothing
-    ) -> None:
+    def _switch_physics(self, on: bool, step_ns: int) -> None:
         self._link.set_physics(
-            meanwhile,
             enable_physics=on,
             max_step_size=step_ns / 1e9,
             real_time_update_rate=STEPPING_RATE_HZ if on else RESTING_RATE_HZ,

@@ -36,10 +36,6 @@ _ASK_AGAIN_S = 0.05
 _PHYSICS_TRIES = 1000
 
 
-def nothing() -> None:
-    """What is done while waiting, unless something is."""
-
-
 class WorldLink:
     """The world of one server; ``stall_timeout_s`` of wall time without an answer is death.
 
@@ -188,9 +184,8 @@ class WorldLink:
         with self.watched(doing):
             self.node.wait_for(condition, limit_s, doing)
 
-    def acknowledge(self, meanwhile: Callable[[], None] = nothing) -> Any:
-        """Ask the physics engine for its settings and wait for the answer, doing something
-        ``meanwhile`` that needs nothing from it.
+    def acknowledge(self) -> Any:
+        """Ask the physics engine for its settings and wait for the answer.
 
         Messages on different topics may overtake each other on their way in; this answer
         comes a full round trip after whatever was sent before.
@@ -201,8 +196,6 @@ class WorldLink:
             while time.monotonic() < deadline_s:
                 # a publisher may hold back an answer until it has the next one to send
                 asked.append(self._ask("physics_info", ""))
-                if len(asked) == 1:
-                    meanwhile()
                 again_s = time.monotonic() + _ASK_AGAIN_S
                 while time.monotonic() < again_s:
                     answered = [i for i in asked if i in self._responses]
@@ -219,14 +212,13 @@ class WorldLink:
         with self.watched("taking a command"):
             self._control.send(MESSAGES["WorldControl"](**fields))
 
-    def set_physics(self, meanwhile: Callable[[], None] = nothing, **fields: Any) -> None:
-        """Change physics settings and wait until they hold; ``meanwhile`` as above."""
+    def set_physics(self, **fields: Any) -> None:
+        """Change physics settings and wait until they hold."""
         with self.watched("changing the physics"):
             self._physics.send(MESSAGES["Physics"](**fields))
         scalar = {name: value for name, value in fields.items() if isinstance(value, (int, float))}
         for _ in range(_PHYSICS_TRIES):
-            answer = self.acknowledge(meanwhile)
-            meanwhile = nothing
+            answer = self.acknowledge()
             if all(getattr(answer, name) == value for name, value in scalar.items()):
                 return
         raise SimulatorError(f"gzserver does not accept the physics settings {scalar}")
