@@ -6,7 +6,7 @@ A planner may have been changed meanwhile: that is said, and the trial shows wha
 Nothing is written. Exit status 0: the same outcome and the same trajectory, bit for bit;
 1: something differs.
 
-A trial on a stack of the user's own never repeats to the bit: 0 is then the same outcome. What the
+A trial on a stack of the user's own seldom repeats to the bit: 0 is then the same outcome. What the
 stack said, and the bag, are in a new directory that is named. Its launch files run programs of
 whoever made the results: they are named and you are asked, unless --trust says that you know them.
 
