@@ -82,6 +82,15 @@ def test_a_store_with_values_that_no_runner_wrote_is_called_damaged(
     assert complaint in str(caught.value)
 
 
+def test_damaged_declarations_are_damage_to_who_continues_too(directory):
+    with sqlite3.connect(str(directory.results)) as connection:
+        connection.execute("UPDATE metric_declarations SET better = 'more'")
+    with ResultStore.open(directory) as store, pytest.raises(ResultsError) as caught:
+        store.declare([])
+    assert str(caught.value).startswith(f"{directory.results}: is damaged: ")
+    assert "better is 'more', not one of" in str(caught.value)
+
+
 def test_a_table_whose_name_is_no_text_is_damage(directory):
     content = directory.results.read_bytes()
     assert b"tablemetameta" in content

@@ -180,7 +180,7 @@ class ResultStore:
 
     def declare(self, metrics: Sequence[Metric]) -> None:
         """Keep what the metrics are that the campaign's trials have from now on."""
-        with self._transaction():
+        with _reporting_damage(self._directory.results), self._transaction():
             declarations.write_declarations(self._connection, metrics)
 
     def judge(self, world: str) -> None:
