@@ -2,7 +2,6 @@
 
 import os
 import signal
-import threading
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from gz_testauto.campaign.simulator import start_simulator
 from gz_testauto.cli.main import main
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore
+from gz_testauto.simulators.gazebo.simulation import GazeboSimulation
 from gz_testauto.trial.lockstep import LockstepExecutor
 from gz_testauto.trial.outcome import Outcome
 
@@ -73,26 +73,38 @@ def test_a_trial_replayed_on_a_fresh_server_is_the_same_bit_for_bit(calm, capsys
 
 
 class Assassin(CampaignListener):
-    """Kills gzserver a moment after the second trial began, once."""
+    """Kills gzserver in the middle of the second trial, once."""
 
     def __init__(self):
-        self.killed = []
+        self.steps, self.killed = None, []
 
     def trial_began(self, trial, progress):
         if trial.index == 1 and not self.killed:
-            threading.Timer(1.0, self.kill).start()
+            self.steps = 0
 
-    def kill(self):
-        self.killed = gzservers_of_ours()
-        for pid in self.killed:
-            os.kill(pid, signal.SIGKILL)
+    def watching(self, step):
+        """A simulation's ``step`` of which the tenth in that trial meets a dead server."""
+
+        def watched(simulation, duration_s):
+            if self.steps is not None:
+                self.steps += 1
+                if self.steps == 10:
+                    self.steps, self.killed = None, gzservers_of_ours()
+                    for pid in self.killed:
+                        os.kill(pid, signal.SIGKILL)
+            return step(simulation, duration_s)
+
+        return watched
 
 
-def test_a_gzserver_killed_in_a_trial_costs_an_attempt_and_changes_no_result(smoke, calm, tmp_path):
+def test_a_gzserver_killed_in_a_trial_costs_an_attempt_and_changes_no_result(
+    smoke, calm, tmp_path, monkeypatch
+):
     assassin = Assassin()
+    monkeypatch.setattr(GazeboSimulation, "step", assassin.watching(GazeboSimulation.step))
     shaken = run_on_gazebo(smoke, tmp_path / "shaken", listener=assassin)
     assert assassin.killed
-    assert len(shaken.invalid_attempts) >= 1
+    assert [attempt.trial for attempt in shaken.invalid_attempts] == [1]
     assert [record.outcome for record in shaken.trials] == [
         record.outcome for record in calm[0].trials
     ]
