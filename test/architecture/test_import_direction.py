@@ -32,7 +32,7 @@ LAYERS = (
     {"spec"},
     {"grid", "sdf"},
     {"sampling"},
-    {"worlds"},
+    {"worlds", "colliders"},
     {"scenic"},
     {"simulators", "planners", "metrics"},
     {"trial"},

@@ -40,6 +40,7 @@ LIBRARIES = (
     "protobuf",
     "pycollada",
     "pydantic",
+    "python_fcl",
     "pyyaml",
     "rich",
     "scipy",

@@ -1,0 +1,309 @@
+"""Whether colliders answer right, by formulas that none of their libraries uses, and how fast.
+
+Pairs, for each two kinds, of random sizes and poses. Two that are said to be apart are, by just as
+much, if the ends of the shortest way are points of theirs, which formulas of their insides say,
+and if the plane across that way has each of them on its side, which their support functions say.
+Two that are said to meet do if MuJoCo, which was not asked, finds no way between them. Rays: along
+one the gauge of a convex body is a convex function, of which bisection finds the least value and
+the first zero. The mesh is L-shaped; its answers must be those of the two boxes that it is made of.
+What grazes by less than 1e-6 m is counted apart. Then the time of all pairs of 200 bodies.
+
+    python3 benchmarks/colliders.py [--pairs 100000] [--rays 100000] [--seed 1]
+"""
+
+import argparse
+import functools
+import itertools
+import sys
+import time
+from typing import Any, Callable, Dict, List, NamedTuple, Tuple
+
+import mujoco
+import numpy as np
+import shapely
+import trimesh
+from scipy.spatial.transform import Rotation
+
+from gz_testauto.colliders.bodies import Bodies, Collider
+from gz_testauto.colliders.solids import Convex, Shape, Triangles
+from gz_testauto.observation import ModelState, Snapshot
+from gz_testauto.pose import Pose
+from gz_testauto.sdf.shapes import Box, Capsule, Cylinder, Ellipsoid, Sphere
+
+GRAZES_M = 1e-6
+EXACT_M, MESH_M = 1e-5, 2e-3
+"""How far a distance may be from the true one: between convex bodies, and to a mesh."""
+
+L_SHAPE = (((0.0, 0.0, 0.0), (0.4, 0.4, 1.2)), ((0.4, 0.0, -0.4), (1.2, 0.4, 0.4)))
+"""Centre and size of the two boxes of an L."""
+
+
+class Kind(NamedTuple):
+    """A kind of body: how one is drawn, where its points are, and how far it reaches."""
+
+    draw: Callable[[np.random.Generator], Any]
+    gauge: Callable[[Any, np.ndarray], np.ndarray]
+    """At points (n, 3) in its frame: convex, at most 0 in the body; metres near its surface or
+    within a factor of that."""
+    support: Callable[[Any, np.ndarray], np.ndarray]
+    """How far (m) it reaches along unit vectors (n, 3)."""
+
+
+def norm(points: np.ndarray) -> np.ndarray:
+    return np.linalg.norm(points, axis=-1)
+
+
+def beyond(points: np.ndarray, half: float) -> np.ndarray:
+    return np.abs(points[..., 2]) - half
+
+
+KINDS: Dict[str, Kind] = {
+    "box": Kind(
+        lambda draw: Box(tuple(draw.uniform(0.2, 2.0, 3))),
+        lambda box, at: (np.abs(at) - np.array(box.size) / 2).max(axis=-1),
+        lambda box, to: np.abs(to) @ (np.array(box.size) / 2),
+    ),
+    "sphere": Kind(
+        lambda draw: Sphere(draw.uniform(0.1, 1.0)),
+        lambda ball, at: norm(at) - ball.radius,
+        lambda ball, to: np.full(len(to), ball.radius),
+    ),
+    "cylinder": Kind(
+        lambda draw: Cylinder(*draw.uniform(0.1, 1.0, 2)),
+        lambda tube, at: np.maximum(beyond(at, tube.length / 2), norm(at[..., :2]) - tube.radius),
+        lambda tube, to: tube.radius * norm(to[:, :2]) + tube.length / 2 * np.abs(to[:, 2]),
+    ),
+    "capsule": Kind(
+        lambda draw: Capsule(*draw.uniform(0.1, 1.0, 2)),
+        lambda pill, at: (
+            np.hypot(norm(at[..., :2]), np.maximum(beyond(at, pill.length / 2), 0.0)) - pill.radius
+        ),
+        lambda pill, to: pill.radius + pill.length / 2 * np.abs(to[:, 2]),
+    ),
+    "ellipsoid": Kind(
+        lambda draw: Ellipsoid(tuple(draw.uniform(0.2, 1.0, 3))),
+        lambda egg, at: norm(at / np.array(egg.radii)) - 1.0,
+        lambda egg, to: norm(to * np.array(egg.radii)),
+    ),
+    "convex": Kind(
+        lambda draw: Convex(draw.uniform(-1.0, 1.0, (12, 3))),
+        lambda hull, at: (at @ hull.planes[:, :3].T + hull.planes[:, 3]).max(axis=-1),
+        lambda hull, to: (to @ hull.corners.T).max(axis=-1),
+    ),
+}
+
+
+def the_l() -> Triangles:
+    """The surface around both boxes of :data:`L_SHAPE`, without what is inside."""
+    left, foot = (np.array(one) for one in L_SHAPE)
+    x = [left[0, 0] - left[1, 0] / 2, left[0, 0] + left[1, 0] / 2, foot[0, 0] + foot[1, 0] / 2]
+    z = [foot[0, 2] - foot[1, 2] / 2, foot[0, 2] + foot[1, 2] / 2, left[0, 2] + left[1, 2] / 2]
+    flat = [(x[0], z[0]), (x[2], z[0]), (x[2], z[1]), (x[1], z[1]), (x[1], z[2]), (x[0], z[2])]
+    prism = trimesh.creation.extrude_polygon(shapely.Polygon(flat), left[1, 1]).triangles
+    upright = prism[..., [0, 2, 1]] - (0.0, left[1, 1] / 2, 0.0)
+    return Triangles(upright[:, ::-1])
+
+
+def frames(draw: np.random.Generator, count: int) -> List[Pose]:
+    turns = Rotation.random(count, random_state=draw).as_quat()
+    return [
+        Pose(tuple(place), tuple(turn))
+        for place, turn in zip(draw.uniform(-2.0, 2.0, (count, 3)), turns)
+    ]
+
+
+def seen(**poses: Pose) -> Snapshot:
+    return Snapshot(0.0, {name: ModelState(pose) for name, pose in poses.items()}, {})
+
+
+def shortest_way(bodies: Bodies) -> Tuple[float, np.ndarray]:
+    """MuJoCo's distance of the first two, and the ends of the way."""
+    ends = np.zeros(6)
+    model, data = bodies._scene
+    return mujoco.mj_geomDistance(model, data, 0, 1, 1e4, ends), ends.reshape(2, 3)
+
+
+def proven(kinds: Tuple[Kind, Kind], shapes: Any, poses: Any, ends: np.ndarray) -> float:
+    """By how much (m) the distance between ``ends`` can differ from that of the bodies."""
+    away_m = float(norm(ends[1] - ends[0]))
+    across = (ends[1] - ends[0]) / away_m
+    free_m, off_m = 0.0, 0.0
+    for kind, shape, pose, end, towards in zip(kinds, shapes, poses, ends, (across, -across)):
+        own = pose.inverse()
+        off_m = max(off_m, float(kind.gauge(shape, own.apply(end)[None])[0]))
+        reach = float(kind.support(shape, (towards @ pose.rotation)[None])[0])
+        free_m -= reach + float(np.dot(towards, pose.position))
+    return max(off_m, abs(free_m - away_m))
+
+
+def check_pairs(names: Tuple[str, str], pairs: int, draw: np.random.Generator) -> Dict[str, Any]:
+    """Random pairs of two convex kinds."""
+    kinds = KINDS[names[0]], KINDS[names[1]]
+    wrong, grazing, worst_m, met = 0, 0, 0.0, 0
+    for _ in range(0, pairs, 100):
+        shapes = kinds[0].draw(draw), kinds[1].draw(draw)
+        bodies = Bodies([Collider("a", shapes[0], on="a"), Collider("b", shapes[1], on="b")])
+        for poses in zip(frames(draw, 100), frames(draw, 100)):
+            bodies.place(seen(a=poses[0], b=poses[1]))
+            away_m = bodies.distance_m("a", "b")
+            theirs_m, ends = shortest_way(bodies)
+            if abs(theirs_m) < GRAZES_M:
+                grazing += 1
+            elif away_m == 0.0:
+                met += 1
+                wrong += theirs_m > 0
+            else:
+                error_m = proven(kinds, shapes, poses, ends) + abs(away_m - norm(ends[1] - ends[0]))
+                worst_m = max(worst_m, error_m)
+                wrong += error_m > EXACT_M
+    return {"cases": pairs, "meet": met, "grazing": grazing, "worst_m": worst_m, "wrong": wrong}
+
+
+def check_mesh_pairs(name: str, pairs: int, draw: np.random.Generator) -> Dict[str, Any]:
+    """Random pairs of a body and the L, against the body and each of its two boxes."""
+    wrong, grazing, worst_m, met, surface = 0, 0, 0.0, 0, the_l()
+    for _ in range(0, pairs, 100):
+        shape = surface if name == "mesh" else KINDS[name].draw(draw)
+        colliders = [Collider("a", shape, on="a"), Collider("l", surface, on="l")]
+        colliders += [
+            Collider(f"{number}", Box(size), on="l", offset=Pose(center))
+            for number, (center, size) in enumerate(L_SHAPE)
+        ]
+        parts = [("a", "0"), ("a", "1")]
+        if name == "mesh":
+            colliders += [
+                Collider(f"a{number}", Box(size), on="a", offset=Pose(center))
+                for number, (center, size) in enumerate(L_SHAPE)
+            ]
+            parts = list(itertools.product(("a0", "a1"), ("0", "1")))
+        bodies = Bodies(colliders)
+        for one, other in zip(frames(draw, 100), frames(draw, 100)):
+            bodies.place(seen(a=one, l=other))
+            away_m = bodies.distance_m("a", "l")
+            true_m = min(bodies.distance_m(*part) for part in parts)
+            met += away_m == 0.0
+            if (away_m == 0.0) != (true_m == 0.0):
+                grazing += max(away_m, true_m) < GRAZES_M
+                wrong += max(away_m, true_m) >= GRAZES_M
+                continue
+            worst_m = max(worst_m, abs(away_m - true_m))
+            wrong += abs(away_m - true_m) > MESH_M
+    return {"cases": pairs, "meet": met, "grazing": grazing, "worst_m": worst_m, "wrong": wrong}
+
+
+def first_zero(gauge: Callable[[np.ndarray], np.ndarray], start: Any, to: Any) -> Any:
+    """Where along rays a convex gauge is first 0, inf where never, and its least value."""
+    low, high = np.zeros(len(start)), np.full(len(start), 20.0)
+    for _ in range(120):
+        third = (high - low) / 3
+        falls = gauge(start + (low + third)[:, None] * to) > gauge(
+            start + (high - third)[:, None] * to
+        )
+        low, high = np.where(falls, low + third, low), np.where(falls, high, high - third)
+    deepest = (low + high) / 2
+    least = np.minimum(gauge(start + deepest[:, None] * to), gauge(start))
+    outside = gauge(start) > 0
+    # From outside the zero is before the deepest point; from within it is the only one behind it.
+    low, high = np.where(outside, 0.0, deepest), np.where(outside, deepest, 20.0)
+    for _ in range(80):
+        middle = (low + high) / 2
+        before = (gauge(start + middle[:, None] * to) > 0) == outside
+        low, high = np.where(before, middle, low), np.where(before, high, middle)
+    return np.where(least <= 0, (low + high) / 2, np.inf), least
+
+
+def check_rays(name: str, count: int, draw: np.random.Generator) -> Dict[str, Any]:
+    """Random rays at random bodies of a kind."""
+    wrong, grazing, worst_m, met = 0, 0, 0.0, 0
+    for _ in range(0, count, 1000):
+        (pose,) = frames(draw, 1)
+        start = draw.uniform(-3.0, 3.0, (1000, 3))
+        to = np.array(pose.position) + draw.uniform(-1.0, 1.0, (1000, 3)) - start
+        to /= norm(to)[:, None]
+        local, towards = pose.inverse().apply(start), to @ pose.rotation
+        if name == "mesh":
+            shape: Shape = the_l()
+            parts = [
+                first_zero(lambda at, s=size: (np.abs(at) - np.array(s) / 2).max(axis=-1),
+                           local - np.array(center), towards)
+                for center, size in L_SHAPE
+            ]  # fmt: skip
+            inside = np.any([least_at(local, one) for one in L_SHAPE], axis=0)
+            expected = np.min([found for found, _ in parts], axis=0)
+            least = np.min([value for _, value in parts], axis=0)
+            sure = ~inside  # from within, a ray may pass from one box into the other
+        else:
+            kind = KINDS[name]
+            shape = kind.draw(draw)
+            expected, least = first_zero(functools.partial(kind.gauge, shape), local, towards)
+            sure = np.ones(len(start), dtype=bool)
+        bodies = Bodies([Collider("a", shape, on="a")])
+        bodies.place(seen(a=pose))
+        found, _ = bodies.raycast(start, to)
+        clear = (np.abs(least) > GRAZES_M) & sure
+        grazing += int((~clear).sum())
+        hits = clear & np.isfinite(expected) & np.isfinite(found)
+        error_m = np.abs(found[hits] - expected[hits])
+        worst_m = max(worst_m, float(error_m.max(initial=0.0)))
+        wrong += int((clear & (np.isfinite(expected) != np.isfinite(found))).sum())
+        wrong += int((error_m > EXACT_M).sum())
+        met += int(hits.sum())
+    return {"cases": count, "meet": met, "grazing": grazing, "worst_m": worst_m, "wrong": wrong}
+
+
+def least_at(points: np.ndarray, box: Any) -> np.ndarray:
+    """Which points are in a box of the L."""
+    center, size = (np.array(part) for part in box)
+    return (np.abs(points - center) <= size / 2).all(axis=-1)
+
+
+def time_of_all_pairs(draw: np.random.Generator, count: int = 200, periods: int = 50) -> float:
+    """Milliseconds of processor time to place that many bodies and find all that touch."""
+    shapes = [Box((0.5, 0.5, 1)), Sphere(0.3), Cylinder(0.3, 1), Capsule(0.3, 0.5)]
+    bodies = Bodies([Collider(f"{n}", shapes[n % 4], on=f"{n}") for n in range(count)])
+    places = draw.uniform(-25.0, 25.0, (periods, count, 2))
+    yaws = draw.uniform(-3.0, 3.0, (periods, count))
+    snapshots = [
+        seen(**{f"{n}": Pose.from_rpy(x, y, 0.5, 0, 0, yaw[n]) for n, (x, y) in enumerate(at)})
+        for at, yaw in zip(places, yaws)
+    ]
+    bodies.place(snapshots[0])
+    bodies.touching()
+    began = time.process_time()
+    for snapshot in snapshots:
+        bodies.place(snapshot)
+        bodies.touching()
+    return 1000 * (time.process_time() - began) / periods
+
+
+def main() -> int:
+    """Check all kinds; status 1 where one answer is wrong."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--pairs", type=int, default=100_000, help="default: %(default)s")
+    parser.add_argument("--rays", type=int, default=100_000, help="default: %(default)s")
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    draw = np.random.default_rng(arguments.seed)
+    wrong = 0
+    print(f"{'':22} {'cases':>7} {'meet':>7} {'grazing':>7} {'worst m':>9} {'wrong':>6}")
+
+    def show(title: str, found: Dict[str, Any]) -> int:
+        print(
+            f"{title:22} {found['cases']:7} {found['meet']:7} {found['grazing']:7} "
+            f"{found['worst_m']:9.2g} {found['wrong']:6}",
+            flush=True,
+        )
+        return int(found["wrong"])
+
+    for names in itertools.combinations_with_replacement(KINDS, 2):
+        wrong += show(" and ".join(names), check_pairs(names, arguments.pairs, draw))
+    for name in (*KINDS, "mesh"):
+        wrong += show(f"{name} and mesh", check_mesh_pairs(name, arguments.pairs, draw))
+    for name in (*KINDS, "mesh"):
+        wrong += show(f"rays at {name}", check_rays(name, arguments.rays, draw))
+    print(f"all pairs of 200 bodies: {time_of_all_pairs(draw):.2f} ms of processor time a period")
+    return int(wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

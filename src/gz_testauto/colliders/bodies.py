@@ -1,0 +1,327 @@
+"""Solid colliders on the models and links of a world: which touch, how far apart, what a ray meets.
+
+Owns the set of colliders of one scene, placed anew from every snapshot. Who touches whom is FCL's
+answer, and so is the distance to a surface of triangles; distances between convex bodies and rays
+are MuJoCo's, which are exact where FCL's are not. FCL does not know an inside of a surface: that
+is looked at here.
+"""
+
+import functools
+from dataclasses import dataclass
+from typing import Any, FrozenSet, List, Sequence, Tuple
+
+import fcl
+import mujoco
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from gz_testauto.colliders.flat import FARTHEST_M, rays
+from gz_testauto.colliders.solids import Convex, Shape, Triangles, corners_of, inside, solid_of
+from gz_testauto.errors import SpecError, UnknownNameError
+from gz_testauto.observation import Snapshot
+from gz_testauto.pose import Pose
+from gz_testauto.sdf.scene import SceneModel
+from gz_testauto.sdf.shapes import Box, Capsule, Cylinder, Ellipsoid, Sphere
+
+Pair = Tuple[str, str]
+"""Names of two colliders, the one that was given first first."""
+
+_AT_ORIGIN = Pose()
+
+
+@dataclass(frozen=True, eq=False)
+class Collider:
+    """A solid that goes where a model or link goes.
+
+    ``shape`` is one of SDF's or of :mod:`~gz_testauto.colliders.solids`; ``on`` is a model, or a
+    link by its scoped name (``model::link``), and empty for the world; ``offset`` is the pose of
+    the shape in that frame.
+    """
+
+    name: str
+    shape: Any
+    on: str = ""
+    offset: Pose = _AT_ORIGIN
+
+
+class Bodies:
+    """The colliders of a scene. Asked before :meth:`place` everything stands at the world's origin.
+
+    Raises ``SpecError`` for a name that appears twice and for what can be no collider.
+    """
+
+    def __init__(self, colliders: Sequence[Collider]) -> None:
+        self.colliders = tuple(colliders)
+        self.names = tuple(collider.name for collider in self.colliders)
+        twice = sorted({name for name in self.names if self.names.count(name) > 1})
+        if twice:
+            raise SpecError(f"colliders need names of their own: {twice[0]!r} appears twice")
+        self._index = {name: number for number, name in enumerate(self.names)}
+        self._shapes = [_shape_of(collider) for collider in self.colliders]
+        self._offsets_m, self._offset_turns = _stacked([one.offset for one in self.colliders])
+        self._objects = [fcl.CollisionObject(_fcl_of(shape)) for shape in self._shapes]
+        balls = [_ball_around(shape) for shape in self._shapes]
+        self._middles = np.array([middle for middle, _ in balls]).reshape(-1, 3)
+        self._radii_m = np.array([radius_m for _, radius_m in balls])
+        self._move([_AT_ORIGIN] * len(self.colliders))
+
+    def place(self, snapshot: Snapshot) -> None:
+        """Put every collider where its model or link is. Raises ``UnknownNameError`` for one on
+        what is not there; all then stay where they were."""
+        poses: List[Pose] = []
+        for collider in self.colliders:
+            if not collider.on:
+                poses.append(_AT_ORIGIN)
+                continue
+            state = snapshot.models.get(collider.on) or snapshot.links.get(collider.on)
+            if state is None:
+                raise UnknownNameError(_not_there(collider, snapshot))
+            poses.append(state.pose)
+        self._move(poses)
+
+    def pose(self, name: str) -> Pose:
+        """Where a collider is, in the world frame."""
+        number = self._at(name)
+        turn = Rotation.from_matrix(self._turns[number])
+        return Pose(tuple(self._places_m[number].tolist()), tuple(turn.as_quat().tolist()))
+
+    def intersects(self, one: str, other: str) -> bool:
+        """Whether two have a point in common; two that touch have."""
+        return self._meet(self._at(one), self._at(other))
+
+    def distance_m(self, one: str, other: str) -> float:
+        """Metres between two; 0 where they have a point in common."""
+        first, second = self._at(one), self._at(other)
+        if self._meet(first, second):
+            return 0.0
+        if any(isinstance(self._shapes[n], Triangles) for n in (first, second)):
+            request = fcl.DistanceRequest(gjk_solver_type=fcl.GJKSolverType.GST_INDEP)
+            result = fcl.DistanceResult()
+            return float(fcl.distance(self._object(first), self._object(second), request, result))
+        model, data = self._scene
+        found = mujoco.mj_geomDistance(model, data, first, second, 2 * FARTHEST_M, None)
+        return max(0.0, float(found))
+
+    def touching(self) -> FrozenSet[Pair]:
+        """All pairs that have a point in common."""
+        centers = self._places_m + np.einsum("nij,nj->ni", self._turns, self._middles)
+        away_m = np.linalg.norm(centers[:, None] - centers[None], axis=-1)
+        near = np.triu(away_m <= self._radii_m[:, None] + self._radii_m[None], 1)
+        return frozenset(
+            (self.names[first], self.names[second])
+            for first, second in zip(*(ends.tolist() for ends in np.nonzero(near)))
+            if self._meet(first, second)
+        )
+
+    def contains(self, name: str, points: np.ndarray) -> np.ndarray:
+        """Which of ``points`` (n, 3), in the world frame, are in a collider: booleans (n,). Nothing
+        is in a surface with gaps."""
+        number = self._at(name)
+        there = np.asarray(points, dtype=float).reshape(-1, 3)
+        return self._inside(number, there)
+
+    def raycast(
+        self, origins: np.ndarray, directions: np.ndarray, range_max_m: float = FARTHEST_M
+    ) -> Tuple[np.ndarray, np.ndarray]:
+        """Metres (n,) along each ray to the first surface, inf where none is in range, and the
+        number of that collider in ``names`` (n,), -1 for none.
+
+        ``origins`` and ``directions`` have shape (n, 3) or (3,); directions need no length of 1.
+        From within, that is the way out. Raises ``ValueError`` for a direction of length 0.
+        """
+        start, towards = rays(origins, directions, 3)
+        found, met = np.full(len(start), np.inf), np.full(len(start), -1, dtype=np.int32)
+        if not self._shapes or not len(start):
+            return found, met
+        if (start == start[0]).all():
+            found, met = self._fan(start[0], towards, range_max_m)
+        else:
+            found, met = self._one_by_one(start, towards)
+        missed = (met < 0) | (found > range_max_m)
+        return np.where(missed, np.inf, found), np.where(missed, -1, met)
+
+    def _fan(
+        self, origin: np.ndarray, towards: np.ndarray, range_max_m: float
+    ) -> Tuple[np.ndarray, np.ndarray]:
+        model, data = self._scene
+        count = len(towards)
+        found, met = np.empty(count), np.empty(count, np.int32)
+        extra = (None,) if "normal:" in mujoco.mj_multiRay.__doc__.split("->")[0] else ()
+        mujoco.mj_multiRay(
+            model, data, np.array(origin), towards.ravel(), None, 1, -1, met, found, *extra, count,
+            range_max_m,
+        )  # fmt: skip
+        return found, met
+
+    def _one_by_one(self, start: np.ndarray, towards: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
+        model, data = self._scene
+        found, met = np.empty(len(start)), np.empty(len(start), np.int32)
+        one = np.empty((1, 1), np.int32)
+        for ray, (origin, direction) in enumerate(zip(start, towards)):
+            found[ray] = mujoco.mj_ray(model, data, origin, direction, None, 1, -1, one)
+            met[ray] = one[0, 0]
+        return found, met
+
+    def _meet(self, first: int, second: int) -> bool:
+        if fcl.collide(self._object(first), self._object(second)):
+            return True
+        # A surface has nothing within: what is all in it meets no triangle.
+        return self._holds(first, second) or self._holds(second, first)
+
+    def _holds(self, outer: int, inner: int) -> bool:
+        """Whether a closed surface goes round something that does not meet it."""
+        shape = self._shapes[outer]
+        if not isinstance(shape, Triangles) or not len(shape.solid):
+            return False
+        point = self._places_m[inner] + self._turns[inner] @ _point_of(self._shapes[inner])
+        return bool(self._inside(outer, point[None])[0])
+
+    def _inside(self, number: int, points: np.ndarray) -> np.ndarray:
+        """Which of ``points`` (n, 3), in the world frame, are in a collider."""
+        return inside(self._shapes[number], (points - self._places_m[number]) @ self._turns[number])
+
+    def _object(self, number: int) -> Any:
+        """FCL's, where it is now."""
+        if self._stale[number]:
+            place = fcl.Transform(self._turns[number], self._places_m[number])
+            self._objects[number].setTransform(place)
+            self._stale[number] = False
+        return self._objects[number]
+
+    def _move(self, frames: List[Pose]) -> None:
+        """Put the colliders at their offsets in ``frames``, one for each."""
+        origins_m, turns = _stacked(frames)
+        self._places_m = origins_m + np.einsum("nij,nj->ni", turns, self._offsets_m)
+        self._turns = turns @ self._offset_turns
+        self._stale = [True] * len(frames)
+        self._moved = True
+
+    @property
+    def _scene(self) -> Tuple[Any, Any]:
+        """MuJoCo's model and data, everything where it is."""
+        model, data = self._compiled
+        if self._moved:
+            data.mocap_pos[:] = self._places_m
+            data.mocap_quat[:] = np.roll(Rotation.from_matrix(self._turns).as_quat(), 1, axis=1)
+            mujoco.mj_kinematics(model, data)
+            self._moved = False
+        return model, data
+
+    @functools.cached_property
+    def _compiled(self) -> Tuple[Any, Any]:
+        geoms = [_geom_of(number, shape) for number, shape in enumerate(self._shapes)]
+        assets = "".join(asset for asset, _ in geoms)
+        bodies = "".join(f'<body mocap="true">{geom}</body>' for _, geom in geoms)
+        model = mujoco.MjModel.from_xml_string(
+            f'<mujoco><compiler balanceinertia="true"/><option ccd_tolerance="1e-9" '
+            f'ccd_iterations="200"/><asset>{assets}</asset><worldbody>{bodies}</worldbody></mujoco>'
+        )
+        self._moved = True
+        return model, mujoco.MjData(model)
+
+    def _at(self, name: str) -> int:
+        if name not in self._index:
+            known = ", ".join(self.names) or "none"
+            raise UnknownNameError(f"unknown collider {name!r}; known: {known}")
+        return self._index[name]
+
+
+def colliders_of(model: SceneModel) -> List[Collider]:
+    """Everything of a model that can be collided with, on that model, named as Gazebo names it in
+    contacts; what is ground is left out. For models whose links do not move in them."""
+    return [
+        Collider(shape.scoped_name, shape.geometry, model.name, shape.local_pose)
+        for shape in model.collisions
+        if not shape.is_ground
+    ]
+
+
+def _shape_of(collider: Collider) -> Shape:
+    try:
+        return solid_of(collider.shape)
+    except SpecError as error:
+        raise SpecError(f"collider {collider.name!r}: {error}") from error
+
+
+def _not_there(collider: Collider, snapshot: Snapshot) -> str:
+    there = ", ".join(sorted({*snapshot.models, *snapshot.links})) or "nothing"
+    return f"collider {collider.name!r} is on {collider.on!r}, which is not there; there: {there}"
+
+
+def _point_of(shape: Shape) -> np.ndarray:
+    """A point of a shape, in its own frame."""
+    if isinstance(shape, Convex):
+        return np.asarray(shape.corners[0])
+    if isinstance(shape, Triangles):
+        return np.asarray(shape.triangles[0, 0])
+    return np.zeros(3)
+
+
+def _stacked(poses: Sequence[Pose]) -> Tuple[np.ndarray, np.ndarray]:
+    """Positions (n, 3) and rotation matrices (n, 3, 3)."""
+    if not poses:
+        return np.empty((0, 3)), np.empty((0, 3, 3))
+    turns = Rotation.from_quat([pose.quaternion for pose in poses]).as_matrix()
+    return np.array([pose.position for pose in poses]), turns
+
+
+def _ball_around(shape: Shape) -> Tuple[np.ndarray, float]:
+    """Middle (3,), in the frame of the shape, and radius (m) of a ball that holds it."""
+    if isinstance(shape, (Convex, Triangles)):
+        corners, _ = corners_of(shape)
+        middle = (corners.min(axis=0) + corners.max(axis=0)) / 2
+        radius_m = float(np.linalg.norm(corners - middle, axis=1).max())
+    else:
+        middle = np.zeros(3)
+        radius_m = float(np.linalg.norm(shape.bounds(_AT_ORIGIN)[:, 1]))
+    return middle, radius_m * (1 + 1e-9)
+
+
+def _fcl_of(shape: Shape) -> Any:
+    if isinstance(shape, Box):
+        return fcl.Box(*shape.size)
+    if isinstance(shape, Sphere):
+        return fcl.Sphere(shape.radius)
+    if isinstance(shape, Cylinder):
+        return fcl.Cylinder(shape.radius, shape.length)
+    if isinstance(shape, Capsule):
+        return fcl.Capsule(shape.radius, shape.length)
+    if isinstance(shape, Ellipsoid):
+        return fcl.Ellipsoid(*shape.radii)
+    corners, faces = corners_of(shape)
+    if isinstance(shape, Convex):
+        listed = np.column_stack([np.full(len(faces), 3), faces]).ravel()
+        return fcl.Convex(corners, len(faces), listed)
+    surface = fcl.BVHModel()
+    surface.beginModel(len(corners), len(faces))
+    surface.addSubModel(corners, faces)
+    surface.endModel()
+    return surface
+
+
+def _text(*values: float) -> str:
+    return " ".join(repr(float(value)) for value in values)
+
+
+def _geom_of(number: int, shape: Shape) -> Tuple[str, str]:
+    """MJCF of the assets and the geom of a shape."""
+    if isinstance(shape, (Convex, Triangles)):
+        corners, faces = corners_of(shape)
+        asset = (
+            f'<mesh name="m{number}" vertex="{_text(*corners.ravel())}" '
+            f'face="{" ".join(map(str, faces.ravel().tolist()))}"/>'
+        )
+        return asset, f'<geom type="mesh" mesh="m{number}"/>'
+    return "", f'<geom type="{type(shape).__name__.lower()}" size="{_text(*_half_sizes(shape))}"/>'
+
+
+def _half_sizes(shape: Shape) -> Tuple[float, ...]:
+    """As MuJoCo has them."""
+    if isinstance(shape, Box):
+        return tuple(side / 2 for side in shape.size)
+    if isinstance(shape, Sphere):
+        return (shape.radius,)
+    if isinstance(shape, (Cylinder, Capsule)):
+        return shape.radius, shape.length / 2
+    assert isinstance(shape, Ellipsoid)
+    return shape.radii

@@ -1,0 +1,131 @@
+"""Flat colliders: boxes, circles and polygons on the ground, which is the world's xy plane.
+
+Owns what can be asked of two of them, of points and of rays, as arrays. Straight sides are exact,
+by shapely, and so are circles: a centre and a radius. Each shape is given in a frame of its own and
+turned about that frame's origin, wherever its middle is. Solids are
+:mod:`gz_testauto.colliders.bodies`' business.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Sequence, Tuple
+
+import numpy as np
+import shapely
+
+from gz_testauto.errors import SpecError
+from gz_testauto.pose import Pose2D
+from gz_testauto.sampling.outline import Outline
+
+FARTHEST_M = 1e4
+"""How far a ray is followed unless told."""
+
+ORIGIN = Pose2D(0.0, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class FlatCollider:
+    """All points within ``outline``, in the world frame (m)."""
+
+    outline: Outline
+
+    @classmethod
+    def box(cls, size_x_m: float, size_y_m: float, pose: Pose2D = ORIGIN) -> "FlatCollider":
+        """A rectangle around the origin of ``pose``; ``SpecError`` for a size not above 0."""
+        _check_sizes(size_x_m=size_x_m, size_y_m=size_y_m)
+        return cls(Outline.box(size_x_m, size_y_m)).moved(pose)
+
+    @classmethod
+    def circle(cls, radius_m: float, center: Tuple[float, float] = (0.0, 0.0)) -> "FlatCollider":
+        """A disc. Raises ``SpecError`` for a radius not above 0."""
+        _check_sizes(radius_m=radius_m)
+        return cls(Outline.disc(float(center[0]), float(center[1]), radius_m))
+
+    @classmethod
+    def polygon(
+        cls, corners: Sequence[Tuple[float, float]], pose: Pose2D = ORIGIN
+    ) -> "FlatCollider":
+        """A polygon without holes; ``corners`` (n, 2) are in the frame of ``pose``, in either
+        order. Raises ``SpecError`` where its outline crosses itself or has no area."""
+        points = np.asarray(corners, dtype=float)
+        if points.ndim != 2 or points.shape[1] != 2 or len(points) < 3:
+            raise SpecError(f"a polygon needs at least 3 corners (x, y), not {len(points)}")
+        if not np.isfinite(points).all():
+            raise SpecError("a polygon's corners must be finite")
+        outline = shapely.Polygon(points)
+        if not outline.is_valid or outline.area == 0.0:
+            reason = shapely.is_valid_reason(outline)
+            raise SpecError(f"the polygon is not simple ({reason}): give its corners in order")
+        return cls(Outline(outline)).moved(pose)
+
+    def moved(self, pose: Pose2D) -> "FlatCollider":
+        """The collider, given in the frame of ``pose``, in the frame in which that is given."""
+        if not all(map(math.isfinite, pose)):
+            raise SpecError("a pose must be finite")
+        return FlatCollider(self.outline.moved(*pose))
+
+    def intersects(self, other: "FlatCollider") -> bool:
+        """Whether they have a point in common; two that touch have."""
+        return self.distance_m(other) == 0.0
+
+    def distance_m(self, other: "FlatCollider") -> float:
+        """Metres between the two; 0 where they overlap or touch."""
+        return self.outline.distance_m(other.outline)
+
+    def contains(self, points: np.ndarray) -> np.ndarray:
+        """Which of ``points`` (n, 2) are in it, its edge included: booleans (n,)."""
+        points = np.asarray(points, dtype=float).reshape(-1, 2)
+        if self.outline.radius_m == 0.0:
+            return np.asarray(shapely.intersects_xy(self.outline.core, *points.T))
+        away_m = shapely.distance(self.outline.core, shapely.points(points))
+        return np.asarray(away_m <= self.outline.radius_m)
+
+    def raycast(
+        self, origins: np.ndarray, directions: np.ndarray, range_max_m: float = FARTHEST_M
+    ) -> np.ndarray:
+        """Metres (n,) along each ray to the first point of the edge; inf where none is in range.
+
+        ``origins`` and ``directions`` have shape (n, 2) or (2,); directions need no length of 1.
+        From within, that is the way out. Raises ``ValueError`` for a direction of length 0.
+        """
+        start, towards = rays(origins, directions, 2)
+        if self.outline.is_disc:
+            (center,) = shapely.get_coordinates(self.outline.core)
+            found = to_ball(start - center, towards, self.outline.radius_m)
+        else:
+            edge = shapely.boundary(self.outline.polygon)
+            lines = shapely.linestrings(np.stack([start, start + range_max_m * towards], axis=1))
+            found = shapely.distance(shapely.intersection(lines, edge), shapely.points(start))
+            found = np.where(np.isnan(found), np.inf, found)
+        return np.where(found <= range_max_m, found, np.inf)
+
+
+def rays(
+    origins: np.ndarray, directions: np.ndarray, dimensions: int
+) -> Tuple[np.ndarray, np.ndarray]:
+    """Origins and unit directions of rays, both (n, ``dimensions``); ``ValueError`` for what is
+    no direction."""
+    start, towards = np.broadcast_arrays(
+        np.asarray(origins, dtype=float).reshape(-1, dimensions),
+        np.asarray(directions, dtype=float).reshape(-1, dimensions),
+    )
+    length = np.linalg.norm(towards, axis=1, keepdims=True)
+    if not (length > 0).all() or not np.isfinite(length).all() or not np.isfinite(start).all():
+        raise ValueError("a ray needs a finite origin, and a direction that is finite and not 0")
+    return start, towards / length
+
+
+def to_ball(start: np.ndarray, towards: np.ndarray, radius_m: float) -> np.ndarray:
+    """Metres along rays (n, d) with unit directions to the surface of a ball around the origin."""
+    middle = -np.sum(start * towards, axis=1)
+    nearest = start + middle[:, None] * towards
+    under = radius_m**2 - np.sum(nearest**2, axis=1)
+    half = np.sqrt(np.maximum(under, 0.0))
+    found = np.where(middle - half >= 0, middle - half, middle + half)
+    return np.where((under >= 0) & (found >= 0), found, np.inf)
+
+
+def _check_sizes(**sizes: float) -> None:
+    for name, value in sizes.items():
+        if not (math.isfinite(value) and value > 0):
+            raise SpecError(f"{name} is {value:g}; it must be > 0")

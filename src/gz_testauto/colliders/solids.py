@@ -1,0 +1,151 @@
+"""What a solid collider can be, beyond SDF's shapes, and which points are in it.
+
+Owns convex bodies and triangle surfaces as values that are checked once, and the inside of every
+kind in its own frame. Box, sphere, cylinder, capsule, ellipsoid and mesh are SDF's
+(:mod:`gz_testauto.sdf.shapes`), so that whatever stands in a world can be a collider as it is.
+"""
+
+import math
+from dataclasses import fields
+from typing import Any, Tuple, Union
+
+import numpy as np
+from scipy.spatial import ConvexHull, QhullError
+
+from gz_testauto.errors import SpecError
+from gz_testauto.sdf.meshes.solids import with_solids
+from gz_testauto.sdf.meshes.surfaces import Mesh
+from gz_testauto.sdf.shapes import Box, Capsule, Cylinder, Ellipsoid, Sphere
+
+_FLAT_M = 1e-4
+"""A surface thinner than this is a flat one, which MuJoCo takes for no mesh."""
+
+_CHUNK = 2_000_000
+"""Pairs of a point and a triangle that are looked at together."""
+
+
+class Convex:
+    """The smallest convex body around ``points`` (n, 3), in metres.
+
+    Raises ``SpecError`` where they have no volume.
+    """
+
+    def __init__(self, points: np.ndarray) -> None:
+        given = np.array(points, dtype=float)
+        if given.ndim != 2 or given.shape[1] != 3 or len(given) < 4 or not np.isfinite(given).all():
+            raise SpecError("a convex body needs at least 4 finite points (x, y, z)")
+        try:
+            hull = ConvexHull(given)
+        except QhullError as error:
+            raise SpecError("a convex body's points must not lie in one plane") from error
+        self.corners = given[hull.vertices]
+        """Shape (m, 3)."""
+        index = np.full(len(given), -1)
+        index[hull.vertices] = np.arange(len(hull.vertices))
+        outwards = np.cross(*np.diff(given[hull.simplices], axis=1).swapaxes(0, 1))
+        turned = np.sum(outwards * hull.equations[:, :3], axis=1) < 0
+        faces = index[hull.simplices]
+        faces[turned] = faces[turned][:, ::-1]
+        self.faces = faces
+        """Triangles as rows of ``corners``, counter-clockwise from outside: shape (k, 3)."""
+        self.planes = hull.equations
+        """Shape (k, 4): unit normals out of the body, and offsets; at most 0 within."""
+
+
+class Triangles:
+    """A surface of ``triangles`` (n, 3, 3), in metres. Where it goes round a volume without gaps,
+    that is a solid; else it is a sheet that has no inside.
+
+    Raises ``SpecError`` for what is no surface.
+    """
+
+    def __init__(self, triangles: np.ndarray) -> None:
+        given = np.array(triangles, dtype=float)
+        if given.ndim != 3 or given.shape[1:] != (3, 3) or not len(given):
+            raise SpecError("a surface needs triangles of three corners (x, y, z)")
+        if not np.isfinite(given).all():
+            raise SpecError("a surface's corners must be finite")
+        corners = given.reshape(-1, 3)
+        middle = corners.mean(axis=0)
+        across = np.linalg.svd(corners - middle, full_matrices=False)[2][2]
+        if np.ptp((corners - middle) @ across) < _FLAT_M:
+            raise SpecError("a surface must not lie in one plane: make it a thin box")
+        self.triangles, closed = with_solids(given)
+        self.solid = self.triangles[closed]
+        """Those that go round a volume, shape (m, 3, 3)."""
+
+
+Shape = Union[Box, Sphere, Cylinder, Capsule, Ellipsoid, Convex, Triangles]
+"""What a solid collider can be made of; a mesh file becomes :class:`Triangles`."""
+
+
+def solid_of(shape: Any) -> Shape:
+    """``shape`` as a collider has it. Raises ``SpecError`` for what can be none or has a size that
+    is not above 0, and ``SdfError`` for a mesh file that cannot be read."""
+    if isinstance(shape, Mesh):
+        return Triangles(shape.surface.triangles)
+    if isinstance(shape, (Convex, Triangles)):
+        return shape
+    kind = type(shape).__name__.lower()
+    if not isinstance(shape, (Box, Sphere, Cylinder, Capsule, Ellipsoid)):
+        raise SpecError(
+            f"a {kind} cannot be a collider; known: box, sphere, cylinder, capsule, ellipsoid, "
+            "convex, mesh"
+        )
+    for field in fields(shape):
+        value = getattr(shape, field.name)
+        for number in value if isinstance(value, tuple) else (value,):
+            if not (math.isfinite(number) and number > 0):
+                raise SpecError(f"{field.name} of a {kind} is {number:g}; it must be > 0")
+    return shape
+
+
+def inside(shape: Shape, points: np.ndarray) -> np.ndarray:
+    """Which of ``points`` (n, 3), in the frame of the shape, are in it: booleans (n,). Those on the
+    surface are, as far as rounding lets that be told."""
+    if isinstance(shape, Box):
+        return np.asarray((np.abs(points) <= np.asarray(shape.size) / 2).all(axis=1))
+    if isinstance(shape, Sphere):
+        return np.asarray(np.sum(points**2, axis=1) <= shape.radius**2)
+    if isinstance(shape, Ellipsoid):
+        return np.asarray(np.sum((points / np.asarray(shape.radii)) ** 2, axis=1) <= 1.0)
+    if isinstance(shape, Convex):
+        return np.asarray(
+            (points @ shape.planes[:, :3].T + shape.planes[:, 3] <= 1e-12).all(axis=1)
+        )
+    if isinstance(shape, Triangles):
+        return _wound_around(shape.solid, points)
+    beyond = np.abs(points[:, 2]) - shape.length / 2
+    across = np.sum(points[:, :2] ** 2, axis=1)
+    if isinstance(shape, Cylinder):
+        return np.asarray((beyond <= 0) & (across <= shape.radius**2))
+    return np.asarray(across + np.maximum(beyond, 0.0) ** 2 <= shape.radius**2)
+
+
+def _wound_around(triangles: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Around which points closed surfaces go, by the solid angle at which the triangles are seen
+    from there (Van Oosterom and Strackee, 1983)."""
+    found = np.zeros(len(points), dtype=bool)
+    if not len(triangles):
+        return found
+    low, high = triangles.min(axis=(0, 1)), triangles.max(axis=(0, 1))
+    (near,) = np.nonzero(((points >= low) & (points <= high)).all(axis=1))
+    for some in np.array_split(near, max(1, len(near) * len(triangles) // _CHUNK)):
+        a, b, c = np.moveaxis(triangles[None] - points[some, None, None], 2, 0)
+        lengths = [np.linalg.norm(corner, axis=-1) for corner in (a, b, c)]
+        volume = np.sum(a * np.cross(b, c), axis=-1)
+        under = lengths[0] * lengths[1] * lengths[2]
+        for length, one, other in zip(lengths, (b, c, a), (c, a, b)):
+            under = under + np.sum(one * other, axis=-1) * length
+        turns = np.arctan2(volume, under).sum(axis=1) / (2 * np.pi)
+        found[some] = np.abs(turns) > 0.5
+    return found
+
+
+def corners_of(shape: Shape) -> Tuple[np.ndarray, np.ndarray]:
+    """Corners (n, 3) and triangles (m, 3) of a convex body or a surface, each corner once."""
+    if isinstance(shape, Convex):
+        return shape.corners, shape.faces
+    assert isinstance(shape, Triangles)
+    corners, index = np.unique(shape.triangles.reshape(-1, 3), axis=0, return_inverse=True)
+    return corners, index.reshape(-1, 3)

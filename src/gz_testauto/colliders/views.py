@@ -1,0 +1,139 @@
+"""Planes, and what a camera has in view.
+
+Owns half spaces and viewing frustums, and the way between points in the world and in an image. The
+frame of a view is that of SDF's cameras: x forward, y left, z up. In an image u goes to the right
+and v down, both from 0 to 1.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Tuple
+
+import numpy as np
+
+from gz_testauto.colliders.flat import rays
+from gz_testauto.errors import SpecError
+from gz_testauto.pose import Pose
+
+
+@dataclass(frozen=True)
+class Plane:
+    """All points p with ``normal · p = offset_m``; the side to which the normal points is outside.
+
+    Raises ``SpecError`` unless the normal is finite and not 0; it is made a unit vector, and the
+    offset with it.
+    """
+
+    normal: Tuple[float, float, float]
+    offset_m: float = 0.0
+
+    def __post_init__(self) -> None:
+        length = math.sqrt(sum(part * part for part in self.normal))
+        if not (math.isfinite(length) and length > 0 and math.isfinite(self.offset_m)):
+            raise SpecError("a plane needs a finite offset, and a normal that is finite and not 0")
+        object.__setattr__(self, "normal", tuple(float(part) / length for part in self.normal))
+        object.__setattr__(self, "offset_m", self.offset_m / length)
+
+    @classmethod
+    def through(
+        cls, point: Tuple[float, float, float], normal: Tuple[float, float, float]
+    ) -> "Plane":
+        """The plane through a point (m)."""
+        return cls(normal, float(np.dot(point, normal)))
+
+    def height_m(self, points: np.ndarray) -> np.ndarray:
+        """How far outside (m) ``points`` (n, 3) are, negative within: (n,)."""
+        return np.asarray(points, dtype=float) @ np.asarray(self.normal) - self.offset_m
+
+    def raycast(self, origins: np.ndarray, directions: np.ndarray) -> np.ndarray:
+        """Metres (n,) along each ray (n, 3) to the plane, from either side; inf for one that leads
+        away from it or along it. Raises ``ValueError`` for a direction of length 0."""
+        start, towards = rays(origins, directions, 3)
+        rise, height = towards @ np.asarray(self.normal), self.height_m(start)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = np.where(height == 0.0, 0.0, -height / rise)
+        return np.where(found >= 0.0, found, np.inf) + 0.0
+
+
+@dataclass(frozen=True)
+class Frustum:
+    """What a camera at ``pose`` has in view, from ``near_m`` to ``far_m`` along its x axis.
+
+    ``horizontal_fov_rad`` is the whole angle, as in SDF; ``aspect`` is width over height. Raises
+    ``SpecError`` for an angle that is not between 0 and π, and for distances out of order.
+    """
+
+    pose: Pose
+    horizontal_fov_rad: float
+    aspect: float = 4.0 / 3.0
+    near_m: float = 0.05
+    far_m: float = 100.0
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.horizontal_fov_rad < math.pi:
+            raise SpecError(
+                f"horizontal_fov_rad is {self.horizontal_fov_rad:g}; it must be between 0 and π"
+            )
+        if not 0.0 < self.aspect < math.inf:
+            raise SpecError(f"aspect is {self.aspect:g}; it must be > 0")
+        if not 0.0 <= self.near_m < self.far_m < math.inf:
+            raise SpecError(
+                f"near_m is {self.near_m:g} and far_m {self.far_m:g}; it must be "
+                "0 <= near_m < far_m"
+            )
+
+    @property
+    def _slopes(self) -> Tuple[float, float]:
+        """How far sideways and up the view reaches, a metre ahead."""
+        sideways = math.tan(self.horizontal_fov_rad / 2)
+        return sideways, sideways / self.aspect
+
+    @property
+    def planes(self) -> Tuple[Plane, ...]:
+        """The six that bound it, normals outwards: near, far, left, right, upper, lower."""
+        sideways, up = self._slopes
+        turn, eye = self.pose.rotation, np.asarray(self.pose.position)
+        ahead = turn[:, 0]
+        normals = [(-1, 0, 0), (1, 0, 0), (-sideways, 1, 0), (-sideways, -1, 0)]
+        normals += [(-up, 0, 1), (-up, 0, -1)]
+        points = [eye + self.near_m * ahead, eye + self.far_m * ahead, eye, eye, eye, eye]
+        world = [turn @ np.asarray(normal, dtype=float) for normal in normals]
+        return tuple(
+            Plane.through(tuple(point), tuple(normal)) for point, normal in zip(points, world)
+        )
+
+    def contains(self, points: np.ndarray) -> np.ndarray:
+        """Which of ``points`` (n, 3), in the world frame, are in view: booleans (n,)."""
+        ahead, left, up = self._seen(points).T
+        sideways, upwards = self._slopes
+        within = (ahead >= self.near_m) & (ahead <= self.far_m)
+        return np.asarray(
+            within & (np.abs(left) <= sideways * ahead) & (np.abs(up) <= upwards * ahead)
+        )
+
+    def may_see(self, centers: np.ndarray, radii_m: np.ndarray) -> np.ndarray:
+        """Which balls may be in view: booleans (n,). One that is not is surely out of view; a few
+        near edges that are may be out of it too. ``centers`` (n, 3) are in the world frame."""
+        heights = np.stack([plane.height_m(centers) for plane in self.planes])
+        return np.asarray((heights <= radii_m).all(axis=0))
+
+    def project(self, points: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
+        """Where in the image ``points`` (n, 3), in the world frame, are: (u, v), shape (n, 2), and
+        how far ahead (m), shape (n,). Those not in front of the camera are at nan."""
+        ahead, left, up = self._seen(points).T
+        sideways, upwards = self._slopes
+        with np.errstate(divide="ignore", invalid="ignore"):
+            u, v = 0.5 - left / ahead / sideways / 2, 0.5 - up / ahead / upwards / 2
+        image = np.where((ahead > 0.0)[:, None], np.column_stack([u, v]), np.nan)
+        return image, ahead
+
+    def rays(self, image: np.ndarray) -> np.ndarray:
+        """Directions (n, 3), in the world frame, from the camera through ``image`` (n, 2), (u, v).
+        Each is 1 long along the camera's x axis, so that a distance along it is the depth."""
+        u, v = np.asarray(image, dtype=float).reshape(-1, 2).T
+        sideways, up = self._slopes
+        seen = np.column_stack([np.ones(len(u)), (1 - 2 * u) * sideways, (1 - 2 * v) * up])
+        return seen @ self.pose.rotation.T
+
+    def _seen(self, points: np.ndarray) -> np.ndarray:
+        return self.pose.inverse().apply(np.asarray(points, dtype=float).reshape(-1, 3))

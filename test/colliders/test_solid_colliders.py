@@ -1,0 +1,197 @@
+"""Solids on models and links: who touches, how far apart, what is in them, what rays meet."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+from trimesh.creation import box as box_mesh
+
+from gz_testauto.colliders.bodies import Bodies, Collider
+from gz_testauto.colliders.crossings import Crossing, Crossings
+from gz_testauto.colliders.images import depth_image
+from gz_testauto.colliders.solids import Convex, Triangles
+from gz_testauto.colliders.views import Frustum
+from gz_testauto.errors import SpecError, UnknownNameError
+from gz_testauto.observation import ModelState, Snapshot
+from gz_testauto.pose import Pose
+from gz_testauto.sdf.meshes.surfaces import Mesh
+from gz_testauto.sdf.shapes import Box, Capsule, Cylinder, Ellipsoid, Plane, Sphere
+
+CUBE = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=float)
+KINDS = {
+    "box": Box((2, 2, 2)),
+    "sphere": Sphere(1),
+    "cylinder": Cylinder(1, 2),
+    "capsule": Capsule(1, 2),
+    "ellipsoid": Ellipsoid((1, 1, 1)),
+    "convex": Convex(CUBE),
+    "mesh": Triangles(box_mesh((2, 2, 2)).triangles),
+}
+"""All reach 1 m along x and y."""
+
+
+def snapshot(links=(), **models):
+    states = {name: ModelState(pose) for name, pose in models.items()}
+    return Snapshot(0.0, states, {name: ModelState(pose) for name, pose in dict(links).items()})
+
+
+def placed(one, other, pose):
+    bodies = Bodies([Collider("one", one), Collider("other", other, on="other")])
+    bodies.place(snapshot(other=pose))
+    return bodies
+
+
+def turned(x, y, z):
+    return Pose((x, y, z), tuple(Rotation.from_euler("z", 90, degrees=True).as_quat()))
+
+
+@pytest.mark.parametrize("other", KINDS)
+@pytest.mark.parametrize("one", KINDS)
+def test_bodies_are_as_far_apart_as_they_are(one, other):
+    apart = placed(KINDS[one], KINDS[other], turned(0, 5, 0))
+    assert apart.distance_m("one", "other") == pytest.approx(3.0, abs=1e-4)
+    assert not apart.intersects("one", "other") and apart.touching() == frozenset()
+    near = placed(KINDS[one], KINDS[other], turned(0, 1.999, 0))
+    assert near.intersects("one", "other") and near.touching() == {("one", "other")}
+    assert near.distance_m("one", "other") == 0.0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_closed_surface_holds_what_is_all_in_it(kind):
+    small = placed(Triangles(box_mesh((9, 9, 9)).triangles), KINDS[kind], Pose((1, 0, 0)))
+    assert small.intersects("one", "other") and small.intersects("other", "one")
+    assert small.distance_m("one", "other") == 0.0
+    assert small.touching() == {("one", "other")}
+
+
+def test_a_mesh_file_is_a_collider_scaled_as_sdf_says(tmp_path):
+    box_mesh((2, 2, 2)).export(tmp_path / "cube.stl")
+    bodies = placed(Mesh(tmp_path / "cube.stl", (0.5, 1, 1)), Sphere(1), Pose((3, 0, 0)))
+    assert bodies.distance_m("one", "other") == pytest.approx(1.5, abs=1e-4)
+    assert bodies.raycast((-2, 0.1, 0.2), (1, 0, 0))[0] == pytest.approx(1.5, abs=1e-6)
+    assert bodies.contains("one", [(0.4, 0.9, 0), (0.6, 0, 0)]).tolist() == [True, False]
+
+
+def test_a_sheet_has_no_inside():
+    open_box = Triangles(box_mesh((9, 9, 9)).triangles[2:])
+    bodies = placed(open_box, Sphere(0.5), Pose())
+    assert not bodies.intersects("one", "other")
+    assert bodies.distance_m("one", "other") == pytest.approx(4.0, abs=1e-4)
+    assert not bodies.contains("one", np.zeros((1, 3))).any()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rays_meet_a_body_where_it_is_and_nothing_behind_them(kind):
+    bodies = placed(Sphere(0.1), KINDS[kind], Pose((5, 0, 0)))
+    found, met = bodies.raycast([(0, 0, 0.05)] * 3, [(1, 0, 0), (-1, 0, 0), (0, 1, 0)])
+    assert met.tolist() == [0, 0, 0]  # the way out of the ball around the origin
+    found, met = bodies.raycast([(0.2, 0, 0)] * 2, [(2, 0, 0), (0, 1, 0)])
+    assert met.tolist() == [1, -1]
+    assert found[0] == pytest.approx(3.8, abs=1e-9) and found[1] == math.inf
+    found, met = bodies.raycast(
+        [(9, 0, 0), (9, 0, 0), (5.5, 0, 0)], [(1, 0, 0), (-1, 0, 0)] * 1 + [(1, 0, 0)]
+    )
+    assert met.tolist() == [-1, 1, 1]
+    assert found[1:] == pytest.approx([3.0, 0.5], abs=1e-9)
+
+
+def test_an_oblique_ray_meets_the_side_of_a_box():
+    bodies = placed(Sphere(0.1), Box((2, 2, 2)), Pose((5, 5, 0)))
+    found, met = bodies.raycast((0.2, 0.2, 0), (1, 1, 0))
+    assert found[0] == pytest.approx(math.hypot(3.8, 3.8), abs=1e-9) and met[0] == 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_points_are_in_a_body_or_out_of_it(kind):
+    bodies = placed(Sphere(0.1), KINDS[kind], turned(5, 1, 0))
+    points = [(5, 1, 0), (5.99, 1, 0), (6.01, 1, 0), (5, 0.01, 0), (5, -0.01, 0), (0, 0, 0)]
+    assert bodies.contains("other", np.array(points)).tolist() == [1, 1, 0, 1, 0, 0]
+
+
+def test_colliders_go_where_their_links_go_with_their_offset():
+    wheel = Collider("wheel", Sphere(0.5), on="robot::wheel", offset=Pose((0, 1, 0)))
+    bodies = Bodies([wheel, Collider("post", Sphere(0.5))])
+    bodies.place(snapshot({"robot::wheel": turned(4, 0, 0)}))
+    assert bodies.pose("wheel").position == pytest.approx((3, 0, 0))
+    assert bodies.distance_m("wheel", "post") == pytest.approx(2.0)
+    assert bodies.raycast((0, 0, 2), (3, 0, -2))[1].tolist() == [0]
+    bodies.place(snapshot({"robot::wheel": turned(1.5, 0, 0)}))
+    assert bodies.touching() == {("wheel", "post")}
+    with pytest.raises(UnknownNameError, match="on 'robot::wheel', which is not there; there: a"):
+        bodies.place(snapshot(a=Pose()))
+    assert bodies.touching() == {("wheel", "post")}
+
+
+def test_events_say_who_entered_and_who_left():
+    crossings = Crossings()
+    assert crossings.update(0.0, {("a", "b")}) == (Crossing(0.0, ("a", "b"), True),)
+    assert crossings.update(0.1, {("a", "b")}) == ()
+    changed = crossings.update(0.2, {("c", "d"), ("a", "c")})
+    assert changed == (
+        Crossing(0.2, ("a", "b"), False),
+        Crossing(0.2, ("a", "c"), True),
+        Crossing(0.2, ("c", "d"), True),
+    )
+
+
+@pytest.mark.parametrize(
+    ("colliders", "complaint"),
+    [
+        ([Collider("a", Sphere(0))], "collider 'a': radius of a sphere is 0; it must be > 0"),
+        ([Collider("a", Box((1, math.inf, 1)))], "size of a box is inf"),
+        ([Collider("a", Sphere(1)), Collider("a", Sphere(1))], "'a' appears twice"),
+        ([Collider("a", Plane())], "a plane cannot be a collider; known: box, sphere"),
+    ],
+)
+def test_what_cannot_be_a_collider_is_refused(colliders, complaint):
+    with pytest.raises(SpecError, match=complaint):
+        Bodies(colliders)
+
+
+@pytest.mark.parametrize(
+    ("make", "complaint"),
+    [
+        (lambda: Convex(CUBE[:3]), "at least 4"),
+        (lambda: Convex(CUBE[:4]), "must not lie in one plane"),
+        (lambda: Convex(CUBE * math.nan), "at least 4 finite"),
+        (lambda: Triangles(CUBE), "three corners"),
+        (lambda: Triangles(np.full((1, 3, 3), math.inf)), "must be finite"),
+        (lambda: Triangles(CUBE[None, :3]), "must not lie in one plane: make it a thin box"),
+    ],
+)
+def test_what_is_no_body_is_refused(make, complaint):
+    with pytest.raises(SpecError, match=complaint):
+        make()
+
+
+def test_nothing_is_a_scene_too_and_no_ray_a_question():
+    empty = Bodies([])
+    empty.place(snapshot(a=Pose()))
+    assert empty.touching() == frozenset()
+    found, met = empty.raycast((0, 0, 0), (1, 0, 0))
+    assert found.tolist() == [math.inf] and met.tolist() == [-1]
+    found, met = Bodies([Collider("a", Sphere(1))]).raycast(np.empty((0, 3)), np.empty((0, 3)))
+    assert found.shape == met.shape == (0,)
+
+
+def test_an_unknown_collider_is_named_with_those_there_are():
+    with pytest.raises(UnknownNameError, match="unknown collider 'c'; known: one, other"):
+        placed(Sphere(1), Sphere(1), Pose()).intersects("one", "c")
+
+
+def test_an_image_shows_depth_along_the_axis_and_who_is_there():
+    bodies = placed(Box((0.2, 40, 40)), Sphere(1), Pose((5, 1, 0.5)))
+    view = Frustum(Pose((-2, 0, 0)), math.radians(90), 64 / 48, near_m=0.1, far_m=50.0)
+    image = depth_image(bodies, view, 64, 48)
+    assert image.depth_m.shape == image.labels.shape == (48, 64)
+    assert (image.labels == 0).all() and image.depth_m == pytest.approx(1.9, abs=1e-9)
+    behind_the_wall = Frustum(Pose(), view.horizontal_fov_rad, view.aspect, 0.5, 50.0)
+    image = depth_image(bodies, behind_the_wall, 64, 48)
+    assert set(np.unique(image.labels)) == {-1, 1}
+    rows, columns = np.nonzero(image.labels == 1)
+    (middle,), _ = behind_the_wall.project(np.array([(5, 1, 0.5)]))
+    assert columns.mean() / 64 == pytest.approx(middle[0], abs=0.02)
+    assert rows.mean() / 48 == pytest.approx(middle[1], abs=0.02)
+    assert image.depth_m.min() == pytest.approx(4.0, abs=0.02)
+    assert (image.depth_m[image.labels < 0] == math.inf).all()
