@@ -228,7 +228,7 @@ def check_rays(name: str, count: int, draw: np.random.Generator) -> Dict[str, An
                            local - np.array(center), towards)
                 for center, size in L_SHAPE
             ]  # fmt: skip
-            inside = np.any([least_at(local, one) for one in L_SHAPE], axis=0)
+            inside = np.any([in_box(local, one) for one in L_SHAPE], axis=0)
             expected = np.min([found for found, _ in parts], axis=0)
             least = np.min([value for _, value in parts], axis=0)
             sure = ~inside  # from within, a ray may pass from one box into the other
@@ -251,7 +251,7 @@ def check_rays(name: str, count: int, draw: np.random.Generator) -> Dict[str, An
     return {"cases": count, "meet": met, "grazing": grazing, "worst_m": worst_m, "wrong": wrong}
 
 
-def least_at(points: np.ndarray, box: Any) -> np.ndarray:
+def in_box(points: np.ndarray, box: Any) -> np.ndarray:
     """Which points are in a box of the L."""
     center, size = (np.array(part) for part in box)
     return (np.abs(points - center) <= size / 2).all(axis=-1)

@@ -16,7 +16,8 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from gz_testauto.colliders.flat import FARTHEST_M, rays
-from gz_testauto.colliders.solids import Convex, Shape, Triangles, corners_of, inside, solid_of
+from gz_testauto.colliders.mujoco_geoms import cast_fan, primitive, text
+from gz_testauto.colliders.solids import Convex, Shape, Triangles, inside, solid_of
 from gz_testauto.errors import SpecError, UnknownNameError
 from gz_testauto.observation import Snapshot
 from gz_testauto.pose import Pose
@@ -130,28 +131,14 @@ class Bodies:
         From within, that is the way out. Raises ``ValueError`` for a direction of length 0.
         """
         start, towards = rays(origins, directions, 3)
-        found, met = np.full(len(start), np.inf), np.full(len(start), -1, dtype=np.int32)
         if not self._shapes or not len(start):
-            return found, met
+            return np.full(len(start), np.inf), np.full(len(start), -1, dtype=np.int32)
         if (start == start[0]).all():
-            found, met = self._fan(start[0], towards, range_max_m)
+            found, met = cast_fan(*self._scene, np.array(start[0]), towards, range_max_m)
         else:
             found, met = self._one_by_one(start, towards)
         missed = (met < 0) | (found > range_max_m)
         return np.where(missed, np.inf, found), np.where(missed, -1, met)
-
-    def _fan(
-        self, origin: np.ndarray, towards: np.ndarray, range_max_m: float
-    ) -> Tuple[np.ndarray, np.ndarray]:
-        model, data = self._scene
-        count = len(towards)
-        found, met = np.empty(count), np.empty(count, np.int32)
-        extra = (None,) if "normal:" in mujoco.mj_multiRay.__doc__.split("->")[0] else ()
-        mujoco.mj_multiRay(
-            model, data, np.array(origin), towards.ravel(), None, 1, -1, met, found, *extra, count,
-            range_max_m,
-        )  # fmt: skip
-        return found, met
 
     def _one_by_one(self, start: np.ndarray, towards: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
         model, data = self._scene
@@ -216,7 +203,6 @@ class Bodies:
             f'<mujoco><compiler balanceinertia="true"/><option ccd_tolerance="1e-9" '
             f'ccd_iterations="200"/><asset>{assets}</asset><worldbody>{bodies}</worldbody></mujoco>'
         )
-        self._moved = True
         return model, mujoco.MjData(model)
 
     def _at(self, name: str) -> int:
@@ -250,10 +236,8 @@ def _not_there(collider: Collider, snapshot: Snapshot) -> str:
 
 def _point_of(shape: Shape) -> np.ndarray:
     """A point of a shape, in its own frame."""
-    if isinstance(shape, Convex):
+    if isinstance(shape, (Convex, Triangles)):
         return np.asarray(shape.corners[0])
-    if isinstance(shape, Triangles):
-        return np.asarray(shape.triangles[0, 0])
     return np.zeros(3)
 
 
@@ -268,9 +252,8 @@ def _stacked(poses: Sequence[Pose]) -> Tuple[np.ndarray, np.ndarray]:
 def _ball_around(shape: Shape) -> Tuple[np.ndarray, float]:
     """Middle (3,), in the frame of the shape, and radius (m) of a ball that holds it."""
     if isinstance(shape, (Convex, Triangles)):
-        corners, _ = corners_of(shape)
-        middle = (corners.min(axis=0) + corners.max(axis=0)) / 2
-        radius_m = float(np.linalg.norm(corners - middle, axis=1).max())
+        middle = (shape.corners.min(axis=0) + shape.corners.max(axis=0)) / 2
+        radius_m = float(np.linalg.norm(shape.corners - middle, axis=1).max())
     else:
         middle = np.zeros(3)
         radius_m = float(np.linalg.norm(shape.bounds(_AT_ORIGIN)[:, 1]))
@@ -288,7 +271,7 @@ def _fcl_of(shape: Shape) -> Any:
         return fcl.Capsule(shape.radius, shape.length)
     if isinstance(shape, Ellipsoid):
         return fcl.Ellipsoid(*shape.radii)
-    corners, faces = corners_of(shape)
+    corners, faces = shape.corners, shape.faces
     if isinstance(shape, Convex):
         listed = np.column_stack([np.full(len(faces), 3), faces]).ravel()
         return fcl.Convex(corners, len(faces), listed)
@@ -299,29 +282,13 @@ def _fcl_of(shape: Shape) -> Any:
     return surface
 
 
-def _text(*values: float) -> str:
-    return " ".join(repr(float(value)) for value in values)
-
-
 def _geom_of(number: int, shape: Shape) -> Tuple[str, str]:
     """MJCF of the assets and the geom of a shape."""
     if isinstance(shape, (Convex, Triangles)):
-        corners, faces = corners_of(shape)
         asset = (
-            f'<mesh name="m{number}" vertex="{_text(*corners.ravel())}" '
-            f'face="{" ".join(map(str, faces.ravel().tolist()))}"/>'
+            f'<mesh name="m{number}" vertex="{text(*shape.corners.ravel())}" '
+            f'face="{" ".join(map(str, shape.faces.ravel().tolist()))}"/>'
         )
         return asset, f'<geom type="mesh" mesh="m{number}"/>'
-    return "", f'<geom type="{type(shape).__name__.lower()}" size="{_text(*_half_sizes(shape))}"/>'
-
-
-def _half_sizes(shape: Shape) -> Tuple[float, ...]:
-    """As MuJoCo has them."""
-    if isinstance(shape, Box):
-        return tuple(side / 2 for side in shape.size)
-    if isinstance(shape, Sphere):
-        return (shape.radius,)
-    if isinstance(shape, (Cylinder, Capsule)):
-        return shape.radius, shape.length / 2
-    assert isinstance(shape, Ellipsoid)
-    return shape.radii
+    attributes = " ".join(f'{name}="{value}"' for name, value in (primitive(shape) or {}).items())
+    return "", f"<geom {attributes}/>"

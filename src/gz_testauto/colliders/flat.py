@@ -32,13 +32,14 @@ class FlatCollider:
     @classmethod
     def box(cls, size_x_m: float, size_y_m: float, pose: Pose2D = ORIGIN) -> "FlatCollider":
         """A rectangle around the origin of ``pose``; ``SpecError`` for a size not above 0."""
-        _check_sizes(size_x_m=size_x_m, size_y_m=size_y_m)
+        check_positive("size_x_m", size_x_m)
+        check_positive("size_y_m", size_y_m)
         return cls(Outline.box(size_x_m, size_y_m)).moved(pose)
 
     @classmethod
     def circle(cls, radius_m: float, center: Tuple[float, float] = (0.0, 0.0)) -> "FlatCollider":
         """A disc. Raises ``SpecError`` for a radius not above 0."""
-        _check_sizes(radius_m=radius_m)
+        check_positive("radius_m", radius_m)
         return cls(Outline.disc(float(center[0]), float(center[1]), radius_m))
 
     @classmethod
@@ -125,7 +126,8 @@ def to_ball(start: np.ndarray, towards: np.ndarray, radius_m: float) -> np.ndarr
     return np.where((under >= 0) & (found >= 0), found, np.inf)
 
 
-def _check_sizes(**sizes: float) -> None:
-    for name, value in sizes.items():
+def check_positive(name: str, *values: float) -> None:
+    """Raise ``SpecError`` unless all values are finite and above 0."""
+    for value in values:
         if not (math.isfinite(value) and value > 0):
             raise SpecError(f"{name} is {value:g}; it must be > 0")

@@ -5,13 +5,13 @@ kind in its own frame. Box, sphere, cylinder, capsule, ellipsoid and mesh are SD
 (:mod:`gz_testauto.sdf.shapes`), so that whatever stands in a world can be a collider as it is.
 """
 
-import math
 from dataclasses import fields
-from typing import Any, Tuple, Union
+from typing import Any, Union
 
 import numpy as np
 from scipy.spatial import ConvexHull, QhullError
 
+from gz_testauto.colliders.flat import check_positive
 from gz_testauto.errors import SpecError
 from gz_testauto.sdf.meshes.solids import with_solids
 from gz_testauto.sdf.meshes.surfaces import Mesh
@@ -70,9 +70,14 @@ class Triangles:
         across = np.linalg.svd(corners - middle, full_matrices=False)[2][2]
         if np.ptp((corners - middle) @ across) < _FLAT_M:
             raise SpecError("a surface must not lie in one plane: make it a thin box")
-        self.triangles, closed = with_solids(given)
-        self.solid = self.triangles[closed]
-        """Those that go round a volume, shape (m, 3, 3)."""
+        triangles, closed = with_solids(given)
+        corners, index = np.unique(triangles.reshape(-1, 3), axis=0, return_inverse=True)
+        self.corners = corners
+        """Each once, shape (m, 3)."""
+        self.faces = index.reshape(-1, 3)
+        """Triangles as rows of ``corners``: shape (k, 3)."""
+        self.solid = triangles[closed]
+        """The triangles that go round a volume, shape (l, 3, 3)."""
 
 
 Shape = Union[Box, Sphere, Cylinder, Capsule, Ellipsoid, Convex, Triangles]
@@ -94,9 +99,8 @@ def solid_of(shape: Any) -> Shape:
         )
     for field in fields(shape):
         value = getattr(shape, field.name)
-        for number in value if isinstance(value, tuple) else (value,):
-            if not (math.isfinite(number) and number > 0):
-                raise SpecError(f"{field.name} of a {kind} is {number:g}; it must be > 0")
+        sizes = value if isinstance(value, tuple) else (value,)
+        check_positive(f"{field.name} of a {kind}", *sizes)
     return shape
 
 
@@ -140,12 +144,3 @@ def _wound_around(triangles: np.ndarray, points: np.ndarray) -> np.ndarray:
         turns = np.arctan2(volume, under).sum(axis=1) / (2 * np.pi)
         found[some] = np.abs(turns) > 0.5
     return found
-
-
-def corners_of(shape: Shape) -> Tuple[np.ndarray, np.ndarray]:
-    """Corners (n, 3) and triangles (m, 3) of a convex body or a surface, each corner once."""
-    if isinstance(shape, Convex):
-        return shape.corners, shape.faces
-    assert isinstance(shape, Triangles)
-    corners, index = np.unique(shape.triangles.reshape(-1, 3), axis=0, return_inverse=True)
-    return corners, index.reshape(-1, 3)

@@ -12,19 +12,11 @@ from typing import Dict, Iterator, List, Mapping, Tuple
 
 import numpy as np
 
+from gz_testauto.colliders.mujoco_geoms import primitive, text
 from gz_testauto.errors import SdfError
 from gz_testauto.pose import Pose
 from gz_testauto.sdf.meshes.surfaces import Heightmap, Mesh
-from gz_testauto.sdf.shapes import (
-    Box,
-    Capsule,
-    Cylinder,
-    Ellipsoid,
-    Geometry,
-    Plane,
-    Polyline,
-    Sphere,
-)
+from gz_testauto.sdf.shapes import Geometry, Plane, Polyline
 from gz_testauto.simulators.embedded import hulls
 from gz_testauto.simulators.embedded.bodies import Shape
 from gz_testauto.simulators.embedded.sdf_support import Coverage
@@ -62,11 +54,6 @@ class Geom:
     role: Role
     attributes: Mapping[str, str]
     pose: Pose = Pose()
-
-
-def text(*values: float) -> str:
-    """Numbers as MJCF has them, in digits that read back."""
-    return " ".join(repr(float(value)) for value in values)
 
 
 class GeomFactory:
@@ -224,18 +211,9 @@ def _box_geom(box: hulls.OrientedBox) -> Geom:
 
 
 def _primitive(name: str, geometry: Geometry) -> Geom:
-    if isinstance(geometry, Box):
-        return Geom(Role.BOTH, {"type": "box", "size": text(*(s / 2 for s in geometry.size))})
-    if isinstance(geometry, Cylinder):
-        size = text(geometry.radius, geometry.length / 2)
-        return Geom(Role.BOTH, {"type": "cylinder", "size": size})
-    if isinstance(geometry, Sphere):
-        return Geom(Role.BOTH, {"type": "sphere", "size": text(geometry.radius)})
-    if isinstance(geometry, Ellipsoid):
-        return Geom(Role.BOTH, {"type": "ellipsoid", "size": text(*geometry.radii)})
-    if isinstance(geometry, Capsule):
-        size = text(geometry.radius, geometry.length / 2)
-        return Geom(Role.BOTH, {"type": "capsule", "size": size})
+    attributes = primitive(geometry)
+    if attributes is not None:
+        return Geom(Role.BOTH, attributes)
     if isinstance(geometry, Plane):
         pose = Pose((0.0, 0.0, 0.0), turn_from_z(np.asarray(geometry.normal)))
         return Geom(Role.BOTH, {"type": "plane", "size": "0 0 1"}, pose)

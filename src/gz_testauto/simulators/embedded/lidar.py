@@ -9,6 +9,7 @@ from typing import Any, Optional, Tuple
 
 import numpy as np
 
+from gz_testauto.colliders.mujoco_geoms import cast_fan
 from gz_testauto.observation import LaserScan
 from gz_testauto.pose import Pose
 from gz_testauto.sdf.robot import LidarDescription
@@ -97,18 +98,12 @@ class Lidar:
         return ranges
 
     def _multi_ray(self, origin: np.ndarray, turn: np.ndarray) -> np.ndarray:
-        import mujoco
-
         count = self._description.samples
         flat = np.stack([self._cosines, self._sines, np.zeros(count)], axis=1)
         groups = np.zeros(6, np.uint8)
         groups[[Role.BOTH, Role.SEEN]] = 1
-        ranges, met = np.empty(count), np.empty(count, np.int32)
-        extra = (None,) if "normal:" in mujoco.mj_multiRay.__doc__.split("->")[0] else ()
-        mujoco.mj_multiRay(
-            self._model, self._data, origin, (flat @ turn.T).ravel(), groups, 1, -1, met, ranges,
-            *extra, count, self._description.range_max_m,
-        )  # fmt: skip
+        range_max_m = self._description.range_max_m
+        ranges, _ = cast_fan(self._model, self._data, origin, flat @ turn.T, range_max_m, groups)
         ranges[ranges < 0] = np.inf
-        ranges[ranges > self._description.range_max_m] = np.inf
+        ranges[ranges > range_max_m] = np.inf
         return ranges

@@ -12,13 +12,14 @@ from typing import Dict, List, Mapping, Optional, Sequence, Tuple, Union
 import numpy as np
 from lxml import etree
 
+from gz_testauto.colliders.mujoco_geoms import text
 from gz_testauto.pose import Pose
 from gz_testauto.sdf.document import Element
 from gz_testauto.sdf.dynamics import Joint
 from gz_testauto.sdf.meshes.surfaces import Heightmap
 from gz_testauto.sdf.shapes import Plane
 from gz_testauto.simulators.embedded.bodies import Body, Shape, StagedModel, walk
-from gz_testauto.simulators.embedded.geoms import Geom, GeomFactory, Role, text
+from gz_testauto.simulators.embedded.geoms import Geom, GeomFactory, Role
 from gz_testauto.simulators.embedded.sdf_support import Coverage
 from gz_testauto.simulators.embedded.wheel_drive import Drivetrain
 
