@@ -62,6 +62,11 @@ class Inertial:
         xx, yy, zz, xy, xz, yz = self.tensor_kgm2
         return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
+    def scaled_to(self, mass_kg: float) -> "Inertial":
+        """Of a body of the same shape that weighs so much."""
+        factor = mass_kg / self.mass_kg
+        return Inertial(mass_kg, self.center_m, tuple(m * factor for m in self.tensor_kgm2))
+
     @property
     def is_possible(self) -> bool:
         """Whether a body can have these moments: none exceeds the sum of the other two."""

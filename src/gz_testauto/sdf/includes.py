@@ -27,7 +27,7 @@ _WITHOUT = "a world can be read without it (--allow-missing)"
 
 
 class IncludedModel(NamedTuple):
-    """What an include stands for: a ``<model>`` element and the document that holds it."""
+    """What an include stands for: a ``<model>`` or ``<light>`` and the document that holds it."""
 
     document: SdfDocument
     element: Element
@@ -83,6 +83,16 @@ class ModelLibrary:
 
         Raises ``SdfError`` when it cannot be found or read.
         """
+        found = self._included_file(document, include)
+        return None if found.model is None else IncludedModel(found, found.model)
+
+    def included_light(self, document: SdfDocument, include: Element) -> Optional[IncludedModel]:
+        """The ``<light>`` behind an ``<include>``, with its document; None where it is none."""
+        found = self._included_file(document, include)
+        light = None if found.model is not None else found.root.find("light")
+        return None if light is None else IncludedModel(found, light)
+
+    def _included_file(self, document: SdfDocument, include: Element) -> SdfDocument:
         uri = include.find("uri")
         if uri is None:
             raise SdfError(f"{document.where(include)}: <include> has no <uri>")
@@ -103,10 +113,8 @@ class ModelLibrary:
             except SdfError as error:
                 raise SdfError(f"{error} (included from {document.where(include)})") from error
         found = self._documents[path]
-        if found.model is not None:
-            return IncludedModel(found, found.model)
-        if found.root.find("light") is not None or found.root.find("actor") is not None:
-            return None
+        if any(found.root.find(tag) is not None for tag in ("model", "light", "actor")):
+            return found
         raise SdfError(f"{document.where(uri)}: {path} holds no <model>, <light> or <actor>")
 
     def expand(

@@ -185,6 +185,15 @@ def insert_child(parent: Element, child: Element, position: int) -> None:
         parent.append(child)
 
 
+def ensure_child(parent: Element, tag: str) -> Element:
+    """The first child ``tag``, made as the last one where there is none."""
+    child = parent.find(tag)
+    if child is None:
+        child = etree.Element(tag)
+        insert_child(parent, child, len(parent))
+    return child
+
+
 def remove_child(element: Element) -> None:
     """Remove an element together with the white space that indented it, keeping stray text."""
     parent, previous = element.getparent(), element.getprevious()

@@ -23,13 +23,15 @@ import abc
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Iterable, Mapping, Optional, Sequence
+from typing import Dict, FrozenSet, Iterable, Mapping, Optional, Sequence, Set
 
 from gz_testauto.errors import SdfError, SimulatorError
 from gz_testauto.observation import ModelState, Snapshot, Twist2D
 from gz_testauto.pose import Pose, Pose2D
 from gz_testauto.sdf.edit import parse_model
 from gz_testauto.sdf.robot import RobotModel
+from gz_testauto.simulators.changes import Change, Kind
+from gz_testauto.simulators.description import DescribedWorld, Description
 
 
 @dataclass(frozen=True)
@@ -78,14 +80,24 @@ class Simulation(abc.ABC):
 
     The public methods check what they are asked, the same way for all simulators, and hand on
     what is in order to the adaptor's methods of the same name with an underscore, which need not
-    check it again. An adaptor calls ``super().__init__(step_size_s, robot)``: the physics step (s)
-    and the robot, None where there is none to drive.
+    check it again. An adaptor calls ``super().__init__(step_size_s, robot, world)``: the physics
+    step (s), the robot, None where there is none to drive, and the file of the world.
+
+    ``changes`` are the kinds of change that it takes (:meth:`apply`).
     """
 
-    def __init__(self, step_size_s: float, robot: Optional[RobotModel]) -> None:
+    changes: FrozenSet[Kind] = frozenset()
+
+    def __init__(
+        self, step_size_s: float, robot: Optional[RobotModel], world: Optional[Path] = None
+    ) -> None:
         self.step_size_s = step_size_s
         self.robot = robot
         self._over = ""
+        self._world = world
+        self._come: Dict[str, str] = {} if robot is None else {robot.name: robot.sdf}
+        self._gone: Set[str] = set()
+        self._described: Optional[DescribedWorld] = None
 
     def snapshot(self) -> Snapshot:
         """What the world looks like now. No time passes."""
@@ -141,6 +153,10 @@ class Simulation(abc.ABC):
             except SdfError as error:
                 raise SimulatorError(f"cannot spawn {model.name!r}: {error}") from error
         self._spawn(models)
+        for model in models:
+            self._come[model.name] = model.sdf
+            if self._described is not None:
+                self._described.add(model.name, model.sdf)
 
     def delete(self, names: Iterable[str]) -> None:
         """Remove models in one go; an unknown name raises ``SimulatorError``, and nothing is
@@ -149,6 +165,11 @@ class Simulation(abc.ABC):
         wanted = tuple(dict.fromkeys(names))
         self._check_known(wanted)
         self._delete(wanted)
+        for name in wanted:
+            if self._come.pop(name, None) is None:
+                self._gone.add(name)
+            if self._described is not None:
+                self._described.remove(name)
         if self.robot is not None and self.robot.name in wanted:
             self.robot = None
 
@@ -160,10 +181,51 @@ class Simulation(abc.ABC):
         self._check_known(states)
         self._set_states(states)
 
+    def apply(self, changes: Sequence[Change]) -> None:
+        """Make changes, in order and in one go, without time passing.
+
+        All are looked at first: an unknown name, a kind that this simulator does not take
+        (:attr:`changes`), or what cannot be done to the thing of that name raises
+        ``SimulatorError``, and nothing is changed.
+        """
+        self._check_usable()
+        for change in changes:
+            kind = type(change)
+            if kind not in self.changes:
+                raise SimulatorError(
+                    f"this simulator takes no {kind.__name__} (of {change.name!r}); it takes "
+                    + (", ".join(sorted(taken.__name__ for taken in self.changes)) or "no changes")
+                )
+            if change.part == "model":
+                self._check_known([change.name])
+            else:
+                self._truth.require(change)
+            self._check_change(change)
+        for change in changes:
+            if change.part != "model":
+                self._truth.note(change)
+        try:
+            self._apply(changes)
+        except SimulatorError as error:
+            self.end(f"a change failed: {error}")
+            raise
+
+    def describe(self) -> Description:
+        """Links, joints, collisions, visuals and lights with their properties as they are now,
+        changed or not. What is only told by a simulator is in :meth:`snapshot`."""
+        self._check_usable()
+        return self._truth.copy()
+
     def save_world(self, path: Path) -> None:
-        """Write the world as it stands, with all models, to a ``.world`` file."""
+        """Write the world as it stands, with all models and what was changed of them, to a
+        ``.world`` file."""
         self._check_usable()
         self._save_world(path)
+        if self._described is not None:
+            try:
+                self._described.write_changes(path)
+            except SdfError as error:
+                raise SimulatorError(f"cannot save the world: {error}") from error
 
     def end(self, why: str) -> None:
         """Refuse every call from here on. Called by the simulator, and by itself when a step
@@ -198,11 +260,38 @@ class Simulation(abc.ABC):
 
     @abc.abstractmethod
     def _save_world(self, path: Path) -> None:
-        """See :meth:`save_world`."""
+        """See :meth:`save_world`. Properties of what is in it are written by that method."""
+
+    def _apply(self, changes: Sequence[Change]) -> None:
+        """See :meth:`apply`. All are of a kind that is in ``changes``, of things that are there,
+        and noted in what :meth:`describe` tells. Written by an adaptor that takes any."""
+        raise NotImplementedError
+
+    def _check_change(self, change: Change) -> None:
+        """Raise ``SimulatorError`` for what this simulator cannot do to the thing that is to be
+        changed, although it takes the kind."""
+        return None
 
     @abc.abstractmethod
     def _model_names(self) -> Iterable[str]:
         """The names of all models that stand now, the robot's included."""
+
+    @property
+    def _truth(self) -> DescribedWorld:
+        """What the world consists of, read when it is first asked for."""
+        if self._described is None:
+            if self._world is None:
+                raise SimulatorError("this simulator does not know what its world consists of")
+            try:
+                described = DescribedWorld(self._world)
+                for name in self._gone:
+                    described.remove(name)
+                for name, sdf in self._come.items():
+                    described.add(name, sdf)
+            except SdfError as error:
+                raise SimulatorError(f"the world cannot be described: {error}") from error
+            self._described = described
+        return self._described
 
     # the checks, for what an adaptor offers beside the interface too
 
@@ -226,6 +315,7 @@ class Simulator(abc.ABC):
     Also a context manager: leaving it closes it. ``name`` and ``version`` go into results.
     ``repeatable``, ``sets_twist`` and ``steps_exactly`` say what it cannot promise, and
     ``runs_plugins`` whether it loads and runs the libraries that a world's ``<plugin>`` names.
+    ``changes`` are the kinds of change that its simulations take.
 
     An adaptor writes :meth:`_load` and :meth:`_close`.
     """
@@ -236,6 +326,7 @@ class Simulator(abc.ABC):
     sets_twist: bool = True
     steps_exactly: bool = True
     runs_plugins: bool = False
+    changes: FrozenSet[Kind] = frozenset()
 
     _current: Optional[Simulation] = None
     _closed = False

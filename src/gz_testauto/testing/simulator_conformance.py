@@ -17,7 +17,7 @@ that this package ships. Values are compared with what is known on paper, within
 import math
 import re
 from pathlib import Path
-from typing import Callable, ClassVar, ContextManager, List, Optional, Set, Tuple
+from typing import Callable, List, Set, Tuple
 
 import numpy as np
 import pytest
@@ -25,49 +25,19 @@ import pytest
 from gz_testauto.errors import SimulatorError
 from gz_testauto.observation import ModelState, Snapshot, Twist2D
 from gz_testauto.pose import Pose, Pose2D
-from gz_testauto.resources import share_directory
-from gz_testauto.sdf.robot import RobotModel, read_robot
+from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.simulators.interface import NamedModel, Scene, Simulation, Simulator
 from gz_testauto.testing.simulator_scene import PARCEL, WALL, WORLD, to_spawn
+from gz_testauto.testing.simulator_suite import PERIOD_S, SimulatorSuite, refused
 
-PERIOD_S = 0.1
 
-
-class SimulatorConformance:
+class SimulatorConformance(SimulatorSuite):
     """The suite. Override :meth:`make_simulator`."""
 
     tolerance = 0.03
     """Relative error that motion may have against the commanded one, by slip and by the time
     that the drive takes to come up to speed."""
-
-    def make_simulator(self) -> Simulator:
-        """Start the simulator under test."""
-        raise NotImplementedError("override make_simulator()")
-
-    # what the tests stand on
-
-    _running: ClassVar[Optional[Simulator]] = None
-
-    @pytest.fixture
-    def simulator(self) -> Simulator:
-        """The one simulator of the suite, started when first asked for."""
-        suite = type(self)
-        if suite._running is None:
-            suite._running = self.make_simulator()
-        return suite._running
-
-    @classmethod
-    def teardown_class(cls) -> None:
-        """Close the simulator of the suite."""
-        running, cls._running = cls._running, None
-        if running is not None:
-            running.close()
-
-    @pytest.fixture
-    def robot(self) -> RobotModel:
-        """The wheelchair."""
-        return read_robot(share_directory() / "models" / "wheelchair", "robot")
 
     @pytest.fixture
     def world(self, tmp_path: Path) -> Path:
@@ -389,11 +359,6 @@ def drive(simulation: Simulation, command: Twist2D, duration_s: float) -> List[S
     """Drive for a while; all snapshots on the way."""
     simulation.drive(command)
     return [simulation.step(PERIOD_S) for _ in range(round(duration_s / PERIOD_S))]
-
-
-def refused(says: str) -> ContextManager[object]:
-    """What is done within raises ``SimulatorError`` with exactly this message."""
-    return pytest.raises(SimulatorError, match=f"^{re.escape(says)}$")
 
 
 def calls(simulation: Simulation) -> List[Callable[[], object]]:

@@ -1,9 +1,15 @@
-"""MuJoCo passes the conformance suite."""
+"""MuJoCo passes the conformance suites."""
 
 from gz_testauto.simulators.embedded import EmbeddedSimulator
+from gz_testauto.testing.changes_conformance import ChangesConformance
 from gz_testauto.testing.simulator_conformance import SimulatorConformance
 
 
 class TestEmbedded(SimulatorConformance):
+    def make_simulator(self):
+        return EmbeddedSimulator()
+
+
+class TestEmbeddedChanges(ChangesConformance):
     def make_simulator(self):
         return EmbeddedSimulator()

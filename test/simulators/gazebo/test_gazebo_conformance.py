@@ -1,12 +1,19 @@
-"""Real Gazebo passes the conformance suite."""
+"""Real Gazebo passes the conformance suites."""
 
 import pytest
 
 from gz_testauto.simulators.gazebo import GazeboSimulator
+from gz_testauto.testing.changes_conformance import ChangesConformance
 from gz_testauto.testing.simulator_conformance import SimulatorConformance
 
 
 @pytest.mark.gazebo
 class TestGazebo(SimulatorConformance):
+    def make_simulator(self):
+        return GazeboSimulator()
+
+
+@pytest.mark.gazebo
+class TestGazeboChanges(ChangesConformance):
     def make_simulator(self):
         return GazeboSimulator()

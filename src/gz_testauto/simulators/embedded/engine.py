@@ -26,11 +26,13 @@ import numpy as np
 from gz_testauto.errors import SceneError, SimulatorError
 from gz_testauto.observation import Contact, ModelState
 from gz_testauto.pose import Pose
-from gz_testauto.simulators.embedded.bodies import StagedModel
-from gz_testauto.simulators.embedded.mjcf import Blueprint, joint_names
+from gz_testauto.simulators.embedded.bodies import Body, StagedModel
+from gz_testauto.simulators.embedded.mjcf import MAX_FRICTION, Blueprint, condim, joint_names
 from gz_testauto.simulators.embedded.settling import Settling
 
 LOGGER = logging.getLogger(__name__)
+
+Vector = Tuple[float, float, float]
 
 _IDENTITY = Pose()
 _BAD = (
@@ -166,6 +168,59 @@ class Engine:
             moving = np.array(state.linear_mps or (0.0, 0.0, 0.0)) + np.cross(turning, arm)
             self.data.qvel[slots.velocity] = (*moving, *(pose.rotation.T @ turning))
 
+    def set_twist(
+        self, model: StagedModel, linear_mps: Optional[Vector], angular_radps: Optional[Vector]
+    ) -> None:
+        """Give a model a twist where it is; what is None stays."""
+        present = self.state(model)
+        linear = present.linear_mps if linear_mps is None else linear_mps
+        angular = present.angular_radps if angular_radps is None else angular_radps
+        for root in model.roots:
+            if root.joint is None:
+                pose = self.body_pose(self.body(root.name))
+                arm = np.subtract(pose.position, present.pose.position)
+                moving = np.asarray(linear) + np.cross(np.asarray(angular), arm)
+                self._set_velocity(root.name, pose, moving, np.asarray(angular))
+
+    def place_link(
+        self,
+        root: Body,
+        pose: Optional[Pose],
+        linear_mps: Optional[Vector],
+        angular_radps: Optional[Vector],
+    ) -> None:
+        """Place a body that no joint holds; with a pose and no twist it is at rest."""
+        slots = self._joints[root.name]
+        moving, turning = np.zeros(3), np.zeros(3)
+        if pose is None:
+            pose = self.body_pose(self.body(root.name))
+            moving = self.data.qvel[slots.velocity][:3].copy()
+            turning = pose.rotation @ self.data.qvel[slots.velocity][3:]
+        else:
+            self._settling.begin()
+            x, y, z, w = pose.quaternion
+            self.data.qpos[slots.position] = (*pose.position, w, x, y, z)
+        self._set_velocity(
+            root.name,
+            pose,
+            moving if linear_mps is None else np.asarray(linear_mps),
+            turning if angular_radps is None else np.asarray(angular_radps),
+        )
+
+    def set_joint(self, name: str, position: Optional[float], velocity: Optional[float]) -> None:
+        """Position and speed of a joint with one axis."""
+        slots = self._joints[name]
+        if position is not None:
+            self.data.qpos[slots.position] = position
+        if velocity is not None:
+            self.data.qvel[slots.velocity] = velocity
+        self.data.qacc_warmstart[slots.velocity] = 0.0
+
+    def _set_velocity(self, root: str, pose: Pose, linear: np.ndarray, angular: np.ndarray) -> None:
+        slots = self._joints[root]
+        self.data.qvel[slots.velocity] = (*linear, *(pose.rotation.T @ angular))
+        self.data.qacc_warmstart[slots.velocity] = 0.0
+
     def take_over(self, other: "Engine") -> None:
         """Take on the state of every joint that another world has too."""
         for name, slots in self._joints.items():
@@ -178,6 +233,36 @@ class Engine:
             self.data.qacc_warmstart[slots.velocity] = warm
         self.data.time = other.data.time
         self.refresh()
+
+    # properties
+
+    def set_mass(self, link: str, mass_kg: float) -> None:
+        """The mass of a body, and its inertia with it."""
+        body = self.body(link)
+        self.model.body_inertia[body] *= mass_kg / self.model.body_mass[body]
+        self.model.body_mass[body] = mass_kg
+        mujoco.mj_setConst(self.model, mujoco.MjData(self.model))
+
+    def set_friction(self, shape: str, coefficient: float) -> None:
+        """The friction of a collision. Of a pair the smaller one counts, which takes the
+        priorities of all (:mod:`~gz_testauto.simulators.embedded.mjcf`)."""
+        model, coefficient = self.model, min(coefficient, MAX_FRICTION)
+        touched = model.geom_contype != 0
+        for geom in self.geoms_of(frozenset((shape,))):
+            if touched[geom]:
+                model.geom_friction[geom, 0] = coefficient
+                model.geom_condim[geom] = condim(coefficient)
+        coefficients = model.geom_friction[touched, 0]
+        _, rank = np.unique(-coefficients, return_inverse=True)
+        model.geom_priority[touched] = rank
+
+    def release(self) -> None:
+        """Push nothing."""
+        self.data.xfrc_applied[:] = 0.0
+
+    def force(self, link: str, force_n: Sequence[float], torque_nm: Sequence[float]) -> None:
+        """Add a force through a body's centre of mass and a torque, until :meth:`release`."""
+        self.data.xfrc_applied[self.body(link)] += (*force_n, *torque_nm)
 
     # contacts
 

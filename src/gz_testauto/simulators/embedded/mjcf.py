@@ -200,7 +200,7 @@ class _Writer:
                 bits_here = bits
                 element.set("friction", text(friction, 0.0, 0.0))
                 element.set("priority", str(self._priority[friction]))
-                element.set("condim", "3" if friction > 0 else "1")
+                element.set("condim", str(condim(friction)))
             element.set("contype", bits_here)
             element.set("conaffinity", bits_here)
 
@@ -232,6 +232,11 @@ class _Writer:
         for name, attributes in self._factory.terrains.items():
             etree.SubElement(assets, "hfield", name=name, **attributes)
         return files
+
+
+def condim(friction: float) -> int:
+    """How many directions a contact acts in: without friction along its normal only."""
+    return 3 if friction > 0 else 1
 
 
 def _friction(shape: Shape) -> float:

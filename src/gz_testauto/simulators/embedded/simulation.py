@@ -19,7 +19,9 @@ from gz_testauto.sdf.edit import add_model, remove_model, set_model_pose
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.scene import read_scene, scene_model
 from gz_testauto.sdf.tree import read_model
+from gz_testauto.simulators.changes import Change, SetModel
 from gz_testauto.simulators.embedded.bodies import StagedModel, stage_model
+from gz_testauto.simulators.embedded.changes import TAKEN, Alterations, check
 from gz_testauto.simulators.embedded.engine import Engine, LinkStates, actuators
 from gz_testauto.simulators.embedded.imu import ImuSamples
 from gz_testauto.simulators.embedded.lidar import Lidar
@@ -50,6 +52,8 @@ class EmbeddedSimulation(Simulation):
     latest scan that fell due is measured, in the physics step in which they are due.
     """
 
+    changes = TAKEN
+
     def __init__(
         self,
         scene: Scene,
@@ -57,7 +61,8 @@ class EmbeddedSimulation(Simulation):
         settings: Settings,
         coverage: Coverage,
     ) -> None:
-        super().__init__(settings.step_s, robot.robot if robot is not None else None)
+        super().__init__(settings.step_s, robot.robot if robot is not None else None, scene.world)
+        self._alterations = Alterations(settings.step_s)
         self._settings = settings
         self._coverage = coverage
         self._robot = robot
@@ -121,7 +126,12 @@ class EmbeddedSimulation(Simulation):
         last_scan = max(scan_ticks, default=-1)  # those before it nobody would see
         while self._ticks < end:
             self._ticks += 1
-            self._engine.tick()
+            if self._alterations.pushes:
+                self._alterations.push(self._engine)
+                self._engine.tick()
+                self._engine.release()
+            else:
+                self._engine.tick()
             if self._body and self._engine.touches(self._body):
                 self._contacts += self._engine.contacts(self._body, self._time_s)
             if self._ticks in imu_ticks:
@@ -159,6 +169,24 @@ class EmbeddedSimulation(Simulation):
             self._models[name] = replace(model, pose=state.pose)
         self._still = _still(self._models)
         self._engine.refresh()
+
+    def _apply(self, changes: Sequence[Change]) -> None:
+        truth = self._truth.now if any(change.part != "model" for change in changes) else None
+        self._alterations.apply(self._engine, self._models, changes, truth)
+        placed = {
+            change.name: change.pose
+            for change in changes
+            if change.part == "model" and isinstance(change, SetModel) and change.pose is not None
+        }
+        if placed:
+            for name, pose in placed.items():
+                self._models[name] = replace(self._models[name], pose=pose)
+            self._still = _still(self._models)
+
+    def _check_change(self, change: Change) -> None:
+        drive = self._robot.drive if self._robot is not None else Drivetrain()
+        wheels = frozenset(wheel.body for wheel in drive.wheels if drive.servos)
+        check(change, self._models, wheels)
 
     def _save_world(self, path: Path) -> None:
         """Joints that have moved are written where their SDF has them."""
@@ -217,6 +245,8 @@ class EmbeddedSimulation(Simulation):
         """Compile a world of these models, those that were there before as they stand."""
         engine = self._compiled(models)
         engine.take_over(self._engine)
+        if self._described is not None:
+            self._alterations.redo(engine, models, self._described.now)
         self._engine, self._models = engine, dict(models)
         self._still = _still(self._models)
         self._fit_robot()

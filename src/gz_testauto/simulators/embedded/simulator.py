@@ -24,6 +24,7 @@ class EmbeddedSimulator(Simulator):
     name = "embedded"
     repeatable = True
     sets_twist = True
+    changes = EmbeddedSimulation.changes
 
     def __init__(self, step_s: float = 0.005, fast_lidar: bool = True) -> None:
         """Load MuJoCo; raises ``MissingDependencyError``."""

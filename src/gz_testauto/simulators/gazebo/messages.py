@@ -33,8 +33,20 @@ Request             id!=1:int32 request!=2:string data=3:string
 Response            id!=1:int32 request!=2:string response!=3:string type=4:string \
                     serialized_data=5:bytes
 Factory             sdf=1:string pose=3:Pose allow_renaming=6:bool
-Inertial            mass=1:double
-Collision           id!=1:uint32 name!=2:string
+Color               r!=2:float g!=3:float b!=4:float a=5:float
+Inertial            mass=1:double pose=2:Pose ixx=3:double ixy=4:double ixz=5:double \
+                    iyy=6:double iyz=7:double izz=8:double
+Friction            mu=1:double mu2=2:double
+Surface             friction=1:Friction
+Collision           id!=1:uint32 name!=2:string surface=7:Surface
+Material            ambient=4:Color diffuse=5:Color specular=6:Color emissive=7:Color
+Visual              name!=1:string parent_name!=3:string transparency=6:double \
+                    material=10:Material visible=11:bool
+Light               name!=1:string pose=3:Pose diffuse=4:Color specular=5:Color \
+                    attenuation_constant=6:float attenuation_linear=7:float \
+                    attenuation_quadratic=8:float direction=9:Vector3d range=10:float \
+                    cast_shadows=11:bool
+Scene               name!=1:string light*=9:Light
 Axis                xyz!=1:Vector3d
 Joint               name!=1:string type=4:int32 parent=5:string child=7:string pose=9:Pose \
                     axis1=10:Axis
@@ -55,7 +67,7 @@ Physics             type=1:int32 solver_type=2:string min_step_size=3:double \
                     real_time_update_rate=14:double max_step_size=15:double
 LinkData            time!=1:Time name!=2:string linear_velocity=3:Vector3d \
                     angular_velocity=4:Vector3d
-Wrench              force!=1:Vector3d torque!=2:Vector3d
+Wrench              force!=1:Vector3d torque!=2:Vector3d force_offset=3:Vector3d
 JointWrench         body_1_name!=1:string body_1_id!=2:uint32 body_2_name!=3:string \
                     body_2_id!=4:uint32 body_1_wrench!=5:Wrench body_2_wrench!=6:Wrench
 Contact             collision1!=1:string collision2!=2:string position*=3:Vector3d \
@@ -78,6 +90,7 @@ _LABELS = {
 }
 _SCALARS = {
     "double": descriptor_pb2.FieldDescriptorProto.TYPE_DOUBLE,
+    "float": descriptor_pb2.FieldDescriptorProto.TYPE_FLOAT,
     "int32": descriptor_pb2.FieldDescriptorProto.TYPE_INT32,
     "uint64": descriptor_pb2.FieldDescriptorProto.TYPE_UINT64,
     "uint32": descriptor_pb2.FieldDescriptorProto.TYPE_UINT32,

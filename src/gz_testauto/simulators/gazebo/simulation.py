@@ -5,15 +5,19 @@ Owns what is gathered during a step and what a snapshot is made of. How time pas
 """
 
 from pathlib import Path
-from typing import Any, Iterable, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 
+import numpy as np
 from lxml import etree
 
 from gz_testauto.brevity import listed
 from gz_testauto.errors import SdfError, SimulatorError
 from gz_testauto.observation import Contact, ImuSample, LaserScan, ModelState, Snapshot, Twist2D
+from gz_testauto.pose import Pose
 from gz_testauto.sdf.edit import parse_model
+from gz_testauto.simulators.changes import Change, Push, SetGravity, SetLight, SetModel
 from gz_testauto.simulators.gazebo.aliases import Alias
+from gz_testauto.simulators.gazebo.changes import TAKEN, Impulses, PropertyMessages, check
 from gz_testauto.simulators.gazebo.drive_command import DriveCommand
 from gz_testauto.simulators.gazebo.instruments import (
     InstrumentedModel,
@@ -47,17 +51,25 @@ class GazeboSimulation(Simulation):
     physics steps but the first after a rest.
     """
 
+    changes = TAKEN
+
     def __init__(
         self,
         link: WorldLink,
         clock: LockStep,
+        world: Path,
         staged: StagedWorld,
         models: Sequence[InstrumentedModel],
         robot: Optional[InstrumentedRobot],
         velocity: Optional[Publisher],
         alias: Alias,
     ) -> None:
-        super().__init__(staged.physics.step_size_s, robot.robot if robot is not None else None)
+        super().__init__(
+            staged.physics.step_size_s, robot.robot if robot is not None else None, world
+        )
+        self._properties = PropertyMessages(link, self._on_server)
+        self._impulses = Impulses(link, self._on_server, staged.physics.step_size_s)
+        self._motions: Dict[str, Tuple[Any, Any]] = {}
         self._alias = alias
         self._velocity = velocity
         self._link = link
@@ -163,6 +175,9 @@ class GazeboSimulation(Simulation):
             raise SimulatorError(f"gzserver could not spawn {listed(names)}: {complaint}")
 
     def _delete(self, names: Sequence[str]) -> None:
+        for name in names:
+            self._impulses.forget(name)
+            self._motions.pop(name, None)
         self._link.delete([self._on_server(name) for name in names])
         if self._robot is not None and self._robot.robot.name in names:
             self._forget_robot(self._robot)
@@ -182,6 +197,48 @@ class GazeboSimulation(Simulation):
             if name not in self._fitted:
                 self._link.broken = True
         self._clock.refresh()
+
+    def _apply(self, changes: Sequence[Change]) -> None:
+        placed = {c.name: c.pose for c in changes if isinstance(c, SetModel) and c.pose is not None}
+        if placed:
+            self._set_states({name: ModelState(pose) for name, pose in placed.items()})
+        told = [c for c in changes if not isinstance(c, (SetModel, Push))]
+        if told:
+            self._properties.send(told, self._truth.now)
+            if any(isinstance(c, (SetGravity, SetLight)) or not self._comes_anew(c) for c in told):
+                self._link.broken = True  # the next trial expects it as it was
+        for change in changes:
+            if isinstance(change, Push):
+                self._impulses.push(change)
+            elif isinstance(change, SetModel):
+                self._set_twist(change)
+
+    def _check_change(self, change: Change) -> None:
+        check(change, lambda: self._truth.now)
+
+    def _comes_anew(self, change: Change) -> bool:
+        """Whether what is changed is brought anew for the next trial."""
+        return change.name.split("::")[0] in self._fitted
+
+    def _set_twist(self, change: SetModel) -> None:
+        """Kick a model of one link into its new twist: Gazebo can be told none."""
+        if not (change.linear_mps or change.angular_radps):
+            return
+        truth = self._truth.now
+        (link,) = truth.links_of(change.name)
+        inertial = truth.links[link].inertial
+        assert inertial is not None, "looked at before"
+        linear, angular = self._motions.setdefault(change.name, (np.zeros(3), np.zeros(3)))
+        turned = np.asarray(angular if change.angular_radps is None else change.angular_radps)
+        moved = np.asarray(linear if change.linear_mps is None else change.linear_mps)
+        rotation = self._link_pose(link).rotation
+        arm = rotation @ np.asarray(inertial.center_m)
+        gained = moved - linear + np.cross(turned - angular, arm)
+        tensor = rotation @ inertial.matrix @ rotation.T
+        self._impulses.kick(link, inertial.mass_kg * gained, tensor @ (turned - angular))
+
+    def _link_pose(self, link: str) -> Pose:
+        return self._poses.link_states()[link].pose
 
     def _save_world(self, path: Path) -> None:
         response = self._link.ask("world_sdf")
@@ -242,17 +299,27 @@ class GazeboSimulation(Simulation):
 
     def _advance(self, stretch_ns: int) -> None:
         self._deliver_command()
+        self._impulses.deliver(stretch_ns / 1e9, self._link_pose, lambda: self._truth.now)
+        moved = {name: self._poses.models[name] for name in self._motions}
         if self._robot is None:
             self._clock.advance(stretch_ns)
+            self._note_motions(moved, stretch_ns / 1e9)
             return
         name = self._robot.robot.name
         before = self._poses.models[name]
         self._clock.advance(stretch_ns)
+        self._note_motions(moved, stretch_ns / 1e9)
         after = self._poses.models[name]
         self._twist = mean_twist(before, after, stretch_ns / 1e9)
         if self._imu_reader is not None:
             sample = self._imu_reader.sample(self._clock.time_ns, after)
             self._imu.extend([sample] if sample is not None else [])
+
+    def _note_motions(self, before: Mapping[str, Pose], passed_s: float) -> None:
+        """Take down the twists of what is given some."""
+        for name, pose in before.items():
+            linear, angular = mean_twist(pose, self._poses.models[name], passed_s)
+            self._motions[name] = (np.asarray(linear), np.asarray(angular))
 
     def _deliver_command(self) -> None:
         """Send the command. Switching physics on takes a round trip, which it does not outlast."""

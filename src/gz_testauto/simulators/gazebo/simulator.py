@@ -51,6 +51,7 @@ class GazeboSimulator(Simulator):
     repeatable = True
     sets_twist = False
     runs_plugins = True
+    changes = GazeboSimulation.changes
 
     def __init__(
         self,
@@ -163,16 +164,18 @@ class GazeboSimulator(Simulator):
             to_spawn.append(replace(body, pose=Pose(body.pose.position)))
             places.append((body.name, body.pose))
             models.append(robot.body)
-        link.release_drive()
+        link.release()
         link.request_deletion(self._loaded)
         self._loaded = [model.name for model in to_spawn]
         clock.rewind()
         if robot is not None:
-            velocity = link.expect_drive(robot.body.model.name)
+            velocity = link.advertise_to(robot.body.model.name, "vel_cmd", "Pose")
         if to_spawn:
             link.spawn(to_spawn, places)
         link.await_deletion()
-        simulation = GazeboSimulation(link, clock, staged, models, robot, velocity, alias)
+        simulation = GazeboSimulation(
+            link, clock, scene.world, staged, models, robot, velocity, alias
+        )
         simulation.begin(scene.seed)
         complaint = self._server.fatal_complaint_since(
             mark if self._served else 0, self._allow_missing

@@ -53,7 +53,8 @@ class WorldLink:
         self._last_id = 1000
         self.broken = False
         self._runs = False
-        self._velocity: Optional[Publisher] = None
+        self._to_models: Dict[str, Publisher] = {}
+        self._modified = 0
         self._subscriptions: Dict[str, Subscription] = {}
         with self.watched("connecting to gzserver", stall_timeout_s):
             self.node = TransportNode(server.port, stall_timeout_s)
@@ -127,26 +128,32 @@ class WorldLink:
         """Whether a topic that we subscribed to has a publisher."""
         return self.node.is_connected(self.topic(relative))
 
-    def expect_drive(self, robot: str) -> Publisher:
-        """The topic on which the drive plugin of a robot that is about to be spawned takes
-        commands. It is connected when that plugin listens."""
-        self._velocity = self.advertise(f"{robot}/vel_cmd", "Pose")
-        return self._velocity
+    def advertise_to(self, model: str, relative: str, kind: str) -> Publisher:
+        """Publish on a topic on which something in a model takes commands, that is there or is
+        about to be spawned; asked again, the same publisher. It is connected when that listens."""
+        topic = f"{model}/{relative}"
+        if topic not in self._to_models:
+            self._to_models[topic] = self.advertise(topic, kind)
+        return self._to_models[topic]
 
-    def release_drive(self) -> None:
-        """Take back the topic of a robot that is about to be deleted.
+    def release(self, models: Optional[Iterable[str]] = None) -> None:
+        """Take back the topics of models that are about to be deleted, by default all.
 
-        A plugin that is unloaded while it has a publisher closes the connection under a lock of
+        What is unloaded while it has a publisher closes the connection under a lock of
         gzserver's that its transport waits for while it holds the one for connections, and once
         in a hundred times the two and the removal of a sensor wait for each other for ever.
         """
-        if self._velocity is None:
+        chosen = None if models is None else set(models)
+        topics = [t for t in self._to_models if chosen is None or t.split("/")[0] in chosen]
+        if not topics:
             return
-        with self.watched("letting go of the robot's drive"):
-            self.node.unadvertise(self._velocity)
+        publishers = [self._to_models.pop(topic) for topic in topics]
+        with self.watched("letting go of models"):
+            for publisher in publishers:
+                self.node.unadvertise(publisher)
         self.acknowledge()
-        self.node.disconnect(self._velocity)
-        self._velocity = None
+        for publisher in publishers:
+            self.node.disconnect(publisher)
 
     # waiting
 
@@ -322,6 +329,14 @@ class WorldLink:
         """Place models and wait until the server has done it."""
         self.spawn((), places)
 
+    def modify(self, messages: Sequence[Any]) -> None:
+        """Send partial ``Model`` messages without a pose, in one batch, and wait until the server
+        has taken them."""
+        self._modified = 0
+        with self.watched("changing models"):
+            self._modify.send(*messages)
+        self._wait_while_it_goes_on(lambda: len(messages) - self._modified, "changing models")
+
     def list_models(self) -> Dict[str, Any]:
         """Every model of the world as a ``Model`` message, by name."""
         response = self.ask("entity_list")
@@ -371,6 +386,9 @@ class WorldLink:
 
     def _on_model(self, payload: bytes) -> None:
         model = MESSAGES["Model"].FromString(payload)
+        if not model.HasField("pose"):  # an echo of ours
+            self._modified += 1
+            return
         self._announced.append(model)
         if len(model.link) or len(model.model):
             self.models[model.name] = model

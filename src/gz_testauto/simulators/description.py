@@ -1,0 +1,313 @@
+"""What a world consists of now: links, joints, collisions, visuals, lights and their properties.
+
+Owns the truth about what has been changed of them, which simulators only tell in part: it is read
+from the SDF that the simulator was given, and every change is noted. States are not among it; a
+snapshot has those. Also writes what was changed into a saved world.
+"""
+
+import copy
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Dict, List, Mapping, Optional, Tuple
+
+from gz_testauto.errors import SdfError, SimulatorError
+from gz_testauto.pose import Pose
+from gz_testauto.registry import unknown_name
+from gz_testauto.sdf.document import Element, SdfDocument
+from gz_testauto.sdf.dynamics import (
+    Inertial,
+    read_gravity,
+    read_inertial,
+    read_joints,
+    read_surface,
+)
+from gz_testauto.sdf.edit import find_link, model_elements, parse_model
+from gz_testauto.sdf.includes import ModelLibrary
+from gz_testauto.sdf.looks import (
+    Light,
+    Look,
+    new_light,
+    read_lights,
+    read_look,
+    write_light,
+    write_look,
+)
+from gz_testauto.sdf.scene import read_scene
+from gz_testauto.sdf.tree import ModelNode, read_model
+from gz_testauto.sdf.values import ensure_child, set_numbers
+from gz_testauto.simulators.changes import (
+    Change,
+    SetFriction,
+    SetGravity,
+    SetLight,
+    SetMass,
+    SetVisual,
+    given,
+)
+
+
+@dataclass(frozen=True)
+class LinkDescription:
+    """A link: where it is in its model, and what it weighs; ``inertial`` is None of one that is
+    static, which cannot be moved, pushed or weighed."""
+
+    pose: Pose
+    inertial: Optional[Inertial]
+
+    @property
+    def static(self) -> bool:
+        """Whether it stays where it is."""
+        return self.inertial is None
+
+
+@dataclass(frozen=True)
+class JointDescription:
+    """A joint: its kind in SDF's words, the links it joins (``parent`` is None for the world), and
+    in how many directions it moves."""
+
+    kind: str
+    parent: Optional[str]
+    child: str
+    axes: int
+
+
+@dataclass(frozen=True)
+class CollisionDescription:
+    """A collision: its coefficients of friction along both directions."""
+
+    mu: float
+    mu2: float
+
+
+@dataclass(frozen=True)
+class Description:
+    """Everything of a world that can be changed, by scoped name."""
+
+    gravity_mps2: Tuple[float, float, float]
+    links: Dict[str, LinkDescription] = field(default_factory=dict)
+    joints: Dict[str, JointDescription] = field(default_factory=dict)
+    collisions: Dict[str, CollisionDescription] = field(default_factory=dict)
+    visuals: Dict[str, Look] = field(default_factory=dict)
+    lights: Dict[str, Light] = field(default_factory=dict)
+
+    @property
+    def parts(self) -> Dict[str, Dict[str, Any]]:
+        """The tables, by the word that changes have for them."""
+        return {
+            "link": self.links,
+            "joint": self.joints,
+            "collision": self.collisions,
+            "visual": self.visuals,
+            "light": self.lights,
+        }
+
+    def links_of(self, model: str) -> List[str]:
+        """The scoped names of a model's links, in file order."""
+        return [name for name in self.links if name.startswith(f"{model}::")]
+
+
+class DescribedWorld:
+    """A description that is kept up to date."""
+
+    def __init__(self, world: Path) -> None:
+        """Read a world file. Raises ``SdfError``."""
+        scene = read_scene(world)
+        self._library = ModelLibrary()
+        gravity = (0.0, 0.0, -9.8)
+        if scene.document.world is not None:
+            gravity = read_gravity(scene.document, scene.document.world)
+        self.now = Description(gravity)
+        for model in scene.models.values():
+            self._add(model.node)
+        for name, _, light in read_lights(scene.document, self._library):
+            self.now.lights.setdefault(name, light)
+        self._before = copy.deepcopy(self.now)
+
+    def copy(self) -> Description:
+        """What holds now, for somebody to keep."""
+        now = self.now
+        return Description(
+            now.gravity_mps2,
+            dict(now.links),
+            dict(now.joints),
+            dict(now.collisions),
+            dict(now.visuals),
+            dict(now.lights),
+        )
+
+    def add(self, name: str, sdf: str) -> None:
+        """A model came, from SDF text, under a name of its own. Raises ``SdfError``."""
+        element = parse_model(sdf)
+        text = sdf if "<sdf" in sdf else f'<sdf version="1.6">{sdf}</sdf>'
+        document = SdfDocument.parse(text, name)
+        element = document.model if document.model is not None else element
+        node = read_model(document, element, self._library)
+        node.name = name
+        self._add(node)
+        for now, before in zip(self.now.parts.values(), self._before.parts.values()):
+            before.update({n: value for n, value in now.items() if n.startswith(f"{name}::")})
+
+    def remove(self, name: str) -> None:
+        """A model went."""
+        for description in (self.now, self._before):
+            for part, table in description.parts.items():
+                for scoped in [n for n in table if part != "light" and n.startswith(f"{name}::")]:
+                    del table[scoped]
+
+    def require(self, change: Change) -> None:
+        """Raise ``SimulatorError`` for what is not there, or what cannot be done to it anywhere."""
+        table = self.now.parts.get(change.part)
+        if table is not None and change.name not in table:
+            raise SimulatorError(f"{type(change).__name__}: " + self._unknown(change))
+        if change.part == "link" and self.now.links[change.name].static:
+            raise SimulatorError(
+                f"{type(change).__name__}: {change.name!r} is static, so it has no mass and "
+                "nothing moves it"
+            )
+        if change.part == "joint" and self.now.joints[change.name].axes != 1:
+            joint = self.now.joints[change.name]
+            raise SimulatorError(
+                f"{type(change).__name__}: {change.name!r} is a joint of the type {joint.kind!r} "
+                f"with {joint.axes} axes; only one with one can be set"
+            )
+
+    def note(self, change: Change) -> None:
+        """Take down a change that :meth:`require` has nothing against."""
+        now, name = self.now, change.name
+        if isinstance(change, SetMass):
+            link = now.links[name]
+            assert link.inertial is not None, "looked at before"
+            now.links[name] = replace(link, inertial=link.inertial.scaled_to(change.mass_kg))
+        elif isinstance(change, SetFriction):
+            mu2 = change.mu if change.mu2 is None else change.mu2
+            now.collisions[name] = CollisionDescription(change.mu, mu2)
+        elif isinstance(change, SetVisual):
+            now.visuals[name] = replace(now.visuals[name], **given(change))
+        elif isinstance(change, SetLight):
+            now.lights[name] = replace(now.lights[name], **given(change))
+        elif isinstance(change, SetGravity):
+            self.now = replace(now, gravity_mps2=change.mps2)
+
+    def write_changes(self, path: Path) -> None:
+        """Write what was changed into a saved world, which has the models under their names.
+        Raises ``SdfError``."""
+        changed = {
+            part: {n: value for n, value in table.items() if self._before.parts[part][n] != value}
+            for part, table in self.now.parts.items()
+        }
+        gravity = self.now.gravity_mps2
+        if not any(changed.values()) and gravity == self._before.gravity_mps2:
+            return
+        document = SdfDocument.read(path)
+        writer = _Writer(document, self._library)
+        writer.write(changed)
+        if gravity != self._before.gravity_mps2:
+            writer.write_gravity(gravity)
+        document.write(path)
+
+    # inside
+
+    def _unknown(self, change: Change) -> str:
+        table = self.now.parts[change.part]
+        model = change.name.split("::")[0]
+        of_model = [name for name in table if name.startswith(f"{model}::")]
+        return unknown_name(change.part, change.name, of_model or table)
+
+    def _add(self, node: ModelNode) -> None:
+        fixed = frozenset(node.static_links())
+        for scope, model, pose in node.walk():
+            for link in model.links:
+                scoped = f"{node.name}::{scope}{link.name}"
+                static = scope + link.name in fixed
+                self.now.links[scoped] = LinkDescription(
+                    pose * link.pose,
+                    None if static else read_inertial(model.document, link.element),
+                )
+                for collision in link.element.findall("collision"):
+                    surface = read_surface(model.document, collision)
+                    name = f"{scoped}::{collision.get('name')}"
+                    self.now.collisions[name] = CollisionDescription(surface.mu, surface.mu2)
+                for visual in link.element.findall("visual"):
+                    name = f"{scoped}::{visual.get('name')}"
+                    self.now.visuals[name] = read_look(model.document, visual)
+        try:
+            joints = read_joints(node)
+        except SdfError:  # of a kind that this package does not know, so it cannot set them either
+            joints = []
+        for joint in joints:
+            parent = None if joint.parent is None else f"{node.name}::{joint.parent}"
+            self.now.joints[f"{node.name}::{joint.name}"] = JointDescription(
+                joint.kind, parent, f"{node.name}::{joint.child}", len(joint.axes)
+            )
+
+
+class _Writer:
+    """Writes properties into a document whose models are where :func:`model_elements` finds
+    them."""
+
+    def __init__(self, document: SdfDocument, library: ModelLibrary) -> None:
+        self._document, self._library = document, library
+        self._models = model_elements(document, library)
+
+    def write(self, changed: Mapping[str, Mapping[str, Any]]) -> None:
+        for name, link in changed["link"].items():
+            _write_inertial(self._link(name), link.inertial)
+        for name, collision in changed["collision"].items():
+            element = self._part(name, "collision")
+            for tag in ("surface", "friction", "ode"):
+                element = ensure_child(element, tag)
+            set_numbers(ensure_child(element, "mu"), collision.mu)
+            set_numbers(ensure_child(element, "mu2"), collision.mu2)
+        for name, look in changed["visual"].items():
+            write_look(self._part(name, "visual"), look)
+        self._write_lights(changed["light"])
+
+    def write_gravity(self, gravity_mps2: Tuple[float, float, float]) -> None:
+        world = self._document.world
+        assert world is not None, "a saved world has one"
+        for physics in world.findall("physics"):
+            for element in physics.findall("gravity"):
+                physics.remove(element)
+        set_numbers(ensure_child(world, "gravity"), *gravity_mps2)
+
+    def _write_lights(self, lights: Mapping[str, Light]) -> None:
+        for name, element, _ in list(read_lights(self._document, self._library)):
+            if name not in lights:
+                continue
+            if element.tag == "include":
+                written = new_light(name, lights[name])
+                written.tail = element.tail
+                element.getparent().replace(element, written)
+            else:
+                write_light(element, lights[name])
+
+    def _link(self, scoped: str) -> Element:
+        model, _, link = scoped.partition("::")
+        element = self._models.get(model)
+        if element is None:
+            raise SdfError(f"{self._document.source}: no model {model!r} to write a change of")
+        if element.tag == "include":
+            element = self._models[model] = self._library.expand(self._document, element)
+        self._library.expand_all(self._document, element)
+        found = find_link(element, link)
+        if found is None:
+            raise SdfError(f"{self._document.source}: {model!r} has no link {link!r}")
+        return found
+
+    def _part(self, scoped: str, tag: str) -> Element:
+        link, _, name = scoped.rpartition("::")
+        for element in self._link(link).findall(tag):
+            if element.get("name") == name:
+                return element
+        raise SdfError(f"{self._document.source}: {link!r} has no {tag} {name!r}")
+
+
+def _write_inertial(link: Element, inertial: Inertial) -> None:
+    element = ensure_child(link, "inertial")
+    set_numbers(ensure_child(element, "mass"), inertial.mass_kg)
+    for old in element.findall("pose"):
+        element.remove(old)
+    ensure_child(element, "pose").text = Pose(inertial.center_m).to_text()
+    moments = ensure_child(element, "inertia")
+    for tag, value in zip(("ixx", "iyy", "izz", "ixy", "ixz", "iyz"), inertial.tensor_kgm2):
+        set_numbers(ensure_child(moments, tag), value)

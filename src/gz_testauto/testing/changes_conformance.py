@@ -1,0 +1,379 @@
+"""What a simulator that takes changes must make of them, as tests that its author runs.
+
+Subclass the suite in a pytest file and say how the simulator is started, as for
+:mod:`gz_testauto.testing.simulator_conformance`::
+
+    class TestMySimulatorChanges(ChangesConformance):
+        def make_simulator(self):
+            return MySimulator()
+
+Kinds of change that it does not take are skipped. What follows from a change is compared with what
+is known on paper.
+"""
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, List, Sequence, Tuple
+
+import numpy as np
+import pytest
+
+from gz_testauto.errors import SimulatorError
+from gz_testauto.observation import ModelState, Snapshot
+from gz_testauto.pose import Pose
+from gz_testauto.sdf.robot import RobotModel
+from gz_testauto.simulators.changes import (
+    ALL,
+    Change,
+    Kind,
+    Push,
+    SetFriction,
+    SetGravity,
+    SetJoint,
+    SetLight,
+    SetLink,
+    SetMass,
+    SetModel,
+    SetVisual,
+)
+from gz_testauto.simulators.interface import NamedModel, Scene, Simulation, Simulator
+from gz_testauto.testing.simulator_scene import DOOR, LAMP, WALL, WORLD, body
+from gz_testauto.testing.simulator_suite import PERIOD_S, SimulatorSuite, refused
+
+GRAVITY_MPS2 = 9.8
+RED = (0.8, 0.1, 0.1, 1.0)
+
+
+class ChangesConformance(SimulatorSuite):
+    """The suite. Override :meth:`make_simulator`.
+
+    The world is a floor, a wall, a lamp, a door on a hinge, and two boxes of 2 kg: ``puck``, which
+    floats, and ``sled``, which stands on the floor.
+    """
+
+    @pytest.fixture
+    def scene(self, tmp_path: Path, robot: RobotModel) -> Scene:
+        """The world, with the robot out of the way."""
+        path = tmp_path / "changes.world"
+        puck = body("puck", "0 5 2", gravity=False)
+        sled = body("sled", "2 3 0.05", size="0.4 0.4 0.1")
+        path.write_text(WORLD.format(models=WALL + LAMP + DOOR + puck + sled))
+        return Scene(path, robot, seed=3)
+
+    @pytest.fixture
+    def simulation(self, simulator: Simulator, scene: Scene) -> Simulation:
+        """That scene, loaded."""
+        return simulator.load(scene)
+
+    # physics
+
+    @pytest.mark.parametrize("mass_kg", [2.0, 20.0])
+    def test_a_push_gives_its_impulse_over_the_mass(
+        self, simulator: Simulator, simulation: Simulation, mass_kg: float
+    ) -> None:
+        need(simulator, Push, SetMass)
+        simulation.apply([SetMass("puck::link", mass_kg), Push("puck::link", (20.0, 0, 0))])
+        assert simulation.describe().links["puck::link"].inertial.mass_kg == mass_kg  # type: ignore[union-attr]
+        run(simulation, 0.3)
+        speed = velocity(simulation, "puck")
+        assert speed == pytest.approx((2.0 / mass_kg, 0, 0), rel=1e-3, abs=1e-6)
+
+    def test_a_push_moves_as_far_as_its_force_says(
+        self, simulator: Simulator, simulation: Simulation
+    ) -> None:
+        need(simulator, Push)
+        simulation.apply([Push("puck::link", (0, 4.0, 0), duration_s=0.25)])
+        before = position(simulation, "puck")
+        run(simulation, 0.5)
+        moved = position(simulation, "puck") - before
+        assert moved == pytest.approx((0, 2.0 * 0.25**2 / 2 + 0.5 * 0.25, 0), abs=2e-3)
+
+    def test_a_torque_turns_by_its_impulse_over_the_inertia(
+        self, simulator: Simulator, simulation: Simulation
+    ) -> None:
+        need(simulator, Push)
+        simulation.apply([Push("puck::link", torque_nm=(0, 0, 0.1), duration_s=0.1)])
+        run(simulation, 0.2)
+        before = simulation.snapshot().models["puck"].pose.yaw_rad
+        after = simulation.step(PERIOD_S).models["puck"].pose.yaw_rad
+        assert (after - before) / PERIOD_S == pytest.approx(0.1 * 0.1 / 0.02, rel=0.01)
+
+    def test_without_friction_what_slides_goes_on(
+        self, simulator: Simulator, simulation: Simulation
+    ) -> None:
+        need(simulator, SetFriction, SetModel)
+        simulation.apply([SetFriction("sled::link::collision", 0.0)])
+        simulation.step(PERIOD_S)
+        simulation.apply([SetModel("sled", linear_mps=(1.0, 0, 0))])
+        run(simulation, 1.0)
+        assert velocity(simulation, "sled")[0] == pytest.approx(1.0, rel=0.01)
+
+    def test_with_friction_it_stops_after_v2_over_2_mu_g(
+        self, simulator: Simulator, simulation: Simulation
+    ) -> None:
+        need(simulator, SetFriction, SetModel)
+        for mu in (1.0, 0.25):
+            simulation.apply([SetFriction("sled::link::collision", mu)])
+            run(simulation, 0.3)
+            before = position(simulation, "sled")
+            simulation.apply([SetModel("sled", linear_mps=(1.0, 0, 0))])
+            run(simulation, 1.0)
+            moved = position(simulation, "sled") - before
+            assert moved[0] == pytest.approx(1 / (2 * mu * GRAVITY_MPS2), rel=0.04)
+            assert velocity(simulation, "sled")[0] == pytest.approx(0.0, abs=1e-3)
+
+    def test_friction_that_was_taken_away_can_be_given_back(
+        self, simulator: Simulator, simulation: Simulation
+    ) -> None:
+        need(simulator, SetFriction, SetModel)
+        simulation.apply([SetFriction("sled::link::collision", 0.0)])
+        simulation.apply([SetFriction("sled::link::collision", 1.0)])
+        simulation.step(PERIOD_S)
+        before = position(simulation, "sled")
+        simulation.apply([SetModel("sled", linear_mps=(1.0, 0, 0))])
+        run(simulation, 0.5)
+        moved = position(simulation, "sled") - before
+        assert moved[0] == pytest.approx(1 / (2 * GRAVITY_MPS2), rel=0.04)
+
+    def test_gravity_is_what_it_was_set_to(
+        self, simulator: Simulator, simulation: Simulation
+    ) -> None:
+        need(simulator, SetGravity)
+        run(simulation, 0.1)
+        before = position(simulation, "sled")
+        simulation.apply([SetGravity(mps2=(0.0, 0.0, 2.0))])
+        run(simulation, 0.5)
+        rise = position(simulation, "sled") - before
+        assert rise == pytest.approx((0, 0, 0.25), abs=0.005)
+        assert simulation.describe().gravity_mps2 == (0.0, 0.0, 2.0)
+
+    # moving
+
+    def test_a_twist_is_kept_where_nothing_acts(
+        self, simulator: Simulator, simulation: Simulation
+    ) -> None:
+        need(simulator, SetModel)
+        simulation.apply([SetModel("puck", linear_mps=(0.5, -0.2, 0.1), angular_radps=(0, 0, 0.4))])
+        before, turned = position(simulation, "puck"), 0.0
+        for _ in range(10):
+            turned = simulation.step(PERIOD_S).models["puck"].pose.yaw_rad
+        moved = position(simulation, "puck") - before
+        assert moved == pytest.approx((0.5, -0.2, 0.1), abs=1e-3)
+        assert turned == pytest.approx(0.4, abs=1e-3)
+
+    def test_movers_follow_a_path_that_turns(
+        self, simulator: Simulator, simulation: Simulation
+    ) -> None:
+        need(simulator, SetModel)
+        start = position(simulation, "puck")
+        for period in range(40):
+            time_s = period * PERIOD_S
+            target = start + circle(time_s + PERIOD_S)
+            now = position(simulation, "puck")
+            speed = (target - now) / PERIOD_S
+            simulation.apply(
+                [SetModel("puck", linear_mps=tuple(speed), angular_radps=(0.0, 0.0, 1.0))]
+            )
+            simulation.step(PERIOD_S)
+            assert position(simulation, "puck") == pytest.approx(target, abs=1e-3)
+
+    def test_a_model_is_placed(self, simulator: Simulator, simulation: Simulation) -> None:
+        need(simulator, SetModel)
+        pose = Pose.from_rpy(-3, 2, 1, 0, 0, 0.5)
+        simulation.apply([SetModel("puck", pose)])
+        placed = simulation.step(PERIOD_S).models["puck"].pose
+        assert placed.position == pytest.approx(pose.position, abs=1e-5)
+        assert placed.yaw_rad == pytest.approx(0.5, abs=1e-5)
+
+    def test_a_link_is_placed_and_moved(self, simulator: Simulator, simulation: Simulation) -> None:
+        need(simulator, SetLink)
+        simulation.apply([SetLink("puck::link", Pose((-3.0, 2.0, 1.0)), (0.5, 0.0, 0.0))])
+        run(simulation, 0.2)
+        assert position(simulation, "puck") == pytest.approx((-2.9, 2, 1), abs=1e-3)
+
+    def test_a_joint_is_set(self, simulator: Simulator, simulation: Simulation) -> None:
+        need(simulator, SetJoint)
+        simulation.apply([SetJoint("door::hinge", position=0.7, velocity=0.0)])
+        leaf = simulation.snapshot().links["door::leaf"].pose
+        assert leaf.yaw_rad == pytest.approx(0.7, abs=1e-6)
+
+    # looks
+
+    def test_looks_and_lights_are_told_as_they_were_changed(
+        self, simulator: Simulator, simulation: Simulation
+    ) -> None:
+        need(simulator, SetVisual, SetLight)
+        visual, lamp = "sled::link::visual", simulation.describe().lights["lamp"]
+        simulation.apply(
+            [
+                SetVisual(visual, diffuse=RED, transparency=0.25, visible=False),
+                SetLight("lamp", diffuse=RED, range_m=4.0),
+            ]
+        )
+        look = simulation.describe().visuals[visual]
+        assert (look.diffuse, look.transparency, look.visible) == (RED, 0.25, False)
+        after = simulation.describe().lights["lamp"]
+        assert after == replace(lamp, diffuse=RED, range_m=4.0)
+
+    def test_a_saved_world_holds_what_was_changed(
+        self, simulator: Simulator, simulation: Simulation, tmp_path: Path
+    ) -> None:
+        changes: List[Change] = [
+            SetMass("sled::link", 3.5),
+            SetFriction("sled::link::collision", 0.3, 0.2),
+            SetVisual("puck::link::visual", emissive=RED, transparency=0.5),
+            SetLight("lamp", specular=RED, linear=0.2),
+            SetGravity(mps2=(0.0, 0.0, -3.7)),
+        ]
+        simulation.apply([change for change in changes if type(change) in simulator.changes])
+        now, saved = simulation.describe(), tmp_path / "saved.world"
+        simulation.save_world(saved)
+        again = simulator.load(Scene(saved)).describe()
+        assert again.gravity_mps2 == now.gravity_mps2
+        for link in ("sled::link", "puck::link", "door::leaf"):
+            first, second = again.links[link].inertial, now.links[link].inertial
+            assert first is not None and second is not None
+            assert first.mass_kg == pytest.approx(second.mass_kg)
+            assert first.tensor_kgm2 == pytest.approx(second.tensor_kgm2, abs=1e-6)
+        for visual in ("puck::link::visual", "sled::link::visual"):
+            if SetVisual in simulator.changes:
+                assert_alike(again.visuals[visual], now.visuals[visual])
+        if SetFriction in simulator.changes:
+            assert_alike(
+                again.collisions["sled::link::collision"], now.collisions["sled::link::collision"]
+            )
+        if SetLight in simulator.changes:
+            assert_alike(again.lights["lamp"], now.lights["lamp"])
+
+    # what comes and goes
+
+    def test_what_is_spawned_can_be_changed_and_what_is_deleted_not(
+        self, simulator: Simulator, simulation: Simulation
+    ) -> None:
+        need(simulator, SetMass, Push)
+        simulation.apply([SetMass("puck::link", 4.0)])
+        text = f'<sdf version="1.6">{body("other", "0 0 0", gravity=False)}</sdf>'
+        simulation.spawn([NamedModel("late", text, Pose((-3.0, -3.0, 1.0)))])
+        simulation.apply([Push("late::link", (20, 0, 0)), Push("puck::link", (20, 0, 0))])
+        run(simulation, 0.3)
+        assert velocity(simulation, "late")[0] == pytest.approx(1.0, rel=1e-3)
+        assert velocity(simulation, "puck")[0] == pytest.approx(0.5, rel=1e-3)
+        simulation.delete(["late"])
+        with pytest.raises(SimulatorError, match="unknown link 'late::link'"):
+            simulation.apply([Push("late::link", (20, 0, 0))])
+        simulation.step(PERIOD_S)
+
+    # refusing
+
+    def test_one_unknown_name_and_nothing_is_applied(
+        self, simulator: Simulator, simulation: Simulation
+    ) -> None:
+        if SetModel in simulator.changes:
+            with refused("there is no model named 'nobody'"):
+                simulation.apply([SetModel("puck", linear_mps=(1, 0, 0)), SetModel("nobody")])
+        if SetMass in simulator.changes:
+            says = "SetMass: unknown link 'sled::lnk'; did you mean 'sled::link'? Known: sled::link"
+            with refused(says):
+                simulation.apply([SetMass("puck::link", 9.0), SetMass("sled::lnk", 9.0)])
+            inertial = simulation.describe().links["puck::link"].inertial
+            assert inertial is not None and inertial.mass_kg == 2.0
+        assert velocity(simulation, "puck") == pytest.approx((0, 0, 0), abs=1e-9)
+
+    def test_what_is_static_is_not_pushed(
+        self, simulator: Simulator, simulation: Simulation
+    ) -> None:
+        need(simulator, Push)
+        with pytest.raises(SimulatorError, match="'wall::link' is static"):
+            simulation.apply([Push("wall::link", (1, 0, 0))])
+
+    def test_a_kind_that_is_not_taken_is_refused_by_name(
+        self, simulator: Simulator, simulation: Simulation
+    ) -> None:
+        examples = (
+            SetModel("puck"),
+            SetLink("puck::link"),
+            SetJoint("door::hinge"),
+            SetMass("puck::link", 1.0),
+            SetFriction("sled::link::collision", 1.0),
+            SetGravity(),
+            Push("puck::link"),
+            SetVisual("puck::link::visual"),
+            SetLight("lamp"),
+        )
+        assert {type(example) for example in examples} == ALL
+        for example in examples:
+            if type(example) not in simulator.changes:
+                says = f"this simulator takes no {type(example).__name__}"
+                with pytest.raises(SimulatorError, match=says):
+                    simulation.apply([example])
+
+    # repeating
+
+    def test_the_same_changes_give_the_same_bits(self, simulator: Simulator, scene: Scene) -> None:
+        need(simulator, SetModel)
+        if not simulator.repeatable:
+            pytest.skip(f"{simulator.name} does not promise to repeat itself")
+        served = trace(simulator.load(scene))
+        assert trace(simulator.load(scene)) == served
+        with self.make_simulator() as fresh:
+            assert trace(fresh.load(scene)) == served
+
+
+def need(simulator: Simulator, *kinds: Kind) -> None:
+    """Skip where the simulator does not take all of these."""
+    for kind in kinds:
+        if kind not in simulator.changes:
+            pytest.skip(f"{simulator.name} takes no {kind.__name__}")
+
+
+def run(simulation: Simulation, duration_s: float) -> None:
+    """Let time pass in periods."""
+    for _ in range(round(duration_s / PERIOD_S)):
+        simulation.step(PERIOD_S)
+
+
+def position(simulation: Simulation, model: str) -> np.ndarray:
+    """Where a model is."""
+    return np.array(simulation.snapshot().models[model].pose.position)
+
+
+def velocity(simulation: Simulation, model: str) -> np.ndarray:
+    """The mean velocity of a model over the next period."""
+    before = simulation.snapshot()
+    after = simulation.step(PERIOD_S)
+    moved = np.subtract(after.models[model].pose.position, before.models[model].pose.position)
+    return moved / (after.time_s - before.time_s)
+
+
+def circle(time_s: float) -> np.ndarray:
+    """Where something is on its way along a circle."""
+    return np.array([math.sin(time_s), 1 - math.cos(time_s), 0.0])
+
+
+def assert_alike(first: Any, second: Any) -> None:
+    """All numbers of two descriptions are the same but for rounding to single precision."""
+    for name, value in vars(first).items():
+        other = getattr(second, name)
+        if isinstance(value, Pose):
+            value, other = value.position, other.position
+        assert value == pytest.approx(other, abs=1e-5), name
+
+
+def trace(simulation: Simulation) -> Tuple[bytes, ...]:
+    """Poses of what is moved and pushed, as bytes."""
+    generator = np.random.default_rng(8)
+    rows = []
+    for period in range(20):
+        x, y = generator.uniform(-1, 1, 2).tolist()
+        changes: List[Change] = [SetModel("puck", linear_mps=(x, y, 0.0))]
+        if period == 5 and Push in simulation.changes:
+            changes.append(Push("sled::link", (40.0, 5.0, 0.0), duration_s=0.15))
+        simulation.apply(changes)
+        rows.append(_bytes(simulation.step(PERIOD_S), ("puck", "sled")))
+    return tuple(rows)
+
+
+def _bytes(snapshot: Snapshot, models: Sequence[str]) -> bytes:
+    states: List[ModelState] = [snapshot.models[model] for model in models]
+    return np.array([[*s.pose.position, *s.pose.quaternion] for s in states]).tobytes()
