@@ -35,6 +35,8 @@ LAYERS = (
     {"worlds", "colliders"},
     {"scenic"},
     {"simulators", "planners", "metrics"},
+    {"behaviours"},
+    {"randomisation"},
     {"trial"},
     {"results"},
     {"analysis"},

@@ -16,7 +16,8 @@ from gz_testauto.campaign.world_source import gather_worlds
 from gz_testauto.errors import ResultsError
 from gz_testauto.json_file import read_json_object
 from gz_testauto.metrics.interface import Metric, installed_metrics
-from gz_testauto.metrics.reported import REPORTED, published_by_stack
+from gz_testauto.metrics.reported import REPORTED, drawn, published_by_stack
+from gz_testauto.randomisation.terms import PREFIX
 from gz_testauto.results.directory import CampaignDirectory, reporting_disk, write_atomically
 from gz_testauto.results.inputs import PLANNER_CODE, further_files
 from gz_testauto.results.manifest import Manifest, file_sha256
@@ -109,7 +110,8 @@ def _begun(directory: CampaignDirectory) -> CampaignSpec:
 def _declared(spec: CampaignSpec) -> Tuple[Metric, ...]:
     """The metrics that the campaign's trials may have."""
     own = (published_by_stack(one.name, one.unit, one.better) for one in spec.published_metrics)
-    return (*installed_metrics(), *REPORTED.values(), *own)
+    terms = (drawn(PREFIX + term.name) for term in spec.randomise)
+    return (*installed_metrics(), *REPORTED.values(), *own, *terms)
 
 
 def find_world(world: WorldRecord, directory: CampaignDirectory) -> WorldRecord:

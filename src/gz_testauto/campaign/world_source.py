@@ -25,6 +25,7 @@ from gz_testauto.sdf.floor import obstructing_heights
 from gz_testauto.sdf.robot import RobotBody
 from gz_testauto.sdf.scene import WorldScene, read_scene
 from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.regions import KeepOut, Region
 from gz_testauto.spec.worlds import WorldsSpec
 from gz_testauto.trial.setup import robot_limits
 from gz_testauto.worlds.manifest import MANIFEST, WorldSet, read_worlds
@@ -122,10 +123,16 @@ def _generated(spec: CampaignSpec, drive: RequiredDrive, folder: Path) -> WorldS
         return made_worlds(folder)
     worlds = spec.worlds
     assert worlds.base is not None and worlds.obstacles is not None and worlds.count is not None
+    obstacles = worlds.obstacles
+    ways = [actor.way for actor in spec.actors if actor.way is not None]
+    if ways:  # what goes along them does not look where it goes
+        zones = [KeepOut(shape=Region(polygon=list(way.exterior.coords)[:-1])) for way in ways]
+        update = {"keep_out": [*obstacles.keep_out, *zones]}
+        obstacles = obstacles.model_copy(update=update)
     with reporting_disk(folder):
         return multiply(
             worlds.base,
-            worlds.obstacles,
+            obstacles,
             worlds.count,
             spec.seed,
             folder,

@@ -10,6 +10,10 @@ from typing import Mapping, Optional, Tuple
 
 import numpy as np
 
+ACTOR_SERIES = "actor_"
+"""Begins the name of a series with an actor's poses, shape (n, 3): x, y (m), yaw (rad), world
+frame."""
+
 
 @dataclass(frozen=True, eq=False)
 class ContactEpisode:
@@ -54,8 +58,9 @@ class Recording:
     ``wall_time_s`` is how long the trial's simulation took, for the real-time factor.
     ``goal_times_s``, shape (k,), is when each of several goals was reached, NaN where it was not;
     None where there was one. ``completed`` says that the last was.
-    ``series`` holds further arrays and ``numbers`` further numbers that a navigation stack told,
-    by name; what they are is said where they come from.
+    ``series`` holds further arrays (the ways of actors, what a navigation stack told) and
+    ``numbers`` further numbers (what was drawn, what a stack told), by name; what they are is said
+    where they come from.
     """
 
     time_s: np.ndarray

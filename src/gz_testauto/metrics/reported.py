@@ -1,7 +1,8 @@
 """Numbers that are told of a trial, beside what is computed from its drive.
 
 They are not computed for every campaign, as other metrics are: only a trial on a stack of the
-user's own has them, or one over ROS in which time waits for nobody (``Recording.numbers``).
+user's own has them, one over ROS in which time waits for nobody, or one for which something was
+drawn (``Recording.numbers``).
 """
 
 from typing import Dict
@@ -50,4 +51,18 @@ def published_by_stack(name: str, unit: str, better: str) -> Metric:
         completed_only=True,
         in_comparison=False,
         description="published by the stack",
+    )
+
+
+def drawn(name: str) -> Metric:
+    """What a term of randomisation drew for a trial; ``name`` is that of the column."""
+    return Metric(
+        name=name,
+        unit="",
+        decimals=3,
+        better="neither",
+        completed_only=False,
+        in_table=False,
+        in_comparison=False,
+        description="drawn for the trial; of several things the mean",
     )

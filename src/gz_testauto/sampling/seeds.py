@@ -21,6 +21,11 @@ TRIAL = 1
 """The simulator of a trial; the world's index and the repetition follow."""
 CONTROL_SAMPLE = 2
 """Which trials are taken into the control sample of a screening."""
+ACTOR = "actor"
+"""An actor of a trial; its entry's name, its number, the world's index and the repetition follow,
+and 1 for what it draws while it acts."""
+TERM = "term"
+"""A term of randomisation; its name, the world's index and the repetition follow."""
 SCENARIO = "scenario"
 """What a Scenic program draws by Python itself when it is compiled."""
 

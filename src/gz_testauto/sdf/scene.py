@@ -14,6 +14,7 @@ from typing import Dict, FrozenSet, List, Mapping, Optional, Sequence, Tuple, Un
 import numpy as np
 from shapely.geometry.base import BaseGeometry
 
+from gz_testauto.errors import SdfError
 from gz_testauto.pose import Pose
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.floor import is_floor_slab, off_the_floor
@@ -24,7 +25,7 @@ from gz_testauto.sdf.meshes.surfaces import Heightmap
 from gz_testauto.sdf.missing import leave_out_missing
 from gz_testauto.sdf.shapes import Geometry, Plane
 from gz_testauto.sdf.state import apply_state
-from gz_testauto.sdf.tree import ModelNode, read_models
+from gz_testauto.sdf.tree import ModelNode, read_model, read_models
 from gz_testauto.sdf.values import name_of, required
 
 
@@ -221,6 +222,21 @@ def scene_model(node: ModelNode, library: ModelLibrary) -> SceneModel:
         source=node.element,
         node=node,
     )
+
+
+def placed_model(sdf: str, name: str, pose: Pose) -> SceneModel:
+    """A model of SDF text, with or without ``<sdf>`` around it, at a place of the world, under a
+    name of its own; the name and the pose in the text do not count. Raises ``SdfError``."""
+    text = sdf.strip()
+    if not text.startswith("<?xml") and "<sdf" not in text:
+        text = f'<sdf version="1.6">{text}</sdf>'
+    document = SdfDocument.parse(text, name)
+    if document.model is None:
+        raise SdfError(f"{name}: the SDF has no <model>")
+    library = ModelLibrary()
+    node = read_model(document, document.model, library)
+    node.name, node.pose = name, pose
+    return scene_model(node, library)
 
 
 def collisions_by_link(scene: SceneModel) -> Dict[str, List[str]]:

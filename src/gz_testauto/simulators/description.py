@@ -21,7 +21,7 @@ from gz_testauto.sdf.dynamics import (
     read_joints,
     read_surface,
 )
-from gz_testauto.sdf.edit import find_link, model_elements, parse_model
+from gz_testauto.sdf.edit import find_link, model_elements
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.looks import (
     Light,
@@ -32,8 +32,8 @@ from gz_testauto.sdf.looks import (
     write_light,
     write_look,
 )
-from gz_testauto.sdf.scene import read_scene
-from gz_testauto.sdf.tree import ModelNode, read_model
+from gz_testauto.sdf.scene import placed_model, read_scene
+from gz_testauto.sdf.tree import ModelNode
 from gz_testauto.sdf.values import ensure_child, set_numbers
 from gz_testauto.simulators.changes import (
     Change,
@@ -137,13 +137,7 @@ class DescribedWorld:
 
     def add(self, name: str, sdf: str) -> None:
         """A model came, from SDF text, under a name of its own. Raises ``SdfError``."""
-        element = parse_model(sdf)
-        text = sdf if "<sdf" in sdf else f'<sdf version="1.6">{sdf}</sdf>'
-        document = SdfDocument.parse(text, name)
-        element = document.model if document.model is not None else element
-        node = read_model(document, element, self._library)
-        node.name = name
-        self._add(node)
+        self._add(placed_model(sdf, name, Pose()).node)
         for now, before in zip(self.now.parts.values(), self._before.parts.values()):
             before.update({n: value for n, value in now.items() if n.startswith(f"{name}::")})
 

@@ -23,7 +23,7 @@ import abc
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Dict, FrozenSet, Iterable, Mapping, Optional, Sequence, Set
+from typing import Dict, FrozenSet, Iterable, Mapping, Optional, Sequence, Set, Tuple
 
 from gz_testauto.errors import SdfError, SimulatorError
 from gz_testauto.observation import ModelState, Snapshot, Twist2D
@@ -32,20 +32,6 @@ from gz_testauto.sdf.edit import parse_model
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.simulators.changes import Change, Kind
 from gz_testauto.simulators.description import DescribedWorld, Description
-
-
-@dataclass(frozen=True)
-class Scene:
-    """One world with one robot, before anything has moved.
-
-    ``world`` is a ``.world`` file that already holds its obstacles. ``robot`` may be None
-    (for building worlds). ``seed`` seeds the simulator's own random numbers.
-    """
-
-    world: Path
-    robot: Optional[RobotModel] = None
-    start: Pose2D = Pose2D(0.0, 0.0, 0.0)
-    seed: int = 0
 
 
 @dataclass(frozen=True)
@@ -59,6 +45,22 @@ class NamedModel:
     name: str
     sdf: str
     pose: Pose = Pose()
+
+
+@dataclass(frozen=True)
+class Scene:
+    """One world with one robot, before anything has moved.
+
+    ``world`` is a ``.world`` file that already holds its obstacles. ``robot`` may be None
+    (for building worlds). ``seed`` seeds the simulator's own random numbers. ``models`` stand there
+    beside those of the file.
+    """
+
+    world: Path
+    robot: Optional[RobotModel] = None
+    start: Pose2D = Pose2D(0.0, 0.0, 0.0)
+    seed: int = 0
+    models: Tuple[NamedModel, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -80,8 +82,8 @@ class Simulation(abc.ABC):
 
     The public methods check what they are asked, the same way for all simulators, and hand on
     what is in order to the adaptor's methods of the same name with an underscore, which need not
-    check it again. An adaptor calls ``super().__init__(step_size_s, robot, world)``: the physics
-    step (s), the robot, None where there is none to drive, and the file of the world.
+    check it again. An adaptor calls ``super().__init__(step_size_s, robot, scene)``: the physics
+    step (s), the robot, None where there is none to drive, and the scene that was loaded.
 
     ``changes`` are the kinds of change that it takes (:meth:`apply`).
     """
@@ -89,13 +91,15 @@ class Simulation(abc.ABC):
     changes: FrozenSet[Kind] = frozenset()
 
     def __init__(
-        self, step_size_s: float, robot: Optional[RobotModel], world: Optional[Path] = None
+        self, step_size_s: float, robot: Optional[RobotModel], scene: Optional[Scene] = None
     ) -> None:
         self.step_size_s = step_size_s
         self.robot = robot
         self._over = ""
-        self._world = world
+        self._scene = scene
         self._come: Dict[str, str] = {} if robot is None else {robot.name: robot.sdf}
+        if scene is not None:
+            self._come.update((model.name, model.sdf) for model in scene.models)
         self._gone: Set[str] = set()
         self._described: Optional[DescribedWorld] = None
 
@@ -280,10 +284,10 @@ class Simulation(abc.ABC):
     def _truth(self) -> DescribedWorld:
         """What the world consists of, read when it is first asked for."""
         if self._described is None:
-            if self._world is None:
+            if self._scene is None:
                 raise SimulatorError("this simulator does not know what its world consists of")
             try:
-                described = DescribedWorld(self._world)
+                described = DescribedWorld(self._scene.world)
                 for name in self._gone:
                     described.remove(name)
                 for name, sdf in self._come.items():
@@ -342,6 +346,11 @@ class Simulator(abc.ABC):
         if self._closed:
             raise SimulatorError("this simulator has been closed")
         self._end_current("another scene was loaded")
+        names = [model.name for model in scene.models]
+        names += [] if scene.robot is None else [scene.robot.name]
+        for name in names:
+            if names.count(name) > 1:
+                raise SimulatorError(f"the scene has two models named {name!r}")
         simulation = self._load(scene)
         self._current = simulation
         return simulation
@@ -355,7 +364,8 @@ class Simulator(abc.ABC):
 
     @abc.abstractmethod
     def _load(self, scene: Scene) -> Simulation:
-        """See :meth:`load`. The simulator is open, and the previous simulation over."""
+        """See :meth:`load`. The simulator is open, the previous simulation over, and no two models
+        of the scene have the same name but where the world's file has one of them."""
 
     @abc.abstractmethod
     def _close(self) -> None:

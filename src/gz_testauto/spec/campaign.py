@@ -8,34 +8,38 @@ Reading YAML with file and line is :mod:`gz_testauto.spec.loader`'s; what the fi
 said here, once, and ``config/`` shows them in use.
 """
 
-import re
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Type, cast
+from typing import Any, Dict, Mapping, Optional, Sequence, Tuple, Type, cast
 
-import shapely
-from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidationInfo,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 from typing_extensions import Annotated, Literal, Self
 
 from gz_testauto.pose import Pose2D
 from gz_testauto.registry import unknown_name
+from gz_testauto.spec.actors import Actor
 from gz_testauto.spec.model import (
     Bounded,
-    Interval,
-    Point,
-    PoseSpec,
     Spec,
-    SpecPath,
     ViaSpec,
     as_tuple,
     repeated,
 )
+from gz_testauto.spec.randomise import Term
+from gz_testauto.spec.robot import BuiltinRobotSpec, RobotSpec, StackRobotSpec
 from gz_testauto.spec.stack import NAME, LaunchSpec, StackMetricSpec, StackSpec
 from gz_testauto.spec.stopping import StopSpec
 from gz_testauto.spec.worlds import MOST_TRIALS, WorldsSpec
 
 MISSING = ".{key} is missing"
 SAID_TWICE = ".{key} is said by worlds.mission; leave it out"
-NO_BODY = "has no model; give footprint_m and height_m"
 
 
 class GoalSpec(ViaSpec):
@@ -53,78 +57,6 @@ class GoalSpec(ViaSpec):
         """The pose as the rest of the package passes it around."""
         assert self.x_m is not None and self.y_m is not None, "checked by the campaign"
         return Pose2D(self.x_m, self.y_m, self.yaw_rad)
-
-
-class RobotSpec(Spec):
-    """The robot: its model SDF, where it starts, and what its base can do.
-
-    The footprint is taken from the model's collision shapes when ``footprint_m`` is not
-    given: the convex outline, seen from above, of everything that is not a drive wheel's
-    contact patch.
-    """
-
-    model: Optional[SpecPath] = None
-    name: str = "robot"
-    """The model's name in the simulator."""
-    start: Optional[PoseSpec] = None
-    """Needed but where a scenario's worlds have starts of their own (``worlds.mission.start``)."""
-    footprint_m: Optional[List[Point]] = Field(None, min_length=3)
-    height_m: Optional[Interval] = None
-    """Lowest and highest point of the body above the model's origin, which is where the simulator
-    says that the model is: of a URDF its root link. The model's unless given."""
-    scan_height_m: Optional[float] = Field(None, gt=0)
-    """Height of the lidar, at which the known map is cut; the model's unless given."""
-    max_linear_mps: float = Field(1.0, gt=0)
-    max_angular_radps: float = Field(1.5, gt=0)
-    max_linear_accel_mps2: float = Field(1.0, gt=0)
-    max_angular_accel_radps2: float = Field(3.0, gt=0)
-    can_reverse: bool = False
-
-    @field_validator("name")
-    @classmethod
-    def _is_a_model_name(cls, name: str) -> str:
-        if not name.strip() or "::" in name or not name.isprintable() or name != name.strip():
-            raise ValueError(
-                "Gazebo takes no empty name, no control character, no blank at the ends and no '::'"
-            )
-        return name
-
-    @field_validator("footprint_m")
-    @classmethod
-    def _has_an_outline(cls, corners: Optional[List[Point]]) -> Optional[List[Point]]:
-        if corners is not None and not shapely.Polygon(corners).is_valid:
-            raise ValueError(
-                "the outline crosses itself or has no area; give the corners in their order around "
-                "the robot"
-            )
-        return corners
-
-
-class BuiltinRobotSpec(RobotSpec):
-    """A robot that this package spawns, from its ``model``, and speaks of as ROS does."""
-
-    model: SpecPath
-
-    @field_validator("name")
-    @classmethod
-    def _is_a_word(cls, name: str) -> str:
-        if not re.match(NAME, name):
-            raise PydanticCustomError(
-                "predicate", "begins with a letter and has letters, digits and _ only"
-            )
-        return name
-
-
-class StackRobotSpec(RobotSpec):
-    """A robot that the user's own launch files spawn, under whatever name Gazebo takes
-    (``limo/``). It needs no ``model``; then ``footprint_m`` and ``height_m`` say where its body is.
-    """
-
-    @model_validator(mode="after")
-    def _has_a_body(self) -> Self:
-        if self.model is None and (self.footprint_m is None or self.height_m is None):
-            raise PydanticCustomError("predicate", NO_BODY)
-        return self
 
 
 class PlannerSpec(Spec):
@@ -248,6 +180,20 @@ class CampaignSpec(Spec):
     global_plan: GlobalPlanSpec = GlobalPlanSpec()
     stop: Optional[StopSpec] = None
     """When to end before the last world; never unless given."""
+    actors: Annotated[Tuple[Actor, ...], BeforeValidator(as_tuple)] = ()
+    """What moves in the worlds beside the robot."""
+    randomise: Annotated[Tuple[Term, ...], BeforeValidator(as_tuple)] = ()
+    """What is drawn of worlds, sensors and drive."""
+
+    @model_serializer(mode="wrap")
+    def _only_where_given(self, serialize: SerializerFunctionWrapHandler) -> Dict[str, Any]:
+        """Without actors and terms where there are none, so that a campaign without is written,
+        and has the identity, that it had before there were any."""
+        data: Dict[str, Any] = serialize(self)
+        for name in ("actors", "randomise"):
+            if not getattr(self, name):
+                data.pop(name, None)
+        return data
 
     @classmethod
     def kind_of(cls, data: Mapping[str, Any]) -> Type[Self]:
@@ -350,6 +296,18 @@ class CampaignSpec(Spec):
         if by_mission and goal.via:
             raise PydanticCustomError("predicate", SAID_TWICE, {"key": "via"})
         return goal
+
+    @field_validator("actors", "randomise")
+    @classmethod
+    def _have_names(cls, entries: Tuple[Any, ...], info: ValidationInfo) -> Tuple[Any, ...]:
+        twice = repeated([entry.name for entry in entries])
+        if twice:
+            raise ValueError(f"names must differ; these appear twice: {', '.join(twice)}")
+        robot = info.data.get("robot")
+        actors = [entry.name for entry in entries] if info.field_name == "actors" else []
+        if robot is not None and robot.name in actors:
+            raise ValueError(f"the robot is named {robot.name!r}; give the actor another name")
+        return entries
 
     @field_validator("planners")
     @classmethod

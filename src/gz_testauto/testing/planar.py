@@ -54,7 +54,7 @@ class PlanarSimulation(Simulation):
     """One world with at most one robot that moves."""
 
     def __init__(self, scene: Scene) -> None:
-        super().__init__(STEP_S, scene.robot)
+        super().__init__(STEP_S, scene.robot, scene)
         self._document = SdfDocument.read(scene.world).copy()
         self._ticks = 0
         self._command = Twist2D()
@@ -66,6 +66,8 @@ class PlanarSimulation(Simulation):
         if self.robot is not None:
             add_model(self._document, self.robot.sdf, self._robot_pose(), self.robot.name)
             self._corners = np.asarray(self.robot.footprint_m, dtype=float)
+        for model in scene.models:
+            add_model(self._document, model.sdf, model.pose, model.name)
         self._read()
 
     def _snapshot(self) -> Snapshot:

@@ -6,13 +6,13 @@ unknown parameters.
 """
 
 import math
-from typing import Dict, Iterable, List
+from typing import Dict, List, Sequence
 
 import numpy as np
 import shapely
 from shapely.geometry.base import BaseGeometry
 
-from gz_testauto.errors import SpecError
+from gz_testauto.errors import PlacementError, SpecError
 from gz_testauto.pose import Pose
 from gz_testauto.sdf.dynamics import read_physics
 from gz_testauto.sdf.meshes.surfaces import Heightmap
@@ -21,12 +21,13 @@ from gz_testauto.sdf.scene import WorldScene
 from gz_testauto.trial.clearance import footprint_at
 from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.setup import PreparedBuiltin, PreparedCampaign
+from gz_testauto.trial.staging import actor_names, check_staging
 
 UNDER_GROUND_M = 0.05
 """Terrain that rises higher than this under the robot's start throws it out."""
 
 
-def check_trials(campaign: PreparedCampaign, trials: Iterable[Trial]) -> None:
+def check_trials(campaign: PreparedCampaign, trials: Sequence[Trial]) -> None:
     """Refuse what no planner could do, for the worlds of these trials, without a simulator.
 
     Raises ``SpecError`` naming world and obstacle when the start or the goal lies in one, or
@@ -56,6 +57,25 @@ def check_trials(campaign: PreparedCampaign, trials: Iterable[Trial]) -> None:
                     "move goal or keep the obstacle away from it"
                 )
         campaign.known_map.ways(world)
+    _check_stagings(campaign, trials)
+
+
+def _check_stagings(campaign: PreparedCampaign, trials: Sequence[Trial]) -> None:
+    """Refuse actors that cannot begin, or terms that find nothing, in any of the worlds."""
+    spec = campaign.spec
+    check_staging(spec)
+    if not isinstance(campaign, PreparedBuiltin) or not (spec.actors or spec.randomise):
+        return
+    for trial in {(trial.world_index, trial.repetition): trial for trial in trials}.values():
+        world = campaign.world(trial)
+        taken = set(campaign.world_scene(world).models) & set(actor_names(spec))
+        where = f"world {world.name} ({world.path})"
+        if taken:
+            raise SpecError(f"{where}: has a model {min(taken)!r} already; rename the actor")
+        try:
+            campaign.staging(trial)
+        except (PlacementError, SpecError) as error:
+            raise SpecError(f"{where}: {error}") from error
 
 
 def _check_scene(campaign: PreparedCampaign, scene: WorldScene, where: str) -> None:

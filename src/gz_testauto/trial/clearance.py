@@ -49,11 +49,14 @@ def footprints_at(outline_m: np.ndarray, poses: Sequence[Pose2D]) -> np.ndarray:
 class ObstacleField:
     """The obstacles of one world: what of it lies at ``heights`` (m, world frame)."""
 
-    def __init__(self, scene: WorldScene, heights: Heights) -> None:
+    def __init__(
+        self, scene: WorldScene, heights: Heights, beside: Sequence[SceneModel] = ()
+    ) -> None:
+        """``beside`` are models that stand there beside those of the world's file."""
         self._fixed_names: List[str] = []
         self._movers: List[_Mover] = []
         fixed: List[BaseGeometry] = []
-        for name, model in scene.models.items():
+        for name, model in (*scene.models.items(), *((model.name, model) for model in beside)):
             outline = model.obstacle_footprint(*heights)
             if not model.static and not model.is_ground:
                 self._movers.append(_Mover(name, model, outline, heights))

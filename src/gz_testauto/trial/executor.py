@@ -42,8 +42,8 @@ The loop of an executor is::
 
 import abc
 import contextlib
-from dataclasses import dataclass
-from typing import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Callable, Iterator, Mapping
 
 from gz_testauto.errors import SceneError, SimulatorError
 from gz_testauto.metrics.recording import Recording
@@ -80,6 +80,13 @@ class TrialResult:
     def __post_init__(self) -> None:
         if not self.outcome.valid:
             raise ValueError("an invalid trial has no result: raise SimulatorError instead")
+
+    def with_numbers(self, numbers: Mapping[str, float]) -> "TrialResult":
+        """The same with further numbers in its recording."""
+        if not numbers:
+            return self
+        recording = replace(self.recording, numbers={**self.recording.numbers, **numbers})
+        return replace(self, recording=recording)
 
 
 @contextlib.contextmanager

@@ -71,13 +71,15 @@ class LockstepExecutor(TrialExecutor):
         planner = TimedPlanner(make_planner(spec.plugin, **spec.parameters))
         tasks = functools.partial(campaign.task, trial)
         first = tasks(0)
-        watch = campaign.watch(trial)
+        staging = campaign.staging(trial)
+        watch = campaign.watch(trial, staging.models)
         simulator = self._require_simulator()
-        simulation = simulator.load(campaign.scene(trial))
+        simulation = staging.stage(simulator.load(staging.scene(campaign.scene(trial))))
         planner.begin(first)
         period_s = campaign.spec.control_period_s
         with scene_faults(simulator.repeatable):
-            return drive(simulation, planner, watch, period_s, should_stop, tasks)
+            result = drive(simulation, planner, watch, period_s, should_stop, tasks)
+        return result.with_numbers(staging.numbers)
 
     def recover(self) -> None:
         """Close the simulator and start another."""

@@ -7,12 +7,12 @@ judge (:mod:`gz_testauto.trial.judge`) and to compute metrics (:mod:`gz_testauto
 
 import math
 from dataclasses import dataclass
-from typing import List, NamedTuple, Optional, Tuple
+from typing import List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
 from gz_testauto.errors import SimulatorError
-from gz_testauto.metrics.recording import ContactEpisode, Recording
+from gz_testauto.metrics.recording import ACTOR_SERIES, ContactEpisode, Recording
 from gz_testauto.observation import ModelState, Snapshot, Twist2D
 from gz_testauto.pose import Pose, Pose2D
 from gz_testauto.sdf.robot import RobotBody
@@ -50,8 +50,17 @@ class Recorder:
     navigation has answered it, :meth:`recording` at the end.
     """
 
-    def __init__(self, body: RobotBody, obstacles: ObstacleField, contacts: ContactSorter) -> None:
+    def __init__(
+        self,
+        body: RobotBody,
+        obstacles: ObstacleField,
+        contacts: ContactSorter,
+        actors: Sequence[str] = (),
+    ) -> None:
+        """``actors`` are models whose poses are recorded, too."""
         self.body = body
+        self._actors = tuple(actors)
+        self._ways: List[List[Tuple[float, float, float]]] = [[] for _ in self._actors]
         self._outline = np.asarray(body.footprint_m, dtype=float)
         self._obstacles = obstacles
         self._contacts = contacts
@@ -88,6 +97,9 @@ class Recorder:
             *(nan, nan),
             nan,
         )
+        for name, way in zip(self._actors, self._ways):
+            actor = snapshot.models.get(name)
+            way.append((nan, nan, nan) if actor is None else actor.pose.planar)
         self._note_contacts(snapshot, state.pose)
         if all(map(math.isfinite, pose)):
             self._look_for_touches(time_s, pose, snapshot)
@@ -160,6 +172,10 @@ class Recorder:
             completed=completed,
             shortest_path_m=None if world is None else world.shortest_path_m,
             published_path_m=None if world is None else world.published_path_m,
+            series={
+                ACTOR_SERIES + name: np.array(way, dtype=float).reshape(-1, 3)
+                for name, way in zip(self._actors, self._ways)
+            },
         )
 
     def _next_row(self) -> np.ndarray:

@@ -9,22 +9,22 @@ refusing bad input :mod:`gz_testauto.trial.checks`'.
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, Optional, Tuple, overload
+from typing import Any, Optional, Sequence, Tuple, overload
 
 from gz_testauto.errors import SpecError
 from gz_testauto.metrics.interface import MetricContext
 from gz_testauto.planners.interface import RobotLimits, Task
 from gz_testauto.sdf.floor import Heights, obstructing_heights
 from gz_testauto.sdf.robot import RobotBody, RobotModel, read_robot
-from gz_testauto.sdf.scene import WorldScene, read_scene
-from gz_testauto.simulators.interface import Scene
+from gz_testauto.sdf.scene import WorldScene, placed_model, read_scene
+from gz_testauto.simulators.interface import NamedModel, Scene
 from gz_testauto.spec.campaign import (
-    NO_BODY,
     BuiltinCampaignSpec,
     BuiltinPlannerSpec,
     CampaignSpec,
     StackCampaignSpec,
 )
+from gz_testauto.spec.robot import NO_BODY
 from gz_testauto.spec.stack import LaunchSpec
 from gz_testauto.trial.clearance import ObstacleField
 from gz_testauto.trial.contacts import ContactSorter
@@ -35,6 +35,7 @@ from gz_testauto.trial.monitor import TrialMonitor
 from gz_testauto.trial.plan import Trial, plan_trials
 from gz_testauto.trial.recorder import Recorder
 from gz_testauto.trial.route import KnownMap
+from gz_testauto.trial.staging import Staging, stage_trial
 from gz_testauto.worlds.record import WorldRecord
 
 
@@ -94,14 +95,14 @@ class PreparedCampaign:
         """The world of a trial."""
         return self.worlds[trial.world_index]
 
-    def watch(self, trial: Trial) -> TrialMonitor:
-        """A fresh watch over one trial."""
+    def watch(self, trial: Trial, beside: Sequence[NamedModel] = ()) -> TrialMonitor:
+        """A fresh watch over one trial, in whose world these models stand, too."""
         survey = self._survey(self.world(trial))
         body = RobotBody(self.robot.name, self.limits.footprint_m, self.robot.height_m)
         contacts = ContactSorter(self.robot.name, survey.ground_shapes)
         return TrialMonitor(
             self.rules(trial),
-            Recorder(body, survey.obstacles(), contacts),
+            Recorder(body, survey.obstacles(beside), contacts, [model.name for model in beside]),
             survey.levels,
             FirstLook(survey.scene, survey.levels, body, contacts, self.spec.robot.max_linear_mps),
             self.world(trial),
@@ -141,6 +142,10 @@ class PreparedBuiltin(PreparedCampaign):
         """What the simulator loads: world, robot, start pose, seed."""
         start = self.spec.start_in(trial.world)
         return Scene(self.world(trial).path, self.robot, start, trial.seed)
+
+    def staging(self, trial: Trial) -> Staging:
+        """Who moves and what is drawn in a trial."""
+        return stage_trial(self.spec, self.scene(trial), trial.world_index, trial.repetition)
 
     def task(self, trial: Trial, visited: int = 0) -> Task:
         """The next goal after ``visited`` others, way-points to it on the known map from where it
@@ -217,8 +222,9 @@ class _Survey:
         ground = tuple(shape.scoped_name for shape in shapes if shape.is_ground)
         return cls(scene, heights, ground, LowestLevels(scene))
 
-    def obstacles(self) -> ObstacleField:
-        return ObstacleField(self.scene, self.heights)
+    def obstacles(self, beside: Sequence[NamedModel] = ()) -> ObstacleField:
+        models = [placed_model(model.sdf, model.name, model.pose) for model in beside]
+        return ObstacleField(self.scene, self.heights, models)
 
 
 @overload

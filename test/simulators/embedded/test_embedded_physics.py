@@ -9,7 +9,9 @@ import pytest
 from gz_testauto.observation import ModelState, Twist2D
 from gz_testauto.pose import Pose
 from gz_testauto.simulators import open_simulator
-from gz_testauto.simulators.interface import NamedModel
+from gz_testauto.simulators.changes import SetModel
+from gz_testauto.simulators.embedded import EmbeddedSimulator
+from gz_testauto.simulators.interface import NamedModel, Scene
 
 GRAVITY_MPS2 = 9.8
 
@@ -322,3 +324,23 @@ class TestMeshes:
         snapshots = scenes.drive(scenes.load(simulator, world, rover), Twist2D(0.5, 0.0), 6.0)
         assert planar(snapshots[-1]).x_m > 2.4
         assert not any(snapshot.contacts for snapshot in snapshots)
+
+
+def test_a_cylinder_that_turns_just_above_a_plane_is_not_thrown(tmp_path):
+    """Upright to the last bits, MuJoCo takes it to be as deep in the plane as its radius."""
+    path = tmp_path / "spin.world"
+    path.write_text(
+        '<sdf version="1.6"><world name="w"><model name="floor"><static>1</static><link name="l">'
+        '<collision name="c"><geometry><plane><normal>0 0 1</normal></plane></geometry>'
+        '</collision></link></model><model name="top"><pose>0 0 0.87 0 0 0</pose><link name="l">'
+        "<gravity>0</gravity><inertial><mass>70</mass><inertia><ixx>18</ixx><iyy>18</iyy>"
+        '<izz>2</izz></inertia></inertial><collision name="c"><geometry><cylinder>'
+        "<radius>0.25</radius><length>1.7</length></cylinder></geometry></collision></link></model>"
+        "</world></sdf>"
+    )
+    simulation = EmbeddedSimulator().load(Scene(path))
+    for period in range(100):
+        rate = 0.06 * (period - 50)
+        simulation.apply([SetModel("top", None, (0.0, 0.0, 0.0), (0.0, 0.0, rate))])
+        position = simulation.step(0.1).models["top"].pose.position
+        assert position == pytest.approx((0.0, 0.0, 0.87), abs=1e-6)

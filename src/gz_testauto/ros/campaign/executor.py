@@ -7,7 +7,6 @@ the simulation has gone a few periods further meanwhile. A planner that does not
 time is held makes the trial invalid (:mod:`~gz_testauto.ros.campaign.lateness`).
 """
 
-import dataclasses
 import time
 from pathlib import Path
 from typing import Any, Dict, Optional, Tuple
@@ -99,7 +98,8 @@ class RosTrialExecutor(TrialExecutor):
             return self._execute(trial, should_stop)
 
     def _execute(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
-        watch = self._campaign.watch(trial)
+        staging = self._campaign.staging(trial)
+        watch = self._campaign.watch(trial, staging.models)
         planner = self._planner(trial)
         self._show_map(trial)
         self._inbox.clear()
@@ -117,8 +117,7 @@ class RosTrialExecutor(TrialExecutor):
         planner.move_base.end()  # after an error, recovering ends all planners
         cycles = self._inbox.cycle_times(scene.stamp.to_nsec(), last.stamp_ns)
         result = watch.result(verdict, cycles, time.monotonic() - began_s)
-        recording = dataclasses.replace(result.recording, numbers=lateness.numbers)
-        return dataclasses.replace(result, recording=recording)
+        return result.with_numbers({**lateness.numbers, **staging.numbers})
 
     def recover(self) -> None:
         """End all planners, which may have been harmed, and wait for the simulator node, which
@@ -191,6 +190,9 @@ class RosTrialExecutor(TrialExecutor):
             robot_name=robot.name,
             start=Pose2D(*scene.start),
             seed=scene.seed,
+            staged=bool(self._campaign.spec.actors or self._campaign.spec.randomise),
+            world_index=trial.world_index,
+            repetition=trial.repetition,
         )
         try:
             response = self._load_scene(request)

@@ -15,8 +15,10 @@ from gz_testauto.errors import SimulatorError
 from gz_testauto.observation import Snapshot, Twist2D
 from gz_testauto.ros.simulator.pace import Pace
 from gz_testauto.simulators.interface import Scene, Simulation, Simulator
+from gz_testauto.trial.staging import Staging
 
 Answer = TypeVar("Answer")
+NOTHING_STAGED = Staging()
 WAKE_S = 0.2
 """How long at most an idle loop sleeps before it looks whether to end."""
 
@@ -104,10 +106,11 @@ class SimulationLoop:
         self._seen_early = _merged(self._seen_early, snapshot)
         return snapshot
 
-    def load(self, scene: Scene) -> Snapshot:
-        """Make ``scene`` the current one, standing still at its time 0, and show it."""
+    def load(self, scene: Scene, staging: Staging = NOTHING_STAGED) -> Snapshot:
+        """Make ``scene`` the current one, with what ``staging`` brings into it, standing still at
+        its time 0, and show it."""
         self._simulation, self.scene, self._command, self._seen_early = None, None, None, None
-        simulation = self._simulator.load(scene)
+        simulation = staging.stage(self._simulator.load(staging.scene(scene)))
         snapshot = simulation.snapshot()
         self._command_epoch += 1  # what was said until now was said to the scene before
         self._simulation, self.scene = simulation, scene

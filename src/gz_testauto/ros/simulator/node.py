@@ -17,7 +17,7 @@ from std_msgs.msg import String
 
 from gz_testauto import ros_messages
 from gz_testauto.brevity import log_in_full
-from gz_testauto.errors import GzTestautoError, SimulatorError
+from gz_testauto.errors import GzTestautoError, SimulatorError, SpecError
 from gz_testauto.observation import Snapshot
 from gz_testauto.pose import Pose2D
 from gz_testauto.ros import parameters
@@ -36,16 +36,26 @@ from gz_testauto.ros.simulator.pace import (
 from gz_testauto.ros.simulator.physics import PhysicsProperties
 from gz_testauto.ros.simulator.publishers import Frames, ScenePublisher
 from gz_testauto.ros.simulator.scene_parameters import first_scene, make_scene, read_simulator
-from gz_testauto.ros.simulator.urdf import convert_urdf
 from gz_testauto.simulators import open_simulator
 from gz_testauto.simulators.interface import Scene, Simulator
+from gz_testauto.simulators.urdf import convert_urdf
+from gz_testauto.spec.campaign import BuiltinCampaignSpec
 from gz_testauto.srv import LoadScene, LoadSceneRequest, LoadSceneResponse
+from gz_testauto.trial.staging import Staging, stage_trial
 
 
 class SimulatorNode:
     """One simulator on the ROS graph."""
 
-    def __init__(self, simulator: Simulator, pace: Pace, period_s: float, frames: Frames) -> None:
+    def __init__(
+        self,
+        simulator: Simulator,
+        pace: Pace,
+        period_s: float,
+        frames: Frames,
+        campaign: Optional[BuiltinCampaignSpec],
+    ) -> None:
+        self._campaign = campaign
         self._clock = SceneClock()
         self._publisher = ScenePublisher(self._clock, frames, period_s)
         self._failures = rospy.Publisher("~failure", String, queue_size=10)
@@ -82,7 +92,8 @@ class SimulatorNode:
                 Pose2D(request.start.x, request.start.y, request.start.theta),
                 request.seed,
             )
-            self._loop.perform(lambda: self._loop.load(scene))
+            staging = self._staging(scene, request)
+            self._loop.perform(lambda: self._loop.load(scene, staging))
         except GzTestautoError as error:
             log_in_full(error.full)
             return LoadSceneResponse(success=False, message=str(error))
@@ -92,6 +103,13 @@ class SimulatorNode:
             scene=self._loop.scene_number,
             stamp=ros_messages.time_message(self._clock.origin_ns),
         )
+
+    def _staging(self, scene: Scene, request: LoadSceneRequest) -> Staging:
+        if not request.staged:
+            return Staging()
+        if self._campaign is None:
+            raise SpecError("staged: the simulator node was given no campaign; give ~campaign")
+        return stage_trial(self._campaign, scene, request.world_index, request.repetition)
 
     def _begin_scene(self, scene: Scene, period: Period) -> None:
         snapshot: Snapshot = period.snapshot
@@ -133,7 +151,7 @@ def serve() -> None:
     with open_simulator(name, **options) as simulator:
         identity = {"name": simulator.name, "version": simulator.version}
         rospy.set_param("~identity", {**identity, "repeatable": simulator.repeatable})
-        SimulatorNode(simulator, pace, period_s, frames).run(scene)
+        SimulatorNode(simulator, pace, period_s, frames, campaign).run(scene)
 
 
 def start() -> int:

@@ -7,7 +7,7 @@ differ where contacts need convex bodies: a mesh touches as convex pieces and is
 import enum
 import functools
 import io
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Dict, Iterator, List, Mapping, Tuple
 
 import numpy as np
@@ -16,7 +16,7 @@ from gz_testauto.colliders.mujoco_geoms import primitive, text
 from gz_testauto.errors import SdfError
 from gz_testauto.pose import Pose
 from gz_testauto.sdf.meshes.surfaces import Heightmap, Mesh
-from gz_testauto.sdf.shapes import Geometry, Plane, Polyline
+from gz_testauto.sdf.shapes import Cylinder, Geometry, Plane, Polyline
 from gz_testauto.simulators.embedded import hulls
 from gz_testauto.simulators.embedded.bodies import Shape
 from gz_testauto.simulators.embedded.sdf_support import Coverage
@@ -76,7 +76,10 @@ class GeomFactory:
             return list(self._polyline(geometry))
         if isinstance(geometry, Heightmap):
             return list(self._terrain(shape.name, geometry))
-        return [_primitive(shape.name, geometry)]
+        geom = _primitive(shape.name, geometry)
+        if moves and isinstance(geometry, Cylinder):
+            geom = replace(geom, pose=_LEANING)
+        return [geom]
 
     def wheel(self, shape: Shape, axis: np.ndarray) -> List[Geom]:
         """The geoms of a wheel that turns about ``axis`` (in the frame of the shape): touched
@@ -193,6 +196,11 @@ def _convex_parts(mesh: Mesh, limit: int, modified_ns: int) -> hulls.ConvexParts
     """Worked out once for the thousands of worlds that have the same mesh."""
     return hulls.convex_parts(mesh.surface, limit)
 
+
+_LEANING = Pose.from_rpy(0.0, 0.0, 0.0, 1e-5, 0.0, 0.0)
+"""How a cylinder lies in its body that can move. MuJoCo divides rounding by rounding where one is
+upright to the last bits over a plane, and then finds it as deep in there as its radius is long;
+less of a lean it takes for none."""
 
 LEAST_AREA_M2 = 1e-12
 """MuJoCo takes no mesh of less than 1e-15 m², in single precision."""

@@ -13,12 +13,10 @@ import numpy as np
 
 from gz_testauto.errors import SdfError, SimulatorError
 from gz_testauto.observation import Contact, LaserScan, ModelState, Snapshot, Twist2D
-from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.dynamics import read_gravity
 from gz_testauto.sdf.edit import add_model, remove_model, set_model_pose
 from gz_testauto.sdf.includes import ModelLibrary
-from gz_testauto.sdf.scene import read_scene, scene_model
-from gz_testauto.sdf.tree import read_model
+from gz_testauto.sdf.scene import placed_model, read_scene
 from gz_testauto.simulators.changes import Change, SetModel
 from gz_testauto.simulators.embedded.bodies import StagedModel, stage_model
 from gz_testauto.simulators.embedded.changes import TAKEN, Alterations, check
@@ -61,7 +59,7 @@ class EmbeddedSimulation(Simulation):
         settings: Settings,
         coverage: Coverage,
     ) -> None:
-        super().__init__(settings.step_s, robot.robot if robot is not None else None, scene.world)
+        super().__init__(settings.step_s, robot.robot if robot is not None else None, scene)
         self._alterations = Alterations(settings.step_s)
         self._settings = settings
         self._coverage = coverage
@@ -88,6 +86,11 @@ class EmbeddedSimulation(Simulation):
             if robot.robot.name in self._models:
                 raise SimulatorError(f"{scene.world} has a model {robot.robot.name!r} already")
             self._models[robot.robot.name] = robot.at(scene.start)
+        for extra in scene.models:
+            if extra.name in self._models:
+                raise SimulatorError(f"{scene.world} has a model {extra.name!r} already")
+            self._models[extra.name] = self._staged(extra)
+            self._spawned[extra.name] = extra.sdf
         self._engine = self._compiled(self._models)
         self._still = _still(self._models)
         self._fit_robot()
@@ -218,16 +221,7 @@ class EmbeddedSimulation(Simulation):
 
     def _staged(self, model: NamedModel) -> StagedModel:
         """A model to spawn, staged at the pose and under the name that it shall have."""
-        text = model.sdf.strip()
-        if not text.startswith("<?xml") and "<sdf" not in text:
-            text = f'<sdf version="1.6">{text}</sdf>'
-        document = SdfDocument.parse(text, model.name)
-        if document.model is None:
-            raise SdfError(f"{model.name}: the SDF has no <model>")
-        library = ModelLibrary()
-        node = read_model(document, document.model, library)
-        node.name, node.pose = model.name, model.pose
-        return stage_model(scene_model(node, library), self._coverage)
+        return stage_model(placed_model(model.sdf, model.name, model.pose), self._coverage)
 
     def _compiled(self, models: Mapping[str, StagedModel]) -> Engine:
         robot, staged = self._robot, tuple(models.values())

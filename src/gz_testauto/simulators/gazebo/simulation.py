@@ -38,7 +38,7 @@ from gz_testauto.simulators.gazebo.readings import (
 from gz_testauto.simulators.gazebo.split_world import StagedWorld, model_text
 from gz_testauto.simulators.gazebo.transport import Publisher, RawCallback
 from gz_testauto.simulators.gazebo.world import WorldLink, pose_from
-from gz_testauto.simulators.interface import NamedModel, PhysicsSettings, Simulation
+from gz_testauto.simulators.interface import NamedModel, PhysicsSettings, Scene, Simulation
 from gz_testauto.xml_file import parse_xml
 
 
@@ -57,7 +57,7 @@ class GazeboSimulation(Simulation):
         self,
         link: WorldLink,
         clock: LockStep,
-        world: Path,
+        scene: Scene,
         staged: StagedWorld,
         models: Sequence[InstrumentedModel],
         robot: Optional[InstrumentedRobot],
@@ -65,7 +65,7 @@ class GazeboSimulation(Simulation):
         alias: Alias,
     ) -> None:
         super().__init__(
-            staged.physics.step_size_s, robot.robot if robot is not None else None, world
+            staged.physics.step_size_s, robot.robot if robot is not None else None, scene
         )
         self._properties = PropertyMessages(link, self._on_server)
         self._impulses = Impulses(link, self._on_server, staged.physics.step_size_s)
@@ -153,7 +153,7 @@ class GazeboSimulation(Simulation):
 
     def _spawn(self, models: Sequence[NamedModel]) -> None:
         period_ns = self._clock.sensor_period_ns
-        fitted = [instrument_model(_alone(model), period_ns, self._alias) for model in models]
+        fitted = [instrument_model(alone(model), period_ns, self._alias) for model in models]
         names = [one.name for one in fitted]
         mark = self._link.server.log_size()
         try:
@@ -401,7 +401,7 @@ class GazeboSimulation(Simulation):
         self._clock.answered(str(self._robot.imu_topic))
 
 
-def _alone(model: NamedModel) -> NamedModel:
+def alone(model: NamedModel) -> NamedModel:
     """The model with its own name in its SDF, as SDF text that stands alone."""
     try:
         element = parse_model(model.sdf)

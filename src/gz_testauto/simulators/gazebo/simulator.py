@@ -23,7 +23,7 @@ from gz_testauto.simulators.gazebo.instruments import instrument_model, instrume
 from gz_testauto.simulators.gazebo.lockstep import RESTING_RATE_HZ, LockStep
 from gz_testauto.simulators.gazebo.sensor_threads import teach_period
 from gz_testauto.simulators.gazebo.server import ServerProcess
-from gz_testauto.simulators.gazebo.simulation import GazeboSimulation
+from gz_testauto.simulators.gazebo.simulation import GazeboSimulation, alone
 from gz_testauto.simulators.gazebo.split_world import StagedWorld, stage_world
 from gz_testauto.simulators.gazebo.world import WorldLink
 from gz_testauto.simulators.interface import Scene, Simulator
@@ -94,6 +94,11 @@ class GazeboSimulator(Simulator):
         staged = stage_world(
             scene.world, RESTING_RATE_HZ, self._obstacles, plugins=self._world_plugins
         )
+        taken = {*staged.poses, *(model.name for model in staged.movables)}
+        for model in scene.models:
+            if model.name in taken:
+                raise SimulatorError(f"{scene.world} has a model {model.name!r} already")
+        staged = replace(staged, movables=(*staged.movables, *map(alone, scene.models)))
         try:
             self._last = self._bring(staged, scene)
         except BaseException:
@@ -173,9 +178,7 @@ class GazeboSimulator(Simulator):
         if to_spawn:
             link.spawn(to_spawn, places)
         link.await_deletion()
-        simulation = GazeboSimulation(
-            link, clock, scene.world, staged, models, robot, velocity, alias
-        )
+        simulation = GazeboSimulation(link, clock, scene, staged, models, robot, velocity, alias)
         simulation.begin(scene.seed)
         complaint = self._server.fatal_complaint_since(
             mark if self._served else 0, self._allow_missing

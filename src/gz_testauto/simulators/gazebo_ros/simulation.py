@@ -35,11 +35,11 @@ class GazeboRosSimulation(Simulation):
         scene: Scene,
         texts: Dict[str, str],
     ) -> None:
-        super().__init__(client.physics().step_size_s, scene.robot)
+        super().__init__(client.physics().step_size_s, scene.robot, scene)
+        self._file = scene.world
         self._client = client
         self._topics = topics
         self._clock = clock
-        self._scene = scene
         self._texts = texts
         self._links: Dict[str, Tuple[str, ...]] = {}
         self._origin_ns = clock.stop()
@@ -106,7 +106,7 @@ class GazeboRosSimulation(Simulation):
         if self.robot is not None:
             texts[self.robot.name] = self.robot.sdf  # without ROS's plugins
         models = {name: NamedModel(name, texts[name], pose) for name, pose in poses.items()}
-        write_world(self._scene.world, models, path)
+        write_world(self._file, models, path)
 
     def _model_names(self) -> Iterable[str]:
         return self._client.model_names()

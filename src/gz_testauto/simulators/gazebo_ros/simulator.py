@@ -90,6 +90,10 @@ class GazeboRosSimulator(Simulator):
         wanted, physics = read_models(scene.world)
         if scene.robot is not None:
             wanted[scene.robot.name] = _placed(scene.robot, scene.start, self._names)
+        for model in scene.models:
+            if model.name in wanted:
+                raise SimulatorError(f"{scene.world} has a model {model.name!r} already")
+            wanted[model.name] = model
         self._clock.stop()
         now = self._client.world()
         twice = sorted({name for name in now.names if now.names.count(name) > 1})

@@ -1,0 +1,22 @@
+"""What moves and changes in a world beside the robot, in lock-step with it.
+
+:class:`~gz_testauto.behaviours.stage.Stage` is a simulation that asks trackers before each step
+what is to change; a :class:`~gz_testauto.behaviours.behaviour.Behaviour` is a tracker that has a
+model.
+``patrol``, ``wander``, ``follow``, ``cross`` and ``door`` come with the package.
+"""
+
+from gz_testauto.registry import Registry
+
+BEHAVIOURS = Registry(
+    "behaviour",
+    {
+        "patrol": "gz_testauto.behaviours.patrol:Patrol",
+        "wander": "gz_testauto.behaviours.wander:Wander",
+        "follow": "gz_testauto.behaviours.follow:Follow",
+        "cross": "gz_testauto.behaviours.cross:Cross",
+        "door": "gz_testauto.behaviours.door:Door",
+    },
+)
+
+__all__ = ["BEHAVIOURS"]

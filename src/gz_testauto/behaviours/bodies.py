@@ -1,0 +1,114 @@
+"""What actors are made of: SDF of one link without weight, which goes where it is told.
+
+Owns the SDF of upright cylinders and boxes, and the reading of a user's model, SDF, URDF or xacro,
+as such a body.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Tuple
+
+from lxml import etree
+
+from gz_testauto.errors import MissingDependencyError, SdfError, SpecError
+from gz_testauto.pose import Pose
+from gz_testauto.sdf.document import Element, SdfDocument
+from gz_testauto.sdf.edit import parse_model
+from gz_testauto.sdf.includes import ModelLibrary
+from gz_testauto.sdf.mass import inertia_kgm2
+from gz_testauto.sdf.shapes import Box, Cylinder, Geometry
+from gz_testauto.sdf.values import ensure_child, set_numbers
+from gz_testauto.xml_file import parse_xml
+
+XACRO_TIMEOUT_S = 60.0
+COLOR = (0.25, 0.45, 0.7, 1.0)
+
+
+def body_sdf(geometry: Geometry, mass_kg: float, center_m: Tuple[float, float, float]) -> str:
+    """A model of one cylinder or box whose middle is at ``center_m`` of its origin."""
+    root = etree.Element("sdf", version="1.6")
+    link = etree.SubElement(etree.SubElement(root, "model", name="actor"), "link", name="link")
+    inertial = etree.SubElement(link, "inertial")
+    etree.SubElement(inertial, "pose").text = Pose(center_m).to_text()
+    set_numbers(etree.SubElement(inertial, "mass"), mass_kg)
+    moments = etree.SubElement(inertial, "inertia")
+    for tag, value in zip(("ixx", "iyy", "izz"), inertia_kgm2(geometry, mass_kg)):
+        set_numbers(etree.SubElement(moments, tag), value)
+    for tag in ("collision", "visual"):
+        part = etree.SubElement(link, tag, name=tag)
+        etree.SubElement(part, "pose").text = Pose(center_m).to_text()
+        shape = etree.SubElement(part, "geometry")
+        if isinstance(geometry, Box):
+            set_numbers(ensure_child(etree.SubElement(shape, "box"), "size"), *geometry.size)
+        elif isinstance(geometry, Cylinder):
+            cylinder = etree.SubElement(shape, "cylinder")
+            set_numbers(etree.SubElement(cylinder, "radius"), geometry.radius)
+            set_numbers(etree.SubElement(cylinder, "length"), geometry.length)
+        if tag == "visual":
+            material = etree.SubElement(part, "material")
+            for light in ("ambient", "diffuse"):
+                set_numbers(etree.SubElement(material, light), *COLOR)
+    return _as_mover(root)
+
+
+def read_body(path: Path) -> str:
+    """The model of a file, SDF, URDF or xacro, as a body without weight. Raises ``SpecError`` for
+    one that has more links than one, ``SdfError`` for what cannot be read, and
+    ``MissingDependencyError`` where a converter is."""
+    if path.suffix in (".xacro", ".urdf"):
+        text = _urdf(path) if path.suffix == ".xacro" else path.read_text(encoding="utf-8")
+        from gz_testauto.simulators.urdf import convert_urdf
+
+        document = SdfDocument.parse(convert_urdf(text), str(path))
+    else:
+        document = SdfDocument.read(path / "model.sdf" if path.is_dir() else path)
+    model = document.model
+    if model is None:
+        raise SdfError(f"{path}: holds no <model>")
+    library = ModelLibrary()
+    library.absolutize(document, model)
+    library.expand_all(document, model)
+    links = list(model.iter("link"))
+    if len(links) != 1:
+        raise SpecError(
+            f"{path}: has {len(links)} links, and an actor's model must have one; join them, or "
+            "give a body"
+        )
+    root = etree.Element("sdf", version=document.root.get("version", "1.6"))
+    root.append(parse_model(etree.tostring(model)))
+    return _as_mover(root)
+
+
+def _as_mover(root: Element) -> str:
+    """Take weight and what would hold it from a model: only what it is told moves it."""
+    model = root.find("model")
+    for tag in ("static", "plugin", "joint"):
+        for element in model.findall(tag):
+            model.remove(element)
+    for link in model.iter("link"):
+        for tag in ("gravity", "kinematic"):
+            for element in link.findall(tag):
+                link.remove(element)
+        gravity = etree.Element("gravity")
+        gravity.text = "false"
+        link.insert(0, gravity)
+        ensure_child(link, "inertial")
+    return str(etree.tostring(root, encoding="unicode"))
+
+
+def _urdf(path: Path) -> str:
+    """What xacro, a tool of ROS's, makes of a file."""
+    command = [sys.executable, "-c", "import xacro; xacro.main()", str(path)]
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=XACRO_TIMEOUT_S, check=False
+    )
+    if "No module named 'xacro'" in done.stderr:
+        raise MissingDependencyError(
+            f"{path}: needs xacro: python3 -m pip install xacro, or install ros-noetic-xacro"
+        )
+    if done.returncode != 0:
+        said = done.stderr.strip().splitlines() or ["it said nothing"]
+        raise SpecError(f"{path}: xacro refuses it: {said[-1]}")
+    parse_xml(done.stdout.encode())
+    return done.stdout

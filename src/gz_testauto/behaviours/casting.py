@@ -1,0 +1,234 @@
+"""From the actors of a campaign to those of one trial: models where they begin, and behaviours.
+
+Owns what is drawn of an actor, from a generator of its own each, so that one more changes none of
+the others. Starts are drawn where nothing stands, the robot is not near, and nobody else begins.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, Callable, Dict, List, Sequence, Tuple
+
+import numpy as np
+
+from gz_testauto.behaviours import BEHAVIOURS
+from gz_testauto.behaviours.behaviour import Behaviour, Cast
+from gz_testauto.behaviours.bodies import body_sdf, read_body
+from gz_testauto.behaviours.cross import Cross
+from gz_testauto.behaviours.door import Door
+from gz_testauto.behaviours.follow import Follow
+from gz_testauto.behaviours.patrol import Patrol, length_m
+from gz_testauto.behaviours.surroundings import TRIES, Surroundings, draw_point
+from gz_testauto.behaviours.wander import Wander
+from gz_testauto.errors import PlacementError, SpecError
+from gz_testauto.pose import Pose2D
+from gz_testauto.sampling.seeds import ACTOR, child_generator
+from gz_testauto.sdf.shapes import Box, Cylinder
+from gz_testauto.simulators.interface import NamedModel
+from gz_testauto.spec.actors import (
+    ActorSpec,
+    CrossSpec,
+    DoorSpec,
+    FollowSpec,
+    PatrolSpec,
+    PluginSpec,
+    WanderSpec,
+)
+from gz_testauto.spec.distributions import Distribution
+from gz_testauto.spec.regions import union_of
+
+START_GAP_M = 0.1
+"""Between two actors at the beginning, from edge to edge, at least."""
+
+
+@dataclass(frozen=True)
+class Ground:
+    """Where actors begin: what stands, and where the robot does with the radius (m) of its
+    circle."""
+
+    surroundings: Surroundings
+    robot: str
+    start: Pose2D
+    robot_radius_m: float
+
+
+@dataclass(frozen=True, eq=False)
+class Casting:
+    """The actors of one trial: models to be spawned with the world, and who moves them."""
+
+    models: Tuple[NamedModel, ...] = ()
+    behaviours: Tuple[Behaviour, ...] = ()
+
+
+def names_of(spec: ActorSpec) -> Tuple[str, ...]:
+    """What the actors of an entry are called."""
+    if spec.count == 1:
+        return (spec.name,)
+    return tuple(f"{spec.name}_{index}" for index in range(spec.count))
+
+
+def cast(
+    specs: Sequence[ActorSpec], seed: int, world: int, repetition: int, ground: Ground
+) -> Casting:
+    """The actors of a world's trial, the same for all planners. Raises ``PlacementError`` where
+    there is no room to begin, and ``SpecError`` for a behaviour that is not known."""
+    together = Cast(ground.robot)
+    models: List[NamedModel] = []
+    behaviours: List[Behaviour] = []
+    begun: List[Tuple[float, float, float]] = []
+    for spec in specs:
+        for index, name in enumerate(names_of(spec)):
+            path = (ACTOR, spec.name, index, world, repetition)
+            draw = _Draw(child_generator(seed, *path))
+            behaviour, start = _BUILDERS[type(spec)](spec, index, name, draw, ground, begun)
+            way = spec.way
+            if way is not None and not isinstance(spec, DoorSpec):
+                stands = ground.surroundings.meets(way)
+                if stands:
+                    raise PlacementError(
+                        f"actor {name!r}: its way meets {stands}, which it would walk into; lead "
+                        "it another way, or keep that away from it"
+                    )
+            begun.append((start.x_m, start.y_m, _reach_m(spec)))
+            behaviour.join(together, child_generator(seed, *path, 1))
+            behaviours.append(behaviour)
+            models.append(NamedModel(name, _sdf(spec), start.to_pose(spec.height_above_floor_m)))
+    return Casting(tuple(models), tuple(behaviours))
+
+
+class _Draw:
+    """Draws numbers from distributions."""
+
+    def __init__(self, random: np.random.Generator) -> None:
+        self.random = random
+
+    def __call__(self, distribution: Distribution) -> float:
+        return float(distribution.quantile(float(self.random.random())))
+
+
+Built = Tuple[Behaviour, Pose2D]
+Begun = Sequence[Tuple[float, float, float]]
+
+
+def _patrol(
+    spec: PatrolSpec, index: int, name: str, draw: _Draw, ground: Ground, begun: Begun
+) -> Built:
+    speed = draw(spec.speed_mps)
+    ahead_m = length_m(spec.waypoints_m, spec.closed) * index / spec.count
+    patrol = Patrol(name, spec.tags, spec.waypoints_m, speed, spec.pause_s, spec.closed, ahead_m)
+    return patrol, Pose2D(*patrol.start_m)
+
+
+def _wander(
+    spec: WanderSpec, index: int, name: str, draw: _Draw, ground: Ground, begun: Begun
+) -> Built:
+    region, reach_m = union_of(spec.region), _reach_m(spec)
+    wander = Wander(
+        name,
+        spec.tags,
+        region,
+        ground.surroundings,
+        reach_m,
+        draw(spec.speed_mps),
+        spec.pause_s,
+        spec.give_way_m,
+    )
+    keep_m = ground.robot_radius_m + reach_m + spec.keep_from_robot_m
+    for _ in range(TRIES):
+        point = draw_point(region, draw.random)
+        if point is None:
+            break
+        if (
+            ground.start.distance_to(*point) >= keep_m
+            and ground.surroundings.is_free(*point, reach_m)
+            and all(
+                math.hypot(point[0] - x_m, point[1] - y_m) >= reach_m + other_m + START_GAP_M
+                for x_m, y_m, other_m in begun
+            )
+        ):
+            return wander, Pose2D(*point, float(draw.random.uniform(-math.pi, math.pi)))
+    raise PlacementError(
+        f"actor {name!r} finds no place to begin after {TRIES} tries ({reach_m:g} m around it, "
+        f"{spec.keep_from_robot_m:g} m from the robot): enlarge the region, lower count or "
+        "keep_from_robot_m"
+    )
+
+
+def _follow(
+    spec: FollowSpec, index: int, name: str, draw: _Draw, ground: Ground, begun: Begun
+) -> Built:
+    speed = draw(spec.speed_mps)
+    follow = Follow(name, spec.tags, spec.target, speed, spec.distance_m, spec.offset_m)
+    return follow, spec.start.pose
+
+
+def _cross(
+    spec: CrossSpec, index: int, name: str, draw: _Draw, ground: Ground, begun: Begun
+) -> Built:
+    speed, delay_s = draw(spec.speed_mps), max(0.0, draw(spec.delay_s))
+    cross = Cross(name, spec.tags, spec.to, speed, spec.within_m, delay_s)
+    return cross, spec.start.pose
+
+
+def _door(
+    spec: DoorSpec, index: int, name: str, draw: _Draw, ground: Ground, begun: Begun
+) -> Built:
+    slides = spec.kind == "sliding"
+    door = Door(
+        name,
+        spec.tags,
+        spec.at.pose,
+        spec.opens_for,
+        spec.within_m,
+        draw(spec.opening_s),
+        spec.stays_open_s,
+        travel_m=spec.size_m[0] if slides else 0.0,
+        swing_rad=0.0 if slides else spec.swing_rad,
+        middle_m=0.0 if slides else spec.size_m[0] / 2,
+    )
+    return door, spec.at.pose
+
+
+def _plugin(
+    spec: PluginSpec, index: int, name: str, draw: _Draw, ground: Ground, begun: Begun
+) -> Built:
+    make = BEHAVIOURS.get(spec.behaviour)
+    try:
+        behaviour = make(name, spec.tags, **spec.parameters)
+    except (TypeError, ValueError) as error:
+        raise SpecError(f"actor {name!r}: behaviour {spec.behaviour!r}: {error}") from error
+    if not isinstance(behaviour, Behaviour):
+        raise SpecError(
+            f"actor {name!r}: {spec.behaviour!r} is no behaviour; it must be a subclass of "
+            "gz_testauto.behaviours.behaviour.Behaviour"
+        )
+    return behaviour, spec.start.pose
+
+
+_BUILDERS: Dict[Any, Callable[..., Built]] = {
+    PatrolSpec: _patrol,
+    WanderSpec: _wander,
+    FollowSpec: _follow,
+    CrossSpec: _cross,
+    DoorSpec: _door,
+    PluginSpec: _plugin,
+}
+
+
+def _sdf(spec: ActorSpec) -> str:
+    if spec.model is not None:
+        return read_body(spec.model)
+    if isinstance(spec, DoorSpec):
+        length, _, height = spec.size_m
+        shift = length / 2 if spec.kind == "swinging" else 0.0
+        return body_sdf(Box(spec.size_m), spec.mass_kg, (shift, 0.0, height / 2))
+    body = spec.body
+    if body.size_m is not None:
+        return body_sdf(Box(body.size_m), body.mass_kg, (0.0, 0.0, body.size_m[2] / 2))
+    shape = Cylinder(body.radius_m, body.height_m)
+    return body_sdf(shape, body.mass_kg, (0.0, 0.0, body.height_m / 2))
+
+
+def _reach_m(spec: ActorSpec) -> float:
+    if isinstance(spec, DoorSpec):
+        return 0.0  # it fills its doorway, where nobody else begins by chance
+    return spec.body.reach_m

@@ -1,0 +1,80 @@
+"""Opens while somebody is near."""
+
+import math
+from typing import Sequence
+
+from gz_testauto.behaviours.behaviour import Behaviour, Handle
+from gz_testauto.behaviours.tracker import Period
+from gz_testauto.pose import Pose2D, wrap_angle
+
+
+class Door(Behaviour):
+    """A leaf that is open while any of ``opens_for`` is within ``within_m`` of where it is when it
+    is closed, and ``stays_open_s`` longer.
+
+    ``at`` is where its origin is then, ``travel_m`` how far it slides along its x axis; or
+    ``swing_rad`` how far it turns about its origin. ``opening_s`` is how long either takes, and
+    ``middle_m`` how far along x its centre of mass is from its origin.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        tags: Sequence[str],
+        at: Pose2D,
+        opens_for: str,
+        within_m: float,
+        opening_s: float,
+        stays_open_s: float = 1.0,
+        travel_m: float = 0.0,
+        swing_rad: float = 0.0,
+        middle_m: float = 0.0,
+    ) -> None:
+        super().__init__(name, tags)
+        self.at, self.opens_for, self.within_m = at, opens_for, within_m
+        self.opening_s, self.stays_open_s = opening_s, stays_open_s
+        self.travel_m, self.swing_rad, self.middle_m = travel_m, swing_rad, middle_m
+        self.reset()
+
+    def reset(self) -> None:
+        """Closed."""
+        self.open_share = 0.0
+        self._closes_s = -math.inf
+
+    def act(self, me: Handle, period: Period) -> None:
+        """Go on opening or closing; ``open_share`` is how far it is open, from 0 to 1."""
+        if self._somebody_is_near(period):
+            self._closes_s = period.time_s + self.stays_open_s
+        opens = period.time_s <= self._closes_s
+        step = period.duration_s / self.opening_s
+        self.open_share = min(1.0, max(0.0, self.open_share + (step if opens else -step)))
+        slid_m = self.open_share * self.travel_m
+        x_m = self.at.x_m + slid_m * math.cos(self.at.yaw_rad)
+        y_m = self.at.y_m + slid_m * math.sin(self.at.yaw_rad)
+        yaw_rad = self.at.yaw_rad + self.open_share * self.swing_rad
+        # Left to itself a body turns about its centre of mass, which goes straight: where that has
+        # to be at the end says how fast, and so how fast the origin is at the beginning.
+        x, y, _ = me.pose.position
+        before, turn = me.pose.yaw_rad, wrap_angle(yaw_rad - me.pose.yaw_rad)
+        rate = turn / period.duration_s
+        center = (
+            self.middle_m * (math.cos(before + turn) - math.cos(before)),
+            self.middle_m * (math.sin(before + turn) - math.sin(before)),
+        )
+        me.set_twist(
+            (
+                (x_m - x + center[0]) / period.duration_s + rate * self.middle_m * math.sin(before),
+                (y_m - y + center[1]) / period.duration_s - rate * self.middle_m * math.cos(before),
+                0.0,
+            ),
+            (0.0, 0.0, rate),
+        )
+
+    def _somebody_is_near(self, period: Period) -> bool:
+        for name in self.cast.names_of(self.opens_for):
+            state = period.state(name)
+            if state is not None and name != self.name:
+                x_m, y_m = state.pose.position[:2]
+                if self.at.distance_to(x_m, y_m) <= self.within_m:
+                    return True
+        return False

@@ -1,0 +1,78 @@
+"""Along way-points, over and over."""
+
+from typing import List, Sequence, Tuple
+
+import numpy as np
+
+from gz_testauto.behaviours.behaviour import Behaviour, Handle
+from gz_testauto.behaviours.tracker import Period
+
+
+class Patrol(Behaviour):
+    """Goes from one way-point (m, world frame) to the next, and back the way it came, or around
+    where it is ``closed``. ``ahead_m`` is how far along its way it begins."""
+
+    def __init__(
+        self,
+        name: str,
+        tags: Sequence[str],
+        waypoints_m: Sequence[Tuple[float, float]],
+        speed_mps: float,
+        pause_s: float = 0.0,
+        closed: bool = False,
+        ahead_m: float = 0.0,
+    ) -> None:
+        super().__init__(name, tags)
+        self.speed_mps, self.pause_s = speed_mps, pause_s
+        self._way = round_trip(waypoints_m, closed)
+        self._start_m, self._first = along(self._way, ahead_m)
+        self.reset()
+
+    @property
+    def start_m(self) -> Tuple[float, float]:
+        """Where it begins."""
+        return self._start_m
+
+    def reset(self) -> None:
+        """Go to the first way-point after the start."""
+        self._next = self._first
+        self._goes_on_s = 0.0
+
+    def act(self, me: Handle, period: Period) -> None:
+        """Walk, or wait at a way-point."""
+        if period.time_s < self._goes_on_s - 1e-9:
+            me.stand()
+            return
+        x_m, y_m = self._way[self._next]
+        if me.go_to(x_m, y_m, self.speed_mps):
+            self._next = (self._next + 1) % len(self._way)
+            if self.pause_s:
+                self._goes_on_s = period.time_s + period.duration_s + self.pause_s
+
+
+def round_trip(
+    waypoints_m: Sequence[Tuple[float, float]], closed: bool
+) -> List[Tuple[float, float]]:
+    """The way-points of one round, the first of which follows the last."""
+    forth = [(float(x), float(y)) for x, y in waypoints_m]
+    return forth if closed else forth + forth[-2:0:-1]
+
+
+def along(way: Sequence[Tuple[float, float]], ahead_m: float) -> Tuple[Tuple[float, float], int]:
+    """The point so far along a round from its first way-point, and the way-point after it."""
+    points = np.array([*way, way[0]])
+    lengths = np.hypot(*np.diff(points, axis=0).T)
+    total = float(lengths.sum())
+    left = ahead_m % total if total > 0 else 0.0
+    for index, length in enumerate(lengths.tolist()):
+        if left < length:
+            x, y = (points[index] + (points[index + 1] - points[index]) * (left / length)).tolist()
+            return (x, y), (index + 1) % len(way)
+        left -= length
+    return (float(points[0, 0]), float(points[0, 1])), 1 % len(way)
+
+
+def length_m(waypoints_m: Sequence[Tuple[float, float]], closed: bool) -> float:
+    """The length of one round."""
+    points = np.array(round_trip(waypoints_m, closed))
+    return float(np.hypot(*(np.roll(points, -1, axis=0) - points).T).sum())

@@ -1,0 +1,90 @@
+"""From one free place to the next."""
+
+import math
+from typing import Sequence, Tuple
+
+from shapely.geometry.base import BaseGeometry
+
+from gz_testauto.behaviours.behaviour import Behaviour, Handle
+from gz_testauto.behaviours.surroundings import Surroundings, draw_point
+from gz_testauto.behaviours.tracker import Period
+
+TRIES = 50
+"""Places that are drawn until there is a straight free way to one; then it stands for a while."""
+
+RETRY_S = 1.0
+
+LATE = 1.5
+"""Where a way takes this many times as long as it should, something is in it: another is drawn."""
+
+AHEAD = 0.3
+"""Cosine of the angle from its heading within which somebody counts as ahead."""
+
+
+class Wander(Behaviour):
+    """Goes straight to a place of ``region`` that it draws, waits there, and draws the next, such
+    that on its way it touches nothing of what stands."""
+
+    def __init__(
+        self,
+        name: str,
+        tags: Sequence[str],
+        region: BaseGeometry,
+        surroundings: Surroundings,
+        radius_m: float,
+        speed_mps: float,
+        pause_s: float = 0.0,
+        give_way_m: float = 0.0,
+    ) -> None:
+        super().__init__(name, tags)
+        self.speed_mps, self.pause_s, self.give_way_m = speed_mps, pause_s, give_way_m
+        self._region, self._surroundings, self._radius_m = region, surroundings, radius_m
+        self._target: Tuple[float, float] = (0.0, 0.0)
+        self.reset()
+
+    def reset(self) -> None:
+        """Draw a place with the first period."""
+        self._going = False
+        self._until_s = 0.0
+
+    def act(self, me: Handle, period: Period) -> None:
+        """Walk, wait, or draw where to go."""
+        if self._going and period.time_s > self._until_s:
+            self._going, self._until_s = False, period.time_s  # somebody is in the way
+        if not self._going and period.time_s >= self._until_s - 1e-9:
+            self._draw(me, period)
+        if not self._going or self._must_give_way(me, period):
+            me.stand()
+        elif me.go_to(*self._target, self.speed_mps):
+            self._going = False
+            self._until_s = period.time_s + period.duration_s + self.pause_s
+
+    def _draw(self, me: Handle, period: Period) -> None:
+        here = (me.pose.position[0], me.pose.position[1])
+        for _ in range(TRIES):
+            point = draw_point(self._region, self.random)
+            if point is not None and self._surroundings.is_free_way(here, point, self._radius_m):
+                self._target, self._going = point, True
+                way_m = math.hypot(point[0] - here[0], point[1] - here[1])
+                self._until_s = period.time_s + LATE * way_m / self.speed_mps + 1.0
+                return
+        self._until_s = period.time_s + RETRY_S
+
+    def _must_give_way(self, me: Handle, period: Period) -> bool:
+        if not self.give_way_m:
+            return False
+        x_m, y_m = me.pose.position[:2]
+        way = (self._target[0] - x_m, self._target[1] - y_m)
+        length = math.hypot(*way)
+        others = [*self.cast.names_of("robot"), *(other.name for other in self.cast)]
+        for name in others:
+            state = period.state(name)
+            if state is None or name == self.name:
+                continue
+            dx, dy = state.pose.position[0] - x_m, state.pose.position[1] - y_m
+            away = math.hypot(dx, dy)
+            ahead = dx * way[0] + dy * way[1] > AHEAD * away * length
+            if away - self._radius_m < self.give_way_m and ahead:
+                self._until_s += period.duration_s
+                return True
+        return False

@@ -1,0 +1,216 @@
+"""What is drawn of a campaign's worlds, sensors and drives: friction, masses, light, noise, pushes.
+
+Owns the shape of ``randomise:`` in a campaign. Each entry is one term::
+
+    randomise:
+      - {name: floor, term: friction, select: {names: "floor::.*"}, set: [0.3, 1.0]}
+      - {name: load, term: mass, select: {names: "robot::base"}, scale: [0.8, 1.3]}
+      - {name: noise, term: scan_noise, set: [0.0, 0.05]}
+      - {name: gust, term: push, select: {names: "robot::base"}, set: 40, when: {every_s: [4, 8]}}
+
+A term draws from a generator of its own, so one more changes none of the others, once a world, once
+a trial (that is, a world and a repetition: all planners get the same), or at intervals. What the
+terms do is :mod:`gz_testauto.randomisation`'s.
+"""
+
+import re
+from typing import Any, Dict, Optional, Union
+
+from pydantic import Discriminator, Field, Tag, field_validator, model_validator
+from pydantic_core import PydanticCustomError
+from typing_extensions import Annotated, Literal
+
+from gz_testauto.spec.distributions import Distribution, Fixed, PositiveDistribution
+from gz_testauto.spec.model import LARGEST, Spec
+from gz_testauto.spec.stack import NAME
+
+
+class EverySpec(Spec):
+    """Again and again, after a time (s of simulated time) that is drawn each time."""
+
+    every_s: PositiveDistribution
+
+
+class SelectSpec(Spec):
+    """Which things of the world: those whose scoped names (``model::link::collision``) match a
+    regular expression in full, or ``number`` of them, drawn."""
+
+    names: str
+    number: Optional[int] = Field(None, ge=1)
+
+    @field_validator("names")
+    @classmethod
+    def _compiles(cls, names: str) -> str:
+        try:
+            re.compile(names)
+        except re.error as error:
+            raise PydanticCustomError(
+                "predicate",
+                "{reason}",
+                {"reason": f'is "{names}", which is no regular expression: {error}'},
+            ) from error
+        return names
+
+
+class TermSpec(Spec):
+    """What all terms have in common: exactly one of ``set``, ``add`` and ``scale`` says what is
+    drawn. ``together`` draws one value for all that is selected, otherwise each gets its own."""
+
+    name: str = Field(pattern=NAME)
+    when: Union[Literal["world", "trial"], EverySpec] = "trial"
+    set: Optional[Distribution] = None
+    add: Optional[Distribution] = None
+    scale: Optional[Distribution] = None
+    together: bool = False
+
+    @model_validator(mode="after")
+    def _says_one_thing(self) -> "TermSpec":
+        given = [kind for kind in (self.set, self.add, self.scale) if kind is not None]
+        if len(given) != 1:
+            raise ValueError(f"{self.name} needs exactly one of set, add and scale")
+        return self
+
+
+class _Selecting(TermSpec):
+    select: SelectSpec
+
+
+class FrictionTerm(_Selecting):
+    """Coulomb's coefficient of collisions, both directions alike."""
+
+    term: Literal["friction"]
+
+
+class MassTerm(_Selecting):
+    """The mass (kg) of links, with their inertia."""
+
+    term: Literal["mass"]
+
+
+class GravityTerm(TermSpec):
+    """How strong gravity is (m/s²), downwards."""
+
+    term: Literal["gravity"]
+
+
+class ColourTerm(_Selecting):
+    """Red, green and blue of visuals, each drawn on its own (0 to 1)."""
+
+    term: Literal["colour"]
+
+
+class LightTerm(_Selecting):
+    """Red, green and blue of lights, all drawn alike (0 to 1)."""
+
+    term: Literal["light"]
+
+
+class PushTerm(_Selecting):
+    """A level force (N) of the size drawn on links, in a direction that is drawn."""
+
+    term: Literal["push"]
+    duration_s: PositiveDistribution = Fixed(value=0.1)
+
+
+class PoseTerm(_Selecting):
+    """Moves models in the plane: x and y (m) each by a number drawn, and the heading by
+    ``yaw_rad``."""
+
+    term: Literal["pose"]
+    yaw_rad: Distribution = Fixed(value=0.0)
+
+    @model_validator(mode="after")
+    def _adds(self) -> "PoseTerm":
+        if self.add is None:
+            raise ValueError(f"{self.name}: a pose is moved; give add")
+        return self
+
+
+FAULTS = (
+    "scan_noise",
+    "scan_bias",
+    "scan_dropout",
+    "scan_delay",
+    "actuator_lag",
+    "wheel_slip",
+)
+
+
+class FaultTerm(TermSpec):
+    """What a sensor or the drive does wrong.
+
+    ``scan_noise``: standard deviation (m) of every range; ``scan_bias``: what is added to all (m);
+    ``scan_dropout``: the share of rays that see nothing; ``scan_delay``: how old (s) a scan is when
+    it is seen; ``actuator_lag``: time constant (s) with which the drive follows commands;
+    ``wheel_slip``: the share of a wheel's commanded speed that is lost, drawn for left and right.
+    """
+
+    term: Literal[
+        "scan_noise", "scan_bias", "scan_dropout", "scan_delay", "actuator_lag", "wheel_slip"
+    ]
+
+    @model_validator(mode="after")
+    def _is_set_once(self) -> "FaultTerm":
+        if self.set is None:
+            raise ValueError(f"{self.name}: a {self.term} is set; give set")
+        low, high = self.set.support
+        most = {"scan_dropout": 1.0, "wheel_slip": 0.9}.get(self.term, LARGEST)
+        if self.term != "scan_bias" and (low < 0 or high > most):
+            raise ValueError(f"{self.name}: a {self.term} is from 0 to {most:g}")
+        if isinstance(self.when, EverySpec):
+            raise ValueError(f"{self.name}: a {self.term} is drawn once; give when: trial or world")
+        return self
+
+
+class PluginTerm(TermSpec):
+    """A term that another package brings, by its registered name."""
+
+    term: str
+    select: Optional[SelectSpec] = None
+    parameters: Dict[str, Any] = Field(default_factory=dict)
+
+
+_BUILT_IN = {
+    "friction": FrictionTerm,
+    "mass": MassTerm,
+    "gravity": GravityTerm,
+    "colour": ColourTerm,
+    "light": LightTerm,
+    "push": PushTerm,
+    "pose": PoseTerm,
+    **dict.fromkeys(FAULTS, FaultTerm),
+}
+
+
+def _kind(value: Any) -> Optional[str]:
+    said = value.get("term") if isinstance(value, dict) else getattr(value, "term", None)
+    if said is None:
+        return None
+    if said in FAULTS:
+        return "fault"
+    return said if said in _BUILT_IN else "plugin"
+
+
+Term = Annotated[
+    Union[
+        Annotated[FrictionTerm, Tag("friction")],
+        Annotated[MassTerm, Tag("mass")],
+        Annotated[GravityTerm, Tag("gravity")],
+        Annotated[ColourTerm, Tag("colour")],
+        Annotated[LightTerm, Tag("light")],
+        Annotated[PushTerm, Tag("push")],
+        Annotated[PoseTerm, Tag("pose")],
+        Annotated[FaultTerm, Tag("fault")],
+        Annotated[PluginTerm, Tag("plugin")],
+    ],
+    Discriminator(
+        _kind,
+        custom_error_type="predicate",
+        custom_error_message=(
+            "has no term; give friction, mass, gravity, colour, light, push, pose, "
+            + ", ".join(FAULTS)
+            + " or the name of a plugin"
+        ),
+    ),
+]
+"""One entry of ``randomise:``."""

@@ -1,0 +1,41 @@
+"""A world with a wall, a robot and actors, in the embedded simulator."""
+
+import numpy as np
+
+from gz_testauto.behaviours.behaviour import Cast
+from gz_testauto.behaviours.bodies import body_sdf
+from gz_testauto.behaviours.stage import Stage
+from gz_testauto.pose import Pose
+from gz_testauto.resources import share_directory
+from gz_testauto.sdf.robot import read_robot
+from gz_testauto.sdf.shapes import Cylinder
+from gz_testauto.simulators.embedded import EmbeddedSimulator
+from gz_testauto.simulators.interface import NamedModel, Scene
+from gz_testauto.testing.simulator_scene import WALL, WORLD
+
+PERIOD_S = 0.1
+
+
+def person(name, x_m, y_m):
+    sdf = body_sdf(Cylinder(0.25, 1.7), 70.0, (0.0, 0.0, 0.85))
+    return NamedModel(name, sdf, Pose((x_m, y_m, 0.02)))
+
+
+def staged(tmp_path, models, behaviours=(), filters=(), trackers=(), seed=1):
+    """A stage in a world with a wall at x = 5 m and the wheelchair at the origin."""
+    world = tmp_path / "stage.world"
+    world.write_text(WORLD.format(models=WALL))
+    robot = read_robot(share_directory() / "models" / "wheelchair", "robot")
+    simulation = EmbeddedSimulator().load(Scene(world, robot, models=tuple(models)))
+    cast = Cast("robot")
+    for number, behaviour in enumerate(behaviours):
+        behaviour.join(cast, np.random.default_rng([seed, number]))
+    return Stage(simulation, (*behaviours, *trackers), filters)
+
+
+def run(stage, duration_s):
+    return [stage.step(PERIOD_S) for _ in range(round(duration_s / PERIOD_S))]
+
+
+def place(snapshot, name):
+    return np.array(snapshot.models[name].pose.position)

@@ -1,0 +1,118 @@
+"""Actors of a campaign: where they begin, what is drawn, and what is refused before a trial."""
+
+import re
+from pathlib import Path
+from typing import List
+
+import numpy as np
+import pytest
+import shapely
+
+from gz_testauto.behaviours.casting import Ground, cast
+from gz_testauto.behaviours.surroundings import Surroundings
+from gz_testauto.errors import PlacementError, SpecError
+from gz_testauto.pose import Pose2D
+from gz_testauto.spec.actors import Actor
+from gz_testauto.spec.loader import parse
+from gz_testauto.spec.model import Spec
+
+WALL = shapely.box(2.0, -5.0, 2.2, 5.0)
+GROUND = Ground(Surroundings({"wall": WALL}), "robot", Pose2D(0.0, 0.0), 0.6)
+
+
+class Actors(Spec):
+    actors: List[Actor]
+
+
+def actors(*lines):
+    text = "actors:\n" + "\n".join(f"  - {line}" for line in lines)
+    return parse(text, Actors, Path("actors.yaml")).actors
+
+
+WALKERS = (
+    "{name: walker, behaviour: wander, count: 8, speed_mps: [0.5, 1.5], "
+    "region: {rectangle: {x_m: [-6, 6], y_m: [-6, 6]}}}"
+)
+GUARD = "{name: guard, behaviour: patrol, waypoints_m: [[-4, -4], [-4, 4]], count: 2}"
+
+
+def starts(casting):
+    return {model.name: model.pose.position[:2] for model in casting.models}
+
+
+def test_walkers_begin_in_free_places_away_from_the_robot_and_each_other():
+    for world in range(20):
+        places = np.array(list(starts(cast(actors(WALKERS), 5, world, 0, GROUND)).values()))
+        assert np.abs(places).max() <= 6.0
+        assert np.hypot(*places.T).min() >= 0.6 + 0.25 + 1.5
+        assert min(WALL.distance(shapely.Point(*place)) for place in places) > 0.25
+        apart = np.hypot(*(places[:, None] - places[None]).transpose(2, 0, 1))
+        assert apart[~np.eye(8, dtype=bool)].min() >= 0.6
+
+
+def test_a_world_and_a_repetition_have_their_own_and_always_the_same():
+    def drawn(world, repetition):
+        casting = cast(actors(WALKERS), 5, world, repetition, GROUND)
+        speeds = [behaviour.speed_mps for behaviour in casting.behaviours]
+        return (*starts(casting).items(), *speeds)
+
+    assert drawn(0, 0) == drawn(0, 0)
+    assert len({drawn(world, repetition) for world in range(3) for repetition in range(3)}) == 9
+
+
+def test_one_entry_more_changes_none_before_it():
+    alone, both = (cast(actors(*lines), 5, 0, 0, GROUND) for lines in ([WALKERS], [WALKERS, GUARD]))
+    first, second = starts(alone), starts(both)
+    assert {name: second[name] for name in first} == first
+
+
+def test_patrols_of_several_begin_along_their_way():
+    assert starts(cast(actors(GUARD), 5, 0, 0, GROUND)) == {
+        "guard_0": (-4.0, -4.0),
+        "guard_1": (-4.0, 4.0),
+    }
+
+
+def test_where_there_is_no_room_that_is_said_with_a_remedy():
+    many = WALKERS.replace("count: 8", "count: 200").replace("[-6, 6]", "[-4, 4]")
+    with pytest.raises(PlacementError, match=r"finds no place to begin .* enlarge the region"):
+        cast(actors(many), 5, 0, 0, GROUND)
+
+
+def test_a_way_into_what_stands_is_refused():
+    through = GUARD.replace("[-4, 4]", "[6, 4]")
+    with pytest.raises(PlacementError, match="'guard_0': its way meets wall"):
+        cast(actors(through), 5, 0, 0, GROUND)
+
+
+def test_an_unknown_behaviour_is_refused_by_name():
+    line = "{name: x, behaviour: wandr, start: {x_m: 0, y_m: 5}}"
+    with pytest.raises(SpecError, match="unknown behaviour 'wandr'; did you mean 'wander'"):
+        cast(actors(line), 5, 0, 0, GROUND)
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("{name: x}", "actors.yaml:2: actors[0] has no behaviour; give patrol, wander"),
+        (
+            "{name: x, behaviour: wander}",
+            "actors.yaml:2: actors[0].region is missing",
+        ),
+        (
+            "{name: x, behaviour: patrol, waypoints_m: [[0, 0]]}",
+            "actors[0].waypoints_m has 1 entries, too few; at least 2",
+        ),
+        (
+            "{name: x, behaviour: cross, start: {x_m: 0, y_m: 0}, to: [1, 1], count: 2}",
+            "x has a count of 2, and all would begin in the same place",
+        ),
+        (GUARD.replace("count: 2", "speed_mps: 0"), "speed_mps is 0; it must be > 0"),
+        (GUARD.replace("count: 2", "sped_mps: 1"), "unknown key 'sped_mps'; did you mean"),
+        (GUARD.replace("name: guard", "name: 'a b'"), 'name is "a b"; it must match'),
+        (GUARD.replace("count: 2", "model: nowhere.sdf"), "there is no such file"),
+    ],
+)
+def test_an_entry_that_makes_no_sense_is_refused_with_its_line(line, says):
+    with pytest.raises(SpecError, match=re.escape(says)):
+        actors(line)

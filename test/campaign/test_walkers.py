@@ -1,0 +1,120 @@
+"""Campaigns in whose worlds something moves and is drawn: repeated, side by side, refused."""
+
+import numpy as np
+import pytest
+import yaml
+
+from gz_testauto.analysis.repeatability import compare_recordings
+from gz_testauto.cli.main import main
+from gz_testauto.resources import share_directory
+from gz_testauto.results.directory import CampaignDirectory
+from gz_testauto.results.store import ResultStore
+
+
+def campaign(tmp_path, **changes):
+    """The campaign that comes with the package, in three worlds, as a file."""
+    path = share_directory() / "config" / "walkers_campaign.yaml"
+    data = yaml.safe_load(path.read_text())
+    data["worlds"].update(
+        count=3,
+        base=str(share_directory() / "worlds" / "arena.world"),
+        obstacles=str(share_directory() / "config" / "obstacles.yaml"),
+    )
+    data.update(simulator="embedded", **changes)
+    written = tmp_path / "walkers.yaml"
+    written.write_text(yaml.safe_dump(data))
+    return written
+
+
+def run(file, out, *options):
+    return main(["run", str(file), "--out", str(out), *options])
+
+
+def results(out):
+    with ResultStore.read(CampaignDirectory(out)) as store:
+        trials = store.results().trials
+        return trials, [store.trajectory(record) for record in trials]
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("walkers")
+    assert run(campaign(folder), folder / "alone", "--workers", "1") == 0
+    return results(folder / "alone")
+
+
+def test_what_was_drawn_stands_in_the_results_and_is_the_same_for_all_planners(alone):
+    trials, _ = alone
+    assert all(record.outcome.valid for record in trials)
+    for name, low, high in (
+        ("drawn_floor_friction", 0.4, 1.0),
+        ("drawn_scan_noise", 0.0, 0.03),
+        ("drawn_lag", 0.0, 0.2),
+    ):
+        by_world = {}
+        for record in trials:
+            by_world.setdefault(record.world, set()).add(record.metrics[name])
+        assert {len(values) for values in by_world.values()} == {1}
+        values = [value for (value,) in by_world.values()]
+        assert len(set(values)) == 3
+        assert all(low <= value <= high for value in values)
+
+
+def test_the_ways_of_actors_are_recorded(alone):
+    _, recordings = alone
+    names = [f"actor_walker_{i}" for i in range(5)] + ["actor_guard", "actor_pedestrian"]
+    for recording in recordings:
+        assert {*names, "actor_door"} == set(recording.series)
+        for name in names:
+            assert recording.series[name].shape == (len(recording.time_s), 3)
+        speeds = np.hypot(*np.diff(recording.series["actor_walker_0"][:, :2], axis=0).T) / 0.1
+        assert 0.4 < speeds.max() < 1.3
+
+
+def test_side_by_side_and_taken_up_again_they_are_the_same(alone, tmp_path):
+    file, out = campaign(tmp_path), tmp_path / "again"
+    assert run(file, out, "--workers", "1", "--worlds", "1") == 0
+    assert run(file, out, "--workers", "2") == 0
+    trials, recordings = results(out)
+    assert [record.outcome for record in trials] == [record.outcome for record in alone[0]]
+    for first, second in zip(alone[1], recordings):
+        assert compare_recordings(first, second).identical
+
+
+def test_a_replay_is_the_same_to_the_bit(tmp_path, capsys):
+    file, out = campaign(tmp_path), tmp_path / "out"
+    assert run(file, out, "--worlds", "1") == 0
+    assert main(["replay", str(out), "0", "fgm"]) == 0
+    assert "the same as before, bit for bit" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        (
+            {"actors": [{"name": "x", "behaviour": "nobody", "start": {"x_m": 0, "y_m": 0}}]},
+            "unknown behaviour 'nobody'",
+        ),
+        (
+            {"actors": [{"name": "walls", "behaviour": "patrol", "waypoints_m": [[0, 0], [1, 0]]}]},
+            "has a model 'walls' already; rename the actor",
+        ),
+        (
+            {"randomise": [{"name": "x", "term": "mass", "select": {"names": "nobody"}, "set": 1}]},
+            "randomise 'x': unknown link that can move that matches 'nobody'",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused_before_the_first_trial(tmp_path, capsys, changes, says):
+    assert run(campaign(tmp_path, **changes), tmp_path / "out") == 2
+    assert says in " ".join(capsys.readouterr().err.split())
+    assert results(tmp_path / "out")[0] == ()
+
+
+def test_a_simulator_that_cannot_is_named_before_the_first_trial(tmp_path, capsys, monkeypatch):
+    from gz_testauto.simulators.embedded import EmbeddedSimulator
+
+    monkeypatch.setattr(EmbeddedSimulator, "changes", frozenset())
+    assert run(campaign(tmp_path), tmp_path / "out") == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert "actor 'walker': the simulator 'embedded' takes no SetModel; take 'gazebo'" in said
