@@ -35,6 +35,7 @@ LAYERS = (
     {"worlds", "colliders"},
     {"scenic"},
     {"simulators", "planners", "metrics"},
+    {"trees"},
     {"behaviours"},
     {"randomisation"},
     {"trial"},

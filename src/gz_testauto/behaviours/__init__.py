@@ -3,7 +3,7 @@
 :class:`~gz_testauto.behaviours.stage.Stage` is a simulation that asks trackers before each step
 what is to change; a :class:`~gz_testauto.behaviours.behaviour.Behaviour` is a tracker that has a
 model.
-``patrol``, ``wander``, ``follow``, ``cross`` and ``door`` come with the package.
+``patrol``, ``wander``, ``follow``, ``cross``, ``door`` and ``tree`` come with the package.
 """
 
 from gz_testauto.registry import Registry
@@ -16,6 +16,7 @@ BEHAVIOURS = Registry(
         "follow": "gz_testauto.behaviours.follow:Follow",
         "cross": "gz_testauto.behaviours.cross:Cross",
         "door": "gz_testauto.behaviours.door:Door",
+        "tree": "gz_testauto.behaviours.tree:Tree",
     },
 )
 

@@ -31,6 +31,7 @@ from gz_testauto.spec.actors import (
     FollowSpec,
     PatrolSpec,
     PluginSpec,
+    TreeSpec,
     WanderSpec,
 )
 from gz_testauto.spec.distributions import Distribution
@@ -188,6 +189,14 @@ def _door(
     return door, spec.at.pose
 
 
+def _tree(
+    spec: TreeSpec, index: int, name: str, draw: _Draw, ground: Ground, begun: Begun
+) -> Built:
+    from gz_testauto.behaviours.tree import Tree  # needs py_trees, which others do without
+
+    return Tree.of_file(name, spec.tags, spec.file), spec.start.pose
+
+
 def _plugin(
     spec: PluginSpec, index: int, name: str, draw: _Draw, ground: Ground, begun: Begun
 ) -> Built:
@@ -210,6 +219,7 @@ _BUILDERS: Dict[Any, Callable[..., Built]] = {
     FollowSpec: _follow,
     CrossSpec: _cross,
     DoorSpec: _door,
+    TreeSpec: _tree,
     PluginSpec: _plugin,
 }
 

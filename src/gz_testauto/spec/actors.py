@@ -185,6 +185,19 @@ class DoorSpec(ActorSpec):
         return shapely.LineString(ends).buffer(width / 2, cap_style="flat")
 
 
+class TreeSpec(ActorSpec):
+    """Does what a behaviour tree in BehaviorTree.CPP's XML says."""
+
+    behaviour: Literal["tree"]
+    start: PoseSpec
+    file: SpecPath
+
+    @property
+    def way(self) -> BaseGeometry:
+        """Where it begins."""
+        return shapely.Point(self.start.x_m, self.start.y_m).buffer(self.body.reach_m)
+
+
 class PluginSpec(ActorSpec):
     """A behaviour that another package brings, by its registered name."""
 
@@ -198,7 +211,7 @@ class PluginSpec(ActorSpec):
         return shapely.Point(self.start.x_m, self.start.y_m).buffer(self.body.reach_m)
 
 
-BUILT_IN = ("patrol", "wander", "follow", "cross", "door")
+BUILT_IN = ("patrol", "wander", "follow", "cross", "door", "tree")
 
 
 def _kind(value: Any) -> Optional[str]:
@@ -215,13 +228,14 @@ Actor = Annotated[
         Annotated[FollowSpec, Tag("follow")],
         Annotated[CrossSpec, Tag("cross")],
         Annotated[DoorSpec, Tag("door")],
+        Annotated[TreeSpec, Tag("tree")],
         Annotated[PluginSpec, Tag("plugin")],
     ],
     Discriminator(
         _kind,
         custom_error_type="predicate",
         custom_error_message=(
-            "has no behaviour; give patrol, wander, follow, cross, door or the name of a plugin"
+            "has no behaviour; give patrol, wander, follow, cross, door, tree or a plugin's name"
         ),
     ),
 ]

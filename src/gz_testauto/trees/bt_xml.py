@@ -1,0 +1,324 @@
+"""Trees in the XML of BehaviorTree.CPP 4: reading and writing.
+
+Owns what its nodes are here. Composites and decorators are those of BehaviorTree.CPP, with its
+semantics; ``RandomSequence`` and ``RandomSelector`` are this package's. Leaves are the caller's, by
+their ID: ``<GoTo x_m="1"/>`` and ``<Action ID="GoTo" x_m="1"/>`` are the same. Times are in ms, as
+there, and simulated. Ports with ``{...}`` and scripts are refused: there is no blackboard.
+"""
+
+from pathlib import Path
+from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple, Type
+
+import numpy as np
+import py_trees
+from lxml import etree
+from py_trees.behaviour import Behaviour
+
+from gz_testauto.errors import SpecError
+from gz_testauto.registry import unknown_name
+from gz_testauto.trees import nodes
+from gz_testauto.trees.nodes import Clock
+from gz_testauto.xml_file import parse_xml
+
+Element = Any  # lxml has no public name for it
+MakeLeaf = Callable[..., Behaviour]
+"""Makes a leaf of its name and its XML attributes, which are text, given by keyword. Raises
+``ValueError`` or ``TypeError`` for what it does not take."""
+
+_LEAF_TAGS = ("Action", "Condition")
+_COMPOSITES = (
+    "Sequence",
+    "ReactiveSequence",
+    "SequenceWithMemory",
+    "Fallback",
+    "ReactiveFallback",
+    "Parallel",
+    "ParallelAll",
+    "RandomSequence",
+    "RandomSelector",
+)
+_DECORATORS = (
+    "Inverter",
+    "ForceSuccess",
+    "ForceFailure",
+    "Repeat",
+    "RetryUntilSuccessful",
+    "KeepRunningUntilFailure",
+    "UntilFail",
+    "TickLimit",
+    "Timeout",
+    "Delay",
+    "RunOnce",
+)
+_BUILT_IN_LEAVES = ("AlwaysSuccess", "AlwaysFailure", "Sleep")
+KNOWN = (*_COMPOSITES, *_DECORATORS, *_BUILT_IN_LEAVES, "SubTree")
+
+_FOREVER = -1
+
+
+def read_tree(
+    path: Path,
+    leaves: Mapping[str, MakeLeaf],
+    clock: Clock,
+    random: np.random.Generator,
+) -> Behaviour:
+    """The main tree of a file. Raises ``SpecError`` naming file, line and node."""
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise SpecError(f"{path}: {error.strerror}") from error
+    return parse_tree(content, str(path), leaves, clock, random)
+
+
+def parse_tree(
+    content: bytes,
+    source: str,
+    leaves: Mapping[str, MakeLeaf],
+    clock: Clock,
+    random: np.random.Generator,
+) -> Behaviour:
+    """As :func:`read_tree`, from XML; ``source`` is its name in messages."""
+    try:
+        root = parse_xml(content)
+    except etree.XMLSyntaxError as error:
+        raise SpecError(f"{source}:{error.lineno}: is not XML: {error.msg}") from error
+    return _Reader(root, source, leaves, clock, random).read()
+
+
+class _Reader:
+    def __init__(
+        self,
+        root: Element,
+        source: str,
+        leaves: Mapping[str, MakeLeaf],
+        clock: Clock,
+        random: np.random.Generator,
+    ) -> None:
+        self._root, self._source, self._leaves = root, source, leaves
+        self._clock, self._random = clock, random
+        self._trees: Dict[str, Element] = {}
+        self._entered: List[str] = []
+
+    def read(self) -> Behaviour:
+        root = self._root
+        if root.tag != "root":
+            raise self._error(root, f"<{root.tag}> is no tree; it must be <root>")
+        if root.get("BTCPP_format", "4") != "4":
+            raise self._error(
+                root,
+                f"BTCPP_format is {root.get('BTCPP_format')!r}; it must be 4: convert the file",
+            )
+        for tree in root.findall("BehaviorTree"):
+            name = tree.get("ID", "")
+            if name in self._trees:
+                raise self._error(tree, f"a second tree has the ID {name!r}")
+            self._trees[name] = tree
+        if not self._trees:
+            raise self._error(root, "holds no <BehaviorTree>")
+        main = root.get("main_tree_to_execute") or next(iter(self._trees))
+        if main not in self._trees:
+            raise self._error(root, unknown_name("tree", main, self._trees))
+        return self._tree(main, self._trees[main])
+
+    def _tree(self, name: str, tree: Element) -> Behaviour:
+        if name in self._entered:
+            raise self._error(tree, f"tree {name!r} is part of itself")
+        inside = _elements(tree)
+        if len(inside) != 1:
+            raise self._error(tree, f"tree {name!r} has {len(inside)} nodes at its top; give one")
+        self._entered.append(name)
+        found = self._node(inside[0])
+        self._entered.pop()
+        return found
+
+    def _node(self, element: Element) -> Behaviour:
+        tag = str(element.tag)
+        name = element.get("name") or element.get("ID") or tag
+        for key, value in element.attrib.items():
+            if "{" in value or key.startswith("_"):
+                raise self._error(
+                    element, f"{tag}: {key} is {value!r}; ports and scripts are not supported"
+                )
+        if tag in _COMPOSITES:
+            return self._composite(element, tag, name)
+        if tag in _DECORATORS:
+            return self._decorator(element, tag, name)
+        if tag == "SubTree":
+            wanted = element.get("ID", "")
+            if wanted not in self._trees:
+                raise self._error(element, unknown_name("tree", wanted, self._trees))
+            return self._tree(wanted, self._trees[wanted])
+        return self._leaf(element, tag, name)
+
+    def _composite(self, element: Element, tag: str, name: str) -> Behaviour:
+        children = [self._node(child) for child in _elements(element)]
+        if not children:
+            raise self._error(element, f"{tag} has no children")
+        if tag in ("Sequence", "ReactiveSequence"):
+            return py_trees.composites.Sequence(name, tag == "Sequence", children)
+        if tag in ("Fallback", "ReactiveFallback"):
+            return py_trees.composites.Selector(name, tag == "Fallback", children)
+        if tag == "SequenceWithMemory":
+            return nodes.SequenceWithMemory(name, children)
+        if tag == "RandomSequence":
+            return nodes.RandomSequence(name, self._random, children)
+        if tag == "RandomSelector":
+            return nodes.RandomSelector(name, self._random, children)
+        if tag == "ParallelAll":
+            most = self._number(element, "max_failures", 1)
+            return nodes.CountingParallel(name, -1, most, children)
+        return nodes.CountingParallel(
+            name,
+            self._number(element, "success_count", -1),
+            self._number(element, "failure_count", 1),
+            children,
+        )
+
+    def _decorator(self, element: Element, tag: str, name: str) -> Behaviour:
+        inside = _elements(element)
+        if len(inside) != 1:
+            raise self._error(element, f"{tag} has {len(inside)} children; it must have one")
+        child = self._node(inside[0])
+        decorators = py_trees.decorators
+        simple: Dict[str, Type[Behaviour]] = {
+            "Inverter": decorators.Inverter,
+            "ForceSuccess": decorators.FailureIsSuccess,
+            "ForceFailure": decorators.SuccessIsFailure,
+            "RunOnce": decorators.OneShot,
+            "KeepRunningUntilFailure": nodes.KeepRunningUntilFailure,
+            "UntilFail": nodes.UntilFail,
+        }
+        if tag == "RunOnce":
+            policy = py_trees.common.OneShotPolicy.ON_COMPLETION
+            return decorators.OneShot(name=name, child=child, policy=policy)
+        if tag in simple:
+            return simple[tag](name=name, child=child)  # type: ignore[call-arg]
+        if tag == "Repeat":
+            cycles = self._number(element, "num_cycles")
+            return decorators.Repeat(name=name, child=child, num_success=cycles)
+        if tag == "RetryUntilSuccessful":
+            attempts = self._number(element, "num_attempts")
+            count = attempts if attempts != _FOREVER else 2**31
+            return decorators.Retry(name=name, child=child, num_failures=count)
+        if tag == "TickLimit":
+            return nodes.TickLimit(name, child, self._number(element, "limit", least=1))
+        key = {"Timeout": "msec", "Delay": "delay_msec"}[tag]
+        seconds = self._number(element, key, least=0) / 1000.0
+        kind = nodes.Timeout if tag == "Timeout" else nodes.Delay
+        return kind(name, child, self._clock, seconds)
+
+    def _leaf(self, element: Element, tag: str, name: str) -> Behaviour:
+        if tag in _BUILT_IN_LEAVES:
+            if tag == "Sleep":
+                seconds = self._number(element, "msec", least=0) / 1000.0
+                return nodes.Wait(name, self._clock, seconds)
+            kind = {"AlwaysSuccess": "Success", "AlwaysFailure": "Failure"}[tag]
+            return getattr(py_trees.behaviours, kind)(name)
+        wanted = element.get("ID", "") if tag in _LEAF_TAGS else tag
+        if wanted not in self._leaves:
+            raise self._error(element, unknown_name("node", wanted, [*KNOWN, *self._leaves]))
+        if _elements(element):
+            raise self._error(element, f"{wanted} is a leaf and has no children")
+        given = {k: v for k, v in element.attrib.items() if k not in ("ID", "name")}
+        try:
+            return self._leaves[wanted](name, **given)
+        except (TypeError, ValueError) as error:
+            raise self._error(element, f"{wanted}: {error}") from error
+
+    def _number(
+        self, element: Element, key: str, default: Optional[int] = None, least: int = -(2**31)
+    ) -> int:
+        text = element.get(key)
+        if text is None and default is not None:
+            return default
+        try:
+            value = int(text or "")
+        except ValueError as error:
+            said = "is missing" if text is None else f"is {text!r}; it must be a whole number"
+            raise self._error(element, f"{element.tag}: {key} {said}") from error
+        if value < least:
+            raise self._error(element, f"{element.tag}: {key} is {value}; it must be >= {least}")
+        return value
+
+    def _error(self, element: Element, what: str) -> SpecError:
+        return SpecError(f"{self._source}:{element.sourceline}: {what}")
+
+
+def write_tree(root: Behaviour, name: str = "main") -> str:
+    """A tree as XML that :func:`parse_tree` reads. Leaves are written by the name of their class
+    and what they have in ``attributes``. Raises ``SpecError`` for a node that has no name there."""
+    top = etree.Element("root", BTCPP_format="4", main_tree_to_execute=name)
+    top.append(etree.Element("BehaviorTree", ID=name))
+    _write(root, top[0])
+    return str(etree.tostring(top, pretty_print=True, encoding="unicode"))
+
+
+def _write(node: Behaviour, parent: Element) -> None:
+    tag, attributes = _described(node)
+    element = etree.SubElement(parent, tag)
+    if node.name != tag:
+        element.set("name", node.name)
+    for key, value in attributes.items():
+        element.set(key, str(value))
+    for child in getattr(node, "_in_order", node.children):
+        _write(child, element)
+
+
+def _ms(seconds: float) -> int:
+    return round(seconds * 1000.0)
+
+
+def _described(node: Any) -> Tuple[str, Dict[str, Any]]:
+    """The tag of a node, and its attributes."""
+    kind = type(node)
+    if kind in _WRITTEN:
+        tag, attributes = _WRITTEN[kind]
+        return tag, attributes(node)
+    if kind is py_trees.composites.Sequence:
+        return ("Sequence" if node.memory else "ReactiveSequence"), {}
+    if kind is py_trees.composites.Selector:
+        return ("Fallback" if node.memory else "ReactiveFallback"), {}
+    if not node.children and not isinstance(node, py_trees.decorators.Decorator):
+        return kind.__name__, dict(getattr(node, "attributes", {}))
+    raise SpecError(
+        f"{node.name!r} is a {kind.__name__}, which BehaviorTree.CPP's XML has no word for"
+    )
+
+
+def _nothing(node: Any) -> Dict[str, Any]:
+    return {}
+
+
+_WRITTEN: Dict[Type[Any], Tuple[str, Callable[[Any], Dict[str, Any]]]] = {
+    nodes.SequenceWithMemory: ("SequenceWithMemory", _nothing),
+    nodes.RandomSequence: ("RandomSequence", _nothing),
+    nodes.RandomSelector: ("RandomSelector", _nothing),
+    nodes.KeepRunningUntilFailure: ("KeepRunningUntilFailure", _nothing),
+    nodes.UntilFail: ("UntilFail", _nothing),
+    nodes.TickLimit: ("TickLimit", lambda node: {"limit": node.limit}),
+    nodes.Timeout: ("Timeout", lambda node: {"msec": _ms(node.duration_s)}),
+    nodes.Delay: ("Delay", lambda node: {"delay_msec": _ms(node.duration_s)}),
+    nodes.Wait: ("Sleep", lambda node: {"msec": _ms(node.duration_s)}),
+    py_trees.decorators.Inverter: ("Inverter", _nothing),
+    py_trees.decorators.FailureIsSuccess: ("ForceSuccess", _nothing),
+    py_trees.decorators.SuccessIsFailure: ("ForceFailure", _nothing),
+    py_trees.decorators.OneShot: ("RunOnce", _nothing),
+    py_trees.decorators.Repeat: ("Repeat", lambda node: {"num_cycles": node.num_success}),
+    py_trees.decorators.Retry: (
+        "RetryUntilSuccessful",
+        lambda node: {"num_attempts": node.num_failures},
+    ),
+    py_trees.behaviours.Success: ("AlwaysSuccess", _nothing),
+    py_trees.behaviours.Failure: ("AlwaysFailure", _nothing),
+    **{
+        kind: (
+            "Parallel",
+            lambda node: {"success_count": node.success_count, "failure_count": node.failure_count},
+        )
+        for kind in (nodes.CountingParallel, nodes.ParallelSelector)
+    },
+}
+
+
+def _elements(parent: Element) -> List[Element]:
+    return [child for child in parent if isinstance(child.tag, str)]

@@ -1,0 +1,262 @@
+"""Nodes that py_trees lacks, or has by the clock on the wall.
+
+Owns random composites whose order is drawn from a generator that is handed in, a parallel one that
+counts, a sequence that goes on where it failed, and decorators and leaves that end by simulated
+time or by ticks.
+"""
+
+from typing import Iterator, List, Optional, Sequence
+
+import numpy as np
+import py_trees
+from py_trees.behaviour import Behaviour
+from py_trees.common import Status
+
+
+class Clock:
+    """Simulated time (s), set by who ticks the tree."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+
+
+class _Shuffled:
+    """Draws the order of the children whenever it begins anew."""
+
+    children: List[Behaviour]
+    status: Status
+    _random: np.random.Generator
+    _in_order: List[Behaviour]
+
+    def _shuffle(self) -> None:
+        if self.status != Status.RUNNING:
+            if len(self._in_order) != len(self.children):
+                self._in_order = list(self.children)
+            order = self._random.permutation(len(self._in_order)).tolist()
+            self.children[:] = [self._in_order[index] for index in order]
+
+
+class RandomSequence(_Shuffled, py_trees.composites.Sequence):
+    """A sequence in an order that is drawn whenever it begins. Another generator state is another
+    order, so one that is ticked again and again has many."""
+
+    def __init__(
+        self,
+        name: str,
+        random: np.random.Generator,
+        children: Optional[Sequence[Behaviour]] = None,
+        memory: bool = True,
+    ) -> None:
+        super().__init__(name, memory, list(children or ()))
+        self._random, self._in_order = random, list(self.children)
+
+    def tick(self) -> Iterator[Behaviour]:
+        """Draw the order where it begins, then tick."""
+        self._shuffle()
+        yield from super().tick()
+
+
+class RandomSelector(_Shuffled, py_trees.composites.Selector):
+    """A selector in an order that is drawn whenever it begins."""
+
+    def __init__(
+        self,
+        name: str,
+        random: np.random.Generator,
+        children: Optional[Sequence[Behaviour]] = None,
+        memory: bool = True,
+    ) -> None:
+        super().__init__(name, memory, list(children or ()))
+        self._random, self._in_order = random, list(self.children)
+
+    def tick(self) -> Iterator[Behaviour]:
+        """Draw the order where it begins, then tick."""
+        self._shuffle()
+        yield from super().tick()
+
+
+class CountingParallel(py_trees.composites.Composite):
+    """Ticks all children that have not ended, until so many have succeeded or failed.
+
+    As BehaviorTree.CPP's ``Parallel``: a number below 0 counts from all of them, so -1 is all. A
+    parallel selector succeeds with one (``success_count=1``) and fails with all
+    (``failure_count=-1``).
+    """
+
+    def __init__(
+        self,
+        name: str,
+        success_count: int = -1,
+        failure_count: int = 1,
+        children: Optional[Sequence[Behaviour]] = None,
+    ) -> None:
+        super().__init__(name, list(children or ()))
+        self.success_count, self.failure_count = success_count, failure_count
+
+    def tick(self) -> Iterator[Behaviour]:
+        """Tick, count, and stop what still runs when it is decided."""
+        if self.status != Status.RUNNING:
+            for child in self.children:
+                if child.status != Status.INVALID:
+                    child.stop(Status.INVALID)
+            self.initialise()
+            self.status = Status.RUNNING
+            pending = list(self.children)
+        else:
+            pending = [child for child in self.children if child.status == Status.RUNNING]
+        for child in pending:
+            yield from child.tick()
+        statuses = [child.status for child in self.children]
+        if statuses.count(Status.SUCCESS) >= self._wanted(self.success_count):
+            self._decide(Status.SUCCESS)
+        elif statuses.count(Status.FAILURE) >= self._wanted(self.failure_count):
+            self._decide(Status.FAILURE)
+        elif Status.RUNNING not in statuses:
+            self._decide(Status.FAILURE)  # neither number can be reached any more
+        self.current_child = self.children[-1] if self.children else None
+        yield self
+
+    def _wanted(self, count: int) -> int:
+        return count if count >= 0 else max(0, len(self.children) + 1 + count)
+
+    def _decide(self, status: Status) -> None:
+        for child in self.children:
+            if child.status == Status.RUNNING:
+                child.stop(Status.INVALID)
+        self.stop(status)
+
+
+class ParallelSelector(CountingParallel):
+    """Succeeds as soon as one child does, fails when all have failed."""
+
+    def __init__(self, name: str, children: Optional[Sequence[Behaviour]] = None) -> None:
+        super().__init__(name, 1, -1, children)
+
+
+class SequenceWithMemory(py_trees.composites.Composite):
+    """A sequence that goes on with the child that failed when it is ticked again."""
+
+    def __init__(self, name: str, children: Optional[Sequence[Behaviour]] = None) -> None:
+        super().__init__(name, list(children or ()))
+        self._at = 0
+
+    def tick(self) -> Iterator[Behaviour]:
+        """Tick from where it was."""
+        if self.status != Status.RUNNING:
+            self.initialise()
+        while self._at < len(self.children):
+            child = self.children[self._at]
+            self.current_child = child
+            yield from child.tick()
+            if child.status != Status.SUCCESS:
+                self.status = child.status
+                yield self
+                return
+            self._at += 1
+        self._at = 0
+        self.stop(Status.SUCCESS)
+        yield self
+
+    def terminate(self, new_status: Status) -> None:
+        """Begin at the first child again where it was interrupted."""
+        if new_status == Status.INVALID:
+            self._at = 0
+
+
+class TickLimit(py_trees.decorators.Decorator):
+    """Fails when its child still runs after so many ticks, and stops it."""
+
+    def __init__(self, name: str, child: Behaviour, limit: int) -> None:
+        """Raises ``ValueError`` for less than 1."""
+        if limit < 1:
+            raise ValueError(f"{name}: limit is {limit}; it must be at least 1")
+        super().__init__(name=name, child=child)
+        self.limit, self._ticks = limit, 0
+
+    def initialise(self) -> None:
+        """Count anew."""
+        self._ticks = 0
+
+    def update(self) -> Status:
+        """The child's status, or failure."""
+        self._ticks += 1
+        if self.decorated.status == Status.RUNNING and self._ticks >= self.limit:
+            self.decorated.stop(Status.INVALID)
+            return Status.FAILURE
+        return self.decorated.status
+
+
+class UntilFail(py_trees.decorators.Decorator):
+    """Ticks its child over and over until it fails, and then succeeds."""
+
+    ends_with = Status.SUCCESS
+
+    def update(self) -> Status:
+        """Running, until the child fails."""
+        return self.ends_with if self.decorated.status == Status.FAILURE else Status.RUNNING
+
+
+class KeepRunningUntilFailure(UntilFail):
+    """The same, but that it then fails, as BehaviorTree.CPP has it."""
+
+    ends_with = Status.FAILURE
+
+
+class Wait(Behaviour):
+    """Runs for a time (s, simulated), then succeeds."""
+
+    def __init__(self, name: str, clock: Clock, duration_s: float) -> None:
+        super().__init__(name)
+        self._clock, self.duration_s = clock, duration_s
+
+    def initialise(self) -> None:
+        """Begin to wait."""
+        self._until_s = self._clock.now_s + self.duration_s
+
+    def update(self) -> Status:
+        """Success when the time is over."""
+        over = self._clock.now_s >= self._until_s - 1e-9
+        return Status.SUCCESS if over else Status.RUNNING
+
+
+class Timeout(py_trees.decorators.Decorator):
+    """Fails when its child still runs after a time (s, simulated), and stops it."""
+
+    def __init__(self, name: str, child: Behaviour, clock: Clock, duration_s: float) -> None:
+        super().__init__(name=name, child=child)
+        self._clock, self.duration_s = clock, duration_s
+
+    def initialise(self) -> None:
+        """Begin to count."""
+        self._until_s = self._clock.now_s + self.duration_s
+
+    def update(self) -> Status:
+        """The child's status, or failure."""
+        over = self._clock.now_s >= self._until_s - 1e-9
+        if self.decorated.status == Status.RUNNING and over:
+            self.decorated.stop(Status.INVALID)
+            return Status.FAILURE
+        return self.decorated.status
+
+
+class Delay(py_trees.decorators.Decorator):
+    """Ticks its child only after a time (s, simulated)."""
+
+    def __init__(self, name: str, child: Behaviour, clock: Clock, duration_s: float) -> None:
+        super().__init__(name=name, child=child)
+        self._clock, self.duration_s = clock, duration_s
+        self._until_s = 0.0
+
+    def tick(self) -> Iterator[Behaviour]:
+        """Wait, then do as the child does."""
+        if self.status != Status.RUNNING:
+            self._until_s = self._clock.now_s + self.duration_s
+        if self._clock.now_s < self._until_s - 1e-9:
+            self.status = Status.RUNNING
+            yield self
+            return
+        yield from super().tick()
+
+    def update(self) -> Status:
+        """The child's."""
+        return self.decorated.status
