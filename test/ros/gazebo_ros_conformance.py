@@ -7,11 +7,17 @@ first, and must have gazebo_ros's plugins; the adaptor then brings floor, walls 
 
 from gazebo_ros_rooms import started_anew
 
+from gz_testauto.testing.changes_conformance import ChangesConformance
 from gz_testauto.testing.simulator_conformance import SimulatorConformance
 
 
 class TestGazeboRos(SimulatorConformance):
     tolerance = 0.05  # a command takes some 0.05 s to the drive plugin and into the wheels
 
+    def make_simulator(self):
+        return started_anew()
+
+
+class TestGazeboRosChanges(ChangesConformance):
     def make_simulator(self):
         return started_anew()

@@ -102,6 +102,12 @@ def check_staging(spec: CampaignSpec) -> None:
     """Refuse, before anything starts, what the campaign's simulator cannot do. Raises ``SpecError``
     naming it."""
     if not isinstance(spec, BuiltinCampaignSpec):
+        for key in ("actors", "randomise"):
+            if getattr(spec, key):
+                raise SpecError(
+                    f"campaign {spec.name}: {key}: not on a stack of the user's own; run the "
+                    "campaign with this package's planners and simulators, or leave it out"
+                )
         return
     needed: List[Tuple[str, Kind]] = [(f"actor {a.name!r}", SetModel) for a in spec.actors]
     for term in spec.randomise:

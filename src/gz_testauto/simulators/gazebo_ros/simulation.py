@@ -4,12 +4,13 @@ Owns what a snapshot is made of: all states are asked for while time stands stil
 """
 
 from pathlib import Path
-from typing import Dict, Iterable, Mapping, Sequence, Tuple
+from typing import Dict, FrozenSet, Iterable, Mapping, Sequence, Tuple
 
 from gz_testauto.errors import SimulatorError
 from gz_testauto.observation import ModelState, Snapshot, Twist2D
 from gz_testauto.pose import Pose
 from gz_testauto.ros_messages import NANOSECONDS
+from gz_testauto.simulators.changes import Change, Kind, SetModel
 from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient
 from gz_testauto.simulators.gazebo_ros.pausing import PausedTime
 from gz_testauto.simulators.gazebo_ros.staging import write_world
@@ -20,12 +21,16 @@ SCAN_PATIENCE_S = 0.25
 """How long a scan that is due may be on its way (wall time)."""
 EXACT = 1e-4
 
+TAKEN: FrozenSet[Kind] = frozenset((SetModel,))
+
 
 class GazeboRosSimulation(Simulation):
     """See :class:`~gz_testauto.simulators.interface.Simulation`.
 
     ``texts`` has the SDF of every model of the scene by name; it is kept up to date.
     """
+
+    changes = TAKEN
 
     def __init__(
         self,
@@ -90,6 +95,21 @@ class GazeboRosSimulation(Simulation):
             self._links.pop(name, None)
 
     def _set_states(self, states: Mapping[str, ModelState]) -> None:
+        self._client.set_states(states, within_m=EXACT, within_rad=EXACT)
+
+    def _apply(self, changes: Sequence[Change]) -> None:
+        """All models in one go; a twist without a pose is given where the model is."""
+        moved = {change.name: change for change in changes if isinstance(change, SetModel)}
+        present = self._client.states([name for name, one in moved.items() if one.pose is None])
+        states = {}
+        for name, one in moved.items():
+            if one.pose is not None:
+                states[name] = ModelState(one.pose, one.linear_mps, one.angular_radps)
+            elif one.linear_mps is not None or one.angular_radps is not None:
+                now = present[name]
+                linear = now.linear_mps if one.linear_mps is None else one.linear_mps
+                angular = now.angular_radps if one.angular_radps is None else one.angular_radps
+                states[name] = ModelState(now.pose, linear, angular)
         self._client.set_states(states, within_m=EXACT, within_rad=EXACT)
 
     def _save_world(self, path: Path) -> None:

@@ -42,6 +42,7 @@ class GazeboRosSimulator(Simulator):
     """
 
     name = "gazebo_ros"
+    changes = GazeboRosSimulation.changes
     repeatable = False
     sets_twist = True
     steps_exactly = False
