@@ -17,6 +17,7 @@ from gz_testauto.errors import ResultsError
 from gz_testauto.json_file import read_json_object
 from gz_testauto.metrics.interface import Metric, installed_metrics
 from gz_testauto.metrics.reported import REPORTED, drawn, published_by_stack
+from gz_testauto.metrics.tasks import task_metrics
 from gz_testauto.randomisation.terms import PREFIX
 from gz_testauto.results.directory import CampaignDirectory, reporting_disk, write_atomically
 from gz_testauto.results.inputs import PLANNER_CODE, further_files
@@ -111,7 +112,7 @@ def _declared(spec: CampaignSpec) -> Tuple[Metric, ...]:
     """The metrics that the campaign's trials may have."""
     own = (published_by_stack(one.name, one.unit, one.better) for one in spec.published_metrics)
     terms = (drawn(PREFIX + term.name) for term in spec.randomise)
-    return (*installed_metrics(), *REPORTED.values(), *own, *terms)
+    return (*installed_metrics(), *task_metrics(spec), *REPORTED.values(), *own, *terms)
 
 
 def find_world(world: WorldRecord, directory: CampaignDirectory) -> WorldRecord:

@@ -250,7 +250,9 @@ class _Run:
             self._attempts.made(trial.index) + 1,
             attempt.wall_s,
             trajectory=f"{trial.label}.npz",
-            metrics=measure(result.recording, self._campaign.metric_context),
+            metrics=measure(
+                result.recording, self._campaign.metric_context, self._campaign.metrics
+            ),
         )
         self._store.finish(record, result.recording)
         self._tell_finished(record)

@@ -8,7 +8,7 @@ Reading YAML with file and line is :mod:`gz_testauto.spec.loader`'s; what the fi
 said here, once, and ``config/`` shows them in use.
 """
 
-from typing import Any, Dict, Mapping, Optional, Sequence, Tuple, Type, cast
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Type, cast
 
 from pydantic import (
     BeforeValidator,
@@ -27,12 +27,14 @@ from gz_testauto.registry import unknown_name
 from gz_testauto.spec.actors import Actor
 from gz_testauto.spec.model import (
     Bounded,
+    Point,
     Spec,
     ViaSpec,
     as_tuple,
     repeated,
 )
 from gz_testauto.spec.randomise import Term
+from gz_testauto.spec.regions import Regions
 from gz_testauto.spec.robot import BuiltinRobotSpec, RobotSpec, StackRobotSpec
 from gz_testauto.spec.stack import NAME, LaunchSpec, StackMetricSpec, StackSpec
 from gz_testauto.spec.stopping import StopSpec
@@ -143,9 +145,13 @@ class LimitsSpec(Spec):
     repeated alone, because its wall times say more of its neighbours than of the planner."""
 
 
+Gate = Annotated[Tuple[Point, Point], BeforeValidator(as_tuple)]
+"""``[[x, y], [x, y]]``: a line on the ground between two posts."""
+
+
 class MetricsSpec(Spec):
     """Parameters of the metrics: d_0 of the safety metric, the comfort filter, k of the BARN
-    score."""
+    score, and tasks of the campaign's own."""
 
     safety_distance_m: float = Field(1.0, gt=0)
     """d_0: the distance to an obstacle that is no danger any more."""
@@ -153,6 +159,21 @@ class MetricsSpec(Spec):
     """Cut-off of the zero-phase low-pass that velocity passes before differentiating."""
     barn_k: float = Field(2.0, gt=0, le=8)
     """k: faster than k times the best time earns no more. 2 is the challenge's now, 4 was it."""
+    gates_m: List[Gate] = Field(default_factory=list)
+    """Lines that the robot's base is to cross, in this order."""
+    track: Optional[Regions] = None
+    """Where the robot's base is to stay."""
+    regions: Dict[Annotated[str, Field(pattern=NAME)], Regions] = Field(default_factory=dict)
+    """Where the time that the robot's base spends is measured, by name."""
+
+    @model_serializer(mode="wrap")
+    def _tasks_only_where_given(self, serialize: SerializerFunctionWrapHandler) -> Dict[str, Any]:
+        """As :meth:`CampaignSpec._only_where_given`."""
+        data: Dict[str, Any] = serialize(self)
+        for name in ("gates_m", "track", "regions"):
+            if not getattr(self, name):
+                data.pop(name, None)
+        return data
 
 
 class GlobalPlanSpec(Spec):

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Optional, Sequence, Tuple, overload
 
 from gz_testauto.errors import SpecError
-from gz_testauto.metrics.interface import MetricContext
+from gz_testauto.metrics.interface import Metric, MetricContext, installed_metrics
+from gz_testauto.metrics.tasks import task_metrics
 from gz_testauto.planners.interface import RobotLimits, Task
 from gz_testauto.sdf.floor import Heights, obstructing_heights
 from gz_testauto.sdf.robot import RobotBody, RobotModel, read_robot
@@ -75,6 +76,11 @@ class PreparedCampaign:
             max_linear_mps=self.spec.robot.max_linear_mps,
             barn_k=self.spec.metrics.barn_k,
         )
+
+    @property
+    def metrics(self) -> Tuple[Metric, ...]:
+        """What is measured of every trial."""
+        return (*installed_metrics(), *task_metrics(self.spec))
 
     def rules(self, trial: Trial) -> Rules:
         """When a trial is over."""

@@ -1,0 +1,111 @@
+"""Tasks of a campaign's own: gates passed, share off a track, time in regions, time to collision.
+
+Measured only where the campaign has them: gates, a track and regions as its ``metrics`` say, the
+time to collision where something moves. The robot is where its base is. All are of the part that
+was driven, however the trial ended.
+"""
+
+import functools
+import math
+from typing import List, Sequence, Tuple
+
+import numpy as np
+import shapely
+from shapely.geometry.base import BaseGeometry
+
+from gz_testauto.metrics.interface import Compute, Metric, MetricContext
+from gz_testauto.metrics.recording import Recording
+from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.regions import union_of
+
+LEAST_CLOSING_MPS = 1e-3
+"""Slower than this nothing comes nearer: what is left of a collision is rounding."""
+
+
+def task_metrics(spec: CampaignSpec) -> Tuple[Metric, ...]:
+    """The metrics that a campaign adds to those that all have."""
+    found: List[Metric] = []
+    wanted = spec.metrics
+    if wanted.gates_m:
+        found.append(
+            _metric(
+                "gates_passed",
+                "higher",
+                f"of {len(wanted.gates_m)} gates, those passed in their order",
+                functools.partial(_gates_passed, tuple(wanted.gates_m)),
+                decimals=0,
+            )
+        )
+    if wanted.track is not None:
+        off = functools.partial(_share_outside, union_of(wanted.track))
+        found.append(_metric("off_track_share", "lower", "share of the time off the track", off))
+    for name, region in wanted.regions.items():
+        inside = functools.partial(_time_inside, union_of(region))
+        what = f"time in the region {name}"
+        found.append(_metric(f"time_in_{name}_s", "neither", what, inside, unit="s"))
+    if spec.actors:
+        what = "least clearance over the speed with which it shrinks"
+        found.append(_metric("ttc_min_s", "higher", what, least_time_to_collision_s, unit="s"))
+    return tuple(found)
+
+
+def _metric(
+    name: str, better: str, description: str, compute: Compute, unit: str = "", decimals: int = 2
+) -> Metric:
+    return Metric(
+        name=name,
+        unit=unit,
+        decimals=decimals,
+        better=better,
+        completed_only=False,
+        in_table=False,
+        in_comparison=False,
+        description=description,
+        compute=compute,
+    )
+
+
+def _gates_passed(
+    gates: Sequence[Tuple[Tuple[float, float], Tuple[float, float]]],
+    recording: Recording,
+    context: MetricContext,
+) -> float:
+    """How many gates, lines between two points, were crossed one after the other."""
+    places = recording.pose[:, :2]
+    if len(places) < 2:
+        return 0.0
+    steps = shapely.linestrings(np.stack([places[:-1], places[1:]], axis=1))
+    at = passed = 0
+    for gate in gates:
+        crossed = np.flatnonzero(shapely.intersects(steps[at:], shapely.LineString(gate)))
+        if not len(crossed):
+            break
+        at, passed = at + int(crossed[0]), passed + 1
+    return float(passed)
+
+
+def _time_inside(region: BaseGeometry, recording: Recording, context: MetricContext) -> float:
+    """Seconds in a region: each sample stands for the time until the next."""
+    time_s = recording.time_s
+    if len(time_s) < 2:
+        return 0.0
+    inside = shapely.intersects_xy(region, *recording.pose[:-1, :2].T)
+    return float(np.diff(time_s)[inside].sum())
+
+
+def _share_outside(region: BaseGeometry, recording: Recording, context: MetricContext) -> float:
+    if recording.duration_s <= 0.0:
+        return math.nan
+    return 1.0 - _time_inside(region, recording, context) / recording.duration_s
+
+
+def least_time_to_collision_s(recording: Recording, context: MetricContext) -> float:
+    """Least clearance over the speed with which it shrinks (s), over all periods in which it does;
+    NaN where it never does. What is nearest may be another thing from one sample to the next."""
+    clearance, time_s = recording.clearance_m, recording.time_s
+    if len(time_s) < 2:
+        return math.nan
+    closing = -np.diff(clearance) / np.diff(time_s)
+    nearer = np.isfinite(closing) & (closing > LEAST_CLOSING_MPS)
+    left = clearance[1:][nearer] / closing[nearer]
+    return float(left.min()) if len(left) else math.nan
