@@ -3,9 +3,10 @@
 For 10, 20 ... 100 models, through the services of the gazebo_ros at ROS_MASTER_URI, three ways:
 one call per model, each over a new connection, as people who use gazebo_ros write it; one call
 per model over a kept connection; and all requests written on a kept connection before the first
-answer is read. The three take turns within every round, so that what else the machine does meets
+answer is read. Where our simulator node serves them, a fourth: all of them in one request, over a
+kept connection. They take turns within every round, so that what else the machine does meets
 all alike. Prints the median time of a round in ms, the least in brackets, and the medians of the
-ratios to the pipelined one.
+ratios to the pipelined one, and of the first to the last.
 
 The models are static boxes, spawned for the purpose and deleted afterwards; whether time runs is
 left as it is. With --node, a roscore and our simulator node are started first, and ended.
@@ -30,10 +31,12 @@ import rospy
 from gazebo_msgs import srv
 from gazebo_msgs.msg import ModelState as ModelStateMessage
 from geometry_msgs.msg import Twist
+from gz_testauto.srv import GetModelStates, SetModelStates
 
 from gz_testauto import ros_messages
 from gz_testauto.errors import GzTestautoError, SimulatorError
 from gz_testauto.pose import Pose
+from gz_testauto.ros.services import is_served
 from gz_testauto.simulators.gazebo_ros import GazeboRosClient
 from gz_testauto.simulators.gazebo_ros.connection import MasterLink, ServiceConnection
 from gz_testauto.simulators.interface import NamedModel
@@ -41,6 +44,8 @@ from gz_testauto.simulators.interface import NamedModel
 GET, SET = "/gazebo/get_model_state", "/gazebo/set_model_state"
 KINDS = {GET: srv.GetModelState, SET: srv.SetModelState}
 WAYS = ("new connection", "kept connection", "pipelined")
+ONE = "one request"
+MANY = {GET: "/simulator/get_model_states", SET: "/simulator/set_model_states"}
 LIMIT_S = 30.0
 START_S = 60.0
 HEIGHT_M = 40.0
@@ -118,25 +123,41 @@ class Ways:
             WAYS[1]: lambda requests: [kept(request) for request in requests],
             WAYS[2]: lambda requests: pipelined.call(requests, LIMIT_S),
         }
+        if is_served(MANY[service], 0.5):
+            kind = GetModelStates if service == GET else SetModelStates
+            many = rospy.ServiceProxy(MANY[service], kind, persistent=True)
+            self.ask[ONE] = lambda requests: all_in_one(many, service, requests)
 
     def timed(self, way, requests):
         """Wall time (ms) of a round; an answer that failed ends the benchmark."""
         began = time.perf_counter()
         answers = self.ask[way](requests)
         passed_ms = 1e3 * (time.perf_counter() - began)
-        failed = [answer.status_message for answer in answers if not answer.success]
-        if failed or len(answers) != len(requests):
+        failed = [
+            getattr(answer, "status_message", "") or answer.message
+            for answer in answers
+            if not answer.success
+        ]
+        if failed or len(answers) != (1 if way == ONE else len(requests)):
             raise SimulatorError(f"{way}: {failed or 'answers are missing'}")
         return passed_ms
+
+
+def all_in_one(many, service, requests):
+    """The one answer, to what the requests ask for together."""
+    if service == GET:
+        return [many([request.model_name for request in requests])]
+    return [many([request.model_state for request in requests])]
 
 
 def measure(service, names, rounds):
     """Figures of one row: medians (ms) by way, and median ratios to the pipelined way."""
     ways = Ways(service)
-    times = {way: [] for way in WAYS}
+    asked = list(ways.ask)
+    times = {way: [] for way in asked}
     for number in range(rounds + 1):
-        for turn in range(len(WAYS)):
-            way = WAYS[(number + turn) % len(WAYS)]
+        for turn in range(len(asked)):
+            way = asked[(number + turn) % len(asked)]
             passed_ms = ways.timed(way, requests_for(service, names, 0.01 * number))
             if number:  # the first round opens the connections
                 times[way].append(passed_ms)
@@ -144,6 +165,8 @@ def measure(service, names, rounds):
         way: statistics.median(a / b for a, b in zip(times[way], times[WAYS[2]]))
         for way in WAYS[:2]
     }
+    if ONE in times:
+        ratios[ONE] = statistics.median(a / b for a, b in zip(times[WAYS[0]], times[ONE]))
     return {
         "ms": {way: round(statistics.median(values), 2) for way, values in times.items()},
         "least_ms": {way: round(min(values), 2) for way, values in times.items()},
@@ -195,11 +218,14 @@ def table(figures):
     lines = [f"{key}: {value}" for key, value in figures.items() if key != "rows"]
     for label in ("get", "set"):
         ratios = [f"{way} ÷ {WAYS[2]}" for way in WAYS[:2]]
-        lines += ["", f"| {' | '.join([label, *WAYS, *ratios])} |", "|" + "---|" * 6]
+        ways = list(figures["rows"][0][label]["ms"])
+        ratios += [f"{WAYS[0]} ÷ {ONE}"] if ONE in ways else []
+        columns = [label, *ways, *ratios]
+        lines += ["", f"| {' | '.join(columns)} |", "|" + "---|" * len(columns)]
         for row in figures["rows"]:
             found = row[label]
-            cells = [f"{found['ms'][way]:.1f} ({found['least_ms'][way]:.1f})" for way in WAYS]
-            cells += [f"{found['ratio'][way]:.1f}" for way in WAYS[:2]]
+            cells = [f"{found['ms'][way]:.1f} ({found['least_ms'][way]:.1f})" for way in ways]
+            cells += [f"{ratio:.1f}" for ratio in found["ratio"].values()]
             lines.append(f"| {row['models']} | {' | '.join(cells)} |")
     return "\n".join(lines)
 

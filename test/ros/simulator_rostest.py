@@ -15,9 +15,11 @@ from gz_testauto.srv import LoadScene, LoadSceneRequest
 from nav_msgs.msg import Odometry
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, LaserScan
+from std_msgs.msg import ColorRGBA
 from std_srvs.srv import Empty
 
 from gz_testauto import resources
+from gz_testauto import srv as own
 
 ROOM = resources.share_directory() / "worlds" / "room.world"
 ROBOT = resources.share_directory() / "models" / "wheelchair" / "model.sdf"
@@ -28,6 +30,22 @@ URDF = """<?xml version="1.0"?><robot name="any"><link name="base"><inertial><ma
 <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>
 <collision><origin xyz="0 0 0.25"/><geometry><box size="0.5 0.5 0.5"/></geometry></collision>
 </link></robot>"""
+
+
+PROPERTIES = (
+    "set_link_state",
+    "get_link_properties",
+    "set_link_properties",
+    "get_light_properties",
+    "set_light_properties",
+    "apply_body_wrench",
+    "set_model_configuration",
+)
+PUCK = """<?xml version="1.0"?><sdf version="1.6"><model name="any"><link name="body"><gravity>0
+</gravity><inertial><mass>2</mass><inertia><ixx>0.02</ixx><iyy>0.02</iyy><izz>0.02</izz></inertia>
+</inertial><collision name="shape"><geometry><sphere><radius>0.1</radius></sphere></geometry>
+</collision><visual name="skin"><geometry><sphere><radius>0.1</radius></sphere></geometry></visual>
+</link></model></sdf>"""
 
 
 def pose(x=0.0, y=0.0, z=0.0, yaw=0.0):
@@ -54,7 +72,11 @@ class SimulatorNodeTest(unittest.TestCase):
             setattr(cls, name, service(f"/gazebo/{name}", getattr(srv, _camel(name))))
         for name in ("pause_physics", "unpause_physics", "reset_world", "reset_simulation"):
             setattr(cls, name, service(f"/gazebo/{name}", Empty))
+        for name in PROPERTIES:
+            setattr(cls, name, service(f"/gazebo/{name}", getattr(srv, _camel(name))))
         cls.load_scene = service("/simulator/load_scene", LoadScene)
+        for name in ("get_model_states", "set_model_states", "set_visuals", "set_lights"):
+            setattr(cls, name, service(f"/simulator/{name}", getattr(own, _camel(name))))
         cls.clock = Heard("/clock", Clock)
         cls.odom = Heard("/odom", Odometry)
         cls.models = Heard("/gazebo/model_states", ModelStates)
@@ -87,6 +109,73 @@ class SimulatorNodeTest(unittest.TestCase):
         self.assertAlmostEqual(found.y, y, places=3)
         if z is not None:
             self.assertAlmostEqual(found.z, z, places=3)
+
+    def puck(self, name, x, y, z=1.0):
+        response = self.spawn_sdf_model(name, PUCK, "", pose(x, y, z), "")
+        self.assertTrue(response.success, response.status_message)
+
+    def test_many_states_are_told_and_set_in_one_request(self):
+        for index in range(3):
+            self.puck(f"many_{index}", -2.0 + index, 2.0)
+        names = [f"many_{index}" for index in range(3)]
+        told = self.get_model_states(names)
+        self.assertTrue(told.success, told.message)
+        self.assertEqual([state.model_name for state in told.states], names)
+        moved = [
+            ModelState(model_name=name, pose=pose(-1.0, 0.5 * i, 1.0))
+            for i, name in enumerate(names)
+        ]
+        self.assertTrue(self.set_model_states(moved).success)
+        for index, state in enumerate(self.get_model_states(names).states):
+            self.assertAlmostEqual(state.pose.position.y, 0.5 * index, delta=1e-3)
+        refused = self.get_model_states(["many_0", "nobody"])
+        self.assertEqual(
+            (refused.success, refused.message), (False, "there is no model named 'nobody'")
+        )
+        refused = self.set_model_states([*moved, ModelState(model_name="nobody")])
+        self.assertEqual(
+            (refused.success, refused.message), (False, "there is no model named 'nobody'")
+        )
+        self.assertIn("robot", [state.model_name for state in self.get_model_states([]).states])
+        for name in names:
+            self.delete_model(name)
+
+    def test_a_push_over_ros_gives_its_impulse_over_the_mass(self):
+        self.puck("pushed", -2.0, 2.5)
+        set_mass = srv.SetLinkPropertiesRequest(link_name="pushed::body", mass=4.0)
+        self.assertTrue(self.set_link_properties(set_mass).success)
+        self.assertEqual(self.get_link_properties("pushed::body").mass, 4.0)
+        push = srv.ApplyBodyWrenchRequest(body_name="pushed::body")
+        push.wrench.force.x = 20.0
+        push.duration = rospy.Duration(0.1)
+        response = self.apply_body_wrench(push)
+        self.assertTrue(response.success, response.status_message)
+
+        def speed():
+            before = self.get_model_states(["pushed"])
+            rospy.sleep(0.2)
+            after = self.get_model_states(["pushed"])
+            moved = after.states[0].pose.position.x - before.states[0].pose.position.x
+            return moved / max((after.stamp - before.stamp).to_sec(), 1e-3)
+
+        await_true(lambda: abs(speed() - 0.5) < 0.02, "the speed of 2 N s on 4 kg", 10.0)
+        self.delete_model("pushed")
+
+    def test_looks_and_lights_are_changed_and_what_is_wrong_is_refused(self):
+        self.puck("painted", -2.0, 3.0)
+        red = ColorRGBA(1.0, 0.0, 0.0, 1.0)
+        visual = "painted::body::skin"
+        changed = self.set_visuals([visual], [red], [], [0.5], [])
+        self.assertTrue(changed.success, changed.message)
+        refused = self.set_visuals([visual], [red, red], [], [], [])
+        self.assertEqual(refused.message, "1 names need as many of diffuse, or none, not 2")
+        refused = self.set_visuals(["painted::body::skn"], [red], [], [], [])
+        self.assertIn("unknown visual 'painted::body::skn'; did you mean", refused.message)
+        refused = self.set_visuals([visual], [ColorRGBA(2.0, 0.0, 0.0, 1.0)], [], [], [])
+        self.assertIn("it must be at most 1", refused.message)
+        refused = self.set_lights(["nobody"], [red], [], [])
+        self.assertIn("unknown light 'nobody'", refused.message)
+        self.delete_model("painted")
 
     def test_a_spawned_model_bears_the_name_asked_for_and_composes_both_poses(self):
         answer = self.spawn("crate", pose(1.0, 2.0))

@@ -34,6 +34,7 @@ from gz_testauto.ros.simulator.pace import (
     make_pace,
 )
 from gz_testauto.ros.simulator.physics import PhysicsProperties
+from gz_testauto.ros.simulator.property_services import PropertyServices
 from gz_testauto.ros.simulator.publishers import Frames, ScenePublisher
 from gz_testauto.ros.simulator.scene_parameters import first_scene, make_scene, read_simulator
 from gz_testauto.simulators import open_simulator
@@ -66,6 +67,7 @@ class SimulatorNode:
         self._services = GazeboServices(
             self._loop, self._clock, PhysicsProperties(period_s, factor), convert_urdf
         )
+        self._properties = PropertyServices(self._loop, self._clock)
 
     def run(self, first: Optional[Scene]) -> None:
         """Load the first scene, if any, offer everything, and run until shut down."""
@@ -75,7 +77,14 @@ class SimulatorNode:
         self._kept = [
             *(
                 rospy.Service("/gazebo/" + name, kind, handler)
-                for name, (kind, handler) in self._services.table.items()
+                for name, (kind, handler) in {
+                    **self._services.table,
+                    **self._properties.table,
+                }.items()
+            ),
+            *(
+                rospy.Service("~" + name, kind, handler)
+                for name, (kind, handler) in self._properties.own.items()
             ),
             rospy.Service("~load_scene", LoadScene, self._load_scene),
             rospy.Subscriber("cmd_vel", Twist, self._take_command, tcp_nodelay=True),

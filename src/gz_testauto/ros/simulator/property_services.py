@@ -1,0 +1,353 @@
+"""Services that change links, joints, lights and looks, and many of them in one request.
+
+Owns what requests mean: those of gazebo_ros for one link, light or model, and this package's own
+for many states, visuals and lights. All end in one :meth:`Simulation.apply`, which refuses by name
+what the simulator behind the node does not take, and then nothing is changed.
+"""
+
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+
+from gazebo_msgs import srv
+from gazebo_msgs.msg import ModelState as ModelStateMessage
+from std_msgs.msg import ColorRGBA
+
+from gz_testauto import ros_messages
+from gz_testauto.brevity import listed, log_in_full
+from gz_testauto.errors import GzTestautoError, SimulatorError
+from gz_testauto.pose import Pose
+from gz_testauto.ros.simulator import entities
+from gz_testauto.ros.simulator.clock import SceneClock
+from gz_testauto.ros.simulator.loop import SimulationLoop
+from gz_testauto.sdf.looks import Color
+from gz_testauto.simulators.changes import (
+    Change,
+    Push,
+    SetJoint,
+    SetLight,
+    SetLink,
+    SetMass,
+    SetVisual,
+)
+from gz_testauto.srv import (
+    GetModelStates,
+    GetModelStatesRequest,
+    GetModelStatesResponse,
+    SetLights,
+    SetLightsRequest,
+    SetLightsResponse,
+    SetModelStates,
+    SetModelStatesRequest,
+    SetModelStatesResponse,
+    SetVisuals,
+    SetVisualsRequest,
+    SetVisualsResponse,
+)
+
+Handler = Callable[..., object]
+
+
+class PropertyServices:
+    """Handlers; :attr:`table` has those below ``/gazebo/``, :attr:`own` those of the node."""
+
+    def __init__(self, loop: SimulationLoop, clock: SceneClock) -> None:
+        self._loop, self._clock = loop, clock
+
+    @property
+    def table(self) -> Dict[str, Tuple[type, Handler]]:
+        """Name below ``/gazebo/`` → (type, handler)."""
+        return {
+            "set_link_state": (srv.SetLinkState, self.set_link_state),
+            "get_link_properties": (srv.GetLinkProperties, self.get_link_properties),
+            "set_link_properties": (srv.SetLinkProperties, self.set_link_properties),
+            "get_light_properties": (srv.GetLightProperties, self.get_light_properties),
+            "set_light_properties": (srv.SetLightProperties, self.set_light_properties),
+            "apply_body_wrench": (srv.ApplyBodyWrench, self.apply_body_wrench),
+            "set_model_configuration": (srv.SetModelConfiguration, self.set_model_configuration),
+        }
+
+    @property
+    def own(self) -> Dict[str, Tuple[type, Handler]]:
+        """Name below the node's → (type, handler)."""
+        return {
+            "get_model_states": (GetModelStates, self.get_model_states),
+            "set_model_states": (SetModelStates, self.set_model_states),
+            "set_visuals": (SetVisuals, self.set_visuals),
+            "set_lights": (SetLights, self.set_lights),
+        }
+
+    # many in one request
+
+    def get_model_states(self, request: GetModelStatesRequest) -> GetModelStatesResponse:
+        """States of all models, or of those that are named."""
+
+        def get() -> GetModelStatesResponse:
+            snapshot = self._loop.look()
+            names = list(request.names) or list(snapshot.models)
+            missing = [name for name in names if name not in snapshot.models]
+            if missing:
+                raise SimulatorError(f"there is no model named {missing[0]!r}")
+            return GetModelStatesResponse(
+                success=True,
+                message=f"{len(names)} models",
+                stamp=ros_messages.time_message(self._clock.nanoseconds(snapshot.time_s)),
+                states=[
+                    ModelStateMessage(
+                        model_name=name,
+                        reference_frame="world",
+                        pose=ros_messages.pose_message(snapshot.models[name].pose),
+                        twist=ros_messages.twist_of_state(snapshot.models[name]),
+                    )
+                    for name in names
+                ],
+            )
+
+        return self._perform(get, GetModelStatesResponse, "message")
+
+    def set_model_states(self, request: SetModelStatesRequest) -> SetModelStatesResponse:
+        """Place models."""
+
+        def place() -> SetModelStatesResponse:
+            states = {}
+            for one in request.states:
+                if one.reference_frame not in ("", "world", "map"):
+                    raise SimulatorError(
+                        f"{one.model_name}: reference_frame is {one.reference_frame!r}; it must be "
+                        "empty or world"
+                    )
+                states[one.model_name] = ros_messages.state_of(one.pose, one.twist)
+            self._loop.simulation.set_states(states)
+            return SetModelStatesResponse(True, f"{len(states)} models placed")
+
+        return self._perform(place, SetModelStatesResponse, "message")
+
+    def set_visuals(self, request: SetVisualsRequest) -> SetVisualsResponse:
+        """Change looks."""
+
+        def change() -> SetVisualsResponse:
+            given = _columns(
+                request,
+                diffuse=_color,
+                emissive=_color,
+                transparency=float,
+                visible=bool,
+            )
+            changes = [
+                SetVisual(name, ambient=values.get("diffuse"), **values) for name, values in given
+            ]
+            self._loop.simulation.apply(changes)
+            return SetVisualsResponse(True, f"{len(changes)} visuals changed")
+
+        return self._perform(change, SetVisualsResponse, "message")
+
+    def set_lights(self, request: SetLightsRequest) -> SetLightsResponse:
+        """Change lights."""
+
+        def change() -> SetLightsResponse:
+            given = _columns(request, diffuse=_color, specular=_color, range=float)
+            changes = [
+                SetLight(name, range_m=values.pop("range", None), **values)
+                for name, values in given
+            ]
+            self._loop.simulation.apply(changes)
+            return SetLightsResponse(True, f"{len(changes)} lights changed")
+
+        return self._perform(change, SetLightsResponse, "message")
+
+    # as gazebo_ros has them
+
+    def set_link_state(self, request: srv.SetLinkStateRequest) -> srv.SetLinkStateResponse:
+        """Place a link that no joint holds; a twist is given in the axes of the frame."""
+
+        def place() -> srv.SetLinkStateResponse:
+            wanted, snapshot = request.link_state, self._loop.look()
+            try:
+                frame = entities.reference(snapshot, wanted.reference_frame)
+            except entities.UnknownFrame:
+                return srv.SetLinkStateResponse(
+                    False, "SetLinkState: failed, reference frame not found"
+                )
+            state = entities.in_world(ros_messages.state_of(wanted.pose, wanted.twist), frame)
+            link = self._link(wanted.link_name)
+            self._apply(SetLink(link, state.pose, state.linear_mps, state.angular_radps))
+            return srv.SetLinkStateResponse(True, "SetLinkState: success")
+
+        return self._perform(place, srv.SetLinkStateResponse)
+
+    def get_link_properties(
+        self, request: srv.GetLinkPropertiesRequest
+    ) -> srv.GetLinkPropertiesResponse:
+        """Mass, centre of mass and inertia of a link."""
+
+        def get() -> srv.GetLinkPropertiesResponse:
+            name = self._link(request.link_name)
+            inertial = self._loop.simulation.describe().links[name].inertial
+            if inertial is None:
+                raise SimulatorError(f"{name!r} is static, so it has no mass")
+            xx, yy, zz, xy, xz, yz = inertial.tensor_kgm2
+            return srv.GetLinkPropertiesResponse(
+                com=ros_messages.pose_message(Pose(inertial.center_m)),
+                mass=inertial.mass_kg,
+                ixx=xx,
+                iyy=yy,
+                izz=zz,
+                ixy=xy,
+                ixz=xz,
+                iyz=yz,
+                success=True,
+                status_message="GetLinkProperties: got properties",
+            )
+
+        return self._perform(get, srv.GetLinkPropertiesResponse)
+
+    def set_link_properties(
+        self, request: srv.SetLinkPropertiesRequest
+    ) -> srv.SetLinkPropertiesResponse:
+        """The mass of a link, with the inertia as of a body of the same shape: another centre or
+        another inertia is not taken."""
+
+        def change() -> srv.SetLinkPropertiesResponse:
+            self._apply(SetMass(self._link(request.link_name), request.mass))
+            return srv.SetLinkPropertiesResponse(
+                True, "SetLinkProperties: mass set, and the inertia in proportion"
+            )
+
+        return self._perform(change, srv.SetLinkPropertiesResponse)
+
+    def get_light_properties(
+        self, request: srv.GetLightPropertiesRequest
+    ) -> srv.GetLightPropertiesResponse:
+        """Colour and attenuation of a light."""
+
+        def get() -> srv.GetLightPropertiesResponse:
+            lights = self._loop.simulation.describe().lights
+            if request.light_name not in lights:
+                raise SimulatorError(f"there is no light named {request.light_name!r}")
+            light = lights[request.light_name]
+            return srv.GetLightPropertiesResponse(
+                diffuse=ColorRGBA(*light.diffuse),
+                attenuation_constant=light.constant,
+                attenuation_linear=light.linear,
+                attenuation_quadratic=light.quadratic,
+                success=True,
+                status_message="GetLightProperties: success",
+            )
+
+        return self._perform(get, srv.GetLightPropertiesResponse)
+
+    def set_light_properties(
+        self, request: srv.SetLightPropertiesRequest
+    ) -> srv.SetLightPropertiesResponse:
+        """All of a light, as gazebo_ros does: what a request leaves at 0 is 0. ``~set_lights``
+        changes what is given only."""
+
+        def change() -> srv.SetLightPropertiesResponse:
+            direction = request.direction
+            self._apply(
+                SetLight(
+                    request.light_name,
+                    pose=ros_messages.pose_of(request.pose),
+                    diffuse=_color(request.diffuse),
+                    specular=_color(request.specular),
+                    direction=(direction.x, direction.y, direction.z),
+                    constant=request.attenuation_constant,
+                    linear=request.attenuation_linear,
+                    quadratic=request.attenuation_quadratic,
+                    cast_shadows=bool(request.cast_shadows),
+                )
+            )
+            return srv.SetLightPropertiesResponse(True, "SetLightProperties: success")
+
+        return self._perform(change, srv.SetLightPropertiesResponse)
+
+    def apply_body_wrench(self, request: srv.ApplyBodyWrenchRequest) -> srv.ApplyBodyWrenchResponse:
+        """A force and a torque at a link's centre of mass, along the world's axes, from now on."""
+
+        def push() -> srv.ApplyBodyWrenchResponse:
+            if request.reference_frame not in ("", "world", "map"):
+                raise SimulatorError(
+                    f"reference_frame is {request.reference_frame!r}; it must be empty or world"
+                )
+            force, torque = request.wrench.force, request.wrench.torque
+            self._apply(
+                Push(
+                    self._link(request.body_name),
+                    (force.x, force.y, force.z),
+                    (torque.x, torque.y, torque.z),
+                    request.duration.to_sec(),
+                )
+            )
+            return srv.ApplyBodyWrenchResponse(True, "ApplyBodyWrench: applied")
+
+        return self._perform(push, srv.ApplyBodyWrenchResponse)
+
+    def set_model_configuration(
+        self, request: srv.SetModelConfigurationRequest
+    ) -> srv.SetModelConfigurationResponse:
+        """Positions of a model's joints, which then stand still."""
+
+        def configure() -> srv.SetModelConfigurationResponse:
+            names, positions = request.joint_names, request.joint_positions
+            if len(names) != len(positions):
+                raise SimulatorError(
+                    f"{len(names)} joint_names need as many joint_positions, not {len(positions)}"
+                )
+            self._apply(
+                *(
+                    SetJoint(f"{request.model_name}::{name.split('::')[-1]}", position, 0.0)
+                    for name, position in zip(names, positions)
+                )
+            )
+            return srv.SetModelConfigurationResponse(True, "SetModelConfiguration: success")
+
+        return self._perform(configure, srv.SetModelConfigurationResponse)
+
+    # inside
+
+    def _link(self, name: str) -> str:
+        """The scoped name of a link; one that is not scoped is found where only one model has
+        it."""
+        links = self._loop.simulation.describe().links
+        if name in links:
+            return name
+        found = [scoped for scoped in links if scoped.split("::")[-1] == name]
+        if len(found) == 1:
+            return found[0]
+        raise SimulatorError(
+            f"there is no link {name!r}; give model::link"
+            if not found
+            else f"{name!r} is the name of several links ({listed(found)}); give model::link"
+        )
+
+    def _apply(self, *changes: Change) -> None:
+        self._loop.simulation.apply(changes)
+
+    def _perform(
+        self, call: Callable[[], Any], response_type: type, text: str = "status_message"
+    ) -> Any:
+        """Let the loop make the call; what fails for a known reason says so."""
+        try:
+            return self._loop.perform(call)
+        except (GzTestautoError, ValueError) as error:
+            log_in_full(str(error))
+            return response_type(**{"success": False, text: str(error)})
+
+
+def _columns(request: Any, **kinds: Callable[[Any], Any]) -> List[Tuple[str, Dict[str, Any]]]:
+    """For each name what the arrays give it; an array that is empty gives nothing."""
+    names: Sequence[str] = request.names
+    rows: List[Tuple[str, Dict[str, Any]]] = [(name, {}) for name in names]
+    for field, kind in kinds.items():
+        values: Optional[Sequence[Any]] = getattr(request, field)
+        if not values:
+            continue
+        if len(values) != len(names):
+            raise SimulatorError(
+                f"{len(names)} names need as many of {field}, or none, not {len(values)}"
+            )
+        for (_, row), value in zip(rows, values):
+            row[field] = kind(value)
+    return rows
+
+
+def _color(message: ColorRGBA) -> Color:
+    return (message.r, message.g, message.b, message.a)
