@@ -13,6 +13,7 @@ from lxml import etree
 
 from gz_testauto.errors import MissingDependencyError, SdfError, SpecError
 from gz_testauto.pose import Pose
+from gz_testauto.resources import model_file
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.edit import parse_model
 from gz_testauto.sdf.includes import ModelLibrary
@@ -62,7 +63,7 @@ def read_body(path: Path) -> str:
 
         document = SdfDocument.parse(convert_urdf(text), str(path))
     else:
-        document = SdfDocument.read(path / "model.sdf" if path.is_dir() else path)
+        document = SdfDocument.read(model_file(path) if path.is_dir() else path)
     model = document.model
     if model is None:
         raise SdfError(f"{path}: holds no <model>")

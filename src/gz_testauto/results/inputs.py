@@ -3,16 +3,23 @@
 import inspect
 import os
 from pathlib import Path
-from typing import Dict
+from typing import Dict, Iterable
 
+from lxml import etree
+
+from gz_testauto.behaviours import BEHAVIOURS
 from gz_testauto.errors import GzTestautoError, ResourceError, SpecError
 from gz_testauto.planners import PLANNERS
+from gz_testauto.randomisation import TERMS
+from gz_testauto.registry import Registry
+from gz_testauto.resources import model_file
 from gz_testauto.results.manifest import file_sha256
 from gz_testauto.scenic.imports import named_files
 from gz_testauto.scenic.packing import packed_models
 from gz_testauto.sdf.robot import RobotBody, RobotModel
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec, StackCampaignSpec
 from gz_testauto.spec.descriptor import load_descriptor
+from gz_testauto.spec.randomise import PluginTerm
 from gz_testauto.trial.launch_files import launch_inputs
 from gz_testauto.worlds.manifest import sha256_of
 from gz_testauto.xml_file import parse_xml
@@ -22,13 +29,14 @@ PLANNER_CODE = "code of planner "
 
 def further_files(spec: CampaignSpec, robot: RobotBody) -> Dict[str, str]:
     """Hashes of the files that decide trials and that the campaign does not name: what the
-    robot's model refers to, what a scenario imports and the models that it may place, the launch
-    files of a stack, and the code of this package's planners (:data:`PLANNER_CODE` in front)."""
+    robot's model and those of actors refer to, what a scenario imports and the models that it may
+    place, the launch files of a stack, the code of actors' behaviours and of terms, and that of
+    this package's planners (:data:`PLANNER_CODE` in front)."""
     found = {}
     if isinstance(spec, StackCampaignSpec):
         found = {name: file_sha256(path) for name, path in launch_inputs(spec).items()}
     if isinstance(spec, BuiltinCampaignSpec):
-        found = _planner_code(spec)
+        found = {**_planner_code(spec), **_actor_files(spec), **_actor_code(spec)}
     if spec.worlds.models is not None:
         found.update(_placed_files(spec.worlds.models))
     if spec.worlds.scenic is not None:
@@ -40,14 +48,45 @@ def further_files(spec: CampaignSpec, robot: RobotBody) -> Dict[str, str]:
 
 
 def _planner_code(spec: BuiltinCampaignSpec) -> Dict[str, str]:
+    names = (entry.plugin for entry in spec.planners)
+    return _code(PLANNER_CODE, PLANNERS, names)
+
+
+def _actor_code(spec: BuiltinCampaignSpec) -> Dict[str, str]:
+    terms = (term.term for term in spec.randomise if isinstance(term, PluginTerm))
+    behaviours = (actor.behaviour for actor in spec.actors)
+    return {
+        **_code("code of behaviour ", BEHAVIOURS, behaviours),
+        **_code("code of term ", TERMS, terms),
+    }
+
+
+def _code(prefix: str, registry: Registry, names: Iterable[str]) -> Dict[str, str]:
     found = {}
-    for entry in spec.planners:
+    for name in names:
         try:
-            source = inspect.getsourcefile(PLANNERS.get(entry.plugin))
-        except (GzTestautoError, TypeError):  # told when the executor is made
+            source = inspect.getsourcefile(registry.get(name))
+        except (GzTestautoError, TypeError):  # told when it is to be used
             continue
         if source is not None:
-            found[PLANNER_CODE + entry.plugin] = file_sha256(Path(source))
+            found[prefix + name] = file_sha256(Path(source))
+    return found
+
+
+def _actor_files(spec: BuiltinCampaignSpec) -> Dict[str, str]:
+    """What the models of actors consist of beside the file that the campaign names."""
+    found = {}
+    for actor in spec.actors:
+        path = actor.model
+        if path is None:
+            continue
+        if path.is_dir():
+            path = model_file(path)
+            found[f"actor {actor.name}/{path.name}"] = file_sha256(path)
+        try:
+            found.update(_named_files(f"actor {actor.name}", path.read_bytes()))
+        except etree.XMLSyntaxError:  # told when it is to be used
+            continue
     return found
 
 
@@ -67,9 +106,13 @@ def _placed_files(models: Path) -> Dict[str, str]:
 
 
 def _model_files(robot: RobotModel) -> Dict[str, str]:
+    return _named_files("robot", robot.sdf.encode("utf-8"))
+
+
+def _named_files(whose: str, sdf: bytes) -> Dict[str, str]:
     found = {}
-    for element in parse_xml(robot.sdf.encode("utf-8")).iter("uri"):
+    for element in parse_xml(sdf).iter("uri"):
         path = Path((element.text or "").strip().replace("file://", "", 1))
         if os.path.isfile(path):
-            found[f"robot/{path.name}"] = file_sha256(path)
+            found[f"{whose}/{path.name}"] = file_sha256(path)
     return found
