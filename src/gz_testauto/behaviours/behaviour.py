@@ -183,6 +183,11 @@ class Behaviour(Tracker):
         self._before, self._fixed_calls = {}, 0
         self.reset()
 
+    @property
+    def doing(self) -> str:
+        """What it does, in a few words, for who looks on."""
+        return type(self).__name__.lower()
+
     def reset(self) -> None:
         """Begin anew: draw what is drawn once a trial. Nothing unless written."""
 

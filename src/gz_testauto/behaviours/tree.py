@@ -55,6 +55,12 @@ class Tree(Behaviour):
         tree.reset()
         return tree
 
+    @property
+    def doing(self) -> str:
+        """The leaf that was ticked last."""
+        tip = None if self.root is None else self.root.tip()
+        return "tree" if tip is None else str(tip.name)
+
     def reset(self) -> None:
         """Make the tree."""
         self.root = self._make(self._board, self._clock, self.random)

@@ -15,7 +15,7 @@ import rospy
 from geometry_msgs.msg import Pose2D
 from nav_msgs.msg import OccupancyGrid as OccupancyGridMessage
 
-from gz_testauto.errors import SimulatorError
+from gz_testauto.errors import SimulatorError, SpecError
 from gz_testauto.msg import PlannerCycle
 from gz_testauto.planners.interface import PlannerGaveUp
 from gz_testauto.ros.campaign.lateness import Lateness
@@ -27,6 +27,7 @@ from gz_testauto.ros.planner.settings import PlannerSettings
 from gz_testauto.ros.services import is_served, needing_the_master
 from gz_testauto.ros.simulator.pace import HOLD_TIMEOUT_S, START_TIMEOUT_S
 from gz_testauto.ros_messages import NANOSECONDS, nanoseconds_of
+from gz_testauto.spec.campaign import BuiltinCampaignSpec
 from gz_testauto.srv import LoadScene, LoadSceneRequest, LoadSceneResponse
 from gz_testauto.trial.executor import (
     SimulatorIdentity,
@@ -59,6 +60,7 @@ class RosTrialExecutor(TrialExecutor):
         """``should_stop`` is asked while waiting for the simulator, outside of any trial. Raises
         ``SpecError`` for a campaign on a stack of the user's own."""
         self._campaign = require_builtin(campaign)
+        _refuse_old_scans(self._campaign.spec)
         self._should_stop = should_stop
         self._log_directory = log_directory
         self._simulator = simulator
@@ -240,6 +242,16 @@ class RosTrialExecutor(TrialExecutor):
         for process, cycles in planners.values():
             cycles.unregister()
             process.close()
+
+
+def _refuse_old_scans(spec: BuiltinCampaignSpec) -> None:
+    """A planner's node waits for the scan that is due, and would take each for lost."""
+    for term in spec.randomise:
+        if term.term == "scan_delay":
+            raise SpecError(
+                f"randomise {term.name!r}: no scan_delay over ROS, where planners wait for the scan "
+                "that is due; run the campaign in-process (gz_testauto run), or leave the term out"
+            )
 
 
 def _given_up(move_base: MoveBaseClient) -> Optional[str]:

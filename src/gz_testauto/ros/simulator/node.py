@@ -17,12 +17,12 @@ from std_msgs.msg import String
 
 from gz_testauto import ros_messages
 from gz_testauto.brevity import log_in_full
-from gz_testauto.errors import GzTestautoError, SimulatorError, SpecError
+from gz_testauto.errors import GzTestautoError, SimulatorError
 from gz_testauto.observation import Snapshot
-from gz_testauto.pose import Pose2D
 from gz_testauto.ros import parameters
 from gz_testauto.ros.campaign_parameters import read_builtin_campaign
 from gz_testauto.ros.node import run_node
+from gz_testauto.ros.simulator.actor_markers import ActorMarkers
 from gz_testauto.ros.simulator.clock import SceneClock
 from gz_testauto.ros.simulator.gazebo_services import GazeboServices
 from gz_testauto.ros.simulator.loop import Period, SimulationLoop
@@ -36,13 +36,13 @@ from gz_testauto.ros.simulator.pace import (
 from gz_testauto.ros.simulator.physics import PhysicsProperties
 from gz_testauto.ros.simulator.property_services import PropertyServices
 from gz_testauto.ros.simulator.publishers import Frames, ScenePublisher
-from gz_testauto.ros.simulator.scene_parameters import first_scene, make_scene, read_simulator
+from gz_testauto.ros.simulator.scene_parameters import first_scene, read_simulator
+from gz_testauto.ros.simulator.scene_service import SceneService
 from gz_testauto.simulators import open_simulator
 from gz_testauto.simulators.interface import Scene, Simulator
 from gz_testauto.simulators.urdf import convert_urdf
 from gz_testauto.spec.campaign import BuiltinCampaignSpec
-from gz_testauto.srv import LoadScene, LoadSceneRequest, LoadSceneResponse
-from gz_testauto.trial.staging import Staging, stage_trial
+from gz_testauto.srv import LoadScene
 
 
 class SimulatorNode:
@@ -56,17 +56,18 @@ class SimulatorNode:
         frames: Frames,
         campaign: Optional[BuiltinCampaignSpec],
     ) -> None:
-        self._campaign = campaign
         self._clock = SceneClock()
         self._publisher = ScenePublisher(self._clock, frames, period_s)
         self._failures = rospy.Publisher("~failure", String, queue_size=10)
         self._loop = SimulationLoop(
-            simulator, pace, period_s, self._begin_scene, self._publisher.show, self._fail
+            simulator, pace, period_s, self._begin_scene, self._show, self._fail
         )
         factor = pace.factor if isinstance(pace, RateLimit) else math.inf
         self._services = GazeboServices(
             self._loop, self._clock, PhysicsProperties(period_s, factor), convert_urdf
         )
+        self._actors = ActorMarkers()
+        self._scenes = SceneService(self._loop, self._clock, self._actors, campaign)
         self._properties = PropertyServices(self._loop, self._clock)
 
     def run(self, first: Optional[Scene]) -> None:
@@ -86,39 +87,17 @@ class SimulatorNode:
                 rospy.Service("~" + name, kind, handler)
                 for name, (kind, handler) in self._properties.own.items()
             ),
-            rospy.Service("~load_scene", LoadScene, self._load_scene),
+            rospy.Service("~load_scene", LoadScene, self._scenes.load_scene),
             rospy.Subscriber("cmd_vel", Twist, self._take_command, tcp_nodelay=True),
             rospy.Subscriber("/gazebo/set_model_state", ModelStateMessage, self._place),
         ]
         self._loop.run()
 
-    def _load_scene(self, request: LoadSceneRequest) -> LoadSceneResponse:
-        try:
-            scene = make_scene(
-                request.world,
-                request.robot_model,
-                request.robot_name or "robot",
-                Pose2D(request.start.x, request.start.y, request.start.theta),
-                request.seed,
-            )
-            staging = self._staging(scene, request)
-            self._loop.perform(lambda: self._loop.load(scene, staging))
-        except GzTestautoError as error:
-            log_in_full(error.full)
-            return LoadSceneResponse(success=False, message=str(error))
-        return LoadSceneResponse(
-            success=True,
-            message=f"{scene.world.name} is at its beginning",
-            scene=self._loop.scene_number,
-            stamp=ros_messages.time_message(self._clock.origin_ns),
-        )
-
-    def _staging(self, scene: Scene, request: LoadSceneRequest) -> Staging:
-        if not request.staged:
-            return Staging()
-        if self._campaign is None:
-            raise SpecError("staged: the simulator node was given no campaign; give ~campaign")
-        return stage_trial(self._campaign, scene, request.world_index, request.repetition)
+    def _show(self, period: Period) -> None:
+        snapshot = period.snapshot
+        stamp = ros_messages.time_message(self._clock.nanoseconds(snapshot.time_s))
+        self._actors.show(snapshot.models, stamp)
+        self._publisher.show(period)
 
     def _begin_scene(self, scene: Scene, period: Period) -> None:
         snapshot: Snapshot = period.snapshot

@@ -1,0 +1,65 @@
+"""The service that makes a scene the current one: ``~load_scene``.
+
+Owns what a request means, the campaign's actors and terms in it included, and its answer.
+"""
+
+from typing import Optional
+
+from gz_testauto import ros_messages
+from gz_testauto.brevity import log_in_full
+from gz_testauto.errors import GzTestautoError, SpecError
+from gz_testauto.pose import Pose2D
+from gz_testauto.ros.simulator.actor_markers import ActorMarkers
+from gz_testauto.ros.simulator.clock import SceneClock
+from gz_testauto.ros.simulator.loop import SimulationLoop
+from gz_testauto.ros.simulator.scene_parameters import make_scene
+from gz_testauto.simulators.interface import Scene
+from gz_testauto.spec.campaign import BuiltinCampaignSpec
+from gz_testauto.srv import LoadSceneRequest, LoadSceneResponse
+from gz_testauto.trial.staging import Staging, stage_trial
+
+
+class SceneService:
+    """Loads scenes on the loop's thread. ``campaign`` is what the node was given, if any."""
+
+    def __init__(
+        self,
+        loop: SimulationLoop,
+        clock: SceneClock,
+        actors: ActorMarkers,
+        campaign: Optional[BuiltinCampaignSpec],
+    ) -> None:
+        self._loop, self._clock, self._actors, self._campaign = loop, clock, actors, campaign
+
+    def load_scene(self, request: LoadSceneRequest) -> LoadSceneResponse:
+        """Make the scene that is asked for the current one."""
+        try:
+            scene = make_scene(
+                request.world,
+                request.robot_model,
+                request.robot_name or "robot",
+                Pose2D(request.start.x, request.start.y, request.start.theta),
+                request.seed,
+            )
+            staging = self._staging(scene, request)
+            self._loop.perform(lambda: self._load(scene, staging))
+        except GzTestautoError as error:
+            log_in_full(error.full)
+            return LoadSceneResponse(success=False, message=str(error))
+        return LoadSceneResponse(
+            success=True,
+            message=f"{scene.world.name} is at its beginning",
+            scene=self._loop.scene_number,
+            stamp=ros_messages.time_message(self._clock.origin_ns),
+        )
+
+    def _load(self, scene: Scene, staging: Staging) -> None:
+        self._actors.scene_began(staging)
+        self._loop.load(scene, staging)
+
+    def _staging(self, scene: Scene, request: LoadSceneRequest) -> Staging:
+        if not request.staged:
+            return Staging()
+        if self._campaign is None:
+            raise SpecError("staged: the simulator node was given no campaign; give ~campaign")
+        return stage_trial(self._campaign, scene, request.world_index, request.repetition)
