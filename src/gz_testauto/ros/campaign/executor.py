@@ -249,8 +249,8 @@ def _refuse_old_scans(spec: BuiltinCampaignSpec) -> None:
     for term in spec.randomise:
         if term.term == "scan_delay":
             raise SpecError(
-                f"randomise {term.name!r}: no scan_delay over ROS, where planners wait for the scan "
-                "that is due; run the campaign in-process (gz_testauto run), or leave the term out"
+                f"randomise {term.name!r}: no scan_delay over ROS, where planners wait for the "
+                "scan that is due; run the campaign in-process (gz_testauto run), or leave it out"
             )
 
 
