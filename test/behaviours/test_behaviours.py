@@ -258,3 +258,20 @@ class TestTree:
         wrong = self.TREE.replace('speed_mps="1"', 'speed_mps="0"')
         with pytest.raises(SpecError, match="xml:2: GoTo: speed_mps is 0; it must be > 0"):
             self.tree(tmp_path, wrong)
+
+
+def test_a_velocity_is_the_mean_of_the_last_period_for_whoever_it_is_asked(tmp_path):
+    class Watching(Behaviour):
+        def act(self, me, period):
+            self.seen = self.handle("p", period).linear_mps
+            self.own = me.linear_mps
+
+    watching = Watching("w")
+    patrol = Patrol("p", (), [(-2.0, 3.0), (4.0, 3.0)], 0.8)
+    models = [person("p", -2.0, 3.0), person("w", -2.0, 5.0)]
+    stage = staged(tmp_path, models, [watching, patrol])
+    stage.step(0.1)
+    assert watching.seen == (0.0, 0.0, 0.0)
+    run(stage, 0.5)
+    assert watching.seen == pytest.approx((0.8, 0.0, 0.0), abs=1e-3)
+    assert watching.own == pytest.approx((0.0, 0.0, 0.0), abs=1e-6)

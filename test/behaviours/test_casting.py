@@ -116,3 +116,16 @@ def test_an_unknown_behaviour_is_refused_by_name():
 def test_an_entry_that_makes_no_sense_is_refused_with_its_line(line, says):
     with pytest.raises(SpecError, match=re.escape(says)):
         actors(line)
+
+
+def test_a_model_of_ones_own_keeps_as_far_away_as_it_is_wide(tmp_path):
+    path = tmp_path / "cart.sdf"
+    path.write_text(
+        '<sdf version="1.6"><model name="cart"><link name="l"><collision name="c"><geometry><box>'
+        "<size>3 4 1</size></box></geometry></collision></link></model></sdf>"
+    )
+    narrow = f"{{name: cart, behaviour: patrol, waypoints_m: [[0, -4], [0, 4]], model: {path}}}"
+    with pytest.raises(PlacementError, match="'cart': its way meets wall"):
+        cast(actors(narrow), 5, 0, 0, GROUND)
+    wide = narrow.replace("[0, -4], [0, 4]", "[-2, -4], [-2, 4]")
+    assert starts(cast(actors(wide), 5, 0, 0, GROUND)) == {"cart": (-2.0, -4.0)}

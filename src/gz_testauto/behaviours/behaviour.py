@@ -29,13 +29,12 @@ FASTEST_TURN_RADPS = 6.0
 class Handle:
     """A model of the world in one period: read where it is, say what it is to do."""
 
-    def __init__(self, name: str, period: Period, before: Optional[Pose]) -> None:
+    def __init__(self, name: str, period: Period) -> None:
         self.name = name
         self._period = period
         state = period.state(name)
         self.exists = state is not None
         self.pose = Pose() if state is None else state.pose
-        self._state, self._before = state, before
 
     @property
     def planar(self) -> Pose2D:
@@ -44,14 +43,8 @@ class Handle:
 
     @property
     def linear_mps(self) -> Vector:
-        """Its velocity in the world frame: as the simulator tells it, else the mean of the last
-        period."""
-        if self._state is not None and self._state.linear_mps is not None:
-            return self._state.linear_mps
-        if self._before is None:
-            return (0.0, 0.0, 0.0)
-        moved = np.subtract(self.pose.position, self._before.position) / self._period.duration_s
-        return tuple(moved.tolist())
+        """Its mean velocity over the last period, in the world frame."""
+        return self._period.velocity_mps(self.name)
 
     @property
     def forward(self) -> np.ndarray:
@@ -171,7 +164,6 @@ class Behaviour(Tracker):
         self.enabled = True
         self.cast = Cast(None)
         self.random = np.random.default_rng(0)
-        self._before: Dict[str, Pose] = {}
         self._fixed_calls = 0
         self._stopped = False
 
@@ -180,7 +172,7 @@ class Behaviour(Tracker):
         :meth:`reset` is called."""
         self.cast, self.random = cast, random
         cast.add(self)
-        self._before, self._fixed_calls = {}, 0
+        self._fixed_calls = 0
         self.reset()
 
     @property
@@ -216,11 +208,10 @@ class Behaviour(Tracker):
                 self._fixed_calls += 1
                 self.fixed_update(me, period)
         self.act(me, period)
-        self._before[self.name] = me.pose
 
     def handle(self, model: str, period: Period) -> Handle:
         """Another model, to look at or to move."""
-        return Handle(model, period, self._before.get(model))
+        return Handle(model, period)
 
     def nearest(self, who: str, me: Handle, period: Period) -> float:
         """How far the nearest of them is from me (m), from origin to origin seen from above;

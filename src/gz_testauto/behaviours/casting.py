@@ -20,8 +20,9 @@ from gz_testauto.behaviours.patrol import Patrol, length_m
 from gz_testauto.behaviours.surroundings import TRIES, Surroundings, draw_point
 from gz_testauto.behaviours.wander import Wander
 from gz_testauto.errors import PlacementError, SpecError
-from gz_testauto.pose import Pose2D
+from gz_testauto.pose import Pose, Pose2D
 from gz_testauto.sampling.seeds import ACTOR, child_generator
+from gz_testauto.sdf.scene import placed_model
 from gz_testauto.sdf.shapes import Box, Cylinder
 from gz_testauto.simulators.interface import NamedModel
 from gz_testauto.spec.actors import (
@@ -81,9 +82,8 @@ def cast(
             path = (ACTOR, spec.name, index, world, repetition)
             draw = _Draw(child_generator(seed, *path))
             behaviour, start = _BUILDERS[type(spec)](spec, index, name, draw, ground, begun)
-            way = spec.way
-            if way is not None and not isinstance(spec, DoorSpec):
-                stands = ground.surroundings.meets(way)
+            if spec.path is not None and not isinstance(spec, DoorSpec):
+                stands = ground.surroundings.meets(spec.path.buffer(_reach_m(spec)))
                 if stands:
                     raise PlacementError(
                         f"actor {name!r}: its way meets {stands}, which it would walk into; lead "
@@ -241,4 +241,7 @@ def _sdf(spec: ActorSpec) -> str:
 def _reach_m(spec: ActorSpec) -> float:
     if isinstance(spec, DoorSpec):
         return 0.0  # it fills its doorway, where nobody else begins by chance
-    return spec.body.reach_m
+    if spec.model is None:
+        return spec.body.reach_m
+    bounds = placed_model(_sdf(spec), spec.name, Pose()).bounds
+    return 0.0 if bounds is None else float(np.hypot(*np.abs(bounds[:2]).max(axis=1)))

@@ -55,6 +55,7 @@ class Stage(Simulation):
         self._trackers: Dict[str, Tracker] = {}
         self._order: Tuple[Tracker, ...] = ()
         self._seen: Optional[Snapshot] = None
+        self._before: Optional[Snapshot] = None
         self._scan: Optional[Tuple[LaserScan, LaserScan]] = None
         self._command = Twist2D()
         self._driven = False
@@ -98,7 +99,8 @@ class Stage(Simulation):
         ``SceneError`` naming a tracker that fails; then the simulation is over."""
         self._check_usable()
         seen = self._inner.snapshot() if self._seen is None else self._seen
-        period = Period(seen, duration_s, self._inner.describe)
+        period = Period(seen, duration_s, self._inner.describe, self._before)
+        self._before = seen
         for tracker in self._order:
             try:
                 tracker.update(period)

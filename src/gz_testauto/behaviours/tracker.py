@@ -6,7 +6,7 @@ every period, those of high priority first, and within a priority in the order o
 """
 
 import abc
-from typing import Callable, List, Optional
+from typing import Callable, List, Optional, Tuple
 
 from gz_testauto.observation import ModelState, Snapshot
 from gz_testauto.simulators.changes import Change
@@ -18,12 +18,18 @@ HIGH, NORMAL, LOW = 0, 1, 2
 
 class Period:
     """One period that is about to begin, of ``duration_s``. ``snapshot`` is the world as it is, at
-    ``time_s`` of the scene."""
+    ``time_s`` of the scene, and ``before`` as it was at the beginning of the last period, None in
+    the first."""
 
     def __init__(
-        self, snapshot: Snapshot, duration_s: float, describe: Callable[[], Description]
+        self,
+        snapshot: Snapshot,
+        duration_s: float,
+        describe: Callable[[], Description],
+        before: Optional[Snapshot] = None,
     ) -> None:
         self.snapshot = snapshot
+        self.before = before
         self.duration_s = duration_s
         self.changes: List[Change] = []
         self._describe = describe
@@ -41,6 +47,17 @@ class Period:
     def state(self, model: str) -> Optional[ModelState]:
         """Where a model is; None where there is none of that name."""
         return self.snapshot.models.get(model)
+
+    def velocity_mps(self, model: str) -> Tuple[float, float, float]:
+        """The mean velocity of a model over the last period, in the world frame; 0 where that is
+        not known. Simulators do not all tell one, and then not the same."""
+        now, before = self.state(model), self.before
+        if now is None or before is None or model not in before.models:
+            return (0.0, 0.0, 0.0)
+        passed_s = self.snapshot.time_s - before.time_s
+        was = before.models[model].pose.position
+        x, y, z = ((a - b) / passed_s for a, b in zip(now.pose.position, was))
+        return (x, y, z)
 
     def describe(self) -> Description:
         """What the world consists of, as it is before this period's changes."""

@@ -68,10 +68,16 @@ class ActorSpec(Spec):
     """Words by which behaviours find it."""
 
     @property
-    def way(self) -> Optional[BaseGeometry]:
-        """What its ``body`` or leaf passes over, seen from above (m, world frame), as far as that
-        is known before a trial; None where it finds its own way."""
+    def path(self) -> Optional[BaseGeometry]:
+        """Where its origin, or of a door all of it, goes, seen from above (m, world frame), as far
+        as that is known before a trial; None where it finds its own way."""
         return None
+
+    @property
+    def way(self) -> Optional[BaseGeometry]:
+        """What its ``body`` or leaf passes over."""
+        path = self.path
+        return None if path is None else path.buffer(self.body.reach_m)
 
     @model_validator(mode="after")
     def _one_body(self) -> "ActorSpec":
@@ -96,10 +102,10 @@ class PatrolSpec(ActorSpec):
     """At each way-point."""
 
     @property
-    def way(self) -> BaseGeometry:
+    def path(self) -> BaseGeometry:
         """See :class:`ActorSpec`."""
         ends = [*self.waypoints_m, *(self.waypoints_m[:1] if self.closed else ())]
-        return shapely.LineString(ends).buffer(self.body.reach_m)
+        return shapely.LineString(ends)
 
 
 class WanderSpec(ActorSpec):
@@ -129,9 +135,9 @@ class FollowSpec(ActorSpec):
     speed_mps: PositiveDistribution = Fixed(value=1.0)
 
     @property
-    def way(self) -> BaseGeometry:
+    def path(self) -> BaseGeometry:
         """Where it begins."""
-        return shapely.Point(self.start.x_m, self.start.y_m).buffer(self.body.reach_m)
+        return shapely.Point(self.start.x_m, self.start.y_m)
 
 
 class CrossSpec(ActorSpec):
@@ -147,10 +153,9 @@ class CrossSpec(ActorSpec):
     """From when the robot is near until it goes."""
 
     @property
-    def way(self) -> BaseGeometry:
+    def path(self) -> BaseGeometry:
         """See :class:`ActorSpec`."""
-        line = shapely.LineString([(self.start.x_m, self.start.y_m), self.to])
-        return line.buffer(self.body.reach_m)
+        return shapely.LineString([(self.start.x_m, self.start.y_m), self.to])
 
 
 class DoorSpec(ActorSpec):
@@ -171,7 +176,7 @@ class DoorSpec(ActorSpec):
     swing_rad: Annotated[float, Field(gt=-3.15, lt=3.15)] = 1.5
 
     @property
-    def way(self) -> BaseGeometry:
+    def path(self) -> BaseGeometry:
         """See :class:`ActorSpec`."""
         length, width, _ = self.size_m
         hinge = shapely.Point(self.at.x_m, self.at.y_m)
@@ -184,6 +189,11 @@ class DoorSpec(ActorSpec):
         ]
         return shapely.LineString(ends).buffer(width / 2, cap_style="flat")
 
+    @property
+    def way(self) -> BaseGeometry:
+        """The same."""
+        return self.path
+
 
 class TreeSpec(ActorSpec):
     """Does what a behaviour tree in BehaviorTree.CPP's XML says."""
@@ -193,9 +203,9 @@ class TreeSpec(ActorSpec):
     file: SpecPath
 
     @property
-    def way(self) -> BaseGeometry:
+    def path(self) -> BaseGeometry:
         """Where it begins."""
-        return shapely.Point(self.start.x_m, self.start.y_m).buffer(self.body.reach_m)
+        return shapely.Point(self.start.x_m, self.start.y_m)
 
 
 class PluginSpec(ActorSpec):
@@ -206,9 +216,9 @@ class PluginSpec(ActorSpec):
     parameters: Dict[str, Any] = Field(default_factory=dict)
 
     @property
-    def way(self) -> BaseGeometry:
+    def path(self) -> BaseGeometry:
         """Where it begins."""
-        return shapely.Point(self.start.x_m, self.start.y_m).buffer(self.body.reach_m)
+        return shapely.Point(self.start.x_m, self.start.y_m)
 
 
 BUILT_IN = ("patrol", "wander", "follow", "cross", "door", "tree")
