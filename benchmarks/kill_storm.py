@@ -7,7 +7,8 @@ in another directory. Then it compares each with the one in peace: rows of the d
 wall-clock columns, every array of every trajectory but cycle times and wall time, byte for byte.
 Prints what was lost, doubled, different or invalid, and which processes and files stayed.
 
-    python3 benchmarks/kill_storm.py [--simulator embedded] [--worlds 20] [--kills 60] [--json]
+    python3 benchmarks/kill_storm.py [--campaign FILE] [--simulator embedded] [--worlds 20]
+                                     [--kills 60] [--json]
 """
 
 import argparse
@@ -240,7 +241,7 @@ def compared(calm, stormy):
 
 
 def measure(arguments, place):
-    spec = load(ROOT / "config" / "smoke_campaign.yaml", CampaignSpec)
+    spec = load(arguments.campaign, CampaignSpec)
     source = spec.worlds.model_copy(update={"count": arguments.worlds})
     spec = with_simulator(spec, arguments.simulator).model_copy(update={"worlds": source})
     campaign = place / "campaign.yaml"
@@ -267,6 +268,12 @@ def measure(arguments, place):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "--campaign",
+        type=Path,
+        default=ROOT / "config" / "smoke_campaign.yaml",
+        help="of a base world (default: config/smoke_campaign.yaml)",
+    )
     parser.add_argument("--simulator", default="embedded", help="embedded (default) or gazebo")
     parser.add_argument("--worlds", type=int, default=20, help="worlds, two trials each (20)")
     parser.add_argument("--workers", type=int, default=2, help="workers (default 2)")
