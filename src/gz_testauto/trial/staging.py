@@ -6,14 +6,14 @@ for every planner.
 """
 
 from dataclasses import dataclass, field, replace
-from typing import Dict, List, Sequence, Tuple
+from typing import Dict, FrozenSet, List, Sequence, Tuple
 
 import numpy as np
 
 from gz_testauto.behaviours.casting import Casting, Ground, cast, names_of
 from gz_testauto.behaviours.stage import Stage
 from gz_testauto.behaviours.surroundings import Surroundings
-from gz_testauto.errors import SpecError
+from gz_testauto.errors import MissingDependencyError, SpecError
 from gz_testauto.pose import Pose
 from gz_testauto.randomisation.terms import Drawn, Subject, draw_terms, kinds_of
 from gz_testauto.sdf.floor import obstructing_heights
@@ -115,7 +115,7 @@ def check_staging(spec: CampaignSpec) -> None:
     taken = SIMULATORS.get(spec.simulator).changes if needed else frozenset()
     for who, kind in needed:
         if kind not in taken:
-            able = [name for name in SIMULATORS.names() if kind in SIMULATORS.get(name).changes]
+            able = [name for name in SIMULATORS.names() if kind in _changes(name)]
             raise SpecError(
                 f"{who}: the simulator {spec.simulator!r} takes no {kind.__name__}; "
                 + (
@@ -124,3 +124,12 @@ def check_staging(spec: CampaignSpec) -> None:
                     else "leave it out"
                 )
             )
+
+
+def _changes(simulator: str) -> FrozenSet[Kind]:
+    """What a simulator takes; nothing, where what it needs is not installed."""
+    try:
+        taken: FrozenSet[Kind] = SIMULATORS.get(simulator).changes
+    except MissingDependencyError:
+        return frozenset()
+    return taken
