@@ -45,3 +45,12 @@ def test_the_goals_circle_is_why_a_length_may_be_less_than_the_shortest_path(smo
 
 def test_results_without_a_campaign_say_nothing_of_it():
     assert setup(None, None) == []
+
+
+def test_what_moves_and_what_is_drawn_is_said():
+    path = CONFIG / "walkers_campaign.yaml"
+    rows = dict(setup(load(path, CampaignSpec), None))
+    assert rows["moving"] == (
+        "5 × walker (wander), guard (patrol), pedestrian (cross), door (door)"
+    )
+    assert rows["drawn"] == "floor_friction (friction), scan_noise (scan_noise), lag (actuator_lag)"

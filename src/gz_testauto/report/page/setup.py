@@ -5,10 +5,11 @@ Owns the wording. All of it is said by the campaign; a campaign that cannot be r
 
 import textwrap
 from pathlib import Path
-from typing import List, Optional, Tuple
+from typing import List, Optional, Sequence, Tuple
 
 import numpy as np
 
+from gz_testauto.spec.actors import ActorSpec
 from gz_testauto.spec.campaign import (
     BuiltinPlannerSpec,
     CampaignSpec,
@@ -37,6 +38,10 @@ def setup(spec: Optional[CampaignSpec], footprint_m: Optional[np.ndarray]) -> Li
             "where it is then",
         ),
     ]
+    if spec.actors:
+        rows.append(("moving", _listed([_actor(one) for one in spec.actors])))
+    if spec.randomise:
+        rows.append(("drawn", _listed([f"{one.name} ({one.term})" for one in spec.randomise])))
     return rows + [(f"planner {one.name}", _planner(spec, one)) for one in spec.planners]
 
 
@@ -49,6 +54,15 @@ def length_note(spec: Optional[CampaignSpec]) -> str:
         f"{spec.goal.tolerance_m:g} m of the goal, the shortest path at the goal itself, and it "
         "leaves room everywhere for the circle around the robot."
     )
+
+
+def _actor(actor: ActorSpec) -> str:
+    several = f"{actor.count} × " if actor.count > 1 else ""
+    return f"{several}{actor.name} ({getattr(actor, 'behaviour', '')})"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return textwrap.shorten(", ".join(names), LONGEST)
 
 
 def _robot(spec: CampaignSpec, footprint_m: Optional[np.ndarray]) -> str:
