@@ -198,9 +198,9 @@ class _Drawing:
             return before + drawn
         return before * drawn if spec.scale is not None else drawn
 
-    def values(self, befores: Sequence[float]) -> List[float]:
+    def values(self, befores: Sequence[float], alike: bool) -> List[float]:
         """What numbers become: each of a draw of its own, or all of one."""
-        if not self.spec.together:
+        if not alike:
             return [self.value(before) for before in befores]
         state = self.random.bit_generator.state
         found = []
@@ -235,7 +235,10 @@ Made = Tuple[Sequence[Change], float]
 def _friction(drawing: _Drawing) -> Made:
     table = drawing.subject.description.collisions
     names = drawing.selected(list(table), "collision")
-    values = [max(0.0, v) for v in drawing.values([table[name].mu for name in names])]
+    values = [
+        max(0.0, v)
+        for v in drawing.values([table[name].mu for name in names], drawing.spec.together)
+    ]
     return [SetFriction(name, mu) for name, mu in zip(names, values)], _mean(values)
 
 
@@ -243,7 +246,7 @@ def _mass(drawing: _Drawing) -> Made:
     links = drawing.subject.description.links
     weighed = {name: link.inertial for name, link in links.items() if link.inertial is not None}
     names = drawing.selected(list(weighed), "link that can move")
-    values = drawing.values([weighed[name].mass_kg for name in names])
+    values = drawing.values([weighed[name].mass_kg for name in names], drawing.spec.together)
     values = [max(LEAST_MASS_KG, value) for value in values]
     return [SetMass(name, mass) for name, mass in zip(names, values)], _mean(values)
 
@@ -271,11 +274,8 @@ def _light(drawing: _Drawing) -> Made:
     names = drawing.selected(list(lights), "light")
     changes, values = [], []
     for name in names:
-        state = drawing.random.bit_generator.state
-        channels = []
-        for before in lights[name].diffuse[:3]:
-            drawing.random.bit_generator.state = state
-            channels.append(_share(drawing.value(before)))
+        drawn = drawing.values(lights[name].diffuse[:3], alike=True)
+        channels = [_share(value) for value in drawn]
         red, green, blue = channels
         changes.append(SetLight(name, diffuse=(red, green, blue, lights[name].diffuse[3])))
         values.extend(channels)

@@ -15,6 +15,7 @@ from gz_testauto.pose import Pose
 from gz_testauto.registry import unknown_name
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.dynamics import (
+    GRAVITY_MPS2,
     Inertial,
     read_gravity,
     read_inertial,
@@ -32,7 +33,7 @@ from gz_testauto.sdf.looks import (
     write_light,
     write_look,
 )
-from gz_testauto.sdf.scene import placed_model, read_scene
+from gz_testauto.sdf.scene import WorldScene, placed_model
 from gz_testauto.sdf.tree import ModelNode
 from gz_testauto.sdf.values import ensure_child, set_numbers
 from gz_testauto.simulators.changes import (
@@ -109,11 +110,10 @@ class Description:
 class DescribedWorld:
     """A description that is kept up to date."""
 
-    def __init__(self, world: Path) -> None:
-        """Read a world file. Raises ``SdfError``."""
-        scene = read_scene(world)
+    def __init__(self, scene: WorldScene) -> None:
+        """Describe a world that was read. Raises ``SdfError``."""
         self._library = ModelLibrary()
-        gravity = (0.0, 0.0, -9.8)
+        gravity = GRAVITY_MPS2
         if scene.document.world is not None:
             gravity = read_gravity(scene.document, scene.document.world)
         self.now = Description(gravity)

@@ -30,6 +30,7 @@ from gz_testauto.observation import ModelState, Snapshot, Twist2D
 from gz_testauto.pose import Pose, Pose2D
 from gz_testauto.sdf.edit import parse_model
 from gz_testauto.sdf.robot import RobotModel
+from gz_testauto.sdf.scene import read_scene
 from gz_testauto.simulators.changes import Change, Kind
 from gz_testauto.simulators.description import DescribedWorld, Description
 
@@ -193,6 +194,8 @@ class Simulation(abc.ABC):
         ``SimulatorError``, and nothing is changed.
         """
         self._check_usable()
+        moved = any(change.part == "model" for change in changes)
+        there = set(self._model_names()) if moved else set()  # asked once: of some over a network
         for change in changes:
             kind = type(change)
             if kind not in self.changes:
@@ -201,7 +204,7 @@ class Simulation(abc.ABC):
                     + (", ".join(sorted(taken.__name__ for taken in self.changes)) or "no changes")
                 )
             if change.part == "model":
-                self._check_known([change.name])
+                _require_known([change.name], there)
             else:
                 self._truth.require(change)
             self._check_change(change)
@@ -287,7 +290,7 @@ class Simulation(abc.ABC):
             if self._scene is None:
                 raise SimulatorError("this simulator does not know what its world consists of")
             try:
-                described = DescribedWorld(self._scene.world)
+                described = DescribedWorld(read_scene(self._scene.world))
                 for name in self._gone:
                     described.remove(name)
                 for name, sdf in self._come.items():
@@ -307,10 +310,13 @@ class Simulation(abc.ABC):
 
     def _check_known(self, names: Iterable[str]) -> None:
         """Raise ``SimulatorError`` for a name that no model bears."""
-        there = set(self._model_names())
-        for name in names:
-            if name not in there:
-                raise SimulatorError(f"there is no model named {name!r}")
+        _require_known(names, set(self._model_names()))
+
+
+def _require_known(names: Iterable[str], there: Set[str]) -> None:
+    for name in names:
+        if name not in there:
+            raise SimulatorError(f"there is no model named {name!r}")
 
 
 class Simulator(abc.ABC):

@@ -184,7 +184,6 @@ class _Reader:
             "Inverter": decorators.Inverter,
             "ForceSuccess": decorators.FailureIsSuccess,
             "ForceFailure": decorators.SuccessIsFailure,
-            "RunOnce": decorators.OneShot,
             "KeepRunningUntilFailure": nodes.KeepRunningUntilFailure,
             "UntilFail": nodes.UntilFail,
         }

@@ -5,7 +5,7 @@ counts, a sequence that goes on where it failed, and decorators and leaves that 
 time or by ticks.
 """
 
-from typing import Iterator, List, Optional, Sequence
+from typing import Iterator, Optional, Sequence
 
 import numpy as np
 import py_trees
@@ -20,59 +20,36 @@ class Clock:
         self.now_s = 0.0
 
 
-class _Shuffled:
-    """Draws the order of the children whenever it begins anew."""
+class _Shuffled(py_trees.composites.Composite):
+    """Draws the order of the children whenever it begins anew; a mixin."""
 
-    children: List[Behaviour]
-    status: Status
-    _random: np.random.Generator
-    _in_order: List[Behaviour]
+    def __init__(
+        self,
+        name: str,
+        random: np.random.Generator,
+        children: Optional[Sequence[Behaviour]] = None,
+        memory: bool = True,
+    ) -> None:
+        super().__init__(name, memory, list(children or ()))  # type: ignore[call-arg, arg-type]
+        self._random, self._in_order = random, list(self.children)
 
-    def _shuffle(self) -> None:
+    def tick(self) -> Iterator[Behaviour]:
+        """Draw the order where it begins, then tick."""
         if self.status != Status.RUNNING:
             if len(self._in_order) != len(self.children):
                 self._in_order = list(self.children)
             order = self._random.permutation(len(self._in_order)).tolist()
             self.children[:] = [self._in_order[index] for index in order]
+        yield from super().tick()  # type: ignore[safe-super]  # the other parent's
 
 
 class RandomSequence(_Shuffled, py_trees.composites.Sequence):
     """A sequence in an order that is drawn whenever it begins. Another generator state is another
     order, so one that is ticked again and again has many."""
 
-    def __init__(
-        self,
-        name: str,
-        random: np.random.Generator,
-        children: Optional[Sequence[Behaviour]] = None,
-        memory: bool = True,
-    ) -> None:
-        super().__init__(name, memory, list(children or ()))
-        self._random, self._in_order = random, list(self.children)
-
-    def tick(self) -> Iterator[Behaviour]:
-        """Draw the order where it begins, then tick."""
-        self._shuffle()
-        yield from super().tick()
-
 
 class RandomSelector(_Shuffled, py_trees.composites.Selector):
     """A selector in an order that is drawn whenever it begins."""
-
-    def __init__(
-        self,
-        name: str,
-        random: np.random.Generator,
-        children: Optional[Sequence[Behaviour]] = None,
-        memory: bool = True,
-    ) -> None:
-        super().__init__(name, memory, list(children or ()))
-        self._random, self._in_order = random, list(self.children)
-
-    def tick(self) -> Iterator[Behaviour]:
-        """Draw the order where it begins, then tick."""
-        self._shuffle()
-        yield from super().tick()
 
 
 class CountingParallel(py_trees.composites.Composite):

@@ -151,7 +151,9 @@ class PreparedBuiltin(PreparedCampaign):
 
     def staging(self, trial: Trial) -> Staging:
         """Who moves and what is drawn in a trial."""
-        return stage_trial(self.spec, self.scene(trial), trial.world_index, trial.repetition)
+        read = self.world_scene(self.world(trial))
+        scene = self.scene(trial)
+        return stage_trial(self.spec, scene, read, trial.world_index, trial.repetition)
 
     def task(self, trial: Trial, visited: int = 0) -> Task:
         """The next goal after ``visited`` others, way-points to it on the known map from where it

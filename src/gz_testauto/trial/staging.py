@@ -17,7 +17,7 @@ from gz_testauto.errors import MissingDependencyError, SpecError
 from gz_testauto.pose import Pose
 from gz_testauto.randomisation.terms import Drawn, Subject, draw_terms, kinds_of
 from gz_testauto.sdf.floor import obstructing_heights
-from gz_testauto.sdf.scene import WorldScene, read_scene
+from gz_testauto.sdf.scene import WorldScene
 from gz_testauto.simulators import SIMULATORS
 from gz_testauto.simulators.changes import Kind, SetModel
 from gz_testauto.simulators.description import DescribedWorld
@@ -55,13 +55,15 @@ class Staging:
         return Stage(simulation, trackers, self.drawn.filters)
 
 
-def stage_trial(spec: BuiltinCampaignSpec, scene: Scene, world: int, repetition: int) -> Staging:
-    """What comes into the scene of a trial of world number ``world``. Raises ``SpecError``,
+def stage_trial(
+    spec: BuiltinCampaignSpec, scene: Scene, read: WorldScene, world: int, repetition: int
+) -> Staging:
+    """What comes into the scene of a trial of world number ``world``; ``read`` is the scene's world
+    file, read. Raises ``SpecError``,
     ``PlacementError`` where actors have no place to begin, and ``SdfError`` for their models."""
     if not spec.actors and not spec.randomise:
         return Staging()
     assert scene.robot is not None, "a campaign's scene has one"
-    read = read_scene(scene.world)
     casting = Casting()
     if spec.actors:
         robot = spec.robot
@@ -82,7 +84,7 @@ def stage_trial(spec: BuiltinCampaignSpec, scene: Scene, world: int, repetition:
 
 
 def _subject(scene: Scene, read: WorldScene, models: Sequence[NamedModel]) -> Subject:
-    described = DescribedWorld(scene.world)
+    described = DescribedWorld(read)
     poses: Dict[str, Pose] = {name: model.pose for name, model in read.models.items()}
     if scene.robot is not None:
         described.add(scene.robot.name, scene.robot.sdf)

@@ -13,6 +13,7 @@ from gz_testauto.ros.simulator.actor_markers import ActorMarkers
 from gz_testauto.ros.simulator.clock import SceneClock
 from gz_testauto.ros.simulator.loop import SimulationLoop
 from gz_testauto.ros.simulator.scene_parameters import make_scene
+from gz_testauto.sdf.scene import read_scene
 from gz_testauto.simulators.interface import Scene
 from gz_testauto.spec.campaign import BuiltinCampaignSpec
 from gz_testauto.srv import LoadSceneRequest, LoadSceneResponse
@@ -62,4 +63,5 @@ class SceneService:
             return Staging()
         if self._campaign is None:
             raise SpecError("staged: the simulator node was given no campaign; give ~campaign")
-        return stage_trial(self._campaign, scene, request.world_index, request.repetition)
+        read = read_scene(scene.world)
+        return stage_trial(self._campaign, scene, read, request.world_index, request.repetition)

@@ -26,6 +26,7 @@ from gz_testauto.simulators.changes import (
 from gz_testauto.simulators.description import Description
 from gz_testauto.simulators.embedded.bodies import Body, StagedModel
 from gz_testauto.simulators.embedded.engine import Engine
+from gz_testauto.simulators.embedded.wheel_drive import Drivetrain
 
 TAKEN: FrozenSet[Kind] = ALL
 
@@ -98,16 +99,19 @@ class Alterations:
         self._pushing = [pushing for pushing in self._pushing if pushing.ticks]
 
 
-def check(change: Change, models: Mapping[str, StagedModel], servo_wheels: FrozenSet[str]) -> None:
-    """Raise ``SimulatorError`` for what cannot be done here. ``servo_wheels`` are the links of
-    wheels whose friction nothing depends on."""
+def check(change: Change, models: Mapping[str, StagedModel], drive: Optional[Drivetrain]) -> None:
+    """Raise ``SimulatorError`` for what cannot be done here; ``drive`` is the robot's: on the
+    friction of wheels that servos stand for nothing depends."""
     if isinstance(change, SetModel) and not isinstance(change, SetLink):
         model = models[change.name]
         if (change.linear_mps or change.angular_radps) and (model.static or not model.roots):
             raise SimulatorError(f"SetModel: {change.name!r} is static, so it has no twist")
     if isinstance(change, SetLink):
         free_root(models[change.name.split("::")[0]], change.name)
-    if isinstance(change, SetFriction) and change.name.rpartition("::")[0] in servo_wheels:
+    if isinstance(change, SetFriction) and drive is not None and drive.servos:
+        link = change.name.rpartition("::")[0]
+        if all(wheel.body != link for wheel in drive.wheels):
+            return
         raise SimulatorError(
             f"SetFriction: {change.name!r} is part of a wheel of a robot with more than two, which "
             "this simulator drives by its body, so its friction has no effect; take Gazebo"

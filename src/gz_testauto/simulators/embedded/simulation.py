@@ -187,9 +187,7 @@ class EmbeddedSimulation(Simulation):
             self._still = _still(self._models)
 
     def _check_change(self, change: Change) -> None:
-        drive = self._robot.drive if self._robot is not None else Drivetrain()
-        wheels = frozenset(wheel.body for wheel in drive.wheels if drive.servos)
-        check(change, self._models, wheels)
+        check(change, self._models, self._robot.drive if self._robot is not None else None)
 
     def _save_world(self, path: Path) -> None:
         """Joints that have moved are written where their SDF has them."""

@@ -71,6 +71,11 @@ class ModelPoses:
             self._seen.pop(link, None)
             self._carrier.pop(link, None)
 
+    def link_pose(self, link: str) -> Pose:
+        """Where one link is in the world."""
+        name = link.split("::", 1)[0]
+        return self._seen.get(link) or self.models[name] * self._links[name][link]
+
     def link_states(self) -> "LinkStates":
         """The links as they are now."""
         return LinkStates(dict(self.models), dict(self._links), dict(self._seen))

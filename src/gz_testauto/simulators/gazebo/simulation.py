@@ -231,14 +231,11 @@ class GazeboSimulation(Simulation):
         linear, angular = self._motions.setdefault(change.name, (np.zeros(3), np.zeros(3)))
         turned = np.asarray(angular if change.angular_radps is None else change.angular_radps)
         moved = np.asarray(linear if change.linear_mps is None else change.linear_mps)
-        rotation = self._link_pose(link).rotation
+        rotation = self._poses.link_pose(link).rotation
         arm = rotation @ np.asarray(inertial.center_m)
         gained = moved - linear + np.cross(turned - angular, arm)
         tensor = rotation @ inertial.matrix @ rotation.T
         self._impulses.kick(link, inertial.mass_kg * gained, tensor @ (turned - angular))
-
-    def _link_pose(self, link: str) -> Pose:
-        return self._poses.link_states()[link].pose
 
     def _save_world(self, path: Path) -> None:
         response = self._link.ask("world_sdf")
@@ -299,7 +296,7 @@ class GazeboSimulation(Simulation):
 
     def _advance(self, stretch_ns: int) -> None:
         self._deliver_command()
-        self._impulses.deliver(stretch_ns / 1e9, self._link_pose, lambda: self._truth.now)
+        self._impulses.deliver(stretch_ns / 1e9, self._poses.link_pose, lambda: self._truth.now)
         moved = {name: self._poses.models[name] for name in self._motions}
         if self._robot is None:
             self._clock.advance(stretch_ns)
