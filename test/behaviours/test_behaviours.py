@@ -225,7 +225,9 @@ class TestBodies:
         path.write_text(
             '<sdf version="1.6"><model name="m"><link name="a"/><link name="b"/></model></sdf>'
         )
-        with pytest.raises(SpecError, match="has 2 links, and an actor's model must have one"):
+        with pytest.raises(
+            SpecError, match="has 2 links, and the model of what moves must have one"
+        ):
             read_body(path)
 
 

@@ -70,13 +70,19 @@ def read_body(path: Path) -> str:
     library = ModelLibrary()
     library.absolutize(document, model)
     library.expand_all(document, model)
+    return mover_of(model, document.root.get("version", "1.6"), str(path))
+
+
+def mover_of(model: Element, version: str, place: str) -> str:
+    """A model, whose includes are written out, as a body without weight, in SDF of that version.
+    Raises ``SpecError``, which begins with ``place``, for one that has more links than one."""
     links = list(model.iter("link"))
     if len(links) != 1:
         raise SpecError(
-            f"{path}: has {len(links)} links, and an actor's model must have one; join them, or "
-            "give a body"
+            f"{place}: has {len(links)} links, and the model of what moves must have one; join "
+            "them, or take another"
         )
-    root = etree.Element("sdf", version=document.root.get("version", "1.6"))
+    root = etree.Element("sdf", version=version)
     root.append(parse_model(etree.tostring(model)))
     return _as_mover(root)
 

@@ -9,6 +9,7 @@ import abc
 from typing import Callable, List, Optional, Tuple
 
 from gz_testauto.observation import ModelState, Snapshot
+from gz_testauto.pose import wrap_angle
 from gz_testauto.simulators.changes import Change
 from gz_testauto.simulators.description import Description
 
@@ -58,6 +59,14 @@ class Period:
         was = before.models[model].pose.position
         x, y, z = ((a - b) / passed_s for a, b in zip(now.pose.position, was))
         return (x, y, z)
+
+    def turn_radps(self, model: str) -> float:
+        """The mean yaw rate of a model over the last period; 0 where that is not known."""
+        now, before = self.state(model), self.before
+        if now is None or before is None or model not in before.models:
+            return 0.0
+        turned = wrap_angle(now.pose.yaw_rad - before.models[model].pose.yaw_rad)
+        return turned / (self.snapshot.time_s - before.time_s)
 
     def describe(self) -> Description:
         """What the world consists of, as it is before this period's changes."""

@@ -47,7 +47,12 @@ def scenic_worlds(spec: CampaignSpec, folder: Path, makers: int = 1) -> WorldSet
     from gz_testauto.scenic.source import ScenicSource
 
     source = ScenicSource(
-        worlds.scenic, worlds.models, spec.seed, worlds.parameters, keep=worlds.keep
+        worlds.scenic,
+        worlds.models,
+        spec.seed,
+        worlds.parameters,
+        keep=worlds.keep,
+        dynamic=worlds.dynamic,
     )
     with reporting_disk(folder):
         return write_scenes(source, worlds.count, folder, plots=False, makers=makers)

@@ -26,6 +26,9 @@ ACTOR = "actor"
 and 1 for what it draws while it acts."""
 TERM = "term"
 """A term of randomisation; its name, the world's index and the repetition follow."""
+PERFORMANCE = "performance"
+"""What a Scenic program's behaviors draw in a trial; the world's index and the repetition
+follow."""
 SCENARIO = "scenario"
 """What a Scenic program draws by Python itself when it is compiled."""
 

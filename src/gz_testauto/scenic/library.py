@@ -91,6 +91,39 @@ def create_room(length, width, x=0, y=0, sides='NSWE', height={wall_height!r}, t
     return walls
 '''
 
+_IN_TIME = '''
+
+from gz_testauto.scenic.dynamic.actions import *
+
+
+behavior Stand():
+    """Stay in the same place."""
+    while True:
+        take SetVelocityAction(0, 0)
+
+
+behavior WalkTo(point, speed=1.4):
+    """Go straight to a point at a speed (m/s), facing it, and be there."""
+    while (distance from self.position.x @ self.position.y to point.x @ point.y) > NEAR_M:
+        take WalkTowardAction(point, speed)
+    take SetVelocityAction(0, 0)
+
+
+behavior WalkAlong(points, speed=1.4):
+    """Go to one point after the other."""
+    for point in points:
+        do WalkTo(point, speed)
+
+
+behavior SlideBy(offset, seconds):
+    """Be moved by an offset in the thing's own axes (across @ along), without turning."""
+    target = self.position offset along self.heading by offset
+    speed = (distance from self.position to target) / seconds
+    while (distance from self.position to target) > NEAR_M:
+        take SlideTowardAction(target, speed)
+    take SetVelocityAction(0, 0)
+'''
+
 _WITH_WORKSPACE = """\
 workspace = Workspace(_default_region)
 
@@ -212,8 +245,11 @@ def workspace_region(default: Any) -> Any:
     return workspace
 
 
-def library_text(models: Mapping[str, PlacedModel], default_workspace: bool) -> str:
-    """The library in Scenic, and its shapes made ready for :func:`shape_of`."""
+def library_text(
+    models: Mapping[str, PlacedModel], default_workspace: bool, dynamic: bool = False
+) -> str:
+    """The library in Scenic, and its shapes made ready for :func:`shape_of`; with actions and
+    behaviors for what is ``dynamic``."""
     _SHAPES.clear()
     width, length = DEFAULT_WORKSPACE_M
     text = _HEAD.format(
@@ -222,6 +258,8 @@ def library_text(models: Mapping[str, PlacedModel], default_workspace: bool) -> 
         wall_height=WALL_HEIGHT_M,
         workspace=_WITH_WORKSPACE if default_workspace else _WITHOUT_WORKSPACE,
     )
+    if dynamic:
+        text += _IN_TIME
     for name, model in models.items():
         _SHAPES[name] = _scenic_shape(model)
         text += "\n\n" + "\n".join(_class_lines(name, model)) + "\n"

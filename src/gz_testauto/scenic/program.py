@@ -6,7 +6,6 @@ and line. Imports Scenic when it compiles, which takes seconds the first time.
 """
 
 import contextlib
-import random
 import re
 import sys
 import tempfile
@@ -15,9 +14,9 @@ import warnings
 from pathlib import Path
 from typing import Any, Callable, Iterator, List, Mapping, Optional, Sequence, Tuple
 
-import numpy as np
-
 from gz_testauto.errors import GzTestautoError, MissingDependencyError, SpecError
+from gz_testauto.scenic.dynamic.draws import GlobalDraws
+from gz_testauto.scenic.dynamic.turns import end_acting
 from gz_testauto.scenic.library import MODULE, PlacedModel, library_text
 
 _GZSCENIC = "gzscenic"
@@ -72,29 +71,30 @@ def compile_program(
     parameters: Mapping[str, Any],
     scenario: Optional[str] = None,
     pruning: bool = True,
+    dynamic: bool = False,
 ) -> Program:
     """Compile a scenario. What it draws by Python itself (``random``) depends on ``seed``.
 
-    ``scenario`` chooses one of several in the file. Raises ``SpecError`` with file and line, or
-    ``MissingDependencyError`` without Scenic.
+    ``scenario`` chooses one of several in the file; ``dynamic``: it is to act in trials.
+    Raises ``SpecError`` with file and line, or ``MissingDependencyError`` without Scenic.
     """
     require_scenic()
+    end_acting()
     path = Path(path)
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "is not UTF-8; save the file as UTF-8"
         raise SpecError(f"{path}: cannot be read: {reason}") from error
-    notes = _examine(path, text)
+    notes = _examine(path, text, dynamic)
     implied = bool(_MENTIONS_DEFAULT.search(text)) and not _SETS_WORKSPACE.search(text)
-    library = library_text(models, implied)
+    library = library_text(models, implied, dynamic)
     source = f"model {MODULE}\n{text}"
-    random.seed(seed)
-    np.random.seed(seed % 2**32)
-    with _importable(library), located(path), warnings.catch_warnings():
+    drawing = GlobalDraws.seeded(seed)
+    with _importable(library), located(path), warnings.catch_warnings(), drawing.going_on():
         warnings.simplefilter("ignore")
         compiled = _compile(source, path, parameters, scenario, pruning)
-    _refuse_after_compiling(path, compiled)
+    _refuse_after_compiling(path, compiled, dynamic)
     return Program(path, compiled, notes)
 
 
@@ -122,10 +122,10 @@ def _compile(
         translator.ScenicLoader.exec_module = before[2]
 
 
-def _examine(path: Path, text: str) -> Tuple[str, ...]:
+def _examine(path: Path, text: str, dynamic: bool) -> Tuple[str, ...]:
     from gz_testauto.scenic.refusals import examine
 
-    refused, idle = examine(_parse(path, text))
+    refused, idle = examine(_parse(path, text), dynamic)
     _refuse(path, refused)
     return tuple(f"{path}:{place.line}: {place.text}" for place in idle)
 
@@ -156,8 +156,15 @@ def _refuse(path: Path, refused: Sequence[Tuple[int, str]]) -> None:
         raise SpecError("\n".join(f"{path}:{line}: {text}" for line, text in refused))
 
 
-def _refuse_after_compiling(path: Path, compiled: Any) -> None:
+def _refuse_after_compiling(path: Path, compiled: Any, dynamic: bool) -> None:
     """What an imported module brought in."""
+    if compiled.externalSampler is not None:
+        raise SpecError(
+            f"{path}: draws from VerifAI, whose draws depend on those before; use Range or Uniform"
+        )
+    if dynamic:
+        _require_robot_for_ego(path, compiled)
+        return
     for requirement in compiled.requirements:
         if requirement.proposition.has_temporal_operator:
             raise SpecError(f"{path}: {requirement} is about time; worlds are scenes at one moment")
@@ -168,9 +175,19 @@ def _refuse_after_compiling(path: Path, compiled: Any) -> None:
             raise SpecError(
                 f"{path}: a {type(found).__name__} has a behavior, and here nothing acts; remove it"
             )
-    if compiled.externalSampler is not None:
+
+
+def _require_robot_for_ego(path: Path, compiled: Any) -> None:
+    """Of a program that acts: the ego is the robot, which the planner drives."""
+    ego = compiled.egoObject
+    if ego is None:
         raise SpecError(
-            f"{path}: draws from VerifAI, whose draws depend on those before; use Range or Uniform"
+            f"{path}: has no ego, and in a dynamic scenario that is the robot; write `ego = new "
+            "...` of the mission item that worlds.mission.start names"
+        )
+    if ego.behavior is not None:
+        raise SpecError(
+            f"{path}: the ego has a behavior, and the planner under test drives it; remove it"
         )
 
 

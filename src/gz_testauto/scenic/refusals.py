@@ -1,7 +1,8 @@
-"""What of Scenic a scene that stands still cannot have, found in a program by name and line.
+"""What of Scenic cannot be had here, found in a program by name and line.
 
-Owns two lists: constructs that are refused, because the scene would not be what the program says,
-and constructs that have no effect on a scene, which are told. Imports Scenic when it is imported.
+Owns two lists for scenes that stand still and two for those that act in a trial: constructs that
+are refused, because what happens would not be what the program says, and constructs that have no
+effect, which are told. Imports Scenic when it is imported.
 """
 
 import ast
@@ -9,7 +10,8 @@ from typing import Any, Dict, List, NamedTuple, Tuple
 
 from scenic.syntax import ast as s
 
-_ONLY_IN_TIME = "worlds are scenes at one moment; state it without time, or remove it"
+_OR_ACT = "or let it act in a campaign, by worlds.dynamic: true"
+_ONLY_IN_TIME = f"worlds are scenes at one moment; state it without time, {_OR_ACT}"
 
 _REFUSED: Dict[str, str] = {
     "Always": f"`always` is about time: {_ONLY_IN_TIME}",
@@ -18,19 +20,30 @@ _REFUSED: Dict[str, str] = {
     "UntilOp": f"`until` is about time: {_ONLY_IN_TIME}",
     "RequireMonitor": f"`require monitor` is about time: {_ONLY_IN_TIME}",
     "MonitorDef": f"a `monitor` is about time: {_ONLY_IN_TIME}",
-    "BehaviorDef": "a `behavior` is what an agent does in time, and here nothing acts: remove it",
-    "TryInterrupt": "`try ... interrupt` is about time: remove it",
+    "BehaviorDef": "a `behavior` is what an agent does in time, and here nothing acts: remove it, "
+    + _OR_ACT,
+    "TryInterrupt": f"`try ... interrupt` is about time: remove it, {_OR_ACT}",
     "InitialScenario": "`initial scenario` is about scenarios that follow each other: remove it",
 }
 
-_WITHOUT_EFFECT: Dict[str, str] = {
+_REFUSED_IN_TRIALS: Dict[str, str] = {
+    "Eventually": "`eventually` is known when a trial is over, which the planner decides: a trial "
+    "would be dropped for how the planner fared; remove it",
+    "InitialScenario": _REFUSED["InitialScenario"],
+}
+
+_NEVER_HEARD: Dict[str, str] = {
     "Record": "record",
     "RecordInitial": "record initial",
     "RecordFinal": "record final",
+    "Simulator": "simulator",
+}
+
+_WITHOUT_EFFECT: Dict[str, str] = {
+    **_NEVER_HEARD,
     "TerminateWhen": "terminate when",
     "TerminateSimulationWhen": "terminate simulation when",
     "TerminateAfter": "terminate after",
-    "Simulator": "simulator",
 }
 
 _FOREIGN = ("scenic.simulators.", "scenic.domains.")
@@ -43,24 +56,26 @@ class Place(NamedTuple):
     text: str
 
 
-def examine(tree: Any) -> Tuple[List[Place], List[Place]]:
-    """What is refused of a parsed program, and what has no effect, both by line."""
+def examine(tree: Any, dynamic: bool = False) -> Tuple[List[Place], List[Place]]:
+    """What is refused of a parsed program, and what has no effect, both by line. ``dynamic``: it
+    is to act in trials."""
+    wrong, unheard = (_REFUSED_IN_TRIALS, _NEVER_HEARD) if dynamic else (_REFUSED, _WITHOUT_EFFECT)
+    moment = "during a trial" if dynamic else "on a scene at one moment"
     refused: List[Place] = []
     idle: List[Place] = []
     for node in ast.walk(tree):
         kind = type(node).__name__
         line = getattr(node, "lineno", 1)
-        if kind in _REFUSED:
-            refused.append(Place(line, _REFUSED[kind]))
-        elif kind in _WITHOUT_EFFECT:
-            what = _WITHOUT_EFFECT[kind]
-            idle.append(Place(line, f"`{what}` has no effect on a scene at one moment"))
+        if kind in wrong:
+            refused.append(Place(line, wrong[kind]))
+        elif kind in unheard:
+            idle.append(Place(line, f"`{unheard[kind]}` has no effect {moment}"))
         elif kind == "ScenarioDef" and getattr(node, "compose", None):
             text = "`compose` is about scenarios that follow each other: use `setup` alone"
             refused.append(Place(line, text))
-        elif isinstance(node, s.WithSpecifier) and _gives_behavior(node):
+        elif not dynamic and isinstance(node, s.WithSpecifier) and _gives_behavior(node):
             refused.append(Place(line, "`with behavior`: " + _REFUSED["BehaviorDef"]))
-        elif isinstance(node, s.PropertyDef) and node.property == "behavior":
+        elif not dynamic and isinstance(node, s.PropertyDef) and node.property == "behavior":
             refused.append(Place(line, "property `behavior`: " + _REFUSED["BehaviorDef"]))
         else:
             refused += [Place(line, text) for text in _foreign_models(node)]

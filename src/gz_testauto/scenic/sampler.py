@@ -18,6 +18,7 @@ from scenic.core.requirements import NonVisibilityRequirement, VisibilityRequire
 from scenic.core.utils import DefaultIdentityDict
 
 from gz_testauto.errors import PlacementError
+from gz_testauto.scenic.dynamic.draws import GlobalDraws
 from gz_testauto.scenic.names import SceneName
 from gz_testauto.scenic.program import Program, located
 from gz_testauto.scenic.support import needs_support, stands_firmly
@@ -31,15 +32,18 @@ SHOWN = 5
 
 @dataclass(frozen=True)
 class Drawn:
-    """One scene: each object of the scenario with its name and what was drawn of it."""
+    """One scene: each object of the scenario with its name and what was drawn of it. ``scene`` is
+    Scenic's own, where it was asked for."""
 
     objects: Tuple[Tuple[SceneName, Any], ...]
     parameters: Mapping[str, Any]
     draws: int
+    scene: Any = None
 
 
 class SceneSampler:
-    """Draws scenes of one scenario. ``names`` has one per object of it, in its order."""
+    """Draws scenes of one scenario. ``names`` has one per object of it, in its order. ``dynamic``:
+    they are to act, and come with Scenic's own."""
 
     def __init__(
         self,
@@ -48,15 +52,15 @@ class SceneSampler:
         place: str,
         program: Program,
         keep: bool = False,
-        most_draws: int = MOST_DRAWS,
+        dynamic: bool = False,
     ) -> None:
+        self._dynamic = dynamic
         self._scenario = scenario
         self._objects = scenario.objects
         self._names = names
         self._place = place
         self._program = program
         self._keep = keep
-        self._most = most_draws
         self._index = {id(obj): number for number, obj in enumerate(self._objects)}
         self._dependencies = _ordered_dependencies(scenario)
         self._visible = [
@@ -68,33 +72,27 @@ class SceneSampler:
 
     def draw(self, seed: int) -> Drawn:
         """The scene of a seed. Raises ``PlacementError`` that names what failed most."""
-        states = random.getstate(), np.random.get_state()
-        try:
-            random.seed(seed)
-            np.random.seed(seed)
-            with located(self._program.path):
-                return self._draw()
-        finally:
-            random.setstate(states[0])
-            np.random.set_state(states[1])
+        with GlobalDraws.seeded(seed).going_on(), located(self._program.path):
+            return self._draw()
 
     def _draw(self) -> Drawn:
         user = [r for r in self._scenario.userRequirements if random.random() <= r.prob]
         failures: Counter = Counter()
-        for attempt in range(self._most):
+        for attempt in range(MOST_DRAWS):
             sample = (
                 self._one_by_one(user, failures) if self._keep else self._at_once(user, failures)
             )
             if sample is not None:
                 return self._drawn(sample, attempt + 1)
-            if self._keep and sum(failures.values()) >= self._most * KEEPING_DRAWS:
+            if self._keep and sum(failures.values()) >= MOST_DRAWS * KEEPING_DRAWS:
                 break
         raise PlacementError(self._report(attempt + 1, failures))
 
     def _drawn(self, sample: Any, draws: int) -> Drawn:
         objects = tuple((name, sample[obj]) for name, obj in zip(self._names, self._objects))
         parameters = {key: sample[value] for key, value in self._scenario.params.items()}
-        return Drawn(objects, parameters, draws)
+        scene = self._scenario._makeSceneFromSample(sample) if self._dynamic else None
+        return Drawn(objects, parameters, draws, scene)
 
     # --- all at once: Scenic's own distribution -------------------------------------------------
 

@@ -17,6 +17,7 @@ import shapely
 
 from gz_testauto import __version__
 from gz_testauto.errors import SpecError
+from gz_testauto.pose import Pose
 from gz_testauto.sampling.seeds import SCENARIO, WORLD, child_seed
 from gz_testauto.scenic.imports import named_files
 from gz_testauto.scenic.library import PlacedModel, library_text, models_of
@@ -78,14 +79,38 @@ class ScenicWorld:
     draws: int
 
 
+@dataclass(frozen=True, eq=False)
+class Performer:
+    """An object of a scene that acts: the name of its model, None of a mission item; the poses of
+    that model's origin and of Scenic's frame in its middle, at the beginning."""
+
+    name: Optional[str]
+    origin: Pose
+    middle: Pose
+    acts: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Performance:
+    """A scene that is to act: Scenic's own, a performer for each of its objects in its order, and
+    the SDF of a world that holds the models of those that act."""
+
+    program: Program
+    scene: Any
+    performers: Tuple[Performer, ...]
+    bodies: bytes
+
+
 class ScenicSource:
     """Makes the worlds of one scenario.
 
     ``parameters`` override the scenario's own ``param``. ``keep`` keeps what already fits and
     draws the rest again: fast where things are dense, and another distribution. ``download``
     allows the network for models that are nowhere else. ``chosen`` names one of several modular
-    scenarios of the file. Raises ``SpecError``, ``SdfError``, ``ResourceError`` or
-    ``MissingDependencyError`` when there is something wrong with what it is given.
+    scenarios of the file. ``dynamic``: the scenario is to act in trials; what has a behavior is
+    then not in the worlds, and comes in by :meth:`perform`. Raises ``SpecError``, ``SdfError``,
+    ``ResourceError`` or ``MissingDependencyError`` when there is something wrong with what it is
+    given.
     """
 
     def __init__(
@@ -99,6 +124,7 @@ class ScenicSource:
         download: bool = False,
         chosen: Optional[str] = None,
         pruning: bool = True,
+        dynamic: bool = False,
     ) -> None:
         if seed < 0:
             raise SpecError(f"seed is {seed}; it must be >= 0")
@@ -108,10 +134,11 @@ class ScenicSource:
             "download": download,
             "chosen": chosen,
             "pruning": pruning,
+            "dynamic": dynamic,
         }
         self.scenario, self.seed, self._keep = Path(scenario), seed, keep
         self._parameters, self._chosen = dict(parameters or {}), chosen
-        self._pruning = pruning
+        self._dynamic = dynamic
         descriptor = load_descriptor(Path(models))
         search = ModelSearch(descriptor, download)
         self.models: Dict[str, PlacedModel] = models_of(descriptor, search, str(models))
@@ -129,6 +156,7 @@ class ScenicSource:
             self._parameters,
             chosen,
             pruning,
+            dynamic,
         )
         self._writer = WorldWriter(
             base, self.models, self._pack, self._search_path(), str(self.scenario)
@@ -152,7 +180,9 @@ class ScenicSource:
         compiled = self.program.scenario
         names = names_of(compiled.objects, self._taken)
         self._check_sizes(names)
-        return SceneSampler(compiled, names, str(self.scenario), self.program, keep=self._keep)
+        return SceneSampler(
+            compiled, names, str(self.scenario), self.program, self._keep, self._dynamic
+        )
 
     def _check_sizes(self, names: List[SceneName]) -> None:
         """Refuse at once what asks a model of one size for another."""
@@ -193,6 +223,7 @@ class ScenicSource:
         }
         return {
             **({"named_files_sha256": named} if named else {}),
+            **({"dynamic": True} if self._dynamic else {}),
             "seed": self.seed,
             "scenario": self.scenario.name,
             "scenario_sha256": sha256_of(self.scenario.read_bytes()),
@@ -212,7 +243,7 @@ class ScenicSource:
 
     def library(self) -> str:
         """The Scenic library that the scenario sees, as text."""
-        return library_text(self.models, True)
+        return library_text(self.models, True, self._dynamic)
 
     def make(self, index: int) -> ScenicWorld:
         """World ``index``, from 0. Raises ``PlacementError`` that names what failed most."""
@@ -230,6 +261,36 @@ class ScenicSource:
             draws=drawn.draws,
         )
 
+    def perform(self, index: int, content: bytes) -> Performance:
+        """What acts in world ``index``, whose file has that content; only where ``dynamic``. Raises
+        ``SpecError`` where that is not the world that the scenario makes now, and as
+        :meth:`make`."""
+        drawn = self._sampler.draw(child_seed(self.seed, WORLD, index))
+        made, _, elements = self._writer.write(drawn.objects)
+        if made != content:
+            raise SpecError(
+                f"{self.scenario}: does not make {world_name(index)} as it is in the campaign's "
+                "worlds any more: Scenic or a library has changed since, or the file; take another "
+                "directory for the results"
+            )
+        performers = tuple(self._performer(name, obj) for name, obj in drawn.objects)
+        acting = [elements[found.name] for found in performers if found.acts and found.name]
+        bodies = self._writer.world_of(acting)
+        return Performance(self.program, drawn.scene, performers, bodies)
+
+    def _performer(self, name: SceneName, obj: Any) -> Performer:
+        model = self.models.get(obj.gz_model) if obj.gz_model is not None else None
+        origin = scenic_pose(obj) if model is None else model_pose(obj, model)
+        there = model is None or not model.spec.mission_only
+        if obj.behavior is not None and not there:
+            raise SpecError(
+                f"{self.scenario}: {name.text} has a behavior, and mission items are not in the "
+                "world; describe a model, or remove the behavior"
+            )
+        return Performer(
+            name.text if there else None, origin, scenic_pose(obj), obj.behavior is not None
+        )
+
     def picture(self, world: ScenicWorld) -> Tuple[bytes, bytes]:
         """The plan view of a world, as PNG and SVG."""
         workspace = self.program.scenario.workspace
@@ -238,7 +299,8 @@ class ScenicSource:
     def _records(self, objects: Tuple[Tuple[SceneName, Any], ...]) -> Any:
         for name, obj in objects:
             model = self.models.get(obj.gz_model) if obj.gz_model is not None else None
-            if not name.drawn or (model is not None and model.spec.mission_only):
+            mission_only = model is not None and model.spec.mission_only
+            if not name.drawn or mission_only or obj.behavior is not None:
                 continue
             pose = scenic_pose(obj) if model is None else model_pose(obj, model)
             x, y, z, roll, pitch, yaw = (float(text) for text in pose.to_text().split())

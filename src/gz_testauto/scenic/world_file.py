@@ -7,7 +7,7 @@ the one conversion from Scenic's frames to SDF's. Which objects there are is the
 
 import copy
 import hashlib
-from typing import Any, Dict, List, Mapping, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 from lxml import etree
@@ -21,7 +21,7 @@ from gz_testauto.scenic.stretch import stretch_model
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.mass import inertia_kgm2
-from gz_testauto.sdf.shapes import Box
+from gz_testauto.sdf.shapes import Box, Cylinder
 from gz_testauto.sdf.values import set_numbers, set_pose
 
 SAME_SIZE = 1e-9
@@ -96,7 +96,8 @@ class WorldWriter:
     def write(
         self, objects: Sequence[Tuple[SceneName, Any]]
     ) -> Tuple[bytes, Dict[str, bytes], Dict[str, Element]]:
-        """The world's bytes, files that it needs beside the pack, and the elements by name."""
+        """The world's bytes, files that it needs beside the pack, and the elements by name. What
+        has a behavior has an element, and is not in the world: it comes in when it acts."""
         document = self._base.copy()
         world = document.world
         files: Dict[str, bytes] = {}
@@ -112,8 +113,15 @@ class WorldWriter:
             else:
                 element = _include(name, obj, model)
             elements[name.text] = element
-        _append(world, list(elements.values()))
+        acting = {name.text for name, obj in objects if obj.behavior is not None}
+        _append(world, [element for name, element in elements.items() if name not in acting])
         return document.to_bytes(), files, elements
+
+    def world_of(self, elements: List[Element]) -> bytes:
+        """A world of these elements alone."""
+        root = etree.Element("sdf", version=self._base.root.get("version"))
+        etree.SubElement(root, "world", name="acting").extend(elements)
+        return bytes(etree.tostring(root))
 
     def _resized(self, name: SceneName, obj: Any, model: PlacedModel) -> Element:
         version = self._base.root.get("version")
@@ -136,16 +144,19 @@ class WorldWriter:
         """A model of an object that only the scenario describes."""
         from scenic.core.shapes import BoxShape
 
+        acts = obj.behavior is not None
+        moves = not obj.static or acts
         element = etree.Element("model", name=name.text)
-        etree.SubElement(element, "static").text = "true" if obj.static else "false"
+        etree.SubElement(element, "static").text = "false" if moves else "true"
         etree.SubElement(element, "pose").text = scenic_pose(obj).to_text()
         link = etree.SubElement(element, "link", name="link")
         size = size_of(obj)
         mesh = None if isinstance(obj.shape, BoxShape) else _mesh_of(obj)
-        if not obj.static:
-            link.append(_inertial(obj, size, mesh))
+        round_ = _cylinder_of(obj) if acts else None
+        if moves:
+            link.append(_inertial(obj, size, mesh, round_))
         uri = None
-        if mesh is not None:
+        if mesh is not None and round_ is None:
             content: bytes = mesh.export(file_type="stl")
             folder = f"shape_{hashlib.sha256(content).hexdigest()[:12]}"
             files.update(mesh_model(folder, content))
@@ -153,7 +164,11 @@ class WorldWriter:
         for kind in ("collision", "visual"):
             part = etree.SubElement(link, kind, name=kind)
             geometry = etree.SubElement(part, "geometry")
-            if uri is None:
+            if round_ is not None:
+                cylinder = etree.SubElement(geometry, "cylinder")
+                set_numbers(etree.SubElement(cylinder, "radius"), round_.radius)
+                set_numbers(etree.SubElement(cylinder, "length"), round_.length)
+            elif uri is None:
                 set_numbers(etree.SubElement(etree.SubElement(geometry, "box"), "size"), *size)
             else:
                 etree.SubElement(etree.SubElement(geometry, "mesh"), "uri").text = uri
@@ -182,11 +197,26 @@ def described_mass_kg(obj: Any) -> float:
     return density * float(obj.shape.mesh.volume) * float(np.prod(size_of(obj)))
 
 
-def _inertial(obj: Any, size: Tuple[float, float, float], mesh: Any) -> Element:
+def _cylinder_of(obj: Any) -> Optional[Cylinder]:
+    """An upright cylinder as such; None of what has another shape."""
+    from scenic.core.shapes import CylinderShape
+
+    width, length, height = size_of(obj)
+    if not isinstance(obj.shape, CylinderShape) or abs(width - length) > SAME_SIZE:
+        return None
+    return Cylinder(width / 2, height)
+
+
+def _inertial(
+    obj: Any, size: Tuple[float, float, float], mesh: Any, round_: Optional[Cylinder]
+) -> Element:
     density = float(getattr(obj, "density", None) or DENSITY_KGPM3)
     inertial = etree.Element("inertial")
     center = np.zeros(3)
-    if mesh is None:
+    if round_ is not None:
+        mass = density * np.pi * round_.radius**2 * round_.length
+        tensor = np.diag(inertia_kgm2(round_, mass))
+    elif mesh is None:
         mass = density * float(np.prod(size))
         tensor = np.diag(inertia_kgm2(Box(size), mass))
     else:

@@ -225,6 +225,11 @@ class CampaignSpec(Spec):
         return cast(Type[Self], kind)
 
     @property
+    def is_staged(self) -> bool:
+        """Whether anything moves or is drawn in a trial that is not in its world's file."""
+        return bool(self.actors or self.randomise or self.worlds.dynamic)
+
+    @property
     def published_metrics(self) -> Sequence[StackMetricSpec]:
         """The numbers that whatever drives the robot publishes of itself."""
         return ()

@@ -153,6 +153,9 @@ class WorldsSpec(Spec):
     """Global parameters of the scenario, in place of its own."""
     mission: Optional[MissionSpec] = None
     """Which items of the scenario are start and goal."""
+    dynamic: bool = False
+    """Whether the scenario's behaviors, monitors and requirements act during trials: what has a
+    behavior moves, and the robot is the scenario's ego."""
     keep: bool = False
     """Whether what already fits is kept and the rest drawn again (``--keep``)."""
     directory: Optional[SpecPath] = None
@@ -212,12 +215,17 @@ class WorldsSpec(Spec):
     def _check_scenic(self) -> None:
         """Raise ``ValueError`` where what is given does not go with ``scenic``, or without it."""
         if self.scenic is None:
-            for key in ("models", "parameters", "mission", "keep"):
+            for key in ("models", "parameters", "mission", "keep", "dynamic"):
                 if getattr(self, key):
                     raise ValueError(f"{key} goes with scenic")
             return
         if self.models is None or self.count is None:
             raise ValueError("scenic needs models and count as well")
+        if self.dynamic and (self.mission is None or self.mission.start is None):
+            raise ValueError(
+                "dynamic needs mission.start as well: the mission item that is the scenario's ego, "
+                "for which the robot stands"
+            )
         for key in ("obstacles", "files", "published", "repair"):
             if getattr(self, key):
                 raise ValueError(f"{key} does not go with scenic")

@@ -21,7 +21,7 @@ from gz_testauto.sdf.scene import WorldScene
 from gz_testauto.trial.clearance import footprint_at
 from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.setup import PreparedBuiltin, PreparedCampaign
-from gz_testauto.trial.staging import actor_names, check_staging
+from gz_testauto.trial.staging import check_staging
 
 UNDER_GROUND_M = 0.05
 """Terrain that rises higher than this under the robot's start throws it out."""
@@ -64,18 +64,19 @@ def _check_stagings(campaign: PreparedCampaign, trials: Sequence[Trial]) -> None
     """Refuse actors that cannot begin, or terms that find nothing, in any of the worlds."""
     spec = campaign.spec
     check_staging(spec)
-    if not isinstance(campaign, PreparedBuiltin) or not (spec.actors or spec.randomise):
+    if not isinstance(campaign, PreparedBuiltin) or not spec.is_staged:
         return
     for trial in {(trial.world_index, trial.repetition): trial for trial in trials}.values():
         world = campaign.world(trial)
-        taken = set(campaign.world_scene(world).models) & set(actor_names(spec))
         where = f"world {world.name} ({world.path})"
-        if taken:
-            raise SpecError(f"{where}: has a model {min(taken)!r} already; rename the actor")
         try:
-            campaign.staging(trial)
+            coming = [model.name for model in campaign.staging(trial).models]
         except (PlacementError, SpecError) as error:
             raise SpecError(f"{where}: {error}") from error
+        there = [*campaign.world_scene(world).models, campaign.robot.name]
+        taken = {name for name in coming if name in there or coming.count(name) > 1}
+        if taken:
+            raise SpecError(f"{where}: has a model {min(taken)!r} already; rename the actor")
 
 
 def _check_scene(campaign: PreparedCampaign, scene: WorldScene, where: str) -> None:

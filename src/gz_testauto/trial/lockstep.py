@@ -77,8 +77,11 @@ class LockstepExecutor(TrialExecutor):
         simulation = staging.stage(simulator.load(staging.scene(campaign.scene(trial))))
         planner.begin(first)
         period_s = campaign.spec.control_period_s
-        with scene_faults(simulator.repeatable):
-            result = drive(simulation, planner, watch, period_s, should_stop, tasks)
+        try:
+            with scene_faults(simulator.repeatable):
+                result = drive(simulation, planner, watch, period_s, should_stop, tasks)
+        finally:
+            staging.close()
         return result.with_numbers(staging.numbers)
 
     def recover(self) -> None:

@@ -1,16 +1,17 @@
-"""What moves and is drawn in one trial beside its obstacles: actors, and terms of randomisation.
+"""What moves and is drawn in one trial beside its obstacles: actors, a scenario's agents, and terms
+of randomisation.
 
-Owns the joining of both to a simulation. It depends on the campaign, the world, its number and the
+Owns the joining of these to a simulation. It depends on the campaign, the world, its number and the
 repetition alone, so whoever runs the trial, in this process or behind a node, makes the same of it,
 for every planner.
 """
 
 from dataclasses import dataclass, field, replace
-from typing import Dict, FrozenSet, List, Sequence, Tuple
+from typing import Any, Dict, FrozenSet, List, Optional, Sequence, Tuple
 
 import numpy as np
 
-from gz_testauto.behaviours.casting import Casting, Ground, cast, names_of
+from gz_testauto.behaviours.casting import Casting, Ground, cast
 from gz_testauto.behaviours.stage import Stage
 from gz_testauto.behaviours.surroundings import Surroundings
 from gz_testauto.errors import MissingDependencyError, SpecError
@@ -28,15 +29,25 @@ from gz_testauto.trial.clearance import ObstacleField
 
 @dataclass(frozen=True, eq=False)
 class Staging:
-    """Who and what comes into a scene. ``numbers`` are what was drawn, by column of the results."""
+    """Who and what comes into a scene. ``numbers`` are what was drawn, by column of the results;
+    ``director`` is that of a scenario that acts
+    (:class:`gz_testauto.behaviours.scenario.Director`), None where there is none."""
 
     casting: Casting = field(default_factory=Casting)
     drawn: Drawn = field(default_factory=Drawn)
+    director: Optional[Any] = None
 
     @property
     def models(self) -> Tuple[NamedModel, ...]:
-        """The actors, where they begin."""
-        return self.casting.models
+        """The actors, where they begin, and the scenario's agents."""
+        agents = () if self.director is None else self.director.models
+        return (*self.casting.models, *agents)
+
+    @property
+    def doing(self) -> Dict[str, str]:
+        """What who moves does now, in a few words, by name."""
+        acting = {found.name: found.doing for found in self.casting.behaviours}
+        return acting if self.director is None else {**acting, **self.director.doing}
 
     @property
     def numbers(self) -> Dict[str, float]:
@@ -50,9 +61,16 @@ class Staging:
     def stage(self, simulation: Simulation) -> Simulation:
         """The loaded scene with what moves and changes in it; itself where nothing does."""
         trackers = [*self.casting.behaviours, *self.drawn.trackers]
+        if self.director is not None:
+            trackers.append(self.director)
         if not trackers and not self.drawn.filters:
             return simulation
         return Stage(simulation, trackers, self.drawn.filters)
+
+    def close(self) -> None:
+        """End what acts; the trial is over. Idempotent."""
+        if self.director is not None:
+            self.director.close()
 
 
 def stage_trial(
@@ -61,9 +79,14 @@ def stage_trial(
     """What comes into the scene of a trial of world number ``world``; ``read`` is the scene's world
     file, read. Raises ``SpecError``,
     ``PlacementError`` where actors have no place to begin, and ``SdfError`` for their models."""
-    if not spec.actors and not spec.randomise:
+    if not spec.is_staged:
         return Staging()
     assert scene.robot is not None, "a campaign's scene has one"
+    director = None
+    if spec.worlds.dynamic:
+        from gz_testauto.behaviours.scenario import perform  # needs Scenic, as others do not
+
+        director = perform(spec.worlds, spec.seed, scene.world, world, repetition, scene.robot.name)
     casting = Casting()
     if spec.actors:
         robot = spec.robot
@@ -78,9 +101,9 @@ def stage_trial(
         casting = cast(spec.actors, spec.seed, world, repetition, ground)
     drawn = Drawn()
     if spec.randomise:
-        subject = _subject(scene, read, casting.models)
+        subject = _subject(scene, read, Staging(casting, drawn, director).models)
         drawn = draw_terms(spec.randomise, spec.seed, world, repetition, subject)
-    return Staging(casting, drawn)
+    return Staging(casting, drawn, director)
 
 
 def _subject(scene: Scene, read: WorldScene, models: Sequence[NamedModel]) -> Subject:
@@ -95,23 +118,24 @@ def _subject(scene: Scene, read: WorldScene, models: Sequence[NamedModel]) -> Su
     return Subject(described.now, poses, scene.robot)
 
 
-def actor_names(spec: CampaignSpec) -> Tuple[str, ...]:
-    """What the actors of a campaign are called in every world."""
-    return tuple(name for entry in spec.actors for name in names_of(entry))
-
-
 def check_staging(spec: CampaignSpec) -> None:
     """Refuse, before anything starts, what the campaign's simulator cannot do. Raises ``SpecError``
     naming it."""
     if not isinstance(spec, BuiltinCampaignSpec):
-        for key in ("actors", "randomise"):
-            if getattr(spec, key):
+        for key, given in (
+            ("actors", spec.actors),
+            ("randomise", spec.randomise),
+            ("worlds.dynamic", spec.worlds.dynamic),
+        ):
+            if given:
                 raise SpecError(
                     f"campaign {spec.name}: {key}: not on a stack of the user's own; run the "
                     "campaign with this package's planners and simulators, or leave it out"
                 )
         return
     needed: List[Tuple[str, Kind]] = [(f"actor {a.name!r}", SetModel) for a in spec.actors]
+    if spec.worlds.dynamic:
+        needed.append(("worlds.dynamic", SetModel))
     for term in spec.randomise:
         needed.extend((f"randomise {term.name!r}", kind) for kind in kinds_of([term]))
     taken = SIMULATORS.get(spec.simulator).changes if needed else frozenset()

@@ -40,6 +40,8 @@ def setup(spec: Optional[CampaignSpec], footprint_m: Optional[np.ndarray]) -> Li
     ]
     if spec.actors:
         rows.append(("moving", _listed([_actor(one) for one in spec.actors])))
+    if spec.worlds.dynamic:
+        rows.append(("moving", "what has a behavior in the scenario"))
     if spec.randomise:
         rows.append(("drawn", _listed([f"{one.name} ({one.term})" for one in spec.randomise])))
     return rows + [(f"planner {one.name}", _planner(spec, one)) for one in spec.planners]

@@ -192,7 +192,7 @@ class RosTrialExecutor(TrialExecutor):
             robot_name=robot.name,
             start=Pose2D(*scene.start),
             seed=scene.seed,
-            staged=bool(self._campaign.spec.actors or self._campaign.spec.randomise),
+            staged=self._campaign.spec.is_staged,
             world_index=trial.world_index,
             repetition=trial.repetition,
         )

@@ -52,12 +52,12 @@ class ActorMarkers:
             found.append(Marker(action=Marker.DELETEALL))
             self._new = False
         numbers = itertools.count()
-        for behaviour in self._staging.casting.behaviours:
-            state = states.get(behaviour.name)
+        for name, doing in self._staging.doing.items():
+            state = states.get(name)
             if state is None:
                 continue
-            found.extend(self._of(behaviour.name, state.pose, numbers))
-            found.append(_label(behaviour.name, behaviour.doing, found[-1], next(numbers)))
+            found.extend(self._of(name, state.pose, numbers))
+            found.append(_label(name, doing, found[-1], next(numbers)))
         for marker in found:
             marker.header.stamp, marker.header.frame_id = stamp, WORLD_FRAME
         self._topic.publish(MarkerArray(found))

@@ -63,6 +63,7 @@ class SimulationLoop:
         self.paused = False
         self.scene: Optional[Scene] = None
         self.scene_number = 0
+        self._staging = NOTHING_STAGED
 
     # -- from any thread
 
@@ -110,6 +111,8 @@ class SimulationLoop:
         """Make ``scene`` the current one, with what ``staging`` brings into it, standing still at
         its time 0, and show it."""
         self._simulation, self.scene, self._command, self._seen_early = None, None, None, None
+        self._staging.close()
+        self._staging = staging
         simulation = staging.stage(self._simulator.load(staging.scene(scene)))
         snapshot = simulation.snapshot()
         self._command_epoch += 1  # what was said until now was said to the scene before

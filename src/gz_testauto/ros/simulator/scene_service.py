@@ -42,8 +42,7 @@ class SceneService:
                 Pose2D(request.start.x, request.start.y, request.start.theta),
                 request.seed,
             )
-            staging = self._staging(scene, request)
-            self._loop.perform(lambda: self._load(scene, staging))
+            self._loop.perform(lambda: self._load(scene, request))
         except GzTestautoError as error:
             log_in_full(error.full)
             return LoadSceneResponse(success=False, message=str(error))
@@ -54,7 +53,8 @@ class SceneService:
             stamp=ros_messages.time_message(self._clock.origin_ns),
         )
 
-    def _load(self, scene: Scene, staging: Staging) -> None:
+    def _load(self, scene: Scene, request: LoadSceneRequest) -> None:
+        staging = self._staging(scene, request)  # here: a scenario acts in one thread
         self._actors.scene_began(staging)
         self._loop.load(scene, staging)
 

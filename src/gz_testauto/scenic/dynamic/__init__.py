@@ -1,0 +1,1 @@
+"""What Scenic programs say of things that act in time."""

@@ -1,0 +1,92 @@
+"""Campaigns through worlds of a scenario that acts: repeated, side by side, refused."""
+
+import numpy as np
+import pytest
+import yaml
+
+pytest.importorskip("scenic", reason="needs Scenic 3: pip install 'gz_testauto[scenic]'")
+
+from gz_testauto.analysis.repeatability import compare_recordings
+from gz_testauto.cli.main import main
+from gz_testauto.resources import share_directory
+from gz_testauto.results.directory import CampaignDirectory
+from gz_testauto.results.store import ResultStore
+
+EXAMPLES = share_directory() / "config" / "scenic"
+
+
+def campaign(folder, **worlds):
+    """The crossing of the examples in two worlds, as a file."""
+    data = yaml.safe_load((EXAMPLES / "crossing_campaign.yaml").read_text())
+    data["worlds"].update(
+        {
+            "count": 2,
+            "scenic": str(EXAMPLES / "crossing.scenic"),
+            "models": str(EXAMPLES / "models.yaml"),
+            **worlds,
+        }
+    )
+    data["simulator"] = "embedded"
+    written = folder / "crossing.yaml"
+    written.write_text(yaml.safe_dump(data))
+    return written
+
+
+def results(out):
+    with ResultStore.read(CampaignDirectory(out)) as store:
+        trials = store.results().trials
+        return trials, [store.trajectory(record) for record in trials]
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("crossing")
+    file, out = campaign(folder), folder / "alone"
+    assert main(["run", str(file), "--out", str(out), "--workers", "1"]) == 0
+    return file, out
+
+
+def test_the_pedestrian_crosses_and_the_door_slides_while_the_planner_drives(alone):
+    trials, recordings = results(alone[1])
+    assert len(trials) == 4 and all(record.outcome.valid for record in trials)
+    assert any(record.outcome.value == "reached" for record in trials)
+    for recording in recordings:
+        pedestrian = recording.series["actor_obstacle_pedestrian_0"]
+        door = recording.series["actor_door_0"]
+        assert abs(pedestrian[0, 0]) == pytest.approx(3.5, abs=1e-6)
+        assert np.ptp(door[:, 1]) < 0.01, "along its wall"
+        assert door[0, 0] == pytest.approx(0.0, abs=1e-6)
+    through = [r for record, r in zip(trials, recordings) if record.outcome.value == "reached"]
+    for recording in through:
+        assert recording.series["actor_door_0"][-1, 0] == pytest.approx(-1.9, abs=0.01)
+
+
+def test_two_workers_and_a_second_go_get_the_same_bits(alone, tmp_path):
+    file, out = alone
+    twice = tmp_path / "twice"
+    one = ["run", str(file), "--out", str(twice), "--workers", "2"]
+    assert main([*one, "--planners", "dwa"]) == 0
+    assert main(one) == 0
+    trials, recordings = results(out)
+    again, replayed = results(twice)
+    by_key = {(r.world, r.planner): one for r, one in zip(again, replayed)}
+    for record, recording in zip(trials, recordings):
+        assert compare_recordings(recording, by_key[record.world, record.planner]).identical
+
+
+@pytest.mark.parametrize(
+    "worlds, said",
+    [
+        ({"mission": {"goal": "waypoint"}}, "dynamic needs mission.start as well"),
+        ({"dynamic": False}, "a `behavior` is what an agent does in time, .*worlds.dynamic: true"),
+        ({"mission": {"start": "fetch", "goal": "waypoint"}}, "the ego is turtlebot3|no 'fetch'"),
+    ],
+)
+def test_what_cannot_act_is_refused_before_the_first_trial(tmp_path, capsys, worlds, said):
+    import re
+
+    file = campaign(tmp_path, **worlds)
+    assert main(["run", str(file), "--out", str(tmp_path / "out")]) == 2
+    told = " ".join(capsys.readouterr().err.split())
+    assert re.search(said, told), told
+    assert not list(tmp_path.glob("out/**/*.npz"))
