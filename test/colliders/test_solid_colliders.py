@@ -57,6 +57,27 @@ def test_bodies_are_as_far_apart_as_they_are(one, other):
     assert near.distance_m("one", "other") == 0.0
 
 
+@pytest.mark.parametrize("kind", ["cylinder", "capsule", "ellipsoid"])
+def test_round_bodies_are_as_far_from_a_surface_as_from_the_box_that_it_goes_round(kind):
+    draw = np.random.default_rng(3)
+    box = Box((1.0, 0.6, 0.4))
+    surface = Triangles(box_mesh(box.size).triangles)
+    for _ in range(60):
+        shape = {
+            "cylinder": Cylinder(*draw.uniform(0.1, 1.0, 2)),
+            "capsule": Capsule(*draw.uniform(0.1, 1.0, 2)),
+            "ellipsoid": Ellipsoid(tuple(draw.uniform(0.2, 1.0, 3))),
+        }[kind]
+        bodies = Bodies(
+            [Collider("round", shape, on="round"), Collider("box", box), Collider("mesh", surface)]
+        )
+        turn = Rotation.random(random_state=draw).as_quat()
+        bodies.place(snapshot(round=Pose(tuple(draw.uniform(-1.5, 1.5, 3)), tuple(turn))))
+        away_m = bodies.distance_m("round", "box")
+        assert bodies.distance_m("round", "mesh") == pytest.approx(away_m, abs=1e-6)
+        assert bodies.intersects("mesh", "round") == (away_m == 0.0)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_closed_surface_holds_what_is_all_in_it(kind):
     small = placed(Triangles(box_mesh((9, 9, 9)).triangles), KINDS[kind], Pose((1, 0, 0)))
