@@ -57,8 +57,8 @@ def test_bodies_are_as_far_apart_as_they_are(one, other):
     assert near.distance_m("one", "other") == 0.0
 
 
-@pytest.mark.parametrize("kind", ["cylinder", "capsule", "ellipsoid"])
-def test_round_bodies_are_as_far_from_a_surface_as_from_the_box_that_it_goes_round(kind):
+@pytest.mark.parametrize("kind", ["cylinder", "capsule", "ellipsoid", "convex"])
+def test_bodies_are_as_far_from_a_surface_as_from_the_box_that_it_goes_round(kind):
     draw = np.random.default_rng(3)
     box = Box((1.0, 0.6, 0.4))
     surface = Triangles(box_mesh(box.size).triangles)
@@ -67,6 +67,7 @@ def test_round_bodies_are_as_far_from_a_surface_as_from_the_box_that_it_goes_rou
             "cylinder": Cylinder(*draw.uniform(0.1, 1.0, 2)),
             "capsule": Capsule(*draw.uniform(0.1, 1.0, 2)),
             "ellipsoid": Ellipsoid(tuple(draw.uniform(0.2, 1.0, 3))),
+            "convex": Convex(draw.uniform(0.0, 1.5, (12, 3))),
         }[kind]
         bodies = Bodies(
             [Collider("round", shape, on="round"), Collider("box", box), Collider("mesh", surface)]

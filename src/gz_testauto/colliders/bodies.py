@@ -1,9 +1,9 @@
 """Solid colliders on the models and links of a world: which touch, how far apart, what a ray meets.
 
 Owns the set of colliders of one scene, placed anew from every snapshot. Who touches whom is FCL's
-answer, and so is the distance to a surface of triangles, but that of round bodies; distances
-between convex bodies and rays are MuJoCo's, which are exact where FCL's are not. FCL does not know
-an inside of a surface: that is looked at here.
+answer, and so is the distance of boxes, spheres and surfaces to a surface of triangles; all other
+distances and rays are MuJoCo's, which are exact where FCL's are not. FCL does not know an inside of
+a surface: that is looked at here.
 """
 
 import functools
@@ -17,8 +17,8 @@ from scipy.spatial.transform import Rotation
 
 from gz_testauto.colliders.flat import FARTHEST_M, rays
 from gz_testauto.colliders.mujoco_geoms import cast_fan, primitive, text
-from gz_testauto.colliders.round_gaps import RoundGap
 from gz_testauto.colliders.solids import Convex, Shape, Triangles, inside, solid_of
+from gz_testauto.colliders.triangle_gaps import TriangleGap
 from gz_testauto.errors import SpecError, UnknownNameError
 from gz_testauto.observation import Snapshot
 from gz_testauto.pose import Pose
@@ -62,9 +62,9 @@ class Bodies:
         self._shapes = [_shape_of(collider) for collider in self.colliders]
         self._offsets_m, self._offset_turns = _stacked([one.offset for one in self.colliders])
         self._gaps = {
-            number: RoundGap(shape)
+            number: TriangleGap(shape)
             for number, shape in enumerate(self._shapes)
-            if isinstance(shape, (Cylinder, Capsule, Ellipsoid))
+            if isinstance(shape, (Cylinder, Capsule, Ellipsoid, Convex))
         }
         self._objects = [fcl.CollisionObject(_fcl_of(shape)) for shape in self._shapes]
         balls = [_ball_around(shape) for shape in self._shapes]
@@ -101,7 +101,7 @@ class Bodies:
         first, second = self._at(one), self._at(other)
         if self._meet(first, second):
             return 0.0
-        beside = self._round_beside_surface(first, second)
+        beside = self._beside_surface(first, second)
         if beside is not None:
             gap, triangles = beside
             return gap.distance_m(triangles)
@@ -162,17 +162,15 @@ class Bodies:
     def _meet(self, first: int, second: int) -> bool:
         if fcl.collide(self._object(first), self._object(second)):
             return True
-        beside = self._round_beside_surface(first, second)
+        beside = self._beside_surface(first, second)
         if beside is not None and beside[0].meets(beside[1]):
             return True
         # A surface has nothing within: what is all in it meets no triangle.
         return self._holds(first, second) or self._holds(second, first)
 
-    def _round_beside_surface(
-        self, first: int, second: int
-    ) -> Optional[Tuple[RoundGap, np.ndarray]]:
-        """The round one of two of which the other is a surface, and that surface's triangles
-        (n, 3, 3) in its frame; None of any other two."""
+    def _beside_surface(self, first: int, second: int) -> Optional[Tuple[TriangleGap, np.ndarray]]:
+        """The one of two that FCL gets wrong beside the other, a surface, and that surface's
+        triangles (n, 3, 3) in its frame; None of any other two."""
         for surface, other in ((first, second), (second, first)):
             shape = self._shapes[surface]
             if isinstance(shape, Triangles) and other in self._gaps:
