@@ -4,7 +4,7 @@ The vocabulary shared by simulators, which make these, and by planners and metri
 read them. Plain frozen data in SI units; no behaviour beyond what the data says itself.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Mapping, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
@@ -95,13 +95,23 @@ class Contact:
 
 
 @dataclass(frozen=True)
+class Sensed:
+    """What the sensors of one robot show after a step; see :class:`Snapshot`."""
+
+    scan: Optional[LaserScan] = None
+    imu: Sequence[ImuSample] = ()
+    contacts: Tuple[Contact, ...] = ()
+
+
+@dataclass(frozen=True)
 class Snapshot:
     """Everything a simulation shows after a step.
 
     ``models`` holds every model of the world by name, the robot too; ``links`` every link by
     scoped name where the simulator tells. ``scan`` is the latest scan, which may be older
     than ``time_s``: look at its stamp. ``imu`` and ``contacts`` hold what arrived since the
-    previous snapshot, in order of time.
+    previous snapshot, in order of time. These three are of the scene's first robot; ``others`` has
+    them of each further one, by name.
     """
 
     time_s: float
@@ -110,3 +120,9 @@ class Snapshot:
     scan: Optional[LaserScan] = None
     imu: Sequence[ImuSample] = ()
     contacts: Tuple[Contact, ...] = ()
+    others: Mapping[str, Sensed] = field(default_factory=dict)
+
+    def seen_by(self, robot: str) -> "Snapshot":
+        """The same with what a further robot senses in place of the first one's."""
+        sensed = self.others[robot]
+        return replace(self, scan=sensed.scan, imu=sensed.imu, contacts=sensed.contacts)

@@ -19,7 +19,7 @@ from gz_testauto.simulators.interface import NamedModel, Simulation
 
 
 class Filter:
-    """Stands between the robot and who drives it. Asked in order of time."""
+    """Stands between the first robot and who drives it. Asked in order of time."""
 
     def scanned(self, scan: LaserScan) -> LaserScan:
         """A new scan as it is passed on; asked once for each."""
@@ -89,9 +89,12 @@ class Stage(Simulation):
         """What the world looks like now, as the planner sees it."""
         return self._shown(self._inner.snapshot())
 
-    def drive(self, command: Twist2D) -> None:
-        """Command the robot. Filters work on it in each period that it holds for."""
-        self._inner.drive(command)  # checks it; the next step tells what filters make of it
+    def drive(self, command: Twist2D, robot: Optional[str] = None) -> None:
+        """Command a robot. Filters work on what the first one is commanded, in each period that it
+        holds for."""
+        self._inner.drive(command, robot)  # checks it; the next step tells what filters make of it
+        if robot is not None and (self.robot is None or robot != self.robot.name):
+            return
         self._command, self._driven = command, True
 
     def step(self, duration_s: float) -> Snapshot:

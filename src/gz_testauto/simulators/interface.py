@@ -1,9 +1,9 @@
 """What a trial needs from a simulator, and nothing else.
 
 Two classes. A :class:`Simulator` is the connection: it owns whatever process runs and
-outlives many trials. A :class:`Simulation` is one loaded world with one robot in it, from
-the moment it stands still at time zero to the end of the trial. A reader who writes an
-adaptor subclasses both and runs :mod:`gz_testauto.testing.simulator_conformance` on them.
+outlives many trials. A :class:`Simulation` is one loaded world with one robot in it or
+several, from the moment it stands still at time zero to the end of the trial. A reader who writes
+an adaptor subclasses both and runs :mod:`gz_testauto.testing.simulator_conformance` on them.
 
 Call order::
 
@@ -49,12 +49,20 @@ class NamedModel:
 
 
 @dataclass(frozen=True)
+class PlacedRobot:
+    """A robot and where it starts."""
+
+    robot: RobotModel
+    start: Pose2D
+
+
+@dataclass(frozen=True)
 class Scene:
-    """One world with one robot, before anything has moved.
+    """One world with its robots, before anything has moved.
 
     ``world`` is a ``.world`` file that already holds its obstacles. ``robot`` may be None
     (for building worlds). ``seed`` seeds the simulator's own random numbers. ``models`` stand there
-    beside those of the file.
+    beside those of the file. ``others`` are further robots, where the first is given.
     """
 
     world: Path
@@ -62,6 +70,13 @@ class Scene:
     start: Pose2D = Pose2D(0.0, 0.0, 0.0)
     seed: int = 0
     models: Tuple[NamedModel, ...] = ()
+    others: Tuple[PlacedRobot, ...] = ()
+
+    @property
+    def robots(self) -> Tuple[PlacedRobot, ...]:
+        """All robots, the first one first."""
+        first = () if self.robot is None else (PlacedRobot(self.robot, self.start),)
+        return (*first, *self.others)
 
 
 @dataclass(frozen=True)
@@ -84,7 +99,7 @@ class Simulation(abc.ABC):
     The public methods check what they are asked, the same way for all simulators, and hand on
     what is in order to the adaptor's methods of the same name with an underscore, which need not
     check it again. An adaptor calls ``super().__init__(step_size_s, robot, scene)``: the physics
-    step (s), the robot, None where there is none to drive, and the scene that was loaded.
+    step (s), the first robot, None where there is none to drive, and the scene that was loaded.
 
     ``changes`` are the kinds of change that it takes (:meth:`apply`).
     """
@@ -99,7 +114,10 @@ class Simulation(abc.ABC):
         self._over = ""
         self._scene = scene
         self._come: Dict[str, str] = {} if robot is None else {robot.name: robot.sdf}
+        self._others: Dict[str, RobotModel] = {}
         if scene is not None:
+            self._others = {placed.robot.name: placed.robot for placed in scene.others}
+            self._come.update((name, one.sdf) for name, one in self._others.items())
             self._come.update((model.name, model.sdf) for model in scene.models)
         self._gone: Set[str] = set()
         self._described: Optional[DescribedWorld] = None
@@ -109,19 +127,31 @@ class Simulation(abc.ABC):
         self._check_usable()
         return self._snapshot()
 
-    def drive(self, command: Twist2D) -> None:
-        """Command the robot's drive from the next step on, until commanded again.
+    def drive(self, command: Twist2D, robot: Optional[str] = None) -> None:
+        """Command a robot's drive from the next step on, until commanded again: that of the first
+        unless ``robot`` names a further one.
 
         No acceleration limit is applied here; limits belong to the planner's side. Raises
-        ``SimulatorError`` when there is no robot, or one that this simulator cannot drive, and
+        ``SimulatorError`` when there is no such robot, or one that this simulator cannot drive, and
         ``ValueError`` for a command that is not finite.
         """
         self._check_usable()
-        if self.robot is None:
+        first = None if self.robot is None else self.robot.name
+        named = first if robot is None else robot
+        if named is None:
             raise SimulatorError("there is no robot in this scene to drive")
+        if named != first and named not in self._others:
+            there = [*([] if first is None else [first]), *self._others]
+            raise SimulatorError(
+                f"there is no robot named {named!r} in this scene to drive; there are: "
+                + (", ".join(there) or "none")
+            )
         if not (math.isfinite(command.linear_mps) and math.isfinite(command.angular_radps)):
             raise ValueError(f"a command must be finite, not {command}")
-        self._drive(command)
+        if named == first:
+            self._drive(command)
+        else:
+            self._drive_other(command, named)
 
     def step(self, duration_s: float) -> Snapshot:
         """Simulate ``duration_s``, a whole number of physics steps, and look again. Where
@@ -175,6 +205,7 @@ class Simulation(abc.ABC):
                 self._gone.add(name)
             if self._described is not None:
                 self._described.remove(name)
+            self._others.pop(name, None)
         if self.robot is not None and self.robot.name in wanted:
             self.robot = None
 
@@ -247,7 +278,12 @@ class Simulation(abc.ABC):
 
     @abc.abstractmethod
     def _drive(self, command: Twist2D) -> None:
-        """See :meth:`drive`. There is a robot, and the command is finite."""
+        """See :meth:`drive`. There is a first robot, and the command is finite."""
+
+    def _drive_other(self, command: Twist2D, robot: str) -> None:
+        """See :meth:`drive`. There is a further robot of that name, and the command is finite.
+        Written by an adaptor that has several (``Simulator.several_robots``)."""
+        raise NotImplementedError
 
     @abc.abstractmethod
     def _step(self, count: int) -> None:
@@ -325,7 +361,8 @@ class Simulator(abc.ABC):
     Also a context manager: leaving it closes it. ``name`` and ``version`` go into results.
     ``repeatable``, ``sets_twist`` and ``steps_exactly`` say what it cannot promise, and
     ``runs_plugins`` whether it loads and runs the libraries that a world's ``<plugin>`` names.
-    ``changes`` are the kinds of change that its simulations take.
+    ``changes`` are the kinds of change that its simulations take, and ``several_robots`` says
+    whether scenes may have more than one robot.
 
     An adaptor writes :meth:`_load` and :meth:`_close`.
     """
@@ -336,6 +373,7 @@ class Simulator(abc.ABC):
     sets_twist: bool = True
     steps_exactly: bool = True
     runs_plugins: bool = False
+    several_robots: bool = False
     changes: FrozenSet[Kind] = frozenset()
 
     _current: Optional[Simulation] = None
@@ -352,8 +390,15 @@ class Simulator(abc.ABC):
         if self._closed:
             raise SimulatorError("this simulator has been closed")
         self._end_current("another scene was loaded")
+        if scene.others and (scene.robot is None or not self.several_robots):
+            raise SimulatorError(
+                "a scene without a first robot has no others"
+                if scene.robot is None
+                else f"the simulator {self.name!r} has one robot in a scene, and {scene.world} "
+                f"is to have {len(scene.robots)}; take another simulator"
+            )
         names = [model.name for model in scene.models]
-        names += [] if scene.robot is None else [scene.robot.name]
+        names += [placed.robot.name for placed in scene.robots]
         for name in names:
             if names.count(name) > 1:
                 raise SimulatorError(f"the scene has two models named {name!r}")

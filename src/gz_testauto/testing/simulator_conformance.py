@@ -27,7 +27,12 @@ from gz_testauto.observation import ModelState, Snapshot, Twist2D
 from gz_testauto.pose import Pose, Pose2D
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.scene import read_scene
-from gz_testauto.simulators.interface import NamedModel, Scene, Simulation, Simulator
+from gz_testauto.simulators.interface import (
+    NamedModel,
+    Scene,
+    Simulation,
+    Simulator,
+)
 from gz_testauto.testing.simulator_scene import PARCEL, WALL, WORLD, to_spawn
 from gz_testauto.testing.simulator_suite import PERIOD_S, SimulatorSuite, refused
 

@@ -2,6 +2,7 @@
 
 from gz_testauto.simulators.embedded import EmbeddedSimulator
 from gz_testauto.testing.changes_conformance import ChangesConformance
+from gz_testauto.testing.several_robots_conformance import SeveralRobotsConformance
 from gz_testauto.testing.simulator_conformance import SimulatorConformance
 
 
@@ -11,5 +12,10 @@ class TestEmbedded(SimulatorConformance):
 
 
 class TestEmbeddedChanges(ChangesConformance):
+    def make_simulator(self):
+        return EmbeddedSimulator()
+
+
+class TestEmbeddedSeveralRobots(SeveralRobotsConformance):
     def make_simulator(self):
         return EmbeddedSimulator()

@@ -35,7 +35,7 @@ def scan(world, fast, pose):
     """One scan of a robot that was put there and is not moved by the physics of 5 ms much."""
     with EmbeddedSimulator(fast_lidar=fast) as simulator:
         simulation = scenes.load(simulator, world, scenes.wheelchair())
-        lidar = simulation._lidar
+        lidar = next(iter(simulation._onboard.values()))._lidar
         assert lidar.is_fast == fast
         simulation.set_states({"robot": ModelState(pose)})
         return lidar.scan(0.0).ranges_m
@@ -63,7 +63,7 @@ def test_a_mesh_in_sight_is_seen_by_its_true_surface(tmp_path):
     world = scenes.write_world(tmp_path, scenes.model("u", mesh, "3 0 0 0 0 0"))
     with open_simulator("embedded") as simulator:
         simulation = scenes.load(simulator, world, scenes.wheelchair())
-        assert not simulation._lidar.is_fast
+        assert not next(iter(simulation._onboard.values()))._lidar.is_fast
         ranges = simulation.step(0.1).scan.ranges_m
     assert ranges[len(ranges) // 2] == pytest.approx(3.5 - 0.5, abs=0.01)  # the back, not the hull
 
@@ -81,7 +81,7 @@ def test_a_range_below_the_least_is_minus_infinite(tmp_path):
     world = scenes.write_world(tmp_path, scenes.box("wall", 1.09, 0, 0.5))
     with open_simulator("embedded") as simulator:
         simulation = scenes.load(simulator, world, scenes.wheelchair())
-        ranges = simulation._lidar.scan(0.0).ranges_m
+        ranges = next(iter(simulation._onboard.values()))._lidar.scan(0.0).ranges_m
     assert np.isneginf(ranges[len(ranges) // 2])
     assert np.isposinf(ranges[0])
 

@@ -7,14 +7,14 @@ import sys
 
 import pytest
 
-from gz_testauto.simulators.gazebo import cpu_affinity
-from gz_testauto.simulators.gazebo.cpu_affinity import ClaimedProcessor
+from gz_testauto.simulators.gazebo.threads import cpu_affinity
+from gz_testauto.simulators.gazebo.threads.cpu_affinity import ClaimedProcessor
 
 ALLOWED = sorted(os.sched_getaffinity(0))
 
 HOLDER = """
 import sys, time
-from gz_testauto.simulators.gazebo import cpu_affinity
+from gz_testauto.simulators.gazebo.threads import cpu_affinity
 cpu_affinity.CLAIM_NAME = "\\0" + sys.argv[1] + ".{}"
 claims = [cpu_affinity.ClaimedProcessor() for _ in range(int(sys.argv[2]))]
 print(*(claim.number for claim in claims), flush=True)

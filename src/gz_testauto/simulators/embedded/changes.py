@@ -99,8 +99,8 @@ class Alterations:
         self._pushing = [pushing for pushing in self._pushing if pushing.ticks]
 
 
-def check(change: Change, models: Mapping[str, StagedModel], drive: Optional[Drivetrain]) -> None:
-    """Raise ``SimulatorError`` for what cannot be done here; ``drive`` is the robot's: on the
+def check(change: Change, models: Mapping[str, StagedModel], drives: Sequence[Drivetrain]) -> None:
+    """Raise ``SimulatorError`` for what cannot be done here; ``drives`` are the robots': on the
     friction of wheels that servos stand for nothing depends."""
     if isinstance(change, SetModel) and not isinstance(change, SetLink):
         model = models[change.name]
@@ -108,9 +108,10 @@ def check(change: Change, models: Mapping[str, StagedModel], drive: Optional[Dri
             raise SimulatorError(f"SetModel: {change.name!r} is static, so it has no twist")
     if isinstance(change, SetLink):
         free_root(models[change.name.split("::")[0]], change.name)
-    if isinstance(change, SetFriction) and drive is not None and drive.servos:
+    if isinstance(change, SetFriction):
         link = change.name.rpartition("::")[0]
-        if all(wheel.body != link for wheel in drive.wheels):
+        servos = {wheel.body for drive in drives if drive.servos for wheel in drive.wheels}
+        if link not in servos:
             return
         raise SimulatorError(
             f"SetFriction: {change.name!r} is part of a wheel of a robot with more than two, which "

@@ -21,7 +21,7 @@ from gz_testauto.sdf.shapes import Plane
 from gz_testauto.simulators.embedded.bodies import Body, Shape, StagedModel, walk
 from gz_testauto.simulators.embedded.geoms import Geom, GeomFactory, Role
 from gz_testauto.simulators.embedded.sdf_support import Coverage
-from gz_testauto.simulators.embedded.wheel_drive import Drivetrain
+from gz_testauto.simulators.embedded.wheel_drive import Drivetrain, Servo, Wheel
 
 MAX_FRICTION = 10.0
 """What holds at this coefficient holds at any; more makes the solver's task ill-conditioned."""
@@ -33,11 +33,11 @@ MANY_BODIES = 2000
 ROOM_BYTES = 64_000_000
 """From so many bodies on MuJoCo is told how much memory it needs, and what it needs at least."""
 
-IMU = "imu"
-"""Name of the site and, with what it measures, of the sensors of the robot's IMU."""
+IMU = "{robot} imu"
+"""Name of the site and, with what it measures, of the sensors of a robot's IMU."""
 
-BASE = "base"
-"""Name of the site where servos push: the origin of the robot's model."""
+BASE = "{robot} base"
+"""Name of the site where servos push: the origin of a robot's model."""
 
 _HINGES = {"revolute": "hinge", "universal": "hinge", "revolute2": "hinge", "prismatic": "slide"}
 
@@ -54,10 +54,18 @@ class Blueprint:
 
 @dataclass(frozen=True)
 class Mount:
-    """Where the IMU is: the body's name, and the pose in its frame."""
+    """Where a sensor is: the body's name, and the pose in its frame."""
 
     body: str
     pose: Pose
+
+
+@dataclass(frozen=True)
+class Outfit:
+    """What makes a model a robot: what moves it, and its IMU."""
+
+    drive: Drivetrain
+    imu: Optional[Mount] = None
 
 
 def write_mjcf(
@@ -65,11 +73,16 @@ def write_mjcf(
     coverage: Coverage,
     step_s: float,
     gravity_mps2: Sequence[float],
-    drive: Drivetrain,
-    imu: Optional[Mount] = None,
+    outfits: Mapping[str, Outfit],
 ) -> Blueprint:
-    """Write the world that these models make up. Poses are those that the models have."""
-    return _Writer(models, coverage, drive, imu).write(step_s, gravity_mps2)
+    """Write the world that these models make up. Poses are those that the models have; ``outfits``
+    are those of the robots among them, by name, whose IMUs measure in that order."""
+    return _Writer(models, coverage, outfits).write(step_s, gravity_mps2)
+
+
+def motor_name(robot: str, motor: Union[Wheel, Servo]) -> str:
+    """What the actuator of a motor is called."""
+    return motor.joint if isinstance(motor, Wheel) else f"{robot} servo {motor.axis}"
 
 
 class _Writer:
@@ -77,13 +90,20 @@ class _Writer:
         self,
         models: Sequence[StagedModel],
         coverage: Coverage,
-        drive: Drivetrain,
-        imu: Optional[Mount],
+        outfits: Mapping[str, Outfit],
     ) -> None:
         self._models = models
-        self._drive = drive
-        self._wheels = {wheel.body: wheel for wheel in drive.wheels}
-        self._imu = imu
+        self._outfits = outfits
+        self._wheels: Dict[str, Tuple[Wheel, Drivetrain]] = {
+            wheel.body: (wheel, outfit.drive)
+            for outfit in outfits.values()
+            for wheel in outfit.drive.wheels
+        }
+        self._imus = {
+            outfit.imu.body: (name, outfit.imu)
+            for name, outfit in outfits.items()
+            if outfit.imu is not None
+        }
         self._factory = GeomFactory(coverage)
         self._shapes: Dict[str, str] = {}
         frictions = {
@@ -142,8 +162,11 @@ class _Writer:
     def _add_movable(self, world: Element, contact: Element, model: StagedModel) -> None:
         for root in model.roots:
             element = self._add_body(world, root, model.pose * root.pose)
-            if self._drive.servos and any(body.name in self._wheels for body in walk(root)):
-                _placed(etree.SubElement(element, "site", name=BASE), root.pose.inverse())
+            outfit = self._outfits.get(model.name)
+            servos = outfit is not None and outfit.drive.servos
+            if servos and any(body.name in self._wheels for body in walk(root)):
+                site = etree.SubElement(element, "site", name=BASE.format(robot=model.name))
+                _placed(site, root.pose.inverse())
             if root.joint is None:
                 element.insert(0, etree.Element("freejoint", name=root.name))
         if model.self_collide:
@@ -164,13 +187,14 @@ class _Writer:
             inertial = etree.SubElement(element, "inertial", pos=text(*body.inertial.center_m))
             inertial.set("mass", text(body.inertial.mass_kg))
             inertial.set("fullinertia", text(*body.inertial.tensor_kgm2))
-        if self._imu is not None and self._imu.body == body.name:
-            _placed(etree.SubElement(element, "site", name=IMU), self._imu.pose)
+        if body.name in self._imus:
+            robot, mount = self._imus[body.name]
+            _placed(etree.SubElement(element, "site", name=IMU.format(robot=robot)), mount.pose)
         for shape in body.shapes:
-            wheel = self._wheels.get(body.name)
-            if wheel is None:
+            wheel, drive = self._wheels.get(body.name, (None, None))
+            if wheel is None or drive is None:
                 geoms = self._factory.geoms(shape, body.inertial is not None)
-            elif self._drive.servos:
+            elif drive.servos:
                 geoms = self._factory.geoms(shape, True)
                 shape = replace(shape, surface=replace(shape.surface, mu=0.0))
             else:
@@ -206,23 +230,30 @@ class _Writer:
 
     def _add_instruments(self, root: Element) -> None:
         actuator = etree.SubElement(root, "actuator")
-        for wheel in self._wheels.values():
-            motor = etree.SubElement(actuator, "velocity", joint=wheel.joint, name=wheel.joint)
+        for robot, outfit in self._outfits.items():
+            self._add_motors(actuator, robot, outfit.drive)
+        sensor = etree.SubElement(root, "sensor")
+        for robot, _ in self._imus.values():
+            site = IMU.format(robot=robot)
+            etree.SubElement(sensor, "framequat", objtype="site", objname=site)
+            etree.SubElement(sensor, "gyro", site=site)
+            etree.SubElement(sensor, "accelerometer", site=site)
+
+    def _add_motors(self, actuator: Element, robot: str, drive: Drivetrain) -> None:
+        for wheel in drive.wheels:
+            name = motor_name(robot, wheel)
+            motor = etree.SubElement(actuator, "velocity", joint=wheel.joint, name=name)
             motor.set("kv", text(wheel.gain))
             if wheel.torque_nm is not None:
                 motor.set("forcerange", text(-wheel.torque_nm, wheel.torque_nm))
-        for servo in self._drive.servos:
-            motor = etree.SubElement(actuator, "general", name=servo.name, site=BASE)
+        for servo in drive.servos:
+            motor = etree.SubElement(actuator, "general", name=motor_name(robot, servo))
+            motor.set("site", BASE.format(robot=robot))
             motor.set("gear", text(*(float(axis == servo.axis) for axis in range(6))))
             motor.set("gainprm", text(servo.gain))
             motor.set("biastype", "affine")
             motor.set("biasprm", text(0.0, 0.0, -servo.gain))
             motor.set("forcerange", text(-servo.limit, servo.limit))
-        sensor = etree.SubElement(root, "sensor")
-        if self._imu is not None:
-            etree.SubElement(sensor, "framequat", objtype="site", objname=IMU)
-            etree.SubElement(sensor, "gyro", site=IMU)
-            etree.SubElement(sensor, "accelerometer", site=IMU)
 
     def _add_assets(self, assets: Element) -> Dict[str, bytes]:
         files: Dict[str, bytes] = {}

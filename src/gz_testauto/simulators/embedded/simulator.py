@@ -4,7 +4,7 @@ Owns what outlives a scene: the robots that were staged, and what was warned of.
 compiled anew, so one cannot leave anything to the next.
 """
 
-from typing import Dict, Optional
+from typing import Dict
 
 from gz_testauto.errors import MissingDependencyError, SdfError, SimulatorError
 from gz_testauto.sdf.robot import RobotModel
@@ -24,6 +24,7 @@ class EmbeddedSimulator(Simulator):
     name = "embedded"
     repeatable = True
     sets_twist = True
+    several_robots = True
     changes = EmbeddedSimulation.changes
 
     def __init__(self, step_s: float = 0.005, fast_lidar: bool = True) -> None:
@@ -43,17 +44,15 @@ class EmbeddedSimulator(Simulator):
 
     def _load(self, scene: Scene) -> EmbeddedSimulation:
         try:
-            robot = self._stage(scene.robot)
-            return EmbeddedSimulation(scene, robot, self._settings, self._coverage)
+            robots = [self._stage(placed.robot) for placed in scene.robots]
+            return EmbeddedSimulation(scene, robots, self._settings, self._coverage)
         except SdfError as error:
             raise SimulatorError(f"cannot load {scene.world}: {error}") from error
 
     def _close(self) -> None:
         self._robots.clear()
 
-    def _stage(self, robot: Optional[RobotModel]) -> Optional[StagedRobot]:
-        if robot is None:
-            return None
+    def _stage(self, robot: RobotModel) -> StagedRobot:
         if robot not in self._robots:
             self._robots[robot] = stage_robot(robot, self._coverage)
         return self._robots[robot]

@@ -59,11 +59,6 @@ class Wheel:
     per_speed: float
     per_turn: float
 
-    @property
-    def name(self) -> str:
-        """What its motor is called."""
-        return self.joint
-
     def under(self, load_n: float, mu: float) -> "Wheel":
         """The same wheel under a load, with as much torque as its tyre brings to the ground."""
         if load_n <= 0 or mu <= 0:
@@ -85,11 +80,6 @@ class Servo:
     limit: float
     per_speed: float
     per_turn: float
-
-    @property
-    def name(self) -> str:
-        """What it is called."""
-        return f"servo {self.axis}"
 
 
 @dataclass(frozen=True)

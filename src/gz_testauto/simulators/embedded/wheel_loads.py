@@ -11,7 +11,7 @@ from gz_testauto.sdf.dynamics import GRAVITY_MPS2, ContactParameters
 from gz_testauto.sdf.shapes import Plane
 from gz_testauto.simulators.embedded.bodies import Body, Shape, StagedModel, walk
 from gz_testauto.simulators.embedded.engine import Engine
-from gz_testauto.simulators.embedded.mjcf import write_mjcf
+from gz_testauto.simulators.embedded.mjcf import Outfit, write_mjcf
 from gz_testauto.simulators.embedded.sdf_support import Coverage
 from gz_testauto.simulators.embedded.wheel_drive import Drivetrain, Wheel
 
@@ -41,8 +41,8 @@ def _at_rest(model: StagedModel, wheels: Sequence[Wheel], coverage: Coverage) ->
     link = Body("ground::link", Pose(), (ground,), None, True, None)
     floor = StagedModel("ground", True, Pose(), False, (link,), {"ground::link": Pose()})
     models = (floor, replace(model, pose=Pose((0.0, 0.0, model.pose.position[2]))))
-    drive = Drivetrain(tuple(wheels))
-    engine = Engine(write_mjcf(models, coverage, STEP_S, GRAVITY_MPS2, drive), models)
+    outfits = {model.name: Outfit(Drivetrain(tuple(wheels)))}
+    engine = Engine(write_mjcf(models, coverage, STEP_S, GRAVITY_MPS2, outfits), models)
     for _ in range(SETTLING_STEPS):
         engine.tick()
     return engine

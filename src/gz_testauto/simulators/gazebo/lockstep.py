@@ -20,7 +20,7 @@ from typing import Dict, Optional, Set
 
 from gz_testauto.simulators.gazebo.messages import MESSAGES
 from gz_testauto.simulators.gazebo.readings import leading_stamp
-from gz_testauto.simulators.gazebo.threads import ThreadStates
+from gz_testauto.simulators.gazebo.threads.states import ThreadStates
 from gz_testauto.simulators.gazebo.world import CLOCK_TOPIC, WorldLink
 
 TICK_NS = 1000

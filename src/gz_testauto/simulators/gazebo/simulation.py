@@ -5,20 +5,19 @@ Owns what is gathered during a step and what a snapshot is made of. How time pas
 """
 
 from pathlib import Path
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, Mapping, Sequence, Tuple
 
 import numpy as np
 from lxml import etree
 
 from gz_testauto.brevity import listed
 from gz_testauto.errors import SdfError, SimulatorError
-from gz_testauto.observation import Contact, ImuSample, LaserScan, ModelState, Snapshot, Twist2D
+from gz_testauto.observation import ModelState, Sensed, Snapshot, Twist2D
 from gz_testauto.pose import Pose
 from gz_testauto.sdf.edit import parse_model
 from gz_testauto.simulators.changes import Change, Push, SetGravity, SetLight, SetModel
 from gz_testauto.simulators.gazebo.aliases import Alias
 from gz_testauto.simulators.gazebo.changes import TAKEN, Impulses, PropertyMessages, check
-from gz_testauto.simulators.gazebo.drive_command import DriveCommand
 from gz_testauto.simulators.gazebo.instruments import (
     InstrumentedModel,
     InstrumentedRobot,
@@ -27,25 +26,21 @@ from gz_testauto.simulators.gazebo.instruments import (
 )
 from gz_testauto.simulators.gazebo.lockstep import LockStep
 from gz_testauto.simulators.gazebo.messages import MESSAGES
-from gz_testauto.simulators.gazebo.readings import (
-    ImuReader,
-    ModelPoses,
-    contact_from,
-    mean_twist,
-    nanoseconds,
-    scan_from,
-)
+from gz_testauto.simulators.gazebo.onboard import Onboard
+from gz_testauto.simulators.gazebo.readings import ModelPoses, mean_twist
 from gz_testauto.simulators.gazebo.split_world import StagedWorld, model_text
 from gz_testauto.simulators.gazebo.transport import Publisher, RawCallback
 from gz_testauto.simulators.gazebo.world import WorldLink, pose_from
 from gz_testauto.simulators.interface import NamedModel, PhysicsSettings, Scene, Simulation
 from gz_testauto.xml_file import parse_xml
 
+NOTHING = Sensed()
+
 
 class GazeboSimulation(Simulation):
     """See :class:`~gz_testauto.simulators.interface.Simulation`.
 
-    Gazebo does not tell twists: the robot's is its mean over the last stretch, of ``period_s``
+    Gazebo does not tell twists: a robot's is its mean over the last stretch, of ``period_s``
     at most; other models have none. Everything is measured when the world rests at the end of
     a stretch: a scan when it has fallen due, an IMU sample every time, and contacts of all
     physics steps but the first after a rest.
@@ -60,36 +55,23 @@ class GazeboSimulation(Simulation):
         scene: Scene,
         staged: StagedWorld,
         models: Sequence[InstrumentedModel],
-        robot: Optional[InstrumentedRobot],
-        velocity: Optional[Publisher],
+        robots: Mapping[str, Tuple[InstrumentedRobot, Publisher]],
         alias: Alias,
     ) -> None:
-        super().__init__(
-            staged.physics.step_size_s, robot.robot if robot is not None else None, scene
-        )
+        super().__init__(staged.physics.step_size_s, scene.robot, scene)
         self._properties = PropertyMessages(link, self._on_server)
         self._impulses = Impulses(link, self._on_server, staged.physics.step_size_s)
         self._motions: Dict[str, Tuple[Any, Any]] = {}
         self._alias = alias
-        self._velocity = velocity
         self._link = link
         self._clock = clock
         self._physics = staged.physics
-        self._robot = robot
+        self._onboard = {
+            name: Onboard(link, clock, fitted, velocity, staged.physics.gravity_mps2)
+            for name, (fitted, velocity) in robots.items()
+        }
         self._fitted = {fitted.name: fitted for fitted in models}
         self._poses = ModelPoses()
-        self._scan: Optional[LaserScan] = None
-        self._scans_taken = 0
-        self._twist: Optional[Tuple[Any, Any]] = None
-        self._imu: List[ImuSample] = []
-        self._contacts: List[Contact] = []
-        self._drive_command = DriveCommand(robot.robot) if robot is not None else None
-        self._imu_reader: Optional[ImuReader] = None
-        if robot is not None and robot.robot.imu is not None:
-            mount = robot.robot.imu.mount
-            self._imu_reader = ImuReader(staged.physics.gravity_mps2, mount)
-        self._commanded: Optional[Twist2D] = None
-        self._to_send: Optional[Any] = None
         for name, pose in staged.poses.items():
             self._poses.put(name, pose, staged.links[name])
         for fitted in models:
@@ -102,12 +84,12 @@ class GazeboSimulation(Simulation):
         self._link.ignore_models()
         for fitted in self._fitted.values():
             self._listen_to_probes(fitted)
-        if self._robot is not None:
-            self._listen_to_robot(self._robot)
+        for robot in self._onboard.values():
+            robot.listen()
         self._link.wait_for_topics()
         self._clock.begin(seed)
-        if self._imu_reader is not None:
-            self._imu_reader.begin(self._clock.gazebo_ns)
+        for robot in self._onboard.values():
+            robot.begin()
 
     @property
     def server_is_sound(self) -> bool:
@@ -123,26 +105,26 @@ class GazeboSimulation(Simulation):
 
     def _snapshot(self) -> Snapshot:
         states = {name: ModelState(pose) for name, pose in self._poses.models.items()}
-        if self._robot is not None:
-            name = self._robot.robot.name
-            states[name] = ModelState(self._poses.models[name], *(self._twist or (None, None)))
-        snapshot = Snapshot(
+        for name, robot in self._onboard.items():
+            states[name] = robot.state(self._poses.models[name])
+        sensed = {name: robot.sensed() for name, robot in self._onboard.items()}
+        first = NOTHING if self.robot is None else sensed.pop(self.robot.name)
+        return Snapshot(
             time_s=self._clock.time_ns / 1e9,
             models=states,
             links=self._poses.link_states(),
-            scan=self._scan,
-            imu=tuple(self._imu),
-            contacts=tuple(sorted(self._contacts, key=lambda contact: contact.stamp_s)),
+            scan=first.scan,
+            imu=first.imu,
+            contacts=first.contacts,
+            others=sensed,
         )
-        self._imu.clear()
-        self._contacts.clear()
-        return snapshot
 
     def _drive(self, command: Twist2D) -> None:
-        assert self._drive_command is not None, "the interface asks before"
-        message = self._drive_command.message(command)
-        if command != self._commanded:
-            self._commanded, self._to_send = command, message
+        assert self.robot is not None, "the interface asks before"
+        self._onboard[self.robot.name].drive(command)
+
+    def _drive_other(self, command: Twist2D, robot: str) -> None:
+        self._onboard[robot].drive(command)
 
     def _step(self, count: int) -> None:
         left_ns = count * self._clock.step_ns
@@ -179,9 +161,10 @@ class GazeboSimulation(Simulation):
             self._impulses.forget(name)
             self._motions.pop(name, None)
         self._link.delete([self._on_server(name) for name in names])
-        if self._robot is not None and self._robot.robot.name in names:
-            self._forget_robot(self._robot)
         for name in names:
+            robot = self._onboard.pop(name, None)
+            if robot is not None:
+                robot.forget()
             self._poses.forget(name)
             fitted = self._fitted.pop(name, None)
             if fitted is None:
@@ -295,43 +278,21 @@ class GazeboSimulation(Simulation):
         return self._fitted[name].model.name if name in self._fitted else name
 
     def _advance(self, stretch_ns: int) -> None:
-        self._deliver_command()
+        for robot in self._onboard.values():
+            robot.deliver_command()
         self._impulses.deliver(stretch_ns / 1e9, self._poses.link_pose, lambda: self._truth.now)
         moved = {name: self._poses.models[name] for name in self._motions}
-        if self._robot is None:
-            self._clock.advance(stretch_ns)
-            self._note_motions(moved, stretch_ns / 1e9)
-            return
-        name = self._robot.robot.name
-        before = self._poses.models[name]
+        before = {name: self._poses.models[name] for name in self._onboard}
         self._clock.advance(stretch_ns)
         self._note_motions(moved, stretch_ns / 1e9)
-        after = self._poses.models[name]
-        self._twist = mean_twist(before, after, stretch_ns / 1e9)
-        if self._imu_reader is not None:
-            sample = self._imu_reader.sample(self._clock.time_ns, after)
-            self._imu.extend([sample] if sample is not None else [])
+        for name, robot in self._onboard.items():
+            robot.moved(before[name], self._poses.models[name], stretch_ns / 1e9)
 
     def _note_motions(self, before: Mapping[str, Pose], passed_s: float) -> None:
         """Take down the twists of what is given some."""
         for name, pose in before.items():
             linear, angular = mean_twist(pose, self._poses.models[name], passed_s)
             self._motions[name] = (np.asarray(linear), np.asarray(angular))
-
-    def _deliver_command(self) -> None:
-        """Send the command. Switching physics on takes a round trip, which it does not outlast."""
-        if self._to_send is None or self._drive_command is None or self._velocity is None:
-            return
-        with self._link.watched("taking a command"):
-            self._velocity.send(self._to_send)
-        if not self._drive_command.repeat:
-            self._to_send = None
-
-    def _forget_robot(self, robot: InstrumentedRobot) -> None:
-        """Wait no more for what it would measure, and command it no more."""
-        self._clock.sensors.discard(str(robot.scan_topic))
-        self._clock.motion_sensors -= {*robot.contact_topics, str(robot.imu_topic)}
-        self._robot = self._drive_command = self._imu_reader = self._to_send = None
 
     def _listen_to_probes(self, fitted: InstrumentedModel) -> None:
         for topic, link in fitted.probes.items():
@@ -345,57 +306,6 @@ class GazeboSimulation(Simulation):
             self._clock.answered(topic)
 
         return read
-
-    def _listen_to_robot(self, robot: InstrumentedRobot) -> None:
-        for topic in robot.contact_topics:
-            self._clock.motion_sensors.add(topic)
-            self._link.listen(topic, "Contacts", self._contact_reader(topic))
-        if robot.scan_topic is not None:
-            self._clock.sensors.add(robot.scan_topic)
-            self._link.listen(robot.scan_topic, "LaserScanStamped", self._on_scan)
-        if robot.imu_topic is not None:
-            self._clock.motion_sensors.add(robot.imu_topic)
-            self._link.listen(robot.imu_topic, "IMU", self._on_imu)
-        velocity = self._velocity
-        if (
-            self._drive_command is not None
-            and self._drive_command.available
-            and velocity is not None
-        ):
-            self._link.wait_for(lambda: velocity.connected, "connecting to the robot's drive")
-
-    def _contact_reader(self, topic: str) -> RawCallback:
-        def read(payload: bytes) -> None:
-            clock = self._clock
-            earliest_ns = clock.begun_ns + clock.step_ns
-            for contact in MESSAGES["Contacts"].FromString(payload).contact:
-                # One may be of the rest, or of the first step, which Gazebo may have forgotten.
-                stamp_ns = clock.our_ns(nanoseconds(contact.time))
-                if earliest_ns < stamp_ns <= clock.time_ns:
-                    self._contacts.append(contact_from(contact, stamp_ns))
-            clock.answered(topic)
-
-        return read
-
-    def _on_scan(self, payload: bytes) -> None:
-        if self._robot is None or self._robot.robot.lidar is None:
-            return  # it has been deleted since
-        message = MESSAGES["LaserScanStamped"].FromString(payload)
-        self._clock.answered(str(self._robot.scan_topic))
-        lidar, time_ns = self._robot.robot.lidar, self._clock.time_ns
-        if (
-            lidar.update_rate_hz > 0
-            and time_ns < self._scans_taken * 1e9 / lidar.update_rate_hz - 1
-        ):
-            return  # the lidar would not have measured yet
-        self._scans_taken = int(time_ns * lidar.update_rate_hz / 1e9 + 1e-6) + 1
-        self._scan = scan_from(message, time_ns, lidar)
-
-    def _on_imu(self, payload: bytes) -> None:
-        if self._robot is None or self._imu_reader is None:
-            return
-        self._imu_reader.receive(MESSAGES["IMU"].FromString(payload))
-        self._clock.answered(str(self._robot.imu_topic))
 
 
 def alone(model: NamedModel) -> NamedModel:

@@ -21,7 +21,7 @@ from gz_testauto.simulators.gazebo.gzclient import GuiClient
 from gz_testauto.simulators.gazebo.installation import GazeboInstallation, find_gazebo
 from gz_testauto.simulators.gazebo.instruments import instrument_model, instrument_robot
 from gz_testauto.simulators.gazebo.lockstep import RESTING_RATE_HZ, LockStep
-from gz_testauto.simulators.gazebo.sensor_threads import teach_period
+from gz_testauto.simulators.gazebo.threads.sensor_threads import teach_period
 from gz_testauto.simulators.gazebo.server import ServerProcess
 from gz_testauto.simulators.gazebo.simulation import GazeboSimulation, alone
 from gz_testauto.simulators.gazebo.split_world import StagedWorld, stage_world
@@ -50,6 +50,7 @@ class GazeboSimulator(Simulator):
     name = "gazebo"
     repeatable = True
     sets_twist = False
+    several_robots = True
     runs_plugins = True
     changes = GazeboSimulation.changes
 
@@ -160,9 +161,10 @@ class GazeboSimulator(Simulator):
         period_ns = clock.sensor_period_ns
         models = [instrument_model(movable, period_ns, alias) for movable in staged.movables]
         to_spawn = [fitted.model for fitted in models]
-        robot, velocity, places = None, None, []
-        if scene.robot is not None:
-            robot = instrument_robot(scene.robot, scene.start, period_ns, alias)
+        robots, places = [], []
+        for placed in scene.robots:
+            robot = instrument_robot(placed.robot, placed.start, period_ns, alias)
+            robots.append(robot)
             # The drive plugins measure a wheel by its upright bounding box when they are
             # loaded, so the robot is spawned facing along x and turned afterwards.
             body = robot.body.model
@@ -173,12 +175,17 @@ class GazeboSimulator(Simulator):
         link.request_deletion(self._loaded)
         self._loaded = [model.name for model in to_spawn]
         clock.rewind()
-        if robot is not None:
-            velocity = link.advertise_to(robot.body.model.name, "vel_cmd", "Pose")
+        driven = {
+            robot.robot.name: (
+                robot,
+                link.advertise_to(robot.body.model.name, "vel_cmd", "Pose"),
+            )
+            for robot in robots
+        }
         if to_spawn:
             link.spawn(to_spawn, places)
         link.await_deletion()
-        simulation = GazeboSimulation(link, clock, scene, staged, models, robot, velocity, alias)
+        simulation = GazeboSimulation(link, clock, scene, staged, models, driven, alias)
         simulation.begin(scene.seed)
         complaint = self._server.fatal_complaint_since(
             mark if self._served else 0, self._allow_missing

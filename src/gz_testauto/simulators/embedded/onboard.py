@@ -1,0 +1,115 @@
+"""A robot in a loaded world: what it is commanded, and what its sensors have measured.
+
+Owns the one robot's share of a simulation. The world may be compiled anew while it drives;
+:meth:`Onboard.fit` finds its motors and sensors again.
+"""
+
+import math
+from typing import Any, FrozenSet, List, Optional, Set
+
+import numpy as np
+
+from gz_testauto.errors import SimulatorError
+from gz_testauto.observation import Contact, LaserScan, Sensed, Twist2D
+from gz_testauto.simulators.embedded.engine import Engine, actuators
+from gz_testauto.simulators.embedded.imu import ImuSamples
+from gz_testauto.simulators.embedded.lidar import Lidar
+from gz_testauto.simulators.embedded.mjcf import Outfit, motor_name
+from gz_testauto.simulators.embedded.robot import StagedRobot
+
+ROUNDING = 1e-6
+"""A sensor's rate times a number of ticks that is this near to a whole number is one."""
+
+IMU_NUMBERS = 10
+"""That MuJoCo's sensors of one IMU give."""
+
+
+class Onboard:
+    """A robot in a world. ``noise`` draws that of its lidar, ``fast_lidar`` is False to have
+    MuJoCo cast its rays."""
+
+    def __init__(
+        self, staged: StagedRobot, step_s: float, noise: np.random.Generator, fast_lidar: bool
+    ) -> None:
+        self.staged = staged
+        self.name = staged.robot.name
+        self.outfit = Outfit(staged.drive, staged.imu)
+        self._step_s, self._noise, self._fast_lidar = step_s, noise, fast_lidar
+        self._command = Twist2D()
+        self._scan: Optional[LaserScan] = None
+        self._imu = ImuSamples()
+        self._contacts: List[Contact] = []
+        self._imu_ticks: Set[int] = set()
+        self._scan_tick = -1
+
+    def fit(self, engine: Engine, imus_before: int) -> None:
+        """Find motors and sensors in a world that was compiled, in which so many IMUs measure
+        before its own."""
+        staged = self.staged
+        self._engine = engine
+        self._body: FrozenSet[int] = engine.geoms_of(staged.body_shapes)
+        names = [motor_name(self.name, motor) for motor in staged.drive.motors]
+        self._motors: Optional[np.ndarray] = actuators(engine, names)
+        self._reading = slice(imus_before * IMU_NUMBERS, (imus_before + 1) * IMU_NUMBERS)
+        self._set_motors()
+        self._lidar: Optional[Lidar] = None
+        if staged.lidar is not None and staged.robot.lidar is not None:
+            self._lidar = Lidar(
+                engine.model,
+                engine.data,
+                staged.robot.lidar,
+                engine.body(staged.lidar.body),
+                staged.lidar.pose,
+                staged.lidar_noise_m,
+                self._noise,
+                None if self._fast_lidar else False,
+            )
+
+    def drive(self, command: Twist2D) -> None:
+        """Turn the motors so. Raises ``SimulatorError`` where it has no drive that is known."""
+        if not self.staged.drive.motors:
+            raise SimulatorError(
+                f"robot {self.name!r} has no drive that is known: give its SDF "
+                "libDiffDrivePlugin.so or libSkidSteerDrivePlugin.so"
+            )
+        self._command = command
+        self._set_motors()
+
+    def begin_step(self, start: int, end: int) -> None:
+        """Find out in which ticks from ``start`` to ``end`` it measures."""
+        imu, lidar = self.staged.robot.imu, self.staged.robot.lidar
+        step_s = self._step_s
+        self._imu_ticks = due_ticks(start, end, imu.update_rate_hz * step_s) if imu else set()
+        scans = due_ticks(start, end, lidar.update_rate_hz * step_s) if lidar else set()
+        self._scan_tick = max(scans, default=-1)  # those before it nobody would see
+
+    def measure(self, tick: int, time_s: float, sensordata: Any) -> None:
+        """Take down what there is in a tick that has just passed."""
+        engine = self._engine
+        if self._body and engine.touches(self._body):
+            self._contacts += engine.contacts(self._body, time_s)
+        if tick in self._imu_ticks:
+            self._imu.add(time_s, sensordata[self._reading].tolist())
+        if tick == self._scan_tick and self._lidar is not None:
+            self._scan = self._lidar.scan(time_s)
+
+    def sensed(self) -> Sensed:
+        """What was measured since it was last asked, and the latest scan."""
+        imu, contacts = self._imu, tuple(self._contacts)
+        self._imu = ImuSamples()
+        self._contacts.clear()
+        return Sensed(self._scan, imu, contacts)
+
+    def _set_motors(self) -> None:
+        if self._motors is not None:
+            self._engine.data.ctrl[self._motors] = self.staged.drive.speeds(self._command)
+
+
+def due_ticks(start: int, end: int, per_tick: float) -> Set[int]:
+    """The ticks after ``start`` and up to ``end`` in which a sensor measures that does so
+    ``per_tick`` times in each; in all of them when that is 0, as in SDF, or more than 1."""
+    if not 0.0 < per_tick < 1.0:
+        return set(range(start + 1, end + 1))
+    first = math.floor(start * per_tick + ROUNDING) + 1
+    last = math.floor(end * per_tick + ROUNDING)
+    return {math.ceil(count / per_tick - ROUNDING) for count in range(first, last + 1)}

@@ -1,0 +1,1 @@
+"""Threads of gzserver: what they do, and on which processors."""

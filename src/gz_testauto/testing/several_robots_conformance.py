@@ -1,0 +1,94 @@
+"""What a simulator must do with several robots in a scene, as tests; or refuse it by name.
+
+Beside :mod:`gz_testauto.testing.simulator_conformance`, in the same way::
+
+    class TestMySimulatorSeveralRobots(SeveralRobotsConformance):
+        def make_simulator(self):
+            return MySimulator()
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gz_testauto.errors import SimulatorError
+from gz_testauto.observation import Twist2D
+from gz_testauto.pose import Pose2D
+from gz_testauto.resources import share_directory
+from gz_testauto.sdf.robot import RobotModel, read_robot
+from gz_testauto.simulators.interface import PlacedRobot, Scene, Simulator
+from gz_testauto.testing.simulator_conformance import contacts, robot_pose
+from gz_testauto.testing.simulator_scene import PARCEL, WALL, WORLD
+from gz_testauto.testing.simulator_suite import PERIOD_S, SimulatorSuite, refused
+
+
+class SeveralRobotsConformance(SimulatorSuite):
+    """The suite. Override :meth:`make_simulator`."""
+
+    @pytest.fixture
+    def world(self, tmp_path: Path) -> Path:
+        """Floor, wall and one obstacle."""
+        path = tmp_path / "conformance.world"
+        path.write_text(WORLD.format(models=WALL + PARCEL))
+        return path
+
+    def test_several_robots_each_have_their_command_scan_and_contacts(
+        self, simulator: Simulator, world: Path, robot: RobotModel
+    ) -> None:
+        scene = Scene(world, robot, Pose2D(0.0, 0.0, 0.0), others=(second_robot(),))
+        if not simulator.several_robots:
+            with pytest.raises(SimulatorError, match=r"has one robot in a scene, and .* have 2;"):
+                simulator.load(scene)
+            return
+        simulation = simulator.load(scene)
+        assert {"robot", "second"} <= set(simulation.snapshot().models)
+        simulation.drive(Twist2D(0.0, 0.4))
+        simulation.drive(Twist2D(1.0, 0.0), "second")
+        snapshots = [simulation.step(PERIOD_S) for _ in range(30)]
+        first, second = (snapshots[-1].models[name].pose.planar for name in ("robot", "second"))
+        assert (first.x_m, first.y_m) == pytest.approx((0.0, 0.0), abs=0.1)
+        assert first.yaw_rad == pytest.approx(1.2, abs=0.15)
+        assert second.x_m == pytest.approx(3.0, abs=0.2)
+        assert second.y_m == pytest.approx(-2.0, abs=0.1)
+        seen = snapshots[-1].seen_by("second").scan
+        assert seen is not None and snapshots[-1].scan is not None
+        ahead_m = float(seen.ranges_m[np.argmin(np.abs(seen.angles_rad))])
+        assert ahead_m == pytest.approx(4.9 - second.x_m - seen.mount.position[0], abs=0.05)
+        assert not contacts(snapshots)
+        snapshots += [simulation.step(PERIOD_S) for _ in range(30)]
+        assert not contacts(snapshots), "the first touches nothing"
+        touched = contacts([snapshot.seen_by("second") for snapshot in snapshots])
+        assert {"second", "wall"} in touched
+        samples = [sample for shown in snapshots for sample in shown.others["second"].imu]
+        assert len(samples) >= len(snapshots) - 1
+
+    def test_a_robot_that_is_not_there_cannot_be_driven(
+        self, simulator: Simulator, world: Path, robot: RobotModel
+    ) -> None:
+        simulation = simulator.load(Scene(world, robot))
+        says = "there is no robot named 'wall' in this scene to drive; there are: robot"
+        with refused(says):
+            simulation.drive(Twist2D(1.0, 0.0), "wall")
+
+    def test_a_further_robot_can_be_deleted_and_the_first_drives_on(
+        self, simulator: Simulator, world: Path, robot: RobotModel
+    ) -> None:
+        if not simulator.several_robots:
+            pytest.skip("has one robot in a scene")
+        simulation = simulator.load(Scene(world, robot, others=(second_robot(),)))
+        simulation.drive(Twist2D(0.5, 0.0))
+        simulation.step(PERIOD_S)
+        simulation.delete(["second"])
+        with pytest.raises(SimulatorError, match="no robot named 'second'"):
+            simulation.drive(Twist2D(0.5, 0.0), "second")
+        for _ in range(20):
+            snapshot = simulation.step(PERIOD_S)
+        assert robot_pose(snapshot).x_m == pytest.approx(1.0, abs=0.15)
+        assert not snapshot.others
+
+
+def second_robot() -> PlacedRobot:
+    """Another wheelchair, to the right of the first."""
+    path = share_directory() / "models" / "wheelchair"
+    return PlacedRobot(read_robot(path, "second"), Pose2D(0.0, -2.0, 0.0))
