@@ -16,7 +16,7 @@ from gz_testauto.campaign.world_source import gather_worlds
 from gz_testauto.errors import ResultsError
 from gz_testauto.json_file import read_json_object
 from gz_testauto.metrics.interface import Metric, installed_metrics
-from gz_testauto.metrics.reported import REPORTED, drawn, published_by_stack
+from gz_testauto.metrics.reported import REPORTED, drawn, of_companion, published_by_stack
 from gz_testauto.metrics.tasks import task_metrics
 from gz_testauto.randomisation.terms import PREFIX
 from gz_testauto.results.directory import CampaignDirectory, reporting_disk, write_atomically
@@ -112,7 +112,8 @@ def _declared(spec: CampaignSpec) -> Tuple[Metric, ...]:
     """The metrics that the campaign's trials may have."""
     own = (published_by_stack(one.name, one.unit, one.better) for one in spec.published_metrics)
     terms = (drawn(PREFIX + term.name) for term in spec.randomise)
-    return (*installed_metrics(), *task_metrics(spec), *REPORTED.values(), *own, *terms)
+    robots = (metric for one in spec.robots for metric in of_companion(one.name))
+    return (*installed_metrics(), *task_metrics(spec), *REPORTED.values(), *own, *terms, *robots)
 
 
 def find_world(world: WorldRecord, directory: CampaignDirectory) -> WorldRecord:

@@ -33,6 +33,9 @@ from gz_testauto.worlds.multiply import drive_record, multiply
 from gz_testauto.worlds.published import PublishedFigures
 from gz_testauto.worlds.record import WorldRecord
 
+ROBOT_ROOM_M = 0.3
+"""Free around a further robot where it starts and where it has to go."""
+
 
 def gather_worlds(
     spec: CampaignSpec, robot: RobotBody, folder: Path, makers: int = 1
@@ -125,7 +128,12 @@ def _generated(spec: CampaignSpec, drive: RequiredDrive, folder: Path) -> WorldS
     assert worlds.base is not None and worlds.obstacles is not None and worlds.count is not None
     obstacles = worlds.obstacles
     ways = [actor.way for actor in spec.actors if actor.way is not None]
-    if ways:  # what goes along them does not look where it goes
+    ways += [  # what goes along those does not look where it goes; these would begin in something
+        shapely.Point(pose.x_m, pose.y_m).buffer(drive.radius_m + ROBOT_ROOM_M)
+        for robot in spec.robots
+        for pose in (robot.start, robot.goal)
+    ]
+    if ways:
         zones = [KeepOut(shape=Region(polygon=list(way.exterior.coords)[:-1])) for way in ways]
         update = {"keep_out": [*obstacles.keep_out, *zones]}
         obstacles = obstacles.model_copy(update=update)

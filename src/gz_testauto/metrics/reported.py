@@ -1,11 +1,11 @@
 """Numbers that are told of a trial, beside what is computed from its drive.
 
 They are not computed for every campaign, as other metrics are: only a trial on a stack of the
-user's own has them, one over ROS in which time waits for nobody, or one for which something was
-drawn (``Recording.numbers``).
+user's own has them, one over ROS in which time waits for nobody, one with further robots, or one
+for which something was drawn (``Recording.numbers``).
 """
 
-from typing import Dict
+from typing import Dict, Tuple
 
 from gz_testauto.metrics.interface import Metric
 
@@ -51,6 +51,29 @@ def published_by_stack(name: str, unit: str, better: str) -> Metric:
         completed_only=True,
         in_comparison=False,
         description="published by the stack",
+    )
+
+
+def of_companion(robot: str) -> Tuple[Metric, ...]:
+    """How a further robot of the campaign ended; columns begin with its name."""
+    whats = (
+        ("reached", "", "higher", "1 where it reached its goal", 0),
+        ("collided", "", "lower", "1 where it collided", 0),
+        ("time_s", "s", "neither", "when it ended", 1),
+        ("clearance_min_m", "m", "higher", "its least clearance", 2),
+    )
+    return tuple(
+        Metric(
+            name=f"{robot}_{what}",
+            unit=unit,
+            decimals=decimals,
+            better=better,
+            completed_only=False,
+            in_table=False,
+            in_comparison=False,
+            description=f"{said}, of the robot {robot}",
+        )
+        for what, unit, better, said, decimals in whats
     )
 
 

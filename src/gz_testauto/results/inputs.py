@@ -48,7 +48,8 @@ def further_files(spec: CampaignSpec, robot: RobotBody) -> Dict[str, str]:
 
 
 def _planner_code(spec: BuiltinCampaignSpec) -> Dict[str, str]:
-    names = (entry.plugin for entry in spec.planners)
+    names = [entry.plugin for entry in spec.planners]
+    names += [entry.planner for entry in spec.robots if entry.planner]
     return _code(PLANNER_CODE, PLANNERS, names)
 
 
@@ -74,17 +75,18 @@ def _code(prefix: str, registry: Registry, names: Iterable[str]) -> Dict[str, st
 
 
 def _actor_files(spec: BuiltinCampaignSpec) -> Dict[str, str]:
-    """What the models of actors consist of beside the file that the campaign names."""
+    """What the models of actors and further robots consist of beside the file that is named."""
     found = {}
-    for actor in spec.actors:
-        path = actor.model
+    moving = [("actor", actor.name, actor.model) for actor in spec.actors]
+    moving += [("robot", robot.name, robot.model) for robot in spec.robots]
+    for kind, name, path in moving:
         if path is None:
             continue
         if path.is_dir():
             path = model_file(path)
-            found[f"actor {actor.name}/{path.name}"] = file_sha256(path)
+            found[f"{kind} {name}/{path.name}"] = file_sha256(path)
         try:
-            found.update(_named_files(f"actor {actor.name}", path.read_bytes()))
+            found.update(_named_files(f"{kind} {name}", path.read_bytes()))
         except etree.XMLSyntaxError:  # told when it is to be used
             continue
     return found

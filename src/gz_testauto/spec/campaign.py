@@ -25,6 +25,7 @@ from typing_extensions import Annotated, Literal, Self
 from gz_testauto.pose import Pose2D
 from gz_testauto.registry import unknown_name
 from gz_testauto.spec.actors import Actor
+from gz_testauto.spec.companions import MOST_ROBOTS, CompanionSpec
 from gz_testauto.spec.model import (
     Bounded,
     Point,
@@ -201,6 +202,10 @@ class CampaignSpec(Spec):
     global_plan: GlobalPlanSpec = GlobalPlanSpec()
     stop: Optional[StopSpec] = None
     """When to end before the last world; never unless given."""
+    robots: Annotated[
+        Tuple[CompanionSpec, ...], BeforeValidator(as_tuple), Field(max_length=MOST_ROBOTS)
+    ] = ()
+    """Who drives beside the robot."""
     actors: Annotated[Tuple[Actor, ...], BeforeValidator(as_tuple)] = ()
     """What moves in the worlds beside the robot."""
     randomise: Annotated[Tuple[Term, ...], BeforeValidator(as_tuple)] = ()
@@ -208,10 +213,10 @@ class CampaignSpec(Spec):
 
     @model_serializer(mode="wrap")
     def _only_where_given(self, serialize: SerializerFunctionWrapHandler) -> Dict[str, Any]:
-        """Without actors and terms where there are none, so that a campaign without is written,
-        and has the identity, that it had before there were any."""
+        """Without robots, actors and terms where there are none, so that a campaign without them
+        is written, and has the identity, that it had before there were any."""
         data: Dict[str, Any] = serialize(self)
-        for name in ("actors", "randomise"):
+        for name in ("robots", "actors", "randomise"):
             if not getattr(self, name):
                 data.pop(name, None)
         return data
@@ -323,16 +328,19 @@ class CampaignSpec(Spec):
             raise PydanticCustomError("predicate", SAID_TWICE, {"key": "via"})
         return goal
 
-    @field_validator("actors", "randomise")
+    @field_validator("robots", "actors", "randomise")
     @classmethod
     def _have_names(cls, entries: Tuple[Any, ...], info: ValidationInfo) -> Tuple[Any, ...]:
         twice = repeated([entry.name for entry in entries])
         if twice:
             raise ValueError(f"names must differ; these appear twice: {', '.join(twice)}")
-        robot = info.data.get("robot")
-        actors = [entry.name for entry in entries] if info.field_name == "actors" else []
-        if robot is not None and robot.name in actors:
-            raise ValueError(f"the robot is named {robot.name!r}; give the actor another name")
+        robot, robots = info.data.get("robot"), info.data.get("robots") or ()
+        if robot is None or info.field_name == "randomise":
+            return entries
+        for taken in (robot.name, *(one.name for one in robots)):
+            if taken in [entry.name for entry in entries]:
+                other = "robot" if info.field_name == "robots" else "actor"
+                raise ValueError(f"the robot is named {taken!r}; give the {other} another name")
         return entries
 
     @field_validator("planners")

@@ -5,6 +5,7 @@ that the known map does not connect, a robot that cannot be driven or cannot see
 unknown parameters.
 """
 
+import itertools
 import math
 from typing import Dict, List, Sequence
 
@@ -33,7 +34,18 @@ def check_trials(campaign: PreparedCampaign, trials: Sequence[Trial]) -> None:
     Raises ``SpecError`` naming world and obstacle when the start or the goal lies in one, or
     naming the map when the known map has no way.
     """
+    check_staging(campaign.spec)
+    for one in campaign.robots if isinstance(campaign, PreparedBuiltin) else (campaign,):
+        _check_drives(one, trials)
+    if isinstance(campaign, PreparedBuiltin):
+        _check_starts(campaign, trials)
+        _check_stagings(campaign, trials)
+
+
+def _check_drives(campaign: PreparedCampaign, trials: Sequence[Trial]) -> None:
+    """Refuse starts and goals of a robot at which it could not be."""
     spec, outline = campaign.spec, np.asarray(campaign.limits.footprint_m)
+    who = f"robot {spec.robot.name!r}"
     for world in {trial.world_index: campaign.world(trial) for trial in trials}.values():
         scene, field = campaign.world_scene(world), campaign.obstacles(world)
         where = f"world {world.name} ({world.path})"
@@ -45,26 +57,43 @@ def check_trials(campaign: PreparedCampaign, trials: Sequence[Trial]) -> None:
         hits = field.touching(footprint, field.initial_states)
         if hits:
             raise SpecError(
-                f"{where}: the robot would start inside {hits[0]} at ({start.x_m:g}, "
-                f"{start.y_m:g}); move robot.start or keep the obstacle away from it"
+                f"{where}: {who} would start inside {hits[0]} at ({start.x_m:g}, "
+                f"{start.y_m:g}); move its start or keep the obstacle away from it"
             )
         for number, goal in enumerate(goals, 1):
             hits = field.touching(shapely.Point(goal.x_m, goal.y_m), field.initial_states)
             which = "the goal" if len(goals) == 1 else f"goal {number} of {len(goals)}"
             if hits:
                 raise SpecError(
-                    f"{where}: {which} ({goal.x_m:g}, {goal.y_m:g}) lies inside {hits[0]}; "
-                    "move goal or keep the obstacle away from it"
+                    f"{where}: {which} of {who} ({goal.x_m:g}, {goal.y_m:g}) lies inside "
+                    f"{hits[0]}; move goal or keep the obstacle away from it"
                 )
-        campaign.known_map.ways(world)
-    _check_stagings(campaign, trials)
+        try:
+            campaign.known_map.ways(world)
+        except SpecError as error:
+            raise SpecError(f"{who}: {error}") from error
 
 
-def _check_stagings(campaign: PreparedCampaign, trials: Sequence[Trial]) -> None:
+def _check_starts(campaign: PreparedBuiltin, trials: Sequence[Trial]) -> None:
+    """Refuse robots that would start in one another."""
+    for name in {trial.world for trial in trials} if campaign.companions else ():
+        places = [
+            (one.robot.name, footprint_at(np.asarray(one.limits.footprint_m), start))
+            for one in campaign.robots
+            for start in [one.spec.start_in(name)]
+        ]
+        for (first, here), (second, there) in itertools.combinations(places, 2):
+            if here.intersects(there):
+                raise SpecError(
+                    f"world {name}: robots {first!r} and {second!r} would start in one another; "
+                    "move the start of one"
+                )
+
+
+def _check_stagings(campaign: PreparedBuiltin, trials: Sequence[Trial]) -> None:
     """Refuse actors that cannot begin, or terms that find nothing, in any of the worlds."""
     spec = campaign.spec
-    check_staging(spec)
-    if not isinstance(campaign, PreparedBuiltin) or not spec.is_staged:
+    if not spec.is_staged:
         return
     for trial in {(trial.world_index, trial.repetition): trial for trial in trials}.values():
         world = campaign.world(trial)
@@ -73,7 +102,8 @@ def _check_stagings(campaign: PreparedCampaign, trials: Sequence[Trial]) -> None
             coming = [model.name for model in campaign.staging(trial).models]
         except (PlacementError, SpecError) as error:
             raise SpecError(f"{where}: {error}") from error
-        there = [*campaign.world_scene(world).models, campaign.robot.name]
+        robots = [one.robot.name for one in campaign.robots]
+        there = [*campaign.world_scene(world).models, *robots]
         taken = {name for name in coming if name in there or coming.count(name) > 1}
         if taken:
             raise SpecError(f"{where}: has a model {min(taken)!r} already; rename the actor")

@@ -6,12 +6,14 @@ nobody waits for real time. Owns the simulator's life and the loop of a trial.
 
 import functools
 import time
-from typing import Callable, Optional
+from dataclasses import replace
+from typing import Callable, Optional, Sequence
 
+import numpy as np
 from threadpoolctl import threadpool_limits
 
 from gz_testauto.errors import SimulatorError
-from gz_testauto.observation import Snapshot
+from gz_testauto.observation import Snapshot, Twist2D
 from gz_testauto.planners import make_planner
 from gz_testauto.planners.interface import Observation, PlannerGaveUp, Task
 from gz_testauto.planners.timed import TimedPlanner
@@ -25,10 +27,13 @@ from gz_testauto.trial.executor import (
     TrialStopped,
     scene_faults,
 )
+from gz_testauto.trial.judge import Verdict
 from gz_testauto.trial.monitor import TrialMonitor
+from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.recorder import CycleTimes
 from gz_testauto.trial.setup import PreparedBuiltin, PreparedCampaign, require_builtin
+from gz_testauto.trial.staging import Staging
 
 OpenSimulator = Callable[[PreparedBuiltin], Simulator]
 
@@ -41,9 +46,10 @@ class LockstepExecutor(TrialExecutor):
         a robot that cannot be driven or cannot see, or a planner that does not take its
         parameters."""
         self._campaign = require_builtin(campaign)
-        require_drivable(self._campaign.robot)
-        for planner in self._campaign.spec.planners:
-            make_planner(planner.plugin, **planner.parameters)
+        for one in self._campaign.robots:
+            require_drivable(one.robot)
+            for planner in one.spec.planners:
+                make_planner(planner.plugin, **planner.parameters)
         self._open_simulator = open_simulator
         self._simulator: Optional[Simulator] = None
         self._one_thread: Optional[threadpool_limits] = None
@@ -67,22 +73,29 @@ class LockstepExecutor(TrialExecutor):
     def execute(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
         """Run one trial. See the interface."""
         campaign = self._campaign
-        spec = campaign.planner(trial)
-        planner = TimedPlanner(make_planner(spec.plugin, **spec.parameters))
-        tasks = functools.partial(campaign.task, trial)
-        first = tasks(0)
         staging = campaign.staging(trial)
-        watch = campaign.watch(trial, staging.models)
+        drivers = [self._driver(one, trial, staging) for one in campaign.robots]
         simulator = self._require_simulator()
         simulation = staging.stage(simulator.load(staging.scene(campaign.scene(trial))))
-        planner.begin(first)
-        period_s = campaign.spec.control_period_s
+        for driver in drivers:
+            driver.begin()
         try:
             with scene_faults(simulator.repeatable):
-                result = drive(simulation, planner, watch, period_s, should_stop, tasks)
+                result = drive(simulation, drivers, campaign.spec.control_period_s, should_stop)
         finally:
             staging.close()
         return result.with_numbers(staging.numbers)
+
+    def _driver(self, one: PreparedBuiltin, trial: Trial, staging: Staging) -> "Driver":
+        """What drives one of the campaign's robots in a trial."""
+        spec = one.planner(trial)
+        others = self._campaign.as_models(trial, but=one.robot.name)
+        return Driver(
+            TimedPlanner(make_planner(spec.plugin, **spec.parameters)),
+            one.watch(trial, (*staging.models, *others)),
+            functools.partial(one.task, trial),
+            None if one is self._campaign else one.robot.name,
+        )
 
     def recover(self) -> None:
         """Close the simulator and start another."""
@@ -104,38 +117,105 @@ class LockstepExecutor(TrialExecutor):
         return self._simulator
 
 
+class Driver:
+    """One robot on its way: the planner that drives it, and who watches. ``tasks`` has the
+    planner's task after so many goals; ``robot`` is None for the first."""
+
+    def __init__(
+        self,
+        planner: TimedPlanner,
+        watch: TrialMonitor,
+        tasks: Callable[[int], Task],
+        robot: Optional[str] = None,
+    ) -> None:
+        self.robot = robot
+        self.verdict: Optional[Verdict] = None
+        self._planner, self._watch, self._tasks = planner, watch, tasks
+        self._stands = False
+
+    def begin(self) -> None:
+        """Give the planner its first task."""
+        self._planner.begin(self._tasks(0))
+
+    def look(self, snapshot: Snapshot) -> None:
+        """Watch, until it has ended."""
+        if self.verdict is None:
+            self.verdict = self._watch.observe(self._own(snapshot))
+
+    def act(self, simulation: Simulation, snapshot: Snapshot) -> None:
+        """Have the planner command the robot; one that has ended stands."""
+        if self.verdict is None:
+            watch = self._watch
+            if watch.goal_is_new:
+                self._planner.begin(self._tasks(watch.visited))
+            try:
+                command = self._planner.plan(_observation(self._own(snapshot), watch))
+            except PlannerGaveUp as gave_up:
+                self.verdict = watch.planner_aborted(str(gave_up))
+            else:
+                watch.commanded(command)
+                simulation.drive(command, self.robot)
+        elif not self._stands:
+            simulation.drive(Twist2D(), self.robot)
+            self._stands = True
+
+    def result(self, wall_time_s: float) -> TrialResult:
+        """How it ended."""
+        assert self.verdict is not None, "the trial is over"
+        return self._watch.result(
+            self.verdict, CycleTimes(*self._planner.cycle_times_s), wall_time_s
+        )
+
+    def _own(self, snapshot: Snapshot) -> Snapshot:
+        return snapshot if self.robot is None else snapshot.seen_by(self.robot)
+
+
 def drive(
     simulation: Simulation,
-    planner: TimedPlanner,
-    watch: TrialMonitor,
+    drivers: Sequence[Driver],
     control_period_s: float,
     should_stop: StopRequest,
-    tasks: Callable[[int], Task],
 ) -> TrialResult:
-    """Drive a loaded simulation to the trial's end, one control period (s) after the other.
+    """Drive a loaded simulation until all robots have ended, one control period (s) after the
+    other. The result is the first's; those of the others are numbers in it.
 
-    The planner has been given its task; ``tasks`` has that after so many goals. Raises
-    ``TrialStopped`` and ``SimulatorError``.
+    The planners have been given their tasks. Raises ``TrialStopped`` and ``SimulatorError``.
     """
     began_s = time.monotonic()
     snapshot = simulation.snapshot()
-    verdict = watch.observe(snapshot)
-    while verdict is None:
+    for driver in drivers:
+        driver.look(snapshot)
+    while any(driver.verdict is None for driver in drivers):
         if should_stop():
             raise TrialStopped
-        if watch.goal_is_new:
-            planner.begin(tasks(watch.visited))
-        try:
-            command = planner.plan(_observation(snapshot, watch))
-        except PlannerGaveUp as gave_up:
-            verdict = watch.planner_aborted(str(gave_up))
-            break
-        watch.commanded(command)
-        simulation.drive(command)
+        for driver in drivers:
+            driver.act(simulation, snapshot)
+        if all(driver.verdict is not None for driver in drivers):
+            break  # who was left has given up
         snapshot = simulation.step(control_period_s)
-        verdict = watch.observe(snapshot)
-    cycles = CycleTimes(*planner.cycle_times_s)
-    return watch.result(verdict, cycles, time.monotonic() - began_s)
+        for driver in drivers:
+            driver.look(snapshot)
+    wall_time_s = time.monotonic() - began_s
+    first, *others = (driver.result(wall_time_s) for driver in drivers)
+    for driver, result in zip(drivers[1:], others):
+        first = with_companion(first, str(driver.robot), result)
+    return first
+
+
+def with_companion(first: TrialResult, name: str, result: TrialResult) -> TrialResult:
+    """A trial's result with that of a further robot: how it ended as numbers, and in the line for
+    the reader."""
+    recording = result.recording
+    told = {
+        "reached": float(result.outcome is Outcome.REACHED),
+        "collided": float(result.outcome is Outcome.COLLIDED),
+        "time_s": float(recording.time_s[-1]),
+        "clearance_min_m": float(np.nanmin(recording.clearance_m)),
+    }
+    said = f"{name} {result.outcome.value}, {result.detail}".rstrip(", ")
+    detail = f"{first.detail}; {said}" if first.detail else said
+    numbers = {f"{name}_{what}": value for what, value in told.items()}
+    return replace(first, detail=detail).with_numbers(numbers)
 
 
 def _observation(snapshot: Snapshot, watch: TrialMonitor) -> Observation:

@@ -9,7 +9,7 @@ refusing bad input :mod:`gz_testauto.trial.checks`'.
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, Optional, Sequence, Tuple, overload
+from typing import Any, Dict, Optional, Sequence, Tuple, overload
 
 from gz_testauto.errors import SpecError
 from gz_testauto.metrics.interface import Metric, MetricContext, installed_metrics
@@ -18,13 +18,14 @@ from gz_testauto.planners.interface import RobotLimits, Task
 from gz_testauto.sdf.floor import Heights, obstructing_heights
 from gz_testauto.sdf.robot import RobotBody, RobotModel, read_robot
 from gz_testauto.sdf.scene import WorldScene, placed_model, read_scene
-from gz_testauto.simulators.interface import NamedModel, Scene
+from gz_testauto.simulators.interface import NamedModel, PlacedRobot, Scene
 from gz_testauto.spec.campaign import (
     BuiltinCampaignSpec,
     BuiltinPlannerSpec,
     CampaignSpec,
     StackCampaignSpec,
 )
+from gz_testauto.spec.companions import CompanionSpec
 from gz_testauto.spec.robot import NO_BODY
 from gz_testauto.spec.stack import LaunchSpec
 from gz_testauto.trial.clearance import ObstacleField
@@ -139,15 +140,35 @@ class PreparedBuiltin(PreparedCampaign):
         self, spec: BuiltinCampaignSpec, robot: RobotModel, worlds: Tuple[WorldRecord, ...]
     ) -> None:
         super().__init__(spec, robot, worlds)
+        self.companions: Tuple[PreparedBuiltin, ...] = tuple(
+            PreparedBuiltin(_of_companion(spec, entry), _model_of(spec, entry), worlds)
+            for entry in spec.robots
+        )
+
+    @property
+    def robots(self) -> "Tuple[PreparedBuiltin, ...]":
+        """The campaign as each of its robots sees it: this one, and the companions'."""
+        return (self, *self.companions)
 
     def planner(self, trial: Trial) -> BuiltinPlannerSpec:
         """The planner under test."""
         return next(entry for entry in self.spec.planners if entry.name == trial.planner)
 
     def scene(self, trial: Trial) -> Scene:
-        """What the simulator loads: world, robot, start pose, seed."""
+        """What the simulator loads: world, robots, start poses, seed."""
         start = self.spec.start_in(trial.world)
-        return Scene(self.world(trial).path, self.robot, start, trial.seed)
+        others = tuple(
+            PlacedRobot(one.robot, one.spec.start_in(trial.world)) for one in self.companions
+        )
+        return Scene(self.world(trial).path, self.robot, start, trial.seed, others=others)
+
+    def as_models(self, trial: Trial, but: str) -> Tuple[NamedModel, ...]:
+        """All robots but one as models where they start, as that one has them around it."""
+        return tuple(
+            NamedModel(one.robot.name, one.robot.sdf, one.spec.start_in(trial.world).to_pose())
+            for one in self.robots
+            if one.robot.name != but
+        )
 
     def staging(self, trial: Trial) -> Staging:
         """Who moves and what is drawn in a trial."""
@@ -166,6 +187,37 @@ class PreparedBuiltin(PreparedCampaign):
             limits=self.limits,
             control_period_s=self.spec.control_period_s,
         )
+
+
+def _of_companion(spec: BuiltinCampaignSpec, entry: CompanionSpec) -> BuiltinCampaignSpec:
+    """The campaign as a further robot sees it: its own start and goal in all worlds, and its own
+    planner where it has one."""
+    robot = spec.robot.model_copy(
+        update={"name": entry.name, "start": entry.start, "model": entry.model or spec.robot.model}
+    )
+    goal = spec.goal.model_copy(
+        update={
+            "x_m": entry.goal.x_m,
+            "y_m": entry.goal.y_m,
+            "yaw_rad": entry.goal.yaw_rad,
+            "via": [],
+        }
+    )
+    anywhere: Dict[str, Any] = {"start": None, "goal": None, "via": []}
+    files = [one.model_copy(update=anywhere) for one in spec.worlds.files or ()]
+    worlds = spec.worlds.model_copy(update={"files": files or None})
+    planners = spec.planners
+    if entry.planner:
+        own = {"plugin": entry.planner, "parameters": entry.parameters}
+        planners = tuple(planner.model_copy(update=own) for planner in planners)
+    update = {"robot": robot, "goal": goal, "worlds": worlds, "planners": planners, "robots": ()}
+    return spec.model_copy(update=update)
+
+
+def _model_of(spec: BuiltinCampaignSpec, entry: CompanionSpec) -> RobotModel:
+    model = read_robot(entry.model or spec.robot.model, entry.name)
+    own = spec.robot.height_m
+    return model if own is None or entry.model else replace(model, height_m=own)
 
 
 class PreparedStack(PreparedCampaign):

@@ -123,6 +123,7 @@ def check_staging(spec: CampaignSpec) -> None:
     naming it."""
     if not isinstance(spec, BuiltinCampaignSpec):
         for key, given in (
+            ("robots", spec.robots),
             ("actors", spec.actors),
             ("randomise", spec.randomise),
             ("worlds.dynamic", spec.worlds.dynamic),
@@ -133,6 +134,12 @@ def check_staging(spec: CampaignSpec) -> None:
                     "campaign with this package's planners and simulators, or leave it out"
                 )
         return
+    if spec.robots and not _allows_several(spec.simulator):
+        able = [name for name in SIMULATORS.names() if _allows_several(name)]
+        raise SpecError(
+            f"campaign {spec.name}: robots: the simulator {spec.simulator!r} has one robot in a "
+            f"scene; take {' or '.join(map(repr, able))}, or leave it out"
+        )
     needed: List[Tuple[str, Kind]] = [(f"actor {a.name!r}", SetModel) for a in spec.actors]
     if spec.worlds.dynamic:
         needed.append(("worlds.dynamic", SetModel))
@@ -150,6 +157,14 @@ def check_staging(spec: CampaignSpec) -> None:
                     else "leave it out"
                 )
             )
+
+
+def _allows_several(simulator: str) -> bool:
+    """Whether a simulator has several robots; not, where what it needs is not installed."""
+    try:
+        return bool(SIMULATORS.get(simulator).several_robots)
+    except MissingDependencyError:
+        return False
 
 
 def _changes(simulator: str) -> FrozenSet[Kind]:

@@ -17,6 +17,7 @@ from gz_testauto.spec.campaign import (
     StackCampaignSpec,
     StackPlannerSpec,
 )
+from gz_testauto.spec.companions import CompanionSpec
 
 LONGEST = 240
 """Characters of a planner's parameters; ``campaign.json`` has them all."""
@@ -38,6 +39,8 @@ def setup(spec: Optional[CampaignSpec], footprint_m: Optional[np.ndarray]) -> Li
             "where it is then",
         ),
     ]
+    if spec.robots:
+        rows.append(("beside it", _listed([_companion(one) for one in spec.robots])))
     if spec.actors:
         rows.append(("moving", _listed([_actor(one) for one in spec.actors])))
     if spec.worlds.dynamic:
@@ -61,6 +64,10 @@ def length_note(spec: Optional[CampaignSpec]) -> str:
 def _actor(actor: Actor) -> str:
     several = f"{actor.count} × " if actor.count > 1 else ""
     return f"{several}{actor.name} ({actor.behaviour})"
+
+
+def _companion(robot: CompanionSpec) -> str:
+    return f"{robot.name} ({robot.planner or 'the planner under test'})"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -60,7 +60,7 @@ class RosTrialExecutor(TrialExecutor):
         """``should_stop`` is asked while waiting for the simulator, outside of any trial. Raises
         ``SpecError`` for a campaign on a stack of the user's own."""
         self._campaign = require_builtin(campaign)
-        _refuse_old_scans(self._campaign.spec)
+        _refuse_over_ros(self._campaign.spec)
         self._should_stop = should_stop
         self._log_directory = log_directory
         self._simulator = simulator
@@ -244,8 +244,14 @@ class RosTrialExecutor(TrialExecutor):
             process.close()
 
 
-def _refuse_old_scans(spec: BuiltinCampaignSpec) -> None:
-    """A planner's node waits for the scan that is due, and would take each for lost."""
+def _refuse_over_ros(spec: BuiltinCampaignSpec) -> None:
+    """The topics are those of one robot. A planner's node waits for the scan that is due, and would
+    take each late one for lost."""
+    if spec.robots:
+        raise SpecError(
+            f"campaign {spec.name}: robots: not over ROS, where nodes drive one robot; run the "
+            "campaign in-process (gz_testauto run), or leave it out"
+        )
     for term in spec.randomise:
         if term.term == "scan_delay":
             raise SpecError(

@@ -13,9 +13,9 @@ from typing import Iterable, List, Optional, Sequence
 from gz_testauto.errors import SimulatorError
 from gz_testauto.processes import OwnedProcess, free_port, start_watched
 from gz_testauto.sdf.missing import is_allowed
-from gz_testauto.simulators.gazebo.threads.cpu_affinity import ClaimedProcessor
 from gz_testauto.simulators.gazebo.installation import GazeboInstallation
 from gz_testauto.simulators.gazebo.scratch import ScratchDirectory, remove_orphans
+from gz_testauto.simulators.gazebo.threads.cpu_affinity import ClaimedProcessor
 
 LOGGER = logging.getLogger(__name__)
 

@@ -21,10 +21,10 @@ from gz_testauto.simulators.gazebo.gzclient import GuiClient
 from gz_testauto.simulators.gazebo.installation import GazeboInstallation, find_gazebo
 from gz_testauto.simulators.gazebo.instruments import instrument_model, instrument_robot
 from gz_testauto.simulators.gazebo.lockstep import RESTING_RATE_HZ, LockStep
-from gz_testauto.simulators.gazebo.threads.sensor_threads import teach_period
 from gz_testauto.simulators.gazebo.server import ServerProcess
 from gz_testauto.simulators.gazebo.simulation import GazeboSimulation, alone
 from gz_testauto.simulators.gazebo.split_world import StagedWorld, stage_world
+from gz_testauto.simulators.gazebo.threads.sensor_threads import teach_period
 from gz_testauto.simulators.gazebo.world import WorldLink
 from gz_testauto.simulators.interface import Scene, Simulator
 
