@@ -123,6 +123,11 @@ class DescribedWorld:
             self.now.lights.setdefault(name, light)
         self._before = copy.deepcopy(self.now)
 
+    @property
+    def before(self) -> Description:
+        """What held before any change."""
+        return self._before
+
     def copy(self) -> Description:
         """What holds now, for somebody to keep."""
         now = self.now

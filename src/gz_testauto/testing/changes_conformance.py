@@ -197,7 +197,7 @@ class ChangesConformance(SimulatorSuite):
 
     def test_a_joint_is_set(self, simulator: Simulator, simulation: Simulation) -> None:
         need(simulator, SetJoint)
-        simulation.apply([SetJoint("door::hinge", position=0.7, velocity=0.0)])
+        simulation.apply([SetJoint("door::hinge", position=0.7)])
         leaf = simulation.snapshot().links["door::leaf"].pose
         assert leaf.yaw_rad == pytest.approx(0.7, abs=1e-6)
 

@@ -7,7 +7,7 @@ change under way is refused rather than ignored.
 
 import math
 from pathlib import Path
-from typing import List, Optional, Protocol, runtime_checkable
+from typing import List, Optional, Protocol, Tuple, runtime_checkable
 
 from gazebo_msgs.msg import ODEPhysics
 from gazebo_msgs.srv import (
@@ -20,6 +20,7 @@ from lxml import etree
 
 from gz_testauto.ros.simulator.loop import SimulationLoop
 from gz_testauto.ros.simulator.pace import RateLimit
+from gz_testauto.simulators.changes import SetGravity
 from gz_testauto.simulators.interface import PhysicsSettings
 from gz_testauto.xml_file import read_xml
 
@@ -41,6 +42,8 @@ class PhysicsProperties:
         if settings is not None:
             response.time_step = settings.step_size_s
             response.gravity = Vector3(*settings.gravity_mps2)
+        elif _takes_gravity(loop):
+            response.gravity = Vector3(*loop.simulation.describe().gravity_mps2)
         response.pause = loop.paused
         unlimited = math.isinf(self._factor)
         response.max_update_rate = 0.0 if unlimited else self._factor / response.time_step
@@ -54,7 +57,9 @@ class PhysicsProperties:
         """Take on what can be changed; refuse, and change nothing, when something cannot."""
         now = self.get(loop)
         changed = _changed(request, now)
-        changeable = () if _settings(loop) is None else ("time_step", "gravity")
+        changeable: Tuple[str, ...] = () if _settings(loop) is None else ("time_step", "gravity")
+        if _takes_gravity(loop):
+            changeable = (*changeable, "gravity")
         refused = [name for name in changed if name not in changeable]
         if refused or request.max_update_rate < 0.0 or request.time_step <= 0.0:
             return SetPhysicsPropertiesResponse(
@@ -67,9 +72,15 @@ class PhysicsProperties:
             settings = PhysicsSettings(request.time_step, request.max_update_rate, gravity)
             if isinstance(loop.simulation, _ChangeablePhysics):
                 loop.simulation.set_physics(settings)
+            else:
+                loop.simulation.apply([SetGravity(mps2=gravity)])
         self._factor = request.max_update_rate * request.time_step or math.inf
         loop.set_pace(RateLimit(self._factor, self._period_s))
         return SetPhysicsPropertiesResponse(True, "physics engine updated")
+
+
+def _takes_gravity(loop: SimulationLoop) -> bool:
+    return loop.scene is not None and SetGravity in loop.simulation.changes
 
 
 @runtime_checkable

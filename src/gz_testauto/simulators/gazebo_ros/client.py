@@ -60,6 +60,12 @@ KINDS = {
     "get_link_state": srv.GetLinkState,
     "get_model_properties": srv.GetModelProperties,
     "get_world_properties": srv.GetWorldProperties,
+    "get_link_properties": srv.GetLinkProperties,
+    "set_link_properties": srv.SetLinkProperties,
+    "set_link_state": srv.SetLinkState,
+    "set_light_properties": srv.SetLightProperties,
+    "set_model_configuration": srv.SetModelConfiguration,
+    "apply_body_wrench": srv.ApplyBodyWrench,
     "get_physics_properties": srv.GetPhysicsProperties,
     "set_physics_properties": srv.SetPhysicsProperties,
     "pause_physics": Empty,
@@ -346,6 +352,10 @@ class GazeboRosClient:
     def _physics(self) -> Any:
         (answer,) = self._succeed("get_physics_properties", [srv.GetPhysicsPropertiesRequest()])
         return answer
+
+    def ask(self, service: str, requests: Sequence[Any]) -> List[Any]:
+        """The answers of a service of :data:`KINDS` whose answers say whether it succeeded."""
+        return self._succeed(service, requests)
 
     def _succeed(self, service: str, requests: Sequence[Any]) -> List[Any]:
         answers = self._call(service, requests)

@@ -4,13 +4,14 @@ Owns what a snapshot is made of: all states are asked for while time stands stil
 """
 
 from pathlib import Path
-from typing import Dict, FrozenSet, Iterable, Mapping, Sequence, Tuple
+from typing import Dict, Iterable, Mapping, Sequence, Tuple
 
 from gz_testauto.errors import SimulatorError
 from gz_testauto.observation import ModelState, Snapshot, Twist2D
 from gz_testauto.pose import Pose
 from gz_testauto.ros_messages import NANOSECONDS
-from gz_testauto.simulators.changes import Change, Kind, SetModel
+from gz_testauto.simulators.changes import Change, SetModel
+from gz_testauto.simulators.gazebo_ros.changes import TAKEN, PropertyCalls, check
 from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient
 from gz_testauto.simulators.gazebo_ros.pausing import PausedTime
 from gz_testauto.simulators.gazebo_ros.staging import write_world
@@ -20,8 +21,6 @@ from gz_testauto.simulators.interface import NamedModel, Scene, Simulation
 SCAN_PATIENCE_S = 0.25
 """How long a scan that is due may be on its way (wall time)."""
 EXACT = 1e-4
-
-TAKEN: FrozenSet[Kind] = frozenset((SetModel,))
 
 
 class GazeboRosSimulation(Simulation):
@@ -46,6 +45,7 @@ class GazeboRosSimulation(Simulation):
         self._topics = topics
         self._clock = clock
         self._texts = texts
+        self._properties = PropertyCalls(client, self.step_size_s)
         self._links: Dict[str, Tuple[str, ...]] = {}
         self._origin_ns = clock.stop()
         lidar = scene.robot.lidar if scene.robot else None
@@ -99,7 +99,16 @@ class GazeboRosSimulation(Simulation):
 
     def _apply(self, changes: Sequence[Change]) -> None:
         """All models in one go; a twist without a pose is given where the model is."""
-        moved = {change.name: change for change in changes if isinstance(change, SetModel)}
+        told = [change for change in changes if change.part != "model"]
+        if told:
+            self._properties.apply(told, self._truth.before, self._truth.now)
+        moved = {
+            change.name: change
+            for change in changes
+            if isinstance(change, SetModel) and change.part == "model"
+        }
+        if not moved:
+            return
         present = self._client.states([name for name, one in moved.items() if one.pose is None])
         states = {}
         for name, one in moved.items():
@@ -111,6 +120,13 @@ class GazeboRosSimulation(Simulation):
                 angular = now.angular_radps if one.angular_radps is None else one.angular_radps
                 states[name] = ModelState(now.pose, linear, angular)
         self._client.set_states(states, within_m=EXACT, within_rad=EXACT)
+
+    def _check_change(self, change: Change) -> None:
+        check(change, lambda: self._truth.now)
+
+    def restore(self) -> None:
+        """Set what was changed and stays for the next scene as it was."""
+        self._properties.restore(self._client.world().names)
 
     def _save_world(self, path: Path) -> None:
         """The scene's world file with the models that stand, where they are. Raises

@@ -72,6 +72,7 @@ class GazeboRosSimulator(Simulator):
         self._patience_s = patience_s
         self._texts: Dict[str, str] = {}
         self._warned: Set[str] = set()
+        self._last: Optional[GazeboRosSimulation] = None
         self._client = GazeboRosClient(limit_s, patience_s, namespace)
         self._client.world()
         self._topics = RobotTopics(self._names)
@@ -96,6 +97,9 @@ class GazeboRosSimulator(Simulator):
                 raise SimulatorError(f"{scene.world} has a model {model.name!r} already")
             wanted[model.name] = model
         self._clock.stop()
+        last, self._last = self._last, None
+        if last is not None:
+            last.restore()
         now = self._client.world()
         twice = sorted({name for name in now.names if now.names.count(name) > 1})
         if twice:
@@ -112,7 +116,10 @@ class GazeboRosSimulator(Simulator):
             self._clock.run(SETTLING_S)
             self._place({name: model.pose for name, model in wanted.items()}, scene.robot)
         self._warn_of_other_physics(physics)
-        return GazeboRosSimulation(self._client, self._topics, self._clock, scene, self._texts)
+        self._last = GazeboRosSimulation(
+            self._client, self._topics, self._clock, scene, self._texts
+        )
+        return self._last
 
     def _close(self) -> None:
         """Let go of all connections; gazebo_ros runs on, as it stands."""
