@@ -1,11 +1,12 @@
 """Changes of a world on a gazebo_ros, as service calls.
 
 Owns what each kind of change is there, every field filled, since what is left out would be
-overwritten; and the way back: what was changed of the world, or of a model that stays for the next
-scene, is set again as it was. Friction and looks gazebo_ros has no service for.
+overwritten; and the way back: what was changed of the world, which stays for the next scene, is set
+again as it was. Friction and looks gazebo_ros has no service for. It has one for masses
+(``set_link_properties``), which succeeds and leaves the physics with the mass that was there.
 """
 
-from typing import Any, Callable, Dict, FrozenSet, List, Sequence
+from typing import Callable, Dict, FrozenSet, Sequence
 
 import rospy
 from gazebo_msgs import srv
@@ -15,8 +16,6 @@ from std_msgs.msg import ColorRGBA
 
 from gz_testauto import ros_messages
 from gz_testauto.errors import SimulatorError
-from gz_testauto.pose import Pose
-from gz_testauto.sdf.dynamics import Inertial
 from gz_testauto.sdf.looks import Light
 from gz_testauto.simulators.changes import (
     Change,
@@ -26,16 +25,13 @@ from gz_testauto.simulators.changes import (
     SetJoint,
     SetLight,
     SetLink,
-    SetMass,
     SetModel,
 )
 from gz_testauto.simulators.description import Description
 from gz_testauto.simulators.gazebo_ros.client import WORLD, GazeboRosClient
 from gz_testauto.simulators.interface import PhysicsSettings
 
-TAKEN: FrozenSet[Kind] = frozenset(
-    (SetModel, SetLink, SetJoint, SetMass, SetGravity, Push, SetLight)
-)
+TAKEN: FrozenSet[Kind] = frozenset((SetModel, SetLink, SetJoint, SetGravity, Push, SetLight))
 
 
 def check(change: Change, truth: Callable[[], Description]) -> None:
@@ -58,17 +54,15 @@ class PropertyCalls:
         self._before: Dict[str, Callable[[], None]] = {}
 
     def apply(self, changes: Sequence[Change], before: Description, now: Description) -> None:
-        """Make changes, in order. ``before`` is the world as it was, ``now`` as it is to be."""
+        """Make changes, in order. ``before`` is the world as it was loaded, ``now`` as it is to
+        be."""
         for change in changes:
-            if isinstance(change, SetMass):
-                self._keep(change.name, self._mass_setter(change.name, before))
-                self._mass_setter(change.name, now)()
-            elif isinstance(change, SetGravity):
-                self._keep("gravity", self._gravity_setter(before.gravity_mps2))
+            if isinstance(change, SetGravity):
                 self._gravity_setter(now.gravity_mps2)()
+                self._before.setdefault("", self._gravity_setter(before.gravity_mps2))
             elif isinstance(change, SetLight):
-                self._keep(f"light {change.name}", self._light_setter(change.name, before))
                 self._light_setter(change.name, now)()
+                self._before.setdefault(change.name, self._light_setter(change.name, before))
             elif isinstance(change, Push):
                 self._push(change)
             elif isinstance(change, SetLink):
@@ -76,15 +70,11 @@ class PropertyCalls:
             elif isinstance(change, SetJoint):
                 self._turn(change)
 
-    def restore(self, standing: Sequence[str]) -> None:
-        """Set what stays for the next scene as it was; ``standing`` are the models that stand."""
+    def restore(self) -> None:
+        """Set gravity and lights, which stay for the next scene, as they were."""
         setters, self._before = self._before, {}
-        for name, setter in setters.items():
-            if "::" not in name or name.split("::")[0] in standing:
-                setter()
-
-    def _keep(self, name: str, setter: Callable[[], None]) -> None:
-        self._before.setdefault(name, setter)
+        for setter in setters.values():
+            setter()
 
     def _gravity_setter(self, mps2: Sequence[float]) -> Callable[[], None]:
         def set_gravity() -> None:
@@ -95,21 +85,13 @@ class PropertyCalls:
 
         return set_gravity
 
-    def _mass_setter(self, link: str, truth: Description) -> Callable[[], None]:
-        inertial = truth.links[link].inertial
-        assert inertial is not None, "looked at before"
-
-        def set_mass() -> None:
-            (there,) = self._client.ask("get_link_properties", [srv.GetLinkPropertiesRequest(link)])
-            self._client.ask(
-                "set_link_properties", [_link_request(link, inertial, there.gravity_mode)]
-            )
-
-        return set_mass
-
     def _light_setter(self, name: str, truth: Description) -> Callable[[], None]:
         request = _light_request(name, truth.lights[name])
-        return lambda: self._none(self._client.ask("set_light_properties", [request]))
+
+        def set_light() -> None:
+            self._client.ask("set_light_properties", [request])
+
+        return set_light
 
     def _push(self, push: Push) -> None:
         """It acts in every physics step that ends within its time: half a step more of that, and
@@ -140,26 +122,6 @@ class PropertyCalls:
         model, _, joint = change.name.partition("::")
         request = srv.SetModelConfigurationRequest(model, "", [joint], [change.position])
         self._client.ask("set_model_configuration", [request])
-
-    @staticmethod
-    def _none(_: List[Any]) -> None:
-        return None
-
-
-def _link_request(link: str, inertial: Inertial, gravity: bool) -> srv.SetLinkPropertiesRequest:
-    xx, yy, zz, xy, xz, yz = inertial.tensor_kgm2
-    return srv.SetLinkPropertiesRequest(
-        link_name=link,
-        com=ros_messages.pose_message(Pose(inertial.center_m)),
-        gravity_mode=gravity,
-        mass=inertial.mass_kg,
-        ixx=xx,
-        ixy=xy,
-        ixz=xz,
-        iyy=yy,
-        iyz=yz,
-        izz=zz,
-    )
 
 
 def _light_request(name: str, light: Light) -> srv.SetLightPropertiesRequest:

@@ -60,8 +60,6 @@ KINDS = {
     "get_link_state": srv.GetLinkState,
     "get_model_properties": srv.GetModelProperties,
     "get_world_properties": srv.GetWorldProperties,
-    "get_link_properties": srv.GetLinkProperties,
-    "set_link_properties": srv.SetLinkProperties,
     "set_link_state": srv.SetLinkState,
     "set_light_properties": srv.SetLightProperties,
     "set_model_configuration": srv.SetModelConfiguration,

@@ -126,7 +126,7 @@ class GazeboRosSimulation(Simulation):
 
     def restore(self) -> None:
         """Set what was changed and stays for the next scene as it was."""
-        self._properties.restore(self._client.world().names)
+        self._properties.restore()
 
     def _save_world(self, path: Path) -> None:
         """The scene's world file with the models that stand, where they are. Raises
