@@ -7,7 +7,7 @@ import shutil
 import numpy as np
 import pytest
 
-pytest.importorskip("scenic", reason="needs Scenic 3: pip install 'gz_testauto[scenic]'")
+pytest.importorskip("scenic.core", reason="needs Scenic 3: pip install 'gz_testauto[scenic]'")
 
 from gz_testauto.behaviours import scenario
 from gz_testauto.behaviours.scenario import Director, perform

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import yaml
 
-pytest.importorskip("scenic", reason="needs Scenic 3: pip install 'gz_testauto[scenic]'")
+pytest.importorskip("scenic.core", reason="needs Scenic 3: pip install 'gz_testauto[scenic]'")
 
 from gz_testauto.analysis.repeatability import compare_recordings
 from gz_testauto.cli.main import main

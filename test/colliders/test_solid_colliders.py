@@ -10,15 +10,19 @@ from trimesh.creation import box as box_mesh
 from gz_testauto.colliders.bodies import Bodies, Collider
 from gz_testauto.colliders.crossings import Crossing, Crossings
 from gz_testauto.colliders.images import depth_image
+from gz_testauto.colliders.mujoco_geoms import distances_are_exact
 from gz_testauto.colliders.solids import Convex, Triangles
 from gz_testauto.colliders.views import Frustum
-from gz_testauto.errors import SpecError, UnknownNameError
+from gz_testauto.errors import MissingDependencyError, SpecError, UnknownNameError
 from gz_testauto.observation import ModelState, Snapshot
 from gz_testauto.pose import Pose
 from gz_testauto.sdf.meshes.surfaces import Mesh
 from gz_testauto.sdf.shapes import Box, Capsule, Cylinder, Ellipsoid, Plane, Sphere
 
 CUBE = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=float)
+EXACT = pytest.mark.skipif(
+    not distances_are_exact(), reason="distances need MuJoCo 3.3, so Python 3.9"
+)
 KINDS = {
     "box": Box((2, 2, 2)),
     "sphere": Sphere(1),
@@ -46,6 +50,7 @@ def turned(x, y, z):
     return Pose((x, y, z), tuple(Rotation.from_euler("z", 90, degrees=True).as_quat()))
 
 
+@EXACT
 @pytest.mark.parametrize("other", KINDS)
 @pytest.mark.parametrize("one", KINDS)
 def test_bodies_are_as_far_apart_as_they_are(one, other):
@@ -57,6 +62,7 @@ def test_bodies_are_as_far_apart_as_they_are(one, other):
     assert near.distance_m("one", "other") == 0.0
 
 
+@EXACT
 @pytest.mark.parametrize("kind", ["cylinder", "capsule", "ellipsoid", "convex"])
 def test_bodies_are_as_far_from_a_surface_as_from_the_box_that_it_goes_round(kind):
     draw = np.random.default_rng(3)
@@ -77,6 +83,14 @@ def test_bodies_are_as_far_from_a_surface_as_from_the_box_that_it_goes_round(kin
         away_m = bodies.distance_m("round", "box")
         assert bodies.distance_m("round", "mesh") == pytest.approx(away_m, abs=1e-6)
         assert bodies.intersects("mesh", "round") == (away_m == 0.0)
+
+
+@pytest.mark.skipif(distances_are_exact(), reason="an older MuJoCo is refused")
+def test_distances_that_no_library_tells_right_are_refused():
+    bodies = placed(Box((1, 1, 1)), Cylinder(1, 1), turned(5, 0, 0))
+    assert not bodies.intersects("one", "other")
+    with pytest.raises(MissingDependencyError, match=r"needs MuJoCo 3\.3 or later"):
+        bodies.distance_m("one", "other")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -131,6 +145,7 @@ def test_points_are_in_a_body_or_out_of_it(kind):
     assert bodies.contains("other", np.array(points)).tolist() == [1, 1, 0, 1, 0, 0]
 
 
+@EXACT
 def test_colliders_go_where_their_links_go_with_their_offset():
     wheel = Collider("wheel", Sphere(0.5), on="robot::wheel", offset=Pose((0, 1, 0)))
     bodies = Bodies([wheel, Collider("post", Sphere(0.5))])

@@ -10,7 +10,7 @@ from gz_testauto.spec.campaign import MetricsSpec
 
 
 class Campaign:
-    actors = ("somebody",)
+    others_move = True
 
     def __init__(self, **metrics):
         self.metrics = MetricsSpec(**metrics)
@@ -68,7 +68,7 @@ def test_time_to_collision_is_clearance_over_the_speed_with_which_it_shrinks():
 
 def test_a_campaign_that_asks_for_none_has_none():
     campaign = Campaign()
-    campaign.actors = ()
+    campaign.others_move = False
     assert task_metrics(campaign) == ()
     assert set(MetricsSpec().model_dump()) == {
         "safety_distance_m",

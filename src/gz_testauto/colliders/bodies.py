@@ -16,10 +16,16 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from gz_testauto.colliders.flat import FARTHEST_M, rays
-from gz_testauto.colliders.mujoco_geoms import cast_fan, primitive, text
+from gz_testauto.colliders.mujoco_geoms import (
+    EXACT,
+    cast_fan,
+    distances_are_exact,
+    primitive,
+    text,
+)
 from gz_testauto.colliders.solids import Convex, Shape, Triangles, inside, solid_of
 from gz_testauto.colliders.triangle_gaps import TriangleGap
-from gz_testauto.errors import SpecError, UnknownNameError
+from gz_testauto.errors import MissingDependencyError, SpecError, UnknownNameError
 from gz_testauto.observation import Snapshot
 from gz_testauto.pose import Pose
 from gz_testauto.sdf.scene import SceneModel
@@ -61,10 +67,11 @@ class Bodies:
         self._index = {name: number for number, name in enumerate(self.names)}
         self._shapes = [_shape_of(collider) for collider in self.colliders]
         self._offsets_m, self._offset_turns = _stacked([one.offset for one in self.colliders])
+        self._mujoco_tells = distances_are_exact()
         self._gaps = {
             number: TriangleGap(shape)
             for number, shape in enumerate(self._shapes)
-            if isinstance(shape, (Cylinder, Capsule, Ellipsoid, Convex))
+            if self._mujoco_tells and isinstance(shape, (Cylinder, Capsule, Ellipsoid, Convex))
         }
         self._objects = [fcl.CollisionObject(_fcl_of(shape)) for shape in self._shapes]
         balls = [_ball_around(shape) for shape in self._shapes]
@@ -97,15 +104,22 @@ class Bodies:
         return self._meet(self._at(one), self._at(other))
 
     def distance_m(self, one: str, other: str) -> float:
-        """Metres between two; 0 where they have a point in common."""
+        """Metres between two; 0 where they have a point in common. Raises
+        ``MissingDependencyError`` for two that only MuJoCo 3.3 or later tells right, where it is
+        older."""
         first, second = self._at(one), self._at(other)
         if self._meet(first, second):
             return 0.0
+        if not (self._mujoco_tells or self._fcl_tells(first, second)):
+            raise MissingDependencyError(
+                f"the distance of {one!r} and {other!r} needs MuJoCo 3.3 or later, and so Python "
+                f"3.9 or later; {mujoco.__version__} is decimetres off"
+            )
         beside = self._beside_surface(first, second)
         if beside is not None:
             gap, triangles = beside
             return gap.distance_m(triangles)
-        if any(isinstance(self._shapes[n], Triangles) for n in (first, second)):
+        if self._fcl_tells(first, second):
             request = fcl.DistanceRequest(gjk_solver_type=fcl.GJKSolverType.GST_INDEP)
             result = fcl.DistanceResult()
             return float(fcl.distance(self._object(first), self._object(second), request, result))
@@ -168,6 +182,11 @@ class Bodies:
         # A surface has nothing within: what is all in it meets no triangle.
         return self._holds(first, second) or self._holds(second, first)
 
+    def _fcl_tells(self, first: int, second: int) -> bool:
+        """Whether FCL tells the distance of two right: of a surface and what it is right about."""
+        kinds = [type(self._shapes[number]) for number in (first, second)]
+        return Triangles in kinds and all(kind in (Triangles, Box, Sphere) for kind in kinds)
+
     def _beside_surface(self, first: int, second: int) -> Optional[Tuple[TriangleGap, np.ndarray]]:
         """The one of two that FCL gets wrong beside the other, a surface, and that surface's
         triangles (n, 3, 3) in its frame; None of any other two."""
@@ -224,8 +243,8 @@ class Bodies:
         assets = "".join(asset for asset, _ in geoms)
         bodies = "".join(f'<body mocap="true">{geom}</body>' for _, geom in geoms)
         model = mujoco.MjModel.from_xml_string(
-            f'<mujoco><compiler balanceinertia="true"/><option ccd_tolerance="1e-9" '
-            f'ccd_iterations="200"/><asset>{assets}</asset><worldbody>{bodies}</worldbody></mujoco>'
+            f'<mujoco><compiler balanceinertia="true"/>{EXACT}<asset>{assets}</asset>'
+            f"<worldbody>{bodies}</worldbody></mujoco>"
         )
         return model, mujoco.MjData(model)
 

@@ -11,6 +11,17 @@ import numpy as np
 
 from gz_testauto.sdf.shapes import Box, Capsule, Cylinder, Ellipsoid, Geometry, Sphere
 
+EXACT = '<option ccd_tolerance="1e-9" ccd_iterations="200"/>'
+"""MJCF with which distances between convex bodies are exact, where they can be."""
+
+
+def distances_are_exact() -> bool:
+    """Whether MuJoCo's distances can be believed: those of 3.2, the last for Python 3.8, are
+    decimetres off."""
+    import mujoco
+
+    return tuple(int(part) for part in mujoco.__version__.split(".")[:2]) >= (3, 3)
+
 
 def text(*values: float) -> str:
     """Numbers as MJCF has them, in digits that read back."""

@@ -13,14 +13,14 @@ import mujoco
 import numpy as np
 import trimesh
 
-from gz_testauto.colliders.mujoco_geoms import primitive, text
+from gz_testauto.colliders.mujoco_geoms import EXACT, primitive, text
 from gz_testauto.colliders.solids import Convex
 from gz_testauto.pose import Pose
 from gz_testauto.sdf.shapes import Capsule, Cylinder, Ellipsoid
 
 Body = Union[Cylinder, Capsule, Ellipsoid, Convex]
 
-_SCENE = """<mujoco><option ccd_tolerance="1e-9" ccd_iterations="200"/>
+_SCENE = """<mujoco>{exact}
 <asset><mesh name="triangle" vertex="0 0 0 1 0 0 0 1 0 0 0 1"/>{asset}</asset>
 <worldbody><geom type="mesh" mesh="triangle"/><geom {own}/></worldbody></mujoco>"""
 _TRIANGLE, _OWN = 0, 1
@@ -88,7 +88,7 @@ class TriangleGap:
         else:
             attributes = (primitive(self._shape) or {}).items()
             own = " ".join(f'{name}="{value}"' for name, value in attributes)
-        model = mujoco.MjModel.from_xml_string(_SCENE.format(asset=asset, own=own))
+        model = mujoco.MjModel.from_xml_string(_SCENE.format(exact=EXACT, asset=asset, own=own))
         data = mujoco.MjData(model)
         mujoco.mj_kinematics(model, data)
         data.geom_xmat[_TRIANGLE] = np.eye(3).ravel()

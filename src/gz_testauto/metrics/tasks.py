@@ -43,7 +43,7 @@ def task_metrics(spec: CampaignSpec) -> Tuple[Metric, ...]:
         inside = functools.partial(_time_inside, union_of(region))
         what = f"time in the region {name}"
         found.append(_metric(f"time_in_{name}_s", "neither", what, inside, unit="s"))
-    if spec.actors or spec.worlds.dynamic:
+    if spec.others_move:
         what = "least clearance over the speed with which it shrinks"
         found.append(_metric("ttc_min_s", "higher", what, least_time_to_collision_s, unit="s"))
     return tuple(found)

@@ -230,6 +230,11 @@ class CampaignSpec(Spec):
         return cast(Type[Self], kind)
 
     @property
+    def others_move(self) -> bool:
+        """Whether anything is meant to move in the worlds beside the robot."""
+        return bool(self.actors or self.robots or self.worlds.dynamic)
+
+    @property
     def is_staged(self) -> bool:
         """Whether anything moves or is drawn in a trial that is not in its world's file."""
         return bool(self.actors or self.randomise or self.worlds.dynamic)

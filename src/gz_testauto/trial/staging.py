@@ -7,7 +7,7 @@ for every planner.
 """
 
 from dataclasses import dataclass, field, replace
-from typing import Any, Dict, FrozenSet, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, FrozenSet, List, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -84,8 +84,7 @@ def stage_trial(
     assert scene.robot is not None, "a campaign's scene has one"
     director = None
     if spec.worlds.dynamic:
-        from gz_testauto.behaviours.scenario import perform  # needs Scenic, as others do not
-
+        perform = _performing()
         director = perform(spec.worlds, spec.seed, scene.world, world, repetition, scene.robot.name)
     casting = Casting()
     if spec.actors:
@@ -104,6 +103,17 @@ def stage_trial(
         subject = _subject(scene, read, Staging(casting, drawn, director).models)
         drawn = draw_terms(spec.randomise, spec.seed, world, repetition, subject)
     return Staging(casting, drawn, director)
+
+
+def _performing() -> Callable[..., Any]:
+    """What has a scenario act; it needs Scenic, which others do without."""
+    try:
+        from gz_testauto.behaviours.scenario import perform
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"worlds.dynamic needs Scenic 3 ({error}): python3 -m pip install 'gz_testauto[scenic]'"
+        ) from error
+    return perform
 
 
 def _subject(scene: Scene, read: WorldScene, models: Sequence[NamedModel]) -> Subject:
