@@ -6,7 +6,9 @@ and if the plane across that way has each of them on its side, which their suppo
 Two that are said to meet do if MuJoCo, which was not asked, finds no way between them. Rays: along
 one the gauge of a convex body is a convex function, of which bisection finds the least value and
 the first zero. The mesh is L-shaped; its answers must be those of the two boxes that it is made of.
-What grazes by less than 1e-6 m is counted apart. Then the time of all pairs of 200 bodies.
+What grazes by less than 1e-6 m is counted apart. Then the time of all pairs of 200 bodies, beside
+that of one control period of the embedded simulator with the wheelchair alone in the arena, and
+with the same 200 bodies standing in it.
 
     python3 benchmarks/colliders.py [--pairs 100000] [--rays 100000] [--seed 1]
 """
@@ -16,6 +18,7 @@ import functools
 import itertools
 import sys
 import time
+from pathlib import Path
 from typing import Any, Callable, Dict, List, NamedTuple, Tuple
 
 import mujoco
@@ -24,12 +27,17 @@ import shapely
 import trimesh
 from scipy.spatial.transform import Rotation
 
+from gz_testauto.behaviours.bodies import body_sdf
 from gz_testauto.colliders.bodies import Bodies, Collider
 from gz_testauto.colliders.solids import Convex, Shape, Triangles
-from gz_testauto.observation import ModelState, Snapshot
-from gz_testauto.pose import Pose
+from gz_testauto.observation import ModelState, Snapshot, Twist2D
+from gz_testauto.pose import Pose, Pose2D
+from gz_testauto.sdf.robot import read_robot
 from gz_testauto.sdf.shapes import Box, Capsule, Cylinder, Ellipsoid, Sphere
+from gz_testauto.simulators.embedded import EmbeddedSimulator
+from gz_testauto.simulators.interface import NamedModel, Scene
 
+ROOT = Path(__file__).resolve().parents[1]
 GRAZES_M = 1e-6
 EXACT_M, MESH_M = 1e-5, 2e-3
 """How far a distance may be from the true one: between convex bodies, and to a mesh."""
@@ -276,6 +284,30 @@ def time_of_all_pairs(draw: np.random.Generator, count: int = 200, periods: int 
     return 1000 * (time.process_time() - began) / periods
 
 
+def time_of_a_period(bodies: int, periods: int = 50) -> float:
+    """Milliseconds of processor time of a control period of 0.1 s of the embedded simulator: the
+    wheelchair drives through the arena, among so many bodies that could move."""
+    robot = read_robot(ROOT / "models" / "wheelchair")
+    shapes = [Box((0.5, 0.5, 1.0)), Cylinder(0.3, 1.0)]
+    models = tuple(
+        NamedModel(
+            f"body_{number}",
+            body_sdf(shapes[number % 2], 5.0, (0.0, 0.0, 0.5)),
+            Pose((-9.5 + number % 20, -9.5 + 2.0 * (number // 20), 0.02)),
+        )
+        for number in range(bodies)
+    )
+    scene = Scene(ROOT / "worlds" / "arena.world", robot, Pose2D(-13, -13), models=models)
+    with EmbeddedSimulator() as simulator:
+        simulation = simulator.load(scene)
+        simulation.drive(Twist2D(0.5, 0.1))
+        simulation.step(1.0)
+        began = time.process_time()
+        for _ in range(periods):
+            simulation.step(0.1)
+        return 1000 * (time.process_time() - began) / periods
+
+
 def main() -> int:
     """Check all kinds; status 1 where one answer is wrong."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -302,6 +334,8 @@ def main() -> int:
     for name in (*KINDS, "mesh"):
         wrong += show(f"rays at {name}", check_rays(name, arguments.rays, draw))
     print(f"all pairs of 200 bodies: {time_of_all_pairs(draw):.2f} ms of processor time a period")
+    alone, among = time_of_a_period(0), time_of_a_period(200)
+    print(f"a control period, embedded: {alone:.2f} ms alone, {among:.2f} ms among 200 bodies")
     return int(wrong > 0)
 
 
