@@ -145,7 +145,7 @@ class Director(Tracker):
             motion.toward = motion.place = None
         self._loop.parent = getcurrent()
         program = self._performance.program
-        at = f"at {period.time_s - ROUNDING_S:.2f} s"
+        at = f"at {period.time_s:.2f} s"
         try:
             with self._draws.going_on():
                 self._loop.switch()
