@@ -19,6 +19,8 @@ from gz_testauto.simulators import open_simulator
 from gz_testauto.simulators.interface import Scene
 from gz_testauto.spec.worlds import WorldsSpec
 
+pytestmark = pytest.mark.slow
+
 PERIOD_S = 0.1
 DESCRIPTOR = """\
 models_dir: parts

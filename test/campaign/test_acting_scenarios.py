@@ -12,6 +12,8 @@ from gz_testauto.resources import share_directory
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = share_directory() / "config" / "scenic"
 
 

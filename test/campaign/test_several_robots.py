@@ -9,6 +9,8 @@ from gz_testauto.resources import share_directory
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore
 
+pytestmark = pytest.mark.slow
+
 
 def campaign(folder, robots, **changes):
     """The smallest campaign with further robots, embedded, as a file."""

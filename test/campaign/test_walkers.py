@@ -10,6 +10,8 @@ from gz_testauto.resources import share_directory
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore
 
+pytestmark = pytest.mark.slow
+
 
 def campaign(tmp_path, **changes):
     """The campaign that comes with the package, in three worlds, as a file."""
