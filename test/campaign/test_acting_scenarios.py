@@ -6,11 +6,11 @@ import yaml
 
 pytest.importorskip("scenic.core", reason="needs Scenic 3: pip install 'gz_testauto[scenic]'")
 
+from finished import results
+
 from gz_testauto.analysis.repeatability import compare_recordings
 from gz_testauto.cli.main import main
 from gz_testauto.resources import share_directory
-from gz_testauto.results.directory import CampaignDirectory
-from gz_testauto.results.store import ResultStore
 
 pytestmark = pytest.mark.slow
 
@@ -32,12 +32,6 @@ def campaign(folder, **worlds):
     written = folder / "crossing.yaml"
     written.write_text(yaml.safe_dump(data))
     return written
-
-
-def results(out):
-    with ResultStore.read(CampaignDirectory(out)) as store:
-        trials = store.results().trials
-        return trials, [store.trajectory(record) for record in trials]
 
 
 @pytest.fixture(scope="module")

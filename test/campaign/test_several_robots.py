@@ -2,12 +2,11 @@
 
 import pytest
 import yaml
+from finished import results
 
 from gz_testauto.analysis.repeatability import compare_recordings
 from gz_testauto.cli.main import main
 from gz_testauto.resources import share_directory
-from gz_testauto.results.directory import CampaignDirectory
-from gz_testauto.results.store import ResultStore
 
 pytestmark = pytest.mark.slow
 
@@ -36,12 +35,6 @@ def robot(name, start, goal, **keys):
 EAST = robot("east", (-3.0, 3.4, 0.0), (3.0, 3.4), planner="straight")
 WEST = robot("west", (3.0, 3.4, 3.14159), (-3.0, 3.4), planner="straight")
 GUEST = robot("guest", (-3.0, -3.4, 0.0), (-1.0, -3.4))
-
-
-def results(out):
-    with ResultStore.read(CampaignDirectory(out)) as store:
-        trials = store.results().trials
-        return trials, [store.trajectory(record) for record in trials]
 
 
 @pytest.fixture(scope="module")

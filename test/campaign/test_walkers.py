@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 import yaml
+from finished import results
 
 from gz_testauto.analysis.repeatability import compare_recordings
 from gz_testauto.cli.main import main
 from gz_testauto.resources import share_directory
-from gz_testauto.results.directory import CampaignDirectory
-from gz_testauto.results.store import ResultStore
 
 pytestmark = pytest.mark.slow
 
@@ -30,12 +29,6 @@ def campaign(tmp_path, **changes):
 
 def run(file, out, *options):
     return main(["run", str(file), "--out", str(out), *options])
-
-
-def results(out):
-    with ResultStore.read(CampaignDirectory(out)) as store:
-        trials = store.results().trials
-        return trials, [store.trajectory(record) for record in trials]
 
 
 @pytest.fixture(scope="module")

@@ -26,6 +26,20 @@ FASTEST_TURN_RADPS = 6.0
 """How fast an actor turns to face where it goes."""
 
 
+def straight(way: np.ndarray, speed_mps: float, duration_s: float) -> Tuple[np.ndarray, bool]:
+    """The velocity (m/s) with which to go along ``way`` (m) for a period, no farther than its end,
+    and whether that is reached."""
+    length = float(np.linalg.norm(way))
+    arrives = length <= speed_mps * duration_s + ARRIVED_M
+    return (way / duration_s if arrives else way * (speed_mps / length)), arrives
+
+
+def turning(yaw_rad: float, wanted_rad: float, duration_s: float) -> float:
+    """The yaw rate (rad/s) with which to face another way at the end of a period, or nearly."""
+    turn = wrap_angle(wanted_rad - yaw_rad) / duration_s
+    return max(-FASTEST_TURN_RADPS, min(FASTEST_TURN_RADPS, turn))
+
+
 class Handle:
     """A model of the world in one period: read where it is, say what it is to do."""
 
@@ -87,14 +101,11 @@ class Handle:
         duration_s = self._period.duration_s
         x, y, z = self.pose.position
         way = np.array([x_m - x, y_m - y, 0.0 if z_m is None else z_m - z])
-        length = float(np.linalg.norm(way))
-        arrives = length <= speed_mps * duration_s + ARRIVED_M
-        speed = way / duration_s if arrives else way * (speed_mps / length)
+        speed, arrives = straight(way, speed_mps, duration_s)
         heading = yaw_rad
         if heading is None and math.hypot(way[0], way[1]) > 1e-3:
             heading = math.atan2(way[1], way[0])
-        turn = 0.0 if heading is None else wrap_angle(heading - self.pose.yaw_rad) / duration_s
-        turn = max(-FASTEST_TURN_RADPS, min(FASTEST_TURN_RADPS, turn))
+        turn = 0.0 if heading is None else turning(self.pose.yaw_rad, heading, duration_s)
         self.set_twist(tuple(speed.tolist()), (0.0, 0.0, turn))
         return arrives
 

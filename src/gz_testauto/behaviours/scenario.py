@@ -24,11 +24,11 @@ from scenic.core.vectors import Orientation, Vector
 from scipy.spatial.transform import Rotation
 
 from gz_testauto import resources
-from gz_testauto.behaviours.behaviour import ARRIVED_M, FASTEST_TURN_RADPS, ROUNDING_S
+from gz_testauto.behaviours.behaviour import ARRIVED_M, ROUNDING_S, straight, turning
 from gz_testauto.behaviours.bodies import mover_of
 from gz_testauto.behaviours.tracker import HIGH, Period, Tracker
 from gz_testauto.errors import GzTestautoError, SceneError, SpecError
-from gz_testauto.pose import Pose, wrap_angle
+from gz_testauto.pose import Pose
 from gz_testauto.sampling.seeds import PERFORMANCE, child_seed
 from gz_testauto.scenic.dynamic.actions import Motion
 from gz_testauto.scenic.dynamic.draws import GlobalDraws
@@ -86,6 +86,7 @@ class Director(Tracker):
         performers[0] = replace(first, name=robot, origin=first.origin.planar.to_pose())
         self.performers: Tuple[Performer, ...] = tuple(performers)
         acting = {found.name: found for found in performers if found.acts and found.name}
+        self._agents = {name: performers.index(found) for name, found in acting.items()}
         self.models = _models(performance.bodies, acting, files)
         self._frames = [found.origin.inverse() * found.middle for found in performers]
         self._motions = [Motion() for _ in performers]
@@ -103,9 +104,8 @@ class Director(Tracker):
         while not self._loop.dead and self._due_s <= period.time_s + ROUNDING_S:
             self._turn(period)
             self._due_s += self._step_s
-        for number, performer in enumerate(self.performers):
-            if performer.acts and performer.name is not None:
-                self._move(number, performer.name, period)
+        for name, number in self._agents.items():
+            self._move(number, name, period)
 
     def close(self) -> None:
         """End the scenario. Idempotent."""
@@ -118,9 +118,7 @@ class Director(Tracker):
         """What its agents do, by name."""
         objects = self._performance.scene.objects
         return {
-            performer.name: type(obj.behavior).__name__
-            for performer, obj in zip(self.performers, objects)
-            if performer.acts and performer.name is not None
+            name: type(objects[number].behavior).__name__ for name, number in self._agents.items()
         }
 
     def pause(self) -> None:
@@ -196,16 +194,13 @@ class Director(Tracker):
         if motion.toward is not None:
             point, speed_mps, faces = motion.toward
             way = np.array([point.x - x_m, point.y - y_m])
-            length = float(np.linalg.norm(way))
-            arrives = length <= speed_mps * duration_s + ARRIVED_M
-            there = way / duration_s if arrives else way * (speed_mps / length)
+            there, _ = straight(way, speed_mps, duration_s)
             velocity = (float(there[0]), float(there[1]), 0.0)
-            if faces and length > ARRIVED_M:
+            if faces and np.linalg.norm(way) > ARRIVED_M:
                 heading = math.atan2(-way[0], way[1])
         turn = motion.turn_radps
         if heading is not None:
-            turn = wrap_angle(heading - middle.yaw_rad) / duration_s
-            turn = max(-FASTEST_TURN_RADPS, min(FASTEST_TURN_RADPS, turn))
+            turn = turning(middle.yaw_rad, heading, duration_s)
         x_away, y_away = state.pose.position[0] - x_m, state.pose.position[1] - y_m
         # it turns about its middle
         linear = (velocity[0] - turn * y_away, velocity[1] + turn * x_away, velocity[2])
@@ -257,8 +252,7 @@ class _Acting(ScenicSimulation):
 
     def getProperties(self, obj: Any, properties: Any) -> Dict[str, Any]:
         """Called by Scenic: where an object is, and how it moves."""
-        director, number = self._director, self._numbers[id(obj)]
-        pose, velocity, rate = director.seen(number)
+        pose, velocity, rate = self._shown[self._numbers[id(obj)]]
         facing = Orientation(Rotation.from_quat(pose.quaternion))
         yaw, pitch, roll = obj.parentOrientation.localAnglesFor(facing)
         values: Dict[str, Any] = {

@@ -10,13 +10,20 @@ from typing import Dict, Tuple
 from gz_testauto.metrics.interface import Metric
 
 
-def _reported(name: str, unit: str, better: str, description: str, decimals: int = 0) -> Metric:
+def _reported(
+    name: str,
+    unit: str,
+    better: str,
+    description: str,
+    decimals: int = 0,
+    completed_only: bool = True,
+) -> Metric:
     return Metric(
         name=name,
         unit=unit,
         decimals=decimals,
         better=better,
-        completed_only=True,
+        completed_only=completed_only,
         in_table=False,
         in_comparison=False,
         description=description,
@@ -63,29 +70,12 @@ def of_companion(robot: str) -> Tuple[Metric, ...]:
         ("clearance_min_m", "m", "higher", "its least clearance", 2),
     )
     return tuple(
-        Metric(
-            name=f"{robot}_{what}",
-            unit=unit,
-            decimals=decimals,
-            better=better,
-            completed_only=False,
-            in_table=False,
-            in_comparison=False,
-            description=f"{said}, of the robot {robot}",
-        )
+        _reported(f"{robot}_{what}", unit, better, f"{said}, of the robot {robot}", decimals, False)
         for what, unit, better, said, decimals in whats
     )
 
 
 def drawn(name: str) -> Metric:
     """What a term of randomisation drew for a trial; ``name`` is that of the column."""
-    return Metric(
-        name=name,
-        unit="",
-        decimals=3,
-        better="neither",
-        completed_only=False,
-        in_table=False,
-        in_comparison=False,
-        description="drawn for the trial; of several things the mean",
-    )
+    said = "drawn for the trial; of several things the mean"
+    return _reported(name, "", "neither", said, 3, completed_only=False)

@@ -18,7 +18,7 @@ from scenic.core.requirements import NonVisibilityRequirement, VisibilityRequire
 from scenic.core.utils import DefaultIdentityDict
 
 from gz_testauto.errors import PlacementError
-from gz_testauto.scenic.dynamic.draws import GlobalDraws
+from gz_testauto.scenic.dynamic.draws import GlobalDraws, undisturbed
 from gz_testauto.scenic.names import SceneName
 from gz_testauto.scenic.program import Program, located
 from gz_testauto.scenic.support import needs_support, stands_firmly
@@ -164,20 +164,17 @@ class SceneSampler:
 
         Requirements may draw numbers: they leave the state of drawing as it was.
         """
-        states = random.getstate(), np.random.get_state()
-        try:
-            return (
-                self._outside(sample, numbers)
-                or self._collision(sample, numbers)
-                or self._unsupported(sample, numbers)
-                or next((self._label(r) for r in user if r.falsifiedBy(sample)), None)
-                or next((label for r, label in visible if r.falsifiedBy(sample)), None)
-            )
-        except RejectionException as rejection:
-            return _no_place(rejection)
-        finally:
-            random.setstate(states[0])
-            np.random.set_state(states[1])
+        with undisturbed():
+            try:
+                return (
+                    self._outside(sample, numbers)
+                    or self._collision(sample, numbers)
+                    or self._unsupported(sample, numbers)
+                    or next((self._label(r) for r in user if r.falsifiedBy(sample)), None)
+                    or next((label for r, label in visible if r.falsifiedBy(sample)), None)
+                )
+            except RejectionException as rejection:
+                return _no_place(rejection)
 
     def _outside(self, sample: Any, numbers: Sequence[int]) -> Optional[str]:
         for number in numbers:

@@ -11,6 +11,17 @@ from typing import Any, Iterator, Tuple
 import numpy as np
 
 
+@contextlib.contextmanager
+def undisturbed() -> Iterator[None]:
+    """Leave both generators as they were, whatever is drawn while inside."""
+    before = random.getstate(), np.random.get_state()
+    try:
+        yield
+    finally:
+        random.setstate(before[0])
+        np.random.set_state(before[1])
+
+
 class GlobalDraws:
     """The states of both generators, as they are to be when the program draws next."""
 
@@ -27,12 +38,10 @@ class GlobalDraws:
     @contextlib.contextmanager
     def going_on(self) -> Iterator[None]:
         """While inside, both generators are the program's, and go on where they were."""
-        before = random.getstate(), np.random.get_state()
-        random.setstate(self._states[0])
-        np.random.set_state(self._states[1])
-        try:
-            yield
-        finally:
-            self._states = random.getstate(), np.random.get_state()
-            random.setstate(before[0])
-            np.random.set_state(before[1])
+        with undisturbed():
+            random.setstate(self._states[0])
+            np.random.set_state(self._states[1])
+            try:
+                yield
+            finally:
+                self._states = random.getstate(), np.random.get_state()

@@ -6,7 +6,7 @@ again as it was. Friction and looks gazebo_ros has no service for. It has one fo
 (``set_link_properties``), which succeeds and leaves the physics with the mass that was there.
 """
 
-from typing import Callable, Dict, FrozenSet, Sequence
+from typing import Callable, Dict, FrozenSet, Mapping, Sequence
 
 import rospy
 from gazebo_msgs import srv
@@ -16,6 +16,7 @@ from std_msgs.msg import ColorRGBA
 
 from gz_testauto import ros_messages
 from gz_testauto.errors import SimulatorError
+from gz_testauto.observation import ModelState
 from gz_testauto.sdf.looks import Light
 from gz_testauto.simulators.changes import (
     Change,
@@ -44,6 +45,17 @@ def check(change: Change, truth: Callable[[], Description]) -> None:
         joint.child == change.name for joint in truth().joints.values()
     ):
         raise SimulatorError(f"SetLink: {change.name!r} is held by a joint; set the model")
+
+
+def wanted_state(change: SetModel, states: Mapping[str, ModelState]) -> ModelState:
+    """The state that a change asks for. A twist without a pose is given where the thing is, and
+    what is left out of it stays: such a thing must be in ``states``."""
+    if change.pose is not None:
+        return ModelState(change.pose, change.linear_mps, change.angular_radps)
+    present = states[change.name]
+    linear = present.linear_mps if change.linear_mps is None else change.linear_mps
+    angular = present.angular_radps if change.angular_radps is None else change.angular_radps
+    return ModelState(present.pose, linear, angular)
 
 
 class PropertyCalls:
@@ -103,17 +115,14 @@ class PropertyCalls:
         self._client.ask("apply_body_wrench", [request])
 
     def _place(self, change: SetLink) -> None:
-        present = self._client.link_states([change.name])[change.name]
-        linear, angular = change.linear_mps, change.angular_radps
-        if change.pose is None:
-            linear = linear if linear is not None else present.linear_mps
-            angular = angular if angular is not None else present.angular_radps
+        wanted = wanted_state(change, self._client.link_states([change.name]))
         at_rest = (0.0, 0.0, 0.0)
-        pose = present.pose if change.pose is None else change.pose
         state = LinkState(
             change.name,
-            ros_messages.pose_message(pose),
-            ros_messages.twist_message(linear or at_rest, angular or at_rest),
+            ros_messages.pose_message(wanted.pose),
+            ros_messages.twist_message(
+                wanted.linear_mps or at_rest, wanted.angular_radps or at_rest
+            ),
             WORLD,
         )
         self._client.ask("set_link_state", [srv.SetLinkStateRequest(state)])

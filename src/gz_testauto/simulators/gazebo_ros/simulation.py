@@ -10,8 +10,8 @@ from gz_testauto.errors import SimulatorError
 from gz_testauto.observation import ModelState, Snapshot, Twist2D
 from gz_testauto.pose import Pose
 from gz_testauto.ros_messages import NANOSECONDS
-from gz_testauto.simulators.changes import Change, SetModel
-from gz_testauto.simulators.gazebo_ros.changes import TAKEN, PropertyCalls, check
+from gz_testauto.simulators.changes import Change, SetModel, given
+from gz_testauto.simulators.gazebo_ros.changes import TAKEN, PropertyCalls, check, wanted_state
 from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient
 from gz_testauto.simulators.gazebo_ros.pausing import PausedTime
 from gz_testauto.simulators.gazebo_ros.staging import write_world
@@ -110,15 +110,7 @@ class GazeboRosSimulation(Simulation):
         if not moved:
             return
         present = self._client.states([name for name, one in moved.items() if one.pose is None])
-        states = {}
-        for name, one in moved.items():
-            if one.pose is not None:
-                states[name] = ModelState(one.pose, one.linear_mps, one.angular_radps)
-            elif one.linear_mps is not None or one.angular_radps is not None:
-                now = present[name]
-                linear = now.linear_mps if one.linear_mps is None else one.linear_mps
-                angular = now.angular_radps if one.angular_radps is None else one.angular_radps
-                states[name] = ModelState(now.pose, linear, angular)
+        states = {name: wanted_state(one, present) for name, one in moved.items() if given(one)}
         self._client.set_states(states, within_m=EXACT, within_rad=EXACT)
 
     def _check_change(self, change: Change) -> None:
