@@ -7,6 +7,10 @@ from finished import results
 from gz_testauto.analysis.repeatability import compare_recordings
 from gz_testauto.cli.main import main
 from gz_testauto.resources import share_directory
+from gz_testauto.sdf.robot import read_robot
+from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.loader import load
+from gz_testauto.trial.setup import prepare, read_body
 
 pytestmark = pytest.mark.slow
 
@@ -100,3 +104,19 @@ def test_simulators_with_one_robot_refuse_the_campaign_by_name(tmp_path, capsys)
     assert main(["run", str(file), "--out", str(tmp_path / "out"), "--workers", "1"]) == 2
     told = capsys.readouterr().err
     assert "has one robot in a scene; take" in told or "No module named" in told
+
+
+def test_a_robot_with_a_model_of_its_own_has_its_outline(tmp_path):
+    jackal = share_directory() / "models" / "jackal_sized" / "model.sdf"
+    file = campaign(tmp_path, [GUEST, {**EAST, "model": str(jackal)}])
+    data = yaml.safe_load(file.read_text())
+    given = [[0.6, 0.4], [-0.6, 0.4], [-0.6, -0.4], [0.6, -0.4]]
+    data["robot"].update(footprint_m=given, height_m=[0.0, 1.5])
+    file.write_text(yaml.safe_dump(data))
+    spec = load(file, CampaignSpec)
+    guest, east = prepare(spec, read_body(spec), ()).companions
+    assert guest.limits.footprint_m == tuple(map(tuple, given))
+    assert guest.robot.height_m == (0.0, 1.5)
+    own = read_robot(jackal, "east")
+    assert east.limits.footprint_m == own.footprint_m
+    assert east.robot.height_m == own.height_m

@@ -140,9 +140,9 @@ class PreparedBuiltin(PreparedCampaign):
         self, spec: BuiltinCampaignSpec, robot: RobotModel, worlds: Tuple[WorldRecord, ...]
     ) -> None:
         super().__init__(spec, robot, worlds)
+        seen = [_of_companion(spec, entry) for entry in spec.robots]
         self.companions: Tuple[PreparedBuiltin, ...] = tuple(
-            PreparedBuiltin(_of_companion(spec, entry), _model_of(spec, entry), worlds)
-            for entry in spec.robots
+            PreparedBuiltin(own, read_body(own), worlds) for own in seen
         )
 
     @property
@@ -192,9 +192,11 @@ class PreparedBuiltin(PreparedCampaign):
 def _of_companion(spec: BuiltinCampaignSpec, entry: CompanionSpec) -> BuiltinCampaignSpec:
     """The campaign as a further robot sees it: its own start and goal in all worlds, and its own
     planner where it has one."""
-    robot = spec.robot.model_copy(
-        update={"name": entry.name, "start": entry.start, "model": entry.model or spec.robot.model}
-    )
+    changed: Dict[str, Any] = {"name": entry.name, "start": entry.start}
+    if entry.model is not None:  # where its body is, that model says, and not `robot:`
+        body = {"footprint_m": None, "height_m": None, "scan_height_m": None}
+        changed.update(model=entry.model, **body)
+    robot = spec.robot.model_copy(update=changed)
     goal = spec.goal.model_copy(
         update={
             "x_m": entry.goal.x_m,
@@ -212,12 +214,6 @@ def _of_companion(spec: BuiltinCampaignSpec, entry: CompanionSpec) -> BuiltinCam
         planners = tuple(planner.model_copy(update=own) for planner in planners)
     update = {"robot": robot, "goal": goal, "worlds": worlds, "planners": planners, "robots": ()}
     return spec.model_copy(update=update)
-
-
-def _model_of(spec: BuiltinCampaignSpec, entry: CompanionSpec) -> RobotModel:
-    model = read_robot(entry.model or spec.robot.model, entry.name)
-    own = spec.robot.height_m
-    return model if own is None or entry.model else replace(model, height_m=own)
 
 
 class PreparedStack(PreparedCampaign):
