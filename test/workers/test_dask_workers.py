@@ -95,9 +95,7 @@ class Mortal(Eventful):
     """Dies while it starts, once."""
 
     def open(self):
-        order = self.directory / "die-at-start"
-        if order.exists():
-            order.unlink()
+        if self.is_told("die-at-start"):
             os.kill(os.getpid(), signal.SIGKILL)
         super().open()
 

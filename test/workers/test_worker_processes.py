@@ -26,9 +26,7 @@ class Unlucky(Eventful):
     def open(self):
         (self.directory / f"opens-{os.getpid()}").touch()
         for event, number in (("die", signal.SIGKILL), ("freeze", signal.SIGSTOP)):
-            order = self.directory / f"{event}-opening"
-            if order.exists():
-                order.unlink()
+            if self.is_told(f"{event}-opening"):
                 os.kill(os.getpid(), number)
         if (self.directory / "always-die-opening").exists():
             os.kill(os.getpid(), signal.SIGKILL)

@@ -53,11 +53,17 @@ class Eventful(ScriptedExecutor):
     def execute(self, trial, should_stop):
         (self.directory / f"ran-{trial.index}-{os.getpid()}-{time.monotonic_ns()}").touch()
         for event in self.events:
-            order = self.directory / f"{event}-{trial.index}"
-            if order.exists():
-                order.unlink()
+            if self.is_told(f"{event}-{trial.index}"):
                 getattr(self, event)(should_stop)
         return super().execute(trial, should_stop)
+
+    def is_told(self, order):
+        """Whether this process is the one that takes the order: each order is for one of them."""
+        try:
+            (self.directory / order).unlink()
+        except FileNotFoundError:
+            return False
+        return True
 
     def die(self, should_stop):
         os.kill(os.getpid(), signal.SIGKILL)
