@@ -70,14 +70,15 @@ def drive(robot, world, name, timeout_s=90.0):
     return "timed_out", np.array(poses)
 
 
-@pytest.mark.parametrize("name", ["straight", "fgm", "fgm_improved", "dwa"])
+@pytest.mark.parametrize("name", ["straight", "fgm", "fgm_improved", "dwa", "sst", "dki_sst"])
 def test_every_planner_reaches_the_goal_in_an_empty_world(robot, tmp_path, name):
     outcome, poses = drive(robot, write_world(tmp_path / "empty.world", []), name)
     assert outcome == "reached"
-    assert np.abs(poses[:, 1]).max() < 0.1
+    aside_m = 0.3 if name == "sst" else 0.1  # it knows of no lane to keep to
+    assert np.abs(poses[:, 1]).max() < aside_m
 
 
-@pytest.mark.parametrize("name", ["fgm", "fgm_improved", "dwa"])
+@pytest.mark.parametrize("name", ["fgm", "fgm_improved", "dwa", "sst", "dki_sst"])
 def test_reaches_the_goal_where_straight_collides(robot, tmp_path, name):
     world = write_world(tmp_path / "clutter.world", CLUTTER)
     assert drive(robot, world, "straight")[0] == "collided"
@@ -104,7 +105,7 @@ def test_improved_passes_a_gate_that_fgm_drives_around(robot, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["fgm_improved", "dwa"])
+@pytest.mark.parametrize("name", ["fgm_improved", "dwa", "dki_sst"])
 def test_never_touches_a_wall_that_closes_the_way(robot, tmp_path, name):
     wall = write_world(tmp_path / "wall.world", [(6.0, 0.0, 0.4, 40.0, 0.0)])
     outcome, poses = drive(robot, wall, name, timeout_s=30.0)

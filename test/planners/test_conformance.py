@@ -26,6 +26,16 @@ class TestDynamicWindow(PlannerConformance):
         return make_planner("dwa")
 
 
-@pytest.mark.parametrize("name", ["straight", "fgm", "fgm_improved", "dwa"])
+class TestStableSparseRrt(PlannerConformance):
+    def make_planner(self):
+        return make_planner("sst", iterations=500)
+
+
+class TestInformedSst(PlannerConformance):
+    def make_planner(self):
+        return make_planner("dki_sst", iterations=500)
+
+
+@pytest.mark.parametrize("name", ["straight", "fgm", "fgm_improved", "dwa", "sst", "dki_sst"])
 def test_every_planner_that_the_package_offers_is_tested_here(name):
     assert name in PLANNERS.names()

@@ -1,0 +1,151 @@
+"""What is planned for and by what: the vehicle, what its ways cost, how the search goes about it.
+
+Owns these as values with the numbers of Smit et al. 2022; where that paper, or what it is printed
+in, is silent, with those of a mid-size car in a 30 km/h zone. Arrays have states in rows, x and y
+of the rear axle (m), heading (rad) and speed (m/s); controls are an acceleration (m/s²) and a
+steering angle (rad).
+"""
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Vehicle(NamedTuple):
+    """A bicycle with a rectangular body: x' = v cos θ, y' = v sin θ, θ' = v tan δ / L, v' = a.
+
+    The body's middle is ``center_m`` ahead of the rear axle. It does not reverse.
+    """
+
+    wheelbase_m: float = 2.7
+    length_m: float = 4.5
+    width_m: float = 1.8
+    center_m: float = 1.35
+    max_speed_mps: float = 8.33
+    max_braking_mps2: float = 4.0
+    max_accel_mps2: float = 2.0
+    max_steer_rad: float = 0.5
+
+
+class Costs(NamedTuple):
+    """What a way costs for each metre: its length, the deviation from the desired speed, the
+    penalty of where it is, and, of each object, ``clearance_height`` times a bell over the offset
+    along and across the object's heading; of the nearest standing point that across it."""
+
+    path: float = 0.05
+    speed: float = 0.5
+    penalty: float = 0.2
+    clearance: float = 2.0
+    desired_speed_mps: float = 5.0
+    clearance_height: float = 100.0
+    clearance_along_m: float = 3.0
+    clearance_across_m: float = 2.0
+
+
+class Growth(NamedTuple):
+    """How the tree grows. Distances of states are |Δp| + 0.5 |Δθ| + |Δv|, without a unit; the
+    cheapest node within ``selection`` of a random state is grown, one node is kept within
+    ``pruning``. An edge lasts ``edge_steps`` steps of ``step_s``. The road begins ``behind_m``
+    before the start."""
+
+    step_s: float = 0.04
+    edge_steps: int = 10
+    selection: float = 0.2
+    pruning: float = 0.1
+    accel_sigma_mps2: float = 0.8
+    steer_sigma_rad: float = 0.2
+    goal_share: float = 0.05
+    goal_distance_m: float = 30.0
+    goal_threshold_m: float = 2.0
+    behind_m: float = 2.0
+    lane_lookahead_m: float = 3.0
+    lane_length_m: float = 40.0
+    lane_samples: int = 100
+    previous_within: float = 1.0
+
+
+HEADING_WEIGHT, SPEED_WEIGHT = 0.5, 1.0
+"""Of a rad and of a m/s beside a metre, in the distance of states."""
+
+INVALID_PENALTY = 99.0
+"""Places with this penalty and more are not driven at."""
+
+
+@dataclass(frozen=True, eq=False)
+class Objects:
+    """What moves or stands on the road, as rectangles with predicted ways.
+
+    ``sizes_m`` (n, 2) are lengths and widths, ``poses`` (n, k, 3) where their middles are expected,
+    one row for each ``Growth.step_s`` from the time of the plan on; after the last they stand.
+    """
+
+    sizes_m: np.ndarray
+    poses: np.ndarray
+
+    @classmethod
+    def none(cls) -> "Objects":
+        """An empty road."""
+        return cls(np.empty((0, 2)), np.empty((0, 1, 3)))
+
+    @classmethod
+    def constant_velocity(
+        cls, sizes_m: np.ndarray, poses: np.ndarray, twists: np.ndarray, duration_s: float
+    ) -> "Objects":
+        """Predicted to go on as they do: ``poses`` (n, 3) now, ``twists`` (n, 3) in m/s, m/s and
+        rad/s of the world frame."""
+        times = Growth().step_s * np.arange(round(duration_s / Growth().step_s) + 1)
+        ways = poses[:, None, :] + twists[:, None, :] * times[None, :, None]
+        return cls(np.ascontiguousarray(sizes_m, dtype=float), np.ascontiguousarray(ways))
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectory:
+    """A way with its time: ``controls`` (e, 2), each held for ``steps`` (e,) steps, lead through
+    ``states`` (s, 4), one per ``step_s``, from the time of the plan on; ``cost`` is what it
+    costs."""
+
+    controls: np.ndarray
+    steps: np.ndarray
+    states: np.ndarray
+    step_s: float
+    cost: float
+
+    @property
+    def duration_s(self) -> float:
+        """Time from its first state to its last."""
+        return (len(self.states) - 1) * self.step_s
+
+    def state_at(self, time_s: float) -> np.ndarray:
+        """The state (4,) so long after its beginning; its last one after its end."""
+        place = min(max(time_s / self.step_s, 0.0), len(self.states) - 1.0)
+        first = min(int(place), max(len(self.states) - 2, 0))
+        share = place - first
+        states: np.ndarray = self.states
+        if first + 1 == len(states):
+            return np.asarray(states[first])
+        return np.asarray((1.0 - share) * states[first] + share * states[first + 1])
+
+    def left_m(self, time_s: float) -> float:
+        """Length of what is left of it then."""
+        first = min(max(int(time_s / self.step_s), 0), len(self.states) - 1)
+        return float(np.hypot(*np.diff(self.states[first:, :2], axis=0).T).sum())
+
+    def control_at(self, time_s: float) -> np.ndarray:
+        """The control (2,) that is held then; that of its last edge after its end."""
+        ends = np.cumsum(self.steps)
+        edge = int(np.searchsorted(ends, max(time_s, 0.0) / self.step_s, side="right"))
+        return np.asarray(self.controls[min(edge, len(self.controls) - 1)])
+
+    def later(self, steps: int) -> "Trajectory":
+        """What is left of it after so many steps."""
+        gone, left = steps, self.steps.copy()
+        for edge in range(len(left)):
+            taken = min(gone, int(left[edge]))
+            left[edge] -= taken
+            gone -= taken
+        keep = left > 0
+        first = min(steps, len(self.states) - 1)
+        return replace(
+            self, controls=self.controls[keep], steps=left[keep], states=self.states[first:]
+        )

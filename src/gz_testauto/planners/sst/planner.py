@@ -1,0 +1,247 @@
+"""``sst`` and ``dki_sst``: trajectories planned at 2 Hz by a sampling-based search, and followed.
+
+Owns when a plan is asked for, from where, what becomes of one that is not found, and the change to
+the units of the paper: it is about a car at 5 m/s, and a robot that is to drive at a tenth of that
+is planned for as such a car on a map ten times as large.
+"""
+
+import math
+from typing import Optional, Tuple
+
+import numpy as np
+
+from gz_testauto.observation import Twist2D
+from gz_testauto.planners.escape import Escape
+from gz_testauto.planners.interface import Observation, RobotLimits, Task
+from gz_testauto.planners.limits import stoppable_speed_mps
+from gz_testauto.planners.parameters import Count, Fraction, NotNegative, Positive
+from gz_testauto.planners.reactive import ReactivePlanner, Situation
+from gz_testauto.planners.sst.model import Growth, Trajectory, Vehicle
+from gz_testauto.planners.sst.road import CenterLine, Lane
+from gz_testauto.planners.sst.search import Search
+from gz_testauto.planners.sst.tracking import track
+from gz_testauto.planners.sweep import ConvexFootprint
+from gz_testauto.pose import Pose2D
+
+PAPER_SPEED_MPS = 5.0
+"""Desired speed in Smit et al. 2022."""
+
+WHEELBASE_SHARE = 0.6
+"""Of a vehicle's length, as of a mid-size car."""
+
+RIDE_M = 3.0
+"""From the goal this near (m, in the paper's units) on the robot drives at it without a plan."""
+
+LEAST_M = 3.0
+"""A way that gets no farther along the way-points (m, in the paper's units) is none."""
+
+BEHIND_M = 10.0
+"""How much of the way-points already passed is road, too (m, in the paper's units): who is to go
+around something may have to go back."""
+
+LOOK_S = 1.5
+"""How much of the trajectory is looked at in every period, for what has come into view."""
+
+AHEAD_S = 2.0
+"""How far along its way (at the desired speed) the robot's progress is looked for at most."""
+
+
+class StableSparseRrt(ReactivePlanner):
+    """Follows the cheapest trajectory that SST finds.
+
+    A bicycle model is driven by random controls; of states that are nearly the same the cheapest
+    is kept. What a trajectory costs (:class:`~gz_testauto.planners.sst.model.Costs`): its length,
+    the deviation from the desired speed, how far off the way-points it is, how near to what the
+    scan meets. Where nothing is found the last trajectory is followed to its end; then the robot
+    turns on the spot until there is a way.
+
+    Parameters
+    ----------
+    speed_share
+        Desired speed, as a share of the robot's fastest.
+    iterations
+        Random growth of each search, in place of a time.
+    replan_s, latency_s
+        Time between two plans, and from asking for one to following it; seconds.
+    beside_m
+        How far off the way-points it may go: half the width of their lane; metres.
+    margin_m
+        Distance kept from what the scan meets, beside the half cell of rounding; metres.
+    seed
+        Of the random numbers: the same observations give the same commands.
+
+    """
+
+    memory_m = 1.5
+    informed = False
+
+    def __init__(
+        self,
+        speed_share: Fraction = 0.8,
+        iterations: Count = 3000,
+        replan_s: Positive = 0.5,
+        latency_s: NotNegative = 0.0,
+        beside_m: Positive = 4.0,
+        margin_m: NotNegative = 0.05,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(lookahead_m=1.0)
+        if speed_share == 0.0:
+            raise ValueError("speed_share must be above 0")
+        self.speed_share, self.iterations = speed_share, iterations
+        self.replan_s, self.latency_s = replan_s, latency_s
+        self.beside_m, self.margin_m, self.seed = beside_m, margin_m, seed
+
+    def begin(self, task: Task) -> None:
+        """Forget everything and take on a new task."""
+        super().begin(task)
+        limits = task.limits
+        self._unit_m = self.speed_share * limits.max_linear_mps / PAPER_SPEED_MPS
+        vehicle, margin = vehicle_of(limits, self._unit_m), 2 * self.margin_m / self._unit_m
+        self._search = Search(
+            vehicle=vehicle._replace(
+                length_m=vehicle.length_m + margin, width_m=vehicle.width_m + margin
+            ),
+            growth=Growth()._replace(behind_m=BEHIND_M),
+            iterations=self.iterations,
+            lane_branch=self.informed,
+            previous_branch=self.informed,
+            cell_m=max(0.1, 0.03 / self._unit_m),
+        )
+        self._footprint = ConvexFootprint(limits.footprint_m)
+        self._escape = Escape(limits, self._footprint, self.margin_m)
+        self._random = np.random.default_rng(self.seed)
+        self._line: Optional[CenterLine] = None
+        if len(task.waypoints_m) > 1 and np.ptp(task.waypoints_m, axis=0).max() > 1e-6:
+            self._line = CenterLine(task.waypoints_m / self._unit_m)
+        self._lanes = [Lane(task.waypoints_m / self._unit_m, 2 * self.beside_m / self._unit_m)]
+        self._arc_m = 0.0
+        self._way: Optional[Trajectory] = None
+        self._began_s = self._due_s = -math.inf
+        self._coming: Optional[Tuple[float, Trajectory]] = None
+
+    def plan(self, observation: Observation) -> Twist2D:
+        """Steer by the present situation; stand still at the goal and before the first scan."""
+        self._now_s, self._pose = observation.time_s, observation.pose
+        return super().plan(observation)
+
+    def steer(self, situation: Situation) -> Twist2D:
+        """Follow the present trajectory, after planning a new one where that is due."""
+        unit, now_s, pose = self._unit_m, self._now_s, self._in_units(self._pose)
+        if self._line is None:
+            return self._ride(situation)
+        reach_m = AHEAD_S * PAPER_SPEED_MPS
+        self._arc_m = self._line.arc_of(pose.x_m, pose.y_m, self._arc_m, reach_m)
+        left_m = self._line.length_m - self._arc_m
+        if left_m < RIDE_M:
+            return self._ride(situation)
+        if now_s >= self._due_s - 1e-9 or self._is_blocked(situation):
+            self._due_s = now_s + self.replan_s
+            self._replan(situation, left_m)
+        if self._coming is not None and now_s >= self._coming[0] - 1e-9:
+            (self._began_s, self._way), self._coming = self._coming, None
+        way = self._way
+        if way is None or now_s - self._began_s > way.duration_s:
+            self._way = None
+            if situation.command.linear_mps > 1e-3:
+                return Twist2D(0.0, 0.0)  # brake
+            return self._escape.command(situation.points_m, situation.goal_bearing_rad)
+        period_s = self.task.control_period_s
+        speed, rate = track(way, now_s - self._began_s, period_s, pose, self._search.vehicle)
+        braking = self.limits.max_linear_accel_mps2 / unit
+        rest_m = way.left_m(now_s - self._began_s)  # nobody knows what comes after it
+        limit = min(situation.speed_limit_mps / unit, stoppable_speed_mps(rest_m, braking))
+        slower = min(1.0, limit / speed) if speed > 0.0 else 1.0
+        return Twist2D(speed * slower * unit, rate * slower)
+
+    def _replan(self, situation: Situation, left_m: float) -> None:
+        """Ask for a plan that begins where the robot will be when it is there."""
+        pose, way = self._in_units(self._pose), self._way
+        begins_s = self._now_s
+        moving = max(0.0, situation.command.linear_mps / self._unit_m)
+        root = np.array([pose.x_m, pose.y_m, pose.yaw_rad, moving])
+        if way is not None and self.latency_s > 0.0:
+            begins_s += self.latency_s
+            root = way.state_at(begins_s - self._began_s).copy()
+        root[3] = min(root[3], self._search.vehicle.max_speed_mps)
+        points_m = self._in_world(situation.points_m)
+        growth = self._search.growth
+        found = self._search.plan(
+            root,
+            self._lanes,
+            0,
+            self._arc_m,
+            self._random,
+            previous=way,
+            points_m=points_m,
+            distance_m=min(growth.goal_distance_m, left_m),
+            least_m=LEAST_M,
+        )
+        if found is not None:
+            self._coming = (begins_s, found)
+        elif way is not None and not self._still_free(way, points_m):
+            self._way = None
+
+    def _is_blocked(self, situation: Situation) -> bool:
+        """Whether the trajectory touches, soon, what is seen now."""
+        way = self._way
+        if way is None or self._coming is not None:
+            return False
+        times = self._now_s - self._began_s + np.arange(0.1, LOOK_S, 0.1)
+        soon = np.array([way.state_at(time_s)[:3] for time_s in times])
+        soon[:, :2] *= self._unit_m
+        points_m = self._in_world(situation.points_m) * self._unit_m
+        return bool(self._footprint.clearance_m(soon, points_m).min(initial=np.inf) <= 0.0)
+
+    def _still_free(self, way: Trajectory, points_m: np.ndarray) -> bool:
+        """Whether what is left of the last trajectory touches nothing that is seen now."""
+        gone = round((self._now_s - self._began_s) / way.step_s)
+        left = way.later(gone)
+        if not len(left.steps):
+            return False
+        cost = self._search.price(left, self._lanes, 0, self._arc_m, points_m=points_m)
+        return cost is not None
+
+    def _ride(self, situation: Situation) -> Twist2D:
+        """The last bit: at the goal, slower the nearer, turning on the spot where that is aside."""
+        bearing = situation.goal_bearing_rad
+        share = max(0.0, math.cos(bearing)) ** 2
+        speed = self.speed_share * self.limits.max_linear_mps
+        return Twist2D(min(speed, situation.speed_limit_mps) * share, 2.0 * bearing)
+
+    def _in_units(self, pose: Pose2D) -> Pose2D:
+        return Pose2D(pose.x_m / self._unit_m, pose.y_m / self._unit_m, pose.yaw_rad)
+
+    def _in_world(self, points_m: np.ndarray) -> np.ndarray:
+        """Points of the base frame in the world, in the units of the plan."""
+        cos, sin = math.cos(self._pose.yaw_rad), math.sin(self._pose.yaw_rad)
+        turned = points_m @ np.array([[cos, sin], [-sin, cos]])
+        here = np.array([self._pose.x_m, self._pose.y_m])
+        return np.asarray((turned + here) / self._unit_m)
+
+
+class InformedSst(StableSparseRrt):
+    """``sst`` with what is known of driving put into the tree before it grows at random: the lane
+    at the desired speed, and the last trajectory. Parameters are those of ``sst``."""
+
+    informed = True
+
+
+def vehicle_of(limits: RobotLimits, unit_m: float) -> Vehicle:
+    """A robot as a bicycle with its axle at the base frame's origin, lengths in ``unit_m``."""
+    outline = np.asarray(limits.footprint_m)
+    low, high = outline.min(axis=0), outline.max(axis=0)
+    length = float(high[0] - low[0])
+    wheelbase_m = WHEELBASE_SHARE * length / unit_m
+    fastest = limits.max_linear_mps / unit_m
+    tightest = math.atan(limits.max_angular_radps * wheelbase_m / fastest)
+    return Vehicle(
+        wheelbase_m=wheelbase_m,
+        length_m=length / unit_m,
+        width_m=2 * float(np.abs(outline[:, 1]).max()) / unit_m,
+        center_m=0.5 * float(low[0] + high[0]) / unit_m,
+        max_speed_mps=fastest,
+        max_braking_mps2=limits.max_linear_accel_mps2 / unit_m,
+        max_accel_mps2=limits.max_linear_accel_mps2 / unit_m,
+        max_steer_rad=min(Vehicle().max_steer_rad, tightest),
+    )

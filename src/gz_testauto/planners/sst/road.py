@@ -1,0 +1,218 @@
+"""The stretch of road that one plan is about, as the search looks it up: place by place.
+
+Owns lanes as centre lines with widths, and the grids that are made of them: the penalty of each
+place, how far along the lane it is, and how far the nearest standing point is.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple, Optional, Sequence, Tuple
+
+import numpy as np
+from scipy import ndimage
+from scipy.spatial import cKDTree
+
+from gz_testauto.compiled import compiled
+
+SPACING_M = 0.25
+"""Between two points of a lane's centre."""
+
+BLOCK = 16
+"""Cells along a side of those that are looked at together."""
+
+BEYOND_M = 3.0
+"""How much of the lane after the goal belongs to the stretch."""
+
+INSIDE, OFF_ROAD = 98.0, 100.0
+"""The most that a place on a lane costs, so that between two lanes one may drive, and what one off
+the road does, where nobody may."""
+
+
+@dataclass(frozen=True, eq=False)
+class Lane:
+    """A centre line (n, 2), in the direction of driving, and a width (m)."""
+
+    center_m: np.ndarray
+    width_m: float
+
+
+class Stretch(NamedTuple):
+    """What the search looks up. Grids have rows along y from ``origin_m`` on, in cells of
+    ``cell_m``: ``penalty``, ``arc_m`` along the lane, and ``room_m`` to the nearest standing point.
+    ``line_m`` (k, 2) and ``headings_rad`` (k,) are the lane's centre from ``line_arc_m`` on, every
+    ``SPACING_M``; ``aside_m`` (2,) how far to the right and to the left of it the road goes."""
+
+    origin_m: np.ndarray
+    cell_m: float
+    penalty: np.ndarray
+    arc_m: np.ndarray
+    room_m: np.ndarray
+    line_m: np.ndarray
+    headings_rad: np.ndarray
+    line_arc_m: float
+    aside_m: np.ndarray
+
+
+class CenterLine:
+    """A polyline (n, 2) by arc length (m); straight on before its first and after its last
+    point."""
+
+    def __init__(self, points_m: np.ndarray) -> None:
+        points = np.asarray(points_m, dtype=float)
+        apart = np.hypot(*np.diff(points, axis=0).T)
+        self._points = points[np.concatenate([[True], apart > 1e-9])]
+        if len(self._points) < 2:
+            raise ValueError("a lane needs two points that differ")
+        steps = np.diff(self._points, axis=0)
+        lengths = np.hypot(*steps.T)
+        self._starts = np.concatenate([[0.0], np.cumsum(lengths)])
+        self._ways = steps / lengths[:, None]
+
+    @property
+    def length_m(self) -> float:
+        """All of it."""
+        return float(self._starts[-1])
+
+    def at(self, arcs_m: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
+        """Points (k, 2) and headings (k,) at these arc lengths."""
+        piece = np.searchsorted(self._starts, arcs_m, side="right") - 1
+        piece = np.clip(piece, 0, len(self._ways) - 1)
+        ways = self._ways[piece]
+        points = self._points[piece] + ways * (arcs_m - self._starts[piece])[:, None]
+        return points, np.arctan2(ways[:, 1], ways[:, 0])
+
+    def arc_of(
+        self, x_m: float, y_m: float, lowest_m: float = 0.0, reach_m: float = np.inf
+    ) -> float:
+        """Arc length of the nearest point from ``lowest_m`` on, no farther on than ``reach_m``."""
+        along = ((np.array([x_m, y_m]) - self._points[:-1]) * self._ways).sum(axis=1)
+        highest_m = min(self.length_m, lowest_m + reach_m)
+        arcs = self._starts[:-1] + np.clip(along, 0.0, np.diff(self._starts))
+        arcs = np.clip(arcs, lowest_m, highest_m)
+        points, _ = self.at(arcs)
+        return float(arcs[np.argmin(np.hypot(points[:, 0] - x_m, points[:, 1] - y_m))])
+
+
+def stretch(
+    lanes: Sequence[Lane],
+    ego: int,
+    start_m: float,
+    goal_m: float,
+    cell_m: float = 0.1,
+    behind_m: float = 2.0,
+    points_m: Optional[np.ndarray] = None,
+) -> Stretch:
+    """The road from ``behind_m`` before arc length ``start_m`` of lane number ``ego`` to ``goal_m``
+    and a little beyond.
+
+    Off the lanes is no road. ``points_m`` (n, 2) are what stands on it.
+    """
+    lane = lanes[ego]
+    center = CenterLine(lane.center_m)
+    count = int(np.ceil((goal_m + BEYOND_M - (start_m - behind_m)) / SPACING_M)) + 1
+    arcs = start_m - behind_m + SPACING_M * np.arange(count)
+    line, headings = center.at(arcs)
+    aside = _sides(lanes, line, headings)
+    reach = max(-aside[0], aside[1]) + cell_m
+    low, high = line.min(axis=0) - reach, line.max(axis=0) + reach
+    columns, rows = (np.ceil((high - low) / cell_m).astype(int) + 1).tolist()
+    grid = (low, cell_m, rows, columns)
+    penalty, along, nearest = _beside(line, np.cos(headings), np.sin(headings), lane.width_m, *grid)
+    for other in lanes:
+        if other is not lane:
+            center = CenterLine(other.center_m)
+            points, turns = center.at(np.arange(0.0, center.length_m + SPACING_M, SPACING_M))
+            found = _beside(points, np.cos(turns), np.sin(turns), other.width_m, *grid)
+            penalty = np.minimum(penalty, found[0])
+    ends = (nearest == 0) | (nearest == count - 1)
+    penalty[ends & (np.abs(along) > SPACING_M)] = OFF_ROAD
+    room = np.full((rows, columns), np.inf)
+    if points_m is not None and len(points_m):
+        room = _room(points_m, low, cell_m, (rows, columns))
+    return Stretch(
+        low,
+        cell_m,
+        penalty,
+        arcs[nearest] + along,
+        room,
+        np.ascontiguousarray(line),
+        headings,
+        float(arcs[0]),
+        aside,
+    )
+
+
+def _sides(lanes: Sequence[Lane], line: np.ndarray, headings: np.ndarray) -> np.ndarray:
+    """How far all lanes together go to the right and to the left of a line."""
+    right, left = np.inf, -np.inf
+    tree = cKDTree(line)
+    for lane in lanes:
+        center = CenterLine(lane.center_m)
+        points, _ = center.at(np.arange(0.0, center.length_m, SPACING_M))
+        _, nearest = tree.query(points)
+        beside = (nearest > 0) & (nearest < len(line) - 1)
+        if not beside.any():
+            continue
+        dx, dy = (points[beside] - line[nearest[beside]]).T
+        turn = headings[nearest[beside]]
+        across = np.cos(turn) * dy - np.sin(turn) * dx
+        right = min(right, float(across.min()) - lane.width_m / 2)
+        left = max(left, float(across.max()) + lane.width_m / 2)
+    return np.array([right, left])
+
+
+@compiled
+def _beside(line, cosines, sines, width_m, origin_m, cell_m, rows, columns):  # type: ignore[no-untyped-def]
+    """Of each cell beside the centre (k, 2) of a lane, whose headings have these cosines and sines
+    (k,): the penalty, from 0 there to 98 at the lane's edge and 100 off it, how far along it is
+    from the nearest point, and that one's number; each (rows, columns).
+
+    Of a block of cells only points are asked that can be the nearest of one of them.
+    """
+    penalty, along = np.empty((rows, columns)), np.empty((rows, columns))
+    nearest = np.empty((rows, columns), dtype=np.int64)
+    asked, far = np.empty(len(line), dtype=np.int64), np.empty(len(line))
+    around_m = math.sqrt(2.0) * BLOCK * cell_m
+    for top in range(0, rows, BLOCK):
+        for left in range(0, columns, BLOCK):
+            x = origin_m[0] + cell_m * (left + 0.5 * (BLOCK - 1))
+            y = origin_m[1] + cell_m * (top + 0.5 * (BLOCK - 1))
+            for number in range(len(line)):
+                far[number] = math.hypot(line[number, 0] - x, line[number, 1] - y)
+            most, count = far.min() + around_m, 0
+            for number in range(len(line)):
+                if far[number] <= most:
+                    asked[count] = number
+                    count += 1
+            for row in range(top, min(top + BLOCK, rows)):
+                for column in range(left, min(left + BLOCK, columns)):
+                    x, y = origin_m[0] + cell_m * column, origin_m[1] + cell_m * row
+                    best, least = 0, np.inf
+                    for place in range(count):
+                        number = asked[place]
+                        dx, dy = x - line[number, 0], y - line[number, 1]
+                        if dx * dx + dy * dy < least:
+                            best, least = number, dx * dx + dy * dy
+                    dx, dy = x - line[best, 0], y - line[best, 1]
+                    ahead = cosines[best] * dx + sines[best] * dy
+                    off = abs(cosines[best] * dy - sines[best] * dx)
+                    if abs(ahead) > SPACING_M:
+                        off = math.sqrt(least)
+                    share = off / (0.5 * width_m)
+                    price = min(100.0 * share, INSIDE) if share <= 1.0 else OFF_ROAD
+                    penalty[row, column], along[row, column] = price, ahead
+                    nearest[row, column] = best
+    return penalty, along, nearest
+
+
+def _room(
+    points_m: np.ndarray, origin_m: np.ndarray, cell_m: float, shape: Tuple[int, int]
+) -> np.ndarray:
+    """Distance (m) from each cell to the nearest that holds a point."""
+    cells = np.round((points_m - origin_m) / cell_m).astype(int)
+    inside = ((cells >= 0) & (cells < np.array(shape[::-1]))).all(axis=1)
+    free = np.ones(shape, dtype=bool)
+    free[cells[inside, 1], cells[inside, 0]] = False
+    if free.all():
+        return np.full(shape, np.inf)
+    return np.asarray(ndimage.distance_transform_edt(free, sampling=cell_m))

@@ -1,0 +1,190 @@
+"""One plan: what is drawn, what the tree is told, and the way that comes of it.
+
+Owns the order of the search (the last way, the lane, then random growth) and which of the two
+informed branches is taken.
+"""
+
+from dataclasses import dataclass, field
+from typing import Optional, Sequence
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from gz_testauto.planners.sst.model import (
+    HEADING_WEIGHT,
+    SPEED_WEIGHT,
+    Costs,
+    Growth,
+    Objects,
+    Trajectory,
+    Vehicle,
+)
+from gz_testauto.planners.sst.road import BEYOND_M, SPACING_M, Lane, Stretch, stretch
+from gz_testauto.planners.sst.tree import (
+    Scene,
+    cheapest_way,
+    grow_at_random,
+    grow_lane,
+    grow_previous,
+    planted,
+    replay,
+    room_at,
+)
+
+TOUCH_M = 1e-3
+"""A vehicle that begins nearer to something than it should may come no nearer than that, less
+this."""
+
+DISCS = 3
+"""That cover the body where it must not touch standing points."""
+
+
+@dataclass(frozen=True)
+class Search:
+    """How plans are made. ``lane_branch`` and ``previous_branch`` put the lane and the last way
+    into the tree before it grows at random; without both it is plain SST."""
+
+    vehicle: Vehicle = field(default_factory=Vehicle)
+    costs: Costs = field(default_factory=Costs)
+    growth: Growth = field(default_factory=Growth)
+    iterations: int = 3000
+    lane_branch: bool = True
+    previous_branch: bool = True
+    cell_m: float = 0.1
+
+    def plan(
+        self,
+        root: np.ndarray,
+        lanes: Sequence[Lane],
+        ego: int,
+        start_m: float,
+        random: np.random.Generator,
+        objects: Optional[Objects] = None,
+        previous: Optional[Trajectory] = None,
+        points_m: Optional[np.ndarray] = None,
+        distance_m: Optional[float] = None,
+        least_m: Optional[float] = None,
+    ) -> Optional[Trajectory]:
+        """The cheapest way found from the state ``root`` (4,) at arc length ``start_m`` of lane
+        number ``ego`` to a place ``distance_m`` farther along it, ``growth.goal_distance_m`` unless
+        given; None where none was found. With ``least_m`` a way that gets so far does, where
+        none gets to the goal: the one that gets farthest.
+
+        ``objects`` are predicted from now on. ``previous`` is the last way, of which the part after
+        its state that is nearest to ``root`` is driven again. ``points_m``
+        (n, 2) are what stands on the road.
+        """
+        goal_m = start_m + (self.growth.goal_distance_m if distance_m is None else distance_m)
+        road = self._stretch(lanes, ego, start_m, goal_m, points_m)
+        scene = self._scene(road, Objects.none() if objects is None else objects)
+        scene = scene._replace(disc_m=min(scene.disc_m, room_at(scene, root) - TOUCH_M))
+        edges = int(np.ceil(4 * self.growth.lane_length_m / self.growth.lane_lookahead_m))
+        last = None if previous is None else self._rest_of(previous, root)
+        most = 1 + self.iterations + edges + (0 if last is None else len(last.steps))
+        tree = planted(root, scene, most)
+        if self.previous_branch and last is not None:
+            grow_previous(tree, scene, last.controls, last.steps)
+        # drawn without the branch, too: all variants of a seed meet the same random states
+        lane_draws = self._controls(random, (edges, self.growth.lane_samples))
+        if self.lane_branch:
+            grow_lane(tree, scene, lane_draws, goal_m)
+        samples = self._samples(random, road, start_m, goal_m)
+        grow_at_random(tree, scene, samples, self._controls(random, (self.iterations,)))
+        far_enough_m = np.inf if least_m is None else start_m + least_m
+        controls, steps, cost = cheapest_way(tree, scene, goal_m, far_enough_m)
+        if cost < 0.0:
+            return None
+        return self._trajectory(np.asarray(root, dtype=float), controls, steps, float(cost))
+
+    def price(
+        self,
+        way: Trajectory,
+        lanes: Sequence[Lane],
+        ego: int,
+        start_m: float,
+        objects: Optional[Objects] = None,
+        points_m: Optional[np.ndarray] = None,
+    ) -> Optional[float]:
+        """What a way costs in the world as it is now; None where it leads somewhere it must not.
+        Arguments as for :meth:`plan`."""
+        goal_m = start_m + self.growth.goal_distance_m
+        road = self._stretch(lanes, ego, start_m, goal_m, points_m)
+        scene = self._scene(road, Objects.none() if objects is None else objects)
+        tree = planted(way.states[0], scene, 1 + len(way.steps))
+        grow_previous(tree, scene, way.controls, way.steps)
+        count = int(tree.counts[0])
+        return float(tree.costs[count - 1]) if count == 1 + len(way.steps) else None
+
+    def _stretch(
+        self,
+        lanes: Sequence[Lane],
+        ego: int,
+        start_m: float,
+        goal_m: float,
+        points_m: Optional[np.ndarray],
+    ) -> Stretch:
+        return stretch(lanes, ego, start_m, goal_m, self.cell_m, self.growth.behind_m, points_m)
+
+    def _scene(self, road: Stretch, objects: Objects) -> Scene:
+        vehicle = self.vehicle
+        part = vehicle.length_m / DISCS
+        ahead = vehicle.center_m + part * (np.arange(DISCS) - 0.5 * (DISCS - 1))
+        radius = 0.5 * float(np.hypot(part, vehicle.width_m))
+        ways = np.ascontiguousarray(objects.poses, dtype=float)
+        sizes = np.ascontiguousarray(objects.sizes_m, dtype=float)
+        return Scene(vehicle, self.costs, self.growth, road, sizes, ways, ahead, radius)
+
+    def _trajectory(
+        self, root: np.ndarray, controls: np.ndarray, steps: np.ndarray, cost: float
+    ) -> Trajectory:
+        step_s = self.growth.step_s
+        states = replay(root, controls, steps, step_s, self.vehicle.wheelbase_m)
+        return Trajectory(controls, steps, states, step_s, cost)
+
+    def _rest_of(self, previous: Trajectory, root: np.ndarray) -> Optional[Trajectory]:
+        """The part of the last way that goes on from its state nearest to the root; None where
+        that is too far."""
+        apart = previous.states - root
+        turn = np.abs(np.remainder(apart[:, 2] + np.pi, 2 * np.pi) - np.pi)
+        away = np.hypot(apart[:, 0], apart[:, 1])
+        away = away + HEADING_WEIGHT * turn + SPEED_WEIGHT * np.abs(apart[:, 3])
+        nearest = int(np.argmin(away))
+        if away[nearest] > self.growth.previous_within:
+            return None
+        rest = previous.later(nearest)
+        return rest if len(rest.steps) else None
+
+    def _controls(self, random: np.random.Generator, shape: Sequence[int]) -> np.ndarray:
+        """Random controls, ``shape`` and 2: normal about zero, cut at the vehicle's limits."""
+        vehicle, growth = self.vehicle, self.growth
+        sigma = np.array([growth.accel_sigma_mps2, growth.steer_sigma_rad])
+        low = ndtr(np.array([-vehicle.max_braking_mps2, -vehicle.max_steer_rad]) / sigma)
+        high = ndtr(np.array([vehicle.max_accel_mps2, vehicle.max_steer_rad]) / sigma)
+        return np.asarray(sigma * ndtri(low + (high - low) * random.random((*shape, 2))))
+
+    def _samples(
+        self, random: np.random.Generator, road: Stretch, start_m: float, goal_m: float
+    ) -> np.ndarray:
+        """Random states (n, 4): anywhere on the stretch, or, some of them, on the goal."""
+        count, threshold = self.iterations, self.growth.goal_threshold_m
+        drawn = random.random((count, 5))
+        at_goal = drawn[:, 0] < self.growth.goal_share
+        low = np.where(at_goal, goal_m - threshold, start_m - self.growth.behind_m)
+        high = np.where(at_goal, goal_m + threshold, goal_m + BEYOND_M)
+        arcs = low + (high - low) * drawn[:, 1]
+        aside = road.aside_m[0] + (road.aside_m[1] - road.aside_m[0]) * drawn[:, 2]
+        aside[at_goal] = 0.0
+        place = (arcs - road.line_arc_m) / SPACING_M
+        first = np.clip(place.astype(int), 0, len(road.line_m) - 2)
+        share = (place - first)[:, None]
+        points = (1 - share) * road.line_m[first] + share * road.line_m[first + 1]
+        headings = road.headings_rad[first]
+        turned = np.where(at_goal, headings, headings + np.pi * (2 * drawn[:, 3] - 1))
+        return np.column_stack(
+            [
+                points[:, 0] - aside * np.sin(headings),
+                points[:, 1] + aside * np.cos(headings),
+                turned,
+                self.vehicle.max_speed_mps * drawn[:, 4],
+            ]
+        )

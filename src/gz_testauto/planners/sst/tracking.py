@@ -1,0 +1,37 @@
+"""Keeps a vehicle on a planned way.
+
+Owns the feedback: steering on the deviation beside the way and of the heading, speed on how far it
+is ahead or behind. The same for every way, whoever planned it.
+"""
+
+import math
+from typing import Tuple
+
+from gz_testauto.planners.sst.model import Trajectory, Vehicle
+from gz_testauto.pose import Pose2D, wrap_angle
+
+BESIDE_GAIN = 0.1
+"""Steering (rad) for each metre beside the way; with the next, as good as critically damped at
+5 m/s and 2.7 m between the axles."""
+
+HEADING_GAIN = 1.0
+"""Steering (rad) for each rad of heading."""
+
+ALONG_GAIN_PER_S = 0.5
+"""Speed (m/s) for each metre behind."""
+
+
+def track(
+    way: Trajectory, time_s: float, ahead_s: float, pose: Pose2D, vehicle: Vehicle
+) -> Tuple[float, float]:
+    """Speed (m/s) and yaw rate (rad/s) with which to be on a way, ``time_s`` after its beginning
+    at ``pose``, in ``ahead_s`` from now."""
+    now, soon = way.state_at(time_s), way.state_at(time_s + ahead_s)
+    cos, sin = math.cos(now[2]), math.sin(now[2])
+    dx, dy = pose.x_m - float(now[0]), pose.y_m - float(now[1])
+    along, beside = cos * dx + sin * dy, cos * dy - sin * dx
+    turned = wrap_angle(pose.yaw_rad - float(now[2]))
+    steer = way.control_at(time_s)[1] - BESIDE_GAIN * beside - HEADING_GAIN * turned
+    steer = min(max(steer, -vehicle.max_steer_rad), vehicle.max_steer_rad)
+    speed = min(max(float(soon[3]) - ALONG_GAIN_PER_S * along, 0.0), vehicle.max_speed_mps)
+    return speed, speed * math.tan(steer) / vehicle.wheelbase_m

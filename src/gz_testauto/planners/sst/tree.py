@@ -1,0 +1,406 @@
+"""The search itself, compiled: driving an edge, and growing a tree along the last way, along the
+lane, and at random.
+
+Owns the tree in arrays. All randomness is drawn beforehand and handed in, so that a seed is the
+same tree wherever it grows. A state is x, y, heading, speed; see :mod:`.model`.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from gz_testauto.compiled import compiled
+from gz_testauto.planners.sst.model import (
+    HEADING_WEIGHT,
+    INVALID_PENALTY,
+    SPEED_WEIGHT,
+    Costs,
+    Growth,
+    Vehicle,
+)
+from gz_testauto.planners.sst.road import SPACING_M, Stretch
+
+BUCKET_M = 1.0
+"""Side of the squares by which nodes are found."""
+
+NODES, WITNESSES = 0, 1
+"""Places in ``Tree.counts``."""
+
+
+class Scene(NamedTuple):
+    """What a tree grows in. ``sizes_m`` and ``ways`` are those of objects; the vehicle keeps discs
+    of ``disc_m`` around points so far ahead of its axle (``discs_m``) free of standing points."""
+
+    vehicle: Vehicle
+    costs: Costs
+    growth: Growth
+    road: Stretch
+    sizes_m: np.ndarray
+    ways: np.ndarray
+    discs_m: np.ndarray
+    disc_m: float
+
+
+class Tree(NamedTuple):
+    """Nodes and witnesses, each array with a row for as many as there may be; how many there are
+    is in ``counts``. Nodes hang in squares: the first of each in ``heads``, the next of each in
+    ``following``, and so do witnesses. ``begins`` and ``steps`` are an edge's first step and its
+    number of them, ``keeper`` the node that a witness keeps."""
+
+    states: np.ndarray
+    parents: np.ndarray
+    controls: np.ndarray
+    begins: np.ndarray
+    steps: np.ndarray
+    costs: np.ndarray
+    active: np.ndarray
+    informed: np.ndarray
+    heads: np.ndarray
+    following: np.ndarray
+    witnesses: np.ndarray
+    keeper: np.ndarray
+    witness_heads: np.ndarray
+    witness_following: np.ndarray
+    counts: np.ndarray
+
+
+def planted(root: np.ndarray, scene: Scene, most: int) -> Tree:
+    """A tree of its root (4,) alone, with room for ``most`` nodes."""
+    rows, columns = scene.road.penalty.shape
+    squares = tuple(int(cells * scene.road.cell_m / BUCKET_M) + 1 for cells in (rows, columns))
+
+    def numbers() -> np.ndarray:
+        return np.full(most, -1)
+
+    tree = Tree(
+        np.empty((most, 4)),
+        numbers(),
+        np.zeros((most, 2)),
+        np.zeros(most, dtype=np.int64),
+        np.zeros(most, dtype=np.int64),
+        np.zeros(most),
+        np.zeros(most, dtype=bool),
+        np.zeros(most, dtype=bool),
+        np.full(squares, -1),
+        numbers(),
+        np.empty((most, 4)),
+        numbers(),
+        np.full(squares, -1),
+        numbers(),
+        np.zeros(2, dtype=np.int64),
+    )
+    offer(tree, scene, -1, np.asarray(root, dtype=float), 0.0, 0.0, 0, 0.0, True)
+    return tree
+
+
+@compiled
+def distance(first, second):  # type: ignore[no-untyped-def]
+    """How far two states are apart; see :class:`~gz_testauto.planners.sst.model.Growth`."""
+    turn = first[2] - second[2]
+    turn -= 2.0 * math.pi * math.floor(turn / (2.0 * math.pi) + 0.5)
+    return (
+        math.hypot(first[0] - second[0], first[1] - second[1])
+        + HEADING_WEIGHT * abs(turn)
+        + SPEED_WEIGHT * abs(first[3] - second[3])
+    )
+
+
+@compiled
+def apart(x, y, cos, sin, half_length, half_width, pose, size):  # type: ignore[no-untyped-def]
+    """Whether a rectangle at (x, y) and an object's do not touch: separating axes."""
+    dx, dy = pose[0] - x, pose[1] - y
+    other_cos, other_sin = math.cos(pose[2]), math.sin(pose[2])
+    along, across = abs(cos * other_cos + sin * other_sin), abs(cos * other_sin - sin * other_cos)
+    length, width = 0.5 * size[0], 0.5 * size[1]
+    if abs(cos * dx + sin * dy) > half_length + along * length + across * width:
+        return True
+    if abs(cos * dy - sin * dx) > half_width + across * length + along * width:
+        return True
+    if abs(other_cos * dx + other_sin * dy) > length + along * half_length + across * half_width:
+        return True
+    return abs(other_cos * dy - other_sin * dx) > width + across * half_length + along * half_width
+
+
+@compiled
+def _cell(road, x, y):  # type: ignore[no-untyped-def]
+    """Row and column of a place, -1 where it is off the grids."""
+    column = math.floor((x - road.origin_m[0]) / road.cell_m + 0.5)
+    row = math.floor((y - road.origin_m[1]) / road.cell_m + 0.5)
+    rows, columns = road.penalty.shape
+    if 0 <= row < rows and 0 <= column < columns:
+        return int(row), int(column)
+    return -1, -1
+
+
+@compiled
+def _square(heads, road, state):  # type: ignore[no-untyped-def]
+    rows, columns = heads.shape
+    row = int((state[1] - road.origin_m[1]) / BUCKET_M)
+    column = int((state[0] - road.origin_m[0]) / BUCKET_M)
+    return min(max(row, 0), rows - 1), min(max(column, 0), columns - 1)
+
+
+@compiled
+def room_at(scene, state):  # type: ignore[no-untyped-def]
+    """Distance (m) from the nearest of the body's discs, its middle, to the nearest standing
+    point."""
+    cos, sin = math.cos(state[2]), math.sin(state[2])
+    nearest_m = np.inf
+    for ahead in scene.discs_m:
+        row, column = _cell(scene.road, state[0] + ahead * cos, state[1] + ahead * sin)
+        if row >= 0:
+            nearest_m = min(nearest_m, scene.road.room_m[row, column])
+    return nearest_m
+
+
+@compiled
+def _price(scene, state, step):  # type: ignore[no-untyped-def]
+    """What a metre costs in a state, ``step`` steps after the plan's beginning; -1 where it must
+    not be: too fast or backward, off the road, or touching something."""
+    vehicle, costs, road = scene.vehicle, scene.costs, scene.road
+    if not 0.0 <= state[3] <= vehicle.max_speed_mps:
+        return -1.0
+    row, column = _cell(road, state[0], state[1])
+    if row < 0 or road.penalty[row, column] >= INVALID_PENALTY:
+        return -1.0
+    penalty = road.penalty[row, column]
+    cos, sin = math.cos(state[2]), math.sin(state[2])
+    nearest_m = room_at(scene, state)
+    if nearest_m <= scene.disc_m:
+        return -1.0
+    nearest_m /= costs.clearance_across_m
+    field = costs.clearance_height * math.exp(-0.5 * nearest_m * nearest_m)
+    x, y = state[0] + vehicle.center_m * cos, state[1] + vehicle.center_m * sin
+    half_length, half_width = 0.5 * vehicle.length_m, 0.5 * vehicle.width_m
+    last = scene.ways.shape[1] - 1
+    for number in range(len(scene.sizes_m)):
+        pose = scene.ways[number, min(step, last)]
+        if not apart(x, y, cos, sin, half_length, half_width, pose, scene.sizes_m[number]):
+            return -1.0
+        dx, dy = x - pose[0], y - pose[1]
+        other_cos, other_sin = math.cos(pose[2]), math.sin(pose[2])
+        along = (other_cos * dx + other_sin * dy) / costs.clearance_along_m
+        across = (other_cos * dy - other_sin * dx) / costs.clearance_across_m
+        field += costs.clearance_height * math.exp(-0.5 * (along * along + across * across))
+    return (
+        costs.path
+        + costs.speed * abs(state[3] - costs.desired_speed_mps)
+        + costs.penalty * penalty
+        + costs.clearance * field
+    )
+
+
+@compiled
+def _advance(state, accel, rate, step_s):  # type: ignore[no-untyped-def]
+    """One step of the bicycle, in place; ``rate`` is tan δ / L."""
+    speed = state[3]
+    state[0] += speed * math.cos(state[2]) * step_s
+    state[1] += speed * math.sin(state[2]) * step_s
+    state[2] += speed * rate * step_s
+    state[3] += accel * step_s
+
+
+@compiled
+def drive(scene, state, accel, steer, first, steps):  # type: ignore[no-untyped-def]
+    """Drive a control from a state for some steps, the first of which is number ``first`` of the
+    plan. Returns the end and the cost, -1 where it leads somewhere it must not. Costs are
+    integrated over the distance driven, by the trapezoid."""
+    here = state.copy()
+    price = _price(scene, here, first)
+    if price < 0.0:
+        return here, -1.0
+    step_s, rate = scene.growth.step_s, math.tan(steer) / scene.vehicle.wheelbase_m
+    cost = 0.0
+    for step in range(first + 1, first + steps + 1):
+        driven_m = here[3] * step_s
+        _advance(here, accel, rate, step_s)
+        after = _price(scene, here, step)
+        if after < 0.0:
+            return here, -1.0
+        cost += 0.5 * (price + after) * driven_m
+        price = after
+    return here, cost
+
+
+@compiled
+def replay(state, controls, steps, step_s, wheelbase_m):  # type: ignore[no-untyped-def]
+    """The states (s, 4) that controls (e, 2), held for steps (e,), lead through, as :func:`drive`
+    has them."""
+    found = np.empty((1 + steps.sum(), 4))
+    here = state.copy()
+    found[0] = here
+    place = 0
+    for edge in range(len(steps)):
+        rate = math.tan(controls[edge, 1]) / wheelbase_m
+        for _ in range(steps[edge]):
+            _advance(here, controls[edge, 0], rate, step_s)
+            place += 1
+            found[place] = here
+    return found
+
+
+@compiled
+def offer(tree, scene, parent, state, accel, steer, steps, cost, informed):  # type: ignore[no-untyped-def]
+    """Add a node if its witness has none that is as cheap, or if it is ``informed``. Returns its
+    number, -1 where it was not added."""
+    total, begin = cost, 0
+    if parent >= 0:
+        total += tree.costs[parent]
+        begin = tree.begins[parent] + tree.steps[parent]
+    row, column = _square(tree.heads, scene.road, state)
+    witness = _witness(tree, row, column, state, scene.growth.pruning)
+    if witness < 0:
+        witness = tree.counts[WITNESSES]
+        tree.counts[WITNESSES] += 1
+        tree.witnesses[witness] = state
+        tree.witness_following[witness] = tree.witness_heads[row, column]
+        tree.witness_heads[row, column] = witness
+    kept = tree.keeper[witness]
+    cheaper = kept < 0 or total < tree.costs[kept]
+    if not (cheaper or informed):
+        return -1
+    node = tree.counts[NODES]
+    tree.counts[NODES] += 1
+    tree.states[node], tree.parents[node], tree.costs[node] = state, parent, total
+    tree.controls[node, 0], tree.controls[node, 1] = accel, steer
+    tree.begins[node], tree.steps[node] = begin, steps
+    tree.active[node], tree.informed[node] = True, informed
+    tree.following[node] = tree.heads[row, column]
+    tree.heads[row, column] = node
+    if cheaper:
+        if kept >= 0 and not (informed and tree.informed[kept]):
+            tree.active[kept] = False
+        tree.keeper[witness] = node
+    return node
+
+
+@compiled
+def _witness(tree, row, column, state, within):  # type: ignore[no-untyped-def]
+    """The nearest witness of a state, -1 where none is near enough."""
+    rows, columns = tree.heads.shape
+    best, least = -1, within
+    for i in range(max(row - 1, 0), min(row + 1, rows - 1) + 1):
+        for j in range(max(column - 1, 0), min(column + 1, columns - 1) + 1):
+            witness = tree.witness_heads[i, j]
+            while witness >= 0:
+                away = distance(tree.witnesses[witness], state)
+                if away <= least:
+                    best, least = witness, away
+                witness = tree.witness_following[witness]
+    return best
+
+
+@compiled
+def _selected(tree, road, state, within):  # type: ignore[no-untyped-def]
+    """The cheapest active node within a distance of a state, else the nearest one; -1 of none.
+    Squares are looked at ring by ring, until no farther one can hold a nearer node."""
+    rows, columns = tree.heads.shape
+    row, column = _square(tree.heads, road, state)
+    nearest, least, cheapest, price = -1, np.inf, -1, np.inf
+    for ring in range(max(rows, columns)):
+        for i in range(max(row - ring, 0), min(row + ring, rows - 1) + 1):
+            whole = ring == 0 or i == row - ring or i == row + ring
+            for j in range(column - ring, column + ring + 1, 1 if whole else 2 * ring):
+                if not 0 <= j < columns:
+                    continue
+                node = tree.heads[i, j]
+                while node >= 0:
+                    if tree.active[node]:
+                        away = distance(tree.states[node], state)
+                        if away < least:
+                            nearest, least = node, away
+                        if away <= within and tree.costs[node] < price:
+                            cheapest, price = node, tree.costs[node]
+                    node = tree.following[node]
+        if ring * BUCKET_M >= max(least, within):
+            break
+    return cheapest if cheapest >= 0 else nearest
+
+
+@compiled
+def grow_previous(tree, scene, controls, steps):  # type: ignore[no-untyped-def]
+    """Drive the last way's controls (e, 2) again from the root, as far as that is allowed."""
+    node = 0
+    for edge in range(len(steps)):
+        begin = tree.begins[node] + tree.steps[node]
+        accel, steer = controls[edge, 0], controls[edge, 1]
+        end, cost = drive(scene, tree.states[node], accel, steer, begin, steps[edge])
+        if cost < 0.0:
+            break
+        node = offer(tree, scene, node, end, accel, steer, steps[edge], cost, True)
+
+
+@compiled
+def grow_lane(tree, scene, draws, goal_m):  # type: ignore[no-untyped-def]
+    """Go along the lane: of the controls drawn for each edge, ``draws`` (n, k, 2), the one that
+    ends nearest to the lane's centre a little farther on, at the desired speed."""
+    road, growth, steps = scene.road, scene.growth, scene.growth.edge_steps
+    node = 0
+    for edge in range(len(draws)):
+        here = tree.states[node]
+        row, column = _cell(road, here[0], here[1])
+        away = math.hypot(here[0] - tree.states[0, 0], here[1] - tree.states[0, 1])
+        if row < 0 or away > growth.lane_length_m:
+            break
+        arc = road.arc_m[row, column]
+        if abs(arc - goal_m) <= growth.goal_threshold_m:
+            break
+        at = int((arc + growth.lane_lookahead_m - road.line_arc_m) / SPACING_M + 0.5)
+        at = min(max(at, 0), len(road.line_m) - 1)
+        target = np.array([road.line_m[at, 0], road.line_m[at, 1], road.headings_rad[at], 0.0])
+        target[3] = scene.costs.desired_speed_mps
+        begin = tree.begins[node] + tree.steps[node]
+        chosen, least, price, reached = -1, np.inf, 0.0, here
+        for number in range(draws.shape[1]):
+            accel, steer = draws[edge, number, 0], draws[edge, number, 1]
+            end, cost = drive(scene, here, accel, steer, begin, steps)
+            if cost >= 0.0 and distance(end, target) < least:
+                chosen, least, price, reached = number, distance(end, target), cost, end
+        if chosen < 0:
+            break
+        accel, steer = draws[edge, chosen, 0], draws[edge, chosen, 1]
+        node = offer(tree, scene, node, reached, accel, steer, steps, price, True)
+
+
+@compiled
+def grow_at_random(tree, scene, samples, draws):  # type: ignore[no-untyped-def]
+    """Grow towards random states (n, 4) by random controls (n, 2)."""
+    steps = scene.growth.edge_steps
+    for number in range(len(samples)):
+        node = _selected(tree, scene.road, samples[number], scene.growth.selection)
+        begin = tree.begins[node] + tree.steps[node]
+        accel, steer = draws[number, 0], draws[number, 1]
+        end, cost = drive(scene, tree.states[node], accel, steer, begin, steps)
+        if cost >= 0.0:
+            offer(tree, scene, node, end, accel, steer, steps, cost, False)
+
+
+@compiled
+def cheapest_way(tree, scene, goal_m, least_m):  # type: ignore[no-untyped-def]
+    """Controls (e, 2), steps (e,) and the cost of the cheapest way to the goal, arc length
+    ``goal_m`` of the lane. Where none gets there, the way that gets farthest, if that is
+    ``least_m``; else the cost is -1."""
+    road, best, farthest, far_m = scene.road, -1, -1, least_m
+    for node in range(1, tree.counts[NODES]):
+        row, column = _cell(road, tree.states[node, 0], tree.states[node, 1])
+        if row < 0:
+            continue
+        arc_m = road.arc_m[row, column]
+        if arc_m > far_m:
+            farthest, far_m = node, arc_m
+        there = abs(arc_m - goal_m) <= scene.growth.goal_threshold_m
+        if there and (best < 0 or tree.costs[node] < tree.costs[best]):
+            best = node
+    if best < 0:
+        best = farthest
+    length, node = 0, best
+    while node > 0:
+        length += 1
+        node = tree.parents[node]
+    controls, steps = np.empty((length, 2)), np.empty(length, dtype=np.int64)
+    node = best
+    for place in range(length - 1, -1, -1):
+        controls[place], steps[place] = tree.controls[node], tree.steps[node]
+        node = tree.parents[node]
+    return controls, steps, tree.costs[best] if best >= 0 else -1.0

@@ -1,0 +1,304 @@
+"""The search of ``sst`` and ``dki_sst``: what it returns is what the model does, and is allowed."""
+
+import math
+
+import numpy as np
+import pytest
+import shapely
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from shapely import affinity
+
+from gz_testauto.planners.interface import RobotLimits
+from gz_testauto.planners.sst.model import Costs, Growth, Objects, Trajectory, Vehicle
+from gz_testauto.planners.sst.planner import vehicle_of
+from gz_testauto.planners.sst.road import CenterLine, Lane, stretch
+from gz_testauto.planners.sst.search import Search
+from gz_testauto.planners.sst.tracking import track
+from gz_testauto.planners.sst.tree import Scene, apart, distance, drive, replay
+from gz_testauto.pose import Pose2D
+
+STRAIGHT = [Lane(np.array([[0.0, y], [200.0, y]]), 3.5) for y in (-1.75, 1.75)]
+ROOT = np.array([20.0, -1.75, 0.0, 5.0])
+
+
+def plan(search=None, root=ROOT, lanes=STRAIGHT, seed=1, **more):
+    search = Search(iterations=1000) if search is None else search
+    return search.plan(root, lanes, 0, float(root[0]), np.random.default_rng(seed), **more)
+
+
+def box(x_m, y_m, yaw_rad, length_m, width_m):
+    shape = shapely.box(-length_m / 2, -width_m / 2, length_m / 2, width_m / 2)
+    return affinity.translate(affinity.rotate(shape, yaw_rad, (0, 0), use_radians=True), x_m, y_m)
+
+
+def empty_road():
+    vehicle, growth = Vehicle(), Growth()
+    road = stretch(STRAIGHT, 0, 20.0, 50.0)
+    none = Objects.none()
+    return Scene(vehicle, Costs(), growth, road, none.sizes_m, none.poses, np.zeros(1), 0.0)
+
+
+class TestModel:
+    def test_straight_on_it_goes_as_far_as_on_paper(self):
+        """Euler: x = sum of v_k T with v_k = 5 + 1.0 k T."""
+        end, cost = drive(empty_road(), ROOT, 1.0, 0.0, 0, 10)
+        assert end[0] == pytest.approx(20.0 + 0.04 * (50.0 + 0.04 * 45.0), abs=1e-12)
+        assert end[3] == pytest.approx(5.4)
+        assert cost > 0.0
+
+    def test_it_turns_on_the_circle_of_its_wheelbase(self):
+        """Radius L / tan δ, to first order in the step."""
+        steer = 0.3
+        steps = np.full(20, 10)
+        states = replay(ROOT, np.tile([0.0, steer], (20, 1)), steps, 0.0004, 2.7)
+        radius = 2.7 / math.tan(steer)
+        center = ROOT[:2] + np.array([0.0, radius])
+        assert np.hypot(*(states[:, :2] - center).T) == pytest.approx(radius, rel=1e-3)
+
+    def test_what_a_metre_costs_on_the_centre_at_the_desired_speed_is_its_length(self):
+        """But for the penalty of half a cell, which is what a grid tells."""
+        _, cost = drive(empty_road(), ROOT, 0.0, 0.0, 0, 10)
+        assert 0.05 * 2.0 <= cost <= 2.0 * (0.05 + 0.2 * 100.0 * 0.05 / 1.75)
+
+    def test_speed_and_penalty_are_integrated_over_the_way(self):
+        root = np.array([20.0, -1.75 + 0.7, 0.0, 4.0])  # 0.7 m off: penalty 40
+        _, cost = drive(empty_road(), root, 0.0, 0.0, 0, 10)
+        assert cost == pytest.approx(1.6 * (0.05 + 0.5 * 1.0 + 0.2 * 40.0), rel=0.08)
+
+    def test_an_object_costs_by_its_own_axes(self):
+        sizes, pose = np.array([[4.0, 2.0]]), np.array([[[32.35, -1.75, math.pi / 2]]])
+        scene = empty_road()._replace(sizes_m=sizes, ways=pose)
+        root = np.array([20.0, -1.75, 0.0, 5.0])
+        _, with_object = drive(scene, root, 0.0, 0.0, 0, 1)
+        # it lies across: from 11 to 10.8 m beside it, where sigma is 2 m
+        bells = [100.0 * math.exp(-0.5 * (off / 2.0) ** 2) for off in (11.0, 10.8)]
+        _, without = drive(empty_road(), root, 0.0, 0.0, 0, 1)
+        assert with_object - without == pytest.approx(0.2 * 2.0 * np.mean(bells), rel=1e-6)
+
+    @pytest.mark.parametrize(
+        "root",
+        [
+            [20.0, -3.6, 0.0, 5.0],  # off the road
+            [20.0, -1.75, 0.0, -0.1],  # backward
+            [20.0, -1.75, 0.0, 8.4],  # too fast
+            [10.0, -1.75, 0.0, 5.0],  # before the stretch
+        ],
+    )
+    def test_where_it_must_not_be_it_does_not_drive(self, root):
+        assert drive(empty_road(), np.array(root), 0.0, 0.0, 0, 10)[1] == -1.0
+
+    def test_the_line_between_two_lanes_may_be_crossed(self):
+        root = np.array([20.0, -0.01, 0.0, 5.0])
+        assert drive(empty_road(), root, 0.0, 0.0, 0, 10)[1] > 0.0
+
+    @given(
+        st.tuples(*[st.floats(-4, 4)] * 4),
+        st.floats(-math.pi, math.pi),
+        st.floats(-math.pi, math.pi),
+        st.floats(0.2, 5),
+        st.floats(0.2, 5),
+    )
+    def test_rectangles_touch_where_shapely_says_so(self, places, yaw, other_yaw, length, width):
+        x, y, other_x, other_y = places
+        first, second = box(x, y, yaw, 4.5, 1.8), box(other_x, other_y, other_yaw, length, width)
+        if 0.0 < first.distance(second) < 1e-6 or 0.0 < first.intersection(second).area < 1e-6:
+            return
+        pose = np.array([other_x, other_y, other_yaw])
+        size = np.array([length, width])
+        ours = apart(x, y, math.cos(yaw), math.sin(yaw), 2.25, 0.9, pose, size)
+        assert ours == (not first.intersects(second))
+
+    def test_states_are_apart_by_place_heading_and_speed(self):
+        first = np.array([0.0, 0.0, math.pi - 0.1, 1.0])
+        second = np.array([3.0, 4.0, -math.pi + 0.1, 3.0])
+        assert distance(first, second) == pytest.approx(5.0 + 0.5 * 0.2 + 2.0)
+
+
+class TestRoad:
+    def test_a_centre_line_goes_by_arc_length_and_on_at_its_ends(self):
+        line = CenterLine(np.array([[0.0, 0.0], [3.0, 0.0], [3.0, 4.0]]))
+        assert line.length_m == 7.0
+        points, headings = line.at(np.array([-1.0, 1.0, 5.0, 8.0]))
+        assert points == pytest.approx(np.array([[-1, 0], [1, 0], [3, 2], [3, 5]]))
+        assert headings == pytest.approx([0.0, 0.0, math.pi / 2, math.pi / 2])
+        assert line.arc_of(3.5, 1.0) == pytest.approx(4.0)
+        assert line.arc_of(3.5, 1.0, lowest_m=5.0) == 5.0
+        assert line.arc_of(3.0, 4.0, reach_m=2.0) == 2.0
+
+    def test_penalty_rises_to_the_edge_and_is_100_off_the_road(self):
+        road = stretch(STRAIGHT, 0, 20.0, 50.0)
+
+        def at(grid, x_m, y_m):
+            row, column = np.round((np.array([y_m, x_m]) - road.origin_m[::-1]) / road.cell_m)
+            return grid[int(row), int(column)]
+
+        assert at(road.penalty, 30.0, -1.75) == pytest.approx(0.0, abs=3.0)
+        assert at(road.penalty, 30.0, 1.75 + 0.875) == pytest.approx(50.0, abs=3.0)
+        assert at(road.penalty, 30.0, 0.0) == pytest.approx(98.0, abs=3.0)
+        assert at(road.penalty, 30.0, 0.0) < 99.0
+        assert at(road.penalty, 30.0, 3.6) == 100.0
+        assert at(road.arc_m, 41.3, 0.9) == pytest.approx(41.3, abs=0.1)
+        assert road.aside_m == pytest.approx([-1.75, 5.25])
+
+    def test_room_is_the_distance_to_the_nearest_point(self):
+        road = stretch(STRAIGHT, 0, 20.0, 50.0, points_m=np.array([[30.0, 0.0], [900.0, 0.0]]))
+        row, column = np.round((np.array([0.0, 33.0]) - road.origin_m[::-1]) / road.cell_m)
+        assert road.room_m[int(row), int(column)] == pytest.approx(3.0, abs=0.1)
+
+
+class TestSearch:
+    @settings(max_examples=15, deadline=None)
+    @given(
+        st.integers(0, 2**20),
+        st.booleans(),
+        st.tuples(st.floats(35, 60), st.floats(-3, 3), st.floats(-3, 3), st.floats(-2, 2)),
+    )
+    def test_a_way_replays_to_its_states_keeps_its_limits_and_meets_nobody(
+        self, seed, informed, mover
+    ):
+        x_m, y_m, along_mps, across_mps = mover
+        objects = Objects.constant_velocity(
+            np.array([[1.0, 0.6]]),
+            np.array([[x_m, y_m, 0.3]]),
+            np.array([[along_mps, across_mps, 0.0]]),
+            12.0,
+        )
+        search = Search(iterations=600, lane_branch=informed)
+        way = plan(search, seed=seed, objects=objects)
+        if way is None:
+            return
+        growth, vehicle = search.growth, search.vehicle
+        again = replay(ROOT, way.controls, way.steps, growth.step_s, vehicle.wheelbase_m)
+        assert np.array_equal(again, way.states)
+        assert np.all(way.controls[:, 0] >= -vehicle.max_braking_mps2)
+        assert np.all(way.controls[:, 0] <= vehicle.max_accel_mps2)
+        assert np.all(np.abs(way.controls[:, 1]) <= vehicle.max_steer_rad)
+        assert np.all((way.states[:, 3] >= 0.0) & (way.states[:, 3] <= vehicle.max_speed_mps))
+        assert np.all(np.abs(way.states[:, 1]) <= 3.5 + search.cell_m)
+        assert 48.0 - 0.1 <= way.states[-1, 0] <= 52.0 + 0.1
+        for number, (x, y, yaw, _) in enumerate(way.states):
+            body = box(
+                x + vehicle.center_m * math.cos(yaw),
+                y + vehicle.center_m * math.sin(yaw),
+                yaw,
+                vehicle.length_m,
+                vehicle.width_m,
+            )
+            pose = objects.poses[0, min(number, objects.poses.shape[1] - 1)]
+            assert not body.buffer(-1e-9).intersects(box(*pose, 1.0, 0.6))
+        assert search.price(way, STRAIGHT, 0, 20.0, objects) == pytest.approx(way.cost, rel=1e-9)
+
+    def test_a_seed_is_the_same_way_again(self):
+        first, second = plan(seed=7), plan(seed=7)
+        assert np.array_equal(first.states, second.states)
+        assert not np.array_equal(first.states, plan(seed=8).states)
+
+    def test_more_iterations_cost_no_more(self):
+        """Of one seed each, in the mean: what is kept is the cheapest."""
+        costs = [
+            np.mean([plan(Search(iterations=n, lane_branch=False), seed=s).cost for s in range(6)])
+            for n in (1000, 4000)
+        ]
+        assert costs[1] < costs[0]
+
+    def test_the_lane_in_the_tree_gives_what_the_paper_reports(self):
+        """Scenario I: at least 60 % less of each criterion."""
+        found = {}
+        for informed in (False, True):
+            search = Search(iterations=3000, lane_branch=informed, previous_branch=informed)
+            ways = [plan(search, seed=seed) for seed in range(5)]
+            found[informed] = np.mean([criteria(way) for way in ways], axis=0)
+        assert np.all(found[True] < 0.4 * found[False])
+        assert np.all(found[True] < [0.2, 0.12, 0.12])
+
+    def test_it_goes_around_what_stands_and_what_is_seen(self):
+        standing = Objects.constant_velocity(
+            np.array([[4.5, 1.8]]), np.array([[36.0, -2.1, 0.0]]), np.zeros((1, 3)), 12.0
+        )
+        by_object = plan(Search(iterations=4000), objects=standing)
+        edge = np.linspace(-3.0, -1.2, 40)
+        points = np.column_stack([np.full(40, 34.0), edge])
+        by_points = plan(Search(iterations=4000), points_m=points)
+        for way in (by_object, by_points):
+            assert way is not None
+            assert way.states[:, 1].max() > -0.6
+
+    def test_the_last_way_is_driven_again_from_where_the_vehicle_is(self):
+        search = Search(iterations=1, lane_branch=False)
+        last = plan(seed=3)
+        root = last.states[14].copy()
+        random = np.random.default_rng(0)
+        again = search.plan(root, STRAIGHT, 0, 20.0, random, previous=last)
+        assert np.array_equal(again.states, last.states[14:])
+
+    def test_a_way_that_is_too_far_off_is_not_driven_again(self):
+        search = Search(iterations=1, lane_branch=False)
+        root = plan(seed=3).states[14] + np.array([0.0, 1.1, 0.0, 0.0])
+        random = np.random.default_rng(0)
+        assert search.plan(root, STRAIGHT, 0, 20.0, random, previous=plan(seed=3)) is None
+
+    def test_where_the_road_is_closed_there_is_no_way_but_one_that_gets_far_enough(self):
+        wall = np.column_stack([np.full(80, 40.0), np.linspace(-4.0, 4.0, 80)])
+        assert plan(points_m=wall) is None
+        short = plan(points_m=wall, least_m=3.0)
+        assert 23.0 < short.states[-1, 0] < 40.0
+        assert plan(points_m=wall, least_m=25.0) is None
+
+
+def criteria(way):
+    accel = np.repeat(np.abs(way.controls[:, 0]), way.steps).mean()
+    speed = np.abs(way.states[:, 3] - 5.0).mean()
+    return accel, speed, np.abs(np.abs(way.states[:, 1]) - 1.75).mean()
+
+
+class TestTrajectory:
+    @pytest.fixture
+    def way(self):
+        controls, steps = np.array([[0.5, 0.0], [-1.0, 0.1]]), np.array([10, 5])
+        return Trajectory(controls, steps, replay(ROOT, controls, steps, 0.04, 2.7), 0.04, 1.0)
+
+    def test_it_knows_where_it_is_when(self, way):
+        assert way.duration_s == pytest.approx(0.6)
+        assert np.array_equal(way.state_at(0.0), ROOT)
+        assert way.state_at(0.06) == pytest.approx((way.states[1] + way.states[2]) / 2)
+        assert np.array_equal(way.state_at(9.0), way.states[-1])
+        assert way.control_at(0.39).tolist() == [0.5, 0.0]
+        assert way.control_at(0.41).tolist() == [-1.0, 0.1]
+        assert way.control_at(9.0).tolist() == [-1.0, 0.1]
+        assert way.left_m(0.0) == pytest.approx(
+            np.hypot(*np.diff(way.states[:, :2], axis=0).T).sum()
+        )
+
+    def test_what_is_left_of_it_begins_in_the_middle_of_an_edge(self, way):
+        rest = way.later(12)
+        assert rest.steps.tolist() == [3]
+        assert np.array_equal(rest.states, way.states[12:])
+        assert len(way.later(99).steps) == 0
+
+
+class TestTracking:
+    @pytest.mark.parametrize("off", [(0.5, 0.0, 0.0), (0.0, 0.4, 0.0), (0.0, 0.0, 0.2)])
+    def test_a_vehicle_beside_its_way_comes_back_to_it(self, off):
+        vehicle, steps = Vehicle(), np.full(60, 10)
+        way_states = replay(ROOT, np.zeros((60, 2)), steps, 0.04, vehicle.wheelbase_m)
+        way = Trajectory(np.zeros((60, 2)), steps, way_states, 0.04, 0.0)
+        x, y, yaw = ROOT[:3] + off
+        for period in range(200):
+            pose = Pose2D(x, y, yaw)
+            speed, rate = track(way, 0.1 * period, 0.1, pose, vehicle)
+            for _ in range(10):
+                x += 0.01 * speed * math.cos(yaw)
+                y += 0.01 * speed * math.sin(yaw)
+                yaw += 0.01 * rate
+        assert (x, y, yaw) == pytest.approx(tuple(way.state_at(20.0)[:3]), abs=0.05)
+
+
+def test_a_robot_is_planned_for_in_units_in_which_it_is_as_fast_as_the_papers_car():
+    limits = RobotLimits(((0.6, 0.3), (-0.2, 0.3), (-0.2, -0.3), (0.6, -0.3)), 1.0, 1.5, 1.0)
+    vehicle = vehicle_of(limits, unit_m=0.2)
+    assert vehicle.max_speed_mps == pytest.approx(5.0)
+    assert (vehicle.length_m, vehicle.width_m, vehicle.center_m) == pytest.approx((4.0, 3.0, 1.0))
+    assert vehicle.wheelbase_m == pytest.approx(2.4)
+    # at its fastest it turns no faster than it can: 5 / 2.4 tan δ is at most 1.5
+    assert vehicle.max_steer_rad == pytest.approx(min(0.5, math.atan(1.5 * 2.4 / 5.0)))
