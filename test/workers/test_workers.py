@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,16 +17,19 @@ from scripted import ScriptedExecutor
 
 from gz_testauto.campaign.progress import CampaignListener
 from gz_testauto.campaign.runner import run_campaign
-from gz_testauto.errors import SceneError, SimulatorError
+from gz_testauto.errors import SceneError, SimulatorError, SpecError
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore
+from gz_testauto.simulators import SIMULATORS
 from gz_testauto.spec.campaign import CampaignSpec
-from gz_testauto.spec.loader import parse
+from gz_testauto.spec.loader import load, parse
 from gz_testauto.testing.planar import PlanarSimulator
 from gz_testauto.trial.executor import TrialStopped
 from gz_testauto.trial.lockstep import LockstepExecutor
 from gz_testauto.trial.outcome import Outcome
-from gz_testauto.workers.processes import ProcessWorkers
+from gz_testauto.workers.dask import DaskWorkers
+from gz_testauto.workers.interface import OneWorker
+from gz_testauto.workers.processes import ProcessWorkers, local_workers
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
 
@@ -268,3 +272,29 @@ def lives(pid):
         return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][:1] not in ("Z", "")
     except OSError:
         return False
+
+
+class TestSharedSimulator:
+    """Of a simulator that runs already there is one, and trials in it are one after the other."""
+
+    @pytest.fixture
+    def campaign(self, monkeypatch):
+        monkeypatch.setattr(PlanarSimulator, "shared", True)
+        monkeypatch.setattr(SIMULATORS, "get", lambda name: PlanarSimulator)
+        monkeypatch.setattr(SIMULATORS, "names", lambda: ["theirs"])
+        spec = load(CONFIG / "smoke_campaign.yaml", CampaignSpec)
+        return SimpleNamespace(spec=spec.model_copy(update={"simulator": "theirs"}))
+
+    def test_by_default_one_worker_drives(self, campaign):
+        workers = local_workers(4, at_most=True)(drive_nothing, campaign)
+        assert type(workers) is OneWorker
+        assert type(local_workers(1)(drive_nothing, campaign)) is OneWorker
+
+    def test_more_are_refused_with_what_to_give(self, campaign):
+        for make in (local_workers(2), functools.partial(DaskWorkers, size=2)):
+            with pytest.raises(SpecError, match=r"'theirs' is one that runs already.*--workers 1"):
+                make(drive_nothing, campaign)
+
+
+def drive_nothing(campaign):
+    return ScriptedExecutor()

@@ -9,7 +9,7 @@ from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.campaign.world_plugins import plugins_notice
 from gz_testauto.cli.progress import progress_listener
-from gz_testauto.cli.workers import add_worker_arguments, chosen_workers
+from gz_testauto.cli.workers import add_worker_arguments, chosen_workers, processors
 from gz_testauto.printable import printable
 from gz_testauto.results.records import CampaignResults
 from gz_testauto.spec.campaign import CampaignSpec
@@ -60,7 +60,7 @@ def run_trials(
         retry_invalid=arguments.retry_invalid,
         listener=progress_listener(),
         should_stop=should_stop,
-        makers=arguments.workers,
+        makers=arguments.workers or processors(),
     )
     if not should_stop():
         from gz_testauto.report.page.page import write_final_page

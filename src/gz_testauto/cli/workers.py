@@ -14,11 +14,11 @@ def add_worker_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--workers",
         type=worker_count,
-        default=processors(),
         metavar="N",
         help="trials that run side by side, each with a simulator of its own (default: one per "
-        "processor, here %(default)s); results do not depend on it, planners' wall times do; as "
-        "many processes make the worlds of a scenario",
+        f"processor, here {processors()}, but 1 where the simulator is one that runs already); "
+        "results do not depend on it, planners' wall times do; as many processes make the worlds "
+        "of a scenario",
     )
     parser.add_argument(
         "--scheduler",
@@ -32,7 +32,7 @@ def chosen_workers(arguments: argparse.Namespace) -> WorkersFactory:
     """Who runs the trials."""
     if arguments.scheduler:
         return functools.partial(DaskWorkers, scheduler=arguments.scheduler)
-    return local_workers(arguments.workers)
+    return local_workers(arguments.workers or processors(), at_most=arguments.workers is None)
 
 
 def processors() -> int:

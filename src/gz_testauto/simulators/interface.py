@@ -254,6 +254,11 @@ class Simulation(abc.ABC):
         self._check_usable()
         return self._truth.copy()
 
+    @property
+    def brought(self) -> Mapping[str, str]:
+        """The SDF of the models that came beside those of the world's file, by name."""
+        return self._come
+
     def save_world(self, path: Path) -> None:
         """Write the world as it stands, with all models and what was changed of them, to a
         ``.world`` file."""
@@ -361,6 +366,8 @@ class Simulator(abc.ABC):
     Also a context manager: leaving it closes it. ``name`` and ``version`` go into results.
     ``repeatable``, ``sets_twist`` and ``steps_exactly`` say what it cannot promise, and
     ``runs_plugins`` whether it loads and runs the libraries that a world's ``<plugin>`` names.
+    ``shared`` says that it is one that runs already, the same for all who open it, so that no two
+    trials can run side by side.
     ``changes`` are the kinds of change that its simulations take, and ``several_robots`` says
     whether scenes may have more than one robot.
 
@@ -373,6 +380,7 @@ class Simulator(abc.ABC):
     sets_twist: bool = True
     steps_exactly: bool = True
     runs_plugins: bool = False
+    shared: bool = False
     several_robots: bool = False
     changes: FrozenSet[Kind] = frozenset()
 

@@ -29,6 +29,7 @@ from gz_testauto.workers.interface import (
     Attempt,
     ExecutorFactory,
     RenewableExecutor,
+    require_own_simulators,
 )
 from gz_testauto.workers.pool import CLOSING_S, WorkerPool
 
@@ -67,6 +68,7 @@ class DaskWorkers(WorkerPool):
         """Start nothing yet. Without the address of a ``scheduler``, :meth:`open` starts one on
         loopback with ``size`` workers. Raises ``MissingDependencyError`` without Dask."""
         super().__init__()
+        require_own_simulators(campaign.spec)
         make_executor(campaign)  # refuses here what it would refuse in every worker
         self._distributed = _distributed()
         self._scheduler = scheduler

@@ -20,7 +20,15 @@ import time
 from dataclasses import dataclass
 from typing import Callable, List, Optional
 
-from gz_testauto.errors import GzTestautoError, NavigatorError, SceneError, SimulatorError
+from gz_testauto.errors import (
+    GzTestautoError,
+    NavigatorError,
+    SceneError,
+    SimulatorError,
+    SpecError,
+)
+from gz_testauto.simulators import SIMULATORS
+from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
 from gz_testauto.trial.executor import (
     SimulatorIdentity,
     StopRequest,
@@ -91,6 +99,24 @@ class Workers(abc.ABC):
     @abc.abstractmethod
     def close(self) -> None:
         """End everything that was started. Idempotent; also called when ``open`` failed."""
+
+
+def shared_simulator(spec: CampaignSpec) -> str:
+    """The name of the campaign's simulator where that is one for all workers, else nothing."""
+    if not isinstance(spec, BuiltinCampaignSpec) or spec.simulator not in SIMULATORS.names():
+        return ""
+    shared = getattr(SIMULATORS.get(spec.simulator), "shared", False)
+    return spec.simulator if shared else ""
+
+
+def require_own_simulators(spec: CampaignSpec) -> None:
+    """Raise ``SpecError`` where workers side by side would share a simulator."""
+    shared = shared_simulator(spec)
+    if shared:
+        raise SpecError(
+            f"campaign {spec.name}: the simulator {shared!r} is one that runs already, and trials "
+            "side by side would be in one another's world; give --workers 1"
+        )
 
 
 WorkersFactory = Callable[[ExecutorFactory, PreparedCampaign], Workers]

@@ -6,7 +6,6 @@ later each time after; none outlives this process, however it ends. What a worke
 """
 
 import contextlib
-import functools
 import multiprocessing
 import pickle
 import queue
@@ -26,7 +25,10 @@ from gz_testauto.workers.interface import (
     Attempt,
     ExecutorFactory,
     OneWorker,
+    Workers,
     WorkersFactory,
+    require_own_simulators,
+    shared_simulator,
 )
 from gz_testauto.workers.liveness import Vigil
 from gz_testauto.workers.pool import CLOSING_S, WorkerPool
@@ -330,6 +332,17 @@ class _Worker:
             events.put((self, answer))
 
 
-def local_workers(count: int) -> WorkersFactory:
-    """Workers on this machine: the calling process itself when one is enough."""
-    return OneWorker if count == 1 else functools.partial(ProcessWorkers, size=count)
+def local_workers(count: int, at_most: bool = False) -> WorkersFactory:
+    """Workers on this machine: the calling process itself when one is enough, as it is where all
+    would share a simulator and so many are wanted ``at_most``."""
+
+    def make(make_executor: ExecutorFactory, campaign: PreparedCampaign) -> Workers:
+        size = count
+        if size > 1 and at_most and shared_simulator(campaign.spec):
+            size = 1
+        if size == 1:
+            return OneWorker(make_executor, campaign)
+        require_own_simulators(campaign.spec)
+        return ProcessWorkers(make_executor, campaign, size)
+
+    return make
