@@ -21,7 +21,7 @@ def person(name, x_m, y_m):
     return NamedModel(name, sdf, Pose((x_m, y_m, 0.02)))
 
 
-def staged(tmp_path, models, behaviours=(), filters=(), trackers=(), seed=1):
+def staged(tmp_path, models, behaviours=(), filters=(), trackers=(), seed=1, reserve=()):
     """A stage in a world with a wall at x = 5 m and the wheelchair at the origin."""
     world = tmp_path / "stage.world"
     world.write_text(WORLD.format(models=WALL))
@@ -30,7 +30,7 @@ def staged(tmp_path, models, behaviours=(), filters=(), trackers=(), seed=1):
     cast = Cast("robot")
     for number, behaviour in enumerate(behaviours):
         behaviour.join(cast, np.random.default_rng([seed, number]))
-    return Stage(simulation, (*behaviours, *trackers), filters)
+    return Stage(simulation, (*behaviours, *trackers), filters, reserve)
 
 
 def run(stage, duration_s):

@@ -14,6 +14,7 @@ import numpy as np
 from gz_testauto.behaviours.tracker import Period, Tracker
 from gz_testauto.pose import Pose, Pose2D, wrap_angle
 from gz_testauto.simulators.changes import SetModel, SetVisual
+from gz_testauto.simulators.interface import NamedModel
 
 Vector = Tuple[float, float, float]
 ROUNDING_S = 1e-9
@@ -109,6 +110,15 @@ class Handle:
         self.set_twist(tuple(speed.tolist()), (0.0, 0.0, turn))
         return arrives
 
+    def spawn(self, pose: Pose) -> None:
+        """Have it come, at rest, with this period; it must be of the reserve. See
+        :meth:`~gz_testauto.behaviours.tracker.Period.spawn`."""
+        self._period.spawn(self.name, pose)
+
+    def delete(self) -> None:
+        """Have it go with this period. One of the reserve may come again."""
+        self._period.delete(self.name)
+
     def look(self, **looks: Any) -> None:
         """Change all its visuals; see :class:`~gz_testauto.simulators.changes.SetVisual`."""
         for visual in self._period.describe().visuals:
@@ -149,6 +159,11 @@ class Cast:
             return () if self.robot is None else (self.robot,)
         return [behaviour.name for behaviour in self.tagged(who)] or (who,)
 
+    @property
+    def everybody(self) -> Sequence[str]:
+        """The models of the robot and of all actors."""
+        return [*self.names_of("robot"), *(behaviour.name for behaviour in self)]
+
     def __getitem__(self, name: str) -> "Behaviour":
         return self._behaviours[name]
 
@@ -163,11 +178,14 @@ class Behaviour(Tracker):
     """What one actor does. Subclass it and write :meth:`act`.
 
     ``name`` is that of its model; ``tags`` are words by which others find it; while ``enabled`` is
-    False it is not asked and stands still. ``fixed_period_s`` is the simulated time between two
-    calls of :meth:`fixed_update`, None for none.
+    False it is not asked and stands still. ``comes_later`` says that its model is not there at the
+    beginning, and ``reserve`` what else it may have come. ``fixed_period_s`` is the simulated time
+    between two calls of :meth:`fixed_update`, None for none.
     """
 
     fixed_period_s: Optional[float] = None
+    comes_later = False
+    reserve: Sequence[NamedModel] = ()
 
     def __init__(self, name: str, tags: Sequence[str] = ()) -> None:
         self.name = name
@@ -198,14 +216,20 @@ class Behaviour(Tracker):
         """Do what is to be done in this period."""
         raise NotImplementedError
 
+    def absent(self, me: Handle, period: Period) -> None:
+        """Called in a period in which its model is not there, in place of :meth:`act`. Nothing
+        unless written."""
+
     def fixed_update(self, me: Handle, period: Period) -> None:
         """Called every ``fixed_period_s``, before :meth:`act`. Nothing unless written."""
 
     def update(self, period: Period) -> None:
-        """See :class:`~gz_testauto.behaviours.tracker.Tracker`. An actor whose model has been
-        deleted is not asked."""
+        """See :class:`~gz_testauto.behaviours.tracker.Tracker`. An actor whose model is not
+        there is asked by :meth:`absent`."""
         me = self.handle(self.name, period)
         if not me.exists:
+            if self.enabled:
+                self.absent(me, period)
             return
         if not self.enabled:
             if not self._stopped:

@@ -15,6 +15,7 @@ from gz_testauto.behaviours.behaviour import Behaviour, Cast
 from gz_testauto.behaviours.bodies import body_sdf, read_body
 from gz_testauto.behaviours.cross import Cross
 from gz_testauto.behaviours.door import Door
+from gz_testauto.behaviours.flow import Flow
 from gz_testauto.behaviours.follow import Follow
 from gz_testauto.behaviours.patrol import Patrol, length_m
 from gz_testauto.behaviours.surroundings import TRIES, Surroundings, draw_point
@@ -29,6 +30,7 @@ from gz_testauto.spec.actors import (
     ActorSpec,
     CrossSpec,
     DoorSpec,
+    FlowSpec,
     FollowSpec,
     PatrolSpec,
     PluginSpec,
@@ -55,9 +57,11 @@ class Ground:
 
 @dataclass(frozen=True, eq=False)
 class Casting:
-    """The actors of one trial: models to be spawned with the world, and who moves them."""
+    """The actors of one trial: models to be spawned with the world, those that may come later,
+    and who moves them."""
 
     models: Tuple[NamedModel, ...] = ()
+    reserve: Tuple[NamedModel, ...] = ()
     behaviours: Tuple[Behaviour, ...] = ()
 
 
@@ -75,6 +79,7 @@ def cast(
     there is no room to begin, and ``SpecError`` for a behaviour that is not known."""
     together = Cast(ground.robot)
     models: List[NamedModel] = []
+    reserve: List[NamedModel] = []
     behaviours: List[Behaviour] = []
     begun: List[Tuple[float, float, float]] = []
     for spec in specs:
@@ -89,11 +94,16 @@ def cast(
                         f"actor {name!r}: its way meets {stands}, which it would walk into; lead "
                         "it another way, or keep that away from it"
                     )
-            begun.append((start.x_m, start.y_m, _reach_m(spec)))
             behaviour.join(together, child_generator(seed, *path, 1))
             behaviours.append(behaviour)
-            models.append(NamedModel(name, _sdf(spec), start.to_pose(spec.height_above_floor_m)))
-    return Casting(tuple(models), tuple(behaviours))
+            reserve.extend(behaviour.reserve)
+            model = NamedModel(name, _sdf(spec), start.to_pose(spec.height_above_floor_m))
+            if behaviour.comes_later:
+                reserve.append(model)
+            else:
+                begun.append((start.x_m, start.y_m, _reach_m(spec)))
+                models.append(model)
+    return Casting(tuple(models), tuple(reserve), tuple(behaviours))
 
 
 class _Draw:
@@ -152,6 +162,21 @@ def _wander(
         f"{spec.keep_from_robot_m:g} m from the robot): enlarge the region, lower count or "
         "keep_from_robot_m"
     )
+
+
+def _flow(
+    spec: FlowSpec, index: int, name: str, draw: _Draw, ground: Ground, begun: Begun
+) -> Built:
+    flow = Flow(
+        name,
+        spec.tags,
+        spec.waypoints_m,
+        spec.speed_mps.quantile,
+        spec.away_s.quantile,
+        spec.room_m,
+        spec.height_above_floor_m,
+    )
+    return flow, Pose2D(*spec.waypoints_m[0])
 
 
 def _follow(
@@ -216,6 +241,7 @@ def _plugin(
 _BUILDERS: Dict[Any, Callable[..., Built]] = {
     PatrolSpec: _patrol,
     WanderSpec: _wander,
+    FlowSpec: _flow,
     FollowSpec: _follow,
     CrossSpec: _cross,
     DoorSpec: _door,

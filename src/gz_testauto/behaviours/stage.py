@@ -1,9 +1,9 @@
 """A simulation with what moves and changes in it by itself.
 
-Owns the loop: before each step every tracker is shown the world, what they ask for is applied in
-one batch, and time goes on. To who drives the robot it is a simulation like any other, so trials
-run the same with it, in-process and behind a node. Filters come between robot and planner: what
-they do to scans and commands changes nothing of the world.
+Owns the loop: before each step every tracker is shown the world, who goes goes, who comes comes,
+what they ask for is applied in one batch, and time goes on. To who drives the robot it is a
+simulation like any other, so trials run the same with it, in-process and behind a node. Filters
+come between robot and planner: what they do to scans and commands changes nothing of the world.
 """
 
 from dataclasses import replace
@@ -46,12 +46,15 @@ class Stage(Simulation):
         simulation: Simulation,
         trackers: Iterable[Tracker] = (),
         filters: Sequence[Filter] = (),
+        reserve: Iterable[NamedModel] = (),
     ) -> None:
-        """Raises ``ValueError`` for two trackers of one name."""
+        """``reserve`` are models that trackers may have come. Raises ``ValueError`` for two
+        trackers of one name."""
         super().__init__(simulation.step_size_s, simulation.robot)
         self.changes = simulation.changes
         self._inner = simulation
         self._filters = tuple(filters)
+        self._reserve = {model.name: model for model in reserve}
         self._trackers: Dict[str, Tracker] = {}
         self._order: Tuple[Tracker, ...] = ()
         self._seen: Optional[Snapshot] = None
@@ -102,7 +105,7 @@ class Stage(Simulation):
         ``SceneError`` naming a tracker that fails; then the simulation is over."""
         self._check_usable()
         seen = self._inner.snapshot() if self._seen is None else self._seen
-        period = Period(seen, duration_s, self._inner.describe, self._before)
+        period = Period(seen, duration_s, self._inner.describe, self._before, self._reserve)
         self._before = seen
         for tracker in self._order:
             try:
@@ -116,8 +119,14 @@ class Stage(Simulation):
                 )
                 self.end(said)
                 raise SceneError(said) from error
-        if period.changes:
-            self._inner.apply(period.changes)
+        changes = period.changes
+        if period.leaving:
+            self.delete(period.leaving)
+            changes = [one for one in changes if one.name.split("::")[0] not in period.leaving]
+        if period.coming:
+            self.spawn(period.coming)
+        if changes:
+            self._inner.apply(changes)
         if self._filters and self._driven:
             command = self._command
             for filter_ in self._filters:
@@ -147,6 +156,11 @@ class Stage(Simulation):
     def describe(self) -> Description:
         """As the inner one does."""
         return self._inner.describe()
+
+    @property
+    def brought(self) -> Mapping[str, str]:
+        """As the inner one has it."""
+        return self._inner.brought
 
     def save_world(self, path: Path) -> None:
         """As the inner one does."""

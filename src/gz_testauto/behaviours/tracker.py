@@ -1,17 +1,20 @@
 """What is asked before each step of a simulation what is to change in it.
 
-Owns the contract: a tracker is shown the world as it is, and hands in changes, which are applied in
-one batch before time goes on. No thread, no clock of its own; a tracker that is there is asked in
-every period, those of high priority first, and within a priority in the order of their names.
+Owns the contract: a tracker is shown the world as it is, and hands in changes, and models that come
+and go, all of which happens in one batch before time goes on. No thread, no clock of its own; a
+tracker that is there is asked in every period, those of high priority first, and within a priority
+in the order of their names.
 """
 
 import abc
-from typing import Callable, List, Optional, Tuple
+from dataclasses import replace
+from typing import Callable, List, Mapping, Optional, Tuple
 
 from gz_testauto.observation import ModelState, Snapshot
-from gz_testauto.pose import wrap_angle
+from gz_testauto.pose import Pose, wrap_angle
 from gz_testauto.simulators.changes import Change
 from gz_testauto.simulators.description import Description
+from gz_testauto.simulators.interface import NamedModel
 
 HIGH, NORMAL, LOW = 0, 1, 2
 """Priorities: what others depend on, behaviours, effects that follow them."""
@@ -20,7 +23,8 @@ HIGH, NORMAL, LOW = 0, 1, 2
 class Period:
     """One period that is about to begin, of ``duration_s``. ``snapshot`` is the world as it is, at
     ``time_s`` of the scene, and ``before`` as it was at the beginning of the last period, None in
-    the first."""
+    the first. ``reserve`` are the models that may come, by name; ``coming`` and ``leaving`` those
+    that do with this period."""
 
     def __init__(
         self,
@@ -28,11 +32,15 @@ class Period:
         duration_s: float,
         describe: Callable[[], Description],
         before: Optional[Snapshot] = None,
+        reserve: Optional[Mapping[str, NamedModel]] = None,
     ) -> None:
         self.snapshot = snapshot
         self.before = before
         self.duration_s = duration_s
         self.changes: List[Change] = []
+        self.coming: List[NamedModel] = []
+        self.leaving: List[str] = []
+        self.reserve = {} if reserve is None else reserve
         self._describe = describe
 
     @property
@@ -44,6 +52,25 @@ class Period:
         """Hand in changes, which hold from the beginning of the period. Of two of the same thing
         the later one holds."""
         self.changes.extend(changes)
+
+    def spawn(self, name: str, pose: Pose) -> None:
+        """Have a model of the reserve come, at rest at ``pose``. Raises ``ValueError`` for one that
+        is not of it, or is there."""
+        model = self.reserve.get(name)
+        if model is None:
+            raise ValueError(
+                f"{name!r} is not among the models that may come ({', '.join(self.reserve) or 0}); "
+                "name it in the reserve of its behaviour"
+            )
+        if name in self.snapshot.models or any(one.name == name for one in self.coming):
+            raise ValueError(f"{name!r} is there already")
+        self.coming.append(replace(model, pose=pose))
+
+    def delete(self, name: str) -> None:
+        """Have a model go. Raises ``ValueError`` where there is none of that name."""
+        if name not in self.snapshot.models or name in self.leaving:
+            raise ValueError(f"there is no {name!r} to go")
+        self.leaving.append(name)
 
     def state(self, model: str) -> Optional[ModelState]:
         """Where a model is; None where there is none of that name."""

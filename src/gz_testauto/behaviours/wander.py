@@ -76,8 +76,7 @@ class Wander(Behaviour):
         x_m, y_m = me.pose.position[:2]
         way = (self._target[0] - x_m, self._target[1] - y_m)
         length = math.hypot(*way)
-        others = [*self.cast.names_of("robot"), *(other.name for other in self.cast)]
-        for name in others:
+        for name in self.cast.everybody:
             state = period.state(name)
             if state is None or name == self.name:
                 continue

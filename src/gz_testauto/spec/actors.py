@@ -19,7 +19,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 from shapely.geometry.base import BaseGeometry
 from typing_extensions import Annotated, Literal
 
-from gz_testauto.spec.distributions import Distribution, Fixed, PositiveDistribution
+from gz_testauto.spec.distributions import Distribution, Fixed, PositiveDistribution, Uniform
 from gz_testauto.spec.model import LARGEST, Bounded, Point, PoseSpec, Spec, SpecPath, as_tuple
 from gz_testauto.spec.regions import Regions
 from gz_testauto.spec.stack import NAME
@@ -83,7 +83,7 @@ class ActorSpec(Spec):
     def _one_body(self) -> "ActorSpec":
         if self.model is not None and self.body != BodySpec():
             raise ValueError(f"{self.name} has a model and a body; give one of the two")
-        if self.count > 1 and not isinstance(self, (PatrolSpec, WanderSpec)):
+        if self.count > 1 and not isinstance(self, (PatrolSpec, WanderSpec, FlowSpec)):
             raise ValueError(
                 f"{self.name} has a count of {self.count}, and all would begin in the same place; "
                 "give each an entry of its own"
@@ -120,6 +120,26 @@ class WanderSpec(ActorSpec):
     give_way_m: Annotated[float, Field(ge=0, le=LARGEST)] = 0.0
     """It stands while the robot or another actor is nearer than this ahead of it; 0: it does not
     look."""
+
+
+class FlowSpec(ActorSpec):
+    """Passes through, again and again: comes in at the first way-point, goes along to the last and
+    is gone; several do so independently of each other."""
+
+    behaviour: Literal["flow"]
+    waypoints_m: List[Point] = Field(min_length=2)
+    speed_mps: PositiveDistribution = Fixed(value=1.0)
+    """Drawn anew each time."""
+    away_s: Distribution = Uniform(min=0.0, max=20.0)
+    """Before it comes, drawn anew each time."""
+    room_m: Annotated[float, Field(ge=0, le=LARGEST)] = 1.5
+    """It does not come while the robot or another actor is nearer to the first way-point, from
+    origin to origin."""
+
+    @property
+    def path(self) -> BaseGeometry:
+        """See :class:`ActorSpec`."""
+        return shapely.LineString(self.waypoints_m)
 
 
 class FollowSpec(ActorSpec):
@@ -221,7 +241,7 @@ class PluginSpec(ActorSpec):
         return shapely.Point(self.start.x_m, self.start.y_m)
 
 
-BUILT_IN = ("patrol", "wander", "follow", "cross", "door", "tree")
+BUILT_IN = ("patrol", "wander", "flow", "follow", "cross", "door", "tree")
 
 
 def _kind(value: Any) -> Optional[str]:
@@ -235,6 +255,7 @@ Actor = Annotated[
     Union[
         Annotated[PatrolSpec, Tag("patrol")],
         Annotated[WanderSpec, Tag("wander")],
+        Annotated[FlowSpec, Tag("flow")],
         Annotated[FollowSpec, Tag("follow")],
         Annotated[CrossSpec, Tag("cross")],
         Annotated[DoorSpec, Tag("door")],
@@ -244,9 +265,7 @@ Actor = Annotated[
     Discriminator(
         _kind,
         custom_error_type="predicate",
-        custom_error_message=(
-            "has no behaviour; give patrol, wander, follow, cross, door, tree or a plugin's name"
-        ),
+        custom_error_message=(f"has no behaviour; give {', '.join(BUILT_IN)} or a plugin's name"),
     ),
 ]
 """One entry of ``actors:``."""

@@ -39,7 +39,7 @@ def check_trials(campaign: PreparedCampaign, trials: Sequence[Trial]) -> None:
         _check_drives(one, trials)
     if isinstance(campaign, PreparedBuiltin):
         _check_starts(campaign, trials)
-        _check_stagings(campaign, trials)
+    _check_stagings(campaign, trials)
 
 
 def _check_drives(campaign: PreparedCampaign, trials: Sequence[Trial]) -> None:
@@ -90,7 +90,7 @@ def _check_starts(campaign: PreparedBuiltin, trials: Sequence[Trial]) -> None:
                 )
 
 
-def _check_stagings(campaign: PreparedBuiltin, trials: Sequence[Trial]) -> None:
+def _check_stagings(campaign: PreparedCampaign, trials: Sequence[Trial]) -> None:
     """Refuse actors that cannot begin, or terms that find nothing, in any of the worlds."""
     spec = campaign.spec
     if not spec.is_staged:
@@ -99,10 +99,10 @@ def _check_stagings(campaign: PreparedBuiltin, trials: Sequence[Trial]) -> None:
         world = campaign.world(trial)
         where = f"world {world.name} ({world.path})"
         try:
-            coming = [model.name for model in campaign.staging(trial).models]
+            coming = [model.name for model in campaign.staging(trial).everyone]
         except (PlacementError, SpecError) as error:
             raise SpecError(f"{where}: {error}") from error
-        robots = [one.robot.name for one in campaign.robots]
+        robots = [campaign.robot.name, *(one.name for one in spec.robots)]
         there = [*campaign.world_scene(world).models, *robots]
         taken = {name for name in coming if name in there or coming.count(name) > 1}
         if taken:

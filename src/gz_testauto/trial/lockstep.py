@@ -92,7 +92,7 @@ class LockstepExecutor(TrialExecutor):
         others = self._campaign.as_models(trial, but=one.robot.name)
         return Driver(
             TimedPlanner(make_planner(spec.plugin, **spec.parameters)),
-            one.watch(trial, (*staging.models, *others)),
+            one.watch(trial, (*staging.everyone, *others)),
             functools.partial(one.task, trial),
             None if one is self._campaign else one.robot.name,
         )

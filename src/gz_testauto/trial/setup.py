@@ -37,7 +37,7 @@ from gz_testauto.trial.monitor import TrialMonitor
 from gz_testauto.trial.plan import Trial, plan_trials
 from gz_testauto.trial.recorder import Recorder
 from gz_testauto.trial.route import KnownMap
-from gz_testauto.trial.staging import Staging, stage_trial
+from gz_testauto.trial.staging import Site, Staging, stage_trial
 from gz_testauto.worlds.record import WorldRecord
 
 
@@ -115,6 +115,13 @@ class PreparedCampaign:
             self.world(trial),
         )
 
+    def staging(self, trial: Trial) -> Staging:
+        """Who moves and what is drawn in a trial."""
+        world = self.world(trial)
+        start = self.spec.start_in(trial.world)
+        site = Site(self.robot, start, world.path, self.world_scene(world))
+        return stage_trial(self.spec, site, trial.world_index, trial.repetition)
+
     def obstacles(self, world: WorldRecord) -> ObstacleField:
         """The obstacles of a world where its file puts them."""
         return self._survey(world).obstacles()
@@ -169,12 +176,6 @@ class PreparedBuiltin(PreparedCampaign):
             for one in self.robots
             if one.robot.name != but
         )
-
-    def staging(self, trial: Trial) -> Staging:
-        """Who moves and what is drawn in a trial."""
-        read = self.world_scene(self.world(trial))
-        scene = self.scene(trial)
-        return stage_trial(self.spec, scene, read, trial.world_index, trial.repetition)
 
     def task(self, trial: Trial, visited: int = 0) -> Task:
         """The next goal after ``visited`` others, way-points to it on the known map from where it

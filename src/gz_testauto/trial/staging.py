@@ -7,7 +7,8 @@ for every planner.
 """
 
 from dataclasses import dataclass, field, replace
-from typing import Any, Callable, Dict, FrozenSet, List, Optional, Sequence, Tuple
+from pathlib import Path
+from typing import Any, Callable, Dict, FrozenSet, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -15,16 +16,21 @@ from gz_testauto.behaviours.casting import Casting, Ground, cast
 from gz_testauto.behaviours.stage import Stage
 from gz_testauto.behaviours.surroundings import Surroundings
 from gz_testauto.errors import MissingDependencyError, SpecError
-from gz_testauto.pose import Pose
+from gz_testauto.pose import Pose, Pose2D
 from gz_testauto.randomisation.terms import Drawn, Subject, draw_terms, kinds_of
 from gz_testauto.sdf.floor import obstructing_heights
+from gz_testauto.sdf.robot import RobotBody, RobotModel
 from gz_testauto.sdf.scene import WorldScene
 from gz_testauto.simulators import SIMULATORS
 from gz_testauto.simulators.changes import Kind, SetModel
 from gz_testauto.simulators.description import DescribedWorld
 from gz_testauto.simulators.interface import NamedModel, Scene, Simulation
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
+from gz_testauto.spec.randomise import FaultTerm
 from gz_testauto.trial.clearance import ObstacleField
+
+STACK = "gazebo_ros"
+"""What a stack of the user's own simulates with."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +48,11 @@ class Staging:
         """The actors, where they begin, and the scenario's agents."""
         agents = () if self.director is None else self.director.models
         return (*self.casting.models, *agents)
+
+    @property
+    def everyone(self) -> Tuple[NamedModel, ...]:
+        """These and those that may come later."""
+        return (*self.models, *self.casting.reserve)
 
     @property
     def doing(self) -> Dict[str, str]:
@@ -65,7 +76,7 @@ class Staging:
             trackers.append(self.director)
         if not trackers and not self.drawn.filters:
             return simulation
-        return Stage(simulation, trackers, self.drawn.filters)
+        return Stage(simulation, trackers, self.drawn.filters, self.casting.reserve)
 
     def close(self) -> None:
         """End what acts; the trial is over. Idempotent."""
@@ -73,34 +84,39 @@ class Staging:
             self.director.close()
 
 
-def stage_trial(
-    spec: BuiltinCampaignSpec, scene: Scene, read: WorldScene, world: int, repetition: int
-) -> Staging:
-    """What comes into the scene of a trial of world number ``world``; ``read`` is the scene's world
-    file, read. Raises ``SpecError``,
+class Site(NamedTuple):
+    """Where a trial is: the robot and its start, and the world's file, read."""
+
+    robot: RobotBody
+    start: Pose2D
+    file: Path
+    scene: WorldScene
+
+
+def stage_trial(spec: CampaignSpec, site: Site, world: int, repetition: int) -> Staging:
+    """What comes into the scene of a trial of world number ``world``. Raises ``SpecError``,
     ``PlacementError`` where actors have no place to begin, and ``SdfError`` for their models."""
     if not spec.is_staged:
         return Staging()
-    assert scene.robot is not None, "a campaign's scene has one"
     director = None
     if spec.worlds.dynamic:
         perform = _performing()
-        director = perform(spec.worlds, spec.seed, scene.world, world, repetition, scene.robot.name)
+        director = perform(spec.worlds, spec.seed, site.file, world, repetition, site.robot.name)
     casting = Casting()
     if spec.actors:
         robot = spec.robot
-        heights = obstructing_heights(robot.height_m or scene.robot.height_m)
-        outline = np.asarray(robot.footprint_m or scene.robot.footprint_m)
+        heights = obstructing_heights(robot.height_m or site.robot.height_m)
+        outline = np.asarray(robot.footprint_m or site.robot.footprint_m)
         ground = Ground(
-            Surroundings(ObstacleField(read, heights).outlines()),
-            scene.robot.name,
-            scene.start,
+            Surroundings(ObstacleField(site.scene, heights).outlines()),
+            site.robot.name,
+            site.start,
             float(np.hypot(*outline.T).max()),
         )
         casting = cast(spec.actors, spec.seed, world, repetition, ground)
     drawn = Drawn()
     if spec.randomise:
-        subject = _subject(scene, read, Staging(casting, drawn, director).models)
+        subject = _subject(site, Staging(casting, drawn, director).models)
         drawn = draw_terms(spec.randomise, spec.seed, world, repetition, subject)
     return Staging(casting, drawn, director)
 
@@ -116,57 +132,71 @@ def _performing() -> Callable[..., Any]:
     return perform
 
 
-def _subject(scene: Scene, read: WorldScene, models: Sequence[NamedModel]) -> Subject:
-    described = DescribedWorld(read)
-    poses: Dict[str, Pose] = {name: model.pose for name, model in read.models.items()}
-    if scene.robot is not None:
-        described.add(scene.robot.name, scene.robot.sdf)
-        poses[scene.robot.name] = scene.start.to_pose()
+def _subject(site: Site, models: Sequence[NamedModel]) -> Subject:
+    described = DescribedWorld(site.scene)
+    poses: Dict[str, Pose] = {name: model.pose for name, model in site.scene.models.items()}
+    poses[site.robot.name] = site.start.to_pose()
+    robot = site.robot if isinstance(site.robot, RobotModel) else None
+    if robot is not None:
+        described.add(robot.name, robot.sdf)
     for model in models:
         described.add(model.name, model.sdf)
         poses[model.name] = model.pose
-    return Subject(described.now, poses, scene.robot)
+    return Subject(described.now, poses, robot)
 
 
 def check_staging(spec: CampaignSpec) -> None:
     """Refuse, before anything starts, what the campaign's simulator cannot do. Raises ``SpecError``
     naming it."""
-    if not isinstance(spec, BuiltinCampaignSpec):
-        for key, given in (
-            ("robots", spec.robots),
-            ("actors", spec.actors),
-            ("randomise", spec.randomise),
-            ("worlds.dynamic", spec.worlds.dynamic),
-        ):
-            if given:
-                raise SpecError(
-                    f"campaign {spec.name}: {key}: not on a stack of the user's own; run the "
-                    "campaign with this package's planners and simulators, or leave it out"
+    on_stack = not isinstance(spec, BuiltinCampaignSpec)
+    if isinstance(spec, BuiltinCampaignSpec):
+        _check_robots(spec)
+        simulator, named = spec.simulator, f"the simulator {spec.simulator!r}"
+    else:
+        _check_on_stack(spec)
+        simulator, named = STACK, f"{STACK}, with which a stack simulates,"
+    needed: List[Tuple[str, Kind]] = [(f"actor {a.name!r}", SetModel) for a in spec.actors]
+    if spec.worlds.dynamic:
+        needed.append(("worlds.dynamic", SetModel))
+    for term in spec.randomise:
+        needed.extend((f"randomise {term.name!r}", kind) for kind in kinds_of([term]))
+    taken = SIMULATORS.get(simulator).changes if needed else frozenset()
+    for who, kind in needed:
+        if kind not in taken:
+            able = [name for name in SIMULATORS.names() if kind in _changes(name)]
+            raise SpecError(
+                f"{who}: {named} takes no {kind.__name__}; "
+                + (
+                    f"take {' or '.join(map(repr, able))}, or leave it out"
+                    if able and not on_stack
+                    else "leave it out"
                 )
-        return
+            )
+
+
+def _check_on_stack(spec: CampaignSpec) -> None:
+    """Refuse what a stack's scans and commands would have to pass through here for."""
+    if spec.robots:
+        raise SpecError(
+            f"campaign {spec.name}: robots: a stack of the user's own has one robot that is "
+            "followed; run the campaign with this package's planners and simulators, or leave it "
+            "out"
+        )
+    for term in spec.randomise:
+        if isinstance(term, FaultTerm):
+            raise SpecError(
+                f"randomise {term.name!r}: {term.term} is not done on a stack of the user's own, "
+                "whose scans and commands do not pass through here; leave it out"
+            )
+
+
+def _check_robots(spec: BuiltinCampaignSpec) -> None:
     if spec.robots and not _allows_several(spec.simulator):
         able = [name for name in SIMULATORS.names() if _allows_several(name)]
         raise SpecError(
             f"campaign {spec.name}: robots: the simulator {spec.simulator!r} has one robot in a "
             f"scene; take {' or '.join(map(repr, able))}, or leave it out"
         )
-    needed: List[Tuple[str, Kind]] = [(f"actor {a.name!r}", SetModel) for a in spec.actors]
-    if spec.worlds.dynamic:
-        needed.append(("worlds.dynamic", SetModel))
-    for term in spec.randomise:
-        needed.extend((f"randomise {term.name!r}", kind) for kind in kinds_of([term]))
-    taken = SIMULATORS.get(spec.simulator).changes if needed else frozenset()
-    for who, kind in needed:
-        if kind not in taken:
-            able = [name for name in SIMULATORS.names() if kind in _changes(name)]
-            raise SpecError(
-                f"{who}: the simulator {spec.simulator!r} takes no {kind.__name__}; "
-                + (
-                    f"take {' or '.join(map(repr, able))}, or leave it out"
-                    if able
-                    else "leave it out"
-                )
-            )
 
 
 def _allows_several(simulator: str) -> bool:

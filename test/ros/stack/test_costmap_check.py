@@ -8,6 +8,7 @@ import pytest
 from nav_msgs.msg import OccupancyGrid
 from sensor_msgs.msg import LaserScan
 
+from gz_testauto.behaviours.bodies import body_sdf
 from gz_testauto.errors import NavigatorError
 from gz_testauto.observation import ModelState
 from gz_testauto.pose import Pose
@@ -23,6 +24,8 @@ from gz_testauto.ros.stack.costmap_check import CostmapCheck, ray_directions
 from gz_testauto.ros_messages import pose_message
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.scene import read_scene
+from gz_testauto.sdf.shapes import Box
+from gz_testauto.simulators.interface import NamedModel
 
 WALL = """<model name="wall"><pose>0 -1 0.5 0 0 0</pose><static>1</static><link name="link">
   <collision name="c"><geometry><box><size>4 0.2 1</size></box></geometry></collision>
@@ -55,6 +58,7 @@ class Stack:
     ``base`` in the costmap's frame."""
 
     def __init__(self, monkeypatch, models=BOX, costmaps=((),), lidar_z_m=0.15, topic="/costmap"):
+        self.beside = ()
         self.scene = scene = read_scene(SdfDocument.parse(world(models), "test.world"))
         self.costmaps, self.looks = list(costmaps), 0
         self.base = Pose.from_values([10.0, 20.0, 0.0, 0.0, 0.0, math.pi / 2])
@@ -89,11 +93,15 @@ class Stack:
         marks = self.costmaps[min(self.looks, len(self.costmaps)) - 1]
         return None if marks is None else costmap_of(marks, self.base)
 
-    def look(self):
-        self.check.require_marks("a trial", self.true_states, lambda: self.scan, lambda: None)
+    def look(self, *beside):
+        self.beside = beside
+        self.check.require_marks(
+            "a trial", self.true_states, lambda: self.scan, lambda: None, beside
+        )
 
     def true_states(self, names):
-        poses = {name: self.scene.models[name].pose for name in names}
+        poses = {model.name: model.pose for model in self.beside}
+        poses.update((name, self.scene.models[name].pose) for name in names if name not in poses)
         return {name: ModelState(pose) for name, pose in {"robot": Pose(), **poses}.items()}
 
 
@@ -148,6 +156,13 @@ def test_each_obstacle_in_plain_sight_needs_a_mark(monkeypatch):
     message = str(told.value)
     assert "no mark at obstacle_box_1, 1.0" in message
     assert "(1 of 2 in plain sight are marked): /scan sees it, but" in message
+
+
+def test_an_obstacle_behind_an_actor_needs_none(monkeypatch):
+    stack = Stack(monkeypatch, models=BOX + SECOND, costmaps=[[BOX_FACE]])
+    screen = body_sdf(Box((0.1, 3.0, 1.0)), 70.0, (0.0, 0.0, 0.5))
+    stack.look(NamedModel("screen", screen, Pose((-0.5, 0.0, 0.02))))
+    assert stack.looks == 1
 
 
 def test_an_obstacle_that_sensors_still_have_elsewhere_is_told_so(monkeypatch):

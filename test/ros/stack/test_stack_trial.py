@@ -13,6 +13,7 @@ from gz_testauto.ros.stack import trial
 from gz_testauto.ros.stack.protocol import CannotSwap
 from gz_testauto.ros.stack.real_time_factor import require_truth
 from gz_testauto.ros.stack.trial import StackDrive
+from gz_testauto.trial.staging import Staging
 
 
 def test_a_model_that_does_not_go_to_its_place_is_a_reason_to_start_anew_and_no_lost_attempt(
@@ -27,7 +28,7 @@ def test_a_model_that_does_not_go_to_its_place_is_a_reason_to_start_anew_and_no_
     warm._map, warm._put_back = lambda trial: None, stay
     monkeypatch.setattr(trial, "placeholder_values", lambda *arguments: {})
     with pytest.raises(CannotSwap, match="still elsewhere after being placed"):
-        warm._prepare(None, None)
+        warm._prepare(None, None, Staging())
 
 
 class Fell:
@@ -42,16 +43,15 @@ def test_a_robot_that_fell_is_told_before_anybody_waits_for_its_localiser(monkey
     cold = StackDrive.__new__(StackDrive)
     cold._campaign = SimpleNamespace(
         robot=SimpleNamespace(name="limo"),
-        watch=lambda trial: Fell(),
-        task=lambda trial: None,
-        world=lambda trial: None,
-        obstacles=lambda world: SimpleNamespace(initial_states={}),
+        watch=lambda trial, beside: Fell(),
+        staging=lambda trial: Staging(),
     )
     cold._stack = cold._logs = cold._localisation = None
     cold._running = SimpleNamespace(simulating=False, start_navigation=lambda *arguments: False)
     cold._truth = SimpleNamespace(
         look=lambda robot, others: SimpleNamespace(models={robot: ModelState(Pose())})
     )
+    cold._swap = SimpleNamespace(cast=lambda actors, later: None)
     cold._map = cold._start_simulator = cold._tell = lambda *arguments: None
     cold._await_contract = lambda: None
     monkeypatch.setattr(trial, "placeholder_values", lambda *arguments: {})

@@ -101,7 +101,7 @@ class RosTrialExecutor(TrialExecutor):
 
     def _execute(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
         staging = self._campaign.staging(trial)
-        watch = self._campaign.watch(trial, staging.models)
+        watch = self._campaign.watch(trial, staging.everyone)
         planner = self._planner(trial)
         self._show_map(trial)
         self._inbox.clear()

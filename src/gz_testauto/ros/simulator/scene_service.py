@@ -17,7 +17,7 @@ from gz_testauto.sdf.scene import read_scene
 from gz_testauto.simulators.interface import Scene
 from gz_testauto.spec.campaign import BuiltinCampaignSpec
 from gz_testauto.srv import LoadSceneRequest, LoadSceneResponse
-from gz_testauto.trial.staging import Staging, stage_trial
+from gz_testauto.trial.staging import Site, Staging, stage_trial
 
 
 class SceneService:
@@ -63,5 +63,6 @@ class SceneService:
             return Staging()
         if self._campaign is None:
             raise SpecError("staged: the simulator node was given no campaign; give ~campaign")
-        read = read_scene(scene.world)
-        return stage_trial(self._campaign, scene, read, request.world_index, request.repetition)
+        assert scene.robot is not None, "a campaign's scene has one"
+        site = Site(scene.robot, scene.start, scene.world, read_scene(scene.world))
+        return stage_trial(self._campaign, site, request.world_index, request.repetition)

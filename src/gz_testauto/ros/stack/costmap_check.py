@@ -7,6 +7,7 @@ enough; how good a costmap is, is not judged here.
 """
 
 import time
+from dataclasses import replace
 from typing import Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
@@ -28,6 +29,8 @@ from gz_testauto.ros.stack.costmap import (
 )
 from gz_testauto.ros.stack.localisation import Localisation
 from gz_testauto.sampling.naming import is_obstacle
+from gz_testauto.sdf.scene import WorldScene, placed_model
+from gz_testauto.simulators.interface import NamedModel
 from gz_testauto.trial.lidar_view import Sighting, lidar_view, seen_models
 from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.setup import PreparedStack
@@ -63,23 +66,28 @@ class CostmapCheck:
         look: Look,
         heard_scan: Callable[[], Optional[LaserScan]],
         meanwhile: Callable[[], None],
+        beside: Sequence[NamedModel] = (),
     ) -> None:
         """Return once the costmap has a mark at each obstacle that is in plain sight; where the
-        costmap is marked by another topic than ``stack.names.scan``, which may look elsewhere,
-        and where only the known map is in sight, once it has a mark at all. ``look`` tells the
-        true states of the robot and of the models named, ``heard_scan`` the latest scan. Raises
-        ``NavigatorError`` that says what there is instead after 5 s of simulated time or
+        costmap is marked by another topic than ``stack.names.scan``, which may look elsewhere, and
+        where only the known map is in sight, once it has a mark at all. ``beside`` are models that
+        stand there beside those of the world's file. ``look`` tells the true states of the robot
+        and of the models named, ``heard_scan`` the latest scan. Raises ``NavigatorError`` that says
+        what there is instead after 5 s of simulated time or
         ``stack.start_timeout_s`` of wall time."""
         topic = self._stack.names.costmap
         if topic is None:
             return
         deadline_s = rospy.get_rostime().to_sec() + WAIT_S
         deadline_wall_s = time.monotonic() + self._stack.start_timeout_s
+        scene = self._campaign.world_scene(self._campaign.world(trial))
+        models = {one.name: placed_model(one.sdf, one.name, one.pose) for one in beside}
+        scene = replace(scene, models={**scene.models, **models})
         while True:
             meanwhile()
             scan = heard_scan()
             grid = None if scan is None else heard_costmap(topic)
-            view = None if scan is None or grid is None else self._view(trial, look, scan, grid)
+            view = None if scan is None or grid is None else self._view(scene, look, scan, grid)
             if scan is None or view is None:
                 return
             if not view.targets:
@@ -93,7 +101,7 @@ class CostmapCheck:
             time.sleep(POLL_S)
 
     def _view(
-        self, trial: Trial, look: Look, scan: LaserScan, grid: OccupancyGrid
+        self, scene: WorldScene, look: Look, scan: LaserScan, grid: OccupancyGrid
     ) -> Optional["_View"]:
         """What the lidar should see, beside what it and the costmap have. None where tf does
         not say where the lidar is."""
@@ -104,7 +112,6 @@ class CostmapCheck:
             return None
         layers = layers_of(str(self._stack.names.costmap))
         ranges_m = [source.obstacle_range_m for source in layers.sources] or [OBSTACLE_RANGE_M]
-        scene = self._campaign.world_scene(self._campaign.world(trial))
         poses = {name: state.pose for name, state in look(seen_models(scene)).items()}
         robot = poses.pop(self._campaign.robot.name)
         seen = lidar_view(

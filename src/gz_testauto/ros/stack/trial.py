@@ -9,7 +9,7 @@ import contextlib
 import dataclasses
 import time
 from pathlib import Path
-from typing import Callable, Dict, Iterator, Mapping, Optional, Sequence, Tuple
+from typing import Callable, Dict, Iterator, Mapping, Optional, Sequence
 
 import numpy as np
 import rospy
@@ -31,9 +31,12 @@ from gz_testauto.ros.stack.localisation import Localisation
 from gz_testauto.ros.stack.protocol import CannotSwap, Setting
 from gz_testauto.ros.stack.real_time_factor import cap_pace, require_truth
 from gz_testauto.ros.stack.requirements import Awaited, awaited_topic, move_base_actions
+from gz_testauto.ros.stack.running_world import RunningWorld
 from gz_testauto.ros.stack.topic_monitor import Listening
 from gz_testauto.ros.stack.world_update import WorldSwap
+from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient
+from gz_testauto.simulators.interface import Scene, Simulation
 from gz_testauto.trial.executor import TrialResult, scene_faults
 from gz_testauto.trial.judge import Verdict
 from gz_testauto.trial.launch_files import placeholder_values
@@ -42,11 +45,15 @@ from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.recorder import CycleTimes
 from gz_testauto.trial.route import MappedDrive
+from gz_testauto.trial.staging import Staging
 
 ARRIVED_GRACE_S = 1.0
 """Simulated time after the stack reports success until a robot that is not there has failed."""
 SETTLE_S = 1.0
 """Simulated time for scans of the new world to come, before and after costmaps are cleared."""
+
+LOOK_AROUND_S = 0.25
+"""Wall time between two looks at the processes that run."""
 
 Tell = Callable[[str], None]
 
@@ -78,42 +85,78 @@ class StackDrive:
         self._maps: Dict[MappedDrive, Path] = {}
         self._rest_m = 0.0
         self._seen_s = 0.0
+        self._looked_s = 0.0
 
     def execute(self, trial: Trial) -> TrialResult:
         """Run one trial; raises as ``TrialExecutor.execute`` does."""
-        watch = self._campaign.watch(trial)
-        others = tuple(self._campaign.obstacles(self._campaign.world(trial)).initial_states)
-        with scene_faults(repeatable=False):
-            return self._run(trial, watch, others)
+        staging = self._campaign.staging(trial)
+        watch = self._campaign.watch(trial, staging.everyone)
+        try:
+            with scene_faults(repeatable=False):
+                return self._run(trial, watch, staging)
+        finally:
+            staging.close()
 
-    def _run(self, trial: Trial, watch: TrialMonitor, others: Tuple[str, ...]) -> TrialResult:
+    def _run(self, trial: Trial, watch: TrialMonitor, staging: Staging) -> TrialResult:
         """From starting what the trial needs to its end, and who is to blame where it fails."""
         try:
             with master_faults():
-                self._prepare(trial, watch)
+                self._prepare(trial, watch, staging)
                 with self._recorded(trial) as note:
-                    result = note.result = self._drive(watch, others)
+                    result = note.result = self._drive(trial, watch, staging)
         except (CannotSwap, SceneError):
             raise
         except (SimulatorError, NavigatorError) as error:
             self._tell("looking whether a process died")
             self._running.blame(error)
             raise
-        return result
+        return result.with_numbers(staging.numbers)
 
-    def _drive(self, watch: TrialMonitor, others: Tuple[str, ...]) -> TrialResult:
+    def _drive(self, trial: Trial, watch: TrialMonitor, staging: Staging) -> TrialResult:
         """From the goal to the end."""
         self._tell("sending the goal")
         self._truth.begin()
-        first = self._truth.look(self._campaign.robot.name, others)
+        world = self._running_world(trial, staging)
+        simulation = staging.stage(world)
+        first = simulation.snapshot()
         self._listening.begin(first.time_s)
         self._seen_s = began_s = time.monotonic()
         self._move_base.begin(watch.goal)
-        verdict = self._follow(watch, first, others)
+        verdict = self._follow(watch, first, simulation)
         wall_s = self._seen_s - began_s  # of what was seen: a planner may give up between looks
         self._tell("ending the goal")  # after an error, everything is ended
         self._end_goal()
+        if self._campaign.spec.is_staged:
+            world.rest([model.name for model in staging.everyone])
         return self._result(watch, verdict, wall_s)
+
+    def _running_world(self, trial: Trial, staging: Staging) -> RunningWorld:
+        campaign, robot = self._campaign, self._campaign.robot
+        record = campaign.world(trial)
+        obstacles = campaign.obstacles(record).initial_states
+        return RunningWorld(
+            self._gazebo,
+            self._truth,
+            Scene(
+                record.path,
+                robot if isinstance(robot, RobotModel) else None,
+                campaign.spec.start_in(trial.world),
+                models=staging.models,
+            ),
+            robot.name,
+            (*obstacles, *(model.name for model in staging.everyone)),
+            campaign.spec.control_period_s,
+            campaign.spec.limits.stall_timeout_s,
+            self._look_around,
+        )
+
+    def _look_around(self) -> None:
+        """What is done while waiting for the end of a period."""
+        self._move_base.look()
+        if time.monotonic() - self._looked_s > LOOK_AROUND_S:
+            self._looked_s = time.monotonic()
+            self._running.require_alive()
+            self._tell("driving")
 
     @contextlib.contextmanager
     def _recorded(self, trial: Trial) -> Iterator["_Note"]:
@@ -132,7 +175,7 @@ class StackDrive:
             self._tell("ending rosbag")
             bag.end(note.result is not None and note.result.outcome is Outcome.REACHED)
 
-    def _prepare(self, trial: Trial, watch: TrialMonitor) -> None:
+    def _prepare(self, trial: Trial, watch: TrialMonitor, staging: Staging) -> None:
         """Have everything running, the robot at its start and the stack ready for a goal."""
         running, stack = self._running, self._stack
         values = placeholder_values(self._campaign, trial, self._map(trial), self._logs)
@@ -140,10 +183,12 @@ class StackDrive:
         if warm:
             try:
                 self._put_back(trial, values)
+                self._swap.cast(staging.models, staging.casting.reserve)
             except SimulatorError as error:
                 raise CannotSwap(error.full) from error
         else:
             self._start_simulator(trial, values)
+            self._swap.cast(staging.models, staging.casting.reserve)
         self._tell("starting the navigation")
         running.start_navigation(trial, values)
         self._await_contract()
@@ -164,7 +209,11 @@ class StackDrive:
         self._tell("looking at the costmap")
         try:
             self._costmap.require_marks(
-                trial, self._true_states, lambda: self._listening.scan, running.require_alive
+                trial,
+                self._true_states,
+                lambda: self._listening.scan,
+                running.require_alive,
+                staging.models,
             )
         except NavigatorError as error:
             if warm:  # as when sensors still have an obstacle where it was
@@ -235,31 +284,17 @@ class StackDrive:
             )
         )
 
-    def _follow(self, watch: TrialMonitor, first: Snapshot, others: Tuple[str, ...]) -> Verdict:
+    def _follow(self, watch: TrialMonitor, first: Snapshot, simulation: Simulation) -> Verdict:
         """Show the watch the truth, period by period, until it knows how the trial ended."""
         period_s = self._campaign.spec.control_period_s
-        stall_timeout_s = self._campaign.spec.limits.stall_timeout_s
-        robot = self._campaign.robot.name
-        verdict, snapshot = watch.observe(first), first
+        verdict = watch.observe(first)
         arrived_s: Optional[float] = None
-        looked_s = 0.0
-
-        def meanwhile() -> None:
-            nonlocal looked_s
-            self._move_base.look()
-            if time.monotonic() - looked_s > 0.25:
-                looked_s = time.monotonic()
-                self._running.require_alive()
-                self._tell("driving")
-
         while verdict is None:
             command = self._listening.sample()
             if command is not None:
                 watch.commanded(command)
             try:
-                snapshot = self._truth.next(
-                    robot, others, snapshot.time_s, period_s, stall_timeout_s, meanwhile
-                )
+                snapshot = simulation.step(period_s)
             except PlannerGaveUp as gave_up:
                 return watch.planner_aborted(str(gave_up))
             self._seen_s = time.monotonic()
@@ -299,7 +334,9 @@ class StackDrive:
             **self._listening.numbers(),
         }
         recording = dataclasses.replace(
-            result.recording, series=self._listening.series(), numbers=numbers
+            result.recording,
+            series={**result.recording.series, **self._listening.series()},
+            numbers=numbers,
         )
         return dataclasses.replace(result, recording=recording)
 

@@ -1,4 +1,5 @@
-"""Making a running world the one of the next trial: obstacles moved, deleted and spawned.
+"""Making a running world the one of the next trial: obstacles and actors moved, deleted and
+spawned.
 
 Owns what the simulator's world was last made to be, and in which order it is changed. That it
 then is what the next trial's file says is seen to by
@@ -6,7 +7,7 @@ then is what the next trial's file says is seen to by
 """
 
 from pathlib import Path
-from typing import Callable, Dict
+from typing import Callable, Dict, Sequence
 
 from gz_testauto.observation import ModelState
 from gz_testauto.pose import Pose
@@ -27,10 +28,12 @@ class WorldSwap:
         self._tell = tell
         self._gazebo = gazebo
         self._models: Dict[Path, WorldModels] = {}
+        self._actors: Dict[str, str] = {}
 
     def began(self, world: Path, scene: WorldScene) -> None:
         """The simulator has just been started with ``world``."""
         self._models = {world: WorldModels(scene)}
+        self._actors = {}
 
     def to(self, world: Path, scene: WorldScene) -> None:
         """Make the running world this one. Raises ``CannotSwap`` where the files differ in more
@@ -57,13 +60,31 @@ class WorldSwap:
         }
         if placed:
             self._tell(f"placing {len(placed)} models")
-            self._place(placed)
+        self._place(placed)
         self._models = {world: after}
+
+    def cast(self, actors: Sequence[NamedModel], later: Sequence[NamedModel]) -> None:
+        """Have these actors, and none of the trial before, stand where they begin; ``later`` are
+        those that may come in this trial. Raises ``SimulatorError`` as :meth:`to` does."""
+        if not actors and not later and not self._actors:
+            return
+        wanted = {model.name: model for model in actors}
+        standing = self._gazebo.model_names() & self._actors.keys()
+        kept = [name for name in standing & wanted.keys() if self._actors[name] == wanted[name].sdf]
+        gone, new = sorted(standing.difference(kept)), sorted(wanted.keys() - set(kept))
+        if gone or new:
+            self._tell(f"deleting {len(gone)} actors and spawning {len(new)}")
+            self._gazebo.delete(gone)
+            self._gazebo.spawn_models([wanted[name] for name in new])
+        self._place({name: wanted[name].pose for name in sorted(kept)})
+        self._actors = {model.name: model.sdf for model in (*actors, *later)}
 
     def put_robot(self, name: str, pose: Pose) -> None:
         """Set the robot down, at rest, and see it there."""
         self._place({name: pose})
 
     def _place(self, poses: Dict[str, Pose]) -> None:
+        if not poses:
+            return
         states = {name: ModelState(pose) for name, pose in poses.items()}
         self._gazebo.set_states(states, WITHIN_M, WITHIN_RAD, from_above=True)

@@ -27,10 +27,14 @@ from gz_testauto.simulators.changes import (
     SetLight,
     SetLink,
     SetModel,
+    given,
 )
-from gz_testauto.simulators.description import Description
+from gz_testauto.simulators.description import DescribedWorld, Description
 from gz_testauto.simulators.gazebo_ros.client import WORLD, GazeboRosClient
 from gz_testauto.simulators.interface import PhysicsSettings
+
+EXACT = 1e-4
+"""How near its place (m, rad) a model must be shown while time stands still."""
 
 TAKEN: FrozenSet[Kind] = frozenset((SetModel, SetLink, SetJoint, SetGravity, Push, SetLight))
 
@@ -58,16 +62,58 @@ def wanted_state(change: SetModel, states: Mapping[str, ModelState]) -> ModelSta
     return ModelState(present.pose, linear, angular)
 
 
-class PropertyCalls:
-    """Makes changes of links, joints, lights and the world; ``step_s`` is the physics step."""
+class ChangeCalls:
+    """Makes changes. ``truth`` tells what the world consists of, ``step_s`` is the physics step.
+    While time runs (``paused`` is False) nobody waits to see a model where it was put: it has gone
+    on."""
 
-    def __init__(self, client: GazeboRosClient, step_s: float) -> None:
-        self._client, self._step_s = client, step_s
+    def __init__(
+        self,
+        client: GazeboRosClient,
+        truth: Callable[[], DescribedWorld],
+        step_s: float,
+        paused: bool = True,
+    ) -> None:
+        self._client, self._truth, self._step_s, self._paused = client, truth, step_s, paused
         self._before: Dict[str, Callable[[], None]] = {}
 
-    def apply(self, changes: Sequence[Change], before: Description, now: Description) -> None:
-        """Make changes, in order. ``before`` is the world as it was loaded, ``now`` as it is to
-        be."""
+    def apply(self, changes: Sequence[Change]) -> None:
+        """Make changes, in order, and then all of models in one go."""
+        told = [change for change in changes if change.part != "model"]
+        if told:
+            truth = self._truth()
+            self._set_properties(told, truth.before, truth.now)
+        moved = {
+            change.name: change
+            for change in changes
+            if isinstance(change, SetModel) and change.part == "model"
+        }
+        if moved:
+            self._move(moved)
+
+    def restore(self) -> None:
+        """Set gravity and lights, which stay for the next scene, as they were."""
+        setters, self._before = self._before, {}
+        for setter in setters.values():
+            setter()
+
+    def _move(self, changes: Mapping[str, SetModel]) -> None:
+        """A twist without a pose is given where the model is."""
+        present = self._client.states([name for name, one in changes.items() if one.pose is None])
+        states = {
+            name: wanted_state(one, present)
+            for name, one in changes.items()
+            if given(one) and (one.pose is not None or name in present)
+        }
+        if self._paused:
+            self._client.set_states(states, within_m=EXACT, within_rad=EXACT)
+        else:
+            self._client.send_states(states)
+
+    def _set_properties(
+        self, changes: Sequence[Change], before: Description, now: Description
+    ) -> None:
+        """``before`` is the world as it was loaded, ``now`` as it is to be."""
         for change in changes:
             if isinstance(change, SetGravity):
                 self._gravity_setter(now.gravity_mps2)()
@@ -81,12 +127,6 @@ class PropertyCalls:
                 self._place(change)
             elif isinstance(change, SetJoint):
                 self._turn(change)
-
-    def restore(self) -> None:
-        """Set gravity and lights, which stay for the next scene, as they were."""
-        setters, self._before = self._before, {}
-        for setter in setters.values():
-            setter()
 
     def _gravity_setter(self, mps2: Sequence[float]) -> Callable[[], None]:
         def set_gravity() -> None:

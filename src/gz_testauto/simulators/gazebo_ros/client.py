@@ -218,17 +218,7 @@ class GazeboRosClient:
         ``from_above`` looks at x, y and yaw only: while time runs, what was set down above the
         floor falls until it is looked at.
         """
-        requests = [
-            srv.SetModelStateRequest(_state_message(name, state)) for name, state in states.items()
-        ]
-        answers = self._call("set_model_state", requests)
-        refused = [
-            f"{name}: {answer.status_message}"
-            for name, answer in zip(states, answers)
-            if not answer.success
-        ]
-        if refused:
-            raise SimulatorError(f"not placed: {listed(refused)}")
+        self.send_states(states)
         left: Dict[str, Pose] = {name: state.pose for name, state in states.items()}
 
         def there() -> bool:
@@ -242,6 +232,20 @@ class GazeboRosClient:
 
         if not self._await(there):
             raise SimulatorError(f"still elsewhere after being placed: {listed(sorted(left))}")
+
+    def send_states(self, states: Mapping[str, ModelState]) -> None:
+        """The same without looking; who moves while time runs is elsewhere by then."""
+        requests = [
+            srv.SetModelStateRequest(_state_message(name, state)) for name, state in states.items()
+        ]
+        answers = self._call("set_model_state", requests)
+        refused = [
+            f"{name}: {answer.status_message}"
+            for name, answer in zip(states, answers)
+            if not answer.success
+        ]
+        if refused:
+            raise SimulatorError(f"not placed: {listed(refused)}")
 
     def spawn(self, name: str, xml: str, urdf: bool = False) -> None:
         """Add a model from SDF or URDF where it says itself, and see it there.

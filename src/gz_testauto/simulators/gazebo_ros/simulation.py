@@ -10,8 +10,8 @@ from gz_testauto.errors import SimulatorError
 from gz_testauto.observation import ModelState, Snapshot, Twist2D
 from gz_testauto.pose import Pose
 from gz_testauto.ros_messages import NANOSECONDS
-from gz_testauto.simulators.changes import Change, SetModel, given
-from gz_testauto.simulators.gazebo_ros.changes import TAKEN, PropertyCalls, check, wanted_state
+from gz_testauto.simulators.changes import Change
+from gz_testauto.simulators.gazebo_ros.changes import EXACT, TAKEN, ChangeCalls, check
 from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient
 from gz_testauto.simulators.gazebo_ros.pausing import PausedTime
 from gz_testauto.simulators.gazebo_ros.staging import write_world
@@ -20,7 +20,6 @@ from gz_testauto.simulators.interface import NamedModel, Scene, Simulation
 
 SCAN_PATIENCE_S = 0.25
 """How long a scan that is due may be on its way (wall time)."""
-EXACT = 1e-4
 
 
 class GazeboRosSimulation(Simulation):
@@ -45,7 +44,7 @@ class GazeboRosSimulation(Simulation):
         self._topics = topics
         self._clock = clock
         self._texts = texts
-        self._properties = PropertyCalls(client, self.step_size_s)
+        self._calls = ChangeCalls(client, lambda: self._truth, self.step_size_s)
         self._links: Dict[str, Tuple[str, ...]] = {}
         self._origin_ns = clock.stop()
         lidar = scene.robot.lidar if scene.robot else None
@@ -98,27 +97,14 @@ class GazeboRosSimulation(Simulation):
         self._client.set_states(states, within_m=EXACT, within_rad=EXACT)
 
     def _apply(self, changes: Sequence[Change]) -> None:
-        """All models in one go; a twist without a pose is given where the model is."""
-        told = [change for change in changes if change.part != "model"]
-        if told:
-            self._properties.apply(told, self._truth.before, self._truth.now)
-        moved = {
-            change.name: change
-            for change in changes
-            if isinstance(change, SetModel) and change.part == "model"
-        }
-        if not moved:
-            return
-        present = self._client.states([name for name, one in moved.items() if one.pose is None])
-        states = {name: wanted_state(one, present) for name, one in moved.items() if given(one)}
-        self._client.set_states(states, within_m=EXACT, within_rad=EXACT)
+        self._calls.apply(changes)
 
     def _check_change(self, change: Change) -> None:
         check(change, lambda: self._truth.now)
 
     def restore(self) -> None:
         """Set what was changed and stays for the next scene as it was."""
-        self._properties.restore()
+        self._calls.restore()
 
     def _save_world(self, path: Path) -> None:
         """The scene's world file with the models that stand, where they are. Raises

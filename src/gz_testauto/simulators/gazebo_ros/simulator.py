@@ -16,10 +16,11 @@ from gz_testauto.pose import Pose, Pose2D
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.values import pose_value
+from gz_testauto.simulators.gazebo_ros.changes import EXACT
 from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient, is_at
 from gz_testauto.simulators.gazebo_ros.pausing import PausedTime
 from gz_testauto.simulators.gazebo_ros.plugins import with_ros_plugins
-from gz_testauto.simulators.gazebo_ros.simulation import EXACT, GazeboRosSimulation
+from gz_testauto.simulators.gazebo_ros.simulation import GazeboRosSimulation
 from gz_testauto.simulators.gazebo_ros.staging import read_models, swap
 from gz_testauto.simulators.gazebo_ros.topics import RobotTopics, TopicNames
 from gz_testauto.simulators.interface import NamedModel, PhysicsSettings, Scene, Simulator
@@ -47,6 +48,7 @@ class GazeboRosSimulator(Simulator):
     sets_twist = True
     steps_exactly = False
     runs_plugins = True
+    shared = True
 
     def __init__(
         self,

@@ -1,0 +1,97 @@
+"""The world of a stack as a simulation whose time goes on by itself.
+
+Owns what a step is there: waiting until a control period has passed, and looking. So what moves
+and changes in a trial (:mod:`gz_testauto.behaviours`) is asked and obeyed as in lock-step, but for
+what passes while it is: a twist holds until the next look, however late that is.
+"""
+
+from pathlib import Path
+from typing import Callable, Iterable, Mapping, Optional, Sequence
+
+from gz_testauto.errors import SimulatorError
+from gz_testauto.observation import ModelState, Snapshot, Twist2D
+from gz_testauto.ros.stack.ground_truth import GroundTruth
+from gz_testauto.simulators.changes import Change
+from gz_testauto.simulators.gazebo_ros.changes import TAKEN, ChangeCalls, check
+from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient
+from gz_testauto.simulators.interface import NamedModel, Scene, Simulation
+
+
+class RunningWorld(Simulation):
+    """See :class:`~gz_testauto.simulators.interface.Simulation`. A step is one control period,
+    ``period_s``, at least.
+
+    ``robot`` is the name of the one that is followed, ``scene`` what stands there: its own robot
+    may be None, where no model says what that consists of. ``others`` are the models to be looked
+    at beside the robot. ``meanwhile`` is called while waiting, ``stall_timeout_s`` the wall time
+    that the clock may stand still.
+    """
+
+    changes = TAKEN
+
+    def __init__(
+        self,
+        gazebo: GazeboRosClient,
+        truth: GroundTruth,
+        scene: Scene,
+        robot: str,
+        others: Iterable[str],
+        period_s: float,
+        stall_timeout_s: float,
+        meanwhile: Callable[[], None],
+    ) -> None:
+        super().__init__(period_s, scene.robot, scene)
+        self._gazebo, self._look_at = gazebo, truth
+        self._shown = (robot, tuple(others))
+        self._stall_timeout_s, self._meanwhile = stall_timeout_s, meanwhile
+        self._latest: Optional[Snapshot] = None
+        self._calls: Optional[ChangeCalls] = None
+
+    def rest(self, names: Sequence[str]) -> None:
+        """Have these models, as far as they are there, stand, and what was changed of the world be
+        as it was."""
+        present = self._gazebo.poses(names)
+        self._gazebo.send_states({name: ModelState(pose) for name, pose in present.items()})
+        if self._calls is not None:
+            self._calls.restore()
+
+    def _snapshot(self) -> Snapshot:
+        if self._latest is None:
+            self._latest = self._look_at.look(*self._shown)
+        return self._latest
+
+    def _step(self, count: int) -> None:
+        self._latest = self._look_at.next(
+            *self._shown,
+            self._snapshot().time_s,
+            count * self.step_size_s,
+            self._stall_timeout_s,
+            self._meanwhile,
+        )
+
+    def _spawn(self, models: Sequence[NamedModel]) -> None:
+        self._gazebo.spawn_models(models)
+
+    def _delete(self, names: Sequence[str]) -> None:
+        self._gazebo.delete(names)
+
+    def _apply(self, changes: Sequence[Change]) -> None:
+        if self._calls is None:
+            step_s = self._gazebo.physics().step_size_s
+            self._calls = ChangeCalls(self._gazebo, lambda: self._truth, step_s, paused=False)
+        self._calls.apply(changes)
+
+    def _check_change(self, change: Change) -> None:
+        check(change, lambda: self._truth.now)
+
+    def _set_states(self, states: Mapping[str, ModelState]) -> None:
+        self._gazebo.send_states(states)
+
+    def _model_names(self) -> Iterable[str]:
+        return self._gazebo.model_names()
+
+    def _drive(self, command: Twist2D) -> None:
+        raise SimulatorError("a stack drives its robot itself")
+
+    def _save_world(self, path: Path) -> None:
+        raise SimulatorError(f"the world of a stack is not saved ({path})")

@@ -1,0 +1,84 @@
+"""What moves and is drawn in trials on a user's own stack, while time goes on by itself.
+
+The stack is this package's simulator node and planner node, as in ``test_stack_campaign.py``.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gz_testauto.campaign.executors import chosen_executor
+from gz_testauto.campaign.runner import run_campaign
+from gz_testauto.cli.main import main
+from gz_testauto.results.directory import CampaignDirectory
+from gz_testauto.results.store import ResultStore
+from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.loader import parse
+from gz_testauto.trial.outcome import Outcome
+from gz_testauto.trial.plan import Selection
+
+EXAMPLE = Path(__file__).resolve().parents[3] / "config" / "own_stack_campaign.yaml"
+
+ACTORS = """
+actors:
+  - {name: guard, behaviour: patrol, waypoints_m: [[-3, 2.5], [3, 2.5]], speed_mps: 0.8}
+  - {name: passer, behaviour: flow, waypoints_m: [[-3, -2.7], [-2, -2.7]], away_s: 0.5}
+randomise:
+  - {name: lamp, term: light, select: {names: ".*"}, set: [0.2, 1.0]}
+"""
+
+pytestmark = [pytest.mark.ros, pytest.mark.slow]
+
+
+@pytest.mark.timeout(300)
+def test_actors_walk_come_and_go_and_begin_anew_in_each_trial(tmp_path):
+    text = EXAMPLE.read_text().replace("run: fresh", "run: warm") + ACTORS
+    spec = parse(text, CampaignSpec, EXAMPLE)
+    out = tmp_path / "out"
+    run_campaign(spec, out, chosen_executor(spec, out), selection=Selection(worlds=1))
+    with ResultStore.read(CampaignDirectory(out)) as store:
+        results = store.results()
+        recordings = [store.trajectory(record) for record in results.trials]
+    assert [record.outcome for record in results.trials] == [Outcome.COLLIDED, Outcome.REACHED]
+    assert results.invalid_attempts == ()
+    assert len({record.metrics["drawn_lamp"] for record in results.trials}) == 1
+    for recording in recordings:
+        guard = recording.series["actor_guard"]
+        assert guard[0] == pytest.approx((-3.0, 2.5, 0.0), abs=0.01)
+        passed_s = np.diff(recording.time_s)
+        speeds = np.hypot(*np.diff(guard[:, :2], axis=0).T) / passed_s
+        assert np.median(speeds) == pytest.approx(0.8, abs=0.02)
+    there = np.isfinite(recordings[1].series["actor_passer"][:, 0]).astype(int)
+    assert there[0] == 0
+    assert (np.diff(there) == 1).sum() >= 2
+    assert (np.diff(there) == -1).sum() >= 1
+
+
+@pytest.mark.parametrize(
+    ("entry", "says"),
+    [
+        (
+            "randomise: [{name: noise, term: scan_noise, set: 0.01}]",
+            "randomise 'noise': scan_noise is not done on a stack of the user's own",
+        ),
+        (
+            'randomise: [{name: floor, term: friction, select: {names: ".*"}, set: 0.5}]',
+            "randomise 'floor': gazebo_ros, with which a stack simulates, takes no SetFriction",
+        ),
+        (
+            "robots: [{name: b, start: {x_m: -3, y_m: 2}, goal: {x_m: 3, y_m: 2}}]",
+            "robots: a stack of the user's own has one robot",
+        ),
+        (
+            "actors: [{name: walls, behaviour: patrol, waypoints_m: [[-3, 2], [3, 2]]}]",
+            "has a model 'walls' already; rename the actor",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_starts(tmp_path, capsys, entry, says):
+    file = tmp_path / "campaign.yaml"
+    base = f"base: {EXAMPLE.parents[1]}/worlds"
+    file.write_text(EXAMPLE.read_text().replace("base: ../worlds", base) + "\n" + entry + "\n")
+    assert main(["run", str(file), "--out", str(tmp_path / "out")]) == 2
+    assert says in " ".join(capsys.readouterr().err.split())
