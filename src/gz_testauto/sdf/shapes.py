@@ -339,10 +339,11 @@ class Polyline(Geometry):
             return shapely.transform(
                 self.outline, lambda flat: flat @ rotation[:2, :2].T + pose.position[:2]
             )
-        return slices.surface_slab(pose.apply(self._triangles), True, z_min, z_max)
+        return slices.surface_slab(pose.apply(self.triangles), True, z_min, z_max)
 
     @functools.cached_property
-    def _triangles(self) -> np.ndarray:
+    def triangles(self) -> np.ndarray:
+        """Its surface in its own frame (m), shape (n, 3, 3)."""
         from trimesh.creation import extrude_polygon
 
         polygons = [part for part in shapely.get_parts(self.outline) if part.area > 0]

@@ -5,20 +5,18 @@ now, of a tree the node that was ticked last. Published with every period while 
 """
 
 import itertools
-from typing import Iterator, List, Mapping, Tuple
+from typing import Iterator, List, Mapping, Optional, Tuple
 
-import numpy as np
 import rospy
 from genpy import Time
-from geometry_msgs.msg import Vector3
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
 from gz_testauto.observation import ModelState
 from gz_testauto.pose import Pose
-from gz_testauto.ros_messages import WORLD_FRAME, pose_message
+from gz_testauto.ros.simulator.shape_markers import publish, solid_markers
+from gz_testauto.ros_messages import pose_message
 from gz_testauto.sdf.scene import CollisionShape, placed_model
-from gz_testauto.sdf.shapes import Box, Cylinder, Sphere
 from gz_testauto.trial.staging import Staging
 
 COLOR = ColorRGBA(0.25, 0.45, 0.7, 0.8)
@@ -33,14 +31,14 @@ class ActorMarkers:
         self._topic = rospy.Publisher("~actors", MarkerArray, queue_size=1)
         self._staging = Staging()
         self._shapes: Mapping[str, Tuple[CollisionShape, ...]] = {}
-        self._new = True
+        self._shown: Optional[Tuple[str, ...]] = None
 
     def scene_began(self, staging: Staging) -> None:
         """Show the actors of a new scene."""
-        self._staging, self._new = staging, True
+        self._staging, self._shown = staging, None
         self._shapes = {
             model.name: placed_model(model.sdf, model.name, Pose()).collisions
-            for model in staging.models
+            for model in staging.everyone
         }
 
     def show(self, states: Mapping[str, ModelState], stamp: Time) -> None:
@@ -48,44 +46,22 @@ class ActorMarkers:
         if not self._topic.get_num_connections():
             return
         found: List[Marker] = []
-        if self._new:
+        doing = self._staging.doing
+        there = tuple(name for name in doing if name in states)
+        if there != self._shown:  # of a scene before, or one who has gone
             found.append(Marker(action=Marker.DELETEALL))
-            self._new = False
+            self._shown = there
         numbers = itertools.count()
-        for name, doing in self._staging.doing.items():
-            state = states.get(name)
-            if state is None:
-                continue
-            found.extend(self._of(name, state.pose, numbers))
-            found.append(_label(name, doing, found[-1], next(numbers)))
-        for marker in found:
-            marker.header.stamp, marker.header.frame_id = stamp, WORLD_FRAME
-        self._topic.publish(MarkerArray(found))
+        for name in there:
+            found.extend(self._of(name, states[name].pose, numbers))
+            found.append(_label(name, doing[name], found[-1], next(numbers)))
+        publish(self._topic, found, stamp)
 
     def _of(self, name: str, pose: Pose, numbers: Iterator[int]) -> Iterator[Marker]:
         for shape in self._shapes[name]:
-            kind, size, middle = _drawn(shape)
-            marker = Marker(ns=name, id=next(numbers), type=kind, color=COLOR)
-            marker.pose, marker.scale = pose_message(pose * middle), Vector3(*size)
-            yield marker
-
-
-def _drawn(shape: CollisionShape) -> Tuple[int, Tuple[float, float, float], Pose]:
-    """RViz's kind of shape, its size (m) and where it is in the model; the box around what RViz
-    does not have."""
-    geometry = shape.geometry
-    if isinstance(geometry, Box):
-        return Marker.CUBE, geometry.size, shape.local_pose
-    if isinstance(geometry, Cylinder):
-        width = 2 * geometry.radius
-        return Marker.CYLINDER, (width, width, geometry.length), shape.local_pose
-    if isinstance(geometry, Sphere):
-        width = 2 * geometry.radius
-        return Marker.SPHERE, (width, width, width), shape.local_pose
-    bounds: np.ndarray = geometry.bounds(shape.local_pose)
-    x, y, z = bounds.mean(axis=1).tolist()
-    length, width, height = (bounds[:, 1] - bounds[:, 0]).tolist()
-    return Marker.CUBE, (length, width, height), Pose((x, y, z))
+            for marker in solid_markers(shape.geometry, pose * shape.local_pose, COLOR):
+                marker.ns, marker.id = name, next(numbers)
+                yield marker
 
 
 def _label(name: str, doing: str, last: Marker, number: int) -> Marker:

@@ -24,6 +24,7 @@ from gz_testauto.ros.campaign_parameters import read_builtin_campaign
 from gz_testauto.ros.node import run_node
 from gz_testauto.ros.simulator.actor_markers import ActorMarkers
 from gz_testauto.ros.simulator.clock import SceneClock
+from gz_testauto.ros.simulator.collider_markers import ColliderMarkers
 from gz_testauto.ros.simulator.gazebo_services import GazeboServices
 from gz_testauto.ros.simulator.loop import Period, SimulationLoop
 from gz_testauto.ros.simulator.pace import (
@@ -67,6 +68,7 @@ class SimulatorNode:
             self._loop, self._clock, PhysicsProperties(period_s, factor), convert_urdf
         )
         self._actors = ActorMarkers()
+        self._colliders = ColliderMarkers(lambda: self._loop.simulation, campaign)
         self._scenes = SceneService(self._loop, self._clock, self._actors, campaign)
         self._properties = PropertyServices(self._loop, self._clock)
 
@@ -97,11 +99,13 @@ class SimulatorNode:
         snapshot = period.snapshot
         stamp = ros_messages.time_message(self._clock.nanoseconds(snapshot.time_s))
         self._actors.show(snapshot.models, stamp)
+        self._colliders.show(snapshot.models, stamp)
         self._publisher.show(period)
 
     def _begin_scene(self, scene: Scene, period: Period) -> None:
         snapshot: Snapshot = period.snapshot
         self._services.scene_began({name: s.pose for name, s in snapshot.models.items()})
+        self._colliders.scene_began(scene)
         self._publisher.scene_began(scene, period)
 
     def _fail(self, error: SimulatorError) -> None:
