@@ -79,7 +79,7 @@ def run_freely(world, robot, seconds):
             "WorldStatistics",
             lambda payload: clock.append((time.perf_counter(), leading_stamp(payload) / 1e9)),
         )
-        velocity = link.expect_drive(robot.name)
+        velocity = link.advertise_to(robot.name, "vel_cmd", "Pose")
         link.spawn(with_models)
         for sensor, kind in ((robot.lidar, "scan"), (robot.imu, "imu")):
             topic = f"{robot.name}/{sensor.link}/{sensor.sensor}/{kind}"
