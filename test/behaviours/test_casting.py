@@ -129,3 +129,40 @@ def test_a_model_of_ones_own_keeps_as_far_away_as_it_is_wide(tmp_path):
         cast(actors(narrow), 5, 0, 0, GROUND)
     wide = narrow.replace("[0, -4], [0, 4]", "[-2, -4], [-2, 4]")
     assert starts(cast(actors(wide), 5, 0, 0, GROUND)) == {"cart": (-2.0, -4.0)}
+
+
+def test_scripts_are_shifted_as_drawn_and_keep_off_what_stands():
+    script = (
+        "{name: w, behaviour: script, waypoints_m: [[-4, 0], [-4, 2]], shift_x_m: [-1, 1], "
+        "speed_mps: [0.5, 1.0], start_s: [0, 2]}"
+    )
+    xs = [starts(cast(actors(script), 5, world, 0, GROUND))["w"][0] for world in range(20)]
+    assert -5.0 <= min(xs) < -4.5 and -3.5 < max(xs) <= -3.0
+    again = [starts(cast(actors(script), 5, world, 0, GROUND))["w"][0] for world in range(20)]
+    assert xs == again
+    with pytest.raises(PlacementError, match="its way meets wall"):
+        cast(actors(script.replace("-4", "1.9")), 5, 0, 0, GROUND)
+
+
+def test_polynomials_begin_away_from_the_robot_and_each_other():
+    spec = actors("{name: p, behaviour: polynomial, count: 10, order: [1, 4]}")
+    for world in range(5):
+        places = np.array(list(starts(cast(spec, 5, world, 0, GROUND)).values()))
+        assert np.hypot(*places.T).min() >= 0.6 + 0.5 + 1.5
+        apart = np.hypot(*(places[:, None] - places[None]).transpose(2, 0, 1))
+        assert apart[~np.eye(10, dtype=bool)].min() >= 1.1
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("script, waypoints_m: [[0, 0], [0, 0]]", "are in the same place"),
+        ("script, waypoints_m: [[0, 0], [1, 0]], repeat: around", "at least three way-points"),
+        ("script, waypoints_m: [[0, 0], [1, 0]], speeds_mps: [1, 2]", "1 legs need 1"),
+        ("polynomial, order: [3, 1]", "order must be two integers from 1 to 9"),
+        ("polynomial, mean_mps: 4.0", "outside speed_bounds_mps"),
+    ],
+)
+def test_a_script_that_cannot_be_is_refused_with_what_to_do(line, said):
+    with pytest.raises(SpecError, match=said):
+        actors(f"{{name: w, behaviour: {line}}}")

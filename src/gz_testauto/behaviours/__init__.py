@@ -3,8 +3,8 @@
 :class:`~gz_testauto.behaviours.stage.Stage` is a simulation that asks trackers before each step
 what is to change; a :class:`~gz_testauto.behaviours.behaviour.Behaviour` is a tracker that has a
 model.
-``patrol``, ``wander``, ``flow``, ``follow``, ``cross``, ``door`` and ``tree`` come with the
-package.
+``patrol``, ``wander``, ``flow``, ``script``, ``polynomial``, ``follow``, ``cross``, ``door`` and
+``tree`` come with the package.
 """
 
 from gz_testauto.registry import Registry
@@ -15,6 +15,8 @@ BEHAVIOURS = Registry(
         "patrol": "gz_testauto.behaviours.patrol:Patrol",
         "wander": "gz_testauto.behaviours.wander:Wander",
         "flow": "gz_testauto.behaviours.flow:Flow",
+        "script": "gz_testauto.behaviours.script:Script",
+        "polynomial": "gz_testauto.behaviours.script:Script",
         "follow": "gz_testauto.behaviours.follow:Follow",
         "cross": "gz_testauto.behaviours.cross:Cross",
         "door": "gz_testauto.behaviours.door:Door",

@@ -212,6 +212,11 @@ class Behaviour(Tracker):
     def reset(self) -> None:
         """Begin anew: draw what is drawn once a trial. Nothing unless written."""
 
+    def expected(self, times_s: np.ndarray) -> Optional[np.ndarray]:
+        """Where it will be at these times of the scene (k,), none of them past: x, y (m) and yaw
+        (rad), (k, 3); None, unless written, where it does not know."""
+        return None
+
     def act(self, me: Handle, period: Period) -> None:
         """Do what is to be done in this period."""
         raise NotImplementedError

@@ -6,7 +6,7 @@ the others. Starts are drawn where nothing stands, the robot is not near, and no
 
 import math
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, List, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from gz_testauto.behaviours.door import Door
 from gz_testauto.behaviours.flow import Flow
 from gz_testauto.behaviours.follow import Follow
 from gz_testauto.behaviours.patrol import Patrol, length_m
+from gz_testauto.behaviours.script import Script, Timetable, dynabarn_path, dynabarn_speeds
 from gz_testauto.behaviours.surroundings import TRIES, Surroundings, draw_point
 from gz_testauto.behaviours.wander import Wander
 from gz_testauto.errors import PlacementError, SpecError
@@ -34,6 +35,8 @@ from gz_testauto.spec.actors import (
     FollowSpec,
     PatrolSpec,
     PluginSpec,
+    PolynomialSpec,
+    ScriptSpec,
     TreeSpec,
     WanderSpec,
 )
@@ -65,13 +68,6 @@ class Casting:
     behaviours: Tuple[Behaviour, ...] = ()
 
 
-def names_of(spec: ActorSpec) -> Tuple[str, ...]:
-    """What the actors of an entry are called."""
-    if spec.count == 1:
-        return (spec.name,)
-    return tuple(f"{spec.name}_{index}" for index in range(spec.count))
-
-
 def cast(
     specs: Sequence[ActorSpec], seed: int, world: int, repetition: int, ground: Ground
 ) -> Casting:
@@ -83,7 +79,7 @@ def cast(
     behaviours: List[Behaviour] = []
     begun: List[Tuple[float, float, float]] = []
     for spec in specs:
-        for index, name in enumerate(names_of(spec)):
+        for index, name in enumerate(spec.names):
             path = (ACTOR, spec.name, index, world, repetition)
             draw = _Draw(child_generator(seed, *path))
             behaviour, start = _BUILDERS[type(spec)](spec, index, name, draw, ground, begun)
@@ -143,19 +139,11 @@ def _wander(
         spec.pause_s,
         spec.give_way_m,
     )
-    keep_m = ground.robot_radius_m + reach_m + spec.keep_from_robot_m
     for _ in range(TRIES):
         point = draw_point(region, draw.random)
         if point is None:
             break
-        if (
-            ground.start.distance_to(*point) >= keep_m
-            and ground.surroundings.is_free(*point, reach_m)
-            and all(
-                math.hypot(point[0] - x_m, point[1] - y_m) >= reach_m + other_m + START_GAP_M
-                for x_m, y_m, other_m in begun
-            )
-        ):
+        if _may_begin(spec, point, ground, begun):
             return wander, Pose2D(*point, float(draw.random.uniform(-math.pi, math.pi)))
     raise PlacementError(
         f"actor {name!r} finds no place to begin after {TRIES} tries ({reach_m:g} m around it, "
@@ -177,6 +165,58 @@ def _flow(
         spec.height_above_floor_m,
     )
     return flow, Pose2D(*spec.waypoints_m[0])
+
+
+def _script(
+    spec: ScriptSpec, index: int, name: str, draw: _Draw, ground: Ground, begun: Begun
+) -> Built:
+    speed, start_s = draw(spec.speed_mps), max(0.0, draw(spec.start_s))
+    shift_m = np.array([draw(spec.shift_x_m), draw(spec.shift_y_m)])
+    points = np.array(spec.waypoints_m) + shift_m
+    legs = len(points) if spec.repeat == "around" else len(points) - 1
+    speeds = np.full(legs, speed) if spec.speeds_mps is None else np.array(spec.speeds_mps)
+    timetable = Timetable(points, speeds, spec.wait_s, spec.repeat)
+    script = Script(name, spec.tags, timetable, start_s, spec.within_m, spec.yaw_rad)
+    return script, Pose2D(*script.start)
+
+
+def _polynomial(
+    spec: PolynomialSpec, index: int, name: str, draw: _Draw, ground: Ground, begun: Begun
+) -> Built:
+    mean, order = draw(spec.mean_mps), int(draw.random.integers(spec.order[0], spec.order[1] + 1))
+    for _ in range(TRIES):
+        points = dynabarn_path(draw.random, order, spec.half_m) + np.array(spec.center_m)
+        if _may_begin(spec, tuple(points[0].tolist()), ground, begun):
+            break
+    else:
+        raise PlacementError(
+            f"actor {name!r} finds no way whose beginning is free after {TRIES} tries; lower count "
+            "or keep_from_robot_m"
+        )
+    speeds = dynabarn_speeds(
+        draw.random, len(points) - 1, mean, spec.sigma_mps, spec.speed_bounds_mps
+    )
+    script = Script(name, spec.tags, Timetable(points, speeds, repeat="back"))
+    return script, Pose2D(*script.start)
+
+
+def _may_begin(
+    spec: Union[WanderSpec, PolynomialSpec],
+    point: Tuple[float, float],
+    ground: Ground,
+    begun: Begun,
+) -> bool:
+    """Whether one may begin there: nothing stands, the robot is not near, nobody else begins."""
+    reach_m = _reach_m(spec)
+    keep_m = ground.robot_radius_m + reach_m + spec.keep_from_robot_m
+    return (
+        ground.start.distance_to(*point) >= keep_m
+        and ground.surroundings.is_free(*point, reach_m)
+        and all(
+            math.hypot(point[0] - x_m, point[1] - y_m) >= reach_m + other_m + START_GAP_M
+            for x_m, y_m, other_m in begun
+        )
+    )
 
 
 def _follow(
@@ -242,6 +282,8 @@ _BUILDERS: Dict[Any, Callable[..., Built]] = {
     PatrolSpec: _patrol,
     WanderSpec: _wander,
     FlowSpec: _flow,
+    ScriptSpec: _script,
+    PolynomialSpec: _polynomial,
     FollowSpec: _follow,
     CrossSpec: _cross,
     DoorSpec: _door,

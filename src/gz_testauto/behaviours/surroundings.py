@@ -25,6 +25,12 @@ class Surroundings:
         hits = self._tree.query(shape, predicate="intersects")
         return min((self._names[int(index)] for index in hits), default=None)
 
+    def crossed(self, lines: np.ndarray) -> np.ndarray:
+        """Which of these lines (k,), shapely's, touch something, (k,)."""
+        found = np.zeros(len(lines), dtype=bool)
+        found[self._tree.query(lines, predicate="intersects")[0]] = True
+        return found
+
     def distance_m(self, shape: BaseGeometry) -> float:
         """How far the nearest outline is, ``inf`` where there is none; 0 where they meet."""
         found, distance = self._tree.query_nearest(shape, return_distance=True, all_matches=False)

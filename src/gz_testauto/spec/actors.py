@@ -15,17 +15,30 @@ import math
 from typing import Any, Dict, List, Optional, Tuple, Union
 
 import shapely
+import shapely.affinity
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 from shapely.geometry.base import BaseGeometry
 from typing_extensions import Annotated, Literal
 
 from gz_testauto.spec.distributions import Distribution, Fixed, PositiveDistribution, Uniform
-from gz_testauto.spec.model import LARGEST, Bounded, Point, PoseSpec, Spec, SpecPath, as_tuple
+from gz_testauto.spec.model import (
+    LARGEST,
+    Bounded,
+    Interval,
+    Point,
+    PoseSpec,
+    Spec,
+    SpecPath,
+    as_tuple,
+)
 from gz_testauto.spec.regions import Regions
 from gz_testauto.spec.stack import NAME
 
 MOST_ACTORS = 200
 """Of one entry; each costs time in every step."""
+
+MOST_ORDER = 9
+"""Of a polynomial: DynaBARN's field has 21 columns of points to draw from."""
 
 Positive = Annotated[float, Field(gt=0, le=LARGEST)]
 Offset = Annotated[Tuple[Bounded, Bounded, Bounded], BeforeValidator(as_tuple)]
@@ -68,6 +81,13 @@ class ActorSpec(Spec):
     """Words by which behaviours find it."""
 
     @property
+    def names(self) -> Tuple[str, ...]:
+        """What its actors are called."""
+        if self.count == 1:
+            return (self.name,)
+        return tuple(f"{self.name}_{index}" for index in range(self.count))
+
+    @property
     def path(self) -> Optional[BaseGeometry]:
         """Where its origin, or of a door all of it, goes, seen from above (m, world frame), as far
         as that is known before a trial; None where it finds its own way."""
@@ -83,7 +103,8 @@ class ActorSpec(Spec):
     def _one_body(self) -> "ActorSpec":
         if self.model is not None and self.body != BodySpec():
             raise ValueError(f"{self.name} has a model and a body; give one of the two")
-        if self.count > 1 and not isinstance(self, (PatrolSpec, WanderSpec, FlowSpec)):
+        spread = (PatrolSpec, WanderSpec, FlowSpec, PolynomialSpec)
+        if self.count > 1 and not isinstance(self, spread):
             raise ValueError(
                 f"{self.name} has a count of {self.count}, and all would begin in the same place; "
                 "give each an entry of its own"
@@ -140,6 +161,90 @@ class FlowSpec(ActorSpec):
     def path(self) -> BaseGeometry:
         """See :class:`ActorSpec`."""
         return shapely.LineString(self.waypoints_m)
+
+
+class ScriptSpec(ActorSpec):
+    """Goes by a timetable: where it is, is a function of the time since it began."""
+
+    behaviour: Literal["script"]
+    waypoints_m: List[Point] = Field(min_length=1)
+    """One way-point: it stands there."""
+    speed_mps: PositiveDistribution = Fixed(value=1.0)
+    speeds_mps: Optional[List[Positive]] = None
+    """Of each leg; overrules ``speed_mps``."""
+    wait_s: Annotated[float, Field(ge=0, le=LARGEST)] = 0.0
+    """At each way-point."""
+    repeat: Literal["once", "back", "around"] = "once"
+    yaw_rad: Bounded = 0.0
+    """How one with a single way-point stands."""
+    start_s: Distribution = Fixed(value=0.0)
+    """From the beginning, or from when the robot is near, until it goes."""
+    within_m: Optional[Positive] = None
+    """How near the robot's origin must come to its own; null: it does not wait for it."""
+    shift_x_m: Distribution = Fixed(value=0.0)
+    shift_y_m: Distribution = Fixed(value=0.0)
+    """By how much all way-points lie elsewhere."""
+
+    @property
+    def path(self) -> BaseGeometry:
+        """See :class:`ActorSpec`; anywhere that shifts may bring it."""
+        ends = [*self.waypoints_m, *(self.waypoints_m[:1] if self.repeat == "around" else ())]
+        way = shapely.LineString(ends) if len(ends) > 1 else shapely.Point(ends[0])
+        shifts = [(x, y) for x in self.shift_x_m.support for y in self.shift_y_m.support]
+        ways = [shapely.affinity.translate(way, *shift) for shift in dict.fromkeys(shifts)]
+        return ways[0] if len(ways) == 1 else shapely.unary_union(ways).convex_hull
+
+    @model_validator(mode="after")
+    def _has_legs(self) -> "ScriptSpec":
+        count = len(self.waypoints_m)
+        if self.repeat == "around" and count < 3:
+            raise ValueError("around needs at least three way-points; give them, or repeat: back")
+        if any(a == b for a, b in zip(self.waypoints_m, self.waypoints_m[1:])):
+            raise ValueError("two way-points that follow one another are in the same place")
+        if self.repeat == "around" and self.waypoints_m[0] == self.waypoints_m[-1]:
+            raise ValueError("around closes the way itself; leave out the last way-point")
+        legs = count if self.repeat == "around" else count - 1
+        if self.speeds_mps is not None and len(self.speeds_mps) != legs:
+            raise ValueError(
+                f"speeds_mps has {len(self.speeds_mps)} entries; {legs} legs need {legs}"
+            )
+        return self
+
+
+class PolynomialSpec(ActorSpec):
+    """Goes there and back along a random polynomial through a square field, as DynaBARN's obstacles
+    do: of that ``order`` through random points, with a random speed for each leg around one of its
+    own."""
+
+    behaviour: Literal["polynomial"]
+    body: BodySpec = BodySpec(radius_m=0.5, height_m=1.0)
+    center_m: Point = (0.0, 0.0)
+    half_m: Annotated[float, Field(ge=2, le=1000)] = 10.0
+    """Half the side of the field."""
+    order: Annotated[Tuple[int, int], BeforeValidator(as_tuple)] = (1, 3)
+    """Least and greatest."""
+    mean_mps: PositiveDistribution = Uniform(min=0.5, max=1.0)
+    """Drawn once for each actor."""
+    sigma_mps: Annotated[float, Field(ge=0, le=LARGEST)] = 0.2
+    speed_bounds_mps: Interval = (0.1, 3.0)
+    """Speeds of legs are drawn again until they are at least the first and below the second."""
+    keep_from_robot_m: Annotated[float, Field(ge=0, le=LARGEST)] = 1.5
+    """How far from the robot's start it begins, from edge to edge."""
+
+    @model_validator(mode="after")
+    def _can_be_drawn(self) -> "PolynomialSpec":
+        low, high = self.order
+        if not 1 <= low <= high <= MOST_ORDER:
+            raise ValueError(f"order must be two integers from 1 to {MOST_ORDER}, the lower first")
+        low_mps, high_mps = self.speed_bounds_mps
+        if low_mps <= 0:
+            raise ValueError("speed_bounds_mps must be above 0")
+        for mean in self.mean_mps.support:
+            if not low_mps <= mean < high_mps:
+                raise ValueError(
+                    f"mean_mps can be {mean:g}, which is outside speed_bounds_mps; widen those"
+                )
+        return self
 
 
 class FollowSpec(ActorSpec):
@@ -241,7 +346,17 @@ class PluginSpec(ActorSpec):
         return shapely.Point(self.start.x_m, self.start.y_m)
 
 
-BUILT_IN = ("patrol", "wander", "flow", "follow", "cross", "door", "tree")
+BUILT_IN = (
+    "patrol",
+    "wander",
+    "flow",
+    "script",
+    "polynomial",
+    "follow",
+    "cross",
+    "door",
+    "tree",
+)
 
 
 def _kind(value: Any) -> Optional[str]:
@@ -256,6 +371,8 @@ Actor = Annotated[
         Annotated[PatrolSpec, Tag("patrol")],
         Annotated[WanderSpec, Tag("wander")],
         Annotated[FlowSpec, Tag("flow")],
+        Annotated[ScriptSpec, Tag("script")],
+        Annotated[PolynomialSpec, Tag("polynomial")],
         Annotated[FollowSpec, Tag("follow")],
         Annotated[CrossSpec, Tag("cross")],
         Annotated[DoorSpec, Tag("door")],

@@ -1,0 +1,179 @@
+"""Along way-points by a timetable: where it is, is a function of time.
+
+Owns the timetable and the recipe of DynaBARN's obstacles (Nair, Jiang, Hou, Xu, Li, Xiao 2022) that
+makes one from a random polynomial. Who goes by a script does not look where it goes.
+"""
+
+import math
+from typing import Optional, Sequence, Tuple
+
+import numpy as np
+
+from gz_testauto.behaviours.behaviour import Behaviour, Handle
+from gz_testauto.behaviours.tracker import Period
+from gz_testauto.pose import wrap_angle
+
+REPEATS = ("once", "back", "around")
+ROUNDING_S = 1e-9
+
+
+class Timetable:
+    """Through ``points_m`` (n, 2), with a speed for each leg and ``wait_s`` at each point: once, or
+    there and back (``back``), or around to the first point again (``around``), over and over."""
+
+    def __init__(
+        self,
+        points_m: np.ndarray,
+        speeds_mps: np.ndarray,
+        wait_s: float = 0.0,
+        repeat: str = "once",
+    ) -> None:
+        """Raises ``ValueError`` for another number of speeds, and for two points in one place."""
+        points = np.asarray(points_m, dtype=float).reshape(-1, 2)
+        speeds = np.asarray(speeds_mps, dtype=float)
+        if repeat == "back":
+            points, speeds = np.vstack([points, points[-2::-1]]), np.append(speeds, speeds[::-1])
+        elif repeat == "around":
+            points = np.vstack([points, points[:1]])
+        if len(speeds) != len(points) - 1:
+            raise ValueError(
+                f"{len(points)} points have {len(points) - 1} legs, and as many speeds"
+            )
+        ways = np.diff(points, axis=0)
+        lengths = np.hypot(*ways.T)
+        if not (lengths > 0.0).all():
+            raise ValueError("two way-points that follow one another are in the same place")
+        driven = np.cumsum(lengths / speeds + wait_s)
+        self.repeats = repeat != "once"
+        self.duration_s = float(driven[-1]) if len(driven) else 0.0
+        self._points, self._ways = points, ways
+        self._leaves = np.concatenate([[0.0], driven[:-1]])  # of each leg
+        self._takes = lengths / speeds
+        self._yaws = np.arctan2(ways[:, 1], ways[:, 0])
+
+    def at(self, times_s: np.ndarray, standing_yaw_rad: float = 0.0) -> np.ndarray:
+        """Where it is at these times, counted from its start: x, y (m) and yaw (rad), (k, 3).
+        Before it is where it starts. ``standing_yaw_rad`` is that of one that has one place."""
+        times = np.asarray(times_s, dtype=float)
+        if not len(self._ways):
+            here = np.append(self._points[0], standing_yaw_rad)
+            return np.broadcast_to(here, (len(times), 3)).copy()
+        if self.repeats:
+            times = np.where(times > 0.0, np.mod(times, self.duration_s), times)
+        leg = np.searchsorted(self._leaves, times, side="right") - 1
+        leg = np.clip(leg, 0, len(self._ways) - 1)
+        share = np.clip((times - self._leaves[leg]) / self._takes[leg], 0.0, 1.0)
+        places = self._points[leg] + share[:, None] * self._ways[leg]
+        return np.column_stack([places, self._yaws[leg]])
+
+
+class Script(Behaviour):
+    """Goes by a timetable, which begins ``delay_s`` after the trial does, or after the robot's
+    origin is ``within_m`` of it. One with a single way-point stands there, facing ``yaw_rad``."""
+
+    def __init__(
+        self,
+        name: str,
+        tags: Sequence[str],
+        timetable: Timetable,
+        delay_s: float = 0.0,
+        within_m: Optional[float] = None,
+        yaw_rad: float = 0.0,
+    ) -> None:
+        super().__init__(name, tags)
+        self.timetable, self.yaw_rad = timetable, yaw_rad
+        self.delay_s, self.within_m = delay_s, within_m
+        self.reset()
+
+    @property
+    def start(self) -> Tuple[float, float, float]:
+        """Where it begins: x, y (m), yaw (rad)."""
+        x_m, y_m, yaw_rad = self.timetable.at(np.zeros(1), self.yaw_rad)[0].tolist()
+        return x_m, y_m, yaw_rad
+
+    @property
+    def doing(self) -> str:
+        """See :class:`~gz_testauto.behaviours.behaviour.Behaviour`."""
+        return "script, waits for the robot" if self._begins_s is None else "script"
+
+    def reset(self) -> None:
+        """Nobody has come yet."""
+        self._began_s: Optional[float] = None
+        self._begins_s: Optional[float] = None
+
+    def expected(self, times_s: np.ndarray) -> np.ndarray:
+        """Where it will be, by its script; see :class:`Behaviour`."""
+        if self._begins_s is None and self.within_m is not None:
+            return self.timetable.at(np.zeros(len(times_s)), self.yaw_rad)
+        begins_s = self.delay_s if self._begins_s is None else self._begins_s
+        return self.timetable.at(np.asarray(times_s) - begins_s, self.yaw_rad)
+
+    def act(self, me: Handle, period: Period) -> None:
+        """Be where the script says at the end of the period."""
+        if self._begins_s is None:
+            near = self.within_m is None or self.nearest("robot", me, period) <= self.within_m
+            if near:
+                came_s = 0.0 if self.within_m is None else period.time_s
+                self._begins_s = came_s + self.delay_s
+        ends_s = period.time_s + period.duration_s
+        x_m, y_m, yaw_rad = self.expected(np.array([ends_s]))[0].tolist()
+        x, y, _ = me.pose.position
+        speed = ((x_m - x) / period.duration_s, (y_m - y) / period.duration_s, 0.0)
+        turn = wrap_angle(yaw_rad - me.pose.yaw_rad) / period.duration_s
+        me.set_twist(speed, (0.0, 0.0, turn))
+
+
+HALF_M, LEGS = 10, 10
+"""Of DynaBARN's field, and how many way-points its paths have beside their ends."""
+
+LEAST_SHARE = 0.1
+"""Of half the field: a shorter path is drawn again."""
+
+
+def dynabarn_path(random: np.random.Generator, order: int, half_m: float = HALF_M) -> np.ndarray:
+    """Way-points (n, 2) of an obstacle in a square field about the origin: on a polynomial of that
+    order through as many random points and one, from where it comes into the field to where it
+    leaves it, one way or the other."""
+    reach = int(half_m)
+    while True:
+        xs = random.choice(np.arange(-reach, reach + 1), size=order + 1, replace=False)
+        ys = random.integers(-reach, reach + 1, size=order + 1)
+        curve = np.polynomial.Polynomial.fit(xs, ys, order).convert()
+        low, high = _longest_inside(curve, half_m)
+        if high - low >= LEAST_SHARE * half_m:
+            break
+    even = np.linspace(low, high, LEGS + 2)
+    points = np.column_stack([even, np.clip(curve(even), -half_m, half_m)])
+    return points[::-1].copy() if random.random() < 0.5 else points
+
+
+def _longest_inside(curve: np.polynomial.Polynomial, half_m: float) -> Tuple[float, float]:
+    """From where to where (m) along x the longest piece of a curve within the field goes."""
+    roots = np.concatenate([(curve - edge).roots() for edge in (-half_m, half_m)])
+    real = roots.real[np.abs(roots.imag) < 1e-9]
+    cuts = np.unique(np.concatenate([[-half_m, half_m], real[np.abs(real) < half_m]]))
+    middles = 0.5 * (cuts[:-1] + cuts[1:])
+    lengths = np.where(np.abs(curve(middles)) <= half_m, np.diff(cuts), 0.0)
+    longest = int(np.argmax(lengths))
+    if lengths[longest] == 0.0:
+        return 0.0, 0.0
+    return float(cuts[longest]), float(cuts[longest + 1])
+
+
+def dynabarn_speeds(
+    random: np.random.Generator,
+    legs: int,
+    mean_mps: float,
+    sigma_mps: float,
+    bounds_mps: Sequence[float],
+) -> np.ndarray:
+    """The speed of each leg (legs,): normal about the obstacle's mean, drawn again where out of
+    bounds."""
+    low, high = bounds_mps
+    speeds = np.empty(legs)
+    for leg in range(legs):
+        speed = math.inf
+        while not low <= speed < high:
+            speed = float(random.normal(mean_mps, sigma_mps))
+        speeds[leg] = speed
+    return speeds
