@@ -19,7 +19,7 @@ from scipy.stats import bootstrap
 from gz_testauto.planners.sst.road import Lane
 from gz_testauto.planners.sst.search import Search
 
-LANES = [Lane(np.array([[0.0, y], [200.0, y]]), 3.5) for y in (-1.75, 1.75)]
+LANES = [Lane(np.array([[0.0, y], [200.0, y]]), np.full(2, 3.5)) for y in (-1.75, 1.75)]
 PLANS, APART_M = 4, 2.5
 VARIANTS = {
     "sst": {"lane_branch": False, "previous_branch": False},

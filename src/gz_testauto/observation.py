@@ -9,7 +9,7 @@ from typing import Mapping, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
-from gz_testauto.pose import Pose
+from gz_testauto.pose import Pose, Pose2D
 
 
 class Twist2D(NamedTuple):
@@ -92,6 +92,26 @@ class Contact:
     normals: Tuple[Tuple[float, float, float], ...] = ()
     depths_m: Tuple[float, ...] = ()
     forces_n: Tuple[Tuple[float, float, float], ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class TrackedObject:
+    """A road user or another thing that moves, as a tracker tells of it.
+
+    ``name`` stays the same while it is tracked. ``pose`` (world frame) and ``velocity``, m/s along
+    x and y of the world and rad/s about z, are of the moment ``age_s`` before it was told.
+    ``outline_m`` (n, 2) is its convex hull seen from above, about its pose, counter-clockwise.
+    ``path`` (k, 3) says where it is expected, x, y and yaw, from the moment it was told on, one row
+    every ``path_step_s``; after the last it stands.
+    """
+
+    name: str
+    pose: Pose2D
+    velocity: Tuple[float, float, float]
+    outline_m: np.ndarray
+    path: np.ndarray
+    path_step_s: float
+    age_s: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,11 @@ class Pose2D(NamedTuple):
         """Euclidean distance (m) to a point in the same frame."""
         return math.hypot(x_m - self.x_m, y_m - self.y_m)
 
+    def place(self, points_m: np.ndarray) -> np.ndarray:
+        """Points (n, 2) of this pose's frame in the frame in which it is given."""
+        cos, sin = math.cos(self.yaw_rad), math.sin(self.yaw_rad)
+        return np.asarray(points_m @ np.array([[cos, sin], [-sin, cos]]) + (self.x_m, self.y_m))
+
 
 @dataclass(frozen=True)
 class Pose:

@@ -37,7 +37,7 @@ LAYERS = (
     {"simulators", "planners", "metrics"},
     {"trees"},
     {"behaviours"},
-    {"randomisation"},
+    {"randomisation", "tracking"},
     {"trial"},
     {"results"},
     {"analysis"},

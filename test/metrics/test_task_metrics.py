@@ -11,6 +11,8 @@ from gz_testauto.spec.campaign import MetricsSpec
 
 class Campaign:
     others_move = True
+    has_road = False
+    actors = ()
 
     def __init__(self, **metrics):
         self.metrics = MetricsSpec(**metrics)

@@ -18,7 +18,7 @@ from gz_testauto.planners.sst.tracking import track
 from gz_testauto.planners.sst.tree import Scene, apart, distance, drive, replay
 from gz_testauto.pose import Pose2D
 
-STRAIGHT = [Lane(np.array([[0.0, y], [200.0, y]]), 3.5) for y in (-1.75, 1.75)]
+STRAIGHT = [Lane(np.array([[0.0, y], [200.0, y]]), np.full(2, 3.5)) for y in (-1.75, 1.75)]
 ROOT = np.array([20.0, -1.75, 0.0, 5.0])
 
 

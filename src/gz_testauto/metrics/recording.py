@@ -14,6 +14,14 @@ ACTOR_SERIES = "actor_"
 """Begins the name of a series with an actor's poses, shape (n, 3): x, y (m), yaw (rad), world
 frame."""
 
+OUTLINE_SERIES, FOOTPRINT_SERIES = "outline_", "footprint"
+"""Begins the name of a series with an actor's convex outline about its pose, and the name of that
+with the robot's; shape (k, 2), counter-clockwise, metres."""
+
+LANE_SERIES = "lane_"
+"""Begins the name of a series with a lane, that of the route first, shape (k, 3): x, y of its
+centre and its width, metres, world frame."""
+
 
 @dataclass(frozen=True, eq=False)
 class ContactEpisode:

@@ -13,10 +13,14 @@ import numpy as np
 import shapely
 from shapely.geometry.base import BaseGeometry
 
-from gz_testauto.metrics.interface import Compute, Metric, MetricContext
+from gz_testauto.metrics.interface import Metric, MetricContext
 from gz_testauto.metrics.recording import Recording
+from gz_testauto.metrics.traffic.among_movers import extra_metric, lane_metrics, mover_metrics
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.regions import union_of
+
+PERSON = "person"
+"""The tag of actors who are people."""
 
 LEAST_CLOSING_MPS = 1e-3
 """Slower than this nothing comes nearer: what is left of a collision is rounding."""
@@ -28,7 +32,7 @@ def task_metrics(spec: CampaignSpec) -> Tuple[Metric, ...]:
     wanted = spec.metrics
     if wanted.gates_m:
         found.append(
-            _metric(
+            extra_metric(
                 "gates_passed",
                 "higher",
                 f"of {len(wanted.gates_m)} gates, those passed in their order",
@@ -38,31 +42,21 @@ def task_metrics(spec: CampaignSpec) -> Tuple[Metric, ...]:
         )
     if wanted.track is not None:
         off = functools.partial(_share_outside, union_of(wanted.track))
-        found.append(_metric("off_track_share", "lower", "share of the time off the track", off))
+        found.append(
+            extra_metric("off_track_share", "lower", "share of the time off the track", off)
+        )
     for name, region in wanted.regions.items():
         inside = functools.partial(_time_inside, union_of(region))
         what = f"time in the region {name}"
-        found.append(_metric(f"time_in_{name}_s", "neither", what, inside, unit="s"))
+        found.append(extra_metric(f"time_in_{name}_s", "neither", what, inside, unit="s"))
     if spec.others_move:
         what = "least clearance over the speed with which it shrinks"
-        found.append(_metric("ttc_min_s", "higher", what, least_time_to_collision_s, unit="s"))
+        found.append(extra_metric("ttc_min_s", "higher", what, least_time_to_collision_s, unit="s"))
+        people = [name for one in spec.actors if PERSON in one.tags for name in one.names]
+        found.extend(mover_metrics(people))
+    if spec.has_road:
+        found.extend(lane_metrics())
     return tuple(found)
-
-
-def _metric(
-    name: str, better: str, description: str, compute: Compute, unit: str = "", decimals: int = 2
-) -> Metric:
-    return Metric(
-        name=name,
-        unit=unit,
-        decimals=decimals,
-        better=better,
-        completed_only=False,
-        in_table=False,
-        in_comparison=False,
-        description=description,
-        compute=compute,
-    )
 
 
 def _gates_passed(

@@ -2,7 +2,8 @@
 
 A planner sees what a robot sees: its own pose, its last scan, and the way-points that the
 global planner laid through the *known* map. Obstacles that the map does not show reach it
-through the scan alone. It runs in-process and in lock-step, or inside the ``planner`` node.
+through the scan alone, and what moves, to planners that ask for it, as tracked objects where the
+campaign has tracking. It runs in-process and in lock-step, or inside the ``planner`` node.
 
 Call order: construct once per trial with parameters; ``begin`` once per goal, of which a trial
 has one or several; ``plan`` every control period, in order of time.
@@ -11,11 +12,11 @@ has one or several; ``plan`` every control period, in order of time.
 
 import abc
 from dataclasses import dataclass
-from typing import Optional, Tuple
+from typing import Mapping, Optional, Tuple
 
 import numpy as np
 
-from gz_testauto.observation import LaserScan, Twist2D
+from gz_testauto.observation import LaserScan, TrackedObject, Twist2D
 from gz_testauto.pose import Pose2D
 
 
@@ -24,7 +25,9 @@ class RobotLimits:
     """What the base can do and where its body is.
 
     ``footprint_m`` is the outline in the base frame, shape (n, 2), counter-clockwise, not
-    closed, as nested tuples so that the value is hashable. Speeds are magnitudes.
+    closed, as nested tuples so that the value is hashable. Speeds are magnitudes. A base that
+    steers like a car has its rear axle at the base frame's origin, ``wheelbase_m`` between the
+    axles, and front wheels that turn by ``max_steer_rad``; 0 is a base that turns on the spot.
     """
 
     footprint_m: Tuple[Tuple[float, float], ...]
@@ -33,6 +36,8 @@ class RobotLimits:
     max_linear_accel_mps2: float = 1.0
     max_angular_accel_radps2: float = 3.0
     can_reverse: bool = False
+    wheelbase_m: float = 0.0
+    max_steer_rad: float = 0.0
 
     @property
     def circumscribed_radius_m(self) -> float:
@@ -46,27 +51,41 @@ class RobotLimits:
 
 
 @dataclass(frozen=True, eq=False)
+class Lane:
+    """A strip of road: a centre line (n, 2) in the direction of driving, world frame, and its
+    width (m) at each of these points (n,)."""
+
+    center_m: np.ndarray
+    width_m: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
 class Task:
     """Where to go. ``waypoints_m`` (world frame, shape (n, 2)) starts at the robot, or at the goal
     that it has just reached, and ends at the goal; it is what the global planner found on the
-    known map."""
+    known map. Where there is a road, these are the centre of the way through its lanes, and
+    ``lanes`` the lane that leads along it, from before the robot to beyond the goal, and after it
+    those beside it."""
 
     goal: Pose2D
     goal_tolerance_m: float
     waypoints_m: np.ndarray
     limits: RobotLimits
     control_period_s: float = 0.1
+    lanes: Tuple[Lane, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class Observation:
     """What the robot knows now: simulated time, its pose in the world frame, its measured
-    twist in its own frame, and its last scan (None until the first arrived)."""
+    twist in its own frame, its last scan (None until the first arrived), and what is tracked, for
+    planners that ask for it."""
 
     time_s: float
     pose: Pose2D
     twist: Twist2D
     scan: Optional[LaserScan]
+    objects: Tuple[TrackedObject, ...] = ()
 
 
 class PlannerGaveUp(Exception):
@@ -79,7 +98,17 @@ class PlannerGaveUp(Exception):
 
 class LocalPlanner(abc.ABC):
     """Base of all local planners. A subclass declares its parameters as the keyword
-    arguments of its constructor, each with a default, a unit suffix and a docstring line."""
+    arguments of its constructor, each with a default, a unit suffix and a docstring line.
+
+    ``wants_objects`` says that it asks for what is tracked; others are not shown it.
+    """
+
+    wants_objects = False
+
+    @property
+    def numbers(self) -> Mapping[str, float]:
+        """What it has to say of its trial, by name, for the results; nothing unless written."""
+        return {}
 
     @abc.abstractmethod
     def begin(self, task: Task) -> None:

@@ -57,5 +57,10 @@ class SpeedLimiter:
                 angular, before.angular_radps - angular_step, before.angular_radps + angular_step
             ),
         )
+        if limits.wheelbase_m > 0.0:
+            # what the wheels can be turned to holds whatever the rate was
+            tightest = abs(permitted.linear_mps) * math.tan(limits.max_steer_rad)
+            rate = tightest / limits.wheelbase_m
+            permitted = Twist2D(permitted.linear_mps, clamp(permitted.angular_radps, -rate, rate))
         self._previous = permitted
         return permitted

@@ -11,7 +11,7 @@ import logging
 import math
 import time
 import traceback
-from typing import List, Tuple
+from typing import List, Mapping, Tuple
 
 import numpy as np
 
@@ -26,6 +26,7 @@ class TimedPlanner(LocalPlanner):
 
     def __init__(self, planner: LocalPlanner) -> None:
         self._planner = planner
+        self.wants_objects = planner.wants_objects
         self._wall_s: List[float] = []
         self._cpu_s: List[float] = []
 
@@ -56,6 +57,11 @@ class TimedPlanner(LocalPlanner):
         if not all(map(math.isfinite, command)):
             raise PlannerGaveUp(f"the planner commanded {tuple(command)}")
         return command
+
+    @property
+    def numbers(self) -> Mapping[str, float]:
+        """What the planner says of the trial."""
+        return self._planner.numbers
 
     @property
     def cycle_times_s(self) -> Tuple[np.ndarray, np.ndarray]:

@@ -29,6 +29,9 @@ TERM = "term"
 PERFORMANCE = "performance"
 """What a Scenic program's behaviors draw in a trial; the world's index and the repetition
 follow."""
+TRACKING = "tracking"
+"""Noise of a tracked object; its name, the world's index, the repetition and the stamp in
+microseconds follow."""
 SCENARIO = "scenario"
 """What a Scenic program draws by Python itself when it is compiled."""
 

@@ -36,9 +36,11 @@ from gz_testauto.spec.model import (
 )
 from gz_testauto.spec.randomise import Term
 from gz_testauto.spec.regions import Regions
+from gz_testauto.spec.road import RoadOrFile, RoadSpec
 from gz_testauto.spec.robot import BuiltinRobotSpec, RobotSpec, StackRobotSpec
 from gz_testauto.spec.stack import NAME, LaunchSpec, StackMetricSpec, StackSpec
 from gz_testauto.spec.stopping import StopSpec
+from gz_testauto.spec.tracking import TrackingSpec
 from gz_testauto.spec.worlds import MOST_TRIALS, WorldsSpec
 
 MISSING = ".{key} is missing"
@@ -210,13 +212,17 @@ class CampaignSpec(Spec):
     """What moves in the worlds beside the robot."""
     randomise: Annotated[Tuple[Term, ...], BeforeValidator(as_tuple)] = ()
     """What is drawn of worlds, sensors and drive."""
+    tracking: Optional[TrackingSpec] = None
+    """What is told of who moves to planners that ask for it; nothing unless given."""
+    road: RoadOrFile = None
+    """Lanes, and the route through them; none unless given."""
 
     @model_serializer(mode="wrap")
     def _only_where_given(self, serialize: SerializerFunctionWrapHandler) -> Dict[str, Any]:
-        """Without robots, actors and terms where there are none, so that a campaign without them
-        is written, and has the identity, that it had before there were any."""
+        """Without robots, actors, terms, tracking and road where there are none, so that a campaign
+        without them is written, and has the identity, that it had before there were any."""
         data: Dict[str, Any] = serialize(self)
-        for name in ("robots", "actors", "randomise"):
+        for name in ("robots", "actors", "randomise", "tracking", "road"):
             if not getattr(self, name):
                 data.pop(name, None)
         return data
@@ -309,6 +315,16 @@ class CampaignSpec(Spec):
         of_entry = entry is not None and (own is not None or bool(entry.via))
         via = entry.via if entry is not None and of_entry else self.goal.via
         return (*(before.pose for before in via), (own or self.goal).pose)
+
+    def road_in(self, world: str) -> Optional[RoadSpec]:
+        """The road of a world, by the world's name."""
+        entry = self.worlds.entry(world)
+        return self.road if entry is None or entry.road is None else entry.road
+
+    @property
+    def has_road(self) -> bool:
+        """Whether any world has one."""
+        return self.road is not None or any(one.road is not None for one in self.worlds.files or ())
 
     @field_validator("robot")
     @classmethod

@@ -4,10 +4,16 @@ Owns the shape of ``robot:``, of which there are two kinds, as of campaigns.
 """
 
 import re
-from typing import List, Optional
+from typing import Any, Dict, List, Optional
 
 import shapely
-from pydantic import Field, field_validator, model_validator
+from pydantic import (
+    Field,
+    SerializerFunctionWrapHandler,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 from typing_extensions import Self
 
@@ -15,6 +21,15 @@ from gz_testauto.spec.model import Interval, Point, PoseSpec, Spec, SpecPath
 from gz_testauto.spec.stack import NAME
 
 NO_BODY = "has no model; give footprint_m and height_m"
+
+
+class SteeringSpec(Spec):
+    """Of a base that steers like a car, with its rear axle at the base frame's origin."""
+
+    wheelbase_m: float = Field(gt=0, le=100)
+    """Between the axles."""
+    max_rad: float = Field(gt=0, lt=1.5)
+    """How far the front wheels turn."""
 
 
 class RobotSpec(Spec):
@@ -41,6 +56,18 @@ class RobotSpec(Spec):
     max_linear_accel_mps2: float = Field(1.0, gt=0)
     max_angular_accel_radps2: float = Field(3.0, gt=0)
     can_reverse: bool = False
+    steering: Optional[SteeringSpec] = None
+    """None: it turns on the spot."""
+
+    @model_serializer(mode="wrap")
+    def _steering_only_where_given(
+        self, serialize: SerializerFunctionWrapHandler
+    ) -> Dict[str, Any]:
+        """Without steering where there is none, as it was written before there was any."""
+        data: Dict[str, Any] = serialize(self)
+        if self.steering is None:
+            data.pop("steering", None)
+        return data
 
     @field_validator("name")
     @classmethod

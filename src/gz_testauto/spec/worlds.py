@@ -15,8 +15,10 @@ from pydantic import (
     AfterValidator,
     BeforeValidator,
     Field,
+    SerializerFunctionWrapHandler,
     ValidationInfo,
     field_validator,
+    model_serializer,
     model_validator,
 )
 from pydantic_core import PydanticCustomError
@@ -35,6 +37,7 @@ from gz_testauto.spec.model import (
     resolve_path,
 )
 from gz_testauto.spec.obstacles import ObstacleSpec
+from gz_testauto.spec.road import RoadOrFile
 from gz_testauto.spec.stack import NAME
 
 MOST_TRIALS = 1_000_000
@@ -65,14 +68,23 @@ Expression = Annotated[str, AfterValidator(_expression)]
 
 class WorldFileSpec(ViaSpec):
     """One ``.world`` file of the directory. ``name`` is what results call it, the file's stem
-    unless given; ``start`` and ``goal`` are the campaign's unless given, and so is ``via`` where
-    neither it nor ``goal`` is. A file may stand several times, under different names, for several
-    drives."""
+    unless given; ``start``, ``goal`` and ``road`` are the campaign's unless given, and so is
+    ``via`` where neither it nor ``goal`` is. A file may stand several times, under different names,
+    for several drives."""
 
     file: str = Field(pattern=r"\.world$")
     name: str = Field("", pattern=rf"^$|{NAME}")
     start: Optional[PoseSpec] = None
     goal: Optional[PoseSpec] = None
+    road: RoadOrFile = None
+
+    @model_serializer(mode="wrap")
+    def _road_only_where_given(self, serialize: SerializerFunctionWrapHandler) -> Dict[str, Any]:
+        """Without a road where there is none, as it was written before there were any."""
+        data: Dict[str, Any] = serialize(self)
+        if self.road is None:
+            data.pop("road", None)
+        return data
 
     @model_validator(mode="before")
     @classmethod

@@ -18,6 +18,7 @@ from gz_testauto.planners import make_planner
 from gz_testauto.planners.interface import Observation, PlannerGaveUp, Task
 from gz_testauto.planners.timed import TimedPlanner
 from gz_testauto.simulators.interface import Simulation, Simulator
+from gz_testauto.tracking.tracker import ObjectTracker
 from gz_testauto.trial.checks import require_drivable
 from gz_testauto.trial.executor import (
     SimulatorIdentity,
@@ -90,11 +91,14 @@ class LockstepExecutor(TrialExecutor):
         """What drives one of the campaign's robots in a trial."""
         spec = one.planner(trial)
         others = self._campaign.as_models(trial, but=one.robot.name)
+        planner = make_planner(spec.plugin, **spec.parameters)
+        tracker = one.tracker(trial, staging, others) if planner.wants_objects else None
         return Driver(
-            TimedPlanner(make_planner(spec.plugin, **spec.parameters)),
+            TimedPlanner(planner),
             one.watch(trial, (*staging.everyone, *others)),
             functools.partial(one.task, trial),
             None if one is self._campaign else one.robot.name,
+            tracker,
         )
 
     def recover(self) -> None:
@@ -127,10 +131,12 @@ class Driver:
         watch: TrialMonitor,
         tasks: Callable[[int], Task],
         robot: Optional[str] = None,
+        tracker: Optional[ObjectTracker] = None,
     ) -> None:
         self.robot = robot
         self.verdict: Optional[Verdict] = None
         self._planner, self._watch, self._tasks = planner, watch, tasks
+        self._tracker = tracker
         self._stands = False
 
     def begin(self) -> None:
@@ -141,6 +147,8 @@ class Driver:
         """Watch, until it has ended."""
         if self.verdict is None:
             self.verdict = self._watch.observe(self._own(snapshot))
+            if self._tracker is not None:
+                self._tracker.observe(snapshot)
 
     def act(self, simulation: Simulation, snapshot: Snapshot) -> None:
         """Have the planner command the robot; one that has ended stands."""
@@ -149,7 +157,7 @@ class Driver:
             if watch.goal_is_new:
                 self._planner.begin(self._tasks(watch.visited))
             try:
-                command = self._planner.plan(_observation(self._own(snapshot), watch))
+                command = self._planner.plan(self._observation(self._own(snapshot)))
             except PlannerGaveUp as gave_up:
                 self.verdict = watch.planner_aborted(str(gave_up))
             else:
@@ -162,9 +170,15 @@ class Driver:
     def result(self, wall_time_s: float) -> TrialResult:
         """How it ended."""
         assert self.verdict is not None, "the trial is over"
-        return self._watch.result(
+        result = self._watch.result(
             self.verdict, CycleTimes(*self._planner.cycle_times_s), wall_time_s
         )
+        return result.with_numbers(self._planner.numbers)
+
+    def _observation(self, snapshot: Snapshot) -> Observation:
+        watch, tracker = self._watch, self._tracker
+        objects = () if tracker is None else tracker.objects
+        return Observation(snapshot.time_s, watch.pose, watch.twist, snapshot.scan, objects)
 
     def _own(self, snapshot: Snapshot) -> Snapshot:
         return snapshot if self.robot is None else snapshot.seen_by(self.robot)
@@ -216,7 +230,3 @@ def with_companion(first: TrialResult, name: str, result: TrialResult) -> TrialR
     detail = f"{first.detail}; {said}" if first.detail else said
     numbers = {f"{name}_{what}": value for what, value in told.items()}
     return replace(first, detail=detail).with_numbers(numbers)
-
-
-def _observation(snapshot: Snapshot, watch: TrialMonitor) -> Observation:
-    return Observation(snapshot.time_s, watch.pose, watch.twist, snapshot.scan)

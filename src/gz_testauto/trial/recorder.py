@@ -7,13 +7,23 @@ judge (:mod:`gz_testauto.trial.judge`) and to compute metrics (:mod:`gz_testauto
 
 import math
 from dataclasses import dataclass
-from typing import List, NamedTuple, Optional, Sequence, Tuple
+from typing import Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
+import shapely
+from shapely.geometry.polygon import orient
 
 from gz_testauto.errors import SimulatorError
-from gz_testauto.metrics.recording import ACTOR_SERIES, ContactEpisode, Recording
+from gz_testauto.metrics.recording import (
+    ACTOR_SERIES,
+    FOOTPRINT_SERIES,
+    LANE_SERIES,
+    OUTLINE_SERIES,
+    ContactEpisode,
+    Recording,
+)
 from gz_testauto.observation import ModelState, Snapshot, Twist2D
+from gz_testauto.planners.interface import Lane
 from gz_testauto.pose import Pose, Pose2D
 from gz_testauto.sdf.robot import RobotBody
 from gz_testauto.trial.clearance import ObstacleField, footprint_at, footprints_at
@@ -55,11 +65,14 @@ class Recorder:
         body: RobotBody,
         obstacles: ObstacleField,
         contacts: ContactSorter,
-        actors: Sequence[str] = (),
+        actors: Optional[Mapping[str, np.ndarray]] = None,
+        lanes: Sequence[Lane] = (),
     ) -> None:
-        """``actors`` are models whose poses are recorded, too."""
+        """``actors`` are models whose poses are recorded, too, with their outlines about these,
+        (k, 2), and ``lanes`` those on which the robot is to drive."""
         self.body = body
-        self._actors = tuple(actors)
+        self._still = _stills(body, {} if actors is None else actors, lanes)
+        self._actors = tuple(actors or ())
         self._ways: List[List[Tuple[float, float, float]]] = [[] for _ in self._actors]
         self._outline = np.asarray(body.footprint_m, dtype=float)
         self._obstacles = obstacles
@@ -173,8 +186,11 @@ class Recorder:
             shortest_path_m=None if world is None else world.shortest_path_m,
             published_path_m=None if world is None else world.published_path_m,
             series={
-                ACTOR_SERIES + name: np.array(way, dtype=float).reshape(-1, 3)
-                for name, way in zip(self._actors, self._ways)
+                **{
+                    ACTOR_SERIES + name: np.array(way, dtype=float).reshape(-1, 3)
+                    for name, way in zip(self._actors, self._ways)
+                },
+                **self._still,
             },
         )
 
@@ -230,6 +246,19 @@ class Recorder:
             poses = [Pose2D(*pose) for pose in self._rows[np.ix_(rows, _POSE)].tolist()]
             footprints = footprints_at(self._outline, poses)
             self._rows[rows, _CLEARANCE] = self._obstacles.distances_m(footprints)
+
+
+def _stills(
+    body: RobotBody, actors: Mapping[str, np.ndarray], lanes: Sequence[Lane]
+) -> Dict[str, np.ndarray]:
+    """What of a trial does not change: outlines where somebody moves, and lanes."""
+    still = {OUTLINE_SERIES + name: outline for name, outline in actors.items()}
+    for number, lane in enumerate(lanes):
+        still[f"{LANE_SERIES}{number}"] = np.column_stack([lane.center_m, lane.width_m])
+    if still:
+        hull = orient(shapely.MultiPoint(body.footprint_m).convex_hull)
+        still[FOOTPRINT_SERIES] = shapely.get_coordinates(hull)[:-1]
+    return still
 
 
 class _FreeSpace(NamedTuple):

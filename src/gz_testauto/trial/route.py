@@ -17,7 +17,8 @@ from gz_testauto.errors import SpecError
 from gz_testauto.grid.occupancy import OccupancyGrid
 from gz_testauto.grid.search import MOST_SEARCHED_CELLS, shortest_path
 from gz_testauto.planners.global_plan import lay_waypoints
-from gz_testauto.planners.interface import RobotLimits
+from gz_testauto.planners.interface import Lane, RobotLimits
+from gz_testauto.planners.lanes import lanes_of, ways_along
 from gz_testauto.pose import Pose2D
 from gz_testauto.sampling.naming import is_obstacle
 from gz_testauto.sampling.regions import places_of
@@ -73,9 +74,18 @@ class KnownMap:
 
     def ways(self, world: WorldRecord) -> Tuple[np.ndarray, ...]:
         """Way-points to each goal, from the start or the goal before, in the world frame, shapes
-        (n, 2). Raises ``SpecError`` where there is no way on the known map, whatever the random
-        obstacles are."""
-        return self._of(self.drive(world)).ways
+        (n, 2): along the road's route where there is a road. Raises ``SpecError`` where there is no
+        way on the known map, whatever the random obstacles are."""
+        lanes, drive = self.lanes(world), self.drive(world)
+        if not lanes:
+            return self._of(drive).ways
+        names = [drive.named(pose) for pose in (drive.start, *drive.goals)]
+        return ways_along(lanes[0], drive.start, drive.goals, names)
+
+    def lanes(self, world: WorldRecord) -> Tuple[Lane, ...]:
+        """The lanes of a world's road: the route's, joined, and those beside it."""
+        road = self._spec.road_in(world.name)
+        return () if road is None else lanes_of(road)
 
     def drive(self, world: WorldRecord) -> MappedDrive:
         """What is known in ``world``; worlds in which that is equal share a map."""

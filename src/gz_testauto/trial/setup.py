@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any, Dict, Optional, Sequence, Tuple, overload
 
+from gz_testauto.behaviours.surroundings import Surroundings
 from gz_testauto.errors import SpecError
 from gz_testauto.metrics.interface import Metric, MetricContext, installed_metrics
 from gz_testauto.metrics.tasks import task_metrics
@@ -28,6 +29,7 @@ from gz_testauto.spec.campaign import (
 from gz_testauto.spec.companions import CompanionSpec
 from gz_testauto.spec.robot import NO_BODY
 from gz_testauto.spec.stack import LaunchSpec
+from gz_testauto.tracking.tracker import ObjectTracker, Subject, outline_m
 from gz_testauto.trial.clearance import ObstacleField
 from gz_testauto.trial.contacts import ContactSorter
 from gz_testauto.trial.first_look import FirstLook
@@ -109,7 +111,13 @@ class PreparedCampaign:
         contacts = ContactSorter(self.robot.name, survey.ground_shapes)
         return TrialMonitor(
             self.rules(trial),
-            Recorder(body, survey.obstacles(beside), contacts, [model.name for model in beside]),
+            Recorder(
+                body,
+                survey.obstacles(beside),
+                contacts,
+                {model.name: outline_m(model.sdf) for model in beside},
+                self.known_map.lanes(self.world(trial)),
+            ),
             survey.levels,
             FirstLook(survey.scene, survey.levels, body, contacts, self.spec.robot.max_linear_mps),
             self.world(trial),
@@ -121,6 +129,24 @@ class PreparedCampaign:
         start = self.spec.start_in(trial.world)
         site = Site(self.robot, start, world.path, self.world_scene(world))
         return stage_trial(self.spec, site, trial.world_index, trial.repetition)
+
+    def tracker(
+        self, trial: Trial, staging: Staging, others: Sequence[NamedModel] = ()
+    ) -> Optional[ObjectTracker]:
+        """Who tells the robot what moves around it in a trial, ``others`` too; nobody where the
+        campaign has no tracking."""
+        spec = self.spec
+        if spec.tracking is None:
+            return None
+        subject = Subject(
+            models=(*staging.everyone, *others),
+            behaviours=staging.casting.behaviours,
+            standing=Surroundings(self.obstacles(self.world(trial)).outlines()),
+            seed=spec.seed,
+            world=trial.world_index,
+            repetition=trial.repetition,
+        )
+        return ObjectTracker(spec.tracking, self.robot.name, subject)
 
     def obstacles(self, world: WorldRecord) -> ObstacleField:
         """The obstacles of a world where its file puts them."""
@@ -187,6 +213,7 @@ class PreparedBuiltin(PreparedCampaign):
             waypoints_m=self.known_map.ways(self.world(trial))[visited],
             limits=self.limits,
             control_period_s=self.spec.control_period_s,
+            lanes=self.known_map.lanes(self.world(trial)),
         )
 
 
@@ -306,7 +333,7 @@ def read_body(spec: CampaignSpec) -> RobotBody:
 
 def robot_limits(spec: CampaignSpec, robot: RobotBody) -> RobotLimits:
     """What the base can do, from the campaign, and its outline, from there or the model."""
-    given = spec.robot.footprint_m
+    given, steering = spec.robot.footprint_m, spec.robot.steering
     return RobotLimits(
         footprint_m=robot.footprint_m if given is None else tuple(given),
         max_linear_mps=spec.robot.max_linear_mps,
@@ -314,4 +341,6 @@ def robot_limits(spec: CampaignSpec, robot: RobotBody) -> RobotLimits:
         max_linear_accel_mps2=spec.robot.max_linear_accel_mps2,
         max_angular_accel_radps2=spec.robot.max_angular_accel_radps2,
         can_reverse=spec.robot.can_reverse,
+        wheelbase_m=0.0 if steering is None else steering.wheelbase_m,
+        max_steer_rad=0.0 if steering is None else steering.max_rad,
     )

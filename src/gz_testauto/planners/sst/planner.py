@@ -6,25 +6,27 @@ is planned for as such a car on a map ten times as large.
 """
 
 import math
-from typing import Optional, Tuple
+from dataclasses import replace
+from typing import Mapping, Optional, Tuple
 
 import numpy as np
 
-from gz_testauto.observation import Twist2D
+from gz_testauto.observation import TrackedObject, Twist2D
 from gz_testauto.planners.escape import Escape
-from gz_testauto.planners.interface import Observation, RobotLimits, Task
+from gz_testauto.planners.interface import Lane, Observation, RobotLimits, Task
 from gz_testauto.planners.limits import stoppable_speed_mps
 from gz_testauto.planners.parameters import Count, Fraction, NotNegative, Positive
 from gz_testauto.planners.reactive import ReactivePlanner, Situation
+from gz_testauto.planners.sst.judged import PAPER_SPEED_MPS, Judged
 from gz_testauto.planners.sst.model import Growth, Trajectory, Vehicle
-from gz_testauto.planners.sst.road import CenterLine, Lane
+from gz_testauto.planners.sst.road import CenterLine
+from gz_testauto.planners.sst.road_users import predicted, without
 from gz_testauto.planners.sst.search import Search
-from gz_testauto.planners.sst.tracking import track
+from gz_testauto.planners.sst.tracking import along, track
 from gz_testauto.planners.sweep import ConvexFootprint
 from gz_testauto.pose import Pose2D
 
-PAPER_SPEED_MPS = 5.0
-"""Desired speed in Smit et al. 2022."""
+FOLLOW = ("trajectory", "lane")
 
 WHEELBASE_SHARE = 0.6
 """Of a vehicle's length, as of a mid-size car."""
@@ -55,6 +57,10 @@ class StableSparseRrt(ReactivePlanner):
     scan meets. Where nothing is found the last trajectory is followed to its end; then the robot
     turns on the spot until there is a way.
 
+    Where the campaign has a road its lanes are driven on, those beside the route's too, and where
+    it has tracking, what moves is met where it is predicted; what is not tracked is met where the
+    scan does, as standing.
+
     Parameters
     ----------
     speed_share
@@ -67,6 +73,12 @@ class StableSparseRrt(ReactivePlanner):
         How far off the way-points it may go: half the width of their lane; metres.
     margin_m
         Distance kept from what the scan meets, beside the half cell of rounding; metres.
+    follow
+        ``trajectory``, or ``lane``: carried along the lane's centre at the desired speed while
+        trajectories are planned, to be judged for themselves.
+    lane_branch, previous_branch
+        Whether the lane, and what is left of the last trajectory, are put into the tree before it
+        grows at random; null: both in ``dki_sst``, neither in ``sst``.
     seed
         Of the random numbers: the same observations give the same commands.
 
@@ -74,6 +86,7 @@ class StableSparseRrt(ReactivePlanner):
 
     memory_m = 1.5
     informed = False
+    wants_objects = True
 
     def __init__(
         self,
@@ -83,14 +96,23 @@ class StableSparseRrt(ReactivePlanner):
         latency_s: NotNegative = 0.0,
         beside_m: Positive = 4.0,
         margin_m: NotNegative = 0.05,
+        follow: str = "trajectory",
+        lane_branch: Optional[bool] = None,
+        previous_branch: Optional[bool] = None,
         seed: int = 0,
     ) -> None:
         super().__init__(lookahead_m=1.0)
         if speed_share == 0.0:
             raise ValueError("speed_share must be above 0")
+        if follow not in FOLLOW:
+            raise ValueError(f"follow is {follow!r}; it must be one of {', '.join(FOLLOW)}")
         self.speed_share, self.iterations = speed_share, iterations
         self.replan_s, self.latency_s = replan_s, latency_s
         self.beside_m, self.margin_m, self.seed = beside_m, margin_m, seed
+        self.follow = follow
+        self.lane_branch = self.informed if lane_branch is None else lane_branch
+        self.previous_branch = self.informed if previous_branch is None else previous_branch
+        self._judged = Judged()
 
     def begin(self, task: Task) -> None:
         """Forget everything and take on a new task."""
@@ -104,18 +126,25 @@ class StableSparseRrt(ReactivePlanner):
             ),
             growth=Growth()._replace(behind_m=BEHIND_M),
             iterations=self.iterations,
-            lane_branch=self.informed,
-            previous_branch=self.informed,
+            lane_branch=self.lane_branch,
+            previous_branch=self.previous_branch,
             cell_m=max(0.1, 0.03 / self._unit_m),
         )
         self._footprint = ConvexFootprint(limits.footprint_m)
         self._escape = Escape(limits, self._footprint, self.margin_m)
         self._random = np.random.default_rng(self.seed)
+        unit, points = self._unit_m, task.waypoints_m
+        ways = task.lanes or (Lane(points, np.full(len(points), 2 * self.beside_m)),)
+        self._lanes = [Lane(lane.center_m / unit, lane.width_m / unit) for lane in ways]
         self._line: Optional[CenterLine] = None
-        if len(task.waypoints_m) > 1 and np.ptp(task.waypoints_m, axis=0).max() > 1e-6:
-            self._line = CenterLine(task.waypoints_m / self._unit_m)
-        self._lanes = [Lane(task.waypoints_m / self._unit_m, 2 * self.beside_m / self._unit_m)]
-        self._arc_m = 0.0
+        if len(points) > 1 and np.ptp(points, axis=0).max() > 1e-6:
+            self._line = CenterLine(self._lanes[0].center_m)
+            first, last = (points[place] / unit for place in (0, -1))
+            self._arc_m, self._end_m = 0.0, self._line.length_m
+            if task.lanes:
+                self._arc_m = self._line.arc_of(first[0], first[1])
+                self._end_m = self._line.arc_of(last[0], last[1], self._arc_m)
+        self._objects: Tuple[TrackedObject, ...] = ()
         self._way: Optional[Trajectory] = None
         self._began_s = self._due_s = -math.inf
         self._coming: Optional[Tuple[float, Trajectory]] = None
@@ -123,6 +152,10 @@ class StableSparseRrt(ReactivePlanner):
     def plan(self, observation: Observation) -> Twist2D:
         """Steer by the present situation; stand still at the goal and before the first scan."""
         self._now_s, self._pose = observation.time_s, observation.pose
+        self._objects = observation.objects
+        if self._objects and observation.scan is not None:
+            seen = without(observation.scan, observation.pose, self._objects)
+            observation = replace(observation, scan=seen)
         return super().plan(observation)
 
     def steer(self, situation: Situation) -> Twist2D:
@@ -132,7 +165,7 @@ class StableSparseRrt(ReactivePlanner):
             return self._ride(situation)
         reach_m = AHEAD_S * PAPER_SPEED_MPS
         self._arc_m = self._line.arc_of(pose.x_m, pose.y_m, self._arc_m, reach_m)
-        left_m = self._line.length_m - self._arc_m
+        left_m = self._end_m - self._arc_m
         if left_m < RIDE_M:
             return self._ride(situation)
         if now_s >= self._due_s - 1e-9 or self._is_blocked(situation):
@@ -140,15 +173,19 @@ class StableSparseRrt(ReactivePlanner):
             self._replan(situation, left_m)
         if self._coming is not None and now_s >= self._coming[0] - 1e-9:
             (self._began_s, self._way), self._coming = self._coming, None
+        period_s = self.task.control_period_s
+        vehicle, braking = self._search.vehicle, self.limits.max_linear_accel_mps2 / unit
+        if self.follow == "lane":
+            speed, rate = along(self._line, self._arc_m, PAPER_SPEED_MPS, pose, vehicle)
+            slower = min(1.0, situation.speed_limit_mps / unit / speed)
+            return Twist2D(speed * slower * unit, rate * slower)
         way = self._way
         if way is None or now_s - self._began_s > way.duration_s:
             self._way = None
             if situation.command.linear_mps > 1e-3:
                 return Twist2D(0.0, 0.0)  # brake
             return self._escape.command(situation.points_m, situation.goal_bearing_rad)
-        period_s = self.task.control_period_s
-        speed, rate = track(way, now_s - self._began_s, period_s, pose, self._search.vehicle)
-        braking = self.limits.max_linear_accel_mps2 / unit
+        speed, rate = track(way, now_s - self._began_s, period_s, pose, vehicle)
         rest_m = way.left_m(now_s - self._began_s)  # nobody knows what comes after it
         limit = min(situation.speed_limit_mps / unit, stoppable_speed_mps(rest_m, braking))
         slower = min(1.0, limit / speed) if speed > 0.0 else 1.0
@@ -165,22 +202,31 @@ class StableSparseRrt(ReactivePlanner):
             root = way.state_at(begins_s - self._began_s).copy()
         root[3] = min(root[3], self._search.vehicle.max_speed_mps)
         points_m = self._in_world(situation.points_m)
-        growth = self._search.growth
+        growth, distance_m = self._search.growth, self._search.growth.goal_distance_m
+        if not self.task.lanes:
+            distance_m = min(distance_m, left_m)  # nobody knows what comes after the goal
         found = self._search.plan(
             root,
             self._lanes,
             0,
             self._arc_m,
             self._random,
+            objects=predicted(self._objects, self._unit_m, begins_s - self._now_s, growth.step_s),
             previous=way,
             points_m=points_m,
-            distance_m=min(growth.goal_distance_m, left_m),
+            distance_m=distance_m,
             least_m=LEAST_M,
         )
+        self._judged.take(found, moving, self._lanes, self._unit_m)
         if found is not None:
             self._coming = (begins_s, found)
         elif way is not None and not self._still_free(way, points_m):
             self._way = None
+
+    @property
+    def numbers(self) -> Mapping[str, float]:
+        """What its plans were like; see :class:`~gz_testauto.planners.sst.judged.Judged`."""
+        return self._judged.numbers
 
     def _is_blocked(self, situation: Situation) -> bool:
         """Whether the trajectory touches, soon, what is seen now."""
@@ -199,7 +245,8 @@ class StableSparseRrt(ReactivePlanner):
         left = way.later(gone)
         if not len(left.steps):
             return False
-        cost = self._search.price(left, self._lanes, 0, self._arc_m, points_m=points_m)
+        objects = predicted(self._objects, self._unit_m, 0.0, way.step_s)
+        cost = self._search.price(left, self._lanes, 0, self._arc_m, objects, points_m)
         return cost is not None
 
     def _ride(self, situation: Situation) -> Twist2D:
@@ -232,9 +279,10 @@ def vehicle_of(limits: RobotLimits, unit_m: float) -> Vehicle:
     outline = np.asarray(limits.footprint_m)
     low, high = outline.min(axis=0), outline.max(axis=0)
     length = float(high[0] - low[0])
-    wheelbase_m = WHEELBASE_SHARE * length / unit_m
+    wheelbase_m = (limits.wheelbase_m or WHEELBASE_SHARE * length) / unit_m
     fastest = limits.max_linear_mps / unit_m
     tightest = math.atan(limits.max_angular_radps * wheelbase_m / fastest)
+    most = limits.max_steer_rad if limits.wheelbase_m else Vehicle().max_steer_rad
     return Vehicle(
         wheelbase_m=wheelbase_m,
         length_m=length / unit_m,
@@ -243,5 +291,5 @@ def vehicle_of(limits: RobotLimits, unit_m: float) -> Vehicle:
         max_speed_mps=fastest,
         max_braking_mps2=limits.max_linear_accel_mps2 / unit_m,
         max_accel_mps2=limits.max_linear_accel_mps2 / unit_m,
-        max_steer_rad=min(Vehicle().max_steer_rad, tightest),
+        max_steer_rad=min(most, tightest),
     )

@@ -5,7 +5,6 @@ place, how far along the lane it is, and how far the nearest standing point is.
 """
 
 import math
-from dataclasses import dataclass
 from typing import NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
@@ -13,6 +12,7 @@ from scipy import ndimage
 from scipy.spatial import cKDTree
 
 from gz_testauto.compiled import compiled
+from gz_testauto.planners.interface import Lane
 
 SPACING_M = 0.25
 """Between two points of a lane's centre."""
@@ -26,14 +26,6 @@ BEYOND_M = 3.0
 INSIDE, OFF_ROAD = 98.0, 100.0
 """The most that a place on a lane costs, so that between two lanes one may drive, and what one off
 the road does, where nobody may."""
-
-
-@dataclass(frozen=True, eq=False)
-class Lane:
-    """A centre line (n, 2), in the direction of driving, and a width (m)."""
-
-    center_m: np.ndarray
-    width_m: float
 
 
 class Stretch(NamedTuple):
@@ -60,7 +52,8 @@ class CenterLine:
     def __init__(self, points_m: np.ndarray) -> None:
         points = np.asarray(points_m, dtype=float)
         apart = np.hypot(*np.diff(points, axis=0).T)
-        self._points = points[np.concatenate([[True], apart > 1e-9])]
+        self._kept = np.concatenate([[True], apart > 1e-9])
+        self._points = points[self._kept]
         if len(self._points) < 2:
             raise ValueError("a lane needs two points that differ")
         steps = np.diff(self._points, axis=0)
@@ -80,6 +73,10 @@ class CenterLine:
         ways = self._ways[piece]
         points = self._points[piece] + ways * (arcs_m - self._starts[piece])[:, None]
         return points, np.arctan2(ways[:, 1], ways[:, 0])
+
+    def between(self, values: np.ndarray, arcs_m: np.ndarray) -> np.ndarray:
+        """What is given at its points (n,), at these arc lengths (k,)."""
+        return np.interp(arcs_m, self._starts, np.asarray(values, dtype=float)[self._kept])
 
     def arc_of(
         self, x_m: float, y_m: float, lowest_m: float = 0.0, reach_m: float = np.inf
@@ -117,12 +114,15 @@ def stretch(
     low, high = line.min(axis=0) - reach, line.max(axis=0) + reach
     columns, rows = (np.ceil((high - low) / cell_m).astype(int) + 1).tolist()
     grid = (low, cell_m, rows, columns)
-    penalty, along, nearest = _beside(line, np.cos(headings), np.sin(headings), lane.width_m, *grid)
+    widths = center.between(lane.width_m, arcs)
+    penalty, along, nearest = _beside(line, np.cos(headings), np.sin(headings), widths, *grid)
     for other in lanes:
         if other is not lane:
             center = CenterLine(other.center_m)
-            points, turns = center.at(np.arange(0.0, center.length_m + SPACING_M, SPACING_M))
-            found = _beside(points, np.cos(turns), np.sin(turns), other.width_m, *grid)
+            places = np.arange(0.0, center.length_m + SPACING_M, SPACING_M)
+            points, turns = center.at(places)
+            widths = center.between(other.width_m, places)
+            found = _beside(points, np.cos(turns), np.sin(turns), widths, *grid)
             penalty = np.minimum(penalty, found[0])
     ends = (nearest == 0) | (nearest == count - 1)
     penalty[ends & (np.abs(along) > SPACING_M)] = OFF_ROAD
@@ -148,7 +148,8 @@ def _sides(lanes: Sequence[Lane], line: np.ndarray, headings: np.ndarray) -> np.
     tree = cKDTree(line)
     for lane in lanes:
         center = CenterLine(lane.center_m)
-        points, _ = center.at(np.arange(0.0, center.length_m, SPACING_M))
+        places = np.arange(0.0, center.length_m, SPACING_M)
+        points, _ = center.at(places)
         _, nearest = tree.query(points)
         beside = (nearest > 0) & (nearest < len(line) - 1)
         if not beside.any():
@@ -156,16 +157,17 @@ def _sides(lanes: Sequence[Lane], line: np.ndarray, headings: np.ndarray) -> np.
         dx, dy = (points[beside] - line[nearest[beside]]).T
         turn = headings[nearest[beside]]
         across = np.cos(turn) * dy - np.sin(turn) * dx
-        right = min(right, float(across.min()) - lane.width_m / 2)
-        left = max(left, float(across.max()) + lane.width_m / 2)
+        half = center.between(lane.width_m, places)[beside] / 2
+        right = min(right, float((across - half).min()))
+        left = max(left, float((across + half).max()))
     return np.array([right, left])
 
 
 @compiled
-def _beside(line, cosines, sines, width_m, origin_m, cell_m, rows, columns):  # type: ignore[no-untyped-def]
+def _beside(line, cosines, sines, widths_m, origin_m, cell_m, rows, columns):  # type: ignore[no-untyped-def]
     """Of each cell beside the centre (k, 2) of a lane, whose headings have these cosines and sines
-    (k,): the penalty, from 0 there to 98 at the lane's edge and 100 off it, how far along it is
-    from the nearest point, and that one's number; each (rows, columns).
+    and which is so wide, (k,) each: the penalty, from 0 there to 98 at the lane's edge and 100 off
+    it, how far along it is from the nearest point, and that one's number; each (rows, columns).
 
     Of a block of cells only points are asked that can be the nearest of one of them.
     """
@@ -198,7 +200,7 @@ def _beside(line, cosines, sines, width_m, origin_m, cell_m, rows, columns):  # 
                     off = abs(cosines[best] * dy - sines[best] * dx)
                     if abs(ahead) > SPACING_M:
                         off = math.sqrt(least)
-                    share = off / (0.5 * width_m)
+                    share = off / (0.5 * widths_m[best])
                     price = min(100.0 * share, INSIDE) if share <= 1.0 else OFF_ROAD
                     penalty[row, column], along[row, column] = price, ahead
                     nearest[row, column] = best

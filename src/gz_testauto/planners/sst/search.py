@@ -10,6 +10,7 @@ from typing import Optional, Sequence
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from gz_testauto.planners.interface import Lane
 from gz_testauto.planners.sst.model import (
     HEADING_WEIGHT,
     SPEED_WEIGHT,
@@ -19,7 +20,7 @@ from gz_testauto.planners.sst.model import (
     Trajectory,
     Vehicle,
 )
-from gz_testauto.planners.sst.road import BEYOND_M, SPACING_M, Lane, Stretch, stretch
+from gz_testauto.planners.sst.road import BEYOND_M, SPACING_M, Stretch, stretch
 from gz_testauto.planners.sst.tree import (
     Scene,
     cheapest_way,

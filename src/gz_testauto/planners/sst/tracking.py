@@ -7,8 +7,14 @@ is ahead or behind. The same for every way, whoever planned it.
 import math
 from typing import Tuple
 
+import numpy as np
+
 from gz_testauto.planners.sst.model import Trajectory, Vehicle
+from gz_testauto.planners.sst.road import CenterLine
 from gz_testauto.pose import Pose2D, wrap_angle
+
+AHEAD_M = 1.0
+"""So much of a lane tells how it bends."""
 
 BESIDE_GAIN = 0.1
 """Steering (rad) for each metre beside the way; with the next, as good as critically damped at
@@ -35,3 +41,18 @@ def track(
     steer = min(max(steer, -vehicle.max_steer_rad), vehicle.max_steer_rad)
     speed = min(max(float(soon[3]) - ALONG_GAIN_PER_S * along, 0.0), vehicle.max_speed_mps)
     return speed, speed * math.tan(steer) / vehicle.wheelbase_m
+
+
+def along(
+    line: CenterLine, arc_m: float, speed_mps: float, pose: Pose2D, vehicle: Vehicle
+) -> Tuple[float, float]:
+    """Speed (m/s) and yaw rate (rad/s) with which to drive along a line at a speed, from
+    ``arc_m`` of it on, where one is nearest."""
+    points, headings = line.at(np.array([arc_m, arc_m + AHEAD_M]))
+    now, then = headings.tolist()
+    x_m, y_m = points[0].tolist()
+    beside = math.cos(now) * (pose.y_m - y_m) - math.sin(now) * (pose.x_m - x_m)
+    steer = math.atan(vehicle.wheelbase_m * wrap_angle(then - now) / AHEAD_M)
+    steer -= BESIDE_GAIN * beside + HEADING_GAIN * wrap_angle(pose.yaw_rad - now)
+    steer = min(max(steer, -vehicle.max_steer_rad), vehicle.max_steer_rad)
+    return speed_mps, speed_mps * math.tan(steer) / vehicle.wheelbase_m

@@ -252,6 +252,12 @@ def _refuse_over_ros(spec: BuiltinCampaignSpec) -> None:
             f"campaign {spec.name}: robots: not over ROS, where nodes drive one robot; run the "
             "campaign in-process (gz_testauto run), or leave it out"
         )
+    for key, given in (("tracking", spec.tracking), ("road", spec.has_road)):
+        if given:
+            raise SpecError(
+                f"campaign {spec.name}: {key}: planners' nodes are not told of it; run the "
+                "campaign in-process (gz_testauto run), or leave it out"
+            )
     for term in spec.randomise:
         if term.term == "scan_delay":
             raise SpecError(

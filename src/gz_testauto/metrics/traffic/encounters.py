@@ -1,0 +1,224 @@
+"""How near robot and movers came to each other in space and in time.
+
+Everything is computed from ground truth at every sample, of outlines seen from above: d is the
+distance of two outlines, and the velocities are differences of poses. Only what has an outline in
+the recording is looked at.
+
+Sources: time to collision: Hayward 1972; TET, TIT: Minderhoud, Bovy 2001; deceleration to avoid a
+crash: Cooper, Ferguson 1976, Almqvist, Hyden, Risser 1991; post-encroachment time: Allen, Shin,
+Cooper 1978; personal space: Hall 1966; compliance: Francis et al. 2023; discomfort: Chen et al.
+2019; social intrusion: Kirby 2010.
+"""
+
+import functools
+from dataclasses import dataclass
+from typing import List, Mapping, Tuple
+
+import numpy as np
+import shapely
+
+from gz_testauto.metrics.recording import (
+    ACTOR_SERIES,
+    FOOTPRINT_SERIES,
+    OUTLINE_SERIES,
+    Recording,
+)
+
+TTC_LIMIT_S = 1.5
+"""τ*: a shorter time to collision counts as exposed."""
+
+CELL_M = 0.1
+"""Of the ground that both pass over, for the post-encroachment time."""
+
+FINER = 4
+"""Poses between two samples, for the same."""
+
+CLOSING_MPS = 1e-3
+"""Slower than this nothing comes nearer: what is left is rounding."""
+
+_OFF = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Encounter:
+    """One mover and the robot, sample by sample, where both were there, (n,) each: the time (s),
+    the distance of their outlines (m), and the time to collision at constant velocities (s, ``inf``
+    for none)."""
+
+    mover: str
+    time_s: np.ndarray
+    distance_m: np.ndarray
+    ttc_s: np.ndarray
+
+
+@functools.lru_cache(maxsize=2)  # a dozen metrics ask for those of the same recording
+def encounters(recording: Recording) -> Tuple[Encounter, ...]:
+    """Those of a recording, in order of names."""
+    series = recording.series
+    robot = series.get(FOOTPRINT_SERIES)
+    if robot is None or len(recording.time_s) < 2:
+        return ()
+    return tuple(_encounter(recording, robot, name) for name in movers(series))
+
+
+def movers(series: Mapping[str, np.ndarray]) -> List[str]:
+    """Who moves and has an outline."""
+    names = [key[len(ACTOR_SERIES) :] for key in series if key.startswith(ACTOR_SERIES)]
+    return sorted(name for name in names if OUTLINE_SERIES + name in series)
+
+
+def _encounter(recording: Recording, robot: np.ndarray, name: str) -> Encounter:
+    pose, way = recording.pose, recording.series[ACTOR_SERIES + name]
+    there = np.isfinite(way).all(axis=1)
+    time_s, ours, theirs = recording.time_s[there], pose[there], way[there]
+    first = placed(robot, ours)
+    second = placed(recording.series[OUTLINE_SERIES + name], theirs)
+    distance = shapely.distance(shapely.polygons(first), shapely.polygons(second))
+    closing = _velocity(ours, time_s) - _velocity(theirs, time_s)
+    ttc = time_to_collision_s(first, second, closing)
+    return Encounter(name, time_s, np.asarray(distance), np.where(distance <= 0.0, 0.0, ttc))
+
+
+def placed(outline: np.ndarray, poses: np.ndarray) -> np.ndarray:
+    """An outline (k, 2) at each pose (n, 3), (n, k, 2)."""
+    cos, sin = np.cos(poses[:, 2]), np.sin(poses[:, 2])
+    turns = np.stack([np.stack([cos, sin], axis=-1), np.stack([-sin, cos], axis=-1)], axis=-2)
+    return np.asarray(outline @ turns + poses[:, None, :2])
+
+
+def _velocity(poses: np.ndarray, time_s: np.ndarray) -> np.ndarray:
+    """Of the period before each sample, and of the first that of the one after, (n, 2)."""
+    if len(poses) < 2:
+        return np.zeros((len(poses), 2))
+    speeds = np.diff(poses[:, :2], axis=0) / np.diff(time_s)[:, None]
+    return np.vstack([speeds[:1], speeds])
+
+
+def time_to_collision_s(first: np.ndarray, second: np.ndarray, closing: np.ndarray) -> np.ndarray:
+    """When convex outlines, (n, k, 2) and (n, m, 2), meet where the first moves at ``closing``
+    (n, 2) as the second sees it, (n,): ``inf`` where they never do.
+
+    By separating axes: two convex outlines touch while they overlap along the normals of all
+    edges, and along each that begins and ends at times that are known.
+    """
+    enters = np.full(len(first), -np.inf)
+    leaves = np.full(len(first), np.inf)
+    edges = np.concatenate(
+        [np.roll(one, -1, axis=1) - one for one in (first, second)], axis=1
+    )  # (n, k + m, 2)
+    for edge in range(edges.shape[1]):
+        normal = np.stack([edges[:, edge, 1], -edges[:, edge, 0]], axis=-1)
+        ours = np.einsum("nkd,nd->nk", first, normal)
+        theirs = np.einsum("nkd,nd->nk", second, normal)
+        speed = np.einsum("nd,nd->n", closing, normal)
+        # ours + speed t overlaps theirs from `begin` to `end`
+        gap_below = theirs.min(axis=1) - ours.max(axis=1)
+        gap_above = theirs.max(axis=1) - ours.min(axis=1)
+        still = np.abs(speed) < _OFF
+        divisor = np.where(still, 1.0, speed)
+        times = np.stack([gap_below / divisor, gap_above / divisor])
+        apart = (gap_below > 0.0) | (gap_above < 0.0)
+        begin = np.where(still, np.where(apart, np.inf, -np.inf), times.min(axis=0))
+        end = np.where(still, np.where(apart, -np.inf, np.inf), times.max(axis=0))
+        enters, leaves = np.maximum(enters, begin), np.minimum(leaves, end)
+    meets = (enters <= leaves) & (leaves >= 0.0)
+    return np.where(meets, np.maximum(enters, 0.0), np.inf)
+
+
+def greatest_drac_mps2(encounter: Encounter) -> float:
+    """The greatest deceleration that would just have avoided a crash: c²/2d, where the distance d
+    shrinks at c; 0 where it never does."""
+    if len(encounter.time_s) < 2:
+        return 0.0
+    distance = encounter.distance_m
+    closing = -np.diff(distance) / np.diff(encounter.time_s)
+    after = distance[1:]
+    counts = (closing > CLOSING_MPS) & (after > 0.0)
+    if not counts.any():
+        return 0.0
+    return float((closing[counts] ** 2 / (2.0 * after[counts])).max())
+
+
+def post_encroachment_s(recording: Recording, name: str) -> float:
+    """Over cells of the ground that both cover, the least time from the first one's leaving to the
+    second one's entering (s); 0 where they are there together, ``inf`` where there is no such
+    cell."""
+    way = recording.series[ACTOR_SERIES + name]
+    there = np.isfinite(way).all(axis=1)
+    if there.sum() < 2:
+        return np.inf
+    time_s, ours = _between(recording.time_s[there], recording.pose[there])
+    _, theirs = _between(recording.time_s[there], way[there])
+    first = placed(recording.series[FOOTPRINT_SERIES], ours)
+    second = placed(recording.series[OUTLINE_SERIES + name], theirs)
+    sweeps = [_sweep(outlines) for outlines in (first, second)]
+    both = shapely.intersection(*sweeps)
+    if both.is_empty or both.area <= 0.0:
+        return np.inf
+    x_low, y_low, x_high, y_high = both.bounds
+    grid = np.meshgrid(
+        np.arange(x_low + CELL_M / 2, x_high, CELL_M), np.arange(y_low + CELL_M / 2, y_high, CELL_M)
+    )
+    cells = np.column_stack([axis.ravel() for axis in grid])
+    cells = cells[shapely.contains_xy(both, *cells.T)]
+    least = np.inf
+    covers = [_covers(outlines, cells) for outlines in (first, second)]
+    for cell in range(len(cells)):
+        mine, others = (time_s[cover[:, cell]] for cover in covers)
+        if len(mine) and len(others):
+            place = np.searchsorted(others, mine)
+            after = others[np.minimum(place, len(others) - 1)]
+            before = others[np.maximum(place - 1, 0)]
+            gaps = np.minimum(np.abs(after - mine), np.abs(mine - before))
+            least = min(least, float(gaps.min()))
+    return least
+
+
+def _between(time_s: np.ndarray, poses: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
+    """Times and poses, and further ones between each two."""
+    count = FINER * (len(time_s) - 1) + 1
+    places = np.arange(count) / FINER
+    columns = [poses[:, 0], poses[:, 1], np.unwrap(poses[:, 2])]
+    samples = np.arange(len(time_s))
+    finer = [np.interp(places, samples, column) for column in (time_s, *columns)]
+    return finer[0], np.column_stack(finer[1:])
+
+
+def _sweep(outlines: np.ndarray) -> shapely.Geometry:
+    """All that is passed over: the hulls of outlines that follow each other, together."""
+    pairs = np.concatenate([outlines[:-1], outlines[1:]], axis=1)
+    hulls = shapely.convex_hull(shapely.multipoints(pairs.reshape(-1, 2), indices=_rows(pairs)))
+    return shapely.union_all(hulls)
+
+
+def _rows(points: np.ndarray) -> np.ndarray:
+    return np.repeat(np.arange(len(points)), points.shape[1])
+
+
+def _covers(outlines: np.ndarray, cells: np.ndarray) -> np.ndarray:
+    """Which cells' middles (c, 2) lie in which of the convex, counter-clockwise outlines (n, k, 2),
+    (n, c)."""
+    inside = np.ones((len(outlines), len(cells)), dtype=bool)
+    for corner in range(outlines.shape[1]):
+        here = outlines[:, corner]
+        along = outlines[:, (corner + 1) % outlines.shape[1]] - here
+        offset = cells[None] - here[:, None]
+        inside &= along[:, None, 0] * offset[..., 1] - along[:, None, 1] * offset[..., 0] >= 0.0
+    return inside
+
+
+def social_intrusion(recording: Recording, name: str) -> float:
+    """The greatest intrusion into the space around a person, 1 at its middle: a bell about the
+    person that reaches 2 v, or 0.5 m, ahead, half of that behind and two thirds to the sides."""
+    way = recording.series[ACTOR_SERIES + name]
+    there = np.isfinite(way).all(axis=1)
+    if not there.any():
+        return 0.0
+    pose, ours = way[there], recording.pose[there]
+    speed = np.hypot(*_velocity(pose, recording.time_s[there]).T)
+    dx, dy = (ours[:, :2] - pose[:, :2]).T
+    cos, sin = np.cos(pose[:, 2]), np.sin(pose[:, 2])
+    along, across = cos * dx + sin * dy, cos * dy - sin * dx
+    ahead = np.maximum(2.0 * speed, 0.5)
+    sigma = np.where(along >= 0.0, ahead, ahead / 2.0)
+    return float(np.exp(-0.5 * ((along / sigma) ** 2 + (across / (2.0 * ahead / 3.0)) ** 2)).max())

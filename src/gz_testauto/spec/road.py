@@ -1,0 +1,118 @@
+"""Lanes to drive on, and the route through them.
+
+Owns the shape of ``road:`` in a campaign, of one world in ``worlds.files``, or of a file of its
+own::
+
+    road:
+      lanes:
+        - {name: right, center_m: [[-30, -1.75], [150, -1.75]], width_m: 3.5, left: left}
+        - {name: left, center_m: [[-30, 1.75], [150, 1.75]], width_m: 3.5, right: right}
+      route: [right]
+"""
+
+import math
+from pathlib import Path
+from typing import Any, Dict, List, Optional, Tuple, Union
+
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
+from typing_extensions import Annotated
+
+from gz_testauto.registry import unknown_name
+from gz_testauto.spec.loader import load
+from gz_testauto.spec.model import Point, Spec, as_tuple, repeated, resolve_path
+
+JOIN_M = 0.5
+"""How far apart the end of a lane and the beginning of the next may be."""
+
+Width = Annotated[float, Field(gt=0, le=100)]
+
+
+class LaneSpec(Spec):
+    """A strip of road, in its direction of driving."""
+
+    name: str = Field(min_length=1)
+    center_m: Annotated[Tuple[Point, ...], BeforeValidator(as_tuple)] = Field(min_length=2)
+    """Its centre line."""
+    width_m: Union[Width, List[Width]] = 3.5
+    """Everywhere, or at each point of the centre."""
+    left: Optional[str] = None
+    right: Optional[str] = None
+    """The lanes beside it that may be driven on as well, whatever their direction."""
+    successors: Annotated[Tuple[str, ...], BeforeValidator(as_tuple)] = ()
+    """The lanes that begin where it ends."""
+
+    @property
+    def widths_m(self) -> Tuple[float, ...]:
+        """At each point of its centre."""
+        if isinstance(self.width_m, list):
+            return tuple(self.width_m)
+        return (self.width_m,) * len(self.center_m)
+
+    @model_validator(mode="after")
+    def _is_a_line(self) -> "LaneSpec":
+        if any(a == b for a, b in zip(self.center_m, self.center_m[1:])):
+            raise ValueError(f"lane {self.name!r} has the same point twice in a row in center_m")
+        if isinstance(self.width_m, list) and len(self.width_m) != len(self.center_m):
+            raise ValueError(
+                f"lane {self.name!r} has {len(self.width_m)} widths for {len(self.center_m)} points"
+            )
+        return self
+
+
+class RoadSpec(Spec):
+    """Lanes, and by name those that the robot is to follow, one after the other."""
+
+    lanes: Annotated[Tuple[LaneSpec, ...], BeforeValidator(as_tuple)] = Field(min_length=1)
+    route: Annotated[Tuple[str, ...], BeforeValidator(as_tuple)] = Field(min_length=1)
+
+    @property
+    def by_name(self) -> Dict[str, LaneSpec]:
+        """The lanes by their names."""
+        return {lane.name: lane for lane in self.lanes}
+
+    @field_validator("lanes")
+    @classmethod
+    def _know_each_other(cls, lanes: Tuple[LaneSpec, ...]) -> Tuple[LaneSpec, ...]:
+        names = [lane.name for lane in lanes]
+        twice = repeated(names)
+        if twice:
+            raise ValueError(f"names of lanes must differ; these appear twice: {', '.join(twice)}")
+        for lane in lanes:
+            for other in (lane.left, lane.right, *lane.successors):
+                if other is not None and other not in names:
+                    raise ValueError(f"lane {lane.name!r}: {unknown_name('lane', other, names)}")
+        return lanes
+
+    @field_validator("route")
+    @classmethod
+    def _is_connected(cls, route: Tuple[str, ...], info: ValidationInfo) -> Tuple[str, ...]:
+        lanes = {lane.name: lane for lane in info.data.get("lanes", ())}
+        if not lanes:
+            return route  # what is wrong with them is told
+        for name in route:
+            if name not in lanes:
+                raise ValueError(unknown_name("lane", name, lanes))
+        for first, second in zip(route, route[1:]):
+            if second not in lanes[first].successors:
+                raise ValueError(
+                    f"{second!r} is not among the successors of {first!r}; name it there, or take "
+                    "another route"
+                )
+            gap_m = math.dist(lanes[first].center_m[-1], lanes[second].center_m[0])
+            if gap_m > JOIN_M:
+                raise ValueError(
+                    f"lane {second!r} begins {gap_m:.2f} m from where {first!r} ends; it must "
+                    f"begin within {JOIN_M} m"
+                )
+        return route
+
+
+def _road(value: Any, info: ValidationInfo) -> Any:
+    """Read the road that a path names; anything else is one written out in place."""
+    if not isinstance(value, (str, Path)):
+        return value
+    return load(resolve_path(value, info), RoadSpec)
+
+
+RoadOrFile = Annotated[Optional[RoadSpec], BeforeValidator(_road)]
+"""A road, or the path of a file that has one."""

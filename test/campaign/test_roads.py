@@ -1,0 +1,101 @@
+"""Campaigns on roads: cars among lanes, planners that are told who moves, and what is refused."""
+
+import numpy as np
+import pytest
+import yaml
+from finished import results
+
+from gz_testauto.analysis.repeatability import compare_recordings
+from gz_testauto.cli.main import main
+from gz_testauto.errors import SpecError
+from gz_testauto.resources import share_directory
+from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.loader import load, parse
+from gz_testauto.trial.staging import check_staging
+
+pytestmark = pytest.mark.slow
+
+CONFIG = share_directory() / "config" / "road"
+
+
+def campaign(tmp_path, **changes):
+    """The campaign that comes with the package, with two of its worlds, as a file."""
+    data = yaml.safe_load((CONFIG / "pedestrian_campaign.yaml").read_text())
+    data["worlds"]["directory"] = str(share_directory() / "worlds")
+    data["worlds"]["files"] = data["worlds"]["files"][:2]
+    data["robot"]["model"] = str(share_directory() / "models" / "car" / "model.sdf")
+    data["road"] = str(CONFIG / "street.yaml")
+    data.update(simulator="embedded", **changes)
+    written = tmp_path / "pedestrian.yaml"
+    written.write_text(yaml.safe_dump(data))
+    return written
+
+
+def run(file, out, *options):
+    return main(["run", str(file), "--out", str(out), *options])
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("roads")
+    planners = [{"name": "dki_sst", "parameters": {"speed_share": 0.6, "latency_s": 0.3}}, "fgm"]
+    file = campaign(folder, planners=planners)
+    assert run(file, folder / "alone", "--workers", "1") == 0
+    return file, results(folder / "alone")
+
+
+def test_lanes_outlines_and_what_was_planned_stand_in_the_results(alone):
+    trials, recordings = alone[1]
+    for record, recording in zip(trials, recordings):
+        assert {"lane_0", "lane_1", "footprint", "outline_pedestrian"} <= set(recording.series)
+        assert recording.series["lane_0"].shape == (2, 3)
+        told = record.metrics
+        assert told["lane_error_mean_m"] < 1.0
+        assert (told["mover_distance_min_m"] > 0.0) == record.completed
+        assert ("plan_cost" in told) == (record.planner == "dki_sst")
+    by_planner = {record.planner: record for record in trials}
+    assert by_planner["dki_sst"].completed
+
+
+def test_side_by_side_they_are_the_same(alone, tmp_path):
+    file, (_, recordings) = alone
+    assert run(file, tmp_path / "again", "--workers", "2") == 0
+    for first, second in zip(recordings, results(tmp_path / "again")[1]):
+        assert compare_recordings(first, second).identical
+
+
+def test_noise_and_delay_change_what_the_planner_does(alone, tmp_path):
+    tracking = {"delay_s": 0.3, "noise": {"position_m": 0.3}, "prediction": "constant_velocity"}
+    planners = [{"name": "dki_sst", "parameters": {"speed_share": 0.6, "latency_s": 0.3}}]
+    file = campaign(tmp_path, planners=planners, tracking=tracking)
+    assert run(file, tmp_path / "out", "--workers", "1") == 0
+    trials, recordings = results(tmp_path / "out")
+    first = alone[1][1][0]
+    assert all(record.outcome.valid for record in trials)
+    n = min(len(first.pose), len(recordings[0].pose))
+    assert np.abs(first.pose[:n] - recordings[0].pose[:n]).max() > 0.01
+
+
+def test_a_goal_off_the_route_is_refused_before_the_first_trial(tmp_path, capsys):
+    file = campaign(tmp_path, goal={"x_m": -20.0, "y_m": -1.75, "tolerance_m": 4.0})
+    assert run(file, tmp_path / "out") == 2
+    assert "goal (-20, -1.75) does not lie after robot.start" in capsys.readouterr().err
+
+
+def test_a_road_whose_route_is_not_there_is_refused(tmp_path):
+    road = tmp_path / "road.yaml"
+    road.write_text("lanes: [{name: a, center_m: [[0, 0], [1, 0]]}]\nroute: [elsewhere]\n")
+    with pytest.raises(SpecError, match=r"road\.yaml:2: route: .*'elsewhere'"):
+        load(campaign(tmp_path, road=str(road)), CampaignSpec)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("tracking", {}), ("road", str(CONFIG / "street.yaml"))]
+)
+def test_a_stack_is_told_of_neither_road_nor_objects(tmp_path, key, value):
+    data = yaml.safe_load((share_directory() / "config" / "own_stack_campaign.yaml").read_text())
+    data[key] = value
+    written = share_directory() / "config" / "own_stack_campaign.yaml"
+    spec = parse(yaml.safe_dump(data), CampaignSpec, written)
+    with pytest.raises(SpecError, match=f"{key}: a stack of the user's own is not told of it"):
+        check_staging(spec)

@@ -1,0 +1,189 @@
+"""Metrics among movers and on lanes, against encounters known on paper."""
+
+import math
+
+import numpy as np
+import pytest
+import shapely
+
+from gz_testauto.metrics.interface import MetricContext
+from gz_testauto.metrics.recording import ContactEpisode, Recording
+from gz_testauto.metrics.traffic.among_movers import lane_metrics, mover_metrics
+from gz_testauto.metrics.traffic.encounters import placed, time_to_collision_s
+
+SQUARE = np.array([[0.5, -0.5], [0.5, 0.5], [-0.5, 0.5], [-0.5, -0.5]])
+SQUARE = SQUARE[::-1] if not shapely.LinearRing(SQUARE).is_ccw else SQUARE
+
+
+def drive(duration_s, robot, other, step_s=0.1, lanes=(), **fields):
+    """Robot and mover, squares of 1 m, each at a function of time: x, y, yaw."""
+    time_s = step_s * np.arange(round(duration_s / step_s) + 1)
+    pose = np.array([robot(t) for t in time_s], dtype=float)
+    series = {"footprint": SQUARE}
+    if other is not None:
+        way = np.array([other(t) for t in time_s], dtype=float)
+        series.update(actor_other=way, outline_other=SQUARE)
+    for number, lane in enumerate(lanes):
+        series[f"lane_{number}"] = np.array(lane, dtype=float)
+    n = len(time_s)
+    return Recording(
+        time_s=time_s,
+        pose=pose,
+        twist=np.zeros((n, 3)),
+        command=np.zeros((n, 2)),
+        clearance_m=np.full(n, 1.0),
+        cycle_time_s=np.empty(0),
+        cycle_cpu_s=np.empty(0),
+        series=series,
+        **fields,
+    )
+
+
+def measured(recording, metrics=None, max_linear_mps=1.0):
+    context = MetricContext(max_linear_mps=max_linear_mps)
+    found = mover_metrics(["other"]) if metrics is None else metrics
+    return {metric.name: metric.compute(recording, context) for metric in found}
+
+
+@pytest.mark.parametrize("step_s", [0.2, 0.05, 0.0125])
+def test_head_on_at_one_and_one_four_metres_apart(step_s):
+    """d = 4 m, c = 2 m/s: 2 s to the collision, and 2²/(2 · 4) = 0.5 m/s² to avoid it."""
+    head_on = drive(step_s, lambda t: (t, 0, 0), lambda t: (5 - t + 2 * step_s, 0, math.pi), step_s)
+    found = measured(head_on)
+    assert found["mover_ttc_min_s"] == pytest.approx(2.0, abs=1e-9)
+    assert found["mover_drac_max_mps2"] == pytest.approx(0.5, abs=1e-9)
+    assert found["mover_distance_min_m"] == pytest.approx(4.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("step_s", [0.1, 0.05, 0.025])
+def test_exposure_to_a_collision_is_the_time_below_the_limit(step_s):
+    """From 1.5 s before it until then: 1.5 s, and the integral of what is missing 1.5²/2."""
+    ends_s = 2.0 - 1e-9
+    found = measured(drive(2.0, lambda t: (t, 0, 0), lambda t: (5 - t, 0, 0), step_s))
+    assert found["mover_tet_s"] == pytest.approx(1.5, abs=1.01 * step_s)
+    assert found["mover_tit_s2"] == pytest.approx(1.125, abs=1.6 * step_s)
+    assert found["mover_ttc_min_s"] == pytest.approx(0.0, abs=1e-9 + 2 - ends_s)
+
+
+@pytest.mark.parametrize("step_s", [0.1, 0.05, 0.02])
+def test_who_crosses_after_another_has_left(step_s):
+    """The other leaves the square that both cover 1.2 s before the robot enters it."""
+    # the robot's front is at x = -0.5 (where the other's way begins) at t = 4.2 s; the other's
+    # rear has left y = 0.5 (where the robot's way ends) at t = 3 s
+    found = measured(
+        drive(7.0, lambda t: (t - 5.2, 0, 0), lambda t: (0, t - 2.0, math.pi / 2), step_s)
+    )
+    # of cells of 0.1 m, and of samples: the corner's cell is left and entered within a cell's time
+    assert found["mover_pet_min_s"] == pytest.approx(1.2, abs=0.1 + 0.1 + 2 * step_s / 4)
+    assert found["mover_tet_s"] == 0.0
+
+
+def test_overtaking_in_parallel_is_no_collision_course():
+    found = measured(drive(6.0, lambda t: (2 * t - 6, 2, 0), lambda t: (t - 3, 0, 0)))
+    assert math.isinf(found["mover_ttc_min_s"])
+    assert found["mover_distance_min_m"] == pytest.approx(1.0)
+    assert math.isinf(found["mover_pet_min_s"])
+
+
+def test_who_is_where_somebody_is_shares_the_ground_at_once():
+    found = measured(drive(6.0, lambda t: (t - 3, 0, 0), lambda t: (0, t - 3, 0)))
+    assert found["mover_pet_min_s"] == 0.0
+    assert found["mover_distance_min_m"] == 0.0
+    assert found["mover_ttc_min_s"] == 0.0
+
+
+def test_times_to_collision_are_those_of_small_steps():
+    random = np.random.default_rng(5)
+    angles = np.sort(random.uniform(0, 2 * np.pi, 7))
+    hull = np.column_stack([np.cos(angles), 0.6 * np.sin(angles)])
+    poses = random.uniform(-6, 6, (300, 3))
+    first = placed(SQUARE, np.zeros((300, 3)))
+    second = placed(hull, poses)
+    closing = random.uniform(-2, 2, (300, 2))
+    found = time_to_collision_s(first, second, closing)
+    stepped = np.full(300, np.inf)
+    for time_s in np.arange(8.0, -0.005, -0.01):
+        moved = shapely.polygons(first + closing[:, None] * time_s)
+        stepped[shapely.intersects(moved, shapely.polygons(second))] = time_s
+    soon = found < 7.9
+    assert 20 < soon.sum() < 280
+    # what only grazes within one of the steps is met in between
+    with np.errstate(invalid="ignore"):
+        brief = np.abs(stepped - found) > 0.011
+    assert (brief & soon).sum() <= 3
+    assert not np.isfinite(stepped[found > 8.01]).any()
+
+
+def test_shares_of_the_time_near_somebody():
+    # 0.3 m apart for 2 of 10 s, 0.1 m for 1 s, 5 m else
+    def other(t):
+        return (0, 1.3 if 2 <= t < 4 else 1.1 if 4 <= t < 5 else 6.0, 0)
+
+    found = measured(drive(10.0, lambda t: (0, 0, 0), other))
+    assert found["intimate_space_share"] == pytest.approx(0.3, abs=0.011)
+    assert found["personal_space_share"] == pytest.approx(0.3, abs=0.011)
+    assert found["space_compliance"] == pytest.approx(0.7, abs=0.011)
+    assert found["discomfort_share"] == pytest.approx(0.1, abs=0.011)
+
+
+def test_intrusion_is_deepest_ahead_of_who_walks():
+    ahead = measured(drive(2.0, lambda t: (2 + t, 0, 0), lambda t: (t, 0, 0)))
+    behind = measured(drive(2.0, lambda t: (t - 2, 0, 0), lambda t: (t, 0, 0)))
+    assert ahead["social_intrusion"] == pytest.approx(math.exp(-0.5))  # σ = 2 v = 2 m
+    assert behind["social_intrusion"] == pytest.approx(math.exp(-2.0))  # half of that
+
+
+def test_people_are_those_who_are_named():
+    names = {metric.name for metric in mover_metrics([])}
+    assert "personal_space_share" not in names
+    assert "mover_ttc_min_s" in names
+
+
+def test_struck_while_standing_are_collisions_with_movers_in_which_it_stood():
+    touches = tuple(
+        ContactEpisode(time_s, time_s + 0.1, partner, speed, "contact")
+        for time_s, partner, speed in (
+            (1.0, "other", 0.0), (2.0, "other", 0.5), (3.0, "wall", 0.0), (4.0, "other", 0.01),
+        )
+    )  # fmt: skip
+    crossed = drive(6.0, lambda t: (0, 0, 0), lambda t: (0, t - 3, 0), contacts=touches)
+    assert measured(crossed)["struck_standing"] == 2.0
+
+
+def test_success_is_weighted_by_the_time_of_the_shortest_way():
+    def found(**fields):
+        way = drive(10.0, lambda t: (t, 0, 0), lambda t: (0, 9, 0), **fields)
+        return measured(way, max_linear_mps=2.0)["stl"]
+
+    assert found(shortest_path_m=10.0) == pytest.approx(0.5)
+    assert found(shortest_path_m=30.0) == 1.0
+    assert found(shortest_path_m=10.0, completed=False) == 0.0
+    assert math.isnan(found())
+
+
+LANES = ([[0, 0, 3.0], [20, 0, 3.0]], [[0, 3, 3.0], [20, 3, 3.0]])
+
+
+def test_lanes_are_kept_and_left():
+    def robot(t):  # in its lane, then over between the two, then out of both for 2 of 10 s
+        return (1 + t, 0.0 if t < 4 else 1.5 if t < 8 else 4.3, 0)
+
+    found = measured(drive(10.0, robot, None, lanes=LANES), lane_metrics())
+    assert found["lane_departure_share"] == pytest.approx(0.2, abs=0.011)
+    assert found["lane_error_mean_m"] == pytest.approx(0.4 * 1.5 + 0.2 * 1.3, abs=0.02)
+    assert found["lane_error_max_m"] == pytest.approx(1.5)
+
+
+def test_a_corner_beyond_a_bend_is_off_the_lane():
+    bend = [[0, 0, 3.0], [10, 0, 3.0], [10, 10, 3.0]]
+    found = measured(drive(1.0, lambda t: (10.6, -0.6, 0), None, lanes=[bend]), lane_metrics())
+    assert found["lane_departure_share"] == pytest.approx(1.0)
+    inside = measured(drive(1.0, lambda t: (10, 0, 0), None, lanes=[bend]), lane_metrics())
+    assert inside["lane_departure_share"] == 0.0
+
+
+def test_a_recording_without_outlines_tells_nothing():
+    plain = drive(2.0, lambda t: (t, 0, 0), None)
+    found = measured(plain)
+    for name in ("mover_distance_min_m", "mover_ttc_min_s", "mover_pet_min_s", "mover_tet_s"):
+        assert math.isnan(found[name])
