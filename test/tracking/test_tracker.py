@@ -12,7 +12,7 @@ from gz_testauto.pose import Pose, Pose2D
 from gz_testauto.sdf.shapes import Box, Cylinder
 from gz_testauto.simulators.interface import NamedModel
 from gz_testauto.spec.tracking import TrackingSpec
-from gz_testauto.tracking.tracker import ObjectTracker, Subject, outline_m
+from gz_testauto.tracking.tracker import ObjectTracker, TrackedScene, outline_m
 
 PERIOD_S = 0.1
 CAR = NamedModel("car", body_sdf(Box((4.0, 2.0, 1.5)), 900.0, (0.5, 0.0, 0.75)), Pose())
@@ -21,7 +21,7 @@ SCRIPT = Script("person", (), Timetable(np.array([[5.0, 0.0], [5.0, 9.0]]), np.a
 
 
 def tracker(spec=None, standing=None, behaviours=(SCRIPT,), seed=3, world=2):
-    subject = Subject((CAR, PERSON), behaviours, Surroundings(standing or {}), seed, world, 0)
+    subject = TrackedScene((CAR, PERSON), behaviours, Surroundings(standing or {}), seed, world, 0)
     return ObjectTracker(TrackingSpec(**(spec or {})), "robot", subject)
 
 

@@ -27,7 +27,7 @@ ROUNDING_S = 1e-9
 
 
 @dataclass(frozen=True)
-class Subject:
+class TrackedScene:
     """Whom a tracker looks at, and what hides them: the models that move, who moves them, what
     stands, and the seed with what follows it in the path of the noise."""
 
@@ -49,7 +49,7 @@ class _Seen:
 class ObjectTracker:
     """Tells one robot what moves around it. Shown every snapshot, in order of time."""
 
-    def __init__(self, spec: TrackingSpec, robot: str, subject: Subject) -> None:
+    def __init__(self, spec: TrackingSpec, robot: str, subject: TrackedScene) -> None:
         self._spec, self._robot, self._subject = spec, robot, subject
         self._outlines = {
             model.name: outline_m(model.sdf) for model in subject.models if model.name != robot

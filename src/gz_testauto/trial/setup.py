@@ -11,7 +11,6 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any, Dict, Optional, Sequence, Tuple, overload
 
-from gz_testauto.behaviours.surroundings import Surroundings
 from gz_testauto.errors import SpecError
 from gz_testauto.metrics.interface import Metric, MetricContext, installed_metrics
 from gz_testauto.metrics.tasks import task_metrics
@@ -29,7 +28,7 @@ from gz_testauto.spec.campaign import (
 from gz_testauto.spec.companions import CompanionSpec
 from gz_testauto.spec.robot import NO_BODY
 from gz_testauto.spec.stack import LaunchSpec
-from gz_testauto.tracking.tracker import ObjectTracker, Subject, outline_m
+from gz_testauto.tracking.tracker import ObjectTracker, outline_m
 from gz_testauto.trial.clearance import ObstacleField
 from gz_testauto.trial.contacts import ContactSorter
 from gz_testauto.trial.first_look import FirstLook
@@ -39,7 +38,7 @@ from gz_testauto.trial.monitor import TrialMonitor
 from gz_testauto.trial.plan import Trial, plan_trials
 from gz_testauto.trial.recorder import Recorder
 from gz_testauto.trial.route import KnownMap
-from gz_testauto.trial.staging import Site, Staging, stage_trial
+from gz_testauto.trial.staging import Site, Staging, stage_trial, tracker_of
 from gz_testauto.worlds.record import WorldRecord
 
 
@@ -125,28 +124,22 @@ class PreparedCampaign:
 
     def staging(self, trial: Trial) -> Staging:
         """Who moves and what is drawn in a trial."""
+        return stage_trial(self.spec, self._site(trial), trial.world_index, trial.repetition)
+
+    def _site(self, trial: Trial) -> Site:
         world = self.world(trial)
         start = self.spec.start_in(trial.world)
-        site = Site(self.robot, start, world.path, self.world_scene(world))
-        return stage_trial(self.spec, site, trial.world_index, trial.repetition)
+        return Site(self.robot, start, world.path, self.world_scene(world))
 
     def tracker(
         self, trial: Trial, staging: Staging, others: Sequence[NamedModel] = ()
     ) -> Optional[ObjectTracker]:
         """Who tells the robot what moves around it in a trial, ``others`` too; nobody where the
         campaign has no tracking."""
-        spec = self.spec
-        if spec.tracking is None:
+        if self.spec.tracking is None:
             return None
-        subject = Subject(
-            models=(*staging.everyone, *others),
-            behaviours=staging.casting.behaviours,
-            standing=Surroundings(self.obstacles(self.world(trial)).outlines()),
-            seed=spec.seed,
-            world=trial.world_index,
-            repetition=trial.repetition,
-        )
-        return ObjectTracker(spec.tracking, self.robot.name, subject)
+        spec, index, repetition = self.spec, trial.world_index, trial.repetition
+        return tracker_of(spec, self._site(trial), staging, index, repetition, others)
 
     def obstacles(self, world: WorldRecord) -> ObstacleField:
         """The obstacles of a world where its file puts them."""

@@ -27,6 +27,7 @@ from gz_testauto.simulators.description import DescribedWorld
 from gz_testauto.simulators.interface import NamedModel, Scene, Simulation
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
 from gz_testauto.spec.randomise import FaultTerm
+from gz_testauto.tracking.tracker import ObjectTracker, TrackedScene
 from gz_testauto.trial.clearance import ObstacleField
 
 STACK = "gazebo_ros"
@@ -119,6 +120,30 @@ def stage_trial(spec: CampaignSpec, site: Site, world: int, repetition: int) -> 
         subject = _subject(site, Staging(casting, drawn, director).models)
         drawn = draw_terms(spec.randomise, spec.seed, world, repetition, subject)
     return Staging(casting, drawn, director)
+
+
+def tracker_of(
+    spec: CampaignSpec,
+    site: Site,
+    staging: Staging,
+    world: int,
+    repetition: int,
+    others: Sequence[NamedModel] = (),
+) -> Optional[ObjectTracker]:
+    """Who tells the robot what moves around it in a trial, ``others`` too; nobody where the
+    campaign has no tracking."""
+    if spec.tracking is None:
+        return None
+    heights = obstructing_heights(spec.robot.height_m or site.robot.height_m)
+    subject = TrackedScene(
+        models=(*staging.everyone, *others),
+        behaviours=staging.casting.behaviours,
+        standing=Surroundings(ObstacleField(site.scene, heights).outlines()),
+        seed=spec.seed,
+        world=world,
+        repetition=repetition,
+    )
+    return ObjectTracker(spec.tracking, site.robot.name, subject)
 
 
 def _performing() -> Callable[..., Any]:

@@ -16,7 +16,7 @@ from geometry_msgs.msg import Pose2D
 from nav_msgs.msg import OccupancyGrid as OccupancyGridMessage
 
 from gz_testauto.errors import SimulatorError, SpecError
-from gz_testauto.msg import PlannerCycle
+from gz_testauto.msg import PlannerCycle, Road
 from gz_testauto.planners.interface import PlannerGaveUp
 from gz_testauto.ros.campaign.lateness import Lateness
 from gz_testauto.ros.campaign.planner_process import PlannerProcess
@@ -24,9 +24,10 @@ from gz_testauto.ros.campaign.snapshots import Seen, TrialInbox
 from gz_testauto.ros.map_message import grid_message
 from gz_testauto.ros.move_base import MoveBaseClient
 from gz_testauto.ros.planner.settings import PlannerSettings
+from gz_testauto.ros.road_messages import lane_messages
 from gz_testauto.ros.services import is_served, needing_the_master
 from gz_testauto.ros.simulator.pace import HOLD_TIMEOUT_S, START_TIMEOUT_S
-from gz_testauto.ros_messages import NANOSECONDS, nanoseconds_of
+from gz_testauto.ros_messages import NANOSECONDS, WORLD_FRAME, nanoseconds_of
 from gz_testauto.spec.campaign import BuiltinCampaignSpec
 from gz_testauto.srv import LoadScene, LoadSceneRequest, LoadSceneResponse
 from gz_testauto.trial.executor import (
@@ -68,6 +69,9 @@ class RosTrialExecutor(TrialExecutor):
         self._planners: Dict[str, Tuple[PlannerProcess, rospy.Subscriber]] = {}
         self._map = rospy.Publisher("/map", OccupancyGridMessage, queue_size=1, latch=True)
         self._map_shown: Optional[MappedDrive] = None
+        self._road: Optional[rospy.Publisher] = None
+        if self._campaign.spec.has_road:
+            self._road = rospy.Publisher("/road", Road, queue_size=1, latch=True)
 
     def open(self) -> None:
         """Wait for the simulator node."""
@@ -106,6 +110,7 @@ class RosTrialExecutor(TrialExecutor):
         self._show_map(trial)
         self._inbox.clear()
         scene = self._load(trial)
+        self._show_road(trial, scene.stamp)
         began_s = time.monotonic()
         # the goal is of the beginning of the scene: older odometry does not count
         planner.move_base.begin(watch.goal, scene.stamp)
@@ -184,7 +189,7 @@ class RosTrialExecutor(TrialExecutor):
         return float(hold_s), float(start_s)
 
     def _load(self, trial: Trial) -> LoadSceneResponse:
-        scene = self._campaign.scene(trial)
+        scene, spec = self._campaign.scene(trial), self._campaign.spec
         robot = self._campaign.robot
         request = LoadSceneRequest(
             world=str(scene.world),
@@ -192,7 +197,7 @@ class RosTrialExecutor(TrialExecutor):
             robot_name=robot.name,
             start=Pose2D(*scene.start),
             seed=scene.seed,
-            staged=self._campaign.spec.is_staged,
+            staged=spec.is_staged or spec.tracking is not None,
             world_index=trial.world_index,
             repetition=trial.repetition,
         )
@@ -216,9 +221,15 @@ class RosTrialExecutor(TrialExecutor):
                 goal_tolerance_m=campaign.spec.goal.tolerance_m,
                 margin_m=campaign.spec.global_plan.margin_m,
                 period_s=campaign.spec.control_period_s,
+                tracking=campaign.spec.tracking is not None,
+                on_road=campaign.spec.has_road,
             )
             process = PlannerProcess(
-                trial.planner, settings, self._log_directory, campaign.spec.limits.stall_timeout_s
+                trial.planner,
+                settings,
+                self._log_directory,
+                campaign.spec.limits.stall_timeout_s,
+                self._simulator,
             )
             cycles = rospy.Subscriber(
                 f"{process.node}/cycle_time", PlannerCycle, self._inbox.take_cycle
@@ -237,6 +248,15 @@ class RosTrialExecutor(TrialExecutor):
             self._map.publish(grid_message(known.grid(shown), rospy.Time.now()))
             self._map_shown = shown
 
+    def _show_road(self, trial: Trial, stamp: rospy.Time) -> None:
+        """Publish the road of the trial's world, for the goal of that stamp."""
+        if self._road is None:
+            return
+        lanes = self._campaign.known_map.lanes(self._campaign.world(trial))
+        message = Road(lanes=lane_messages(lanes))
+        message.header.stamp, message.header.frame_id = stamp, WORLD_FRAME
+        self._road.publish(message)
+
     def _close_planners(self) -> None:
         planners, self._planners = self._planners, {}
         for process, cycles in planners.values():
@@ -252,12 +272,6 @@ def _refuse_over_ros(spec: BuiltinCampaignSpec) -> None:
             f"campaign {spec.name}: robots: not over ROS, where nodes drive one robot; run the "
             "campaign in-process (gz_testauto run), or leave it out"
         )
-    for key, given in (("tracking", spec.tracking), ("road", spec.has_road)):
-        if given:
-            raise SpecError(
-                f"campaign {spec.name}: {key}: planners' nodes are not told of it; run the "
-                "campaign in-process (gz_testauto run), or leave it out"
-            )
     for term in spec.randomise:
         if term.term == "scan_delay":
             raise SpecError(

@@ -20,7 +20,7 @@ from gz_testauto.ros.move_base import MoveBaseClient
 from gz_testauto.ros.planner.settings import PlannerSettings, parameters_of
 from gz_testauto.trial.executor import StopRequest, TrialStopped
 
-ROBOT_TOPICS = ("cmd_vel", "odom", "scan", "map")
+ROBOT_TOPICS = ("cmd_vel", "odom", "scan", "map", "road")
 END_GRACE_S = 2.0
 LOG_LINES_SHOWN = 4
 
@@ -29,10 +29,16 @@ class PlannerProcess:
     """A running ``planner`` node and the client of its action."""
 
     def __init__(
-        self, name: str, settings: PlannerSettings, log_directory: Path, answer_timeout_s: float
+        self,
+        name: str,
+        settings: PlannerSettings,
+        log_directory: Path,
+        answer_timeout_s: float,
+        simulator: str,
     ) -> None:
         """Start it; :meth:`await_server` says when it serves. ``answer_timeout_s`` (wall) is what
-        it may take to acknowledge a goal or to give it up."""
+        it may take to acknowledge a goal or to give it up; ``simulator`` is the node that tells
+        who is tracked."""
         self.name = name
         self.node = f"/{name}/planner"
         self.log_file = log_directory / f"planner_{name}.log"
@@ -40,6 +46,7 @@ class PlannerProcess:
         rospy.set_param(self.node, parameters_of(settings))
         log_directory.mkdir(parents=True, exist_ok=True)
         remappings = [f"{topic}:=/{topic}" for topic in ROBOT_TOPICS]
+        remappings.append(f"objects:={simulator}/objects")
         self._process = start_watched(
             [
                 *(sys.executable, "-m", "gz_testauto.ros.planner.node"),

@@ -5,7 +5,8 @@ published of every cycle. What is observed is :mod:`~gz_testauto.ros.planner.obs
 goal, and what is answered to whoever sent it, is :mod:`~gz_testauto.ros.planner.node`'s.
 """
 
-from typing import Callable, Optional
+import threading
+from typing import Callable, Optional, Tuple
 
 import numpy as np
 import rospy
@@ -13,19 +14,51 @@ from geometry_msgs.msg import PoseStamped, Twist
 from nav_msgs.msg import Path
 
 from gz_testauto import ros_messages
-from gz_testauto.errors import NavigatorError
+from gz_testauto.errors import NavigatorError, SpecError
 from gz_testauto.grid.occupancy import OccupancyGrid
-from gz_testauto.msg import PlannerCycle
+from gz_testauto.msg import PlannerCycle, Road
 from gz_testauto.planners import make_planner
 from gz_testauto.planners.global_plan import lay_waypoints
-from gz_testauto.planners.interface import PlannerGaveUp, Task
+from gz_testauto.planners.interface import Lane, PlannerGaveUp, Task
+from gz_testauto.planners.lanes import ways_along
 from gz_testauto.planners.timed import TimedPlanner
 from gz_testauto.pose import Pose, Pose2D
 from gz_testauto.ros.planner.observation import ObservationSubscriber, StampedObservation
 from gz_testauto.ros.planner.settings import PlannerSettings
+from gz_testauto.ros.road_messages import lanes_of_messages
 
 PATIENCE_S = 0.1
 """Wall time between two looks at preemption while simulated time stands still."""
+
+
+class RoadSubscriber:
+    """The road, as ``road`` tells it."""
+
+    def __init__(self) -> None:
+        self._news = threading.Condition()
+        self._road: Optional[Road] = None
+        self._subscriber = rospy.Subscriber("road", Road, self._take)
+
+    def lanes(self, stamp: rospy.Time, timeout_s: float) -> Tuple[Lane, ...]:
+        """The lanes for the goal of that stamp. Raises ``NavigatorError`` where none come in
+        ``timeout_s`` of wall time."""
+
+        def is_for_it() -> bool:
+            road = self._road
+            return road is not None and (not road.header.stamp or road.header.stamp >= stamp)
+
+        with self._news:
+            if not self._news.wait_for(is_for_it, timeout_s) or self._road is None:
+                raise NavigatorError(
+                    f"no road on {rospy.resolve_name('road')} within {timeout_s:g} s that is as "
+                    "new as the goal; publish one, or set ~on_road to false"
+                )
+            return lanes_of_messages(self._road.lanes)
+
+    def _take(self, message: Road) -> None:
+        with self._news:
+            self._road = message
+            self._news.notify_all()
 
 
 class GoalDrive:
@@ -33,7 +66,9 @@ class GoalDrive:
 
     def __init__(self, settings: PlannerSettings) -> None:
         self._settings = settings
-        self._observations = ObservationSubscriber(settings.period_s)
+        asks = make_planner(settings.plugin, **settings.options).wants_objects
+        self._observations = ObservationSubscriber(settings.period_s, settings.tracking and asks)
+        self._roads = RoadSubscriber() if settings.on_road else None
         self._command = rospy.Publisher("cmd_vel", Twist, queue_size=10)
         self._cycles = rospy.Publisher("~cycle_time", PlannerCycle, queue_size=100)
         self._plan = rospy.Publisher("~plan", Path, queue_size=1, latch=True)
@@ -57,7 +92,8 @@ class GoalDrive:
             observed = self._await_observation(preempted, settings.startup_timeout_s)
             if observed is None:
                 return False
-            task = self._lay_task(grid, self._observations.in_map(target).planar, observed)
+            lanes = self._lanes(target.header.stamp)
+            task = self._lay_task(grid, self._observations.in_map(target).planar, observed, lanes)
             planner = TimedPlanner(make_planner(settings.plugin, **settings.options))
             planner.begin(task)
             while observed is not None:
@@ -86,11 +122,30 @@ class GoalDrive:
             self._cycles.publish(report)
         self._command.publish(report.command)
 
+    def _lanes(self, stamp: rospy.Time) -> Tuple[Lane, ...]:
+        """The lanes for the goal of that stamp; none where there is no road."""
+        if self._roads is None:
+            return ()
+        return self._roads.lanes(stamp, self._settings.startup_timeout_s)
+
     def _lay_task(
-        self, grid: Optional[OccupancyGrid], goal: Pose2D, observed: StampedObservation
+        self,
+        grid: Optional[OccupancyGrid],
+        goal: Pose2D,
+        observed: StampedObservation,
+        lanes: Tuple[Lane, ...],
     ) -> Task:
-        """The way to the goal through the known map."""
+        """The way to the goal, along the road where there is one, else through the known map."""
         settings = self._settings
+        if lanes:
+            start = observed.observation.pose
+            try:
+                (way,) = ways_along(lanes[0], start, [goal], ["the robot", "the goal"])
+            except SpecError as error:
+                raise NavigatorError(str(error)) from error
+            self._publish_plan(way, observed.stamp)
+            limits, period_s = settings.limits, settings.period_s
+            return Task(goal, settings.goal_tolerance_m, way, limits, period_s, lanes)
         if grid is None:
             raise NavigatorError(
                 f"no map: publish one on {rospy.resolve_name('map')}, or set ~map to its YAML"

@@ -11,7 +11,7 @@ Waiting is bounded in wall time throughout: simulated time may stand still.
 import threading
 import time
 from dataclasses import dataclass
-from typing import Dict, Optional
+from typing import Dict, Optional, Tuple
 
 import rospy
 import tf2_ros
@@ -21,12 +21,15 @@ from sensor_msgs.msg import LaserScan
 
 from gz_testauto import ros_messages
 from gz_testauto.errors import NavigatorError
+from gz_testauto.msg import TrackedObjects
 from gz_testauto.observation import LaserScan as Scan
-from gz_testauto.observation import Twist2D
+from gz_testauto.observation import TrackedObject, Twist2D
 from gz_testauto.planners.interface import Observation
 from gz_testauto.pose import Pose
+from gz_testauto.ros.road_messages import objects_of
 
 SCAN_PATIENCE_S = 0.25
+OBJECTS_PATIENCE_S = 10.0
 FIRST_TRANSFORM_PATIENCE_S = 10.0
 TRANSFORM_PATIENCE_S = 1.0
 """Wall time that tf may take: to be heard at all, and later on, with the robot driving."""
@@ -47,8 +50,15 @@ class StampedObservation:
 class ObservationSubscriber:
     """What a robot's topics tell. ``odom`` and ``scan`` are subscribed by these names."""
 
-    def __init__(self, period_s: float, map_frame: str = ros_messages.WORLD_FRAME) -> None:
+    def __init__(
+        self,
+        period_s: float,
+        tracking: bool = False,
+        map_frame: str = ros_messages.WORLD_FRAME,
+    ) -> None:
+        """With ``tracking`` who moves is heard on ``objects``."""
         self._map_frame = map_frame
+        self._objects: Optional[TrackedObjects] = None
         # A period that the stamps miss by rounding, or by a physics step, is one all the same.
         self._period_ns = ros_messages.nanoseconds_of(0.95 * period_s)
         self._news = threading.Condition()
@@ -64,6 +74,11 @@ class ObservationSubscriber:
             rospy.Subscriber("odom", Odometry, self._take_odom, tcp_nodelay=True),
             rospy.Subscriber("scan", LaserScan, self._take_scan, tcp_nodelay=True),
         ]
+        self._tracking = tracking
+        if tracking:
+            self._subscribers.append(
+                rospy.Subscriber("objects", TrackedObjects, self._take_objects, tcp_nodelay=True)
+            )
 
     def begin(self, since: rospy.Time) -> None:
         """Begin a task: nothing older than ``since`` counts; zero takes what there is."""
@@ -91,6 +106,7 @@ class ObservationSubscriber:
                 pose=self._transform(self._map_frame, odom.child_frame_id, stamp).planar,
                 twist=Twist2D(odom.twist.twist.linear.x, odom.twist.twist.angular.z),
                 scan=None if scan is None else self._scan_seen(scan, odom.child_frame_id),
+                objects=self._await_objects(stamp) if self._tracking else (),
             ),
             rospy.Time() if scan is None else scan.header.stamp,
         )
@@ -111,6 +127,28 @@ class ObservationSubscriber:
         with self._news:
             self._scan = message
             self._news.notify_all()
+
+    def _take_objects(self, message: TrackedObjects) -> None:
+        with self._news:
+            self._objects = message
+            self._news.notify_all()
+
+    def _await_objects(self, stamp: rospy.Time) -> Tuple[TrackedObject, ...]:
+        """Who is tracked at ``stamp``, once that has come. Raises ``NavigatorError`` where it does
+        not come: without it a planner would drive as if nobody were there."""
+        with self._news:
+            came = self._news.wait_for(
+                lambda: self._objects is not None and self._objects.header.stamp >= stamp,
+                OBJECTS_PATIENCE_S,
+            )
+            objects = self._objects
+        if not came or objects is None:
+            raise NavigatorError(
+                f"nothing on {rospy.resolve_name('objects')} for the stamp of the odometry within "
+                f"{OBJECTS_PATIENCE_S:g} s; who tracks must publish it every period, or set "
+                "~tracking to false"
+            )
+        return objects_of(objects.objects)
 
     def _await_odom(self, timeout_s: float) -> Optional[Odometry]:
         def due() -> bool:

@@ -30,6 +30,10 @@ class PlannerSettings:
     startup_timeout_s: float = 10.0
     base_frame: str = "base_link"
     known_map: Optional[OccupancyGrid] = None
+    tracking: bool = False
+    """Whether who moves is told on ``objects``, for planners that ask."""
+    on_road: bool = False
+    """Whether there are lanes on ``road``, along which goals are driven to."""
 
 
 def parameters_of(settings: PlannerSettings) -> Dict[str, Any]:
@@ -50,6 +54,10 @@ def parameters_of(settings: PlannerSettings) -> Dict[str, Any]:
         "period": settings.period_s,
         "startup_timeout": settings.startup_timeout_s,
         "base_frame": settings.base_frame,
+        "tracking": settings.tracking,
+        "on_road": settings.on_road,
+        "wheelbase_m": limits.wheelbase_m,
+        "max_steer_rad": limits.max_steer_rad,
     }
 
 
@@ -66,6 +74,8 @@ def read_settings() -> PlannerSettings:
         startup_timeout_s=parameters.read("startup_timeout", float, 10.0),
         base_frame=parameters.read("base_frame", str, "base_link"),
         known_map=None if map_file is None else read_map(map_file),
+        tracking=parameters.read("tracking", bool, False),
+        on_road=parameters.read("on_road", bool, False),
     )
 
 
@@ -77,6 +87,8 @@ def _read_limits() -> RobotLimits:
         max_linear_accel_mps2=parameters.read("max_linear_accel_mps2", float, 1.0),
         max_angular_accel_radps2=parameters.read("max_angular_accel_radps2", float, 3.0),
         can_reverse=parameters.read("can_reverse", bool, False),
+        wheelbase_m=parameters.read("wheelbase_m", float, 0.0),
+        max_steer_rad=parameters.read("max_steer_rad", float, 0.0),
     )
 
 

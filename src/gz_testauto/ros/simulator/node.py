@@ -39,6 +39,7 @@ from gz_testauto.ros.simulator.property_services import PropertyServices
 from gz_testauto.ros.simulator.publishers import Frames, ScenePublisher
 from gz_testauto.ros.simulator.scene_parameters import first_scene, read_simulator
 from gz_testauto.ros.simulator.scene_service import SceneService
+from gz_testauto.ros.simulator.tracked_objects import TrackedObjectsPublisher
 from gz_testauto.simulators import open_simulator
 from gz_testauto.simulators.interface import Scene, Simulator
 from gz_testauto.simulators.urdf import convert_urdf
@@ -69,7 +70,8 @@ class SimulatorNode:
         )
         self._actors = ActorMarkers()
         self._colliders = ColliderMarkers(lambda: self._loop.simulation, campaign)
-        self._scenes = SceneService(self._loop, self._clock, self._actors, campaign)
+        self._objects = TrackedObjectsPublisher()
+        self._scenes = SceneService(self._loop, self._clock, self._actors, self._objects, campaign)
         self._properties = PropertyServices(self._loop, self._clock)
 
     def run(self, first: Optional[Scene]) -> None:
@@ -100,6 +102,7 @@ class SimulatorNode:
         stamp = ros_messages.time_message(self._clock.nanoseconds(snapshot.time_s))
         self._actors.show(snapshot.models, stamp)
         self._colliders.show(snapshot.models, stamp)
+        self._objects.show(snapshot, stamp)
         self._publisher.show(period)
 
     def _begin_scene(self, scene: Scene, period: Period) -> None:
@@ -107,6 +110,8 @@ class SimulatorNode:
         self._services.scene_began({name: s.pose for name, s in snapshot.models.items()})
         self._colliders.scene_began(scene)
         self._publisher.scene_began(scene, period)
+        stamp = ros_messages.time_message(self._clock.nanoseconds(snapshot.time_s))
+        self._objects.show(snapshot, stamp)
 
     def _fail(self, error: SimulatorError) -> None:
         rospy.logerr("the simulation has ended: %s; load_scene starts another", error)

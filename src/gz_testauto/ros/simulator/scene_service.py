@@ -3,7 +3,7 @@
 Owns what a request means, the campaign's actors and terms in it included, and its answer.
 """
 
-from typing import Optional
+from typing import Optional, Tuple
 
 from gz_testauto import ros_messages
 from gz_testauto.brevity import log_in_full
@@ -13,11 +13,12 @@ from gz_testauto.ros.simulator.actor_markers import ActorMarkers
 from gz_testauto.ros.simulator.clock import SceneClock
 from gz_testauto.ros.simulator.loop import SimulationLoop
 from gz_testauto.ros.simulator.scene_parameters import make_scene
+from gz_testauto.ros.simulator.tracked_objects import TrackedObjectsPublisher
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.simulators.interface import Scene
 from gz_testauto.spec.campaign import BuiltinCampaignSpec
 from gz_testauto.srv import LoadSceneRequest, LoadSceneResponse
-from gz_testauto.trial.staging import Site, Staging, stage_trial
+from gz_testauto.trial.staging import Site, Staging, stage_trial, tracker_of
 
 
 class SceneService:
@@ -28,9 +29,11 @@ class SceneService:
         loop: SimulationLoop,
         clock: SceneClock,
         actors: ActorMarkers,
+        objects: TrackedObjectsPublisher,
         campaign: Optional[BuiltinCampaignSpec],
     ) -> None:
         self._loop, self._clock, self._actors, self._campaign = loop, clock, actors, campaign
+        self._objects = objects
 
     def load_scene(self, request: LoadSceneRequest) -> LoadSceneResponse:
         """Make the scene that is asked for the current one."""
@@ -54,15 +57,20 @@ class SceneService:
         )
 
     def _load(self, scene: Scene, request: LoadSceneRequest) -> None:
-        staging = self._staging(scene, request)  # here: a scenario acts in one thread
+        staging, tracker = Staging(), None
+        if request.staged:
+            spec, site = self._staged(scene)
+            place = (request.world_index, request.repetition)
+            staging = stage_trial(spec, site, *place)  # here: a scenario acts in one thread
+            tracker = tracker_of(spec, site, staging, *place)
         self._actors.scene_began(staging)
+        self._objects.scene_began(tracker)
         self._loop.load(scene, staging)
 
-    def _staging(self, scene: Scene, request: LoadSceneRequest) -> Staging:
-        if not request.staged:
-            return Staging()
+    def _staged(self, scene: Scene) -> Tuple[BuiltinCampaignSpec, Site]:
+        """The campaign, and where its trial is."""
         if self._campaign is None:
             raise SpecError("staged: the simulator node was given no campaign; give ~campaign")
         assert scene.robot is not None, "a campaign's scene has one"
         site = Site(scene.robot, scene.start, scene.world, read_scene(scene.world))
-        return stage_trial(self._campaign, site, request.world_index, request.repetition)
+        return self._campaign, site

@@ -1,0 +1,54 @@
+"""A campaign on a road, whose planner is told who moves, drives over ROS as it does in-process."""
+
+import pytest
+import yaml
+from finished import results
+
+pytest.importorskip("rospy")
+
+from gz_testauto.analysis.repeatability import compare_recordings
+from gz_testauto.campaign.executors import chosen_executor, executor_factory
+from gz_testauto.campaign.runner import run_campaign
+from gz_testauto.resources import share_directory
+from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.loader import load
+
+pytestmark = [pytest.mark.ros, pytest.mark.slow]
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    config = share_directory() / "config" / "road"
+    data = yaml.safe_load((config / "pedestrian_campaign.yaml").read_text())
+    data["worlds"]["directory"] = str(share_directory() / "worlds")
+    data["worlds"]["files"] = data["worlds"]["files"][:1]
+    data["road"] = str(config / "street.yaml")
+    data["goal"]["x_m"] = 70.0
+    data["planners"] = [data["planners"][1]]
+    data["tracking"] = {"delay_s": 0.2, "occlusion": True, "noise": {"position_m": 0.1}}
+    data["simulator"] = "embedded"
+    written = tmp_path_factory.mktemp("road") / "campaign.yaml"
+    written.write_text(yaml.safe_dump(data))
+    return written
+
+
+def test_it_is_the_same_to_the_bit(file, tmp_path):
+    spec = load(file, CampaignSpec)
+    simulator = {
+        "campaign": str(file),
+        "simulator": "embedded",
+        "pace": "hold",
+        "hold_timeout": 30.0,
+        "start_timeout": 60.0,
+    }
+    over_ros = executor_factory(
+        "isolated_nodes", log_directory=tmp_path / "log", simulator_parameters=simulator
+    )
+    run_campaign(spec, tmp_path / "over_ros", over_ros)
+    run_campaign(spec, tmp_path / "alone", chosen_executor(spec, tmp_path))
+    (there,), (first,) = results(tmp_path / "over_ros")
+    (here,), (second,) = results(tmp_path / "alone")
+    assert there.outcome is here.outcome
+    assert there.completed
+    assert there.metrics["mover_distance_min_m"] == here.metrics["mover_distance_min_m"]
+    assert compare_recordings(first, second).identical
