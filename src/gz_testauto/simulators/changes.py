@@ -25,15 +25,14 @@ class Change:
     name: str
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
+        for field, value in vars(self).items():
+            if value is None or isinstance(value, str):
+                continue
             if not all(map(math.isfinite, _numbers(value))):
-                self._refuse(field.name, "must be finite")
-            if isinstance(value, (tuple, list)) and len(value) != (
-                4 if field.name in COLORS else 3
-            ):
-                what = "red, green, blue and alpha" if field.name in COLORS else "x, y and z"
-                self._refuse(field.name, f"must be {what}")
+                self._refuse(field, "must be finite")
+            if isinstance(value, (tuple, list)) and len(value) != (4 if field in COLORS else 3):
+                what = "red, green, blue and alpha" if field in COLORS else "x, y and z"
+                self._refuse(field, f"must be {what}")
 
     def _refuse(self, field: str, must: str) -> None:
         value = getattr(self, field)

@@ -16,6 +16,7 @@ from typing import List, Mapping, Tuple
 
 import numpy as np
 import shapely
+from scipy.spatial import cKDTree
 
 from gz_testauto.metrics.recording import (
     ACTOR_SERIES,
@@ -149,10 +150,13 @@ def post_encroachment_s(recording: Recording, name: str) -> float:
         return np.inf
     time_s, ours = _between(recording.time_s[there], recording.pose[there])
     _, theirs = _between(recording.time_s[there], way[there])
-    first = placed(recording.series[FOOTPRINT_SERIES], ours)
-    second = placed(recording.series[OUTLINE_SERIES + name], theirs)
-    sweeps = [_sweep(outlines) for outlines in (first, second)]
-    both = shapely.intersection(*sweeps)
+    outlines = (recording.series[FOOTPRINT_SERIES], recording.series[OUTLINE_SERIES + name])
+    near = _near(ours, theirs, sum(float(np.hypot(*one.T).max()) for one in outlines))
+    if not near[0].any():
+        return np.inf
+    times = [time_s[rows] for rows in near]
+    places = [placed(one, poses[rows]) for one, poses, rows in zip(outlines, (ours, theirs), near)]
+    both = shapely.intersection(*(shapely.union_all(shapely.polygons(one)) for one in places))
     if both.is_empty or both.area <= 0.0:
         return np.inf
     x_low, y_low, x_high, y_high = both.bounds
@@ -162,9 +166,9 @@ def post_encroachment_s(recording: Recording, name: str) -> float:
     cells = np.column_stack([axis.ravel() for axis in grid])
     cells = cells[shapely.contains_xy(both, *cells.T)]
     least = np.inf
-    covers = [_covers(outlines, cells) for outlines in (first, second)]
+    covers = [_covers(one, cells) for one in places]
     for cell in range(len(cells)):
-        mine, others = (time_s[cover[:, cell]] for cover in covers)
+        mine, others = (stamps[cover[:, cell]] for stamps, cover in zip(times, covers))
         if len(mine) and len(others):
             place = np.searchsorted(others, mine)
             after = others[np.minimum(place, len(others) - 1)]
@@ -184,15 +188,13 @@ def _between(time_s: np.ndarray, poses: np.ndarray) -> Tuple[np.ndarray, np.ndar
     return finer[0], np.column_stack(finer[1:])
 
 
-def _sweep(outlines: np.ndarray) -> shapely.Geometry:
-    """All that is passed over: the hulls of outlines that follow each other, together."""
-    pairs = np.concatenate([outlines[:-1], outlines[1:]], axis=1)
-    hulls = shapely.convex_hull(shapely.multipoints(pairs.reshape(-1, 2), indices=_rows(pairs)))
-    return shapely.union_all(hulls)
-
-
-def _rows(points: np.ndarray) -> np.ndarray:
-    return np.repeat(np.arange(len(points)), points.shape[1])
+def _near(ours: np.ndarray, theirs: np.ndarray, reach_m: float) -> Tuple[np.ndarray, np.ndarray]:
+    """Which poses of each, (n,) each, are within reach of one that the other has at any time."""
+    found = cKDTree(ours[:, :2]).query_ball_tree(cKDTree(theirs[:, :2]), reach_m)
+    first = np.array([bool(one) for one in found])
+    second = np.zeros(len(theirs), dtype=bool)
+    second[np.unique(np.concatenate([np.array(one, dtype=int) for one in found]))] = True
+    return first, second
 
 
 def _covers(outlines: np.ndarray, cells: np.ndarray) -> np.ndarray:

@@ -172,15 +172,21 @@ class Engine:
         self, model: StagedModel, linear_mps: Optional[Vector], angular_radps: Optional[Vector]
     ) -> None:
         """Give a model a twist where it is; what is None stays."""
-        present = self.state(model)
-        linear = present.linear_mps if linear_mps is None else linear_mps
-        angular = present.angular_radps if angular_radps is None else angular_radps
+        linear, angular = linear_mps, angular_radps
+        if linear is None or angular is None:
+            present = self.state(model)
+            linear = present.linear_mps if linear is None else linear
+            angular = present.angular_radps if angular is None else angular
+        assert linear is not None and angular is not None, "the state tells both"
+        first = model.roots[0]
+        origin = self.body_pose(self.body(first.name))
+        if first.pose != _IDENTITY:
+            origin = origin * first.pose.inverse()
         for root in model.roots:
             if root.joint is None:
                 pose = self.body_pose(self.body(root.name))
-                arm = np.subtract(pose.position, present.pose.position)
-                moving = np.asarray(linear) + np.cross(np.asarray(angular), arm)
-                self._set_velocity(root.name, pose, moving, np.asarray(angular))
+                moving = _carried(linear, angular, pose.position, origin.position)
+                self._set_velocity(root.name, pose, moving, angular)
 
     def place_link(
         self,
@@ -203,8 +209,8 @@ class Engine:
         self._set_velocity(
             root.name,
             pose,
-            moving if linear_mps is None else np.asarray(linear_mps),
-            turning if angular_radps is None else np.asarray(angular_radps),
+            moving.tolist() if linear_mps is None else linear_mps,
+            turning.tolist() if angular_radps is None else angular_radps,
         )
 
     def set_joint(self, name: str, position: Optional[float], velocity: Optional[float]) -> None:
@@ -216,9 +222,12 @@ class Engine:
             self.data.qvel[slots.velocity] = velocity
         self.data.qacc_warmstart[slots.velocity] = 0.0
 
-    def _set_velocity(self, root: str, pose: Pose, linear: np.ndarray, angular: np.ndarray) -> None:
+    def _set_velocity(
+        self, root: str, pose: Pose, linear: Sequence[float], angular: Sequence[float]
+    ) -> None:
         slots = self._joints[root]
-        self.data.qvel[slots.velocity] = (*linear, *(pose.rotation.T @ angular))
+        turning = pose.rotation.T @ np.asarray(angular) if any(angular) else angular
+        self.data.qvel[slots.velocity] = (*linear, *turning)
         self.data.qacc_warmstart[slots.velocity] = 0.0
 
     def take_over(self, other: "Engine") -> None:
@@ -380,3 +389,13 @@ class LinkStates(Mapping[str, ModelState]):
 def actuators(engine: Engine, names: Sequence[str]) -> Optional[np.ndarray]:
     """The ids of several actuators; None of none."""
     return np.array([engine.actuator(name) for name in names]) if names else None
+
+
+def _carried(linear: Vector, angular: Vector, at: Vector, origin: Vector) -> Vector:
+    """The velocity of a point of a body that turns about ``origin``, which moves at ``linear``."""
+    x, y, z = at[0] - origin[0], at[1] - origin[1], at[2] - origin[2]
+    return (
+        linear[0] + (angular[1] * z - angular[2] * y),
+        linear[1] + (angular[2] * x - angular[0] * z),
+        linear[2] + (angular[0] * y - angular[1] * x),
+    )
