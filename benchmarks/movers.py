@@ -2,8 +2,9 @@
 """What it costs to move bodies in every period, and how exactly and repeatably they move.
 
 Bodies of one link go around circles, each period told a new twist. Of a simulator it gives the wall
-time of a period without any, with so many that stand, moved by twists and, in Gazebo, by placing them; the
-largest error against the circles; and how many of several fresh simulators gave the same bits.
+time of a period without any, with so many that stand, moved by twists and, in Gazebo, by placing
+them; the largest error against the circles; and how many of several fresh simulators gave the same
+bits.
 
     python3 benchmarks/movers.py --simulator gazebo --movers 20
 """

@@ -16,11 +16,14 @@ import time
 import numpy as np
 from scipy.stats import bootstrap
 
+from gz_testauto.planners.sst.model import Objects
 from gz_testauto.planners.sst.road import Lane
 from gz_testauto.planners.sst.search import Search
 
 LANES = [Lane(np.array([[0.0, y], [200.0, y]]), np.full(2, 3.5)) for y in (-1.75, 1.75)]
 PLANS, APART_M = 4, 2.5
+AHEAD_M = 22.0
+CURVE = (300, 1000, 3000, 10000, 30000)
 VARIANTS = {
     "sst": {"lane_branch": False, "previous_branch": False},
     "lane only": {"previous_branch": False},
@@ -68,12 +71,46 @@ def less(values, base):
     return f"{100.0 * (1.0 - values.mean() / base.mean()):5.1f} [{low:5.1f}, {high:5.1f}]"
 
 
+def costs(search, blocked, roots):
+    """What the last of each root's plans costs, ``inf`` where there is none."""
+    objects = None
+    if blocked:
+        car = np.array([[[20.0 + AHEAD_M, -2.15, 0.0]]])
+        objects = Objects(np.array([[4.5, 1.8]]), car)
+    found = []
+    for number in range(roots):
+        random, way = np.random.default_rng(number), None
+        root = np.array([20.0, -1.75, 0.0, 5.0])
+        for plan in range(PLANS):
+            way = search.plan(root, LANES, 0, root[0], random, objects, way) or way
+            if way is not None and plan < PLANS - 1:  # it is driven on without fault
+                root = way.states[min(round(0.5 / way.step_s), len(way.states) - 1)]
+        found.append(np.inf if way is None else way.cost)
+    return found
+
+
+def curve(roots):
+    """Costs over iterations."""
+    for blocked in (False, True):
+        print(f"{'a car stands' if blocked else 'free'}: median cost of the last of {PLANS} plans")
+        for iterations in CURVE:
+            row = f"  {iterations:6d}"
+            for name, branches in VARIANTS.items():
+                found = costs(Search(iterations=iterations, **branches), blocked, roots)
+                row += f"  {name} {np.median(found):7.1f}"
+            print(row, flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--roots", type=int, default=30, help="default: %(default)s")
     parser.add_argument("--iterations", type=int, nargs="+", default=[3000])
+    parser.add_argument("--curve", action="store_true", help="costs over iterations instead")
     arguments = parser.parse_args()
     judge(Search(iterations=10), 0)  # compile
+    if arguments.curve:
+        curve(arguments.roots)
+        return
     for iterations in arguments.iterations:
         print(f"{iterations} iterations, {arguments.roots} roots of {PLANS} plans")
         base = None

@@ -99,3 +99,12 @@ def test_a_stack_is_told_of_neither_road_nor_objects(tmp_path, key, value):
     spec = parse(yaml.safe_dump(data), CampaignSpec, written)
     with pytest.raises(SpecError, match=f"{key}: a stack of the user's own is not told of it"):
         check_staging(spec)
+
+
+def test_plots_show_lanes_and_movers(alone, tmp_path):
+    pytest.importorskip("matplotlib")
+    out = alone[0].parent / "alone"
+    assert main(["report", str(out), "--plots", str(tmp_path), "--format", "svg"]) == 0
+    drawn = (tmp_path / "world_0.svg").read_text()
+    assert "#e6e6e6" in drawn  # the road
+    assert drawn.count("stroke-dasharray") >= 2  # ways of the pedestrian, one a planner

@@ -1,7 +1,8 @@
 """Pictures of worlds with the trajectories of all planners.
 
 Owns the drawing; needs matplotlib, which nothing else does. A trajectory ends in a dot where
-the goal was reached and in a cross where not, with the robot's outline around it.
+the goal was reached and in a cross where not, with the robot's outline around it. Ways of others
+are dashed, in the colour of the trial; both are filled where they were nearest.
 """
 
 import math
@@ -15,6 +16,14 @@ from shapely.geometry.polygon import orient
 
 from gz_testauto.campaign.resume import reopen
 from gz_testauto.errors import MissingDependencyError
+from gz_testauto.metrics.recording import (
+    ACTOR_SERIES,
+    FOOTPRINT_SERIES,
+    OUTLINE_SERIES,
+    Recording,
+)
+from gz_testauto.metrics.traffic.among_movers import lanes_of, surface_of
+from gz_testauto.metrics.traffic.encounters import encounters
 from gz_testauto.pose import Pose2D
 from gz_testauto.printable import printable
 from gz_testauto.processes import map_side_by_side
@@ -26,8 +35,9 @@ from gz_testauto.trial.setup import PreparedCampaign
 from gz_testauto.worlds.record import Progress, WorldRecord
 
 SIZE_INCHES = 6.0
+LABELS_INCHES, LEAST_INCHES = 1.3, 1.8
 DOTS_PER_INCH = 150
-OBSTACLE_COLOR = "0.45"
+OBSTACLE_COLOR, LANE_COLOR = "0.45", "0.9"
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 """Okabe and Ito's, which colour-blind readers can tell apart."""
 WORLDS_OF_A_WORKER = 8
@@ -86,12 +96,21 @@ class _Artist:
         world, records = drives
         figure = figure_class()(figsize=(SIZE_INCHES, SIZE_INCHES), layout="constrained")
         with ResultStore.read(self._directory) as store:
-            drawn = [(record, store.trajectory(record).pose) for record in records]
-        _draw(figure.add_subplot(), self._campaign, world, drawn)
+            drawn = [(record, store.trajectory(record)) for record in records]
+        axes = figure.add_subplot()
+        _draw(axes, self._campaign, world, drawn)
+        figure.set_figheight(_height_inches(axes))
         path = self._out / f"{world.name}.{self._format}"
         with reporting_disk(path):
             figure.savefig(path, dpi=DOTS_PER_INCH)
         return path
+
+
+def _height_inches(axes: Any) -> float:
+    """Of a picture with this content: a street is no square."""
+    (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
+    needed = SIZE_INCHES * (top - bottom) / (right - left) + LABELS_INCHES
+    return float(min(SIZE_INCHES, max(LEAST_INCHES, needed)))
 
 
 def figure_class() -> type:
@@ -126,19 +145,25 @@ def _draw(
     axes: Any,
     campaign: PreparedCampaign,
     world: WorldRecord,
-    drawn: List[Tuple[TrialRecord, np.ndarray]],
+    drawn: List[Tuple[TrialRecord, Recording]],
 ) -> None:
-    """``drawn`` has each trial with its poses, shape (n, 3)."""
+    """``drawn`` has each trial with what was recorded of it."""
     from matplotlib.patches import Circle
 
+    for lane in lanes_of(drawn[0][1]) if drawn else ():
+        for patch in _patches(surface_of(lane), LANE_COLOR):
+            axes.add_artist(patch)  # what was driven, and not the road, says what is shown
     for outline in campaign.obstacles(world).outlines().values():
-        _fill(axes, outline)
+        for patch in _patches(outline, OBSTACLE_COLOR):
+            axes.add_patch(patch)
+    known = "route" if campaign.known_map.lanes(world) else "known map"
     waypoints = np.concatenate(campaign.known_map.ways(world))
-    axes.plot(waypoints[:, 0], waypoints[:, 1], ":", color="0.6", linewidth=1, label="known map")
+    axes.plot(waypoints[:, 0], waypoints[:, 1], ":", color="0.6", linewidth=1, label=known)
     planners = [entry.name for entry in campaign.spec.planners]
     labelled = set()
     body = np.asarray(campaign.limits.footprint_m)
-    for record, path in drawn:
+    for record, recording in drawn:
+        path = recording.pose
         color = COLORS[planners.index(record.planner) % len(COLORS)]
         label = "_nolegend_"
         if record.planner not in labelled:
@@ -150,6 +175,7 @@ def _draw(
         end = np.asarray(footprint_at(body, Pose2D(*path[-1])).exterior.coords)
         axes.plot(end[:, 0], end[:, 1], color=color, linewidth=1)
         axes.plot(*path[-1, :2], marker=marker, color=color, markersize=7, markeredgecolor="white")
+        _draw_movers(axes, recording, color)
     start, goals = campaign.spec.start_in(world.name), campaign.spec.goals_in(world.name)
     axes.plot(start.x_m, start.y_m, "ks", markersize=5)
     within_m = campaign.spec.goal.tolerance_m
@@ -160,12 +186,30 @@ def _draw(
     axes.set_aspect("equal")
     axes.set_xlabel("x (m)")
     axes.set_ylabel("y (m)")
-    axes.set_title(chart_text(world.name))
-    axes.legend(loc="upper left", fontsize="small", framealpha=0.9)
+    beside = _height_inches(axes) < SIZE_INCHES / 2  # no room for the legend in it
+    axes.set_title(chart_text(world.name), loc="right" if beside else "center")
+    place = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0)} if beside else {"loc": "upper left"}
+    axes.legend(fontsize="small", framealpha=0.9, ncols=3 if beside else 1, **place)
 
 
-def _fill(axes: Any, outline: BaseGeometry) -> None:
-    """Paint an outline from above; a yard between walls stays white."""
+def _draw_movers(axes: Any, recording: Recording, color: str) -> None:
+    """The ways of who moved, and where they and the robot were when they were nearest."""
+    outlines = recording.series
+    for encounter in encounters(recording):
+        way = outlines[ACTOR_SERIES + encounter.mover]
+        axes.plot(way[:, 0], way[:, 1], "--", color=color, linewidth=0.6, alpha=0.7)
+        nearest_s = encounter.time_s[int(np.argmin(encounter.distance_m))]
+        row = int(np.searchsorted(recording.time_s, nearest_s))
+        for outline, pose in (
+            (outlines[OUTLINE_SERIES + encounter.mover], way[row]),
+            (outlines[FOOTPRINT_SERIES], recording.pose[row]),
+        ):
+            place = Pose2D(*pose.tolist()).place(outline)
+            axes.fill(place[:, 0], place[:, 1], facecolor=color, alpha=0.35, linewidth=0)
+
+
+def _patches(outline: BaseGeometry, color: str) -> Iterator[Any]:
+    """An outline from above, painted; a yard between walls stays white."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path as Curve
 
@@ -176,4 +220,4 @@ def _fill(axes: Any, outline: BaseGeometry) -> None:
         turned = orient(part)
         rings = [Curve(np.asarray(ring.coords)) for ring in (turned.exterior, *turned.interiors)]
         curve = Curve.make_compound_path(*rings)
-        axes.add_patch(PathPatch(curve, facecolor=OBSTACLE_COLOR, linewidth=0))
+        yield PathPatch(curve, facecolor=color, linewidth=0)

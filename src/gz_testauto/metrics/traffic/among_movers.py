@@ -257,13 +257,13 @@ def _greatest_intrusion(
     return max((social_intrusion(recording, name) for name in there), default=math.nan)
 
 
-def _lanes(recording: Recording) -> List[np.ndarray]:
+def lanes_of(recording: Recording) -> List[np.ndarray]:
     """Centres with widths, (k, 3): x, y, width (m)."""
     return [array for name, array in recording.series.items() if name.startswith(LANE_SERIES)]
 
 
 def _off_lanes(recording: Recording, context: MetricContext) -> float:
-    lanes, outline = _lanes(recording), recording.series.get(FOOTPRINT_SERIES)
+    lanes, outline = lanes_of(recording), recording.series.get(FOOTPRINT_SERIES)
     if not lanes or outline is None or recording.duration_s <= 0.0:
         return math.nan
     surface = shapely.union_all([surface_of(lane) for lane in lanes])
@@ -283,7 +283,7 @@ def surface_of(lane: np.ndarray) -> shapely.Geometry:
 def _aside(recording: Recording) -> np.ndarray:
     """From the base to the nearest lane's centre at each sample (n,); empty without lanes."""
     places = shapely.points(recording.pose[:, :2])
-    lines = [shapely.LineString(lane[:, :2]) for lane in _lanes(recording)]
+    lines = [shapely.LineString(lane[:, :2]) for lane in lanes_of(recording)]
     apart = [shapely.distance(line, places) for line in lines]
     return np.asarray(np.min(apart, axis=0)) if apart else np.empty(0)
 

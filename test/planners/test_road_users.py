@@ -1,0 +1,122 @@
+"""What a planner makes of tracked objects, of lanes and of a base that steers."""
+
+import math
+
+import numpy as np
+import pytest
+
+from gz_testauto.observation import LaserScan, TrackedObject, Twist2D
+from gz_testauto.planners.interface import Lane, RobotLimits
+from gz_testauto.planners.limits import SpeedLimiter
+from gz_testauto.planners.sst.judged import Judged
+from gz_testauto.planners.sst.model import Trajectory, Vehicle
+from gz_testauto.planners.sst.planner import vehicle_of
+from gz_testauto.planners.sst.road import CenterLine
+from gz_testauto.planners.sst.road_users import predicted, without
+from gz_testauto.planners.sst.tracking import along
+from gz_testauto.pose import Pose, Pose2D, wrap_angle
+
+BODY = np.array([[-1.0, -1.0], [3.0, -1.0], [3.0, 1.0], [-1.0, 1.0]])
+
+
+def tracked(pose, velocity=(1.0, 0.0, 0.0), seconds=2.0):
+    times = 0.1 * np.arange(round(seconds / 0.1) + 1)
+    path = np.array(pose) + times[:, None] * np.array(velocity)
+    return TrackedObject("car", Pose2D(*pose), velocity, BODY, path, 0.1)
+
+
+def test_objects_are_rectangles_about_their_middles_on_the_searchs_times():
+    found = predicted([tracked((10.0, 0.0, math.pi / 2))], 1.0, 0.0, 0.04)
+    assert found.sizes_m == pytest.approx(np.array([[4.0, 2.0]]))
+    assert found.poses.shape == (1, 51, 3)
+    # its middle is a metre ahead of its pose, which looks along y
+    assert found.poses[0, 0] == pytest.approx([10.0, 1.0, math.pi / 2])
+    assert found.poses[0, 25] == pytest.approx([11.0, 1.0, math.pi / 2])
+    assert found.poses[0, -1] == pytest.approx([12.0, 1.0, math.pi / 2])
+
+
+def test_a_plan_that_begins_later_meets_them_later_and_lengths_are_scaled():
+    found = predicted([tracked((10.0, 0.0, 0.0))], 2.0, 0.5, 0.04)
+    assert found.sizes_m == pytest.approx(np.array([[2.0, 1.0]]))
+    assert found.poses[0, 0] == pytest.approx([(10.5 + 1.0) / 2, 0.0, 0.0])
+
+
+def test_headings_go_the_short_way_around():
+    one = tracked((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.1)
+    one.path[:, 2] = [math.pi - 0.1, -math.pi + 0.1]
+    yaws = predicted([one], 1.0, 0.0, 0.05).poses[0, :, 2]
+    assert np.abs(np.diff(yaws)) == pytest.approx([0.1, 0.1])
+
+
+def test_nobody_is_an_empty_road():
+    assert predicted([], 1.0, 0.0, 0.04).poses.shape[0] == 0
+
+
+def test_rays_that_end_at_somebody_tracked_meet_nothing():
+    ranges = np.full(181, 20.0)
+    ranges[85:96] = 6.9  # at the car's back, 7 m ahead
+    ranges[20:30] = 5.0
+    mount = Pose((0.5, 0.0, 0.3))
+    scan = LaserScan(0.0, -math.pi / 2, math.pi / 2, 0.1, 30.0, ranges, mount)
+    base = Pose2D(2.0, 1.0, math.pi / 2)
+    car = tracked((2.0, 9.5, math.pi / 2))
+    seen = without(scan, base, [car])
+    assert np.isinf(seen.ranges_m[85:96]).all()
+    assert (seen.ranges_m[20:30] == 5.0).all()
+    assert np.isfinite(scan.ranges_m).all()
+    assert without(scan, base, []) is scan
+
+
+def test_a_base_that_steers_turns_no_tighter_than_its_wheels():
+    limits = RobotLimits(
+        ((1, 1), (-1, 1), (0, -1)), 5.0, 2.0, 100.0, 100.0, wheelbase_m=2.0, max_steer_rad=0.5
+    )
+    limiter = SpeedLimiter(limits, 0.1)
+    for speed in (0.0, 1.0, 4.0):
+        command = limiter.apply(Twist2D(speed, 2.0), Twist2D())
+        assert command.angular_radps == pytest.approx(min(2.0, speed * math.tan(0.5) / 2.0))
+    vehicle = vehicle_of(limits, 1.0)
+    assert vehicle.wheelbase_m == 2.0
+    assert vehicle.max_steer_rad == 0.5
+
+
+def test_it_is_carried_along_a_bend():
+    turns = np.linspace(0.0, math.pi, 200)
+    bend = np.column_stack([20.0 * np.sin(turns), 20.0 - 20.0 * np.cos(turns)])
+    line = CenterLine(np.vstack([[-20.0, 0.0], bend]))
+    vehicle, pose, arc_m, off = Vehicle(), Pose2D(-20.0, 0.5, 0.0), 0.0, []
+    for _ in range(300):
+        arc_m = line.arc_of(pose.x_m, pose.y_m, arc_m, 10.0)
+        speed, rate = along(line, arc_m, 5.0, pose, vehicle)
+        yaw = wrap_angle(pose.yaw_rad + rate * 0.05)
+        pose = Pose2D(
+            pose.x_m + speed * 0.05 * math.cos(yaw), pose.y_m + speed * 0.05 * math.sin(yaw), yaw
+        )
+        if arc_m > 60.0:
+            break
+        off.append(math.hypot(*(np.array(pose[:2]) - line.at(np.array([arc_m]))[0][0])))
+    assert arc_m > 60.0
+    assert max(off[60:]) < 0.35  # within 15 m
+
+
+def plan(speeds, y_m):
+    states = np.zeros((len(speeds), 4))
+    states[:, 0] = np.arange(len(speeds))
+    states[:, 1], states[:, 3] = y_m, speeds
+    return Trajectory(np.zeros((1, 2)), np.array([len(speeds) - 1]), states, 0.5, 7.0)
+
+
+def test_plans_are_judged_from_when_the_robot_is_fast():
+    judged, lanes = Judged(), [Lane(np.array([[0.0, 0.0], [100.0, 0.0]]), np.full(2, 3.5))]
+    judged.take(plan([0.0, 1.0], 1.0), 2.0, lanes, 1.0)
+    assert judged.numbers == {}
+    judged.take(plan([5.0, 5.5, 5.0], 0.5), 5.0, lanes, 2.0)
+    judged.take(plan([5.0, 5.0], -1.0), 1.0, lanes, 2.0)
+    judged.take(None, 5.0, lanes, 2.0)
+    found = judged.numbers
+    assert found["plans"] == 3.0
+    assert found["plans_failed"] == 1.0
+    assert found["plan_cost"] == 7.0
+    assert found["plan_accel_mps2"] == pytest.approx(2.0 * (1.0 + 1.0 + 0.0) / 3)
+    assert found["plan_speed_error_mps"] == pytest.approx(2.0 * 0.5 / 5)
+    assert found["plan_lane_error_m"] == pytest.approx(2.0 * (3 * 0.5 + 2 * 1.0) / 5)
