@@ -3,8 +3,8 @@
 :class:`~gz_testauto.behaviours.stage.Stage` is a simulation that asks trackers before each step
 what is to change; a :class:`~gz_testauto.behaviours.behaviour.Behaviour` is a tracker that has a
 model.
-``patrol``, ``wander``, ``flow``, ``script``, ``polynomial``, ``follow``, ``cross``, ``door`` and
-``tree`` come with the package.
+``patrol``, ``wander``, ``social_force``, ``flow``, ``script``, ``polynomial``, ``follow``,
+``cross``, ``door`` and ``tree`` come with the package.
 """
 
 from gz_testauto.registry import Registry
@@ -14,6 +14,7 @@ BEHAVIOURS = Registry(
     {
         "patrol": "gz_testauto.behaviours.patrol:Patrol",
         "wander": "gz_testauto.behaviours.wander:Wander",
+        "social_force": "gz_testauto.behaviours.social_force:SocialForce",
         "flow": "gz_testauto.behaviours.flow:Flow",
         "script": "gz_testauto.behaviours.script:Script",
         "polynomial": "gz_testauto.behaviours.script:Script",

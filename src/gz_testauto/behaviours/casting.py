@@ -19,6 +19,7 @@ from gz_testauto.behaviours.flow import Flow
 from gz_testauto.behaviours.follow import Follow
 from gz_testauto.behaviours.patrol import Patrol, length_m
 from gz_testauto.behaviours.script import Script, Timetable, dynabarn_path, dynabarn_speeds
+from gz_testauto.behaviours.social_force import Forces, SocialForce
 from gz_testauto.behaviours.surroundings import TRIES, Surroundings, draw_point
 from gz_testauto.behaviours.wander import Wander
 from gz_testauto.errors import PlacementError, SpecError
@@ -37,6 +38,7 @@ from gz_testauto.spec.actors import (
     PluginSpec,
     PolynomialSpec,
     ScriptSpec,
+    SocialForceSpec,
     TreeSpec,
     WanderSpec,
 )
@@ -129,16 +131,11 @@ def _wander(
     spec: WanderSpec, index: int, name: str, draw: _Draw, ground: Ground, begun: Begun
 ) -> Built:
     region, reach_m = union_of(spec.region), _reach_m(spec)
-    wander = Wander(
-        name,
-        spec.tags,
-        region,
-        ground.surroundings,
-        reach_m,
-        draw(spec.speed_mps),
-        spec.pause_s,
-        spec.give_way_m,
-    )
+    own = (name, spec.tags, region, ground.surroundings, reach_m, draw(spec.speed_mps))
+    wander = Wander(*own, spec.pause_s, spec.give_way_m)
+    if isinstance(spec, SocialForceSpec):
+        forces = Forces(spec.relax_s, spec.push_mps2, spec.reach_m, spec.behind)
+        wander = SocialForce(*own, spec.pause_s, spec.give_way_m, ground.robot_radius_m, forces)
     for _ in range(TRIES):
         point = draw_point(region, draw.random)
         if point is None:
@@ -281,6 +278,7 @@ def _plugin(
 _BUILDERS: Dict[Any, Callable[..., Built]] = {
     PatrolSpec: _patrol,
     WanderSpec: _wander,
+    SocialForceSpec: _wander,
     FlowSpec: _flow,
     ScriptSpec: _script,
     PolynomialSpec: _polynomial,

@@ -36,6 +36,16 @@ class Surroundings:
         found, distance = self._tree.query_nearest(shape, return_distance=True, all_matches=False)
         return float(distance[0]) if len(found) else float("inf")
 
+    def nearest_point(self, x_m: float, y_m: float) -> Optional[Tuple[float, float]]:
+        """The point of what stands that is nearest; None where nothing does, or within it."""
+        here = shapely.Point(x_m, y_m)
+        found = self._tree.query_nearest(here, all_matches=False)
+        if not len(found):
+            return None
+        line = shapely.shortest_line(self._tree.geometries[int(found[0])], here)
+        (x, y), _ = shapely.get_coordinates(line).tolist()
+        return None if (x, y) == (x_m, y_m) else (x, y)
+
     def is_free(self, x_m: float, y_m: float, radius_m: float) -> bool:
         """Whether a disc touches nothing."""
         return self.distance_m(shapely.Point(x_m, y_m)) > radius_m

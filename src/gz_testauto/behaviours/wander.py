@@ -55,9 +55,13 @@ class Wander(Behaviour):
             self._draw(me, period)
         if not self._going or self._must_give_way(me, period):
             me.stand()
-        elif me.go_to(*self._target, self.speed_mps):
+        elif self.go(me, period):
             self._going = False
             self._until_s = period.time_s + period.duration_s + self.pause_s
+
+    def go(self, me: Handle, period: Period) -> bool:
+        """Move on towards the place; whether it is reached at the end of the period."""
+        return me.go_to(*self._target, self.speed_mps)
 
     def _draw(self, me: Handle, period: Period) -> None:
         here = (me.pose.position[0], me.pose.position[1])

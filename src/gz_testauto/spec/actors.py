@@ -143,6 +143,21 @@ class WanderSpec(ActorSpec):
     look."""
 
 
+class SocialForceSpec(WanderSpec):
+    """Goes as ``wander`` does, but makes way for the robot, for others and for what stands, by the
+    forces of a crowd."""
+
+    behaviour: Literal["social_force"]  # type: ignore[assignment]
+    relax_s: Positive = 0.5
+    """How fast it takes on its desired velocity."""
+    push_mps2: Annotated[float, Field(ge=0, le=100)] = 3.0
+    """Acceleration by somebody who touches it."""
+    reach_m: Positive = 0.2
+    """The gap at which that is 1/e of it."""
+    behind: Annotated[float, Field(ge=0, le=1)] = 0.25
+    """The share of it by who is behind."""
+
+
 class FlowSpec(ActorSpec):
     """Passes through, again and again: comes in at the first way-point, goes along to the last and
     is gone; several do so independently of each other."""
@@ -349,6 +364,7 @@ class PluginSpec(ActorSpec):
 BUILT_IN = (
     "patrol",
     "wander",
+    "social_force",
     "flow",
     "script",
     "polynomial",
@@ -370,6 +386,7 @@ Actor = Annotated[
     Union[
         Annotated[PatrolSpec, Tag("patrol")],
         Annotated[WanderSpec, Tag("wander")],
+        Annotated[SocialForceSpec, Tag("social_force")],
         Annotated[FlowSpec, Tag("flow")],
         Annotated[ScriptSpec, Tag("script")],
         Annotated[PolynomialSpec, Tag("polynomial")],
