@@ -101,6 +101,12 @@ def test_a_stack_is_told_of_neither_road_nor_objects(tmp_path, key, value):
         check_staging(spec)
 
 
+def test_the_page_has_lanes_and_movers(alone):
+    text = (alone[0].parent / "alone" / "report.html").read_text(encoding="utf-8")
+    assert '"lanes":' in text
+    assert '"movers":[{"name":"pedestrian"' in text.replace(" ", "")
+
+
 def test_plots_show_lanes_and_movers(alone, tmp_path):
     pytest.importorskip("matplotlib")
     out = alone[0].parent / "alone"

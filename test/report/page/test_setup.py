@@ -54,3 +54,14 @@ def test_what_moves_and_what_is_drawn_is_said():
         "5 × walker (wander), guard (patrol), pedestrian (cross), door (door)"
     )
     assert rows["drawn"] == "floor_friction (friction), scan_noise (scan_noise), lag (actuator_lag)"
+
+
+def test_roads_and_what_is_told_of_who_moves_is_said():
+    campaign = CONFIG / "road" / "pedestrian_campaign.yaml"
+    spec = load(campaign, CampaignSpec)
+    rows = dict(setup(spec, None))
+    assert rows["tracking"].startswith("planners that ask are told the truth")
+    assert rows["road"].startswith("lanes and a route")
+    noisy = spec.tracking.model_copy(update={"delay_s": 0.2})
+    rows = dict(setup(spec.model_copy(update={"tracking": noisy}), None))
+    assert rows["tracking"] == "planners that ask are told who moves: delay_s 0.2"

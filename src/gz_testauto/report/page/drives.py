@@ -11,7 +11,9 @@ from typing import Any, Dict, List
 import numpy as np
 import shapely
 
-from gz_testauto.metrics.recording import Recording
+from gz_testauto.metrics.recording import ACTOR_SERIES, OUTLINE_SERIES, Recording
+from gz_testauto.metrics.traffic.encounters import movers
+from gz_testauto.printable import printable
 
 POSITION_M = 0.02
 YAW_RAD = 0.035
@@ -34,19 +36,38 @@ def tolerances_text() -> str:
 
 def thinned_drive(recording: Recording) -> Dict[str, Any]:
     """The drive for the page: ``way`` is time, x, y and yaw; ``clearance``, ``speed`` and
-    ``yaw_rate`` are time and value; ``end_ms`` the length."""
+    ``yaw_rate`` are time and value; ``end_ms`` the length; ``movers``, where there are any, who
+    moved beside the robot: outline (x, y, x, ...) and way of each."""
     time_s, pose, twist = recording.time_s, recording.pose, recording.twist
     if not len(time_s):
         return {"end_ms": 0, "way": [[], [], [], []]}
-    yaw = np.unwrap(pose[:, 2])
-    kept = keep(time_s, pose[:, 0] / POSITION_M, pose[:, 1] / POSITION_M, yaw / YAW_RAD)
-    return {
+    drive = {
         "end_ms": round(float(time_s[-1]) * _MILLI),
-        "way": [coded(values[kept]) for values in (time_s, pose[:, 0], pose[:, 1], yaw)],
+        "way": _way(time_s, pose),
         "clearance": _series(time_s, recording.clearance_m, CLEARANCE_M),
         "speed": _series(time_s, np.hypot(twist[:, 0], twist[:, 1]), SPEED_MPS),
         "yaw_rate": _series(time_s, twist[:, 2], YAW_RATE_RADPS),
     }
+    beside = [
+        {
+            "name": printable(name),
+            "outline": np.round(recording.series[OUTLINE_SERIES + name].ravel(), 3).tolist(),
+            "way": _way(time_s, recording.series[ACTOR_SERIES + name]),
+        }
+        for name in movers(recording.series)
+    ]
+    return {**drive, "movers": beside} if beside else drive
+
+
+def _way(time_s: np.ndarray, pose: np.ndarray) -> List[List[int]]:
+    """Time, x, y and yaw of poses (n, 3), those that are there."""
+    there = np.isfinite(pose).all(axis=1)
+    time_s, pose = time_s[there], pose[there]
+    if len(time_s) < 2:
+        return [coded(values) for values in (time_s, *pose.T)]
+    yaw = np.unwrap(pose[:, 2])
+    kept = keep(time_s, pose[:, 0] / POSITION_M, pose[:, 1] / POSITION_M, yaw / YAW_RAD)
+    return [coded(values[kept]) for values in (time_s, pose[:, 0], pose[:, 1], yaw)]
 
 
 def keep(time_s: np.ndarray, *columns: np.ndarray) -> np.ndarray:

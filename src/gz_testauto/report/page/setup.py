@@ -18,6 +18,7 @@ from gz_testauto.spec.campaign import (
     StackPlannerSpec,
 )
 from gz_testauto.spec.companions import CompanionSpec
+from gz_testauto.spec.tracking import TrackingSpec
 
 LONGEST = 240
 """Characters of a planner's parameters; ``campaign.json`` has them all."""
@@ -43,6 +44,10 @@ def setup(spec: Optional[CampaignSpec], footprint_m: Optional[np.ndarray]) -> Li
         rows.append(("beside it", _listed([_companion(one) for one in spec.robots])))
     if spec.actors:
         rows.append(("moving", _listed([_actor(one) for one in spec.actors])))
+    if spec.tracking is not None:
+        rows.append(("tracking", _tracking(spec.tracking)))
+    if spec.has_road:
+        rows.append(("road", "lanes and a route; planners that know of none have its way-points"))
     if spec.worlds.dynamic:
         rows.append(("moving", "what has a behavior in the scenario"))
     if spec.randomise:
@@ -64,6 +69,17 @@ def length_note(spec: Optional[CampaignSpec]) -> str:
 def _actor(actor: Actor) -> str:
     several = f"{actor.count} × " if actor.count > 1 else ""
     return f"{several}{actor.name} ({actor.behaviour})"
+
+
+def _tracking(tracking: TrackingSpec) -> str:
+    """What planners that ask are told."""
+    said = tracking.model_dump(exclude_defaults=True)
+    if not said:
+        return "planners that ask are told the truth about who moves, and where they will be"
+    flat = {**said.pop("noise", {}), **said}
+    return "planners that ask are told who moves: " + ", ".join(
+        f"{name} {value}" for name, value in flat.items()
+    )
 
 
 def _companion(robot: CompanionSpec) -> str:

@@ -52,6 +52,7 @@ const World = (() => {
     const drive = { ...trial, shown: true, has: Array.isArray(trial.way) && trial.way[0].length > 0 };
     if (!drive.has) return drive;
     drive.path = trial.way.map(decoded);
+    drive.movers = (trial.movers || []).map((one) => ({ ...one, path: one.way.map(decoded) }));
     for (const name of SERIES) drive[name] = (trial[name] || [[], []]).map(decoded);
     drive.end = trial.end_ms / 1000;
     return drive;
@@ -163,6 +164,7 @@ const World = (() => {
     const scene = drawn("g", { transform: "scale(1 -1)" });
     const lines = drawn("g", {});
     const labels = drawn("g", {});
+    if (block.lanes) scene.append(drawn("path", { class: "lane", d: obstaclePath(block.lanes) }));
     scene.append(lines, drawn("path", { class: "obstacle", d: obstaclePath(block.placed) }));
     if (block.known) {
       scene.append(drawn("polyline", { class: "known", points: block.known.map((p) => p.join(",")).join(" ") }));
@@ -194,6 +196,12 @@ const World = (() => {
           `${label(drive)} touched ${partner} at ${(time / 1000).toFixed(2)} s, ${speed.toFixed(2)} m/s`));
         group.append(hit);
       }
+      for (const mover of drive.movers) {
+        const around = mover.outline.map((value, k) => (k % 2 ? `${value} ` : `${value},`)).join("");
+        mover.body = drawn("polygon", { class: "mover", points: around });
+        mover.body.append(drawn("title", {}, `${mover.name}, as ${label(drive)} met it`));
+        group.append(mover.body);
+      }
       group.append(drive.body);
       drive.group = group;
       scene.append(group);
@@ -224,11 +232,17 @@ const World = (() => {
       entries.push(sample("rect", { class: "body", ...frame }, "robot at the time shown", `p${there[0].planner % 7}`),
         sample("rect", { class: "final", ...frame }, "where it ended", `p${there[0].planner % 7}`));
     }
+    const beside = there.find((one) => one.movers.length);
+    if (beside) {
+      entries.push(sample("rect", { class: "mover", ...frame }, "who moved, as the drive of that colour met them",
+        `p${beside.planner % 7}`));
+    }
     if (there.some((one) => one.contacts.length)) {
       entries.push(sample("path", { class: "hit", d: "M12 3l12 12m0 -12l-12 12" }, "collision", "p1"));
     }
     if (block.start) entries.push(sample("rect", { class: "start-dot", x: 13, y: 4, width: 10, height: 10 }, "start"));
     if (block.goals) entries.push(sample("circle", { class: "place", cx: 18, cy: 9, r: 8 }, "goal, reached within the circle"));
+    if (block.lanes) entries.push(sample("rect", { class: "lane", x: 1, y: 3, width: 34, height: 12 }, "road"));
     if (block.known) entries.push(sample("line", { class: "known", ...across }, "way on the known map"));
     byId("map-legend").replaceChildren(...entries);
   }
@@ -357,6 +371,12 @@ const World = (() => {
       const held = Math.min(now, drive.end);
       const [times, xs, ys, yaws] = drive.path;
       drive.body.setAttribute("transform", placedAt(at(times, xs, held), at(times, ys, held), at(times, yaws, held)));
+      for (const { body, path } of drive.movers) {
+        const [stamps, ...values] = path;
+        const place = values.map((one) => at(stamps, one, held));
+        body.toggleAttribute("hidden", place[0] === null);  // it had not come, or was gone
+        if (place[0] !== null) body.setAttribute("transform", placedAt(...place));
+      }
       SERIES.forEach((name, index) => {
         const value = at(...drive[name], now);
         drive.cells[index].textContent = value === null ? "–" : value.toFixed(2);

@@ -13,6 +13,7 @@ from shapely.geometry.base import BaseGeometry
 from gz_testauto.campaign.resume import find_world, read_campaign
 from gz_testauto.errors import GzTestautoError
 from gz_testauto.metrics.recording import Recording
+from gz_testauto.metrics.traffic.among_movers import surface_of
 from gz_testauto.pose import Pose2D
 from gz_testauto.printable import printable
 from gz_testauto.report.page.drives import thinned_drive
@@ -77,6 +78,13 @@ class Surroundings:
             self.problems.append(f"the way on the known map is not drawn: {error}")
             return []
 
+    def lanes(self, world: WorldRecord) -> List[np.ndarray]:
+        """The lanes of a world's road, x, y and width (m), (k, 3) each."""
+        if self.campaign is None:
+            return []
+        lanes = self.campaign.known_map.lanes(world)
+        return [np.column_stack([lane.center_m, lane.width_m]) for lane in lanes]
+
     def outlines(self, world: WorldRecord) -> Outlines:
         """Outlines of a world's obstacles as its file places them, by name."""
         if self.campaign is None:
@@ -126,6 +134,9 @@ class WorldsDrawer:
         if world.name not in self._worlds:
             data: Dict[str, Any] = {"placed": self._table.place(outlines.values())}
             data.update(_ends(self._surroundings.spec, world))
+            lanes = self._surroundings.lanes(world)
+            if lanes:
+                data["lanes"] = self._table.place(map(surface_of, lanes))
             known = self._surroundings.known_way(world)
             self._worlds[world.name] = {**data, "known": known} if known else data
         for record in new:
