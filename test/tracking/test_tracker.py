@@ -106,6 +106,19 @@ def test_who_is_lost_is_kept_for_a_while():
     assert ages[lost + 5] == []
 
 
+def test_who_is_lost_for_long_is_kept_with_noise_and_script():
+    spec = {"range_m": 6.0, "keep_s": 2.0, "noise": {"position_m": 0.1}}
+    one = tracker(spec)
+    for tick in range(60):
+        one.observe(snapshot(tick * PERIOD_S))
+        kept = [found for found in one.objects if found.name == "person"]
+        if kept and kept[0].age_s > 1.5:
+            true = SCRIPT.expected(np.array([tick * PERIOD_S]))[0]
+            assert np.hypot(*(kept[0].path[0] - true)[:2]) < 0.5
+            return
+    raise AssertionError("it was not kept")
+
+
 def test_noise_is_of_seed_stamp_and_object_alone():
     noise = {"noise": {"position_m": 0.3, "yaw_rad": 0.1, "speed_mps": 0.2}}
     one = told(tracker(noise), 1.0)

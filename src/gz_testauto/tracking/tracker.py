@@ -7,7 +7,7 @@ alone, so that all planners meet the same.
 import functools
 from collections import deque
 from dataclasses import dataclass, replace
-from typing import Deque, Dict, List, Mapping, Optional, Tuple, Union
+from typing import Deque, Dict, List, Mapping, NamedTuple, Optional, Tuple, Union
 
 import numpy as np
 import shapely
@@ -46,6 +46,14 @@ class _Seen:
     poses: Mapping[str, Pose2D]
 
 
+class _Told(NamedTuple):
+    """What is told of one, of when it is, and where it truly was then."""
+
+    time_s: float
+    seen: TrackedObject
+    true: Pose2D
+
+
 class ObjectTracker:
     """Tells one robot what moves around it. Shown every snapshot, in order of time."""
 
@@ -57,7 +65,7 @@ class ObjectTracker:
         self._behaviours = {behaviour.name: behaviour for behaviour in subject.behaviours}
         self._times = spec.step_s * np.arange(round(spec.horizon_s / spec.step_s) + 1)
         self._past: Deque[_Seen] = deque()
-        self._told: Dict[str, Tuple[float, TrackedObject]] = {}
+        self._told: Dict[str, _Told] = {}
         self._objects: Tuple[TrackedObject, ...] = ()
 
     @property
@@ -91,13 +99,11 @@ class ObjectTracker:
         if past:
             now, before = past[-1], past[-2] if len(past) > 1 else None
             for name in self._visible(now):
-                self._told[name] = (now.time_s, self._object(name, now, before))
+                told = self._object(name, now, before)
+                self._told[name] = _Told(now.time_s, told, now.poses[name])
         oldest_s = (past[-1].time_s if past else time_s) - self._spec.keep_s - ROUNDING_S
-        self._told = {name: told for name, told in self._told.items() if told[0] >= oldest_s}
-        return tuple(
-            self._predicted(told, stamp_s, time_s)
-            for _, (stamp_s, told) in sorted(self._told.items())
-        )
+        self._told = {name: told for name, told in self._told.items() if told.time_s >= oldest_s}
+        return tuple(self._predicted(self._told[name], time_s) for name in sorted(self._told))
 
     def _visible(self, seen: _Seen) -> List[str]:
         """Who is near enough, and in sight."""
@@ -149,20 +155,19 @@ class ObjectTracker:
         nowhere = np.empty((0, 3))
         return TrackedObject(name, pose, velocity, self._outlines[name], nowhere, self._spec.step_s)
 
-    def _predicted(self, told: TrackedObject, stamp_s: float, now_s: float) -> TrackedObject:
-        """The same with its path from now on."""
-        age_s = now_s - stamp_s
-        behaviour = self._behaviours.get(told.name)
+    def _predicted(self, told: _Told, now_s: float) -> TrackedObject:
+        """What was told with its path from now on."""
+        seen, age_s = told.seen, now_s - told.time_s
+        behaviour = self._behaviours.get(seen.name)
         path: Optional[np.ndarray] = None
         if self._spec.prediction == "script" and behaviour is not None:
             path = behaviour.expected(now_s + self._times)
-        here = np.array(told.pose)
+        here = np.array(seen.pose)
         if path is None:
-            path = here + (age_s + self._times)[:, None] * np.array(told.velocity)
-        elif self._spec.noise.position_m or self._spec.noise.yaw_rad:
-            true = next(seen for seen in self._past if seen.time_s == stamp_s).poses[told.name]
-            path = path + (here - np.array(true))
-        return replace(told, path=path, age_s=age_s)
+            path = here + (age_s + self._times)[:, None] * np.array(seen.velocity)
+        else:
+            path = path + (here - np.array(told.true))  # nothing without noise
+        return replace(seen, path=path, age_s=age_s)
 
     def _noise(self, name: str, stamp_s: float) -> np.ndarray:
         subject = self._subject
