@@ -87,6 +87,11 @@ def test_speeds_of_legs_lie_within_their_bounds_around_the_mean():
     assert 0.2 < speeds.std() < 0.3
 
 
+def test_bounds_that_are_too_narrow_for_the_spread_are_kept_all_the_same():
+    speeds = dynabarn_speeds(np.random.default_rng(1), 5, 1.0, 1e9, (0.99, 1.01))
+    assert ((speeds >= 0.99) & (speeds <= 1.01)).all()
+
+
 def errors_m(stage, script, periods):
     """How far it is from its script at the end of each period (m), and by which angle (rad)."""
     found = []

@@ -4,7 +4,6 @@ Owns the timetable and the recipe of DynaBARN's obstacles (Nair, Jiang, Hou, Xu,
 makes one from a random polynomial. Who goes by a script does not look where it goes.
 """
 
-import math
 from typing import Optional, Sequence, Tuple
 
 import numpy as np
@@ -12,9 +11,6 @@ import numpy as np
 from gz_testauto.behaviours.behaviour import Behaviour, Handle
 from gz_testauto.behaviours.tracker import Period
 from gz_testauto.pose import wrap_angle
-
-REPEATS = ("once", "back", "around")
-ROUNDING_S = 1e-9
 
 
 class Timetable:
@@ -126,6 +122,9 @@ class Script(Behaviour):
 HALF_M, LEGS = 10, 10
 """Of DynaBARN's field, and how many way-points its paths have beside their ends."""
 
+TRIES = 1000
+"""Draws until another way is taken, so that nobody waits for ever."""
+
 LEAST_SHARE = 0.1
 """Of half the field: a shorter path is drawn again."""
 
@@ -133,14 +132,17 @@ LEAST_SHARE = 0.1
 def dynabarn_path(random: np.random.Generator, order: int, half_m: float = HALF_M) -> np.ndarray:
     """Way-points (n, 2) of an obstacle in a square field about the origin: on a polynomial of that
     order through as many random points and one, from where it comes into the field to where it
-    leaves it, one way or the other."""
+    leaves it, one way or the other; straight across, should none be found. Raises ``ValueError``
+    for a field with too few columns of points."""
     reach = int(half_m)
-    while True:
+    low, high, curve = -half_m, half_m, np.polynomial.Polynomial([0.0, 0.0])
+    for _ in range(TRIES):
         xs = random.choice(np.arange(-reach, reach + 1), size=order + 1, replace=False)
         ys = random.integers(-reach, reach + 1, size=order + 1)
-        curve = np.polynomial.Polynomial.fit(xs, ys, order).convert()
-        low, high = _longest_inside(curve, half_m)
-        if high - low >= LEAST_SHARE * half_m:
+        drawn = np.polynomial.Polynomial.fit(xs, ys, order).convert()
+        ends = _longest_inside(drawn, half_m)
+        if ends[1] - ends[0] >= LEAST_SHARE * half_m:
+            (low, high), curve = ends, drawn
             break
     even = np.linspace(low, high, LEGS + 2)
     points = np.column_stack([even, np.clip(curve(even), -half_m, half_m)])
@@ -168,12 +170,14 @@ def dynabarn_speeds(
     bounds_mps: Sequence[float],
 ) -> np.ndarray:
     """The speed of each leg (legs,): normal about the obstacle's mean, drawn again where out of
-    bounds."""
+    bounds; even between the bounds where these are too narrow for that."""
     low, high = bounds_mps
     speeds = np.empty(legs)
     for leg in range(legs):
-        speed = math.inf
-        while not low <= speed < high:
-            speed = float(random.normal(mean_mps, sigma_mps))
-        speeds[leg] = speed
+        for _ in range(TRIES):
+            speeds[leg] = random.normal(mean_mps, sigma_mps)
+            if low <= speeds[leg] < high:
+                break
+        else:
+            speeds[leg] = random.uniform(low, high)
     return speeds

@@ -251,6 +251,12 @@ class PolynomialSpec(ActorSpec):
         low, high = self.order
         if not 1 <= low <= high <= MOST_ORDER:
             raise ValueError(f"order must be two integers from 1 to {MOST_ORDER}, the lower first")
+        columns = 2 * int(self.half_m) + 1
+        if high + 1 > columns:
+            raise ValueError(
+                f"order {high} needs {high + 1} columns of points, and a field of half_m "
+                f"{self.half_m:g} has {columns}; lower order or enlarge half_m"
+            )
         low_mps, high_mps = self.speed_bounds_mps
         if low_mps <= 0:
             raise ValueError("speed_bounds_mps must be above 0")
