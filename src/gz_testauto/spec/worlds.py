@@ -79,11 +79,13 @@ class WorldFileSpec(ViaSpec):
     road: RoadOrFile = None
 
     @model_serializer(mode="wrap")
-    def _road_only_where_given(self, serialize: SerializerFunctionWrapHandler) -> Dict[str, Any]:
-        """Without a road where there is none, as it was written before there were any."""
+    def _only_where_given(self, serialize: SerializerFunctionWrapHandler) -> Dict[str, Any]:
+        """As :class:`ViaSpec`, whose serializer this one is in place of, and without a road where
+        there is none."""
         data: Dict[str, Any] = serialize(self)
-        if self.road is None:
-            data.pop("road", None)
+        for name in ("via", "road"):
+            if not getattr(self, name):
+                data.pop(name, None)
         return data
 
     @model_validator(mode="before")
