@@ -1,4 +1,4 @@
-"""Holds the overlay's definitions, and whichever gazebo_msgs is used, to Noetic's MD5 sums."""
+"""Holds the overlay's definitions, and whichever packages are used, to Noetic's MD5 sums."""
 
 from pathlib import Path
 
@@ -60,3 +60,10 @@ def test_the_gazebo_msgs_in_use_have_the_sums_that_noetic_has():
         for name in SUMS
     }
     assert {name: kind._md5sum for name, kind in in_use.items()} == SUMS
+
+
+@pytest.mark.ros
+def test_what_teb_is_told_has_the_sums_that_costmap_converter_has():
+    messages = pytest.importorskip("costmap_converter.msg", reason="needs costmap_converter built")
+    assert messages.ObstacleMsg._md5sum == "a37f90c2e2437cb2b570855e1c703488"
+    assert messages.ObstacleArrayMsg._md5sum == "8a1bdcde72c65ca7d3ce8ebf52d43516"

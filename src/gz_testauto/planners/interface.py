@@ -100,10 +100,13 @@ class LocalPlanner(abc.ABC):
     """Base of all local planners. A subclass declares its parameters as the keyword
     arguments of its constructor, each with a default, a unit suffix and a docstring line.
 
-    ``wants_objects`` says that it asks for what is tracked; others are not shown it.
+    ``wants_objects`` says that it asks for what is tracked; others are not shown it. ``rehearses``
+    says that it compiles or loads something when it first plans, and is to plan once before that
+    counts (:func:`~gz_testauto.planners.rehearsal.rehearse`).
     """
 
     wants_objects = False
+    rehearses = False
 
     @property
     def numbers(self) -> Mapping[str, float]:

@@ -3,13 +3,16 @@
 from typing import Iterable, List, Sequence, Tuple
 
 import numpy as np
+from genpy import Time
 from geometry_msgs.msg import Pose2D as Pose2DMessage
 
 from gz_testauto.msg import Lane as LaneMessage
+from gz_testauto.msg import Road
 from gz_testauto.msg import TrackedObject as TrackedObjectMessage
 from gz_testauto.observation import TrackedObject
 from gz_testauto.planners.interface import Lane
 from gz_testauto.pose import Pose2D
+from gz_testauto.ros_messages import WORLD_FRAME
 
 
 def object_messages(objects: Iterable[TrackedObject]) -> List[TrackedObjectMessage]:
@@ -50,6 +53,13 @@ def lane_messages(lanes: Iterable[Lane]) -> List[LaneMessage]:
         LaneMessage(center=lane.center_m.ravel().tolist(), width=lane.width_m.tolist())
         for lane in lanes
     ]
+
+
+def road_message(lanes: Iterable[Lane], stamp: Time, frame: str = WORLD_FRAME) -> Road:
+    """Lanes as they are for the goal of ``stamp``."""
+    message = Road(lanes=lane_messages(lanes))
+    message.header.stamp, message.header.frame_id = stamp, frame
+    return message
 
 
 def lanes_of_messages(messages: Sequence[LaneMessage]) -> Tuple[Lane, ...]:

@@ -8,7 +8,14 @@ import os
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Union
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidationInfo,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 from typing_extensions import Annotated, Literal
 
@@ -160,8 +167,23 @@ class StackNamesSpec(Spec):
             "/move_base/TrajectoryPlannerROS/local_plan",
         ]
     )
+    objects: str = Field("/objects", pattern=TOPIC)
+    """gz_testauto/TrackedObjects is published here, where the campaign has ``tracking``;"""
+    obstacles: str = Field("/move_base/TebLocalPlannerROS/obstacles", pattern=TOPIC)
+    """costmap_converter/ObstacleArrayMsg here, with the same;"""
+    road: str = Field("/road", pattern=TOPIC)
+    """and gz_testauto/Road here, where it has a ``road``."""
     planner_time: Optional[NumberTopicSpec] = None
     """Seconds that a cycle of the local planner took."""
+
+    @model_serializer(mode="wrap")
+    def _told_only_where_renamed(self, serialize: SerializerFunctionWrapHandler) -> Dict[str, Any]:
+        """Without what came later, so that a campaign keeps the identity that it had before."""
+        data: Dict[str, Any] = serialize(self)
+        for name in ("objects", "obstacles", "road"):
+            if data.get(name) == type(self).model_fields[name].default:
+                del data[name]
+        return data
 
 
 class FramesSpec(Spec):

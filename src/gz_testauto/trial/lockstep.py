@@ -16,6 +16,7 @@ from gz_testauto.errors import SimulatorError
 from gz_testauto.observation import Snapshot, Twist2D
 from gz_testauto.planners import make_planner
 from gz_testauto.planners.interface import Observation, PlannerGaveUp, Task
+from gz_testauto.planners.rehearsal import rehearse
 from gz_testauto.planners.timed import TimedPlanner
 from gz_testauto.simulators.interface import Simulation, Simulator
 from gz_testauto.tracking.tracker import ObjectTracker
@@ -63,6 +64,9 @@ class LockstepExecutor(TrialExecutor):
         next door and the planner's time with it.
         """
         self._one_thread = threadpool_limits(limits=1, user_api="blas")
+        for one in self._campaign.robots:
+            for planner in one.spec.planners:
+                rehearse(planner.plugin, planner.parameters, one.limits, one.spec.has_road)
         self._simulator = self._open_simulator(self._campaign)
 
     @property

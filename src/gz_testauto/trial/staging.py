@@ -207,12 +207,6 @@ def _check_on_stack(spec: CampaignSpec) -> None:
             "followed; run the campaign with this package's planners and simulators, or leave it "
             "out"
         )
-    for key, given in (("tracking", spec.tracking), ("road", spec.has_road)):
-        if given:
-            raise SpecError(
-                f"campaign {spec.name}: {key}: a stack of the user's own is not told of it; run "
-                "the campaign with this package's planners, or leave it out"
-            )
     for term in spec.randomise:
         if isinstance(term, FaultTerm):
             raise SpecError(

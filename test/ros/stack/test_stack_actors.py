@@ -55,6 +55,43 @@ def test_actors_walk_come_and_go_and_begin_anew_in_each_trial(tmp_path):
     assert (np.diff(there) == -1).sum() >= 1
 
 
+TRAFFIC = """
+actors:
+  - {name: guard, behaviour: patrol, waypoints_m: [[-3, 2.5], [3, 2.5]], speed_mps: 0.8}
+tracking: {prediction: constant_velocity}
+road:
+  lanes: [{name: way, center_m: [[-4, 0], [4, 0]], width_m: 4.0}]
+  route: [way]
+"""
+
+
+@pytest.mark.timeout(300)
+def test_a_stack_is_told_of_the_road_and_of_who_moves(tmp_path):
+    told = "[{name: told_mps, topic: /move_base/TebLocalPlannerROS/obstacles, reduce: max,"
+    told += " field: 'obstacles[0].velocities.twist.linear.x'}]"
+    planner = "{plugin: sst, tracking: true, objects_age: 0.5, on_road: true}"
+    text = (
+        EXAMPLE.read_text()
+        .replace("  names:\n", f"  metrics: {told}\n  names:\n")
+        .replace("count: 1, size_x_m: [0.4, 0.8]", "count: 1, size_x_m: [0.2, 0.3]")
+        .replace("count: 1, radius_m: [0.2, 0.4]", "count: 1, radius_m: [0.1, 0.2]")
+        .replace("  - {name: straight, launch: {args: {plugin: straight}}}\n", "")
+        .replace("{plugin: fgm}", planner)
+    )
+    spec = parse(text + TRAFFIC, CampaignSpec, EXAMPLE)
+    out = tmp_path / "out"
+    run_campaign(spec, out, chosen_executor(spec, out), selection=Selection(worlds=1))
+    with ResultStore.read(CampaignDirectory(out)) as store:
+        results = store.results()
+        (record,) = results.trials
+        recording = store.trajectory(record)
+    assert results.invalid_attempts == ()
+    assert record.outcome is Outcome.REACHED, record.detail
+    assert record.metrics["told_mps"] == pytest.approx(0.8, abs=0.05)
+    assert recording.series["lane_0"].shape[1] == 3
+    assert record.metrics["lane_error_mean_m"] < 1.0
+
+
 @pytest.mark.parametrize(
     ("entry", "says"),
     [

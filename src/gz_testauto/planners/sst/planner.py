@@ -87,6 +87,7 @@ class StableSparseRrt(ReactivePlanner):
     memory_m = 1.5
     informed = False
     wants_objects = True
+    rehearses = True
 
     def __init__(
         self,

@@ -24,10 +24,10 @@ from gz_testauto.ros.campaign.snapshots import Seen, TrialInbox
 from gz_testauto.ros.map_message import grid_message
 from gz_testauto.ros.move_base import MoveBaseClient
 from gz_testauto.ros.planner.settings import PlannerSettings
-from gz_testauto.ros.road_messages import lane_messages
+from gz_testauto.ros.road_messages import road_message
 from gz_testauto.ros.services import is_served, needing_the_master
 from gz_testauto.ros.simulator.pace import HOLD_TIMEOUT_S, START_TIMEOUT_S
-from gz_testauto.ros_messages import NANOSECONDS, WORLD_FRAME, nanoseconds_of
+from gz_testauto.ros_messages import NANOSECONDS, nanoseconds_of
 from gz_testauto.spec.campaign import BuiltinCampaignSpec
 from gz_testauto.srv import LoadScene, LoadSceneRequest, LoadSceneResponse
 from gz_testauto.trial.executor import (
@@ -253,9 +253,7 @@ class RosTrialExecutor(TrialExecutor):
         if self._road is None:
             return
         lanes = self._campaign.known_map.lanes(self._campaign.world(trial))
-        message = Road(lanes=lane_messages(lanes))
-        message.header.stamp, message.header.frame_id = stamp, WORLD_FRAME
-        self._road.publish(message)
+        self._road.publish(road_message(lanes, stamp))
 
     def _close_planners(self) -> None:
         planners, self._planners = self._planners, {}

@@ -21,6 +21,7 @@ from gz_testauto.planners import make_planner
 from gz_testauto.planners.global_plan import lay_waypoints
 from gz_testauto.planners.interface import Lane, PlannerGaveUp, Task
 from gz_testauto.planners.lanes import ways_along
+from gz_testauto.planners.rehearsal import rehearse
 from gz_testauto.planners.timed import TimedPlanner
 from gz_testauto.pose import Pose, Pose2D
 from gz_testauto.ros.planner.observation import ObservationSubscriber, StampedObservation
@@ -67,7 +68,10 @@ class GoalDrive:
     def __init__(self, settings: PlannerSettings) -> None:
         self._settings = settings
         asks = make_planner(settings.plugin, **settings.options).wants_objects
-        self._observations = ObservationSubscriber(settings.period_s, settings.tracking and asks)
+        rehearse(settings.plugin, settings.options, settings.limits, settings.on_road)
+        self._observations = ObservationSubscriber(
+            settings.period_s, settings.tracking and asks, settings.objects_age_s
+        )
         self._roads = RoadSubscriber() if settings.on_road else None
         self._command = rospy.Publisher("cmd_vel", Twist, queue_size=10)
         self._cycles = rospy.Publisher("~cycle_time", PlannerCycle, queue_size=100)

@@ -54,9 +54,12 @@ class ObservationSubscriber:
         self,
         period_s: float,
         tracking: bool = False,
+        objects_age_s: float = 0.0,
         map_frame: str = ros_messages.WORLD_FRAME,
     ) -> None:
-        """With ``tracking`` who moves is heard on ``objects``."""
+        """With ``tracking`` who moves is heard on ``objects``, which may be ``objects_age_s`` older
+        than the odometry."""
+        self._objects_age = rospy.Duration.from_sec(objects_age_s)
         self._map_frame = map_frame
         self._objects: Optional[TrackedObjects] = None
         # A period that the stamps miss by rounding, or by a physics step, is one all the same.
@@ -136,9 +139,14 @@ class ObservationSubscriber:
     def _await_objects(self, stamp: rospy.Time) -> Tuple[TrackedObject, ...]:
         """Who is tracked at ``stamp``, once that has come. Raises ``NavigatorError`` where it does
         not come: without it a planner would drive as if nobody were there."""
+        oldest = (
+            rospy.Time()
+            if stamp.to_nsec() < self._objects_age.to_nsec()
+            else (stamp - self._objects_age)
+        )
         with self._news:
             came = self._news.wait_for(
-                lambda: self._objects is not None and self._objects.header.stamp >= stamp,
+                lambda: self._objects is not None and self._objects.header.stamp >= oldest,
                 OBJECTS_PATIENCE_S,
             )
             objects = self._objects

@@ -32,6 +32,8 @@ class PlannerSettings:
     known_map: Optional[OccupancyGrid] = None
     tracking: bool = False
     """Whether who moves is told on ``objects``, for planners that ask."""
+    objects_age_s: float = 0.0
+    """How much older than the odometry these may be."""
     on_road: bool = False
     """Whether there are lanes on ``road``, along which goals are driven to."""
 
@@ -55,6 +57,7 @@ def parameters_of(settings: PlannerSettings) -> Dict[str, Any]:
         "startup_timeout": settings.startup_timeout_s,
         "base_frame": settings.base_frame,
         "tracking": settings.tracking,
+        "objects_age": settings.objects_age_s,
         "on_road": settings.on_road,
         "wheelbase_m": limits.wheelbase_m,
         "max_steer_rad": limits.max_steer_rad,
@@ -75,6 +78,7 @@ def read_settings() -> PlannerSettings:
         base_frame=parameters.read("base_frame", str, "base_link"),
         known_map=None if map_file is None else read_map(map_file),
         tracking=parameters.read("tracking", bool, False),
+        objects_age_s=parameters.read("objects_age", float, 0.0),
         on_road=parameters.read("on_road", bool, False),
     )
 

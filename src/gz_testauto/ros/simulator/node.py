@@ -39,7 +39,7 @@ from gz_testauto.ros.simulator.property_services import PropertyServices
 from gz_testauto.ros.simulator.publishers import Frames, ScenePublisher
 from gz_testauto.ros.simulator.scene_parameters import first_scene, read_simulator
 from gz_testauto.ros.simulator.scene_service import SceneService
-from gz_testauto.ros.simulator.tracked_objects import TrackedObjectsPublisher
+from gz_testauto.ros.tracked_objects import TrackedObjectsPublisher
 from gz_testauto.simulators import open_simulator
 from gz_testauto.simulators.interface import Scene, Simulator
 from gz_testauto.simulators.urdf import convert_urdf
@@ -70,7 +70,7 @@ class SimulatorNode:
         )
         self._actors = ActorMarkers()
         self._colliders = ColliderMarkers(lambda: self._loop.simulation, campaign)
-        self._objects = TrackedObjectsPublisher()
+        self._objects = TrackedObjectsPublisher("~objects", "~obstacle_array", "~tracked")
         self._scenes = SceneService(self._loop, self._clock, self._actors, self._objects, campaign)
         self._properties = PropertyServices(self._loop, self._clock)
 

@@ -13,7 +13,7 @@ from gz_testauto.ros.simulator.actor_markers import ActorMarkers
 from gz_testauto.ros.simulator.clock import SceneClock
 from gz_testauto.ros.simulator.loop import SimulationLoop
 from gz_testauto.ros.simulator.scene_parameters import make_scene
-from gz_testauto.ros.simulator.tracked_objects import TrackedObjectsPublisher
+from gz_testauto.ros.tracked_objects import TrackedObjectsPublisher
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.simulators.interface import Scene
 from gz_testauto.spec.campaign import BuiltinCampaignSpec

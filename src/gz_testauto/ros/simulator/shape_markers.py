@@ -60,10 +60,12 @@ def line_markers(lines: BaseGeometry, color: ColorRGBA) -> List[Marker]:
     return found
 
 
-def publish(topic: rospy.Publisher, markers: List[Marker], stamp: Time) -> None:
+def publish(
+    topic: rospy.Publisher, markers: List[Marker], stamp: Time, frame: str = WORLD_FRAME
+) -> None:
     """Publish markers of the world's frame."""
     for marker in markers:
-        marker.header.stamp, marker.header.frame_id = stamp, WORLD_FRAME
+        marker.header.stamp, marker.header.frame_id = stamp, frame
     topic.publish(MarkerArray(markers))
 
 

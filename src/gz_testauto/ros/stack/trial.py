@@ -33,6 +33,7 @@ from gz_testauto.ros.stack.real_time_factor import cap_pace, require_truth
 from gz_testauto.ros.stack.requirements import Awaited, awaited_topic, move_base_actions
 from gz_testauto.ros.stack.running_world import RunningWorld
 from gz_testauto.ros.stack.topic_monitor import Listening
+from gz_testauto.ros.stack.traffic import TrafficPublisher
 from gz_testauto.ros.stack.world_update import WorldSwap
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient
@@ -82,6 +83,7 @@ class StackDrive:
         self._costmap = CostmapCheck(campaign, self._localisation)
         self._swap = WorldSwap(gazebo, tell)
         self._halt = rospy.Publisher(names.cmd_vel, Twist, queue_size=1)
+        self._traffic = TrafficPublisher(campaign)
         self._maps: Dict[MappedDrive, Path] = {}
         self._rest_m = 0.0
         self._seen_s = 0.0
@@ -119,6 +121,7 @@ class StackDrive:
         world = self._running_world(trial, staging)
         simulation = staging.stage(world)
         first = simulation.snapshot()
+        self._traffic.show(first)
         self._listening.begin(first.time_s)
         self._seen_s = began_s = time.monotonic()
         self._move_base.begin(watch.goal)
@@ -195,6 +198,7 @@ class StackDrive:
         self._tell("localising the robot")
         watch.require_standing(self._true_pose())
         running.require_start(trial, self._true_place())
+        self._traffic.begin(trial, staging)
         try:
             self._localisation.establish(
                 self._true_place, stack.start_timeout_s, running.require_alive
@@ -298,6 +302,7 @@ class StackDrive:
             except PlannerGaveUp as gave_up:
                 return watch.planner_aborted(str(gave_up))
             self._seen_s = time.monotonic()
+            self._traffic.show(snapshot)
             verdict = watch.observe(snapshot)
             if watch.goal_is_new:
                 self._move_base.go_on(watch.goal)

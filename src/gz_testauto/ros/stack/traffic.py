@@ -1,0 +1,48 @@
+"""What a stack is told of the road and of who moves, where the campaign tells it."""
+
+from typing import Optional
+
+import rospy
+
+from gz_testauto import ros_messages
+from gz_testauto.msg import Road
+from gz_testauto.observation import Snapshot
+from gz_testauto.ros.road_messages import road_message
+from gz_testauto.ros.tracked_objects import TrackedObjectsPublisher
+from gz_testauto.spec.campaign import StackCampaignSpec
+from gz_testauto.trial.plan import Trial
+from gz_testauto.trial.setup import PreparedStack
+from gz_testauto.trial.staging import Staging
+
+MARKERS = "/tracked"
+
+
+class TrafficPublisher:
+    """Publishes ``tracking`` and ``road`` of a campaign under the stack's names."""
+
+    def __init__(self, campaign: PreparedStack) -> None:
+        self._campaign = campaign
+        spec: StackCampaignSpec = campaign.spec
+        names, self._frame = spec.stack.names, spec.stack.frames.map
+        self._objects: Optional[TrackedObjectsPublisher] = None
+        if spec.tracking is not None:
+            self._objects = TrackedObjectsPublisher(
+                names.objects, names.obstacles, MARKERS, self._frame
+            )
+        self._road: Optional[rospy.Publisher] = None
+        if spec.has_road:
+            self._road = rospy.Publisher(names.road, Road, queue_size=1, latch=True)
+
+    def begin(self, trial: Trial, staging: Staging) -> None:
+        """Tell the road of a trial, well before its goal is sent."""
+        if self._objects is not None:
+            self._objects.scene_began(self._campaign.tracker(trial, staging))
+        if self._road is not None:
+            lanes = self._campaign.known_map.lanes(self._campaign.world(trial))
+            self._road.publish(road_message(lanes, rospy.Time(), self._frame))
+
+    def show(self, snapshot: Snapshot) -> None:
+        """Tell who moves how at the end of a period."""
+        if self._objects is not None:
+            stamp = ros_messages.time_message(ros_messages.nanoseconds_of(snapshot.time_s))
+            self._objects.show(snapshot, stamp)

@@ -1,0 +1,95 @@
+"""Who is tracked, for planners, for TEB, and for RViz."""
+
+from typing import Dict, Iterable, Iterator, Optional
+
+import numpy as np
+import rospy
+from genpy import Time
+from geometry_msgs.msg import Point, Point32
+from std_msgs.msg import ColorRGBA
+from visualization_msgs.msg import Marker, MarkerArray
+
+from gz_testauto.msg import TrackedObjects
+from gz_testauto.observation import Snapshot, TrackedObject
+from gz_testauto.pose import Pose, Pose2D
+from gz_testauto.ros.road_messages import object_messages
+from gz_testauto.ros.simulator.shape_markers import publish
+from gz_testauto.ros_messages import WORLD_FRAME, pose_message, twist_message
+from gz_testauto.tracking.tracker import ObjectTracker
+
+try:
+    from costmap_converter.msg import ObstacleArrayMsg, ObstacleMsg
+except ImportError:  # whoever drives with TEB has it
+    ObstacleArrayMsg = None
+
+COLOR = ColorRGBA(0.85, 0.45, 0.1, 0.9)
+LINE_M, DRAWN_M = 0.05, 0.1
+"""Width of lines, and their height above the ground."""
+
+
+class TrackedObjectsPublisher:
+    """Publishes on ``objects`` (gz_testauto/TrackedObjects), on ``obstacles``
+    (costmap_converter/ObstacleArrayMsg, where that package is there), and on ``markers`` while
+    somebody looks."""
+
+    def __init__(
+        self, objects: str, obstacles: str, markers: str, frame: str = WORLD_FRAME
+    ) -> None:
+        self._frame = frame
+        self._objects = rospy.Publisher(objects, TrackedObjects, queue_size=100)
+        self._obstacles: Optional[rospy.Publisher] = None
+        if ObstacleArrayMsg is not None:
+            self._obstacles = rospy.Publisher(obstacles, ObstacleArrayMsg, queue_size=1)
+        self._markers = rospy.Publisher(markers, MarkerArray, queue_size=1)
+        self._tracker: Optional[ObjectTracker] = None
+        self._numbers: Dict[str, int] = {}
+
+    def scene_began(self, tracker: Optional[ObjectTracker]) -> None:
+        """Tell of a new scene; nothing without a tracker."""
+        self._tracker = tracker
+        self._numbers = {}
+
+    def show(self, snapshot: Snapshot, stamp: Time) -> None:
+        """Tell of the end of a period."""
+        tracker = self._tracker
+        if tracker is None:
+            return
+        tracker.observe(snapshot)
+        message = TrackedObjects(objects=object_messages(tracker.objects))
+        message.header.stamp, message.header.frame_id = stamp, self._frame
+        self._objects.publish(message)
+        if self._obstacles is not None and self._obstacles.get_num_connections():
+            array = ObstacleArrayMsg(obstacles=[self._obstacle(one) for one in tracker.objects])
+            array.header = message.header
+            self._obstacles.publish(array)
+        if self._markers.get_num_connections():
+            found = [Marker(action=Marker.DELETEALL), *_drawn(tracker.objects)]
+            publish(self._markers, found, stamp, self._frame)
+
+    def _obstacle(self, one: TrackedObject) -> "ObstacleMsg":
+        """Where it is by its path now, with its velocity; the same number in all messages."""
+        x_m, y_m, yaw_rad = one.path[0].tolist()
+        here = Pose2D(x_m, y_m, yaw_rad)
+        message = ObstacleMsg(id=self._numbers.setdefault(one.name, len(self._numbers)))
+        message.header.frame_id = self._frame
+        corners = here.place(one.outline_m).tolist()
+        message.polygon.points = [Point32(x, y, 0.0) for x, y in corners]
+        message.radius = float(np.hypot(*one.outline_m.T).max())
+        message.orientation = pose_message(here.to_pose()).orientation
+        vx_mps, vy_mps, turn_radps = one.velocity
+        message.velocities.twist = twist_message((vx_mps, vy_mps, 0.0), (0.0, 0.0, turn_radps))
+        return message
+
+
+def _drawn(objects: Iterable[TrackedObject]) -> Iterator[Marker]:
+    """The outline of each, and its path."""
+    for number, one in enumerate(objects):
+        body = Marker(ns="outlines", id=number, type=Marker.LINE_STRIP, color=COLOR)
+        body.pose, body.scale.x = pose_message(one.pose.to_pose(DRAWN_M)), LINE_M
+        corners = [*one.outline_m.tolist(), one.outline_m[0].tolist()]
+        body.points = [Point(x, y, 0.0) for x, y in corners]
+        yield body
+        path = Marker(ns="paths", id=number, type=Marker.LINE_STRIP, color=COLOR)
+        path.pose, path.scale.x = pose_message(Pose((0.0, 0.0, DRAWN_M))), LINE_M
+        path.points = [Point(x, y, 0.0) for x, y, _ in one.path.tolist()]
+        yield path
