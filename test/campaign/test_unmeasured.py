@@ -26,16 +26,16 @@ BOX = (
     '<model name="m"><static>1</static><pose>{} 0 0.5 0 0 0</pose><link name="l"><collision '
     'name="c"><geometry><box><size>1 1 1</size></box></geometry></collision></link></model>'
 )
-WALKER = '<actor name="walker"/>'
+STREET = '<road name="street"/>'
 
 
 @pytest.fixture
 def results(smoke, tmp_path):
-    """A campaign in two worlds: one with an actor and a name twice, one with an actor."""
+    """A campaign in two worlds: one with a road and a name twice, one with a road."""
     directory = tmp_path / "worlds"
     directory.mkdir()
     for name, models in (("one", BOX.format(0) + BOX.format(4)), ("two", BOX.format(0))):
-        text = f'<sdf version="1.6"><world name="w">{models}{WALKER}</world></sdf>'
+        text = f'<sdf version="1.6"><world name="w">{models}{STREET}</world></sdf>'
         (directory / f"{name}.world").write_text(text)
     worlds = WorldsSpec.model_validate({"directory": directory})
     start = smoke.robot.start.model_copy(update={"x_m": -5.0, "y_m": 3.0})
@@ -52,12 +52,12 @@ def results(smoke, tmp_path):
 def test_the_run_says_in_its_first_line_what_nothing_measures(results):
     first, _ = results
     assert first[0].startswith("not measured, as neither clearance nor shortest path knows of it")
-    assert first[0].endswith("<actor> (in 2 worlds), a second model named 'm' (in 1 world)")
+    assert first[0].endswith("<road> (in 2 worlds), a second model named 'm' (in 1 world)")
 
 
 def test_the_results_carry_it_world_by_world(results):
     worlds = {world.name: world.unmeasured for world in results[1].worlds}
-    assert worlds == {"one": ("a second model named 'm'", "<actor>"), "two": ("<actor>",)}
+    assert worlds == {"one": ("a second model named 'm'", "<road>"), "two": ("<road>",)}
     exported = json.loads(to_json(analyze(results[1])))["worlds"]
     assert [world["unmeasured"] for world in exported] == [list(w) for w in worlds.values()]
 
@@ -67,7 +67,7 @@ def test_the_report_says_it_below_its_tables(results):
     print_report(analyze(results[1]), console)
     said = console.file.getvalue()
     assert "Not measured: neither clearance, collisions nor the shortest path know of" in said
-    assert "<actor> (in 2 worlds)" in said
+    assert "<road> (in 2 worlds)" in said
 
 
 def test_worlds_in_which_all_is_measured_say_nothing():
@@ -77,7 +77,7 @@ def test_worlds_in_which_all_is_measured_say_nothing():
 def test_worlds_of_one_base_are_read_once_for_what_the_base_holds(smoke, tmp_path, monkeypatch):
     base = tmp_path / "base.world"
     text = Path(smoke.worlds.base).read_text()
-    base.write_text(text.replace("</world>", f"{WALKER}</world>"))
+    base.write_text(text.replace("</world>", f"{STREET}</world>"))
     worlds = smoke.worlds.model_copy(update={"base": base, "count": 3})
     spec = smoke.model_copy(update={"worlds": worlds})
     read = []
@@ -88,5 +88,5 @@ def test_worlds_of_one_base_are_read_once_for_what_the_base_holds(smoke, tmp_pat
 
     monkeypatch.setattr(world_source, "read_scene", reading)
     records = gather_worlds(spec, read_body(spec), tmp_path / "worlds")
-    assert [record.unmeasured for record in records] == [("<actor>",)] * 3
+    assert [record.unmeasured for record in records] == [("<road>",)] * 3
     assert read == [records[0].path]

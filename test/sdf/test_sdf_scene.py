@@ -261,13 +261,13 @@ def test_include_that_includes_itself_is_refused(model_directory):
         scene_of(world(include("model://crate")), [model_directory.root])
 
 
-def test_lights_and_actors_are_no_models(model_directory):
+def test_lights_and_roads_are_no_models(model_directory):
     model_directory("sun", '<light name="sun" type="directional"/>')
     scene = scene_of(
-        world(include("model://sun"), '<actor name="walker"/>', model("m")), [model_directory.root]
+        world(include("model://sun"), '<road name="street"/>', model("m")), [model_directory.root]
     )
     assert list(scene.models) == ["m"]
-    assert scene.notes == ("w.world:4: <actor> was not read",)
+    assert scene.notes == ("w.world:4: <road> was not read",)
 
 
 def test_second_model_of_a_name_is_left_out_and_noted():

@@ -22,6 +22,7 @@ from gz_testauto.behaviours.script import Script, Timetable, dynabarn_path, dyna
 from gz_testauto.behaviours.social_force import Forces, SocialForce
 from gz_testauto.behaviours.surroundings import TRIES, Surroundings, draw_point
 from gz_testauto.behaviours.wander import Wander
+from gz_testauto.behaviours.world_actors import WorldActorSpec
 from gz_testauto.errors import PlacementError, SpecError
 from gz_testauto.pose import Pose, Pose2D
 from gz_testauto.sampling.seeds import ACTOR, child_generator
@@ -172,7 +173,10 @@ def _script(
     points = np.array(spec.waypoints_m) + shift_m
     legs = len(points) if spec.repeat == "around" else len(points) - 1
     speeds = np.full(legs, speed) if spec.speeds_mps is None else np.array(spec.speeds_mps)
-    timetable = Timetable(points, speeds, spec.wait_s, spec.repeat)
+    if spec.times_s is None:
+        timetable = Timetable(points, speeds, spec.wait_s, spec.repeat)
+    else:
+        timetable = Timetable.of_times(points, np.array(spec.times_s), spec.repeat)
     script = Script(name, spec.tags, timetable, start_s, spec.within_m, spec.yaw_rad)
     return script, Pose2D(*script.start)
 
@@ -281,6 +285,7 @@ _BUILDERS: Dict[Any, Callable[..., Built]] = {
     SocialForceSpec: _wander,
     FlowSpec: _flow,
     ScriptSpec: _script,
+    WorldActorSpec: _script,
     PolynomialSpec: _polynomial,
     FollowSpec: _follow,
     CrossSpec: _cross,

@@ -28,24 +28,42 @@ class Timetable:
         points = np.asarray(points_m, dtype=float).reshape(-1, 2)
         speeds = np.asarray(speeds_mps, dtype=float)
         if repeat == "back":
-            points, speeds = np.vstack([points, points[-2::-1]]), np.append(speeds, speeds[::-1])
-        elif repeat == "around":
-            points = np.vstack([points, points[:1]])
+            speeds = np.append(speeds, speeds[::-1])
+        points = _repeated(points, repeat)
         if len(speeds) != len(points) - 1:
             raise ValueError(
                 f"{len(points)} points have {len(points) - 1} legs, and as many speeds"
             )
-        ways = np.diff(points, axis=0)
-        lengths = np.hypot(*ways.T)
+        lengths = np.hypot(*np.diff(points, axis=0).T)
         if not (lengths > 0.0).all():
             raise ValueError("two way-points that follow one another are in the same place")
-        driven = np.cumsum(lengths / speeds + wait_s)
-        self.repeats = repeat != "once"
+        self._lay(points, lengths / speeds, wait_s, repeat != "once")
+
+    @classmethod
+    def of_times(
+        cls, points_m: np.ndarray, times_s: np.ndarray, repeat: str = "once"
+    ) -> "Timetable":
+        """At each of ``points_m`` (n, 2) at its time, (n,), from 0 on; with ``around`` one more
+        time, when it is back. Raises ``ValueError`` for another number of times."""
+        points = np.asarray(points_m, dtype=float).reshape(-1, 2)
+        takes = np.diff(np.asarray(times_s, dtype=float))
+        if repeat == "back":
+            takes = np.append(takes, takes[::-1])
+        points = _repeated(points, repeat)
+        if len(takes) != len(points) - 1:
+            raise ValueError(f"{len(points)} points need as many times")
+        table = cls.__new__(cls)
+        table._lay(points, takes, 0.0, repeat != "once")
+        return table
+
+    def _lay(self, points: np.ndarray, takes: np.ndarray, wait_s: float, repeats: bool) -> None:
+        driven = np.cumsum(takes + wait_s)
+        self.repeats = repeats
         self.duration_s = float(driven[-1]) if len(driven) else 0.0
-        self._points, self._ways = points, ways
+        self._points, self._ways = points, np.diff(points, axis=0)
         self._leaves = np.concatenate([[0.0], driven[:-1]])  # of each leg
-        self._takes = lengths / speeds
-        self._yaws = np.arctan2(ways[:, 1], ways[:, 0])
+        self._takes = takes
+        self._yaws = _headings(self._ways)
 
     def at(self, times_s: np.ndarray, standing_yaw_rad: float = 0.0) -> np.ndarray:
         """Where it is at these times, counted from its start: x, y (m) and yaw (rad), (k, 3).
@@ -61,6 +79,24 @@ class Timetable:
         share = np.clip((times - self._leaves[leg]) / self._takes[leg], 0.0, 1.0)
         places = self._points[leg] + share[:, None] * self._ways[leg]
         return np.column_stack([places, self._yaws[leg]])
+
+
+def _repeated(points: np.ndarray, repeat: str) -> np.ndarray:
+    """The way once over, with what leads back to its beginning."""
+    if repeat == "back":
+        return np.vstack([points, points[-2::-1]])
+    return np.vstack([points, points[:1]]) if repeat == "around" else points
+
+
+def _headings(ways: np.ndarray) -> np.ndarray:
+    """The heading of each leg (n, 2); one that leads nowhere keeps that of the leg before, or the
+    next one's where none goes before."""
+    moves = np.hypot(*ways.T) > 0.0
+    if not moves.any():
+        return np.zeros(len(ways))
+    last = np.maximum.accumulate(np.where(moves, np.arange(len(ways)), -1))
+    taken = ways[np.where(last >= 0, last, int(np.argmax(moves)))]
+    return np.asarray(np.arctan2(taken[:, 1], taken[:, 0]))
 
 
 class Script(Behaviour):

@@ -93,7 +93,8 @@ def run_campaign(
                 notice = unmeasured_notice(campaign.worlds)
                 if notice:
                     listener.noticed(notice)
-                check_trials(campaign, pending)
+                for told in check_trials(campaign, pending):
+                    listener.noticed(told)
                 workers = make_workers(make_executor, campaign)
                 run = _Run(
                     campaign, directory, store, attempts, decision, log, workers, should_stop

@@ -2,8 +2,8 @@
 
 Owns the reading of whole worlds and the answers planners, maps and metrics need: where each
 model stands, its outline from above, and which parts are the ground. ``<state>`` is applied,
-includes are followed, nested models are part of the model that holds them. Visuals, lights,
-actors and plugins are not looked at.
+includes are followed, nested models are part of the model that holds them. Visuals, lights and
+plugins are not looked at, nor actors, which :mod:`gz_testauto.behaviours.world_actors` moves.
 """
 
 import functools
@@ -178,7 +178,7 @@ def read_scene(
         else:
             models[node.name] = scene_model(node, library)
     if world is not None:
-        for tag in ("population", "actor", "road"):
+        for tag in ("population", "road"):
             for element in world.findall(tag):
                 notes.append(f"{document.where(element)}: <{tag}> was not read")
                 unmeasured.append(f"<{tag}>")

@@ -31,7 +31,7 @@ from gz_testauto.spec.model import (
     SpecPath,
     as_tuple,
 )
-from gz_testauto.spec.regions import Regions
+from gz_testauto.spec.regions import Regions, union_of
 from gz_testauto.spec.stack import NAME
 
 MOST_ACTORS = 200
@@ -94,6 +94,11 @@ class ActorSpec(Spec):
         return None
 
     @property
+    def ground(self) -> Optional[BaseGeometry]:
+        """Where its origin may come at all (m, world frame), as far as that is known."""
+        return self.path
+
+    @property
     def way(self) -> Optional[BaseGeometry]:
         """What its ``body`` or leaf passes over."""
         path = self.path
@@ -142,6 +147,11 @@ class WanderSpec(ActorSpec):
     """It stands while the robot or another actor is nearer than this ahead of it; 0: it does not
     look."""
 
+    @property
+    def ground(self) -> BaseGeometry:
+        """See :class:`ActorSpec`."""
+        return union_of(self.region)
+
 
 class SocialForceSpec(WanderSpec):
     """Goes as ``wander`` does, but makes way for the robot, for others and for what stands, by the
@@ -187,6 +197,9 @@ class ScriptSpec(ActorSpec):
     speed_mps: PositiveDistribution = Fixed(value=1.0)
     speeds_mps: Optional[List[Positive]] = None
     """Of each leg; overrules ``speed_mps``."""
+    times_s: Optional[List[Annotated[float, Field(ge=0, le=LARGEST)]]] = None
+    """When it is at each way-point, from 0 on; ``around`` needs one more, when it is back.
+    Overrules speeds and ``wait_s``; two way-points in one place are a pause."""
     wait_s: Annotated[float, Field(ge=0, le=LARGEST)] = 0.0
     """At each way-point."""
     repeat: Literal["once", "back", "around"] = "once"
@@ -214,11 +227,19 @@ class ScriptSpec(ActorSpec):
         count = len(self.waypoints_m)
         if self.repeat == "around" and count < 3:
             raise ValueError("around needs at least three way-points; give them, or repeat: back")
+        legs = count if self.repeat == "around" else count - 1
+        if self.times_s is not None:
+            if len(self.times_s) != legs + 1:
+                raise ValueError(
+                    f"times_s has {len(self.times_s)} entries; {legs} legs need {legs + 1}"
+                )
+            if self.times_s[0] != 0 or any(a >= b for a, b in zip(self.times_s, self.times_s[1:])):
+                raise ValueError("times_s must begin with 0 and rise")
+            return self
         if any(a == b for a, b in zip(self.waypoints_m, self.waypoints_m[1:])):
             raise ValueError("two way-points that follow one another are in the same place")
         if self.repeat == "around" and self.waypoints_m[0] == self.waypoints_m[-1]:
             raise ValueError("around closes the way itself; leave out the last way-point")
-        legs = count if self.repeat == "around" else count - 1
         if self.speeds_mps is not None and len(self.speeds_mps) != legs:
             raise ValueError(
                 f"speeds_mps has {len(self.speeds_mps)} entries; {legs} legs need {legs}"
@@ -245,6 +266,14 @@ class PolynomialSpec(ActorSpec):
     """Speeds of legs are drawn again until they are at least the first and below the second."""
     keep_from_robot_m: Annotated[float, Field(ge=0, le=LARGEST)] = 1.5
     """How far from the robot's start it begins, from edge to edge."""
+
+    @property
+    def ground(self) -> BaseGeometry:
+        """See :class:`ActorSpec`: the field."""
+        x_m, y_m = self.center_m
+        return shapely.box(
+            x_m - self.half_m, y_m - self.half_m, x_m + self.half_m, y_m + self.half_m
+        )
 
     @model_validator(mode="after")
     def _can_be_drawn(self) -> "PolynomialSpec":

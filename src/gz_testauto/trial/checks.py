@@ -7,12 +7,13 @@ unknown parameters.
 
 import itertools
 import math
-from typing import Dict, List, Sequence
+from typing import Dict, List, Sequence, Tuple
 
 import numpy as np
 import shapely
 from shapely.geometry.base import BaseGeometry
 
+from gz_testauto.behaviours.world_actors import notice_of
 from gz_testauto.errors import PlacementError, SpecError
 from gz_testauto.pose import Pose
 from gz_testauto.sdf.dynamics import read_physics
@@ -28,8 +29,9 @@ UNDER_GROUND_M = 0.05
 """Terrain that rises higher than this under the robot's start throws it out."""
 
 
-def check_trials(campaign: PreparedCampaign, trials: Sequence[Trial]) -> None:
-    """Refuse what no planner could do, for the worlds of these trials, without a simulator.
+def check_trials(campaign: PreparedCampaign, trials: Sequence[Trial]) -> Tuple[str, ...]:
+    """Refuse what no planner could do, for the worlds of these trials, without a simulator. Returns
+    what is to be said of them, a line each.
 
     Raises ``SpecError`` naming world and obstacle when the start or the goal lies in one, or
     naming the map when the known map has no way.
@@ -39,7 +41,7 @@ def check_trials(campaign: PreparedCampaign, trials: Sequence[Trial]) -> None:
         _check_drives(one, trials)
     if isinstance(campaign, PreparedBuiltin):
         _check_starts(campaign, trials)
-    _check_stagings(campaign, trials)
+    return _check_stagings(campaign, trials)
 
 
 def _check_drives(campaign: PreparedCampaign, trials: Sequence[Trial]) -> None:
@@ -90,14 +92,14 @@ def _check_starts(campaign: PreparedBuiltin, trials: Sequence[Trial]) -> None:
                 )
 
 
-def _check_stagings(campaign: PreparedCampaign, trials: Sequence[Trial]) -> None:
-    """Refuse actors that cannot begin, or terms that find nothing, in any of the worlds."""
-    spec = campaign.spec
-    if not spec.is_staged:
-        return
+def _check_stagings(campaign: PreparedCampaign, trials: Sequence[Trial]) -> Tuple[str, ...]:
+    """Refuse actors that cannot begin, or terms that find nothing, in any of the worlds. Returns
+    what became of the worlds' own actors, in the first world that has any."""
+    spec, notices = campaign.spec, [""]
     for trial in {(trial.world_index, trial.repetition): trial for trial in trials}.values():
         world = campaign.world(trial)
         where = f"world {world.name} ({world.path})"
+        notices[0] = notices[0] or notice_of(campaign.world_scene(world))
         try:
             coming = [model.name for model in campaign.staging(trial).everyone]
         except (PlacementError, SpecError) as error:
@@ -107,6 +109,7 @@ def _check_stagings(campaign: PreparedCampaign, trials: Sequence[Trial]) -> None
         taken = {name for name in coming if name in there or coming.count(name) > 1}
         if taken:
             raise SpecError(f"{where}: has a model {min(taken)!r} already; rename the actor")
+    return tuple(filter(None, notices))
 
 
 def _check_scene(campaign: PreparedCampaign, scene: WorldScene, where: str) -> None:

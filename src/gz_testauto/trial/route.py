@@ -25,7 +25,7 @@ from gz_testauto.sampling.regions import places_of
 from gz_testauto.sampling.site import OPEN_MARGIN_M
 from gz_testauto.sdf.robot import RobotBody, RobotModel
 from gz_testauto.sdf.scene import WorldScene, read_scene
-from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
 from gz_testauto.worlds.known_map import DEFAULT_HEIGHT_M, Bounds, base_map, bounds_of, map_of
 from gz_testauto.worlds.record import WorldRecord
 
@@ -115,6 +115,8 @@ class KnownMap:
         spec, limits = self._spec, self._limits
         resolution, margin = spec.global_plan.resolution_m, spec.global_plan.margin_m
         worlds, room = spec.worlds, limits.circumscribed_radius_m + margin
+        if self._is_driven_on:
+            room += OPEN_MARGIN_M
         scene = read_scene(drive.base, repair=worlds.repair, allow_missing=worlds.allow_missing)
         bounds = bounds_of(scene, resolution, self._held(drive), room, MOST_SEARCHED_CELLS)
         pattern = worlds.obstacle_pattern
@@ -135,6 +137,11 @@ class KnownMap:
                 return _Laid(covered, tuple(ways))
         raise SpecError(f"{drive.base}: {self._refusal(drive, leg, scene, grid)}")
 
+    @property
+    def _is_driven_on(self) -> bool:
+        """Whether it is for a navigation of the user's own, which goes nowhere else."""
+        return not isinstance(self._spec, BuiltinCampaignSpec)
+
     def _held(self, drive: MappedDrive) -> Dict[str, Bounds]:
         """What has to lie on the map, by name."""
         held = {
@@ -147,6 +154,9 @@ class KnownMap:
                 places = places_of(obstacles, group)
                 if not places.is_empty:
                     held[f"the region of obstacles {group.label!r}"] = places.bounds
+        for actor in self._spec.actors if self._is_driven_on else ():
+            if actor.ground is not None and not actor.ground.is_empty:
+                held[f"where the actor {actor.name!r} goes"] = actor.ground.bounds
         return held
 
     def _refusal(

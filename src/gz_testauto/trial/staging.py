@@ -15,6 +15,7 @@ import numpy as np
 from gz_testauto.behaviours.casting import Casting, Ground, cast
 from gz_testauto.behaviours.stage import Stage
 from gz_testauto.behaviours.surroundings import Surroundings
+from gz_testauto.behaviours.world_actors import world_actors
 from gz_testauto.errors import MissingDependencyError, SpecError
 from gz_testauto.pose import Pose, Pose2D
 from gz_testauto.randomisation.terms import Drawn, Subject, draw_terms, kinds_of
@@ -97,14 +98,15 @@ class Site(NamedTuple):
 def stage_trial(spec: CampaignSpec, site: Site, world: int, repetition: int) -> Staging:
     """What comes into the scene of a trial of world number ``world``. Raises ``SpecError``,
     ``PlacementError`` where actors have no place to begin, and ``SdfError`` for their models."""
-    if not spec.is_staged:
+    own = world_actors(site.scene)
+    if not (spec.is_staged or own):
         return Staging()
     director = None
     if spec.worlds.dynamic:
         perform = _performing()
         director = perform(spec.worlds, spec.seed, site.file, world, repetition, site.robot.name)
     casting = Casting()
-    if spec.actors:
+    if spec.actors or own:
         robot = spec.robot
         heights = obstructing_heights(robot.height_m or site.robot.height_m)
         outline = np.asarray(robot.footprint_m or site.robot.footprint_m)
@@ -114,7 +116,7 @@ def stage_trial(spec: CampaignSpec, site: Site, world: int, repetition: int) -> 
             site.start,
             float(np.hypot(*outline.T).max()),
         )
-        casting = cast(spec.actors, spec.seed, world, repetition, ground)
+        casting = cast((*spec.actors, *own), spec.seed, world, repetition, ground)
     drawn = Drawn()
     if spec.randomise:
         subject = _subject(site, Staging(casting, drawn, director).models)

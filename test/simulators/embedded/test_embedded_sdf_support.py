@@ -62,7 +62,7 @@ def test_what_cannot_be_simulated_is_refused_by_name(simulator, tmp_path, inside
     ("inside", "message"),
     [
         ('<plugin name="wind" filename="libwind.so"/>', "plugin 'wind' (libwind.so)"),
-        ('<actor name="walker"/>', "actor 'walker'"),
+        ('<road name="street"/>', "road 'street'"),
         (
             scenes.box("b", 0, 0, 0.5, surface="<bounce><restitution_coefficient>0.5"
             "</restitution_coefficient></bounce>"),

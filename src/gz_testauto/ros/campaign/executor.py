@@ -15,6 +15,7 @@ import rospy
 from geometry_msgs.msg import Pose2D
 from nav_msgs.msg import OccupancyGrid as OccupancyGridMessage
 
+from gz_testauto.behaviours.world_actors import world_actors
 from gz_testauto.errors import SimulatorError, SpecError
 from gz_testauto.msg import PlannerCycle, Road
 from gz_testauto.planners.interface import PlannerGaveUp
@@ -191,13 +192,14 @@ class RosTrialExecutor(TrialExecutor):
     def _load(self, trial: Trial) -> LoadSceneResponse:
         scene, spec = self._campaign.scene(trial), self._campaign.spec
         robot = self._campaign.robot
+        actors = world_actors(self._campaign.world_scene(self._campaign.world(trial)))
         request = LoadSceneRequest(
             world=str(scene.world),
             robot_model=str(robot.path),
             robot_name=robot.name,
             start=Pose2D(*scene.start),
             seed=scene.seed,
-            staged=spec.is_staged or spec.tracking is not None,
+            staged=spec.is_staged or spec.tracking is not None or bool(actors),
             world_index=trial.world_index,
             repetition=trial.repetition,
         )

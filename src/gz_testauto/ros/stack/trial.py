@@ -129,7 +129,7 @@ class StackDrive:
         wall_s = self._seen_s - began_s  # of what was seen: a planner may give up between looks
         self._tell("ending the goal")  # after an error, everything is ended
         self._end_goal()
-        if self._campaign.spec.is_staged:
+        if self._campaign.spec.is_staged or staging.everyone:
             world.rest([model.name for model in staging.everyone])
         return self._result(watch, verdict, wall_s)
 

@@ -23,7 +23,7 @@ def _tags(text: str) -> FrozenSet[str]:
 _UNDERSTOOD: Dict[str, FrozenSet[str]] = {
     "world": _tags(
         "physics gravity include model frame state scene light gui audio spherical_coordinates "
-        "magnetic_field atmosphere wind"
+        "magnetic_field atmosphere wind actor"
     ),
     "model": _tags("static self_collide include model pose frame link joint allow_auto_disable"),
     "link": _tags("gravity pose inertial collision visual frame must_be_base_link"),

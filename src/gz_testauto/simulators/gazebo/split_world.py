@@ -35,7 +35,7 @@ in every trial; a server with them in its base took 3 s for each world and 0.7 s
 PHYSICS_ENGINES = ("ode", "bullet", "simbody", "dart")
 """What Gazebo 11 knows as a ``<physics>``' type; gzserver ends at any other."""
 
-_STATEFUL = ("plugin", "actor", "population", "road", "state")
+_STATEFUL = ("plugin", "population", "road", "state")
 
 
 @dataclass(frozen=True)
@@ -144,6 +144,8 @@ def _divide(
     file order."""
     world = document.world
     assert world is not None, "the caller looks before"
+    for actor in world.findall("actor"):  # bodies go their ways
+        world.remove(actor)
     movables = []
     for model, element in zip(scene.models.values(), _placing_elements(scene, document)):
         if element.tag == "include":
