@@ -187,3 +187,13 @@ def test_a_recording_without_outlines_tells_nothing():
     found = measured(plain)
     for name in ("mover_distance_min_m", "mover_ttc_min_s", "mover_pet_min_s", "mover_tet_s"):
         assert math.isnan(found[name])
+
+
+@pytest.mark.parametrize("step_s", [0.1, 0.05, 0.02])
+def test_who_stands_before_somebody_yields(step_s):
+    """The gap of 8 m closes at 1 m/s, and would at 2: from 2 s on it would be closed within 3 s."""
+    for speed_mps, expected_s in [(0.0, 4.0), (0.5, 0.0)]:
+        way = drive(6.0, lambda t, v=speed_mps: (v * t, 0, 0), lambda t: (9 - t, 0, 0), step_s)
+        assert measured(way)["yielding_s"] == pytest.approx(expected_s, abs=1.01 * step_s)
+    aside = drive(6.0, lambda t: (0, 0, math.pi / 2), lambda t: (9 - t, 0, 0), step_s)
+    assert measured(aside)["yielding_s"] == 0.0  # it would be gone before the other is there

@@ -37,7 +37,7 @@ from gz_testauto.spec.model import (
     resolve_path,
 )
 from gz_testauto.spec.obstacles import ObstacleSpec
-from gz_testauto.spec.road import RoadOrFile
+from gz_testauto.spec.roads.road import RoadOrFile
 from gz_testauto.spec.stack import NAME
 
 MOST_TRIALS = 1_000_000

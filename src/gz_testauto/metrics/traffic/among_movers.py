@@ -17,6 +17,7 @@ from gz_testauto.metrics.traffic.encounters import (
     Encounter,
     encounters,
     greatest_drac_mps2,
+    imminent,
     movers,
     placed,
     post_encroachment_s,
@@ -25,6 +26,7 @@ from gz_testauto.metrics.traffic.encounters import (
 
 PERSONAL_M, INTIMATE_M = 1.2, 0.45
 COMPLIANT_M, DISCOMFORT_M = 0.5, 0.2
+YIELD_SHARE, YIELD_S = 0.2, 3.0
 STANDING_MPS = 0.02
 """Slower than this a robot stands."""
 
@@ -98,6 +100,14 @@ def mover_metrics(people: Sequence[str]) -> Tuple[Metric, ...]:
             "lower",
             f"share of the time nearer than {DISCOMFORT_M:g} m to a mover",
             functools.partial(_share_within, DISCOMFORT_M, ()),
+        ),
+        extra_metric(
+            "yielding_s",
+            "neither",
+            f"time below {YIELD_SHARE:g} of the greatest speed while somebody would be met within "
+            f"{YIELD_S:g} s straight ahead at that speed",
+            _yielding,
+            "s",
         ),
         extra_metric(
             "struck_standing",
@@ -229,6 +239,15 @@ def _share_within(
 
 def _share_apart(limit_m: float, recording: Recording, context: MetricContext) -> float:
     return 1.0 - _share_within(limit_m, (), recording, context)
+
+
+def _yielding(recording: Recording, context: MetricContext) -> float:
+    if len(recording.time_s) < 2 or not movers(recording.series):
+        return math.nan
+    way_m = np.hypot(*np.diff(recording.pose[:, :2], axis=0).T)
+    slow = way_m < YIELD_SHARE * context.max_linear_mps * np.diff(recording.time_s)
+    met = imminent(recording, context.max_linear_mps, YIELD_S)
+    return _held(recording, np.append(slow, False) & met)
 
 
 def _struck_standing(recording: Recording, context: MetricContext) -> float:

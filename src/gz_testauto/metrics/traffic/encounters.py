@@ -80,6 +80,24 @@ def _encounter(recording: Recording, robot: np.ndarray, name: str) -> Encounter:
     return Encounter(name, time_s, np.asarray(distance), np.where(distance <= 0.0, 0.0, ttc))
 
 
+def imminent(recording: Recording, speed_mps: float, within_s: float) -> np.ndarray:
+    """Whether at each sample (n,) somebody would be met ``within_s``, went the robot straight ahead
+    at ``speed_mps`` and they on as they do."""
+    found = np.zeros(len(recording.time_s), dtype=bool)
+    robot = recording.series.get(FOOTPRINT_SERIES)
+    if robot is None or len(recording.time_s) < 2:
+        return found
+    for name in movers(recording.series):
+        way = recording.series[ACTOR_SERIES + name]
+        there = np.isfinite(way).all(axis=1)
+        ours, theirs = recording.pose[there], way[there]
+        ahead = speed_mps * np.column_stack([np.cos(ours[:, 2]), np.sin(ours[:, 2])])
+        closing = ahead - _velocity(theirs, recording.time_s[there])
+        first, second = placed(robot, ours), placed(recording.series[OUTLINE_SERIES + name], theirs)
+        found[there] |= time_to_collision_s(first, second, closing) < within_s
+    return found
+
+
 def placed(outline: np.ndarray, poses: np.ndarray) -> np.ndarray:
     """An outline (k, 2) at each pose (n, 3), (n, k, 2)."""
     cos, sin = np.cos(poses[:, 2]), np.sin(poses[:, 2])

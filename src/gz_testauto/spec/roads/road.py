@@ -8,6 +8,10 @@ own::
         - {name: right, center_m: [[-30, -1.75], [150, -1.75]], width_m: 3.5, left: left}
         - {name: left, center_m: [[-30, 1.75], [150, 1.75]], width_m: 3.5, right: right}
       route: [right]
+
+or, from OpenDRIVE, with lanes called road.section.lane::
+
+    road: {opendrive: town.xodr, route: [1.0.-1, 2.0.-1]}
 """
 
 import math
@@ -17,9 +21,11 @@ from typing import Any, Dict, List, Optional, Tuple, Union
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 from typing_extensions import Annotated
 
+from gz_testauto.errors import SpecError
 from gz_testauto.registry import unknown_name
 from gz_testauto.spec.loader import load
 from gz_testauto.spec.model import Point, Spec, as_tuple, repeated, resolve_path
+from gz_testauto.spec.roads.opendrive import read_lanes
 
 JOIN_M = 0.5
 """How far apart the end of a lane and the beginning of the next may be."""
@@ -64,6 +70,24 @@ class RoadSpec(Spec):
 
     lanes: Annotated[Tuple[LaneSpec, ...], BeforeValidator(as_tuple)] = Field(min_length=1)
     route: Annotated[Tuple[str, ...], BeforeValidator(as_tuple)] = Field(min_length=1)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_opendrive(cls, data: Any, info: ValidationInfo) -> Any:
+        """Lanes of the types ``lane_types`` from the file ``opendrive``, where that is given."""
+        if not isinstance(data, dict) or "opendrive" not in data:
+            return data
+        known = {"opendrive", "lane_types", "route"}
+        if set(data) - known:
+            other = ", ".join(sorted(map(str, set(data) - known)))
+            raise ValueError(f"opendrive goes with route and lane_types only; leave out {other}")
+        kinds = data.get("lane_types", ["driving"])
+        file = resolve_path(data["opendrive"], info)
+        try:
+            lanes = read_lanes(Path(file), [kinds] if isinstance(kinds, str) else list(kinds))
+        except SpecError as error:
+            raise ValueError(str(error)) from error
+        return {"lanes": lanes, "route": data.get("route", ())}
 
     @property
     def by_name(self) -> Dict[str, LaneSpec]:

@@ -1,0 +1,1 @@
+"""Roads as campaigns have them: lanes and routes, written out or from OpenDRIVE."""

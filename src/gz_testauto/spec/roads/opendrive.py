@@ -1,0 +1,114 @@
+"""Lanes from an OpenDRIVE file (``.xodr``), read with pyxodr.
+
+Owns what a lane of it becomes: a :class:`~gz_testauto.spec.roads.road.LaneSpec` in the direction of
+its traffic, called ``<road>.<section>.<lane>`` by the file's ids, sections counted from 0. Heights
+are left out.
+"""
+
+from pathlib import Path
+from typing import Any, Dict, List, Mapping
+
+import numpy as np
+import shapely
+
+from gz_testauto.errors import MissingDependencyError, SpecError
+
+SPACING_M = 0.1
+"""Between two points of what is read."""
+
+TOLERANCE_M = 0.01
+"""How far a centre line may be from what was read, for fewer points."""
+
+LEAST_M = 0.1
+"""A shorter or narrower piece of lane is none."""
+
+
+def read_lanes(file: Path, kinds: List[str]) -> List[Dict[str, Any]]:
+    """The lanes of these types (``driving``) as fields of ``LaneSpec``. Raises ``SpecError`` for a
+    file that cannot be read or holds none, ``MissingDependencyError`` without pyxodr."""
+    try:
+        from pyxodr.road_objects.network import RoadNetwork
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"an OpenDRIVE road needs pyxodr ({error}): "
+            "python3 -m pip install 'gz_testauto[opendrive]'"
+        ) from error
+    try:
+        roads = RoadNetwork(str(file), resolution=SPACING_M).get_roads()
+        sections = [section for road in roads for section in road.lane_sections]
+        read = [_read(lane) for section in sections for lane in section.lanes]
+    except (ArithmeticError, LookupError, OSError, SyntaxError, TypeError, ValueError) as error:
+        raise SpecError(f"{file}: cannot be read as OpenDRIVE: {error}") from error
+    except NotImplementedError as error:
+        raise SpecError(f"{file}: pyxodr does not know this: {error}") from error
+    every = {lane["name"]: lane for lane in read}
+    lanes = {
+        name: lane for name, lane in every.items() if lane["kind"] in kinds and lane["is_lane"]
+    }
+    if not lanes:
+        found = sorted({lane["kind"] for lane in read})
+        raise SpecError(
+            f"{file}: has no lane of the types {', '.join(kinds)}"
+            + (f"; there are {', '.join(found)}" if found else "")
+        )
+    return [_among(lane, lanes, every) for lane in lanes.values()]
+
+
+def _name(lane: Any) -> str:
+    return f"{lane.road_id}.{lane.lane_section_id}.{lane.id}"
+
+
+def _read(lane: Any) -> Dict[str, Any]:
+    """A lane, with neighbours and successors whether they are lanes to drive on or not;
+    ``is_lane`` is false of a piece that is too short or too narrow, and has no shape then."""
+    found = {
+        "name": _name(lane),
+        "kind": str(lane.type),
+        "is_lane": False,
+        "successors": sorted(_name(after) for after in lane.traffic_flow_successors),
+    }
+    if len(lane.lane_section_reference_line) < 2:
+        return found
+    center = np.asarray(lane.traffic_flow_line)[:, :2]
+    widths = np.hypot(*(np.asarray(lane.lane_reference_line) - np.asarray(lane.boundary_line)).T)
+    against = bool(np.allclose(center[0], np.asarray(lane.centre_line)[-1, :2]))
+    if against:
+        widths = widths[::-1]
+    line = shapely.LineString(center)
+    if line.length < LEAST_M or widths.max() < LEAST_M or not np.isfinite(center).all():
+        return found
+    kept = shapely.get_coordinates(line.simplify(TOLERANCE_M))
+    arcs = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(center, axis=0).T))])
+    wide = np.interp(shapely.line_locate_point(line, shapely.points(kept)), arcs, widths)
+    inward, outward = (lane.id - 1, lane.id + 1) if lane.id > 0 else (lane.id + 1, lane.id - 1)
+    left, right = (inward, outward) if (lane.id > 0) == against else (outward, inward)
+    prefix = f"{lane.road_id}.{lane.lane_section_id}."
+    return {
+        **found,
+        "is_lane": True,
+        "center_m": [tuple(point) for point in kept.tolist()],
+        "width_m": np.maximum(wide, LEAST_M).tolist(),
+        "left": f"{prefix}{left}" if left else None,
+        "right": f"{prefix}{right}" if right else None,
+    }
+
+
+def _among(
+    lane: Mapping[str, Any], lanes: Mapping[str, Any], every: Mapping[str, Any]
+) -> Dict[str, Any]:
+    """A lane that knows only those that are there; what comes after a piece that is none comes
+    after the lane before it."""
+    kept = {key: value for key, value in lane.items() if key not in ("kind", "is_lane")}
+    for side in ("left", "right"):
+        kept[side] = kept[side] if kept[side] in lanes else None
+    after: List[str] = []
+    asked, seen = list(lane["successors"]), set()
+    while asked:
+        name = asked.pop(0)
+        if name in lanes:
+            after.append(name)
+        elif name in every and name not in seen and not every[name]["is_lane"]:
+            asked.extend(every[name]["successors"])
+        seen.add(name)
+    kept["successors"] = list(dict.fromkeys(after))
+    return kept

@@ -1,0 +1,63 @@
+"""Roads from OpenDRIVE files."""
+
+from pathlib import Path
+
+import pytest
+
+from gz_testauto.errors import SpecError
+from gz_testauto.planners.lanes import lanes_of
+from gz_testauto.spec.loader import parse
+from gz_testauto.spec.roads.road import RoadSpec
+
+pytest.importorskip("pyxodr", reason="needs pyxodr: pip install 'gz_testauto[opendrive]'")
+
+TOWN = Path(__file__).with_name("town.xodr")
+"""60 m straight east with one lane to the west and two to the east and a sidewalk, then a quarter
+turn of 30 m to the left."""
+
+
+def road(text, source=TOWN):
+    return parse(text, RoadSpec, source)
+
+
+def test_lanes_lie_where_the_file_has_them_and_lead_where_traffic_goes():
+    lanes = road("{opendrive: town.xodr, route: [1.0.-1, 2.0.-1]}").by_name
+    assert sorted(lanes) == ["1.0.-1", "1.0.-2", "1.0.1", "2.0.-1", "2.0.1"]
+    east, outer, west = lanes["1.0.-1"], lanes["1.0.-2"], lanes["1.0.1"]
+    assert (east.left, east.right, east.successors) == (None, "1.0.-2", ("2.0.-1",))
+    assert (outer.left, outer.right, outer.successors) == ("1.0.-1", None, ())
+    assert (west.left, west.right, west.successors) == (None, None, ())
+    assert east.center_m[0] == pytest.approx((0.0, -1.75), abs=1e-6)
+    assert west.center_m[0] == pytest.approx((60.0, 1.75), abs=1e-6)
+    assert east.widths_m == pytest.approx([3.5] * len(east.center_m), abs=1e-6)
+    assert outer.widths_m[0] == pytest.approx(3.0, abs=1e-6)
+    turn = lanes["2.0.-1"]
+    assert turn.center_m[-1] == pytest.approx((91.75, 30.0), abs=0.02)
+    for x_m, y_m in turn.center_m:
+        assert ((x_m - 60) ** 2 + (y_m - 30) ** 2) ** 0.5 == pytest.approx(31.75, abs=0.02)
+    assert lanes["2.0.1"].successors == ("1.0.1",)
+
+
+def test_a_route_is_joined_and_other_types_of_lanes_can_be_asked_for():
+    joined, *beside = lanes_of(road("{opendrive: town.xodr, route: [1.0.-1, 2.0.-1]}"))
+    assert joined.center_m[-1] == pytest.approx((91.75, 30.0), abs=0.02)
+    assert len(beside) == 1
+    walk = road("{opendrive: town.xodr, lane_types: sidewalk, route: [1.0.-3]}")
+    assert list(walk.by_name) == ["1.0.-3"]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("{opendrive: none.xodr, route: [a]}", "there is no such file"),
+        ("{opendrive: test_opendrive.py, route: [a]}", "cannot be read as OpenDRIVE"),
+        ("{opendrive: town.xodr, lane_types: [rail], route: [a]}", "there are driving, sidewalk"),
+        ("{opendrive: town.xodr, route: [1.0.-3]}", "unknown lane '1.0.-3'"),
+        ("{opendrive: town.xodr, route: [2.0.-1, 1.0.-1]}", "not among the successors"),
+        ("{opendrive: town.xodr, lanes: [], route: [a]}", "leave out lanes"),
+    ],
+)
+def test_what_cannot_be_is_refused(text, says):
+    with pytest.raises(SpecError) as refused:
+        road(text)
+    assert says in str(refused.value)
