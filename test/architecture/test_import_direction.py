@@ -43,6 +43,7 @@ LAYERS = (
     {"analysis"},
     {"workers"},
     {"campaign"},
+    {"environments"},
     {"report"},
     {"cli", "ros"},
 )

@@ -32,6 +32,7 @@ VERBS = {
     "gate": "say by exit status whether a planner is not worse than another",
     "power": "say what a number of worlds can show",
     "import": "make results that others measured into a results directory",
+    "train": "train a policy in a campaign's worlds",
     "doctor": "say what this machine has and what it lacks",
 }
 

@@ -12,7 +12,7 @@ has one or several; ``plan`` every control period, in order of time.
 
 import abc
 from dataclasses import dataclass
-from typing import Mapping, Optional, Tuple
+from typing import FrozenSet, Mapping, Optional, Tuple
 
 import numpy as np
 
@@ -107,6 +107,11 @@ class LocalPlanner(abc.ABC):
 
     wants_objects = False
     rehearses = False
+
+    @property
+    def trained_in(self) -> FrozenSet[str]:
+        """SHA-256 of the worlds' files in which it was trained, and must not be judged."""
+        return frozenset()
 
     @property
     def numbers(self) -> Mapping[str, float]:

@@ -7,13 +7,12 @@ by annotating the argument with one of the types below; a bare ``float``, ``int`
 """
 
 import inspect
-from typing import Any, Dict, Mapping, Type
+from typing import Any, Dict, Mapping, Type, TypeVar
 
 from pydantic import Field, TypeAdapter, ValidationError
 from typing_extensions import Annotated, get_type_hints
 
 from gz_testauto.errors import SpecError
-from gz_testauto.planners.interface import LocalPlanner
 from gz_testauto.registry import unknown_name
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -28,18 +27,20 @@ Fraction = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1)]
 """A whole number of one or more."""
 
+Made = TypeVar("Made")
+
 _BARE = {float: Annotated[float, Field(allow_inf_nan=False)]}
 
 
 def construct(
-    plugin_name: str, cls: Type[LocalPlanner], parameters: Mapping[str, Any]
-) -> LocalPlanner:
+    plugin_name: str, cls: Type[Made], parameters: Mapping[str, Any], kind: str = "planner"
+) -> Made:
     """Construct ``cls`` with ``parameters``, each checked against the constructor's signature.
 
-    ``plugin_name`` is only used in messages. Raises ``SpecError`` that names the planner and
-    the parameter when the planner does not take it (with the ones it does), when it is of the
-    wrong type or out of its range, and when the constructor itself refuses a combination with
-    a ``ValueError``.
+    ``plugin_name`` and ``kind`` are only used in messages. Raises ``SpecError`` that names the
+    plugin and the parameter when the plugin does not take it (with the ones it does), when it is
+    of the wrong type or out of its range, and when the constructor itself refuses a combination
+    with a ``ValueError``.
     """
     known = describe(cls)
     takes_any = any(
@@ -49,19 +50,19 @@ def construct(
     checked: Dict[str, Any] = {}
     for name, value in parameters.items():
         if name in known:
-            checked[name] = _check(plugin_name, name, value, known[name])
+            checked[name] = _check(f"{kind} {plugin_name!r}", name, value, known[name])
         elif takes_any:
             checked[name] = value
         else:
-            raise SpecError(unknown_name(f"parameter of planner {plugin_name!r}:", name, known))
+            raise SpecError(unknown_name(f"parameter of {kind} {plugin_name!r}:", name, known))
     try:
         return cls(**checked)
     except ValueError as error:
-        raise SpecError(f"planner {plugin_name!r}: {error}") from error
+        raise SpecError(f"{kind} {plugin_name!r}: {error}") from error
 
 
-def describe(cls: Type[LocalPlanner]) -> Dict[str, Any]:
-    """The parameters a planner takes, by name, each with its annotation (``Any`` without)."""
+def describe(cls: Type[Any]) -> Dict[str, Any]:
+    """The parameters a plugin takes, by name, each with its annotation (``Any`` without)."""
     hints = get_type_hints(inspect.unwrap(cls.__init__), include_extras=True)
     keyword = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return {
@@ -71,10 +72,10 @@ def describe(cls: Type[LocalPlanner]) -> Dict[str, Any]:
     }
 
 
-def _check(plugin_name: str, name: str, value: Any, annotation: Any) -> Any:
+def _check(who: str, name: str, value: Any, annotation: Any) -> Any:
     adapter: TypeAdapter = TypeAdapter(_BARE.get(annotation, annotation))
     try:
         return adapter.validate_python(value, strict=True)
     except ValidationError as error:
         problem = error.errors()[0]["msg"].replace("Input should be", "it must be")
-        raise SpecError(f"planner {plugin_name!r}: {name} is {value!r}; {problem}") from error
+        raise SpecError(f"{who}: {name} is {value!r}; {problem}") from error

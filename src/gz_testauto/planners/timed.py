@@ -21,6 +21,14 @@ from gz_testauto.planners.interface import LocalPlanner, Observation, PlannerGav
 LOGGER = logging.getLogger(__name__)
 
 
+def as_shown(observation: Observation) -> Observation:
+    """What a planner is shown of an observation: the scan in the precision of ROS's message, so
+    that the same trial over ROS is the same to the bit."""
+    if observation.scan is None:
+        return observation
+    return dataclasses.replace(observation, scan=observation.scan.in_single_precision())
+
+
 class TimedPlanner(LocalPlanner):
     """One instance of a local planner, and the time that each of its answers took."""
 
@@ -35,14 +43,8 @@ class TimedPlanner(LocalPlanner):
         self._planner.begin(task)
 
     def plan(self, observation: Observation) -> Twist2D:
-        """Ask the planner and time its answer; a cycle in which it gives up counts too.
-
-        The scan is shown to it in the precision of ROS's message, so that the same trial over
-        ROS is the same to the bit.
-        """
-        if observation.scan is not None:
-            scan = observation.scan.in_single_precision()
-            observation = dataclasses.replace(observation, scan=scan)
+        """Ask the planner and time its answer; a cycle in which it gives up counts too."""
+        observation = as_shown(observation)
         cpu_s, wall_s = time.thread_time(), time.perf_counter()
         try:
             command = self._planner.plan(observation)

@@ -10,7 +10,7 @@ import os
 import signal
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from typing import Any, Callable, Deque, Iterable, Iterator, List, TypeVar
+from typing import Any, Callable, Deque, Generic, Iterable, Iterator, List, TypeVar
 
 from gz_testauto.errors import ResourceError
 from gz_testauto.processes.owner import when_owner_ends
@@ -19,30 +19,51 @@ Item = TypeVar("Item")
 Made = TypeVar("Made")
 
 
-def map_side_by_side(
-    task: Callable[[Item], Made], items: Iterable[Item], workers: int, doing: str
-) -> Iterator[Made]:
-    """What ``task`` makes of each of ``items``, in their order, made by ``workers`` processes.
+class TaskPool(Generic[Item, Made]):
+    """``workers`` processes with one task, for as long as the context lasts.
 
-    ``task`` is pickled to each process once, the items one by one. One more is begun than there
-    are processes: where one fails or the caller stops, the others soon end. Raises what
-    ``task`` raises, or ``ResourceError`` where a process died; ``doing`` says at what, such as
-    ``"drawing worlds"``.
+    ``task`` is pickled to each process once. ``doing`` says what they do where one of them dies,
+    such as ``"drawing worlds"``.
     """
-    context = multiprocessing.get_context("spawn")
-    begun: Deque[Future[Made]] = collections.deque()
-    with ProcessPoolExecutor(workers, context, _begin, (os.getpid(), task)) as pool:
+
+    def __init__(self, task: Callable[[Item], Made], workers: int, doing: str) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._pool = ProcessPoolExecutor(workers, context, _begin, (os.getpid(), task))
+        self._workers, self._doing = workers, doing
+
+    def __enter__(self) -> "TaskPool[Item, Made]":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown()
+
+    def map(self, items: Iterable[Item]) -> Iterator[Made]:
+        """What the task makes of each of ``items``, in their order; these are pickled one by one.
+
+        One more is begun than there are processes: where one fails or the caller stops, the others
+        soon end. Raises what the task raises, or ``ResourceError`` where a process died.
+        """
+        begun: Deque[Future[Made]] = collections.deque()
         try:
             for item in items:
-                begun.append(pool.submit(_make, item))
-                if len(begun) > workers:
+                begun.append(self._pool.submit(_make, item))
+                if len(begun) > self._workers:
                     yield begun.popleft().result()
             while begun:
                 yield begun.popleft().result()
         except BrokenProcessPool as error:
             raise ResourceError(
-                f"a process died while {doing}, as where memory runs out; run fewer with --workers"
+                f"a process died while {self._doing}, as where memory runs out; run fewer with "
+                "--workers"
             ) from error
+
+
+def map_side_by_side(
+    task: Callable[[Item], Made], items: Iterable[Item], workers: int, doing: str
+) -> Iterator[Made]:
+    """As :meth:`TaskPool.map`, by a pool for these items alone."""
+    with TaskPool(task, workers, doing) as pool:
+        yield from pool.map(items)
 
 
 _task: List[Callable[[Any], Any]] = []

@@ -31,12 +31,14 @@ def further_files(spec: CampaignSpec, robot: RobotBody) -> Dict[str, str]:
     """Hashes of the files that decide trials and that the campaign does not name: what the
     robot's model and those of actors refer to, what a scenario imports and the models that it may
     place, the launch files of a stack, the code of actors' behaviours and of terms, and that of
-    this package's planners (:data:`PLANNER_CODE` in front)."""
+    this package's planners (:data:`PLANNER_CODE` in front), and files that their parameters
+    name."""
     found = {}
     if isinstance(spec, StackCampaignSpec):
         found = {name: file_sha256(path) for name, path in launch_inputs(spec).items()}
     if isinstance(spec, BuiltinCampaignSpec):
         found = {**_planner_code(spec), **_actor_files(spec), **_actor_code(spec)}
+        found.update(_planner_files(spec))
     if spec.worlds.models is not None:
         found.update(_placed_files(spec.worlds.models))
     if spec.worlds.scenic is not None:
@@ -44,6 +46,19 @@ def further_files(spec: CampaignSpec, robot: RobotBody) -> Dict[str, str]:
             found[f"worlds.scenic/{name}"] = file_sha256(path)
     if isinstance(robot, RobotModel):
         found.update(_model_files(robot))
+    return found
+
+
+def _planner_files(spec: BuiltinCampaignSpec) -> Dict[str, str]:
+    """The files that planners' parameters name, such as a policy, and its card beside it."""
+    found = {}
+    for planner in spec.planners:
+        for name, value in planner.parameters.items():
+            if not (isinstance(value, str) and os.path.isabs(value) and os.path.isfile(value)):
+                continue
+            for path in (Path(value), Path(value + ".json")):
+                if path.is_file():
+                    found[f"planner {planner.name}/{name}{path.suffix}"] = file_sha256(path)
     return found
 
 

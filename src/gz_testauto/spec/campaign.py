@@ -38,7 +38,7 @@ from gz_testauto.spec.randomise import Term
 from gz_testauto.spec.regions import Regions
 from gz_testauto.spec.roads.road import RoadOrFile, RoadSpec
 from gz_testauto.spec.robot import BuiltinRobotSpec, RobotSpec, StackRobotSpec
-from gz_testauto.spec.stack import NAME, LaunchSpec, StackMetricSpec, StackSpec
+from gz_testauto.spec.stack import NAME, LaunchSpec, StackMetricSpec, StackSpec, with_files
 from gz_testauto.spec.stopping import StopSpec
 from gz_testauto.spec.tracking import TrackingSpec
 from gz_testauto.spec.worlds import MOST_TRIALS, WorldsSpec
@@ -77,7 +77,7 @@ class BuiltinPlannerSpec(PlannerSpec):
     """
 
     plugin: str = ""
-    parameters: Dict[str, Any] = Field(default_factory=dict)
+    parameters: Annotated[Dict[str, Any], BeforeValidator(with_files)] = Field(default_factory=dict)
     launch: None = None
     """Nothing: results say so of each planner."""
 

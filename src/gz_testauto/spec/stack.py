@@ -52,6 +52,19 @@ def _text(value: Any) -> Any:
     return value
 
 
+def with_files(values: Any, info: ValidationInfo) -> Any:
+    """A planner's parameters; one that begins with ``./``, ``../``, ``package://`` or ``file://``
+    is a file's absolute path."""
+    if not isinstance(values, dict):
+        return values
+    return {
+        name: str(resolve_path(value, info))
+        if isinstance(value, str) and value.startswith(FILE_PREFIXES)
+        else value
+        for name, value in values.items()
+    }
+
+
 class LaunchSpec(Spec):
     """A launch file of ``package``, or by its path, with the arguments that it is given.
 

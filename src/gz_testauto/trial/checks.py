@@ -15,6 +15,7 @@ from shapely.geometry.base import BaseGeometry
 
 from gz_testauto.behaviours.world_actors import notice_of
 from gz_testauto.errors import PlacementError, SpecError
+from gz_testauto.planners import make_planner
 from gz_testauto.pose import Pose
 from gz_testauto.sdf.dynamics import read_physics
 from gz_testauto.sdf.meshes.surfaces import Heightmap
@@ -41,6 +42,7 @@ def check_trials(campaign: PreparedCampaign, trials: Sequence[Trial]) -> Tuple[s
         _check_drives(one, trials)
     if isinstance(campaign, PreparedBuiltin):
         _check_starts(campaign, trials)
+        _check_training(campaign, trials)
     return _check_stagings(campaign, trials)
 
 
@@ -89,6 +91,19 @@ def _check_starts(campaign: PreparedBuiltin, trials: Sequence[Trial]) -> None:
                 raise SpecError(
                     f"world {name}: robots {first!r} and {second!r} would start in one another; "
                     "move the start of one"
+                )
+
+
+def _check_training(campaign: PreparedBuiltin, trials: Sequence[Trial]) -> None:
+    """Refuse to judge a planner in a world that it was trained in."""
+    for planner in campaign.spec.planners:
+        trained_in = make_planner(planner.plugin, **planner.parameters).trained_in
+        for trial in trials if trained_in else ():
+            world = campaign.world(trial)
+            if trial.planner == planner.name and world.sha256 in trained_in:
+                raise SpecError(
+                    f"world {world.name} ({world.path}): planner {planner.name!r} was trained in "
+                    "it; judge it in others, or give it allow_training_worlds: true"
                 )
 
 

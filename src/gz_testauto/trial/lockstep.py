@@ -7,7 +7,7 @@ nobody waits for real time. Owns the simulator's life and the loop of a trial.
 import functools
 import time
 from dataclasses import replace
-from typing import Callable, Optional, Sequence
+from typing import Callable, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -77,26 +77,36 @@ class LockstepExecutor(TrialExecutor):
 
     def execute(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
         """Run one trial. See the interface."""
-        campaign = self._campaign
+        entered = self.enter(trial)
+        period_s = self._campaign.spec.control_period_s
+        try:
+            with scene_faults(self._require_simulator().repeatable):
+                result = drive(entered.simulation, entered.drivers, period_s, should_stop)
+        finally:
+            entered.staging.close()
+        return result.with_numbers(entered.staging.numbers)
+
+    def enter(self, trial: Trial, show_objects: bool = False) -> "Entered":
+        """A trial at its beginning: the scene loaded, and the planners given their tasks. With
+        ``show_objects`` the robots are told of who moves whatever their planners ask for. Whoever
+        is given it closes its staging. Raises as :meth:`execute` does."""
+        campaign, simulator = self._campaign, self._require_simulator()
         staging = campaign.staging(trial)
-        drivers = [self._driver(one, trial, staging) for one in campaign.robots]
-        simulator = self._require_simulator()
+        drivers = tuple(self._driver(one, trial, staging, show_objects) for one in campaign.robots)
         simulation = staging.stage(simulator.load(staging.scene(campaign.scene(trial))))
         for driver in drivers:
             driver.begin()
-        try:
-            with scene_faults(simulator.repeatable):
-                result = drive(simulation, drivers, campaign.spec.control_period_s, should_stop)
-        finally:
-            staging.close()
-        return result.with_numbers(staging.numbers)
+        return Entered(simulation, drivers, staging)
 
-    def _driver(self, one: PreparedBuiltin, trial: Trial, staging: Staging) -> "Driver":
+    def _driver(
+        self, one: PreparedBuiltin, trial: Trial, staging: Staging, show_objects: bool
+    ) -> "Driver":
         """What drives one of the campaign's robots in a trial."""
         spec = one.planner(trial)
         others = self._campaign.as_models(trial, but=one.robot.name)
         planner = make_planner(spec.plugin, **spec.parameters)
-        tracker = one.tracker(trial, staging, others) if planner.wants_objects else None
+        shows = show_objects or planner.wants_objects
+        tracker = one.tracker(trial, staging, others) if shows else None
         return Driver(
             TimedPlanner(planner),
             one.watch(trial, (*staging.everyone, *others)),
@@ -123,6 +133,14 @@ class LockstepExecutor(TrialExecutor):
         if self._simulator is None:
             raise SimulatorError("the simulator is not open")
         return self._simulator
+
+
+class Entered(NamedTuple):
+    """A trial at its beginning."""
+
+    simulation: Simulation
+    drivers: "Tuple[Driver, ...]"
+    staging: Staging
 
 
 class Driver:
@@ -157,17 +175,41 @@ class Driver:
     def act(self, simulation: Simulation, snapshot: Snapshot) -> None:
         """Have the planner command the robot; one that has ended stands."""
         if self.verdict is None:
-            watch = self._watch
-            if watch.goal_is_new:
-                self._planner.begin(self._tasks(watch.visited))
+            if self.task_is_new:
+                self._planner.begin(self.task)
             try:
-                command = self._planner.plan(self._observation(self._own(snapshot)))
+                command = self._planner.plan(self.observation(snapshot))
             except PlannerGaveUp as gave_up:
-                self.verdict = watch.planner_aborted(str(gave_up))
+                self.verdict = self._watch.planner_aborted(str(gave_up))
             else:
-                watch.commanded(command)
-                simulation.drive(command, self.robot)
-        elif not self._stands:
+                self.obey(command, simulation)
+        else:
+            self.stand(simulation)
+
+    @property
+    def task_is_new(self) -> bool:
+        """Whether the latest snapshot made :attr:`task` another."""
+        return self._watch.goal_is_new
+
+    @property
+    def task(self) -> Task:
+        """What the robot has to do now."""
+        return self._tasks(self._watch.visited)
+
+    def observation(self, snapshot: Snapshot) -> Observation:
+        """What a planner is shown of the latest snapshot."""
+        own, tracker = self._own(snapshot), self._tracker
+        objects = () if tracker is None else tracker.objects
+        return Observation(own.time_s, self._watch.pose, self._watch.twist, own.scan, objects)
+
+    def obey(self, command: Twist2D, simulation: Simulation) -> None:
+        """Drive as told until the next snapshot."""
+        self._watch.commanded(command)
+        simulation.drive(command, self.robot)
+
+    def stand(self, simulation: Simulation) -> None:
+        """Stand, where that has not been said."""
+        if not self._stands:
             simulation.drive(Twist2D(), self.robot)
             self._stands = True
 
@@ -178,11 +220,6 @@ class Driver:
             self.verdict, CycleTimes(*self._planner.cycle_times_s), wall_time_s
         )
         return result.with_numbers(self._planner.numbers)
-
-    def _observation(self, snapshot: Snapshot) -> Observation:
-        watch, tracker = self._watch, self._tracker
-        objects = () if tracker is None else tracker.objects
-        return Observation(snapshot.time_s, watch.pose, watch.twist, snapshot.scan, objects)
 
     def _own(self, snapshot: Snapshot) -> Snapshot:
         return snapshot if self.robot is None else snapshot.seen_by(self.robot)

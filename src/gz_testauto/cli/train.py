@@ -1,0 +1,116 @@
+"""Train a policy in the worlds of a campaign, by CMA-ES.
+
+ENV.yaml is a campaign with a key `environment` (docs/learning.md). The policy is DIR/policy.npz,
+for the planner `policy` of any campaign. The same command goes on where it was interrupted.
+
+example:
+  gz_testauto train config/learning/arena.yaml --out results/arena_policy --workers 2
+"""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Optional
+
+from gz_testauto.environments.episode import PreparedEnvironment
+from gz_testauto.environments.spec import EnvironmentCampaignSpec
+from gz_testauto.environments.training import Generation, Training, TrainingOptions
+from gz_testauto.errors import SpecError
+from gz_testauto.spec.campaign import BuiltinCampaignSpec
+from gz_testauto.spec.loader import load
+
+WORLDS, HELD_OUT = "worlds", "held_out_worlds"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The verb's options."""
+    default = TrainingOptions()
+    parser.add_argument("environment", metavar="ENV", type=Path, help="the environment's YAML")
+    parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="where to write")
+    parser.add_argument("--seed", type=int, default=default.seed, help="of the search (default 0)")
+    parser.add_argument(
+        "--steps",
+        type=int,
+        default=default.steps,
+        metavar="N",
+        help=f"control periods to drive (default {default.steps})",
+    )
+    parser.add_argument(
+        "--kind", default=default.kind, help="mirrored (default), linear or perceptron"
+    )
+    parser.add_argument(
+        "--population",
+        type=int,
+        default=default.population,
+        metavar="N",
+        help=f"candidates of a generation (default {default.population})",
+    )
+    parser.add_argument(
+        "--episodes",
+        type=int,
+        default=default.episodes,
+        metavar="N",
+        help=f"worlds that each of them drives (default {default.episodes})",
+    )
+    parser.add_argument(
+        "--sigma",
+        type=float,
+        default=default.sigma,
+        help=f"how far the first candidates spread (default {default.sigma:g})",
+    )
+    parser.add_argument(
+        "--judge",
+        type=int,
+        default=default.judged,
+        metavar="N",
+        help="judge every generation in N worlds of environment.held_out (default 0: do not)",
+    )
+    parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes (default 1)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Train, and say how it went."""
+    if arguments.workers < 1:
+        raise SpecError(f"--workers is {arguments.workers}; it must be at least 1")
+    spec = load(arguments.environment, EnvironmentCampaignSpec)
+    prepared = PreparedEnvironment(spec, arguments.out / WORLDS)
+    held_out = _held_out(spec, arguments.out / HELD_OUT)
+    if arguments.judge and held_out is None:
+        raise SpecError(f"{arguments.environment}: --judge needs environment.held_out")
+    options = TrainingOptions(
+        seed=arguments.seed,
+        steps=arguments.steps,
+        kind=arguments.kind,
+        population=arguments.population,
+        episodes=arguments.episodes,
+        sigma=arguments.sigma,
+        judged=arguments.judge,
+    )
+    training = Training(prepared, held_out, options, arguments.out)
+    if training.generations:
+        print(f"goes on after generation {training.generations[-1].number}", file=sys.stderr)
+    path = training.run(arguments.workers, _tell)
+    print(path)
+    return 0
+
+
+def _held_out(spec: EnvironmentCampaignSpec, folder: Path) -> Optional[PreparedEnvironment]:
+    """The held-out worlds, driven as the environment is."""
+    file = spec.environment.held_out
+    if file is None:
+        return None
+    judged = load(file, BuiltinCampaignSpec)
+    taken = ("seed", "worlds", "robot", "goal", "limits", "actors", "randomise", "global_plan")
+    update = {name: getattr(judged, name) for name in taken}
+    return PreparedEnvironment(spec.model_copy(update=update), folder)
+
+
+def _tell(generation: Generation) -> None:
+    judged = "" if generation.held_out is None else f", held out {100 * generation.held_out:.0f} %"
+    print(
+        f"generation {generation.number}: {generation.steps} steps, best "
+        f"{max(generation.worth):.2f}, mean {sum(generation.worth) / len(generation.worth):.2f}, "
+        f"reached {100 * generation.reached:.0f} %{judged}",
+        file=sys.stderr,
+        flush=True,
+    )

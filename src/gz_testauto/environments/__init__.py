@@ -1,0 +1,1 @@
+"""Campaigns as environments for learning, and the training of policies (extra ``rl``)."""

@@ -1,0 +1,226 @@
+"""One episode: a trial of the campaign whose commands come from outside.
+
+Owns that it is the same trial as a campaign's with the planner ``policy``: the same loading,
+watching and judging, the same vector, the same commands, to the bit.
+"""
+
+import math
+from pathlib import Path
+from typing import Any, Dict, List, Optional, Sequence, Tuple
+
+import numpy as np
+
+from gz_testauto.campaign.simulator import start_simulator, with_simulator
+from gz_testauto.campaign.world_source import gather_worlds
+from gz_testauto.environments.spec import POLICY, EnvironmentCampaignSpec
+from gz_testauto.environments.terms import Judge, Transition
+from gz_testauto.errors import SpecError
+from gz_testauto.metrics.interface import measure
+from gz_testauto.observation import Snapshot
+from gz_testauto.planners.policies.interface import PolicyInterface
+from gz_testauto.planners.timed import as_shown
+from gz_testauto.sampling import seeds
+from gz_testauto.spec.loader import load
+from gz_testauto.trial.checks import check_trials
+from gz_testauto.trial.executor import TrialResult
+from gz_testauto.trial.judge import Verdict
+from gz_testauto.trial.lockstep import LockstepExecutor
+from gz_testauto.trial.outcome import Outcome
+from gz_testauto.trial.plan import Trial
+from gz_testauto.trial.setup import PreparedBuiltin, prepare, read_body, require_builtin
+
+TRUNCATED = (Outcome.TIMED_OUT, Outcome.STUCK)
+"""Outcomes that cut an episode short; what the policy would have got is not 0 then."""
+
+
+class PreparedEnvironment:
+    """An environment's campaign with its worlds, which are made in ``folder``; pickled to worker
+    processes as it is."""
+
+    def __init__(self, spec: EnvironmentCampaignSpec, folder: Path) -> None:
+        """Raises what :func:`~gz_testauto.campaign.world_source.gather_worlds` does, and
+        ``SpecError`` for starts and goals that cannot be."""
+        self.spec = spec
+        run_by = with_simulator(spec)
+        robot = read_body(run_by)
+        self.campaign: PreparedBuiltin = require_builtin(
+            prepare(run_by, robot, gather_worlds(run_by, robot, folder))
+        )
+        check_trials(self.campaign, self.campaign.trials)
+
+    @classmethod
+    def of_file(cls, file: Path, folder: Path) -> "PreparedEnvironment":
+        """Read an environment's YAML. Raises ``SpecError`` with file, line and field."""
+        return cls(load(file, EnvironmentCampaignSpec), folder)
+
+    def interface(self) -> PolicyInterface:
+        """A fresh one."""
+        return PolicyInterface([term.named for term in self.spec.environment.observations])
+
+    def judge(self) -> Judge:
+        """A fresh one."""
+        environment = self.spec.environment
+        return Judge(
+            [term.named for term in environment.rewards],
+            [term.named for term in environment.terminations],
+        )
+
+    @property
+    def world_hashes(self) -> List[str]:
+        """SHA-256 of each world's file, sorted."""
+        return sorted({world.sha256 for world in self.campaign.worlds})
+
+    def trial(self, world: int, repetition: int = 0) -> Trial:
+        """The trial of a world, counted from 0, and a repetition, of which there is no end."""
+        if not 0 <= world < len(self.campaign.worlds):
+            raise SpecError(
+                f"campaign {self.spec.name}: world {world}; there are {len(self.campaign.worlds)}, "
+                "counted from 0"
+            )
+        if repetition < 0:
+            raise SpecError(f"campaign {self.spec.name}: repetition {repetition}; it must be >= 0")
+        name = self.campaign.worlds[world].name
+        seed = seeds.child_seed(self.spec.seed, seeds.TRIAL, world, repetition)
+        return Trial(0, name, world, self._planner, repetition, seed)
+
+    @property
+    def _planner(self) -> str:
+        names = [planner.name for planner in self.spec.planners]
+        return POLICY if POLICY in names else names[0]
+
+
+class EpisodeRunner:
+    """Runs episodes of one environment, one at a time, in one simulator."""
+
+    def __init__(self, prepared: PreparedEnvironment) -> None:
+        """Start nothing yet."""
+        self._prepared = prepared
+        self._executor = LockstepExecutor(prepared.campaign, start_simulator)
+        self._open = False
+        self._current: Optional[Episode] = None
+
+    def begin(self, trial: Trial) -> "Episode":
+        """Begin an episode; one that has not ended is over. Raises ``SimulatorError``."""
+        if not self._open:
+            self._executor.open()
+            self._open = True
+        self.end()
+        self._current = Episode(self._prepared, self._executor, trial)
+        return self._current
+
+    def end(self) -> None:
+        """End the episode that runs, if any."""
+        current, self._current = self._current, None
+        if current is not None:
+            current.close()
+
+    def close(self) -> None:
+        """End the simulator."""
+        self.end()
+        if self._open:
+            self._open = False
+            self._executor.close()
+
+
+class Episode:
+    """One trial, period by period. ``shown`` is what a policy is shown now, ``verdict`` how it
+    ended, None while it goes on. ``goal_is_new`` at the beginning, and where the latest step led to
+    a goal that is not the last: a policy that remembers forgets then, as its planner does."""
+
+    def __init__(
+        self, prepared: PreparedEnvironment, executor: LockstepExecutor, trial: Trial
+    ) -> None:
+        self._prepared, self.trial = prepared, trial
+        self._period_s = prepared.campaign.spec.control_period_s
+        self._interface, self._judge = prepared.interface(), prepared.judge()
+        shows = self._interface.encoder.wants_objects
+        self._simulation, drivers, self._staging = executor.enter(trial, show_objects=shows)
+        self._driver, *self._others = drivers
+        self.verdict: Optional[Verdict] = None
+        self._look(self._simulation.snapshot())
+        self.goal_is_new = True
+        self._begin_task()
+
+    def step(self, action: np.ndarray) -> float:
+        """Drive for a control period; returns the reward. Raises ``ValueError`` for what is no
+        action, and ``SimulatorError``."""
+        assert self.verdict is None, "an episode that has ended takes no step"
+        driver, before = self._driver, self._observation
+        command = self._interface.command(action, before.twist)
+        driver.obey(command, self._simulation)
+        for other in self._others:
+            other.act(self._simulation, self._snapshot)
+        self._look(self._simulation.step(self._period_s))
+        outcome = None if self.verdict is None else self.verdict.outcome
+        transition = Transition(before, self._observation, command, self._period_s, outcome)
+        reward = self._judge.reward(transition)
+        if self.verdict is None:
+            reason = self._judge.reason(transition)
+            if reason is not None:
+                self.verdict = Verdict(Outcome.PLANNER_ABORTED, reason)
+        self.goal_is_new = self.verdict is None and driver.task_is_new
+        if self.goal_is_new:
+            self._begin_task()
+        else:
+            self.shown = self._interface.encode(self._observation)
+        return reward
+
+    @property
+    def time_s(self) -> float:
+        """Simulated seconds since it began."""
+        return self._observation.time_s
+
+    @property
+    def terminated(self) -> bool:
+        """Whether it ended for good."""
+        return self.verdict is not None and self.verdict.outcome not in TRUNCATED
+
+    @property
+    def truncated(self) -> bool:
+        """Whether it was cut short: stuck, or out of time."""
+        return self.verdict is not None and self.verdict.outcome in TRUNCATED
+
+    def result(self) -> TrialResult:
+        """The trial, as a campaign records it, once it has ended."""
+        assert self.verdict is not None, "the episode goes on"
+        self._driver.verdict = self.verdict
+        return self._driver.result(math.nan).with_numbers(self._staging.numbers)
+
+    def told(self) -> Dict[str, Any]:
+        """Outcome, detail and metrics, once it has ended."""
+        result, campaign = self.result(), self._prepared.campaign
+        return {
+            "outcome": result.outcome.value,
+            "detail": result.detail,
+            "metrics": measure(result.recording, campaign.metric_context, campaign.metrics),
+        }
+
+    def close(self) -> None:
+        """End what acts in it. Idempotent."""
+        self._staging.close()
+
+    def _look(self, snapshot: Snapshot) -> None:
+        """Watch what a period led to."""
+        self._snapshot = snapshot
+        for driver in (self._driver, *self._others):
+            driver.look(snapshot)
+        self.verdict = self._driver.verdict
+        self._observation = as_shown(self._driver.observation(snapshot))
+
+    def _begin_task(self) -> None:
+        task = self._driver.task
+        self._interface.begin(task)
+        self._judge.begin(task)
+        self.shown = self._interface.encode(self._observation)
+
+
+def require_apart(training: PreparedEnvironment, held_out: Sequence[Tuple[str, str]]) -> None:
+    """Raise ``SpecError`` where a world to judge in, (name, SHA-256), is one of those to train
+    in."""
+    names = {world.sha256: world.name for world in training.campaign.worlds}
+    for name, sha256 in held_out:
+        if sha256 in names:
+            raise SpecError(
+                f"environment.held_out: its world {name} is the training world {names[sha256]} "
+                f"(SHA-256 {sha256[:12]}...): take other worlds, as by another seed"
+            )

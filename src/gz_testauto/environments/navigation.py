@@ -1,0 +1,101 @@
+"""A campaign as an environment of Gymnasium (extra ``rl``)."""
+
+from pathlib import Path
+from typing import Any, Dict, Optional, Tuple, Union
+
+import numpy as np
+
+from gz_testauto.environments.episode import Episode, EpisodeRunner, PreparedEnvironment
+from gz_testauto.errors import MissingDependencyError
+from gz_testauto.planners.policies.interface import ACTIONS
+
+try:
+    import gymnasium
+    from gymnasium import spaces
+    from gymnasium.error import ResetNeeded
+except ImportError as missing:
+    raise MissingDependencyError(
+        f"environments need gymnasium ({missing}): python3 -m pip install 'gz_testauto[rl]'"
+    ) from missing
+
+MOST_REPETITIONS = 2**20
+"""Of a world, from which an episode's is drawn."""
+
+
+class NavigationEnv(gymnasium.Env):  # type: ignore[misc]
+    """One robot on its way through the worlds of a campaign. A step is one control period.
+
+    Observations are vectors of 32-bit numbers from -1 to 1, as ``environment.observations`` says;
+    an action is forward speed and yaw rate, each from -1 to 1
+    (:mod:`gz_testauto.planners.policies.interface`). ``reset`` draws world and repetition from its
+    seed, unless ``options`` have them as ``world`` and ``repetition``. Getting stuck and running
+    out of time truncate, everything else terminates; the last ``info`` has ``outcome``, ``detail``
+    and ``metrics``, every ``info`` has ``world``, ``repetition``, ``time_s`` and
+    ``goal_is_new``: at the beginning, and when the robot is sent on to its next goal.
+    """
+
+    metadata: Dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - as Gymnasium declares it
+
+    def __init__(
+        self,
+        environment: Union[str, Path, PreparedEnvironment],
+        worlds: Union[str, Path, None] = None,
+    ) -> None:
+        """``environment`` is a YAML file (``docs/learning.md``), or one made ready. Generated
+        worlds are kept in ``worlds``, unless given a folder beside the file called after it.
+
+        Raises ``SpecError`` with file, line and field for what is wrong there.
+        """
+        if not isinstance(environment, PreparedEnvironment):
+            file = Path(environment)
+            folder = file.with_name(f"{file.stem}_worlds") if worlds is None else Path(worlds)
+            environment = PreparedEnvironment.of_file(file, folder)
+        self.prepared = environment
+        self._runner = EpisodeRunner(environment)
+        self._episode: Optional[Episode] = None
+        size = environment.interface().encoder.size
+        self.observation_space = spaces.Box(-1.0, 1.0, (size,), np.float32)
+        self.action_space = spaces.Box(-1.0, 1.0, (ACTIONS,), np.float32)
+
+    def reset(
+        self, *, seed: Optional[int] = None, options: Optional[Dict[str, Any]] = None
+    ) -> Tuple[np.ndarray, Dict[str, Any]]:
+        """Begin an episode. Raises ``SimulatorError`` where the simulator fails, and ``SpecError``
+        for a world that is not there."""
+        super().reset(seed=seed)
+        given = options or {}
+        count = len(self.prepared.campaign.worlds)
+        world = int(self.np_random.integers(count))
+        repetition = int(self.np_random.integers(MOST_REPETITIONS))
+        trial = self.prepared.trial(
+            int(given.get("world", world)), int(given.get("repetition", repetition))
+        )
+        self._episode = self._runner.begin(trial)
+        return self._episode.shown, self._info(self._episode)
+
+    def step(self, action: np.ndarray) -> Tuple[np.ndarray, float, bool, bool, Dict[str, Any]]:
+        """Drive for a control period. Raises ``ValueError`` for an action of another shape or that
+        is no number, ``ResetNeeded`` for an episode that has ended, and ``SimulatorError``."""
+        episode = self._episode
+        if episode is None or episode.verdict is not None:
+            raise ResetNeeded("the episode has ended; call reset")
+        reward = episode.step(np.asarray(action))
+        info = self._info(episode)
+        if episode.verdict is not None:
+            info.update(episode.told())
+            episode.close()
+        return episode.shown, reward, episode.terminated, episode.truncated, info
+
+    def close(self) -> None:
+        """End the simulator."""
+        self._episode = None
+        self._runner.close()
+
+    def _info(self, episode: Episode) -> Dict[str, Any]:
+        trial = episode.trial
+        return {
+            "world": trial.world,
+            "repetition": trial.repetition,
+            "time_s": episode.time_s,
+            "goal_is_new": episode.goal_is_new,
+        }

@@ -1,0 +1,323 @@
+"""Training a policy by CMA-ES, in processes side by side, to be gone on with after any end.
+
+Owns the search: every generation, all candidates drive the same worlds, and the journal
+``generations.jsonl`` takes down what each was worth. Going on asks the search for the same
+candidates again and tells it what the journal has, so that the policy is the same file whether it
+was interrupted or not, and whatever the number of processes. Hansen 2016, arXiv:1604.00772.
+"""
+
+import json
+import math
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterator,
+    List,
+    Mapping,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Tuple,
+)
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from gz_testauto.environments.episode import EpisodeRunner, PreparedEnvironment, require_apart
+from gz_testauto.environments.spec import EnvironmentCampaignSpec
+from gz_testauto.errors import MissingDependencyError, SimulatorError, SpecError
+from gz_testauto.json_file import read_json_object
+from gz_testauto.planners.policies.files import PolicyCard, TrainingCard, write_policy
+from gz_testauto.planners.policies.policy import WEIGHTED, WeightedPolicy
+from gz_testauto.processes import TaskPool
+from gz_testauto.results.directory import reporting_disk, write_atomically
+from gz_testauto.sampling.seeds import child_generator
+from gz_testauto.trial.outcome import Outcome
+
+SEARCH, DRAWS = "search", "draws"
+"""Paths of the two generators."""
+
+MOST_REPETITIONS = 2**20
+FAILED = -1e6
+"""What an episode is worth in which the simulator failed: such weights are not to be had."""
+
+
+@dataclass(frozen=True)
+class TrainingOptions:
+    """How it is searched. A change of one of these is another training."""
+
+    seed: int = 0
+    steps: int = 200_000
+    """Control periods to drive at most; the generation that passes them is the last."""
+    kind: str = "mirrored"
+    population: int = 14
+    episodes: int = 5
+    """Worlds that every candidate of a generation drives."""
+    sigma: float = 0.5
+    """How far the first candidates lie from the start."""
+    judged: int = 0
+    """Held-out worlds in which the mean of every generation is judged; these steps do not count."""
+
+
+class Drive(NamedTuple):
+    """One episode to be driven: the weights, and where. Held-out worlds are of another
+    environment."""
+
+    weights: Tuple[float, ...]
+    world: int
+    repetition: int
+    held_out: bool = False
+
+
+class Driven(NamedTuple):
+    """What an episode was worth, how long it took (control periods), and whether it reached its
+    goal."""
+
+    reward: float
+    steps: int
+    reached: bool
+
+
+class Driver:
+    """Drives episodes; made once in each process, where its simulators then stay."""
+
+    def __init__(
+        self, kind: str, training: PreparedEnvironment, held_out: Optional[PreparedEnvironment]
+    ) -> None:
+        self._kind, self._training, self._held_out = kind, training, held_out
+        self._runners: Dict[bool, EpisodeRunner] = {}
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        """Without simulators."""
+        return type(self), (self._kind, self._training, self._held_out)
+
+    def __call__(self, drive: Drive) -> Driven:
+        """Drive an episode to its end."""
+        prepared = self._held_out if drive.held_out else self._training
+        assert prepared is not None, "who judges has brought worlds"
+        if drive.held_out not in self._runners:
+            self._runners[drive.held_out] = EpisodeRunner(prepared)
+        runner = self._runners[drive.held_out]
+        parts = prepared.interface().encoder.parts
+        policy = WEIGHTED[self._kind](np.array(drive.weights), parts)
+        worth, steps = 0.0, 0
+        try:
+            episode = runner.begin(prepared.trial(drive.world, drive.repetition))
+            while episode.verdict is None:
+                if episode.goal_is_new:
+                    policy.begin()
+                worth += episode.step(policy.act(episode.shown))
+                steps += 1
+        except SimulatorError:
+            runner.close()
+            return Driven(FAILED, steps, False)
+        runner.end()
+        return Driven(worth, steps, episode.verdict.outcome is Outcome.REACHED)
+
+    def close(self) -> None:
+        """End the simulators."""
+        for runner in self._runners.values():
+            runner.close()
+
+
+@dataclass(frozen=True)
+class Generation:
+    """What is known of one generation: what each candidate was worth, the control periods driven so
+    far, the share of its episodes that reached the goal, and that of the held-out ones of the mean
+    after it, None where these are not judged."""
+
+    number: int
+    worth: Tuple[float, ...]
+    steps: int
+    reached: float
+    held_out: Optional[float] = None
+
+
+class Training:
+    """One training in its directory."""
+
+    def __init__(
+        self,
+        training: PreparedEnvironment,
+        held_out: Optional[PreparedEnvironment],
+        options: TrainingOptions,
+        folder: Path,
+    ) -> None:
+        """Raises ``SpecError`` where a held-out world is among those to train in, for options that
+        make no sense, and for a directory that holds another training; ``MissingDependencyError``
+        without cma."""
+        self._prepared, self._held_out, self.options = training, held_out, options
+        self._folder = folder
+        if options.kind not in WEIGHTED:
+            raise SpecError(f"--kind is {options.kind!r}; there are {', '.join(sorted(WEIGHTED))}")
+        for name in ("steps", "population", "episodes", "sigma"):
+            if not getattr(options, name) > 0:
+                raise SpecError(f"--{name} is {getattr(options, name)}; it must be above 0")
+        if options.population < 4:
+            raise SpecError(f"--population is {options.population}; it must be at least 4")
+        if held_out is not None:
+            require_apart(
+                training, [(world.name, world.sha256) for world in held_out.campaign.worlds]
+            )
+        try:
+            self._parts = training.interface().encoder.parts
+            self._start = WEIGHTED[options.kind].start(self._parts)
+        except ValueError as error:
+            raise SpecError(f"environment.observations: {error}") from error
+        self._search = _make_search(self._start, options)
+        with reporting_disk(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            self._require_same()
+        self.generations: List[Generation] = list(self._remembered())
+
+    @property
+    def policy(self) -> WeightedPolicy:
+        """The mean of the search as it stands."""
+        return WEIGHTED[self.options.kind](self._mean(), self._parts)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all steps are driven."""
+        return bool(self.generations) and self.generations[-1].steps >= self.options.steps
+
+    def run(self, workers: int, tell: Callable[[Generation], None]) -> Path:
+        """Go on until all steps are driven; returns the policy's file. ``tell`` is told of every
+        generation."""
+        driver = Driver(self.options.kind, self._prepared, self._held_out)
+        with TaskPool(driver, workers, "training") as pool:
+            while not self.is_done:
+                generation = self._next(pool)
+                self.generations.append(generation)
+                self._remember(generation)
+                tell(generation)
+        return self._write()
+
+    def _next(self, pool: "TaskPool[Drive, Driven]") -> Generation:
+        number = len(self.generations)
+        places = self._places(number)
+        with threadpool_limits(limits=1):
+            candidates = self._search.ask()
+        drives = [
+            Drive(tuple(weights.tolist()), *place) for weights in candidates for place in places
+        ]
+        driven = list(pool.map(drives))
+        of_each = [driven[i : i + len(places)] for i in range(0, len(driven), len(places))]
+        worth = tuple(math.fsum(one.reward for one in own) / len(own) for own in of_each)
+        self._tell(candidates, worth)
+        before = self.generations[-1].steps if self.generations else 0
+        reached = sum(one.reached for one in driven) / len(driven)
+        held_out = None
+        if self._held_out is not None and self.options.judged:
+            mean = tuple(self._mean().tolist())
+            count = min(self.options.judged, len(self._held_out.campaign.worlds))
+            judged = list(pool.map(Drive(mean, world, 0, True) for world in range(count)))
+            held_out = sum(one.reached for one in judged) / count
+        steps = before + sum(one.steps for one in driven)
+        return Generation(number, worth, steps, reached, held_out)
+
+    def _places(self, number: int) -> List[Tuple[int, int]]:
+        """The worlds and repetitions of a generation, drawn by its number alone."""
+        random = child_generator(self.options.seed, DRAWS, number)
+        count, wanted = len(self._prepared.campaign.worlds), self.options.episodes
+        worlds = random.choice(count, size=wanted, replace=wanted > count)
+        repetitions = random.integers(MOST_REPETITIONS, size=wanted)
+        return list(zip(worlds.tolist(), repetitions.tolist()))
+
+    def _tell(self, candidates: Sequence[np.ndarray], worth: Sequence[float]) -> None:
+        with threadpool_limits(limits=1):  # the same bits on any machine's number of cores
+            self._search.tell(candidates, [-value for value in worth])
+
+    def _mean(self) -> np.ndarray:
+        return np.asarray(self._search.mean, dtype=float)
+
+    @property
+    def _journal(self) -> Path:
+        return self._folder / "generations.jsonl"
+
+    def _remember(self, generation: Generation) -> None:
+        with reporting_disk(self._folder), open(self._journal, "a", encoding="utf-8") as file:
+            file.write(json.dumps(asdict(generation)) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+    def _remembered(self) -> Iterator[Generation]:
+        """What the journal has, told to the search again; a line that was cut off is left out."""
+        if not self._journal.is_file():
+            return
+        text = self._journal.read_text(encoding="utf-8")
+        whole = text[: text.rfind("\n") + 1]
+        if whole != text:
+            write_atomically(self._journal, whole.encode())
+        for number, line in enumerate(whole.splitlines()):
+            try:
+                data = json.loads(line)
+                generation = Generation(**{**data, "worth": tuple(data["worth"])})
+            except (ValueError, TypeError, KeyError) as error:
+                raise SpecError(f"{self._journal}:{number + 1}: is damaged ({error})") from error
+            with threadpool_limits(limits=1):
+                candidates = self._search.ask()
+            self._tell(candidates, generation.worth)
+            yield generation
+
+    def _require_same(self) -> None:
+        """Raise ``SpecError`` where the directory holds another training."""
+        file = self._folder / "training.json"
+        own = {
+            "options": asdict(self.options),
+            "campaign": _identity(self._prepared.spec),
+            "worlds": self._prepared.world_hashes,
+        }
+        own = json.loads(json.dumps(own))
+        if not file.is_file():
+            write_atomically(file, json.dumps(own, indent=1, sort_keys=True).encode())
+            return
+        stored = read_json_object(file, SpecError)
+        changed = [name for name in own if stored.get(name) != own[name]]
+        if changed:
+            raise SpecError(
+                f"{self._folder}: holds a training with other {' and '.join(changed)}; give "
+                "another --out, or the same again to go on"
+            )
+
+    def _write(self) -> Path:
+        card = PolicyCard(
+            kind=self.options.kind,
+            observations=[
+                {"term": term.term, **term.parameters}
+                for term in self._prepared.spec.environment.observations
+            ],
+            training=TrainingCard(
+                environment=self._prepared.spec.name,
+                seed=self.options.seed,
+                steps=self.generations[-1].steps,
+                worlds=self._prepared.world_hashes,
+            ),
+        )
+        path = self._folder / "policy.npz"
+        with reporting_disk(self._folder):
+            write_policy(path, self.policy, card)
+        return path
+
+
+def _make_search(start: np.ndarray, options: TrainingOptions) -> Any:
+    try:
+        import cma
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"training needs cma ({error}): python3 -m pip install 'gz_testauto[rl]'"
+        ) from error
+    random = child_generator(options.seed, SEARCH)
+
+    def normal(*size: int) -> np.ndarray:
+        return random.standard_normal(size)
+
+    chosen = {"popsize": options.population, "verbose": -9, "seed": math.nan, "randn": normal}
+    return cma.CMAEvolutionStrategy(start, options.sigma, chosen)
+
+
+def _identity(spec: EnvironmentCampaignSpec) -> Mapping[str, Any]:
+    return spec.model_dump(mode="json", exclude={"environment": {"held_out"}})

@@ -1,0 +1,40 @@
+"""A small environment for tests: a robot of a Jackal's size among two cylinders on a plain."""
+
+import yaml
+
+from gz_testauto.resources import share_directory
+
+SHARE = share_directory()
+
+
+def written(folder, **changes):
+    """The environment as a file."""
+    data = {
+        "name": "small",
+        "seed": 3,
+        "worlds": {
+            "base": str(SHARE / "worlds" / "room.world"),
+            "obstacles": {
+                "obstacles": [
+                    {"type": "cylinder", "count": 2, "radius_m": [0.15, 0.3], "length_m": 1.0}
+                ],
+                "region": {"rectangle": {"x_m": [-1.0, 1.0], "y_m": [-1.0, 1.0]}},
+            },
+            "count": 4,
+        },
+        "robot": {
+            "model": "package://gz_testauto/models/jackal_sized/model.sdf",
+            "start": {"x_m": -3.0, "y_m": 0.0},
+            "max_linear_mps": 1.0,
+        },
+        "goal": {"x_m": 3.0, "y_m": 0.0},
+        "control_period_s": 0.2,
+        "limits": {"timeout_s": 12.0, "stuck_window_s": 4.0},
+        "environment": {"observations": [{"term": "lidar", "beams": 8}, "way", "twist"]},
+    }
+    data.update(changes)
+    file = folder / "environment.yaml"
+    file.write_text(
+        yaml.safe_dump({key: value for key, value in data.items() if value is not None})
+    )
+    return file

@@ -1,0 +1,123 @@
+"""Training by CMA-ES: the same file however it was interrupted, and what is refused."""
+
+import json
+
+import pytest
+import yaml
+from room import written
+
+pytest.importorskip("cma", reason="needs cma: pip install 'gz_testauto[rl]'")
+
+from gz_testauto.cli.main import main
+from gz_testauto.planners.policies.files import read_policy
+
+pytestmark = pytest.mark.slow
+
+FEW = ("--population", "4", "--episodes", "2", "--steps", "600")
+
+
+def train(file, out, *options):
+    return main(["train", str(file), "--out", str(out), *FEW, *options])
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("trained")
+    file = written(folder)
+    assert train(file, folder / "one") == 0
+    return file, folder / "one"
+
+
+def test_two_workers_make_the_same_file(trained, tmp_path):
+    file, one = trained
+    assert train(file, tmp_path / "two", "--workers", "2") == 0
+    assert (tmp_path / "two" / "policy.npz").read_bytes() == (one / "policy.npz").read_bytes()
+
+
+def test_it_goes_on_after_any_end_to_the_same_file(trained, tmp_path, capsys):
+    file, one = trained
+    assert train(file, tmp_path / "cut") == 0
+    (tmp_path / "cut" / "policy.npz").unlink()
+    journal = tmp_path / "cut" / "generations.jsonl"
+    lines = journal.read_text().splitlines(keepends=True)
+    assert len(lines) >= 3
+    journal.write_text("".join(lines[:1]) + lines[1][: len(lines[1]) // 2])  # killed while writing
+    capsys.readouterr()
+    assert train(file, tmp_path / "cut") == 0
+    assert "goes on after generation 0" in capsys.readouterr().err
+    assert (tmp_path / "cut" / "policy.npz").read_bytes() == (one / "policy.npz").read_bytes()
+
+
+def test_the_card_says_where_it_comes_from(trained):
+    _, card = read_policy(trained[1] / "policy.npz")
+    assert (card.kind, card.training.environment, card.training.seed) == ("mirrored", "small", 0)
+    assert card.training.steps >= 600
+    assert len(card.training.worlds) == 4
+    assert card.terms == (("lidar", {"beams": 8}), ("way", {}), ("twist", {}))
+
+
+def test_another_seed_is_refused_in_the_same_directory(trained, capsys):
+    file, one = trained
+    assert train(file, one, "--seed", "1") == 2
+    assert "holds a training with other options" in capsys.readouterr().err
+
+
+def test_it_is_not_judged_in_a_world_that_it_was_trained_in(trained, tmp_path, capsys):
+    file, one = trained
+    data = yaml.safe_load(file.read_text())
+    del data["environment"]
+    parameters = {"file": str(one / "policy.npz")}
+    data["planners"] = [{"name": "learned", "plugin": "policy", "parameters": parameters}]
+    data["simulator"] = "embedded"
+    judged = tmp_path / "judged.yaml"
+    judged.write_text(yaml.safe_dump(data))
+    assert main(["run", str(judged), "--out", str(tmp_path / "out")]) == 2
+    assert "planner 'learned' was trained in it" in capsys.readouterr().err
+    parameters["allow_training_worlds"] = True
+    judged.write_text(yaml.safe_dump(data))
+    assert main(["run", str(judged), "--out", str(tmp_path / "out2"), "--workers", "1"]) == 0
+    manifest = json.loads((tmp_path / "out2" / "manifest.json").read_text())
+    assert "planner learned/file.npz" in json.dumps(manifest)
+
+
+def test_a_held_out_world_among_those_to_train_in_is_refused(tmp_path, capsys):
+    file = written(tmp_path)
+    data = yaml.safe_load(file.read_text())
+    held_out = {key: value for key, value in data.items() if key != "environment"}
+    (tmp_path / "held_out.yaml").write_text(yaml.safe_dump({**held_out, "planners": ["fgm"]}))
+    data["environment"]["held_out"] = "./held_out.yaml"
+    file.write_text(yaml.safe_dump(data))
+    assert train(file, tmp_path / "out", "--judge", "2") == 2
+    assert "is the training world world_0000" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--kind", "deep"), "--kind is 'deep'; there are linear, mirrored, perceptron"),
+        (("--population", "3"), "--population is 3; it must be at least 4"),
+        (("--steps", "0"), "--steps is 0; it must be above 0"),
+        (("--workers", "0"), "--workers is 0; it must be at least 1"),
+        (("--judge", "3"), "--judge needs environment.held_out"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(trained, tmp_path, capsys, options, says):
+    assert train(trained[0], tmp_path / "out", *options) == 2
+    assert says in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("environment", "says"),
+    [
+        ({"observations": ["sonar"]}, "environment.observations"),
+        ({"observations": [{"term": "lidar", "beams": 0}]}, "observation 'lidar': beams is 0"),
+        ({"observations": ["goal"]}, "must be shown lidar and way"),
+        ({"observations": [{"term": "lidar", "beams": 7}, "way"]}, "even number of lidar beams"),
+        ({"rewards": [{"term": "speed"}]}, "unknown reward 'speed'"),
+        ({"terminations": [{"term": "off_way", "limit": 2}]}, "parameter of termination 'off_way'"),
+        ({"reward": []}, "yaml:3: environment: unknown key 'reward'; did you mean 'rewards'?"),
+    ],
+)
+def test_terms_that_are_not_there_are_refused(tmp_path, capsys, environment, says):
+    assert train(written(tmp_path, environment=environment), tmp_path / "out") == 2
+    assert says in capsys.readouterr().err
