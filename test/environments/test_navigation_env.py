@@ -120,7 +120,8 @@ def test_an_episode_and_its_trial_are_the_same_to_the_bit(tmp_path):
                     policy.begin()
                 shown, _, terminated, truncated, info = environment.step(policy.act(shown))
                 ended = terminated or truncated
-            result = environment._episode.result()
+            episode = environment._episode
+            result = episode.result(episode.agents[0])
             driven[world, repetition] = (info["outcome"], result.recording)
     environment.close()
     file = written(

@@ -16,15 +16,16 @@ from gz_testauto.environments.spec import POLICY, EnvironmentCampaignSpec
 from gz_testauto.environments.terms import Judge, Transition
 from gz_testauto.errors import SpecError
 from gz_testauto.metrics.interface import measure
-from gz_testauto.observation import Snapshot
+from gz_testauto.observation import Snapshot, Twist2D
 from gz_testauto.planners.policies.interface import PolicyInterface
 from gz_testauto.planners.timed import as_shown
 from gz_testauto.sampling import seeds
+from gz_testauto.simulators.interface import Simulation
 from gz_testauto.spec.loader import load
 from gz_testauto.trial.checks import check_trials
 from gz_testauto.trial.executor import TrialResult
 from gz_testauto.trial.judge import Verdict
-from gz_testauto.trial.lockstep import LockstepExecutor
+from gz_testauto.trial.lockstep import Driver, LockstepExecutor
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.setup import PreparedBuiltin, prepare, read_body, require_builtin
@@ -99,13 +100,13 @@ class EpisodeRunner:
         self._open = False
         self._current: Optional[Episode] = None
 
-    def begin(self, trial: Trial) -> "Episode":
+    def begin(self, trial: Trial, every: bool = False) -> "Episode":
         """Begin an episode; one that has not ended is over. Raises ``SimulatorError``."""
         if not self._open:
             self._executor.open()
             self._open = True
         self.end()
-        self._current = Episode(self._prepared, self._executor, trial)
+        self._current = Episode(self._prepared, self._executor, trial, every)
         return self._current
 
     def end(self) -> None:
@@ -122,52 +123,30 @@ class EpisodeRunner:
             self._executor.close()
 
 
-class Episode:
-    """One trial, period by period. ``shown`` is what a policy is shown now, ``verdict`` how it
-    ended, None while it goes on. ``goal_is_new`` at the beginning, and where the latest step led to
-    a goal that is not the last: a policy that remembers forgets then, as its planner does."""
+class Agent:
+    """One robot of an episode that is commanded from outside. ``shown`` is what a policy is shown
+    now, ``verdict`` how it ended, None while it goes on. ``goal_is_new`` at the beginning, and
+    where the latest step led to a goal that is not the last: a policy that remembers forgets then,
+    as its planner does."""
 
-    def __init__(
-        self, prepared: PreparedEnvironment, executor: LockstepExecutor, trial: Trial
-    ) -> None:
-        self._prepared, self.trial = prepared, trial
+    def __init__(self, prepared: PreparedEnvironment, driver: Driver, snapshot: Snapshot) -> None:
         self._period_s = prepared.campaign.spec.control_period_s
+        self._driver, self.robot = driver, driver.robot
         self._interface, self._judge = prepared.interface(), prepared.judge()
-        shows = self._interface.encoder.wants_objects
-        self._simulation, drivers, self._staging = executor.enter(trial, show_objects=shows)
-        self._driver, *self._others = drivers
-        self.verdict: Optional[Verdict] = None
-        self._look(self._simulation.snapshot())
+        self._driver.look(snapshot)
+        self._observation = as_shown(driver.observation(snapshot))
+        self._command = Twist2D()
         self.goal_is_new = True
         self._begin_task()
 
-    def step(self, action: np.ndarray) -> float:
-        """Drive for a control period; returns the reward. Raises ``ValueError`` for what is no
-        action, and ``SimulatorError``."""
-        assert self.verdict is None, "an episode that has ended takes no step"
-        driver, before = self._driver, self._observation
-        command = self._interface.command(action, before.twist)
-        driver.obey(command, self._simulation)
-        for other in self._others:
-            other.act(self._simulation, self._snapshot)
-        self._look(self._simulation.step(self._period_s))
-        outcome = None if self.verdict is None else self.verdict.outcome
-        transition = Transition(before, self._observation, command, self._period_s, outcome)
-        reward = self._judge.reward(transition)
-        if self.verdict is None:
-            reason = self._judge.reason(transition)
-            if reason is not None:
-                self.verdict = Verdict(Outcome.PLANNER_ABORTED, reason)
-        self.goal_is_new = self.verdict is None and driver.task_is_new
-        if self.goal_is_new:
-            self._begin_task()
-        else:
-            self.shown = self._interface.encode(self._observation)
-        return reward
+    @property
+    def verdict(self) -> Optional[Verdict]:
+        """How it ended, None while it goes on."""
+        return self._driver.verdict
 
     @property
     def time_s(self) -> float:
-        """Simulated seconds since it began."""
+        """Simulated seconds since the episode began."""
         return self._observation.time_s
 
     @property
@@ -180,38 +159,121 @@ class Episode:
         """Whether it was cut short: stuck, or out of time."""
         return self.verdict is not None and self.verdict.outcome in TRUNCATED
 
+    def command(self, action: np.ndarray) -> None:
+        """What it is to do in the coming period; one that has ended does nothing. Raises
+        ``ValueError`` for what is no action."""
+        if self.verdict is None:
+            self._command = self._interface.command(action, self._observation.twist)
+
+    def obey(self, simulation: Simulation) -> None:
+        """Drive as commanded; one that has ended stands."""
+        if self.verdict is None:
+            self._driver.obey(self._command, simulation)
+        else:
+            self._driver.stand(simulation)
+
+    def look(self, snapshot: Snapshot) -> float:
+        """Watch what a period led to; returns the reward, 0 for one that had ended before."""
+        if self.verdict is not None:
+            return 0.0
+        driver, before = self._driver, self._observation
+        driver.look(snapshot)
+        self._observation = as_shown(driver.observation(snapshot))
+        outcome = None if self.verdict is None else self.verdict.outcome
+        transition = Transition(before, self._observation, self._command, self._period_s, outcome)
+        reward = self._judge.reward(transition)
+        if self.verdict is None:
+            reason = self._judge.reason(transition)
+            if reason is not None:
+                driver.verdict = Verdict(Outcome.PLANNER_ABORTED, reason)
+        self.goal_is_new = self.verdict is None and driver.task_is_new
+        if self.goal_is_new:
+            self._begin_task()
+        else:
+            self.shown = self._interface.encode(self._observation)
+        return reward
+
     def result(self) -> TrialResult:
-        """The trial, as a campaign records it, once it has ended."""
-        assert self.verdict is not None, "the episode goes on"
-        self._driver.verdict = self.verdict
-        return self._driver.result(math.nan).with_numbers(self._staging.numbers)
-
-    def told(self) -> Dict[str, Any]:
-        """Outcome, detail and metrics, once it has ended."""
-        result, campaign = self.result(), self._prepared.campaign
-        return {
-            "outcome": result.outcome.value,
-            "detail": result.detail,
-            "metrics": measure(result.recording, campaign.metric_context, campaign.metrics),
-        }
-
-    def close(self) -> None:
-        """End what acts in it. Idempotent."""
-        self._staging.close()
-
-    def _look(self, snapshot: Snapshot) -> None:
-        """Watch what a period led to."""
-        self._snapshot = snapshot
-        for driver in (self._driver, *self._others):
-            driver.look(snapshot)
-        self.verdict = self._driver.verdict
-        self._observation = as_shown(self._driver.observation(snapshot))
+        """Its drive, as a campaign records it, once it has ended."""
+        assert self.verdict is not None, "it goes on"
+        return self._driver.result(math.nan)
 
     def _begin_task(self) -> None:
         task = self._driver.task
         self._interface.begin(task)
         self._judge.begin(task)
         self.shown = self._interface.encode(self._observation)
+
+
+class Episode:
+    """One trial, period by period. Its ``agents`` are the campaign's robot alone, or with ``every``
+    all its robots; those that are none are driven by their planners."""
+
+    def __init__(
+        self,
+        prepared: PreparedEnvironment,
+        executor: LockstepExecutor,
+        trial: Trial,
+        every: bool = False,
+    ) -> None:
+        self._prepared, self.trial = prepared, trial
+        self._period_s = prepared.campaign.spec.control_period_s
+        shows = prepared.interface().encoder.wants_objects
+        self._simulation, drivers, self._staging = executor.enter(trial, show_objects=shows)
+        self._snapshot = self._simulation.snapshot()
+        agents = len(drivers) if every else 1
+        self.agents = tuple(Agent(prepared, driver, self._snapshot) for driver in drivers[:agents])
+        self._others = drivers[agents:]
+        for other in self._others:
+            other.look(self._snapshot)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether all agents have."""
+        return all(agent.verdict is not None for agent in self.agents)
+
+    def step(self, *actions: np.ndarray) -> List[float]:
+        """Drive for a control period, an action for each agent; those of agents that have ended do
+        not count. Returns the rewards. Raises ``ValueError`` for what is no action, and
+        ``SimulatorError``."""
+        assert not self.has_ended, "an episode that has ended takes no step"
+        for agent, action in zip(self.agents, actions):
+            agent.command(action)
+        for agent in self.agents:
+            agent.obey(self._simulation)
+        for other in self._others:
+            other.act(self._simulation, self._snapshot)
+        self._snapshot = self._simulation.step(self._period_s)
+        for other in self._others:
+            other.look(self._snapshot)
+        return [agent.look(self._snapshot) for agent in self.agents]
+
+    def info(self, agent: Agent) -> Dict[str, Any]:
+        """What environments say of an agent: the world, the repetition, the time, and once it has
+        ended outcome, detail and metrics."""
+        found = {
+            "world": self.trial.world,
+            "repetition": self.trial.repetition,
+            "time_s": agent.time_s,
+            "goal_is_new": agent.goal_is_new,
+        }
+        return found if agent.verdict is None else {**found, **self._told(agent)}
+
+    def _told(self, agent: Agent) -> Dict[str, Any]:
+        result, campaign = self.result(agent), self._prepared.campaign
+        return {
+            "outcome": result.outcome.value,
+            "detail": result.detail,
+            "metrics": measure(result.recording, campaign.metric_context, campaign.metrics),
+        }
+
+    def result(self, agent: Agent) -> TrialResult:
+        """An agent's drive, as a campaign records it, once it has ended."""
+        return agent.result().with_numbers(self._staging.numbers)
+
+    def close(self) -> None:
+        """End what acts in it. Idempotent."""
+        self._staging.close()
 
 
 def require_apart(training: PreparedEnvironment, held_out: Sequence[Tuple[str, str]]) -> None:

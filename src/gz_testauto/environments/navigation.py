@@ -71,31 +71,21 @@ class NavigationEnv(gymnasium.Env):  # type: ignore[misc]
             int(given.get("world", world)), int(given.get("repetition", repetition))
         )
         self._episode = self._runner.begin(trial)
-        return self._episode.shown, self._info(self._episode)
+        return self._episode.agents[0].shown, self._episode.info(self._episode.agents[0])
 
     def step(self, action: np.ndarray) -> Tuple[np.ndarray, float, bool, bool, Dict[str, Any]]:
         """Drive for a control period. Raises ``ValueError`` for an action of another shape or that
         is no number, ``ResetNeeded`` for an episode that has ended, and ``SimulatorError``."""
         episode = self._episode
-        if episode is None or episode.verdict is not None:
+        if episode is None or episode.has_ended:
             raise ResetNeeded("the episode has ended; call reset")
-        reward = episode.step(np.asarray(action))
-        info = self._info(episode)
-        if episode.verdict is not None:
-            info.update(episode.told())
+        (reward,), (agent,) = episode.step(np.asarray(action)), episode.agents
+        info = episode.info(agent)
+        if episode.has_ended:
             episode.close()
-        return episode.shown, reward, episode.terminated, episode.truncated, info
+        return agent.shown, reward, agent.terminated, agent.truncated, info
 
     def close(self) -> None:
         """End the simulator."""
         self._episode = None
         self._runner.close()
-
-    def _info(self, episode: Episode) -> Dict[str, Any]:
-        trial = episode.trial
-        return {
-            "world": trial.world,
-            "repetition": trial.repetition,
-            "time_s": episode.time_s,
-            "goal_is_new": episode.goal_is_new,
-        }

@@ -107,16 +107,17 @@ class Driver:
         worth, steps = 0.0, 0
         try:
             episode = runner.begin(prepared.trial(drive.world, drive.repetition))
-            while episode.verdict is None:
-                if episode.goal_is_new:
+            (agent,) = episode.agents
+            while agent.verdict is None:
+                if agent.goal_is_new:
                     policy.begin()
-                worth += episode.step(policy.act(episode.shown))
+                worth += sum(episode.step(policy.act(agent.shown)))
                 steps += 1
         except SimulatorError:
             runner.close()
             return Driven(FAILED, steps, False)
         runner.end()
-        return Driven(worth, steps, episode.verdict.outcome is Outcome.REACHED)
+        return Driven(worth, steps, agent.verdict.outcome is Outcome.REACHED)
 
     def close(self) -> None:
         """End the simulators."""

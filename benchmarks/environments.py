@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""What an environment costs over the trials that it is made of, embedded.
+
+    python3 benchmarks/environments.py [--rounds 5]
+
+In turns within one run, medians of CPU time: a policy's trials as a campaign runs them, and the
+same as episodes; a reset in steps; and two environments side by side against one.
+"""
+
+import argparse
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from gz_testauto.campaign.simulator import start_simulator
+from gz_testauto.environments.navigation import NavigationEnv
+from gz_testauto.environments.vector import vector_env
+from gz_testauto.planners.policies.files import PolicyCard, write_policy
+from gz_testauto.planners.policies.policy import MirroredPolicy
+from gz_testauto.trial.lockstep import LockstepExecutor
+from gz_testauto.trial.setup import prepare
+
+SHARE = Path(__file__).resolve().parents[1]
+WORLDS = 6
+
+
+def main():
+    """Run the rounds, and say the ratios."""
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("--rounds", type=int, default=5)
+    given = arguments.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        measure(Path(folder), given.rounds)
+
+
+def measure(folder, rounds):
+    """The comparison itself."""
+    environment = NavigationEnv(SHARE / "config" / "learning" / "arena.yaml", folder / "worlds")
+    prepared = environment.prepared
+    parts = prepared.interface().encoder.parts
+    policy = MirroredPolicy(MirroredPolicy.start(parts), parts)
+    observations = [
+        {"term": term.term, **term.parameters} for term in prepared.spec.environment.observations
+    ]
+    file = folder / "policy.npz"
+    write_policy(file, policy, PolicyCard(kind="mirrored", observations=observations))
+    spec = prepared.campaign.spec
+    planner = spec.planners[0].model_copy(
+        update={"plugin": "policy", "parameters": {"file": str(file)}}
+    )
+    campaign = prepare(
+        spec.model_copy(update={"planners": (planner,)}),
+        prepared.campaign.robot,
+        prepared.campaign.worlds,
+    )
+    executor = LockstepExecutor(campaign, start_simulator)
+    executor.open()
+    trials = [prepared.trial(world) for world in range(WORLDS)]
+    for trial in trials:
+        executor.execute(trial, lambda: False)
+    ratios, resets = [], []
+    for _ in range(rounds):
+        by_campaign = by_environment = stepping = resetting = 0.0
+        steps = 0
+        for number, trial in enumerate(trials):
+            began = time.process_time()
+            executor.execute(trial, lambda: False)
+            by_campaign += time.process_time() - began
+            began = time.process_time()
+            shown, _ = environment.reset(options={"world": number, "repetition": 0})
+            policy.begin()
+            entered = time.process_time()
+            ended = False
+            while not ended:
+                shown, _, terminated, truncated, _ = environment.step(policy.act(shown))
+                steps += 1
+                ended = terminated or truncated
+            by_environment += time.process_time() - began
+            resetting += entered - began
+            stepping += time.process_time() - entered
+        ratios.append(by_environment / by_campaign)
+        resets.append((resetting / len(trials)) / (stepping / steps))
+    executor.close()
+    environment.close()
+    print(
+        f"environment over campaign, CPU: {statistics.median(ratios):.3f} "
+        f"({min(ratios):.3f} to {max(ratios):.3f})"
+    )
+    print(
+        f"a reset: {statistics.median(resets):.1f} steps ({min(resets):.1f} to {max(resets):.1f})"
+    )
+    print(
+        "two side by side over one, steps per second: "
+        f"{statistics.median(side_by_side(prepared) for _ in range(rounds)):.2f}"
+    )
+
+
+def side_by_side(prepared, steps=400):
+    """How many times as many steps two environments make in the same time."""
+    rates = []
+    for count in (1, 2):
+        several = vector_env(prepared, count)
+        several.reset(seed=1)
+        actions = np.tile(np.array([0.2, 0.6], dtype=np.float32), (count, 1))
+        for _ in range(20):
+            several.step(actions)
+        began = time.perf_counter()
+        for _ in range(steps):
+            several.step(actions)
+        rates.append(count * steps / (time.perf_counter() - began))
+        several.close()
+    return rates[1] / rates[0]
+
+
+if __name__ == "__main__":
+    main()
