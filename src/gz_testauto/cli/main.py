@@ -33,6 +33,7 @@ VERBS = {
     "power": "say what a number of worlds can show",
     "import": "make results that others measured into a results directory",
     "train": "train a policy in a campaign's worlds",
+    "record": "write down what a planner does in an environment, to be imitated",
     "doctor": "say what this machine has and what it lacks",
 }
 

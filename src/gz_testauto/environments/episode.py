@@ -17,6 +17,7 @@ from gz_testauto.environments.terms import Judge, Transition
 from gz_testauto.errors import SpecError
 from gz_testauto.metrics.interface import measure
 from gz_testauto.observation import Snapshot, Twist2D
+from gz_testauto.planners.policies.files import PolicyCard, TrainingCard
 from gz_testauto.planners.policies.interface import PolicyInterface
 from gz_testauto.planners.timed import as_shown
 from gz_testauto.sampling import seeds
@@ -64,6 +65,19 @@ class PreparedEnvironment:
         return Judge(
             [term.named for term in environment.rewards],
             [term.named for term in environment.terminations],
+        )
+
+    def card(self, kind: str, seed: int = 0, steps: int = 0) -> PolicyCard:
+        """That of a policy made in these worlds."""
+        return PolicyCard(
+            kind=kind,
+            observations=[
+                {"term": term.term, **term.parameters}
+                for term in self.spec.environment.observations
+            ],
+            training=TrainingCard(
+                environment=self.spec.name, seed=seed, steps=steps, worlds=self.world_hashes
+            ),
         )
 
     @property

@@ -31,7 +31,7 @@ from gz_testauto.environments.episode import EpisodeRunner, PreparedEnvironment,
 from gz_testauto.environments.spec import EnvironmentCampaignSpec
 from gz_testauto.errors import MissingDependencyError, SimulatorError, SpecError
 from gz_testauto.json_file import read_json_object
-from gz_testauto.planners.policies.files import PolicyCard, TrainingCard, write_policy
+from gz_testauto.planners.policies.files import write_policy
 from gz_testauto.planners.policies.policy import WEIGHTED, WeightedPolicy
 from gz_testauto.processes import TaskPool
 from gz_testauto.results.directory import reporting_disk, write_atomically
@@ -285,19 +285,8 @@ class Training:
             )
 
     def _write(self) -> Path:
-        card = PolicyCard(
-            kind=self.options.kind,
-            observations=[
-                {"term": term.term, **term.parameters}
-                for term in self._prepared.spec.environment.observations
-            ],
-            training=TrainingCard(
-                environment=self._prepared.spec.name,
-                seed=self.options.seed,
-                steps=self.generations[-1].steps,
-                worlds=self._prepared.world_hashes,
-            ),
-        )
+        options = self.options
+        card = self._prepared.card(options.kind, options.seed, self.generations[-1].steps)
         path = self._folder / "policy.npz"
         with reporting_disk(self._folder):
             write_policy(path, self.policy, card)

@@ -1,0 +1,143 @@
+"""What a planner does in an environment's worlds, written down to be imitated.
+
+Owns the file (``.npz``): what a policy would have been shown in each control period, and the action
+that would have commanded what the planner did.
+"""
+
+import contextlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Callable, List, Mapping, Sequence
+
+import numpy as np
+
+from gz_testauto.campaign.simulator import start_simulator
+from gz_testauto.environments.episode import PreparedEnvironment
+from gz_testauto.errors import SpecError
+from gz_testauto.observation import Twist2D
+from gz_testauto.planners import make_planner
+from gz_testauto.planners.interface import PlannerGaveUp, RobotLimits
+from gz_testauto.planners.policies.interface import ACTIONS
+from gz_testauto.planners.policies.policy import LinearPolicy
+from gz_testauto.planners.timed import as_shown
+from gz_testauto.results.directory import reporting_disk
+from gz_testauto.trial.lockstep import LockstepExecutor
+from gz_testauto.trial.outcome import Outcome
+
+LARGEST = 0.999
+"""Of an action that is imitated: hyperbolic tangents never get to 1."""
+
+
+@dataclass(frozen=True, eq=False)
+class Demonstrations:
+    """Control periods of a planner's drives: what was to be seen (n, size), what was done (n, 2),
+    and of which episode each is (n,). ``worlds`` (e,) are those of the episodes, ``reached`` (e,)
+    whether they came to their goal."""
+
+    observations: np.ndarray
+    actions: np.ndarray
+    episodes: np.ndarray
+    worlds: np.ndarray
+    reached: np.ndarray
+
+    def write(self, path: Path) -> None:
+        """Write them as ``.npz``."""
+        with reporting_disk(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            np.savez_compressed(path, **vars(self))
+
+    @classmethod
+    def read(cls, path: Path) -> "Demonstrations":
+        """Read them back. Raises ``SpecError``."""
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                return cls(**{name: np.array(file[name]) for name in cls.__dataclass_fields__})
+        except (OSError, ValueError, KeyError, EOFError) as error:
+            raise SpecError(f"{path}: holds no demonstrations ({error})") from error
+
+
+def record(
+    prepared: PreparedEnvironment,
+    plugin: str,
+    parameters: Mapping[str, Any],
+    worlds: Sequence[int],
+    tell: Callable[[str, Outcome], None] = lambda world, outcome: None,
+) -> Demonstrations:
+    """Have a planner drive through worlds, counted from 0, and write down what it does. Raises
+    ``SpecError`` for a planner or a world that is not there, and ``SimulatorError``."""
+    make_planner(plugin, **parameters)
+    trials = [prepared.trial(world) for world in worlds]
+    period_s = prepared.campaign.spec.control_period_s
+    executor = LockstepExecutor(prepared.campaign, start_simulator)
+    executor.open()
+    shown: List[np.ndarray] = []
+    done: List[List[float]] = []
+    lengths: List[int] = []
+    reached: List[bool] = []
+    try:
+        for trial in trials:
+            planner, interface = make_planner(plugin, **parameters), prepared.interface()
+            shows = planner.wants_objects or interface.encoder.wants_objects
+            entered = executor.enter(trial, show_objects=shows)
+            (driver, *others), before = entered.drivers, len(shown)
+            with contextlib.closing(entered.staging):
+                snapshot = entered.simulation.snapshot()
+                for one in entered.drivers:
+                    one.look(snapshot)
+                new = True
+                while driver.verdict is None:
+                    if new:
+                        planner.begin(driver.task)
+                        interface.begin(driver.task)
+                    observation = as_shown(driver.observation(snapshot))
+                    try:
+                        command = planner.plan(observation)
+                    except PlannerGaveUp:
+                        break
+                    shown.append(interface.encode(observation))
+                    done.append(action_of(command, driver.task.limits))
+                    driver.obey(command, entered.simulation)
+                    for other in others:
+                        other.act(entered.simulation, snapshot)
+                    snapshot = entered.simulation.step(period_s)
+                    for one in entered.drivers:
+                        one.look(snapshot)
+                    new = driver.task_is_new
+            verdict = driver.verdict
+            outcome = Outcome.PLANNER_ABORTED if verdict is None else verdict.outcome
+            lengths.append(len(shown) - before)
+            reached.append(outcome is Outcome.REACHED)
+            tell(trial.world, outcome)
+    finally:
+        executor.close()
+    size = prepared.interface().encoder.size
+    return Demonstrations(
+        observations=np.array(shown, dtype=np.float32).reshape(-1, size),
+        actions=np.array(done).reshape(-1, ACTIONS),
+        episodes=np.repeat(np.arange(len(lengths)), lengths),
+        worlds=np.array(worlds, dtype=np.int64),
+        reached=np.array(reached),
+    )
+
+
+def action_of(command: Twist2D, limits: RobotLimits) -> List[float]:
+    """The action that commands this."""
+    forward = command.linear_mps / limits.max_linear_mps
+    if not limits.can_reverse:
+        forward = 2.0 * forward - 1.0
+    return [forward, command.angular_radps / limits.max_angular_radps]
+
+
+def cloned(demonstrations: Demonstrations, only_reached: bool = True) -> LinearPolicy:
+    """The linear policy that is nearest to what was done, by least squares. Raises ``SpecError``
+    where there is nothing to imitate."""
+    kept = np.ones(len(demonstrations.actions), dtype=bool)
+    if only_reached:
+        kept = demonstrations.reached[demonstrations.episodes]
+    shown = demonstrations.observations[kept].astype(float)
+    if len(shown) < 2:
+        raise SpecError("there is nothing to imitate: no drive reached its goal")
+    table = np.column_stack([shown, np.ones(len(shown))])
+    wanted = np.arctanh(np.clip(demonstrations.actions[kept], -LARGEST, LARGEST))
+    weights, *_ = np.linalg.lstsq(table, wanted, rcond=None)
+    return LinearPolicy(weights.T.ravel(), {"all": slice(0, shown.shape[1])})
