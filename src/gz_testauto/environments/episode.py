@@ -30,6 +30,7 @@ from gz_testauto.trial.lockstep import Driver, LockstepExecutor
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.setup import PreparedBuiltin, prepare, read_body, require_builtin
+from gz_testauto.worlds.record import WorldRecord
 
 TRUNCATED = (Outcome.TIMED_OUT, Outcome.STUCK)
 """Outcomes that cut an episode short; what the policy would have got is not 0 then."""
@@ -49,6 +50,7 @@ class PreparedEnvironment:
             prepare(run_by, robot, gather_worlds(run_by, robot, folder))
         )
         check_trials(self.campaign, self.campaign.trials)
+        self._from_easy_to_hard = self._sorted()
 
     @classmethod
     def of_file(cls, file: Path, folder: Path) -> "PreparedEnvironment":
@@ -66,6 +68,22 @@ class PreparedEnvironment:
             [term.named for term in environment.rewards],
             [term.named for term in environment.terminations],
         )
+
+    def worlds_after(self, steps: int) -> Sequence[int]:
+        """The worlds, counted from 0, that are driven after so many control periods: all, or what
+        the curriculum allows by then, the easiest first."""
+        curriculum, count = self.spec.environment.curriculum, len(self.campaign.worlds)
+        if curriculum is None:
+            return range(count)
+        grown = min(1.0, curriculum.share + (1.0 - curriculum.share) * steps / curriculum.steps)
+        return self._from_easy_to_hard[: max(1, math.ceil(grown * count - 1e-9))]
+
+    def _sorted(self) -> Sequence[int]:
+        curriculum = self.spec.environment.curriculum
+        if curriculum is None:
+            return ()
+        hardness = [_hardness(world, curriculum.by) for world in self.campaign.worlds]
+        return [int(index) for index in np.argsort(hardness, kind="stable")]
 
     def card(self, kind: str, seed: int = 0, steps: int = 0) -> PolicyCard:
         """That of a policy made in these worlds."""
@@ -102,6 +120,22 @@ class PreparedEnvironment:
     def _planner(self) -> str:
         names = [planner.name for planner in self.spec.planners]
         return POLICY if POLICY in names else names[0]
+
+
+def _hardness(world: WorldRecord, by: str) -> float:
+    """How hard a world is by a measure; more is harder."""
+    figures = world.shortest_path_m if by == "shortest_path_m" else world.difficulty
+    if figures is None:
+        raise SpecError(
+            f"environment.curriculum: nothing says the {by} of world {world.name} ({world.path}); "
+            "take worlds of base and obstacles, or leave the curriculum out"
+        )
+    if isinstance(figures, float):
+        return figures
+    value: Optional[float] = getattr(figures, by)
+    if by == "density":
+        return 0.0 if value is None else value
+    return -math.inf if value is None else -value  # nothing to pass between is easiest
 
 
 class EpisodeRunner:

@@ -53,6 +53,7 @@ class NavigationEnv(gymnasium.Env):  # type: ignore[misc]
         self.prepared = environment
         self._runner = EpisodeRunner(environment)
         self._episode: Optional[Episode] = None
+        self._steps = 0
         size = environment.interface().encoder.size
         self.observation_space = spaces.Box(-1.0, 1.0, (size,), np.float32)
         self.action_space = spaces.Box(-1.0, 1.0, (ACTIONS,), np.float32)
@@ -64,8 +65,8 @@ class NavigationEnv(gymnasium.Env):  # type: ignore[misc]
         for a world that is not there."""
         super().reset(seed=seed)
         given = options or {}
-        count = len(self.prepared.campaign.worlds)
-        world = int(self.np_random.integers(count))
+        allowed = self.prepared.worlds_after(self._steps)
+        world = allowed[int(self.np_random.integers(len(allowed)))]
         repetition = int(self.np_random.integers(MOST_REPETITIONS))
         trial = self.prepared.trial(
             int(given.get("world", world)), int(given.get("repetition", repetition))
@@ -79,6 +80,7 @@ class NavigationEnv(gymnasium.Env):  # type: ignore[misc]
         episode = self._episode
         if episode is None or episode.has_ended:
             raise ResetNeeded("the episode has ended; call reset")
+        self._steps += 1
         (reward,), (agent,) = episode.step(np.asarray(action)), episode.agents
         info = episode.info(agent)
         if episode.has_ended:

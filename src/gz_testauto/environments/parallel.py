@@ -44,6 +44,7 @@ class ParallelNavigationEnv(ParallelEnv):  # type: ignore[misc]
             )
         self._runner = EpisodeRunner(prepared)
         self._episode: Optional[Episode] = None
+        self._steps = 0
         self._random = np.random.default_rng()
         self.possible_agents: List[str] = [one.robot.name for one in prepared.campaign.robots]
         self.agents: List[str] = []
@@ -70,7 +71,8 @@ class ParallelNavigationEnv(ParallelEnv):  # type: ignore[misc]
         if seed is not None:
             self._random = np.random.default_rng(seed)
         given = options or {}
-        world = int(self._random.integers(len(self.prepared.campaign.worlds)))
+        allowed = self.prepared.worlds_after(self._steps)
+        world = allowed[int(self._random.integers(len(allowed)))]
         repetition = int(self._random.integers(MOST_REPETITIONS))
         trial = self.prepared.trial(
             int(given.get("world", world)), int(given.get("repetition", repetition))
@@ -101,6 +103,7 @@ class ParallelNavigationEnv(ParallelEnv):  # type: ignore[misc]
         if lacking:
             raise ValueError(f"no action for {', '.join(lacking)}")
         nothing = np.zeros(ACTIONS)
+        self._steps += 1
         rewards = episode.step(
             *(np.asarray(actions.get(name, nothing)) for name in self.possible_agents)
         )

@@ -6,6 +6,7 @@ Owns the shape of ``environment:``, beside the keys of any other campaign::
       observations: [{term: lidar, beams: 24}, way, twist]
       rewards: [{term: progress, weight: 1.0}, {term: collided, weight: -10.0}]
       terminations: [{term: off_way, limit_m: 4.0}]
+      curriculum: {by: density, share: 0.25, steps: 50000}
       held_out: held_out_campaign.yaml
 
 Without ``planners`` there is one place for a policy, and ``embedded`` is the simulator unless
@@ -16,7 +17,7 @@ import contextlib
 from typing import Any, Dict, Iterator, Optional, Tuple
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
-from typing_extensions import Annotated
+from typing_extensions import Annotated, Literal
 
 from gz_testauto.environments.terms import Judge
 from gz_testauto.errors import GzTestautoError
@@ -57,6 +58,16 @@ def _terms(*entries: Tuple[str, Dict[str, Any]]) -> Tuple[TermSpec, ...]:
     return tuple(TermSpec(term=name, parameters=parameters) for name, parameters in entries)
 
 
+class CurriculumSpec(Spec):
+    """From easy worlds to all: first the easiest ``share`` of them, then more and more, and all
+    once ``steps`` control periods have been driven."""
+
+    by: Literal["density", "mean_clearance_m", "narrowest_gap_m", "shortest_path_m"]
+    """Easier is less density, more clearance, a wider gap, a shorter way."""
+    share: float = Field(0.25, gt=0, le=1)
+    steps: int = Field(50_000, ge=1)
+
+
 class EnvironmentSpec(Spec):
     """What a policy is shown, what it is rewarded for, and what ends an episode beside the rules of
     the campaign."""
@@ -72,6 +83,8 @@ class EnvironmentSpec(Spec):
         min_length=1,
     )
     terminations: Terms = ()
+    curriculum: Optional[CurriculumSpec] = None
+    """All worlds from the beginning unless given."""
     held_out: Optional[SpecPath] = None
     """A campaign in whose worlds a policy is judged; none of them may be among those of this
     one."""

@@ -223,8 +223,9 @@ class Training:
     def _places(self, number: int) -> List[Tuple[int, int]]:
         """The worlds and repetitions of a generation, drawn by its number alone."""
         random = child_generator(self.options.seed, DRAWS, number)
-        count, wanted = len(self._prepared.campaign.worlds), self.options.episodes
-        worlds = random.choice(count, size=wanted, replace=wanted > count)
+        wanted = self.options.episodes
+        allowed = self._prepared.worlds_after(self.generations[-1].steps if number else 0)
+        worlds = random.choice(allowed, size=wanted, replace=wanted > len(allowed))
         repetitions = random.integers(MOST_REPETITIONS, size=wanted)
         return list(zip(worlds.tolist(), repetitions.tolist()))
 
