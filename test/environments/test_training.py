@@ -13,7 +13,7 @@ from gz_testauto.planners.policies.files import read_policy
 
 pytestmark = pytest.mark.slow
 
-FEW = ("--population", "4", "--episodes", "2", "--steps", "600")
+FEW = ("--population", "4", "--episodes", "2", "--steps", "900", "--validate", "2")
 
 
 def train(file, out, *options):
@@ -51,7 +51,7 @@ def test_it_goes_on_after_any_end_to_the_same_file(trained, tmp_path, capsys):
 def test_the_card_says_where_it_comes_from(trained):
     _, card = read_policy(trained[1] / "policy.npz")
     assert (card.kind, card.training.environment, card.training.seed) == ("mirrored", "small", 0)
-    assert card.training.steps >= 600
+    assert card.training.steps >= 900
     assert len(card.training.worlds) == 4
     assert card.terms == (("lidar", {"beams": 8}), ("way", {}), ("twist", {}))
 

@@ -59,6 +59,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"how far the first candidates spread (default {default.sigma:g})",
     )
     parser.add_argument(
+        "--validate",
+        type=int,
+        default=default.validated,
+        metavar="N",
+        help=f"episodes that a generation's mean drives to be chosen (default {default.validated})",
+    )
+    parser.add_argument(
         "--judge",
         type=int,
         default=default.judged,
@@ -84,6 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
         population=arguments.population,
         episodes=arguments.episodes,
         sigma=arguments.sigma,
+        validated=arguments.validate,
         judged=arguments.judge,
     )
     training = Training(prepared, held_out, options, arguments.out)
@@ -108,9 +116,9 @@ def _held_out(spec: EnvironmentCampaignSpec, folder: Path) -> Optional[PreparedE
 def _tell(generation: Generation) -> None:
     judged = "" if generation.held_out is None else f", held out {100 * generation.held_out:.0f} %"
     print(
-        f"generation {generation.number}: {generation.steps} steps, best "
-        f"{max(generation.worth):.2f}, mean {sum(generation.worth) / len(generation.worth):.2f}, "
-        f"reached {100 * generation.reached:.0f} %{judged}",
+        f"generation {generation.number}: {generation.steps} steps, best candidate "
+        f"{max(generation.worth):.2f}, mean {generation.mean_worth:.2f}, reached "
+        f"{100 * generation.reached:.0f} %{judged}",
         file=sys.stderr,
         flush=True,
     )

@@ -1,7 +1,8 @@
 """Training a policy by CMA-ES, in processes side by side, to be gone on with after any end.
 
 Owns the search: every generation, all candidates drive the same worlds, and the journal
-``generations.jsonl`` takes down what each was worth. Going on asks the search for the same
+``generations.jsonl`` takes down what each was worth. The policy is the best of the generations'
+means, by drives that are the same for all. Going on asks the search for the same
 candidates again and tells it what the journal has, so that the policy is the same file whether it
 was interrupted or not, and whatever the number of processes. Hansen 2016, arXiv:1604.00772.
 """
@@ -38,8 +39,8 @@ from gz_testauto.results.directory import reporting_disk, write_atomically
 from gz_testauto.sampling.seeds import child_generator
 from gz_testauto.trial.outcome import Outcome
 
-SEARCH, DRAWS = "search", "draws"
-"""Paths of the two generators."""
+SEARCH, DRAWS, VALIDATION = "search", "draws", "validation"
+"""Paths of the generators."""
 
 MOST_REPETITIONS = 2**20
 FAILED = -1e6
@@ -59,6 +60,9 @@ class TrainingOptions:
     """Worlds that every candidate of a generation drives."""
     sigma: float = 0.5
     """How far the first candidates lie from the start."""
+    validated: int = 25
+    """Episodes, always the same, that the mean of every generation drives in worlds to train in;
+    the best mean is the policy."""
     judged: int = 0
     """Held-out worlds in which the mean of every generation is judged; these steps do not count."""
 
@@ -127,12 +131,13 @@ class Driver:
 
 @dataclass(frozen=True)
 class Generation:
-    """What is known of one generation: what each candidate was worth, the control periods driven so
-    far, the share of its episodes that reached the goal, and that of the held-out ones of the mean
-    after it, None where these are not judged."""
+    """What is known of one generation: what each candidate was worth, and the mean after it; the
+    control periods driven so far, the share of the mean's episodes that reached the goal, and of
+    its held-out ones, None where these are not judged."""
 
     number: int
     worth: Tuple[float, ...]
+    mean_worth: float
     steps: int
     reached: float
     held_out: Optional[float] = None
@@ -155,7 +160,7 @@ class Training:
         self._folder = folder
         if options.kind not in WEIGHTED:
             raise SpecError(f"--kind is {options.kind!r}; there are {', '.join(sorted(WEIGHTED))}")
-        for name in ("steps", "population", "episodes", "sigma"):
+        for name in ("steps", "population", "episodes", "sigma", "validated"):
             if not getattr(options, name) > 0:
                 raise SpecError(f"--{name} is {getattr(options, name)}; it must be above 0")
         if options.population < 4:
@@ -170,6 +175,7 @@ class Training:
         except ValueError as error:
             raise SpecError(f"environment.observations: {error}") from error
         self._search = _make_search(self._start, options)
+        self._means: List[np.ndarray] = []
         with reporting_disk(folder):
             folder.mkdir(parents=True, exist_ok=True)
             self._require_same()
@@ -177,8 +183,12 @@ class Training:
 
     @property
     def policy(self) -> WeightedPolicy:
-        """The mean of the search as it stands."""
-        return WEIGHTED[self.options.kind](self._mean(), self._parts)
+        """The best mean of a generation, and the start before there is one."""
+        weights, best = self._start, -math.inf
+        for mean, generation in zip(self._means, self.generations):
+            if generation.mean_worth >= best:
+                weights, best = mean, generation.mean_worth
+        return WEIGHTED[self.options.kind](weights, self._parts)
 
     @property
     def is_done(self) -> bool:
@@ -209,16 +219,22 @@ class Training:
         of_each = [driven[i : i + len(places)] for i in range(0, len(driven), len(places))]
         worth = tuple(math.fsum(one.reward for one in own) / len(own) for own in of_each)
         self._tell(candidates, worth)
-        before = self.generations[-1].steps if self.generations else 0
-        reached = sum(one.reached for one in driven) / len(driven)
+        mean = tuple(self._means[-1].tolist())
+        validated = list(pool.map(Drive(mean, *place) for place in self._validation()))
         held_out = None
         if self._held_out is not None and self.options.judged:
-            mean = tuple(self._mean().tolist())
             count = min(self.options.judged, len(self._held_out.campaign.worlds))
             judged = list(pool.map(Drive(mean, world, 0, True) for world in range(count)))
             held_out = sum(one.reached for one in judged) / count
-        steps = before + sum(one.steps for one in driven)
-        return Generation(number, worth, steps, reached, held_out)
+        before = self.generations[-1].steps if self.generations else 0
+        return Generation(
+            number,
+            worth,
+            math.fsum(one.reward for one in validated) / len(validated),
+            before + sum(one.steps for one in (*driven, *validated)),
+            sum(one.reached for one in validated) / len(validated),
+            held_out,
+        )
 
     def _places(self, number: int) -> List[Tuple[int, int]]:
         """The worlds and repetitions of a generation, drawn by its number alone."""
@@ -229,12 +245,18 @@ class Training:
         repetitions = random.integers(MOST_REPETITIONS, size=wanted)
         return list(zip(worlds.tolist(), repetitions.tolist()))
 
+    def _validation(self) -> List[Tuple[int, int]]:
+        """The worlds and repetitions of all means."""
+        random = child_generator(self.options.seed, VALIDATION)
+        count = len(self._prepared.campaign.worlds)
+        wanted = self.options.validated
+        worlds = random.choice(count, size=wanted, replace=wanted > count)
+        return list(zip(worlds.tolist(), random.integers(MOST_REPETITIONS, size=wanted).tolist()))
+
     def _tell(self, candidates: Sequence[np.ndarray], worth: Sequence[float]) -> None:
         with threadpool_limits(limits=1):  # the same bits on any machine's number of cores
             self._search.tell(candidates, [-value for value in worth])
-
-    def _mean(self) -> np.ndarray:
-        return np.asarray(self._search.mean, dtype=float)
+        self._means.append(np.array(self._search.mean, dtype=float))
 
     @property
     def _journal(self) -> Path:

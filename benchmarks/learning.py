@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""Policies trained with several seeds, and the curve of success over control periods driven.
+
+    python3 benchmarks/learning.py --out DIR [--seeds 5] [--environment ENV.yaml] [--workers 2]
+
+What is there already is not trained again. Afterwards judge DIR/seed_*/policy.npz in held-out
+worlds by a campaign.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+
+matplotlib.use("Agg")
+from matplotlib import pyplot
+
+SHARE = Path(__file__).resolve().parents[1]
+
+
+def main():
+    """Train, and draw."""
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("--out", type=Path, required=True)
+    arguments.add_argument("--seeds", type=int, default=5)
+    arguments.add_argument("--workers", type=int, default=2)
+    arguments.add_argument(
+        "--environment", type=Path, default=SHARE / "config" / "learning" / "arena.yaml"
+    )
+    given = arguments.parse_args()
+    folders = [given.out / f"seed_{seed}" for seed in range(1, given.seeds + 1)]
+    for seed, folder in enumerate(folders, 1):
+        command = [sys.executable, "-m", "gz_testauto.cli.main", "train", str(given.environment)]
+        command += ["--out", str(folder), "--seed", str(seed), "--workers", str(given.workers)]
+        subprocess.run(command, check=True)
+    draw([curve_of(folder) for folder in folders], given.out / "learning_curve.png")
+
+
+def curve_of(folder):
+    """Steps and success (%) of each generation's mean, from the journal."""
+    lines = (folder / "generations.jsonl").read_text().splitlines()
+    generations = [json.loads(line) for line in lines]
+    steps = [0, *(generation["steps"] for generation in generations)]
+    return np.array(steps), np.array([0.0, *(100 * one["reached"] for one in generations)])
+
+
+def draw(curves, path):
+    """Each seed, their median, and the band between the least and the greatest."""
+    even = np.linspace(0, min(steps[-1] for steps, _ in curves), 200)
+    rows = np.array([np.interp(even, steps, reached) for steps, reached in curves])
+    figure, axes = pyplot.subplots(figsize=(7, 3.5), constrained_layout=True)
+    axes.fill_between(even, rows.min(axis=0), rows.max(axis=0), color="C0", alpha=0.2, lw=0)
+    for steps, reached in curves:
+        axes.plot(steps, reached, color="C0", lw=0.6, alpha=0.6)
+    axes.plot(even, np.median(rows, axis=0), color="C0", lw=2, label="median of the seeds")
+    axes.set(
+        xlabel="control periods driven in training",
+        ylabel="generation's mean reached, %",
+        ylim=(0, 102),
+        xlim=(0, even[-1]),
+    )
+    axes.legend(loc="lower right")
+    figure.savefig(path, dpi=130)
+    print(path)
+
+
+if __name__ == "__main__":
+    main()
