@@ -77,7 +77,10 @@ def test_it_is_not_judged_in_a_world_that_it_was_trained_in(trained, tmp_path, c
     judged.write_text(yaml.safe_dump(data))
     assert main(["run", str(judged), "--out", str(tmp_path / "out2"), "--workers", "1"]) == 0
     manifest = json.loads((tmp_path / "out2" / "manifest.json").read_text())
-    assert "planner learned/file.npz" in json.dumps(manifest)
+    assert "planner learned/file.npz" in manifest["inputs"]
+    told = manifest["inputs"]["planner learned"]
+    assert told.startswith("trained in small, 4 worlds (SHA-256 of their hashes ")
+    assert "seed 0, " in told
 
 
 def test_a_held_out_world_among_those_to_train_in_is_refused(tmp_path, capsys):

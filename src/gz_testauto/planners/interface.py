@@ -114,6 +114,11 @@ class LocalPlanner(abc.ABC):
         return frozenset()
 
     @property
+    def provenance(self) -> str:
+        """Where it comes from, where its parameters do not say so, for results and reports."""
+        return ""
+
+    @property
     def numbers(self) -> Mapping[str, float]:
         """What it has to say of its trial, by name, for the results; nothing unless written."""
         return {}

@@ -9,7 +9,7 @@ from lxml import etree
 
 from gz_testauto.behaviours import BEHAVIOURS
 from gz_testauto.errors import GzTestautoError, ResourceError, SpecError
-from gz_testauto.planners import PLANNERS
+from gz_testauto.planners import PLANNERS, make_planner
 from gz_testauto.randomisation import TERMS
 from gz_testauto.registry import Registry
 from gz_testauto.resources import model_file
@@ -50,7 +50,8 @@ def further_files(spec: CampaignSpec, robot: RobotBody) -> Dict[str, str]:
 
 
 def _planner_files(spec: BuiltinCampaignSpec) -> Dict[str, str]:
-    """The files that planners' parameters name, such as a policy, and its card beside it."""
+    """The files that planners' parameters name, such as a policy, its card beside it, and where
+    it comes from."""
     found = {}
     for planner in spec.planners:
         for name, value in planner.parameters.items():
@@ -59,6 +60,12 @@ def _planner_files(spec: BuiltinCampaignSpec) -> Dict[str, str]:
             for path in (Path(value), Path(value + ".json")):
                 if path.is_file():
                     found[f"planner {planner.name}/{name}{path.suffix}"] = file_sha256(path)
+        try:
+            provenance = make_planner(planner.plugin, **planner.parameters).provenance
+        except GzTestautoError:  # told when it is to be used
+            continue
+        if provenance:
+            found[f"planner {planner.name}"] = provenance
     return found
 
 

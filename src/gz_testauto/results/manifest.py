@@ -9,6 +9,7 @@ what does. Limits that only say how patient the runner is do not count.
 import hashlib
 import json
 import platform
+import re
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -102,6 +103,9 @@ class _Used:
     simulator: Optional[_Simulator]
 
 
+_DIGEST = re.compile("[0-9a-f]{64}")
+
+
 class Manifest:
     """``manifest.json`` of one directory, as it is on the disk or about to be."""
 
@@ -113,10 +117,11 @@ class Manifest:
         cls, spec: CampaignSpec, files: Mapping[str, str], as_written: bool = False
     ) -> "Manifest":
         """Describe a campaign on this machine. ``files`` maps the names of further input files
-        (meshes, code) to their hashes; for ``as_written`` see :func:`campaign_inputs`."""
+        (meshes, code) to their hashes, or what is to be said of an input; for ``as_written`` see
+        :func:`campaign_inputs`."""
         inputs = {
             **campaign_inputs(spec, as_written),
-            **{name: f"sha256:{digest}" for name, digest in files.items()},
+            **{name: _as_input(told) for name, told in files.items()},
         }
         canonical = json.dumps(inputs, sort_keys=True).encode()
         return cls(
@@ -262,6 +267,11 @@ def _shown(value: Any) -> str:
     if value is None:
         return "nothing"
     return f"{value[:15]}…" if value.startswith("sha256:") else str(value)
+
+
+def _as_input(told: str) -> str:
+    """A file's digest as such, and any other text as it is."""
+    return f"sha256:{told}" if _DIGEST.fullmatch(told) else told
 
 
 def _library_versions() -> Iterator[Tuple[str, str]]:

@@ -1,5 +1,6 @@
 """A learned policy as a planner."""
 
+import hashlib
 from pathlib import Path
 from typing import FrozenSet
 
@@ -30,6 +31,18 @@ class PolicyPlanner(LocalPlanner):
     def trained_in(self) -> FrozenSet[str]:
         """SHA-256 of the worlds that it must not be judged in."""
         return frozenset(() if self._allow_training_worlds else self.card.training.worlds)
+
+    @property
+    def provenance(self) -> str:
+        """What it was trained in, and for how long."""
+        training = self.card.training
+        if not training.worlds:
+            return ""
+        worlds = hashlib.sha256("".join(sorted(training.worlds)).encode()).hexdigest()
+        return (
+            f"trained in {training.environment}, {len(training.worlds)} worlds (SHA-256 of their "
+            f"hashes {worlds}), seed {training.seed}, {training.steps} control periods"
+        )
 
     def begin(self, task: Task) -> None:
         """See :class:`LocalPlanner`."""
