@@ -124,3 +124,19 @@ def test_options_that_make_no_sense_are_refused(trained, tmp_path, capsys, optio
 def test_terms_that_are_not_there_are_refused(tmp_path, capsys, environment, says):
     assert train(written(tmp_path, environment=environment), tmp_path / "out") == 2
     assert says in capsys.readouterr().err
+
+
+def test_two_robots_learn_one_policy(tmp_path):
+    other = {
+        "name": "other",
+        "start": {"x_m": 3.0, "y_m": 0.0, "yaw_rad": 3.14159},
+        "goal": {"x_m": -3.0, "y_m": 0.0},
+    }
+    file, out = written(tmp_path, robots=[other]), tmp_path / "out"
+    assert train(file, out, "--kind", "linear") == 0
+    (first, *_) = (out / "generations.jsonl").read_text().splitlines()
+    alone = tmp_path / "alone"
+    with_planner = written(tmp_path, robots=[{**other, "planner": "fgm"}])
+    assert train(with_planner, alone, "--kind", "linear") == 0
+    (first_alone, *_) = (alone / "generations.jsonl").read_text().splitlines()
+    assert json.loads(first)["steps"] > 1.5 * json.loads(first_alone)["steps"]

@@ -69,6 +69,13 @@ class PreparedEnvironment:
             [term.named for term in environment.terminations],
         )
 
+    @property
+    def learners(self) -> Tuple[int, ...]:
+        """The campaign's robots, the first of which is 0, that are commanded from outside where all
+        are: those without a planner of their own."""
+        others = (number for number, one in enumerate(self.spec.robots, 1) if not one.planner)
+        return (0, *others)
+
     def worlds_after(self, steps: int) -> Sequence[int]:
         """The worlds, counted from 0, that are driven after so many control periods: all, or what
         the curriculum allows by then, the easiest first."""
@@ -255,7 +262,7 @@ class Agent:
 
 class Episode:
     """One trial, period by period. Its ``agents`` are the campaign's robot alone, or with ``every``
-    all its robots; those that are none are driven by their planners."""
+    all its robots without a planner of their own; the others are driven by theirs."""
 
     def __init__(
         self,
@@ -269,9 +276,9 @@ class Episode:
         shows = prepared.interface().encoder.wants_objects
         self._simulation, drivers, self._staging = executor.enter(trial, show_objects=shows)
         self._snapshot = self._simulation.snapshot()
-        agents = len(drivers) if every else 1
-        self.agents = tuple(Agent(prepared, driver, self._snapshot) for driver in drivers[:agents])
-        self._others = drivers[agents:]
+        learners = prepared.learners if every else (0,)
+        self.agents = tuple(Agent(prepared, drivers[one], self._snapshot) for one in learners)
+        self._others = [one for number, one in enumerate(drivers) if number not in learners]
         for other in self._others:
             other.look(self._snapshot)
 

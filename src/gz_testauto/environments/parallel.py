@@ -22,7 +22,8 @@ except ImportError as missing:
 
 
 class ParallelNavigationEnv(ParallelEnv):  # type: ignore[misc]
-    """All robots of a campaign, each an agent of its name; observations, actions, rewards and what
+    """The robots of a campaign, each an agent of its name, but those with a planner of their own,
+    which drives them; observations, actions, rewards and what
     ends an agent as of :class:`~gz_testauto.environments.navigation.NavigationEnv`. A robot that
     has ended stands where it is until all have."""
 
@@ -37,16 +38,17 @@ class ParallelNavigationEnv(ParallelEnv):  # type: ignore[misc]
         ``robots``."""
         self.prepared = prepared = NavigationEnv(environment, worlds).prepared
         self.render_mode = None
-        if not prepared.campaign.companions:
+        if len(prepared.learners) < 2:
             raise SpecError(
-                f"campaign {prepared.spec.name}: has one robot; give others under robots, or take "
-                "NavigationEnv"
+                f"campaign {prepared.spec.name}: has one robot; give others without a planner "
+                "under robots, or take NavigationEnv"
             )
         self._runner = EpisodeRunner(prepared)
         self._episode: Optional[Episode] = None
         self._steps = 0
         self._random = np.random.default_rng()
-        self.possible_agents: List[str] = [one.robot.name for one in prepared.campaign.robots]
+        robots = prepared.campaign.robots
+        self.possible_agents: List[str] = [robots[one].robot.name for one in prepared.learners]
         self.agents: List[str] = []
         size = prepared.interface().encoder.size
         self.observation_spaces = {

@@ -79,7 +79,7 @@ class Drive(NamedTuple):
 
 class Driven(NamedTuple):
     """What an episode was worth, how long it took (control periods), and whether it reached its
-    goal."""
+    goal; with several robots, which all have the policy, their mean, sum, and whether all did."""
 
     reward: float
     steps: int
@@ -106,22 +106,26 @@ class Driver:
         if drive.held_out not in self._runners:
             self._runners[drive.held_out] = EpisodeRunner(prepared)
         runner = self._runners[drive.held_out]
-        parts = prepared.interface().encoder.parts
-        policy = WEIGHTED[self._kind](np.array(drive.weights), parts)
+        parts, kind = prepared.interface().encoder.parts, WEIGHTED[self._kind]
         worth, steps = 0.0, 0
         try:
-            episode = runner.begin(prepared.trial(drive.world, drive.repetition))
-            (agent,) = episode.agents
-            while agent.verdict is None:
-                if agent.goal_is_new:
-                    policy.begin()
-                worth += sum(episode.step(policy.act(agent.shown)))
-                steps += 1
+            episode = runner.begin(prepared.trial(drive.world, drive.repetition), every=True)
+            policies = [kind(np.array(drive.weights), parts) for _ in episode.agents]
+            while not episode.has_ended:
+                for agent, policy in zip(episode.agents, policies):
+                    if agent.goal_is_new:
+                        policy.begin()
+                going = sum(agent.verdict is None for agent in episode.agents)
+                driving = zip(policies, episode.agents)
+                worth += sum(episode.step(*(one.act(agent.shown) for one, agent in driving)))
+                steps += going
         except SimulatorError:
             runner.close()
             return Driven(FAILED, steps, False)
         runner.end()
-        return Driven(worth, steps, agent.verdict.outcome is Outcome.REACHED)
+        verdicts = [agent.verdict for agent in episode.agents]
+        reached = all(one is not None and one.outcome is Outcome.REACHED for one in verdicts)
+        return Driven(worth / len(policies), steps, reached)
 
     def close(self) -> None:
         """End the simulators."""
