@@ -55,10 +55,10 @@ class TrainingOptions:
     steps: int = 200_000
     """Control periods to drive at most; the generation that passes them is the last."""
     kind: str = "mirrored"
-    population: int = 14
-    episodes: int = 5
+    population: int = 12
+    episodes: int = 6
     """Worlds that every candidate of a generation drives."""
-    sigma: float = 0.5
+    sigma: float = 0.35
     """How far the first candidates lie from the start."""
     validated: int = 25
     """Episodes, always the same, that the mean of every generation drives in worlds to train in;
