@@ -38,22 +38,28 @@ def check_trials(campaign: PreparedCampaign, trials: Sequence[Trial]) -> Tuple[s
     naming the map when the known map has no way.
     """
     check_staging(campaign.spec)
+    notices: Dict[int, str] = {}
     for one in campaign.robots if isinstance(campaign, PreparedBuiltin) else (campaign,):
-        _check_drives(one, trials)
+        notices = _check_drives(one, trials)
     if isinstance(campaign, PreparedBuiltin):
         _check_starts(campaign, trials)
         _check_training(campaign, trials)
-    return _check_stagings(campaign, trials)
+    staged = [trial for trial in trials if campaign.spec.is_staged or notices[trial.world_index]]
+    _check_stagings(campaign, staged)
+    return tuple(filter(None, notices.values()))[:1]
 
 
-def _check_drives(campaign: PreparedCampaign, trials: Sequence[Trial]) -> None:
-    """Refuse starts and goals of a robot at which it could not be."""
+def _check_drives(campaign: PreparedCampaign, trials: Sequence[Trial]) -> Dict[int, str]:
+    """Refuse starts and goals of a robot at which it could not be. Returns what became of each
+    world's own actors, by the world's index; empty where it has none."""
+    notices: Dict[int, str] = {}
     spec, outline = campaign.spec, np.asarray(campaign.limits.footprint_m)
     who = f"robot {spec.robot.name!r}"
     for world in {trial.world_index: campaign.world(trial) for trial in trials}.values():
         scene, field = campaign.world_scene(world), campaign.obstacles(world)
         where = f"world {world.name} ({world.path})"
         _check_scene(campaign, scene, where)
+        notices[world.world_index] = notice_of(scene)
         start, goals = spec.start_in(world.name), spec.goals_in(world.name)
         footprint = footprint_at(outline, start)
         if isinstance(campaign, PreparedBuiltin):  # a stack sets its robot down by itself
@@ -76,6 +82,7 @@ def _check_drives(campaign: PreparedCampaign, trials: Sequence[Trial]) -> None:
             campaign.known_map.ways(world)
         except SpecError as error:
             raise SpecError(f"{who}: {error}") from error
+    return notices
 
 
 def _check_starts(campaign: PreparedBuiltin, trials: Sequence[Trial]) -> None:
@@ -107,14 +114,12 @@ def _check_training(campaign: PreparedBuiltin, trials: Sequence[Trial]) -> None:
                 )
 
 
-def _check_stagings(campaign: PreparedCampaign, trials: Sequence[Trial]) -> Tuple[str, ...]:
-    """Refuse actors that cannot begin, or terms that find nothing, in any of the worlds. Returns
-    what became of the worlds' own actors, in the first world that has any."""
-    spec, notices = campaign.spec, [""]
+def _check_stagings(campaign: PreparedCampaign, trials: Sequence[Trial]) -> None:
+    """Refuse actors that cannot begin, or terms that find nothing, in any of the worlds."""
+    spec = campaign.spec
     for trial in {(trial.world_index, trial.repetition): trial for trial in trials}.values():
         world = campaign.world(trial)
         where = f"world {world.name} ({world.path})"
-        notices[0] = notices[0] or notice_of(campaign.world_scene(world))
         try:
             coming = [model.name for model in campaign.staging(trial).everyone]
         except (PlacementError, SpecError) as error:
@@ -124,7 +129,6 @@ def _check_stagings(campaign: PreparedCampaign, trials: Sequence[Trial]) -> Tupl
         taken = {name for name in coming if name in there or coming.count(name) > 1}
         if taken:
             raise SpecError(f"{where}: has a model {min(taken)!r} already; rename the actor")
-    return tuple(filter(None, notices))
 
 
 def _check_scene(campaign: PreparedCampaign, scene: WorldScene, where: str) -> None:
