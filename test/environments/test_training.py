@@ -140,3 +140,36 @@ def test_two_robots_learn_one_policy(tmp_path):
     assert train(with_planner, alone, "--kind", "linear") == 0
     (first_alone, *_) = (alone / "generations.jsonl").read_text().splitlines()
     assert json.loads(first)["steps"] > 1.5 * json.loads(first_alone)["steps"]
+
+
+def test_an_episode_in_which_the_simulator_fails_is_tried_again_and_then_left_out(
+    tmp_path, monkeypatch
+):
+    from gz_testauto.environments import training
+    from gz_testauto.environments.episode import Episode, PreparedEnvironment
+    from gz_testauto.errors import SimulatorError
+
+    prepared = PreparedEnvironment.of_file(written(tmp_path), tmp_path / "worlds")
+    start = training.WEIGHTED["mirrored"].start(prepared.interface().encoder.parts)
+    rollout = training.Rollout(tuple(start.tolist()), 0, 0)
+    worker = training.RolloutWorker("mirrored", prepared, None)
+    sound = worker(rollout)
+    step, failures = Episode.step, []
+
+    def failing(episode, *actions):
+        if len(failures) < most:
+            failures.append(1)
+            raise SimulatorError("it died")
+        return step(episode, *actions)
+
+    monkeypatch.setattr(Episode, "step", failing)
+    most = 1
+    assert worker(rollout) == sound
+    failures.clear()
+    most = 2
+    left_out = worker(rollout)
+    assert (left_out.valid, left_out.reached) == (False, False)
+    assert training._mean_worth([sound, left_out]) == sound.reward
+    with pytest.raises(SimulatorError, match="failed in all of 1 episodes"):
+        training._mean_worth([left_out])
+    worker.close()

@@ -115,10 +115,11 @@ def _held_out(spec: EnvironmentCampaignSpec, folder: Path) -> Optional[PreparedE
 
 def _tell(generation: Generation) -> None:
     judged = "" if generation.held_out is None else f", held out {100 * generation.held_out:.0f} %"
+    left_out = f", {generation.invalid} episodes invalid" if generation.invalid else ""
     print(
         f"generation {generation.number}: {generation.steps} steps, best candidate "
         f"{max(generation.worth):.2f}, mean {generation.mean_worth:.2f}, reached "
-        f"{100 * generation.reached:.0f} %{judged}",
+        f"{100 * generation.reached:.0f} %{judged}{left_out}",
         file=sys.stderr,
         flush=True,
     )

@@ -32,6 +32,9 @@ from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.setup import PreparedBuiltin, prepare, read_body, require_builtin
 from gz_testauto.worlds.record import WorldRecord
 
+MOST_REPETITIONS = 2**20
+"""Of a world, from which an episode's is drawn."""
+
 TRUNCATED = (Outcome.TIMED_OUT, Outcome.STUCK)
 """Outcomes that cut an episode short; what the policy would have got is not 0 then."""
 

@@ -5,7 +5,12 @@ from typing import Any, Dict, Optional, Tuple, Union
 
 import numpy as np
 
-from gz_testauto.environments.episode import Episode, EpisodeRunner, PreparedEnvironment
+from gz_testauto.environments.episode import (
+    MOST_REPETITIONS,
+    Episode,
+    EpisodeRunner,
+    PreparedEnvironment,
+)
 from gz_testauto.errors import MissingDependencyError
 from gz_testauto.planners.policies.interface import ACTIONS
 
@@ -17,9 +22,6 @@ except ImportError as missing:
     raise MissingDependencyError(
         f"environments need gymnasium ({missing}): python3 -m pip install 'gz_testauto[rl]'"
     ) from missing
-
-MOST_REPETITIONS = 2**20
-"""Of a world, from which an episode's is drawn."""
 
 
 class NavigationEnv(gymnasium.Env):  # type: ignore[misc]

@@ -5,8 +5,13 @@ from typing import Any, Dict, List, Optional, Tuple, Union
 
 import numpy as np
 
-from gz_testauto.environments.episode import Episode, EpisodeRunner, PreparedEnvironment
-from gz_testauto.environments.navigation import MOST_REPETITIONS, NavigationEnv
+from gz_testauto.environments.episode import (
+    MOST_REPETITIONS,
+    Episode,
+    EpisodeRunner,
+    PreparedEnvironment,
+)
+from gz_testauto.environments.navigation import NavigationEnv
 from gz_testauto.errors import MissingDependencyError, SpecError
 from gz_testauto.planners.policies.interface import ACTIONS
 

@@ -8,6 +8,7 @@ was interrupted or not, and whatever the number of processes. Hansen 2016, arXiv
 """
 
 import json
+import logging
 import math
 import os
 from dataclasses import asdict, dataclass
@@ -28,7 +29,12 @@ from typing import (
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from gz_testauto.environments.episode import EpisodeRunner, PreparedEnvironment, require_apart
+from gz_testauto.environments.episode import (
+    MOST_REPETITIONS,
+    EpisodeRunner,
+    PreparedEnvironment,
+    require_apart,
+)
 from gz_testauto.environments.spec import EnvironmentCampaignSpec
 from gz_testauto.errors import MissingDependencyError, SimulatorError, SpecError
 from gz_testauto.json_file import read_json_object
@@ -39,12 +45,12 @@ from gz_testauto.results.directory import reporting_disk, write_atomically
 from gz_testauto.sampling.seeds import child_generator
 from gz_testauto.trial.outcome import Outcome
 
+LOGGER = logging.getLogger(__name__)
 SEARCH, DRAWS, VALIDATION = "search", "draws", "validation"
 """Paths of the generators."""
 
-MOST_REPETITIONS = 2**20
-FAILED = -1e6
-"""What an episode is worth in which the simulator failed: such weights are not to be had."""
+ATTEMPTS = 2
+"""At an episode in which the simulator fails, with a fresh one each, before it is left out."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +73,7 @@ class TrainingOptions:
     """Held-out worlds in which the mean of every generation is judged; these steps do not count."""
 
 
-class Drive(NamedTuple):
+class Rollout(NamedTuple):
     """One episode to be driven: the weights, and where. Held-out worlds are of another
     environment."""
 
@@ -77,16 +83,18 @@ class Drive(NamedTuple):
     held_out: bool = False
 
 
-class Driven(NamedTuple):
+class RolloutResult(NamedTuple):
     """What an episode was worth, how long it took (control periods), and whether it reached its
-    goal; with several robots, which all have the policy, their mean, sum, and whether all did."""
+    goal; with several robots, which all have the policy, their mean, sum, and whether all did. One
+    in which the simulator failed is not ``valid``, and says nothing of the weights."""
 
     reward: float
     steps: int
     reached: bool
+    valid: bool = True
 
 
-class Driver:
+class RolloutWorker:
     """Drives episodes; made once in each process, where its simulators then stay."""
 
     def __init__(
@@ -99,8 +107,17 @@ class Driver:
         """Without simulators."""
         return type(self), (self._kind, self._training, self._held_out)
 
-    def __call__(self, drive: Drive) -> Driven:
+    def __call__(self, drive: Rollout) -> RolloutResult:
         """Drive an episode to its end."""
+        for _ in range(ATTEMPTS):
+            try:
+                return self._drive(drive)
+            except SimulatorError as error:
+                LOGGER.warning("world %d: %s", drive.world, error)
+                self._runners[drive.held_out].close()
+        return RolloutResult(math.nan, 0, False, valid=False)
+
+    def _drive(self, drive: Rollout) -> RolloutResult:
         prepared = self._held_out if drive.held_out else self._training
         assert prepared is not None, "who judges has brought worlds"
         if drive.held_out not in self._runners:
@@ -108,24 +125,19 @@ class Driver:
         runner = self._runners[drive.held_out]
         parts, kind = prepared.interface().encoder.parts, WEIGHTED[self._kind]
         worth, steps = 0.0, 0
-        try:
-            episode = runner.begin(prepared.trial(drive.world, drive.repetition), every=True)
-            policies = [kind(np.array(drive.weights), parts) for _ in episode.agents]
-            while not episode.has_ended:
-                for agent, policy in zip(episode.agents, policies):
-                    if agent.goal_is_new:
-                        policy.begin()
-                going = sum(agent.verdict is None for agent in episode.agents)
-                driving = zip(policies, episode.agents)
-                worth += sum(episode.step(*(one.act(agent.shown) for one, agent in driving)))
-                steps += going
-        except SimulatorError:
-            runner.close()
-            return Driven(FAILED, steps, False)
+        episode = runner.begin(prepared.trial(drive.world, drive.repetition), every=True)
+        policies = [kind(np.array(drive.weights), parts) for _ in episode.agents]
+        while not episode.has_ended:
+            for agent, policy in zip(episode.agents, policies):
+                if agent.goal_is_new:
+                    policy.begin()
+            steps += sum(agent.verdict is None for agent in episode.agents)
+            driving = zip(policies, episode.agents)
+            worth += sum(episode.step(*(one.act(agent.shown) for one, agent in driving)))
         runner.end()
         verdicts = [agent.verdict for agent in episode.agents]
         reached = all(one is not None and one.outcome is Outcome.REACHED for one in verdicts)
-        return Driven(worth / len(policies), steps, reached)
+        return RolloutResult(worth / len(policies), steps, reached)
 
     def close(self) -> None:
         """End the simulators."""
@@ -145,6 +157,8 @@ class Generation:
     steps: int
     reached: float
     held_out: Optional[float] = None
+    invalid: int = 0
+    """Episodes in which the simulator failed; they are left out."""
 
 
 class Training:
@@ -202,7 +216,7 @@ class Training:
     def run(self, workers: int, tell: Callable[[Generation], None]) -> Path:
         """Go on until all steps are driven; returns the policy's file. ``tell`` is told of every
         generation."""
-        driver = Driver(self.options.kind, self._prepared, self._held_out)
+        driver = RolloutWorker(self.options.kind, self._prepared, self._held_out)
         with TaskPool(driver, workers, "training") as pool:
             while not self.is_done:
                 generation = self._next(pool)
@@ -211,33 +225,34 @@ class Training:
                 tell(generation)
         return self._write()
 
-    def _next(self, pool: "TaskPool[Drive, Driven]") -> Generation:
+    def _next(self, pool: "TaskPool[Rollout, RolloutResult]") -> Generation:
         number = len(self.generations)
         places = self._places(number)
         with threadpool_limits(limits=1):
             candidates = self._search.ask()
         drives = [
-            Drive(tuple(weights.tolist()), *place) for weights in candidates for place in places
+            Rollout(tuple(weights.tolist()), *place) for weights in candidates for place in places
         ]
         driven = list(pool.map(drives))
         of_each = [driven[i : i + len(places)] for i in range(0, len(driven), len(places))]
-        worth = tuple(math.fsum(one.reward for one in own) / len(own) for own in of_each)
+        worth = tuple(_mean_worth(own) for own in of_each)
         self._tell(candidates, worth)
         mean = tuple(self._means[-1].tolist())
-        validated = list(pool.map(Drive(mean, *place) for place in self._validation()))
+        validated = list(pool.map(Rollout(mean, *place) for place in self._validation()))
         held_out = None
         if self._held_out is not None and self.options.judged:
             count = min(self.options.judged, len(self._held_out.campaign.worlds))
-            judged = list(pool.map(Drive(mean, world, 0, True) for world in range(count)))
-            held_out = sum(one.reached for one in judged) / count
+            judged = list(pool.map(Rollout(mean, world, 0, True) for world in range(count)))
+            held_out = _share_reached(judged)
         before = self.generations[-1].steps if self.generations else 0
         return Generation(
             number,
             worth,
-            math.fsum(one.reward for one in validated) / len(validated),
+            _mean_worth(validated),
             before + sum(one.steps for one in (*driven, *validated)),
-            sum(one.reached for one in validated) / len(validated),
+            _share_reached(validated),
             held_out,
+            sum(not one.valid for one in (*driven, *validated)),
         )
 
     def _places(self, number: int) -> List[Tuple[int, int]]:
@@ -318,6 +333,22 @@ class Training:
         with reporting_disk(self._folder):
             write_policy(path, self.policy, card)
         return path
+
+
+def _mean_worth(driven: Sequence[RolloutResult]) -> float:
+    """Over the valid ones. Raises ``SimulatorError`` where there are none."""
+    valid = [one.reward for one in driven if one.valid]
+    if not valid:
+        raise SimulatorError(
+            f"the simulator failed in all of {len(driven)} episodes, {ATTEMPTS} times each; what "
+            "is driven before is kept, and the same command goes on"
+        )
+    return math.fsum(valid) / len(valid)
+
+
+def _share_reached(driven: Sequence[RolloutResult]) -> float:
+    valid = [one.reached for one in driven if one.valid]
+    return sum(valid) / len(valid) if valid else math.nan
 
 
 def _make_search(start: np.ndarray, options: TrainingOptions) -> Any:
