@@ -6,6 +6,7 @@ from room import written
 
 from gz_testauto.cli.main import main
 from gz_testauto.environments.episode import PreparedEnvironment
+from gz_testauto.errors import SpecError
 
 pytestmark = pytest.mark.slow
 
@@ -45,3 +46,17 @@ def test_worlds_of_which_nothing_is_known_are_refused(tmp_path, capsys):
     file.write_text(yaml.safe_dump(data))
     assert main(["train", str(file), "--out", str(tmp_path / "out")]) == 2
     assert "nothing says the density of world room" in capsys.readouterr().err
+
+
+def test_worlds_of_another_environment_are_not_taken(tmp_path):
+    folder = tmp_path / "worlds"
+    first = PreparedEnvironment.of_file(written(tmp_path), folder).world_hashes
+    assert PreparedEnvironment.of_file(written(tmp_path), folder).world_hashes == first
+    rewarded = written(tmp_path, environment={"rewards": ["progress"]})
+    assert PreparedEnvironment.of_file(rewarded, folder).world_hashes == first
+    with pytest.raises(SpecError, match="holds worlds made for another environment"):
+        PreparedEnvironment.of_file(written(tmp_path, seed=4), folder)
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "notes.txt").write_text("mine")
+    with pytest.raises(SpecError, match="is not empty"):
+        PreparedEnvironment.of_file(written(tmp_path), tmp_path / "full")

@@ -4,6 +4,7 @@ Owns that it is the same trial as a campaign's with the planner ``policy``: the 
 watching and judging, the same vector, the same commands, to the bit.
 """
 
+import json
 import math
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence, Tuple
@@ -15,11 +16,13 @@ from gz_testauto.campaign.world_source import gather_worlds
 from gz_testauto.environments.spec import POLICY, EnvironmentCampaignSpec
 from gz_testauto.environments.terms import Judge, Transition
 from gz_testauto.errors import SpecError
+from gz_testauto.json_file import read_json_object
 from gz_testauto.metrics.interface import measure
 from gz_testauto.observation import Snapshot, Twist2D
 from gz_testauto.planners.policies.files import PolicyCard, TrainingCard
 from gz_testauto.planners.policies.interface import PolicyInterface
 from gz_testauto.planners.timed import as_shown
+from gz_testauto.results.directory import reporting_disk, write_atomically
 from gz_testauto.sampling import seeds
 from gz_testauto.simulators.interface import Simulation
 from gz_testauto.spec.loader import load
@@ -47,6 +50,7 @@ class PreparedEnvironment:
         """Raises what :func:`~gz_testauto.campaign.world_source.gather_worlds` does, and
         ``SpecError`` for starts and goals that cannot be."""
         self.spec = spec
+        _require_own(folder, spec)
         run_by = with_simulator(spec)
         robot = read_body(run_by)
         self.campaign: PreparedBuiltin = require_builtin(
@@ -130,6 +134,32 @@ class PreparedEnvironment:
     def _planner(self) -> str:
         names = [planner.name for planner in self.spec.planners]
         return POLICY if POLICY in names else names[0]
+
+
+WORLDS_OF = ".environment.json"
+"""After the name of a folder of generated worlds: the file beside it that has what they were made
+from."""
+
+
+def _require_own(folder: Path, spec: EnvironmentCampaignSpec) -> None:
+    """Raise ``SpecError`` where a folder holds worlds that were made from something else."""
+    made_from = spec.model_dump(
+        mode="json", include={"seed", "worlds", "robot", "robots", "goal", "actors"}
+    )
+    file = folder.with_name(folder.name + WORLDS_OF)
+    if file.is_file():
+        if read_json_object(file, SpecError) != made_from:
+            raise SpecError(
+                f"{folder}: holds worlds made for another environment, or before this one was "
+                "changed; remove it, or give another folder"
+            )
+        return
+    if folder.is_dir() and any(folder.iterdir()):
+        raise SpecError(f"{folder}: is to hold generated worlds and is not empty; give another")
+    if spec.worlds.directory is None:
+        with reporting_disk(folder):
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(file, json.dumps(made_from, indent=1, sort_keys=True).encode())
 
 
 def _hardness(world: WorldRecord, by: str) -> float:
