@@ -10,8 +10,7 @@ from gz_testauto.cli.main import main
 from gz_testauto.errors import SpecError
 from gz_testauto.resources import share_directory
 from gz_testauto.spec.campaign import CampaignSpec
-from gz_testauto.spec.loader import load, parse
-from gz_testauto.trial.staging import check_staging
+from gz_testauto.spec.loader import load
 
 pytestmark = pytest.mark.slow
 
@@ -93,18 +92,6 @@ def test_a_road_whose_route_is_not_there_is_refused(tmp_path):
     road.write_text("lanes: [{name: a, center_m: [[0, 0], [1, 0]]}]\nroute: [elsewhere]\n")
     with pytest.raises(SpecError, match=r"road\.yaml:2: route: .*'elsewhere'"):
         load(campaign(tmp_path, road=str(road)), CampaignSpec)
-
-
-@pytest.mark.parametrize(
-    ("key", "value"), [("tracking", {}), ("road", str(CONFIG / "street.yaml"))]
-)
-def test_a_stack_is_told_of_neither_road_nor_objects(tmp_path, key, value):
-    data = yaml.safe_load((share_directory() / "config" / "own_stack_campaign.yaml").read_text())
-    data[key] = value
-    written = share_directory() / "config" / "own_stack_campaign.yaml"
-    spec = parse(yaml.safe_dump(data), CampaignSpec, written)
-    with pytest.raises(SpecError, match=f"{key}: a stack of the user's own is not told of it"):
-        check_staging(spec)
 
 
 def test_the_page_has_lanes_and_movers(alone):
