@@ -7,7 +7,7 @@ watching and judging, the same vector, the same commands, to the bit.
 import json
 import math
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -63,6 +63,20 @@ class PreparedEnvironment:
     def of_file(cls, file: Path, folder: Path) -> "PreparedEnvironment":
         """Read an environment's YAML. Raises ``SpecError`` with file, line and field."""
         return cls(load(file, EnvironmentCampaignSpec), folder)
+
+    @classmethod
+    def of(
+        cls,
+        environment: "Union[str, Path, PreparedEnvironment]",
+        worlds: Union[str, Path, None] = None,
+    ) -> "PreparedEnvironment":
+        """``environment`` as it is where it is made ready, else read from its YAML. Generated
+        worlds are kept in ``worlds``, unless given a folder beside the file called after it."""
+        if isinstance(environment, PreparedEnvironment):
+            return environment
+        file = Path(environment)
+        folder = file.with_name(f"{file.stem}_worlds") if worlds is None else Path(worlds)
+        return cls.of_file(file, folder)
 
     def interface(self) -> PolicyInterface:
         """A fresh one."""
@@ -129,6 +143,17 @@ class PreparedEnvironment:
         name = self.campaign.worlds[world].name
         seed = seeds.child_seed(self.spec.seed, seeds.TRIAL, world, repetition)
         return Trial(0, name, world, self._planner, repetition, seed)
+
+    def drawn_trial(
+        self, random: np.random.Generator, steps: int, options: Optional[Mapping[str, Any]]
+    ) -> Trial:
+        """A trial after so many control periods: world and repetition are drawn, but for what
+        ``options`` have of them as ``world`` and ``repetition``."""
+        given = options or {}
+        allowed = self.worlds_after(steps)
+        world = allowed[int(random.integers(len(allowed)))]
+        repetition = int(random.integers(MOST_REPETITIONS))
+        return self.trial(int(given.get("world", world)), int(given.get("repetition", repetition)))
 
     @property
     def _planner(self) -> str:

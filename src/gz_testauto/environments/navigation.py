@@ -5,12 +5,7 @@ from typing import Any, Dict, Optional, Tuple, Union
 
 import numpy as np
 
-from gz_testauto.environments.episode import (
-    MOST_REPETITIONS,
-    Episode,
-    EpisodeRunner,
-    PreparedEnvironment,
-)
+from gz_testauto.environments.episode import Episode, EpisodeRunner, PreparedEnvironment
 from gz_testauto.errors import MissingDependencyError
 from gz_testauto.planners.policies.interface import ACTIONS
 
@@ -48,15 +43,11 @@ class NavigationEnv(gymnasium.Env):  # type: ignore[misc]
 
         Raises ``SpecError`` with file, line and field for what is wrong there.
         """
-        if not isinstance(environment, PreparedEnvironment):
-            file = Path(environment)
-            folder = file.with_name(f"{file.stem}_worlds") if worlds is None else Path(worlds)
-            environment = PreparedEnvironment.of_file(file, folder)
-        self.prepared = environment
-        self._runner = EpisodeRunner(environment)
+        self.prepared = prepared = PreparedEnvironment.of(environment, worlds)
+        self._runner = EpisodeRunner(prepared)
         self._episode: Optional[Episode] = None
         self._steps = 0
-        size = environment.interface().encoder.size
+        size = prepared.interface().encoder.size
         self.observation_space = spaces.Box(-1.0, 1.0, (size,), np.float32)
         self.action_space = spaces.Box(-1.0, 1.0, (ACTIONS,), np.float32)
 
@@ -66,13 +57,7 @@ class NavigationEnv(gymnasium.Env):  # type: ignore[misc]
         """Begin an episode. Raises ``SimulatorError`` where the simulator fails, and ``SpecError``
         for a world that is not there."""
         super().reset(seed=seed)
-        given = options or {}
-        allowed = self.prepared.worlds_after(self._steps)
-        world = allowed[int(self.np_random.integers(len(allowed)))]
-        repetition = int(self.np_random.integers(MOST_REPETITIONS))
-        trial = self.prepared.trial(
-            int(given.get("world", world)), int(given.get("repetition", repetition))
-        )
+        trial = self.prepared.drawn_trial(self.np_random, self._steps, options)
         self._episode = self._runner.begin(trial)
         return self._episode.agents[0].shown, self._episode.info(self._episode.agents[0])
 

@@ -5,13 +5,7 @@ from typing import Any, Dict, List, Optional, Tuple, Union
 
 import numpy as np
 
-from gz_testauto.environments.episode import (
-    MOST_REPETITIONS,
-    Episode,
-    EpisodeRunner,
-    PreparedEnvironment,
-)
-from gz_testauto.environments.navigation import NavigationEnv
+from gz_testauto.environments.episode import Episode, EpisodeRunner, PreparedEnvironment
 from gz_testauto.errors import MissingDependencyError, SpecError
 from gz_testauto.planners.policies.interface import ACTIONS
 
@@ -28,9 +22,9 @@ except ImportError as missing:
 
 class ParallelNavigationEnv(ParallelEnv):  # type: ignore[misc]
     """The robots of a campaign, each an agent of its name, but those with a planner of their own,
-    which drives them; observations, actions, rewards and what
-    ends an agent as of :class:`~gz_testauto.environments.navigation.NavigationEnv`. A robot that
-    has ended stands where it is until all have."""
+    which drives them; observations, actions, rewards and what ends an agent as of
+    :class:`~gz_testauto.environments.navigation.NavigationEnv`. A robot that has ended stands where
+    it is until all have."""
 
     metadata: Dict[str, Any] = {"render_modes": [], "name": "gz_testauto_v0"}  # noqa: RUF012
 
@@ -41,7 +35,7 @@ class ParallelNavigationEnv(ParallelEnv):  # type: ignore[misc]
     ) -> None:
         """Arguments and errors as of ``NavigationEnv``; ``SpecError`` for a campaign without
         ``robots``."""
-        self.prepared = prepared = NavigationEnv(environment, worlds).prepared
+        self.prepared = prepared = PreparedEnvironment.of(environment, worlds)
         self.render_mode = None
         if len(prepared.learners) < 2:
             raise SpecError(
@@ -77,13 +71,7 @@ class ParallelNavigationEnv(ParallelEnv):  # type: ignore[misc]
         """Begin an episode, as ``NavigationEnv.reset`` does."""
         if seed is not None:
             self._random = np.random.default_rng(seed)
-        given = options or {}
-        allowed = self.prepared.worlds_after(self._steps)
-        world = allowed[int(self._random.integers(len(allowed)))]
-        repetition = int(self._random.integers(MOST_REPETITIONS))
-        trial = self.prepared.trial(
-            int(given.get("world", world)), int(given.get("repetition", repetition))
-        )
+        trial = self.prepared.drawn_trial(self._random, self._steps, options)
         self._episode = episode = self._runner.begin(trial, every=True)
         self.agents = list(self.possible_agents)
         found = dict(zip(self.agents, episode.agents))

@@ -178,9 +178,11 @@ class Training:
         self._folder = folder
         if options.kind not in WEIGHTED:
             raise SpecError(f"--kind is {options.kind!r}; there are {', '.join(sorted(WEIGHTED))}")
-        for name in ("steps", "population", "episodes", "sigma", "validated"):
-            if not getattr(options, name) > 0:
-                raise SpecError(f"--{name} is {getattr(options, name)}; it must be above 0")
+        given = {"validate": options.validated}
+        given.update({name: getattr(options, name) for name in ("steps", "episodes", "sigma")})
+        for name, value in given.items():
+            if not value > 0:
+                raise SpecError(f"--{name} is {value}; it must be above 0")
         if options.population < 4:
             raise SpecError(f"--population is {options.population}; it must be at least 4")
         if held_out is not None:
@@ -228,8 +230,7 @@ class Training:
     def _next(self, pool: "TaskPool[Rollout, RolloutResult]") -> Generation:
         number = len(self.generations)
         places = self._places(number)
-        with threadpool_limits(limits=1):
-            candidates = self._search.ask()
+        candidates = self._ask()
         drives = [
             Rollout(tuple(weights.tolist()), *place) for weights in candidates for place in places
         ]
@@ -258,19 +259,18 @@ class Training:
     def _places(self, number: int) -> List[Tuple[int, int]]:
         """The worlds and repetitions of a generation, drawn by its number alone."""
         random = child_generator(self.options.seed, DRAWS, number)
-        wanted = self.options.episodes
         allowed = self._prepared.worlds_after(self.generations[-1].steps if number else 0)
-        worlds = random.choice(allowed, size=wanted, replace=wanted > len(allowed))
-        repetitions = random.integers(MOST_REPETITIONS, size=wanted)
-        return list(zip(worlds.tolist(), repetitions.tolist()))
+        return _drawn_places(random, allowed, self.options.episodes)
 
     def _validation(self) -> List[Tuple[int, int]]:
         """The worlds and repetitions of all means."""
         random = child_generator(self.options.seed, VALIDATION)
-        count = len(self._prepared.campaign.worlds)
-        wanted = self.options.validated
-        worlds = random.choice(count, size=wanted, replace=wanted > count)
-        return list(zip(worlds.tolist(), random.integers(MOST_REPETITIONS, size=wanted).tolist()))
+        every = range(len(self._prepared.campaign.worlds))
+        return _drawn_places(random, every, self.options.validated)
+
+    def _ask(self) -> List[np.ndarray]:
+        with threadpool_limits(limits=1):
+            return list(self._search.ask())
 
     def _tell(self, candidates: Sequence[np.ndarray], worth: Sequence[float]) -> None:
         with threadpool_limits(limits=1):  # the same bits on any machine's number of cores
@@ -301,9 +301,7 @@ class Training:
                 generation = Generation(**{**data, "worth": tuple(data["worth"])})
             except (ValueError, TypeError, KeyError) as error:
                 raise SpecError(f"{self._journal}:{number + 1}: is damaged ({error})") from error
-            with threadpool_limits(limits=1):
-                candidates = self._search.ask()
-            self._tell(candidates, generation.worth)
+            self._tell(self._ask(), generation.worth)
             yield generation
 
     def _require_same(self) -> None:
@@ -333,6 +331,14 @@ class Training:
         with reporting_disk(self._folder):
             write_policy(path, self.policy, card)
         return path
+
+
+def _drawn_places(
+    random: np.random.Generator, worlds: Sequence[int], wanted: int
+) -> List[Tuple[int, int]]:
+    """So many worlds, each once as long as there are enough, and a repetition of each."""
+    chosen = random.choice(worlds, size=wanted, replace=wanted > len(worlds))
+    return list(zip(chosen.tolist(), random.integers(MOST_REPETITIONS, size=wanted).tolist()))
 
 
 def _mean_worth(driven: Sequence[RolloutResult]) -> float:

@@ -32,7 +32,7 @@ def vector_env(
     """
     if count < 1:
         raise SpecError(f"count is {count}; it must be at least 1")
-    prepared = NavigationEnv(environment, worlds).prepared  # worlds are made once, before
+    prepared = PreparedEnvironment.of(environment, worlds)  # worlds are made once, before
     modes = {mode.value: mode for mode in AutoresetMode}
     mode = autoreset if isinstance(autoreset, AutoresetMode) else modes.get(autoreset)
     if mode is None:
