@@ -69,15 +69,21 @@ def movers(series: Mapping[str, np.ndarray]) -> List[str]:
 
 
 def _encounter(recording: Recording, robot: np.ndarray, name: str) -> Encounter:
-    pose, way = recording.pose, recording.series[ACTOR_SERIES + name]
-    there = np.isfinite(way).all(axis=1)
-    time_s, ours, theirs = recording.time_s[there], pose[there], way[there]
-    first = placed(robot, ours)
-    second = placed(recording.series[OUTLINE_SERIES + name], theirs)
+    there, ours, theirs, first, second = _outlines(recording, robot, name)
+    time_s = recording.time_s[there]
     distance = shapely.distance(shapely.polygons(first), shapely.polygons(second))
     closing = _velocity(ours, time_s) - _velocity(theirs, time_s)
     ttc = time_to_collision_s(first, second, closing)
     return Encounter(name, time_s, np.asarray(distance), np.where(distance <= 0.0, 0.0, ttc))
+
+
+def _outlines(recording: Recording, robot: np.ndarray, name: str) -> Tuple[np.ndarray, ...]:
+    """At which samples (n,) a mover is there; the robot's poses then and its; both outlines."""
+    way = recording.series[ACTOR_SERIES + name]
+    there = np.isfinite(way).all(axis=1)
+    ours, theirs = recording.pose[there], way[there]
+    outline = recording.series[OUTLINE_SERIES + name]
+    return there, ours, theirs, placed(robot, ours), placed(outline, theirs)
 
 
 def imminent(recording: Recording, speed_mps: float, within_s: float) -> np.ndarray:
@@ -88,12 +94,9 @@ def imminent(recording: Recording, speed_mps: float, within_s: float) -> np.ndar
     if robot is None or len(recording.time_s) < 2:
         return found
     for name in movers(recording.series):
-        way = recording.series[ACTOR_SERIES + name]
-        there = np.isfinite(way).all(axis=1)
-        ours, theirs = recording.pose[there], way[there]
+        there, ours, theirs, first, second = _outlines(recording, robot, name)
         ahead = speed_mps * np.column_stack([np.cos(ours[:, 2]), np.sin(ours[:, 2])])
         closing = ahead - _velocity(theirs, recording.time_s[there])
-        first, second = placed(robot, ours), placed(recording.series[OUTLINE_SERIES + name], theirs)
         found[there] |= time_to_collision_s(first, second, closing) < within_s
     return found
 
