@@ -126,7 +126,7 @@ def test_a_policy_comes_back_from_its_file_as_it_was(tmp_path, kind):
         ("text.npz", b"not a policy", "is damaged or no policy"),
         ("model.onnx", b"x", "model.onnx.json: is needed beside the policy"),
         ("model.zip", b"x", "model.zip.json: is needed beside the policy"),
-        ("model.bin", b"x", "model.bin.json: is needed beside the policy"),
+        ("model.bin", b"x", r"model.bin: a policy is a .npz, .onnx or .zip \(Stable"),
     ],
 )
 def test_files_that_are_no_policies_are_refused(tmp_path, name, content, says):

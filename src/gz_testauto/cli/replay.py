@@ -8,7 +8,8 @@ Nothing is written. Exit status 0: the same outcome and the same trajectory, bit
 
 A trial on a stack of the user's own seldom repeats to the bit: 0 is then the same outcome. What the
 stack said, and the bag, are in a new directory that is named. Its launch files run programs of
-whoever made the results: they are named and you are asked, unless --trust says that you know them.
+whoever made the results, and so does a policy of Stable-Baselines3: they are named and you are
+asked, unless --trust says that you know them.
 
 example:
   gz_testauto replay results/paper 139 fgm
@@ -21,7 +22,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Callable
+from typing import Callable, Sequence, Tuple
 
 from gz_testauto.analysis.repeatability import compare_recordings
 from gz_testauto.campaign.executors import chosen_executor
@@ -30,12 +31,13 @@ from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.campaign.simulator import start_simulator
 from gz_testauto.campaign.world_plugins import plugins_notice
 from gz_testauto.errors import ResultsError, SimulatorError, SpecError
+from gz_testauto.planners import planner_origin
 from gz_testauto.printable import printable
 from gz_testauto.registry import unknown_name
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.paper_log import world_number
 from gz_testauto.results.store import ResultStore
-from gz_testauto.spec.campaign import StackCampaignSpec
+from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec, StackCampaignSpec
 from gz_testauto.trial.executor import TrialResult, TrialStopped
 from gz_testauto.trial.launch_files import launch_files
 from gz_testauto.trial.lockstep import LockstepExecutor
@@ -66,7 +68,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--trust",
         action="store_true",
-        help="run the launch files of a campaign with stack without asking",
+        help="run the launch files of a campaign with stack, and policies that are programs, "
+        "without asking",
     )
 
 
@@ -79,7 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
         stored = {record.trial: record for record in store.results().trials}.get(trial.index)
         recording = store.trajectory(stored) if stored and stored.trajectory else None
     on_stack = isinstance(campaign, PreparedStack)
-    if isinstance(campaign, PreparedStack) and not arguments.trust:
+    if not arguments.trust:
         _require_trust(campaign.spec)
     notice = plugins_notice(campaign.spec, [campaign.world(trial).path])
     if notice:
@@ -125,16 +128,31 @@ def run(arguments: argparse.Namespace) -> int:
     return 0 if on_stack and stored.outcome is result.outcome else 1
 
 
-def _require_trust(spec: StackCampaignSpec) -> None:
-    """Ask whether the launch files may be run; raises ``ResultsError`` when nobody says yes."""
-    files = "\n  ".join(printable(str(file)) for file in launch_files(spec))
-    says = f"this campaign's trials run launch files, and what they start:\n  {files}"
+def _require_trust(spec: CampaignSpec) -> None:
+    """Ask whether what the campaign names may be run; raises ``ResultsError`` when nobody says
+    yes."""
+    runs, what = _programs(spec)
+    if not runs:
+        return
+    files = "\n  ".join(printable(str(file)) for file in runs)
+    says = f"this campaign's trials run {what}:\n  {files}"
     if sys.stdin.isatty():
         print(f"{says}\nRun them? [y/N] ", end="", file=sys.stderr, flush=True)
         if sys.stdin.readline().strip().lower() in ("y", "yes"):
             return
         raise ResultsError("nothing was run")
     raise ResultsError(f"{says}\nnothing was run; give --trust if you know where they come from")
+
+
+def _programs(spec: CampaignSpec) -> Tuple[Sequence[Path], str]:
+    """The files that a campaign names and that run as programs, and what they are."""
+    if isinstance(spec, StackCampaignSpec):
+        return launch_files(spec), "launch files, and what they start"
+    assert isinstance(spec, BuiltinCampaignSpec), "there is no third kind"
+    planners = [(one.plugin, one.parameters) for one in spec.planners]
+    planners += [(one.planner, one.parameters) for one in spec.robots if one.planner]
+    files = {file for plugin, given in planners for file in planner_origin(plugin, **given).runs}
+    return sorted(files), "policies of Stable-Baselines3, which are programs"
 
 
 def find_trial(campaign: PreparedCampaign, world: str, planner: str, repetition: int) -> Trial:

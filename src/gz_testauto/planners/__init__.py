@@ -7,7 +7,7 @@ Dynamic Window Approach.
 
 from typing import Any
 
-from gz_testauto.planners.interface import LocalPlanner
+from gz_testauto.planners.interface import LocalPlanner, Origin
 from gz_testauto.registry import Registry
 
 PLANNERS = Registry(
@@ -23,7 +23,7 @@ PLANNERS = Registry(
     },
 )
 
-__all__ = ["PLANNERS", "LocalPlanner", "make_planner"]
+__all__ = ["PLANNERS", "LocalPlanner", "make_planner", "planner_origin"]
 
 
 def make_planner(plugin: str, **parameters: Any) -> LocalPlanner:
@@ -35,3 +35,10 @@ def make_planner(plugin: str, **parameters: Any) -> LocalPlanner:
     from gz_testauto.planners.parameters import construct
 
     return construct(plugin, PLANNERS.get(plugin), parameters)
+
+
+def planner_origin(plugin: str, **parameters: Any) -> Origin:
+    """Where such a planner comes from, without making it. Raises ``UnknownNameError`` for the
+    plugin, and ``SpecError`` for a file that cannot be read."""
+    kind = PLANNERS.get(plugin)
+    return kind.origin(**parameters) if hasattr(kind, "origin") else Origin()  # or a function

@@ -12,7 +12,8 @@ has one or several; ``plan`` every control period, in order of time.
 
 import abc
 from dataclasses import dataclass
-from typing import FrozenSet, Mapping, Optional, Tuple
+from pathlib import Path
+from typing import Any, FrozenSet, Mapping, NamedTuple, Optional, Tuple
 
 import numpy as np
 
@@ -96,6 +97,19 @@ class PlannerGaveUp(Exception):
     """
 
 
+class Origin(NamedTuple):
+    """Where a planner comes from that is not this code alone.
+
+    ``told`` says it in a line, for results and reports; ``trained_in`` are the SHA-256 of the
+    worlds' files in which it was trained, and must not be judged; ``runs`` are files that run as a
+    program when it is made.
+    """
+
+    told: str = ""
+    trained_in: FrozenSet[str] = frozenset()
+    runs: Tuple[Path, ...] = ()
+
+
 class LocalPlanner(abc.ABC):
     """Base of all local planners. A subclass declares its parameters as the keyword
     arguments of its constructor, each with a default, a unit suffix and a docstring line.
@@ -108,15 +122,11 @@ class LocalPlanner(abc.ABC):
     wants_objects = False
     rehearses = False
 
-    @property
-    def trained_in(self) -> FrozenSet[str]:
-        """SHA-256 of the worlds' files in which it was trained, and must not be judged."""
-        return frozenset()
-
-    @property
-    def provenance(self) -> str:
-        """Where it comes from, where its parameters do not say so, for results and reports."""
-        return ""
+    @classmethod
+    def origin(cls, **parameters: Any) -> Origin:
+        """Where a planner with these parameters comes from, without making it. Raises
+        ``SpecError`` for a file that cannot be read."""
+        return Origin()
 
     @property
     def numbers(self) -> Mapping[str, float]:

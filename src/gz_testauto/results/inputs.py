@@ -9,7 +9,7 @@ from lxml import etree
 
 from gz_testauto.behaviours import BEHAVIOURS
 from gz_testauto.errors import GzTestautoError, ResourceError, SpecError
-from gz_testauto.planners import PLANNERS, make_planner
+from gz_testauto.planners import PLANNERS, planner_origin
 from gz_testauto.randomisation import TERMS
 from gz_testauto.registry import Registry
 from gz_testauto.resources import model_file
@@ -53,19 +53,25 @@ def _planner_files(spec: BuiltinCampaignSpec) -> Dict[str, str]:
     """The files that planners' parameters name, such as a policy, its card beside it, and where
     it comes from."""
     found = {}
-    for planner in spec.planners:
-        for name, value in planner.parameters.items():
+    planners = [(f"planner {one.name}", one.plugin, one.parameters) for one in spec.planners]
+    planners += [
+        (f"planner of robot {one.name}", one.planner, one.parameters)
+        for one in spec.robots
+        if one.planner
+    ]
+    for label, plugin, parameters in planners:
+        for name, value in parameters.items():
             if not (isinstance(value, str) and os.path.isabs(value) and os.path.isfile(value)):
                 continue
             for path in (Path(value), Path(value + ".json")):
                 if path.is_file():
-                    found[f"planner {planner.name}/{name}{path.suffix}"] = file_sha256(path)
+                    found[f"{label}/{name}{path.suffix}"] = file_sha256(path)
         try:
-            provenance = make_planner(planner.plugin, **planner.parameters).provenance
-        except GzTestautoError:  # told when it is to be used
+            told = planner_origin(plugin, **parameters).told
+        except GzTestautoError:  # said when it is to be used
             continue
-        if provenance:
-            found[f"planner {planner.name}"] = provenance
+        if told:
+            found[label] = told
     return found
 
 

@@ -10,10 +10,11 @@ an outcome of its own, and is an obstacle to the others::
 
 from typing import Any, Dict, Optional
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
+from typing_extensions import Annotated
 
 from gz_testauto.spec.model import PoseSpec, Spec, SpecPath
-from gz_testauto.spec.stack import NAME
+from gz_testauto.spec.stack import NAME, with_files
 
 MOST_ROBOTS = 20
 """Beside the first; each thinks in every control period."""
@@ -30,7 +31,7 @@ class CompanionSpec(Spec):
     goal: PoseSpec
     planner: str = ""
     """A plugin, in every trial the same; the planner under test unless given."""
-    parameters: Dict[str, Any] = Field(default_factory=dict)
+    parameters: Annotated[Dict[str, Any], BeforeValidator(with_files)] = Field(default_factory=dict)
     """Of ``planner``."""
 
     @model_validator(mode="after")

@@ -15,7 +15,7 @@ from shapely.geometry.base import BaseGeometry
 
 from gz_testauto.behaviours.world_actors import notice_of
 from gz_testauto.errors import PlacementError, SpecError
-from gz_testauto.planners import make_planner
+from gz_testauto.planners import planner_origin
 from gz_testauto.pose import Pose
 from gz_testauto.sdf.dynamics import read_physics
 from gz_testauto.sdf.meshes.surfaces import Heightmap
@@ -104,7 +104,7 @@ def _check_starts(campaign: PreparedBuiltin, trials: Sequence[Trial]) -> None:
 def _check_training(campaign: PreparedBuiltin, trials: Sequence[Trial]) -> None:
     """Refuse to judge a planner in a world that it was trained in."""
     for planner in campaign.spec.planners:
-        trained_in = make_planner(planner.plugin, **planner.parameters).trained_in
+        trained_in = planner_origin(planner.plugin, **planner.parameters).trained_in
         for trial in trials if trained_in else ():
             world = campaign.world(trial)
             if trial.planner == planner.name and world.sha256 in trained_in:

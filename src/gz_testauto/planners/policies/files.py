@@ -22,6 +22,7 @@ from gz_testauto.spec.model import Spec
 
 FORMAT = 1
 WEIGHTS, CARD = "weights", "card"
+OWN, ONNX, STABLE_BASELINES = ".npz", ".onnx", ".zip"
 
 
 class TrainingCard(Spec):
@@ -62,49 +63,63 @@ def write_policy(path: Path, policy: WeightedPolicy, card: PolicyCard) -> None:
     path.write_bytes(buffer.getvalue())
 
 
+def is_program(path: Path) -> bool:
+    """Whether reading the policy in a file runs what somebody wrote into it: Stable-Baselines3
+    pickles."""
+    return path.suffix == STABLE_BASELINES
+
+
+def read_card(path: Path) -> PolicyCard:
+    """The card of the policy in a file, and nothing else of it. Raises ``SpecError`` as
+    :func:`read_policy` does."""
+    if not path.is_file():
+        raise SpecError(f"{path}: there is no such policy file")
+    if path.suffix == OWN:
+        return _card(_read_arrays(path)[1], path)
+    if path.suffix not in (ONNX, STABLE_BASELINES):
+        raise SpecError(f"{path}: a policy is a .npz, .onnx or .zip (Stable-Baselines3) file")
+    beside = path.with_name(path.name + ".json")
+    try:
+        text = beside.read_text(encoding="utf-8")
+    except OSError as error:
+        raise SpecError(
+            f"{beside}: is needed beside the policy, and says what it must be shown: "
+            '{"kind": "PPO", "observations": [{"term": "lidar"}, ...]} '
+            f"({error.strerror or error})"
+        ) from error
+    return _card(text, beside)
+
+
 def read_policy(path: Path) -> Tuple[Policy, PolicyCard]:
     """The policy in a file. Raises ``SpecError`` for a file that is not there, is damaged or says
     something else than it holds, ``MissingDependencyError`` for a library that is missing."""
-    if not path.is_file():
-        raise SpecError(f"{path}: there is no such policy file")
-    if path.suffix == ".npz":
-        return _read_own(path)
-    card = _read_card(path.with_name(path.name + ".json"))
+    card = read_card(path)
+    if path.suffix == OWN:
+        return _own(path, card), card
     size = ObservationEncoder(card.terms).size
-    if path.suffix == ".onnx":
+    if path.suffix == ONNX:
         return _OnnxPolicy(path, size), card
-    if path.suffix == ".zip":
-        return _StableBaselinesPolicy(path, card.kind, size), card
-    raise SpecError(f"{path}: a policy is a .npz, .onnx or .zip (Stable-Baselines3) file")
+    return _StableBaselinesPolicy(path, card.kind, size), card
 
 
-def _read_own(path: Path) -> Tuple[Policy, PolicyCard]:
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            weights, text = np.array(file[WEIGHTS]), str(file[CARD])
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-        raise SpecError(
-            f"{path}: is damaged or no policy ({error}); train it again or restore it"
-        ) from error
-    card = _card(text, path)
+def _own(path: Path, card: PolicyCard) -> Policy:
     if card.kind not in WEIGHTED:
         raise SpecError(f"{path}: {unknown_name('kind of policy', card.kind, WEIGHTED)}")
     try:
-        return WEIGHTED[card.kind](weights, ObservationEncoder(card.terms).parts), card
+        return WEIGHTED[card.kind](_read_arrays(path)[0], ObservationEncoder(card.terms).parts)
     except ValueError as error:
         raise SpecError(f"{path}: {error}") from error
 
 
-def _read_card(path: Path) -> PolicyCard:
+def _read_arrays(path: Path) -> Tuple[np.ndarray, str]:
+    """Weights and card of a ``.npz``."""
     try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
+        with np.load(path, allow_pickle=False) as file:
+            return np.array(file[WEIGHTS]), str(file[CARD])
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
         raise SpecError(
-            f"{path}: is needed beside the policy, and says what it must be shown: "
-            '{"kind": "PPO", "observations": [{"term": "lidar"}, ...]} '
-            f"({error.strerror or error})"
+            f"{path}: is damaged or no policy ({error}); train it again or restore it"
         ) from error
-    return _card(text, path)
 
 
 def _card(text: str, path: Path) -> PolicyCard:

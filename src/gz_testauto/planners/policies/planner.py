@@ -2,11 +2,11 @@
 
 import hashlib
 from pathlib import Path
-from typing import FrozenSet
+from typing import Any
 
 from gz_testauto.observation import Twist2D
-from gz_testauto.planners.interface import LocalPlanner, Observation, PlannerGaveUp, Task
-from gz_testauto.planners.policies.files import read_policy
+from gz_testauto.planners.interface import LocalPlanner, Observation, Origin, PlannerGaveUp, Task
+from gz_testauto.planners.policies.files import is_program, read_card, read_policy
 from gz_testauto.planners.policies.interface import PolicyInterface
 
 
@@ -25,24 +25,22 @@ class PolicyPlanner(LocalPlanner):
         self._policy, self.card = read_policy(Path(file))
         self._interface = PolicyInterface(self.card.terms)
         self.wants_objects = self._interface.encoder.wants_objects
-        self._allow_training_worlds = allow_training_worlds
 
-    @property
-    def trained_in(self) -> FrozenSet[str]:
-        """SHA-256 of the worlds that it must not be judged in."""
-        return frozenset(() if self._allow_training_worlds else self.card.training.worlds)
-
-    @property
-    def provenance(self) -> str:
-        """What it was trained in, and for how long."""
-        training = self.card.training
+    @classmethod
+    def origin(cls, **parameters: Any) -> Origin:
+        """What it was trained in, and for how long. Reads its card only."""
+        path = Path(parameters.get("file", ""))
+        training = read_card(path).training
+        runs = (path,) if is_program(path) else ()
         if not training.worlds:
-            return ""
+            return Origin(runs=runs)
         worlds = hashlib.sha256("".join(sorted(training.worlds)).encode()).hexdigest()
-        return (
+        told = (
             f"trained in {training.environment}, {len(training.worlds)} worlds (SHA-256 of their "
             f"hashes {worlds}), seed {training.seed}, {training.steps} control periods"
         )
+        allowed = parameters.get("allow_training_worlds", False)
+        return Origin(told, frozenset(() if allowed else training.worlds), runs)
 
     def begin(self, task: Task) -> None:
         """See :class:`LocalPlanner`."""
