@@ -43,7 +43,7 @@ LAYERS = (
     {"analysis"},
     {"workers"},
     {"campaign"},
-    {"environments"},
+    {"environments", "fidelity"},
     {"report"},
     {"cli", "ros"},
 )

@@ -1,0 +1,115 @@
+"""What a simulator offers, as a number from 0 to 1.
+
+Owns the rules of A. Farley, J. Wang, J. A. Marshall, "How to pick a mobile robot simulator",
+Simulation Modelling Practice and Theory 120, 2022, section 3.2. The answers are quoted from
+somewhere, with a date; nothing here finds them out.
+"""
+
+from typing import Callable, Dict, Mapping, Optional, Tuple, Union
+
+from pydantic import BeforeValidator, Field
+from typing_extensions import Annotated, Literal
+
+from gz_testauto.spec.model import Spec, as_tuple
+
+Names = Annotated[Tuple[str, ...], BeforeValidator(as_tuple)]
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class FeaturesSpec(Spec):
+    """What is known of a simulator; what is not is left out, and then it is not scored.
+
+    ``more`` has features of your own, each with its score.
+    """
+
+    free: Optional[bool] = None
+    open_source: Optional[bool] = None
+    ros: Optional[Literal["included", "plugin", "none"]] = None
+    languages: Optional[Names] = None
+    ui: Optional[Literal["full", "part", "view", "none"]] = None
+    formats: Optional[Names] = None
+    formats_by_plugin: Names = ()
+    """What an official plugin reads that is to be installed by hand."""
+    engines: Optional[Names] = None
+    more: Dict[str, Share] = Field(default_factory=dict)
+    source: str = ""
+    """Where the answers stand."""
+    date: str = Field("", pattern=r"^(\d{4}-\d{2}-\d{2})?$")
+    """When they were true: ``"2026-11-24"``."""
+
+
+def _languages(features: FeaturesSpec) -> Optional[float]:
+    if features.languages is None:
+        return None
+    there = {name.lower() for name in features.languages}
+    c, python = bool(there & {"c", "c++"}), "python" in there
+    if c and python and "matlab" in there and there - {"c", "c++", "python", "matlab"}:
+        return 1.0
+    return 0.667 if c and python else 0.333 if c or python else 0.0
+
+
+def _formats(features: FeaturesSpec) -> Optional[float]:
+    if features.formats is None:
+        return None
+    there = {name.lower() for name in features.formats}
+    both = {"urdf", "sdf"}
+    if both < there:
+        return 1.0
+    if both & there:
+        return 0.5
+    return 0.25 if both & {name.lower() for name in features.formats_by_plugin} else 0.0
+
+
+def _engines(features: FeaturesSpec) -> Optional[float]:
+    return None if features.engines is None else float(len(set(features.engines)) > 1)
+
+
+def _truth(name: str) -> "Rule":
+    def score(features: FeaturesSpec) -> Optional[float]:
+        value: Optional[bool] = getattr(features, name)
+        return None if value is None else float(value)
+
+    return score
+
+
+def _choice(name: str, scores: Mapping[str, float]) -> "Rule":
+    def score(features: FeaturesSpec) -> Optional[float]:
+        value = getattr(features, name)
+        return None if value is None else scores[value]
+
+    return score
+
+
+Rule = Callable[[FeaturesSpec], Optional[float]]
+
+RULES: Mapping[str, Rule] = {
+    "free": _truth("free"),
+    "open_source": _truth("open_source"),
+    "ros": _choice("ros", {"included": 1.0, "plugin": 0.8, "none": 0.0}),
+    "languages": _languages,
+    "ui": _choice("ui", {"full": 1.0, "part": 0.667, "view": 0.333, "none": 0.0}),
+    "formats": _formats,
+    "engines": _engines,
+}
+"""By name: 1 or 0; included 1, by plugin 0.8; C or C++, Python, MATLAB and more 1, C or C++ and
+Python 0.667, either 0.333; full 1, part 0.667, view only 0.333; URDF, SDF and more 1, either 0.5,
+by plugin 0.25; more than one engine 1."""
+
+
+def feature_score(features: FeaturesSpec, name: str) -> Optional[float]:
+    """The score of a feature, None where nothing is said of it."""
+    if name in RULES:
+        return RULES[name](features)
+    return features.more.get(name)
+
+
+def said_features(features: FeaturesSpec) -> Dict[str, Union[str, Tuple[str, ...]]]:
+    """What is said, as quoted, for a report."""
+    said: Dict[str, Union[str, Tuple[str, ...]]] = {}
+    for name in RULES:
+        value = getattr(features, name)
+        if isinstance(value, bool):
+            said[name] = "yes" if value else "no"
+        elif value is not None:
+            said[name] = value
+    return {**said, **{name: f"{value:g}" for name, value in features.more.items()}}

@@ -1,0 +1,262 @@
+"""All that a bench found: measures, scores, ranking, and how sure that is.
+
+Owns the order of the work, from a specification to :class:`Findings`, which reports show and
+``findings.json`` keeps.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+
+import numpy as np
+
+from gz_testauto.fidelity.estimates import NOTHING, RESAMPLES, Drives, Measured, measure_entry
+from gz_testauto.fidelity.features import feature_score, said_features
+from gz_testauto.fidelity.measures.comparable import VERTICAL, inertial
+from gz_testauto.fidelity.measures.interface import MEASURES, Measure, measure_named
+from gz_testauto.fidelity.recordings.read import read_drives
+from gz_testauto.fidelity.recordings.recording import Recording
+from gz_testauto.fidelity.score import ScoreTable, scores_of
+from gz_testauto.fidelity.sensitivity import (
+    Acceptability,
+    Verdict,
+    WeightChange,
+    acceptability,
+    judge,
+    turning_weights,
+)
+from gz_testauto.fidelity.signals import BAND_HZ, RATE_HZ, spectrum
+from gz_testauto.fidelity.spec import BenchSpec, EntrySpec
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """Scores, and what becomes of the first place: ``near`` under weights within 20 %, ``any``
+    under any, both with measurements drawn anew."""
+
+    table: ScoreTable
+    verdict: Verdict
+    near: Acceptability
+    any: Acceptability
+    turning: Tuple[WeightChange, ...]
+
+    @classmethod
+    def of(cls, table: ScoreTable, measured: Optional[np.ndarray], seed: int) -> "Ranking":
+        """Of a table and scores from measurements drawn anew (n, entries, criteria)."""
+        return cls(
+            table,
+            judge(table, measured, seed),
+            acceptability(table, measured=measured, seed=seed),
+            acceptability(table, None, measured, seed),
+            tuple(turning_weights(table)),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Spectrum:
+    """Power spectral density (f,) of vertical acceleration in (m/s²)²/Hz, mean of an entry's
+    repetitions of a case, at ``frequency_hz`` (f,), above 0 and within the band."""
+
+    entry: str
+    is_reference: bool
+    frequency_hz: np.ndarray
+    density: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """By entry and measure what was measured; the ranking that follows, and the one of the scores
+    that were printed, where all entries have some; and spectra by case."""
+
+    spec: BenchSpec
+    measured: Mapping[str, Mapping[str, Measured]]
+    ranking: Ranking
+    printed: Optional[Ranking]
+    spectra: Mapping[str, Sequence[Spectrum]]
+
+    @property
+    def measures(self) -> List[Measure]:
+        """Those that any entry has, the weighted ones first."""
+        names = [name for name in self.spec.weights if name in MEASURES.names()]
+        names += [name for name in next(iter(self.measured.values())) if name not in names]
+        return [
+            measure_named(name)
+            for name in names
+            if any(not own[name].missing for own in self.measured.values())
+        ]
+
+
+def find(spec: BenchSpec, drives: Optional[Mapping[str, Drives]] = None) -> Findings:
+    """Measure, score and rank. ``drives`` has those of entries that were simulated, by name.
+    Raises ``ResultsError`` for recordings that cannot be read or believed."""
+    all_drives: Dict[str, Drives] = dict(drives or {})
+    for entry in spec.entries:
+        if entry.recording is not None:
+            all_drives[entry.name] = read_drives(entry.recording)
+    reference = None if spec.reference is None else all_drives[spec.reference]
+    measures = [measure_named(name) for name in MEASURES.names()]
+    measured = {
+        entry.name: {
+            measure.name: _measured(measure, entry, all_drives.get(entry.name), reference, spec)
+            for measure in measures
+        }
+        for entry in spec.ranked
+    }
+    table, drawn = _scored(spec, measured)
+    ranking = Ranking.of(table, drawn, spec.seed)
+    return Findings(spec, measured, ranking, _printed(spec), _spectra(spec, all_drives))
+
+
+def _measured(
+    measure: Measure,
+    entry: EntrySpec,
+    own: Optional[Drives],
+    reference: Optional[Drives],
+    spec: BenchSpec,
+) -> Measured:
+    if measure.name in entry.published:
+        return Measured.quoted(measure, entry.published[measure.name])
+    if own is None:
+        return Measured.absent(measure, NOTHING)
+    return measure_entry(measure, entry.name, own, reference, spec.seed)
+
+
+def _scored(
+    spec: BenchSpec, measured: Mapping[str, Mapping[str, Measured]]
+) -> Tuple[ScoreTable, np.ndarray]:
+    """The table, and scores (n, entries, criteria) from measurements drawn anew."""
+    names = [entry.name for entry in spec.ranked]
+    points = np.full((len(names), len(spec.weights)), np.nan)
+    drawn = np.full((RESAMPLES, len(names), len(spec.weights)), np.nan)
+    for column, criterion in enumerate(spec.weights):
+        if criterion in spec.features:
+            given = [feature_score(entry.features, criterion) for entry in spec.ranked]
+            points[:, column] = [math.nan if one is None else one for one in given]
+            drawn[:, :, column] = points[:, column]
+            continue
+        of_all = [measured[name][criterion] for name in names]
+        floors = [one.floor for one in of_all if not math.isnan(one.floor)]
+        floor = floors[0] if floors else 0.0
+        better = of_all[0].measure.better
+        values = np.array([floor if one.ties else one.estimate.value for one in of_all])
+        draws = np.stack(
+            [
+                np.full(RESAMPLES, value) if one.ties or one.missing else one.draws
+                for one, value in zip(of_all, values)
+            ],
+            axis=1,
+        )
+        points[:, column] = scores_of(values, better, floor)
+        drawn[:, :, column] = scores_of(draws, better, floor)
+    weights = np.array(list(spec.weights.values()), dtype=float)
+    return ScoreTable(tuple(names), tuple(spec.weights), weights, points), drawn
+
+
+def _printed(spec: BenchSpec) -> Optional[Ranking]:
+    if not all(entry.printed for entry in spec.ranked):
+        return None
+    scores = {entry.name: dict(entry.printed) for entry in spec.ranked}
+    return Ranking.of(ScoreTable.of(scores, spec.weights), None, spec.seed)
+
+
+def _spectra(spec: BenchSpec, drives: Mapping[str, Drives]) -> Dict[str, List[Spectrum]]:
+    found: Dict[str, List[Spectrum]] = {}
+    for name, own in drives.items():
+        for case, recordings in own.items():
+            with_imu = [one for one in recordings if one.imu is not None]
+            if with_imu:
+                found.setdefault(case, []).append(_spectrum(name, name == spec.reference, with_imu))
+    return found
+
+
+def _spectrum(name: str, is_reference: bool, recordings: Sequence[Recording]) -> Spectrum:
+    """Of the repetitions' first samples, as many as all have."""
+    samples = [inertial(one)[:, VERTICAL] for one in recordings]
+    length = min(map(len, samples))
+    found = [spectrum(one[:length], RATE_HZ) for one in samples]
+    frequency, density = found[0][0], np.mean([one[1] for one in found], axis=0)
+    in_band = (frequency > 0) & (frequency <= BAND_HZ)
+    return Spectrum(name, is_reference, frequency[in_band], density[in_band])
+
+
+def as_data(found: Findings) -> Dict[str, Any]:
+    """For ``findings.json``."""
+    return {
+        "format": 1,
+        "bench": found.spec.model_dump(mode="json"),
+        "reference": found.spec.reference,
+        "ranking": _ranking_data(found.ranking),
+        "printed": None if found.printed is None else _ranking_data(found.printed),
+        "measures": {
+            measure.name: {
+                "unit": measure.unit,
+                "better": measure.better,
+                "formula": measure.formula,
+                "source": measure.source,
+                "entries": {
+                    name: _measured_data(own[measure.name]) for name, own in found.measured.items()
+                },
+            }
+            for measure in found.measures
+        },
+        "features": {
+            entry.name: {
+                "said": said_features(entry.features),
+                "source": entry.features.source,
+                "date": entry.features.date,
+            }
+            for entry in found.spec.ranked
+        },
+    }
+
+
+def _measured_data(one: Measured) -> Dict[str, Any]:
+    if one.missing:
+        return {"missing": one.missing}
+    return {
+        "value": _number(one.estimate.value),
+        "low": _number(one.estimate.low),
+        "high": _number(one.estimate.high),
+        "method": one.estimate.method,
+        "floor": _number(one.floor),
+        "p_same_as_reference": _number(one.p_tie),
+        "cases": {case: _number(value) for case, value in one.by_case.items()},
+    }
+
+
+def _number(value: float) -> Optional[float]:
+    return float(value) if math.isfinite(value) else None
+
+
+def _ranking_data(ranking: Ranking) -> Dict[str, Any]:
+    table, verdict = ranking.table, ranking.verdict
+    return {
+        "winner": verdict.winner,
+        "verdict": verdict.text,
+        "first_under_weights_and_measurements": verdict.share,
+        "first_under_weights": verdict.by_weights,
+        "first_under_measurements": verdict.by_measurement,
+        "entries": {
+            name: {
+                "total": float(table.totals[row]),
+                "bounds": table.bounds[row].tolist(),
+                "scores": {
+                    criterion: _number(table.scores[row, column])
+                    for column, criterion in enumerate(table.criteria)
+                },
+                "rank_acceptability": ranking.near.ranks[row].tolist(),
+                "rank_acceptability_any_weights": ranking.any.ranks[row].tolist(),
+            }
+            for row, name in enumerate(table.entries)
+        },
+        "left_out": {name: list(lacking) for name, lacking in table.left_out.items()},
+        "turning_weights": [
+            {
+                "criterion": change.criterion,
+                "given": change.given,
+                "needed": change.needed,
+                "winner": change.winner,
+            }
+            for change in ranking.turning
+        ],
+    }

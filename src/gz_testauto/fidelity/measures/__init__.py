@@ -1,0 +1,1 @@
+"""What simulators are compared by, each a registered plugin: ``gz_testauto.measures``."""

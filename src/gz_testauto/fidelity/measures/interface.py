@@ -1,0 +1,81 @@
+"""What a measure is: a number of an entry, by itself or against the reference.
+
+A plugin of another package is a :class:`Measure` under its name, in a mapping that is exported as
+``measures`` like planners are. ``between`` compares two recordings of one drive; ``own`` takes one,
+as a numerator and a denominator, of which the sums over all drives and repetitions are divided.
+One of them is given.
+"""
+
+from dataclasses import dataclass
+from typing import Callable, Optional, Tuple
+
+from gz_testauto.errors import SpecError
+from gz_testauto.fidelity.recordings.recording import Recording
+from gz_testauto.registry import Registry
+
+Between = Callable[[Recording, Recording], float]
+Own = Callable[[Recording], Tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """The declaration of one measure.
+
+    ``better`` is ``"lower"`` or ``"higher"``. ``needs`` are the channels that a recording must
+    have, ``load`` among them. ``summed`` says that cases are added up, as equation (7) of the
+    paper does; else their mean is taken. ``terrain`` and ``drive`` say for which cases it is, all
+    unless given.
+    """
+
+    name: str
+    unit: str
+    better: str
+    description: str
+    formula: str
+    source: str
+    needs: Tuple[str, ...]
+    between: Optional[Between] = None
+    own: Optional[Own] = None
+    summed: bool = False
+    terrain: str = ""
+    drive: str = ""
+
+    def __post_init__(self) -> None:
+        if self.better not in ("lower", "higher"):
+            raise SpecError(f"measure {self.name}: better is {self.better!r}; lower or higher")
+        if (self.between is None) == (self.own is None):
+            raise SpecError(f"measure {self.name}: one of between and own is to be given")
+
+
+_HERE = "gz_testauto.fidelity.measures"
+
+MEASURES = Registry(
+    "measure",
+    {
+        "real_time_factor": f"{_HERE}.load:REAL_TIME_FACTOR",
+        "cpu_average": f"{_HERE}.load:CPU_AVERAGE",
+        "cpu_intense": f"{_HERE}.load:CPU_INTENSE",
+        "memory": f"{_HERE}.load:MEMORY",
+        "imu_angular_error": f"{_HERE}.mean_and_range:ANGULAR",
+        "imu_linear_error": f"{_HERE}.mean_and_range:LINEAR",
+        "vertical_spectrum": f"{_HERE}.vertical:SPECTRUM",
+        "vertical_wasserstein": f"{_HERE}.vertical:WASSERSTEIN",
+        "vertical_energy": f"{_HERE}.vertical:ENERGY",
+        "vertical_sigma": f"{_HERE}.vertical:SIGMA",
+        "linear_bias": f"{_HERE}.errors:LINEAR_BIAS",
+        "angular_bias": f"{_HERE}.errors:ANGULAR_BIAS",
+        "yaw_rate_rmse": f"{_HERE}.errors:YAW_RATE_RMSE",
+        "linear_rmse": f"{_HERE}.errors:LINEAR_RMSE",
+        "gain": f"{_HERE}.errors:GAIN",
+        "delay": f"{_HERE}.errors:DELAY",
+        "pose_drift": f"{_HERE}.pose:DRIFT",
+        "relative_pose": f"{_HERE}.pose:RELATIVE",
+        "noise_density": f"{_HERE}.rest:NOISE_DENSITY",
+    },
+)
+
+
+def measure_named(name: str) -> Measure:
+    """Raises ``UnknownNameError``."""
+    found: Measure = MEASURES.get(name)
+    return found

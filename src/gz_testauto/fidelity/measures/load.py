@@ -1,0 +1,74 @@
+"""What a simulator costs. Of the whole process tree, without what drives and records it."""
+
+from typing import Tuple
+
+from gz_testauto.fidelity.measures.interface import Measure
+from gz_testauto.fidelity.recordings.recording import Load, Recording
+
+FIVE = "five"
+"""The drive with five robots at once."""
+
+
+def _load(recording: Recording) -> Load:
+    assert recording.load is not None, "asked of recordings with a load only"
+    return recording.load
+
+
+def _real_time_factor(recording: Recording) -> Tuple[float, float]:
+    load = _load(recording)
+    return load.simulated_s, load.wall_s
+
+
+def _cpu(recording: Recording) -> Tuple[float, float]:
+    load = _load(recording)
+    return load.cpu_s, load.simulated_s
+
+
+def _memory(recording: Recording) -> Tuple[float, float]:
+    return _load(recording).memory_bytes / 2**20, 1.0
+
+
+REAL_TIME_FACTOR = Measure(
+    name="real_time_factor",
+    unit="",
+    better="higher",
+    description="simulated over wall time",
+    formula="sum of simulated s / sum of wall s",
+    source="Farley et al. 2022, equation (2)",
+    needs=("load",),
+    own=_real_time_factor,
+)
+
+CPU_AVERAGE = Measure(
+    name="cpu_average",
+    unit="CPU s / s",
+    better="lower",
+    description="CPU time of all the simulator's processes per simulated second, one robot",
+    formula="sum of CPU s / sum of simulated s",
+    source="Farley et al. 2022, section 3.3.2, read from the processes; theirs is a share in %",
+    needs=("load",),
+    own=_cpu,
+)
+
+CPU_INTENSE = Measure(
+    name="cpu_intense",
+    unit="CPU s / s",
+    better="lower",
+    description="the same with five robots at once",
+    formula="sum of CPU s / sum of simulated s",
+    source="Farley et al. 2022, section 3.3.2",
+    needs=("load",),
+    own=_cpu,
+    drive=FIVE,
+)
+
+MEMORY = Measure(
+    name="memory",
+    unit="MiB",
+    better="lower",
+    description="resident memory of all the simulator's processes at the end of a drive",
+    formula="mean over drives",
+    source="psutil",
+    needs=("load",),
+    own=_memory,
+)

@@ -1,0 +1,74 @@
+"""Where the robot went: drift of its pose, as a whole and per second."""
+
+from typing import Tuple
+
+import numpy as np
+
+from gz_testauto.fidelity.measures.interface import Measure
+from gz_testauto.fidelity.recordings.recording import Recording
+from gz_testauto.fidelity.signals import resampled
+
+POSE_RATE_HZ = 20.0
+
+
+def _ways(first: Recording, second: Recording) -> Tuple[np.ndarray, np.ndarray]:
+    """Poses (n, 3) of both at the same times since their beginning; yaw unwrapped."""
+    assert first.odometry is not None and second.odometry is not None, "asked with odometry only"
+    ways = []
+    for series in (first.odometry, second.odometry):
+        unwrapped = np.column_stack([series.values[:, :2], np.unwrap(series.values[:, 2])])
+        ways.append(resampled(type(series)(series.time_s, unwrapped), POSE_RATE_HZ).values)
+    length = min(map(len, ways))
+    return ways[0][:length], ways[1][:length]
+
+
+def _drift(first: Recording, second: Recording) -> float:
+    """Both from the same first pose: S. Umeyama's alignment would turn away a wrong heading."""
+    own, reference = (_from_its_start(way) for way in _ways(first, second))
+    return float(np.sqrt(((own - reference)[:, :2] ** 2).sum(axis=1).mean()))
+
+
+def _from_its_start(way: np.ndarray) -> np.ndarray:
+    cos, sin = np.cos(way[0, 2]), np.sin(way[0, 2])
+    moved = way - way[0]
+    return np.column_stack(
+        [cos * moved[:, 0] + sin * moved[:, 1], cos * moved[:, 1] - sin * moved[:, 0], moved[:, 2]]
+    )
+
+
+def _relative(first: Recording, second: Recording) -> float:
+    own, reference = (_steps(way) for way in _ways(first, second))
+    return float(np.sqrt(((own - reference)[:, :2] ** 2).sum(axis=1).mean()))
+
+
+def _steps(way: np.ndarray) -> np.ndarray:
+    """What is driven in each second (m, m, rad), as seen from its beginning."""
+    ahead = min(round(POSE_RATE_HZ), len(way) - 1)
+    begin, moved = way[:-ahead], way[ahead:] - way[:-ahead]
+    cos, sin = np.cos(begin[:, 2]), np.sin(begin[:, 2])
+    return np.column_stack(
+        [cos * moved[:, 0] + sin * moved[:, 1], cos * moved[:, 1] - sin * moved[:, 0], moved[:, 2]]
+    )
+
+
+DRIFT = Measure(
+    name="pose_drift",
+    unit="m",
+    better="lower",
+    description="root mean square distance of the positions, from the same first pose",
+    formula="sqrt(mean |p - p_ref|²)",
+    source="absolute trajectory error, J. Sturm et al., IROS 2012, aligned by the first pose",
+    needs=("odometry",),
+    between=_drift,
+)
+
+RELATIVE = Measure(
+    name="relative_pose",
+    unit="m",
+    better="lower",
+    description="root mean square difference of what is driven in a second",
+    formula="sqrt(mean |Δp - Δp_ref|²), Δ over 1 s in the robot's frame",
+    source="relative pose error, J. Sturm et al., IROS 2012",
+    needs=("odometry",),
+    between=_relative,
+)

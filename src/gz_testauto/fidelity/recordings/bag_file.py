@@ -1,0 +1,131 @@
+"""Channels in rosbags, of ROS 1 and ROS 2, without ROS (extra ``bags``: rosbags).
+
+A message counts at the stamp of its header; one without, at the time at which it was recorded.
+"""
+
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Callable, Dict, List, Sequence, Tuple
+
+import numpy as np
+
+from gz_testauto.errors import MissingDependencyError, ResultsError
+from gz_testauto.registry import unknown_name
+
+NANO = Decimal(10) ** -9
+
+
+def _imu(message: Any) -> List[float]:
+    angular, linear = message.angular_velocity, message.linear_acceleration
+    return [angular.x, angular.y, angular.z, linear.x, linear.y, linear.z]
+
+
+def _odometry(message: Any) -> List[float]:
+    return _pose(message.pose.pose)
+
+
+def _pose_stamped(message: Any) -> List[float]:
+    return _pose(message.pose)
+
+
+def _pose(pose: Any) -> List[float]:
+    q = pose.orientation
+    yaw = np.arctan2(2.0 * (q.w * q.z + q.x * q.y), 1.0 - 2.0 * (q.y**2 + q.z**2))
+    return [pose.position.x, pose.position.y, float(yaw)]
+
+
+def _twist(message: Any) -> List[float]:
+    return [message.linear.x, message.angular.z]
+
+
+def _twist_stamped(message: Any) -> List[float]:
+    return _twist(message.twist)
+
+
+READERS: Dict[str, Dict[str, Callable[[Any], List[float]]]] = {
+    "imu": {"sensor_msgs/msg/Imu": _imu},
+    "odometry": {
+        "nav_msgs/msg/Odometry": _odometry,
+        "geometry_msgs/msg/PoseStamped": _pose_stamped,
+    },
+    "wheels": {},
+    "command": {
+        "geometry_msgs/msg/Twist": _twist,
+        "geometry_msgs/msg/TwistStamped": _twist_stamped,
+    },
+}
+"""What is read of a message, by channel and type. That of wheels depends on the joints' names."""
+
+JOINT_STATE = "sensor_msgs/msg/JointState"
+
+
+def is_bag(path: Path) -> bool:
+    """Whether a file or folder is read as a rosbag."""
+    return path.is_dir() or path.suffix in (".bag", ".mcap", ".db3")
+
+
+def read_topics(
+    path: Path, topics: Dict[str, str], joints: Sequence[str] = ()
+) -> Dict[str, Tuple[List[Decimal], np.ndarray]]:
+    """Stamps (n,) in seconds and values (n, k) of each channel, whose topic is given. Raises
+    ``ResultsError`` for a file that cannot be read, a topic that is not there or of another type,
+    and ``MissingDependencyError`` without rosbags."""
+    try:
+        from rosbags.highlevel import AnyReader
+        from rosbags.typesys import Stores, get_typestore
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"{path}: rosbags are read by rosbags ({error}): "
+            "python3 -m pip install 'gz_testauto[bags]'"
+        ) from error
+    found: Dict[str, Tuple[List[Decimal], List[List[float]]]] = {}
+    try:
+        store = get_typestore(Stores.ROS2_HUMBLE)  # for bags that do not bring their types
+        with AnyReader([path], default_typestore=store) as reader:
+            for channel, topic in topics.items():
+                connections = [one for one in reader.connections if one.topic == topic]
+                if not connections:
+                    there = sorted({one.topic for one in reader.connections})
+                    raise ResultsError(f"{path}: {unknown_name('topic', topic, there)}")
+                read = _reader(path, channel, topic, connections[0].msgtype, joints)
+                stamps, values = found.setdefault(channel, ([], []))
+                for connection, recorded_ns, raw in reader.messages(connections=connections):
+                    message = reader.deserialize(raw, connection.msgtype)
+                    header = getattr(message, "header", None)
+                    stamps.append(_stamp(header, recorded_ns))
+                    values.append(read(message))
+    except ResultsError:
+        raise
+    except Exception as error:  # whatever reading another's file raises, of many types
+        raise ResultsError(f"{path}: cannot be read as a rosbag: {error}") from error
+    return {name: (stamps, np.array(values, float)) for name, (stamps, values) in found.items()}
+
+
+def _stamp(header: Any, recorded_ns: int) -> Decimal:
+    if header is None or (header.stamp.sec == 0 and header.stamp.nanosec == 0):
+        return recorded_ns * NANO
+    return Decimal(header.stamp.sec) + header.stamp.nanosec * NANO
+
+
+def _reader(
+    path: Path, channel: str, topic: str, kind: str, joints: Sequence[str]
+) -> Callable[[Any], List[float]]:
+    if channel == "wheels" and kind == JOINT_STATE:
+        if not joints:
+            raise ResultsError(
+                f"{path}: {topic} is {JOINT_STATE}: give wheels.joints: [LEFT, RIGHT] and radius_m"
+            )
+        return lambda message: _joint_speeds(path, topic, message, joints)
+    known = READERS[channel]
+    if kind not in known:
+        reads = ", ".join(known) or JOINT_STATE
+        raise ResultsError(f"{path}: {topic} is {kind}; {channel} is read of {reads}")
+    return known[kind]
+
+
+def _joint_speeds(path: Path, topic: str, message: Any, joints: Sequence[str]) -> List[float]:
+    names = list(message.name)
+    for joint in joints:
+        if joint not in names:
+            raise ResultsError(f"{path}: {topic}: {unknown_name('joint', joint, names)}")
+    return [float(message.velocity[names.index(joint)]) for joint in joints]

@@ -1,0 +1,120 @@
+"""Recorded drives as a specification describes them, checked.
+
+Owns the way from files to recordings in SI and in the robot's axes.
+"""
+
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Dict, List, Mapping, Sequence, Tuple, Union
+
+import numpy as np
+
+from gz_testauto.errors import ResultsError
+from gz_testauto.fidelity.recordings.bag_file import is_bag, read_topics
+from gz_testauto.fidelity.recordings.csv_file import as_series, read_columns
+from gz_testauto.fidelity.recordings.plausible import GRAVITY_MPS2, check_plausible
+from gz_testauto.fidelity.recordings.recording import Recording
+from gz_testauto.fidelity.recordings.spec import (
+    ANGLE_UNITS,
+    ANGULAR_UNITS,
+    LINEAR_UNITS,
+    TIME_UNITS,
+    CommandSpec,
+    ImuSpec,
+    OdometrySpec,
+    RecordingSpec,
+    WheelSpec,
+)
+
+Channel = Union[ImuSpec, OdometrySpec, WheelSpec, CommandSpec]
+Raw = Tuple[List[Decimal], float, np.ndarray]
+"""Stamps, their unit in seconds, values."""
+
+
+def read_drives(spec: RecordingSpec) -> Dict[str, Tuple[Recording, ...]]:
+    """All repetitions by case. Raises ``ResultsError`` for what cannot be read or believed."""
+    return {
+        case: tuple(read_recording(spec, files) for files in repetitions)
+        for case, repetitions in spec.drives.items()
+    }
+
+
+def read_recording(spec: RecordingSpec, files: Union[Path, Mapping[Any, Path]]) -> Recording:
+    """One drive. Raises ``ResultsError``."""
+    whole = isinstance(files, Path)
+    named = dict.fromkeys(spec.channels, files) if isinstance(files, Path) else dict(files)
+    source = str(files) if whole else str(next(iter(named.values())).parent)
+    raw: Dict[str, Raw] = {}
+    for path in dict.fromkeys(named.values()):
+        own = {name: spec.channels[name] for name in named if named[name] == path}
+        raw.update(_of_bag(path, own) if is_bag(path) else _of_csv(path, own))
+    zero = min(stamps[0] * Decimal(repr(unit)) for stamps, unit, _ in raw.values() if stamps)
+    series = {}
+    for name, (stamps, unit, values) in raw.items():
+        channel = spec.channels[name]
+        values = _in_si(channel, values)
+        series[name] = as_series(stamps, unit, values, zero / Decimal(repr(unit)))
+    recording = Recording.of(source, series)
+    check_plausible(recording)
+    return recording
+
+
+def _of_bag(path: Path, channels: Mapping[str, Channel]) -> Dict[str, Raw]:
+    topics = {}
+    for name, channel in channels.items():
+        if channel.topic is None:
+            raise ResultsError(f"{path}: is a rosbag; give {name}.topic")
+        topics[name] = channel.topic
+    wheels = channels.get("wheels")
+    joints: Sequence[str] = ()
+    if isinstance(wheels, WheelSpec):
+        joints = wheels.joints or ()
+        if wheels.radius_m is None:
+            raise ResultsError(f"{path}: joints turn in rad/s; give wheels.radius_m")
+    return {
+        name: (stamps, 1.0, values)
+        for name, (stamps, values) in read_topics(path, topics, joints).items()
+    }
+
+
+def _of_csv(path: Path, channels: Mapping[str, Channel]) -> Dict[str, Raw]:
+    found = {}
+    for name, channel in channels.items():
+        columns: Sequence[str]
+        if isinstance(channel, ImuSpec):
+            own = channel.columns
+            time, columns, unit = own.time, (*own.angular, *own.linear), channel.units.time
+        elif isinstance(channel, OdometrySpec):
+            time, unit = channel.columns.time, channel.units.time
+            columns = (channel.columns.x, channel.columns.y, channel.columns.yaw)
+        elif isinstance(channel, WheelSpec):
+            time, unit = channel.columns.time, channel.time
+            columns = (channel.columns.left, channel.columns.right)
+        else:
+            time, unit = channel.columns.time, channel.time
+            columns = (channel.columns.linear, channel.columns.angular)
+        stamps, values = read_columns(path, time, columns)
+        if not stamps:
+            raise ResultsError(f"{path}: has a heading and no samples")
+        found[name] = (stamps, TIME_UNITS[unit], values)
+    return found
+
+
+def _in_si(channel: Channel, values: np.ndarray) -> np.ndarray:
+    """In SI and in the robot's axes."""
+    if isinstance(channel, ImuSpec):
+        turn = np.zeros((3, 3))
+        for row, axis in enumerate(channel.axes):
+            turn[row, "xyz".index(axis[-1])] = -1.0 if axis.startswith("-") else 1.0
+        angular = values[:, :3] * ANGULAR_UNITS[channel.units.angular] @ turn.T
+        linear = values[:, 3:] * LINEAR_UNITS[channel.units.linear] @ turn.T
+        if channel.gravity == "opposite":
+            linear = -linear
+        elif channel.gravity == "subtracted":
+            linear = linear + np.array([0.0, 0.0, GRAVITY_MPS2])
+        return np.column_stack([angular, linear])
+    if isinstance(channel, OdometrySpec):
+        return values * np.array([1.0, 1.0, ANGLE_UNITS[channel.units.angle]])
+    if isinstance(channel, WheelSpec) and channel.radius_m is not None:
+        return values * channel.radius_m
+    return values

@@ -1,0 +1,152 @@
+"""Where recorded drives are, and how to read them.
+
+Owns the shape of ``recording:`` of an entry::
+
+    recording:
+      imu: {topic: /imu/data, axes: [x, -y, -z]}          # from a rosbag
+      odometry: {topic: /odometry/filtered}
+      drives:
+        flat/straight: [first.bag, second.bag]
+
+    recording:
+      imu:                                                # from CSV
+        columns: {time: time, angular: [wx, wy, wz], linear: [ax, ay, az]}
+        units: {linear: g}
+      drives:
+        flat/straight: [{imu: first_imu.csv, wheels: first_wheels.csv}]
+"""
+
+from typing import Dict, Mapping, Optional, Tuple, Union
+
+from pydantic import BeforeValidator, Field, model_validator
+from typing_extensions import Annotated, Literal, Self
+
+from gz_testauto.spec.model import Spec, SpecPath, as_tuple
+
+Three = Annotated[Tuple[str, str, str], BeforeValidator(as_tuple)]
+Axis = Literal["x", "-x", "y", "-y", "z", "-z"]
+Axes = Annotated[Tuple[Axis, Axis, Axis], BeforeValidator(as_tuple)]
+
+TIME_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+ANGULAR_UNITS = {"rad/s": 1.0, "deg/s": 0.017453292519943295}
+LINEAR_UNITS = {"m/s2": 1.0, "g": 9.80665, "mg": 9.80665e-3}
+ANGLE_UNITS = {"rad": 1.0, "deg": 0.017453292519943295}
+
+
+class ImuColumns(Spec):
+    """Names of a CSV file's columns."""
+
+    time: str = "time_s"
+    angular: Three = ("wx_radps", "wy_radps", "wz_radps")
+    linear: Three = ("ax_mps2", "ay_mps2", "az_mps2")
+
+
+class ImuUnits(Spec):
+    """Units of a CSV file's columns; a rosbag's are SI, unless its driver errs."""
+
+    time: Literal["s", "ms", "us", "ns"] = "s"
+    angular: Literal["rad/s", "deg/s"] = "rad/s"
+    linear: Literal["m/s2", "g", "mg"] = "m/s2"
+
+
+class ImuSpec(Spec):
+    """``axes`` says for forward, left and up which axis of the sensor it is. ``gravity`` is
+    ``measured`` where a sensor at rest reads 9.81 upwards, as an accelerometer does, ``opposite``
+    where it reads it downwards, ``subtracted`` where it reads nothing."""
+
+    topic: Optional[str] = None
+    columns: ImuColumns = ImuColumns()
+    units: ImuUnits = ImuUnits()
+    axes: Axes = ("x", "y", "z")
+    gravity: Literal["measured", "opposite", "subtracted"] = "measured"
+
+    @model_validator(mode="after")
+    def _each_axis_once(self) -> Self:
+        if sorted(axis[-1] for axis in self.axes) != ["x", "y", "z"]:
+            raise ValueError(f"axes are {', '.join(self.axes)}; x, y and z must each be there once")
+        return self
+
+
+class OdometryColumns(Spec):
+    """Names of a CSV file's columns."""
+
+    time: str = "time_s"
+    x: str = "x_m"
+    y: str = "y_m"
+    yaw: str = "yaw_rad"
+
+
+class OdometryUnits(Spec):
+    """Units of a CSV file's columns."""
+
+    time: Literal["s", "ms", "us", "ns"] = "s"
+    angle: Literal["rad", "deg"] = "rad"
+
+
+class OdometrySpec(Spec):
+    """Poses in a fixed frame; of a rosbag ``nav_msgs/Odometry``, ``geometry_msgs/PoseStamped``."""
+
+    topic: Optional[str] = None
+    columns: OdometryColumns = OdometryColumns()
+    units: OdometryUnits = OdometryUnits()
+
+
+class WheelColumns(Spec):
+    """Names of a CSV file's columns."""
+
+    time: str = "time_s"
+    left: str = "left_mps"
+    right: str = "right_mps"
+
+
+class WheelSpec(Spec):
+    """Speeds of the wheels (m/s), or rad/s with their ``radius_m``; of a rosbag
+    ``sensor_msgs/JointState`` with the names of one joint of each side."""
+
+    topic: Optional[str] = None
+    columns: WheelColumns = WheelColumns()
+    radius_m: Optional[float] = Field(None, gt=0)
+    joints: Optional[Annotated[Tuple[str, str], BeforeValidator(as_tuple)]] = None
+    """Left, right."""
+    time: Literal["s", "ms", "us", "ns"] = "s"
+
+
+class CommandColumns(Spec):
+    """Names of a CSV file's columns."""
+
+    time: str = "time_s"
+    linear: str = "linear_mps"
+    angular: str = "angular_radps"
+
+
+class CommandSpec(Spec):
+    """What was commanded; of a rosbag ``geometry_msgs/Twist`` or ``TwistStamped``."""
+
+    topic: Optional[str] = None
+    columns: CommandColumns = CommandColumns()
+    time: Literal["s", "ms", "us", "ns"] = "s"
+
+
+Files = Union[SpecPath, Dict[Literal["imu", "odometry", "wheels", "command"], SpecPath]]
+"""One file, or folder of a ROS 2 bag, that has all channels; or a file for each."""
+
+
+class RecordingSpec(Spec):
+    """Recorded drives: for each case, one file or set of files for each repetition."""
+
+    imu: Optional[ImuSpec] = ImuSpec()
+    odometry: Optional[OdometrySpec] = None
+    wheels: Optional[WheelSpec] = None
+    command: Optional[CommandSpec] = None
+    drives: Dict[str, Annotated[Tuple[Files, ...], BeforeValidator(as_tuple)]] = Field(min_length=1)
+
+    @property
+    def channels(self) -> Mapping[str, Union[ImuSpec, OdometrySpec, WheelSpec, CommandSpec]]:
+        """Those that are to be read, by name."""
+        named = {
+            "imu": self.imu,
+            "odometry": self.odometry,
+            "wheels": self.wheels,
+            "command": self.command,
+        }
+        return {name: one for name, one in named.items() if one is not None}

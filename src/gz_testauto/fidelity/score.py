@@ -1,0 +1,101 @@
+"""From what was measured to scores from 0 to 1 and a total, and who is first.
+
+Owns equations (3), (4) and (8) of Farley et al. 2022 as their Table 11 uses them: what is better
+when it is lower scores least / own, what is better when it is higher own / greatest (the paper
+prints (3) the other way round, and its table does not follow it), and the total is the weighted
+sum. What an entry lacks is never 0: a criterion that one entry lacks counts for none, and is named.
+"""
+
+from dataclasses import dataclass
+from typing import Dict, Mapping, Optional, Sequence, Tuple
+
+import numpy as np
+
+PAPER_WEIGHTS: Mapping[str, float] = {
+    "free": 4.0,
+    "open_source": 2.0,
+    "ros": 6.0,
+    "languages": 3.0,
+    "ui": 6.0,
+    "formats": 4.0,
+    "engines": 3.0,
+    "real_time_factor": 4.0,
+    "cpu_average": 2.0,
+    "cpu_intense": 2.0,
+    "imu_angular_error": 10.0,
+    "imu_linear_error": 10.0,
+}
+"""Table 11's, 56 together."""
+
+
+def scores_of(values: np.ndarray, better: str, floor: float = 0.0) -> np.ndarray:
+    """Scores for ``values`` (..., entries), of which lower or higher is ``better``. Values below
+    ``floor`` count as it: they cannot be told apart. NaN stays NaN.
+
+    Where the least of what is to be low is 0, whoever has 0 scores 1 and the others 0.
+    """
+    values = np.maximum(np.asarray(values, dtype=float), floor)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        if better == "higher":
+            shares = values / np.nanmax(values, axis=-1, keepdims=True)
+        else:
+            shares = np.nanmin(values, axis=-1, keepdims=True) / values
+    perfect = values == (np.inf if better == "higher" else 0.0)
+    return np.where(np.isnan(values), np.nan, np.where(perfect, 1.0, shares))
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreTable:
+    """Scores (entries, criteria) with the weights (criteria,); NaN where nothing is known."""
+
+    entries: Tuple[str, ...]
+    criteria: Tuple[str, ...]
+    weights: np.ndarray
+    scores: np.ndarray
+
+    @classmethod
+    def of(
+        cls,
+        scores: Mapping[str, Mapping[str, Optional[float]]],
+        weights: Mapping[str, float],
+    ) -> "ScoreTable":
+        """From scores by entry and criterion, None where nothing is known."""
+        rows = [
+            [np.nan if own.get(name) is None else float(own[name] or 0.0) for name in weights]
+            for own in scores.values()
+        ]
+        shaped = np.array(rows, dtype=float).reshape(len(scores), len(weights))
+        return cls(tuple(scores), tuple(weights), np.array(list(weights.values()), float), shaped)
+
+    @property
+    def counted(self) -> np.ndarray:
+        """Which criteria (criteria,) every entry has."""
+        return np.asarray(~np.isnan(self.scores).any(axis=0))
+
+    @property
+    def left_out(self) -> Dict[str, Tuple[str, ...]]:
+        """Criteria that do not count, with the entries that lack them."""
+        return {
+            name: tuple(np.array(self.entries)[np.isnan(self.scores[:, column])].tolist())
+            for column, name in enumerate(self.criteria)
+            if not self.counted[column]
+        }
+
+    @property
+    def totals(self) -> np.ndarray:
+        """The weighted sums (entries,) over what counts."""
+        counted = self.counted
+        return np.asarray(self.scores[:, counted] @ self.weights[counted])
+
+    @property
+    def order(self) -> Sequence[int]:
+        """The entries' numbers, best first; equal ones as they were given."""
+        return [int(number) for number in np.argsort(-self.totals, kind="stable")]
+
+    @property
+    def bounds(self) -> np.ndarray:
+        """Least and greatest total (entries, 2) that each would have, whatever it would score in
+        what does not count."""
+        open_ = np.isnan(self.scores)
+        least = np.where(open_, 0.0, self.scores) @ self.weights
+        return np.stack([least, least + open_ @ self.weights], axis=1)

@@ -1,0 +1,1 @@
+"""What is shown of a comparison of simulators: on a terminal, as CSV, as a page."""

@@ -1,0 +1,257 @@
+"""Recorded drives in files."""
+
+import csv
+import json
+from decimal import Decimal
+
+import numpy as np
+import pytest
+import yaml
+from synthetic import drive
+
+from gz_testauto.cli.main import main
+from gz_testauto.errors import ResultsError
+from gz_testauto.fidelity.findings import as_data, find
+from gz_testauto.fidelity.recordings.csv_file import write_channels
+from gz_testauto.fidelity.recordings.read import read_drives
+from gz_testauto.fidelity.recordings.spec import RecordingSpec
+from gz_testauto.fidelity.spec import BenchSpec
+from gz_testauto.spec.loader import load
+
+EPOCH = Decimal("1764000000.123456789")
+
+
+def speeding(time_s):
+    return 0.5 + 0.2 * np.sin(0.9 * time_s)
+
+
+def as_csv(recording, folder):
+    return {name: str(path) for name, path in write_channels(recording, folder).items()}
+
+
+def as_bag(recording, path):
+    """The same as a ROS 1 bag with stamps of the Unix epoch; those of a recording are in µs."""
+    rosbags = pytest.importorskip(
+        "rosbags", reason="needs rosbags: pip install 'gz_testauto[bags]'"
+    )
+    assert rosbags
+    from rosbags.rosbag1 import Writer
+    from rosbags.typesys import Stores, get_typestore
+
+    store = get_typestore(Stores.ROS1_NOETIC)
+    kinds = store.types
+    vector = kinds["geometry_msgs/msg/Vector3"]
+
+    def header(stamp):
+        whole = int(stamp)
+        time = kinds["builtin_interfaces/msg/Time"](whole, int((stamp - whole) * 10**9))
+        return kinds["std_msgs/msg/Header"](0, time, "base_link")
+
+    def imu(stamp, row):
+        nine = np.zeros(9)
+        turned = kinds["geometry_msgs/msg/Quaternion"](0.0, 0.0, 0.0, 1.0)
+        angular, linear = vector(*row[:3]), vector(*row[3:])
+        return kinds["sensor_msgs/msg/Imu"](
+            header(stamp), turned, nine, angular, nine, linear, nine
+        )
+
+    def pose(stamp, row):
+        half = row[2] / 2.0
+        turned = kinds["geometry_msgs/msg/Quaternion"](0.0, 0.0, np.sin(half), np.cos(half))
+        point = kinds["geometry_msgs/msg/Point"](row[0], row[1], 0.0)
+        placed = kinds["geometry_msgs/msg/Pose"](point, turned)
+        return kinds["geometry_msgs/msg/PoseStamped"](header(stamp), placed)
+
+    written = {
+        "imu": ("/imu/data", "sensor_msgs/msg/Imu", imu),
+        "odometry": ("/pose", "geometry_msgs/msg/PoseStamped", pose),
+    }
+    with Writer(path) as bag:
+        for channel, (topic, kind, make) in written.items():
+            connection = bag.add_connection(topic, kind, typestore=store)
+            series = recording.channels[channel]
+            for time_s, row in zip(series.time_s.tolist(), series.values.tolist()):
+                stamp = EPOCH + Decimal(repr(time_s))
+                raw = store.serialize_ros1(make(stamp, row), kind)
+                bag.write(connection, int(stamp * 10**9), raw)
+    return str(path)
+
+
+def test_a_bag_and_csv_files_of_one_drive_give_the_same_numbers(tmp_path):
+    recordings = [drive(seed, speed_mps=speeding, noise=0.1) for seed in range(4)]
+    (tmp_path / "bags").mkdir()
+    bags = [as_bag(one, tmp_path / "bags" / f"{i}.bag") for i, one in enumerate(recordings)]
+    files = [as_csv(one, tmp_path / str(i)) for i, one in enumerate(recordings)]
+    found = []
+    topics = {"imu": {"topic": "/imu/data"}, "odometry": {"topic": "/pose"}}
+    plain = {"imu": {}, "odometry": {}}
+    for channels, drives in ((topics, bags), (plain, files)):
+        entries = [
+            {"name": "real", "recording": {**channels, "drives": {"flat/weave": drives[:2]}}},
+            {"name": "other", "recording": {**channels, "drives": {"flat/weave": drives[2:]}}},
+        ]
+        file = tmp_path / "bench.yaml"
+        bench = {"name": "b", "entries": entries, "reference": "real", "real": True}
+        file.write_text(yaml.safe_dump({**bench, "weights": {"imu_linear_error": 1}}))
+        found.append(as_data(find(load(file, BenchSpec)))["measures"])
+    assert found[0].keys() == found[1].keys()
+    assert len(found[0]) > 8
+    for name, measure in found[0].items():
+        own, other = measure["entries"]["other"], found[1][name]["entries"]["other"]
+        for key in ("value", "low", "high", "floor"):
+            if own[key] is not None:
+                assert own[key] == pytest.approx(other[key], abs=1e-9), (name, key)
+
+
+def test_units_axes_and_columns_are_as_the_file_is_said_to_have_them(tmp_path):
+    recording = drive(1, noise=0.1)
+    imu = recording.imu
+    path = tmp_path / "imu.csv"
+    with open(path, "w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["note", "stamp", "gx", "gy", "gz", "fx", "fy", "fz"])
+        for time_s, (wx, wy, wz, ax, ay, az) in zip(imu.time_s.tolist(), imu.values.tolist()):
+            turned = np.degrees([wx, -wy, -wz])
+            force = np.array([ax, -ay, -az]) / 9.80665
+            stamp = (EPOCH + Decimal(repr(round(time_s, 6)))) * 10**9
+            rows.writerow(["", int(stamp), *turned.tolist(), *force.tolist()])
+    spec = RecordingSpec.model_validate(
+        {
+            "imu": {
+                "columns": {
+                    "time": "stamp",
+                    "angular": ["gx", "gy", "gz"],
+                    "linear": ["fx", "fy", "fz"],
+                },
+                "units": {"time": "ns", "angular": "deg/s", "linear": "g"},
+                "axes": ["x", "-y", "-z"],
+            },
+            "drives": {"straight": [path]},
+        }
+    )
+    (read,) = read_drives(spec)["straight"]
+    assert read.imu.time_s == pytest.approx(imu.time_s, abs=1e-9)
+    assert read.imu.values == pytest.approx(imu.values, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("t,wx\n0,1\n", r"imu.csv:1: unknown column 'time_s'"),
+        ("", r"imu.csv:1: unknown column 'time_s'"),
+        ("time_s,{}\n0,1,2,3,4,5\n", r"imu.csv:2: has 6 columns; the heading has 7"),
+        ("time_s,{}\n0,1,2,3,4,5,x\n", r"imu.csv:2: is no number"),
+        ("time_s,{}\n", r"imu.csv: has a heading and no samples"),
+    ],
+)
+def test_files_that_hold_something_else_are_refused(tmp_path, text, says):
+    columns = "wx_radps,wy_radps,wz_radps,ax_mps2,ay_mps2,az_mps2"
+    (tmp_path / "imu.csv").write_text(text.format(columns))
+    spec = RecordingSpec.model_validate({"drives": {"straight": [tmp_path / "imu.csv"]}})
+    with pytest.raises(ResultsError, match=says):
+        read_drives(spec)
+
+
+def test_a_bag_that_is_none_and_a_topic_that_is_not_there_are_refused(tmp_path):
+    recording = drive(1, speed_mps=speeding, noise=0.1)
+    bag = as_bag(recording, tmp_path / "one.bag")
+
+    def read(path, **imu):
+        drives = {"straight": [path]}
+        read_drives(RecordingSpec.model_validate({"imu": imu, "drives": drives}))
+
+    with pytest.raises(ResultsError, match=r"unknown topic '/imu'.*Known: /imu/data, /pose"):
+        read(tmp_path / "one.bag", topic="/imu")
+    with pytest.raises(ResultsError, match=r"/pose is geometry_msgs/msg/PoseStamped; imu is read"):
+        read(tmp_path / "one.bag", topic="/pose")
+    with pytest.raises(ResultsError, match=r"is a rosbag; give imu.topic"):
+        read(tmp_path / "one.bag")
+    (tmp_path / "cut.bag").write_bytes((tmp_path / "one.bag").read_bytes()[:5000])
+    with pytest.raises(ResultsError, match=r"cut.bag: cannot be read as a rosbag"):
+        read(tmp_path / "cut.bag", topic="/imu/data")
+    assert bag
+
+
+def bench_file(folder, **changes):
+    files = [as_csv(drive(i, noise=0.1, speed_mps=speeding), folder / str(i)) for i in range(8)]
+    channels = {"imu": {}, "odometry": {}}
+    features = {"free": True, "source": "its page", "date": "2026-11-01"}
+    data = {
+        "name": "bench",
+        "entries": [
+            {"name": "real", "recording": {**channels, "drives": {"flat/weave": files[:4]}}},
+            {
+                "name": "other",
+                "recording": {**channels, "drives": {"flat/weave": files[4:]}},
+                "features": features,
+            },
+            {"name": "told", "published": {"imu_linear_error": 5.0}, "features": features},
+        ],
+        "reference": "real",
+        "real": True,
+        "weights": {"free": 1, "imu_linear_error": 2, "pose_drift": 1},
+        **changes,
+    }
+    file = folder / "bench.yaml"
+    file.write_text(yaml.safe_dump(data))
+    return file
+
+
+def test_compare_says_and_writes_what_it_found(tmp_path, capsys):
+    out = tmp_path / "out"
+    assert main(["simulators", "compare", str(bench_file(tmp_path)), "--out", str(out)]) == 0
+    said = capsys.readouterr().out
+    assert "Measured against the real robot's recordings, real." in said
+    assert "ties with the reference" in said
+    assert "pose_drift does not count: not known of told." in said
+    data = json.loads((out / "findings.json").read_text())
+    assert data["ranking"]["winner"] == "other"
+    entry = data["measures"]["imu_linear_error"]["entries"]["other"]
+    assert entry["low"] <= entry["value"] <= entry["high"]
+    rows = list(csv.DictReader((out / "measures.csv").open()))
+    assert {"imu_linear_error", "pose_drift"} <= {row["measure"] for row in rows}
+    page = (out / "report.html").read_text()
+    assert "<script" not in page
+    assert "other is first" in page and "flat/weave" in page
+
+
+def test_without_a_real_robot_it_is_agreement(tmp_path, capsys):
+    file = bench_file(tmp_path, real=False)
+    assert main(["simulators", "compare", str(file), "--out", str(tmp_path / "out")]) == 0
+    assert "Measured against real: this is agreement with it, not accuracy." in (
+        capsys.readouterr().out
+    )
+
+
+def test_an_imported_recording_is_the_same_again(tmp_path, capsys):
+    file = bench_file(tmp_path)
+    out = tmp_path / "imported"
+    assert main(["simulators", "import", str(file), "real", "--out", str(out)]) == 0
+    spec = load(file, BenchSpec).entry("real").recording
+    folder = out / "flat" / "weave" / "0"
+    again = {"imu": folder / "imu.csv", "odometry": folder / "odometry.csv"}
+    copied = spec.model_copy(update={"drives": {"flat/weave": (again,)}})
+    (read,), first = read_drives(copied)["flat/weave"], read_drives(spec)["flat/weave"][0]
+    assert np.array_equal(read.imu.values, first.imu.values)
+    assert np.array_equal(read.odometry.time_s, first.odometry.time_s)
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"reference": "reel"}, r"reference: unknown name 'reel'; did you mean 'real'"),
+        ({"reference": "told"}, r"reference: told has no recording"),
+        ({"weights": {"speed": 1}}, r"weights: unknown name 'speed'"),
+        ({"weights": {"free": 0}}, r"weights: all are 0"),
+        ({"weights": {"free": -1}}, r"weights.free is -1; it must be >= 0"),
+        ({"entries": [{"name": "a"}, {"name": "a"}]}, r"entries: a stands there more than once"),
+    ],
+)
+def test_a_bench_that_makes_no_sense_is_refused(tmp_path, capsys, changes, says):
+    file = bench_file(tmp_path, **changes)
+    assert main(["simulators", "compare", str(file), "--out", str(tmp_path / "out")]) == 2
+    error = capsys.readouterr().err
+    assert str(file) in error
+    import re
+
+    assert re.search(says, error), error
