@@ -9,6 +9,7 @@ from typing import Dict, FrozenSet, List, Mapping, Optional, Sequence, Tuple
 
 from gz_testauto.errors import SimulatorError
 from gz_testauto.observation import ModelState
+from gz_testauto.sdf.staging.bodies import Body, StagedModel
 from gz_testauto.simulators.changes import (
     ALL,
     Change,
@@ -24,7 +25,6 @@ from gz_testauto.simulators.changes import (
     SetVisual,
 )
 from gz_testauto.simulators.description import Description
-from gz_testauto.simulators.embedded.bodies import Body, StagedModel
 from gz_testauto.simulators.embedded.engine import Engine
 from gz_testauto.simulators.embedded.wheel_drive import Drivetrain
 

@@ -26,7 +26,7 @@ import numpy as np
 from gz_testauto.errors import SceneError, SimulatorError
 from gz_testauto.observation import Contact, ModelState
 from gz_testauto.pose import Pose
-from gz_testauto.simulators.embedded.bodies import Body, StagedModel
+from gz_testauto.sdf.staging.bodies import Body, StagedModel
 from gz_testauto.simulators.embedded.mjcf import MAX_FRICTION, Blueprint, condim, joint_names
 from gz_testauto.simulators.embedded.settling import Settling
 

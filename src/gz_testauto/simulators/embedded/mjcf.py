@@ -18,9 +18,9 @@ from gz_testauto.sdf.document import Element
 from gz_testauto.sdf.dynamics import Joint
 from gz_testauto.sdf.meshes.surfaces import Heightmap
 from gz_testauto.sdf.shapes import Plane
-from gz_testauto.simulators.embedded.bodies import Body, Shape, StagedModel, walk
+from gz_testauto.sdf.staging.bodies import Body, Shape, StagedModel, walk
+from gz_testauto.sdf.staging.coverage import Coverage
 from gz_testauto.simulators.embedded.geoms import Geom, GeomFactory, Role
-from gz_testauto.simulators.embedded.sdf_support import Coverage
 from gz_testauto.simulators.embedded.wheel_drive import Drivetrain, Servo, Wheel
 
 MAX_FRICTION = 10.0

@@ -13,11 +13,11 @@ from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.scene import SceneModel, scene_model
+from gz_testauto.sdf.staging.bodies import StagedModel, stage_model
+from gz_testauto.sdf.staging.coverage import Coverage
 from gz_testauto.sdf.tree import read_model
 from gz_testauto.sdf.values import number, pose_value
-from gz_testauto.simulators.embedded.bodies import StagedModel, stage_model
 from gz_testauto.simulators.embedded.mjcf import Mount
-from gz_testauto.simulators.embedded.sdf_support import Coverage
 from gz_testauto.simulators.embedded.wheel_drive import Drivetrain, read_servos, read_wheels
 from gz_testauto.simulators.embedded.wheel_loads import loaded_wheels
 

@@ -16,14 +16,14 @@ from gz_testauto.sdf.dynamics import read_gravity
 from gz_testauto.sdf.edit import add_model, remove_model, set_model_pose
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.scene import placed_model, read_scene
+from gz_testauto.sdf.staging.bodies import StagedModel, stage_model
+from gz_testauto.sdf.staging.coverage import Coverage
 from gz_testauto.simulators.changes import Change, SetModel
-from gz_testauto.simulators.embedded.bodies import StagedModel, stage_model
 from gz_testauto.simulators.embedded.changes import TAKEN, Alterations, check
 from gz_testauto.simulators.embedded.engine import Engine, LinkStates
 from gz_testauto.simulators.embedded.mjcf import write_mjcf
 from gz_testauto.simulators.embedded.onboard import Onboard
 from gz_testauto.simulators.embedded.robot import StagedRobot
-from gz_testauto.simulators.embedded.sdf_support import Coverage
 from gz_testauto.simulators.interface import NamedModel, Scene, Simulation
 
 _STANDING = (0.0, 0.0, 0.0)

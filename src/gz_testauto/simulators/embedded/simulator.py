@@ -8,8 +8,8 @@ from typing import Dict
 
 from gz_testauto.errors import MissingDependencyError, SdfError, SimulatorError
 from gz_testauto.sdf.robot import RobotModel
+from gz_testauto.sdf.staging.coverage import Coverage
 from gz_testauto.simulators.embedded.robot import StagedRobot, stage_robot
-from gz_testauto.simulators.embedded.sdf_support import Coverage
 from gz_testauto.simulators.embedded.simulation import EmbeddedSimulation, Settings
 from gz_testauto.simulators.interface import Scene, Simulator
 
@@ -39,7 +39,7 @@ class EmbeddedSimulator(Simulator):
             ) from error
         self.version = f"MuJoCo {mujoco.__version__}"
         self._settings = Settings(step_s, fast_lidar)
-        self._coverage = Coverage()
+        self._coverage = Coverage(self.name)
         self._robots: Dict[RobotModel, StagedRobot] = {}
 
     def _load(self, scene: Scene) -> EmbeddedSimulation:

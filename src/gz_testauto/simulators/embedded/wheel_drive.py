@@ -19,7 +19,7 @@ from gz_testauto.observation import Twist2D
 from gz_testauto.pose import Pose
 from gz_testauto.sdf.document import Element
 from gz_testauto.sdf.robot import RobotModel
-from gz_testauto.simulators.embedded.bodies import Body, StagedModel, walk
+from gz_testauto.sdf.staging.bodies import Body, StagedModel, walk
 
 _TORQUE_TAGS = {
     "gazebo_ros_diff_drive": ("wheelTorque", 5.0),

@@ -9,10 +9,10 @@ from typing import Sequence, Tuple
 from gz_testauto.pose import Pose
 from gz_testauto.sdf.dynamics import GRAVITY_MPS2, ContactParameters
 from gz_testauto.sdf.shapes import Plane
-from gz_testauto.simulators.embedded.bodies import Body, Shape, StagedModel, walk
+from gz_testauto.sdf.staging.bodies import Body, Shape, StagedModel, walk
+from gz_testauto.sdf.staging.coverage import Coverage
 from gz_testauto.simulators.embedded.engine import Engine
 from gz_testauto.simulators.embedded.mjcf import Outfit, write_mjcf
-from gz_testauto.simulators.embedded.sdf_support import Coverage
 from gz_testauto.simulators.embedded.wheel_drive import Drivetrain, Wheel
 
 STEP_S = 0.002

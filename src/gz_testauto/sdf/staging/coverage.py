@@ -1,4 +1,4 @@
-"""What SDF says that this simulator does not do.
+"""What SDF says that a simulator which is built from staged models does not do.
 
 Owns the tables of elements that are understood, that change nothing here, that are left out
 with a warning, and that are refused. An element in no table is left out with a warning, so
@@ -64,9 +64,11 @@ _REFUSED = {
 
 
 class Coverage:
-    """Looks through worlds and models; remembers what it has said already."""
+    """Looks through worlds and models for one ``simulator``; remembers what it has said
+    already."""
 
-    def __init__(self) -> None:
+    def __init__(self, simulator: str) -> None:
+        self.simulator = simulator
         self._said: Set[str] = set()
 
     def check_world(self, document: SdfDocument) -> None:
@@ -132,8 +134,8 @@ class Coverage:
             detail = child.get("filename") or child.get("type") or ""
             self.say(
                 f"{kind}/{child.tag}/{detail}",
-                f"{where}{f' ({detail})' if detail else ''} is not simulated by 'embedded' and "
-                "left out; said once for all of its kind",
+                f"{where}{f' ({detail})' if detail else ''} is not simulated by "
+                f"{self.simulator!r} and left out; said once for all of its kind",
             )
 
 

@@ -6,9 +6,9 @@ import trimesh
 from scipy.spatial import ConvexHull, cKDTree
 from shapely.geometry import Polygon
 
+from gz_testauto.sdf.meshes import hulls
 from gz_testauto.sdf.meshes.solids import with_solids
 from gz_testauto.sdf.meshes.surfaces import TriangleMesh
-from gz_testauto.simulators.embedded import hulls
 
 SQUARE = ((-2, -1.5), (2, -1.5), (2, 1.5), (-2, 1.5))
 INNER = ((-1.9, -1.4), (1.9, -1.4), (1.9, 1.4), (-1.9, 1.4))

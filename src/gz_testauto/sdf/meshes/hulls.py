@@ -3,7 +3,7 @@
 Owns the geometry: a connected part of a mesh that is solid and convex is its own hull; any other
 is touched as what it is, a surface, by thin plates that lie on it, so that nothing it goes round
 is filled. Also the prisms of an extruded outline and the triangles of a terrain. Knows nothing of
-MuJoCo.
+engines.
 """
 
 import math
@@ -121,7 +121,7 @@ def _depths(hull: "ConvexHull", points: np.ndarray) -> np.ndarray:
 
 def _plates(triangles: np.ndarray, limit: int) -> Tuple[List["ConvexHull"], float]:
     """Hulls that lie on a surface, and how far (m) they are from it."""
-    from gz_testauto.simulators.embedded.patches import convex_patches
+    from gz_testauto.sdf.meshes.patches import convex_patches
 
     triangles, coarse = _coarser(triangles)
     patch, errors = convex_patches(triangles, TOLERANCE_M, limit)

@@ -1,7 +1,8 @@
 """Models as bodies, shapes and joints in one tree: what is to be built, before any engine.
 
-Owns the step from SDF to what a physics engine with kinematic trees can hold, and refuses, by
-name, what is no tree. Names are scoped as in contacts, ``model::link::collision``.
+Owns the step from SDF to what a physics engine with kinematic trees can hold, for every adaptor of
+one, and refuses, by name, what is no tree. Names are scoped as in contacts:
+``model::link::collision``.
 """
 
 from dataclasses import dataclass, replace
@@ -21,11 +22,11 @@ from gz_testauto.sdf.dynamics import (
 from gz_testauto.sdf.meshes.surfaces import Heightmap
 from gz_testauto.sdf.scene import SceneModel
 from gz_testauto.sdf.shapes import Geometry, Plane
+from gz_testauto.sdf.staging.coverage import Coverage
 from gz_testauto.sdf.values import flag
-from gz_testauto.simulators.embedded.sdf_support import Coverage
 
 LEAST_INERTIA_KGM2 = 1e-12
-"""MuJoCo takes nothing for a body that moves with less than a thousandth of this."""
+"""No engine takes less for a body that moves; to MuJoCo a thousandth of this is nothing."""
 
 
 @dataclass(frozen=True)
@@ -118,14 +119,15 @@ def _shapes(scene: SceneModel, coverage: Coverage) -> Dict[str, List[Shape]]:
             kind = type(shape.geometry).__name__.lower()
             raise SdfError(
                 f"{document.where(element)}: {shape.scoped_name} is a {kind} in a model that can "
-                "move, which 'embedded' cannot simulate; make the model static"
+                f"move, which {coverage.simulator!r} cannot simulate; make the model static"
             )
         surface = read_surface(document, element)
         if surface.mu != surface.mu2 and min(surface.mu, surface.mu2) < 10:
             coverage.say(
                 "friction directions",
                 f"{document.where(element)}: {shape.scoped_name} has mu {surface.mu} and mu2 "
-                f"{surface.mu2}; 'embedded' uses the smaller one in every direction; said once",
+                f"{surface.mu2}; {coverage.simulator!r} uses the smaller one in every direction; "
+                "said once",
             )
         pose = scene.links[shape.link].inverse() * shape.local_pose
         found.setdefault(shape.link, []).append(
@@ -155,8 +157,8 @@ class _Tree:
             if joint.child in self._held:
                 raise SdfError(
                     f"model {scene.name!r}: link {joint.child!r} hangs on two joints, "
-                    f"{self._held[joint.child].name!r} and {joint.name!r}; 'embedded' simulates "
-                    "trees only: remove one of them, or take Gazebo as simulator"
+                    f"{self._held[joint.child].name!r} and {joint.name!r}; {coverage.simulator!r} "
+                    "simulates trees only: remove one of them, or take Gazebo as simulator"
                 )
             self._held[joint.child] = joint
             if joint.parent is not None:
@@ -175,8 +177,8 @@ class _Tree:
         if lost:
             raise SdfError(
                 f"model {self._scene.name!r}: the joints of {', '.join(map(repr, lost))} form a "
-                "circle; 'embedded' simulates trees only: remove one of them, or take Gazebo as "
-                "simulator"
+                f"circle; {self._coverage.simulator!r} simulates trees only: remove one of them, "
+                "or take Gazebo as simulator"
             )
         return roots
 
@@ -189,11 +191,13 @@ class _Tree:
         where = f"{document.where(element)}: no body can have the moments of inertia of {scoped}"
         if not mean > LEAST_INERTIA_KGM2:
             raise SdfError(
-                f"{where}: their mean is {mean:.3g} kg m², which must be above 0 for 'embedded'; "
+                f"{where}: their mean is {mean:.3g} kg m², which must be above 0 for "
+                f"{self._coverage.simulator!r}; "
                 "correct ixx, iyy and izz, or leave <inertia> out, which means 1 each"
             )
         self._coverage.say(
-            f"inertia {scoped}", f"{where}; 'embedded' takes their mean about every axis"
+            f"inertia {scoped}",
+            f"{where}; {self._coverage.simulator!r} takes their mean about every axis",
         )
         return replace(inertial, tensor_kgm2=(mean, mean, mean, 0.0, 0.0, 0.0))
 
