@@ -39,6 +39,7 @@ class PlanarSimulator(Simulator):
     version = "1"
     repeatable = True
     sets_twist = False
+    inertial = "step"
 
     def _load(self, scene: Scene) -> "PlanarSimulation":
         try:

@@ -235,6 +235,20 @@ class SimulatorConformance(SimulatorSuite):
         assert np.mean([s.angular_radps[2] for s in samples]) == pytest.approx(0.5, abs=0.03)
         assert np.mean([s.linear_mps2[2] for s in samples]) == pytest.approx(9.8, abs=0.2)
 
+    def test_the_imu_feels_what_the_simulator_declares(
+        self, simulator: Simulator, simulation: Simulation
+    ) -> None:
+        assert simulator.inertial in ("step", "period")
+        if simulator.inertial != "period" or not simulator.steps_exactly:
+            pytest.skip(f"samples of {simulator.name} are not the means of known periods")
+        simulation.step(0.5)
+        snapshots = drive(simulation, Twist2D(0.6, 0.0), 1.0)
+        stamps, forward = zip(
+            *((one.stamp_s, one.linear_mps2[0]) for shown in snapshots for one in shown.imu)
+        )
+        gained_mps = float(np.dot(forward, np.diff([0.5, *stamps])))
+        assert gained_mps == pytest.approx(0.6, abs=0.05)
+
     # touching
 
     def test_driving_into_the_wall_is_a_contact_with_the_wall(self, simulation: Simulation) -> None:

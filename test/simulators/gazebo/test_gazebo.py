@@ -138,11 +138,15 @@ class TestRepeating:
     def test_one_server_serves_many_trials_and_then_another_does(self, tmp_path):
         worlds = [write_world(tmp_path, f"{n}.world", boxes("true", n)) for n in range(3)]
         with GazeboSimulator(trials_per_server=2) as simulator:
+            assert simulator.processes == ()
             servers = []
             for world in worlds:
                 simulator.load(Scene(world, ROBOT))
-                servers.append(simulator._server.pid)
+                servers.append(simulator.processes)
+            (pid,) = servers[-1]
+            assert b"gzserver" in Path(f"/proc/{pid}/cmdline").read_bytes()
         assert servers[0] == servers[1] != servers[2]
+        assert simulator.processes == ()
 
     def test_another_base_means_another_server(self, simulator, tmp_path):
         simulator.load(Scene(write_world(tmp_path, "a.world"), ROBOT))

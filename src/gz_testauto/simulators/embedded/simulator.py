@@ -25,6 +25,7 @@ class EmbeddedSimulator(Simulator):
     repeatable = True
     sets_twist = True
     several_robots = True
+    inertial = "step"
     changes = EmbeddedSimulation.changes
 
     def __init__(self, step_s: float = 0.005, fast_lidar: bool = True) -> None:

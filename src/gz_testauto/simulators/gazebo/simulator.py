@@ -9,7 +9,7 @@ random generators are seeded.
 
 import re
 from dataclasses import replace
-from typing import List, Optional, Sequence
+from typing import List, Optional, Sequence, Tuple
 
 from gz_testauto import resources
 from gz_testauto.errors import SimulatorError
@@ -52,6 +52,7 @@ class GazeboSimulator(Simulator):
     sets_twist = False
     several_robots = True
     runs_plugins = True
+    inertial = "period"
     changes = GazeboSimulation.changes
 
     def __init__(
@@ -84,6 +85,11 @@ class GazeboSimulator(Simulator):
         self._last: Optional[GazeboSimulation] = None
         self._loaded: List[str] = []
         self._served = 0
+
+    @property
+    def processes(self) -> Tuple[int, ...]:
+        """That of gzserver, once a scene has been loaded; another one when it was replaced."""
+        return () if self._server is None else (self._server.pid,)
 
     def turn_limit_radps(self, robot: RobotModel) -> float:
         """What Gazebo's drive plugins do not wrap around."""

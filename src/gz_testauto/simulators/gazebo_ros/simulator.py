@@ -49,6 +49,7 @@ class GazeboRosSimulator(Simulator):
     steps_exactly = False
     runs_plugins = True
     shared = True
+    inertial = "period"  # as Gazebo's sensor has it; who else serves it may differ
 
     def __init__(
         self,
