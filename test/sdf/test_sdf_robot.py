@@ -52,6 +52,21 @@ def robot(*parts, sensors=(), name="bot"):
     )
 
 
+def two_axles(wheel=WHEEL, half_m=0.27):
+    """A robot with a second axle behind, which its SDF names first."""
+    left, right = f"-0.2 {half_m} 0.15 0 0 0", f"-0.2 {-half_m} 0.15 0 0 0"
+    rear = DIFF.replace("right<", "rear_right<").replace('"d"', '"rear"').format(left="rear_left")
+    text = robot(
+        rear,
+        DIFF.format(left="left"),
+        link("rear_l", left, wheel, LYING),
+        link("rear_r", right, wheel, LYING),
+        joint("rear_left", "rear_l"),
+        joint("rear_right", "rear_r"),
+    )
+    return text.replace("0.2 0.25 0.15", "0.2 0.27 0.15")  # the joint on the right is at -0.27
+
+
 @pytest.fixture
 def read(model_directory):
     def read_text(text, name="robot"):
@@ -81,6 +96,15 @@ def test_gazebos_skid_steer_drive_has_two_joints_a_side(read):
     drive = read(robot(rear, plugin)).drive
     assert (drive.left_joints, drive.right_joints) == (("left", "rear_l"), ("right", "rear_r"))
     assert drive.wheel_separation_m == pytest.approx(0.52)
+    assert drive.wheel_diameter_m == pytest.approx(0.3)
+
+
+def test_diff_drives_of_several_axles_are_one_drive_the_front_axle_first(read):
+    drive = read(two_axles()).drive
+    assert drive.plugin == "libDiffDrivePlugin.so"
+    assert drive.left_joints == ("left", "rear_left")
+    assert drive.right_joints == ("right", "rear_right")
+    assert drive.wheel_separation_m == pytest.approx(0.54)
     assert drive.wheel_diameter_m == pytest.approx(0.3)
 
 
@@ -173,7 +197,17 @@ def test_wheels_in_a_nested_model_are_found(read):
         (robot(DIFF.format(left="lefty")), r"model\.sdf:\d+: <left_joint> names 'lefty', which is"),
         (robot(DIFF.format(left="left").replace("right_joint", "r")), "<plugin> has no <right_jo"),
         (robot(DIFF.format(left="right")), "wheel separation of 0.0 m"),
-        (robot(DIFF.format(left="left") * 2), "a second drive plugin"),
+        (robot(DIFF.format(left="left") * 2), "joint 'left' is driven twice"),
+        (two_axles(wheel=WHEEL.replace("0.15", "0.16")), "a wheel diameter of 0.3 m and 0.32 m; t"),
+        (two_axles(half_m=0.3), "axles have a wheel separation of 0.54 m and 0.6 m; they must be"),
+        (
+            two_axles().replace("libDiffDrivePlugin", "libSkidSteerDrivePlugin", 1),
+            r"a second drive plugin, libDiffDrivePlugin\.so, besides libSkidSteerDrivePlugin\.so; ",
+        ),
+        (
+            two_axles().replace("libDiffDrivePlugin", "libgazebo_ros_diff_drive"),
+            "a second drive plugin, libgazebo_ros_diff_drive.so, besides libgazebo_ros_diff_drive",
+        ),
         (robot(joint("x", "nowhere")), "joint 'x' has the child 'nowhere', which is not a link"),
         (
             robot(sensors=(LIDAR.format(type="ray", rows=1, range=0.01),)),

@@ -26,10 +26,11 @@ from gz_testauto.sdf.values import name_of, number, pose_value, required, text_o
 
 @dataclass(frozen=True)
 class DriveDescription:
-    """A differential or skid-steer drive, from its plugin element.
+    """A differential or skid-steer drive, from its plugin elements.
 
     ``plugin`` is the library's file name; ``left_joints`` and ``right_joints`` have one
-    entry for a differential drive and more for a skid-steer one.
+    entry for each axle, the front one first. A drive of several axles is one SkidSteerDrivePlugin,
+    or one DiffDrivePlugin for each of them.
     """
 
     plugin: str
@@ -108,8 +109,8 @@ def read_robot(
 
     Includes are written out and the model is renamed to ``name``; its own ``<pose>`` counts
     for nothing, as whoever spawns it says where. Drive, lidar and IMU are None where the
-    model has none that is known: the drives are Gazebo's DiffDrivePlugin and
-    SkidSteerDrivePlugin and gazebo_ros's diff_drive and skid_steer_drive; the lidar is the
+    model has none that is known: the drives are Gazebo's DiffDrivePlugin, one for each axle, and
+    SkidSteerDrivePlugin, and gazebo_ros's diff_drive and skid_steer_drive; the lidar is the
     first ``ray`` or ``gpu_ray`` sensor with a single row.
 
     Raises ``SdfError``, with file and line, when something is missing or contradicts itself.
@@ -244,27 +245,55 @@ _DRIVES = {
 and the diameter from the longest side of a wheel's bounding box; the sizes of the others are
 the defaults in gazebo_ros_pkgs."""
 
+_ONE_AXLE = "DiffDrivePlugin"
+"""Of this there may be several: they listen to the same commands."""
+
+
+class _Axle(NamedTuple):
+    """What one drive plugin says: its element, its joints from front to rear, its sizes (m)."""
+
+    plugin: Element
+    left: Tuple[Tuple[str, _PlacedJoint], ...]
+    right: Tuple[Tuple[str, _PlacedJoint], ...]
+    separation_m: float
+    diameter_m: float
+
 
 def _find_drive(robot: ModelNode, parts: _Parts, scene: SceneModel) -> Optional[DriveDescription]:
     document = robot.document
-    found: List[Tuple[Element, str, _DriveKind]] = []
+    found: List[Tuple[Element, str, str]] = []
     for plugin in robot.element.findall("plugin"):
         file_name = (plugin.get("filename") or "").strip()
         library = file_name.rsplit("/", 1)[-1]
         stem = library[3:] if library.startswith("lib") else library
-        kind = _DRIVES.get(stem[:-3] if stem.endswith(".so") else stem)
-        if kind is not None:
-            found.append((plugin, file_name, kind))
+        stem = stem[:-3] if stem.endswith(".so") else stem
+        if stem in _DRIVES:
+            found.append((plugin, file_name, stem))
     if not found:
         return None
-    if len(found) > 1:
-        raise SdfError(
-            f"{document.where(found[1][0])}: a second drive plugin, {found[1][1]}, besides "
-            f"{found[0][1]}; keep one"
-        )
-    plugin, file_name, kind = found[0]
-    left = [parts.joint(document, plugin, tag) for tag in kind.left]
-    right = [parts.joint(document, plugin, tag) for tag in kind.right]
+    for plugin, file_name, stem in found[1:]:
+        if {stem, found[0][2]} != {_ONE_AXLE}:
+            raise SdfError(
+                f"{document.where(plugin)}: a second drive plugin, {file_name}, besides "
+                f"{found[0][1]}; keep one (only of {_ONE_AXLE} there may be several, one per axle)"
+            )
+    axles = [_axle(document, plugin, _DRIVES[stem], parts, scene) for plugin, _, stem in found]
+    axles.sort(key=lambda axle: -float(axle.left[0][1].anchor[0]))
+    _check_same(document, axles)
+    return DriveDescription(
+        plugin=found[0][1],
+        left_joints=tuple(name for axle in axles for name, _ in axle.left),
+        right_joints=tuple(name for axle in axles for name, _ in axle.right),
+        wheel_separation_m=axles[0].separation_m,
+        wheel_diameter_m=axles[0].diameter_m,
+    )
+
+
+def _axle(
+    document: SdfDocument, plugin: Element, kind: _DriveKind, parts: _Parts, scene: SceneModel
+) -> _Axle:
+    left = tuple(parts.joint(document, plugin, tag) for tag in kind.left)
+    right = tuple(parts.joint(document, plugin, tag) for tag in kind.right)
     if kind.sizes is not None:
         (separation_tag, separation), (diameter_tag, diameter) = kind.sizes
         separation = number(document, plugin, separation_tag, separation)
@@ -277,13 +306,29 @@ def _find_drive(robot: ModelNode, parts: _Parts, scene: SceneModel) -> Optional[
             f"{document.where(plugin)}: the drive has a wheel separation of {separation} m and a "
             f"wheel diameter of {diameter} m; both must be above 0"
         )
-    return DriveDescription(
-        plugin=file_name,
-        left_joints=tuple(name for name, _ in left),
-        right_joints=tuple(name for name, _ in right),
-        wheel_separation_m=separation,
-        wheel_diameter_m=diameter,
-    )
+    return _Axle(plugin, left, right, separation, diameter)
+
+
+def _check_same(document: SdfDocument, axles: Sequence[_Axle]) -> None:
+    """Refuse axles that would not turn alike, or a joint that two of them drive: each plugin
+    works out the speeds of its wheels from their own sizes."""
+    driven: Dict[str, _Axle] = {}
+    for axle in axles:
+        for name, _ in (*axle.left, *axle.right):
+            if driven.setdefault(name, axle) is not axle:
+                raise SdfError(
+                    f"{document.where(axle.plugin)}: joint {name!r} is driven twice; each drive "
+                    "plugin must have an axle of its own"
+                )
+        for what, first_m, own_m in (
+            ("wheel separation", axles[0].separation_m, axle.separation_m),
+            ("wheel diameter", axles[0].diameter_m, axle.diameter_m),
+        ):
+            if not math.isclose(first_m, own_m, rel_tol=1e-3):
+                raise SdfError(
+                    f"{document.where(axle.plugin)}: the drive's axles have a {what} of "
+                    f"{first_m:g} m and {own_m:g} m; they must be the same"
+                )
 
 
 def _wheel_diameter(named: Tuple[str, _PlacedJoint], scene: SceneModel) -> float:

@@ -3,6 +3,7 @@
 import pytest
 from lxml import etree
 
+from gz_testauto.errors import SimulatorError
 from gz_testauto.resources import share_directory
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.simulators.gazebo_ros import TopicNames
@@ -57,3 +58,30 @@ def test_the_bumper_feels_the_body_and_not_the_wheels(fitted):
 def test_a_robot_that_speaks_ros_already_is_left_as_its_author_made_it(fitted):
     robot = read_robot(fitted)
     assert with_ros_plugins(robot, TopicNames()) == robot.sdf
+
+
+HUSKY = share_directory() / "models" / "husky_a200"
+
+
+def test_a_drive_of_two_axles_becomes_one_skid_steer_drive(tmp_path):
+    path = tmp_path / "husky.sdf"
+    path.write_text(with_ros_plugins(read_robot(HUSKY), TopicNames()))
+    before, after = read_robot(HUSKY).drive, read_robot(path).drive
+    assert after.plugin == "libgazebo_ros_skid_steer_drive.so"
+    assert "libDiffDrivePlugin.so" not in plugins_of(path)
+    assert (after.left_joints, after.right_joints) == (before.left_joints, before.right_joints)
+
+
+def test_a_drive_of_three_axles_is_refused(tmp_path):
+    axle = """<plugin name="third" filename="libDiffDrivePlugin.so"><left_joint>left</left_joint>
+    <right_joint>right</right_joint></plugin>"""
+    text = (HUSKY / "model.sdf").read_text()
+    for side, name in (("left", "front_left"), ("right", "front_right")):
+        start = text.index(f'<link name="{name}_wheel_link">')
+        wheel = text[start : text.index("</joint>", start) + len("</joint>")]
+        copy = wheel.replace(f'"{name}_wheel"', f'"{side}"').replace(f"{name}_wheel_link", side)
+        axle += copy.replace("<pose>0.256 ", "<pose>0 ")
+    path = tmp_path / "three.sdf"
+    path.write_text(text.replace("</model>", axle + "</model>"))
+    with pytest.raises(SimulatorError, match="the drive has 3 axles, and gazebo_ros's"):
+        with_ros_plugins(read_robot(path), TopicNames())

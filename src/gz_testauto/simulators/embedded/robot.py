@@ -53,17 +53,17 @@ def stage_robot(robot: RobotModel, coverage: Coverage) -> StagedRobot:
     scene = scene_model(node, library)
     if scene.static or not scene.links:
         raise SdfError(f"{robot.path}: a robot needs a link and must not be static")
-    plugin = _drive_plugin(document.model, robot)
+    plugins = _drive_plugins(document.model, robot)
     lidar = _sensor(scene, robot.lidar.link, robot.lidar.sensor) if robot.lidar else None
     imu = _sensor(scene, robot.imu.link, robot.imu.sensor) if robot.imu else None
-    found = frozenset(element for element in (plugin, lidar, imu) if element is not None)
+    found = frozenset(element for element in (*plugins, lidar, imu) if element is not None)
     staged = stage_model(scene, coverage, found)
     if imu is not None and next(imu.iter("noise"), None) is not None:
         coverage.say("imu noise", f"{robot.path}: the noise of the IMU is not simulated")
     return StagedRobot(
         robot=robot,
         model=staged,
-        drive=_drive(robot, staged, plugin, coverage),
+        drive=_drive(robot, staged, plugins[0] if plugins else None, coverage),
         body_shapes=frozenset(shape.scoped_name for shape in scene.body_shapes),
         lidar=_mount(scene, robot.lidar.link, robot.lidar.mount) if robot.lidar else None,
         imu=_mount(scene, robot.imu.link, robot.imu.mount) if robot.imu else None,
@@ -71,12 +71,11 @@ def stage_robot(robot: RobotModel, coverage: Coverage) -> StagedRobot:
     )
 
 
-def _drive_plugin(model: Element, robot: RobotModel) -> Optional[Element]:
-    if robot.drive is None:
-        return None
+def _drive_plugins(model: Element, robot: RobotModel) -> List[Element]:
+    """Those of the drive: one, or one for each axle."""
     plugins: List[Element] = model.findall("plugin")
-    named = [p for p in plugins if (p.get("filename") or "").strip() == robot.drive.plugin]
-    return named[0] if named else None
+    name = robot.drive.plugin if robot.drive is not None else None
+    return [plugin for plugin in plugins if (plugin.get("filename") or "").strip() == name]
 
 
 def _drive(

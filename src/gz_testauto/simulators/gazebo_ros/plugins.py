@@ -9,6 +9,7 @@ from typing import Mapping
 import rospy
 from lxml import etree
 
+from gz_testauto.errors import SimulatorError
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.edit import contact_sensor, find_link
 from gz_testauto.sdf.includes import ModelLibrary
@@ -20,20 +21,30 @@ from gz_testauto.simulators.gazebo_ros.topics import TopicNames
 
 DRIVE_RATE_HZ = 100
 BUMPER_RATE_HZ = 50
+MOST_AXLES = 2
 TORQUE_NM = "30"
 """Where the robot's own plugin states none: Gazebo's DiffDrivePlugin does not limit it much."""
 
 
 def with_ros_plugins(robot: RobotModel, names: TopicNames) -> str:
     """The robot's SDF text with plugins that subscribe ``cmd_vel`` and publish ``odom``,
-    ``scan``, ``imu`` and the first of ``contacts``."""
+    ``scan``, ``imu`` and the first of ``contacts``. Raises ``SimulatorError`` for a drive of more
+    axles than any plugin of gazebo_ros has."""
     if robot.drive is None or "gazebo_ros" in robot.drive.plugin:
         return robot.sdf
     document = SdfDocument.parse(robot.sdf, str(robot.path))
     model = document.model
     assert model is not None, "read_robot looks before"
-    own = next(p for p in model.findall("plugin") if p.get("filename") == robot.drive.plugin)
-    model.replace(own, _drive(robot.drive, text_of(own, "torque") or TORQUE_NM, names))
+    own = [p for p in model.findall("plugin") if _library(p) == robot.drive.plugin]
+    if len(robot.drive.left_joints) > MOST_AXLES:
+        raise SimulatorError(
+            f"{robot.path}: the drive has {len(robot.drive.left_joints)} axles, and gazebo_ros's "
+            f"skid_steer_drive has {MOST_AXLES}; simulate it by 'gazebo' or 'embedded'"
+        )
+    torque_nm = text_of(own[0], "torque") or TORQUE_NM
+    model.replace(own[0], _drive(robot.drive, torque_nm, names))
+    for of_another_axle in own[1:]:
+        model.remove(of_another_axle)
     for sensor in model.iter("sensor"):
         if robot.lidar is not None and sensor.get("name") == robot.lidar.sensor:
             told = {"topicName": names.scan, "frameName": robot.lidar.sensor}
@@ -50,6 +61,10 @@ def with_ros_plugins(robot: RobotModel, names: TopicNames) -> str:
     if names.contacts:
         _add_bumpers(document, names.contacts[0])
     return str(etree.tostring(document.root, encoding="unicode"))
+
+
+def _library(plugin: Element) -> str:
+    return (plugin.get("filename") or "").strip()
 
 
 def _drive(drive: DriveDescription, torque_nm: str, names: TopicNames) -> Element:

@@ -1,0 +1,84 @@
+"""The Husky that the package ships: its maker's figures, and how it drives."""
+
+import numpy as np
+import pytest
+
+from gz_testauto.observation import Twist2D
+from gz_testauto.pose import Pose2D, wrap_angle
+from gz_testauto.resources import share_directory
+from gz_testauto.sdf.document import SdfDocument
+from gz_testauto.sdf.robot import read_robot
+from gz_testauto.sdf.scene import read_scene
+from gz_testauto.simulators import open_simulator
+from gz_testauto.simulators.interface import Scene
+
+MODEL = share_directory() / "models" / "husky_a200" / "model.sdf"
+PLAIN = share_directory() / "worlds" / "plain.world"
+
+BASE_M = 0.13228
+"""How high the published base is above the ground."""
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return read_robot(MODEL)
+
+
+def test_has_the_published_masses_and_moments(robot):
+    links = SdfDocument.read(MODEL).model.findall("link")
+    masses = [float(link.findtext("inertial/mass")) for link in links]
+    assert masses == [46.034, 2.637, 2.637, 2.637, 2.637]
+    base = links[0].find("inertial")
+    assert [float(base.findtext(f"inertia/i{axis}")) for axis in ("xx", "yy", "zz")] == [
+        0.6022,
+        1.7386,
+        2.0296,
+    ]
+    centre = [float(value) for value in base.findtext("pose").split()]
+    assert centre[:3] == pytest.approx([-0.00065, -0.085, 0.062 + BASE_M])
+
+
+def test_stands_on_four_wheels_in_the_published_places(robot):
+    (husky,) = read_scene(MODEL).models.values()
+    for end, x_m in (("front", 0.256), ("rear", -0.256)):
+        for side, y_m in (("left", 0.2854), ("right", -0.2854)):
+            place = husky.links[f"{end}_{side}_wheel_link"].position
+            assert place == pytest.approx((x_m, y_m, 0.03282 + BASE_M))
+    assert robot.drive.wheel_diameter_m / 2 == pytest.approx(0.1651)
+    assert robot.drive.wheel_separation_m == pytest.approx(2 * 0.2854)
+    assert robot.height_m[0] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_is_as_large_as_published(robot):
+    outline = np.array(robot.footprint_m)
+    assert outline.max(axis=0) == pytest.approx((0.9874 / 2, 0.2854 + 0.1143 / 2))
+    assert outline.min(axis=0) == pytest.approx((-0.9874 / 2, -0.2854 - 0.1143 / 2))
+    assert robot.height_m[1] == pytest.approx(BASE_M + 0.2275)
+
+
+def test_one_plugin_drives_each_axle_and_the_imu_is_where_it_was_published(robot):
+    assert robot.drive.plugin == "libDiffDrivePlugin.so"
+    assert robot.drive.left_joints == ("front_left_wheel", "rear_left_wheel")
+    assert robot.drive.right_joints == ("front_right_wheel", "rear_right_wheel")
+    assert robot.imu.sensor == "imu"
+    assert robot.imu.mount.position == pytest.approx((0.19, 0.0, 0.149 + BASE_M))
+    assert robot.lidar is None
+
+
+def test_needs_nothing_that_a_headless_gazebo_may_lack():
+    text = MODEL.read_text(encoding="utf-8")
+    for missing in ("<mesh", "<script", "<texture", "model://"):
+        assert missing not in text
+
+
+@pytest.mark.parametrize("name", ["embedded", pytest.param("gazebo", marks=pytest.mark.gazebo)])
+def test_stands_still_and_drives_straight_on_as_told(robot, name):
+    with open_simulator(name) as simulator:
+        simulation = simulator.load(Scene(PLAIN, robot, Pose2D(0.0, 0.0, 0.4)))
+        resting = simulation.step(1.0).models[robot.name].pose
+        assert resting.position == pytest.approx((0.0, 0.0, 0.0), abs=1e-3)
+        simulation.drive(Twist2D(0.5, 0.0))
+        for _ in range(6):
+            pose = simulation.step(1.0).models[robot.name].pose.planar
+        assert resting.planar.distance_to(pose.x_m, pose.y_m) == pytest.approx(3.0, rel=0.02)
+        assert wrap_angle(pose.yaw_rad - 0.4) == pytest.approx(0.0, abs=0.03)
