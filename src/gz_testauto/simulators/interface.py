@@ -371,11 +371,8 @@ class Simulator(abc.ABC):
     ``changes`` are the kinds of change that its simulations take, and ``several_robots`` says
     whether scenes may have more than one robot.
 
-    ``inertial`` says what the linear acceleration of an inertial sample is: ``"step"``, that of
-    the one physics step in which the sample falls due; ``"period"``, the mean since the previous
-    sample, which is the change of velocity over the time between. The rate of turn is that of the
-    moment in both. Samples of the one kind are comparable with those of the other when an IMU of
-    the first measures in every physics step and its samples are averaged.
+    ``inertial`` says what an inertial sample's linear acceleration is: ``"step"``, that of the
+    physics step in which it falls due; ``"period"``, the mean since the previous sample.
 
     An adaptor writes :meth:`_load` and :meth:`_close`.
     """
@@ -396,8 +393,7 @@ class Simulator(abc.ABC):
 
     @property
     def processes(self) -> Tuple[int, ...]:
-        """Ids of the processes that simulate, for whoever measures their load; their children
-        belong to them. Empty where this process does it, or none runs yet, or somebody else's."""
+        """Ids of the processes of ours that simulate now; none where this one does it."""
         return ()
 
     def turn_limit_radps(self, robot: RobotModel) -> float:
