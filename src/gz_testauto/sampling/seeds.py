@@ -32,6 +32,8 @@ follow."""
 TRACKING = "tracking"
 """Noise of a tracked object; its name, the world's index, the repetition and the stamp in
 microseconds follow."""
+TERRAIN = "terrain"
+"""A terrain to compare simulators on; its name follows."""
 SCENARIO = "scenario"
 """What a Scenic program draws by Python itself when it is compiled."""
 
