@@ -28,7 +28,7 @@ from gz_testauto.fidelity.measures.interface import MEASURES, measure_named
 from gz_testauto.fidelity.recordings.spec import RecordingSpec
 from gz_testauto.fidelity.score import PAPER_WEIGHTS
 from gz_testauto.registry import unknown_name
-from gz_testauto.spec.model import Spec, as_tuple, repeated
+from gz_testauto.spec.model import Spec, SpecPath, as_tuple, repeated
 from gz_testauto.spec.stack import NAME
 
 Weight = Annotated[float, Field(ge=0, le=1e6)]
@@ -41,6 +41,8 @@ class EntrySpec(Spec):
 
     name: str = Field(pattern=NAME)
     recording: Optional[RecordingSpec] = None
+    campaign: Optional[SpecPath] = None
+    """Results of a campaign that was run in it, for measures of planners."""
     published: Dict[str, float] = Field(default_factory=dict)
     """Values of measures."""
     printed: Dict[str, float] = Field(default_factory=dict)
@@ -81,7 +83,8 @@ class BenchSpec(Spec):
             raise ValueError(f"entries: {', '.join(twice)} stands there more than once")
         if self.reference is not None:
             _require_known("reference", self.reference, names)
-            if self.entry(self.reference).recording is None:
+            reference = self.entry(self.reference)
+            if reference.recording is None and reference.campaign is None:
                 raise ValueError(f"reference: {self.reference} has no recording to compare with")
         if self.real and self.reference is None:
             raise ValueError("real: there is no reference; give one")
