@@ -130,3 +130,11 @@ def test_where_everything_was_chosen_nothing_is_estimated():
 def test_without_a_control_sample_the_others_are_unknown():
     found = confirmation(screened(4), screened(4), {0: "close"}, "control")
     assert math.isnan(found.overall.value)
+
+
+def test_whether_planners_are_told_apart_alike_is_said_by_success_and_spl():
+    first = campaign(trial(0, "a"), trial(0, "b", Outcome.STUCK), trial(1, "a"), trial(1, "b"))
+    success, spl = agreement(first, first).correlations
+    assert (success.metric, success.cells) == ("success", 4)
+    assert success.pearson.estimate.value == 1.0
+    assert spl.missing == "there is no planner and world of which both have a value"

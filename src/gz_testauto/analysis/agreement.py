@@ -2,7 +2,8 @@
 
 Owns the pairing, trial by trial, of two campaigns that differ in the simulator only: how often
 they end alike, with an interval over worlds, and by how much the drives differ in which both
-reached the goal, by the metrics that declare ``in_agreement``.
+reached the goal, by the metrics that declare ``in_agreement``; whether both tell planners apart
+alike is :mod:`gz_testauto.analysis.correlation`'s.
 """
 
 import math
@@ -12,13 +13,21 @@ from typing import Dict, List, Mapping, Sequence, Tuple
 import numpy as np
 
 from gz_testauto.analysis.clusters import clustered_rate
+from gz_testauto.analysis.correlation import (
+    SUCCESS,
+    PlannerCorrelation,
+    correlation,
+    require_same_worlds,
+)
 from gz_testauto.analysis.intervals import Estimate
 from gz_testauto.analysis.signed_rank import shift
-from gz_testauto.errors import ResultsError
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.results.records import CampaignResults, TrialRecord
 
 Pair = Tuple[TrialRecord, TrialRecord]
+
+CORRELATED = (SUCCESS, "spl")
+"""By what planners are told apart, as Kadian et al. did."""
 
 
 @dataclass(frozen=True)
@@ -41,13 +50,15 @@ class Agreement:
     """What became of the trials that are valid in both.
 
     ``same`` counts, by planner, those that ended alike, of ``trials``; ``rate`` is over all of
-    them; ``disagreements`` are the others, in the plan's order.
+    them; ``disagreements`` are the others, in the plan's order. ``correlations`` are those of
+    the second with the first, by :data:`CORRELATED`.
     """
 
     trials: Mapping[str, int]
     same: Mapping[str, int]
     rate: Estimate
     metrics: Tuple[MetricAgreement, ...]
+    correlations: Tuple[PlannerCorrelation, ...]
     disagreements: Tuple[Pair, ...]
 
 
@@ -73,6 +84,7 @@ def agreement(first: CampaignResults, second: CampaignResults) -> Agreement:
             [sum(alike) for alike in by_world.values()], [len(a) for a in by_world.values()]
         ),
         metrics=tuple(_compare(metric, both) for metric in first.metrics if metric.in_agreement),
+        correlations=tuple(correlation(second, first, name) for name in CORRELATED),
         disagreements=_different(pairs),
     )
 
@@ -138,12 +150,7 @@ def _stratified(agreed: int, chosen: int, rate: Estimate, others: int) -> Estima
 
 
 def _pairs(first: CampaignResults, second: CampaignResults) -> List[Pair]:
-    hashes = {world.name: world.sha256 for world in second.worlds}
-    for world in first.worlds:
-        if hashes.get(world.name) != world.sha256:
-            raise ResultsError(
-                f"{world.name} is not the same in both campaigns, so nothing can be compared"
-            )
+    require_same_worlds(first, second)
     others = {(r.world, r.planner, r.repetition): r for r in second.trials}
     found = ((one, others.get((one.world, one.planner, one.repetition))) for one in first.trials)
     return [

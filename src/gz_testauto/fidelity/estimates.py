@@ -17,9 +17,11 @@ from typing import Dict, Mapping, Optional, Sequence, Tuple
 import numpy as np
 from scipy.stats import norm, t
 
+from gz_testauto.analysis.correlation import correlation
 from gz_testauto.analysis.intervals import LEVEL, Estimate
 from gz_testauto.fidelity.measures.interface import Measure
 from gz_testauto.fidelity.recordings.recording import Recording
+from gz_testauto.results.records import CampaignResults
 from gz_testauto.sampling.seeds import child_generator
 
 Drives = Mapping[str, Sequence[Recording]]
@@ -34,6 +36,8 @@ REFERENCE = "reference of all entries"
 PUBLISHED = "published"
 NOTHING = "nothing was published"
 """Why a value is missing of an entry that was not driven."""
+NO_CAMPAIGN = "it has no campaign"
+NO_OTHER_CAMPAIGN = "the reference has no campaign"
 
 METHOD = "bootstrap over repetitions, expanded percentile"
 
@@ -86,6 +90,24 @@ def measure_entry(
         if lacking:
             return Measured.absent(measure, f"{case} {lacking}")
     return _against(measure, name, {case: (own[case], reference[case]) for case in cases}, seed)
+
+
+def measure_planners(
+    measure: Measure,
+    own: Optional[CampaignResults],
+    reference: Optional[CampaignResults],
+    seed: int = 0,
+) -> Measured:
+    """A measure of an entry from its campaign and the reference's. Raises ``ResultsError`` where
+    they are not of the same worlds."""
+    assert measure.planners is not None, "asked of measures of two campaigns"
+    if own is None or reference is None:
+        return Measured.absent(measure, NO_CAMPAIGN if own is None else NO_OTHER_CAMPAIGN)
+    found = correlation(own, reference, measure.planners.metric, seed, RESAMPLES)
+    estimate, draws = measure.planners.taken(found)
+    if math.isnan(estimate.value):
+        return Measured.absent(measure, found.missing or "all trials ended alike")
+    return Measured(measure, estimate, np.where(np.isfinite(draws), draws, estimate.value))
 
 
 def _is_for(measure: Measure, case: str) -> bool:

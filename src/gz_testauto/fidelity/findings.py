@@ -10,7 +10,14 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
-from gz_testauto.fidelity.estimates import NOTHING, RESAMPLES, Drives, Measured, measure_entry
+from gz_testauto.fidelity.estimates import (
+    NOTHING,
+    RESAMPLES,
+    Drives,
+    Measured,
+    measure_entry,
+    measure_planners,
+)
 from gz_testauto.fidelity.features import feature_score, said_features
 from gz_testauto.fidelity.measures.comparable import VERTICAL, inertial
 from gz_testauto.fidelity.measures.interface import MEASURES, Measure, measure_named
@@ -27,6 +34,7 @@ from gz_testauto.fidelity.sensitivity import (
 )
 from gz_testauto.fidelity.signals import BAND_HZ, RATE_HZ, spectrum
 from gz_testauto.fidelity.spec import BenchSpec, EntrySpec
+from gz_testauto.results.loaded import load_campaign
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,15 +101,18 @@ def find(spec: BenchSpec, drives: Optional[Mapping[str, Drives]] = None) -> Find
     for entry in spec.entries:
         if entry.recording is not None:
             all_drives[entry.name] = read_drives(entry.recording)
-    reference = None if spec.reference is None else all_drives[spec.reference]
+    reference = None if spec.reference is None else all_drives.get(spec.reference)
     measures = [measure_named(name) for name in MEASURES.names()]
     measured = {
         entry.name: {
             measure.name: _measured(measure, entry, all_drives.get(entry.name), reference, spec)
             for measure in measures
+            if measure.planners is None
         }
         for entry in spec.ranked
     }
+    for name, of_planners in _of_planners(spec, measures).items():
+        measured[name].update(of_planners)
     table, drawn = _scored(spec, measured)
     ranking = Ranking.of(table, drawn, spec.seed)
     return Findings(spec, measured, ranking, _printed(spec), _spectra(spec, all_drives))
@@ -119,6 +130,26 @@ def _measured(
     if own is None:
         return Measured.absent(measure, NOTHING)
     return measure_entry(measure, entry.name, own, reference, spec.seed)
+
+
+def _of_planners(spec: BenchSpec, measures: Sequence[Measure]) -> Dict[str, Dict[str, Measured]]:
+    """By entry, the measures of two campaigns. Raises ``ResultsError``."""
+    campaigns = {
+        entry.name: load_campaign(entry.campaign).results
+        for entry in spec.entries
+        if entry.campaign is not None
+    }
+    reference = campaigns.get(spec.reference or "")
+    return {
+        entry.name: {
+            measure.name: Measured.quoted(measure, entry.published[measure.name])
+            if measure.name in entry.published
+            else measure_planners(measure, campaigns.get(entry.name), reference, spec.seed)
+            for measure in measures
+            if measure.planners is not None
+        }
+        for entry in spec.ranked
+    }
 
 
 def _scored(

@@ -37,9 +37,9 @@ def scores_of(values: np.ndarray, better: str, floor: float = 0.0) -> np.ndarray
     values = np.maximum(np.asarray(values, dtype=float), floor)
     with np.errstate(invalid="ignore", divide="ignore"):
         if better == "higher":
-            shares = values / np.nanmax(values, axis=-1, keepdims=True)
+            shares = values / np.fmax.reduce(values, axis=-1, keepdims=True)
         else:
-            shares = np.nanmin(values, axis=-1, keepdims=True) / values
+            shares = np.fmin.reduce(values, axis=-1, keepdims=True) / values
     perfect = values == (np.inf if better == "higher" else 0.0)
     return np.where(np.isnan(values), np.nan, np.where(perfect, 1.0, shares))
 

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gz_testauto.analysis.agreement import Agreement, Confirmation, Pair
-from gz_testauto.analysis.intervals import LEVEL
+from gz_testauto.analysis.intervals import LEVEL, Estimate
 from gz_testauto.analysis.open_loop import OpenLoopAgreement
 from gz_testauto.analysis.screening import REASONS
 from gz_testauto.printable import all_printable
@@ -42,7 +42,7 @@ def agreement_report(found: Agreement, first: str, second: str) -> RenderableTyp
         _metrics(found),
         f"Shift: {second} minus {first}, Hodges–Lehmann, where both reached the goal.",
     ]
-    return Group(*parts, *_differences(found.disagreements))
+    return Group(*parts, *_correlations(found), *_differences(found.disagreements))
 
 
 def print_confirmation(
@@ -113,6 +113,28 @@ def _differences(pairs: Sequence[Pair]) -> List[RenderableType]:
 
 def _how(record: TrialRecord) -> str:
     return f"{record.outcome.value}, {record.detail}" if record.detail else record.outcome.value
+
+
+def _correlations(found: Agreement) -> List[RenderableType]:
+    missing = next((one.missing for one in found.correlations if one.missing), "")
+    if missing:
+        return ["", f"Whether both tell planners apart alike is not known: {missing}."]
+    table = plain_table("planners by", "cells", "SRCC", "Spearman's", "same winner")
+    for one in found.correlations:
+        estimates = (one.pearson.estimate, one.spearman.estimate, one.same_winner.estimate)
+        table.add_row(one.metric, str(one.cells), *map(_with_interval, estimates))
+    return [
+        "",
+        table,
+        "SRCC: Pearson's r over planners and worlds (Kadian et al. 2020). Same winner: share of "
+        "pairs of planners. Intervals: bootstrap over worlds.",
+    ]
+
+
+def _with_interval(one: Estimate) -> str:
+    if math.isnan(one.low):
+        return number_text(one.value, 2)
+    return f"{one.value:.2f} [{one.low:.2f}, {one.high:.2f}]"
 
 
 def _metrics(found: Agreement) -> Table:

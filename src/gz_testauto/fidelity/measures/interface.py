@@ -3,12 +3,14 @@
 A plugin of another package is a :class:`Measure` under its name, in a mapping that is exported as
 ``measures`` like planners are. ``between`` compares two recordings of one drive; ``own`` takes one,
 as a numerator and a denominator, of which the sums over all drives and repetitions are divided.
-One of them is given.
+``planners`` compares what planners reach in a campaign with what they reach in the reference's. One
+of them is given.
 """
 
 from dataclasses import dataclass
 from typing import Callable, Optional, Tuple
 
+from gz_testauto.analysis.correlation import PlannerCorrelation, Resampled
 from gz_testauto.errors import SpecError
 from gz_testauto.fidelity.recordings.recording import Recording
 from gz_testauto.registry import Registry
@@ -18,13 +20,21 @@ Own = Callable[[Recording], Tuple[float, float]]
 
 
 @dataclass(frozen=True)
+class OfPlanners:
+    """By which ``metric`` of trials planners are told apart, and what is taken of that."""
+
+    metric: str
+    taken: Callable[[PlannerCorrelation], Resampled]
+
+
+@dataclass(frozen=True)
 class Measure:
     """The declaration of one measure.
 
     ``better`` is ``"lower"`` or ``"higher"``. ``needs`` are the channels that a recording must
-    have, ``load`` among them. ``summed`` says that cases are added up, as equation (7) of the
-    paper does; else their mean is taken. ``terrain`` and ``drive`` say for which cases it is, all
-    unless given.
+    have, ``load`` among them, or a ``campaign`` of the entry. ``summed`` says that cases are added
+    up, as equation (7) of the paper does; else their mean is taken. ``terrain`` and ``drive`` say
+    for which cases it is, all unless given.
     """
 
     name: str
@@ -36,6 +46,7 @@ class Measure:
     needs: Tuple[str, ...]
     between: Optional[Between] = None
     own: Optional[Own] = None
+    planners: Optional[OfPlanners] = None
     summed: bool = False
     terrain: str = ""
     drive: str = ""
@@ -43,8 +54,9 @@ class Measure:
     def __post_init__(self) -> None:
         if self.better not in ("lower", "higher"):
             raise SpecError(f"measure {self.name}: better is {self.better!r}; lower or higher")
-        if (self.between is None) == (self.own is None):
-            raise SpecError(f"measure {self.name}: one of between and own is to be given")
+        ways = (self.between, self.own, self.planners)
+        if sum(one is not None for one in ways) != 1:
+            raise SpecError(f"measure {self.name}: one of between, own and planners is to be given")
 
 
 _HERE = "gz_testauto.fidelity.measures"
@@ -71,6 +83,10 @@ MEASURES = Registry(
         "pose_drift": f"{_HERE}.pose:DRIFT",
         "relative_pose": f"{_HERE}.pose:RELATIVE",
         "noise_density": f"{_HERE}.rest:NOISE_DENSITY",
+        "planner_srcc": f"{_HERE}.planners:SRCC",
+        "planner_success_srcc": f"{_HERE}.planners:SUCCESS_SRCC",
+        "planner_spearman": f"{_HERE}.planners:SPEARMAN",
+        "planner_same_winner": f"{_HERE}.planners:SAME_WINNER",
     },
 )
 

@@ -1,0 +1,211 @@
+"""Whether a simulator tells planners apart as its reference does.
+
+Owns the sim-against-real correlation coefficient, SRCC, of two campaigns of the same worlds: A.
+Kadian et al., "Sim2Real predictivity: does evaluation in simulation predict real-world
+performance?", IEEE Robotics and Automation Letters 5, 2020 (arXiv 1912.06321). It is Pearson's r of
+a metric over the cells (planner, world), each the mean over repetitions, simulator against
+reference; beside it stand Spearman's and the share of pairs of planners of which the same one has
+the greater mean. Intervals are by bootstrap with the world as the unit.
+"""
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import Callable, Dict, List, NamedTuple, Sequence, Tuple
+
+import numpy as np
+
+from gz_testauto.analysis.intervals import LEVEL, Estimate
+from gz_testauto.errors import ResultsError
+from gz_testauto.results.records import CampaignResults, TrialRecord
+from gz_testauto.sampling.seeds import child_generator
+
+SUCCESS = "success"
+"""Whether a trial reached its goal; the other metrics are named as they are measured."""
+
+DRAWS = 2000
+"""Unless told."""
+
+BOOTSTRAP = "bootstrap over worlds"
+"""Path of the generator, and what is said of the interval."""
+
+ALIKE = 1e-9
+"""Of two means; nearer ones are a tie."""
+
+
+class Resampled(NamedTuple):
+    """A statistic, and what it would be of worlds drawn anew (draws,), NaN where of those nothing
+    can be said."""
+
+    estimate: Estimate
+    draws: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class PlannerCorrelation:
+    """One metric in two campaigns. ``cells`` are the pairs of planner and world of which both have
+    a value. NaN, with ``missing`` saying why, where planners cannot be told apart at all."""
+
+    metric: str
+    planners: Tuple[str, ...]
+    worlds: int
+    cells: int
+    pearson: Resampled
+    spearman: Resampled
+    same_winner: Resampled
+    missing: str = ""
+
+
+def correlation(
+    simulated: CampaignResults,
+    reference: CampaignResults,
+    metric: str,
+    seed: int = 0,
+    draws: int = DRAWS,
+) -> PlannerCorrelation:
+    """Compare two campaigns of the same worlds by ``metric``, or by :data:`SUCCESS`; of a metric
+    that only completed trials have, by those.
+
+    Raises ``ResultsError`` when they are not of the same worlds.
+    """
+    require_same_worlds(simulated, reference)
+    planners = tuple(name for name in simulated.planners if name in reference.planners)
+    worlds = [world.name for world in simulated.worlds]
+    cells = np.stack([_cells(one, metric, planners, worlds) for one in (simulated, reference)])
+    cells[:, np.isnan(cells).any(axis=0)] = np.nan  # a cell that one lacks says nothing
+    cells = cells[:, ~np.isnan(cells[0]).all(axis=1)]
+    count, found = int((~np.isnan(cells[0])).sum()), cells.shape[1]
+    missing = _why_not(planners, cells)
+    if missing:
+        nothing = Resampled(Estimate.unknown(), np.full(draws, np.nan))
+        return PlannerCorrelation(
+            metric, planners, found, count, nothing, nothing, nothing, missing
+        )
+    random = child_generator(seed, BOOTSTRAP, metric)
+    weights = random.multinomial(found, np.full(found, 1.0 / found), size=draws).astype(float)
+    statistics: List[Callable[[np.ndarray, np.ndarray], np.ndarray]]
+    statistics = [_pearson, _spearman, _same_winner]
+    pearson, spearman, winner = (_resampled(one, cells, weights) for one in statistics)
+    return PlannerCorrelation(metric, planners, found, count, pearson, spearman, winner)
+
+
+def require_same_worlds(first: CampaignResults, second: CampaignResults) -> None:
+    """Raises ``ResultsError`` for a world of the first that the second has otherwise, or not."""
+    hashes = {world.name: world.sha256 for world in second.worlds}
+    for world in first.worlds:
+        if hashes.get(world.name) != world.sha256:
+            raise ResultsError(
+                f"{world.name} is not the same in both campaigns, so nothing can be compared"
+            )
+
+
+def _why_not(planners: Sequence[str], cells: np.ndarray) -> str:
+    if len(planners) < 2:
+        said = ", ".join(planners) or "none"
+        return f"two planners are needed that both campaigns have, here: {said}"
+    if np.isnan(cells).all():
+        return "there is no planner and world of which both have a value"
+    return ""
+
+
+def _cells(
+    results: CampaignResults, metric: str, planners: Sequence[str], worlds: Sequence[str]
+) -> np.ndarray:
+    """Means over repetitions (worlds, planners), NaN where there is nothing."""
+    partial = {one.name for one in results.metrics if one.completed_only}
+    of_cells: Dict[Tuple[str, str], List[float]] = {}
+    for trial in results.trials:
+        value = _value(trial, metric, metric in partial)
+        if not math.isnan(value):
+            of_cells.setdefault((trial.world, trial.planner), []).append(value)
+    return np.array(
+        [
+            [float(np.mean(of_cells.get((world, planner), [np.nan]))) for planner in planners]
+            for world in worlds
+        ]
+    ).reshape(len(worlds), len(planners))
+
+
+def _value(trial: TrialRecord, metric: str, completed_only: bool) -> float:
+    if not trial.outcome.valid or (completed_only and not trial.completed):
+        return math.nan
+    return float(trial.completed) if metric == SUCCESS else trial.metrics.get(metric, math.nan)
+
+
+def _resampled(
+    statistic: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    cells: np.ndarray,
+    weights: np.ndarray,
+) -> Resampled:
+    """``weights`` (n, worlds) say how often each world counts in each of the draws."""
+    value = float(statistic(cells, np.ones((1, cells.shape[1])))[0])
+    draws = statistic(cells, weights)
+    told = draws[np.isfinite(draws)]
+    if math.isnan(value) or cells.shape[1] < 2 or len(told) < len(draws) / 2:
+        return Resampled(Estimate(value, math.nan, math.nan, ""), draws)
+    low, high = np.quantile(told, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return Resampled(Estimate(value, float(low), float(high), BOOTSTRAP), draws)
+
+
+def _pearson(cells: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    return _weighted_r(*_flat(cells, weights))
+
+
+def _spearman(cells: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    first, second, counts = _flat(cells, weights)
+    return _weighted_r(_midranks(first[0], counts), _midranks(second[0], counts), counts)
+
+
+def _flat(cells: np.ndarray, weights: np.ndarray) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Values (1, cells) of both, and how often each counts (n, cells)."""
+    there = ~np.isnan(cells[0])
+    world = np.broadcast_to(np.arange(len(there))[:, None], there.shape)[there]
+    return cells[0][there][None], cells[1][there][None], weights[:, world]
+
+
+def _weighted_r(first: np.ndarray, second: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Pearson's r of each row; NaN where one of the two does not vary."""
+    total = weights.sum(axis=1, keepdims=True)
+    one = first - (weights * first).sum(axis=1, keepdims=True) / total
+    other = second - (weights * second).sum(axis=1, keepdims=True) / total
+    size = _size(one, other, weights)
+    varies = size > ALIKE * _size(first, second, weights)
+    product = (weights * one * other).sum(axis=1)
+    r = np.divide(product, size, out=np.full(len(size), np.nan), where=varies)
+    return np.asarray(np.clip(r, -1.0, 1.0))
+
+
+def _size(first: np.ndarray, second: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    squares = (weights * first**2).sum(axis=1), (weights * second**2).sum(axis=1)
+    return np.asarray(np.sqrt(squares[0] * squares[1]))
+
+
+def _midranks(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Ranks (n, cells) of ``values`` (cells,), each there ``weights`` (n, cells) times; equal ones
+    share the middle of theirs."""
+    _, place = np.unique(values, return_inverse=True)
+    order = np.argsort(place, kind="stable")
+    begins = np.flatnonzero(np.diff(place[order], prepend=-1))
+    counts = np.add.reduceat(weights[:, order], begins, axis=1)
+    return np.asarray((np.cumsum(counts, axis=1) - counts / 2.0 + 0.5)[:, place])
+
+
+def _same_winner(cells: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Over the worlds in which both campaigns have both planners of a pair."""
+    alike = []
+    for first, second in itertools.combinations(range(cells.shape[2]), 2):
+        apart = cells[:, :, first] - cells[:, :, second]  # (campaigns, worlds)
+        there = ~np.isnan(apart[0])
+        counts = weights[:, there]
+        total = np.maximum(counts.sum(axis=1), 1.0)
+        means = np.stack([(counts * one[there]).sum(axis=1) / total for one in apart])
+        signs = np.where(np.abs(means) > ALIKE, np.sign(means), 0.0)
+        alike.append(np.where(counts.any(axis=1), signs[0] == signs[1], np.nan))
+    told = np.array(alike)
+    there = ~np.isnan(told)
+    return np.divide(
+        np.where(there, told, 0.0).sum(axis=0),
+        there.sum(axis=0),
+        out=np.full(told.shape[1], np.nan),
+        where=there.any(axis=0),
+    )
