@@ -140,7 +140,7 @@ def _by_itself(measure: Measure, name: str, own: Drives, seed: int) -> Measured:
     with np.errstate(invalid="ignore", divide="ignore"):
         resampled = draws[:, 0] / draws[:, 1]
     by_case = {case: _ratio(part.sum(axis=0)) for case, part in parts.items()}
-    residuals = [part[:, 0] - value * part[:, 1] for part in parts.values()]
+    residuals = [len(part) * (part[:, 0] - value * part[:, 1]) for part in parts.values()]
     return _with_interval(measure, value, resampled, residuals, by_case)
 
 
@@ -213,8 +213,8 @@ def _with_interval(
     scatter: Sequence[np.ndarray],
     by_case: Mapping[str, float],
 ) -> Measured:
-    """The estimate; ``scatter`` has what each repetition (n,) adds to it, for each set of them that
-    is drawn from by itself."""
+    """The estimate; ``scatter`` has for each set that is drawn from by itself, of n repetitions,
+    values (n,) whose mean is what the set adds to it, up to a factor that all sets share."""
     if min(map(len, scatter)) < 2 or not np.isfinite(draws).all():
         estimate = Estimate(value, math.nan, math.nan, "one repetition: no interval")
         return Measured(measure, estimate, np.full(RESAMPLES, value), by_case)
@@ -241,31 +241,33 @@ def _few(scatter: Sequence[np.ndarray]) -> Tuple[float, float]:
 
 def _p_tie(distances: Sequence[np.ndarray], sizes: Sequence[Tuple[int, int]], seed: int) -> float:
     """Permutation test of equal distributions by the energy statistic, within each case; NaN where
-    there are too few repetitions for it ever to be small."""
-    ways = 1.0 * math.prod(math.comb(own + other, own) for own, other in sizes)
-    if all(own == other for own, other in sizes):
-        ways /= 2
-    if ways * (1.0 - LEVEL) < 1.0:
+    the reference has but one repetition of a case, or there are too few for it ever to be small."""
+    ways = math.prod(_ways(own, reference) for own, reference in sizes)
+    if min(reference for _, reference in sizes) < 2 or ways * (1.0 - LEVEL) < 1.0:
         return math.nan
     random = child_generator(seed, PERMUTATION)
-    observed = sum(
-        _energy(pooled, np.arange(len(pooled)), own) for pooled, (own, _) in zip(distances, sizes)
-    )
-    exceeded = 0
-    for _ in range(PERMUTATIONS):
-        permuted = sum(
-            _energy(pooled, random.permutation(len(pooled)), own)
-            for pooled, (own, _) in zip(distances, sizes)
-        )
-        exceeded += permuted >= observed - 1e-12 * abs(observed)
-    return (1 + exceeded) / (1 + PERMUTATIONS)
+    statistics = np.zeros(1 + PERMUTATIONS)
+    for pooled, (own, _) in zip(distances, sizes):
+        members = np.zeros((1 + PERMUTATIONS, len(pooled)))
+        members[:, :own] = 1.0
+        members[1:] = random.permuted(members[1:], axis=1)
+        statistics += _energy(pooled, members, own)
+    observed = statistics[0]
+    return float((statistics >= observed - 1e-12 * abs(observed)).mean())
 
 
-def _energy(pooled: np.ndarray, order: np.ndarray, own: int) -> float:
-    """2 E d(X, Y) - E d(X, X') - E d(Y, Y') with the first ``own`` of ``order`` as X."""
-    shuffled = pooled[np.ix_(order, order)]
-    return float(
-        2.0 * shuffled[:own, own:].mean()
-        - shuffled[:own, :own].mean()
-        - shuffled[own:, own:].mean()
-    )
+def _ways(own: int, reference: int) -> int:
+    """In how many ways that the energy statistic tells apart so many can be exchanged: as many of
+    one as of the other can change places altogether."""
+    return math.comb(own + reference, own) // (2 if own == reference else 1)
+
+
+def _energy(pooled: np.ndarray, members: np.ndarray, own: int) -> np.ndarray:
+    """2 E d(X, Y) - E d(X, X') - E d(Y, Y') for each row of ``members`` (m, n), which has 1 for
+    those of X, ``own`` of them, and 0 for those of Y."""
+    other = len(pooled) - own
+    towards = members @ pooled
+    within = (towards * members).sum(axis=1)
+    across = towards.sum(axis=1) - within
+    rest = pooled.sum() - 2.0 * across - within
+    return np.asarray(2.0 * across / (own * other) - within / own**2 - rest / other**2)

@@ -1,10 +1,10 @@
 """What a measure is: a number of an entry, by itself or against the reference.
 
 A plugin of another package is a :class:`Measure` under its name, in a mapping that is exported as
-``measures`` like planners are. ``between`` compares two recordings of one drive; ``own`` takes one,
-as a numerator and a denominator, of which the sums over all drives and repetitions are divided.
-``planners`` compares what planners reach in a campaign with what they reach in the reference's. One
-of them is given.
+``measures`` like planners are. ``between`` is a distance of two recordings of one drive: the same
+either way round, and 0 of a recording from itself; ``own`` takes one, as a numerator and a
+denominator, of which the sums over all drives and repetitions are divided. ``planners`` compares
+what planners reach in a campaign with what they reach in the reference's. One of them is given.
 """
 
 from dataclasses import dataclass
@@ -57,6 +57,8 @@ class Measure:
         ways = (self.between, self.own, self.planners)
         if sum(one is not None for one in ways) != 1:
             raise SpecError(f"measure {self.name}: one of between, own and planners is to be given")
+        if self.between is not None and self.better != "lower":
+            raise SpecError(f"measure {self.name}: between is a distance; better is lower")
 
 
 _HERE = "gz_testauto.fidelity.measures"
