@@ -367,10 +367,8 @@ class Simulator(abc.ABC):
     ``repeatable``, ``sets_twist`` and ``steps_exactly`` say what it cannot promise, and
     ``runs_plugins`` whether it loads and runs the libraries that a world's ``<plugin>`` names.
     ``shared`` says that it is one that runs already, the same for all who open it, so that no two
-    trials can run side by side.
-    ``changes`` are the kinds of change that its simulations take, and ``several_robots`` says
-    whether scenes may have more than one robot.
-
+    trials can run side by side. ``changes`` are the kinds of change that its simulations take,
+    ``several_robots`` says whether scenes may have more than one robot.
     ``inertial`` says what an inertial sample's linear acceleration is: ``"step"``, that of the
     physics step in which it falls due; ``"period"``, the mean since the previous sample.
 
