@@ -19,6 +19,7 @@ def test_what_a_simulator_takes_passes():
         ("embedded", {"obstacles": "x"}, "unknown option of simulator 'embedded': 'obstacles'"),
         ("gazebo", {"trials_per_server": "many"}, "trials_per_server is 'many': Input should be"),
         ("embedded", {"step_s": None}, "step_s is None: Input should be a valid number"),
+        ("embedded", {"skid": "tracks"}, "skid is 'tracks': Input should be 'servo' or 'wheels'"),
         ("gazeebo", {}, "unknown simulator 'gazeebo'; did you mean 'gazebo'"),
     ],
 )

@@ -9,7 +9,7 @@ import pytest
 from gz_testauto.observation import ModelState, Twist2D
 from gz_testauto.pose import Pose
 from gz_testauto.simulators import open_simulator
-from gz_testauto.simulators.changes import SetModel
+from gz_testauto.simulators.changes import Push, SetModel
 from gz_testauto.simulators.embedded import EmbeddedSimulator
 from gz_testauto.simulators.interface import NamedModel, Scene
 
@@ -82,6 +82,44 @@ class TestDriving:
         state = snapshots[-1].models["robot"]
         assert math.hypot(*state.linear_mps[:2]) == pytest.approx(0.5, rel=0.01)
         assert state.angular_radps[2] == pytest.approx(0.5, rel=0.01)
+
+    @pytest.mark.parametrize("plugin", [scenes.SKID_STEER, scenes.SKID_STEER_OF_GAZEBO_ROS])
+    @pytest.mark.parametrize(("step_s", "turn_radps"), [(0.005, 0.5), (0.01, 0.5), (0.005, -2.0)])
+    def test_skid_steer_wheels_slide_as_coulombs_law_has_it_whatever_the_step(
+        self, tmp_path, plugin, step_s, turn_radps
+    ):
+        rover = scenes.rover(tmp_path, plugin)
+        with EmbeddedSimulator(step_s=step_s, skid="wheels") as simulator:
+            simulation = scenes.load(simulator, scenes.write_world(tmp_path), rover)
+            snapshots = scenes.drive(simulation, Twist2D(0.0, turn_radps), 2.0)
+        # wheels at (±0.2, ±0.25) m: the moment of what slides along, about the middle, is that of
+        # what slides across
+        expected = turn_radps * 0.25**2 / (0.2**2 + 0.25**2)
+        assert snapshots[-1].models["robot"].angular_radps[2] == pytest.approx(expected, rel=0.01)
+        assert snapshots[-1].models["robot"].pose.position[2] == pytest.approx(0, abs=1e-3)
+
+    def test_skid_steer_wheels_drive_straight_on_and_stop_by_friction(self, tmp_path):
+        rover = scenes.rover(tmp_path, scenes.SKID_STEER)
+        with EmbeddedSimulator(skid="wheels") as simulator:
+            simulation = scenes.load(simulator, scenes.write_world(tmp_path), rover)
+            before = scenes.drive(simulation, Twist2D(1.5, 0.0), 1.0)[-1].models["robot"]
+            after = scenes.drive(simulation, Twist2D(), 0.5)[-1].models["robot"]
+        assert before.linear_mps == pytest.approx((1.5, 0, 0), abs=0.01)
+        stopped_m = after.pose.position[0] - before.pose.position[0]
+        assert stopped_m == pytest.approx(1.5**2 / (2 * 1.0 * GRAVITY_MPS2), rel=0.04)
+        assert after.linear_mps == pytest.approx((0, 0, 0), abs=1e-3)
+
+    def test_a_push_turns_skid_steer_wheels_only_as_far_as_their_motors_give(self, tmp_path):
+        weak = scenes.SKID_STEER.replace("<max_force>20", "<max_force>1")
+        with EmbeddedSimulator(skid="wheels") as simulator:
+            world = scenes.write_world(tmp_path)
+            simulation = scenes.load(simulator, world, scenes.rover(tmp_path, weak))
+            simulation.step(0.5)
+            simulation.apply([Push("robot::base", (50.0, 0.0, 0.0), duration_s=1.0)])
+            state = simulation.step(1.0).models["robot"]
+        # 4 wheels that hold with 1 N m at 0.12 m; their own inertia of 0.0072 kg m² turns along
+        expected = (50 - 4 * 1 / 0.12) / (24 + 4 * 0.0072 / 0.12**2)
+        assert state.linear_mps[0] == pytest.approx(expected, rel=0.01)
 
     def test_the_torque_of_gazebo_ros_motors_limits_the_start(self, simulator, tmp_path):
         weak = scenes.SKID_STEER_OF_GAZEBO_ROS.replace("<torque>20", "<torque>0.6")

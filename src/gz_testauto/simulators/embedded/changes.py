@@ -115,7 +115,8 @@ def check(change: Change, models: Mapping[str, StagedModel], drives: Sequence[Dr
             return
         raise SimulatorError(
             f"SetFriction: {change.name!r} is part of a wheel of a robot with more than two, which "
-            "this simulator drives by its body, so its friction has no effect; take Gazebo"
+            "this simulator drives by its body, so its friction has no effect; set the option "
+            "skid: wheels, or take Gazebo"
         )
 
 

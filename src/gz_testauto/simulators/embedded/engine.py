@@ -27,6 +27,7 @@ from gz_testauto.errors import SceneError, SimulatorError
 from gz_testauto.observation import Contact, ModelState
 from gz_testauto.pose import Pose
 from gz_testauto.sdf.staging.bodies import Body, StagedModel
+from gz_testauto.simulators.embedded.grip import Grip
 from gz_testauto.simulators.embedded.mjcf import MAX_FRICTION, Blueprint, condim, joint_names
 from gz_testauto.simulators.embedded.settling import Settling
 
@@ -65,7 +66,9 @@ class Engine:
         except ValueError as error:
             raise SimulatorError(f"MuJoCo cannot build the world: {error}") from error
         self.data: Any = mujoco.MjData(self.model)
-        self._settling = Settling(self.model, self.data)
+        held = blueprint.held
+        self._settling = Settling(self.model, self.data, held)
+        self.grip = Grip(self.model, self.data, held) if held else None
         self._shapes = [
             blueprint.shapes[self._name(mujoco.mjtObj.mjOBJ_GEOM, geom)]
             for geom in range(self.model.ngeom)
@@ -87,6 +90,8 @@ class Engine:
     def tick(self) -> None:
         """Let one physics step pass."""
         held = self._settling.before_tick()
+        if self.grip is not None:
+            self.grip.before_forces()
         try:
             mujoco.mj_step2(self.model, self.data)
             self._settling.after_tick(held)

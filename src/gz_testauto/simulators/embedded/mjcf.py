@@ -21,6 +21,7 @@ from gz_testauto.sdf.shapes import Plane
 from gz_testauto.sdf.staging.bodies import Body, Shape, StagedModel, walk
 from gz_testauto.sdf.staging.coverage import Coverage
 from gz_testauto.simulators.embedded.geoms import Geom, GeomFactory, Role
+from gz_testauto.simulators.embedded.grip import IMPRATIO, STIFFNESS, UNLIMITED_NM
 from gz_testauto.simulators.embedded.wheel_drive import Drivetrain, Servo, Wheel
 
 MAX_FRICTION = 10.0
@@ -44,12 +45,13 @@ _HINGES = {"revolute": "hinge", "universal": "hinge", "revolute2": "hinge", "pri
 
 @dataclass(frozen=True)
 class Blueprint:
-    """A model for MuJoCo: the XML, the files it names, and for each geom's name that of the
-    collision it belongs to."""
+    """A model for MuJoCo: the XML, the files it names, for each geom's name that of the
+    collision it belongs to, and the joints of wheels that drive by friction."""
 
     xml: str
     assets: Mapping[str, bytes]
     shapes: Mapping[str, str]
+    held: Tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,7 @@ class _Writer:
             for outfit in outfits.values()
             for wheel in outfit.drive.wheels
         }
+        self._held = tuple(wheel.joint for wheel, drive in self._wheels.values() if drive.held)
         self._imus = {
             outfit.imu.body: (name, outfit.imu)
             for name, outfit in outfits.items()
@@ -123,7 +126,9 @@ class _Writer:
         option = etree.SubElement(root, "option", timestep=text(step_s))
         option.set("gravity", text(*gravity_mps2))
         option.set("integrator", "implicitfast")
-        option.set("cone", "pyramidal")
+        option.set("cone", "elliptic" if self._held else "pyramidal")
+        if self._held:
+            option.set("impratio", text(IMPRATIO))
         default = etree.SubElement(root, "default")
         # the stiffest contact that is stable: a time constant of two steps
         etree.SubElement(default, "geom", solref=text(2 * step_s, 1.0))
@@ -137,7 +142,7 @@ class _Writer:
                 self._add_movable(world, contact, model)
         self._add_instruments(root)
         files = self._add_assets(assets)
-        return Blueprint(etree.tostring(root, encoding="unicode"), files, self._shapes)
+        return Blueprint(etree.tostring(root, encoding="unicode"), files, self._shapes, self._held)
 
     def _add_memory(self, root: Element) -> None:
         """Room for all pairs of many bodies, which MuJoCo's own guess forgets; it is taken from
@@ -183,6 +188,9 @@ class _Writer:
             element.set("gravcomp", "1")
         if body.joint is not None:
             _add_joint(element, body.name.split("::", 1)[0], body.joint)
+            wheel, drive = self._wheels.get(body.name, (None, None))
+            if wheel is not None and drive is not None and drive.held:
+                _hold(element.find("joint"), wheel)
         if body.inertial is not None:
             inertial = etree.SubElement(element, "inertial", pos=text(*body.inertial.center_m))
             inertial.set("mass", text(body.inertial.mass_kg))
@@ -240,7 +248,7 @@ class _Writer:
             etree.SubElement(sensor, "accelerometer", site=site)
 
     def _add_motors(self, actuator: Element, robot: str, drive: Drivetrain) -> None:
-        for wheel in drive.wheels:
+        for wheel in () if drive.held else drive.wheels:
             name = motor_name(robot, wheel)
             motor = etree.SubElement(actuator, "velocity", joint=wheel.joint, name=name)
             motor.set("kv", text(wheel.gain))
@@ -308,6 +316,13 @@ def _add_joint(body: Element, model: str, joint: Joint) -> None:
         if axis.stiffness:
             element.set("stiffness", text(axis.stiffness))
             element.set("springref", text(axis.reference))
+
+
+def _hold(joint: Element, wheel: Wheel) -> None:
+    """Make of a joint's friction the motor that keeps its wheel at a rate."""
+    limit = UNLIMITED_NM if wheel.torque_nm is None else wheel.torque_nm
+    joint.set("frictionloss", text(limit))
+    joint.set("solimpfriction", STIFFNESS)
 
 
 def joint_names(model: StagedModel) -> List[Tuple[str, int]]:

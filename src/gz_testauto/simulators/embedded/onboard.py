@@ -48,7 +48,8 @@ class Onboard:
         staged = self.staged
         self._engine = engine
         self._body: FrozenSet[int] = engine.geoms_of(staged.body_shapes)
-        names = [motor_name(self.name, motor) for motor in staged.drive.motors]
+        motors = () if staged.drive.held else staged.drive.motors
+        names = [motor_name(self.name, motor) for motor in motors]
         self._motors: Optional[np.ndarray] = actuators(engine, names)
         self._reading = slice(imus_before * IMU_NUMBERS, (imus_before + 1) * IMU_NUMBERS)
         self._set_motors()
@@ -101,8 +102,12 @@ class Onboard:
         return Sensed(self._scan, imu, contacts)
 
     def _set_motors(self) -> None:
+        drive = self.staged.drive
         if self._motors is not None:
-            self._engine.data.ctrl[self._motors] = self.staged.drive.speeds(self._command)
+            self._engine.data.ctrl[self._motors] = drive.speeds(self._command)
+        if drive.held and self._engine.grip is not None:
+            joints = [wheel.joint for wheel in drive.wheels]
+            self._engine.grip.turn(joints, drive.speeds(self._command))
 
 
 def due_ticks(start: int, end: int, per_tick: float) -> Set[int]:

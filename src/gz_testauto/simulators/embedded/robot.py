@@ -5,7 +5,7 @@ scene is worked out once.
 """
 
 from dataclasses import dataclass, replace
-from typing import FrozenSet, List, Optional, Tuple
+from typing import FrozenSet, List, Optional, Sequence, Tuple
 
 from gz_testauto.errors import SdfError
 from gz_testauto.pose import Pose, Pose2D
@@ -18,7 +18,12 @@ from gz_testauto.sdf.staging.coverage import Coverage
 from gz_testauto.sdf.tree import read_model
 from gz_testauto.sdf.values import number, pose_value
 from gz_testauto.simulators.embedded.mjcf import Mount
-from gz_testauto.simulators.embedded.wheel_drive import Drivetrain, read_servos, read_wheels
+from gz_testauto.simulators.embedded.wheel_drive import (
+    Drivetrain,
+    Skid,
+    read_servos,
+    read_wheels,
+)
 from gz_testauto.simulators.embedded.wheel_loads import loaded_wheels
 
 
@@ -43,8 +48,9 @@ class StagedRobot:
         return replace(self.model, pose=pose)
 
 
-def stage_robot(robot: RobotModel, coverage: Coverage) -> StagedRobot:
-    """Stage a robot. Raises ``SdfError`` for what cannot be represented."""
+def stage_robot(robot: RobotModel, coverage: Coverage, skid: Skid = "servo") -> StagedRobot:
+    """Stage a robot, which turns by ``skid`` if it has more than two driven wheels. Raises
+    ``SdfError`` for what cannot be represented."""
     library = ModelLibrary()
     document = SdfDocument.parse(robot.sdf, str(robot.path))
     assert document.model is not None, "read_robot made it"
@@ -63,7 +69,7 @@ def stage_robot(robot: RobotModel, coverage: Coverage) -> StagedRobot:
     return StagedRobot(
         robot=robot,
         model=staged,
-        drive=_drive(robot, staged, plugins[0] if plugins else None, coverage),
+        drive=_drive(robot, staged, plugins, coverage, skid),
         body_shapes=frozenset(shape.scoped_name for shape in scene.body_shapes),
         lidar=_mount(scene, robot.lidar.link, robot.lidar.mount) if robot.lidar else None,
         imu=_mount(scene, robot.imu.link, robot.imu.mount) if robot.imu else None,
@@ -72,17 +78,24 @@ def stage_robot(robot: RobotModel, coverage: Coverage) -> StagedRobot:
 
 
 def _drive_plugins(model: Element, robot: RobotModel) -> List[Element]:
-    """Those of the drive: one, or one for each axle."""
+    """The plugin of the drive, or one for each of its axles."""
+    if robot.drive is None:
+        return []
     plugins: List[Element] = model.findall("plugin")
-    name = robot.drive.plugin if robot.drive is not None else None
-    return [plugin for plugin in plugins if (plugin.get("filename") or "").strip() == name]
+    return [p for p in plugins if (p.get("filename") or "").strip() == robot.drive.plugin]
 
 
 def _drive(
-    robot: RobotModel, model: StagedModel, plugin: Optional[Element], coverage: Coverage
+    robot: RobotModel,
+    model: StagedModel,
+    plugins: Sequence[Element],
+    coverage: Coverage,
+    skid: Skid,
 ) -> Drivetrain:
-    wheels = read_wheels(robot, model, plugin)
+    wheels = read_wheels(robot, model, plugins[0] if plugins else None)
     if len(wheels) > 2:
+        if skid == "wheels":
+            return Drivetrain(tuple(wheels), held=True)
         return Drivetrain(tuple(wheels), read_servos(model, wheels))
     return Drivetrain(loaded_wheels(model, wheels, coverage)) if wheels else Drivetrain()
 

@@ -6,7 +6,7 @@ speeds be. Owns doing likewise in the first ticks after something was placed; la
 deep in something drove or fell there. What is driven by motors is left alone.
 """
 
-from typing import Any, List, Set, Tuple
+from typing import Any, List, Sequence, Set, Tuple
 
 import numpy as np
 
@@ -21,10 +21,12 @@ OVERLAP_M = 0.002
 class Settling:
     """Watches over the trees of joined bodies in one MuJoCo world."""
 
-    def __init__(self, model: Any, data: Any) -> None:
-        """Take note of what can move and has no motor."""
+    def __init__(self, model: Any, data: Any, held: Sequence[str] = ()) -> None:
+        """Take note of what can move and has no motor; ``held`` are joints with motors that are
+        no actuators of MuJoCo's."""
         self._model, self._data = model, data
         driven = _driven_trees(model)
+        driven.update(int(model.body_treeid[model.joint(joint).bodyid[0]]) for joint in held)
         self._velocities = {
             tree: np.flatnonzero(model.dof_treeid == tree)
             for tree in range(model.ntree)

@@ -4,13 +4,14 @@ Owns what outlives a scene: the robots that were staged, and what was warned of.
 compiled anew, so one cannot leave anything to the next.
 """
 
-from typing import Dict
+from typing import Dict, get_args
 
 from gz_testauto.errors import MissingDependencyError, SdfError, SimulatorError
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.staging.coverage import Coverage
 from gz_testauto.simulators.embedded.robot import StagedRobot, stage_robot
 from gz_testauto.simulators.embedded.simulation import EmbeddedSimulation, Settings
+from gz_testauto.simulators.embedded.wheel_drive import Skid
 from gz_testauto.simulators.interface import Scene, Simulator
 
 
@@ -18,7 +19,9 @@ class EmbeddedSimulator(Simulator):
     """MuJoCo, in this process; nothing is started and nothing listens.
 
     ``step_s`` is the physics step, whatever the world says: 5 ms are as good as 1 ms for a robot
-    on wheels. ``fast_lidar`` False casts all rays with MuJoCo, with the same readings.
+    on wheels. ``fast_lidar`` False casts all rays with MuJoCo, with the same readings. ``skid``
+    is what turns a robot with more than two driven wheels: ``servo`` turns it as it is told,
+    ``wheels`` leaves it to motors and friction, which depends on ``step_s``.
     """
 
     name = "embedded"
@@ -28,10 +31,14 @@ class EmbeddedSimulator(Simulator):
     inertial = "step"
     changes = EmbeddedSimulation.changes
 
-    def __init__(self, step_s: float = 0.005, fast_lidar: bool = True) -> None:
+    def __init__(
+        self, step_s: float = 0.005, fast_lidar: bool = True, skid: Skid = "servo"
+    ) -> None:
         """Load MuJoCo; raises ``MissingDependencyError``."""
         if not 0.0 < step_s <= 0.02:
             raise ValueError("step_s must be above 0 and at most 0.02")
+        if skid not in get_args(Skid):
+            raise ValueError(f"skid must be one of {', '.join(get_args(Skid))}, not {skid!r}")
         try:
             import mujoco
         except ImportError as error:
@@ -40,6 +47,7 @@ class EmbeddedSimulator(Simulator):
             ) from error
         self.version = f"MuJoCo {mujoco.__version__}"
         self._settings = Settings(step_s, fast_lidar)
+        self._skid: Skid = skid
         self._coverage = Coverage(self.name)
         self._robots: Dict[RobotModel, StagedRobot] = {}
 
@@ -55,5 +63,5 @@ class EmbeddedSimulator(Simulator):
 
     def _stage(self, robot: RobotModel) -> StagedRobot:
         if robot not in self._robots:
-            self._robots[robot] = stage_robot(robot, self._coverage)
+            self._robots[robot] = stage_robot(robot, self._coverage, self._skid)
         return self._robots[robot]

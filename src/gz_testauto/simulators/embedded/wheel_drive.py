@@ -2,15 +2,15 @@
 
 Owns what is known of the drive plugins of Gazebo and gazebo_ros. The former set the speed of
 the wheels in every step of Gazebo's physics and leave the rest to friction; the latter use
-motors with a torque limit. The wheels of a skid-steer drive must slide to turn, and how fast
-the robot then turns depends more on the solver and its step than on the robot. So these wheels
-roll without friction, and the base is pushed and turned as it is told, as hard as their tyres
-could.
+motors with a torque limit. The wheels of a skid-steer drive must slide to turn. Either they roll
+without friction, and the base is pushed and turned as it is told, as hard as their tyres could;
+or motors hold their rates, and the rest is left to friction
+(:mod:`~gz_testauto.simulators.embedded.grip`).
 """
 
 import math
 from dataclasses import dataclass, replace
-from typing import Dict, List, Mapping, Optional, Sequence, Set, Tuple, Union
+from typing import Dict, List, Literal, Mapping, Optional, Sequence, Set, Tuple, Union
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from gz_testauto.pose import Pose
 from gz_testauto.sdf.document import Element
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.staging.bodies import Body, StagedModel, walk
+
+Skid = Literal["servo", "wheels"]
+"""What turns a robot with more than two driven wheels: its base, as it is told, or its wheels."""
 
 _TORQUE_TAGS = {
     "gazebo_ros_diff_drive": ("wheelTorque", 5.0),
@@ -84,10 +87,12 @@ class Servo:
 
 @dataclass(frozen=True)
 class Drivetrain:
-    """What moves a robot. It has servos when its wheels slide."""
+    """What moves a robot. It has servos when the ground cannot: ``held`` says that its wheels
+    keep their rates whatever the ground does, and slide."""
 
     wheels: Tuple[Wheel, ...] = ()
     servos: Tuple[Servo, ...] = ()
+    held: bool = False
 
     @property
     def motors(self) -> Tuple[Union[Wheel, Servo], ...]:
