@@ -31,6 +31,12 @@ def planar(snapshot, name="robot"):
     return snapshot.models[name].pose.planar
 
 
+def _velocity_at(state, place_m):
+    """Of a point (m, in the robot's frame) of a robot, in the world frame."""
+    arm = state.pose.rotation @ np.array(place_m)
+    return np.array(state.linear_mps) + np.cross(state.angular_radps, arm)
+
+
 class TestDriving:
     def test_straight_on_comes_up_to_the_commanded_speed_and_keeps_it(
         self, simulator, robot, tmp_path
@@ -286,6 +292,25 @@ class TestSensors:
         mean = np.mean([sample.linear_mps2 for sample in samples], axis=0)
         assert mean[1] == pytest.approx(0.64, abs=0.03)
         assert mean[2] == pytest.approx(GRAVITY_MPS2, abs=0.05)
+
+    @pytest.mark.parametrize("skid", ["servo", "wheels"])
+    def test_an_imu_sample_is_the_change_of_velocity_over_the_physics_step(self, tmp_path, skid):
+        imu = '<sensor name="imu" type="imu"><pose>0.2 0.1 0.3 0 0 0.5</pose></sensor>'
+        rover = scenes.rover(tmp_path, scenes.SKID_STEER, extra=imu)
+        with EmbeddedSimulator(skid=skid) as simulator:
+            simulation = scenes.load(simulator, scenes.write_world(tmp_path), rover)
+            simulation.step(0.1)
+            snapshots = [
+                simulation.snapshot(),
+                *scenes.drive(simulation, Twist2D(1, 1), 0.2, 0.005),
+            ]
+        for before, after in zip(snapshots, snapshots[1:]):
+            velocities = [_velocity_at(s.models["robot"], (0.2, 0.1, 0.3)) for s in (before, after)]
+            change = (velocities[1] - velocities[0]) / 0.005 + (0, 0, GRAVITY_MPS2)
+            turned = Pose(quaternion=after.imu[0].quaternion).rotation
+            assert after.imu[0].linear_mps2 == pytest.approx(turned.T @ change, abs=1e-6)
+        felt = [snapshot.imu[0].linear_mps2[0] for snapshot in snapshots[1:]]
+        assert max(felt) > 1.0  # it did speed up
 
     def test_noise_of_the_lidar_is_drawn_from_the_seed_of_the_scene(self, simulator, tmp_path):
         noise = "<noise><type>gaussian</type><mean>0.1</mean><stddev>0.02</stddev></noise>"

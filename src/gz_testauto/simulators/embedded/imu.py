@@ -1,26 +1,47 @@
 """What the robot's IMU measured during a step.
 
-Owns the meaning of MuJoCo's sensor data. A sample is made when it is asked for: most that look at
-a simulation never do.
+Owns the meaning of MuJoCo's sensor data. The acceleration is the change of velocity over the
+physics step, as a digital IMU gives it: MuJoCo's own accelerometer tells what was solved for, and
+its integrator, which is implicit in the motors' damping, moves the robot by less. A sample is made
+when it is asked for: most that look at a simulation never do.
 """
 
-from typing import List, Sequence, Union, overload
+from typing import List, NamedTuple, Sequence, Union, overload
+
+import numpy as np
 
 from gz_testauto.observation import ImuSample
+from gz_testauto.pose import Pose
+
+
+class _Reading(NamedTuple):
+    """Of one physics step: what the sensors say at its end, the velocity (m/s, world frame) at
+    its beginning, its length (s), and gravity (m/s², world frame)."""
+
+    stamp_s: float
+    numbers: List[float]
+    velocity_before: List[float]
+    step_s: float
+    gravity: List[float]
 
 
 class ImuSamples(Sequence[ImuSample]):
     """Samples in order of time."""
 
     def __init__(self) -> None:
-        self._stamps_s: List[float] = []
-        self._readings: List[List[float]] = []
+        self._readings: List[_Reading] = []
 
-    def add(self, stamp_s: float, reading: List[float]) -> None:
-        """Take down what the sensors say: quaternion wxyz, angular velocity (rad/s) and linear
-        acceleration (m/s²), ten numbers."""
-        self._stamps_s.append(stamp_s)
-        self._readings.append(reading)
+    def add(
+        self,
+        stamp_s: float,
+        numbers: List[float],
+        velocity_before: List[float],
+        step_s: float,
+        gravity: List[float],
+    ) -> None:
+        """Take down what the sensors say: quaternion wxyz, angular velocity (rad/s) in the
+        sensor's frame and velocity (m/s) in the world's, ten numbers."""
+        self._readings.append(_Reading(stamp_s, numbers, velocity_before, step_s, gravity))
 
     @overload
     def __getitem__(self, index: int) -> ImuSample: ...
@@ -31,10 +52,13 @@ class ImuSamples(Sequence[ImuSample]):
     def __getitem__(self, index: Union[int, slice]) -> Union[ImuSample, Sequence[ImuSample]]:
         if isinstance(index, slice):
             return tuple(self[number] for number in range(*index.indices(len(self))))
-        w, x, y, z, *rates = self._readings[index]
-        turn_x, turn_y, turn_z, push_x, push_y, push_z = rates
+        reading = self._readings[index]
+        w, x, y, z, turn_x, turn_y, turn_z, *velocity = reading.numbers
+        orientation = Pose(quaternion=(x, y, z, w))
+        change = np.subtract(velocity, reading.velocity_before) / reading.step_s
+        felt = orientation.rotation.T @ (change - reading.gravity)
         return ImuSample(
-            self._stamps_s[index], (x, y, z, w), (turn_x, turn_y, turn_z), (push_x, push_y, push_z)
+            reading.stamp_s, (x, y, z, w), (turn_x, turn_y, turn_z), tuple(felt.tolist())
         )
 
     def __len__(self) -> int:

@@ -245,7 +245,7 @@ class _Writer:
             site = IMU.format(robot=robot)
             etree.SubElement(sensor, "framequat", objtype="site", objname=site)
             etree.SubElement(sensor, "gyro", site=site)
-            etree.SubElement(sensor, "accelerometer", site=site)
+            etree.SubElement(sensor, "framelinvel", objtype="site", objname=site)
 
     def _add_motors(self, actuator: Element, robot: str, drive: Drivetrain) -> None:
         for wheel in () if drive.held else drive.wheels:

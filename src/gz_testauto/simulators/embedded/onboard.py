@@ -41,6 +41,7 @@ class Onboard:
         self._contacts: List[Contact] = []
         self._imu_ticks: Set[int] = set()
         self._scan_tick = -1
+        self._velocity: List[float] = []
 
     def fit(self, engine: Engine, imus_before: int) -> None:
         """Find motors and sensors in a world that was compiled, in which so many IMUs measure
@@ -83,6 +84,7 @@ class Onboard:
         self._imu_ticks = due_ticks(start, end, imu.update_rate_hz * step_s) if imu else set()
         scans = due_ticks(start, end, lidar.update_rate_hz * step_s) if lidar else set()
         self._scan_tick = max(scans, default=-1)  # those before it nobody would see
+        self._velocity = self._engine.data.sensordata[self._reading].tolist()[-3:]
 
     def measure(self, tick: int, time_s: float, sensordata: Any) -> None:
         """Take down what there is in a tick that has just passed."""
@@ -90,7 +92,11 @@ class Onboard:
         if self._body and engine.touches(self._body):
             self._contacts += engine.contacts(self._body, time_s)
         if tick in self._imu_ticks:
-            self._imu.add(time_s, sensordata[self._reading].tolist())
+            gravity = engine.model.opt.gravity.tolist()
+            numbers = sensordata[self._reading].tolist()
+            self._imu.add(time_s, numbers, self._velocity, self._step_s, gravity)
+        if tick + 1 in self._imu_ticks:
+            self._velocity = sensordata[self._reading].tolist()[-3:]
         if tick == self._scan_tick and self._lidar is not None:
             self._scan = self._lidar.scan(time_s)
 
