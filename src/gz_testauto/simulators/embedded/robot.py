@@ -5,7 +5,7 @@ scene is worked out once.
 """
 
 from dataclasses import dataclass, replace
-from typing import FrozenSet, List, Optional, Sequence, Tuple
+from typing import FrozenSet, List, Optional, Tuple
 
 from gz_testauto.errors import SdfError
 from gz_testauto.pose import Pose, Pose2D
@@ -69,7 +69,7 @@ def stage_robot(robot: RobotModel, coverage: Coverage, skid: Skid = "servo") -> 
     return StagedRobot(
         robot=robot,
         model=staged,
-        drive=_drive(robot, staged, plugins, coverage, skid),
+        drive=_drive(robot, staged, plugins[0] if plugins else None, coverage, skid),
         body_shapes=frozenset(shape.scoped_name for shape in scene.body_shapes),
         lidar=_mount(scene, robot.lidar.link, robot.lidar.mount) if robot.lidar else None,
         imu=_mount(scene, robot.imu.link, robot.imu.mount) if robot.imu else None,
@@ -78,21 +78,20 @@ def stage_robot(robot: RobotModel, coverage: Coverage, skid: Skid = "servo") -> 
 
 
 def _drive_plugins(model: Element, robot: RobotModel) -> List[Element]:
-    """The plugin of the drive, or one for each of its axles."""
-    if robot.drive is None:
-        return []
+    """Those of the drive: one, or one for each axle."""
     plugins: List[Element] = model.findall("plugin")
-    return [p for p in plugins if (p.get("filename") or "").strip() == robot.drive.plugin]
+    name = robot.drive.plugin if robot.drive is not None else None
+    return [plugin for plugin in plugins if (plugin.get("filename") or "").strip() == name]
 
 
 def _drive(
     robot: RobotModel,
     model: StagedModel,
-    plugins: Sequence[Element],
+    plugin: Optional[Element],
     coverage: Coverage,
     skid: Skid,
 ) -> Drivetrain:
-    wheels = read_wheels(robot, model, plugins[0] if plugins else None)
+    wheels = read_wheels(robot, model, plugin)
     if len(wheels) > 2:
         if skid == "wheels":
             return Drivetrain(tuple(wheels), held=True)
