@@ -68,7 +68,7 @@ class Engine:
         self.data: Any = mujoco.MjData(self.model)
         held = blueprint.held
         self._settling = Settling(self.model, self.data, held)
-        self.grip = Grip(self.model, self.data, held) if held else None
+        self.grip = Grip(self.model, self.data, held) if blueprint.grip else None
         self._shapes = [
             blueprint.shapes[self._name(mujoco.mjtObj.mjOBJ_GEOM, geom)]
             for geom in range(self.model.ngeom)

@@ -1,4 +1,4 @@
-"""Wheels that drive by friction: motors that hold a rate, and tyres that slide by Coulomb's law.
+"""What drives by friction: motors that hold a rate, and whatever slides by Coulomb's law.
 
 MuJoCo solves friction as a convex problem, in which what slides is lifted from the ground in
 proportion to its speed: it hops, and then grips in blows, so that a skid-steer robot turns at a
@@ -26,7 +26,7 @@ UNLIMITED_NM = 1e4
 
 
 class Grip:
-    """The wheels of one MuJoCo world that drive by friction."""
+    """The contacts of one MuJoCo world, and its wheels that drive by friction."""
 
     def __init__(self, model: Any, data: Any, joints: Sequence[str]) -> None:
         """``joints`` are those of the wheels; all stand still until they are told otherwise."""

@@ -46,11 +46,13 @@ _HINGES = {"revolute": "hinge", "universal": "hinge", "revolute2": "hinge", "pri
 @dataclass(frozen=True)
 class Blueprint:
     """A model for MuJoCo: the XML, the files it names, for each geom's name that of the
-    collision it belongs to, and the joints of wheels that drive by friction."""
+    collision it belongs to, whether it is for :class:`~gz_testauto.simulators.embedded.grip.Grip`,
+    and the joints of wheels that drive by friction."""
 
     xml: str
     assets: Mapping[str, bytes]
     shapes: Mapping[str, str]
+    grip: bool = False
     held: Tuple[str, ...] = ()
 
 
@@ -76,10 +78,12 @@ def write_mjcf(
     step_s: float,
     gravity_mps2: Sequence[float],
     outfits: Mapping[str, Outfit],
+    grip: bool = False,
 ) -> Blueprint:
     """Write the world that these models make up. Poses are those that the models have; ``outfits``
-    are those of the robots among them, by name, whose IMUs measure in that order."""
-    return _Writer(models, coverage, outfits).write(step_s, gravity_mps2)
+    are those of the robots among them, by name, whose IMUs measure in that order. With ``grip``
+    what slides does so by Coulomb's law, which wheels that drive by friction need."""
+    return _Writer(models, coverage, outfits, grip).write(step_s, gravity_mps2)
 
 
 def motor_name(robot: str, motor: Union[Wheel, Servo]) -> str:
@@ -93,8 +97,10 @@ class _Writer:
         models: Sequence[StagedModel],
         coverage: Coverage,
         outfits: Mapping[str, Outfit],
+        grip: bool,
     ) -> None:
         self._models = models
+        self._grip = grip
         self._outfits = outfits
         self._wheels: Dict[str, Tuple[Wheel, Drivetrain]] = {
             wheel.body: (wheel, outfit.drive)
@@ -126,8 +132,8 @@ class _Writer:
         option = etree.SubElement(root, "option", timestep=text(step_s))
         option.set("gravity", text(*gravity_mps2))
         option.set("integrator", "implicitfast")
-        option.set("cone", "elliptic" if self._held else "pyramidal")
-        if self._held:
+        option.set("cone", "elliptic" if self._grip else "pyramidal")
+        if self._grip:
             option.set("impratio", text(IMPRATIO))
         default = etree.SubElement(root, "default")
         # the stiffest contact that is stable: a time constant of two steps
@@ -142,7 +148,8 @@ class _Writer:
                 self._add_movable(world, contact, model)
         self._add_instruments(root)
         files = self._add_assets(assets)
-        return Blueprint(etree.tostring(root, encoding="unicode"), files, self._shapes, self._held)
+        xml = etree.tostring(root, encoding="unicode")
+        return Blueprint(xml, files, self._shapes, self._grip, self._held)
 
     def _add_memory(self, root: Element) -> None:
         """Room for all pairs of many bodies, which MuJoCo's own guess forgets; it is taken from

@@ -33,10 +33,12 @@ NOTHING = Sensed()
 
 @dataclass(frozen=True)
 class Settings:
-    """The physics step (s), and whether simple scenes have the fast lidar."""
+    """The physics step (s), whether simple scenes have the fast lidar, and whether what slides
+    does so by Coulomb's law."""
 
     step_s: float
     fast_lidar: bool
+    grip: bool = False
 
 
 class EmbeddedSimulation(Simulation):
@@ -222,6 +224,7 @@ class EmbeddedSimulation(Simulation):
             self._settings.step_s,
             self._gravity,
             {name: robot.outfit for name, robot in self._onboard.items()},
+            self._settings.grip,
         )
         return Engine(blueprint, staged)
 

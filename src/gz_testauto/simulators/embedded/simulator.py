@@ -46,7 +46,7 @@ class EmbeddedSimulator(Simulator):
                 f"the simulator 'embedded' needs MuJoCo: python3 -m pip install mujoco ({error})"
             ) from error
         self.version = f"MuJoCo {mujoco.__version__}"
-        self._settings = Settings(step_s, fast_lidar)
+        self._settings = Settings(step_s, fast_lidar, grip=skid == "wheels")
         self._skid: Skid = skid
         self._coverage = Coverage(self.name)
         self._robots: Dict[RobotModel, StagedRobot] = {}

@@ -1,0 +1,1 @@
+"""Physics of a simulator against values known on paper, one idea a module."""

@@ -1,0 +1,72 @@
+"""The scenes in which physics is checked: a plane, gravity as wanted, and what stands on it.
+
+Owns the writing of these worlds. Slopes are made by turning gravity, never the floor, so that
+nothing depends on how an engine finds contacts with what is tilted.
+"""
+
+import math
+from pathlib import Path
+from typing import Optional, Tuple
+
+from gz_testauto.pose import Pose2D
+from gz_testauto.sdf.robot import RobotModel
+from gz_testauto.simulators.interface import Scene, Simulation, Simulator
+
+GRAVITY_MPS2 = 9.8
+"""SDF's own, which every engine is told."""
+
+Vector = Tuple[float, float, float]
+
+LEVEL: Vector = (0.0, 0.0, -GRAVITY_MPS2)
+
+FLOOR = """<model name="floor"><static>1</static><link name="link"><collision name="plane">
+<geometry><plane><normal>0 0 1</normal><size>100 100</size></plane></geometry>{surface}
+</collision></link></model>"""
+
+
+def surface(mu: float) -> str:
+    """A collision's ``<surface>`` with this coefficient of friction in every direction."""
+    return f"<surface><friction><ode><mu>{mu}</mu><mu2>{mu}</mu2></ode></friction></surface>"
+
+
+def slope(angle_rad: float) -> Vector:
+    """Gravity on a slope that falls towards +x, in its own frame (m/s²)."""
+    return (GRAVITY_MPS2 * math.sin(angle_rad), 0.0, -GRAVITY_MPS2 * math.cos(angle_rad))
+
+
+def body(name: str, shape: str, at: Vector, mass_kg: float, moments: Vector, mu: float) -> str:
+    """A model of one link that can move: ``shape`` is SDF's ``<geometry>``, ``moments`` are its
+    principal moments of inertia (kg m²)."""
+    xx, yy, zz = moments
+    x, y, z = at
+    return f"""<model name="{name}"><pose>{x} {y} {z} 0 0 0</pose><link name="link"><inertial>
+    <mass>{mass_kg}</mass><inertia><ixx>{xx}</ixx><iyy>{yy}</iyy><izz>{zz}</izz></inertia>
+    </inertial><collision name="body"><geometry>{shape}</geometry>{surface(mu)}</collision></link>
+    </model>"""
+
+
+class Bench:
+    """An open simulator at one physics step, and a folder for the worlds that it loads."""
+
+    def __init__(self, simulator: Simulator, step_s: float, folder: Path) -> None:
+        self._simulator, self.step_s, self._folder = simulator, step_s, folder
+
+    def load(
+        self,
+        *models: str,
+        gravity: Vector = LEVEL,
+        mu: Optional[float] = 1.0,
+        robot: Optional[RobotModel] = None,
+    ) -> Simulation:
+        """A world of a floor with this friction, none where that is None, and these models,
+        with a robot in the middle."""
+        floor = "" if mu is None else FLOOR.format(surface=surface(mu))
+        x, y, z = gravity
+        path = self._folder / "physics.world"
+        path.write_text(
+            f'<sdf version="1.6"><world name="physics"><gravity>{x} {y} {z}</gravity>'
+            f'<physics type="ode"><max_step_size>{self.step_s}</max_step_size>'
+            f"<real_time_update_rate>0</real_time_update_rate></physics>"
+            f"{floor}{''.join(models)}</world></sdf>"
+        )
+        return self._simulator.load(Scene(path, robot, Pose2D(0.0, 0.0, 0.0)))
