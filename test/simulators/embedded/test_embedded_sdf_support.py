@@ -279,6 +279,24 @@ def test_a_box_rests_on_terrain_and_the_lidar_sees_the_hill(simulator, tmp_path,
     assert ahead[len(ahead) // 2] == pytest.approx(4.5 - np.sqrt(2 * np.log(2 / 0.35)), abs=0.1)
 
 
+def test_terrain_is_touched_where_it_is_seen(simulator, tmp_path):
+    """A ridge that runs along the edge of the greatest y, and another along that of the least x."""
+    image = pytest.importorskip("PIL.Image")
+    heights = np.zeros((17, 17), np.uint8)
+    heights[:5], heights[:, :3] = 255, 128
+    image.fromarray(heights).save(tmp_path / "ridges.png")
+    uri = f"<uri>file://{tmp_path}/ridges.png</uri>"
+    ridges = scenes.model("ridges", f"<heightmap>{uri}<size>16 16 1</size></heightmap>")
+    boxes = [
+        scenes.box(f"box_{x}_{y}", x, y, 1.5, "0.4 0.4 0.4", static=False)
+        for x, y in ((0, 6), (0, -6), (-7, -6), (6, 0))
+    ]
+    world = scenes.write_world(tmp_path, *boxes, floor=ridges)
+    ends = scenes.load(simulator, world).step(2.0).models
+    standing = [ends[name].pose.position[2] - 0.2 for name in sorted(ends) if "box" in name]
+    assert standing == pytest.approx([128 / 255, 0.0, 1.0, 0.0], abs=0.01)  # by name
+
+
 def test_a_sheet_without_thickness_is_seen_and_touched(simulator, tmp_path):
     trimesh = pytest.importorskip("trimesh")
     corners = [[3, -2, 0], [3, 2, 0], [3, 2, 1], [3, -2, 1]]

@@ -166,7 +166,8 @@ class GeomFactory:
                 "size": text(
                     terrain.size[0] / 2, terrain.size[1] / 2, max(high - low, 1e-3), thickness
                 ),
-                "elevation": text(*heights[::-1].ravel()),
+                # MuJoCo too has the first row of what stands in XML at the greatest y
+                "elevation": text(*heights.ravel()),
             }
             self._named[terrain] = [name]
             self._named[terrain, "seen"] = self._surface(hulls.terrain_triangles(terrain))
