@@ -10,7 +10,7 @@ from gz_testauto.fidelity.measures.comparable import comparable, mean_and_range
 from gz_testauto.fidelity.measures.interface import MEASURES, measure_named
 from gz_testauto.fidelity.measures.mean_and_range import summary_error
 from gz_testauto.fidelity.recordings.plausible import check_plausible
-from gz_testauto.fidelity.recordings.recording import Recording, Series
+from gz_testauto.fidelity.recordings.recording import Recording, Series, check_gaps
 from gz_testauto.fidelity.signals import allan_deviation, noise_density
 
 
@@ -57,6 +57,18 @@ def test_a_gain_is_found():
 def test_the_density_of_white_noise_is_found_within_a_tenth(density):
     noise = density * np.sqrt(RATE_HZ) * np.random.default_rng(7).standard_normal(60_000)
     assert noise_density(noise, RATE_HZ) == pytest.approx(density, rel=0.1)
+
+
+@pytest.mark.parametrize("rate_hz", [50.0, 100.0, 1000.0])
+def test_the_noise_of_a_sensor_is_its_density_at_any_rate(rate_hz):
+    def noisy(seed, rate_hz):
+        random = np.random.default_rng(seed)
+        time_s = clock(300.0, rate_hz)
+        values = 0.01 * np.sqrt(rate_hz) * random.standard_normal((len(time_s), 6))
+        return Recording("noisy", imu=Series(time_s, values))
+
+    found = value("noise_density", noisy(1, rate_hz), noisy(2, RATE_HZ))
+    assert found < np.log10(1.1)
 
 
 def test_the_allan_deviation_of_a_ramp_is_known():
@@ -176,7 +188,7 @@ def test_stamps_that_cannot_be_are_refused(stamps, says):
 def test_lost_data_is_refused():
     stamps = np.concatenate([clock(1.0), 2.0 + clock(1.0)])
     with pytest.raises(ResultsError, match=r"nothing for 1\.01 s after 0\.990 s, at 100 Hz"):
-        Recording.of("file", {"imu": Series(stamps, np.zeros((len(stamps), 6)))})
+        check_gaps(Recording.of("file", {"imu": Series(stamps, np.zeros((len(stamps), 6)))}))
 
 
 def test_what_is_not_there_is_said_and_not_counted():

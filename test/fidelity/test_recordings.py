@@ -172,6 +172,28 @@ def test_a_bag_that_is_none_and_a_topic_that_is_not_there_are_refused(tmp_path):
     assert bag
 
 
+def test_a_long_recording_is_cut_into_pieces_that_lack_nothing(tmp_path):
+    recording = drive(1, duration_s=20.0, speed_mps=speeding, noise=0.1)
+    files = as_csv(recording, tmp_path / "whole")
+    rows = (tmp_path / "whole" / "imu.csv").read_text().splitlines(keepends=True)
+    (tmp_path / "whole" / "imu.csv").write_text("".join(rows[:701] + rows[801:]))  # 1 s is lost
+
+    def read(**more):
+        drives = {"flat/weave": [files]}
+        spec = {"imu": {}, "odometry": {}, "drives": drives, **more}
+        return read_drives(RecordingSpec.model_validate(spec))["flat/weave"]
+
+    with pytest.raises(ResultsError, match=r"nothing for 1\.01 s after 6\.990 s.* give pieces_s"):
+        read()
+    pieces = read(pieces_s=5)
+    assert [piece.source.split(" from ")[1] for piece in pieces] == ["0 s", "10 s"]
+    assert all(piece.imu.time_s[0] == 0.0 for piece in pieces)
+    assert pieces[1].imu.values[0].tolist() == recording.imu.values[1000].tolist()
+    assert pieces[1].odometry.values[0].tolist() == recording.odometry.values[1000].tolist()
+    with pytest.raises(ResultsError, match=r"has no piece of 100 s without a loss of data"):
+        read(pieces_s=100)
+
+
 def bench_file(folder, **changes):
     files = [as_csv(drive(i, noise=0.1, speed_mps=speeding), folder / str(i)) for i in range(8)]
     channels = {"imu": {}, "odometry": {}}

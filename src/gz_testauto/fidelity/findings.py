@@ -21,6 +21,7 @@ from gz_testauto.fidelity.estimates import (
 from gz_testauto.fidelity.features import feature_score, said_features
 from gz_testauto.fidelity.measures.comparable import VERTICAL, inertial
 from gz_testauto.fidelity.measures.interface import MEASURES, Measure, measure_named
+from gz_testauto.fidelity.recordings.alike import Alike, made_alike
 from gz_testauto.fidelity.recordings.read import read_drives
 from gz_testauto.fidelity.recordings.recording import Recording
 from gz_testauto.fidelity.score import ScoreTable, scores_of
@@ -32,7 +33,7 @@ from gz_testauto.fidelity.sensitivity import (
     judge,
     turning_weights,
 )
-from gz_testauto.fidelity.signals import BAND_HZ, RATE_HZ, spectrum
+from gz_testauto.fidelity.signals import RATE_HZ, spectrum
 from gz_testauto.fidelity.spec import BenchSpec, EntrySpec
 from gz_testauto.results.loaded import load_campaign
 
@@ -81,6 +82,8 @@ class Findings:
     ranking: Ranking
     printed: Optional[Ranking]
     spectra: Mapping[str, Sequence[Spectrum]]
+    alike: Alike
+    """What was measured on: the length of each case and the band."""
 
     @property
     def measures(self) -> List[Measure]:
@@ -101,6 +104,8 @@ def find(spec: BenchSpec, drives: Optional[Mapping[str, Drives]] = None) -> Find
     for entry in spec.entries:
         if entry.recording is not None:
             all_drives[entry.name] = read_drives(entry.recording)
+    alike = made_alike(all_drives)
+    all_drives = dict(alike.entries)
     reference = None if spec.reference is None else all_drives.get(spec.reference)
     measures = [measure_named(name) for name in MEASURES.names()]
     measured = {
@@ -115,7 +120,7 @@ def find(spec: BenchSpec, drives: Optional[Mapping[str, Drives]] = None) -> Find
         measured[name].update(of_planners)
     table, drawn = _scored(spec, measured)
     ranking = Ranking.of(table, drawn, spec.seed)
-    return Findings(spec, measured, ranking, _printed(spec), _spectra(spec, all_drives))
+    return Findings(spec, measured, ranking, _printed(spec), _spectra(spec, all_drives), alike)
 
 
 def _measured(
@@ -206,7 +211,7 @@ def _spectrum(name: str, is_reference: bool, recordings: Sequence[Recording]) ->
     length = min(map(len, samples))
     found = [spectrum(one[:length], RATE_HZ) for one in samples]
     frequency, density = found[0][0], np.mean([one[1] for one in found], axis=0)
-    in_band = (frequency > 0) & (frequency <= BAND_HZ)
+    in_band = (frequency > 0) & (frequency <= recordings[0].band_hz)
     return Spectrum(name, is_reference, frequency[in_band], density[in_band])
 
 
@@ -218,6 +223,12 @@ def as_data(found: Findings) -> Dict[str, Any]:
         "reference": found.spec.reference,
         "ranking": _ranking_data(found.ranking),
         "printed": None if found.printed is None else _ranking_data(found.printed),
+        "band_hz": found.alike.band_hz,
+        "band_of": found.alike.slowest or None,
+        "lengths": {
+            case: {"duration_s": length.duration_s, "of": length.shortest}
+            for case, length in found.alike.lengths.items()
+        },
         "measures": {
             measure.name: {
                 "unit": measure.unit,

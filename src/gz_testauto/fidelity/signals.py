@@ -1,19 +1,19 @@
 """Samples made comparable: one rate, one band, one clock, and what is read from them.
 
-Everything is compared after the same steps: interpolated to one rate, passed through the same
-zero-phase low-pass, shifted by the delay between the two. Sources beside the functions.
+Everything is compared after the same steps: passed through the same zero-phase low-pass, brought to
+one rate, shifted by the delay between the two. Sources beside the functions.
 """
 
 from typing import Tuple
 
 import numpy as np
-from scipy.signal import butter, correlate, sosfiltfilt, welch
+from scipy.interpolate import make_interp_spline
+from scipy.signal import butter, correlate, resample_poly, sosfiltfilt, welch
 
 from gz_testauto.fidelity.recordings.recording import Series
 
 RATE_HZ = 100.0
-BAND_HZ = 20.0
-"""The paper's sensor measures at 100 Hz; above 20 Hz its mounting speaks."""
+"""That of the paper's sensor."""
 
 CORRELATES = 0.5
 """Below this two signals tell no delay."""
@@ -21,21 +21,48 @@ CORRELATES = 0.5
 SEGMENT = 256
 """Samples of a piece of Welch's method."""
 
+_DEGREE = 5
 
-def resampled(series: Series, rate_hz: float = RATE_HZ) -> Series:
-    """Interpolated to whole multiples of the period, from its first stamp on."""
-    count = int(np.floor((series.time_s[-1] - series.time_s[0]) * rate_hz + 1e-9)) + 1
-    time_s = series.time_s[0] + np.arange(count) / rate_hz
+
+def resampled(series: Series, rate_hz: float) -> Series:
+    """Interpolated to whole multiples of the period, from its first stamp on: for what changes
+    slowly."""
+    time_s = series.time_s[0] + np.arange(_count(series, rate_hz)) / rate_hz
     columns = [np.interp(time_s, series.time_s, column) for column in series.values.T]
     return Series(time_s, np.stack(columns, axis=1))
 
 
-def band_limited(values: np.ndarray, rate_hz: float, band_hz: float = BAND_HZ) -> np.ndarray:
-    """Through a Butterworth low-pass of order 4, forth and back, so that nothing is delayed.
-    Columns (n, k). As it is where the band is not below half the rate."""
-    if band_hz >= 0.5 * rate_hz or len(values) < 40:
-        return values
-    return np.asarray(sosfiltfilt(butter(4, band_hz, fs=rate_hz, output="sos"), values, axis=0))
+def in_band(series: Series, band_hz: float, rate_hz: float = RATE_HZ) -> np.ndarray:
+    """Samples (n, k) at ``rate_hz`` from its first stamp on, of what lies below ``band_hz``.
+
+    Through a Butterworth low-pass of order 4, forth and back, so that nothing is delayed, and for
+    all at ``rate_hz``, because its slope depends on that. A faster series is first decimated by
+    polyphase filtering, so that nothing is folded into the band. Between samples goes a spline of
+    degree 5: at 0.4 of the sampling rate it loses 0.7 dB, where straight lines lose 4.8 (M. Unser,
+    IEEE Signal Process. Mag. 16(6), 1999).
+    """
+    times = max(1, int(np.ceil(series.rate_hz / rate_hz - 0.01)))
+    count = (_count(series, rate_hz) - 1) * times + 1
+    time_s = series.time_s[0] + np.arange(count) / (times * rate_hz)
+    values = _between_samples(series, time_s)
+    if times > 1:
+        values = resample_poly(values, 1, times, axis=0, padtype="line")
+    ends = min(len(values) - 1, round(3.0 * rate_hz / band_hz))
+    sections = butter(4, band_hz, fs=rate_hz, output="sos")
+    return np.asarray(sosfiltfilt(sections, values, axis=0, padlen=ends))
+
+
+def _count(series: Series, rate_hz: float) -> int:
+    return int(np.floor((series.time_s[-1] - series.time_s[0]) * rate_hz + 1e-9)) + 1
+
+
+def _between_samples(series: Series, time_s: np.ndarray) -> np.ndarray:
+    """A spline over the samples' numbers, not over their stamps: those that jitter make no
+    swings."""
+    numbers = np.arange(len(series.time_s), dtype=float)
+    degree = _DEGREE if len(numbers) > _DEGREE else 1
+    spline = make_interp_spline(numbers, series.values, k=degree)
+    return np.asarray(spline(np.interp(time_s, series.time_s, numbers)))
 
 
 def delay_samples(first: np.ndarray, second: np.ndarray, most: int) -> int:

@@ -8,10 +8,9 @@ import numpy as np
 from gz_testauto.fidelity.recordings.recording import Recording
 from gz_testauto.fidelity.signals import (
     RATE_HZ,
-    band_limited,
     delay_samples,
+    in_band,
     overlapping,
-    resampled,
 )
 
 LONGEST_DELAY_S = 1.0
@@ -19,11 +18,11 @@ YAW_RATE, VERTICAL = 2, 5
 """Columns of an IMU: that in which turning is seen, and a_z."""
 
 
-@functools.lru_cache(maxsize=512)
+@functools.lru_cache(maxsize=4096)
 def inertial(recording: Recording) -> np.ndarray:
-    """Samples (n, 6) at :data:`RATE_HZ` in the band."""
+    """Samples (n, 6) at :data:`RATE_HZ` in the recording's band."""
     assert recording.imu is not None, "asked of recordings with an IMU only"
-    return band_limited(resampled(recording.imu).values, RATE_HZ)
+    return in_band(recording.imu, recording.band_hz)
 
 
 class Pair(NamedTuple):
@@ -34,6 +33,7 @@ class Pair(NamedTuple):
     delay_s: float
 
 
+@functools.lru_cache(maxsize=16384)  # of views: little more than their names
 def comparable(first: Recording, second: Recording) -> Pair:
     """What both have at the same time, after the delay between their yaw rates is taken out."""
     one, other = inertial(first), inertial(second)

@@ -5,7 +5,7 @@ import math
 from gz_testauto.fidelity.measures.comparable import VERTICAL
 from gz_testauto.fidelity.measures.interface import Measure
 from gz_testauto.fidelity.recordings.recording import Recording
-from gz_testauto.fidelity.signals import RATE_HZ, noise_density, resampled
+from gz_testauto.fidelity.signals import noise_density
 
 LEAST = 1e-9
 """m/s²/√Hz that is taken for nothing, so that a logarithm is finite."""
@@ -15,8 +15,8 @@ def _decades(first: Recording, second: Recording) -> float:
     found = []
     for recording in (first, second):
         assert recording.imu is not None, "asked of recordings with an IMU only"
-        values = resampled(recording.imu).values[:, VERTICAL]
-        found.append(max(LEAST, noise_density(values, RATE_HZ)))
+        imu = recording.imu  # at its own rate: any other would smooth or fold its noise
+        found.append(max(LEAST, noise_density(imu.values[:, VERTICAL], imu.rate_hz)))
     return abs(math.log10(found[0] / found[1]))
 
 

@@ -8,7 +8,7 @@ from scipy.stats import energy_distance, wasserstein_distance
 from gz_testauto.fidelity.measures.comparable import VERTICAL, comparable, inertial
 from gz_testauto.fidelity.measures.interface import Measure
 from gz_testauto.fidelity.recordings.recording import Recording
-from gz_testauto.fidelity.signals import BAND_HZ, RATE_HZ, spectrum
+from gz_testauto.fidelity.signals import RATE_HZ, spectrum
 
 LEAST_DENSITY = 1e-12
 """(m/s²)²/Hz that is taken for nothing, so that a logarithm is finite."""
@@ -19,7 +19,7 @@ def _spectral(first: Recording, second: Recording) -> float:
     densities = []
     for values in (pair.first, pair.second):
         frequency, density = spectrum(values[:, VERTICAL], RATE_HZ)
-        in_band = (frequency > 0) & (frequency <= BAND_HZ)
+        in_band = (frequency > 0) & (frequency <= min(first.band_hz, second.band_hz))
         densities.append(np.maximum(density[in_band], LEAST_DENSITY))
     return float(np.sqrt(np.mean((10.0 * np.log10(densities[0] / densities[1])) ** 2)))
 
@@ -34,7 +34,7 @@ def _energy(first: Recording, second: Recording) -> float:
     return float(energy_distance(pair.first[:, VERTICAL], pair.second[:, VERTICAL]))
 
 
-def _variance(recording: Recording) -> Tuple[float, float]:
+def _sigma(recording: Recording) -> Tuple[float, float]:
     return float(np.std(inertial(recording)[:, VERTICAL])), 1.0
 
 
@@ -42,7 +42,7 @@ SPECTRUM = Measure(
     name="vertical_spectrum",
     unit="dB",
     better="lower",
-    description="log-spectral distance of vertical acceleration up to 20 Hz",
+    description="log-spectral distance of vertical acceleration, in the band",
     formula="sqrt(mean over f of (10 log10(P / P_ref))²), P by Welch's method",
     source="A. H. Gray, J. D. Markel, IEEE Trans. ASSP 24, 1976",
     needs=("imu",),
@@ -79,6 +79,6 @@ SIGMA = Measure(
     formula="sigma(a_z)",
     source="a floor without relief shakes nobody",
     needs=("imu",),
-    own=_variance,
+    own=_sigma,
     terrain="flat",
 )

@@ -53,8 +53,10 @@ def quietest(imu: Series, duration_s: float = REST_S) -> slice:
     """The samples of the stretch in which the IMU moves least."""
     length = min(len(imu.time_s), max(2, round(duration_s * imu.rate_hz)))
     scale = np.array([1.0] * 3 + [GRAVITY_MPS2] * 3)
-    shaped = np.lib.stride_tricks.sliding_window_view(imu.values / scale, length, axis=0)
-    begin = int(np.argmin(shaped.var(axis=2).sum(axis=1)))
+    centred = (imu.values - imu.values.mean(axis=0)) / scale
+    sums, squares = (np.cumsum(np.insert(v, 0, 0.0, axis=0), axis=0) for v in (centred, centred**2))
+    mean, square = ((v[length:] - v[:-length]) / length for v in (sums, squares))
+    begin = int(np.argmin((square - mean**2).sum(axis=1)))
     return slice(begin, begin + length)
 
 

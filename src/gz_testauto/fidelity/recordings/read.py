@@ -13,7 +13,7 @@ from gz_testauto.errors import ResultsError
 from gz_testauto.fidelity.recordings.bag_file import is_bag, read_topics
 from gz_testauto.fidelity.recordings.csv_file import as_series, read_columns
 from gz_testauto.fidelity.recordings.plausible import GRAVITY_MPS2, check_plausible
-from gz_testauto.fidelity.recordings.recording import Recording
+from gz_testauto.fidelity.recordings.recording import Recording, check_gaps, has_all
 from gz_testauto.fidelity.recordings.spec import (
     ANGLE_UNITS,
     ANGULAR_UNITS,
@@ -34,13 +34,44 @@ Raw = Tuple[List[Decimal], float, np.ndarray]
 def read_drives(spec: RecordingSpec) -> Dict[str, Tuple[Recording, ...]]:
     """All repetitions by case. Raises ``ResultsError`` for what cannot be read or believed."""
     return {
-        case: tuple(read_recording(spec, files) for files in repetitions)
+        case: tuple(one for files in repetitions for one in read_repetitions(spec, files))
         for case, repetitions in spec.drives.items()
     }
 
 
-def read_recording(spec: RecordingSpec, files: Union[Path, Mapping[Any, Path]]) -> Recording:
-    """One drive. Raises ``ResultsError``."""
+def read_repetitions(
+    spec: RecordingSpec, files: Union[Path, Mapping[Any, Path]]
+) -> Tuple[Recording, ...]:
+    """One drive, or its pieces of ``pieces_s``. Raises ``ResultsError``."""
+    recording = _read(spec, files)
+    if spec.pieces_s is None:
+        check_gaps(recording)
+        check_plausible(recording)
+        return (recording,)
+    check_plausible(recording)
+    return _pieces(recording, spec.pieces_s)
+
+
+def _pieces(recording: Recording, length_s: float) -> Tuple[Recording, ...]:
+    """Those of which IMU and odometry lack nothing, one after another."""
+    count = int(recording.duration_s / length_s + 1e-6)
+    whole = []
+    for number in range(count):
+        begin, end = number * length_s, (number + 1) * length_s
+        needed = (recording.imu, recording.odometry)
+        if all(has_all(series, begin, end) for series in needed if series is not None):
+            piece = recording.between(begin, end)
+            source = f"{recording.source} from {begin:g} s"
+            whole.append(Recording.of(source, piece.channels))
+    if not whole:
+        raise ResultsError(
+            f"{recording.source}: lasts {recording.duration_s:.3g} s and has no piece of "
+            f"{length_s:g} s without a loss of data; give a smaller pieces_s"
+        )
+    return tuple(whole)
+
+
+def _read(spec: RecordingSpec, files: Union[Path, Mapping[Any, Path]]) -> Recording:
     whole = isinstance(files, Path)
     named = dict.fromkeys(spec.channels, files) if isinstance(files, Path) else dict(files)
     source = str(files) if whole else str(next(iter(named.values())).parent)
@@ -54,9 +85,7 @@ def read_recording(spec: RecordingSpec, files: Union[Path, Mapping[Any, Path]]) 
         channel = spec.channels[name]
         values = _in_si(channel, values)
         series[name] = as_series(stamps, unit, values, zero / Decimal(repr(unit)))
-    recording = Recording.of(source, series)
-    check_plausible(recording)
-    return recording
+    return Recording.of(source, series)
 
 
 def _of_bag(path: Path, channels: Mapping[str, Channel]) -> Dict[str, Raw]:

@@ -6,7 +6,7 @@ refused here; whether axes and gravity are plausible is asked in
 :mod:`~gz_testauto.fidelity.recordings.plausible`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Dict, Optional
 
 import numpy as np
@@ -19,7 +19,18 @@ CHANNELS = {"imu": 6, "odometry": 3, "wheels": 2, "command": 2}
 (m/s) and yaw rate (rad/s) that were commanded."""
 
 LONGEST_GAP = 20.0
-"""Of an IMU, in its median period: a longer one is a loss of data."""
+"""Of an IMU, in its period: a longer one is a loss of data."""
+
+BAND_HZ = 20.0
+"""In which inertial samples are compared, unless one of the sensors is slower: above, its mounting
+speaks."""
+
+BAND_OF_RATE = 0.4
+"""The band of a slower sensor, in its rate: below half of it, at which no low-pass is perfect."""
+
+_AT_A_TIME = 10
+_SAME_S = 1e-9
+"""Stamps that are less apart are one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,8 +42,16 @@ class Series:
 
     @property
     def rate_hz(self) -> float:
-        """By the median period."""
-        return float(1.0 / np.median(np.diff(self.time_s)))
+        """Samples per second: the median over ten at a time, so that neither stamps that come in
+        bursts nor a loss of data count."""
+        many = min(_AT_A_TIME, len(self.time_s) - 1)
+        return float(many / np.median(self.time_s[many:] - self.time_s[:-many]))
+
+    def between(self, begin_s: float, end_s: float) -> "Series":
+        """Its samples from ``begin_s`` on and not after ``end_s``."""
+        first = np.searchsorted(self.time_s, begin_s - _SAME_S)
+        last = np.searchsorted(self.time_s, end_s + _SAME_S)
+        return Series(self.time_s[first:last], self.values[first:last])
 
 
 @dataclass(frozen=True)
@@ -57,12 +76,32 @@ class Recording:
     wheels: Optional[Series] = None
     command: Optional[Series] = None
     load: Optional[Load] = None
+    band_hz: float = BAND_HZ
+    """Up to which its inertial samples are compared."""
+
+    @property
+    def duration_s(self) -> float:
+        """From the first stamp of any channel to the first end of one."""
+        return float(min(series.time_s[-1] for series in self.channels.values()))
 
     @property
     def channels(self) -> Dict[str, Series]:
         """Those that there are, by name."""
         found = {name: getattr(self, name) for name in CHANNELS}
         return {name: series for name, series in found.items() if series is not None}
+
+    def between(self, begin_s: float, end_s: float) -> "Recording":
+        """What lies from ``begin_s`` on and not after ``end_s``, at the stamps that it has.
+        Channels with fewer than 2 samples there are None."""
+        found = {name: series.between(begin_s, end_s) for name, series in self.channels.items()}
+        kept = {name: series for name, series in found.items() if len(series.time_s) > 1}
+        return replace(
+            self,
+            imu=kept.get("imu"),
+            odometry=kept.get("odometry"),
+            wheels=kept.get("wheels"),
+            command=kept.get("command"),
+        )
 
     @classmethod
     def of(cls, source: str, channels: Dict[str, Series]) -> "Recording":
@@ -76,8 +115,6 @@ class Recording:
         shifted = {
             name: Series(series.time_s - zero, series.values) for name, series in channels.items()
         }
-        if "imu" in shifted:
-            _check_gaps(source, shifted["imu"])
         return cls(
             source,
             shifted.get("imu"),
@@ -106,11 +143,31 @@ def _check(where: str, series: Series, width: int) -> None:
         )
 
 
-def _check_gaps(source: str, imu: Series) -> None:
-    gaps = np.diff(imu.time_s)
-    longest = int(np.argmax(gaps))
-    if gaps[longest] > LONGEST_GAP * np.median(gaps):
+def check_gaps(recording: Recording) -> None:
+    """Raise ``ResultsError`` where the IMU lost data."""
+    if recording.imu is None:
+        return
+    times = recording.imu.time_s
+    gap = longest_gap(recording.imu)
+    if gap is not None:
         raise ResultsError(
-            f"{source}: imu: nothing for {gaps[longest]:.3g} s after {imu.time_s[longest]:.3f} s, "
-            f"at {imu.rate_hz:.0f} Hz; cut the recording there into two repetitions"
+            f"{recording.source}: imu: nothing for {times[gap + 1] - times[gap]:.3g} s after "
+            f"{times[gap]:.3f} s, at {recording.imu.rate_hz:.0f} Hz; cut the recording there into "
+            "two repetitions, or give pieces_s, with which pieces that lack something are left out"
         )
+
+
+def longest_gap(series: Series) -> Optional[int]:
+    """The sample after which data were lost for longest; None where none were."""
+    gaps = np.diff(series.time_s)
+    longest = int(np.argmax(gaps))
+    return longest if gaps[longest] > LONGEST_GAP / series.rate_hz else None
+
+
+def has_all(series: Series, begin_s: float, end_s: float) -> bool:
+    """Whether it has samples from begin to end without a loss of data."""
+    inner = series.between(begin_s, end_s).time_s
+    if len(inner) < 2:
+        return False
+    longest = np.diff(np.concatenate([[begin_s], inner, [end_s]])).max()
+    return bool(longest <= LONGEST_GAP / series.rate_hz)
