@@ -113,7 +113,7 @@ def test_measurements_that_are_not_sure_make_no_winner():
     verdict = judge(table, drawn)
     assert verdict.winner is None
     assert verdict.by_weights == 1.0
-    assert "More repetitions decide" in verdict.decides
+    assert "More repetitions decide" in verdict.text
 
 
 def test_the_paper_s_weights_are_those_of_a_bench_without_any():

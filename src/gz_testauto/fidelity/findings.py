@@ -5,11 +5,12 @@ Owns the order of the work, from a specification to :class:`Findings`, which rep
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
+from gz_testauto.fidelity.circumstances import NOT_TOLD, Circumstances
 from gz_testauto.fidelity.estimates import (
     NOTHING,
     RESAMPLES,
@@ -27,10 +28,13 @@ from gz_testauto.fidelity.recordings.recording import Recording
 from gz_testauto.fidelity.score import ScoreTable, scores_of
 from gz_testauto.fidelity.sensitivity import (
     Acceptability,
+    Lead,
     Verdict,
     WeightChange,
     acceptability,
     judge,
+    lead,
+    total_intervals,
     turning_weights,
 )
 from gz_testauto.fidelity.signals import RATE_HZ, spectrum
@@ -40,10 +44,12 @@ from gz_testauto.results.loaded import load_campaign
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """Scores, and what becomes of the first place: ``near`` under weights within 20 %, ``any``
-    under any, both with measurements drawn anew."""
+    """Scores, intervals of the totals (entries, 2), and what becomes of the first place: ``near``
+    under weights within 20 %, ``any`` under any, both with measurements drawn anew."""
 
     table: ScoreTable
+    intervals: np.ndarray
+    lead: Optional[Lead]
     verdict: Verdict
     near: Acceptability
     any: Acceptability
@@ -54,6 +60,8 @@ class Ranking:
         """Of a table and scores from measurements drawn anew (n, entries, criteria)."""
         return cls(
             table,
+            total_intervals(table, measured),
+            lead(table, measured),
             judge(table, measured, seed),
             acceptability(table, measured=measured, seed=seed),
             acceptability(table, None, measured, seed),
@@ -84,6 +92,7 @@ class Findings:
     spectra: Mapping[str, Sequence[Spectrum]]
     alike: Alike
     """What was measured on: the length of each case and the band."""
+    circumstances: Circumstances
 
     @property
     def measures(self) -> List[Measure]:
@@ -97,8 +106,13 @@ class Findings:
         ]
 
 
-def find(spec: BenchSpec, drives: Optional[Mapping[str, Drives]] = None) -> Findings:
-    """Measure, score and rank. ``drives`` has those of entries that were simulated, by name.
+def find(
+    spec: BenchSpec,
+    drives: Optional[Mapping[str, Drives]] = None,
+    circumstances: Circumstances = NOT_TOLD,
+) -> Findings:
+    """Measure, score and rank. ``drives`` has those of entries that were simulated, by name, and
+    ``circumstances`` what is to be said of them.
     Raises ``ResultsError`` for recordings that cannot be read or believed."""
     all_drives: Dict[str, Drives] = dict(drives or {})
     for entry in spec.entries:
@@ -120,7 +134,8 @@ def find(spec: BenchSpec, drives: Optional[Mapping[str, Drives]] = None) -> Find
         measured[name].update(of_planners)
     table, drawn = _scored(spec, measured)
     ranking = Ranking.of(table, drawn, spec.seed)
-    return Findings(spec, measured, ranking, _printed(spec), _spectra(spec, all_drives), alike)
+    spectra = _spectra(spec, all_drives)
+    return Findings(spec, measured, ranking, _printed(spec), spectra, alike, circumstances)
 
 
 def _measured(
@@ -241,6 +256,11 @@ def as_data(found: Findings) -> Dict[str, Any]:
             }
             for measure in found.measures
         },
+        "circumstances": _circumstances_data(found.circumstances),
+        "examples": [
+            {"about": one.about, "measure": one.measure, "error": one.error, "printed": one.printed}
+            for one in found.spec.examples
+        ],
         "features": {
             entry.name: {
                 "said": said_features(entry.features),
@@ -250,6 +270,17 @@ def as_data(found: Findings) -> Dict[str, Any]:
             for entry in found.spec.ranked
         },
     }
+
+
+def _circumstances_data(told: Circumstances) -> Dict[str, Any]:
+    grounds = [
+        {
+            name: _number(value) if isinstance(value, float) else value
+            for name, value in asdict(ground).items()
+        }
+        for ground in told.grounds
+    ]
+    return {**asdict(told), "grounds": grounds}
 
 
 def _measured_data(one: Measured) -> Dict[str, Any]:
@@ -281,6 +312,8 @@ def _ranking_data(ranking: Ranking) -> Dict[str, Any]:
         "entries": {
             name: {
                 "total": float(table.totals[row]),
+                "low": _number(ranking.intervals[row, 0]),
+                "high": _number(ranking.intervals[row, 1]),
                 "bounds": table.bounds[row].tolist(),
                 "scores": {
                     criterion: _number(table.scores[row, column])

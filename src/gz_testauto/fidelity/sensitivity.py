@@ -1,15 +1,17 @@
 """What becomes of the first place when weights and measurements are not quite so.
 
 Owns rank acceptability, the share of weights and measurements under which an entry has a rank
-(SMAA-2: R. Lahdelma, P. Salminen, Operations Research 49, 2001), the smallest change of one weight
-that changes who is first, and the verdict: below :data:`SURE` there is no winner.
+(SMAA-2: R. Lahdelma, P. Salminen, Operations Research 49, 2001), intervals of the totals, what the
+first place is made of, the smallest change of one weight that changes who is first, and the
+verdict: below :data:`SURE` there is no winner.
 """
 
 from dataclasses import dataclass
-from typing import List, Optional, Sequence, Tuple
+from typing import List, Optional, Tuple
 
 import numpy as np
 
+from gz_testauto.analysis.intervals import LEVEL
 from gz_testauto.fidelity.score import ScoreTable
 from gz_testauto.sampling.seeds import child_generator
 
@@ -24,6 +26,9 @@ WEIGHTS = "weights"
 """Path of the generator."""
 
 _AT_A_TIME = 10_000
+_LIMITS = ((1.0 - LEVEL) / 2.0, (1.0 + LEVEL) / 2.0)
+_ROUNDING = 1e-9
+"""Of totals; what is less is none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +90,61 @@ def _rank_shares(totals: np.ndarray) -> np.ndarray:
     return shares
 
 
+def total_intervals(table: ScoreTable, measured: Optional[np.ndarray] = None) -> np.ndarray:
+    """Low and high of each total (entries, 2) at the given weights, as measurements drawn anew
+    (n, entries, criteria) have it; NaN where nothing says how sure a measurement is."""
+    if measured is None:
+        return np.full((len(table.entries), 2), np.nan)
+    totals = _totals(table, measured)
+    limits = np.quantile(totals, _LIMITS, axis=0).T
+    unsure = np.ptp(totals, axis=0) > _ROUNDING * np.maximum(1.0, np.abs(table.totals))
+    return np.where(unsure[:, None], limits, np.nan)
+
+
+def _totals(table: ScoreTable, measured: np.ndarray) -> np.ndarray:
+    """(n, entries), by what counts."""
+    counted = table.counted
+    return np.asarray(measured[:, :, counted] @ table.weights[counted])
+
+
+@dataclass(frozen=True)
+class Lead:
+    """By how much the first one's total exceeds the second one's, with its interval (NaN as in
+    :func:`total_intervals`), and what of it each criterion brings, the greatest share first; those
+    in which both are equal are left out."""
+
+    first: str
+    second: str
+    value: float
+    low: float
+    high: float
+    parts: Tuple[Tuple[str, float], ...]
+
+
+def lead(table: ScoreTable, measured: Optional[np.ndarray] = None) -> Optional[Lead]:
+    """Of the first over the second; None where there is but one."""
+    if len(table.entries) < 2:
+        return None
+    first, second = table.order[:2]
+    counted = table.counted
+    shares = np.where(counted, table.weights * (table.scores[first] - table.scores[second]), 0.0)
+    order = [int(column) for column in np.argsort(-np.abs(shares), kind="stable")]
+    low, high = float("nan"), float("nan")
+    if measured is not None:
+        totals = _totals(table, measured)
+        apart = totals[:, first] - totals[:, second]
+        if np.ptp(apart) > _ROUNDING:
+            low, high = (float(limit) for limit in np.quantile(apart, _LIMITS))
+    return Lead(
+        table.entries[first],
+        table.entries[second],
+        float(table.totals[first] - table.totals[second]),
+        low,
+        high,
+        tuple((table.criteria[c], float(shares[c])) for c in order if abs(shares[c]) > _ROUNDING),
+    )
+
+
 @dataclass(frozen=True)
 class WeightChange:
     """The weight of one criterion that makes ``winner`` first, all others as they are."""
@@ -114,7 +174,7 @@ def turning_weights(table: ScoreTable) -> List[WeightChange]:
             for lead in [float(table.scores[first, column] - table.scores[other, column])]
             if other != first and lead != 0.0
         ]
-        possible = [(weight, other) for weight, other in reached if weight > 1e-9]
+        possible = [(weight, other) for weight, other in reached if weight > _ROUNDING]
         if possible:
             weight, other = min(possible, key=lambda pair: abs(pair[0] - given))
             found.append(WeightChange(table.criteria[column], given, weight, table.entries[other]))
@@ -130,54 +190,55 @@ class Verdict:
     share: float
     by_weights: float
     by_measurement: float
-    decides: str
+    decides: Tuple[str, ...]
 
     @property
     def text(self) -> str:
-        """In a sentence."""
+        """In sentences."""
         if self.winner is not None:
             return f"{self.winner} is first, in {100 * self.share:.1f} % of all draws."
-        return f"No winner. {self.decides}"
+        return " ".join(("No winner.", *self.decides))
 
 
 def judge(table: ScoreTable, measured: Optional[np.ndarray] = None, seed: int = 0) -> Verdict:
     """Whether the first one of the total is first in at least :data:`SURE` of weights and
     measurements; ``measured`` as for :func:`acceptability`."""
     if len(table.entries) == 1:
-        return Verdict(table.entries[0], 1.0, 1.0, 1.0, "")
+        return Verdict(table.entries[0], 1.0, 1.0, 1.0, ())
     first = table.order[0]
     together = float(acceptability(table, SPREAD, measured, seed).first[first])
     weights = float(acceptability(table, SPREAD, None, seed).first[first])
     measurement = float(acceptability(table, 0.0, measured, seed).first[first])
     winner = table.entries[first] if together >= SURE else None
-    decides = "" if winner else _what_decides(table, together, weights, measurement)
+    decides = () if winner else _what_decides(table, together, weights, measurement)
     return Verdict(winner, together, weights, measurement, decides)
 
 
-def _what_decides(table: ScoreTable, together: float, weights: float, measurement: float) -> str:
-    first, second = table.order[:2]
-    names = table.entries[first], table.entries[second]
+def _what_decides(
+    table: ScoreTable, together: float, weights: float, measurement: float
+) -> Tuple[str, ...]:
+    leading = lead(table)
+    assert leading is not None, "asked of two entries or more"
     told = [
-        f"{names[0]} is first in {100 * together:.1f} % of weights within {100 * SPREAD:.0f} % and "
-        f"of measurements, {100 * SURE:.0f} % are needed."
+        f"{leading.first} has the greatest total, but is first in only {100 * together:.1f} % of "
+        f"draws of the weights (within ±{100 * SPREAD:.0f} %) and measurements; "
+        f"{100 * SURE:.0f} % are needed."
     ]
     if weights < SURE:
-        for_first, for_second = _differences(table, first, second)
         told.append(
-            f"What you hold more important decides: {', '.join(for_first) or 'nothing'} "
-            f"for {names[0]}, {', '.join(for_second) or 'nothing'} for {names[1]}."
+            f"Weights decide: {_those(leading, 1)} speak for {leading.first}, "
+            f"{_those(leading, -1)} for {leading.second}."
         )
     if measurement < SURE:
-        told.append("More repetitions decide: with the weights as given, measurements do not.")
+        told.append(
+            "More repetitions decide: with the weights as given it is first in "
+            f"{100 * measurement:.1f} % of draws of the measurements."
+        )
     if weights >= SURE and measurement >= SURE:
         told.append("Either alone would do: more repetitions or surer weights.")
-    return " ".join(told)
+    return tuple(told)
 
 
-def _differences(table: ScoreTable, first: int, second: int) -> Tuple[Sequence[str], Sequence[str]]:
-    """The criteria in which each of two is ahead, those that bring most first."""
-    lead = np.where(table.counted, table.weights * (table.scores[first] - table.scores[second]), 0)
-    order = np.argsort(-np.abs(lead), kind="stable")
-    for_first = [table.criteria[column] for column in order if lead[column] > 1e-9]
-    for_second = [table.criteria[column] for column in order if lead[column] < -1e-9]
-    return for_first, for_second
+def _those(leading: Lead, sign: int) -> str:
+    """The criteria that bring one of the two a lead, those that bring most first."""
+    return ", ".join(name for name, part in leading.parts if sign * part > 0) or "none"

@@ -23,6 +23,7 @@ from pydantic_core import PydanticCustomError
 from typing_extensions import Annotated, Self
 
 from gz_testauto.errors import UnknownNameError
+from gz_testauto.fidelity.examples import ExampleSpec
 from gz_testauto.fidelity.features import RULES, FeaturesSpec
 from gz_testauto.fidelity.measures.interface import MEASURES, measure_named
 from gz_testauto.fidelity.recordings.spec import RecordingSpec
@@ -65,6 +66,8 @@ class BenchSpec(Spec):
     """The whole comparison."""
 
     name: str = Field(pattern=NAME)
+    about: str = ""
+    """For the report, above everything else."""
     seed: int = Field(0, ge=0)
     entries: Annotated[Tuple[EntrySpec, ...], BeforeValidator(as_tuple)] = Field(min_length=1)
     reference: Optional[str] = None
@@ -74,6 +77,8 @@ class BenchSpec(Spec):
     accuracy."""
     weights: Dict[str, Weight] = Field(default_factory=lambda: dict(PAPER_WEIGHTS))
     """Of features and measures, by name; the paper's unless given. What has none is shown only."""
+    examples: Annotated[Tuple[ExampleSpec, ...], BeforeValidator(as_tuple)] = ()
+    """Printed means and ranges, of which the report says what error follows."""
 
     @model_validator(mode="after")
     def _names_fit(self) -> Self:
