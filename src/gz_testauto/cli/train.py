@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=default.steps,
         metavar="N",
-        help=f"control periods to drive (default {default.steps})",
+        help=f"control periods to drive at most (default {default.steps})",
     )
     parser.add_argument(
         "--kind", default=default.kind, help="mirrored (default), linear or perceptron"

@@ -59,7 +59,7 @@ class TrainingOptions:
 
     seed: int = 0
     steps: int = 200_000
-    """Control periods to drive at most; the generation that passes them is the last."""
+    """Control periods to drive at most."""
     kind: str = "mirrored"
     population: int = 12
     episodes: int = 6
@@ -205,15 +205,24 @@ class Training:
     def policy(self) -> WeightedPolicy:
         """The best mean of a generation, and the start before there is one."""
         weights, best = self._start, -math.inf
-        for mean, generation in zip(self._means, self.generations):
+        for generation in self._counted:
             if generation.mean_worth >= best:
-                weights, best = mean, generation.mean_worth
+                weights, best = self._means[generation.number], generation.mean_worth
         return WEIGHTED[self.options.kind](weights, self._parts)
 
     @property
     def is_done(self) -> bool:
-        """Whether all steps are driven."""
-        return bool(self.generations) and self.generations[-1].steps >= self.options.steps
+        """Whether another generation as long as the last would pass the steps."""
+        steps = [0, *(generation.steps for generation in self.generations)]
+        return bool(self.generations) and 2 * steps[-1] - steps[-2] > self.options.steps
+
+    @property
+    def _counted(self) -> List[Generation]:
+        """The generations within the steps, and the first. One that took longer than that before
+        it, and passed them, does not count."""
+        return [
+            one for one in self.generations if one.steps <= self.options.steps or not one.number
+        ]
 
     def run(self, workers: int, tell: Callable[[Generation], None]) -> Path:
         """Go on until all steps are driven; returns the policy's file. ``tell`` is told of every
@@ -326,7 +335,7 @@ class Training:
 
     def _write(self) -> Path:
         options = self.options
-        card = self._prepared.card(options.kind, options.seed, self.generations[-1].steps)
+        card = self._prepared.card(options.kind, options.seed, self._counted[-1].steps)
         path = self._folder / "policy.npz"
         with reporting_disk(self._folder):
             write_policy(path, self.policy, card)
