@@ -5,6 +5,7 @@ that would have commanded what the planner did.
 """
 
 import contextlib
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Callable, List, Mapping, Sequence
@@ -16,12 +17,11 @@ from gz_testauto.environments.episode import PreparedEnvironment
 from gz_testauto.errors import SpecError
 from gz_testauto.observation import Twist2D
 from gz_testauto.planners import make_planner
-from gz_testauto.planners.interface import PlannerGaveUp, RobotLimits
-from gz_testauto.planners.policies.interface import ACTIONS
+from gz_testauto.planners.interface import LocalPlanner, Observation, RobotLimits, Task
+from gz_testauto.planners.policies.interface import ACTIONS, PolicyInterface
 from gz_testauto.planners.policies.policy import LinearPolicy
-from gz_testauto.planners.timed import as_shown
 from gz_testauto.results.directory import reporting_disk
-from gz_testauto.trial.lockstep import LockstepExecutor
+from gz_testauto.trial.lockstep import LockstepExecutor, drive
 from gz_testauto.trial.outcome import Outcome
 
 LARGEST = 0.999
@@ -70,54 +70,54 @@ def record(
     period_s = prepared.campaign.spec.control_period_s
     executor = LockstepExecutor(prepared.campaign, start_simulator)
     executor.open()
-    shown: List[np.ndarray] = []
-    done: List[List[float]] = []
-    lengths: List[int] = []
+    drives: List[_Witness] = []
     reached: List[bool] = []
     try:
         for trial in trials:
-            planner, interface = make_planner(plugin, **parameters), prepared.interface()
-            shows = planner.wants_objects or interface.encoder.wants_objects
-            entered = executor.enter(trial, show_objects=shows)
-            (driver, *others), before = entered.drivers, len(shown)
+            witness = _Witness(make_planner(plugin, **parameters), prepared.interface())
+            entered = executor.enter(trial, planner=witness)
             with contextlib.closing(entered.staging):
-                snapshot = entered.simulation.snapshot()
-                for one in entered.drivers:
-                    one.look(snapshot)
-                new = True
-                while driver.verdict is None:
-                    if new:
-                        planner.begin(driver.task)
-                        interface.begin(driver.task)
-                    observation = as_shown(driver.observation(snapshot))
-                    try:
-                        command = planner.plan(observation)
-                    except PlannerGaveUp:
-                        break
-                    shown.append(interface.encode(observation))
-                    done.append(action_of(command, driver.task.limits))
-                    driver.obey(command, entered.simulation)
-                    for other in others:
-                        other.act(entered.simulation, snapshot)
-                    snapshot = entered.simulation.step(period_s)
-                    for one in entered.drivers:
-                        one.look(snapshot)
-                    new = driver.task_is_new
-            verdict = driver.verdict
-            outcome = Outcome.PLANNER_ABORTED if verdict is None else verdict.outcome
-            lengths.append(len(shown) - before)
-            reached.append(outcome is Outcome.REACHED)
-            tell(trial.world, outcome)
+                result = drive(entered.simulation, entered.drivers, period_s, lambda: False)
+            drives.append(witness)
+            reached.append(result.outcome is Outcome.REACHED)
+            tell(trial.world, result.outcome)
     finally:
         executor.close()
     size = prepared.interface().encoder.size
     return Demonstrations(
-        observations=np.array(shown, dtype=np.float32).reshape(-1, size),
-        actions=np.array(done).reshape(-1, ACTIONS),
-        episodes=np.repeat(np.arange(len(lengths)), lengths),
+        observations=np.array(
+            [shown for one in drives for shown in one.shown], dtype=np.float32
+        ).reshape(-1, size),
+        actions=np.array([done for one in drives for done in one.done]).reshape(-1, ACTIONS),
+        episodes=np.repeat(np.arange(len(drives)), [len(one.done) for one in drives]),
         worlds=np.array(worlds, dtype=np.int64),
         reached=np.array(reached),
     )
+
+
+class _Witness(LocalPlanner):
+    """Lets another planner drive and writes down what a policy would have been ``shown``, and what
+    was ``done``, in each control period."""
+
+    def __init__(self, planner: LocalPlanner, interface: PolicyInterface) -> None:
+        self._planner, self._interface = planner, interface
+        self.wants_objects = planner.wants_objects or interface.encoder.wants_objects
+        self.shown: List[np.ndarray] = []
+        self.done: List[List[float]] = []
+
+    def begin(self, task: Task) -> None:
+        """See :class:`LocalPlanner`."""
+        self._limits = task.limits
+        self._planner.begin(task)
+        self._interface.begin(task)
+
+    def plan(self, observation: Observation) -> Twist2D:
+        """See :class:`LocalPlanner`."""
+        command = self._planner.plan(observation)
+        if all(map(math.isfinite, command)):  # else it has failed
+            self.shown.append(self._interface.encode(observation))
+            self.done.append(action_of(command, self._limits))
+        return command
 
 
 def action_of(command: Twist2D, limits: RobotLimits) -> List[float]:

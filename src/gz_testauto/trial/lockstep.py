@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 from gz_testauto.errors import SimulatorError
 from gz_testauto.observation import Snapshot, Twist2D
 from gz_testauto.planners import make_planner
-from gz_testauto.planners.interface import Observation, PlannerGaveUp, Task
+from gz_testauto.planners.interface import LocalPlanner, Observation, PlannerGaveUp, Task
 from gz_testauto.planners.rehearsal import rehearse
 from gz_testauto.planners.timed import TimedPlanner
 from gz_testauto.simulators.interface import Simulation, Simulator
@@ -86,25 +86,37 @@ class LockstepExecutor(TrialExecutor):
             entered.staging.close()
         return result.with_numbers(entered.staging.numbers)
 
-    def enter(self, trial: Trial, show_objects: bool = False) -> "Entered":
+    def enter(
+        self, trial: Trial, show_objects: bool = False, planner: Optional[LocalPlanner] = None
+    ) -> "Entered":
         """A trial at its beginning: the scene loaded, and the planners given their tasks. With
-        ``show_objects`` the robots are told of who moves whatever their planners ask for. Whoever
-        is given it closes its staging. Raises as :meth:`execute` does."""
+        ``show_objects`` the robots are told of who moves whatever their planners ask for;
+        ``planner`` drives the first robot in place of the campaign's. Whoever is given it closes
+        its staging. Raises as :meth:`execute` does."""
         campaign, simulator = self._campaign, self._require_simulator()
         staging = campaign.staging(trial)
-        drivers = tuple(self._driver(one, trial, staging, show_objects) for one in campaign.robots)
+        drivers = tuple(
+            self._driver(one, trial, staging, show_objects, planner if one is campaign else None)
+            for one in campaign.robots
+        )
         simulation = staging.stage(simulator.load(staging.scene(campaign.scene(trial))))
         for driver in drivers:
             driver.begin()
         return Entered(simulation, drivers, staging)
 
     def _driver(
-        self, one: PreparedBuiltin, trial: Trial, staging: Staging, show_objects: bool
+        self,
+        one: PreparedBuiltin,
+        trial: Trial,
+        staging: Staging,
+        show_objects: bool,
+        planner: Optional[LocalPlanner],
     ) -> "Driver":
         """What drives one of the campaign's robots in a trial."""
-        spec = one.planner(trial)
         others = self._campaign.as_models(trial, but=one.robot.name)
-        planner = make_planner(spec.plugin, **spec.parameters)
+        if planner is None:
+            spec = one.planner(trial)
+            planner = make_planner(spec.plugin, **spec.parameters)
         shows = show_objects or planner.wants_objects
         tracker = one.tracker(trial, staging, others) if shows else None
         return Driver(
