@@ -1,22 +1,36 @@
 """Compare simulators with each other, or with a real robot: measured, scored, and how sure.
 
-compare  measures what BENCH.yaml names, ranks it by weights, and writes DIR/findings.json,
-         measures.csv and report.html
+compare  drives what BENCH.yaml names, measures it, ranks it by weights, and writes
+         DIR/findings.json, measures.csv and report.html; what DIR has already is not driven again
+report   measures, ranks and writes again what compare left in DIR
+probe    looks at the ground that each simulator makes of each terrain
 import   reads a recorded drive (CSV or rosbag) as BENCH.yaml describes it, checks it, and writes
          it as CSV files that are read without any setting
 
 docs/fidelity.md says what is in BENCH.yaml.
 
+exit status of compare: 0 where all was driven, 1 where something was left out, 128 + signal where
+Ctrl-C ended it (the same command continues); of probe: 0 where all grounds are right, else 1
+
 examples:
   gz_testauto simulators compare config/simulators/farley_2022.yaml --out results/farley_2022
+  gz_testauto simulators compare config/simulators/farley.yaml --out results/farley
+  gz_testauto simulators probe config/simulators/farley.yaml --entry bullet
   gz_testauto simulators import bench.yaml real --out recordings/real
 """
 
 import argparse
 import json
+import sys
 from pathlib import Path
+from typing import Optional
 
+from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.errors import SpecError
+from gz_testauto.fidelity.bench.probes import probe_bench
+from gz_testauto.fidelity.bench.runner import run_bench, store_bench
+from gz_testauto.fidelity.bench.simulated import Simulated, read_simulated
+from gz_testauto.fidelity.bench.store import BenchDirectory
 from gz_testauto.fidelity.findings import as_data, find
 from gz_testauto.fidelity.recordings.csv_file import write_channels
 from gz_testauto.fidelity.recordings.read import read_drives
@@ -24,6 +38,7 @@ from gz_testauto.fidelity.spec import BenchSpec
 from gz_testauto.registry import unknown_name
 from gz_testauto.report.simulators.export import write_measures
 from gz_testauto.report.simulators.page import write_page
+from gz_testauto.report.simulators.probes import print_probes
 from gz_testauto.report.simulators.terminal import print_findings
 from gz_testauto.results.directory import reporting_disk, write_atomically
 from gz_testauto.spec.loader import load
@@ -31,12 +46,17 @@ from gz_testauto.spec.loader import load
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's arguments."""
-    what = parser.add_subparsers(dest="what", metavar="compare|import", required=True)
-    compare = what.add_parser("compare", help="measure, score and rank")
+    what = parser.add_subparsers(dest="what", metavar="compare|report|probe|import", required=True)
+    compare = what.add_parser("compare", help="drive, measure, score and rank")
     compare.add_argument("bench", type=Path, help="what to compare (YAML)")
     compare.add_argument(
         "--out", type=Path, required=True, metavar="DIR", help="directory for what is found"
     )
+    report = what.add_parser("report", help="measure and write again, without driving")
+    report.add_argument("out", type=Path, metavar="DIR", help="what compare --out wrote to")
+    probe = what.add_parser("probe", help="look at the ground of each simulator")
+    probe.add_argument("bench", type=Path, help="BENCH.yaml, which names simulators and terrains")
+    probe.add_argument("--entry", metavar="NAME", help="only this one (default: all)")
     imported = what.add_parser("import", help="check a recording and write it as plain CSV files")
     imported.add_argument("bench", type=Path, help="BENCH.yaml, which says how to read it")
     imported.add_argument("entry", help="the entry whose recordings are read")
@@ -46,20 +66,59 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do it; 0."""
+    """Do it; the exit status."""
+    if arguments.what == "report":
+        directory = BenchDirectory(arguments.out)
+        directory.require_bench()
+        spec = load(directory.bench, BenchSpec)
+        return _write(spec, read_simulated(spec, directory), arguments.out)
     spec = load(arguments.bench, BenchSpec)
     if arguments.what == "import":
         return _import(spec, arguments.entry, arguments.out)
-    found = find(spec)
-    out: Path = arguments.out
+    if arguments.what == "probe":
+        return _probe(spec, arguments.entry)
+    return _compare(spec, arguments.out)
+
+
+def _compare(spec: BenchSpec, out: Path) -> int:
+    if not spec.simulated:
+        return _write(spec, read_simulated(spec, BenchDirectory(out)), out)
+    stop = StopSignals(on_first=lambda: _tell("stopping after this drive; again: at once"))
+    with stop:
+        simulated = run_bench(spec, out, _tell, stop)
+    if stop():
+        _tell("stopped; the same command continues")
+        return stop.exit_status
+    return _write(spec, simulated, out)
+
+
+def _write(spec: BenchSpec, simulated: Simulated, out: Path) -> int:
+    """Measure, write and print; 1 where something was left out."""
+    found = find(spec, simulated.drives, simulated.circumstances)
     with reporting_disk(out):
         out.mkdir(parents=True, exist_ok=True)
+        store_bench(spec, BenchDirectory(out))
         text = json.dumps(as_data(found), indent=1, ensure_ascii=False)
         write_atomically(out / "findings.json", text.encode())
         write_measures(found, out / "measures.csv")
         write_page(found, out / "report.html")
     print_findings(found)
-    return 0
+    return 0 if simulated.complete else 1
+
+
+def _probe(spec: BenchSpec, entry: Optional[str]) -> int:
+    names = [one.name for one in spec.simulated]
+    if not names:
+        raise SpecError("entries: none of them is a simulator; there is no ground to look at")
+    if entry is not None and entry not in names:
+        raise SpecError(f"--entry: {unknown_name('entry', entry, names)}")
+    rows = list(probe_bench(spec, names if entry is None else [entry], _tell))
+    print_probes(rows)
+    return 1 if any(row.ground.refusal is not None for row in rows) else 0
+
+
+def _tell(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
 
 
 def _import(spec: BenchSpec, name: str, out: Path) -> int:

@@ -110,6 +110,20 @@ def measure_planners(
     return Measured(measure, estimate, np.where(np.isfinite(draws), draws, estimate.value))
 
 
+EXTRAS = ("load", "half_step")
+"""What only some drives have, and some repetitions of these."""
+
+
+def _with_extras(measure: Measure, own: Drives) -> Drives:
+    """The repetitions that have what a measure needs of :data:`EXTRAS`."""
+    needed = [name for name in EXTRAS if name in measure.needs]
+    kept = {
+        case: [one for one in found if all(getattr(one, name) is not None for name in needed)]
+        for case, found in own.items()
+    }
+    return {case: found for case, found in kept.items() if found}
+
+
 def _is_for(measure: Measure, case: str) -> bool:
     terrain, _, drive = case.rpartition("/")
     return measure.drive in ("", drive) and measure.terrain in ("", terrain)
@@ -125,6 +139,7 @@ def _lacking(measure: Measure, recordings: Sequence[Recording]) -> Optional[str]
 
 def _by_itself(measure: Measure, name: str, own: Drives, seed: int) -> Measured:
     assert measure.own is not None, "asked of measures of one recording"
+    own = _with_extras(measure, own)
     cases = [case for case in own if _is_for(measure, case)]
     if not cases:
         return Measured.absent(measure, "no drive is for it")

@@ -14,21 +14,37 @@ Owns the shape of a bench's YAML::
         source: Farley et al. 2022, Table 10
     reference: real
     weights: {free: 4, real_time_factor: 4, imu_linear_error: 10}
+
+Of simulators that are to be driven, and not read::
+
+    robot: {model: package://gz_testauto/models/husky_a200}
+    terrains: [{name: gravel, kind: gravel, friction: 0.55}]
+    drives: [straight, circle]
+    repetitions: 5
+    entries:
+      - {name: ode, simulator: gazebo, options: {engine: ode}}
+      - {name: mujoco, simulator: embedded}
+    reference: ode
 """
 
-from typing import Dict, List, Mapping, Optional, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 from typing_extensions import Annotated, Self
 
-from gz_testauto.errors import UnknownNameError
+from gz_testauto.errors import SpecError, UnknownNameError
+from gz_testauto.fidelity.drives.spec import KINDS, STEP, BenchRobotSpec, DriveSpec
 from gz_testauto.fidelity.examples import ExampleSpec
 from gz_testauto.fidelity.features import RULES, FeaturesSpec
 from gz_testauto.fidelity.measures.interface import MEASURES, measure_named
+from gz_testauto.fidelity.measures.load import LOAD
 from gz_testauto.fidelity.recordings.spec import RecordingSpec
 from gz_testauto.fidelity.score import PAPER_WEIGHTS
+from gz_testauto.fidelity.terrain import TerrainSpec
+from gz_testauto.fidelity.terrain.kind import TerrainKind
 from gz_testauto.registry import unknown_name
+from gz_testauto.simulators.options import check_options
 from gz_testauto.spec.model import Spec, SpecPath, as_tuple, repeated
 from gz_testauto.spec.stack import NAME
 
@@ -36,14 +52,17 @@ Weight = Annotated[float, Field(ge=0, le=1e6)]
 
 
 class EntrySpec(Spec):
-    """One simulator, or the real robot. What is measured of it comes from recordings, or was
-    ``published``; ``printed`` are scores that somebody gave, which are added up beside those that
-    follow from the measurements."""
+    """One simulator, or the real robot. What is measured of it comes from a ``recording``, from
+    driving a ``simulator`` of this package, or was ``published``; ``printed`` are scores that
+    somebody gave, which are added up beside those that follow from the measurements."""
 
     name: str = Field(pattern=NAME)
     recording: Optional[RecordingSpec] = None
     campaign: Optional[SpecPath] = None
     """Results of a campaign that was run in it, for measures of planners."""
+    simulator: Optional[str] = None
+    options: Dict[str, Any] = Field(default_factory=dict)
+    """Of the simulator, as ``simulator_options`` of a campaign."""
     published: Dict[str, float] = Field(default_factory=dict)
     """Values of measures."""
     printed: Dict[str, float] = Field(default_factory=dict)
@@ -51,6 +70,19 @@ class EntrySpec(Spec):
     source: str = ""
     """Where the published values stand."""
     features: FeaturesSpec = FeaturesSpec()
+
+    @model_validator(mode="after")
+    def _is_one_or_the_other(self) -> Self:
+        if self.simulator is not None and self.recording is not None:
+            raise ValueError("has recording and simulator; make them two entries")
+        if self.simulator is None and self.options:
+            raise ValueError("has options and no simulator; give simulator")
+        if self.simulator is not None:
+            try:
+                check_options(self.simulator, self.options)
+            except SpecError as error:
+                raise ValueError(str(error).replace("simulator_options.", "options.")) from None
+        return self
 
     @model_validator(mode="after")
     def _has_something(self) -> Self:
@@ -69,6 +101,17 @@ class BenchSpec(Spec):
     about: str = ""
     """For the report, above everything else."""
     seed: int = Field(0, ge=0)
+    robot: Optional[BenchRobotSpec] = None
+    terrains: Annotated[Tuple[TerrainSpec, ...], BeforeValidator(as_tuple)] = ()
+    drives: Annotated[Tuple[DriveSpec, ...], BeforeValidator(as_tuple)] = ()
+    """All kinds unless given; each is driven on every terrain, ``step`` on those of its kind."""
+    repetitions: int = Field(5, ge=1, le=1000)
+    step_s: float = Field(0.001, gt=0, le=0.02)
+    """The physics step of the worlds. A simulator with an option ``step_s`` goes by that."""
+    load: bool = True
+    """Whether the load of the simulators is measured."""
+    half_step: bool = False
+    """Whether drives on a flat terrain are repeated at half the physics step."""
     entries: Annotated[Tuple[EntrySpec, ...], BeforeValidator(as_tuple)] = Field(min_length=1)
     reference: Optional[str] = None
     """The entry that the others are measured against; it is not ranked."""
@@ -89,8 +132,10 @@ class BenchSpec(Spec):
         if self.reference is not None:
             _require_known("reference", self.reference, names)
             reference = self.entry(self.reference)
-            if reference.recording is None and reference.campaign is None:
+            if not (reference.recording or reference.campaign or reference.simulator):
                 raise ValueError(f"reference: {self.reference} has no recording to compare with")
+            if self.real and reference.simulator is not None:
+                raise ValueError(f"real: {self.reference} is simulated; give recordings of a robot")
         if self.real and self.reference is None:
             raise ValueError("real: there is no reference; give one")
         if not self.ranked:
@@ -106,6 +151,76 @@ class BenchSpec(Spec):
         for entry in self.ranked:
             _require_cases(entry, self._reference_cases)
         return self
+
+    @model_validator(mode="before")
+    @classmethod
+    def _all_drives(cls, data: Any) -> Any:
+        """All kinds that there is ground for, where terrains are given and drives are not."""
+        if isinstance(data, dict) and data.get("terrains") and "drives" not in data:
+            ground = [one.get("kind") for one in data["terrains"] if isinstance(one, dict)]
+            return {**data, "drives": [kind for kind in KINDS if kind != STEP or STEP in ground]}
+        return data
+
+    @model_validator(mode="after")
+    def _can_be_driven(self) -> Self:
+        if self.simulated:
+            lacking = [name for name in ("robot", "terrains") if not getattr(self, name)]
+            if lacking:
+                raise ValueError(
+                    f"{lacking[0]} is missing, in which {self.simulated[0].name} is to be driven"
+                )
+        for what in ("terrains", "drives"):
+            twice = repeated([one.name for one in getattr(self, what)])
+            if twice:
+                raise ValueError(f"{what}: {', '.join(twice)} stands there more than once")
+        for terrain in self.terrains:
+            if terrain.name == LOAD:
+                raise ValueError(f"terrains: {LOAD} is where load is measured; take another name")
+        for drive in self.drives:
+            if not any(self.drives_on(drive, terrain) for terrain in self.terrains):
+                raise ValueError(f"drives: {drive.name} needs a terrain of kind {STEP}")
+            self._require_recorded(drive)
+        return self
+
+    def _require_recorded(self, drive: DriveSpec) -> None:
+        command, where = drive.command, f"drives: {drive.name}.command"
+        if command is None:
+            return
+        recorded = {one.name: one.recording for one in self.entries if one.recording is not None}
+        _require_known(f"{where}.entry", command.entry, list(recorded))
+        recording = recorded[command.entry]
+        assert recording is not None, "those that have one"
+        if recording.command is None:
+            raise ValueError(
+                f"{where}: recording of {command.entry} does not say where its "
+                "commands are; give recording.command"
+            )
+        _require_known(f"{where}.case", command.case, list(recording.drives))
+        count = len(recording.drives[command.case])
+        if command.repetition >= count:
+            raise ValueError(
+                f"{where}.repetition is {command.repetition}; there are {count}, counted from 0"
+            )
+
+    @staticmethod
+    def drives_on(drive: DriveSpec, terrain: TerrainKind) -> bool:
+        """Whether a drive is for a terrain."""
+        return drive.kind != STEP or getattr(terrain, "kind", "") == STEP
+
+    @property
+    def simulated(self) -> List[EntrySpec]:
+        """Entries that are to be driven."""
+        return [entry for entry in self.entries if entry.simulator is not None]
+
+    @property
+    def cases(self) -> List[str]:
+        """What simulators are to be driven through, ``TERRAIN/DRIVE``."""
+        return [
+            f"{terrain.name}/{drive.name}"
+            for terrain in self.terrains
+            for drive in self.drives
+            if self.drives_on(drive, terrain)
+        ]
 
     def entry(self, name: str) -> EntrySpec:
         """By name."""
@@ -127,7 +242,7 @@ class BenchSpec(Spec):
         if self.reference is None:
             return []
         recording = self.entry(self.reference).recording
-        return [] if recording is None else list(recording.drives)
+        return self.cases if recording is None else list(recording.drives)
 
 
 def _require_cases(entry: EntrySpec, cases: List[str]) -> None:

@@ -67,6 +67,7 @@ MEASURES = Registry(
     "measure",
     {
         "real_time_factor": f"{_HERE}.load:REAL_TIME_FACTOR",
+        "cpu_idle": f"{_HERE}.load:CPU_IDLE",
         "cpu_average": f"{_HERE}.load:CPU_AVERAGE",
         "cpu_intense": f"{_HERE}.load:CPU_INTENSE",
         "memory": f"{_HERE}.load:MEMORY",
@@ -89,6 +90,7 @@ MEASURES = Registry(
         "planner_success_srcc": f"{_HERE}.planners:SUCCESS_SRCC",
         "planner_spearman": f"{_HERE}.planners:SPEARMAN",
         "planner_same_winner": f"{_HERE}.planners:SAME_WINNER",
+        "half_step": f"{_HERE}.half_step:HALF_STEP",
     },
 )
 

@@ -5,8 +5,11 @@ from typing import Tuple
 from gz_testauto.fidelity.measures.interface import Measure
 from gz_testauto.fidelity.recordings.recording import Load, Recording
 
-FIVE = "five"
-"""The drive with five robots at once."""
+LOAD = "load"
+"""The terrain on which load is measured."""
+
+IDLE, ONE, FIVE = "idle", "one", "five"
+"""Drives: of a world without a robot, with one that drives about, with five."""
 
 
 def _load(recording: Recording) -> Load:
@@ -32,11 +35,26 @@ REAL_TIME_FACTOR = Measure(
     name="real_time_factor",
     unit="",
     better="higher",
-    description="simulated over wall time",
+    description="simulated over wall time, as fast as it goes, one robot",
     formula="sum of simulated s / sum of wall s",
     source="Farley et al. 2022, equation (2)",
     needs=("load",),
     own=_real_time_factor,
+    terrain=LOAD,
+    drive=ONE,
+)
+
+CPU_IDLE = Measure(
+    name="cpu_idle",
+    unit="CPU s / s",
+    better="lower",
+    description="CPU time of all the simulator's processes per simulated second, no robot",
+    formula="sum of CPU s / sum of simulated s",
+    source="read from the processes",
+    needs=("load",),
+    own=_cpu,
+    terrain=LOAD,
+    drive=IDLE,
 )
 
 CPU_AVERAGE = Measure(
@@ -48,6 +66,8 @@ CPU_AVERAGE = Measure(
     source="Farley et al. 2022, section 3.3.2, read from the processes; theirs is a share in %",
     needs=("load",),
     own=_cpu,
+    terrain=LOAD,
+    drive=ONE,
 )
 
 CPU_INTENSE = Measure(
@@ -59,6 +79,7 @@ CPU_INTENSE = Measure(
     source="Farley et al. 2022, section 3.3.2",
     needs=("load",),
     own=_cpu,
+    terrain=LOAD,
     drive=FIVE,
 )
 
@@ -66,9 +87,11 @@ MEMORY = Measure(
     name="memory",
     unit="MiB",
     better="lower",
-    description="resident memory of all the simulator's processes at the end of a drive",
+    description="resident memory of all the simulator's processes at the end of a drive, one robot",
     formula="mean over drives",
     source="psutil",
     needs=("load",),
     own=_memory,
+    terrain=LOAD,
+    drive=ONE,
 )

@@ -22,8 +22,9 @@ def _ways(first: Recording, second: Recording) -> Tuple[np.ndarray, np.ndarray]:
     return ways[0][:length], ways[1][:length]
 
 
-def _drift(first: Recording, second: Recording) -> float:
-    """Both from the same first pose: S. Umeyama's alignment would turn away a wrong heading."""
+def drift_m(first: Recording, second: Recording) -> float:
+    """RMS distance (m), both from the same first pose: S. Umeyama's alignment would turn away a
+    wrong heading."""
     own, reference = (_from_its_start(way) for way in _ways(first, second))
     return float(np.sqrt(((own - reference)[:, :2] ** 2).sum(axis=1).mean()))
 
@@ -59,7 +60,7 @@ DRIFT = Measure(
     formula="sqrt(mean |p - p_ref|²)",
     source="absolute trajectory error, J. Sturm et al., IROS 2012, aligned by the first pose",
     needs=("odometry",),
-    between=_drift,
+    between=drift_m,
 )
 
 RELATIVE = Measure(

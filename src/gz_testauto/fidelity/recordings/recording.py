@@ -57,18 +57,21 @@ class Series:
 @dataclass(frozen=True)
 class Load:
     """What a simulated drive cost: simulated and wall seconds, and CPU seconds and resident memory
-    (bytes) of all processes of the simulator, without what records."""
+    (bytes) of all processes of the simulator, without what records. ``others`` is the share of the
+    machine's processors that was used by others meanwhile."""
 
     simulated_s: float
     wall_s: float
     cpu_s: float
     memory_bytes: float
+    others: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
 class Recording:
     """A drive; ``source`` is a file, or a simulator with a repetition, for messages. Channels that
-    were not recorded are None."""
+    were not recorded are None. ``half_step`` is the same drive, from the same start, in the same
+    simulator at half its physics step."""
 
     source: str
     imu: Optional[Series] = None
@@ -76,6 +79,7 @@ class Recording:
     wheels: Optional[Series] = None
     command: Optional[Series] = None
     load: Optional[Load] = None
+    half_step: Optional["Recording"] = None
     band_hz: float = BAND_HZ
     """Up to which its inertial samples are compared."""
 

@@ -1,0 +1,49 @@
+"""Whether a simulated drive can have happened.
+
+A robot that falls through the ground, is flung or is no number says nothing of how well a simulator
+does what it can: such a drive is invalid, with its reason, and is not measured.
+"""
+
+import math
+from typing import Optional
+
+import numpy as np
+
+from gz_testauto.fidelity.bench.perform import Driven
+from gz_testauto.fidelity.drives.commands import PERIOD_S
+from gz_testauto.fidelity.terrain import Terrain
+
+BELOW_M, ABOVE_M = 0.15, 0.5
+"""How far the base of a robot on wheels may be below and above the ground under it."""
+
+FASTEST_MPS = 3.0
+"""Up or down; a fall of half a metre ends with that."""
+
+TILTED_RAD = math.radians(75.0)
+
+STRONGEST_MPS2 = 100.0
+"""Mean acceleration over a sample, about 10 g; robots that drive at walking pace have less."""
+
+
+def unbelievable(driven: Driven, terrain: Terrain) -> Optional[str]:
+    """Why a drive is not believed, None where it is."""
+    odometry, imu = driven.recording.odometry, driven.recording.imu
+    assert odometry is not None and imu is not None, "simulated drives have both"
+    ground = np.asarray(terrain.height_m(odometry.values[:, 0], odometry.values[:, 1]))
+    above = driven.height_m - driven.standing_m - ground
+    climbing = np.abs(np.diff(driven.height_m, prepend=driven.height_m[0])) / PERIOD_S
+    faults = (
+        (~np.isfinite(ground), "the robot has left the terrain"),
+        (above < -BELOW_M, f"the robot is more than {BELOW_M:g} m below the ground"),
+        (above > ABOVE_M, f"the robot is more than {ABOVE_M:g} m above the ground"),
+        (climbing > FASTEST_MPS, f"the robot moves up or down at more than {FASTEST_MPS:g} m/s"),
+        (driven.tilt_rad > TILTED_RAD, "the robot has tipped over"),
+    )
+    for wrong, said in faults:
+        if wrong.any():
+            return f"{said} after {odometry.time_s[int(np.argmax(wrong))]:.2f} s"
+    strong = np.linalg.norm(imu.values[:, 3:], axis=1) > STRONGEST_MPS2
+    if strong.any():
+        at_s = imu.time_s[int(np.argmax(strong))]
+        return f"the accelerometer reads more than {STRONGEST_MPS2:g} m/s² after {at_s:.2f} s"
+    return None

@@ -1,0 +1,24 @@
+"""Whether a simulator has converged: what becomes of a drive at half its physics step."""
+
+from typing import Tuple
+
+from gz_testauto.fidelity.measures.interface import Measure
+from gz_testauto.fidelity.measures.pose import drift_m
+from gz_testauto.fidelity.recordings.recording import Recording
+
+
+def _change(recording: Recording) -> Tuple[float, float]:
+    assert recording.half_step is not None, "asked of recordings with one only"
+    return drift_m(recording, recording.half_step), 1.0
+
+
+HALF_STEP = Measure(
+    name="half_step",
+    unit="m",
+    better="lower",
+    description="how far apart the robot drives on flat ground when the physics step is halved",
+    formula="mean over drives of sqrt(mean |p - p_half|²)",
+    source="step-size refinement; without a difference the solution has converged",
+    needs=("half_step",),
+    own=_change,
+)
