@@ -21,7 +21,8 @@ from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.scene import SceneModel, collisions_by_link, scene_model
 from gz_testauto.sdf.tree import read_model
 from gz_testauto.sdf.values import pose_value
-from gz_testauto.simulators.gazebo.aliases import Alias
+from gz_testauto.simulators.gazebo.aliases import Alias, own_name
+from gz_testauto.simulators.gazebo.engines import fit
 from gz_testauto.simulators.interface import NamedModel
 from gz_testauto.xml_file import parse_xml
 
@@ -44,7 +45,8 @@ class InstrumentedModel:
     the pose of every link in the model's frame, by scoped name, the first one being the one
     that carries the model. ``probes`` has the topics of the probes with the link each of them
     is in; it is empty for a static model. Topics are relative to the world's namespace.
-    ``rates`` has what its own sensors said of their update rate.
+    ``rates`` has what its own sensors said of their update rate, and ``before`` the collisions
+    that were changed for the physics engine, as they were.
     """
 
     name: str
@@ -52,6 +54,7 @@ class InstrumentedModel:
     links: Mapping[str, Pose]
     probes: Mapping[str, str]
     rates: Mapping[str, Optional[str]]
+    before: Mapping[str, Element]
 
 
 @dataclass(frozen=True)
@@ -68,16 +71,20 @@ class InstrumentedRobot:
     contact_topics: Tuple[str, ...]
 
 
-def instrument_model(model: NamedModel, sensor_period_ns: int, alias: Alias) -> InstrumentedModel:
-    """Fit a model that is no robot. Raises ``SimulatorError`` when its SDF cannot be read."""
+def instrument_model(
+    model: NamedModel, sensor_period_ns: int, alias: Alias, engine: str = "ode"
+) -> InstrumentedModel:
+    """Fit a model that is no robot, for a physics engine. Raises ``SimulatorError`` when its SDF
+    cannot be read."""
     document, scene = _read(model, alias)
-    return _fitted(model, document, scene, sensor_period_ns)
+    return _fitted(model, document, scene, sensor_period_ns, engine)
 
 
 def instrument_robot(
-    robot: RobotModel, start: Pose2D, sensor_period_ns: int, alias: Alias
+    robot: RobotModel, start: Pose2D, sensor_period_ns: int, alias: Alias, engine: str = "ode"
 ) -> InstrumentedRobot:
-    """Fit the robot and place it at ``start``, as high above the floor as its SDF has it."""
+    """Fit the robot, for a physics engine, and place it at ``start``, as high above the floor as
+    its SDF has it."""
     document, scene = _read(NamedModel(robot.name, robot.sdf), alias)
     assert document.model is not None, "_read looks before"
     name = scene.name
@@ -97,7 +104,8 @@ def instrument_robot(
     own = pose_value(document, document.model.find("pose"))
     roll, pitch, _ = own.rpy
     pose = Pose.from_rpy(start.x_m, start.y_m, own.position[2], roll, pitch, start.yaw_rad)
-    body = _fitted(NamedModel(robot.name, robot.sdf, pose), document, scene, sensor_period_ns)
+    placed = NamedModel(robot.name, robot.sdf, pose)
+    body = _fitted(placed, document, scene, sensor_period_ns, engine)
     lidar, imu = robot.lidar, robot.imu
     return InstrumentedRobot(
         robot=robot,
@@ -135,9 +143,17 @@ def _read(model: NamedModel, alias: Alias) -> Tuple[SdfDocument, SceneModel]:
 
 
 def _fitted(
-    model: NamedModel, document: SdfDocument, scene: SceneModel, sensor_period_ns: int
+    model: NamedModel,
+    document: SdfDocument,
+    scene: SceneModel,
+    sensor_period_ns: int,
+    engine: str,
 ) -> InstrumentedModel:
     assert document.model is not None, "_read looks before"
+    try:
+        changed = fit(document, document.model, scene, model.pose, engine)
+    except SdfError as error:
+        raise SimulatorError(f"cannot spawn {model.name!r}: {error}") from error
     probes: Dict[str, str] = {}
     if not scene.static:
         for link in scene.links:
@@ -159,6 +175,7 @@ def _fitted(
         links={f"{model.name}::{link}": pose for link, pose in scene.links.items()},
         probes=probes,
         rates=rates,
+        before={own_name(scoped): element for scoped, element in changed.items()},
     )
 
 

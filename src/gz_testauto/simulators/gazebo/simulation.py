@@ -18,6 +18,7 @@ from gz_testauto.sdf.edit import parse_model
 from gz_testauto.simulators.changes import Change, Push, SetGravity, SetLight, SetModel
 from gz_testauto.simulators.gazebo.aliases import Alias
 from gz_testauto.simulators.gazebo.changes import TAKEN, Impulses, PropertyMessages, check
+from gz_testauto.simulators.gazebo.engines import put_engine, restore
 from gz_testauto.simulators.gazebo.instruments import (
     InstrumentedModel,
     InstrumentedRobot,
@@ -65,6 +66,7 @@ class GazeboSimulation(Simulation):
         self._alias = alias
         self._link = link
         self._clock = clock
+        self._staged = staged
         self._physics = staged.physics
         self._onboard = {
             name: Onboard(link, clock, fitted, velocity, staged.physics.gravity_mps2)
@@ -135,7 +137,10 @@ class GazeboSimulation(Simulation):
 
     def _spawn(self, models: Sequence[NamedModel]) -> None:
         period_ns = self._clock.sensor_period_ns
-        fitted = [instrument_model(alone(model), period_ns, self._alias) for model in models]
+        fitted = [
+            instrument_model(alone(model), period_ns, self._alias, self._staged.engine)
+            for model in models
+        ]
         names = [one.name for one in fitted]
         mark = self._link.server.log_size()
         try:
@@ -229,6 +234,10 @@ class GazeboSimulation(Simulation):
             raise SimulatorError(f"gzserver saved a world that is not XML: {error}") from error
         self._alias.rename_saved(root.find("world"))
         remove_instruments(root.find("world"), self._fitted.values())
+        restore(root.find("world"), self._staged.before)
+        for fitted in self._fitted.values():
+            restore(root.find("world"), fitted.before)
+        put_engine(root.find("world"), self._staged.stated_engine)
         for physics in root.iter("physics"):
             for tag, value in (
                 ("real_time_update_rate", self._physics.max_update_rate_hz),

@@ -17,6 +17,7 @@ from gz_testauto.pose import Pose
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.simulators.gazebo.aliases import Alias
 from gz_testauto.simulators.gazebo.drive_command import DriveCommand
+from gz_testauto.simulators.gazebo.engines import check_engine
 from gz_testauto.simulators.gazebo.gzclient import GuiClient
 from gz_testauto.simulators.gazebo.installation import GazeboInstallation, find_gazebo
 from gz_testauto.simulators.gazebo.instruments import instrument_model, instrument_robot
@@ -44,7 +45,8 @@ class GazeboSimulator(Simulator):
     spawner gives unless told; other static models are taken to be the base.
     ``world_plugins`` says whether what the worlds' ``<plugin>`` elements name is loaded; the
     robot's own always is. ``allow_missing`` names plugins (``libname.so``; ``*`` stands for any
-    text) without which a scene is simulated where they are not installed.
+    text) without which a scene is simulated where they are not installed. ``engine`` is the
+    physics engine, one of ``ode``, ``bullet`` and ``dart``; by default the one that a world states.
     """
 
     name = "gazebo"
@@ -64,13 +66,17 @@ class GazeboSimulator(Simulator):
         obstacle_names: Optional[str] = None,
         world_plugins: bool = True,
         allow_missing: Sequence[str] = (),
+        engine: Optional[str] = None,
     ) -> None:
         """Find Gazebo; raises ``MissingDependencyError``. The server starts with the first
         scene."""
+        if engine is not None:
+            check_engine(engine)
         if trials_per_server < 1 or period_s <= 0 or stall_timeout_s <= 0:
             raise ValueError("trials_per_server, period_s and stall_timeout_s must be positive")
         self._installation: GazeboInstallation = find_gazebo()
-        self.version = self._installation.version
+        self._engine = engine
+        self.version = self._installation.version + (f" with {engine}" if engine else "")
         self._gui = gui
         self._trials_per_server = trials_per_server
         self._stall_timeout_s = stall_timeout_s
@@ -99,7 +105,11 @@ class GazeboSimulator(Simulator):
         """On this server or a fresh one."""
         self._take_over()
         staged = stage_world(
-            scene.world, RESTING_RATE_HZ, self._obstacles, plugins=self._world_plugins
+            scene.world,
+            RESTING_RATE_HZ,
+            self._obstacles,
+            plugins=self._world_plugins,
+            engine=self._engine,
         )
         taken = {*staged.poses, *(model.name for model in staged.movables)}
         for model in scene.models:
@@ -165,11 +175,14 @@ class GazeboSimulator(Simulator):
         alias = Alias(second=self._served % 2 == 1)
         clock = self._new_clock(staged)
         period_ns = clock.sensor_period_ns
-        models = [instrument_model(movable, period_ns, alias) for movable in staged.movables]
+        engine = staged.engine
+        models = [
+            instrument_model(movable, period_ns, alias, engine) for movable in staged.movables
+        ]
         to_spawn = [fitted.model for fitted in models]
         robots, places = [], []
         for placed in scene.robots:
-            robot = instrument_robot(placed.robot, placed.start, period_ns, alias)
+            robot = instrument_robot(placed.robot, placed.start, period_ns, alias, engine)
             robots.append(robot)
             # The drive plugins measure a wheel by its upright bounding box when they are
             # loaded, so the robot is spawned facing along x and turned afterwards.
@@ -180,6 +193,8 @@ class GazeboSimulator(Simulator):
         link.release()
         link.request_deletion(self._loaded)
         self._loaded = [model.name for model in to_spawn]
+        if engine != "ode":  # the order of its bodies depends on what is there as they come
+            link.await_deletion()
         clock.rewind()
         driven = {
             robot.robot.name: (

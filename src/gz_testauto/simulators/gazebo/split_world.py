@@ -10,9 +10,9 @@ depends on the world alone, never on what a server did before. Talks to no serve
 
 import copy
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Collection, Mapping, Optional, Pattern, Tuple
+from typing import Collection, Dict, Mapping, Optional, Pattern, Tuple
 
 from lxml import etree
 
@@ -20,10 +20,10 @@ from gz_testauto.errors import SdfError, SimulatorError
 from gz_testauto.pose import Pose
 from gz_testauto.sampling.naming import is_obstacle
 from gz_testauto.sdf.document import Element, SdfDocument
-from gz_testauto.sdf.dynamics import chosen_physics
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.plugins import without_plugins
 from gz_testauto.sdf.scene import SceneModel, WorldScene, read_scene
+from gz_testauto.simulators.gazebo.engines import fit, put_engine, require_engine, stated_engine
 from gz_testauto.simulators.gazebo.instruments import RENDERED
 from gz_testauto.simulators.interface import NamedModel, PhysicsSettings
 from gz_testauto.simulators.world_models import check_shapes, physics_of
@@ -31,9 +31,6 @@ from gz_testauto.simulators.world_models import check_shapes, physics_of
 MOST_SPAWNED = 50
 """So many random obstacles are spawned for each trial. To spawn BARN's 418 cylinders took 7 to 11 s
 in every trial; a server with them in its base took 3 s for each world and 0.7 s for a trial."""
-
-PHYSICS_ENGINES = ("ode", "bullet", "simbody", "dart")
-"""What Gazebo 11 knows as a ``<physics>``' type; gzserver ends at any other."""
 
 _STATEFUL = ("plugin", "population", "road", "state")
 
@@ -46,7 +43,8 @@ class StagedWorld:
     ``poses`` has every model of the base, in the world frame, and ``links`` the poses of their
     links in the model's. ``reusable`` is False when the
     base holds something that a trial may change, such as a plugin: then every trial needs a
-    fresh server.
+    fresh server. ``engine`` is the physics engine, ``stated_engine`` the one that the file states,
+    and ``before`` has the collisions of the base that were changed for the engine, as they were.
     """
 
     name: str
@@ -56,6 +54,9 @@ class StagedWorld:
     links: Mapping[str, Mapping[str, Pose]]
     physics: PhysicsSettings
     reusable: bool
+    engine: str = "ode"
+    stated_engine: str = "ode"
+    before: Mapping[str, Element] = field(default_factory=dict)
 
     @property
     def fingerprint(self) -> str:
@@ -69,11 +70,12 @@ def stage_world(
     obstacles: Optional[Pattern[str]] = None,
     most_spawned: float = MOST_SPAWNED,
     plugins: bool = True,
+    engine: Optional[str] = None,
 ) -> StagedWorld:
     """Read and divide a ``.world`` file; the base gets ``update_rate_hz`` as its update rate.
     ``obstacles`` matches the whole names of random obstacles, by default the spawner's; static
     ones stay in the base where they are more than ``most_spawned``. Without ``plugins`` nothing
-    in the world has any.
+    in the world has any. ``engine`` is the physics engine, by default the one that it states.
 
     Raises ``SimulatorError`` that names what is broken or missing, before any server sees it.
     """
@@ -84,17 +86,22 @@ def stage_world(
         if scene.document.world is None:
             raise SdfError(f"{path}: has no <world>")
         check_shapes(scene)
-        _check_engine(scene.document)
+        stated = stated_engine(scene.document.world)
+        if engine is None:
+            require_engine(scene.document)
+            engine = stated
         document = scene.document.copy()
         physics = physics_of(document)
         static = [name for name, model in scene.models.items() if model.static]
         random = [name for name in static if is_obstacle(name, obstacles)]
         spawned = random if len(random) <= most_spawned else []
         spawned = [*spawned, *(name for name in static if _measures(scene.models[name]))]
-        base, movables = _divide(document, scene, library, spawned)
+        base, movables, before = _divide(document, scene, library, spawned, engine)
     except SdfError as error:
         raise SimulatorError(f"cannot load the world: {error}") from error
     _set_update_rate(base, update_rate_hz)
+    if engine != stated:
+        put_engine(base, engine)
     moved = {model.name for model in movables}
     stay = {name: model for name, model in scene.models.items() if name not in moved}
     return StagedWorld(
@@ -105,6 +112,9 @@ def stage_world(
         links={name: _scoped_links(model) for name, model in stay.items()},
         physics=physics,
         reusable=not _is_stateful(base),
+        engine=engine,
+        stated_engine=stated,
+        before=before,
     )
 
 
@@ -119,34 +129,22 @@ def model_text(element: Element, version: str, name: Optional[str] = None) -> st
     return str(etree.tostring(root, encoding="unicode"))
 
 
-def _check_engine(document: SdfDocument) -> None:
-    """Refuse a physics engine that gzserver does not know, as in worlds made for newer Gazebos."""
-    assert document.world is not None, "the caller looks before"
-    physics = chosen_physics(document.world)
-    if physics is None:
-        return
-    engine = physics.get("type", "ode")
-    if engine not in PHYSICS_ENGINES:
-        raise SdfError(
-            f"{document.where(physics)}: <physics> is of type {engine!r}, and Gazebo 11 has "
-            f"{', '.join(PHYSICS_ENGINES)}: write type=\"ode\", or simulate it by 'embedded'"
-        )
-
-
 def _divide(
     document: SdfDocument,
     scene: WorldScene,
     library: ModelLibrary,
     spawned: Collection[str],
-) -> Tuple[Element, Tuple[NamedModel, ...]]:
+    engine: str,
+) -> Tuple[Element, Tuple[NamedModel, ...], Mapping[str, Element]]:
     """Take the models that are spawned out of ``document``, a copy of the scene's own: what is not
-    static, and the static models that are ``spawned``. Returns the world without them, and them in
-    file order."""
+    static, and the static models that are ``spawned``. Returns the world without them, fitted to
+    the engine, them in file order, and the collisions that were changed, as they were."""
     world = document.world
     assert world is not None, "the caller looks before"
     for actor in world.findall("actor"):  # bodies go their ways
         world.remove(actor)
     movables = []
+    before: Dict[str, Element] = {}
     for model, element in zip(scene.models.values(), _placing_elements(scene, document)):
         if element.tag == "include":
             element = library.expand(document, element)
@@ -157,7 +155,9 @@ def _divide(
             version = document.root.get("version", "1.6")
             movables.append(NamedModel(model.name, model_text(element, version), model.pose))
             world.remove(element)
-    return world, tuple(movables)
+        else:
+            before.update(fit(document, element, model, model.pose, engine))
+    return world, tuple(movables), before
 
 
 def _placing_elements(scene: WorldScene, document: SdfDocument) -> Tuple[Element, ...]:
