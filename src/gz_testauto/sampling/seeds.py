@@ -34,6 +34,8 @@ TRACKING = "tracking"
 microseconds follow."""
 TERRAIN = "terrain"
 """A terrain to compare simulators on; its name follows."""
+PROBE = "probe"
+"""Where a terrain is probed; its name follows."""
 SCENARIO = "scenario"
 """What a Scenic program draws by Python itself when it is compiled."""
 

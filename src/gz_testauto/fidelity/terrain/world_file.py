@@ -6,12 +6,15 @@ begins at the terrain's lowest point so that its middle is at the world's zero.
 
 import io
 from pathlib import Path
+from typing import Tuple
 
 from gz_testauto.disk import write_whole
 from gz_testauto.errors import MissingDependencyError
 from gz_testauto.fidelity.terrain.terrain import Terrain
 
 GRAVITY_MPS2 = 9.80665
+
+Vector = Tuple[float, float, float]
 
 MODEL = "terrain"
 """What the ground is called in the world."""
@@ -24,7 +27,7 @@ _WORLD = """<?xml version="1.0"?>
       <real_time_factor>1</real_time_factor>
       <real_time_update_rate>{rate!r}</real_time_update_rate>
     </physics>
-    <gravity>0 0 -{gravity!r}</gravity>
+    <gravity>{gravity}</gravity>
     <scene>
       <ambient>0.5 0.5 0.5 1</ambient>
       <background>0.75 0.8 0.85 1</background>
@@ -62,7 +65,12 @@ _WORLD = """<?xml version="1.0"?>
 """
 
 
-def write_world(terrain: Terrain, folder: Path, step_s: float = 0.001) -> Path:
+def write_world(
+    terrain: Terrain,
+    folder: Path,
+    step_s: float = 0.001,
+    gravity_mps2: Vector = (0.0, 0.0, -GRAVITY_MPS2),
+) -> Path:
     """Write ``NAME.world``, and ``NAME.png`` unless it is flat, into a folder that is made where it
     is not there. Both friction coefficients of the ground are the terrain's; the physics step is
     ``step_s`` (s). Returns the world's path. Raises ``OSError`` when the disk refuses."""
@@ -85,7 +93,7 @@ def write_world(terrain: Terrain, folder: Path, step_s: float = 0.001) -> Path:
         friction=terrain.friction,
         step_s=step_s,
         rate=1.0 / step_s,
-        gravity=GRAVITY_MPS2,
+        gravity=" ".join(map(repr, gravity_mps2)),
     )
     path = folder / f"{terrain.name}.world"
     write_whole(path, world.encode("utf-8"))
