@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Optional
 
 from gz_testauto.campaign.signals import StopSignals
+from gz_testauto.cli.progress import announce_stop
 from gz_testauto.errors import SpecError
 from gz_testauto.fidelity.bench.probes import probe_bench
 from gz_testauto.fidelity.bench.runner import run_bench, store_bench
@@ -83,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _compare(spec: BenchSpec, out: Path) -> int:
     if not spec.simulated:
         return _write(spec, read_simulated(spec, BenchDirectory(out)), out)
-    stop = StopSignals(on_first=lambda: _tell("stopping after this drive; again: at once"))
+    stop = StopSignals(on_first=announce_stop)
     with stop:
         simulated = run_bench(spec, out, _tell, stop)
     if stop():

@@ -13,7 +13,7 @@ from typing import List, Optional, Sequence, Tuple
 
 import numpy as np
 
-from gz_testauto.errors import SimulatorError
+from gz_testauto.errors import ResultsError, SceneError, SimulatorError
 from gz_testauto.fidelity.drives.commands import PERIOD_S
 from gz_testauto.fidelity.recordings.recording import Recording, Series
 from gz_testauto.observation import ImuSample, ModelState, Twist2D
@@ -83,8 +83,12 @@ def perform(simulator: Simulator, order: DriveOrder) -> Driven:
         "odometry": _odometry(poses),
         "command": Series(commanded_s, order.commands),
     }
+    try:
+        recording = Recording.of(order.source, channels)
+    except ResultsError as error:  # numbers that are none: the same would come again
+        raise SceneError(str(error)) from error
     return Driven(
-        Recording.of(order.source, channels),
+        recording,
         np.array([pose.position[2] for pose in poses]),
         np.array([pose.tilt_rad for pose in poses]),
         standing_m,

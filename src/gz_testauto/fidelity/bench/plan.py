@@ -108,7 +108,8 @@ class Plan:
         }
         self._written: Dict[Tuple[Path, str], Path] = {}
         (self._robot,) = read_bench_robot(spec.robot)
-        self._crowd = read_bench_robot(spec.robot, max(LOADS.values()), always=False)
+        count = max(LOADS.values()) if spec.load else 1
+        self._crowd = read_bench_robot(spec.robot, count, always=False)
         for case in spec.cases:
             terrain, _, drive = case.partition("/")
             require_room(case, self.commands[drive], self._robot, self.terrains[terrain])

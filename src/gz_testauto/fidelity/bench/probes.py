@@ -38,7 +38,7 @@ def ground_of(entry: str, terrain: Terrain, found: GroundProbe) -> Ground:
         entry,
         terrain.name,
         float(found.worst_m),
-        float(found.friction),
+        float("nan") if found.friction is None else float(found.friction),
         float(found.expected_friction),
         found.refusal,
     )

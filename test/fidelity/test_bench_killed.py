@@ -1,0 +1,122 @@
+"""A comparison that is killed or stopped, and continued by the same command."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import psutil
+import pytest
+
+from gz_testauto.cli.main import main
+
+pytestmark = pytest.mark.slow
+
+BENCH = """name: small
+robot: {model: package://gz_testauto/models/wheelchair}
+terrains: [{name: flat, kind: flat, pixels: 17}]
+drives: [{name: straight, duration_s: 1}, {name: circle, duration_s: 1}]
+repetitions: 2
+load: false
+entries:
+  - {name: fine, simulator: embedded, options: {step_s: 0.002}}
+  - {name: coarse, simulator: embedded}
+reference: fine
+weights: {pose_drift: 1}
+"""
+COMMAND = [sys.executable, "-m", "gz_testauto.cli.main", "simulators", "compare"]
+
+
+@pytest.fixture
+def bench(tmp_path):
+    file = tmp_path / "bench.yaml"
+    file.write_text(BENCH)
+    return file
+
+
+def begun(bench, out, drives):
+    """The command, once so many drives of this run are done."""
+    process = subprocess.Popen(
+        [*COMMAND, str(bench), "--out", str(out)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    while f"[{drives}/" not in process.stderr.readline():
+        assert process.poll() is None
+    return process
+
+
+def still_running(processes):
+    """Those that have not ended after a while."""
+    _, left = psutil.wait_procs(
+        [one for one in processes if one.is_running() and one.status() != psutil.STATUS_ZOMBIE],
+        timeout=20,
+    )
+    return [one for one in left if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]
+
+
+def stored(out):
+    return {
+        path.relative_to(out).as_posix(): {
+            name: array.tobytes() for name, array in np.load(path).items()
+        }
+        for path in sorted((out / "drives").rglob("*"))
+        if path.is_file()
+    }
+
+
+def test_killed_at_any_time_it_goes_on_and_ends_as_if_it_had_not_been(bench, tmp_path, capsys):
+    whole, out = tmp_path / "whole", tmp_path / "killed"
+    assert main(["simulators", "compare", str(bench), "--out", str(whole)]) == 0
+    for drives in (1, 3):
+        process = begun(bench, out, drives)
+        children = psutil.Process(process.pid).children(recursive=True)
+        process.kill()
+        process.communicate()
+        assert still_running(children) == []
+    assert 4 <= len(stored(out)) < 8
+    assert main(["simulators", "compare", str(bench), "--out", str(out)]) == 0
+    assert stored(out) == stored(whole)
+    measures = [json.loads((one / "findings.json").read_text())["measures"] for one in (whole, out)]
+    assert measures[0] == measures[1]
+
+    (out / "findings.json").unlink()
+    capsys.readouterr()
+    assert main(["simulators", "report", str(out)]) == 0  # from what is stored
+    assert "agreement with it, not accuracy" in capsys.readouterr().out
+    assert json.loads((out / "findings.json").read_text())["measures"] == measures[0]
+
+
+def test_ctrl_c_ends_after_the_drive_and_leaves_nothing_running(bench, tmp_path):
+    process = begun(bench, tmp_path / "out", 1)
+    children = psutil.Process(process.pid).children(recursive=True)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does, to all
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "stopped; the same command continues" in told and "Traceback" not in told
+    assert still_running(children) == []
+    assert 1 <= len(stored(tmp_path / "out")) <= 3
+
+
+def test_a_station_that_is_killed_is_replaced(bench, tmp_path):
+    process = begun(bench, tmp_path / "out", 1)
+    workers = [
+        child
+        for child in psutil.Process(process.pid).children()
+        if "spawn_main" in " ".join(child.cmdline())
+    ]
+    assert workers
+    for worker in workers:
+        worker.kill()
+    _, told = process.communicate(timeout=120)
+    assert process.returncode == 0, told
+    assert len(stored(tmp_path / "out")) == 8
+
+
+def test_what_holds_no_comparison_is_refused(tmp_path, capsys):
+    assert main(["simulators", "report", str(tmp_path)]) == 2
+    assert "holds no comparison" in capsys.readouterr().err

@@ -1,0 +1,135 @@
+"""What a simulated drive is recorded as."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from gz_testauto.errors import SceneError, SimulatorError
+from gz_testauto.fidelity.bench.believable import unbelievable
+from gz_testauto.fidelity.bench.perform import DriveOrder, perform
+from gz_testauto.fidelity.bench.robots import read_bench_robot
+from gz_testauto.fidelity.drives.commands import commands_of
+from gz_testauto.fidelity.drives.spec import BenchRobotSpec, DriveSpec
+from gz_testauto.fidelity.recordings.recording import Series
+from gz_testauto.fidelity.terrain import make_terrain, write_world
+from gz_testauto.fidelity.terrain.flat import FlatTerrain
+from gz_testauto.pose import Pose2D
+from gz_testauto.resources import share_directory
+from gz_testauto.simulators import open_simulator
+from gz_testauto.simulators.interface import PlacedRobot
+from gz_testauto.testing.planar import PlanarSimulator
+
+ROBOT = BenchRobotSpec(model=share_directory() / "models" / "wheelchair")
+TERRAIN = make_terrain(FlatTerrain(name="flat", pixels=17), 0)
+
+
+@pytest.fixture
+def order(tmp_path):
+    (robot,) = read_bench_robot(ROBOT)
+    drive = DriveSpec.model_validate({"name": "circle", "duration_s": 2.0})
+    world = write_world(TERRAIN, tmp_path)
+    start = PlacedRobot(robot, Pose2D(0.1, 0.0, 0.0))
+    return DriveOrder("a drive", world, (start,), (0.0,), commands_of(drive, ROBOT))
+
+
+class PeriodSimulator(PlanarSimulator):
+    inertial = "period"
+
+
+@pytest.mark.parametrize("simulator", [PlanarSimulator, PeriodSimulator])
+def test_the_imu_is_sampled_every_10_ms_and_poses_are_as_true_as_the_simulator_s(simulator, order):
+    driven = perform(simulator(), order)
+    imu, odometry = driven.recording.imu, driven.recording.odometry
+    assert imu.time_s == pytest.approx(np.arange(1, 201) * 0.01)
+    assert odometry.time_s == pytest.approx(np.arange(41) * 0.05)
+    assert imu.values[-1, 2] == pytest.approx(0.5)
+    assert odometry.values[0] == pytest.approx([0.1, 0.0, 0.0])
+    turned = np.sum(order.commands[:, 1]) * 0.05
+    assert odometry.values[-1, 2] == pytest.approx(turned, abs=1e-6)
+    assert driven.recording.command.values.tolist() == order.commands.tolist()
+    assert unbelievable(driven, TERRAIN) is None
+
+
+@pytest.mark.slow
+def test_samples_are_the_means_of_the_physics_steps_whatever_their_number(order):
+    found = {}
+    for step_s in (0.002, 0.01):
+        with open_simulator("embedded", step_s=step_s) as simulator:
+            found[step_s] = perform(simulator, order)
+    gained = {
+        step_s: driven.recording.imu.values[:, 3].cumsum() * 0.01
+        for step_s, driven in found.items()
+    }
+    assert [driven.step_s for driven in found.values()] == [0.002, 0.01]
+    assert [len(one) for one in gained.values()] == [200, 200]
+    # forward speed, less what the sensor feels of the turn: 0.5 m/s in either
+    assert gained[0.002][-1] == pytest.approx(gained[0.01][-1], abs=0.05)
+    assert gained[0.002][-1] == pytest.approx(0.5, abs=0.15)
+
+
+def test_a_step_that_does_not_divide_10_ms_is_refused(order):
+    with open_simulator("embedded", step_s=0.004) as simulator:
+        with pytest.raises(SimulatorError, match="does not divide 0.01 s"):
+            perform(simulator, order)
+        with pytest.raises(SimulatorError, match=r"step is 0.004 s, where 0.002 s was asked for"):
+            perform(simulator, replace(order, step_s=0.002))
+
+
+def test_a_robot_without_samples_is_named(order):
+    class Silent(PlanarSimulator):
+        def _load(self, scene):
+            robot = replace(scene.robot, imu=None)
+            return super()._load(replace(scene, robot=robot))
+
+    with pytest.raises(SimulatorError, match=r"a drive: the IMU gave nothing for the 0.01 s from"):
+        perform(Silent(), order)
+
+
+def with_(driven, **changed):
+    return replace(driven, **changed)
+
+
+def test_what_cannot_have_happened_is_not_believed(order):
+    driven = perform(PlanarSimulator(), order)
+    count = len(driven.height_m)
+    sunk = np.linspace(0.0, -1.0, count)
+    assert "below the ground" in unbelievable(with_(driven, height_m=sunk), TERRAIN)
+    flung = np.where(np.arange(count) == 7, 0.3, 0.0)
+    said = unbelievable(with_(driven, height_m=flung), TERRAIN)
+    assert said == "the robot moves up or down at more than 3 m/s after 0.35 s"
+    tipped = np.full(count, 1.5)
+    assert "tipped over" in unbelievable(with_(driven, tilt_rad=tipped), TERRAIN)
+    imu = driven.recording.imu
+    knocked = Series(imu.time_s, imu.values + [0, 0, 0, 0, 0, 120.0])
+    recording = replace(driven.recording, imu=knocked)
+    assert "100 m/s²" in unbelievable(with_(driven, recording=recording), TERRAIN)
+    odometry = driven.recording.odometry
+    away = Series(odometry.time_s, odometry.values + [50.0, 0.0, 0.0])
+    recording = replace(driven.recording, odometry=away)
+    assert "left the terrain" in unbelievable(with_(driven, recording=recording), TERRAIN)
+
+
+def test_numbers_that_are_none_are_no_recording(order):
+    class Broken(PlanarSimulator):
+        def _load(self, scene):
+            simulation = super()._load(scene)
+            simulation._snapshot, whole = self._broken(simulation), simulation._snapshot
+            self._whole = whole
+            return simulation
+
+        def _broken(self, simulation):
+            def snapshot():
+                shown = self._whole()
+                imu = tuple(
+                    replace(one, linear_mps2=(float("nan"), 0.0, 0.0))
+                    for one in shown.imu
+                    if one.stamp_s > 1.5
+                )
+                kept = tuple(one for one in shown.imu if one.stamp_s <= 1.5)
+                return replace(shown, imu=(*kept, *imu))
+
+            return snapshot
+
+    with pytest.raises(SceneError, match="not finite"):
+        perform(Broken(), order)
