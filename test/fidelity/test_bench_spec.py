@@ -99,5 +99,7 @@ def test_drives_of_a_recording_are_those_it_has(tmp_path):
     run = "  - {name: run, command: {entry: real, case: flat/straight, repetition: %d}}\n"
     spec = read(tmp_path, given, real, ("  - straight\n", run % 0))
     assert spec.drives[0].kind == "recorded"
-    with pytest.raises(SpecError, match="run.command.repetition is 1; there are 1, counted from 0"):
+    with pytest.raises(
+        SpecError, match=r"run.command.repetition is 1; there are 1, counted from 0"
+    ):
         read(tmp_path, given, real, ("  - straight\n", run % 1))

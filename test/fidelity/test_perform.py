@@ -70,7 +70,7 @@ def test_samples_are_the_means_of_the_physics_steps_whatever_their_number(order)
 
 def test_a_step_that_does_not_divide_10_ms_is_refused(order):
     with open_simulator("embedded", step_s=0.004) as simulator:
-        with pytest.raises(SimulatorError, match="does not divide 0.01 s"):
+        with pytest.raises(SimulatorError, match=r"does not divide 0.01 s"):
             perform(simulator, order)
         with pytest.raises(SimulatorError, match=r"step is 0.004 s, where 0.002 s was asked for"):
             perform(simulator, replace(order, step_s=0.002))
@@ -101,11 +101,11 @@ def test_what_cannot_have_happened_is_not_believed(order):
     tipped = np.full(count, 1.5)
     assert "tipped over" in unbelievable(with_(driven, tilt_rad=tipped), TERRAIN)
     imu = driven.recording.imu
-    knocked = Series(imu.time_s, imu.values + [0, 0, 0, 0, 0, 120.0])
+    knocked = Series(imu.time_s, imu.values + np.array([0, 0, 0, 0, 0, 120.0]))
     recording = replace(driven.recording, imu=knocked)
     assert "100 m/s²" in unbelievable(with_(driven, recording=recording), TERRAIN)
     odometry = driven.recording.odometry
-    away = Series(odometry.time_s, odometry.values + [50.0, 0.0, 0.0])
+    away = Series(odometry.time_s, odometry.values + np.array([50.0, 0.0, 0.0]))
     recording = replace(driven.recording, odometry=away)
     assert "left the terrain" in unbelievable(with_(driven, recording=recording), TERRAIN)
 
