@@ -9,6 +9,8 @@ pytest.importorskip(
     "stable_baselines3", reason="needs Stable-Baselines3: pip install stable_baselines3"
 )
 
+from gymnasium import Wrapper
+from gymnasium.spaces import Box
 from stable_baselines3 import PPO
 from stable_baselines3.common.env_checker import check_env
 
@@ -20,6 +22,14 @@ from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore
 
 pytestmark = pytest.mark.slow
+
+
+class ActionsOf(Wrapper):
+    """An environment that takes other actions."""
+
+    def __init__(self, environment, space):
+        super().__init__(environment)
+        self.action_space = space
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +98,15 @@ def test_another_algorithm_or_observation_is_refused(environment, trained, tmp_p
     fewer = card.model_copy(update={"kind": "PPO", "observations": [{"term": "twist"}]})
     (tmp_path / "ppo.zip.json").write_text(fewer.model_dump_json())
     with pytest.raises(SpecError, match=r"is shown \(14,\); its observations are \(2,\)"):
+        read_policy(here)
+    (tmp_path / "ppo.zip.json").write_text(
+        card.model_copy(update={"kind": "PPO"}).model_dump_json()
+    )
+    told = Box(-2.0, 2.0, (2,), np.float32)
+    PPO("MlpPolicy", ActionsOf(environment, told), n_steps=2, batch_size=2, device="cpu").save(here)
+    with pytest.raises(
+        SpecError, match=r"its actions are Box\(-2.0, 2.0, .*2 numbers from -1 to 1"
+    ):
         read_policy(here)
     here.write_bytes(b"cut off")
     with pytest.raises(SpecError, match="cannot be read by PPO"):

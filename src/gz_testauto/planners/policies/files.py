@@ -183,6 +183,12 @@ class _StableBaselinesPolicy(Policy):
         shape = self._model.observation_space.shape
         if shape != (size,):
             raise SpecError(f"{path}: is shown {shape}; its observations are ({size},)")
+        actions = self._model.action_space
+        bounds = (getattr(actions, "low", None), getattr(actions, "high", None))
+        if actions.shape != (ACTIONS,) or not np.array_equal(bounds, [[-1, -1], [1, 1]]):
+            raise SpecError(
+                f"{path}: its actions are {actions}; a policy's are {ACTIONS} numbers from -1 to 1"
+            )
 
     def act(self, shown: np.ndarray) -> np.ndarray:
         """See :class:`Policy`."""
