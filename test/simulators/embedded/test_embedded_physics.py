@@ -37,6 +37,29 @@ def _velocity_at(state, place_m):
     return np.array(state.linear_mps) + np.cross(state.angular_radps, arm)
 
 
+def _terrain(folder, heights_m, lowest_m):
+    """A model of 12.8 m by 12.8 m of terrain; its rows are of falling y, its lowest point is at
+    ``lowest_m``."""
+    image = pytest.importorskip("PIL.Image")
+    relief_m = float(np.ptp(heights_m))
+    grey = np.rint(255 * (heights_m - heights_m.min()) / relief_m).astype(np.uint8)
+    image.fromarray(grey).save(folder / "terrain.png")
+    return scenes.model(
+        "terrain",
+        f"<heightmap><uri>file://{folder}/terrain.png</uri><size>12.8 12.8 {relief_m}</size>"
+        f"<pos>0 0 {lowest_m}</pos></heightmap>",
+    )
+
+
+def _sloping_terrain(folder, slope_rad):
+    """It rises towards +x, through the origin, by two grey levels a cell up to 254; the last
+    column, a step aside, is lower by as much as a level is."""
+    rise_m = 0.1 * math.tan(slope_rad)
+    columns = np.arange(129.0)
+    columns[-1] -= 0.5  # 255, the brightest
+    return _terrain(folder, np.tile(columns * rise_m, (129, 1)), lowest_m=-64 * rise_m)
+
+
 class TestDriving:
     def test_straight_on_comes_up_to_the_commanded_speed_and_keeps_it(
         self, simulator, robot, tmp_path
@@ -126,6 +149,39 @@ class TestDriving:
         # 4 wheels that hold with 1 N m at 0.12 m; their own inertia of 0.0072 kg m² turns along
         expected = (50 - 4 * 1 / 0.12) / (24 + 4 * 0.0072 / 0.12**2)
         assert state.linear_mps[0] == pytest.approx(expected, rel=0.01)
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("step_s", [0.001, 0.005])
+    def test_wheels_hold_a_robot_on_terrain_that_slopes_as_it_would_stand_on_a_plane(
+        self, tmp_path, step_s
+    ):
+        slope_rad = math.radians(6.0)
+        world = scenes.write_world(tmp_path, floor=_sloping_terrain(tmp_path, slope_rad))
+        rover = scenes.rover(tmp_path, scenes.SKID_STEER)
+        with EmbeddedSimulator(step_s=step_s, skid="wheels") as simulator:
+            simulation = scenes.load(simulator, world, rover)
+            placed = Pose.from_rpy(0.0, 0.0, 0.001, 0.0, -slope_rad, 0.0)
+            simulation.set_states({"robot": ModelState(placed)})
+            early, late = (simulation.step(1.0).models["robot"].pose for _ in range(2))
+        assert late.rpy == pytest.approx((0, -slope_rad, 0), abs=1e-3)
+        assert late.position[2] == pytest.approx(late.position[0] * math.tan(slope_rad), abs=5e-4)
+        assert late.position[:2] == pytest.approx(early.position[:2], abs=1e-3)  # it does not roll
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("step_s", [0.001, 0.005])
+    def test_wheels_climb_a_step_that_rises_within_one_cell_of_the_terrain(self, tmp_path, step_s):
+        heights = np.where(np.arange(129) * 0.1 - 6.4 > 0.9, 0.06, 0.0)
+        floor = _terrain(tmp_path, np.tile(heights, (129, 1)), lowest_m=0.0)
+        rover = scenes.rover(tmp_path, scenes.SKID_STEER)
+        with EmbeddedSimulator(step_s=step_s, skid="wheels") as simulator:
+            simulation = scenes.load(simulator, scenes.write_world(tmp_path, floor=floor), rover)
+            snapshots = scenes.drive(simulation, Twist2D(0.5, 0.0), 4.0)
+        end = snapshots[-1].models["robot"].pose
+        assert end.position == pytest.approx((1.9, 0, 0.06), abs=0.1)
+        assert end.position[2] == pytest.approx(0.06, abs=1e-3)
+        assert end.rpy == pytest.approx((0, 0, 0), abs=0.02)
+        pitches = [-snapshot.models["robot"].pose.rpy[1] for snapshot in snapshots]
+        assert max(pitches) == pytest.approx(math.asin(0.06 / 0.4), abs=0.02)
 
     def test_the_torque_of_gazebo_ros_motors_limits_the_start(self, simulator, tmp_path):
         weak = scenes.SKID_STEER_OF_GAZEBO_ROS.replace("<torque>20", "<torque>0.6")
