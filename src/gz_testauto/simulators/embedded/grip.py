@@ -10,10 +10,13 @@ be and at most the motor's, that brings the wheel to its rate within the step; i
 together with the contacts, where a controller would come a step late.
 """
 
+import math
 from typing import Any, Sequence
 
 import mujoco
 import numpy as np
+
+from gz_testauto.compiled import compiled
 
 IMPRATIO = 10.0
 """How much stiffer friction is than the normal force: what stands on a slope creeps by less."""
@@ -23,6 +26,9 @@ STIFFNESS = "0.999 0.9999 0.001"
 
 UNLIMITED_NM = 1e4
 """The torque of a motor without a limit."""
+
+
+_MOTOR = int(mujoco.mjtConstraint.mjCNSTR_FRICTION_DOF)
 
 
 class Grip:
@@ -46,14 +52,32 @@ class Grip:
     def before_forces(self) -> None:
         """Correct what is asked of motors and contacts. Called once in each step, when MuJoCo has
         set its constraints up and not solved them yet."""
-        data = self._data
-        rows = np.flatnonzero(data.efc_type == mujoco.mjtConstraint.mjCNSTR_FRICTION_DOF)
-        places = self._place_of_dof[data.efc_id[rows]]
-        rows, places = rows[places >= 0], places[places >= 0]
-        missing = self._rates_radps[places] - data.efc_vel[rows]
-        data.efc_aref[rows] = missing / self._step_s
-        contact = data.contact
-        rough = (contact.dim == 3) & (contact.efc_address >= 0)
-        normals = contact.efc_address[rough]
-        sliding = np.hypot(data.efc_aref[normals + 1], data.efc_aref[normals + 2])
-        data.efc_aref[normals] -= contact.friction[rough, 0] * sliding
+        data, contact = self._data, self._data.contact
+        _turn(
+            data.efc_type,
+            data.efc_id,
+            data.efc_vel,
+            data.efc_aref,
+            self._place_of_dof,
+            self._rates_radps,
+            self._step_s,
+        )
+        _slide(contact.dim, contact.efc_address, contact.friction, data.efc_aref)
+
+
+@compiled
+def _turn(kinds, owners, speeds, wanted, places, rates, step_s):  # type: ignore[no-untyped-def]
+    """Ask of each motor the acceleration that brings its wheel to its rate within a step."""
+    for row in range(len(kinds)):
+        if kinds[row] == _MOTOR and places[owners[row]] >= 0:
+            wanted[row] = (rates[places[owners[row]]] - speeds[row]) / step_s
+
+
+@compiled
+def _slide(dimensions, rows, frictions, wanted):  # type: ignore[no-untyped-def]
+    """Ask of each contact with friction, along its normal, that much less."""
+    for contact in range(len(dimensions)):
+        row = rows[contact]
+        if dimensions[contact] == 3 and row >= 0:
+            sliding = math.hypot(wanted[row + 1], wanted[row + 2])
+            wanted[row] -= frictions[contact, 0] * sliding
