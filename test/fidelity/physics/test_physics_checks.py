@@ -10,6 +10,7 @@ from gz_testauto.fidelity.physics.check import Check, Finding, Outcome
 from gz_testauto.fidelity.physics.driving import sliding_twist
 from gz_testauto.fidelity.physics.robots import HUSKY, Weight
 from gz_testauto.observation import Twist2D
+from gz_testauto.simulators.embedded.simulation import EmbeddedSimulation
 
 BY_NAME = {check.name: check for check in run.CHECKS}
 TURNED_AS_TOLD = ("skid_turn", "locked_wheels")
@@ -83,3 +84,11 @@ def test_what_a_simulator_cannot_do_is_told_and_the_rest_is_measured():
     assert (measured.step_s, measured.value, measured.deviation) == (0.002, 0.002, 0.001)
     assert (measured.other_step_s, measured.other_value) == (0.004, 0.004)
     assert math.isfinite(measured.value) and measured.refusal is None
+
+
+@pytest.mark.parametrize("name", ["sliding_stop", "imu_arm"])
+def test_a_body_that_does_not_take_a_twist_is_not_measured(name, monkeypatch):
+    monkeypatch.setattr(EmbeddedSimulation, "_apply", lambda self, changes: None)
+    outcome = outcome_of(name, "embedded", "embedded")
+    assert outcome.value is None
+    assert "did not take up" in outcome.refusal

@@ -6,6 +6,7 @@ from typing import Sequence
 
 import numpy as np
 
+from gz_testauto.errors import SimulatorError
 from gz_testauto.fidelity.physics.bench import GRAVITY_MPS2, Bench
 from gz_testauto.fidelity.physics.check import Check, Finding
 from gz_testauto.fidelity.physics.robots import differential, spun
@@ -34,7 +35,10 @@ def lever_arm(bench: Bench) -> Finding:
     simulation.step(PERIOD_S)
     simulation.apply([SetModel(robot.name, angular_radps=(0.0, 0.0, TURN_RADPS))])
     simulation.step(10 * PERIOD_S)
-    felt = [sample.linear_mps2[0] for sample in _samples(simulation)]
+    samples = _samples(simulation)
+    if abs(samples[0].angular_radps[2] - TURN_RADPS) > 0.1 * TURN_RADPS:
+        raise SimulatorError("the body did not take up the rate that it was given")
+    felt = [sample.linear_mps2[0] for sample in samples]
     return Finding(float(np.mean(felt)), -(TURN_RADPS**2) * ARM_M)
 
 

@@ -4,6 +4,7 @@ and what slides on level ground comes to rest."""
 import math
 from typing import List
 
+from gz_testauto.errors import SimulatorError
 from gz_testauto.fidelity.physics.bench import GRAVITY_MPS2, LEVEL, Bench, Vector, body, slope
 from gz_testauto.fidelity.physics.check import Check, Finding
 from gz_testauto.simulators.changes import SetModel
@@ -15,6 +16,8 @@ BESIDE_RAD = math.radians(5.0)
 PIECE_S = 0.5
 SETTLING_S = 0.5
 SPEED_MPS = 2.0
+FIRST_S = 0.02
+"""After so long it must have most of that speed, or it was not given it."""
 
 
 def _with_box(bench: Bench, gravity: Vector) -> Simulation:
@@ -47,6 +50,9 @@ def stop(bench: Bench) -> Finding:
     simulation = _with_box(bench, LEVEL)
     begin = simulation.step(SETTLING_S).models["box"].pose.position[0]
     simulation.apply([SetModel("box", linear_mps=(SPEED_MPS, 0.0, 0.0))])
+    moved_m = simulation.step(FIRST_S).models["box"].pose.position[0] - begin
+    if moved_m < SPEED_MPS * FIRST_S / 2:
+        raise SimulatorError("the box did not take up the speed that it was given")
     exact = SPEED_MPS**2 / (2 * MU * GRAVITY_MPS2)
     end = simulation.step(2.0).models["box"].pose.position[0]
     return Finding(end - begin, exact)
