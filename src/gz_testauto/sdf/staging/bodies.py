@@ -6,7 +6,7 @@ one, and refuses, by name, what is no tree. Names are scoped as in contacts:
 """
 
 from dataclasses import dataclass, replace
-from typing import Dict, FrozenSet, List, Mapping, Optional, Tuple
+from typing import Dict, FrozenSet, List, Mapping, Optional, Tuple, Union
 
 from gz_testauto.errors import SdfError
 from gz_testauto.pose import Pose
@@ -221,3 +221,11 @@ class _Tree:
 def walk(body: Body) -> "List[Body]":
     """A body and all that hang on it, parents first."""
     return [body, *(below for child in body.children for below in walk(child))]
+
+
+def ground_pose(ground: Union[Heightmap, Plane], placed: Pose) -> Pose:
+    """Where Gazebo collides with it: with a height map around the world's origin, turned by the
+    yaw only, with a plane where it was placed, not turned at all."""
+    if isinstance(ground, Plane):
+        return Pose(placed.position)
+    return Pose.from_rpy(0.0, 0.0, ground.position[2], 0.0, 0.0, placed.yaw_rad)

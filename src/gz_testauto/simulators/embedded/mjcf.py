@@ -18,7 +18,7 @@ from gz_testauto.sdf.document import Element
 from gz_testauto.sdf.dynamics import Joint
 from gz_testauto.sdf.meshes.surfaces import Heightmap
 from gz_testauto.sdf.shapes import Plane
-from gz_testauto.sdf.staging.bodies import Body, Shape, StagedModel, walk
+from gz_testauto.sdf.staging.bodies import Body, Shape, StagedModel, ground_pose, walk
 from gz_testauto.sdf.staging.coverage import Coverage
 from gz_testauto.simulators.embedded.geoms import Geom, GeomFactory, Role
 from gz_testauto.simulators.embedded.grip import IMPRATIO, STIFFNESS, UNLIMITED_NM
@@ -168,7 +168,7 @@ class _Writer:
             for shape in link.shapes:
                 pose = link.pose * shape.pose
                 if isinstance(shape.geometry, (Heightmap, Plane)):
-                    pose = model.pose.inverse() * _ground_pose(shape.geometry, model.pose * pose)
+                    pose = model.pose.inverse() * ground_pose(shape.geometry, model.pose * pose)
                 self._add_geoms(body, shape, pose, self._factory.geoms(shape))
 
     def _add_movable(self, world: Element, contact: Element, model: StagedModel) -> None:
@@ -294,14 +294,6 @@ def _placed(element: Element, pose: Pose) -> Element:
     element.set("pos", text(*pose.position))
     element.set("quat", text(w, x, y, z))
     return element
-
-
-def _ground_pose(ground: Union[Heightmap, Plane], placed: Pose) -> Pose:
-    """Where Gazebo collides with it: with a height map around the world's origin, turned by the
-    yaw only, with a plane where it was placed, not turned at all."""
-    if isinstance(ground, Plane):
-        return Pose(placed.position)
-    return Pose.from_rpy(0.0, 0.0, ground.position[2], 0.0, 0.0, placed.yaw_rad)
 
 
 def _add_joint(body: Element, model: str, joint: Joint) -> None:

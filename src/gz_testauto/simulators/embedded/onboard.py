@@ -4,21 +4,18 @@ Owns the one robot's share of a simulation. The world may be compiled anew while
 :meth:`Onboard.fit` finds its motors and sensors again.
 """
 
-import math
 from typing import Any, FrozenSet, List, Optional, Set
 
 import numpy as np
 
 from gz_testauto.errors import SimulatorError
 from gz_testauto.observation import Contact, LaserScan, Sensed, Twist2D
+from gz_testauto.simulators.due_ticks import due_ticks
 from gz_testauto.simulators.embedded.engine import Engine, actuators
 from gz_testauto.simulators.embedded.imu import ImuSamples
 from gz_testauto.simulators.embedded.lidar import Lidar
 from gz_testauto.simulators.embedded.mjcf import Outfit, motor_name
 from gz_testauto.simulators.embedded.robot import StagedRobot
-
-ROUNDING = 1e-6
-"""A sensor's rate times a number of ticks that is this near to a whole number is one."""
 
 IMU_NUMBERS = 10
 """That MuJoCo's sensors of one IMU give."""
@@ -114,13 +111,3 @@ class Onboard:
         if drive.held and self._engine.grip is not None:
             joints = [wheel.joint for wheel in drive.wheels]
             self._engine.grip.turn(joints, drive.speeds(self._command))
-
-
-def due_ticks(start: int, end: int, per_tick: float) -> Set[int]:
-    """The ticks after ``start`` and up to ``end`` in which a sensor measures that does so
-    ``per_tick`` times in each; in all of them when that is 0, as in SDF, or more than 1."""
-    if not 0.0 < per_tick < 1.0:
-        return set(range(start + 1, end + 1))
-    first = math.floor(start * per_tick + ROUNDING) + 1
-    last = math.floor(end * per_tick + ROUNDING)
-    return {math.ceil(count / per_tick - ROUNDING) for count in range(first, last + 1)}

@@ -13,8 +13,6 @@ import numpy as np
 from gz_testauto.errors import SdfError, SimulatorError
 from gz_testauto.observation import ModelState, Sensed, Snapshot, Twist2D
 from gz_testauto.sdf.dynamics import read_gravity
-from gz_testauto.sdf.edit import add_model, remove_model, set_model_pose
-from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.scene import placed_model, read_scene
 from gz_testauto.sdf.staging.bodies import StagedModel, stage_model
 from gz_testauto.sdf.staging.coverage import Coverage
@@ -25,6 +23,7 @@ from gz_testauto.simulators.embedded.mjcf import write_mjcf
 from gz_testauto.simulators.embedded.onboard import Onboard
 from gz_testauto.simulators.embedded.robot import StagedRobot
 from gz_testauto.simulators.interface import NamedModel, Scene, Simulation
+from gz_testauto.simulators.standing_world import write_standing
 
 _STANDING = (0.0, 0.0, 0.0)
 
@@ -186,22 +185,13 @@ class EmbeddedSimulation(Simulation):
 
     def _save_world(self, path: Path) -> None:
         """Joints that have moved are written where their SDF has them."""
-        document = self._document.copy()
-        ModelLibrary().absolutize(document, document.world)
-        try:
-            for name in sorted(self._deleted):
-                remove_model(document, name)
-            for name, sdf in self._spawned.items():
-                add_model(document, sdf, name=name)
-            for name, robot in self._onboard.items():
-                add_model(document, robot.staged.robot.sdf, name=name)
-            for name, model in self._models.items():
-                pose = model.pose if name in self._still else self._engine.state(model).pose
-                if pose != self._written.get(name):
-                    set_model_pose(document, name, pose)
-            document.write(path)
-        except SdfError as error:
-            raise SimulatorError(f"cannot save the world: {error}") from error
+        poses = {
+            name: model.pose if name in self._still else self._engine.state(model).pose
+            for name, model in self._models.items()
+        }
+        robots = {name: robot.staged.robot.sdf for name, robot in self._onboard.items()}
+        changed = {name: pose for name, pose in poses.items() if pose != self._written.get(name)}
+        write_standing(path, self._document, self._deleted, {**self._spawned, **robots}, changed)
 
     def _model_names(self) -> Iterable[str]:
         return self._models
