@@ -13,6 +13,7 @@ SIMULATORS = Registry(
         "gazebo": "gz_testauto.simulators.gazebo:GazeboSimulator",
         "gazebo_ros": "gz_testauto.simulators.gazebo_ros:GazeboRosSimulator",
         "embedded": "gz_testauto.simulators.embedded:EmbeddedSimulator",
+        "pybullet": "gz_testauto.simulators.pybullet:PyBulletSimulator",
     },
 )
 

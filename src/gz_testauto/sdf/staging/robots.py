@@ -1,0 +1,115 @@
+"""A robot, staged: its bodies, its wheels, where its sensors are and what counts as its body.
+
+Owns the finding of drive and sensors in the robot's SDF. What is true of the robot whatever the
+scene is worked out once.
+"""
+
+from dataclasses import dataclass, replace
+from typing import FrozenSet, List, Optional, Tuple
+
+from gz_testauto.errors import SdfError
+from gz_testauto.pose import Pose, Pose2D
+from gz_testauto.sdf.document import Element, SdfDocument
+from gz_testauto.sdf.includes import ModelLibrary
+from gz_testauto.sdf.robot import RobotModel
+from gz_testauto.sdf.scene import SceneModel, scene_model
+from gz_testauto.sdf.staging.bodies import StagedModel, stage_model
+from gz_testauto.sdf.staging.coverage import Coverage
+from gz_testauto.sdf.staging.wheels import DrivenWheel, read_driven_wheels
+from gz_testauto.sdf.tree import read_model
+from gz_testauto.sdf.values import number, pose_value
+
+
+@dataclass(frozen=True)
+class Mount:
+    """Where a sensor is: the link's scoped name, and the pose in its frame."""
+
+    link: str
+    pose: Pose
+
+
+@dataclass(frozen=True)
+class StagedRobot:
+    """A robot at its own pose. ``body_shapes`` has the names of the collisions whose contacts
+    are reported; ``lidar_noise_m`` the mean and the standard deviation of the lidar's."""
+
+    robot: RobotModel
+    model: StagedModel
+    wheels: Tuple[DrivenWheel, ...]
+    body_shapes: FrozenSet[str]
+    lidar: Optional[Mount]
+    imu: Optional[Mount]
+    lidar_noise_m: Tuple[float, float]
+
+    def at(self, start: Pose2D) -> StagedModel:
+        """The model at its start, as high and as level as its SDF has it."""
+        own = self.model.pose
+        roll, pitch, _ = own.rpy
+        pose = Pose.from_rpy(start.x_m, start.y_m, own.position[2], roll, pitch, start.yaw_rad)
+        return replace(self.model, pose=pose)
+
+
+def stage_robot(robot: RobotModel, coverage: Coverage) -> StagedRobot:
+    """Stage a robot. Raises ``SdfError`` for what cannot be represented."""
+    library = ModelLibrary()
+    document = SdfDocument.parse(robot.sdf, str(robot.path))
+    assert document.model is not None, "read_robot made it"
+    node = read_model(document, document.model, library)
+    node.pose = pose_value(document, document.model.find("pose"))
+    scene = scene_model(node, library)
+    if scene.static or not scene.links:
+        raise SdfError(f"{robot.path}: a robot needs a link and must not be static")
+    plugins = _drive_plugins(document.model, robot)
+    lidar = _sensor(scene, robot.lidar.link, robot.lidar.sensor) if robot.lidar else None
+    imu = _sensor(scene, robot.imu.link, robot.imu.sensor) if robot.imu else None
+    found = frozenset(element for element in (*plugins, lidar, imu) if element is not None)
+    staged = stage_model(scene, coverage, found)
+    if imu is not None and next(imu.iter("noise"), None) is not None:
+        coverage.say("imu noise", f"{robot.path}: the noise of the IMU is not simulated")
+    return StagedRobot(
+        robot=robot,
+        model=staged,
+        wheels=read_driven_wheels(robot, staged, plugins),
+        body_shapes=frozenset(shape.scoped_name for shape in scene.body_shapes),
+        lidar=_mount(scene, robot.lidar.link, robot.lidar.mount) if robot.lidar else None,
+        imu=_mount(scene, robot.imu.link, robot.imu.mount) if robot.imu else None,
+        lidar_noise_m=_noise(document, lidar, coverage),
+    )
+
+
+def _drive_plugins(model: Element, robot: RobotModel) -> List[Element]:
+    """The plugins of the drive: one, or one for each of its axles."""
+    if robot.drive is None:
+        return []
+    plugins: List[Element] = model.findall("plugin")
+    return [p for p in plugins if (p.get("filename") or "").strip() == robot.drive.plugin]
+
+
+def _sensor(scene: SceneModel, link: str, sensor: str) -> Optional[Element]:
+    for scope, model, _ in scene.node.walk():
+        for node in model.links:
+            if scope + node.name == link:
+                for element in node.element.findall("sensor"):
+                    if element.get("name") == sensor:
+                        return element
+    return None
+
+
+def _mount(scene: SceneModel, link: str, pose: Pose) -> Mount:
+    return Mount(f"{scene.name}::{link}", scene.links[link].inverse() * pose)
+
+
+def _noise(
+    document: SdfDocument, sensor: Optional[Element], coverage: Coverage
+) -> Tuple[float, float]:
+    """Mean and standard deviation of a lidar's noise (m)."""
+    noise = next(sensor.iter("noise"), None) if sensor is not None else None
+    if noise is None:
+        return (0.0, 0.0)
+    kind = (noise.get("type") or noise.findtext("type") or "gaussian").strip()
+    if kind == "none":
+        return (0.0, 0.0)
+    if not kind.startswith("gaussian"):
+        coverage.say("lidar noise", f"{document.where(noise)}: noise {kind!r} is not simulated")
+        return (0.0, 0.0)
+    return (number(document, noise, "mean", 0.0), number(document, noise, "stddev", 0.0))

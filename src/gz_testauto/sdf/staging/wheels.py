@@ -1,0 +1,92 @@
+"""Driven wheels: which joints turn, how fast for a twist, and how hard they may push.
+
+Owns what is known of the motors of the drive plugins of Gazebo and gazebo_ros. Which side a wheel
+is on and which way it turns is taken from where it is and where its axis points, so a robot drives
+as it is told whatever its joints are called.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import List, Optional, Tuple
+
+import numpy as np
+
+from gz_testauto.errors import SdfError
+from gz_testauto.sdf.document import Element
+from gz_testauto.sdf.robot import RobotModel
+from gz_testauto.sdf.staging.bodies import StagedModel, walk
+
+_TORQUE_TAGS = {
+    "gazebo_ros_diff_drive": ("wheelTorque", 5.0),
+    "gazebo_ros_skid_steer_drive": ("torque", 5.0),
+    "SkidSteerDrivePlugin": ("max_force", 5.0),
+}
+"""Where a plugin has its torque limit (N m), and its default. Gazebo's DiffDrivePlugin reads a
+``<torque>`` and does not use it."""
+
+LEAST_SIDEWAYS = 0.7
+"""Share of its length by which a wheel's axis must point to the left or to the right."""
+
+
+@dataclass(frozen=True)
+class DrivenWheel:
+    """A wheel with a motor: the link that it is and the joint that turns it, by scoped name.
+
+    Its rate for a twist of v and w is ``per_speed`` · v + ``per_turn`` · w (rad/s); ``torque_nm``
+    is what its motor can do at most, None where nothing limits it.
+    """
+
+    link: str
+    joint: str
+    per_speed: float
+    per_turn: float
+    torque_nm: Optional[float]
+
+
+def read_driven_wheels(
+    robot: RobotModel, model: StagedModel, plugins: List[Element]
+) -> Tuple[DrivenWheel, ...]:
+    """The driven wheels of a robot, left ones first; none when its drive is not known.
+
+    ``plugins`` are the elements of its drive, of which the first says the torque limit. Raises
+    ``SdfError`` for a joint that does not turn, or not about an axis across the robot.
+    """
+    drive = robot.drive
+    if drive is None:
+        return ()
+    held = {
+        body.joint.name: (body, body.joint)
+        for root in model.roots
+        for body in walk(root)
+        if body.joint is not None
+    }
+    wheels = []
+    for name in (*drive.left_joints, *drive.right_joints):
+        body, joint = held[name]
+        if joint.kind != "revolute":
+            raise SdfError(f"{robot.path}: the drive's joint {name!r} does not turn")
+        sideways = float((body.pose.rotation @ np.asarray(joint.axes[0].direction))[1])
+        if abs(sideways) < LEAST_SIDEWAYS:
+            raise SdfError(
+                f"{robot.path}: the axis of the drive's joint {name!r} does not point sideways"
+            )
+        forward = math.copysign(2.0 / drive.wheel_diameter_m, sideways)
+        side_m = math.copysign(drive.wheel_separation_m / 2, body.pose.position[1])
+        wheels.append(
+            DrivenWheel(
+                link=body.name,
+                joint=f"{model.name}::{name}",
+                per_speed=forward,
+                per_turn=-forward * side_m,
+                torque_nm=_torque_nm(drive.plugin, plugins),
+            )
+        )
+    return tuple(wheels)
+
+
+def _torque_nm(library: str, plugins: List[Element]) -> Optional[float]:
+    for name, (tag, default) in _TORQUE_TAGS.items():
+        if name in library:
+            text = (plugins[0].findtext(tag) or "").strip() if plugins else ""
+            return float(text) if text else default
+    return None

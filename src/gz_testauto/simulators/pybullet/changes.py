@@ -1,0 +1,137 @@
+"""Changes of a world while it is simulated: twists, joints, masses, friction, gravity and pushes.
+
+Owns what each means in Bullet. How things look and lights are nobody's business here: rays do not
+see colours.
+"""
+
+from dataclasses import dataclass
+from typing import FrozenSet, List, Mapping, Optional, Sequence, Tuple
+
+from gz_testauto.errors import SimulatorError
+from gz_testauto.observation import ModelState
+from gz_testauto.simulators.changes import (
+    ALL,
+    Change,
+    Kind,
+    Push,
+    SetFriction,
+    SetGravity,
+    SetJoint,
+    SetLink,
+    SetMass,
+    SetModel,
+)
+from gz_testauto.simulators.description import Description
+from gz_testauto.simulators.pybullet import motion
+from gz_testauto.simulators.pybullet.multibody import Built
+from gz_testauto.simulators.pybullet.world import Force, World
+
+TAKEN: FrozenSet[Kind] = ALL
+
+
+@dataclass
+class _Pushing:
+    """A push that goes on for so many more ticks."""
+
+    push: Push
+    ticks: int
+
+
+class Alterations:
+    """Makes changes in one world, and remembers what is pushed."""
+
+    def __init__(self, step_s: float) -> None:
+        self._step_s = step_s
+        self._pushing: List[_Pushing] = []
+
+    def apply(self, world: World, changes: Sequence[Change], truth: Optional[Description]) -> None:
+        """Make changes, in order; ``truth`` is what holds after them, None where only models are
+        moved."""
+        if any(isinstance(change, SetModel) and change.pose is not None for change in changes):
+            world.placed()
+        for change in changes:
+            if isinstance(change, Push):
+                ticks = max(1, round(change.duration_s / self._step_s))
+                self._pushing.append(_Pushing(change, ticks))
+            elif isinstance(change, SetLink):
+                motion.place_link(
+                    world.client,
+                    world.link(change.name),
+                    change.pose,
+                    change.linear_mps,
+                    change.angular_radps,
+                )
+            elif isinstance(change, SetModel):
+                _move(world, world.models[change.name], change)
+            elif isinstance(change, SetJoint):
+                _set_joint(world, change)
+            elif truth is not None:
+                _alter(world, change, truth)
+
+    def forget(self, models: Sequence[str]) -> None:
+        """What is gone is pushed no more."""
+        self._pushing = [
+            one for one in self._pushing if one.push.name.split("::", 1)[0] not in models
+        ]
+
+    def forces(self) -> Tuple[Force, ...]:
+        """What is pushed in the tick to come, which is counted."""
+        if not self._pushing:
+            return ()
+        found = []
+        for pushing in self._pushing:
+            push = pushing.push
+            found.append(Force(push.name, push.force_n, push.torque_nm))
+            pushing.ticks -= 1
+        self._pushing = [pushing for pushing in self._pushing if pushing.ticks]
+        return tuple(found)
+
+
+def check(change: Change, models: Mapping[str, Built]) -> None:
+    """Raise ``SimulatorError`` for what cannot be done here."""
+    if isinstance(change, SetLink):
+        roots = models[change.name.split("::", 1)[0]].model.roots
+        if not any(root.name == change.name and root.joint is None for root in roots):
+            raise SimulatorError(
+                f"SetLink: {change.name!r} is held by a joint; set that, or the model"
+            )
+    elif isinstance(change, SetModel):
+        built = models[change.name]
+        if (change.linear_mps or change.angular_radps) and not built.links:
+            raise SimulatorError(f"SetModel: {change.name!r} is static, so it has no twist")
+
+
+def _move(world: World, built: Built, change: SetModel) -> None:
+    client = world.client
+    if change.pose is not None:
+        if built.links:
+            state = ModelState(change.pose, change.linear_mps, change.angular_radps)
+            motion.place_movable(client, built, state)
+        else:
+            motion.place_static(client, built, change.pose)
+    elif change.linear_mps is not None or change.angular_radps is not None:
+        motion.set_twist(client, built, change.linear_mps, change.angular_radps)
+
+
+def _set_joint(world: World, change: SetJoint) -> None:
+    client = world.client
+    (joint,) = world.models[change.name.split("::", 1)[0]].joints[change.name]
+    position, velocity = client.getJointState(joint.body, joint.index)[:2]
+    client.resetJointState(
+        joint.body,
+        joint.index,
+        position if change.position is None else change.position,
+        velocity if change.velocity is None else change.velocity,
+    )
+
+
+def _alter(world: World, change: Change, truth: Description) -> None:
+    if isinstance(change, SetMass):
+        inertial = truth.links[change.name].inertial
+        assert inertial is not None, "looked at before"
+        world.set_mass(change.name, inertial.mass_kg)
+    elif isinstance(change, SetFriction):
+        collision = truth.collisions[change.name]
+        world.set_friction(change.name, min(collision.mu, collision.mu2))
+    elif isinstance(change, SetGravity):
+        world.set_gravity(change.mps2)

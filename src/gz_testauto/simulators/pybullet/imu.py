@@ -1,0 +1,47 @@
+"""The robot's inertial sensor: samples of the physics step in which they fall due.
+
+Owns what such a sensor feels where it is mounted: the change of its velocity over that step, less
+gravity, in its own frame. Its velocity has the lever arm in it, ω × r.
+"""
+
+from typing import Any, Optional, Sequence, Tuple
+
+import numpy as np
+
+from gz_testauto.observation import ImuSample
+from gz_testauto.pose import Pose
+from gz_testauto.simulators.pybullet.motion import motion
+from gz_testauto.simulators.pybullet.multibody import LinkPlace
+
+
+class Imu:
+    """A sensor on a link. ``mount`` is the pose on it, ``step_s`` the physics step."""
+
+    def __init__(self, client: Any, place: LinkPlace, mount: Pose, step_s: float) -> None:
+        self._client, self._place, self._step_s = client, place, step_s
+        self._on_center = place.center.inverse() * mount
+        self._before: Optional[np.ndarray] = None
+
+    def look(self) -> None:
+        """Take down the velocity at the beginning of a step at whose end a sample is due."""
+        self._before = self._velocity()[1]
+
+    def sample(self, stamp_s: float, gravity_mps2: Sequence[float]) -> ImuSample:
+        """What it feels at the end of that step."""
+        assert self._before is not None, "look comes first"
+        pose, velocity, rate = self._velocity()
+        felt = (velocity - self._before) / self._step_s - np.asarray(gravity_mps2)
+        self._before = velocity
+        own = pose.rotation.T
+        return ImuSample(
+            stamp_s,
+            pose.quaternion,
+            tuple((own @ rate).tolist()),
+            tuple((own @ felt).tolist()),
+        )
+
+    def _velocity(self) -> Tuple[Pose, np.ndarray, np.ndarray]:
+        """Pose, velocity (m/s) and rate (rad/s) of the sensor, in the world frame."""
+        moves = motion(self._client, self._place)
+        state = moves.state(moves.center * self._on_center)
+        return state.pose, np.asarray(state.linear_mps), np.asarray(state.angular_radps)

@@ -1,0 +1,169 @@
+"""Where things are in Bullet and how they move, in SDF's terms; and placing them.
+
+Owns the difference between Bullet's frame of a link, at its centre of mass, and SDF's.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Dict, Iterator, Mapping, Optional, Sequence, Tuple
+
+from gz_testauto.observation import ModelState
+from gz_testauto.pose import Pose
+from gz_testauto.sdf.staging.bodies import Body, StagedModel
+from gz_testauto.simulators.pybullet.multibody import BASE, Built, LinkPlace, static_pose
+
+Vector = Tuple[float, float, float]
+
+STANDING: Vector = (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Motion:
+    """Of a link: the pose of its centre of mass, along the principal axes, and the velocity of
+    that (m/s) and the rate (rad/s), in the world frame."""
+
+    center: Pose
+    linear_mps: Vector
+    angular_radps: Vector
+
+    def of_link(self, place: LinkPlace) -> ModelState:
+        """Pose and twist of SDF's frame of the link."""
+        return self.state(self.center * place.center.inverse())
+
+    def state(self, pose: Pose) -> ModelState:
+        """A frame that moves along with the link and is at ``pose`` now."""
+        moving = carried(self.linear_mps, self.angular_radps, pose.position, self.center.position)
+        return ModelState(pose, moving, self.angular_radps)
+
+
+def carried(linear: Vector, angular: Vector, at: Vector, origin: Vector) -> Vector:
+    """The velocity of a point of a body that turns about ``origin``, which moves at ``linear``."""
+    x, y, z = at[0] - origin[0], at[1] - origin[1], at[2] - origin[2]
+    return (
+        linear[0] + (angular[1] * z - angular[2] * y),
+        linear[1] + (angular[2] * x - angular[0] * z),
+        linear[2] + (angular[0] * y - angular[1] * x),
+    )
+
+
+def motion(client: Any, place: LinkPlace) -> Motion:
+    """How a link moves now."""
+    if place.index == BASE:
+        position, quaternion = client.getBasePositionAndOrientation(place.body)
+        return Motion(Pose(position, quaternion), *client.getBaseVelocity(place.body))
+    told = client.getLinkState(place.body, place.index, 1, 1)
+    return Motion(Pose(told[0], told[1]), told[6], told[7])
+
+
+def model_state(client: Any, built: Built) -> ModelState:
+    """Pose and twist, in the world frame, of a model that can move."""
+    first = built.model.roots[0]
+    place = built.links[first.name]
+    moves = motion(client, place)
+    return moves.state(moves.center * place.center.inverse() * first.pose.inverse())
+
+
+def place_static(client: Any, built: Built, pose: Pose) -> None:
+    """Put a model that is static somewhere else."""
+    for body, (shape, link, part) in built.fixed.items():
+        there = static_pose(pose, shape, link, part)
+        client.resetBasePositionAndOrientation(body, there.position, there.quaternion)
+
+
+def place_movable(client: Any, built: Built, state: ModelState) -> None:
+    """Move a model as it stands, with the twist of ``state`` or at rest."""
+    present = model_state(client, built).pose
+    for index, root in enumerate(built.model.roots):
+        relative = root.pose
+        if index:
+            place = built.links[root.name]
+            relative = present.inverse() * motion(client, place).of_link(place).pose
+        _place_root(client, built, root, state.pose * relative)
+    for places in built.joints.values():
+        for joint in places:
+            angle = client.getJointState(joint.body, joint.index)[0]
+            client.resetJointState(joint.body, joint.index, angle, 0.0)
+    linear = state.linear_mps or STANDING
+    set_twist(client, built, linear, state.angular_radps or STANDING, state.pose)
+
+
+def set_twist(
+    client: Any,
+    built: Built,
+    linear_mps: Optional[Vector],
+    angular_radps: Optional[Vector],
+    pose: Optional[Pose] = None,
+) -> None:
+    """Give a model a twist where it is, at ``pose`` if that is known; what is None stays."""
+    present = model_state(client, built)
+    linear = present.linear_mps if linear_mps is None else linear_mps
+    angular = present.angular_radps if angular_radps is None else angular_radps
+    origin = (present.pose if pose is None else pose).position
+    assert linear is not None and angular is not None, "the state tells both"
+    for root in built.model.roots:
+        if root.joint is None:
+            place = built.links[root.name]
+            center = client.getBasePositionAndOrientation(place.body)[0]
+            client.resetBaseVelocity(place.body, carried(linear, angular, center, origin), angular)
+
+
+def place_link(
+    client: Any,
+    place: LinkPlace,
+    pose: Optional[Pose],
+    linear_mps: Optional[Vector],
+    angular_radps: Optional[Vector],
+) -> None:
+    """Place a link that no joint holds; with a pose and no twist it is at rest."""
+    present = motion(client, place).of_link(place)
+    if pose is None:
+        linear = present.linear_mps if linear_mps is None else linear_mps
+        angular = present.angular_radps if angular_radps is None else angular_radps
+    else:
+        linear, angular = linear_mps or STANDING, angular_radps or STANDING
+        center = pose * place.center
+        client.resetBasePositionAndOrientation(place.body, center.position, center.quaternion)
+    assert linear is not None and angular is not None, "the state tells both"
+    origin = (present.pose if pose is None else pose).position
+    at = client.getBasePositionAndOrientation(place.body)[0]
+    client.resetBaseVelocity(place.body, carried(linear, angular, at, origin), angular)
+
+
+def _place_root(client: Any, built: Built, root: Body, pose: Pose) -> None:
+    place = built.links[root.name]
+    center = pose * place.center
+    if place.index != BASE:  # it hangs on a base of its own, which stays under it
+        assert root.joint is not None
+        hinge = motion(client, place).of_link(place).pose.inverse()
+        base = Pose(*client.getBasePositionAndOrientation(place.body))
+        center = pose * hinge * base
+    client.resetBasePositionAndOrientation(place.body, center.position, center.quaternion)
+
+
+class LinkStates(Mapping[str, ModelState]):
+    """States of links, worked out when asked for: a planner never asks."""
+
+    def __init__(self, client: Any, models: Sequence[Built]) -> None:
+        """Take down the present state."""
+        self._motions: Dict[str, Tuple[LinkPlace, Motion]] = {}
+        self._still: Dict[str, Pose] = {}
+        for built in models:
+            model: StagedModel = built.model
+            for name, pose in model.links.items():
+                if name in built.links:
+                    place = built.links[name]
+                    self._motions[name] = (place, motion(client, place))
+                else:
+                    self._still[name] = model.pose * pose
+        self._names = [name for built in models for name in built.model.links]
+
+    def __getitem__(self, link: str) -> ModelState:
+        if link in self._still:
+            return ModelState(self._still[link], STANDING, STANDING)
+        place, moves = self._motions[link]
+        return moves.of_link(place)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)

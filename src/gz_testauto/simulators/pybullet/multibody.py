@@ -1,0 +1,363 @@
+"""Staged models as Bullet's bodies, and where each link and collision is found there.
+
+Owns the numbers of bodies and links. A tree of joined links is one body. Bullet knows contacts by
+link and not by shape, so of a link's shapes the first is its own and each further one a link of no
+mass that is fixed to it. A model that is static is one body a shape.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Dict, List, Optional, Tuple
+
+import numpy as np
+
+from gz_testauto.errors import SdfError
+from gz_testauto.pose import Pose
+from gz_testauto.sdf.dynamics import Inertial, JointAxis
+from gz_testauto.sdf.meshes.surfaces import Heightmap
+from gz_testauto.sdf.shapes import Plane
+from gz_testauto.sdf.staging.bodies import Body, Shape, StagedModel, ground_pose, walk
+from gz_testauto.simulators.pybullet.client import SEEN
+from gz_testauto.simulators.pybullet.shapes import Part, ShapeFactory
+
+MOST_LINKS = 127
+"""Of one body, beside its base."""
+
+BASE = -1
+"""Bullet's number for the base of a body, where it asks for a link."""
+
+FASTEST = 1000.0
+"""Radians or metres a second that a joint may reach; Bullet's own limit is 100."""
+
+Key = Tuple[int, int]
+"""A body and a link of it."""
+
+
+@dataclass(frozen=True)
+class LinkPlace:
+    """A link in Bullet. ``center`` is the pose of Bullet's frame of it, at the centre of mass along
+    the principal axes, in SDF's frame of the link; ``moments`` (kg m²) are about these axes."""
+
+    body: int
+    index: int
+    center: Pose
+    mass_kg: float
+    moments_kgm2: Tuple[float, ...]
+
+    @property
+    def key(self) -> Key:
+        """Body and link."""
+        return (self.body, self.index)
+
+
+@dataclass(frozen=True)
+class JointPlace:
+    """An axis of a joint in Bullet, with what Bullet does not do for it by itself."""
+
+    body: int
+    index: int
+    axis: JointAxis
+
+
+@dataclass
+class Built:
+    """A model in Bullet. ``shapes`` has what stands for each collision, ``fixed`` where in the
+    model a body of a model that is static lies."""
+
+    model: StagedModel
+    links: Dict[str, LinkPlace] = field(default_factory=dict)
+    joints: Dict[str, List[JointPlace]] = field(default_factory=dict)
+    shapes: Dict[str, List[Key]] = field(default_factory=dict)
+    bodies: List[int] = field(default_factory=list)
+    fixed: Dict[int, Tuple[Shape, Pose, Pose]] = field(default_factory=dict)
+
+
+def build(client: Any, factory: ShapeFactory, model: StagedModel) -> Built:
+    """Bring a model into the world. Raises ``SdfError`` for what Bullet cannot have, and then
+    nothing of it is there."""
+    built = Built(model)
+    try:
+        if model.static:
+            _build_static(client, factory, built)
+        else:
+            for root in model.roots:
+                _Tree(client, factory, built, root).build()
+    except SdfError:
+        for body in built.bodies:
+            client.removeBody(body)
+        raise
+    if not model.static and not model.self_collide:
+        for number, one in enumerate(built.bodies):
+            for other in built.bodies[number + 1 :]:
+                _part(client, one, other)
+    return built
+
+
+def static_pose(model: Pose, shape: Shape, link: Pose, part: Pose) -> Pose:
+    """Where a body of a static model lies in the world, the model being at ``model``."""
+    placed = model * link * shape.pose
+    if isinstance(shape.geometry, (Heightmap, Plane)):
+        placed = ground_pose(shape.geometry, placed)
+    return placed * part
+
+
+def _build_static(client: Any, factory: ShapeFactory, built: Built) -> None:
+    model = built.model
+    for link in model.roots:
+        for shape in link.shapes:
+            for part in factory.static(shape):
+                pose = static_pose(model.pose, shape, link.pose, part.pose)
+                body = int(
+                    client.createMultiBody(
+                        baseMass=0.0,
+                        baseCollisionShapeIndex=part.shape,
+                        basePosition=pose.position,
+                        baseOrientation=pose.quaternion,
+                    )
+                )
+                built.bodies.append(body)
+                built.fixed[body] = (shape, link.pose, part.pose)
+                built.shapes.setdefault(shape.name, []).append((body, BASE))
+                _set_surface(client, (body, BASE), shape, part.skin)
+
+
+def _part(client: Any, one: int, other: int) -> None:
+    """Let two bodies pass through each other."""
+    for first in range(BASE, client.getNumJoints(one)):
+        for second in range(BASE, client.getNumJoints(other)):
+            client.setCollisionFilterPair(one, other, first, second, 0)
+
+
+def _set_surface(client: Any, key: Key, shape: Shape, skin: bool) -> None:
+    bits = shape.surface.collide_bitmask & 0xFFFF
+    body, link = key
+    client.setCollisionFilterGroupMask(body, link, bits | SEEN, bits)
+    client.changeDynamics(body, link, rollingFriction=0, spinningFriction=0, restitution=0)
+    if skin:
+        client.changeDynamics(body, link, collisionMargin=0.0)
+
+
+@dataclass
+class _Row:
+    """A link to make: what Bullet asks of one, ``parent`` by its place in the list or BASE."""
+
+    parent: int
+    pose: Pose
+    mass_kg: float = 0.0
+    center: Pose = Pose()
+    part: Optional[Part] = None
+    shape: Optional[Shape] = None
+    axis: Optional[JointAxis] = None
+    slides: bool = False
+
+
+class _Tree:
+    """One tree of links becomes one body."""
+
+    def __init__(self, client: Any, factory: ShapeFactory, built: Built, root: Body) -> None:
+        self._client, self._factory, self._built, self._root = client, factory, built, root
+        self._rows: List[_Row] = []
+        self._links: Dict[str, Tuple[int, Pose, Inertial]] = {}
+        self._joints: Dict[str, List[int]] = {}
+
+    def build(self) -> None:
+        """Make the body, and note where what is in it."""
+        root = self._root
+        moves_on_joint = root.joint is not None and root.joint.kind != "fixed"
+        pose = self._built.model.pose * root.pose
+        if moves_on_joint:
+            base = _Row(BASE, pose)
+            self._add(root, BASE, Pose())
+        else:
+            inertial = root.inertial if root.joint is None else None
+            base = _Row(BASE, pose, *_mass_and_center(inertial))
+            base.part, base.shape = self._add_shapes(root, BASE, Pose())
+            self._links[root.name] = (BASE, base.center, inertial or _MASSLESS)
+            for child in root.children:
+                self._add(child, BASE, root.pose.inverse() * child.pose)
+        self._make(base)
+
+    def _add(self, body: Body, parent: int, pose: Pose) -> None:
+        """Take a link that a joint holds, and all that hang on it. ``pose`` is that of the link in
+        Bullet's frame of its parent."""
+        joint, inertial = body.joint, body.inertial
+        assert joint is not None and inertial is not None, "held, and not static"
+        if joint.kind == "ball":
+            raise SdfError(
+                f"model {self._built.model.name!r}: the joint {joint.name!r} is of the type "
+                "'ball', which 'pybullet' cannot simulate; make it a universal joint, or take "
+                "the simulator 'embedded'"
+            )
+        anchor = Pose(joint.anchor_m)
+        at = pose * anchor
+        numbers = []
+        for axis in joint.axes[:-1]:
+            numbers.append(len(self._rows))
+            self._rows.append(_Row(parent, at, axis=axis, slides=joint.kind == "prismatic"))
+            parent, at = numbers[-1], Pose()
+        mass_kg, center = _mass_and_center(inertial)
+        row = _Row(parent, at, mass_kg, anchor.inverse() * center)
+        row.axis = joint.axes[-1] if joint.axes else None
+        row.slides = joint.kind == "prismatic"
+        number = len(self._rows)
+        self._rows.append(row)
+        if joint.axes:
+            self._joints[f"{self._built.model.name}::{joint.name}"] = [*numbers, number]
+        self._links[body.name] = (number, center, inertial)
+        row.part, row.shape = self._add_shapes(body, number, anchor.inverse())
+        for child in body.children:
+            self._add(child, number, anchor.inverse() * body.pose.inverse() * child.pose)
+
+    def _add_shapes(
+        self, body: Body, number: int, frame: Pose
+    ) -> Tuple[Optional[Part], Optional[Shape]]:
+        """Take a link's shapes but the first, which is returned; ``frame`` is the pose of the link
+        in Bullet's frame of it."""
+        found = [
+            (part, shape)
+            for shape in body.shapes
+            for part in self._factory.moving(shape, frame * shape.pose)
+        ]
+        for part, shape in found[1:]:
+            self._rows.append(_Row(number, Pose(), part=part, shape=shape))
+        return found[0] if found else (None, None)
+
+    def _make(self, base: _Row) -> None:
+        client, rows, built = self._client, self._rows, self._built
+        if len(rows) > MOST_LINKS:
+            raise SdfError(
+                f"model {built.model.name!r} has {len(rows)} links and shapes that move together; "
+                f"'pybullet' takes {MOST_LINKS}: leave some out, or take the simulator 'embedded'"
+            )
+        body = int(
+            client.createMultiBody(
+                baseMass=base.mass_kg,
+                baseCollisionShapeIndex=_shape_of(base),
+                basePosition=base.pose.position,
+                baseOrientation=base.pose.quaternion,
+                baseInertialFramePosition=base.center.position,
+                baseInertialFrameOrientation=base.center.quaternion,
+                linkMasses=[row.mass_kg for row in rows],
+                linkCollisionShapeIndices=[_shape_of(row) for row in rows],
+                linkVisualShapeIndices=[-1] * len(rows),
+                linkPositions=[row.pose.position for row in rows],
+                linkOrientations=[row.pose.quaternion for row in rows],
+                linkInertialFramePositions=[row.center.position for row in rows],
+                linkInertialFrameOrientations=[row.center.quaternion for row in rows],
+                linkParentIndices=[row.parent + 1 for row in rows],
+                linkJointTypes=[self._type_of(row) for row in rows],
+                linkJointAxis=[row.axis.direction if row.axis else (0, 0, 1) for row in rows],
+                flags=client.URDF_USE_SELF_COLLISION if built.model.self_collide else 0,
+            )
+        )
+        built.bodies.append(body)
+        for index, row in enumerate([base, *rows], start=BASE):
+            self._finish(body, index, row)
+        self._note(body)
+        if built.model.self_collide:
+            self._let_neighbours_pass(body)
+
+    def _type_of(self, row: _Row) -> int:
+        client = self._client
+        if row.axis is None:
+            return int(client.JOINT_FIXED)
+        return int(client.JOINT_PRISMATIC if row.slides else client.JOINT_REVOLUTE)
+
+    def _finish(self, body: int, index: int, row: _Row) -> None:
+        """What Bullet does not take when it makes a body, and what it does unasked."""
+        client = self._client
+        client.changeDynamics(
+            body, index, linearDamping=0.0, angularDamping=0.0, maxJointVelocity=FASTEST
+        )
+        if row.shape is not None and row.part is not None:
+            _set_surface(client, (body, index), row.shape, row.part.skin)
+            self._built.shapes.setdefault(row.shape.name, []).append((body, index))
+        if row.axis is not None:
+            _set_axis(client, body, index, row.axis)
+
+    def _note(self, body: int) -> None:
+        client, built = self._client, self._built
+        for name, (index, center, inertial) in self._links.items():
+            moments = _principal(inertial)[1]
+            built.links[name] = LinkPlace(body, index, center, inertial.mass_kg, moments)
+            if inertial.mass_kg:
+                client.changeDynamics(body, index, localInertiaDiagonal=moments)
+        for name, numbers in self._joints.items():
+            axes = [(number, self._rows[number].axis) for number in numbers]
+            built.joints[name] = [
+                JointPlace(body, number, axis) for number, axis in axes if axis is not None
+            ]
+
+    def _let_neighbours_pass(self, body: int) -> None:
+        """What a joint joins does not collide, nor the shapes of one link."""
+        joined = {(row.parent, number) for number, row in enumerate(self._rows)}
+        joined |= {
+            (one, other)
+            for one, row in enumerate(self._rows)
+            for other, second in enumerate(self._rows)
+            if one < other and row.parent == second.parent and row.axis is second.axis is None
+        }
+        for one, other in sorted(joined):
+            self._client.setCollisionFilterPair(body, body, one, other, 0)
+
+
+_MASSLESS = Inertial(0.0, (0.0, 0.0, 0.0), (0.0,) * 6)
+
+
+def _shape_of(row: _Row) -> int:
+    return -1 if row.part is None else row.part.shape
+
+
+def _mass_and_center(inertial: Optional[Inertial]) -> Tuple[float, Pose]:
+    """Mass (kg), and the pose of the principal axes in the frame of the link."""
+    if inertial is None:
+        return 0.0, Pose()
+    return inertial.mass_kg, Pose(inertial.center_m, _principal(inertial)[0])
+
+
+def _principal(
+    inertial: Inertial,
+) -> Tuple[Tuple[float, float, float, float], Tuple[float, ...]]:
+    """The directions of the principal axes, as a quaternion (xyzw), and the moments (kg m²)."""
+    tensor = inertial.tensor_kgm2
+    if not any(tensor[3:]):
+        return (0.0, 0.0, 0.0, 1.0), tensor[:3]
+    from scipy.spatial.transform import Rotation
+
+    moments, axes = np.linalg.eigh(inertial.matrix)
+    if np.linalg.det(axes) < 0:
+        axes[:, 0] = -axes[:, 0]
+    x, y, z, w = Rotation.from_matrix(axes).as_quat().tolist()
+    return (x, y, z, w), tuple(moments.tolist())
+
+
+def _set_axis(client: Any, body: int, index: int, axis: JointAxis) -> None:
+    """Limits, and what brakes; Bullet's joints begin with a motor that holds them."""
+    client.changeDynamics(body, index, jointDamping=axis.damping)
+    brake(client, body, index, axis)
+    if axis.limits is not None:
+        low, high = axis.limits
+        client.changeDynamics(body, index, jointLowerLimit=low, jointUpperLimit=high)
+        if not low <= 0.0 <= high:
+            client.resetJointState(body, index, min(max(0.0, low), high))
+
+
+def brake(client: Any, body: int, index: int, axis: JointAxis) -> None:
+    """Have nothing but friction in a joint: a motor that wants it to stand, as strong as that."""
+    client.setJointMotorControl2(
+        body, index, client.VELOCITY_CONTROL, targetVelocity=0.0, force=axis.friction
+    )
+
+
+def roots_of(model: StagedModel) -> Dict[str, Body]:
+    """The links of a model that no other link holds, by name."""
+    return {root.name: root for root in model.roots}
+
+
+def weightless(model: StagedModel) -> List[str]:
+    """The links of a model on which gravity does not act."""
+    return [
+        body.name
+        for root in model.roots
+        for body in walk(root)
+        if not body.gravity and body.inertial is not None
+    ]

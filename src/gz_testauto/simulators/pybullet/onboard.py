@@ -1,0 +1,107 @@
+"""A robot in a loaded world: what it is commanded, and what its sensors have measured.
+
+Owns the one robot's share of a simulation. Its wheels are turned by motors that Bullet solves
+together with the contacts; friction does the rest, also of a skid-steer drive.
+"""
+
+from typing import Any, List, Optional, Sequence, Set
+
+import numpy as np
+
+from gz_testauto.errors import SimulatorError
+from gz_testauto.observation import Contact, ImuSample, LaserScan, Sensed, Twist2D
+from gz_testauto.sdf.staging.robots import StagedRobot
+from gz_testauto.simulators.due_ticks import due_ticks
+from gz_testauto.simulators.pybullet.contacts import contacts_of
+from gz_testauto.simulators.pybullet.imu import Imu
+from gz_testauto.simulators.pybullet.lidar import Lidar
+from gz_testauto.simulators.pybullet.motors import torque_limits_nm
+from gz_testauto.simulators.pybullet.world import World
+
+
+class Onboard:
+    """A robot in a world. ``noise`` draws that of its lidar."""
+
+    def __init__(self, staged: StagedRobot, world: World, noise: np.random.Generator) -> None:
+        self.staged = staged
+        self.name = staged.robot.name
+        self._world = world
+        built = world.models[self.name]
+        self._bodies = tuple(built.bodies)
+        self._own = frozenset(
+            key for name in staged.body_shapes for key in built.shapes.get(name, ())
+        )
+        client: Any = world.client
+        robot = staged.robot
+        self._lidar: Optional[Lidar] = None
+        if staged.lidar is not None and robot.lidar is not None:
+            place = built.links[staged.lidar.link]
+            self._lidar = Lidar(
+                client, robot.lidar, place, staged.lidar.pose, staged.lidar_noise_m, noise
+            )
+        self._imu: Optional[Imu] = None
+        if staged.imu is not None:
+            place = built.links[staged.imu.link]
+            self._imu = Imu(client, place, staged.imu.pose, world.step_s)
+        self._scan: Optional[LaserScan] = None
+        self._samples: List[ImuSample] = []
+        self._contacts: List[Contact] = []
+        self._imu_ticks: Set[int] = set()
+        self._scan_tick = -1
+        self._torques_nm = torque_limits_nm(staged)
+        if staged.wheels:
+            self.drive(Twist2D())
+
+    def drive(self, command: Twist2D) -> None:
+        """Turn the wheels so. Raises ``SimulatorError`` where it has no drive that is known."""
+        if not self.staged.wheels:
+            raise SimulatorError(
+                f"robot {self.name!r} has no drive that is known: give its SDF "
+                "libDiffDrivePlugin.so or libSkidSteerDrivePlugin.so"
+            )
+        client = self._world.client
+        joints = self._world.models[self.name].joints
+        for wheel, torque_nm in zip(self.staged.wheels, self._torques_nm):
+            (joint,) = joints[wheel.joint]
+            speed_radps = (
+                wheel.per_speed * command.linear_mps + wheel.per_turn * command.angular_radps
+            )
+            client.setJointMotorControl2(
+                joint.body,
+                joint.index,
+                client.VELOCITY_CONTROL,
+                targetVelocity=speed_radps,
+                force=torque_nm,
+            )
+
+    def begin_step(self, start: int, end: int) -> None:
+        """Find out in which ticks from ``start`` to ``end`` it measures."""
+        imu, lidar = self.staged.robot.imu, self.staged.robot.lidar
+        step_s = self._world.step_s
+        self._imu_ticks = due_ticks(start, end, imu.update_rate_hz * step_s) if imu else set()
+        scans = due_ticks(start, end, lidar.update_rate_hz * step_s) if lidar else set()
+        self._scan_tick = max(scans, default=-1)  # those before it nobody would see
+        if self._imu is not None and start + 1 in self._imu_ticks:
+            self._imu.look()
+
+    def measure(self, tick: int, time_s: float, gravity_mps2: Sequence[float]) -> None:
+        """Take down what there is in a tick that has just passed."""
+        world = self._world
+        if self._own:
+            self._contacts += contacts_of(
+                world.client, self._bodies, self._own, world.names, time_s
+            )
+        if self._imu is not None:
+            if tick in self._imu_ticks:
+                self._samples.append(self._imu.sample(time_s, gravity_mps2))
+            elif tick + 1 in self._imu_ticks:
+                self._imu.look()
+        if tick == self._scan_tick and self._lidar is not None:
+            self._scan = self._lidar.scan(time_s)
+
+    def sensed(self) -> Sensed:
+        """What was measured since it was last asked, and the latest scan."""
+        samples, contacts = tuple(self._samples), tuple(self._contacts)
+        self._samples.clear()
+        self._contacts.clear()
+        return Sensed(self._scan, samples, contacts)

@@ -1,0 +1,177 @@
+"""SDF's shapes as Bullet's collision shapes.
+
+Owns how large they are there, where Bullet puts a shape's centre, and what stands for a mesh: its
+triangles where it is static, its convex pieces where it moves. Refuses by name what Bullet has not.
+"""
+
+import functools
+from dataclasses import dataclass
+from typing import Any, Dict, List, Tuple
+
+import numpy as np
+
+from gz_testauto.errors import SdfError
+from gz_testauto.pose import Pose
+from gz_testauto.sdf.meshes import hulls
+from gz_testauto.sdf.meshes.surfaces import Heightmap, Mesh
+from gz_testauto.sdf.shapes import Box, Capsule, Cylinder, Geometry, Plane, Polyline, Sphere
+from gz_testauto.sdf.staging.bodies import Shape
+from gz_testauto.sdf.staging.coverage import Coverage
+
+MOST_TRIANGLES = 40_000
+"""In one shape: PyBullet hands over 131,072 corners at most. A larger mesh becomes several."""
+
+MOST_MOVING_PIECES = 24
+"""How many convex pieces a mesh that moves is touched as; each is a link, of which Bullet takes
+127."""
+
+WORTH_A_WORD_M = 0.01
+"""A touched surface this far from the true one is warned of."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A shape in Bullet: its number, where it lies in the frame that was asked for, and whether
+    Bullet would put its skin around it."""
+
+    shape: int
+    pose: Pose
+    skin: bool = False
+
+
+class ShapeFactory:
+    """Makes the shapes of one world; the large ones once for all that have them."""
+
+    def __init__(self, client: Any, coverage: Coverage) -> None:
+        self._client = client
+        self._coverage = coverage
+        self._made: Dict[Geometry, List[Part]] = {}
+
+    def static(self, shape: Shape) -> List[Part]:
+        """What stands for the shape of something that stays, in the shape's own frame."""
+        geometry = shape.geometry
+        if geometry not in self._made:
+            if isinstance(geometry, Mesh):
+                self._made[geometry] = self._surface(shape.name, geometry.surface.triangles)
+            elif isinstance(geometry, Heightmap):
+                self._made[geometry] = [self._terrain(shape.name, geometry)]
+            elif isinstance(geometry, Polyline):
+                self._made[geometry] = self._surface(shape.name, geometry.triangles)
+            else:
+                self._made[geometry] = [Part(self._primitive(shape.name, geometry, Pose()), Pose())]
+        return self._made[geometry]
+
+    def moving(self, shape: Shape, at: Pose) -> List[Part]:
+        """What stands for the shape of something that moves. It lies at ``at`` in the frame of
+        what it is put on, and so do the parts."""
+        geometry = shape.geometry
+        if not isinstance(geometry, (Mesh, Polyline)):
+            return [Part(self._primitive(shape.name, geometry, at), Pose())]
+        pieces = self._pieces(shape.name, geometry)
+        return [
+            Part(self._hull(shape.name, at.apply(piece)), Pose(), skin=True) for piece in pieces
+        ]
+
+    def _primitive(self, name: str, geometry: Geometry, at: Pose) -> int:
+        client = self._client
+        sizes: Dict[str, Any]
+        if isinstance(geometry, Box):
+            kind, sizes = client.GEOM_BOX, {"halfExtents": [side / 2 for side in geometry.size]}
+        elif isinstance(geometry, Sphere):
+            kind, sizes = client.GEOM_SPHERE, {"radius": geometry.radius}
+        elif isinstance(geometry, (Cylinder, Capsule)):
+            kind = client.GEOM_CYLINDER if isinstance(geometry, Cylinder) else client.GEOM_CAPSULE
+            sizes = {"radius": geometry.radius, "height": geometry.length}
+        elif isinstance(geometry, Plane):
+            kind, sizes = client.GEOM_PLANE, {}
+        else:
+            raise SdfError(
+                f"{name} is of the type {type(geometry).__name__.lower()}, which 'pybullet' cannot "
+                "simulate; use a box, cylinder, sphere, capsule or mesh, or the simulator "
+                "'embedded'"
+            )
+        if min(np.hstack([*sizes.values(), 1.0])) <= 0.0:
+            raise SdfError(f"{name} has a size of 0; every size must be above 0")
+        if isinstance(geometry, Plane):
+            sizes = {"planeNormal": geometry.world_normal.tolist()}
+        frame = {
+            "collisionFramePosition": at.position,
+            "collisionFrameOrientation": at.quaternion,
+        }
+        return self._made_of(name, shapeType=kind, **sizes, **frame)
+
+    def _made_of(self, name: str, **what: Any) -> int:
+        """The number of a new shape. Raises ``SdfError`` where Bullet makes none."""
+        try:
+            return int(self._client.createCollisionShape(**what))
+        except self._client.error as error:
+            raise SdfError(
+                f"{name}: Bullet cannot make its shape ({error}); give it a simpler one, or take "
+                "the simulator 'embedded'"
+            ) from error
+
+    def _surface(self, name: str, triangles: np.ndarray) -> List[Part]:
+        """Triangles as they are, which only what stays can have."""
+        client, parts = self._client, []
+        for first in range(0, len(triangles), MOST_TRIANGLES):
+            corners = triangles[first : first + MOST_TRIANGLES].reshape(-1, 3)
+            corners, index = np.unique(corners, axis=0, return_inverse=True)
+            shape = self._made_of(
+                name,
+                shapeType=client.GEOM_MESH,
+                vertices=corners.tolist(),
+                indices=np.asarray(index).ravel().tolist(),
+                flags=client.GEOM_FORCE_CONCAVE_TRIMESH,
+            )
+            parts.append(Part(shape, Pose(), skin=True))
+        return parts
+
+    def _pieces(self, name: str, geometry: Geometry) -> List[np.ndarray]:
+        """The corners of the convex pieces of a mesh or an extruded outline."""
+        if isinstance(geometry, Polyline):
+            prisms = hulls.extruded_prisms(geometry.outline, geometry.height)
+            return [prism.reshape(-1, 3) for prism in prisms]
+        assert isinstance(geometry, Mesh)
+        parts = _convex_parts(geometry, geometry.path.stat().st_mtime_ns)
+        if parts.error_m > WORTH_A_WORD_M:
+            self._coverage.say(
+                f"pieces of {geometry.path} {geometry.submesh}",
+                f"{name}: 'pybullet' touches the mesh {geometry.path}, which moves, as at most "
+                f"{MOST_MOVING_PIECES} convex pieces, which are up to {parts.error_m:.3f} m from "
+                "its surface; its lidar sees them as well",
+            )
+        boxes = [_corners(box) for box in parts.boxes]
+        return [*boxes, *(hull.reshape(-1, 3) for hull in parts.hulls)]
+
+    def _hull(self, name: str, corners: np.ndarray) -> int:
+        points = np.unique(corners, axis=0).tolist()
+        return self._made_of(name, shapeType=self._client.GEOM_MESH, vertices=points)
+
+    def _terrain(self, name: str, terrain: Heightmap) -> Part:
+        """Bullet puts the middle between the lowest and the highest point at the shape's origin,
+        and counts rows along x."""
+        heights, client = terrain.heights, self._client
+        rows, columns = heights.shape
+        shape = self._made_of(
+            name,
+            shapeType=client.GEOM_HEIGHTFIELD,
+            meshScale=[terrain.size[0] / (columns - 1), terrain.size[1] / (rows - 1), 1.0],
+            heightfieldData=heights[::-1].ravel().tolist(),
+            numHeightfieldRows=columns,
+            numHeightfieldColumns=rows,
+        )
+        middle = float(heights.min() + heights.max()) / 2
+        return Part(shape, Pose((0.0, 0.0, middle)))
+
+
+@functools.lru_cache(maxsize=512)
+def _convex_parts(mesh: Mesh, modified_ns: int) -> hulls.ConvexParts:
+    """Worked out once for the thousands of worlds that have the same mesh."""
+    return hulls.convex_parts(mesh.surface, MOST_MOVING_PIECES)
+
+
+def _corners(box: hulls.OrientedBox) -> np.ndarray:
+    signs: List[Tuple[int, int, int]] = [
+        (x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)
+    ]
+    return np.asarray(box.center + (np.array(signs) * box.half) @ box.axes.T)

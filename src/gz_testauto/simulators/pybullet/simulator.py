@@ -1,0 +1,54 @@
+"""Loads scene after scene into Bullet, in this process.
+
+Owns what outlives a scene: the client, the robots that were staged, and what was warned of. The
+world is emptied before every scene, so one cannot leave anything to the next.
+"""
+
+from typing import Dict
+
+from gz_testauto.errors import SdfError, SimulatorError
+from gz_testauto.sdf.robot import RobotModel
+from gz_testauto.sdf.staging.coverage import Coverage
+from gz_testauto.sdf.staging.robots import StagedRobot, stage_robot
+from gz_testauto.simulators.interface import Scene, Simulator
+from gz_testauto.simulators.pybullet.client import open_client
+from gz_testauto.simulators.pybullet.simulation import PyBulletSimulation
+
+
+class PyBulletSimulator(Simulator):
+    """Bullet, in this process; nothing is started and nothing listens.
+
+    ``step_s`` is the physics step, whatever the world says.
+    """
+
+    name = "pybullet"
+    repeatable = True
+    sets_twist = True
+    several_robots = True
+    inertial = "step"
+    changes = PyBulletSimulation.changes
+
+    def __init__(self, step_s: float = 0.001) -> None:
+        """Open a client; raises ``MissingDependencyError``."""
+        if not 0.0 < step_s <= 0.02:
+            raise ValueError("step_s must be above 0 and at most 0.02")
+        self._client, self.version = open_client()
+        self._step_s = step_s
+        self._coverage = Coverage(self.name)
+        self._robots: Dict[RobotModel, StagedRobot] = {}
+
+    def _load(self, scene: Scene) -> PyBulletSimulation:
+        try:
+            robots = [self._stage(placed.robot) for placed in scene.robots]
+            return PyBulletSimulation(self._client, scene, robots, self._step_s, self._coverage)
+        except SdfError as error:
+            raise SimulatorError(f"cannot load {scene.world}: {error}") from error
+
+    def _close(self) -> None:
+        self._robots.clear()
+        self._client.disconnect()
+
+    def _stage(self, robot: RobotModel) -> StagedRobot:
+        if robot not in self._robots:
+            self._robots[robot] = stage_robot(robot, self._coverage)
+        return self._robots[robot]

@@ -1,0 +1,229 @@
+"""All that stands in one Bullet world: models that come and go, what acts on them, and time.
+
+Owns what must be done before every physics step, since Bullet forgets forces with each and knows
+no link without weight and no spring, and the coefficients of friction, which depend on all that is
+there.
+"""
+
+import math
+from typing import Any, Dict, FrozenSet, Iterable, List, NamedTuple, Sequence, Tuple
+
+from gz_testauto.errors import SdfError, SimulatorError
+from gz_testauto.observation import ModelState
+from gz_testauto.pose import Pose
+from gz_testauto.sdf.floor import is_floor_slab
+from gz_testauto.sdf.meshes.surfaces import Heightmap
+from gz_testauto.sdf.shapes import Plane
+from gz_testauto.sdf.staging.bodies import Shape, StagedModel, walk
+from gz_testauto.sdf.staging.coverage import Coverage
+from gz_testauto.simulators.pybullet.client import begin_world
+from gz_testauto.simulators.pybullet.friction import Rubs, solve
+from gz_testauto.simulators.pybullet.motion import model_state, motion
+from gz_testauto.simulators.pybullet.multibody import (
+    Built,
+    JointPlace,
+    Key,
+    LinkPlace,
+    build,
+    weightless,
+)
+from gz_testauto.simulators.pybullet.settling import Settling
+from gz_testauto.simulators.pybullet.shapes import ShapeFactory
+
+Vector = Tuple[float, float, float]
+
+
+class Force(NamedTuple):
+    """What acts on a link in the step to come: through its centre of mass, in the world frame."""
+
+    link: str
+    force_n: Vector
+    torque_nm: Vector
+
+
+class World:
+    """One world in Bullet; the client has no other. ``robots`` are the models that drive."""
+
+    def __init__(
+        self,
+        client: Any,
+        step_s: float,
+        gravity_mps2: Vector,
+        coverage: Coverage,
+        robots: FrozenSet[str],
+    ) -> None:
+        self.client = client
+        self.step_s = step_s
+        self.gravity_mps2 = gravity_mps2
+        self.models: Dict[str, Built] = {}
+        self.names: Dict[Key, str] = {}
+        self._coverage = coverage
+        self._robots = robots
+        self._settling = Settling(client)
+        self._rubs: Dict[str, Rubs] = {}
+        self._weightless: Dict[str, List[str]] = {}
+        self._springs: Dict[str, List[JointPlace]] = {}
+        begin_world(client, step_s, gravity_mps2)
+        self._factory = ShapeFactory(client, coverage)
+
+    # coming and going
+
+    def add(self, models: Iterable[StagedModel]) -> None:
+        """Bring models in. Raises ``SdfError`` for one that Bullet cannot have, and then none of
+        them is there."""
+        added: List[str] = []
+        try:
+            for model in models:
+                self._add(model)
+                added.append(model.name)
+        except SdfError:
+            self.remove(added)
+            raise
+        self._settling.begin()
+        self._set_frictions()
+
+    def _add(self, model: StagedModel) -> None:
+        built = build(self.client, self._factory, model)
+        self.models[model.name] = built
+        self.names.update((key, name) for name, keys in built.shapes.items() for key in keys)
+        self._weightless[model.name] = weightless(model) if built.links else []
+        self._springs[model.name] = [
+            joint for places in built.joints.values() for joint in places if joint.axis.stiffness
+        ]
+        self._rubs.update(_rubs(model))
+
+    def remove(self, names: Iterable[str]) -> None:
+        """Take models out."""
+        for name in names:
+            built = self.models.pop(name)
+            for body in built.bodies:
+                self.client.removeBody(body)
+            for keys in built.shapes.values():
+                for key in keys:
+                    del self.names[key]
+            for shape in _rubs(built.model):
+                del self._rubs[shape]
+            del self._weightless[name], self._springs[name]
+        self._set_frictions()
+
+    # time
+
+    def tick(self, forces: Sequence[Force]) -> None:
+        """Let one physics step pass, in which these forces act."""
+        gravity = self.gravity_mps2
+        for model, links in self._weightless.items():
+            for link in links:
+                place = self.models[model].links[link]
+                x, y, z = (-place.mass_kg * component for component in gravity)
+                self._push(place, (x, y, z))
+        for springs in self._springs.values():
+            for joint in springs:
+                self._pull(joint)
+        for acting in forces:
+            place = self.link(acting.link)
+            self._push(place, acting.force_n)
+            self.client.applyExternalTorque(
+                place.body, place.index, acting.torque_nm, self.client.WORLD_FRAME
+            )
+        held = self._settling.before_tick(
+            built for name, built in self.models.items() if name not in self._robots
+        )
+        self.client.stepSimulation()
+        self._settling.after_tick(held)
+
+    def placed(self) -> None:
+        """Something was put elsewhere, perhaps into something else."""
+        self._settling.begin()
+
+    def check(self) -> None:
+        """Raise ``SimulatorError`` when the state has blown up."""
+        for name, built in self.models.items():
+            if not built.links:
+                continue
+            state = model_state(self.client, built)
+            if not all(map(math.isfinite, (*state.pose.position, *state.pose.quaternion))):
+                raise SimulatorError(
+                    f"the physics became unstable at {name!r}: shapes overlap deeply, or masses "
+                    "differ too much; try a shorter step_s"
+                )
+
+    # properties
+
+    def link(self, name: str) -> LinkPlace:
+        """Where a link of a model that can move is."""
+        return self.models[name.split("::", 1)[0]].links[name]
+
+    def state(self, model: str) -> ModelState:
+        """Pose and twist of a model that can move."""
+        return model_state(self.client, self.models[model])
+
+    def set_gravity(self, gravity_mps2: Vector) -> None:
+        """Gravity from now on (m/s²)."""
+        self.gravity_mps2 = gravity_mps2
+        self.client.setGravity(*gravity_mps2)
+
+    def set_mass(self, name: str, mass_kg: float) -> None:
+        """The mass of a link, and its inertia with it."""
+        place = self.link(name)
+        factor = mass_kg / place.mass_kg
+        moments = tuple(moment * factor for moment in place.moments_kgm2)
+        self.client.changeDynamics(
+            place.body, place.index, mass=mass_kg, localInertiaDiagonal=moments
+        )
+        links = self.models[name.split("::", 1)[0]].links
+        links[name] = LinkPlace(place.body, place.index, place.center, mass_kg, moments)
+
+    def set_friction(self, collision: str, mu: float) -> None:
+        """The coefficient of a collision."""
+        rubs = self._rubs[collision]
+        self._rubs[collision] = Rubs(mu, rubs.model, rubs.ground)
+        self._set_frictions()
+
+    # inside
+
+    def _push(self, place: LinkPlace, force_n: Vector) -> None:
+        at = motion(self.client, place).center.position
+        self.client.applyExternalForce(
+            place.body, place.index, force_n, at, self.client.WORLD_FRAME
+        )
+
+    def _pull(self, joint: JointPlace) -> None:
+        axis = joint.axis
+        away = axis.reference - self.client.getJointState(joint.body, joint.index)[0]
+        self.client.setJointMotorControl2(
+            joint.body, joint.index, self.client.TORQUE_CONTROL, force=axis.stiffness * away
+        )
+
+    def _set_frictions(self) -> None:
+        solved = solve(self._rubs)
+        for (body, index), name in self.names.items():
+            coefficient = solved.coefficients[name]
+            self.client.changeDynamics(body, index, lateralFriction=coefficient)
+        if solved.worst is not None:
+            first, second, has, wanted = solved.worst
+            self._coverage.say(
+                f"friction {first} {second}",
+                f"Bullet multiplies coefficients of friction, and with those of this world it is "
+                f"{has:.3g} between {first} and {second} in 'pybullet', which should be "
+                f"{wanted:.3g}; between other pairs it is nearer",
+            )
+
+
+def _rubs(model: StagedModel) -> Dict[str, Rubs]:
+    moving = None if model.static else model.name
+    return {
+        shape.name: Rubs(
+            min(shape.surface.mu, shape.surface.mu2),
+            None if body.inertial is None else moving,
+            model.static and _is_ground(shape, model.pose * body.pose * shape.pose),
+        )
+        for root in model.roots
+        for body in walk(root)
+        for shape in body.shapes
+    }
+
+
+def _is_ground(shape: Shape, placed: Pose) -> bool:
+    if isinstance(shape.geometry, (Heightmap, Plane)):
+        return True
+    return is_floor_slab(shape.geometry.bounds(placed))

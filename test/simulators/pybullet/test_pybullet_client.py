@@ -1,0 +1,26 @@
+"""What is said where PyBullet is not, and the options."""
+
+import sys
+
+import pytest
+
+from gz_testauto.errors import MissingDependencyError, SpecError
+from gz_testauto.simulators import open_simulator
+from gz_testauto.simulators.pybullet import client
+
+
+@pytest.mark.parametrize(
+    ("newest", "remedy"),
+    [((9, 0), 'python3 -m pip install "pybullet>='), ((3, 0), "published for Python 3.8 to 3.11")],
+)
+def test_without_pybullet_it_says_how_to_have_it_on_this_python(monkeypatch, newest, remedy):
+    monkeypatch.setitem(sys.modules, "pybullet", None)
+    monkeypatch.setattr(client, "NEWEST_PYTHON", newest)
+    with pytest.raises(MissingDependencyError, match=f"'pybullet' needs PyBullet.*{remedy}"):
+        open_simulator("pybullet")
+
+
+@pytest.mark.parametrize("step_s", [0.0, -0.001, 0.05])
+def test_a_step_out_of_range_is_refused(step_s):
+    with pytest.raises(SpecError, match=r"step_s must be above 0 and at most 0\.02"):
+        open_simulator("pybullet", step_s=step_s)

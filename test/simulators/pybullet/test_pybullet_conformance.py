@@ -1,0 +1,29 @@
+"""Bullet passes the conformance suites."""
+
+import pytest
+
+from gz_testauto.testing.changes_conformance import ChangesConformance
+from gz_testauto.testing.several_robots_conformance import SeveralRobotsConformance
+from gz_testauto.testing.simulator_conformance import SimulatorConformance
+
+pytest.importorskip("pybullet", reason="no PyBullet here: pip install gz_testauto[pybullet]")
+
+from gz_testauto.simulators.pybullet import PyBulletSimulator
+
+
+@pytest.mark.slow
+class TestPyBullet(SimulatorConformance):
+    def make_simulator(self):
+        return PyBulletSimulator()
+
+
+@pytest.mark.slow
+class TestPyBulletChanges(ChangesConformance):
+    def make_simulator(self):
+        return PyBulletSimulator()
+
+
+@pytest.mark.slow
+class TestPyBulletSeveralRobots(SeveralRobotsConformance):
+    def make_simulator(self):
+        return PyBulletSimulator()
