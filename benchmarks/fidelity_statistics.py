@@ -1,25 +1,30 @@
 #!/usr/bin/env python3
 """How often intervals cover, and how often two records of one process tie.
 
-    python3 benchmarks/fidelity_statistics.py [--sets 1000] [--repetitions 5]
+    python3 benchmarks/fidelity_statistics.py [--sets 1000] [--repetitions 5] [--cases 1]
 
-Synthetic drives whose noise differs from repetition to repetition; the true value of a measure is
-its mean over 4,000 pairs that are drawn anew.
+Synthetic drives whose noise, bias, delay, gain, way and load differ from repetition to repetition;
+the true value of a measure is its mean over 20,000 drives or pairs of drives that are drawn anew.
 """
 
 import argparse
+from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 
 from gz_testauto.fidelity.estimates import measure_entry
-from gz_testauto.fidelity.measures.interface import measure_named
-from gz_testauto.fidelity.recordings.recording import Recording, Series
+from gz_testauto.fidelity.measures.comparable import comparable, inertial
+from gz_testauto.fidelity.measures.interface import MEASURES, measure_named
+from gz_testauto.fidelity.recordings.recording import Load, Recording, Series
 
 RATE_HZ, DURATION_S = 100.0, 3.0
-OWN_NOISE, OTHER_NOISE = 0.3, 0.2
-"""m/s²"""
-TRUTH_PAIRS = 4000
-MEASURES = ("imu_linear_error", "vertical_wasserstein", "linear_bias", "vertical_spectrum")
+REFERENCE = {"noise": 0.2, "gain": 1.0, "delay_s": 0.0, "bias": 0.0, "turns": 0.0, "slow": 1.0}
+OWN = {"noise": 0.3, "gain": 1.1, "delay_s": 0.1, "bias": 0.1, "turns": 0.05, "slow": 1.3}
+"""Of the mean repetition: noise and bias in m/s², a gain and a delay of the yaw rate, a drift of
+the heading in rad/s, and a factor on the load."""
+TRUTH = 20_000
+A_BLOCK = 25
+"""Sets that a process makes at a time."""
 
 
 def main():
@@ -27,43 +32,104 @@ def main():
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("--sets", type=int, default=1000)
     arguments.add_argument("--repetitions", type=int, default=5)
+    arguments.add_argument("--cases", type=int, default=1)
+    arguments.add_argument("--workers", type=int, default=2)
     given = arguments.parse_args()
-    for name in MEASURES:
-        covered, tied = judge(measure_named(name), given.sets, given.repetitions)
-        print(f"{name}: intervals cover {100 * covered:.1f} %, ties {100 * tied:.1f} %")
-
-
-def judge(measure, sets, repetitions):
-    """Shares of sets in which the interval covers, and in which two of one process tie."""
-    random = np.random.default_rng(1)
-    truth = np.mean(
-        [
-            measure.between(drive(random, OWN_NOISE), drive(random, OTHER_NOISE))
-            for _ in range(TRUTH_PAIRS)
+    names = list(MEASURES.names())
+    with ProcessPoolExecutor(given.workers) as pool:
+        blocks = list(pool.map(truths, range(TRUTH // 500)))
+        truth = {name: total(measure_named(name), blocks, name, given.cases) for name in names}
+        jobs = [
+            (first, min(first + A_BLOCK, given.sets), given.repetitions, given.cases, truth)
+            for first in range(0, given.sets, A_BLOCK)
         ]
-    )
-    covered = tied = 0
-    for number in range(sets):
+        counts = sum(pool.map(judged, jobs))
+    print(f"{given.sets} sets of {given.cases} × {given.repetitions} repetitions")
+    for name, (covered, tied) in zip(names, 100.0 * counts / given.sets):
+        ties = "" if measure_named(name).between is None else f", ties {tied:.1f} %"
+        print(f"{name}: intervals cover {covered:.1f} %{ties}")
+
+
+def truths(block):
+    """By measure the mean (2,) over 500 pairs or drives: numerator and denominator."""
+    random = np.random.default_rng([1, block])
+    found = {name: np.zeros(2) for name in MEASURES.names()}
+    for _ in range(500):
+        own, other = drive(random, OWN), drive(random, REFERENCE)
+        for name in found:
+            measure = measure_named(name)
+            between = measure.between is not None
+            found[name] += [measure.between(own, other), 1.0] if between else measure.own(own)
+    forget()
+    return {name: sums / 500 for name, sums in found.items()}
+
+
+def total(measure, blocks, name, cases):
+    """The true value over so many cases."""
+    sums = np.sum([block[name] for block in blocks], axis=0)
+    return sums[0] / sums[1] * (cases if measure.summed else 1)
+
+
+def judged(job):
+    """Of sets from ``first`` on, by measure, in how many (measures, 2) the interval covers and two
+    of one process tie."""
+    first, last, repetitions, cases, truth = job
+    counts = np.zeros((len(truth), 2))
+    for number in range(first, last):
         random = np.random.default_rng([2, number])
-        own = [drive(random, OWN_NOISE) for _ in range(repetitions)]
-        other = [drive(random, OTHER_NOISE) for _ in range(repetitions)]
-        again = [drive(random, OTHER_NOISE) for _ in range(repetitions)]
-        found = measure_entry(measure, "own", {"case": own}, {"case": other}, number).estimate
-        covered += found.low <= truth <= found.high
-        tied += measure_entry(measure, "again", {"case": again}, {"case": other}, number).ties
-    return covered / sets, tied / sets
+        own, other, again = (
+            [[drive(random, kind) for _ in range(repetitions)] for _ in range(cases)]
+            for kind in (OWN, REFERENCE, REFERENCE)
+        )
+        for row, (name, value) in enumerate(truth.items()):
+            measure = measure_named(name)
+            one, reference, same = (named(measure, drives) for drives in (own, other, again))
+            found = measure_entry(measure, "own", one, reference, number).estimate
+            counts[row, 0] += found.low <= value <= found.high
+            if measure.between is not None:
+                counts[row, 1] += measure_entry(measure, "again", same, reference, number).ties
+        forget()
+    return counts
 
 
-def drive(random, noise):
+def named(measure, drives):
+    """Under names of cases that the measure is for: it may be for one terrain or drive."""
+    names = (
+        f"{measure.terrain or f'terrain_{number}'}/{measure.drive or f'drive_{number}'}"
+        for number in range(len(drives))
+    )
+    if measure.terrain and measure.drive:
+        raise SystemExit(f"{measure.name} is for one case; --cases 1 is for it")
+    return dict(zip(names, drives))
+
+
+def drive(random, kind):
     """A drive that turns and shakes."""
     time_s = np.arange(round(DURATION_S * RATE_HZ)) / RATE_HZ
+    late = time_s - kind["delay_s"] - 0.02 * random.standard_normal()
+    yaw_rate = kind["gain"] * (1 + 0.05 * random.standard_normal()) * 0.5 * np.sin(2.6 * late)
+    noise = kind["noise"] * (1 + 0.1 * random.standard_normal())
     values = 0.01 * random.standard_normal((len(time_s), 6))
-    values[:, 2] += 0.5 * np.sin(1.3 * time_s)
-    values[:, 3:] += (
-        noise * (1 + 0.1 * random.standard_normal()) * random.standard_normal((len(time_s), 3))
+    values[:, 2] += yaw_rate
+    values[:, 3:] += noise * random.standard_normal((len(time_s), 3))
+    values[:, 3:] += 0.05 * random.standard_normal(3)
+    values[:, 5] += 9.80665 + kind["bias"]
+    heading = np.cumsum(yaw_rate + kind["turns"] + 0.03 * random.standard_normal()) / RATE_HZ
+    speed = 0.5 * (1 + 0.05 * random.standard_normal())
+    way = np.cumsum(speed * np.stack([np.cos(heading), np.sin(heading)]), axis=1) / RATE_HZ
+    wall_s, cpu_s, memory = kind["slow"] * np.exp(0.2 * random.standard_normal(3))
+    return Recording(
+        "made up",
+        imu=Series(time_s, values),
+        odometry=Series(time_s, np.column_stack([*way, heading])),
+        load=Load(DURATION_S, wall_s, cpu_s, memory * 2**28),
     )
-    values[:, 5] += 9.80665
-    return Recording("made up", imu=Series(time_s, values))
+
+
+def forget():
+    """What is kept of drives that are not asked for again."""
+    inertial.cache_clear()
+    comparable.cache_clear()
 
 
 if __name__ == "__main__":

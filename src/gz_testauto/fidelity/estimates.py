@@ -5,9 +5,10 @@ an entry's and the reference's repetitions of a case, then the mean or sum over 
 is by bootstrap over the repetitions of each case, entry and reference, with the percentiles set
 wider for few repetitions (T. C. Hesterberg, The American Statistician 69, 2015: the expanded
 percentile interval, without which five repetitions cover 84 % for 95 %). The *floor* is the same
-mean over pairs of the reference's own repetitions, and an entry *ties* with the reference where a
-permutation test of whose repetition is whose, by the energy statistic of the pairs, does not tell
-them apart at 5 %.
+mean over pairs of the reference's own repetitions, and an entry *ties* with the reference where its
+value is not above that, or a permutation test of whose repetition is whose, by the energy statistic
+of the pairs (G. J. Székely, M. L. Rizzo, J. Stat. Plan. Inference 143, 2013), does not tell them
+apart at 5 %.
 """
 
 import math
@@ -58,8 +59,9 @@ class Measured:
 
     @property
     def ties(self) -> bool:
-        """Whether it cannot be told from the reference."""
-        return self.p_tie > 1.0 - LEVEL
+        """Whether it cannot be told from the reference: by the test, or because it is as near to it
+        as the reference to itself."""
+        return self.p_tie > 1.0 - LEVEL or self.estimate.value <= self.floor
 
     @classmethod
     def absent(cls, measure: Measure, why: str) -> "Measured":

@@ -18,8 +18,8 @@ WITHIN = 0.02
 """Of gravity, at rest."""
 
 REST_S = 1.0
-TILT_RAD = 0.35
-"""A robot that stands leans less than this."""
+TILT_RAD = np.radians(30.0)
+"""A robot leans less than this; recordings in snow have 23 degrees."""
 
 CORRELATES = 0.5
 """Above this a channel follows another."""
@@ -86,6 +86,12 @@ def _check_gravity(source: str, imu: Series) -> None:
             "opposite where it tells gravity itself"
         )
     along = int(np.argmax(np.abs(mean)))
+    if along == 2:
+        raise ResultsError(
+            f"{said}: it leans by {np.degrees(np.arccos(abs(mean[2]) / size)):.0f} degrees, more "
+            f"than the {np.degrees(TILT_RAD):.0f} of a robot that stands; turn its samples into the "
+            "robot's axes first"
+        )
     name = ("" if mean[along] > 0 else "-") + "xyz"[along]
     raise ResultsError(
         f"{said}: up is its {name} axis; set axes: [..., ..., {name}] with forward and left before"

@@ -72,9 +72,8 @@ def _pieces(recording: Recording, length_s: float) -> Tuple[Recording, ...]:
 
 
 def _read(spec: RecordingSpec, files: Union[Path, Mapping[Any, Path]]) -> Recording:
-    whole = isinstance(files, Path)
     named = dict.fromkeys(spec.channels, files) if isinstance(files, Path) else dict(files)
-    source = str(files) if whole else str(next(iter(named.values())).parent)
+    source = str(named.get("imu", next(iter(named.values()))))
     raw: Dict[str, Raw] = {}
     for path in dict.fromkeys(named.values()):
         own = {name: spec.channels[name] for name in named if named[name] == path}
