@@ -147,6 +147,30 @@ def test_every_measure_says_what_it_is():
         assert measure.description and measure.formula and measure.source and measure.needs
 
 
+def rolled(degrees):
+    """What turns rows of an IMU (6,) about x."""
+    cos, sin = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
+    return np.kron(np.eye(2), [[1, 0, 0], [0, cos, sin], [0, -sin, cos]])
+
+
+def test_a_robot_on_a_slope_is_believed():
+    check_plausible(changed(drive(12, noise=0.1), lambda v: v @ rolled(23.0)))
+
+
+@pytest.mark.parametrize(
+    ("duration_s", "rate_hz", "says"),
+    [
+        (0.5, 100.0, r"lasts 0.49 s; at least 1 s is needed \(is units.time"),
+        (60.0, 5.0, r"has 5 samples a second; at least 10 are needed"),
+    ],
+)
+def test_an_imu_that_says_too_little_is_refused(duration_s, rate_hz, says):
+    time_s = clock(duration_s, rate_hz)
+    recording = Recording.of("file", {"imu": Series(time_s, np.zeros((len(time_s), 6)))})
+    with pytest.raises(ResultsError, match=says):
+        check_plausible(recording)
+
+
 def speeding(time_s):
     return 0.5 + 0.4 * np.sin(0.9 * time_s)
 
@@ -159,6 +183,10 @@ def speeding(time_s):
         (lambda v: v - [0, 0, 0, 0, 0, 9.80665], "set gravity: subtracted"),
         (lambda v: v[:, [0, 2, 1, 3, 5, 4]], r"up is its y axis; set axes: \[..., ..., y\]"),
         (lambda v: v * [1, 1, 1, 1.1, 1.1, 1.1], r"10\.\d+ in all, not within 2 %"),
+        (lambda v: v - [0, 0, 0, 0, 0, -9.80665], "twice g: set gravity: measured"),
+        (lambda v: v * [1, 1, 1, 102, 102, 102], "1000 mg: set units.linear: mg"),
+        (lambda v: v * [1, 1, 57.3, 1, 1, 1], "57 times as much: set units.angular: deg/s"),
+        (lambda v: v @ rolled(40.0), "leans by 40 degrees, more than the 30"),
         (lambda v: v * [1, 1, -1, 1, 1, 1], "turns, its -z axis follows"),
         (lambda v: v[:, [2, 1, 0, 3, 4, 5]], "turns, its x axis follows"),
         (lambda v: v[:, [0, 1, 2, 4, 3, 5]], "speeds up, its y axis follows"),

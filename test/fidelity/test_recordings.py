@@ -172,6 +172,55 @@ def test_a_bag_that_is_none_and_a_topic_that_is_not_there_are_refused(tmp_path):
     assert bag
 
 
+@pytest.mark.parametrize(
+    ("heading", "line", "named"),
+    [
+        ("# a comment\n# t x y qx qy qz qw\n", "{t} {x} {y} 0 0 {qz} {qw}\n", ["t", "x", "y"]),
+        ("", "{t} {x} {y} 0 0 {qz} {qw}\n", ["1", "2", "3"]),
+        ("#t,x,y,qx,qy,qz,qw\n", "{t},{x},{y},0,0,{qz},{qw}\n", ["#t", "x", "y"]),
+        ("t; x; y; qx; qy; qz; qw\n", "{t};{x};{y};0;0;{qz};{qw}\n", ["t", "x", "y"]),
+        ("t\tx\ty\tqx\tqy\tqz\tqw\n", "{t}\t{x}\t{y}\t0\t0\t{qz}\t{qw}\n", ["t", "x", "y"]),
+        ("t,x,y,qx,qy,qz,qw\n", "{t},,,,,,\n{t},{x},{y},0,0,{qz},{qw}\n", ["t", "x", "y"]),
+    ],
+)
+def test_files_of_trajectories_are_read_as_they_come(tmp_path, heading, line, named):
+    """Separated by commas, semicolons, tabs or spaces; named in a comment, or not at all; with rows
+    of other channels between."""
+    recording = drive(1, duration_s=2.0, speed_mps=speeding)
+    way = recording.odometry
+    path = tmp_path / "way.txt"
+    lines = [
+        line.format(t=EPOCH + Decimal(repr(t)), x=x, y=y, qz=np.sin(yaw / 2), qw=np.cos(yaw / 2))
+        for t, (x, y, yaw) in zip(way.time_s.tolist(), way.values.tolist())
+    ]
+    path.write_text(heading + "".join(lines))
+    turned = ["4", "5", "6", "7"] if named[0] == "1" else ["qx", "qy", "qz", "qw"]
+    columns = {**dict(zip(("time", "x", "y"), named)), "quaternion": turned}
+    spec = {"imu": None, "odometry": {"columns": columns}, "drives": {"straight": [path]}}
+    (read,) = read_drives(RecordingSpec.model_validate(spec))["straight"]
+    assert read.odometry.time_s == pytest.approx(way.time_s, abs=1e-9)
+    assert read.odometry.values == pytest.approx(way.values, abs=1e-9)
+
+
+def test_samples_that_overtook_each_other_are_put_in_order(tmp_path):
+    recording = drive(1, noise=0.1)
+    files = as_csv(recording, tmp_path)
+    heading, *rows = (tmp_path / "imu.csv").read_text().splitlines(keepends=True)
+    rows[10], rows[12] = rows[12], rows[10]
+    (tmp_path / "imu.csv").write_text("".join([heading, *rows[:50], rows[49], *rows[50:]]))
+    spec = RecordingSpec.model_validate({"drives": {"straight": [files]}})
+    (read,) = read_drives(spec)["straight"]
+    assert np.array_equal(read.imu.values, recording.imu.values)
+    (tmp_path / "imu.csv").write_text("".join([heading, *rows[500:], *rows[:500]]))
+    with pytest.raises(ResultsError, match=r"imu.csv: imu: sample 501 is not after .* clock was"):
+        read_drives(spec)
+
+
+def test_axes_of_a_mirror_are_refused():
+    with pytest.raises(ValueError, match=r"left-handed, as no sensor is; x, -z, y is right-handed"):
+        RecordingSpec.model_validate({"imu": {"axes": ["x", "z", "y"]}, "drives": {"a": ["b.csv"]}})
+
+
 def test_a_long_recording_is_cut_into_pieces_that_lack_nothing(tmp_path):
     recording = drive(1, duration_s=20.0, speed_mps=speeding, noise=0.1)
     files = as_csv(recording, tmp_path / "whole")

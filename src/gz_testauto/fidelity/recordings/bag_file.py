@@ -28,10 +28,19 @@ def _pose_stamped(message: Any) -> List[float]:
     return _pose(message.pose)
 
 
+def _transform_stamped(message: Any) -> List[float]:
+    moved, q = message.transform.translation, message.transform.rotation
+    return [moved.x, moved.y, float(yaw_of(q.x, q.y, q.z, q.w))]
+
+
 def _pose(pose: Any) -> List[float]:
     q = pose.orientation
-    yaw = np.arctan2(2.0 * (q.w * q.z + q.x * q.y), 1.0 - 2.0 * (q.y**2 + q.z**2))
-    return [pose.position.x, pose.position.y, float(yaw)]
+    return [pose.position.x, pose.position.y, float(yaw_of(q.x, q.y, q.z, q.w))]
+
+
+def yaw_of(x: Any, y: Any, z: Any, w: Any) -> Any:
+    """Of unit quaternions, numbers or arrays."""
+    return np.arctan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y**2 + z**2))
 
 
 def _twist(message: Any) -> List[float]:
@@ -47,6 +56,8 @@ READERS: Dict[str, Dict[str, Callable[[Any], List[float]]]] = {
     "odometry": {
         "nav_msgs/msg/Odometry": _odometry,
         "geometry_msgs/msg/PoseStamped": _pose_stamped,
+        "geometry_msgs/msg/PoseWithCovarianceStamped": _odometry,
+        "geometry_msgs/msg/TransformStamped": _transform_stamped,
     },
     "wheels": {},
     "command": {
@@ -79,21 +90,24 @@ def read_topics(
             "python3 -m pip install 'gz_testauto[bags]'"
         ) from error
     found: Dict[str, Tuple[List[Decimal], List[List[float]]]] = {}
+    readers: Dict[str, List[Tuple[str, Callable[[Any], List[float]]]]] = {}
     try:
         store = get_typestore(Stores.ROS2_HUMBLE)  # for bags that do not bring their types
         with AnyReader([path], default_typestore=store) as reader:
+            connections = [one for one in reader.connections if one.topic in topics.values()]
+            there = {one.topic: one.msgtype for one in reader.connections}
             for channel, topic in topics.items():
-                connections = [one for one in reader.connections if one.topic == topic]
-                if not connections:
-                    there = sorted({one.topic for one in reader.connections})
-                    raise ResultsError(f"{path}: {unknown_name('topic', topic, there)}")
-                read = _reader(path, channel, topic, connections[0].msgtype, joints)
-                stamps, values = found.setdefault(channel, ([], []))
-                for connection, recorded_ns, raw in reader.messages(connections=connections):
-                    message = reader.deserialize(raw, connection.msgtype)
-                    header = getattr(message, "header", None)
-                    stamps.append(_stamp(header, recorded_ns))
-                    values.append(read(message))
+                if topic not in there:
+                    raise ResultsError(f"{path}: {unknown_name('topic', topic, sorted(there))}")
+                read = _reader(path, channel, topic, there[topic], joints)
+                readers.setdefault(topic, []).append((channel, read))
+                found[channel] = [], []
+            for connection, recorded_ns, raw in reader.messages(connections=connections):
+                message = reader.deserialize(raw, connection.msgtype)
+                stamp = _stamp(getattr(message, "header", None), recorded_ns)
+                for channel, read in readers[connection.topic]:
+                    found[channel][0].append(stamp)
+                    found[channel][1].append(read(message))
     except ResultsError:
         raise
     except Exception as error:  # whatever reading another's file raises, of many types

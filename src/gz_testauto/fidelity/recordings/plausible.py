@@ -18,11 +18,21 @@ WITHIN = 0.02
 """Of gravity, at rest."""
 
 REST_S = 1.0
+LEAST_HZ = 10.0
+"""A slower sensor says nothing of how a robot shakes."""
+
 TILT_RAD = np.radians(30.0)
 """A robot leans less than this; recordings in snow have 23 degrees."""
 
 CORRELATES = 0.5
 """Above this a channel follows another."""
+
+CLEARLY = 0.2
+"""By so much more than the axis that it should be."""
+
+DEGREES = 20.0
+"""A gyroscope that reads more than so many times what the robot turns has another unit. Where
+turning is the difference of its wheels' speeds, the factor is one over its track in metres."""
 
 SLOW_HZ = 2.0
 """The band in which acceleration is compared with speed."""
@@ -34,16 +44,12 @@ def check_plausible(recording: Recording) -> None:
     """Raise ``ResultsError`` where the IMU is not what it is said to be."""
     if recording.imu is None:
         return
+    _check_extent(recording.source, recording.imu)
     _check_gravity(recording.source, recording.imu)
     turned, sped = _motion(recording)
     if turned is not None:
-        _check_axis(
-            recording.source,
-            "turns",
-            "z",
-            recording.imu.values[:, :3],
-            turned,
-        )
+        _check_axis(recording.source, "turns", "z", recording.imu.values[:, :3], turned)
+        _check_unit(recording.source, recording.imu.values[:, 2], turned)
     if sped is not None:
         slow = _slow(recording.imu.values[:, 3:5], recording.imu.rate_hz)
         _check_axis(recording.source, "speeds up", "x", slow, _slow(sped, recording.imu.rate_hz))
@@ -60,6 +66,20 @@ def quietest(imu: Series, duration_s: float = REST_S) -> slice:
     return slice(begin, begin + length)
 
 
+def _check_extent(source: str, imu: Series) -> None:
+    lasts_s = float(imu.time_s[-1] - imu.time_s[0])
+    if lasts_s < REST_S:
+        raise ResultsError(
+            f"{source}: imu: lasts {lasts_s:.3g} s; at least {REST_S:g} s is needed (is units.time "
+            "the unit of its stamps?)"
+        )
+    if imu.rate_hz < LEAST_HZ:
+        raise ResultsError(
+            f"{source}: imu: has {imu.rate_hz:.3g} samples a second; at least {LEAST_HZ:g} are "
+            "needed (is units.time the unit of its stamps?); set imu: null to compare without it"
+        )
+
+
 def _check_gravity(source: str, imu: Series) -> None:
     mean = imu.values[quietest(imu), 3:].mean(axis=0)
     size = float(np.linalg.norm(mean))
@@ -74,9 +94,13 @@ def _check_gravity(source: str, imu: Series) -> None:
             )
         if abs(size / GRAVITY_MPS2**2 - 1.0) <= WITHIN:
             raise ResultsError(f"{said}, which is g times g: set units.linear: m/s2")
+        if abs(size / 1000.0 - 1.0) <= WITHIN:
+            raise ResultsError(f"{said}, which is 1000 mg: set units.linear: mg")
+        if abs(size / (2.0 * GRAVITY_MPS2) - 1.0) <= WITHIN:
+            raise ResultsError(f"{said}, which is twice g: set gravity: measured")
         raise ResultsError(
             f"{said}, {size:.4g} in all, not within {100 * WITHIN:.0f} % of {GRAVITY_MPS2:.2f}: "
-            "calibrate it, or leave the recording out"
+            "calibrate it, or set imu: null to compare without it"
         )
     if mean[2] >= size * np.cos(TILT_RAD):
         return
@@ -89,8 +113,8 @@ def _check_gravity(source: str, imu: Series) -> None:
     if along == 2:
         raise ResultsError(
             f"{said}: it leans by {np.degrees(np.arccos(abs(mean[2]) / size)):.0f} degrees, more "
-            f"than the {np.degrees(TILT_RAD):.0f} of a robot that stands; turn its samples into the "
-            "robot's axes first"
+            f"than the {np.degrees(TILT_RAD):.0f} that a robot stands at; turn its samples into "
+            "the robot's axes first"
         )
     name = ("" if mean[along] > 0 else "-") + "xyz"[along]
     raise ResultsError(
@@ -139,9 +163,22 @@ def _check_axis(
         along = np.nan_to_num(centred.T @ moved / size)
     best = int(np.argmax(np.abs(along)))
     name = ("" if along[best] > 0 else "-") + "xyz"[best]
-    if abs(along[best]) >= CORRELATES and name != expected:
+    own = along["xyz".index(expected)]
+    if abs(along[best]) >= CORRELATES and own < abs(along[best]) - CLEARLY:
         raise ResultsError(
             f"{source}: imu: where the robot {does}, its {name} axis follows (correlation "
             f"{abs(along[best]):.2f}), not {expected}: set axes so that {name} is read as "
             f"{expected}; axes: [x, y, z] says for forward, left and up which axis it is"
+        )
+
+
+def _check_unit(source: str, yaw_rate: np.ndarray, turned: np.ndarray) -> None:
+    """Refuse a gyroscope in degrees."""
+    measured, moved = yaw_rate - yaw_rate.mean(), turned - turned.mean()
+    product, square = float(measured @ moved), float(moved @ moved)
+    follows = product >= CORRELATES * np.linalg.norm(measured) * np.linalg.norm(moved)
+    if square > 0.0 and follows and product > DEGREES * square:
+        raise ResultsError(
+            f"{source}: imu: where the robot turns, its z axis reads {product / square:.0f} times "
+            "as much: set units.angular: deg/s"
         )

@@ -10,10 +10,15 @@ from typing import Any, Dict, List, Mapping, Sequence, Tuple, Union
 import numpy as np
 
 from gz_testauto.errors import ResultsError
-from gz_testauto.fidelity.recordings.bag_file import is_bag, read_topics
+from gz_testauto.fidelity.recordings.bag_file import is_bag, read_topics, yaw_of
 from gz_testauto.fidelity.recordings.csv_file import as_series, read_columns
 from gz_testauto.fidelity.recordings.plausible import GRAVITY_MPS2, check_plausible
-from gz_testauto.fidelity.recordings.recording import Recording, check_gaps, has_all
+from gz_testauto.fidelity.recordings.recording import (
+    Recording,
+    check_gaps,
+    has_all,
+    in_order,
+)
 from gz_testauto.fidelity.recordings.spec import (
     ANGLE_UNITS,
     ANGULAR_UNITS,
@@ -83,7 +88,7 @@ def _read(spec: RecordingSpec, files: Union[Path, Mapping[Any, Path]]) -> Record
     for name, (stamps, unit, values) in raw.items():
         channel = spec.channels[name]
         values = _in_si(channel, values)
-        series[name] = as_series(stamps, unit, values, zero / Decimal(repr(unit)))
+        series[name] = in_order(as_series(stamps, unit, values, zero / Decimal(repr(unit))))
     return Recording.of(source, series)
 
 
@@ -114,7 +119,8 @@ def _of_csv(path: Path, channels: Mapping[str, Channel]) -> Dict[str, Raw]:
             time, columns, unit = own.time, (*own.angular, *own.linear), channel.units.time
         elif isinstance(channel, OdometrySpec):
             time, unit = channel.columns.time, channel.units.time
-            columns = (channel.columns.x, channel.columns.y, channel.columns.yaw)
+            named = channel.columns
+            columns = (named.x, named.y, *(named.quaternion or (named.yaw,)))
         elif isinstance(channel, WheelSpec):
             time, unit = channel.columns.time, channel.time
             columns = (channel.columns.left, channel.columns.right)
@@ -131,17 +137,16 @@ def _of_csv(path: Path, channels: Mapping[str, Channel]) -> Dict[str, Raw]:
 def _in_si(channel: Channel, values: np.ndarray) -> np.ndarray:
     """In SI and in the robot's axes."""
     if isinstance(channel, ImuSpec):
-        turn = np.zeros((3, 3))
-        for row, axis in enumerate(channel.axes):
-            turn[row, "xyz".index(axis[-1])] = -1.0 if axis.startswith("-") else 1.0
-        angular = values[:, :3] * ANGULAR_UNITS[channel.units.angular] @ turn.T
-        linear = values[:, 3:] * LINEAR_UNITS[channel.units.linear] @ turn.T
+        angular = values[:, :3] * ANGULAR_UNITS[channel.units.angular] @ channel.turn.T
+        linear = values[:, 3:] * LINEAR_UNITS[channel.units.linear] @ channel.turn.T
         if channel.gravity == "opposite":
             linear = -linear
         elif channel.gravity == "subtracted":
             linear = linear + np.array([0.0, 0.0, GRAVITY_MPS2])
         return np.column_stack([angular, linear])
     if isinstance(channel, OdometrySpec):
+        if values.shape[1] == len(("x", "y", "qx", "qy", "qz", "qw")):
+            return np.column_stack([values[:, :2], yaw_of(*values[:, 2:].T)])
         return values * np.array([1.0, 1.0, ANGLE_UNITS[channel.units.angle]])
     if isinstance(channel, WheelSpec) and channel.radius_m is not None:
         return values * channel.radius_m

@@ -28,6 +28,12 @@ speaks."""
 BAND_OF_RATE = 0.4
 """The band of a slower sensor, in its rate: below half of it, at which no low-pass is perfect."""
 
+OVERTAKEN_S = 0.5
+"""Samples that are later than this in a file are of a clock that was set back."""
+
+FEW = 0.02
+"""Share of samples whose stamp another has, as rounding makes them."""
+
 _AT_A_TIME = 10
 _SAME_S = 1e-9
 """Stamps that are less apart are one."""
@@ -143,8 +149,20 @@ def _check(where: str, series: Series, width: int) -> None:
         first = back[0]
         raise ResultsError(
             f"{where}: sample {first + 2} is not after the one before ({series.time_s[first]:.9g} "
-            f"and {series.time_s[first + 1]:.9g} s); sort the samples and take out repeated ones"
+            f"and {series.time_s[first + 1]:.9g} s); cut the recording there if its clock was set "
+            f"back; of {len(back)} such samples, take out those that repeat a stamp"
         )
+
+
+def in_order(series: Series) -> Series:
+    """Its samples in the order of their stamps, where they only overtook each other on their way
+    into the file, and the first of those with one stamp, where these are few."""
+    late = np.maximum.accumulate(series.time_s) - series.time_s
+    stamps, first = np.unique(series.time_s, return_index=True)
+    repeated = len(series.time_s) - len(stamps)
+    if not late.max(initial=0.0) <= OVERTAKEN_S or repeated > FEW * len(stamps):
+        return series
+    return Series(stamps, series.values[first])
 
 
 def check_gaps(recording: Recording) -> None:

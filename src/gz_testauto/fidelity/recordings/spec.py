@@ -18,12 +18,14 @@ Owns the shape of ``recording:`` of an entry::
 
 from typing import Dict, Mapping, Optional, Tuple, Union
 
+import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 from typing_extensions import Annotated, Literal, Self
 
 from gz_testauto.spec.model import Spec, SpecPath, as_tuple
 
 Three = Annotated[Tuple[str, str, str], BeforeValidator(as_tuple)]
+Four = Annotated[Tuple[str, str, str, str], BeforeValidator(as_tuple)]
 Axis = Literal["x", "-x", "y", "-y", "z", "-z"]
 Axes = Annotated[Tuple[Axis, Axis, Axis], BeforeValidator(as_tuple)]
 
@@ -64,7 +66,22 @@ class ImuSpec(Spec):
     def _each_axis_once(self) -> Self:
         if sorted(axis[-1] for axis in self.axes) != ["x", "y", "z"]:
             raise ValueError(f"axes are {', '.join(self.axes)}; x, y and z must each be there once")
+        if np.linalg.det(self.turn) < 0:
+            first, left, up = self.axes
+            other = left[1:] if left.startswith("-") else f"-{left}"
+            raise ValueError(
+                f"axes are {', '.join(self.axes)}, which is left-handed, as no sensor is; "
+                f"{first}, {other}, {up} is right-handed"
+            )
         return self
+
+    @property
+    def turn(self) -> np.ndarray:
+        """Rotation (3, 3) from the sensor's axes to the robot's."""
+        turn = np.zeros((3, 3))
+        for row, axis in enumerate(self.axes):
+            turn[row, "xyz".index(axis[-1])] = -1.0 if axis.startswith("-") else 1.0
+        return turn
 
 
 class OdometryColumns(Spec):
@@ -74,6 +91,8 @@ class OdometryColumns(Spec):
     x: str = "x_m"
     y: str = "y_m"
     yaw: str = "yaw_rad"
+    quaternion: Optional[Four] = None
+    """x, y, z, w of the orientation, in place of ``yaw``."""
 
 
 class OdometryUnits(Spec):
@@ -84,7 +103,8 @@ class OdometryUnits(Spec):
 
 
 class OdometrySpec(Spec):
-    """Poses in a fixed frame; of a rosbag ``nav_msgs/Odometry``, ``geometry_msgs/PoseStamped``."""
+    """Poses in a fixed frame; of a rosbag ``nav_msgs/Odometry`` or of ``geometry_msgs``
+    ``PoseStamped``, ``PoseWithCovarianceStamped``, ``TransformStamped``."""
 
     topic: Optional[str] = None
     columns: OdometryColumns = OdometryColumns()
