@@ -184,7 +184,11 @@ def turning_weights(table: ScoreTable) -> List[WeightChange]:
 @dataclass(frozen=True)
 class Verdict:
     """Who won, None where nobody did; the share in which the first one of the total is first,
-    under weights and measurement together and under each alone; and what would decide it."""
+    under weights and measurement together and under each alone; and what would decide it.
+
+    Nobody has won either where a criterion that is known of some entries only could make another
+    one first.
+    """
 
     winner: Optional[str]
     share: float
@@ -193,11 +197,16 @@ class Verdict:
     decides: Tuple[str, ...]
 
     @property
+    def headline(self) -> str:
+        """Who won, in a sentence."""
+        if self.winner is None:
+            return "No winner."
+        return f"{self.winner} is first, in {100 * self.share:.1f} % of all draws."
+
+    @property
     def text(self) -> str:
         """In sentences."""
-        if self.winner is not None:
-            return f"{self.winner} is first, in {100 * self.share:.1f} % of all draws."
-        return " ".join(("No winner.", *self.decides))
+        return " ".join((self.headline, *self.decides))
 
 
 def judge(table: ScoreTable, measured: Optional[np.ndarray] = None, seed: int = 0) -> Verdict:
@@ -206,23 +215,47 @@ def judge(table: ScoreTable, measured: Optional[np.ndarray] = None, seed: int = 
     if len(table.entries) == 1:
         return Verdict(table.entries[0], 1.0, 1.0, 1.0, ())
     first = table.order[0]
-    together = float(acceptability(table, SPREAD, measured, seed).first[first])
+    shares = acceptability(table, SPREAD, measured, seed).first
+    together = float(shares[first])
     weights = float(acceptability(table, SPREAD, None, seed).first[first])
     measurement = float(acceptability(table, 0.0, measured, seed).first[first])
-    winner = table.entries[first] if together >= SURE else None
-    decides = () if winner else _what_decides(table, together, weights, measurement)
+    open_ = _open(table)
+    winner = table.entries[first] if together >= SURE and not open_ else None
+    decides = () if together >= SURE else _what_decides(table, shares, weights, measurement)
+    if open_:
+        lacking = "; ".join(f"{name} of {', '.join(table.left_out[name])}" for name in open_)
+        decides += (
+            f"{table.entries[first]} is first by what is known of all, but what is not known could "
+            f"change that: {lacking}.",
+        )
     return Verdict(winner, together, weights, measurement, decides)
 
 
+def _open(table: ScoreTable) -> Tuple[str, ...]:
+    """The criteria that are known of some entries only, where what the others would score in them
+    could make another one first."""
+    unknown = np.isnan(table.scores)
+    partly = unknown.any(axis=0) & ~unknown.all(axis=0) & (table.weights > 0)
+    weights = np.where(table.counted | partly, table.weights, 0.0)
+    least = np.where(unknown, 0.0, table.scores) @ weights
+    greatest = np.where(unknown, 1.0, table.scores) @ weights
+    first = table.order[0]
+    others = np.delete(greatest, first)
+    if not partly.any() or others.max() <= least[first] + _ROUNDING:
+        return ()
+    return tuple(table.criteria[column] for column in np.flatnonzero(partly))
+
+
 def _what_decides(
-    table: ScoreTable, together: float, weights: float, measurement: float
+    table: ScoreTable, shares: np.ndarray, weights: float, measurement: float
 ) -> Tuple[str, ...]:
     leading = lead(table)
     assert leading is not None, "asked of two entries or more"
+    first, second = table.order[:2]
     told = [
-        f"{leading.first} has the greatest total, but is first in only {100 * together:.1f} % of "
-        f"draws of the weights (within ±{100 * SPREAD:.0f} %) and measurements; "
-        f"{100 * SURE:.0f} % are needed."
+        f"{leading.first} has the greatest total, but with weights within ±{100 * SPREAD:.0f} % it "
+        f"is first in {100 * shares[first]:.1f} % of draws, {leading.second} in "
+        f"{100 * shares[second]:.1f} %; {100 * SURE:.0f} % are needed."
     ]
     if weights < SURE:
         told.append(

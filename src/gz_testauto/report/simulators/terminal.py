@@ -1,166 +1,241 @@
-"""A comparison of simulators on a terminal."""
+"""A comparison of simulators on a terminal of 80 columns."""
 
 import math
-from typing import Iterator, Mapping, Optional, Sequence, Tuple
+import textwrap
+from typing import Callable, Optional, Sequence
 
 from rich.console import Console
 from rich.table import Table
 
-from gz_testauto.analysis.intervals import Estimate
-from gz_testauto.fidelity.estimates import NOTHING, PUBLISHED, Measured
 from gz_testauto.fidelity.findings import Findings, Ranking
 from gz_testauto.fidelity.measures.interface import Measure
-from gz_testauto.fidelity.sensitivity import SPREAD
-from gz_testauto.report.plain import plain_table, report_console
+from gz_testauto.printable import printable
+from gz_testauto.report.plain import WIDTH, plain_table, report_console
+from gz_testauto.report.simulators.sentences import (
+    NEAR,
+    TURNS_SHOWN,
+    change_text,
+    example_lines,
+    features_said,
+    floor_of,
+    lead_text,
+    left_out_lines,
+    measure_title,
+    measured_texts,
+    notes,
+    number,
+    of_entries,
+    rankings,
+    reference_text,
+    relative,
+    score_text,
+    simulator_lines,
+    turning_text,
+)
 
-TURNS_SHOWN = 5
+SIDE_BY_SIDE = 5
+"""Entries whose scores fit beside each other."""
 
 
 def print_findings(found: Findings, console: Optional[Console] = None) -> None:
     """Print all of it, on standard output unless told."""
     console = console or report_console()
     console.print(found.spec.name, style="bold")
-    console.print(reference_text(found))
+    for text in (found.spec.about, reference_text(found)):
+        _say(console, text)
     console.print()
-    _print_ranking(console, "Ranking", found.ranking)
     if found.printed is not None:
-        _print_ranking(console, "Ranking by the scores that were printed", found.printed)
-        console.print(change_text(found))
-        console.print()
-    for measure in found.measures:
+        _section(console, "Printed and measured", [change_text(found), *example_lines(found)])
+    else:
+        _section(console, "Printed means and ranges", example_lines(found))
+    for title, ranking in rankings(found):
+        _print_ranking(console, title, ranking)
+    _print_scores(console, found)
+    weighted = [one for one in found.measures if found.spec.weights.get(one.name)]
+    for measure in weighted:
         console.print(measure_title(found, measure), style="bold")
         console.print(measure_table(found, measure))
         console.print()
-    for line in notes(found):
-        console.print(line)
-
-
-def reference_text(found: Findings) -> str:
-    """What the others are measured against."""
-    spec = found.spec
-    if spec.reference is None:
-        return "Without a reference: nothing here says how true a simulator is."
-    if spec.real:
-        return f"Measured against the real robot's recordings, {spec.reference}."
-    return f"Measured against {spec.reference}: this is agreement with it, not accuracy."
-
-
-def change_text(found: Findings) -> str:
-    """Whether the scores that were printed have another first one than the measurements."""
-    assert found.printed is not None, "asked where there are printed scores"
-    firsts = [
-        ranking.table.entries[ranking.table.order[0]] for ranking in (found.printed, found.ranking)
+    _print_shown_only(console, found, [one for one in found.measures if one not in weighted])
+    _section(console, "Left out", left_out_lines(found))
+    _print_grounds(console, found)
+    compared = [f"{name}: {what}" for name, what in simulator_lines(found)]
+    _section(console, "What was compared", compared)
+    features = [
+        f"{one.entry} ({one.where}): "
+        + "; ".join(f"{name} {value}" for name, value in one.features.items())
+        for one in features_said(found)
     ]
-    if firsts[0] == firsts[1]:
-        return f"By either, {firsts[0]} has the greatest total."
-    return (
-        f"The winner changes: by the printed scores {firsts[0]} has the greatest total, by the "
-        f"measurements and rules {firsts[1]}. The printed scores do not follow from the "
-        "measurements."
-    )
+    _section(console, "Features, as quoted", features)
+    _section(console, "How to read it", notes(found))
+
+
+def _say(console: Console, text: str, indent: str = "") -> None:
+    """A paragraph, unless it is empty; its second and later lines are set in by ``indent``."""
+    if text:
+        console.print(
+            textwrap.fill(
+                printable(" ".join(text.split())),
+                WIDTH,
+                subsequent_indent=indent,
+                break_on_hyphens=False,
+            )
+        )
+
+
+def _section(console: Console, title: str, lines: Sequence[str]) -> None:
+    if not lines:
+        return
+    console.print(title, style="bold")
+    for line in lines:
+        _say(console, line, "  ")
+    console.print()
 
 
 def _print_ranking(console: Console, title: str, ranking: Ranking) -> None:
     console.print(title, style="bold")
-    console.print(ranking.verdict.text)
-    spread = f"weights ±{100 * SPREAD:.0f} %"
-    table = plain_table("", "total", "first:", spread, "any weights")
-    for row in ranking.table.order:
-        table.add_row(
-            ranking.table.entries[row],
-            f"{ranking.table.totals[row]:.3f}",
-            "",
-            f"{100 * ranking.near.first[row]:.1f} %",
-            f"{100 * ranking.any.first[row]:.1f} %",
-        )
-    console.print(table)
-    for line in turning_lines(ranking):
-        console.print(line)
-    for name, lacking in ranking.table.left_out.items():
-        console.print(f"{name} does not count: not known of {', '.join(lacking)}.")
+    _say(console, ranking.verdict.text)
+    console.print()
+    console.print(ranking_table(ranking))
+    console.print()
+    for text in (lead_text(ranking), turning_text(ranking)):
+        _say(console, text)
+    if len(ranking.turning) > 1:
+        console.print(turning_table(ranking))
     console.print()
 
 
-def turning_lines(ranking: Ranking) -> Iterator[str]:
+def ranking_table(ranking: Ranking) -> Table:
+    """Totals with intervals, and how often each is first."""
+    counted = float(ranking.table.weights[ranking.table.counted].sum())
+    shown = [
+        "",
+        f"total\nof {counted:g}",
+        "\n95 %",
+        f"first, weights\n{NEAR}",
+        "first,\nany weights",
+    ]
+    rows = []
+    for row in ranking.table.order:
+        low, high = ranking.intervals[row].tolist()
+        texts = [
+            printable(ranking.table.entries[row]),
+            f"{ranking.table.totals[row]:.3f}",
+            "" if math.isnan(low) else f"[{low:.2f}, {high:.2f}]",
+            f"{100 * ranking.near.first[row]:.1f} %",
+            f"{100 * ranking.any.first[row]:.1f} %",
+        ]
+        rows.append(texts)
+    return _without_empty(plain_table, shown, rows)
+
+
+def turning_table(ranking: Ranking) -> Table:
     """The weights that turn the first place, those nearest to the given ones."""
+    table = plain_table("weight of", "given", "needed", "change", "then first")
     for change in ranking.turning[:TURNS_SHOWN]:
-        yield (
-            f"A weight of {change.needed:.3f} for {change.criterion} ({change.given:g} given) "
-            f"makes {change.winner} first."
+        table.add_row(
+            printable(change.criterion),
+            f"{change.given:g}",
+            f"{change.needed:.3f}",
+            relative(change),
+            printable(change.winner),
         )
-
-
-def measure_title(found: Findings, measure: Measure) -> str:
-    """Name, unit, direction, weight."""
-    unit = f", {measure.unit}" if measure.unit else ""
-    weight = found.spec.weights.get(measure.name)
-    counts = f"weight {weight:g}" if weight else "not weighted"
-    return f"{measure.name}{unit} ({measure.better} is better, {counts})"
-
-
-def measure_table(found: Findings, measure: Measure) -> Table:
-    """Value, interval, floor."""
-    table = plain_table("", "value", "95 %", "")
-    for name, one in of_entries(found, measure).items():
-        table.add_row(name, *measured_texts(one))
-    floor = floor_of(found, measure)
-    if not math.isnan(floor):
-        table.add_row("floor: the reference's own", number(floor), "", "")
     return table
 
 
-def of_entries(found: Findings, measure: Measure) -> Mapping[str, Measured]:
-    """What was measured of each entry; of a measure that does not count, without those of which
-    nobody published anything."""
-    counts = measure.name in found.spec.weights
-    return {
-        name: own[measure.name]
-        for name, own in found.measured.items()
-        if counts or own[measure.name].missing != NOTHING
-    }
+def _print_scores(console: Console, found: Findings) -> None:
+    table = found.ranking.table
+    console.print("Scores, from 0 to 1", style="bold")
+    for begin in range(0, len(table.entries), SIDE_BY_SIDE):
+        chosen = range(begin, min(begin + SIDE_BY_SIDE, len(table.entries)))
+        shown = _side_by_side(["", "weight", *(table.entries[row] for row in chosen)])
+        for column, criterion in enumerate(table.criteria):
+            scores = [float(table.scores[row, column]) for row in chosen]
+            texts = ("-" if math.isnan(score) else f"{score:.3f}" for score in scores)
+            shown.add_row(printable(criterion), f"{table.weights[column]:g}", *texts)
+        console.print(shown)
+        console.print()
 
 
-def floor_of(found: Findings, measure: Measure) -> float:
-    """Of the reference's own repetitions, NaN where there is none."""
-    floors = (own[measure.name].floor for own in found.measured.values())
-    return next((floor for floor in floors if not math.isnan(floor)), math.nan)
+def measure_table(found: Findings, measure: Measure) -> Table:
+    """Value, interval, score, floor, and what is to be said."""
+    rows = []
+    for name, one in of_entries(found, measure).items():
+        value, within, said = measured_texts(one)
+        score = score_text(found, name, measure)
+        rows.append([printable(text) for text in (name, value, within, score, said)])
+    floor = floor_of(found, measure)
+    if not math.isnan(floor):
+        rows.append(["floor", number(floor), "", "", "the reference's own repetitions"])
+    return _without_empty(_with_remark, ["", "value", "95 %", "score", ""], rows)
 
 
-def measured_texts(one: Measured) -> Tuple[str, str, str]:
-    """Value, interval, and what is to be said of it."""
-    if one.missing:
-        return "-", "", f"not measured: {one.missing}"
-    said = "as published" if one.estimate.method == PUBLISHED else ""
-    if one.ties:
-        said = "ties with the reference"
-    return number(one.estimate.value), interval(one.estimate), said
+def _print_shown_only(console: Console, found: Findings, measures: Sequence[Measure]) -> None:
+    """What has no weight, in few lines; intervals are on the page and in the CSV file."""
+    if not measures:
+        return
+    console.print("Without a weight (= ties with the reference)", style="bold")
+    names = list(found.measured)
+    for begin in range(0, len(names), SIDE_BY_SIDE):
+        chosen = names[begin : begin + SIDE_BY_SIDE]
+        table = _side_by_side(["", *chosen, "floor"])
+        for measure in measures:
+            unit = f", {measure.unit}" if measure.unit else ""
+            of_all = [found.measured[name][measure.name] for name in chosen]
+            texts = (number(one.estimate.value) + ("=" if one.ties else "") for one in of_all)
+            table.add_row(f"{measure.name}{unit}", *texts, number(floor_of(found, measure)))
+        console.print(table)
+        console.print()
 
 
-def number(value: float) -> str:
-    """Four digits."""
-    return "-" if math.isnan(value) else f"{value:.4g}"
+def _side_by_side(headings: Sequence[str]) -> Table:
+    """A table of entries beside each other, whose names may be folded."""
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    table.add_column(headings[0], overflow="fold")
+    for heading in headings[1:]:
+        table.add_column(printable(heading), justify="right", overflow="fold", max_width=11)
+    return table
 
 
-def interval(estimate: Estimate) -> str:
-    """In brackets; nothing where there is none."""
-    if math.isnan(estimate.low):
-        return ""
-    return f"[{estimate.low:.4g}, {estimate.high:.4g}]"
+def _with_remark(*headings: str) -> Table:
+    """A plain table whose last column is text."""
+    table = plain_table(*headings[:-1])
+    table.add_column(headings[-1], justify="left", overflow="fold")
+    return table
 
 
-def notes(found: Findings) -> Sequence[str]:
-    """What a reader must know beside."""
-    told = []
-    methods = {
-        one.estimate.method
-        for own in found.measured.values()
-        for one in own.values()
-        if not one.missing and one.estimate.method
-    }
-    for method in sorted(methods - {PUBLISHED}):
-        told.append(f"Intervals: {method}." if "bootstrap" in method else f"{method.capitalize()}.")
-    if PUBLISHED in methods:
-        told.append("Published values have no interval and are taken as they are.")
-    sources = {entry.source for entry in found.spec.ranked if entry.source}
-    told += [f"Published values: {source}." for source in sorted(sources)]
-    return told
+def _without_empty(
+    make: Callable[..., Table], headings: Sequence[str], rows: Sequence[Sequence[str]]
+) -> Table:
+    """The table without columns in which no row has anything, the last one excepted."""
+    kept = [
+        column
+        for column in range(len(headings))
+        if column in (0, len(headings) - 1) or any(row[column] for row in rows)
+    ]
+    table = make(*(headings[column] for column in kept))
+    for row in rows:
+        table.add_row(*(row[column] for column in kept))
+    return table
+
+
+def _print_grounds(console: Console, found: Findings) -> None:
+    if not found.circumstances.grounds:
+        return
+    table = plain_table("ground of", "terrain", "worst error", "friction", "should be")
+    for one in found.circumstances.grounds:
+        table.add_row(
+            printable(one.entry),
+            printable(one.terrain),
+            millimetres(one.worst_m),
+            number(one.friction),
+            number(one.expected_friction),
+        )
+    console.print("Ground, as probed", style="bold")
+    console.print(table)
+    console.print()
+
+
+def millimetres(length_m: float) -> str:
+    """A length that is hoped to be short."""
+    return f"{1000 * length_m:.2f} mm" if math.isfinite(length_m) else "no ground"
