@@ -82,11 +82,13 @@ class Spectrum:
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """By entry and measure what was measured; the ranking that follows, and the one of the scores
-    that were printed, where all entries have some; and spectra by case."""
+    """By entry and measure what was measured, and why entries are not ranked of which too much
+    could not be; the ranking that follows, and the one of the scores that were printed, where all
+    entries have some; and spectra by case."""
 
     spec: BenchSpec
     measured: Mapping[str, Mapping[str, Measured]]
+    not_ranked: Mapping[str, str]
     ranking: Ranking
     printed: Optional[Ranking]
     spectra: Mapping[str, Sequence[Spectrum]]
@@ -132,10 +134,34 @@ def find(
     }
     for name, of_planners in _of_planners(spec, measures).items():
         measured[name].update(of_planners)
-    table, drawn = _scored(spec, measured)
+    not_ranked = _not_ranked(spec, all_drives, circumstances)
+    kept = {name: own for name, own in measured.items() if name not in not_ranked}
+    if not kept:
+        kept, not_ranked = measured, {}
+    table, drawn = _scored(spec, kept)
     ranking = Ranking.of(table, drawn, spec.seed)
     spectra = _spectra(spec, all_drives)
-    return Findings(spec, measured, ranking, _printed(spec), spectra, alike, circumstances)
+    printed = _printed(spec)
+    return Findings(
+        spec, measured, not_ranked, ranking, printed, spectra, alike, circumstances
+    )
+
+
+def _not_ranked(
+    spec: BenchSpec, drives: Mapping[str, Drives], told: Circumstances
+) -> Dict[str, str]:
+    """Entries that are not compared, and why: of those that have nothing but drives and none are
+    there, and those whose ground is not the one that was given. What they lack would otherwise
+    count for nobody."""
+    found: Dict[str, str] = {}
+    for entry in spec.ranked:
+        if entry.simulator is not None and not drives.get(entry.name):
+            found[entry.name] = "it has no drive"
+    for ground in told.grounds:
+        if ground.refusal:
+            found.setdefault(ground.entry, f"its ground {ground.terrain} is refused")
+    ranked = {entry.name for entry in spec.ranked}
+    return {name: why for name, why in found.items() if name in ranked}
 
 
 def _measured(
@@ -176,12 +202,13 @@ def _scored(
     spec: BenchSpec, measured: Mapping[str, Mapping[str, Measured]]
 ) -> Tuple[ScoreTable, np.ndarray]:
     """The table, and scores (n, entries, criteria) from measurements drawn anew."""
-    names = [entry.name for entry in spec.ranked]
+    entries = [entry for entry in spec.ranked if entry.name in measured]
+    names = [entry.name for entry in entries]
     points = np.full((len(names), len(spec.weights)), np.nan)
     drawn = np.full((RESAMPLES, len(names), len(spec.weights)), np.nan)
     for column, criterion in enumerate(spec.weights):
         if criterion in spec.features:
-            given = [feature_score(entry.features, criterion) for entry in spec.ranked]
+            given = [feature_score(entry.features, criterion) for entry in entries]
             points[:, column] = [math.nan if one is None else one for one in given]
             drawn[:, :, column] = points[:, column]
             continue
@@ -236,6 +263,7 @@ def as_data(found: Findings) -> Dict[str, Any]:
         "format": 1,
         "bench": found.spec.model_dump(mode="json"),
         "reference": found.spec.reference,
+        "not_ranked": dict(found.not_ranked),
         "ranking": _ranking_data(found.ranking),
         "printed": None if found.printed is None else _ranking_data(found.printed),
         "band_hz": found.alike.band_hz,

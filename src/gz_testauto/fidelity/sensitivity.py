@@ -257,7 +257,7 @@ def _what_decides(
         f"is first in {100 * shares[first]:.1f} % of draws, {leading.second} in "
         f"{100 * shares[second]:.1f} %; {100 * SURE:.0f} % are needed."
     ]
-    if weights < SURE:
+    if weights < SURE and leading.parts:
         told.append(
             f"Weights decide: {_those(leading, 1)} speak for {leading.first}, "
             f"{_those(leading, -1)} for {leading.second}."

@@ -1,6 +1,5 @@
 """Benches for reports: recordings of a real robot and of simulators that err in a known way."""
 
-import dataclasses
 import functools
 import sys
 from pathlib import Path
@@ -9,7 +8,8 @@ import numpy as np
 
 from gz_testauto.fidelity.circumstances import NOT_TOLD, Circumstances, Ground, InvalidDrive
 from gz_testauto.fidelity.findings import find
-from gz_testauto.fidelity.recordings.recording import Load
+from gz_testauto.fidelity.measures.load import LOAD, ONE
+from gz_testauto.fidelity.recordings.recording import Load, Recording
 from gz_testauto.fidelity.spec import BenchSpec
 from gz_testauto.resources import share_directory
 from gz_testauto.spec.loader import load
@@ -28,28 +28,31 @@ def paper():
 
 
 def recorded(seed, noise, repetitions, load_s=None):
-    """Repetitions by case; with ``load_s``, processor seconds per second, those of a simulator."""
+    """Repetitions by case; with ``load_s``, processor seconds per second, those of a simulator
+    whose load was measured."""
 
     def one(number):
-        made = drive(
+        return drive(
             1000 * seed + number,
             duration_s=6.0,
             noise=noise,
             speed_mps=lambda time_s: 0.5 + 0.2 * np.sin(0.9 * time_s),
         )
-        if load_s is None:
-            return made
-        return dataclasses.replace(made, load=Load(6.0, 3.0 + 0.1 * number, 6.0 * load_s, 2e8))
 
-    return {
+    found = {
         case: [one(10 * at + number) for number in range(repetitions)]
         for at, case in enumerate(CASES)
     }
+    if load_s is not None:
+        wall_s = [4.0 - 4.0 * load_s + 0.1 * number for number in range(repetitions)]
+        loads = [Load(6.0, wall, 6.0 * load_s, 2e8) for wall in wall_s]
+        found[f"{LOAD}/{ONE}"] = [Recording("load", load=load) for load in loads]
+    return found
 
 
-def simulated(names=("near", "loud", "lost"), told=NOT_TOLD, repetitions=3):
-    """A real robot and simulators: ``near`` is like it, others shake more, and ``lost`` was driven
-    on the flat only."""
+def simulated(names=("near", "loud", "lost", "sunk"), told=NOT_TOLD, repetitions=3):
+    """A real robot and simulators: ``near`` is like it, others shake more; ``lost`` was driven on
+    the flat only, as was ``sunk``."""
     features = {"free": True, "ros": "plugin", "source": "its page", "date": "2026-11-01"}
     spec = BenchSpec.model_validate(
         {
@@ -67,8 +70,8 @@ def simulated(names=("near", "loud", "lost"), told=NOT_TOLD, repetitions=3):
     for at, name in enumerate(names):
         noise = 0.3 if name == "near" else 0.6
         drives[name] = recorded(2 + at, noise, repetitions=repetitions, load_s=0.2 + 0.1 * at)
-    if "lost" in drives:
-        del drives["lost"][CASES[1]]
+    for name in {"lost", "sunk"} & set(drives):
+        del drives[name][CASES[1]]
     return find_without_reading(spec, drives, told)
 
 
@@ -85,8 +88,8 @@ TOLD = Circumstances(
     simulators={"near": "gazebo 11.10.2 (engine: ode)", "loud": "embedded 3.2.3"},
     grounds=(
         Ground("near", "gravel", 0.0004, 0.55, 0.55),
-        Ground("loud", "gravel", 0.013, 0.55, 0.55, "the surface is 13.0 mm off"),
-        Ground("lost", "gravel", float("inf"), float("nan"), 0.55, "there is no ground"),
+        Ground("loud", "gravel", 0.0009, 0.56, 0.55),
+        Ground("sunk", "gravel", 0.013, 0.55, 0.55, "the surface is 13.0 mm off"),
     ),
     invalid=(InvalidDrive("lost", CASES[1], 2, "the robot is more than 0.15 m below the ground"),),
     notes=("Others used 34 % of the machine while loads were measured.",),

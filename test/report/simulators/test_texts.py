@@ -109,13 +109,14 @@ def of_both(of_simulators):
         "lost is first by what is known of all, but what is not known could change that: "
         "imu_linear_error of lost; gain of lost.",
         "imu_linear_error does not count: not known of lost.",
-        "near 8.72 to 8.72, loud 3.24 to 3.24, lost 3.00 to 9.00.",
+        "Totals, whatever would be scored in what does not count: near ",
         "not measured: gravel/s_curve was not driven",
         "ties with the reference",
         "the reference's own repetitions",
         "near: gazebo 11.10.2 (engine: ode)",
-        "loud on gravel: the surface is 13.0 mm off",
-        "no ground",
+        "sunk is not ranked: its ground gravel is refused.",
+        "sunk on gravel: the surface is 13.0 mm off",
+        "13.00 mm",
         "0.40 mm",
         "lost, gravel/s_curve, repetition 2 is invalid: the robot is more than 0.15 m below the "
         "ground.",
@@ -134,8 +135,8 @@ def test_a_report_of_drives_says_what_was_compared_and_what_was_left_out(of_both
 
 def test_totals_and_the_lead_have_intervals_where_measurements_have(of_simulators, of_paper):
     table = printed(of_simulators)
-    assert re.search(r"^near 2\.\d+ \[2\.\d+, 2\.\d+\] ", table, re.MULTILINE)
-    assert re.search(r"lost leads near by 0\.278 \[0\.\d+, 0\.\d+\] of 3", table)
+    assert re.search(r"^loud +2\.\d+ \[2\.\d+, 2\.\d+\] ", table, re.MULTILINE)
+    assert re.search(r"lost leads loud by 0\.\d+ \[0\.\d+, 0\.\d+\] of 3", table)
     assert "95 %\n" not in printed(of_paper)
 
 
@@ -173,8 +174,9 @@ def test_each_case_has_its_spectra_with_a_line_for_each_entry(of_simulators):
     plots = [a["aria-label"] for tag, a in page.elements if tag == "svg" and "aria-label" in a]
     assert plots == [f"Spectra of {case}" for case in CASES]
     lines = [a["class"] for tag, a in page.elements if tag == "polyline"]
-    # the reference, near and loud on both; lost on the flat only
-    assert sorted(lines) == sorted(2 * ["line reference", "line p0", "line p1"] + ["line p2"])
+    # the reference, near and loud on both; lost and sunk on the flat only
+    both = ["line reference", "line p0", "line p1"]
+    assert sorted(lines) == sorted([*both, *both, "line p2", "line p3"])
 
 
 def test_nothing_is_loaded_and_no_script_runs(of_simulators):
@@ -197,3 +199,13 @@ def test_markup_in_names_and_remarks_is_shown_and_does_nothing():
     assert "<img" not in text and "\x1b" not in text
     assert "\x1b" not in printed(found)
     assert r"<img src=x onerror=alert(1)>\x1b[2J" in Page(text).said
+
+
+def test_an_entry_on_wrong_ground_takes_nothing_from_the_others():
+    names = ("near", "loud", "sunk")
+    told = dataclasses.replace(TOLD, grounds=TOLD.grounds[-1:], invalid=())
+    found = simulated(names, told, repetitions=2)
+    assert found.ranking.table.entries == ("near", "loud")
+    assert found.ranking.table.left_out == {}
+    assert found.ranking.verdict.winner == "near"
+    assert "sunk" in found.measured

@@ -34,7 +34,7 @@ def write_measures(found: Findings, path: Path) -> None:
         for name, own in found.measured.items():
             one = own[measure.name]
             score = math.nan
-            if measure.name in table.criteria:
+            if measure.name in table.criteria and name in table.entries:
                 row, column = table.entries.index(name), table.criteria.index(measure.name)
                 score = float(table.scores[row, column])
             numbers = (*one.estimate[:3], one.floor, one.p_tie, score)

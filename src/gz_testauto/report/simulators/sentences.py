@@ -68,13 +68,14 @@ def lead_text(ranking: Ranking) -> str:
     lead = ranking.lead
     if lead is None:
         return ""
+    if not lead.parts:
+        return f"{lead.first} and {lead.second} score alike in everything that counts."
     counted = float(ranking.table.weights[ranking.table.counted].sum())
     within = interval(Estimate(lead.value, lead.low, lead.high, ""))
     parts = ", ".join(f"{name} {part:+.3f}".replace("-", "−") for name, part in lead.parts)
-    made = f": {parts}" if parts else ""
     return (
         f"{lead.first} leads {lead.second} by {lead.value:.3f}{' ' if within else ''}{within} of "
-        f"{counted:g}{made}."
+        f"{counted:g}: {parts}."
     )
 
 
@@ -117,7 +118,7 @@ def example_lines(found: Findings) -> List[str]:
 
 def left_out_lines(found: Findings) -> List[str]:
     """What does not count, or could not be measured, and why."""
-    lines = []
+    lines = [f"{name} is not ranked: {why}." for name, why in found.not_ranked.items()]
     for name, lacking in found.ranking.table.left_out.items():
         lines.append(f"{name} does not count: not known of {', '.join(lacking)}.")
     table = found.ranking.table
@@ -209,6 +210,8 @@ def score_text(found: Findings, entry: str, measure: Measure) -> str:
     table = found.ranking.table
     if measure.name not in table.criteria:
         return ""
+    if entry not in table.entries:
+        return "-"
     score = table.scores[table.entries.index(entry), table.criteria.index(measure.name)]
     return "-" if math.isnan(score) else f"{score:.3f}"
 
