@@ -142,9 +142,7 @@ def find(
     ranking = Ranking.of(table, drawn, spec.seed)
     spectra = _spectra(spec, all_drives)
     printed = _printed(spec)
-    return Findings(
-        spec, measured, not_ranked, ranking, printed, spectra, alike, circumstances
-    )
+    return Findings(spec, measured, not_ranked, ranking, printed, spectra, alike, circumstances)
 
 
 def _not_ranked(

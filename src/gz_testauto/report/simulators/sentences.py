@@ -11,7 +11,7 @@ from gz_testauto.fidelity.features import said_features
 from gz_testauto.fidelity.findings import Findings, Ranking
 from gz_testauto.fidelity.measures.interface import MEASURES, Measure, measure_named
 from gz_testauto.fidelity.sensitivity import DRAWS, SPREAD, SURE, WeightChange
-from gz_testauto.fidelity.signals import BAND_HZ, RATE_HZ
+from gz_testauto.fidelity.signals import RATE_HZ
 
 TURNS_SHOWN = 5
 NEAR = f"±{100 * SPREAD:.0f} %"
@@ -271,9 +271,11 @@ def notes(found: Findings) -> Sequence[str]:
         said = f"Intervals, {100 * LEVEL:.0f} %: {method}."
         told.append(said if "bootstrap" in method else f"{method.capitalize()}.")
     if any(_measured_from_imu(found)):
+        alike = found.alike
+        slowest = f", as {alike.slowest} has no wider band" if alike.slowest else ""
         told.append(
-            f"Inertial samples are compared at {RATE_HZ:g} Hz, below {BAND_HZ:g} Hz, after the "
-            "delay is taken out."
+            f"Inertial samples are compared at {RATE_HZ:g} Hz, below {alike.band_hz:g} Hz{slowest},"
+            " after the delay is taken out, each case as long as its shortest recording."
         )
     if any(not math.isnan(one.floor) for own in found.measured.values() for one in own.values()):
         told.append(
