@@ -199,6 +199,7 @@ def test_wheels_in_a_nested_model_are_found(read):
         (robot(DIFF.format(left="right")), "wheel separation of 0.0 m"),
         (robot(DIFF.format(left="left") * 2), "joint 'left' is driven twice"),
         (two_axles(wheel=WHEEL.replace("0.15", "0.16")), "a wheel diameter of 0.3 m and 0.32 m; t"),
+        (two_axles(half_m=-0.27), "left joint 'rear_left' is on the other side than 'left'; they"),
         (two_axles(half_m=0.3), "axles have a wheel separation of 0.54 m and 0.6 m; they must be"),
         (
             two_axles().replace("libDiffDrivePlugin", "libSkidSteerDrivePlugin", 1),

@@ -313,7 +313,13 @@ def _check_same(document: SdfDocument, axles: Sequence[_Axle]) -> None:
     """Refuse axles that would not turn alike, or a joint that two of them drive: each plugin
     works out the speeds of its wheels from their own sizes."""
     driven: Dict[str, _Axle] = {}
+    first = axles[0]
     for axle in axles:
+        if _leftward_m(axle) * _leftward_m(first) < 0:
+            raise SdfError(
+                f"{document.where(axle.plugin)}: the drive's left joint {axle.left[0][0]!r} is on "
+                f"the other side than {first.left[0][0]!r}; they would turn against each other"
+            )
         for name, _ in (*axle.left, *axle.right):
             if driven.setdefault(name, axle) is not axle:
                 raise SdfError(
@@ -321,14 +327,18 @@ def _check_same(document: SdfDocument, axles: Sequence[_Axle]) -> None:
                     "plugin must have an axle of its own"
                 )
         for what, first_m, own_m in (
-            ("wheel separation", axles[0].separation_m, axle.separation_m),
-            ("wheel diameter", axles[0].diameter_m, axle.diameter_m),
+            ("wheel separation", first.separation_m, axle.separation_m),
+            ("wheel diameter", first.diameter_m, axle.diameter_m),
         ):
             if not math.isclose(first_m, own_m, rel_tol=1e-3):
                 raise SdfError(
                     f"{document.where(axle.plugin)}: the drive's axles have a {what} of "
                     f"{first_m:g} m and {own_m:g} m; they must be the same"
                 )
+
+
+def _leftward_m(axle: _Axle) -> float:
+    return float(axle.left[0][1].anchor[1] - axle.right[0][1].anchor[1])
 
 
 def _wheel_diameter(named: Tuple[str, _PlacedJoint], scene: SceneModel) -> float:

@@ -8,12 +8,13 @@ Beside :mod:`gz_testauto.testing.simulator_conformance`, in the same way::
 """
 
 from pathlib import Path
+from typing import List, Set
 
 import numpy as np
 import pytest
 
 from gz_testauto.errors import SimulatorError
-from gz_testauto.observation import Twist2D
+from gz_testauto.observation import Snapshot, Twist2D
 from gz_testauto.pose import Pose2D
 from gz_testauto.resources import share_directory
 from gz_testauto.sdf.robot import RobotModel, read_robot
@@ -55,9 +56,9 @@ class SeveralRobotsConformance(SimulatorSuite):
         assert seen is not None and snapshots[-1].scan is not None
         ahead_m = float(seen.ranges_m[np.argmin(np.abs(seen.angles_rad))])
         assert ahead_m == pytest.approx(4.9 - second.x_m - seen.mount.position[0], abs=0.05)
-        assert not contacts(snapshots)
+        assert not off_the_floor(snapshots)
         snapshots += [simulation.step(PERIOD_S) for _ in range(30)]
-        assert not contacts(snapshots), "the first touches nothing"
+        assert not off_the_floor(snapshots), "the first touches nothing"
         touched = contacts([snapshot.seen_by("second") for snapshot in snapshots])
         assert {"second", "wall"} in touched
         samples = [sample for shown in snapshots for sample in shown.others["second"].imu]
@@ -86,6 +87,12 @@ class SeveralRobotsConformance(SimulatorSuite):
             snapshot = simulation.step(PERIOD_S)
         assert robot_pose(snapshot).x_m == pytest.approx(1.0, abs=0.15)
         assert not snapshot.others
+
+
+def off_the_floor(snapshots: List[Snapshot]) -> List[Set[str]]:
+    """The pairs of models that touched, without what stands on the floor: not every engine tells
+    which part of a robot does."""
+    return [pair for pair in contacts(snapshots) if "floor" not in pair]
 
 
 def second_robot() -> PlacedRobot:

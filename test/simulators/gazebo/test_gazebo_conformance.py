@@ -15,6 +15,15 @@ class TestGazebo(SimulatorConformance):
 
 
 @pytest.mark.gazebo
+@pytest.mark.slow
+class TestGazeboWithBullet(SimulatorConformance):
+    astray = 0.04  # Bullet's wheels pull to one side
+
+    def make_simulator(self):
+        return GazeboSimulator(engine="bullet")
+
+
+@pytest.mark.gazebo
 class TestGazeboChanges(ChangesConformance):
     def make_simulator(self):
         return GazeboSimulator()

@@ -10,8 +10,8 @@ import pytest
 from gz_testauto.errors import SimulatorError
 from gz_testauto.observation import Twist2D
 from gz_testauto.pose import Pose
-from gz_testauto.sdf.robot import read_robot
-from gz_testauto.simulators.gazebo.drive_command import DriveCommand
+from gz_testauto.sdf.robot import DriveDescription, read_robot
+from gz_testauto.simulators.gazebo.drive_command import DriveCommand, require_drive
 from gz_testauto.simulators.gazebo.messages import MESSAGES
 from gz_testauto.simulators.gazebo.readings import (
     ImuReader,
@@ -188,6 +188,25 @@ class TestDrive:
     def test_skid_steer_is_told_half_the_rate(self):
         message = self.message(Twist2D(0.7, 0.4), "libSkidSteerDrivePlugin.so")
         assert pose_from(message).yaw_rad == pytest.approx(0.2)
+
+    def test_a_skid_steer_drive_with_joints_of_other_names_is_refused_with_a_remedy(self):
+        joints = (("left_front", "left_rear"), ("right_front", "right_rear"))
+        drive = DriveDescription("libSkidSteerDrivePlugin.so", *joints, 0.5, 0.3)
+        require_drive(replace(ROBOT, drive=drive))
+        other = replace(drive, left_joints=("front_left", "rear_left"))
+        says = (
+            "joints are front_left, rear_left, right_front, right_rear, and Gazebo's .*rename"
+        )
+        with pytest.raises(SimulatorError, match=says):
+            require_drive(replace(ROBOT, drive=other))
+        require_drive(replace(ROBOT, drive=replace(other, plugin="libDiffDrivePlugin.so")))
+
+    def test_it_is_said_that_the_wheels_of_gazebos_skid_steer_drive_run_free(self, caplog):
+        joints = (("left_front", "left_rear"), ("right_front", "right_rear"))
+        drive = DriveDescription("libSkidSteerDrivePlugin.so", *joints, 0.5, 0.3)
+        for _ in range(2):
+            require_drive(replace(ROBOT, drive=drive, path=Path("/somewhere/rover.sdf")))
+        assert caplog.text.count("/somewhere/rover.sdf: Gazebo's SkidSteerDrivePlugin lets") == 1
 
     def test_a_rate_that_would_wrap_around_is_refused(self):
         with pytest.raises(ValueError, match="wrap"):

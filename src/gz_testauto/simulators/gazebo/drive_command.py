@@ -3,9 +3,12 @@
 Owns what is known of DiffDrivePlugin and SkidSteerDrivePlugin: both listen on
 ``~/<model>/vel_cmd`` to a ``Pose`` whose x is the speed and whose yaw is the turn rate.
 DiffDrivePlugin turns clockwise for a positive rate, and SkidSteerDrivePlugin turns at twice
-the rate it is told and lets the wheels run free after having set their speed once.
+the rate it is told and lets the wheels run free after having set their speed once. The joints that
+the latter turns bear names of its own, whatever its element says.
 """
 
+import functools
+import logging
 import math
 from typing import Any, Dict, Optional
 
@@ -15,7 +18,38 @@ from gz_testauto.pose import Pose
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.simulators.gazebo.world import pose_message
 
+LOGGER = logging.getLogger(__name__)
+
 _YAW_GAIN: Dict[str, float] = {"DiffDrivePlugin": -1.0, "SkidSteerDrivePlugin": 0.5}
+"""What a yaw rate is multiplied by in the message."""
+
+_SKID_STEER = "SkidSteerDrivePlugin"
+_SKID_STEER_JOINTS = (("left_front", "left_rear"), ("right_front", "right_rear"))
+
+
+def require_drive(robot: RobotModel) -> None:
+    """Raise ``SimulatorError`` for a drive whose plugin Gazebo would not run."""
+    drive = robot.drive
+    if drive is None or _SKID_STEER not in drive.plugin:
+        return
+    if (drive.left_joints, drive.right_joints) != _SKID_STEER_JOINTS:
+        joints = ", ".join((*drive.left_joints, *drive.right_joints))
+        raise SimulatorError(
+            f"{robot.path}: the drive's joints are {joints}, and Gazebo's {_SKID_STEER} turns none "
+            "but left_front, left_rear, right_front and right_rear: rename them in the joints and "
+            "in the plugin, or use one libDiffDrivePlugin.so for each axle"
+        )
+    _warn_of_free_wheels(str(robot.path))
+
+
+@functools.lru_cache(maxsize=None)
+def _warn_of_free_wheels(robot: str) -> None:
+    LOGGER.warning(
+        "%s: Gazebo's %s lets the wheels run free between commands, so the robot goes slower than "
+        "it is told; one libDiffDrivePlugin.so for each axle does not",
+        robot,
+        _SKID_STEER,
+    )
 
 
 class DriveCommand:
@@ -28,7 +62,7 @@ class DriveCommand:
             (gain for name, gain in _YAW_GAIN.items() if name in plugin), None
         )
         self._robot = robot.name
-        self.repeat = "SkidSteer" in plugin
+        self.repeat = _SKID_STEER in plugin
 
     @property
     def available(self) -> bool:

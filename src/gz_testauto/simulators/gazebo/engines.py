@@ -5,13 +5,14 @@ that touch the smaller one. But in Bullet and DART a link has one friction, Bull
 collision and DART the mean, so where they differ here all get that of what stands on the floor.
 Bullet puts the middle of a height map's heights, not their zero, at the height of its collision,
 moves it with its model, and spreads it over one vertex less than its size. In DART bodies fall
-through height maps. What is changed of a world is taken back when it is saved.
+through height maps, and rays meet nothing. What is changed of a world is changed back when it is
+saved.
 """
 
 import copy
 import functools
 import logging
-from typing import Dict, List, Mapping, Sequence, Tuple
+from typing import Dict, FrozenSet, List, Mapping, Sequence, Tuple
 
 from lxml import etree
 
@@ -23,11 +24,23 @@ from gz_testauto.sdf.edit import find_link
 from gz_testauto.sdf.meshes.surfaces import Heightmap
 from gz_testauto.sdf.scene import CollisionShape, SceneModel
 from gz_testauto.sdf.values import ensure_child, number, set_numbers
+from gz_testauto.simulators.changes import Kind, Push, SetFriction, SetMass, SetModel
 
 LOGGER = logging.getLogger(__name__)
 
 ENGINES = ("ode", "bullet", "dart")
 """Those that can be asked for."""
+
+FRESH = ("dart",)
+"""Those in which a world differs in its last bits where others were simulated before it."""
+
+LACKING: Mapping[str, FrozenSet[Kind]] = {
+    "ode": frozenset(),
+    "bullet": frozenset((Push, SetFriction, SetMass, SetModel)),
+    "dart": frozenset((SetFriction,)),
+}
+"""Changes that do nothing: Bullet takes no wrench, and both look at friction once. A mass in Bullet
+was not tried."""
 
 SIMBODY = (
     "'simbody' cannot be stepped: it goes on while Gazebo's clock stands (a body that falls for "

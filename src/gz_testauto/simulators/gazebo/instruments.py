@@ -95,6 +95,11 @@ def instrument_robot(
             f"{robot.path}: the lidar {robot.lidar.sensor!r} is a gpu_ray sensor, which needs a "
             "display; make it type='ray'"
         )
+    if robot.lidar is not None and engine == "dart":
+        raise SimulatorError(
+            f"{robot.path}: in DART rays meet nothing, so the lidar {robot.lidar.sensor!r} would "
+            "see nothing; take another engine, or a robot without a lidar"
+        )
     contact_topics = []
     for link, shapes in collisions_by_link(scene).items():
         element = find_link(document.model, link)

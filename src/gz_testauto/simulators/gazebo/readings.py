@@ -126,13 +126,19 @@ def scan_from(message: Any, stamp_ns: int, lidar: LidarDescription) -> LaserScan
     )
 
 
+RESOLUTION_DIGITS = 6
+"""Decimal places of an acceleration (m/s²); no accelerometer resolves more."""
+
+
 class ImuReader:
     """Turns the messages of an IMU into samples on our clock.
 
     Gazebo's linear acceleration is the change of velocity since the last measurement over the
     time on its own clock, less gravity. That clock runs ahead of ours at every rest, and a
     measurement is stamped with the last step of physics or with the rest after it, so the part
-    that is due to motion is worked out anew.
+    that is due to motion is worked out anew. Into how many measurements a period falls is left to
+    gzserver's threads, and with it the last bits of their sum: what is below ``RESOLUTION_DIGITS``
+    is rounded away, so that the same motion gives the same samples.
     """
 
     def __init__(self, gravity_mps2: Sequence[float], mount: Pose) -> None:
@@ -176,7 +182,7 @@ class ImuReader:
             stamp_s=time_ns / 1e9,
             quaternion=(q.x, q.y, q.z, q.w),
             angular_radps=(w.x, w.y, w.z),
-            linear_mps2=tuple((motion - gravity).tolist()),
+            linear_mps2=tuple(np.round(motion - gravity, RESOLUTION_DIGITS).tolist()),
         )
 
 

@@ -18,7 +18,7 @@ from gz_testauto.sdf.edit import parse_model
 from gz_testauto.simulators.changes import Change, Push, SetGravity, SetLight, SetModel
 from gz_testauto.simulators.gazebo.aliases import Alias
 from gz_testauto.simulators.gazebo.changes import TAKEN, Impulses, PropertyMessages, check
-from gz_testauto.simulators.gazebo.engines import put_engine, restore
+from gz_testauto.simulators.gazebo.engines import LACKING, put_engine, restore
 from gz_testauto.simulators.gazebo.instruments import (
     InstrumentedModel,
     InstrumentedRobot,
@@ -60,6 +60,7 @@ class GazeboSimulation(Simulation):
         alias: Alias,
     ) -> None:
         super().__init__(staged.physics.step_size_s, scene.robot, scene)
+        self.changes = TAKEN - LACKING[staged.engine]
         self._properties = PropertyMessages(link, self._on_server)
         self._impulses = Impulses(link, self._on_server, staged.physics.step_size_s)
         self._motions: Dict[str, Tuple[Any, Any]] = {}

@@ -16,8 +16,8 @@ from gz_testauto.errors import SimulatorError
 from gz_testauto.pose import Pose
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.simulators.gazebo.aliases import Alias
-from gz_testauto.simulators.gazebo.drive_command import DriveCommand
-from gz_testauto.simulators.gazebo.engines import check_engine
+from gz_testauto.simulators.gazebo.drive_command import DriveCommand, require_drive
+from gz_testauto.simulators.gazebo.engines import FRESH, LACKING, check_engine
 from gz_testauto.simulators.gazebo.gzclient import GuiClient
 from gz_testauto.simulators.gazebo.installation import GazeboInstallation, find_gazebo
 from gz_testauto.simulators.gazebo.instruments import instrument_model, instrument_robot
@@ -76,6 +76,7 @@ class GazeboSimulator(Simulator):
             raise ValueError("trials_per_server, period_s and stall_timeout_s must be positive")
         self._installation: GazeboInstallation = find_gazebo()
         self._engine = engine
+        self.changes = GazeboSimulation.changes - LACKING[engine or "ode"]
         self.version = self._installation.version + (f" with {engine}" if engine else "")
         self._gui = gui
         self._trials_per_server = trials_per_server
@@ -103,6 +104,8 @@ class GazeboSimulator(Simulator):
 
     def _load(self, scene: Scene) -> GazeboSimulation:
         """On this server or a fresh one."""
+        for placed in scene.robots:
+            require_drive(placed.robot)
         self._take_over()
         staged = stage_world(
             scene.world,
@@ -145,6 +148,7 @@ class GazeboSimulator(Simulator):
             self._server is not None
             and self._server.alive
             and staged.reusable
+            and staged.engine not in FRESH
             and self._base == staged.fingerprint
             and self._served < self._trials_per_server
         )
@@ -193,7 +197,7 @@ class GazeboSimulator(Simulator):
         link.release()
         link.request_deletion(self._loaded)
         self._loaded = [model.name for model in to_spawn]
-        if engine != "ode":  # the order of its bodies depends on what is there as they come
+        if engine == "bullet":  # the order of its bodies depends on what is there as they come
             link.await_deletion()
         clock.rewind()
         driven = {

@@ -1,0 +1,233 @@
+"""Gazebo's physics engines mean the same by a world, or refuse it by name."""
+
+import math
+
+import numpy as np
+import pytest
+from lxml import etree
+from PIL import Image
+
+from gz_testauto.errors import SimulatorError, SpecError
+from gz_testauto.observation import Twist2D
+from gz_testauto.pose import Pose, Pose2D
+from gz_testauto.resources import share_directory
+from gz_testauto.sdf.document import SdfDocument
+from gz_testauto.sdf.robot import read_robot
+from gz_testauto.simulators import open_simulator
+from gz_testauto.simulators.changes import Push, SetFriction, SetGravity
+from gz_testauto.simulators.gazebo import GazeboSimulator
+from gz_testauto.simulators.gazebo.aliases import Alias
+from gz_testauto.simulators.gazebo.engines import restore
+from gz_testauto.simulators.gazebo.instruments import instrument_model, instrument_robot
+from gz_testauto.simulators.gazebo.split_world import stage_world
+from gz_testauto.simulators.interface import NamedModel, PlacedRobot, Scene
+from gz_testauto.simulators.options import check_options
+
+MODELS = share_directory() / "models"
+PLAIN = share_directory() / "worlds" / "plain.world"
+HUSKY = read_robot(MODELS / "husky_a200")
+PERIOD_NS = 100_001_000
+
+WORLD = """<sdf version="1.6"><world name="hall"><gravity>0 0 -3.7</gravity>
+<physics type="{engine}"><max_step_size>0.002</max_step_size></physics>{models}</world></sdf>"""
+TERRAIN = """<model name="hills"><static>true</static><pose>{place}</pose><link name="l">
+<pose>0 0 0.1 0 0 0</pose><collision name="c"><geometry><heightmap><uri>file://{image}</uri>
+<size>8 8 0.3</size><pos>{above}</pos></heightmap></geometry></collision></link></model>"""
+PROBE = """<model name="p{number}"><pose>{x} {y} {z} 0 0 0</pose><link name="l"><inertial>
+<mass>1</mass><inertia><ixx>0.001</ixx><iyy>0.001</iyy><izz>0.001</izz></inertia></inertial>
+<collision name="c"><geometry><sphere><radius>0.02</radius></sphere></geometry><surface><friction>
+<ode><mu>0</mu><mu2>0</mu2></ode></friction></surface></collision></link>
+<joint name="j" type="prismatic"><parent>world</parent><child>l</child><axis><xyz>0 0 1</xyz>
+<dynamics><damping>2</damping></dynamics></axis></joint></model>"""
+LUMP = """<sdf version="1.6"><model name="lump"><link name="l">{parts}</link></model></sdf>"""
+PART = """<collision name="c{number}"><pose>0 0 {z} 0 0 0</pose><geometry><box><size>1 1 0.1</size>
+</box></geometry><surface><friction><ode><mu>{mu}</mu></ode></friction></surface></collision>"""
+
+
+def write(folder, models="", engine="ode"):
+    path = folder / "hall.world"
+    path.write_text(WORLD.format(models=models, engine=engine))
+    return path
+
+
+def stage(path, engine):
+    return stage_world(path, 5000.0, engine=engine)
+
+
+@pytest.fixture
+def levels():
+    """Grey levels of hills that nowhere go down to 0, row 0 at the highest y."""
+    x, y = np.meshgrid(np.linspace(-4, 4, 33), np.linspace(4, -4, 33))
+    hills = 0.6 + 0.25 * np.sin(1.3 * x + 0.4) * np.cos(0.9 * y) + 0.03 * x
+    return np.round(hills / hills.max() * 255).astype(np.uint8)
+
+
+@pytest.fixture
+def terrain(tmp_path, levels):
+    image = tmp_path / "hills.png"
+    Image.fromarray(levels).save(image)
+
+    def text(place="0 0 0 0 0 0", above="0 0 0"):
+        return TERRAIN.format(image=image, place=place, above=above)
+
+    return text
+
+
+class TestChoosing:
+    @pytest.mark.parametrize("engine", ["bullet", "dart"])
+    def test_another_engine_keeps_step_and_gravity(self, tmp_path, engine):
+        staged = stage(write(tmp_path), engine)
+        world = etree.fromstring(staged.base).find("world")
+        assert world.find("physics").get("type") == engine
+        assert staged.engine == engine
+        assert world.findtext("physics/max_step_size") == "0.002"
+        assert world.findtext("gravity") == "0 0 -3.7"
+
+    def test_without_one_the_world_says(self, tmp_path):
+        staged = stage(write(tmp_path, engine="bullet"), None)
+        assert staged.engine == "bullet"
+        assert staged.base == stage(write(tmp_path), "bullet").base
+
+    def test_simbody_is_refused_with_the_reason(self, tmp_path):
+        with pytest.raises(SimulatorError, match=r"hall\.world:\d+: 'simbody' cannot be stepped"):
+            stage(write(tmp_path, engine="simbody"), None)
+        assert stage(write(tmp_path, engine="simbody"), "ode").engine == "ode"
+
+    @pytest.mark.gazebo
+    @pytest.mark.parametrize(
+        ("engine", "says"),
+        [("simbody", "'simbody' cannot be stepped"), ("physx", "must be one of ode, bullet, dart")],
+    )
+    def test_an_option_that_is_no_engine_is_refused(self, engine, says):
+        with pytest.raises(SpecError, match=says):
+            open_simulator("gazebo", engine=engine)
+
+    def test_a_campaign_may_have_it_among_its_options(self):
+        check_options("gazebo", {"engine": "bullet"})
+        with pytest.raises(SpecError, match=r"simulator_options\.engine is 3"):
+            check_options("gazebo", {"engine": 3})
+
+
+class TestTerrain:
+    def test_a_height_map_lies_for_bullet_where_ode_has_it(self, tmp_path, terrain, levels):
+        text = terrain(place="1 2 0.4 0 0 0.3", above="0 0 0.5")
+        staged = stage(write(tmp_path, text), "bullet")
+        collision = etree.fromstring(staged.base).find(".//collision")
+        x, y, z, roll, pitch, yaw = map(float, collision.findtext("pose").split())
+        place = Pose.from_rpy(1, 2, 0.5, 0, 0, 0.3) * Pose.from_rpy(x, y, z, roll, pitch, yaw)
+        middle_m = 0.3 * (levels.min() / levels.max() + 1) / 2
+        assert place.position == pytest.approx((0, 0, 0.5 + middle_m), abs=1e-9)
+        assert place.yaw_rad == pytest.approx(0.3)
+        size = collision.findtext("geometry/heightmap/size").split()
+        assert [float(side) for side in size] == pytest.approx([8 * 65 / 64, 8 * 65 / 64, 0.3])
+
+    def test_ode_has_it_as_the_world_says(self, tmp_path, terrain):
+        assert stage(write(tmp_path, terrain()), None).before == {}
+
+    def test_in_dart_it_is_refused_by_name(self, tmp_path, terrain):
+        with pytest.raises(SimulatorError, match="hills::l::c is a height map, and in DART"):
+            stage(write(tmp_path, terrain()), "dart")
+
+    def test_what_is_changed_is_changed_back(self, tmp_path, terrain):
+        path = write(tmp_path, terrain(place="1 2 0.4 0 0 0.3"))
+        staged = stage(path, "bullet")
+        saved = etree.fromstring(staged.base).find("world")
+        restore(saved, staged.before)
+        before = SdfDocument.read(path).world.find(".//collision")
+        after = saved.find(".//collision")
+        assert after.findtext("geometry/heightmap/size") == "8 8 0.3"
+        assert [part.tag for part in after] == [part.tag for part in before]
+
+    @pytest.mark.gazebo
+    def test_in_bullet_bodies_come_to_rest_on_it_at_the_heights_on_paper(
+        self, tmp_path, terrain, levels
+    ):
+        def height_m(x, y):
+            column, row = (x + 4) / 0.25, (4 - y) / 0.25
+            j, i = int(column), int(row)
+            down, right = row - i, column - j
+            a = levels[i : i + 2, j : j + 2] / levels.max() * 0.3
+            return (1 - down) * (a[0] @ (1 - right, right)) + down * (a[1] @ (1 - right, right))
+
+        def slope(x, y, d=1e-3):
+            along = (height_m(x + d, y) - height_m(x - d, y)) / (2 * d)
+            return math.hypot(along, (height_m(x, y + d) - height_m(x, y - d)) / (2 * d))
+
+        places = np.random.default_rng(3).uniform(-3.7, 3.7, size=(20, 2)).tolist()
+        probes = "".join(
+            PROBE.format(number=n, x=x, y=y, z=height_m(x, y) + 0.45)
+            for n, (x, y) in enumerate(places)
+        )
+        world = write(tmp_path, terrain(place="0 0 0.7 0 0 0", above="0 0 0.4") + probes)
+        with GazeboSimulator(engine="bullet") as simulator:
+            models = simulator.load(Scene(world)).step(3.0).models
+        for n, (x, y) in enumerate(places):
+            rests_m = models[f"p{n}"].pose.position[2] - 0.02 * math.hypot(1, slope(x, y))
+            assert rests_m == pytest.approx(0.4 + height_m(x, y), abs=1e-3)
+
+
+class TestFriction:
+    def lump(self, engine, *mus):
+        parts = "".join(PART.format(number=n, z=n + 0.05, mu=mu) for n, mu in enumerate(mus))
+        lump = NamedModel("lump", LUMP.format(parts=parts))
+        fitted = instrument_model(lump, PERIOD_NS, Alias(second=True), engine)
+        read = etree.fromstring(fitted.model.sdf).iterfind(".//collision")
+        return [float(c.findtext("surface/friction/ode/mu")) for c in read], fitted.before
+
+    @pytest.mark.parametrize("engine", ["bullet", "dart"])
+    def test_a_link_has_the_one_of_what_stands_on_the_floor(self, engine):
+        mus, before = self.lump(engine, 0.2, 0.9, 0.4)
+        assert mus == [0.2, 0.2, 0.2]
+        assert list(before) == ["lump::l::c1", "lump::l::c2"]
+
+    def test_ode_has_one_for_each_collision(self):
+        assert self.lump("ode", 0.2, 0.9)[0] == [0.2, 0.9]
+
+    def test_it_is_said(self, caplog):
+        self.lump("bullet", 0.31, 0.9)
+        assert "lump" in caplog.text
+        assert "get mu 0.31" in caplog.text
+
+
+def test_a_robot_with_a_lidar_is_refused_in_dart():
+    wheelchair = read_robot(MODELS / "wheelchair")
+    with pytest.raises(SimulatorError, match="in DART rays meet nothing, so the lidar 'lidar'"):
+        instrument_robot(wheelchair, Pose2D(0, 0, 0), PERIOD_NS, Alias(second=False), "dart")
+    instrument_robot(HUSKY, Pose2D(0, 0, 0), PERIOD_NS, Alias(second=False), "dart")
+
+
+def drive(engine):
+    """What a fresh server shows of a Husky that drives in a curve, and of one beside it."""
+    others = (PlacedRobot(read_robot(MODELS / "husky_a200", "second"), Pose2D(0.0, 2.0, 0.0)),)
+    rows = []
+    with GazeboSimulator(engine=engine, period_s=0.01) as simulator:
+        assert simulator.version.endswith(f" with {engine}")
+        simulation = simulator.load(Scene(PLAIN, HUSKY, Pose2D(0.0, 0.0, 0.3), others=others))
+        for turn in (0.0, 0.4, -0.4, 0.2):
+            simulation.drive(Twist2D(0.5, turn))
+            simulation.drive(Twist2D(0.3, 0.0), "second")
+            snapshot = simulation.step(0.1)
+            poses = [state.pose for state in snapshot.models.values()]
+            samples = [*snapshot.imu, *snapshot.others["second"].imu]
+            assert len(samples) == 20
+            rows.append((poses, [(one.stamp_s, one.linear_mps2) for one in samples]))
+    return rows
+
+
+@pytest.mark.gazebo
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["ode", "bullet", "dart"])
+def test_fresh_servers_give_the_same_bits_a_hundred_times_a_second(engine):
+    assert drive(engine) == drive(engine)
+
+
+@pytest.mark.gazebo
+def test_changes_that_do_nothing_in_an_engine_are_refused_by_name(tmp_path):
+    with GazeboSimulator(engine="bullet") as simulator:
+        assert {Push, SetFriction, SetGravity} & simulator.changes == {SetGravity}
+        simulation = simulator.load(Scene(PLAIN, HUSKY))
+        with pytest.raises(SimulatorError, match="takes no SetFriction"):
+            simulation.apply([SetFriction("ground_plane::link::collision", 0.5)])
+        saved = tmp_path / "saved.world"
+        simulation.save_world(saved)
+    assert SdfDocument.read(saved).world.find("physics").get("type") == "ode"
