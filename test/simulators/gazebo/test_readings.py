@@ -194,9 +194,7 @@ class TestDrive:
         drive = DriveDescription("libSkidSteerDrivePlugin.so", *joints, 0.5, 0.3)
         require_drive(replace(ROBOT, drive=drive))
         other = replace(drive, left_joints=("front_left", "rear_left"))
-        says = (
-            "joints are front_left, rear_left, right_front, right_rear, and Gazebo's .*rename"
-        )
+        says = "joints are front_left, rear_left, right_front, right_rear, and Gazebo's .*rename"
         with pytest.raises(SimulatorError, match=says):
             require_drive(replace(ROBOT, drive=other))
         require_drive(replace(ROBOT, drive=replace(other, plugin="libDiffDrivePlugin.so")))
