@@ -28,12 +28,14 @@ ENTRIES = {
     "pybullet": ("pybullet", {}),
     "kinematic": ("kinematic", {}),
 }
+WITHOUT_MASSES = {"kinematic": ("circle", "skid_turn", "pitch_on_step", "imu_at_rest")}
+"""Entries in which nothing has a mass, and what they can be asked."""
 PROMISED = {"gazebo ode", "embedded", "embedded, wheels"}
 WITHIN = 0.02
 
 
 def main():
-    """Measure, print, and return 1 if one of the promised entries is off."""
+    """Measure and print; what is off although it is promised is marked."""
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("--entry", action="append", choices=list(ENTRIES))
     arguments.add_argument("--json", help="write all outcomes to this file")
@@ -46,7 +48,6 @@ def main():
         with open(given.json, "w", encoding="utf-8") as file:
             json.dump([dataclasses.asdict(outcome) for outcome in outcomes], file, indent=1)
     print_table(outcomes) if given.markdown else print_all(outcomes)
-    return 0
 
 
 def measured(entry):
@@ -57,9 +58,11 @@ def measured(entry):
         return []
     if options.get("engine") == "ode" and "engine" not in options_taken(simulator):
         options = {}
+    asked = WITHOUT_MASSES.get(entry, [check.name for check in CHECKS])
+    checks = [check for check in CHECKS if check.name in asked]
     start = time.process_time()
     try:
-        outcomes = check_physics(entry, simulator, options)
+        outcomes = check_physics(entry, simulator, options, checks)
     except GzTestautoError as error:
         print(f"{entry}: {error}", file=sys.stderr)
         return []
@@ -92,16 +95,16 @@ def print_table(outcomes):
     print("| | exact | " + " | ".join(entries) + " |")
     print("|---|--:|" + "--:|" * len(entries))
     for check in CHECKS:
-        row = [by[check.name, entry] for entry in entries]
-        exact = next((o.exact for o in row if o.exact is not None), float("nan"))
+        row = [by.get((check.name, entry)) for entry in entries]
+        exact = next((o.exact for o in row if o and o.exact is not None), float("nan"))
         cells = [cell(outcome) for outcome in row]
         print(f"| {check.says} | {exact:.4f} {check.unit} | " + " | ".join(cells) + " |")
 
 
 def cell(outcome):
-    """What a table says of an outcome."""
-    if outcome.value is None:
-        return "not measured"
+    """What a table says of an outcome, if there is one."""
+    if outcome is None or outcome.value is None:
+        return "–" if outcome is None else "not measured"
     text = f"{outcome.value:.4f} ({outcome.deviation:+.1%})"
     if outcome.other_value is not None and not outcome.converged:
         text += f"; {outcome.other_value:.4f} at {1000 * STEPS_S[1]:g} ms: not converged"
@@ -111,4 +114,4 @@ def cell(outcome):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -138,6 +138,17 @@ class TestDriving:
         assert stopped_m == pytest.approx(1.5**2 / (2 * 1.0 * GRAVITY_MPS2), rel=0.04)
         assert after.linear_mps == pytest.approx((0, 0, 0), abs=1e-3)
 
+    def test_skid_steer_wheels_start_as_hard_as_friction_and_do_not_throw_the_body(self, tmp_path):
+        rover = scenes.rover(tmp_path, scenes.SKID_STEER.replace("<max_force>20", "<max_force>500"))
+        with EmbeddedSimulator(step_s=0.001, skid="wheels") as simulator:
+            simulation = scenes.load(simulator, scenes.write_world(tmp_path), rover)
+            simulation.step(0.5)
+            start = scenes.drive(simulation, Twist2D(1.0, 0.0), 0.2, 0.01)
+        states = [snapshot.models["robot"] for snapshot in start]
+        assert states[3].linear_mps[0] == pytest.approx(0.04 * GRAVITY_MPS2, rel=0.1)
+        assert max(abs(state.pose.rpy[1]) for state in states) < 2e-3
+        assert states[-1].linear_mps[0] == pytest.approx(1.0, abs=0.01)
+
     def test_a_push_turns_skid_steer_wheels_only_as_far_as_their_motors_give(self, tmp_path):
         weak = scenes.SKID_STEER.replace("<max_force>20", "<max_force>1")
         with EmbeddedSimulator(skid="wheels") as simulator:

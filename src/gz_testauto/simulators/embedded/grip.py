@@ -6,8 +6,8 @@ rate that follows from the solver's step. Owns the cure, which is De Saxcé's: t
 contact asks for along its normal is less by friction times the speed of sliding, which the
 convex problem adds (G. De Saxcé, Z.-Q. Feng, "The bipotential method", Mathematical and
 Computer Modelling 28, 1998). Owns also the motor: a force on the joint, as large as it needs to
-be and at most the motor's, that brings the wheel to its rate within the step; it is solved for
-together with the contacts, where a controller would come a step late.
+be and at most the motor's, that brings the wheel to its rate; it is solved for together with the
+contacts, where a controller would come a step late and give way to what the wheel meets.
 """
 
 import math
@@ -21,12 +21,16 @@ from gz_testauto.compiled import compiled
 IMPRATIO = 10.0
 """How much stiffer friction is than the normal force: what stands on a slope creeps by less."""
 
-STIFFNESS = "0.999 0.9999 0.001"
-"""MuJoCo's impedance of the motors: the least share of the missing rate that one step makes up."""
+STIFFNESS = "0.9999 0.9999 0.001"
+"""MuJoCo's impedance of the motors: a wheel that slides falls behind its rate by a thousandth."""
+
+RESPONSE_S = 0.02
+"""How long a wheel takes to come to its rate. A robot without a torque limit then speeds up and
+stops as in Gazebo, whose plugin turns wheels without pushing the body back; at once, the body
+would be thrown on to its rear wheels."""
 
 UNLIMITED_NM = 1e4
 """The torque of a motor without a limit."""
-
 
 _MOTOR = int(mujoco.mjtConstraint.mjCNSTR_FRICTION_DOF)
 
@@ -37,7 +41,7 @@ class Grip:
     def __init__(self, model: Any, data: Any, joints: Sequence[str]) -> None:
         """``joints`` are those of the wheels; all stand still until they are told otherwise."""
         self._data = data
-        self._step_s = float(model.opt.timestep)
+        self._response_s = max(RESPONSE_S, float(model.opt.timestep))
         self._places = {joint: place for place, joint in enumerate(joints)}
         dofs = [int(model.joint(joint).dofadr[0]) for joint in joints]
         self._place_of_dof = np.full(model.nv, -1)
@@ -60,17 +64,17 @@ class Grip:
             data.efc_aref,
             self._place_of_dof,
             self._rates_radps,
-            self._step_s,
+            self._response_s,
         )
         _slide(contact.dim, contact.efc_address, contact.friction, data.efc_aref)
 
 
 @compiled
-def _turn(kinds, owners, speeds, wanted, places, rates, step_s):  # type: ignore[no-untyped-def]
-    """Ask of each motor the acceleration that brings its wheel to its rate within a step."""
+def _turn(kinds, owners, speeds, wanted, places, rates, time_s):  # type: ignore[no-untyped-def]
+    """Ask of each motor the acceleration that brings its wheel to its rate in this time."""
     for row in range(len(kinds)):
         if kinds[row] == _MOTOR and places[owners[row]] >= 0:
-            wanted[row] = (rates[places[owners[row]]] - speeds[row]) / step_s
+            wanted[row] = (rates[places[owners[row]]] - speeds[row]) / time_s
 
 
 @compiled
