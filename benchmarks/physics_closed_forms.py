@@ -28,7 +28,7 @@ ENTRIES = {
     "pybullet": ("pybullet", {}),
     "kinematic": ("kinematic", {}),
 }
-WITHOUT_MASSES = {"kinematic": ("circle", "skid_turn", "pitch_on_step", "imu_at_rest")}
+WITHOUT_MASSES = {"kinematic": ("circle", "skid_turn", "imu_at_rest")}
 """Entries in which nothing has a mass, and what they can be asked."""
 PROMISED = {"gazebo ode", "embedded", "embedded, wheels"}
 WITHIN = 0.02

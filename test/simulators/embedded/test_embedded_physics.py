@@ -149,6 +149,25 @@ class TestDriving:
         assert max(abs(state.pose.rpy[1]) for state in states) < 2e-3
         assert states[-1].linear_mps[0] == pytest.approx(1.0, abs=0.01)
 
+    def test_skid_steer_wheels_turn_on_while_models_come_and_go(self, tmp_path):
+        rover = scenes.rover(tmp_path, scenes.SKID_STEER)
+        late = f'<sdf version="1.6">{scenes.box("x", 0, 0, 0)}</sdf>'
+        ends = []
+        for visited in (False, True):
+            with EmbeddedSimulator(skid="wheels") as simulator:
+                simulation = scenes.load(simulator, scenes.write_world(tmp_path), rover)
+                scenes.drive(simulation, Twist2D(0.3, 1.0), 0.5)
+                if visited:
+                    simulation.spawn([NamedModel("late", late, Pose((5.0, 0.0, 0.5)))])
+                    simulation.step(0.5)
+                    simulation.delete(["late"])
+                    ends.append(simulation.step(0.5).models["robot"].pose)
+                else:
+                    ends.append(simulation.step(1.0).models["robot"].pose)
+        assert ends[1].position == pytest.approx(ends[0].position, abs=1e-6)
+        assert ends[1].yaw_rad == pytest.approx(ends[0].yaw_rad, abs=1e-6)
+        assert abs(ends[0].yaw_rad) > 0.3
+
     def test_a_push_turns_skid_steer_wheels_only_as_far_as_their_motors_give(self, tmp_path):
         weak = scenes.SKID_STEER.replace("<max_force>20", "<max_force>1")
         with EmbeddedSimulator(skid="wheels") as simulator:
