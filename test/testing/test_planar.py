@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import shapely
 
+from gz_testauto.colliders.outline_rays import cast_rays, outline_segments
 from gz_testauto.errors import SimulatorError
 from gz_testauto.observation import ModelState, Twist2D
 from gz_testauto.pose import Pose, Pose2D
@@ -14,7 +15,6 @@ from gz_testauto.sdf.robot import read_robot
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.simulators.interface import NamedModel, Scene
 from gz_testauto.testing.planar import PlanarSimulator, drive_arc
-from gz_testauto.testing.raycast import cast_rays, outline_segments
 
 WORLD = """<sdf version="1.6"><world name="default">
 <model name="ground"><static>true</static><link name="l"><collision name="c">

@@ -14,6 +14,7 @@ SIMULATORS = Registry(
         "gazebo_ros": "gz_testauto.simulators.gazebo_ros:GazeboRosSimulator",
         "embedded": "gz_testauto.simulators.embedded:EmbeddedSimulator",
         "pybullet": "gz_testauto.simulators.pybullet:PyBulletSimulator",
+        "kinematic": "gz_testauto.simulators.kinematic:KinematicSimulator",
     },
 )
 

@@ -15,6 +15,7 @@ import numpy as np
 import shapely
 from shapely.geometry.base import BaseGeometry
 
+from gz_testauto.colliders.outline_rays import cast_rays, outline_segments
 from gz_testauto.errors import SdfError, SimulatorError
 from gz_testauto.observation import Contact, ImuSample, LaserScan, ModelState, Snapshot, Twist2D
 from gz_testauto.pose import Pose, Pose2D, wrap_angle
@@ -24,7 +25,6 @@ from gz_testauto.sdf.floor import ANY_ROBOT, obstructing_heights
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.simulators.interface import NamedModel, Scene, Simulation, Simulator
-from gz_testauto.testing.raycast import cast_rays, outline_segments
 
 STEP_S = 0.01
 """The kinematic step. It plays the part of the physics step: durations are multiples of it."""

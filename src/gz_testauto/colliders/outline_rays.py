@@ -1,6 +1,6 @@
 """Casts the rays of a planar lidar at outlines seen from above.
 
-Owns the arithmetic of rays and segments, for :mod:`gz_testauto.testing.planar`. Each segment
+Owns the arithmetic of rays and segments, for simulators without a third dimension. Each segment
 is tried only against the rays that point at it, which makes a scan of a whole world cheap.
 """
 

@@ -1,0 +1,69 @@
+"""The height of what robots drive on, anywhere in a world.
+
+Owns planes, height maps and flat slabs, which are what counts as ground
+(:attr:`CollisionShape.is_ground`); of several above each other the highest counts.
+"""
+
+from typing import Callable, Iterable, List
+
+import numpy as np
+import shapely
+from scipy.ndimage import map_coordinates
+
+from gz_testauto.sdf.meshes.surfaces import Heightmap
+from gz_testauto.sdf.scene import CollisionShape
+from gz_testauto.sdf.shapes import Plane
+
+Surface = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""Heights (m) at x and y (m), all of one shape; -inf beside the surface."""
+
+
+class Ground:
+    """The ground that these shapes make; those that are none are left out."""
+
+    def __init__(self, shapes: Iterable[CollisionShape]) -> None:
+        self._surfaces: List[Surface] = [_surface(shape) for shape in shapes if shape.is_ground]
+
+    def height_m(self, x_m: np.ndarray, y_m: np.ndarray) -> np.ndarray:
+        """Heights above the world's zero at points of any shape; -inf where there is no ground."""
+        height = np.full(np.shape(x_m), -np.inf)
+        for surface in self._surfaces:
+            height = np.maximum(height, surface(x_m, y_m))
+        return height
+
+
+def _surface(shape: CollisionShape) -> Surface:
+    if isinstance(shape.geometry, Plane):
+        return _plane(shape, shape.geometry)
+    if isinstance(shape.geometry, Heightmap):
+        return _terrain(shape, shape.geometry)
+    return _slab(shape)
+
+
+def _plane(shape: CollisionShape, plane: Plane) -> Surface:
+    x, y, z = shape.pose.position
+    east, north, up = plane.world_normal
+    return lambda x_m, y_m: z - (east * (x_m - x) + north * (y_m - y)) / up
+
+
+def _terrain(shape: CollisionShape, terrain: Heightmap) -> Surface:
+    """Bilinear between the pixels, as Gazebo places it: about the world's origin, turned by the
+    yaw only."""
+    heights = terrain.heights + terrain.position[2]
+    rows, columns = heights.shape
+    cos, sin = np.cos(shape.pose.yaw_rad), np.sin(shape.pose.yaw_rad)
+
+    def height_m(x_m: np.ndarray, y_m: np.ndarray) -> np.ndarray:
+        along, across = cos * x_m + sin * y_m, cos * y_m - sin * x_m
+        column = (along / terrain.size[0] + 0.5) * (columns - 1)
+        row = (0.5 - across / terrain.size[1]) * (rows - 1)
+        return np.asarray(map_coordinates(heights, [row, column], order=1, cval=-np.inf))
+
+    return height_m
+
+
+def _slab(shape: CollisionShape) -> Surface:
+    low, top = shape.bounds[2]
+    outline = shape.footprint(low, top)
+    shapely.prepare(outline)
+    return lambda x_m, y_m: np.where(shapely.intersects_xy(outline, x_m, y_m), top, -np.inf)

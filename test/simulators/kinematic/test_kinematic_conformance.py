@@ -1,0 +1,9 @@
+"""The suite that every simulator must pass, on the ideal robot."""
+
+from gz_testauto.simulators.kinematic import KinematicSimulator
+from gz_testauto.testing.simulator_conformance import SimulatorConformance
+
+
+class TestKinematic(SimulatorConformance):
+    def make_simulator(self):
+        return KinematicSimulator()
