@@ -179,7 +179,7 @@ class KinematicSimulation(Simulation):
         """Positions (n, 3) and attitudes (n) on the ground at poses (n, 3) in the plane."""
         assert self._stance is not None
         z_m, roll, pitch = self._stance.on(self._ground, *poses.T)
-        gone = np.flatnonzero(~np.isfinite(z_m))
+        gone = np.flatnonzero(np.isnan(z_m))
         if len(gone):
             x, y, _ = poses[gone[0]]
             raise SimulatorError(

@@ -44,14 +44,14 @@ class Stance:
         self, ground: Ground, x_m: np.ndarray, y_m: np.ndarray, yaw_rad: np.ndarray
     ) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Height (m), roll and pitch (rad), each (n,), of the base at poses in the plane, each
-        (n,). Not finite where a wheel has no ground below it."""
+        (n,). NaN where a wheel has no ground below it."""
         cos, sin = np.cos(yaw_rad)[:, None], np.sin(yaw_rad)[:, None]
         heights = ground.height_m(
             x_m[:, None] + cos * self._ahead - sin * self._aside,
             y_m[:, None] + sin * self._ahead + cos * self._aside,
         )
         lifted = np.maximum.reduceat(heights - self._above, self._starts, axis=1)
-        z_m, forward, left = self._fit @ lifted.T
+        z_m, forward, left = self._fit @ np.where(np.isinf(lifted), np.nan, lifted).T
         return z_m, np.arcsin(left / np.sqrt(1 + forward**2 + left**2)), -np.arctan(forward)
 
 
