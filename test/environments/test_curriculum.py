@@ -1,5 +1,7 @@
 """From easy worlds to all."""
 
+import shutil
+
 import pytest
 import yaml
 from room import written
@@ -56,6 +58,8 @@ def test_worlds_of_another_environment_are_not_taken(tmp_path):
     assert PreparedEnvironment.of_file(rewarded, folder).world_hashes == first
     with pytest.raises(SpecError, match="holds worlds made for another environment"):
         PreparedEnvironment.of_file(written(tmp_path, seed=4), folder)
+    shutil.rmtree(folder)  # as it says, or killed before they were there
+    assert PreparedEnvironment.of_file(written(tmp_path, seed=4), folder).world_hashes != first
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "notes.txt").write_text("mine")
     with pytest.raises(SpecError, match="is not empty"):

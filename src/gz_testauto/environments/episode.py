@@ -172,7 +172,7 @@ def _require_own(folder: Path, spec: EnvironmentCampaignSpec) -> None:
         mode="json", include={"seed", "worlds", "robot", "robots", "goal", "actors"}
     )
     file = folder.with_name(folder.name + WORLDS_OF)
-    if file.is_file():
+    if file.is_file() and folder.is_dir():  # else they were removed, or their making was cut off
         if read_json_object(file, SpecError) != made_from:
             raise SpecError(
                 f"{folder}: holds worlds made for another environment, or before this one was "
