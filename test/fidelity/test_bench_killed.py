@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import psutil
@@ -16,7 +17,7 @@ pytestmark = pytest.mark.slow
 
 BENCH = """name: small
 robot: {model: package://gz_testauto/models/wheelchair}
-terrains: [{name: flat, kind: flat, pixels: 17}]
+terrains: [{name: flat, kind: flat}]
 drives: [{name: straight, duration_s: 1}, {name: circle, duration_s: 1}]
 repetitions: 2
 load: false
@@ -100,6 +101,32 @@ def test_ctrl_c_ends_after_the_drive_and_leaves_nothing_running(bench, tmp_path)
     assert "stopped; the same command continues" in told and "Traceback" not in told
     assert still_running(children) == []
     assert 1 <= len(stored(tmp_path / "out")) <= 3
+
+
+def test_ctrl_c_twice_ends_at_once_and_judges_nothing(bench, tmp_path):
+    drives = "drives: [{name: circle, duration_s: 600}]"  # longer than anybody waits
+    bench.write_text("\n".join(drives if "drives:" in line else line for line in BENCH.split("\n")))
+    out = tmp_path / "out"
+    process = subprocess.Popen(
+        [*COMMAND, str(bench), "--out", str(out), "--workers", "2"],
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    until_s = time.monotonic() + 120.0
+    while len(list(out.glob("grounds/*/flat.json"))) < 2 and time.monotonic() < until_s:
+        time.sleep(0.05)
+    children = psutil.Process(process.pid).children(recursive=True)
+    os.killpg(process.pid, signal.SIGINT)
+    while "once more to stop at once" not in process.stderr.readline():
+        assert process.poll() is None
+    os.killpg(process.pid, signal.SIGINT)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 130, told
+    assert still_running(children) == []
+    assert stored(out) == {}
+    grounds = [json.loads(path.read_text()) for path in out.glob("grounds/*/flat.json")]
+    assert [ground["refusal"] for ground in grounds] == [None, None]
 
 
 def test_a_station_that_is_killed_is_replaced(bench, tmp_path):

@@ -1,5 +1,6 @@
 """A bench from its file to its drives: in turns, once each, and on where it was ended."""
 
+import time
 from pathlib import Path
 from typing import ClassVar
 
@@ -67,8 +68,9 @@ def planar(monkeypatch):
     monkeypatch.setattr(Planar, "driven", [])
 
 
-def run(spec, out, server=Planar, stop=lambda: False, told=None):
-    return run_bench(spec, out, (lambda text: None) if told is None else told.append, stop, server)
+def run(spec, out, server=Planar, stop=lambda: False, told=None, workers=1):
+    tell = (lambda text: None) if told is None else told.append
+    return run_bench(spec, out, tell, stop, server, workers)
 
 
 def stored(out):
@@ -96,6 +98,25 @@ def test_all_entries_begin_a_repetition_at_the_same_place(tmp_path):
     )
     assert first == second
     assert first[0] != first[1]
+
+
+def test_entries_side_by_side_drive_the_same_and_load_is_measured_alone(tmp_path):
+    at_once, most = set(), []
+
+    class Watched(Planar):
+        def measure_load(self, order):
+            at_once.add(id(self))
+            most.append(len(at_once))
+            time.sleep(0.01)
+            at_once.remove(id(self))
+            return Load(10.0, 1.0, 0.5, 1e6)
+
+    one, two = tmp_path / "one", tmp_path / "two"
+    spec = bench(repetitions=1, load="true")
+    run(spec, one, Watched, workers=1)
+    run(spec, two, Watched, workers=2)
+    assert stored(one) == stored(two)
+    assert max(most) == 1
 
 
 def test_what_was_stopped_goes_on_and_ends_as_if_it_had_not_been(tmp_path):

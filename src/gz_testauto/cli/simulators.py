@@ -21,6 +21,7 @@ examples:
 
 import argparse
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Optional
@@ -53,6 +54,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     compare.add_argument(
         "--out", type=Path, required=True, metavar="DIR", help="directory for what is found"
     )
+    compare.add_argument(
+        "--workers",
+        type=_workers,
+        default=len(os.sched_getaffinity(0)),
+        metavar="N",
+        help="entries that drive side by side (default: as many as processors, %(default)s)",
+    )
     report = what.add_parser("report", help="measure and write again, without driving")
     report.add_argument("out", type=Path, metavar="DIR", help="what compare --out wrote to")
     probe = what.add_parser("probe", help="look at the ground of each simulator")
@@ -78,15 +86,15 @@ def run(arguments: argparse.Namespace) -> int:
         return _import(spec, arguments.entry, arguments.out)
     if arguments.what == "probe":
         return _probe(spec, arguments.entry)
-    return _compare(spec, arguments.out)
+    return _compare(spec, arguments.out, arguments.workers)
 
 
-def _compare(spec: BenchSpec, out: Path) -> int:
+def _compare(spec: BenchSpec, out: Path, workers: int) -> int:
     if not spec.simulated:
         return _write(spec, read_simulated(spec, BenchDirectory(out)), out)
     stop = StopSignals(on_first=announce_stop)
     with stop:
-        simulated = run_bench(spec, out, _tell, stop)
+        simulated = run_bench(spec, out, _tell, stop, workers=workers)
     if stop():
         _tell("stopped; the same command continues")
         return stop.exit_status
@@ -116,6 +124,12 @@ def _probe(spec: BenchSpec, entry: Optional[str]) -> int:
     rows = list(probe_bench(spec, names if entry is None else [entry], _tell))
     print_probes(rows)
     return 1 if any(row.ground.refusal is not None for row in rows) else 0
+
+
+def _workers(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of workers")
+    return int(text)
 
 
 def _tell(text: str) -> None:

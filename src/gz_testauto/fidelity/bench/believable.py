@@ -22,8 +22,8 @@ FASTEST_MPS = 3.0
 TILTED_RAD = math.radians(75.0)
 
 STRONGEST_MPS2 = 500.0
-"""Mean acceleration over a sample: that changes the speed by 5 m/s. Hard wheels on sharp stones reach
-an eighth of it."""
+"""Mean acceleration over a sample: that changes the speed by 5 m/s. Hard wheels on sharp stones
+reach an eighth of it."""
 
 
 def unbelievable(driven: Driven, terrain: Terrain) -> Optional[str]:

@@ -66,6 +66,9 @@ class Host:
         """Close what there is."""
         self.close()
 
+    def abandon(self) -> None:
+        """What it does in this process goes on to its end."""
+
     @property
     def _required(self) -> Simulator:
         assert self._simulator is not None, "open comes first"

@@ -114,14 +114,15 @@ class Plan:
             terrain, _, drive = case.partition("/")
             require_room(case, self.commands[drive], self._robot, self.terrains[terrain])
 
-    def turns(self) -> Iterator[Turn]:
-        """All there is to do, in order."""
+    def rounds(self) -> Iterator[List[Turn]]:
+        """All there is to do, in order: of one terrain and repetition, each entry's turn."""
         for repetition in range(self.spec.repetitions):
             for terrain in self.terrains:
-                for entry in self.spec.simulated:
-                    jobs = self._jobs(entry.name, terrain, repetition)
-                    if jobs:
-                        yield Turn(entry.name, terrain, tuple(jobs))
+                turns = [
+                    Turn(entry.name, terrain, tuple(self._jobs(entry.name, terrain, repetition)))
+                    for entry in self.spec.simulated
+                ]
+                yield [turn for turn in turns if turn.jobs]
 
     def order(self, job: Job, directory: BenchDirectory) -> DriveOrder:
         """What a job is for a simulator; writes its world. Raises ``ResultsError`` when the disk

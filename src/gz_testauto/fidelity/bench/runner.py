@@ -2,12 +2,16 @@
 
 Owns the loop over turns, what becomes of a simulator that dies, and where to go on: what is stored
 is done. A drive that fails is tried again once, on a fresh simulator; after that it is invalid.
+Entries may drive side by side, since simulated time does not pass with the clock; while load is
+measured there is one alone.
 """
 
+import concurrent.futures
 import json
+import threading
 import time
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Mapping, TypeVar
+from typing import Any, Callable, Dict, List, Mapping, Sequence, TypeVar
 
 from typing_extensions import Protocol
 
@@ -59,6 +63,9 @@ class Server(Protocol):
     def end(self) -> None:
         """Close it, and whatever it runs in."""
 
+    def abandon(self) -> None:
+        """Have whoever waits for it wait no longer; asked from another thread."""
+
 
 def run_bench(
     spec: BenchSpec,
@@ -66,8 +73,10 @@ def run_bench(
     tell: Tell,
     should_stop: Callable[[], bool],
     make_server: Callable[[], Server] = Station,
+    workers: int = 1,
 ) -> Simulated:
-    """Drive what is missing in ``out``, until done or told to stop; what is stored then.
+    """Drive what is missing in ``out``, so many ``workers`` side by side, until done or told to
+    stop; what is stored then.
 
     Raises ``SpecError`` for what cannot be driven, ``ResultsError`` for a directory of another
     bench, ``MissingDependencyError`` where the reference's simulator is not installed.
@@ -80,11 +89,9 @@ def run_bench(
         store_bench(spec, directory)
         runner = _Runner(plan, directory, manifest, tell, make_server)
         try:
-            runner.run(should_stop)
-        except BaseException:
+            runner.run(should_stop, workers)
+        finally:
             runner.end()
-            raise
-        runner.end()
     return read_simulated(spec, directory, runner.unavailable)
 
 
@@ -106,23 +113,41 @@ class _Runner:
         self._plan, self._directory, self._manifest = plan, directory, manifest
         self._tell, self._make_server = tell, make_server
         self._servers: Dict[str, Server] = {}
+        self._lock = threading.RLock()
+        """Held while anything but a simulator is asked for something."""
+        self._given_up = False
         self._missing = 0
         self._begun_s = time.monotonic()
         self._done = 0
         self.unavailable: Dict[str, str] = {}
 
-    def run(self, should_stop: Callable[[], bool]) -> None:
+    def run(self, should_stop: Callable[[], bool], workers: int) -> None:
         """All turns of which something is missing."""
-        turns = list(self._plan.turns())
+        rounds = list(self._plan.rounds())
+        turns = [turn for one in rounds for turn in one]
         self._missing = sum(len(self._left(turn)) for turn in turns)
         total = sum(len(turn.jobs) for turn in turns)
         before = f", {total - self._missing} were done before" if self._missing < total else ""
         self._tell(f"{self._missing} of {total} drives to do{before}")
-        for turn in turns:
-            if should_stop():
-                return
-            if turn.entry not in self.unavailable and self._left(turn):
-                self._take(turn, should_stop)
+        for one in rounds:
+            left = [turn for turn in one if self._left(turn)]
+            alone = any(turn.terrain == LOAD for turn in left)
+            self._take_all(left, should_stop, 1 if alone else workers)
+
+    def _take_all(
+        self, turns: Sequence[Turn], should_stop: Callable[[], bool], workers: int
+    ) -> None:
+        """Have entries take their turns, so many side by side."""
+        with concurrent.futures.ThreadPoolExecutor(workers) as threads:
+            taken = [threads.submit(self._take, turn, should_stop) for turn in turns]
+            try:
+                for one in taken:
+                    one.result()
+            except BaseException:
+                self._given_up = True
+                for server in list(self._servers.values()):
+                    server.abandon()
+                raise
 
     def end(self) -> None:
         """End all simulators."""
@@ -136,13 +161,15 @@ class _Runner:
         return self._directory.drive(job.entry, job.stored_case, job.repetition)
 
     def _take(self, turn: Turn, should_stop: Callable[[], bool]) -> None:
+        if should_stop() or self._given_up or turn.entry in self.unavailable:
+            return
         server = self._servers.get(turn.entry)
         if server is None:
             server = self._servers[turn.entry] = self._make_server()
         try:
             refused = turn.terrain != LOAD and self._ground(server, turn).refusal is not None
             for job in self._left(turn):
-                if refused or should_stop():
+                if refused or should_stop() or self._given_up:
                     break
                 self._do(server, job)
         except MissingDependencyError as error:
@@ -151,7 +178,8 @@ class _Runner:
             self.unavailable[turn.entry] = f"not driven: {error}"
             self._tell(f"{turn.entry}: {self.unavailable[turn.entry]}")
         finally:
-            server.close()
+            if not self._given_up:
+                server.close()
 
     def _open(self, server: Server, entry: str, halved: bool = False, load: bool = False) -> None:
         spec = self._plan.spec.entry(entry)
@@ -159,14 +187,16 @@ class _Runner:
         options = self._plan.options(spec, halved)
         if not load:
             options = sampling_options(spec.simulator, options)
-        self._manifest.note(entry, server.open(spec.simulator, options))
+        identity = server.open(spec.simulator, options)
+        with self._lock:
+            self._manifest.note(entry, identity)
 
     def _ground(self, server: Server, turn: Turn) -> Ground:
         stored = self._directory.read_ground(turn.entry, turn.terrain)
         if stored is not None:
             return stored
         terrain = self._plan.terrains[turn.terrain]
-        folder = self._directory.path / "worlds" / "probe"
+        folder = self._directory.path / "worlds" / "probe" / turn.entry
 
         def probe() -> Ground:
             self._open(server, turn.entry)
@@ -175,6 +205,8 @@ class _Runner:
         try:
             ground = self._tried(server, f"{turn.entry}: ground of {turn.terrain}", probe)
         except SimulatorError as error:
+            if self._given_up:  # what was abandoned says nothing
+                raise
             ground = unprobed(turn.entry, terrain, error)
         self._directory.write_ground(ground)
         if ground.refusal is not None:
@@ -183,7 +215,8 @@ class _Runner:
 
     def _do(self, server: Server, job: Job) -> None:
         began_s = time.monotonic()
-        order = self._plan.order(job, self._directory)
+        with self._lock:
+            order = self._plan.order(job, self._directory)
 
         def drive() -> StoredDrive:
             self._open(server, job.entry, job.halved, job.is_load)
@@ -199,13 +232,19 @@ class _Runner:
             done = self._tried(server, str(job), drive)
         except SimulatorError as error:
             done = StoredDrive(None, str(error))
+        if self._given_up:  # what was abandoned says nothing
+            return
         self._directory.write_drive(self._path(job), done)
-        self._done += 1
+        with self._lock:
+            self._done += 1
+            self._tell_done(job, done, time.monotonic() - began_s)
+
+    def _tell_done(self, job: Job, done: StoredDrive, took_s: float) -> None:
         said = f"invalid: {done.invalid}" if done.invalid else "done"
         left_s = (time.monotonic() - self._begun_s) / self._done * (self._missing - self._done)
         self._tell(
             f"[{self._done}/{self._missing}, {left_s / 60:.0f} min left] {job}: {said} "
-            f"({time.monotonic() - began_s:.1f} s)"
+            f"({took_s:.1f} s)"
         )
 
     def _load(self, server: Server, order: DriveOrder) -> Load:
@@ -222,7 +261,8 @@ class _Runner:
                 return act()
             except SimulatorError as error:
                 server.end()
-                if attempt + 1 == ATTEMPTS or isinstance(error, SceneError):
+                again = attempt + 1 < ATTEMPTS and not isinstance(error, SceneError)
+                if self._given_up or not again:
                     raise
                 self._tell(f"{what}: is tried again: {error}")
         raise AssertionError("the last attempt returns or raises")

@@ -79,6 +79,13 @@ class Station:
             process.kill()
             process.join()
 
+    def abandon(self) -> None:
+        """Kill the process, from another thread than the one that waits for it and that is told
+        so."""
+        process = self._process
+        if process is not None:
+            process.kill()
+
     def __enter__(self) -> "Station":
         return self
 
