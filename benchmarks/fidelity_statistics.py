@@ -2,6 +2,7 @@
 """How often intervals cover, and how often two records of one process tie.
 
     python3 benchmarks/fidelity_statistics.py [--sets 1000] [--repetitions 5] [--cases 1]
+        [--measures gain delay]
 
 Synthetic drives whose noise, bias, delay, gain, way and load differ from repetition to repetition;
 the true value of a measure is its mean over 20,000 drives or pairs of drives that are drawn anew.
@@ -34,10 +35,11 @@ def main():
     arguments.add_argument("--repetitions", type=int, default=5)
     arguments.add_argument("--cases", type=int, default=1)
     arguments.add_argument("--workers", type=int, default=2)
+    arguments.add_argument("--measures", nargs="+", default=list(MEASURES.names()))
     given = arguments.parse_args()
-    names = list(MEASURES.names())
+    names = given.measures
     with ProcessPoolExecutor(given.workers) as pool:
-        blocks = list(pool.map(truths, range(TRUTH // 500)))
+        blocks = list(pool.map(truths, [(block, names) for block in range(TRUTH // 500)]))
         truth = {name: total(measure_named(name), blocks, name, given.cases) for name in names}
         jobs = [
             (first, min(first + A_BLOCK, given.sets), given.repetitions, given.cases, truth)
@@ -50,10 +52,11 @@ def main():
         print(f"{name}: intervals cover {covered:.1f} %{ties}")
 
 
-def truths(block):
+def truths(job):
     """By measure the mean (2,) over 500 pairs or drives: numerator and denominator."""
+    block, names = job
     random = np.random.default_rng([1, block])
-    found = {name: np.zeros(2) for name in MEASURES.names()}
+    found = {name: np.zeros(2) for name in names}
     for _ in range(500):
         own, other = drive(random, OWN), drive(random, REFERENCE)
         for name in found:

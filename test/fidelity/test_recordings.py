@@ -7,18 +7,16 @@ from decimal import Decimal
 import numpy as np
 import pytest
 import yaml
+from bags import EPOCH, as_bag
 from synthetic import drive
 
 from gz_testauto.cli.main import main
 from gz_testauto.errors import ResultsError
-from gz_testauto.fidelity.findings import as_data, find
 from gz_testauto.fidelity.recordings.csv_file import write_channels
 from gz_testauto.fidelity.recordings.read import read_drives
 from gz_testauto.fidelity.recordings.spec import RecordingSpec
 from gz_testauto.fidelity.spec import BenchSpec
 from gz_testauto.spec.loader import load
-
-EPOCH = Decimal("1764000000.123456789")
 
 
 def speeding(time_s):
@@ -27,80 +25,6 @@ def speeding(time_s):
 
 def as_csv(recording, folder):
     return {name: str(path) for name, path in write_channels(recording, folder).items()}
-
-
-def as_bag(recording, path):
-    """The same as a ROS 1 bag with stamps of the Unix epoch; those of a recording are in µs."""
-    rosbags = pytest.importorskip(
-        "rosbags", reason="needs rosbags: pip install 'gz_testauto[bags]'"
-    )
-    assert rosbags
-    from rosbags.rosbag1 import Writer
-    from rosbags.typesys import Stores, get_typestore
-
-    store = get_typestore(Stores.ROS1_NOETIC)
-    kinds = store.types
-    vector = kinds["geometry_msgs/msg/Vector3"]
-
-    def header(stamp):
-        whole = int(stamp)
-        time = kinds["builtin_interfaces/msg/Time"](whole, int((stamp - whole) * 10**9))
-        return kinds["std_msgs/msg/Header"](0, time, "base_link")
-
-    def imu(stamp, row):
-        nine = np.zeros(9)
-        turned = kinds["geometry_msgs/msg/Quaternion"](0.0, 0.0, 0.0, 1.0)
-        angular, linear = vector(*row[:3]), vector(*row[3:])
-        return kinds["sensor_msgs/msg/Imu"](
-            header(stamp), turned, nine, angular, nine, linear, nine
-        )
-
-    def pose(stamp, row):
-        half = row[2] / 2.0
-        turned = kinds["geometry_msgs/msg/Quaternion"](0.0, 0.0, np.sin(half), np.cos(half))
-        point = kinds["geometry_msgs/msg/Point"](row[0], row[1], 0.0)
-        placed = kinds["geometry_msgs/msg/Pose"](point, turned)
-        return kinds["geometry_msgs/msg/PoseStamped"](header(stamp), placed)
-
-    written = {
-        "imu": ("/imu/data", "sensor_msgs/msg/Imu", imu),
-        "odometry": ("/pose", "geometry_msgs/msg/PoseStamped", pose),
-    }
-    with Writer(path) as bag:
-        for channel, (topic, kind, make) in written.items():
-            connection = bag.add_connection(topic, kind, typestore=store)
-            series = recording.channels[channel]
-            for time_s, row in zip(series.time_s.tolist(), series.values.tolist()):
-                stamp = EPOCH + Decimal(repr(time_s))
-                raw = store.serialize_ros1(make(stamp, row), kind)
-                bag.write(connection, int(stamp * 10**9), raw)
-    return str(path)
-
-
-def test_a_bag_and_csv_files_of_one_drive_give_the_same_numbers(tmp_path):
-    recordings = [drive(seed, speed_mps=speeding, noise=0.1) for seed in range(4)]
-    (tmp_path / "bags").mkdir()
-    bags = [as_bag(one, tmp_path / "bags" / f"{i}.bag") for i, one in enumerate(recordings)]
-    files = [as_csv(one, tmp_path / str(i)) for i, one in enumerate(recordings)]
-    found = []
-    topics = {"imu": {"topic": "/imu/data"}, "odometry": {"topic": "/pose"}}
-    plain = {"imu": {}, "odometry": {}}
-    for channels, drives in ((topics, bags), (plain, files)):
-        entries = [
-            {"name": "real", "recording": {**channels, "drives": {"flat/weave": drives[:2]}}},
-            {"name": "other", "recording": {**channels, "drives": {"flat/weave": drives[2:]}}},
-        ]
-        file = tmp_path / "bench.yaml"
-        bench = {"name": "b", "entries": entries, "reference": "real", "real": True}
-        file.write_text(yaml.safe_dump({**bench, "weights": {"imu_linear_error": 1}}))
-        found.append(as_data(find(load(file, BenchSpec)))["measures"])
-    assert found[0].keys() == found[1].keys()
-    assert len(found[0]) > 8
-    for name, measure in found[0].items():
-        own, other = measure["entries"]["other"], found[1][name]["entries"]["other"]
-        for key in ("value", "low", "high", "floor"):
-            if own[key] is not None:
-                assert own[key] == pytest.approx(other[key], abs=1e-9), (name, key)
 
 
 def test_units_axes_and_columns_are_as_the_file_is_said_to_have_them(tmp_path):
@@ -154,7 +78,7 @@ def test_files_that_hold_something_else_are_refused(tmp_path, text, says):
 
 def test_a_bag_that_is_none_and_a_topic_that_is_not_there_are_refused(tmp_path):
     recording = drive(1, speed_mps=speeding, noise=0.1)
-    bag = as_bag(recording, tmp_path / "one.bag")
+    bag = as_bag(recording, tmp_path / "one.bag", "ROS 1")
 
     def read(path, **imu):
         drives = {"straight": [path]}

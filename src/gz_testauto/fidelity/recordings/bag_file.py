@@ -13,6 +13,7 @@ from gz_testauto.errors import MissingDependencyError, ResultsError
 from gz_testauto.registry import unknown_name
 
 NANO = Decimal(10) ** -9
+ROS2_FILES = (".mcap", ".db3")
 
 
 def _imu(message: Any) -> List[float]:
@@ -72,7 +73,7 @@ JOINT_STATE = "sensor_msgs/msg/JointState"
 
 def is_bag(path: Path) -> bool:
     """Whether a file or folder is read as a rosbag."""
-    return path.is_dir() or path.suffix in (".bag", ".mcap", ".db3")
+    return path.is_dir() or path.suffix in (".bag", *ROS2_FILES)
 
 
 def read_topics(
@@ -111,7 +112,10 @@ def read_topics(
     except ResultsError:
         raise
     except Exception as error:  # whatever reading another's file raises, of many types
-        raise ResultsError(f"{path}: cannot be read as a rosbag: {error}") from error
+        folder = ""
+        if path.is_file() and path.suffix in ROS2_FILES:
+            folder = "; earlier versions of rosbags read its folder, with metadata.yaml: name that"
+        raise ResultsError(f"{path}: cannot be read as a rosbag: {error}{folder}") from error
     return {name: (stamps, np.array(values, float)) for name, (stamps, values) in found.items()}
 
 
