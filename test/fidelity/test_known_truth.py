@@ -37,6 +37,25 @@ def test_a_delay_is_found_within_a_sample(delay_s):
     assert found == pytest.approx(delay_s, abs=1.0 / RATE_HZ + 1e-9)
 
 
+def test_bias_noise_delay_and_gain_are_found_together():
+    recording = drive(12, duration_s=120.0, noise=0.2)
+    random = np.random.default_rng(13)
+
+    def spoilt(values):
+        values[:, 2] *= 1.3
+        values[:, 3:] += 0.1 * random.standard_normal((len(values), 3))
+        values[:, 4] += 0.5
+        return values
+
+    other = changed(delayed(recording, 0.2), spoilt)
+    assert value("linear_bias", other, recording) == pytest.approx(0.5, rel=0.01)
+    assert value("delay", other, recording) == pytest.approx(0.2, abs=0.01)
+    louder = np.log(np.sqrt(0.2**2 + 0.1**2) / 0.2)  # of each of three axes
+    assert value("gain", other, recording) == pytest.approx(
+        (np.log(1.3) + 3.0 * louder) / 6.0, rel=0.05
+    )
+
+
 def test_noise_alone_tells_no_delay():
     still = [drive(seed, yaw_rate=np.zeros_like) for seed in (4, 5)]
     assert comparable(*still).delay_s == 0.0

@@ -163,6 +163,8 @@ def test_a_long_recording_is_cut_into_pieces_that_lack_nothing(tmp_path):
     assert all(piece.imu.time_s[0] == 0.0 for piece in pieces)
     assert pieces[1].imu.values[0].tolist() == recording.imu.values[1000].tolist()
     assert pieces[1].odometry.values[0].tolist() == recording.odometry.values[1000].tolist()
+    some = read(pieces_s=1, most_pieces=3)
+    assert [piece.source.split(" from ")[1] for piece in some] == ["0 s", "9 s", "18 s"]
     with pytest.raises(ResultsError, match=r"has no piece of 100 s without a loss of data"):
         read(pieces_s=100)
 

@@ -62,6 +62,9 @@ def test_all_recordings_of_a_case_are_as_long_as_the_shortest():
     assert {len(one.imu.time_s) for one in found.entries["real"]["flat/a"]} == {400}
     assert len(found.entries["real"]["flat/b"][0].imu.time_s) == 500
     assert (found.band_hz, found.slowest) == (20.0, "")
+    assert found.notes == [
+        "flat/a: all are compared over 3.99 s, as long as the shortest, drive 0."
+    ]
 
 
 def test_the_slowest_sensor_gives_the_band_of_all():
@@ -69,6 +72,13 @@ def test_the_slowest_sensor_gives_the_band_of_all():
     found = made_alike({"real": {"flat/a": (slow,)}, "other": {"flat/b": (drive(1),)}})
     assert found.band_hz == pytest.approx(12.0)
     assert found.slowest == "slow"
+    assert (
+        found.notes
+        == [
+            "flat/a: all are compared over 20 s, as long as the shortest, slow.",
+            "Inertial samples are compared up to 12 Hz, not 20: slow has no faster ones.",
+        ][1:]
+    )
     for own in found.entries.values():
         for recordings in own.values():
             assert recordings[0].band_hz == pytest.approx(12.0)

@@ -267,7 +267,11 @@ def as_data(found: Findings) -> Dict[str, Any]:
         "band_hz": found.alike.band_hz,
         "band_of": found.alike.slowest or None,
         "lengths": {
-            case: {"duration_s": length.duration_s, "of": length.shortest}
+            case: {
+                "duration_s": length.duration_s,
+                "of": length.shortest,
+                "longest_s": length.longest_s,
+            }
             for case, length in found.alike.lengths.items()
         },
         "measures": {

@@ -6,9 +6,12 @@ for it.
 """
 
 from dataclasses import dataclass, replace
-from typing import Dict, Mapping, Sequence
+from typing import Dict, List, Mapping, Optional, Sequence
 
 from gz_testauto.fidelity.recordings.recording import BAND_HZ, BAND_OF_RATE, Recording
+
+LONGER = 1.05
+"""Recordings that are longer by this factor are worth a word."""
 
 Entries = Mapping[str, Mapping[str, Sequence[Recording]]]
 """Repetitions by entry and case."""
@@ -16,10 +19,12 @@ Entries = Mapping[str, Mapping[str, Sequence[Recording]]]
 
 @dataclass(frozen=True)
 class Length:
-    """That of all recordings of a case, and the source of the one that has no more."""
+    """That of all recordings of a case, the source of the one that has no more, and how long the
+    longest was."""
 
     duration_s: float
     shortest: str
+    longest_s: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +37,22 @@ class Alike:
     band_hz: float
     slowest: str
 
+    @property
+    def notes(self) -> List[str]:
+        """What a reader is to know of it, in sentences."""
+        told = [
+            f"{case}: all are compared over {length.duration_s:.3g} s, as long as the shortest, "
+            f"{length.shortest}."
+            for case, length in self.lengths.items()
+            if length.longest_s > LONGER * length.duration_s
+        ]
+        if self.slowest:
+            told.append(
+                f"Inertial samples are compared up to {self.band_hz:g} Hz, not {BAND_HZ:g}: "
+                f"{self.slowest} has no faster ones."
+            )
+        return told
+
 
 def made_alike(entries: Entries) -> Alike:
     """Cut to the shortest of each case, in the band of the slowest sensor of all; recordings
@@ -40,10 +61,10 @@ def made_alike(entries: Entries) -> Alike:
     lengths: Dict[str, Length] = {}
     band_hz, slowest = BAND_HZ, ""
     for case, one in every:
-        if one.channels and (case not in lengths or one.duration_s < lengths[case].duration_s):
-            lengths[case] = Length(one.duration_s, one.source)
-        if one.imu is not None and BAND_OF_RATE * one.imu.rate_hz < 0.999 * band_hz:
-            band_hz, slowest = BAND_OF_RATE * one.imu.rate_hz, one.source
+        if one.channels:
+            lengths[case] = _shorter(lengths.get(case), one)
+        if one.imu is not None and round(BAND_OF_RATE * one.imu.rate_hz, 1) < band_hz:
+            band_hz, slowest = round(BAND_OF_RATE * one.imu.rate_hz, 1), one.source
     cut = {
         name: {
             case: tuple(
@@ -57,3 +78,13 @@ def made_alike(entries: Entries) -> Alike:
         for name, own in entries.items()
     }
     return Alike(cut, lengths, band_hz, slowest)
+
+
+def _shorter(length: Optional[Length], one: Recording) -> Length:
+    lasts_s = one.duration_s
+    if length is None:
+        return Length(lasts_s, one.source, lasts_s)
+    longest_s = max(length.longest_s, lasts_s)
+    if lasts_s < length.duration_s:
+        return Length(lasts_s, one.source, longest_s)
+    return replace(length, longest_s=longest_s)

@@ -38,10 +38,14 @@ Raw = Tuple[List[Decimal], float, np.ndarray]
 
 def read_drives(spec: RecordingSpec) -> Dict[str, Tuple[Recording, ...]]:
     """All repetitions by case. Raises ``ResultsError`` for what cannot be read or believed."""
-    return {
-        case: tuple(one for files in repetitions for one in read_repetitions(spec, files))
-        for case, repetitions in spec.drives.items()
-    }
+    found = {}
+    for case, repetitions in spec.drives.items():
+        every = [one for files in repetitions for one in read_repetitions(spec, files)]
+        if spec.pieces_s is not None and len(every) > spec.most_pieces:
+            spread = np.linspace(0, len(every) - 1, spec.most_pieces).round().astype(int)
+            every = [every[number] for number in spread]
+        found[case] = tuple(every)
+    return found
 
 
 def read_repetitions(
