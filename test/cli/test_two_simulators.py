@@ -5,14 +5,17 @@ from pathlib import Path
 import pytest
 
 from gz_testauto.cli import main as command
+from gz_testauto.fidelity.open_loop import MEASURES
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore
 from gz_testauto.simulators import SIMULATORS
+from gz_testauto.simulators.embedded import EmbeddedSimulator
 from gz_testauto.testing.planar import PlanarSimulator
 
 CAMPAIGN = Path(__file__).resolve().parents[2] / "config" / "smoke_campaign.yaml"
 
 SIMULATORS.register("planar_for_two_speeds", PlanarSimulator)
+SIMULATORS.register("embedded_again", EmbeddedSimulator)
 
 
 def run(out, *more):
@@ -56,12 +59,35 @@ def test_two_different_simulators_are_needed(tmp_path, capsys, arguments):
 @pytest.mark.slow
 def test_open_loop_drives_are_compared_and_leave_nothing(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    simulators = ["--simulators", "embedded", "planar_for_two_speeds"]
+    simulators = ["--simulators", "embedded", "embedded_again"]
     assert command.main(["agree", str(CAMPAIGN), "--open-loop", *simulators]) == 0
-    said = capsys.readouterr().out
-    for sequence in ("straight", "turn", "arc", "stop", "push"):
-        assert f"\n{sequence} " in said
-    assert "IMU, difference of" in said
+    said = capsys.readouterr()
+    assert "embedded_again against embedded, the robot commanded alike in both" in said.out
+    # the same simulator twice: nothing tells them apart
+    remarks = [
+        line for line in said.out.splitlines() if line.rstrip().endswith((" ties", " the floor"))
+    ]
+    assert len(remarks) == len(MEASURES)
+    for drive in ("rest", "straight", "stop", "push", "turn", "circle"):
+        assert f"embedded_again: flat/{drive}, repetition 3: done" in said.err
     assert list(tmp_path.iterdir()) == []
     assert command.main(["agree", str(CAMPAIGN), *simulators]) == 2
     assert "--out is missing" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_open_loop_drives_that_are_kept_are_not_driven_again(tmp_path, capsys):
+    arguments = ["agree", str(CAMPAIGN), "--open-loop", "--out", str(tmp_path)]
+    arguments += ["--simulators", "embedded", "embedded_again"]
+    assert command.main(arguments) == 0
+    first = capsys.readouterr()
+    assert command.main(arguments) == 0
+    again = capsys.readouterr()
+    assert "0 of 36 drives to do" in again.err
+    assert again.out == first.out
+
+
+def test_two_simulators_that_are_one_are_not_compared(capsys):
+    twice = ["--simulators", "embedded", "embedded"]
+    assert command.main(["agree", str(CAMPAIGN), "--open-loop", *twice]) == 2
+    assert "embedded is there twice; give two different ones" in capsys.readouterr().err

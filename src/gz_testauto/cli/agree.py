@@ -1,10 +1,11 @@
 """Run the same drives in two simulators and say how far they agree.
 
-First the robot is commanded alike in both, whatever it meets: ahead, turning, stopping, pushing a
-box; poses and inertial measurements are compared. Then every trial of the campaign is run in both,
-in DIR/FIRST and DIR/SECOND, which are results like any other; the same command given again
-continues. Then it says how often both end alike, by how much length, time and clearance differ, and
-which trials end differently.
+First the robot is commanded alike in both on level ground: at rest, ahead, turning, stopping,
+pushing a box, each three times, in DIR/open_loop; poses and inertial measurements are compared as
+`gz_testauto simulators compare` does. Then every trial of the campaign is run in both, in DIR/FIRST
+and DIR/SECOND, which are results like any other; the same command given again continues. Then it
+says how often both end alike, by how much length, time and clearance differ, whether both tell
+planners apart alike, and which trials end differently.
 
 example:
   gz_testauto agree config/campaign.yaml --out results/agree --worlds 20
@@ -13,24 +14,25 @@ example:
 
 import argparse
 import sys
+import tempfile
 from pathlib import Path
-from typing import List
+from typing import List, Sequence
 
 from gz_testauto.analysis.agreement import agreement
-from gz_testauto.analysis.open_loop import open_loop_agreement
 from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.campaign.simulator import simulator_options, with_simulator
 from gz_testauto.cli.campaigns import add_campaign_arguments, exit_status, run_trials
 from gz_testauto.cli.progress import announce_stop
 from gz_testauto.errors import SpecError
+from gz_testauto.fidelity.bench.host import Host
+from gz_testauto.fidelity.bench.runner import run_bench
+from gz_testauto.fidelity.findings import find
+from gz_testauto.fidelity.open_loop import open_loop_bench
 from gz_testauto.report.agreement import print_agreement, print_open_loop
 from gz_testauto.results.records import CampaignResults
-from gz_testauto.simulators import open_simulator
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
 from gz_testauto.spec.loader import load
-from gz_testauto.trial.open_loop import SEQUENCES, OpenLoopRun, perform
 from gz_testauto.trial.plan import Selection
-from gz_testauto.trial.setup import read_body, robot_limits
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -65,8 +67,11 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.out is None and not arguments.open_loop:
         raise SpecError("--out is missing; or give --open-loop, which needs none")
     first, second = (one.simulator for one in specs)
-    drives = [_drive_open_loop(one) for one in specs]
-    print_open_loop(open_loop_agreement(*drives), first, second)
+    if arguments.open_loop and arguments.out is None:
+        with tempfile.TemporaryDirectory() as folder:
+            _open_loop(specs, Path(folder))
+    else:
+        _open_loop(specs, arguments.out / "open_loop")
     if arguments.open_loop:
         return 0
     print()
@@ -84,11 +89,15 @@ def run(arguments: argparse.Namespace) -> int:
     return exit_status(stop, *results)
 
 
-def _drive_open_loop(spec: BuiltinCampaignSpec) -> List[OpenLoopRun]:
-    robot = read_body(spec)
-    limits = robot_limits(spec, robot)
-    with open_simulator(spec.simulator, **simulator_options(spec)) as simulator:
-        return [
-            perform(simulator, robot, limits, spec.control_period_s, sequence)
-            for sequence in SEQUENCES
-        ]
+def _open_loop(specs: Sequence[BuiltinCampaignSpec], out: Path) -> None:
+    """Drive both alike, in ``out``, and print how far they agree."""
+    bench = open_loop_bench(*specs)
+    stop = StopSignals(on_first=announce_stop)
+    with stop:
+        simulated = run_bench(bench, out, _tell, stop, Host)
+    if not stop():
+        print_open_loop(find(bench, simulated.drives, simulated.circumstances))
+
+
+def _tell(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)

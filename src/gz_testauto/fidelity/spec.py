@@ -34,7 +34,7 @@ from pydantic_core import PydanticCustomError
 from typing_extensions import Annotated, Self
 
 from gz_testauto.errors import SpecError, UnknownNameError
-from gz_testauto.fidelity.drives.spec import KINDS, STEP, BenchRobotSpec, DriveSpec
+from gz_testauto.fidelity.drives.spec import FLAT, ORDINARY, STEP, BenchRobotSpec, DriveSpec
 from gz_testauto.fidelity.examples import ExampleSpec
 from gz_testauto.fidelity.features import RULES, FeaturesSpec
 from gz_testauto.fidelity.measures.interface import MEASURES, measure_named
@@ -158,7 +158,7 @@ class BenchSpec(Spec):
         """All kinds that there is ground for, where terrains are given and drives are not."""
         if isinstance(data, dict) and data.get("terrains") and "drives" not in data:
             ground = [one.get("kind") for one in data["terrains"] if isinstance(one, dict)]
-            return {**data, "drives": [kind for kind in KINDS if kind != STEP or STEP in ground]}
+            return {**data, "drives": [kind for kind in ORDINARY if kind != STEP or STEP in ground]}
         return data
 
     @model_validator(mode="after")
@@ -178,7 +178,8 @@ class BenchSpec(Spec):
                 raise ValueError(f"terrains: {LOAD} is where load is measured; take another name")
         for drive in self.drives:
             if not any(self.drives_on(drive, terrain) for terrain in self.terrains):
-                raise ValueError(f"drives: {drive.name} needs a terrain of kind {STEP}")
+                needed = STEP if drive.kind == STEP else FLAT
+                raise ValueError(f"drives: {drive.name} needs a terrain of kind {needed}")
             self._require_recorded(drive)
         return self
 
@@ -205,7 +206,7 @@ class BenchSpec(Spec):
     @staticmethod
     def drives_on(drive: DriveSpec, terrain: TerrainKind) -> bool:
         """Whether a drive is for a terrain."""
-        return drive.kind != STEP or getattr(terrain, "kind", "") == STEP
+        return drive.is_for(getattr(terrain, "kind", ""))
 
     @property
     def simulated(self) -> List[EntrySpec]:

@@ -4,7 +4,7 @@ Every number comes from :mod:`gz_testauto.analysis`.
 """
 
 import math
-from typing import List, Optional, Sequence, Tuple
+from typing import List, Optional, Sequence
 
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
@@ -12,10 +12,13 @@ from rich.text import Text
 
 from gz_testauto.analysis.agreement import Agreement, Confirmation, Pair
 from gz_testauto.analysis.intervals import LEVEL, Estimate
-from gz_testauto.analysis.open_loop import OpenLoopAgreement
 from gz_testauto.analysis.screening import REASONS
-from gz_testauto.printable import all_printable
+from gz_testauto.fidelity.findings import Findings
+from gz_testauto.fidelity.measures.interface import measure_named
+from gz_testauto.printable import all_printable, printable
 from gz_testauto.report.plain import number_text, plain_table, report_console
+from gz_testauto.report.simulators.sentences import circumstance_lines, measured_texts, number
+from gz_testauto.report.simulators.terminal import remark_table
 from gz_testauto.results.records import TrialRecord
 
 
@@ -68,42 +71,26 @@ def print_confirmation(
     console.print(Group(*_differences(all_printable(found.disagreements))))
 
 
-def print_open_loop(
-    found: OpenLoopAgreement, first: str, second: str, console: Optional[Console] = None
-) -> None:
-    """Print how far a robot that is commanded alike drives alike."""
+def print_open_loop(found: Findings, console: Optional[Console] = None) -> None:
+    """Print how far a robot that is commanded alike drives alike: the measures of one simulator
+    against another, beside what the other's own repetitions differ by."""
     console = console or report_console()
-    drives = plain_table(f"{first} / {second}", "driven m", "turned rad", "box m", "apart m", "rad")
-    for drive in found.drives:
-        drives.add_row(
-            drive.sequence,
-            *map(_both, (drive.driven_m, drive.turned_rad, drive.pushed_m)),
-            number_text(drive.apart_m, 3),
-            number_text(drive.apart_rad, 3),
-        )
-    console.print("The robot commanded alike in both")
-    console.print(drives)
-    console.print("Apart: the largest distance of the two at any time, and of their yaws.\n")
-    if all(math.isnan(axis.total) for axis in found.axes):
-        console.print("One of them has no IMU.")
-        return
-    axes = plain_table("IMU, difference of", "means", "ranges", "sum")
-    for axis in found.axes:
-        unit = "rad/s" if axis.axis.startswith("angular") else "m/s²"
-        axes.add_row(
-            f"{axis.axis} ({unit})",
-            *(number_text(value, 3) for value in (axis.mean, axis.range, axis.total)),
-        )
-    console.print(axes)
+    ((name, own),) = found.measured.items()
+    table = remark_table("", "value", "95 %", "floor", "")
+    for measure in map(measure_named, found.spec.weights):
+        one = own[measure.name]
+        unit = f", {measure.unit}" if measure.unit else ""
+        value, within, said = measured_texts(one)
+        remark = "ties" if one.ties else said
+        table.add_row(f"{measure.name}{unit}", value, within, number(one.floor), remark)
+    console.print(f"{name} against {found.spec.reference}, the robot commanded alike in both")
+    console.print(table)
     console.print(
-        "Magnitudes, summed over the command sequences; samples are means of a control period."
+        f"Floor: what the repetitions of {found.spec.reference} differ by among themselves, from "
+        "starts a little apart. Ties: the repetitions of the two cannot be told apart at 5 %."
     )
-
-
-def _both(pair: Tuple[float, float]) -> str:
-    if all(map(math.isnan, pair)):
-        return "-"
-    return " / ".join(number_text(round(value, 2) + 0.0, 2) for value in pair)  # no -0.00
+    for line in (*found.circumstances.notes, *circumstance_lines(found)):
+        console.print(printable(line))
 
 
 def _differences(pairs: Sequence[Pair]) -> List[RenderableType]:

@@ -118,7 +118,7 @@ def of_both(of_simulators):
         "sunk on gravel: the surface is 13.0 mm off",
         "13.00 mm",
         "0.40 mm",
-        "lost, gravel/s_curve, repetition 2 is invalid: the robot is more than 0.15 m below the "
+        "lost, gravel/s_curve, repetition 3 is invalid: the robot is more than 0.15 m below the "
         "ground.",
         "Others used 34 % of the machine while loads were measured.",
         "its page; 2026-11-01",

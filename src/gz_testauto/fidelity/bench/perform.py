@@ -18,7 +18,7 @@ from gz_testauto.fidelity.drives.commands import PERIOD_S
 from gz_testauto.fidelity.recordings.recording import Recording, Series
 from gz_testauto.observation import ImuSample, ModelState, Twist2D
 from gz_testauto.pose import Pose, Pose2D
-from gz_testauto.simulators.interface import PlacedRobot, Scene, Simulation, Simulator
+from gz_testauto.simulators.interface import NamedModel, PlacedRobot, Scene, Simulation, Simulator
 
 SAMPLE_S = 0.01
 """Over which an IMU's sample is the mean."""
@@ -33,8 +33,8 @@ PERIOD_MEANS = "period"
 @dataclass(frozen=True, eq=False)
 class DriveOrder:
     """What is to be driven. ``robots`` start at their places, each raised by ``ground_m`` (m), and
-    after a while the first obeys ``commands`` (n, 2). ``step_s`` is what the physics step has to
-    be, where that matters."""
+    after a while the first obeys ``commands`` (n, 2), ``box`` in its way, if there is one.
+    ``step_s`` is what the physics step has to be, where that matters."""
 
     source: str
     world: Path
@@ -43,6 +43,7 @@ class DriveOrder:
     commands: np.ndarray
     seed: int = 0
     step_s: Optional[float] = None
+    box: Optional[NamedModel] = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +70,7 @@ def perform(simulator: Simulator, order: DriveOrder) -> Driven:
     snapshot = simulation.snapshot()
     begun_s = snapshot.time_s
     poses: List[Pose] = [snapshot.models[robot].pose]
+    boxes: List[Pose] = [] if order.box is None else [snapshot.models[order.box.name].pose]
     samples: List[ImuSample] = []
     for linear_mps, angular_radps in order.commands.tolist():
         simulation.drive(Twist2D(linear_mps, angular_radps))
@@ -76,6 +78,8 @@ def perform(simulator: Simulator, order: DriveOrder) -> Driven:
             snapshot = simulation.step(piece_s)
             samples.extend(snapshot.imu)
         poses.append(snapshot.models[robot].pose)
+        if order.box is not None:
+            boxes.append(snapshot.models[order.box.name].pose)
     count = len(order.commands)
     commanded_s = np.arange(count) * PERIOD_S
     channels = {
@@ -83,6 +87,9 @@ def perform(simulator: Simulator, order: DriveOrder) -> Driven:
         "odometry": _odometry(poses),
         "command": Series(commanded_s, order.commands),
     }
+    if boxes:
+        places = np.array([pose.position[:2] for pose in boxes])
+        channels["box"] = Series(channels["odometry"].time_s, places)
     try:
         recording = Recording.of(order.source, channels)
     except ResultsError as error:  # numbers that are none: the same would come again
@@ -100,14 +107,17 @@ def placed(simulator: Simulator, order: DriveOrder) -> Simulation:
     """The world with its robots, each on its ground. Raises ``SimulatorError``."""
     if order.robots:
         first, *others = order.robots
-        scene = Scene(order.world, first.robot, first.start, order.seed, others=tuple(others))
+        models = () if order.box is None else (order.box,)
+        scene = Scene(
+            order.world, first.robot, first.start, order.seed, models, others=tuple(others)
+        )
     else:
         scene = Scene(order.world, None, Pose2D(0.0, 0.0), order.seed)
     simulation = simulator.load(scene)
-    models = simulation.snapshot().models if order.robots else {}
+    there = simulation.snapshot().models if order.robots else {}
     states = {}
     for robot, ground_m in zip(order.robots, order.ground_m):
-        pose = models[robot.robot.name].pose
+        pose = there[robot.robot.name].pose
         x_m, y_m, z_m = pose.position
         states[robot.robot.name] = ModelState(Pose((x_m, y_m, z_m + ground_m), pose.quaternion))
     if states:

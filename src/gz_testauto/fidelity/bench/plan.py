@@ -14,8 +14,9 @@ from gz_testauto.errors import SpecError
 from gz_testauto.fidelity.bench.perform import DriveOrder
 from gz_testauto.fidelity.bench.robots import read_bench_robot
 from gz_testauto.fidelity.bench.store import HALF, BenchDirectory
+from gz_testauto.fidelity.drives.box import box_before
 from gz_testauto.fidelity.drives.commands import commands_of, recorded_commands
-from gz_testauto.fidelity.drives.spec import DriveSpec
+from gz_testauto.fidelity.drives.spec import PUSH, DriveSpec
 from gz_testauto.fidelity.drives.starts import (
     ground_below_m,
     require_room,
@@ -142,6 +143,7 @@ class Plan:
             commands=self.commands[job.drive],
             seed=child_seed(self.spec.seed, SIMULATION, job.case, job.repetition),
             step_s=asked_s if job.halved else None,
+            box=box_before(self._robot, start) if self._pushes(job) else None,
         )
 
     def step_s(self, entry: EntrySpec) -> float:
@@ -159,6 +161,9 @@ class Plan:
         return {**entry.options, "step_s": self.step_s(entry) / 2}
 
     # inside
+
+    def _pushes(self, job: Job) -> bool:
+        return any(one.kind == PUSH for one in self.spec.drives if one.name == job.drive)
 
     def _commands(self, drive: DriveSpec) -> np.ndarray:
         assert self.spec.robot is not None, "looked at before"

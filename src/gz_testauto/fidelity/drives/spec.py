@@ -21,6 +21,10 @@ from gz_testauto.spec.stack import NAME
 
 STEP = "step"
 """The kind of drive that goes onto a terrain of the same kind, and nowhere else."""
+PUSH = "push"
+"""The kind of drive with a box in the way, on flat terrain."""
+FLAT = "flat"
+"""The kind of terrain without relief."""
 
 
 class Kind(NamedTuple):
@@ -38,10 +42,16 @@ KINDS: Dict[str, Kind] = {
     "stop": Kind(6.0, 0.5, 0.0),
     "s_curve": Kind(8.0, 0.5, 0.5),
     STEP: Kind(8.0, 0.25, 0.0),
+    "turn": Kind(6.0, 0.0, 0.5),
+    PUSH: Kind(8.0, 0.4, 0.0),
 }
 """``straight`` and ``circle`` are those of Farley et al. 2022, who do not say how fast the circle
 is driven forward: here at the same speed, on a radius of 1 m. ``stop`` brakes at half of its time.
-``s_curve`` turns to the left and then to the right, as a sine. ``step`` is driven slowly."""
+``s_curve`` turns to the left and then to the right, as a sine. ``step`` is driven slowly, ``turn``
+on the spot, and ``push`` against a box that stands ahead."""
+
+ORDINARY = tuple(kind for kind in KINDS if kind not in ("turn", PUSH))
+"""What is driven where a bench does not say."""
 
 RECORDED = "recorded"
 
@@ -77,6 +87,10 @@ class DriveSpec(Spec):
             return {"kind": RECORDED, **data}
         kind = data.get("kind", data["name"])
         return {**KINDS[kind]._asdict(), "kind": kind, **data} if kind in KINDS else data
+
+    def is_for(self, terrain: str) -> bool:
+        """Whether it can be driven on a terrain of such a kind."""
+        return {STEP: terrain == STEP, PUSH: terrain == FLAT}.get(self.kind, True)
 
     @model_validator(mode="after")
     def _is_known(self) -> Self:

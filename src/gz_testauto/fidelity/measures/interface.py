@@ -85,6 +85,7 @@ MEASURES = Registry(
         "delay": f"{_HERE}.errors:DELAY",
         "pose_drift": f"{_HERE}.pose:DRIFT",
         "relative_pose": f"{_HERE}.pose:RELATIVE",
+        "box_pushed": f"{_HERE}.pose:BOX_PUSHED",
         "noise_density": f"{_HERE}.rest:NOISE_DENSITY",
         "planner_srcc": f"{_HERE}.planners:SRCC",
         "planner_success_srcc": f"{_HERE}.planners:SUCCESS_SRCC",

@@ -52,6 +52,13 @@ def _steps(way: np.ndarray) -> np.ndarray:
     )
 
 
+def _pushed(first: Recording, second: Recording) -> float:
+    assert first.box is not None and second.box is not None, "asked with a box only"
+    ways = (series.values[-1] - series.values[0] for series in (first.box, second.box))
+    own, reference = (float(np.hypot(*way)) for way in ways)
+    return abs(own - reference)
+
+
 DRIFT = Measure(
     name="pose_drift",
     unit="m",
@@ -72,4 +79,15 @@ RELATIVE = Measure(
     source="relative pose error, J. Sturm et al., IROS 2012",
     needs=("odometry",),
     between=_relative,
+)
+
+BOX_PUSHED = Measure(
+    name="box_pushed",
+    unit="m",
+    better="lower",
+    description="difference of how far a box of 5 kg is pushed",
+    formula="|d - d_ref|",
+    source="friction of the box and of the tyres at once",
+    needs=("box",),
+    between=_pushed,
 )

@@ -24,6 +24,7 @@ CANONICAL: Dict[str, Sequence[str]] = {
     "odometry": ("x_m", "y_m", "yaw_rad"),
     "wheels": ("left_mps", "right_mps"),
     "command": ("linear_mps", "angular_radps"),
+    "box": ("x_m", "y_m"),
 }
 """Columns beside ``time_s`` of the files that :func:`write_channels` writes."""
 

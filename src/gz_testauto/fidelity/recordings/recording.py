@@ -13,10 +13,10 @@ import numpy as np
 
 from gz_testauto.errors import ResultsError
 
-CHANNELS = {"imu": 6, "odometry": 3, "wheels": 2, "command": 2}
+CHANNELS = {"imu": 6, "odometry": 3, "wheels": 2, "command": 2, "box": 2}
 """Columns: angular velocity (rad/s) and specific force (m/s²), x y z each, which at rest is
 (0, 0, 9.81); x, y (m), yaw (rad); speeds of the left and of the right wheels (m/s); forward speed
-(m/s) and yaw rate (rad/s) that were commanded."""
+(m/s) and yaw rate (rad/s) that were commanded; x, y (m) of a box that is pushed."""
 
 LONGEST_GAP = 20.0
 """Of an IMU, in its period: a longer one is a loss of data."""
@@ -84,6 +84,7 @@ class Recording:
     odometry: Optional[Series] = None
     wheels: Optional[Series] = None
     command: Optional[Series] = None
+    box: Optional[Series] = None
     load: Optional[Load] = None
     half_step: Optional["Recording"] = None
     band_hz: float = BAND_HZ
@@ -131,6 +132,7 @@ class Recording:
             shifted.get("odometry"),
             shifted.get("wheels"),
             shifted.get("command"),
+            shifted.get("box"),
         )
 
 

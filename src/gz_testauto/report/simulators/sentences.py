@@ -130,15 +130,7 @@ def left_out_lines(found: Findings) -> List[str]:
         lines.append(
             f"Totals, whatever would be scored in what does not count: {', '.join(bounds)}."
         )
-    lines += [
-        f"{one.entry} on {one.terrain}: {one.refusal}"
-        for one in found.circumstances.grounds
-        if one.refusal
-    ]
-    lines += [
-        f"{one.entry}, {one.case}, repetition {one.repetition} is invalid: {one.why}."
-        for one in found.circumstances.invalid
-    ]
+    lines += circumstance_lines(found)
     why: Dict[str, List[str]] = {}
     for name in MEASURES.names():
         reasons = {own[name].missing for own in found.measured.values() if name in own}
@@ -146,6 +138,19 @@ def left_out_lines(found: Findings) -> List[str]:
             why.setdefault("; ".join(sorted(reasons)), []).append(name)
     lines += [f"Not measured: {', '.join(names)} ({reason})." for reason, names in why.items()]
     return lines
+
+
+def circumstance_lines(found: Findings) -> List[str]:
+    """Grounds that are not as they should be, and drives that say nothing."""
+    told = found.circumstances
+    refused = (one for one in told.grounds if one.refusal)
+    return [
+        *(f"{one.entry} on {one.terrain}: {one.refusal}" for one in refused),
+        *(
+            f"{one.entry}, {one.case}, repetition {one.repetition + 1} is invalid: {one.why}."
+            for one in told.invalid
+        ),
+    ]
 
 
 class Said(NamedTuple):

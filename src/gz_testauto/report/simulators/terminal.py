@@ -167,7 +167,7 @@ def measure_table(found: Findings, measure: Measure) -> Table:
     floor = floor_of(found, measure)
     if not math.isnan(floor):
         rows.append(["floor", number(floor), "", "", "the reference's own repetitions"])
-    return _without_empty(_with_remark, ["", "value", "95 %", "score", ""], rows)
+    return _without_empty(remark_table, ["", "value", "95 %", "score", ""], rows)
 
 
 def _print_shown_only(console: Console, found: Findings, measures: Sequence[Measure]) -> None:
@@ -197,7 +197,7 @@ def _side_by_side(headings: Sequence[str]) -> Table:
     return table
 
 
-def _with_remark(*headings: str) -> Table:
+def remark_table(*headings: str) -> Table:
     """A plain table whose last column is text."""
     table = plain_table(*headings[:-1])
     table.add_column(headings[-1], justify="left", overflow="fold")
