@@ -12,6 +12,9 @@ def _change(recording: Recording) -> Tuple[float, float]:
     return drift_m(recording, recording.half_step), 1.0
 
 
+CONVERGED_M = 0.05
+"""Of drives of some 4 m: who differs by more has not converged."""
+
 HALF_STEP = Measure(
     name="half_step",
     unit="m",
@@ -21,4 +24,6 @@ HALF_STEP = Measure(
     source="step-size refinement; without a difference the solution has converged",
     needs=("half_step",),
     own=_change,
+    limit=CONVERGED_M,
+    beyond="not converged: the physics step decides where it drives",
 )

@@ -34,7 +34,8 @@ class Measure:
     ``better`` is ``"lower"`` or ``"higher"``. ``needs`` are the channels that a recording must
     have, ``load`` among them, or a ``campaign`` of the entry. ``summed`` says that cases are added
     up, as equation (7) of the paper does; else their mean is taken. ``terrain`` and ``drive`` say
-    for which cases it is, all unless given.
+    for which cases it is, all unless given. A value that is worse than ``limit`` is remarked with
+    ``beyond``.
     """
 
     name: str
@@ -50,6 +51,14 @@ class Measure:
     summed: bool = False
     terrain: str = ""
     drive: str = ""
+    limit: Optional[float] = None
+    beyond: str = ""
+
+    def is_beyond(self, value: float) -> bool:
+        """Whether a value is worse than the limit; never where there is none, or no value."""
+        if self.limit is None:
+            return False
+        return value > self.limit if self.better == "lower" else value < self.limit
 
     def __post_init__(self) -> None:
         if self.better not in ("lower", "higher"):

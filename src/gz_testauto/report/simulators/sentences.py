@@ -230,6 +230,8 @@ def measured_texts(one: Measured) -> Tuple[str, str, str]:
         said = "ties with the reference"
     elif not math.isnan(one.floor) and one.estimate.value <= one.floor:
         said = "below the floor"
+    if one.measure.is_beyond(one.estimate.value):
+        said = one.measure.beyond
     return number(one.estimate.value), interval(one.estimate), said
 
 
@@ -251,6 +253,8 @@ def simulator_lines(found: Findings) -> List[Tuple[str, str]]:
     lines = []
     for entry in sorted(spec.entries, key=lambda one: one.name != spec.reference):
         what = [told[entry.name]] if entry.name in told else []
+        if entry.simulator is not None and not what:
+            what.append(f"{entry.simulator}, not driven")
         if entry.recording is not None:
             counts = [len(files) for files in entry.recording.drives.values()]
             what.append(f"recordings, {len(counts)} cases, {sum(counts)} drives")
