@@ -17,8 +17,12 @@ from gz_testauto.spec.campaign import GlobalPlanSpec, LimitsSpec, MetricsSpec
 OF_WORLDS_THAT_COUNTS = "worlds.plugins"
 """The one field of ``worlds`` that no hash of a world's file and no start or goal says."""
 
-_HARMLESS = re.compile(r"(name|seed|repetitions|simulator|worlds|planners|stop|stack\.metrics)\b")
-"""Inputs that say what is compared and how often; the simulator is known from the manifest."""
+_HARMLESS = re.compile(
+    r"(name|seed|repetitions|simulator|worlds|planners|stop|stack\.metrics)\b"
+    r"|planner (?!of robot )"
+)
+"""Inputs that say what is compared and how often, files and origins of planners too, but for those
+of further robots; the simulator is known from the manifest."""
 
 _CODE = ("code of ", "imported ")
 
