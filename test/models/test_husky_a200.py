@@ -10,7 +10,7 @@ from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.simulators import open_simulator
-from gz_testauto.simulators.interface import Scene
+from gz_testauto.simulators.interface import PlacedRobot, Scene
 
 MODEL = share_directory() / "models" / "husky_a200" / "model.sdf"
 PLAIN = share_directory() / "worlds" / "plain.world"
@@ -82,3 +82,40 @@ def test_stands_still_and_drives_straight_on_as_told(robot, name):
             pose = simulation.step(1.0).models[robot.name].pose.planar
         assert resting.planar.distance_to(pose.x_m, pose.y_m) == pytest.approx(3.0, rel=0.02)
         assert wrap_angle(pose.yaw_rad - 0.4) == pytest.approx(0.0, abs=0.03)
+
+
+def test_turns_on_the_spot_as_told_where_a_servo_turns_it(robot):
+    with open_simulator("embedded") as simulator:
+        simulation = simulator.load(Scene(PLAIN, robot))
+        simulation.drive(Twist2D(0.0, 0.5))
+        pose = simulation.step(3.0).models[robot.name].pose.planar
+    assert pose.yaw_rad == pytest.approx(1.5, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("embedded", {}),
+        pytest.param("gazebo", {"engine": "ode"}, marks=pytest.mark.gazebo),
+        pytest.param("gazebo", {"engine": "bullet"}, marks=pytest.mark.gazebo),
+    ],
+)
+def test_five_drive_in_one_scene_each_at_its_own_speed(robot, name, options):
+    speeds_mps = {f"husky_{number}": 0.1 * number for number in range(2, 6)}
+    others = tuple(
+        PlacedRobot(read_robot(MODEL, one), Pose2D(0.0, 2.0 * number, 0.0))
+        for number, one in enumerate(speeds_mps, start=1)
+    )
+    with open_simulator(name, **options) as simulator:
+        simulation = simulator.load(Scene(PLAIN, robot, others=others))
+        simulation.drive(Twist2D(0.1, 0.0))
+        for one, speed_mps in speeds_mps.items():
+            simulation.drive(Twist2D(speed_mps, 0.0), one)
+        simulation.step(0.5)
+        before = simulation.snapshot()
+        after = simulation.step(1.0)
+    for one, speed_mps in {robot.name: 0.1, **speeds_mps}.items():
+        begun_m, ended_m = (s.models[one].pose.position[0] for s in (before, after))
+        assert ended_m - begun_m == pytest.approx(speed_mps, rel=0.03)
+    assert after.imu
+    assert all(after.others[one].imu for one in speeds_mps)
