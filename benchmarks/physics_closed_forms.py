@@ -46,7 +46,7 @@ def main():
         outcomes += measured(entry)
     if given.json:
         with open(given.json, "w", encoding="utf-8") as file:
-            json.dump([dataclasses.asdict(outcome) for outcome in outcomes], file, indent=1)
+            json.dump([told(outcome) for outcome in outcomes], file, indent=1)
     print_table(outcomes) if given.markdown else print_all(outcomes)
 
 
@@ -68,6 +68,12 @@ def measured(entry):
         return []
     print(f"{entry}: {time.process_time() - start:.0f} s of CPU here", file=sys.stderr)
     return outcomes
+
+
+def told(outcome):
+    """All that is known of an outcome, for a program to read."""
+    known = dataclasses.asdict(outcome)
+    return {**known, "deviation": outcome.deviation, "converged": outcome.converged}
 
 
 def print_all(outcomes):

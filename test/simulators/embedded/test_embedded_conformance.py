@@ -11,6 +11,11 @@ class TestEmbedded(SimulatorConformance):
         return EmbeddedSimulator()
 
 
+class TestEmbeddedThatSlidesByCoulombsLaw(SimulatorConformance):
+    def make_simulator(self):
+        return EmbeddedSimulator(skid="wheels")
+
+
 class TestEmbeddedChanges(ChangesConformance):
     def make_simulator(self):
         return EmbeddedSimulator()
