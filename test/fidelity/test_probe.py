@@ -42,7 +42,7 @@ def test_ground_that_is_the_terrain_is_accepted(kind, tmp_path):
         probe = probe_ground(simulator, terrain, tmp_path)
     assert probe.refusal is None
     assert probe.errors_m.shape == (200,) and probe.worst_m < 0.0002
-    assert probe.friction == pytest.approx(0.4, rel=0.02)
+    assert probe.friction == pytest.approx(0.4, rel=0.005)
     assert (probe.terrain, probe.simulator) == (kind, "embedded")
 
 
@@ -81,6 +81,12 @@ def test_ground_of_another_friction_is_refused_with_what_it_has(mu, tmp_path):
         assert probe.friction == pytest.approx(mu, rel=0.02)
     else:  # on which the sled does not slide
         assert 0.42 < probe.friction <= mu
+
+
+def test_friction_above_1_is_measured_too(tmp_path):
+    with EmbeddedSimulator(step_s=0.001) as simulator:
+        probe = probe_ground(simulator, terrain_of("flat", friction=1.6), tmp_path, points=20)
+    assert probe.refusal is None and probe.friction == pytest.approx(1.6, rel=0.01)
 
 
 @pytest.mark.slow

@@ -46,12 +46,7 @@ _WORLD = """<?xml version="1.0"?>
         <collision name="collision">
           <geometry>{geometry}</geometry>
           <surface>
-            <friction>
-              <ode><mu>{friction!r}</mu><mu2>{friction!r}</mu2></ode>
-              <bullet>
-                <friction>{friction!r}</friction><friction2>{friction!r}</friction2>
-              </bullet>
-            </friction>
+            <friction><ode><mu>{friction!r}</mu><mu2>{friction!r}</mu2></ode></friction>
           </surface>
         </collision>
         <visual name="visual">

@@ -51,7 +51,6 @@ _WITHOUT_EFFECT: Dict[str, Callable[[Element], bool]] = {
     "limit/effort": lambda element: True,  # of what drives a joint: nothing does but our wheels
     "limit/velocity": lambda element: not any(value > 0 for value in _values(element)),
     "visual": lambda element: True,
-    "friction/bullet": lambda element: True,  # of another engine; Gazebo's ODE does not read it
 }
 """Elements that say nothing here when they say this; ``parent/`` where that depends on it."""
 
