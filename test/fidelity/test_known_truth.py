@@ -219,6 +219,17 @@ def test_an_imu_that_cannot_be_what_it_is_said_to_be_is_refused(change, says):
         check_plausible(changed(recording, change))
 
 
+def test_a_command_holds_until_the_next():
+    """A robot that is told to turn for half a second, in three messages."""
+    command = Series(np.array([0.0, 5.0, 5.5]), np.array([[0.0, 0.0], [0.0, 0.5], [0.0, 0.0]]))
+    turning = drive(1, noise=0.1, yaw_rate=lambda t: np.where((t >= 5.0) & (t < 5.5), 0.5, 0.0))
+    values = turning.imu.values[:, [0, 2, 1, 3, 4, 5]]
+    swapped = {"imu": Series(turning.imu.time_s, values), "command": command}
+    check_plausible(Recording.of("file", {**swapped, "imu": turning.imu}))
+    with pytest.raises(ResultsError, match="turns, its y axis follows"):
+        check_plausible(Recording.of("file", swapped))
+
+
 @pytest.mark.parametrize(
     ("stamps", "says"),
     [
@@ -236,6 +247,26 @@ def test_lost_data_is_refused():
     stamps = np.concatenate([clock(1.0), 2.0 + clock(1.0)])
     with pytest.raises(ResultsError, match=r"nothing for 1\.01 s after 0\.990 s, at 100 Hz"):
         check_gaps(Recording.of("file", {"imu": Series(stamps, np.zeros((len(stamps), 6)))}))
+
+
+def test_channels_on_two_clocks_are_refused():
+    recording = drive(1, speed_mps=speeding)
+    way = recording.odometry
+    late = Series(way.time_s + 1.7e9, way.values)
+    both = Recording.of("file", {"imu": recording.imu, "odometry": late})
+    with pytest.raises(ResultsError, match=r"file: odometry begins 1.7e\+09 s after imu ends"):
+        both.in_common()
+
+
+def test_channels_are_cut_to_what_they_have_in_common_but_for_sparse_commands():
+    recording = drive(1, speed_mps=speeding)
+    way = recording.odometry
+    command = Series(np.array([0.0, 0.1]), np.zeros((2, 2)))
+    channels = {"imu": recording.imu, "odometry": way.between(2.0, 8.0), "command": command}
+    found = Recording.of("file", channels).in_common()
+    assert found.imu.time_s[[0, -1]] == pytest.approx([0.0, 6.0])
+    assert found.imu.values[0].tolist() == recording.imu.values[200].tolist()
+    assert found.command is None
 
 
 def test_what_is_not_there_is_said_and_not_counted():

@@ -146,4 +146,6 @@ def _joint_speeds(path: Path, topic: str, message: Any, joints: Sequence[str]) -
     for joint in joints:
         if joint not in names:
             raise ResultsError(f"{path}: {topic}: {unknown_name('joint', joint, names)}")
+    if len(message.velocity) != len(names):
+        raise ResultsError(f"{path}: {topic} has no velocities of its joints; leave wheels out")
     return [float(message.velocity[names.index(joint)]) for joint in joints]

@@ -140,8 +140,9 @@ def _motion(recording: Recording) -> Tuple[Optional[np.ndarray], Optional[np.nda
         )
         return right - left, np.gradient((left + right) / 2.0, imu.time_s)
     if recording.command is not None:
-        command = recording.command
-        return np.interp(imu.time_s, command.time_s, command.values[:, 1]), None
+        command = recording.command  # which holds until the next
+        last = np.searchsorted(command.time_s, imu.time_s, side="right") - 1
+        return command.values[np.maximum(last, 0), 1], None
     return None, None
 
 

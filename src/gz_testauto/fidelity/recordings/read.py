@@ -93,7 +93,7 @@ def _read(spec: RecordingSpec, files: Union[Path, Mapping[Any, Path]]) -> Record
         channel = spec.channels[name]
         values = _in_si(channel, values)
         series[name] = in_order(as_series(stamps, unit, values, zero / Decimal(repr(unit))))
-    return Recording.of(source, series)
+    return Recording.of(source, series).in_common()
 
 
 def _of_bag(path: Path, channels: Mapping[str, Channel]) -> Dict[str, Raw]:

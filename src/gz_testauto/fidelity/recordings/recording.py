@@ -18,6 +18,9 @@ CHANNELS = {"imu": 6, "odometry": 3, "wheels": 2, "command": 2, "box": 2}
 (0, 0, 9.81); x, y (m), yaw (rad); speeds of the left and of the right wheels (m/s); forward speed
 (m/s) and yaw rate (rad/s) that were commanded; x, y (m) of a box that is pushed."""
 
+MEASURED = ("imu", "odometry")
+"""Channels that measures are computed of; the others tell whether these are plausible."""
+
 LONGEST_GAP = 20.0
 """Of an IMU, in its period: a longer one is a loss of data."""
 
@@ -92,8 +95,27 @@ class Recording:
 
     @property
     def duration_s(self) -> float:
-        """From the first stamp of any channel to the first end of one."""
-        return float(min(series.time_s[-1] for series in self.channels.values()))
+        """Until the first end of a channel that measures are computed of."""
+        return float(min(series.time_s[-1] for series in self._measured.values()))
+
+    @property
+    def _measured(self) -> Dict[str, Series]:
+        """IMU and odometry; all others where there are neither, for those may be sparse."""
+        channels = self.channels
+        return {name: channels[name] for name in MEASURED if name in channels} or channels
+
+    def in_common(self) -> "Recording":
+        """What lies from when IMU and odometry have both begun to when one of them ends. Raises
+        ``ResultsError`` where that is nothing."""
+        begin = max(self._measured, key=lambda name: self._measured[name].time_s[0])
+        end = min(self._measured, key=lambda name: self._measured[name].time_s[-1])
+        begin_s, end_s = self._measured[begin].time_s[0], self._measured[end].time_s[-1]
+        if end_s <= begin_s:
+            raise ResultsError(
+                f"{self.source}: {begin} begins {begin_s - end_s:.3g} s after {end} ends: their "
+                "stamps are of two clocks or in two units; mend them, or leave one of the two out"
+            )
+        return Recording.of(self.source, self.between(begin_s, end_s).channels)
 
     @property
     def channels(self) -> Dict[str, Series]:
@@ -145,7 +167,9 @@ def _check(where: str, series: Series, width: int) -> None:
         raise ResultsError(f"{where}: has {len(series.time_s)} samples; at least 2 are needed")
     strange = np.flatnonzero(~np.isfinite(np.column_stack([series.time_s, series.values])).all(1))
     if len(strange):
-        raise ResultsError(f"{where}: sample {strange[0] + 1} has a number that is not finite")
+        raise ResultsError(
+            f"{where}: sample {strange[0] + 1} has a number that is not finite; take it out"
+        )
     back = np.flatnonzero(np.diff(series.time_s) <= 0)
     if len(back):
         first = back[0]
