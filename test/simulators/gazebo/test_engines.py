@@ -129,14 +129,18 @@ class TestTerrain:
             stage(write(tmp_path, terrain()), "dart")
 
     def test_what_is_changed_is_changed_back(self, tmp_path, terrain):
-        path = write(tmp_path, terrain(place="1 2 0.4 0 0 0.3"))
-        staged = stage(path, "bullet")
+        rail = PART.format(number=2, z=1, mu=0.2).replace("c2", "rail")
+        text = terrain(place="1 2 0.4 0 0 0.3").replace("</link>", rail + "</link>")
+        staged = stage(write(tmp_path, text), "bullet")
         saved = etree.fromstring(staged.base).find("world")
+        hills, rail = saved.iterfind(".//collision")
+        assert hills.findtext("geometry/heightmap/size") != "8 8 0.3"
+        assert rail.findtext("surface/friction/ode/mu") == "1"
         restore(saved, staged.before)
-        before = SdfDocument.read(path).world.find(".//collision")
-        after = saved.find(".//collision")
-        assert after.findtext("geometry/heightmap/size") == "8 8 0.3"
-        assert [part.tag for part in after] == [part.tag for part in before]
+        assert hills.findtext("geometry/heightmap/size") == "8 8 0.3"
+        assert [part.tag for part in hills] == ["geometry"]
+        assert rail.findtext("surface/friction/ode/mu") == "0.2"
+        assert rail.findtext("pose") == "0 0 1 0 0 0"
 
     @pytest.mark.gazebo
     def test_in_bullet_bodies_come_to_rest_on_it_at_the_heights_on_paper(

@@ -120,7 +120,8 @@ def fit(
             yaw_rad = (place * shape.local_pose).yaw_rad
             _lift(document, element, shape.geometry, place * scene.links[shape.link], yaw_rad)
     for parts in by_link.values():
-        before.update(_share_friction(document, scene, parts, engine))
+        for name, was in _share_friction(document, scene, parts, engine).items():
+            before.setdefault(name, was)
     return before
 
 
