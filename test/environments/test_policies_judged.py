@@ -1,6 +1,7 @@
 """Policies judged as planners are."""
 
 import json
+import shutil
 
 import pytest
 from room import written
@@ -31,8 +32,13 @@ def judged(folder, speed):
     return out
 
 
-def test_a_policy_is_gated_against_the_one_before_it(tmp_path, capsys):
-    before, stands = judged(tmp_path / "before", 1.0), judged(tmp_path / "stands", -9.0)
+@pytest.fixture(scope="module")
+def before(tmp_path_factory):
+    return judged(tmp_path_factory.mktemp("judged") / "before", 1.0)
+
+
+def test_a_policy_is_gated_against_the_one_before_it(before, tmp_path, capsys):
+    stands = judged(tmp_path / "stands", -9.0)
     capsys.readouterr()
     main(["gate", str(stands), "--baseline", str(before)])
     said = capsys.readouterr()
@@ -41,8 +47,9 @@ def test_a_policy_is_gated_against_the_one_before_it(tmp_path, capsys):
     assert "does not compare" not in said.err
 
 
-def test_a_further_robot_with_another_policy_is_another_condition(tmp_path, capsys):
-    before, after = judged(tmp_path / "before", 1.0), judged(tmp_path / "after", 1.0)
+def test_a_further_robot_with_another_policy_is_another_condition(before, tmp_path, capsys):
+    after = tmp_path / "after"
+    shutil.copytree(str(before), str(after))
     manifest = json.loads((after / "manifest.json").read_text())
     manifest["inputs"]["planner of robot other/file.npz"] = "sha256:0"
     (after / "manifest.json").write_text(json.dumps(manifest))
