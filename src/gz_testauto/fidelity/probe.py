@@ -10,7 +10,7 @@ instead (:class:`TellsGround`).
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import List, Optional, Sequence, Tuple
+from typing import Dict, List, Optional, Tuple
 
 import numpy as np
 from scipy.spatial import cKDTree
@@ -44,6 +44,8 @@ STILL_M = 2e-5
 """Balls that moved by less from one look to the next lie still."""
 LOST_M = 0.5
 """A ball this far below its place fell through the ground."""
+GROUP = 10
+"""So many balls are a model: a simulator that is slow to take models takes them one by one."""
 CANDIDATES = 10
 """So many points are drawn for each that is needed."""
 
@@ -114,8 +116,8 @@ def probe_ground(
     terrain on which fewer points can be told in the same way by all simulators.
     """
     places, expected = _places(terrain, points, seed)
-    balls = NamedModel("probe", _balls_sdf(places, expected + LIFT_M, _radius_m(terrain)), Pose())
-    simulation = simulator.load(Scene(write_world(terrain, folder, step_s), models=(balls,)))
+    balls = _balls(places, expected + LIFT_M, _radius_m(terrain))
+    simulation = simulator.load(Scene(write_world(terrain, folder, step_s), models=balls))
     friction: Optional[float] = None
     if isinstance(simulation, TellsGround):
         errors = simulation.ground_m(*places.T) - terrain.height_m(*places.T)
@@ -163,7 +165,7 @@ def _places(terrain: Terrain, points: int, seed: int) -> Tuple[np.ndarray, np.nd
 
 def _settled_m(simulation: Simulation, count: int) -> np.ndarray:
     """Heights (count,) of the balls once they lie still, or have had the time."""
-    names = [f"probe::ball_{number}" for number in range(count)]
+    names = [f"probe_{number // GROUP}::ball_{number}" for number in range(count)]
     look_s = _whole(LOOK_S, simulation.step_size_s)
     before = np.full(count, np.inf)
     for _ in range(round(SETTLE_S / look_s)):
@@ -239,20 +241,24 @@ def _ball_shape(name: str, radius_m: float, friction: float, pose: str) -> str:
 <mu>{friction!r}</mu><mu2>{friction!r}</mu2></ode></friction></surface></collision>"""
 
 
-def _balls_sdf(places_m: np.ndarray, heights_m: Sequence[float], radius_m: float) -> str:
-    """A model of balls of 1 kg, each on a vertical joint to the world."""
+def _balls(places_m: np.ndarray, heights_m: np.ndarray, radius_m: float) -> Tuple[NamedModel, ...]:
+    """Models of balls of 1 kg, each ball on a vertical joint to the world."""
     damping = GRAVITY_MPS2 / FALL_MPS
-    parts = []
-    for number, ((x, y), z) in enumerate(zip(places_m.tolist(), heights_m)):
-        parts.append(
-            f"""<link name="ball_{number}"><pose>{x!r} {y!r} {float(z)!r} 0 0 0</pose><inertial>
+    shape = _ball_shape("ball", radius_m, 0.0, "0 0 0 0 0 0")
+    parts: Dict[str, List[str]] = {}
+    for number, (x, y, z) in enumerate(np.column_stack([places_m, heights_m]).tolist()):
+        parts.setdefault(f"probe_{number // GROUP}", []).append(
+            f"""<link name="ball_{number}"><pose>{x!r} {y!r} {z!r} 0 0 0</pose><inertial>
 <mass>1</mass><inertia><ixx>0.001</ixx><iyy>0.001</iyy><izz>0.001</izz></inertia></inertial>
-{_ball_shape("ball", radius_m, 0.0, "0 0 0 0 0 0")}</link>
+{shape}</link>
 <joint name="down_{number}" type="prismatic"><parent>world</parent><child>ball_{number}</child>
 <axis><xyz>0 0 1</xyz><limit><lower>-100</lower><upper>100</upper></limit>
 <dynamics><damping>{damping!r}</damping></dynamics></axis></joint>"""
         )
-    return f'<sdf version="1.6"><model name="probe">{"".join(parts)}</model></sdf>'
+    return tuple(
+        NamedModel(name, f'<sdf version="1.6"><model name="{name}">{"".join(balls)}</model></sdf>')
+        for name, balls in parts.items()
+    )
 
 
 def _sled_sdf(friction: float) -> str:
