@@ -130,8 +130,9 @@ def test_more_points_than_there_are_is_an_error(tmp_path):
 @pytest.mark.gazebo
 @pytest.mark.slow
 def test_real_gazebo_has_the_ground_that_it_is_given(tmp_path):
-    with open_simulator("gazebo") as simulator:
-        probe = probe_ground(simulator, terrain_of("gravel", friction=0.55), tmp_path)
+    with open_simulator("gazebo", stall_timeout_s=120.0) as simulator:
+        terrain = terrain_of("gravel", friction=0.55)
+        probe = probe_ground(simulator, terrain, tmp_path, points=60)
     assert probe.refusal is None
     assert probe.median_m == pytest.approx(0.0, abs=1e-5)
     assert probe.friction == pytest.approx(0.55, rel=0.001)
