@@ -92,12 +92,14 @@ def test_killed_at_any_time_it_goes_on_and_ends_as_if_it_had_not_been(bench, tmp
     assert json.loads((out / "findings.json").read_text())["measures"] == measures[0]
 
 
-def test_ctrl_c_ends_after_the_drive_and_leaves_nothing_running(bench, tmp_path):
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_to_all_ends_after_the_drives_under_way(bench, tmp_path, number, status):
     process = begun(bench, tmp_path / "out", 1)
     children = psutil.Process(process.pid).children(recursive=True)
-    os.killpg(process.pid, signal.SIGINT)  # as a terminal does, to all
+    os.killpg(process.pid, number)
     _, told = process.communicate(timeout=60)
-    assert process.returncode == 130
+    assert process.returncode == status
+    assert "is tried again" not in told
     assert "stopped; the same command continues" in told and "Traceback" not in told
     assert still_running(children) == []
     assert 1 <= len(stored(tmp_path / "out")) <= 3

@@ -1,5 +1,6 @@
 """What a simulated drive is recorded as."""
 
+import os
 from dataclasses import replace
 
 import numpy as np
@@ -7,6 +8,8 @@ import pytest
 
 from gz_testauto.errors import SceneError, SimulatorError
 from gz_testauto.fidelity.bench.believable import unbelievable
+from gz_testauto.fidelity.bench.host import sampling_options
+from gz_testauto.fidelity.bench.load import measure_load
 from gz_testauto.fidelity.bench.perform import DriveOrder, perform
 from gz_testauto.fidelity.bench.robots import read_bench_robot
 from gz_testauto.fidelity.drives.commands import commands_of
@@ -66,6 +69,21 @@ def test_samples_are_the_means_of_the_physics_steps_whatever_their_number(order)
     # forward speed, less what the sensor feels of the turn: 0.5 m/s in either
     assert gained[0.002][-1] == pytest.approx(gained[0.01][-1], abs=0.05)
     assert gained[0.002][-1] == pytest.approx(0.5, abs=0.15)
+
+
+@pytest.mark.gazebo
+@pytest.mark.slow
+def test_gazebo_is_sampled_alike_and_its_load_is_that_of_its_server(order):
+    options = sampling_options("gazebo", {})
+    with open_simulator("gazebo", **options) as simulator:
+        driven = perform(simulator, replace(order, commands=order.commands[:20]))
+        load = measure_load(simulator, order, 1e15, os.getppid())
+    imu = driven.recording.imu
+    assert imu.time_s == pytest.approx(np.arange(1, 101) * 0.01)
+    assert imu.values[:, 5].mean() == pytest.approx(9.80665, rel=0.01)
+    assert imu.values[-20:, 2].mean() == pytest.approx(0.5, abs=0.1)
+    assert unbelievable(driven, TERRAIN) is None
+    assert load.cpu_s > 0.0 and load.memory_bytes > 1e7
 
 
 def test_a_step_that_does_not_divide_10_ms_is_refused(order):

@@ -15,7 +15,7 @@ from typing import Iterable, List, Tuple
 import numpy as np
 import psutil
 
-from gz_testauto.errors import SimulatorError
+from gz_testauto.errors import SceneError
 from gz_testauto.fidelity.bench.perform import DriveOrder, placed, settle
 from gz_testauto.fidelity.drives.commands import PERIOD_S
 from gz_testauto.fidelity.recordings.recording import Load
@@ -46,7 +46,7 @@ def measure_load(simulator: Simulator, order: DriveOrder, base_bytes: float, own
     this process before the simulator was opened; ``owner`` the process that belongs to the harness
     beside this one. Raises ``SimulatorError``."""
     if len(order.robots) > 1 and not simulator.several_robots:
-        raise SimulatorError(f"{simulator.name} has one robot in a world")
+        raise SceneError(f"{simulator.name} has one robot in a world")
     simulation = placed(simulator, order)
     settle(simulation, PERIOD_S)
     for linear_mps, angular_radps in order.commands.tolist():

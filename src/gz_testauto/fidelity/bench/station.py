@@ -133,6 +133,10 @@ class Station:
         return "" if status is None else f" with exit status {status}"
 
 
+def _pass(number: int, frame: object) -> None:
+    """Go on."""
+
+
 class _Once:
     """A simulator that is opened again has the same to say of the same world."""
 
@@ -157,7 +161,8 @@ class _Trace(Exception):
 
 def _serve(owner: Connection, owner_pid: int) -> None:
     """Live a station's life."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches it too; its owner decides
+    for number in (signal.SIGINT, signal.SIGTERM):  # what a group is sent; its owner decides
+        signal.signal(number, _pass)  # and not SIG_IGN, which a simulator would inherit
     when_owner_ends(owner_pid, lambda: os._exit(1))
     speaker = logging.StreamHandler()
     speaker.addFilter(_Once().is_new)
