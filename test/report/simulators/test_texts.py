@@ -122,7 +122,7 @@ def of_both(of_simulators):
         "ground.",
         "Others used 34 % of the machine while loads were measured.",
         "its page; 2026-11-01",
-        "Not measured: noise_density (no drive of the reference is for it).",
+        "noise_density (no drive of the reference is for it).",
         "Intervals, 95 %: bootstrap over repetitions",
     ],
 )
