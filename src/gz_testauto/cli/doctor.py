@@ -38,6 +38,7 @@ LIBRARIES = (
     "numpy",
     "pillow",
     "protobuf",
+    "psutil",
     "pycollada",
     "pydantic",
     "python_fcl",
