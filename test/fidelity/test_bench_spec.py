@@ -64,6 +64,9 @@ def test_without_drives_all_kinds_are_driven_that_there_is_ground_for(tmp_path):
         ("name: flat, kind", "name: load, kind", 1, "take another name"),
         ("reference: one", "reference: one\nreal: true", 1, "one is simulated"),
         ("reference: one", "reference: onne", 1, "did you mean 'one'"),
+        ("reference: one", "reference: one\nbaseline: tow", 1, "did you mean 'two'"),
+        ("reference: one", "reference: one\nbaseline: one", 1, "take another entry"),
+        ("reference: one", "reference: one\nbaseline: two", 1, "none to be ranked"),
         ("reference: one", "repetitions: 0", 11, "repetitions is 0; it must be >= 1"),
         (
             "  - straight\n",

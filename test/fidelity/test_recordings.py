@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from decimal import Decimal
 
 import numpy as np
@@ -212,6 +213,31 @@ def test_compare_says_and_writes_what_it_found(tmp_path, capsys):
     assert "other is first" in page and "flat/weave" in page
 
 
+def test_the_baseline_is_measured_beside_the_others_and_not_ranked(tmp_path, capsys):
+    shaken = [as_csv(drive(i, noise=0.8, speed_mps=speeding), tmp_path / f"s{i}") for i in range(4)]
+    data = yaml.safe_load(bench_file(tmp_path).read_text())
+    data["entries"][2] = {
+        "name": "shaken",
+        "recording": {"imu": {}, "odometry": {}, "drives": {"flat/weave": shaken}},
+    }
+    file = tmp_path / "with_baseline.yaml"
+
+    def said(baseline):
+        file.write_text(yaml.safe_dump({**data, "baseline": baseline}))
+        assert main(["simulators", "compare", str(file), "--out", str(tmp_path / baseline)]) == 0
+        ranking = json.loads((tmp_path / baseline / "findings.json").read_text())["ranking"]
+        return " ".join(capsys.readouterr().out.split()), list(ranking["entries"])
+
+    text, ranked = said("shaken")
+    assert ranked == ["other"]
+    assert "shaken is not ranked: it is the baseline, which the others must beat." in text
+    assert "other: nearer than shaken in all that was measured." in text
+    text, ranked = said("other")
+    assert ranked == ["shaken"]
+    (behind,) = re.findall(r"shaken is no nearer than other in: ([a-z_, ]+)\.", text)
+    assert {"imu_linear_error", "vertical_wasserstein"} <= set(behind.split(", "))
+
+
 def test_without_a_real_robot_it_is_agreement(tmp_path, capsys):
     file = bench_file(tmp_path, real=False)
     assert main(["simulators", "compare", str(file), "--out", str(tmp_path / "out")]) == 0
@@ -249,6 +275,4 @@ def test_a_bench_that_makes_no_sense_is_refused(tmp_path, capsys, changes, says)
     assert main(["simulators", "compare", str(file), "--out", str(tmp_path / "out")]) == 2
     error = capsys.readouterr().err
     assert str(file) in error
-    import re
-
     assert re.search(says, error), error

@@ -80,6 +80,10 @@ class Spectrum:
     density: np.ndarray
 
 
+BASELINE = "it is the baseline, which the others must beat"
+"""Why an entry is not ranked."""
+
+
 @dataclass(frozen=True, eq=False)
 class Findings:
     """By entry and measure what was measured, and why entries are not ranked of which too much
@@ -151,10 +155,10 @@ def _not_ranked(
     """Entries that are not compared, and why: of those that have nothing but drives and none are
     there, and those whose ground is not the one that was given. What they lack would otherwise
     count for nobody."""
-    found: Dict[str, str] = {}
+    found: Dict[str, str] = {} if spec.baseline is None else {spec.baseline: BASELINE}
     for entry in spec.ranked:
         if entry.simulator is not None and not drives.get(entry.name):
-            found[entry.name] = "it has no drive"
+            found.setdefault(entry.name, "it has no drive")
     for ground in told.grounds:
         if ground.refusal:
             found.setdefault(ground.entry, f"its ground {ground.terrain} is refused")

@@ -118,6 +118,8 @@ class BenchSpec(Spec):
     real: bool = False
     """Whether the reference is a real robot; else the report speaks of agreement with it, never of
     accuracy."""
+    baseline: Optional[str] = None
+    """The entry that everybody must beat, such as an ideal robot; it is not ranked."""
     weights: Dict[str, Weight] = Field(default_factory=lambda: dict(PAPER_WEIGHTS))
     """Of features and measures, by name; the paper's unless given. What has none is shown only."""
     examples: Annotated[Tuple[ExampleSpec, ...], BeforeValidator(as_tuple)] = ()
@@ -138,8 +140,12 @@ class BenchSpec(Spec):
                 raise ValueError(f"real: {self.reference} is simulated; give recordings of a robot")
         if self.real and self.reference is None:
             raise ValueError("real: there is no reference; give one")
-        if not self.ranked:
-            raise ValueError("entries: there is only the reference; give one to compare with it")
+        if self.baseline is not None:
+            _require_known("baseline", self.baseline, names)
+            if self.baseline == self.reference:
+                raise ValueError(f"baseline: {self.baseline} is the reference; take another entry")
+        if all(name in (self.reference, self.baseline) for name in names):
+            raise ValueError("entries: there is none to be ranked; give one to compare")
         own = [name for entry in self.entries for name in entry.features.more]
         for name in self.weights:
             _require_known("weights", name, [*RULES, *own, *MEASURES.names()])
@@ -229,7 +235,7 @@ class BenchSpec(Spec):
 
     @property
     def ranked(self) -> List[EntrySpec]:
-        """All but the reference."""
+        """All but the reference; the baseline is among them, to be measured as they are."""
         return [entry for entry in self.entries if entry.name != self.reference]
 
     @property

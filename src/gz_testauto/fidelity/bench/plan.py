@@ -31,6 +31,7 @@ from gz_testauto.fidelity.terrain.flat import FlatTerrain
 from gz_testauto.pose import Pose2D
 from gz_testauto.results.directory import reporting_disk
 from gz_testauto.sampling.seeds import child_seed
+from gz_testauto.simulators import SIMULATORS, chosen_simulator
 from gz_testauto.simulators.interface import PlacedRobot
 from gz_testauto.simulators.options import options_taken
 
@@ -178,7 +179,9 @@ class Plan:
 
     def _jobs(self, entry: str, terrain: str, repetition: int) -> List[Job]:
         if terrain == LOAD:
-            return [Job(entry, LOAD, drive, repetition) for drive in LOADS]
+            most = max(LOADS.values()) if _takes_several(self.spec.entry(entry)) else 1
+            drives_of_load = [drive for drive, robots in LOADS.items() if robots <= most]
+            return [Job(entry, LOAD, drive, repetition) for drive in drives_of_load]
         drives = {drive.name: drive for drive in self.spec.drives}
         jobs = []
         for case in self.spec.cases:
@@ -215,6 +218,12 @@ class Plan:
         placed = tuple(PlacedRobot(robot, start) for robot, start in zip(robots, starts))
         seed = child_seed(self.spec.seed, SIMULATION, job.case, job.repetition)
         return DriveOrder(str(job), world, placed, (0.0,) * len(placed), commands, seed)
+
+
+def _takes_several(entry: EntrySpec) -> bool:
+    """Whether an entry's simulator has several robots in a world."""
+    assert entry.simulator is not None, "asked of simulators"
+    return bool(SIMULATORS.get(chosen_simulator(entry.simulator)).several_robots)
 
 
 def takes_step(entry: EntrySpec) -> bool:

@@ -92,6 +92,32 @@ def turning_text(ranking: Ranking) -> str:
     )
 
 
+def baseline_lines(found: Findings) -> List[str]:
+    """Whose distance from the reference is not below the baseline's, and in what."""
+    name = found.spec.baseline
+    if name is None or name not in found.measured:
+        return []
+    baseline, lines, beaten = found.measured[name], [], []
+    for entry, own in found.measured.items():
+        behind = [
+            one
+            for one, measured in own.items()
+            if measured.measure.between is not None
+            and not measured.missing
+            and not baseline[one].missing
+            and not measured.ties
+            and measured.estimate.value >= baseline[one].estimate.value
+        ]
+        if entry != name:
+            if behind:
+                lines.append(f"{entry} is no nearer than {name} in: {', '.join(behind)}.")
+            else:
+                beaten.append(entry)
+    if beaten:
+        lines.append(f"{', '.join(beaten)}: nearer than {name} in all that was measured.")
+    return lines
+
+
 def relative(change: WeightChange) -> str:
     """The change of a weight in percent, with its sign."""
     sign = "+" if change.needed > change.given else "−"

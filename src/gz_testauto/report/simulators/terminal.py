@@ -14,6 +14,7 @@ from gz_testauto.report.plain import WIDTH, plain_table, report_console
 from gz_testauto.report.simulators.sentences import (
     NEAR,
     TURNS_SHOWN,
+    baseline_lines,
     change_text,
     example_lines,
     features_said,
@@ -50,6 +51,7 @@ def print_findings(found: Findings, console: Optional[Console] = None) -> None:
         _section(console, "Printed means and ranges", example_lines(found))
     for title, ranking in rankings(found):
         _print_ranking(console, title, ranking)
+    _section(console, "Beside the baseline", baseline_lines(found))
     _print_scores(console, found)
     weighted = [one for one in found.measures if found.spec.weights.get(one.name)]
     for measure in weighted:
