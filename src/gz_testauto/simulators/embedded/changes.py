@@ -110,7 +110,7 @@ def check(change: Change, models: Mapping[str, StagedModel], drives: Sequence[Dr
         free_root(models[change.name.split("::")[0]], change.name)
     if isinstance(change, SetFriction):
         link = change.name.rpartition("::")[0]
-        servos = {wheel.body for drive in drives if drive.servos for wheel in drive.wheels}
+        servos = {wheel.link for drive in drives if drive.servos for wheel in drive.wheels}
         if link not in servos:
             return
         raise SimulatorError(

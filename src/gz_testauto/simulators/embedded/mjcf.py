@@ -20,6 +20,7 @@ from gz_testauto.sdf.meshes.surfaces import Heightmap
 from gz_testauto.sdf.shapes import Plane
 from gz_testauto.sdf.staging.bodies import Body, Shape, StagedModel, ground_pose, walk
 from gz_testauto.sdf.staging.coverage import Coverage
+from gz_testauto.sdf.staging.robots import Mount
 from gz_testauto.simulators.embedded.geoms import Geom, GeomFactory, Role
 from gz_testauto.simulators.embedded.grip import IMPRATIO, STIFFNESS, UNLIMITED_NM
 from gz_testauto.simulators.embedded.wheel_drive import Drivetrain, Servo, Wheel
@@ -54,14 +55,6 @@ class Blueprint:
     shapes: Mapping[str, str]
     grip: bool = False
     held: Tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Mount:
-    """Where a sensor is: the body's name, and the pose in its frame."""
-
-    body: str
-    pose: Pose
 
 
 @dataclass(frozen=True)
@@ -103,13 +96,13 @@ class _Writer:
         self._grip = grip
         self._outfits = outfits
         self._wheels: Dict[str, Tuple[Wheel, Drivetrain]] = {
-            wheel.body: (wheel, outfit.drive)
+            wheel.link: (wheel, outfit.drive)
             for outfit in outfits.values()
             for wheel in outfit.drive.wheels
         }
         self._held = tuple(wheel.joint for wheel, drive in self._wheels.values() if drive.held)
         self._imus = {
-            outfit.imu.body: (name, outfit.imu)
+            outfit.imu.link: (name, outfit.imu)
             for name, outfit in outfits.items()
             if outfit.imu is not None
         }

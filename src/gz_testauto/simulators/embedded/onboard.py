@@ -15,7 +15,7 @@ from gz_testauto.simulators.embedded.engine import Engine, actuators
 from gz_testauto.simulators.embedded.imu import ImuSamples
 from gz_testauto.simulators.embedded.lidar import Lidar
 from gz_testauto.simulators.embedded.mjcf import Outfit, motor_name
-from gz_testauto.simulators.embedded.robot import StagedRobot
+from gz_testauto.simulators.embedded.robot import DrivenRobot
 
 IMU_NUMBERS = 10
 """That MuJoCo's sensors of one IMU give."""
@@ -26,11 +26,11 @@ class Onboard:
     MuJoCo cast its rays."""
 
     def __init__(
-        self, staged: StagedRobot, step_s: float, noise: np.random.Generator, fast_lidar: bool
+        self, robot: DrivenRobot, step_s: float, noise: np.random.Generator, fast_lidar: bool
     ) -> None:
-        self.staged = staged
-        self.name = staged.robot.name
-        self.outfit = Outfit(staged.drive, staged.imu)
+        self.staged = robot.staged
+        self.name = robot.staged.robot.name
+        self.outfit = Outfit(robot.drive, robot.staged.imu)
         self._step_s, self._noise, self._fast_lidar = step_s, noise, fast_lidar
         self._command = Twist2D()
         self._scan: Optional[LaserScan] = None
@@ -43,10 +43,10 @@ class Onboard:
     def fit(self, engine: Engine, imus_before: int) -> None:
         """Find motors and sensors in a world that was compiled, in which so many IMUs measure
         before its own."""
-        staged = self.staged
+        staged, drive = self.staged, self.outfit.drive
         self._engine = engine
         self._body: FrozenSet[int] = engine.geoms_of(staged.body_shapes)
-        motors = () if staged.drive.held else staged.drive.motors
+        motors = () if drive.held else drive.motors
         names = [motor_name(self.name, motor) for motor in motors]
         self._motors: Optional[np.ndarray] = actuators(engine, names)
         self._reading = slice(imus_before * IMU_NUMBERS, (imus_before + 1) * IMU_NUMBERS)
@@ -57,7 +57,7 @@ class Onboard:
                 engine.model,
                 engine.data,
                 staged.robot.lidar,
-                engine.body(staged.lidar.body),
+                engine.body(staged.lidar.link),
                 staged.lidar.pose,
                 staged.lidar_noise_m,
                 self._noise,
@@ -66,7 +66,7 @@ class Onboard:
 
     def drive(self, command: Twist2D) -> None:
         """Turn the motors so. Raises ``SimulatorError`` where it has no drive that is known."""
-        if not self.staged.drive.motors:
+        if not self.outfit.drive.motors:
             raise SimulatorError(
                 f"robot {self.name!r} has no drive that is known: give its SDF "
                 "libDiffDrivePlugin.so or libSkidSteerDrivePlugin.so"
@@ -105,7 +105,7 @@ class Onboard:
         return Sensed(self._scan, imu, contacts)
 
     def _set_motors(self) -> None:
-        drive = self.staged.drive
+        drive = self.outfit.drive
         if self._motors is not None:
             self._engine.data.ctrl[self._motors] = drive.speeds(self._command)
         if drive.held and self._engine.grip is not None:

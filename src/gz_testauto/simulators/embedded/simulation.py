@@ -21,7 +21,7 @@ from gz_testauto.simulators.embedded.changes import TAKEN, Alterations, check
 from gz_testauto.simulators.embedded.engine import Engine, LinkStates
 from gz_testauto.simulators.embedded.mjcf import write_mjcf
 from gz_testauto.simulators.embedded.onboard import Onboard
-from gz_testauto.simulators.embedded.robot import StagedRobot
+from gz_testauto.simulators.embedded.robot import DrivenRobot
 from gz_testauto.simulators.interface import NamedModel, Scene, Simulation
 from gz_testauto.simulators.standing_world import write_standing
 
@@ -52,7 +52,7 @@ class EmbeddedSimulation(Simulation):
     def __init__(
         self,
         scene: Scene,
-        robots: Sequence[StagedRobot],
+        robots: Sequence[DrivenRobot],
         settings: Settings,
         coverage: Coverage,
     ) -> None:
@@ -61,13 +61,13 @@ class EmbeddedSimulation(Simulation):
         self._settings = settings
         self._coverage = coverage
         self._onboard = {
-            staged.robot.name: Onboard(
-                staged,
+            driven.staged.robot.name: Onboard(
+                driven,
                 settings.step_s,
                 np.random.default_rng([scene.seed, number] if number else scene.seed),
                 settings.fast_lidar,
             )
-            for number, staged in enumerate(robots)
+            for number, driven in enumerate(robots)
         }
         self._ticks = 0
         self._spawned: Dict[str, str] = {}
@@ -82,10 +82,11 @@ class EmbeddedSimulation(Simulation):
             name: stage_model(model, coverage) for name, model in world.models.items()
         }
         self._written = {name: model.pose for name, model in self._models.items()}
-        for staged, placed in zip(robots, scene.robots):
-            if staged.robot.name in self._models:
-                raise SimulatorError(f"{scene.world} has a model {staged.robot.name!r} already")
-            self._models[staged.robot.name] = staged.at(placed.start)
+        for driven, placed in zip(robots, scene.robots):
+            name = driven.staged.robot.name
+            if name in self._models:
+                raise SimulatorError(f"{scene.world} has a model {name!r} already")
+            self._models[name] = driven.staged.at(placed.start)
         for extra in scene.models:
             if extra.name in self._models:
                 raise SimulatorError(f"{scene.world} has a model {extra.name!r} already")
@@ -181,7 +182,7 @@ class EmbeddedSimulation(Simulation):
             self._still = _still(self._models)
 
     def _check_change(self, change: Change) -> None:
-        check(change, self._models, [robot.staged.drive for robot in self._onboard.values()])
+        check(change, self._models, [robot.outfit.drive for robot in self._onboard.values()])
 
     def _save_world(self, path: Path) -> None:
         """Joints that have moved are written where their SDF has them."""

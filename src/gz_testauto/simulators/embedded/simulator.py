@@ -9,7 +9,7 @@ from typing import Dict, get_args
 from gz_testauto.errors import MissingDependencyError, SdfError, SimulatorError
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.staging.coverage import Coverage
-from gz_testauto.simulators.embedded.robot import StagedRobot, stage_robot
+from gz_testauto.simulators.embedded.robot import DrivenRobot, drive_robot
 from gz_testauto.simulators.embedded.simulation import EmbeddedSimulation, Settings
 from gz_testauto.simulators.embedded.wheel_drive import Skid
 from gz_testauto.simulators.interface import Scene, Simulator
@@ -49,11 +49,11 @@ class EmbeddedSimulator(Simulator):
         self._settings = Settings(step_s, fast_lidar, grip=skid == "wheels")
         self._skid: Skid = skid
         self._coverage = Coverage(self.name)
-        self._robots: Dict[RobotModel, StagedRobot] = {}
+        self._robots: Dict[RobotModel, DrivenRobot] = {}
 
     def _load(self, scene: Scene) -> EmbeddedSimulation:
         try:
-            robots = [self._stage(placed.robot) for placed in scene.robots]
+            robots = [self._driven(placed.robot) for placed in scene.robots]
             return EmbeddedSimulation(scene, robots, self._settings, self._coverage)
         except SdfError as error:
             raise SimulatorError(f"cannot load {scene.world}: {error}") from error
@@ -61,7 +61,7 @@ class EmbeddedSimulator(Simulator):
     def _close(self) -> None:
         self._robots.clear()
 
-    def _stage(self, robot: RobotModel) -> StagedRobot:
+    def _driven(self, robot: RobotModel) -> DrivenRobot:
         if robot not in self._robots:
-            self._robots[robot] = stage_robot(robot, self._coverage, self._skid)
+            self._robots[robot] = drive_robot(robot, self._coverage, self._skid)
         return self._robots[robot]

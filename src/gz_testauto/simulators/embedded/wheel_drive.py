@@ -1,36 +1,23 @@
-"""The robot's drive: which wheels turn, how fast for a twist, and how hard they push.
+"""The robot's drive in MuJoCo: the motors of its wheels, or what stands for them.
 
-Owns what is known of the drive plugins of Gazebo and gazebo_ros. The former set the speed of
-the wheels in every step of Gazebo's physics and leave the rest to friction; the latter use
-motors with a torque limit. The wheels of a skid-steer drive must slide to turn. Either they roll
-without friction, and the base is pushed and turned as it is told, as hard as their tyres could;
-or motors hold their rates, and the rest is left to friction
-(:mod:`~gz_testauto.simulators.embedded.grip`).
+Owns how hard they push. The drive plugins of Gazebo set the speed of the wheels in every step of
+its physics and leave the rest to friction; those of gazebo_ros use motors with a torque limit.
+The wheels of a skid-steer drive must slide to turn. Either they roll without friction, and the
+base is pushed and turned as it is told, as hard as their tyres could; or motors hold their rates,
+and the rest is left to friction (:mod:`~gz_testauto.simulators.embedded.grip`).
 """
 
-import math
 from dataclasses import dataclass, replace
-from typing import Dict, List, Literal, Mapping, Optional, Sequence, Set, Tuple, Union
+from typing import List, Literal, Sequence, Set, Tuple, Union
 
 import numpy as np
 
-from gz_testauto.errors import SdfError
 from gz_testauto.observation import Twist2D
-from gz_testauto.pose import Pose
-from gz_testauto.sdf.document import Element
-from gz_testauto.sdf.robot import RobotModel
-from gz_testauto.sdf.staging.bodies import Body, StagedModel, walk
+from gz_testauto.sdf.staging.bodies import StagedModel, walk
+from gz_testauto.sdf.staging.wheels import DrivenWheel
 
 Skid = Literal["servo", "wheels"]
 """What turns a robot with more than two driven wheels: its base, as it is told, or its wheels."""
-
-_TORQUE_TAGS = {
-    "gazebo_ros_diff_drive": ("wheelTorque", 5.0),
-    "gazebo_ros_skid_steer_drive": ("torque", 5.0),
-    "SkidSteerDrivePlugin": ("max_force", 5.0),
-}
-"""Where a plugin has its torque limit (N m), and its default. Gazebo's DiffDrivePlugin reads a
-``<torque>`` and does not use it."""
 
 RESPONSE_S = 0.0015
 """How long a wheel that nothing holds takes to come to the speed it is told: measured against
@@ -47,20 +34,12 @@ and push with all of it; MuJoCo lifts what slides fast, so a spinning wheel hops
 
 
 @dataclass(frozen=True)
-class Wheel:
-    """A driven wheel. ``joint`` and ``body`` are scoped names, ``axis`` is in the body's frame.
+class Wheel(DrivenWheel):
+    """A driven wheel and its motor. ``axis`` is in the frame of its link; ``gain`` is the torque
+    (N m) per missing rate (rad/s)."""
 
-    ``gain`` is the torque (N m) per missing rate (rad/s), ``torque_nm`` its limit. The rate for
-    a twist is ``per_speed`` · v + ``per_turn`` · w, in rad/s.
-    """
-
-    joint: str
-    body: str
     axis: Tuple[float, float, float]
     gain: float
-    torque_nm: Optional[float]
-    per_speed: float
-    per_turn: float
 
     def under(self, load_n: float, mu: float) -> "Wheel":
         """The same wheel under a load, with as much torque as its tyre brings to the ground."""
@@ -132,61 +111,28 @@ def read_servos(model: StagedModel, wheels: Sequence[Wheel]) -> Tuple[Servo, ...
 
 
 def _names(wheels: Sequence[Wheel]) -> Set[str]:
-    return {wheel.body for wheel in wheels}
+    return {wheel.link for wheel in wheels}
 
 
-def read_wheels(robot: RobotModel, model: StagedModel, plugin: Optional[Element]) -> List[Wheel]:
-    """The driven wheels of a robot; none when its drive is not known.
-
-    Which side a wheel is on and which way it turns is taken from where it is and where its axis
-    points, so a robot drives as it is told whatever its joints are called.
-    """
-    drive = robot.drive
-    if drive is None:
-        return []
-    placed = _placed(model)
-    wheels = []
-    for name in (*drive.left_joints, *drive.right_joints):
-        body, pose = placed[name]
-        assert body.joint is not None and body.inertial is not None, "placed by its joint"
-        if body.joint.kind != "revolute":
-            raise SdfError(f"{robot.path}: the drive's joint {name!r} does not turn")
-        axis = np.asarray(body.joint.axes[0].direction)
-        sideways = float((pose.rotation @ axis)[1])
-        if abs(sideways) < 0.7:
-            raise SdfError(
-                f"{robot.path}: the axis of the drive's joint {name!r} does not point sideways"
-            )
-        forward = math.copysign(2.0 / drive.wheel_diameter_m, sideways)
-        side = math.copysign(drive.wheel_separation_m / 2, pose.position[1])
+def motorised_wheels(model: StagedModel, wheels: Sequence[DrivenWheel]) -> Tuple[Wheel, ...]:
+    """The driven wheels of a model with their motors."""
+    bodies = {body.name: body for root in model.roots for body in walk(root)}
+    found = []
+    for wheel in wheels:
+        body = bodies[wheel.link]
+        assert body.joint is not None and body.inertial is not None, "a joint turns it"
+        direction = body.joint.axes[0].direction
+        axis = np.asarray(direction)
         inertia = float(axis @ body.inertial.matrix @ axis)
-        wheels.append(
+        found.append(
             Wheel(
-                joint=f"{model.name}::{name}",
-                body=body.name,
-                axis=body.joint.axes[0].direction,
+                link=wheel.link,
+                joint=wheel.joint,
+                per_speed=wheel.per_speed,
+                per_turn=wheel.per_turn,
+                torque_nm=wheel.torque_nm,
+                axis=direction,
                 gain=inertia / RESPONSE_S,
-                torque_nm=_torque(drive.plugin, plugin),
-                per_speed=forward,
-                per_turn=-forward * side,
             )
         )
-    return wheels
-
-
-def _placed(model: StagedModel) -> Mapping[str, Tuple[Body, Pose]]:
-    """The body that each joint holds and its pose in the model, by the joint's name."""
-    found: Dict[str, Tuple[Body, Pose]] = {}
-    for root in model.roots:
-        for body in walk(root):
-            if body.joint is not None:
-                found[body.joint.name] = (body, body.pose)
-    return found
-
-
-def _torque(library: str, plugin: Optional[Element]) -> Optional[float]:
-    for name, (tag, default) in _TORQUE_TAGS.items():
-        if name in library:
-            text = "" if plugin is None else (plugin.findtext(tag) or "").strip()
-            return float(text) if text else default
-    return None
+    return tuple(found)

@@ -29,7 +29,7 @@ def loaded_wheels(
     loads = engine.loads_n()
     found = []
     for wheel in wheels:
-        own = shapes[wheel.body]
+        own = shapes[wheel.link]
         load = sum(loads.get(shape.name, 0.0) for shape in own)
         mu = min((min(shape.surface.mu, shape.surface.mu2) for shape in own), default=0.0)
         found.append(wheel.under(load, mu))
