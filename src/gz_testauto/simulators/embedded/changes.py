@@ -4,8 +4,7 @@ Owns what each means in MuJoCo's arrays, and what must be done again when the wo
 anew. How things look and lights are nobody's business here: rays do not see colours.
 """
 
-from dataclasses import dataclass
-from typing import Dict, FrozenSet, List, Mapping, Optional, Sequence, Tuple
+from typing import Dict, FrozenSet, Mapping, Optional, Sequence, Tuple
 
 from gz_testauto.errors import SimulatorError
 from gz_testauto.observation import ModelState
@@ -27,25 +26,17 @@ from gz_testauto.simulators.changes import (
 from gz_testauto.simulators.description import Description
 from gz_testauto.simulators.embedded.engine import Engine
 from gz_testauto.simulators.embedded.wheel_drive import Drivetrain
+from gz_testauto.simulators.pushes import Pushes
 
 TAKEN: FrozenSet[Kind] = ALL
-
-
-@dataclass
-class _Pushing:
-    """A push that goes on for so many more ticks."""
-
-    push: Push
-    ticks: int
 
 
 class Alterations:
     """What has been changed of one world and outlasts its being compiled anew."""
 
     def __init__(self, step_s: float) -> None:
-        self._step_s = step_s
+        self.pushes = Pushes(step_s)
         self._lasting: Dict[Tuple[Kind, str], Change] = {}
-        self._pushing: List[_Pushing] = []
 
     def apply(
         self,
@@ -58,8 +49,7 @@ class Alterations:
         moved."""
         for change in changes:
             if isinstance(change, Push):
-                ticks = max(1, round(change.duration_s / self._step_s))
-                self._pushing.append(_Pushing(change, ticks))
+                self.pushes.begin(change)
             elif isinstance(change, SetLink):
                 root = free_root(models[change.name.split("::")[0]], change.name)
                 engine.place_link(root, change.pose, change.linear_mps, change.angular_radps)
@@ -78,25 +68,18 @@ class Alterations:
         def gone(name: str) -> bool:
             return "::" in name and name.split("::")[0] not in models
 
-        self._pushing = [one for one in self._pushing if not gone(one.push.name)]
+        self.pushes.keep(models)
         for key, change in list(self._lasting.items()):
             if gone(change.name):
                 del self._lasting[key]
             else:
                 _alter(engine, change, truth)
 
-    @property
-    def pushes(self) -> bool:
-        """Whether anything is being pushed."""
-        return bool(self._pushing)
-
     def push(self, engine: Engine) -> None:
         """Apply the forces of the tick to come."""
         engine.release()
-        for pushing in self._pushing:
-            engine.force(pushing.push.name, pushing.push.force_n, pushing.push.torque_nm)
-            pushing.ticks -= 1
-        self._pushing = [pushing for pushing in self._pushing if pushing.ticks]
+        for push in self.pushes.tick():
+            engine.force(push.name, push.force_n, push.torque_nm)
 
 
 def check(change: Change, models: Mapping[str, StagedModel], drives: Sequence[Drivetrain]) -> None:

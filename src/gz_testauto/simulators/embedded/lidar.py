@@ -14,6 +14,7 @@ from gz_testauto.observation import LaserScan
 from gz_testauto.pose import Pose
 from gz_testauto.sdf.robot import LidarDescription
 from gz_testauto.simulators.embedded.geoms import Role
+from gz_testauto.simulators.lidar_scan import measured_scan
 
 SIMPLE = (0, 2, 4, 5, 6)
 """MuJoCo's numbers for plane, sphere, ellipsoid, cylinder and box."""
@@ -56,25 +57,11 @@ class Lidar:
 
     def scan(self, stamp_s: float) -> LaserScan:
         """Measure now: positions must be those of the present state."""
-        lidar = self._description
         body = self._data.xmat[self._body].reshape(3, 3)
         origin = self._data.xpos[self._body] + body @ self._position
         turn = body @ self._turn
         ranges = self._cast(origin, turn) if self.is_fast else self._multi_ray(origin, turn)
-        if any(self._noise):
-            ranges += self._generator.normal(*self._noise, size=len(ranges))
-        ranges[ranges >= lidar.range_max_m] = np.inf
-        ranges[ranges < lidar.range_min_m] = -np.inf
-        ranges.setflags(write=False)
-        return LaserScan(
-            stamp_s,
-            lidar.angle_min_rad,
-            lidar.angle_max_rad,
-            lidar.range_min_m,
-            lidar.range_max_m,
-            ranges,
-            lidar.mount,
-        )
+        return measured_scan(self._description, stamp_s, ranges, self._noise, self._generator)
 
     def _cast(self, origin: np.ndarray, turn: np.ndarray) -> np.ndarray:
         from gz_testauto.simulators.embedded.raycast import cast

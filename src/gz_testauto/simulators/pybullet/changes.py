@@ -4,8 +4,7 @@ Owns what each means in Bullet. How things look and lights are nobody's business
 see colours.
 """
 
-from dataclasses import dataclass
-from typing import FrozenSet, List, Mapping, Optional, Sequence, Tuple
+from typing import FrozenSet, Mapping, Optional, Sequence
 
 from gz_testauto.errors import SimulatorError
 from gz_testauto.observation import ModelState
@@ -22,27 +21,19 @@ from gz_testauto.simulators.changes import (
     SetModel,
 )
 from gz_testauto.simulators.description import Description
+from gz_testauto.simulators.pushes import Pushes
 from gz_testauto.simulators.pybullet import motion
 from gz_testauto.simulators.pybullet.multibody import Built
-from gz_testauto.simulators.pybullet.world import Force, World
+from gz_testauto.simulators.pybullet.world import World
 
 TAKEN: FrozenSet[Kind] = ALL
-
-
-@dataclass
-class _Pushing:
-    """A push that goes on for so many more ticks."""
-
-    push: Push
-    ticks: int
 
 
 class Alterations:
     """Makes changes in one world, and remembers what is pushed."""
 
     def __init__(self, step_s: float) -> None:
-        self._step_s = step_s
-        self._pushing: List[_Pushing] = []
+        self.pushes = Pushes(step_s)
 
     def apply(self, world: World, changes: Sequence[Change], truth: Optional[Description]) -> None:
         """Make changes, in order; ``truth`` is what holds after them, None where only models are
@@ -51,8 +42,7 @@ class Alterations:
             world.placed()
         for change in changes:
             if isinstance(change, Push):
-                ticks = max(1, round(change.duration_s / self._step_s))
-                self._pushing.append(_Pushing(change, ticks))
+                self.pushes.begin(change)
             elif isinstance(change, SetLink):
                 motion.place_link(
                     world.client,
@@ -67,24 +57,6 @@ class Alterations:
                 _set_joint(world, change)
             elif truth is not None:
                 _alter(world, change, truth)
-
-    def forget(self, models: Sequence[str]) -> None:
-        """What is gone is pushed no more."""
-        self._pushing = [
-            one for one in self._pushing if one.push.name.split("::", 1)[0] not in models
-        ]
-
-    def forces(self) -> Tuple[Force, ...]:
-        """What is pushed in the tick to come, which is counted."""
-        if not self._pushing:
-            return ()
-        found = []
-        for pushing in self._pushing:
-            push = pushing.push
-            found.append(Force(push.name, push.force_n, push.torque_nm))
-            pushing.ticks -= 1
-        self._pushing = [pushing for pushing in self._pushing if pushing.ticks]
-        return tuple(found)
 
 
 def check(change: Change, models: Mapping[str, Built]) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 from gz_testauto.observation import LaserScan
 from gz_testauto.pose import Pose
 from gz_testauto.sdf.robot import LidarDescription
+from gz_testauto.simulators.lidar_scan import measured_scan
 from gz_testauto.simulators.pybullet.client import SEEN
 from gz_testauto.simulators.pybullet.motion import motion
 from gz_testauto.simulators.pybullet.multibody import LinkPlace
@@ -36,23 +37,9 @@ class Lidar:
 
     def scan(self, stamp_s: float) -> LaserScan:
         """Measure now."""
-        lidar = self._description
         pose = motion(self._client, self._place).of_link(self._place).pose * self._mount
         ranges = self._cast(np.asarray(pose.position), self._flat @ pose.rotation.T)
-        if any(self._noise):
-            ranges += self._generator.normal(*self._noise, size=len(ranges))
-        ranges[ranges >= lidar.range_max_m] = np.inf
-        ranges[ranges < lidar.range_min_m] = -np.inf
-        ranges.setflags(write=False)
-        return LaserScan(
-            stamp_s,
-            lidar.angle_min_rad,
-            lidar.angle_max_rad,
-            lidar.range_min_m,
-            lidar.range_max_m,
-            ranges,
-            lidar.mount,
-        )
+        return measured_scan(self._description, stamp_s, ranges, self._noise, self._generator)
 
     def _cast(self, origin: np.ndarray, directions: np.ndarray) -> np.ndarray:
         """Metres to what each ray meets, infinite where that is nothing in the lidar's range."""

@@ -106,7 +106,7 @@ class PyBulletSimulation(Simulation):
             robot.begin_step(self._ticks, end)
         while self._ticks < end:
             self._ticks += 1
-            self._world.tick(self._alterations.forces())
+            self._world.tick(self._alterations.pushes.tick())
             for robot in onboard:
                 robot.measure(self._ticks, self._time_s, self._world.gravity_mps2)
         self._world.check()
@@ -126,7 +126,7 @@ class PyBulletSimulation(Simulation):
 
     def _delete(self, names: Sequence[str]) -> None:
         self._world.remove(names)
-        self._alterations.forget(names)
+        self._alterations.pushes.keep(self._world.models)
         for name in names:
             self._onboard.pop(name, None)
             if self._spawned.pop(name, None) is None and name in self._written:

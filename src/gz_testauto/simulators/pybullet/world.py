@@ -6,7 +6,7 @@ there.
 """
 
 import math
-from typing import Any, Dict, FrozenSet, Iterable, List, NamedTuple, Sequence, Tuple
+from typing import Any, Dict, FrozenSet, Iterable, List, Sequence, Tuple
 
 from gz_testauto.errors import SdfError, SimulatorError
 from gz_testauto.observation import ModelState
@@ -16,6 +16,7 @@ from gz_testauto.sdf.meshes.surfaces import Heightmap
 from gz_testauto.sdf.shapes import Plane
 from gz_testauto.sdf.staging.bodies import Shape, StagedModel, walk
 from gz_testauto.sdf.staging.coverage import Coverage
+from gz_testauto.simulators.changes import Push
 from gz_testauto.simulators.pybullet.client import begin_world
 from gz_testauto.simulators.pybullet.friction import Rubs, solve
 from gz_testauto.simulators.pybullet.motion import model_state, motion
@@ -31,14 +32,6 @@ from gz_testauto.simulators.pybullet.settling import Settling
 from gz_testauto.simulators.pybullet.shapes import ShapeFactory
 
 Vector = Tuple[float, float, float]
-
-
-class Force(NamedTuple):
-    """What acts on a link in the step to come: through its centre of mass, in the world frame."""
-
-    link: str
-    force_n: Vector
-    torque_nm: Vector
 
 
 class World:
@@ -108,8 +101,8 @@ class World:
 
     # time
 
-    def tick(self, forces: Sequence[Force]) -> None:
-        """Let one physics step pass, in which these forces act."""
+    def tick(self, pushes: Sequence[Push]) -> None:
+        """Let one physics step pass, in which these pushes act."""
         gravity = self.gravity_mps2
         for model, links in self._weightless.items():
             for link in links:
@@ -119,11 +112,11 @@ class World:
         for springs in self._springs.values():
             for joint in springs:
                 self._pull(joint)
-        for acting in forces:
-            place = self.link(acting.link)
-            self._push(place, acting.force_n)
+        for push in pushes:
+            place = self.link(push.name)
+            self._push(place, push.force_n)
             self.client.applyExternalTorque(
-                place.body, place.index, acting.torque_nm, self.client.WORLD_FRAME
+                place.body, place.index, push.torque_nm, self.client.WORLD_FRAME
             )
         held = self._settling.before_tick(
             built for name, built in self.models.items() if name not in self._robots

@@ -1,0 +1,42 @@
+"""What is being pushed, and for how many more physics steps.
+
+Owns the counting, for adaptors of engines that are told the forces of each step.
+"""
+
+from dataclasses import dataclass
+from typing import Container, List, Tuple
+
+from gz_testauto.simulators.changes import Push
+
+
+@dataclass
+class _Pushing:
+    push: Push
+    ticks: int
+
+
+class Pushes:
+    """The pushes of one world, whose physics step is ``step_s``."""
+
+    def __init__(self, step_s: float) -> None:
+        self._step_s = step_s
+        self._pushing: List[_Pushing] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._pushing)
+
+    def begin(self, push: Push) -> None:
+        """Push from the next step on, in one step at least."""
+        self._pushing.append(_Pushing(push, max(1, round(push.duration_s / self._step_s))))
+
+    def keep(self, models: Container[str]) -> None:
+        """Push only these models from now on: the others are gone."""
+        self._pushing = [one for one in self._pushing if one.push.name.split("::", 1)[0] in models]
+
+    def tick(self) -> Tuple[Push, ...]:
+        """Those that act in the step to come, which is counted."""
+        acting = tuple(pushing.push for pushing in self._pushing)
+        for pushing in self._pushing:
+            pushing.ticks -= 1
+        self._pushing = [pushing for pushing in self._pushing if pushing.ticks]
+        return acting

@@ -1,0 +1,34 @@
+"""What a lidar reports of the distances that its rays go."""
+
+import numpy as np
+
+from gz_testauto.pose import Pose
+from gz_testauto.sdf.robot import LidarDescription
+from gz_testauto.simulators.lidar_scan import measured_scan
+
+LIDAR = LidarDescription("base", "lidar", Pose((0.2, 0.0, 0.3)), 4, -1.0, 1.0, 0.1, 10.0, 10.0)
+
+
+def scan(noise_m=(0.0, 0.0), seed=0, ranges_m=(0.05, 0.1, 9.9, 10.0)):
+    generator = np.random.default_rng(seed)
+    return measured_scan(LIDAR, 1.5, np.array(ranges_m), noise_m, generator)
+
+
+def test_what_is_too_near_or_too_far_is_infinite():
+    assert scan().ranges_m.tolist() == [-np.inf, 0.1, 9.9, np.inf]
+
+
+def test_a_reading_that_noise_takes_out_of_range_is_infinite_too():
+    assert scan(noise_m=(0.2, 0.0)).ranges_m.tolist() == [0.25, 0.1 + 0.2, np.inf, np.inf]
+
+
+def test_noise_follows_its_generator():
+    noisy = [scan((0.0, 0.01), seed, (1.0, 2.0, 3.0, 4.0)).ranges_m.tolist() for seed in (1, 1, 2)]
+    assert noisy[0] == noisy[1] != noisy[2]
+
+
+def test_the_scan_is_of_its_lidar_and_cannot_be_altered():
+    found = scan()
+    assert (found.stamp_s, found.range_min_m, found.range_max_m) == (1.5, 0.1, 10.0)
+    assert found.mount == LIDAR.mount
+    assert not found.ranges_m.flags.writeable
