@@ -27,6 +27,7 @@ from gz_testauto.fidelity.recordings.read import read_drives
 from gz_testauto.fidelity.recordings.recording import Recording
 from gz_testauto.fidelity.score import ScoreTable, scores_of
 from gz_testauto.fidelity.sensitivity import (
+    NONE,
     Acceptability,
     Lead,
     Verdict,
@@ -56,13 +57,20 @@ class Ranking:
     turning: Tuple[WeightChange, ...]
 
     @classmethod
-    def of(cls, table: ScoreTable, measured: Optional[np.ndarray], seed: int) -> "Ranking":
-        """Of a table and scores from measurements drawn anew (n, entries, criteria)."""
+    def of(
+        cls,
+        table: ScoreTable,
+        measured: Optional[np.ndarray],
+        seed: int,
+        not_ranked: Mapping[str, str] = NONE,
+    ) -> "Ranking":
+        """Of a table and scores from measurements drawn anew (n, entries, criteria), with why
+        others are not in it."""
         return cls(
             table,
             total_intervals(table, measured),
             lead(table, measured),
-            judge(table, measured, seed),
+            judge(table, measured, seed, not_ranked),
             acceptability(table, measured=measured, seed=seed),
             acceptability(table, None, measured, seed),
             tuple(turning_weights(table)),
@@ -111,6 +119,19 @@ class Findings:
             if any(not own[name].missing for own in self.measured.values())
         ]
 
+    @property
+    def without_interval(self) -> List[str]:
+        """Measures that count of which some ranked entry's value has no interval, and is the same
+        in all draws."""
+        table = self.ranking.table
+        return [
+            name
+            for name, counts, weight in zip(table.criteria, table.counted, table.weights)
+            if counts and weight > 0 and name not in self.spec.features
+            for of_all in [[self.measured[entry][name] for entry in table.entries]]
+            if any(math.isnan(one.estimate.low) and not one.ties for one in of_all)
+        ]
+
 
 def find(
     spec: BenchSpec,
@@ -140,10 +161,8 @@ def find(
         measured[name].update(of_planners)
     not_ranked = _not_ranked(spec, all_drives, circumstances)
     kept = {name: own for name, own in measured.items() if name not in not_ranked}
-    if not kept:
-        kept, not_ranked = measured, {}
     table, drawn = _scored(spec, kept)
-    ranking = Ranking.of(table, drawn, spec.seed)
+    ranking = Ranking.of(table, drawn, spec.seed, not_ranked)
     spectra = _spectra(spec, all_drives)
     printed = _printed(spec)
     return Findings(spec, measured, not_ranked, ranking, printed, spectra, alike, circumstances)
@@ -208,7 +227,7 @@ def _scored(
     names = [entry.name for entry in entries]
     points = np.full((len(names), len(spec.weights)), np.nan)
     drawn = np.full((RESAMPLES, len(names), len(spec.weights)), np.nan)
-    for column, criterion in enumerate(spec.weights):
+    for column, criterion in enumerate(spec.weights if names else ()):
         if criterion in spec.features:
             given = [feature_score(entry.features, criterion) for entry in entries]
             points[:, column] = [math.nan if one is None else one for one in given]
@@ -266,6 +285,7 @@ def as_data(found: Findings) -> Dict[str, Any]:
         "bench": found.spec.model_dump(mode="json"),
         "reference": found.spec.reference,
         "not_ranked": dict(found.not_ranked),
+        "without_interval": found.without_interval,
         "ranking": _ranking_data(found.ranking),
         "printed": None if found.printed is None else _ranking_data(found.printed),
         "band_hz": found.alike.band_hz,
@@ -338,11 +358,12 @@ def _number(value: float) -> Optional[float]:
 def _ranking_data(ranking: Ranking) -> Dict[str, Any]:
     table, verdict = ranking.table, ranking.verdict
     return {
+        "ranked": verdict.ranked,
         "winner": verdict.winner,
         "verdict": verdict.text,
-        "first_under_weights_and_measurements": verdict.share,
-        "first_under_weights": verdict.by_weights,
-        "first_under_measurements": verdict.by_measurement,
+        "first_under_weights_and_measurements": _number(verdict.share),
+        "first_under_weights": _number(verdict.by_weights),
+        "first_under_measurements": _number(verdict.by_measurement),
         "entries": {
             name: {
                 "total": float(table.totals[row]),

@@ -6,8 +6,9 @@ first place is made of, the smallest change of one weight that changes who is fi
 verdict: below :data:`SURE` there is no winner.
 """
 
+import math
 from dataclasses import dataclass
-from typing import List, Optional, Tuple
+from typing import List, Mapping, Optional, Tuple
 
 import numpy as np
 
@@ -25,10 +26,16 @@ DRAWS = 100_000
 WEIGHTS = "weights"
 """Path of the generator."""
 
+NONE: Mapping[str, str] = {}
 _AT_A_TIME = 10_000
 _LIMITS = ((1.0 - LEVEL) / 2.0, (1.0 + LEVEL) / 2.0)
 _ROUNDING = 1e-9
 """Of totals; what is less is none."""
+
+
+def can_rank(table: ScoreTable) -> bool:
+    """Whether there are two entries or more, and something that counts is known of all of them."""
+    return len(table.entries) > 1 and bool(table.weights[table.counted].any())
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,8 +129,8 @@ class Lead:
 
 
 def lead(table: ScoreTable, measured: Optional[np.ndarray] = None) -> Optional[Lead]:
-    """Of the first over the second; None where there is but one."""
-    if len(table.entries) < 2:
+    """Of the first over the second; None where nothing can be ranked."""
+    if not can_rank(table):
         return None
     first, second = table.order[:2]
     counted = table.counted
@@ -164,6 +171,8 @@ def turning_weights(table: ScoreTable) -> List[WeightChange]:
     """For each criterion that can do it, the weight, above 0, next to the given one beyond which
     another is first; the smallest relative change first."""
     counted, totals = table.counted, table.totals
+    if not can_rank(table):
+        return []
     first = table.order[0]
     found = []
     for column in np.flatnonzero(counted & (table.weights > 0)):
@@ -183,8 +192,9 @@ def turning_weights(table: ScoreTable) -> List[WeightChange]:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Who won, None where nobody did; the share in which the first one of the total is first,
-    under weights and measurement together and under each alone; and what would decide it.
+    """Who won, None where nobody did; ``ranked``, whether there was anything to rank; the share in which the first one of the total is first,
+    under weights and measurement together and under each alone, NaN where nothing is ranked; and
+    what would decide it.
 
     Nobody has won either where a criterion that is known of some entries only could make another
     one first.
@@ -195,10 +205,13 @@ class Verdict:
     by_weights: float
     by_measurement: float
     decides: Tuple[str, ...]
+    ranked: bool = True
 
     @property
     def headline(self) -> str:
         """Who won, in a sentence."""
+        if not self.ranked:
+            return "There is nothing to rank."
         if self.winner is None:
             return "No winner."
         return f"{self.winner} is first, in {100 * self.share:.1f} % of all draws."
@@ -209,11 +222,19 @@ class Verdict:
         return " ".join((self.headline, *self.decides))
 
 
-def judge(table: ScoreTable, measured: Optional[np.ndarray] = None, seed: int = 0) -> Verdict:
+def judge(
+    table: ScoreTable,
+    measured: Optional[np.ndarray] = None,
+    seed: int = 0,
+    not_ranked: Mapping[str, str] = NONE,
+) -> Verdict:
     """Whether the first one of the total is first in at least :data:`SURE` of weights and
-    measurements; ``measured`` as for :func:`acceptability`."""
-    if len(table.entries) == 1:
-        return Verdict(table.entries[0], 1.0, 1.0, 1.0, ())
+    measurements; ``measured`` as for :func:`acceptability`. ``not_ranked`` says by name why others
+    are not in the table."""
+    if not can_rank(table):
+        return Verdict(
+            None, math.nan, math.nan, math.nan, (_why_unranked(table, not_ranked),), False
+        )
     first = table.order[0]
     shares = acceptability(table, SPREAD, measured, seed).first
     together = float(shares[first])
@@ -228,7 +249,23 @@ def judge(table: ScoreTable, measured: Optional[np.ndarray] = None, seed: int = 
             f"{table.entries[first]} is first by what is known of all, but what is not known could "
             f"change that: {lacking}.",
         )
+    unknown = np.isnan(table.scores).all(axis=0) & (table.weights > 0)
+    if unknown.any():
+        names = ", ".join(table.criteria[column] for column in np.flatnonzero(unknown))
+        decides += (f"Of no entry is known, and so it does not count: {names}.",)
     return Verdict(winner, together, weights, measurement, decides)
+
+
+def _why_unranked(table: ScoreTable, not_ranked: Mapping[str, str]) -> str:
+    others = "; ".join(f"{name}: {why}" for name, why in not_ranked.items())
+    if not table.entries:
+        return f"No entry can be compared ({others})."
+    if len(table.entries) == 1:
+        return (
+            f"{table.entries[0]} alone is compared{f' ({others})' if others else ''}, and measures "
+            "score against the best of all."
+        )
+    return "Nothing that has a weight is known of all entries."
 
 
 def _open(table: ScoreTable) -> Tuple[str, ...]:

@@ -4,11 +4,15 @@ what would change it, and what all of it rests on."""
 import dataclasses
 import html.parser
 import io
+import json
 import re
 
 import pytest
-from benches import CASES, TOLD, paper, simulated, told_of
+from benches import CASES, TOLD, find_without_reading, paper, recorded, simulated, told_of
 
+from gz_testauto.fidelity.circumstances import Ground
+from gz_testauto.fidelity.findings import as_data
+from gz_testauto.fidelity.recordings.alike import Length
 from gz_testauto.report.plain import report_console
 from gz_testauto.report.simulators.page import page_html, write_page
 from gz_testauto.report.simulators.terminal import print_findings
@@ -209,3 +213,74 @@ def test_an_entry_on_wrong_ground_takes_nothing_from_the_others():
     assert found.ranking.table.left_out == {}
     assert found.ranking.verdict.winner == "near"
     assert "sunk" in found.measured
+
+
+def said_by_both(found):
+    """The report as terminal and page have it, each in one line."""
+    return " ".join(printed(found).split()), Page(page_html(found)).said
+
+
+def test_entries_that_are_all_refused_are_not_ranked_and_it_is_said_why():
+    told = dataclasses.replace(
+        TOLD,
+        grounds=tuple(
+            Ground(name, "gravel", 0.013, 0.55, 0.55, "the surface is 13.0 mm off")
+            for name in ("near", "loud")
+        ),
+        invalid=(),
+    )
+    found = simulated(("near", "loud"), told, repetitions=2)
+    assert found.not_ranked == dict.fromkeys(("near", "loud"), "its ground gravel is refused")
+    for text in said_by_both(found):
+        assert (
+            "There is nothing to rank. No entry can be compared (near: its ground gravel is "
+            "refused; loud: its ground gravel is refused)."
+        ) in text
+        assert "SMAA" not in text and "Scores" not in text
+        assert "near on gravel: the surface is 13.0 mm off" in text
+    ranking = json.loads(json.dumps(as_data(found), allow_nan=False))["ranking"]
+    assert (ranking["ranked"], ranking["winner"], ranking["entries"]) == (False, None, {})
+    assert "near: its ground gravel is refused" in ranking["verdict"]
+
+
+def test_one_entry_alone_is_not_called_first():
+    found = simulated(("near",))
+    for text in said_by_both(found):
+        assert "There is nothing to rank. near alone is compared" in text
+        assert "is first" not in text and "100.0 %" not in text
+    assert as_data(found)["ranking"]["winner"] is None
+
+
+def test_measures_that_count_and_have_no_interval_are_named_beside_the_verdict():
+    said = "Without an interval, and so the same in all draws: "
+    once = simulated(("near", "loud"), repetitions=1)
+    for text in said_by_both(once):
+        assert f"{said}real_time_factor, imu_linear_error, gain." in text
+    for text in said_by_both(simulated(("near", "loud"), repetitions=3)):
+        assert said not in text
+
+
+def test_what_is_known_of_no_entry_is_named_in_the_verdict():
+    found = simulated(("near", "loud"), repetitions=2)
+    spec = found.spec.model_copy(
+        update={"weights": {**found.spec.weights, "memory": 1.0, "open_source": 2.0}}
+    )
+    drives = {name: recorded(at, 0.3, 2) for at, name in enumerate(("real", "near", "loud"))}
+    for text in said_by_both(find_without_reading(spec, drives, TOLD)):
+        assert (
+            "Of no entry is known, and so it does not count: real_time_factor, memory, open_source."
+        ) in text
+
+
+def test_a_case_cut_to_its_shortest_recording_is_named_with_it():
+    alike = dataclasses.replace(
+        told_of().alike,
+        lengths={"flat/straight": Length(4.0, "short.csv", 6.0)},
+        band_hz=8.0,
+        slowest="slow.csv",
+    )
+    for text in said_by_both(dataclasses.replace(told_of(), alike=alike)):
+        assert (
+            "flat/straight: all are compared over 4 s, as long as the shortest, short.csv." in text
+        )
+        assert "up to 8 Hz, not 20: slow.csv has no faster ones." in text

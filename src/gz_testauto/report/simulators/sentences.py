@@ -41,6 +41,8 @@ def _all_quoted(found: Findings) -> bool:
 def change_text(found: Findings) -> str:
     """Whether the scores that were printed have another first one than the measurements."""
     assert found.printed is not None, "asked where there are printed scores"
+    if not (found.printed.verdict.ranked and found.ranking.verdict.ranked):
+        return "By one of the two there is nothing to rank."
     firsts = [
         ranking.table.entries[ranking.table.order[0]] for ranking in (found.printed, found.ranking)
     ]
@@ -63,6 +65,16 @@ def rankings(found: Findings) -> List[Tuple[str, Ranking]]:
     ]
 
 
+def without_interval_text(found: Findings, ranking: Ranking) -> str:
+    """Which measurements the shares of draws take for sure."""
+    if ranking is not found.ranking or not ranking.verdict.ranked or not found.without_interval:
+        return ""
+    return (
+        f"Without an interval, and so the same in all draws: {', '.join(found.without_interval)}. "
+        "How sure these are, no share says."
+    )
+
+
 def lead_text(ranking: Ranking) -> str:
     """By how much the first one leads, and what of it comes from where."""
     lead = ranking.lead
@@ -81,7 +93,7 @@ def lead_text(ranking: Ranking) -> str:
 
 def turning_text(ranking: Ranking) -> str:
     """The smallest change of one weight that changes who is first."""
-    if len(ranking.table.entries) < 2:
+    if not ranking.verdict.ranked:
         return ""
     if not ranking.turning:
         return "No change of one weight alone makes another one first."
@@ -148,7 +160,7 @@ def left_out_lines(found: Findings) -> List[str]:
     for name, lacking in found.ranking.table.left_out.items():
         lines.append(f"{name} does not count: not known of {', '.join(lacking)}.")
     table = found.ranking.table
-    if table.left_out:
+    if table.left_out and found.ranking.verdict.ranked:
         bounds = (
             f"{name} {low:.2f} to {high:.2f}"
             for name, (low, high) in zip(table.entries, table.bounds)
@@ -301,17 +313,17 @@ def notes(found: Findings) -> Sequence[str]:
         for one in own.values()
         if not one.missing and one.estimate.method
     }
-    told = [_first_text(), _total_text(found)]
+    told = [_first_text(), _total_text(found)] if found.ranking.verdict.ranked else []
     for method in sorted(methods - {PUBLISHED}):
         said = f"Intervals, {100 * LEVEL:.0f} %: {method}."
         told.append(said if "bootstrap" in method else f"{method.capitalize()}.")
     if any(_measured_from_imu(found)):
         alike = found.alike
-        slowest = f", as {alike.slowest} has no wider band" if alike.slowest else ""
         told.append(
-            f"Inertial samples are compared at {RATE_HZ:g} Hz, below {alike.band_hz:g} Hz{slowest},"
-            " after the delay is taken out, each case as long as its shortest recording."
+            f"Inertial samples are compared at {RATE_HZ:g} Hz, below {alike.band_hz:g} Hz, after "
+            "the delay is taken out, each case as long as its shortest recording."
         )
+    told += found.alike.notes
     if any(not math.isnan(one.floor) for own in found.measured.values() for one in own.values()):
         told.append(
             "The floor is how far the reference's own repetitions are apart: what is below scores "

@@ -32,6 +32,7 @@ from gz_testauto.report.simulators.sentences import (
     score_text,
     simulator_lines,
     turning_text,
+    without_interval_text,
 )
 
 SIDE_BY_SIDE = 5
@@ -50,7 +51,7 @@ def print_findings(found: Findings, console: Optional[Console] = None) -> None:
     else:
         _section(console, "Printed means and ranges", example_lines(found))
     for title, ranking in rankings(found):
-        _print_ranking(console, title, ranking)
+        _print_ranking(console, title, ranking, without_interval_text(found, ranking))
     _section(console, "Beside the baseline", baseline_lines(found))
     _print_scores(console, found)
     weighted = [one for one in found.measures if found.spec.weights.get(one.name)]
@@ -94,10 +95,13 @@ def _section(console: Console, title: str, lines: Sequence[str]) -> None:
     console.print()
 
 
-def _print_ranking(console: Console, title: str, ranking: Ranking) -> None:
+def _print_ranking(console: Console, title: str, ranking: Ranking, unsure: str) -> None:
     console.print(title, style="bold")
-    _say(console, ranking.verdict.text)
+    for text in (ranking.verdict.text, unsure):
+        _say(console, text)
     console.print()
+    if not ranking.verdict.ranked:
+        return
     console.print(ranking_table(ranking))
     console.print()
     for text in (lead_text(ranking), turning_text(ranking)):
@@ -147,6 +151,8 @@ def turning_table(ranking: Ranking) -> Table:
 
 def _print_scores(console: Console, found: Findings) -> None:
     table = found.ranking.table
+    if not table.entries:
+        return
     console.print("Scores, from 0 to 1", style="bold")
     for begin in range(0, len(table.entries), SIDE_BY_SIDE):
         chosen = range(begin, min(begin + SIDE_BY_SIDE, len(table.entries)))
