@@ -69,11 +69,11 @@ def run(arguments: argparse.Namespace) -> int:
     first, second = (one.simulator for one in specs)
     if arguments.open_loop and arguments.out is None:
         with tempfile.TemporaryDirectory() as folder:
-            _open_loop(specs, Path(folder))
+            status = _open_loop(specs, Path(folder))
     else:
-        _open_loop(specs, arguments.out / "open_loop")
-    if arguments.open_loop:
-        return 0
+        status = _open_loop(specs, arguments.out / "open_loop")
+    if arguments.open_loop or status:
+        return status
     print()
     results: List[CampaignResults] = []
     stop = StopSignals(on_first=announce_stop)
@@ -89,14 +89,17 @@ def run(arguments: argparse.Namespace) -> int:
     return exit_status(stop, *results)
 
 
-def _open_loop(specs: Sequence[BuiltinCampaignSpec], out: Path) -> None:
-    """Drive both alike, in ``out``, and print how far they agree."""
+def _open_loop(specs: Sequence[BuiltinCampaignSpec], out: Path) -> int:
+    """Drive both alike, in ``out``, and print how far they agree; 0, or 128 + signal when
+    stopped."""
     bench = open_loop_bench(*specs)
     stop = StopSignals(on_first=announce_stop)
     with stop:
         simulated = run_bench(bench, out, _tell, stop, Host)
-    if not stop():
-        print_open_loop(find(bench, simulated.drives, simulated.circumstances))
+    if stop():
+        return stop.exit_status
+    print_open_loop(find(bench, simulated.drives, simulated.circumstances))
+    return 0
 
 
 def _tell(text: str) -> None:

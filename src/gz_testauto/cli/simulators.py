@@ -20,11 +20,12 @@ examples:
 """
 
 import argparse
+import contextlib
 import json
 import os
 import sys
 from pathlib import Path
-from typing import Optional
+from typing import Iterator, Optional
 
 from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.cli.progress import announce_stop
@@ -83,22 +84,32 @@ def run(arguments: argparse.Namespace) -> int:
         return _write(spec, read_simulated(spec, directory), arguments.out)
     spec = load(arguments.bench, BenchSpec)
     if arguments.what == "import":
-        return _import(spec, arguments.entry, arguments.out)
+        return _import(arguments.bench, spec, arguments.entry, arguments.out)
     if arguments.what == "probe":
-        return _probe(spec, arguments.entry)
-    return _compare(spec, arguments.out, arguments.workers)
+        return _probe(arguments.bench, spec, arguments.entry)
+    return _compare(arguments.bench, spec, arguments.out, arguments.workers)
 
 
-def _compare(spec: BenchSpec, out: Path, workers: int) -> int:
+def _compare(bench: Path, spec: BenchSpec, out: Path, workers: int) -> int:
     if not spec.simulated:
         return _write(spec, read_simulated(spec, BenchDirectory(out)), out)
     stop = StopSignals(on_first=announce_stop)
-    with stop:
+    with stop, _naming(bench):
         simulated = run_bench(spec, out, _tell, stop, workers=workers)
     if stop():
         _tell("stopped; the same command continues")
         return stop.exit_status
     return _write(spec, simulated, out)
+
+
+@contextlib.contextmanager
+def _naming(bench: Path) -> Iterator[None]:
+    """Says which file it is about of what is wrong with it when it is to be driven. Raises
+    ``SpecError``."""
+    try:
+        yield
+    except SpecError as error:
+        raise SpecError(f"{bench}: {error.full}") from None
 
 
 def _write(spec: BenchSpec, simulated: Simulated, out: Path) -> int:
@@ -115,13 +126,14 @@ def _write(spec: BenchSpec, simulated: Simulated, out: Path) -> int:
     return 0 if simulated.complete else 1
 
 
-def _probe(spec: BenchSpec, entry: Optional[str]) -> int:
+def _probe(bench: Path, spec: BenchSpec, entry: Optional[str]) -> int:
     names = [one.name for one in spec.simulated]
     if not names:
-        raise SpecError("entries: none of them is a simulator; there is no ground to look at")
+        raise SpecError(f"{bench}: entries: none of them is a simulator; there is no ground to look at")
     if entry is not None and entry not in names:
         raise SpecError(f"--entry: {unknown_name('entry', entry, names)}")
-    rows = list(probe_bench(spec, names if entry is None else [entry], _tell))
+    with _naming(bench):
+        rows = list(probe_bench(spec, names if entry is None else [entry], _tell))
     print_probes(rows)
     return 1 if any(row.ground.refusal is not None for row in rows) else 0
 
@@ -136,13 +148,13 @@ def _tell(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def _import(spec: BenchSpec, name: str, out: Path) -> int:
+def _import(bench: Path, spec: BenchSpec, name: str, out: Path) -> int:
     names = [entry.name for entry in spec.entries]
     if name not in names:
         raise SpecError(f"ENTRY: {unknown_name('entry', name, names)}")
     recording = spec.entry(name).recording
     if recording is None:
-        raise SpecError(f"entry {name} has no recording to read")
+        raise SpecError(f"{bench}: entries: {name} has no recording to read; give one that has")
     for case, drives in read_drives(recording).items():
         for number, drive in enumerate(drives):
             folder = out / case / str(number)

@@ -192,9 +192,9 @@ def turning_weights(table: ScoreTable) -> List[WeightChange]:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Who won, None where nobody did; ``ranked``, whether there was anything to rank; the share in which the first one of the total is first,
-    under weights and measurement together and under each alone, NaN where nothing is ranked; and
-    what would decide it.
+    """Who won, None where nobody did; the share in which the first one of the total is first,
+    under weights and measurement together and under each alone, NaN where nothing is ranked; what
+    would decide it; and whether there was anything to be ranked.
 
     Nobody has won either where a criterion that is known of some entries only could make another
     one first.

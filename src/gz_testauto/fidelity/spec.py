@@ -112,7 +112,7 @@ class BenchSpec(Spec):
     """Whether the load of the simulators is measured."""
     half_step: bool = False
     """Whether drives on a flat terrain are repeated at half the physics step."""
-    entries: Annotated[Tuple[EntrySpec, ...], BeforeValidator(as_tuple)] = Field(min_length=1)
+    entries: Annotated[Tuple[EntrySpec, ...], BeforeValidator(as_tuple)]
     reference: Optional[str] = None
     """The entry that the others are measured against; it is not ranked."""
     real: bool = False
@@ -128,6 +128,8 @@ class BenchSpec(Spec):
     @model_validator(mode="after")
     def _names_fit(self) -> Self:
         names = [entry.name for entry in self.entries]
+        if not names:
+            raise ValueError("entries: there are none; give those to compare")
         twice = repeated(names)
         if twice:
             raise ValueError(f"entries: {', '.join(twice)} stands there more than once")

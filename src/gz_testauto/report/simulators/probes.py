@@ -6,24 +6,34 @@ from typing import Optional, Sequence
 from rich.console import Console
 
 from gz_testauto.fidelity.bench.probes import ProbeRow
+from gz_testauto.printable import printable
 from gz_testauto.report.plain import plain_table, report_console
+from gz_testauto.report.simulators.terminal import say
 
 
 def print_probes(rows: Sequence[ProbeRow], console: Optional[Console] = None) -> None:
-    """A line for each entry and terrain, on standard output unless told."""
-    table = plain_table("entry", "simulator", "terrain", "off by (mm)", "friction", "should be", "")
+    """A line for each entry and terrain, on standard output unless told, and below them what is
+    wrong with those that are refused."""
+    console = console or report_console()
+    table = plain_table("entry", "simulator", "terrain", "off, mm", "friction", "should be", "")
+    for column in table.columns[1:3]:
+        column.no_wrap = False
     for row in rows:
         ground = row.ground
         table.add_row(
-            ground.entry,
+            printable(ground.entry),
             row.simulator,
-            ground.terrain,
+            printable(ground.terrain),
             _text(1000.0 * ground.worst_m),
             _text(ground.friction),
             f"{ground.expected_friction:g}",
-            ground.refusal or "as it should be",
+            "refused" if ground.refusal else "right",
         )
-    (console or report_console()).print(table)
+    console.print(table)
+    for row in rows:
+        if row.ground.refusal:
+            where = f"{row.ground.entry} on {row.ground.terrain}"
+            say(console, f"{where}: {row.ground.refusal}", "  ")
 
 
 def _text(value: float) -> str:

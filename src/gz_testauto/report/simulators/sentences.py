@@ -266,8 +266,6 @@ def measured_texts(one: Measured) -> Tuple[str, str, str]:
     said = "as published" if one.estimate.method == PUBLISHED else ""
     if one.ties:
         said = "ties with the reference"
-    elif not math.isnan(one.floor) and one.estimate.value <= one.floor:
-        said = "below the floor"
     if one.measure.is_beyond(one.estimate.value):
         said = one.measure.beyond
     return number(one.estimate.value), interval(one.estimate), said

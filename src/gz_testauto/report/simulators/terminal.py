@@ -44,7 +44,7 @@ def print_findings(found: Findings, console: Optional[Console] = None) -> None:
     console = console or report_console()
     console.print(found.spec.name, style="bold")
     for text in (found.spec.about, reference_text(found)):
-        _say(console, text)
+        say(console, text)
     console.print()
     if found.printed is not None:
         _section(console, "Printed and measured", [change_text(found), *example_lines(found)])
@@ -73,7 +73,7 @@ def print_findings(found: Findings, console: Optional[Console] = None) -> None:
     _section(console, "How to read it", notes(found))
 
 
-def _say(console: Console, text: str, indent: str = "") -> None:
+def say(console: Console, text: str, indent: str = "") -> None:
     """A paragraph, unless it is empty; its second and later lines are set in by ``indent``."""
     if text:
         console.print(
@@ -91,21 +91,21 @@ def _section(console: Console, title: str, lines: Sequence[str]) -> None:
         return
     console.print(title, style="bold")
     for line in lines:
-        _say(console, line, "  ")
+        say(console, line, "  ")
     console.print()
 
 
 def _print_ranking(console: Console, title: str, ranking: Ranking, unsure: str) -> None:
     console.print(title, style="bold")
     for text in (ranking.verdict.text, unsure):
-        _say(console, text)
+        say(console, text)
     console.print()
     if not ranking.verdict.ranked:
         return
     console.print(ranking_table(ranking))
     console.print()
     for text in (lead_text(ranking), turning_text(ranking)):
-        _say(console, text)
+        say(console, text)
     if len(ranking.turning) > 1:
         console.print(turning_table(ranking))
     console.print()
