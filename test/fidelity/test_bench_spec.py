@@ -106,3 +106,20 @@ def test_drives_of_a_recording_are_those_it_has(tmp_path):
         SpecError, match=r"run.command.repetition is 1; there are 1, counted from 0"
     ):
         read(tmp_path, given, real, ("  - straight\n", run % 1))
+
+
+def test_entries_that_are_all_wrong_are_each_named_and_not_said_to_be_none(tmp_path):
+    wrong = [
+        (f"name: {name}, simulator: embedded", f"name: {name}, simulator: nobody")
+        for name in ("one", "two")
+    ]
+    with pytest.raises(SpecError) as raised:
+        read(tmp_path, *wrong)
+    lines = str(raised.value).splitlines()
+    assert [line.split(": ")[1] for line in lines] == ["entries[0]", "entries[1]"]
+
+
+def test_a_bench_without_entries_is_refused(tmp_path):
+    begin = BENCH.index("entries:")
+    with pytest.raises(SpecError, match="entries: there are none"):
+        read(tmp_path, (BENCH[begin:], "entries: []\n"))

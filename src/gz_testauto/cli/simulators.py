@@ -129,7 +129,9 @@ def _write(spec: BenchSpec, simulated: Simulated, out: Path) -> int:
 def _probe(bench: Path, spec: BenchSpec, entry: Optional[str]) -> int:
     names = [one.name for one in spec.simulated]
     if not names:
-        raise SpecError(f"{bench}: entries: none of them is a simulator; there is no ground to look at")
+        raise SpecError(
+            f"{bench}: entries: none of them is a simulator; there is no ground to look at"
+        )
     if entry is not None and entry not in names:
         raise SpecError(f"--entry: {unknown_name('entry', entry, names)}")
     with _naming(bench):

@@ -1,0 +1,37 @@
+"""`gz_testauto simulators`: what is wrong with a bench is said with its file."""
+
+import pytest
+
+from gz_testauto.cli.main import main
+
+BENCH = """name: small
+robot: {model: package://gz_testauto/models/husky_a200}
+terrains: [{name: hall, kind: flat, pixels: 17, size_m: 3}]
+drives: [straight]
+load: false
+entries:
+  - {name: one, simulator: kinematic}
+  - {name: two, simulator: kinematic, options: {step_s: 0.002}}
+reference: one
+"""
+
+
+@pytest.fixture
+def bench(tmp_path):
+    file = tmp_path / "bench.yaml"
+    file.write_text(BENCH)
+    return file
+
+
+def test_drives_that_leave_their_terrain_are_refused_before_anything_is_driven(
+    bench, tmp_path, capsys
+):
+    assert main(["simulators", "compare", str(bench), "--out", str(tmp_path / "out")]) == 2
+    said = capsys.readouterr().err
+    assert f"{bench}: hall/straight: needs " in said and "raise its size_m" in said
+    assert len(said.splitlines()) == 1 and not (tmp_path / "out" / "drives").exists()
+
+
+def test_an_entry_without_a_recording_cannot_be_imported(bench, tmp_path, capsys):
+    assert main(["simulators", "import", str(bench), "one", "--out", str(tmp_path / "csv")]) == 2
+    assert f"{bench}: entries: one has no recording to read" in capsys.readouterr().err
