@@ -1,6 +1,8 @@
 """What a simulated drive is recorded as."""
 
+import math
 import os
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -12,18 +14,23 @@ from gz_testauto.fidelity.bench.host import sampling_options
 from gz_testauto.fidelity.bench.load import measure_load
 from gz_testauto.fidelity.bench.perform import DriveOrder, perform
 from gz_testauto.fidelity.bench.robots import read_bench_robot
+from gz_testauto.fidelity.bench.wheels import inside, round_surfaces
 from gz_testauto.fidelity.drives.commands import commands_of
 from gz_testauto.fidelity.drives.spec import BenchRobotSpec, DriveSpec
 from gz_testauto.fidelity.recordings.recording import Series
 from gz_testauto.fidelity.terrain import make_terrain, write_world
 from gz_testauto.fidelity.terrain.flat import FlatTerrain
+from gz_testauto.fidelity.terrain.step import StepTerrain
 from gz_testauto.pose import Pose2D
 from gz_testauto.resources import share_directory
+from gz_testauto.sdf.robot import read_robot
 from gz_testauto.simulators import open_simulator
 from gz_testauto.simulators.interface import PlacedRobot
 from gz_testauto.testing.planar import PlanarSimulator
 
 ROBOT = BenchRobotSpec(model=share_directory() / "models" / "wheelchair")
+HUSKY = read_robot(share_directory() / "models" / "husky_a200")
+STEP = make_terrain(StepTerrain(name="step", height_m=0.076), 0)
 TERRAIN = make_terrain(FlatTerrain(name="flat", pixels=17), 0)
 
 
@@ -126,6 +133,59 @@ def test_what_cannot_have_happened_is_not_believed(order):
     away = Series(odometry.time_s, odometry.values + np.array([50.0, 0.0, 0.0]))
     recording = replace(driven.recording, odometry=away)
     assert "left the terrain" in unbelievable(with_(driven, recording=recording), TERRAIN)
+
+
+def rolled(x_m, z_m):
+    """A cylinder of the Husky's wheels, upright, at places (n,) along x."""
+    (points,) = {len(own): own for own in round_surfaces(HUSKY).values()}.values()
+    return np.stack([points + np.array([x, 0.0, z]) for x, z in zip(x_m, z_m)])
+
+
+def test_a_wheel_is_inside_by_its_distance_from_the_surface_not_by_the_height_above_it():
+    radius_m, edge_m = 0.1651, 2.0
+    touching_m = edge_m - math.sqrt(radius_m**2 - (radius_m - 0.076) ** 2)
+    assert not inside(STEP, rolled([touching_m - 0.002], [radius_m]), 0.001).any()
+    leaning = rolled([touching_m + 0.012], [radius_m])
+    over = STEP.height_m(*leaning.reshape(-1, 3)[:, :2].T) - leaning.reshape(-1, 3)[:, 2]
+    assert over.max() > 0.01
+    assert not inside(STEP, leaning, 0.95 * over.max()).any()
+    assert inside(STEP, rolled([3.0], [radius_m + 0.076 - 0.025]), 0.02).any()
+    assert not inside(STEP, rolled([3.0], [radius_m + 0.076 - 0.015]), 0.02).any()
+    assert not inside(STEP, rolled([50.0], [-1.0]), 0.02).any()
+
+
+def test_a_robot_that_drives_through_a_step_is_not_believed_and_one_that_presses_into_it_is(order):
+    driven = perform(PlanarSimulator(), order)
+    count = len(driven.height_m)
+    assert driven.wheels_m == {}
+    x_m = np.linspace(1.0, 3.0, count)
+    through = {"robot::front_left_wheel_link": rolled(x_m, np.full(count, 0.1651))}
+    said = unbelievable(with_(driven, wheels_m=through), STEP)
+    first = driven.recording.odometry.time_s[np.argmax(x_m > 1.9)]
+    assert re.fullmatch(
+        r"robot::front_left_wheel_link is more than 20 mm inside the ground after \d\.\d\d s", said
+    )
+    assert float(said.split()[-2]) == pytest.approx(first, abs=0.1)
+    above = np.where(x_m > 2.0 - 0.17, 0.076, 0.0) + 0.1651
+    over = {"robot::front_left_wheel_link": rolled(x_m, above - 0.008)}
+    assert unbelievable(with_(driven, wheels_m=over), STEP) is None
+    knocked = np.where(np.arange(count) == 12, -0.03, 0.0) + above
+    once = {"robot::front_left_wheel_link": rolled(x_m, knocked)}
+    assert unbelievable(with_(driven, wheels_m=once), STEP) is None
+
+
+@pytest.mark.slow
+def test_wheels_are_told_where_the_simulator_has_them(order, tmp_path):
+    start = PlacedRobot(HUSKY, Pose2D(0.0, 0.0, 0.0))
+    straight = np.tile([0.5, 0.0], (20, 1))
+    with open_simulator("embedded", skid="wheels") as simulator:
+        driven = perform(simulator, replace(order, robots=(start,), commands=straight))
+    assert sorted(driven.wheels_m) == sorted(round_surfaces(HUSKY))
+    for points in driven.wheels_m.values():
+        assert len(points) == 21
+        assert points[:, :, 2].min() == pytest.approx(0.0, abs=2e-3)
+        assert points[-1, :, 0].mean() - points[0, :, 0].mean() == pytest.approx(0.5, abs=0.05)
+    assert unbelievable(driven, TERRAIN) is None
 
 
 def test_numbers_that_are_none_are_no_recording(order):

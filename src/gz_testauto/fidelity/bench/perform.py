@@ -7,13 +7,14 @@ IMU gives them: where a simulator's are of single physics steps (``Simulator.ine
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import List, Optional, Sequence, Tuple
+from typing import List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
 from gz_testauto.errors import ResultsError, SceneError, SimulatorError
+from gz_testauto.fidelity.bench.wheels import placed_surfaces, round_surfaces
 from gz_testauto.fidelity.drives.commands import PERIOD_S
 from gz_testauto.fidelity.recordings.recording import Recording, Series
 from gz_testauto.observation import ImuSample, ModelState, Twist2D
@@ -50,13 +51,16 @@ class DriveOrder:
 class Driven:
     """A recording, and by what it is believed: at each of its poses the height (m) of the base
     above the world's zero and its tilt (rad), both (n,); and the height of the base of a robot that
-    stands on the world's zero. ``step_s`` was the physics step."""
+    stands on the world's zero. ``step_s`` was the physics step. ``wheels_m`` has points (n, p, 3)
+    on the surface of each wheel, by link, in the world's frame; none where the simulator tells no
+    poses of links."""
 
     recording: Recording
     height_m: np.ndarray
     tilt_rad: np.ndarray
     standing_m: float
     step_s: float
+    wheels_m: Mapping[str, np.ndarray] = field(default_factory=dict)
 
 
 def perform(simulator: Simulator, order: DriveOrder) -> Driven:
@@ -70,6 +74,8 @@ def perform(simulator: Simulator, order: DriveOrder) -> Driven:
     snapshot = simulation.snapshot()
     begun_s = snapshot.time_s
     poses: List[Pose] = [snapshot.models[robot].pose]
+    surfaces = round_surfaces(order.robots[0].robot)
+    wheels = [placed_surfaces(surfaces, snapshot.links)]
     boxes: List[Pose] = [] if order.box is None else [snapshot.models[order.box.name].pose]
     samples: List[ImuSample] = []
     for linear_mps, angular_radps in order.commands.tolist():
@@ -78,6 +84,7 @@ def perform(simulator: Simulator, order: DriveOrder) -> Driven:
             snapshot = simulation.step(piece_s)
             samples.extend(snapshot.imu)
         poses.append(snapshot.models[robot].pose)
+        wheels.append(placed_surfaces(surfaces, snapshot.links))
         if order.box is not None:
             boxes.append(snapshot.models[order.box.name].pose)
     count = len(order.commands)
@@ -100,6 +107,7 @@ def perform(simulator: Simulator, order: DriveOrder) -> Driven:
         np.array([pose.tilt_rad for pose in poses]),
         standing_m,
         simulation.step_size_s,
+        {link: np.array([at[link] for at in wheels]) for link in wheels[0]},
     )
 
 
