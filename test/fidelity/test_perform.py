@@ -174,6 +174,23 @@ def test_a_robot_that_drives_through_a_step_is_not_believed_and_one_that_presses
     assert unbelievable(with_(driven, wheels_m=once), STEP) is None
 
 
+@pytest.mark.gazebo
+@pytest.mark.slow
+def test_wheels_go_through_the_edges_of_ode_s_height_maps_and_not_of_its_meshes(order, tmp_path):
+    spec = StepTerrain(name="step", height_m=0.076, at_m=1.0, size_m=6.4, pixels=257, clear_m=0.5)
+    step = make_terrain(spec, 0)
+    start = PlacedRobot(HUSKY, Pose2D(0.0, 0.0, 0.0))
+    straight = np.tile([0.5, 0.0], (40, 1))
+    over = replace(order, world=write_world(step, tmp_path), robots=(start,), commands=straight)
+    said = {}
+    for ground in ("fields", "meshes"):
+        options = sampling_options("gazebo", {"engine": "ode", "height_maps": ground})
+        with open_simulator("gazebo", **options) as simulator:
+            said[ground] = unbelievable(perform(simulator, over), step)
+    assert "inside the ground" in said["fields"]
+    assert said["meshes"] is None
+
+
 @pytest.mark.slow
 def test_wheels_are_told_where_the_simulator_has_them(order, tmp_path):
     start = PlacedRobot(HUSKY, Pose2D(0.0, 0.0, 0.0))

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+import trimesh
 from lxml import etree
 from PIL import Image
 
@@ -123,6 +124,35 @@ class TestTerrain:
 
     def test_ode_has_it_as_the_world_says(self, tmp_path, terrain):
         assert stage(write(tmp_path, terrain()), None).before == {}
+
+    def test_ode_can_have_a_mesh_of_the_same_heights_in_its_place(self, tmp_path, terrain, levels):
+        text = terrain(place="1 2 0.4 0 0 0.3", above="0 0 0.5")
+        staged = stage_world(write(tmp_path, text), 5000.0, meshes=tmp_path)
+        saved = etree.fromstring(staged.base).find("world")
+        collision = saved.find(".//collision")
+        x, y, z, roll, pitch, yaw = map(float, collision.findtext("pose").split())
+        place = Pose.from_rpy(1, 2, 0.5, 0, 0, 0.3) * Pose.from_rpy(x, y, z, roll, pitch, yaw)
+        assert place.position == pytest.approx((0, 0, 0.5), abs=2e-6)
+        assert place.yaw_rad == pytest.approx(0.3)
+        mesh = trimesh.load(collision.findtext("geometry/mesh/uri")[len("file://") :])
+        assert len(mesh.faces) == 2 * 32 * 32
+        assert (mesh.face_normals[:, 2] > 0).all()
+        corners = mesh.triangles.reshape(-1, 3)
+        columns, rows = np.rint((corners[:, 0] + 4) * 4), np.rint((4 - corners[:, 1]) * 4)
+        heights = levels[rows.astype(int), columns.astype(int)] / levels.max() * 0.3
+        assert corners[:, 2] == pytest.approx(heights, abs=1e-6)
+        restore(saved, staged.before)
+        assert collision.findtext("geometry/heightmap/size") == "8 8 0.3"
+        assert collision.find("geometry/mesh") is None
+
+    def test_other_engines_have_no_meshes_in_their_place(self, tmp_path, terrain):
+        world = write(tmp_path, terrain())
+        staged = stage_world(world, 5000.0, engine="bullet", meshes=tmp_path)
+        assert "<mesh>" not in staged.base
+        with pytest.raises(ValueError, match=r"height_maps: meshes are for ODE only"):
+            GazeboSimulator(engine="bullet", height_maps="meshes")
+        with pytest.raises(SpecError, match=r"simulator_options\.height_maps is 'no'"):
+            check_options("gazebo", {"height_maps": "no"})
 
     def test_in_dart_it_is_refused_by_name(self, tmp_path, terrain):
         with pytest.raises(SimulatorError, match="hills::l::c is a height map, and in DART"):

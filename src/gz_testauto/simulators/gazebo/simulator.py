@@ -11,6 +11,8 @@ import re
 from dataclasses import replace
 from typing import List, Optional, Sequence, Tuple
 
+from typing_extensions import Literal, get_args
+
 from gz_testauto import resources
 from gz_testauto.errors import SimulatorError
 from gz_testauto.pose import Pose
@@ -22,12 +24,15 @@ from gz_testauto.simulators.gazebo.gzclient import GuiClient
 from gz_testauto.simulators.gazebo.installation import GazeboInstallation, find_gazebo
 from gz_testauto.simulators.gazebo.instruments import instrument_model, instrument_robot
 from gz_testauto.simulators.gazebo.lockstep import RESTING_RATE_HZ, LockStep
+from gz_testauto.simulators.gazebo.scratch import ScratchDirectory
 from gz_testauto.simulators.gazebo.server import ServerProcess
 from gz_testauto.simulators.gazebo.simulation import GazeboSimulation, alone
 from gz_testauto.simulators.gazebo.split_world import StagedWorld, stage_world
 from gz_testauto.simulators.gazebo.threads.sensor_threads import teach_period
 from gz_testauto.simulators.gazebo.world import WorldLink
 from gz_testauto.simulators.interface import Scene, Simulator
+
+HeightMaps = Literal["fields", "meshes"]
 
 
 class SceneRefusedError(SimulatorError):
@@ -47,6 +52,8 @@ class GazeboSimulator(Simulator):
     robot's own always is. ``allow_missing`` names plugins (``libname.so``; ``*`` stands for any
     text) without which a scene is simulated where they are not installed. ``engine`` is the
     physics engine, one of ``ode``, ``bullet`` and ``dart``; by default the one that a world states.
+    ``height_maps`` says what ODE gets of those of the worlds' static models: ``"fields"``, as they
+    are, whose edges wheels go through, or ``"meshes"`` of the same heights.
     """
 
     name = "gazebo"
@@ -67,15 +74,23 @@ class GazeboSimulator(Simulator):
         world_plugins: bool = True,
         allow_missing: Sequence[str] = (),
         engine: Optional[str] = None,
+        height_maps: HeightMaps = "fields",
     ) -> None:
         """Find Gazebo; raises ``MissingDependencyError``. The server starts with the first
         scene."""
         if engine is not None:
             check_engine(engine)
+        if height_maps not in get_args(HeightMaps):
+            raise ValueError(
+                f"height_maps must be one of {', '.join(get_args(HeightMaps))}, not {height_maps!r}"
+            )
+        if height_maps == "meshes" and engine not in (None, "ode"):
+            raise ValueError(f"height_maps: meshes are for ODE only, and engine is {engine!r}")
         if trials_per_server < 1 or period_s <= 0 or stall_timeout_s <= 0:
             raise ValueError("trials_per_server, period_s and stall_timeout_s must be positive")
         self._installation: GazeboInstallation = find_gazebo()
         self._engine = engine
+        self._meshes = ScratchDirectory() if height_maps == "meshes" else None
         self.changes = GazeboSimulation.changes - LACKING[engine or "ode"]
         self.version = self._installation.version + (f" with {engine}" if engine else "")
         self._gui = gui
@@ -113,6 +128,7 @@ class GazeboSimulator(Simulator):
             self._obstacles,
             plugins=self._world_plugins,
             engine=self._engine,
+            meshes=None if self._meshes is None else self._meshes.path,
         )
         taken = {*staged.poses, *(model.name for model in staged.movables)}
         for model in scene.models:
@@ -131,6 +147,8 @@ class GazeboSimulator(Simulator):
         """End the server, the window and everything they started."""
         self._last = None
         self._stop()
+        if self._meshes is not None:
+            self._meshes.remove()
 
     def _bring(self, staged: StagedWorld, scene: Scene) -> GazeboSimulation:
         if self._can_reuse(staged):

@@ -71,11 +71,13 @@ def stage_world(
     most_spawned: float = MOST_SPAWNED,
     plugins: bool = True,
     engine: Optional[str] = None,
+    meshes: Optional[Path] = None,
 ) -> StagedWorld:
     """Read and divide a ``.world`` file; the base gets ``update_rate_hz`` as its update rate.
     ``obstacles`` matches the whole names of random obstacles, by default the spawner's; static
     ones stay in the base where they are more than ``most_spawned``. Without ``plugins`` nothing
     in the world has any. ``engine`` is the physics engine, by default the one that it states.
+    In ODE the base has height maps as meshes in the folder ``meshes``, where one is given.
 
     Raises ``SimulatorError`` that names what is broken or missing, before any server sees it.
     """
@@ -96,7 +98,7 @@ def stage_world(
         random = [name for name in static if is_obstacle(name, obstacles)]
         spawned = random if len(random) <= most_spawned else []
         spawned = [*spawned, *(name for name in static if _measures(scene.models[name]))]
-        base, movables, before = _divide(document, scene, library, spawned, engine)
+        base, movables, before = _divide(document, scene, library, spawned, engine, meshes)
     except SdfError as error:
         raise SimulatorError(f"cannot load the world: {error}") from error
     _set_update_rate(base, update_rate_hz)
@@ -135,6 +137,7 @@ def _divide(
     library: ModelLibrary,
     spawned: Collection[str],
     engine: str,
+    meshes: Optional[Path],
 ) -> Tuple[Element, Tuple[NamedModel, ...], Mapping[str, Element]]:
     """Take the models that are spawned out of ``document``, a copy of the scene's own: what is not
     static, and the static models that are ``spawned``. Returns the world without them, fitted to
@@ -156,7 +159,7 @@ def _divide(
             movables.append(NamedModel(model.name, model_text(element, version), model.pose))
             world.remove(element)
         else:
-            before.update(fit(document, element, model, model.pose, engine))
+            before.update(fit(document, element, model, model.pose, engine, meshes))
     return world, tuple(movables), before
 
 

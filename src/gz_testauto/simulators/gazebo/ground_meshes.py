@@ -1,0 +1,45 @@
+"""Height maps as meshes, for ODE.
+
+Owns the file of a mesh. What ODE knows of a height map is the planes of its triangles and their
+corners: a wheel that meets the edge of a step goes into it by almost the step's height, as if the
+edge was not there. With the edges of triangles it deals where they are a mesh's.
+"""
+
+import hashlib
+from pathlib import Path
+
+import numpy as np
+import trimesh
+from trimesh.exchange.stl import export_stl
+
+from gz_testauto.disk import write_whole
+from gz_testauto.sdf.meshes.surfaces import Heightmap
+
+
+def write_mesh(terrain: Heightmap, folder: Path) -> Path:
+    """Write a height map's surface, around its middle and from black's height on, as a mesh into
+    ``folder``: two triangles a cell, facing up. Equal ones are one file. Returns its path. Raises
+    ``OSError`` when the disk refuses, and ``SdfError`` where the map cannot be read."""
+    heights = terrain.heights
+    rows, columns = heights.shape
+    length_m, width_m, _ = terrain.size
+    x_m, y_m = np.meshgrid(
+        np.linspace(-length_m / 2, length_m / 2, columns),
+        np.linspace(width_m / 2, -width_m / 2, rows),
+    )
+    number = np.arange(rows * columns).reshape(rows, columns)
+    north_west, north_east = number[:-1, :-1].ravel(), number[:-1, 1:].ravel()
+    south_west, south_east = number[1:, :-1].ravel(), number[1:, 1:].ravel()
+    faces = np.concatenate(
+        [
+            np.column_stack([north_west, south_west, south_east]),
+            np.column_stack([north_west, south_east, north_east]),
+        ]
+    )
+    vertices = np.column_stack([x_m.ravel(), y_m.ravel(), heights.ravel()])
+    mesh = trimesh.Trimesh(vertices, faces, process=False)
+    content = bytes(export_stl(mesh))
+    path = folder / f"{hashlib.sha256(content).hexdigest()[:16]}.stl"
+    if not path.exists():
+        write_whole(path, content)
+    return path
