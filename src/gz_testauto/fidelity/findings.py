@@ -171,9 +171,9 @@ def find(
 def _not_ranked(
     spec: BenchSpec, drives: Mapping[str, Drives], told: Circumstances
 ) -> Dict[str, str]:
-    """Entries that are not compared, and why: of those that have nothing but drives and none are
-    there, and those whose ground is not the one that was given. What they lack would otherwise
-    count for nobody."""
+    """Entries that are not compared, and why: simulators of which a case of the reference's was not
+    driven, or not so that it is believed, and those whose ground is not the one that was given.
+    What they lack would otherwise count for nobody."""
     found: Dict[str, str] = {} if spec.baseline is None else {spec.baseline: BASELINE}
     for entry in spec.ranked:
         if entry.simulator is not None and not drives.get(entry.name):
@@ -181,6 +181,11 @@ def _not_ranked(
     for ground in told.grounds:
         if ground.refusal:
             found.setdefault(ground.entry, f"its ground {ground.terrain} is refused")
+    wanted = [case for case in drives.get(spec.reference or "", {}) if case in spec.cases]
+    for entry in spec.ranked:
+        lacking = [case for case in wanted if not drives.get(entry.name, {}).get(case)]
+        if entry.simulator is not None and lacking:
+            found.setdefault(entry.name, f"it has no valid drive of {', '.join(lacking)}")
     ranked = {entry.name for entry in spec.ranked}
     return {name: why for name, why in found.items() if name in ranked}
 

@@ -11,8 +11,9 @@ import pytest
 from benches import CASES, TOLD, find_without_reading, paper, recorded, simulated, told_of
 
 from gz_testauto.fidelity.circumstances import Ground
-from gz_testauto.fidelity.findings import as_data
+from gz_testauto.fidelity.findings import as_data, find
 from gz_testauto.fidelity.recordings.alike import Length
+from gz_testauto.fidelity.spec import BenchSpec
 from gz_testauto.report.plain import report_console
 from gz_testauto.report.simulators.page import page_html, write_page
 from gz_testauto.report.simulators.terminal import print_findings
@@ -213,6 +214,31 @@ def test_an_entry_on_wrong_ground_takes_nothing_from_the_others():
     assert found.ranking.table.left_out == {}
     assert found.ranking.verdict.winner == "near"
     assert "sunk" in found.measured
+
+
+def test_a_simulator_without_a_valid_drive_of_a_case_takes_nothing_from_the_others():
+    terrains = sorted({case.split("/")[0] for case in CASES})
+    names = ("ode", "near", "loud", "lost")
+    spec = BenchSpec.model_validate(
+        {
+            "name": "husky",
+            "robot": {"model": "husky"},
+            "terrains": [{"name": name, "kind": "flat"} for name in terrains],
+            "drives": sorted({case.split("/")[1] for case in CASES}),
+            "entries": [{"name": name, "simulator": "embedded"} for name in names],
+            "reference": "ode",
+            "weights": {"real_time_factor": 2, "imu_linear_error": 4},
+        }
+    )
+    drives = {
+        name: recorded(at, 0.3 if name != "loud" else 0.6, repetitions=2, load_s=0.2)
+        for at, name in enumerate(names, 1)
+    }
+    del drives["lost"][CASES[1]]
+    found = find(spec, drives)
+    assert found.not_ranked == {"lost": f"it has no valid drive of {CASES[1]}"}
+    assert found.ranking.table.entries == ("near", "loud")
+    assert found.ranking.table.left_out == {}
 
 
 def said_by_both(found):
