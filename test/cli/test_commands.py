@@ -349,4 +349,8 @@ def test_agree_runs_both_and_says_how_far_they_agree(tmp_path, capsys):
     assert f"{PLANAR} and embedded end 2 of 2 trials alike: 100.0 %" in printed
     assert "distance_m (m)" in printed
     assert max(map(len, printed.splitlines())) <= 80
-    assert sorted(path.name for path in (tmp_path / "o").iterdir()) == ["embedded", PLANAR]
+    assert sorted(path.name for path in (tmp_path / "o").iterdir()) == [
+        "embedded",
+        "open_loop",
+        PLANAR,
+    ]

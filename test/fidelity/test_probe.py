@@ -8,12 +8,13 @@ import pytest
 from PIL import Image
 from pydantic import TypeAdapter
 
-from gz_testauto.errors import SpecError
+from gz_testauto.errors import SceneError, SpecError
 from gz_testauto.fidelity.probe import probe_ground
 from gz_testauto.fidelity.terrain import TerrainSpec, make_terrain
 from gz_testauto.fidelity.terrain.contact import resting_m
 from gz_testauto.simulators import open_simulator
 from gz_testauto.simulators.embedded import EmbeddedSimulator
+from gz_testauto.testing.planar import PlanarSimulation, PlanarSimulator
 
 
 def terrain_of(kind, **more):
@@ -136,3 +137,20 @@ def test_real_gazebo_has_the_ground_that_it_is_given(tmp_path):
     assert probe.refusal is None
     assert probe.median_m == pytest.approx(0.0, abs=1e-5)
     assert probe.friction == pytest.approx(0.55, rel=0.001)
+
+
+class SilentSimulation(PlanarSimulation):
+    ground_m = None  # as where a simulation has no such method
+
+
+class SilentSimulator(PlanarSimulator):
+    def _load(self, scene):
+        return SilentSimulation(scene)
+
+
+def test_a_simulator_that_tells_no_links_may_tell_its_ground_itself(tmp_path):
+    terrain = terrain_of("flat")
+    found = probe_ground(PlanarSimulator(), terrain, tmp_path)
+    assert (found.worst_m, found.friction, found.refusal) == (0.0, None, None)
+    with pytest.raises(SceneError, match=r"tells no poses of links, .*; give its Simulation"):
+        probe_ground(SilentSimulator(), terrain, tmp_path)

@@ -34,7 +34,7 @@ VERBS = {
     "import": "make results that others measured into a results directory",
     "train": "train a policy in a campaign's worlds",
     "record": "write down what a planner does in an environment, to be imitated",
-    "simulators": "compare simulators with each other or with a real robot's recordings",
+    "simulators": "compare simulators with each other or a real robot's recordings",
     "doctor": "say what this machine has and what it lacks",
 }
 

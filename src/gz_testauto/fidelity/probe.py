@@ -16,7 +16,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 from typing_extensions import Protocol, runtime_checkable
 
-from gz_testauto.errors import SpecError
+from gz_testauto.errors import SceneError, SpecError
 from gz_testauto.fidelity.terrain import Terrain, write_world
 from gz_testauto.fidelity.terrain.contact import resting_m
 from gz_testauto.fidelity.terrain.world_file import GRAVITY_MPS2
@@ -170,6 +170,11 @@ def _settled_m(simulation: Simulation, count: int) -> np.ndarray:
     before = np.full(count, np.inf)
     for _ in range(round(SETTLE_S / look_s)):
         links = simulation.step(look_s).links
+        if not all(name in links for name in names):
+            raise SceneError(
+                "the simulator tells no poses of links, so its ground cannot be probed; give its "
+                "Simulation a method ground_m (gz_testauto.fidelity.probe.TellsGround)"
+            )
         now = np.array([links[name].pose.position[2] for name in names])
         if np.abs(now - before).max() < STILL_M:
             break

@@ -71,6 +71,10 @@ class PlanarSimulation(Simulation):
             add_model(self._document, model.sdf, model.pose, model.name)
         self._read()
 
+    def ground_m(self, x_m: np.ndarray, y_m: np.ndarray) -> np.ndarray:
+        """Heights (k,) of the ground at points (k,): the plane that it all is in."""
+        return np.zeros(np.broadcast(x_m, y_m).shape)
+
     def _snapshot(self) -> Snapshot:
         still = (0.0, 0.0, 0.0)
         models = {name: ModelState(pose, still, still) for name, pose in self._poses.items()}
