@@ -10,12 +10,14 @@ import re
 import pytest
 from benches import CASES, TOLD, find_without_reading, paper, recorded, simulated, told_of
 
-from gz_testauto.fidelity.circumstances import Ground
+from gz_testauto.fidelity.circumstances import Ground, InvalidDrive
+from gz_testauto.fidelity.estimates import Measured
 from gz_testauto.fidelity.findings import as_data, find
 from gz_testauto.fidelity.recordings.alike import Length
 from gz_testauto.fidelity.spec import BenchSpec
 from gz_testauto.report.plain import report_console
 from gz_testauto.report.simulators.page import page_html, write_page
+from gz_testauto.report.simulators.sentences import baseline_lines
 from gz_testauto.report.simulators.terminal import print_findings
 
 
@@ -239,6 +241,23 @@ def test_a_simulator_without_a_valid_drive_of_a_case_takes_nothing_from_the_othe
     assert found.not_ranked == {"lost": f"it has no valid drive of {CASES[1]}"}
     assert found.ranking.table.entries == ("near", "loud")
     assert found.ranking.table.left_out == {}
+
+
+def test_invalid_drives_of_a_case_are_told_in_one_sentence():
+    why = "the robot has tipped over after 1.00 s"
+    drives = tuple(InvalidDrive("lost", CASES[1], number, why) for number in (0, 3))
+    found = simulated(told=dataclasses.replace(TOLD, invalid=drives))
+    said = f"lost, {CASES[1]}, repetitions 1, 4 are invalid; the first: {why}."
+    assert all(said in text for text in said_by_both(found))
+
+
+def test_who_was_not_measured_does_not_beat_the_baseline():
+    found = simulated(("near", "loud", "lost"), repetitions=2)
+    spec = found.spec.model_copy(update={"baseline": "loud"})
+    lost = {name: Measured.absent(one.measure, "x") for name, one in found.measured["lost"].items()}
+    measured = {**found.measured, "lost": lost}
+    told = baseline_lines(dataclasses.replace(found, spec=spec, measured=measured))
+    assert told == ["near: nearer than loud in all that was measured."]
 
 
 def said_by_both(found):

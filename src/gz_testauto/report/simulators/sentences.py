@@ -6,6 +6,7 @@ from typing import Dict, List, Mapping, NamedTuple, Sequence, Tuple
 import numpy as np
 
 from gz_testauto.analysis.intervals import LEVEL, Estimate
+from gz_testauto.fidelity.circumstances import InvalidDrive
 from gz_testauto.fidelity.estimates import NOTHING, PUBLISHED, Measured
 from gz_testauto.fidelity.features import said_features
 from gz_testauto.fidelity.findings import Findings, Ranking
@@ -111,20 +112,22 @@ def baseline_lines(found: Findings) -> List[str]:
         return []
     baseline, lines, beaten = found.measured[name], [], []
     for entry, own in found.measured.items():
-        behind = [
+        compared = [
             one
             for one, measured in own.items()
             if measured.measure.between is not None
             and not measured.missing
             and not baseline[one].missing
-            and not measured.ties
-            and measured.estimate.value >= baseline[one].estimate.value
         ]
-        if entry != name:
-            if behind:
-                lines.append(f"{entry} is no nearer than {name} in: {', '.join(behind)}.")
-            else:
-                beaten.append(entry)
+        behind = [
+            one
+            for one in compared
+            if not own[one].ties and own[one].estimate.value >= baseline[one].estimate.value
+        ]
+        if entry != name and behind:
+            lines.append(f"{entry} is no nearer than {name} in: {', '.join(behind)}.")
+        elif entry != name and compared:
+            beaten.append(entry)
     if beaten:
         lines.append(f"{', '.join(beaten)}: nearer than {name} in all that was measured.")
     return lines
@@ -181,14 +184,20 @@ def left_out_lines(found: Findings) -> List[str]:
 def circumstance_lines(found: Findings) -> List[str]:
     """Grounds that are not as they should be, and drives that say nothing."""
     told = found.circumstances
-    refused = (one for one in told.grounds if one.refusal)
-    return [
-        *(f"{one.entry} on {one.terrain}: {one.refusal}" for one in refused),
-        *(
-            f"{one.entry}, {one.case}, repetition {one.repetition + 1} is invalid: {one.why}."
-            for one in told.invalid
-        ),
-    ]
+    lines = [f"{one.entry} on {one.terrain}: {one.refusal}" for one in told.grounds if one.refusal]
+    by_case: Dict[Tuple[str, str], List[InvalidDrive]] = {}
+    for drive in told.invalid:
+        by_case.setdefault((drive.entry, drive.case), []).append(drive)
+    for (entry, case), drives in by_case.items():
+        first, numbers = drives[0], [str(drive.repetition + 1) for drive in drives]
+        if len(drives) == 1:
+            lines.append(f"{entry}, {case}, repetition {numbers[0]} is invalid: {first.why}.")
+        else:
+            lines.append(
+                f"{entry}, {case}, repetitions {', '.join(numbers)} are invalid; the first: "
+                f"{first.why}."
+            )
+    return lines
 
 
 class Said(NamedTuple):
