@@ -11,7 +11,7 @@ from typing import Dict, Iterable, Mapping, Sequence, Set
 import numpy as np
 
 from gz_testauto.errors import SdfError, SimulatorError
-from gz_testauto.observation import ModelState, Sensed, Snapshot, Twist2D
+from gz_testauto.observation import ModelState, Snapshot
 from gz_testauto.sdf.dynamics import read_gravity
 from gz_testauto.sdf.scene import placed_model, read_scene
 from gz_testauto.sdf.staging.bodies import StagedModel, stage_model
@@ -22,12 +22,11 @@ from gz_testauto.simulators.embedded.engine import Engine, LinkStates
 from gz_testauto.simulators.embedded.mjcf import write_mjcf
 from gz_testauto.simulators.embedded.onboard import Onboard
 from gz_testauto.simulators.embedded.robot import DrivenRobot
-from gz_testauto.simulators.interface import NamedModel, Scene, Simulation
+from gz_testauto.simulators.interface import NamedModel, Scene
+from gz_testauto.simulators.several_robots import SeveralRobotsSimulation
 from gz_testauto.simulators.standing_world import write_standing
 
 _STANDING = (0.0, 0.0, 0.0)
-
-NOTHING = Sensed()
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ class Settings:
     grip: bool = False
 
 
-class EmbeddedSimulation(Simulation):
+class EmbeddedSimulation(SeveralRobotsSimulation[Onboard]):
     """See :class:`~gz_testauto.simulators.interface.Simulation`.
 
     Contacts of a robot's body are those of every physics step. IMU samples are taken, and the
@@ -99,27 +98,14 @@ class EmbeddedSimulation(Simulation):
     # the interface
 
     def _snapshot(self) -> Snapshot:
-        sensed = {name: robot.sensed() for name, robot in self._onboard.items()}
-        first = NOTHING if self.robot is None else sensed.pop(self.robot.name)
-        return Snapshot(
-            time_s=self._time_s,
-            models={
+        return self._shown(
+            self._time_s,
+            {
                 name: self._still.get(name) or self._engine.state(model)
                 for name, model in self._models.items()
             },
-            links=LinkStates(self._engine, tuple(self._models.values())),
-            scan=first.scan,
-            imu=first.imu,
-            contacts=first.contacts,
-            others=sensed,
+            LinkStates(self._engine, tuple(self._models.values())),
         )
-
-    def _drive(self, command: Twist2D) -> None:
-        assert self.robot is not None, "the interface asks before"
-        self._onboard[self.robot.name].drive(command)
-
-    def _drive_other(self, command: Twist2D, robot: str) -> None:
-        self._onboard[robot].drive(command)
 
     def _step(self, count: int) -> None:
         end = self._ticks + count

@@ -12,7 +12,7 @@ from lxml import etree
 
 from gz_testauto.brevity import listed
 from gz_testauto.errors import SdfError, SimulatorError
-from gz_testauto.observation import ModelState, Sensed, Snapshot, Twist2D
+from gz_testauto.observation import ModelState, Snapshot
 from gz_testauto.pose import Pose
 from gz_testauto.sdf.edit import parse_model
 from gz_testauto.simulators.changes import Change, Push, SetGravity, SetLight, SetModel
@@ -32,13 +32,12 @@ from gz_testauto.simulators.gazebo.readings import ModelPoses, mean_twist
 from gz_testauto.simulators.gazebo.split_world import StagedWorld, model_text
 from gz_testauto.simulators.gazebo.transport import Publisher, RawCallback
 from gz_testauto.simulators.gazebo.world import WorldLink, pose_from
-from gz_testauto.simulators.interface import NamedModel, PhysicsSettings, Scene, Simulation
+from gz_testauto.simulators.interface import NamedModel, PhysicsSettings, Scene
+from gz_testauto.simulators.several_robots import SeveralRobotsSimulation
 from gz_testauto.xml_file import parse_xml
 
-NOTHING = Sensed()
 
-
-class GazeboSimulation(Simulation):
+class GazeboSimulation(SeveralRobotsSimulation[Onboard]):
     """See :class:`~gz_testauto.simulators.interface.Simulation`.
 
     Gazebo does not tell twists: a robot's is its mean over the last stretch, of ``period_s``
@@ -110,24 +109,11 @@ class GazeboSimulation(Simulation):
         states = {name: ModelState(pose) for name, pose in self._poses.models.items()}
         for name, robot in self._onboard.items():
             states[name] = robot.state(self._poses.models[name])
-        sensed = {name: robot.sensed() for name, robot in self._onboard.items()}
-        first = NOTHING if self.robot is None else sensed.pop(self.robot.name)
-        return Snapshot(
-            time_s=self._clock.time_ns / 1e9,
-            models=states,
-            links=self._poses.link_states(),
-            scan=first.scan,
-            imu=first.imu,
-            contacts=first.contacts,
-            others=sensed,
+        return self._shown(
+            self._clock.time_ns / 1e9,
+            states,
+            self._poses.link_states(),
         )
-
-    def _drive(self, command: Twist2D) -> None:
-        assert self.robot is not None, "the interface asks before"
-        self._onboard[self.robot.name].drive(command)
-
-    def _drive_other(self, command: Twist2D, robot: str) -> None:
-        self._onboard[robot].drive(command)
 
     def _step(self, count: int) -> None:
         left_ns = count * self._clock.step_ns

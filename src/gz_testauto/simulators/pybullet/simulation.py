@@ -10,7 +10,7 @@ from typing import Any, Dict, Iterable, List, Mapping, Sequence, Set
 import numpy as np
 
 from gz_testauto.errors import SdfError, SimulatorError
-from gz_testauto.observation import ModelState, Sensed, Snapshot, Twist2D
+from gz_testauto.observation import ModelState, Snapshot
 from gz_testauto.pose import Pose
 from gz_testauto.sdf.dynamics import read_gravity
 from gz_testauto.sdf.scene import placed_model, read_scene
@@ -18,7 +18,7 @@ from gz_testauto.sdf.staging.bodies import StagedModel, stage_model
 from gz_testauto.sdf.staging.coverage import Coverage
 from gz_testauto.sdf.staging.robots import StagedRobot
 from gz_testauto.simulators.changes import Change, SetModel
-from gz_testauto.simulators.interface import NamedModel, Scene, Simulation
+from gz_testauto.simulators.interface import NamedModel, Scene
 from gz_testauto.simulators.pybullet.changes import TAKEN, Alterations, check
 from gz_testauto.simulators.pybullet.motion import (
     STANDING,
@@ -28,12 +28,11 @@ from gz_testauto.simulators.pybullet.motion import (
 )
 from gz_testauto.simulators.pybullet.onboard import Onboard
 from gz_testauto.simulators.pybullet.world import World
+from gz_testauto.simulators.several_robots import SeveralRobotsSimulation
 from gz_testauto.simulators.standing_world import write_standing
 
-NOTHING = Sensed()
 
-
-class PyBulletSimulation(Simulation):
+class PyBulletSimulation(SeveralRobotsSimulation[Onboard]):
     """See :class:`~gz_testauto.simulators.interface.Simulation`.
 
     Contacts of a robot's body are those of every physics step. IMU samples are taken, and the
@@ -80,24 +79,11 @@ class PyBulletSimulation(Simulation):
     # the interface
 
     def _snapshot(self) -> Snapshot:
-        sensed = {name: robot.sensed() for name, robot in self._onboard.items()}
-        first = NOTHING if self.robot is None else sensed.pop(self.robot.name)
-        return Snapshot(
-            time_s=self._time_s,
-            models={name: self._state(name) for name in self._world.models},
-            links=LinkStates(self._world.client, tuple(self._world.models.values())),
-            scan=first.scan,
-            imu=first.imu,
-            contacts=first.contacts,
-            others=sensed,
+        return self._shown(
+            self._time_s,
+            {name: self._state(name) for name in self._world.models},
+            LinkStates(self._world.client, tuple(self._world.models.values())),
         )
-
-    def _drive(self, command: Twist2D) -> None:
-        assert self.robot is not None, "the interface asks before"
-        self._onboard[self.robot.name].drive(command)
-
-    def _drive_other(self, command: Twist2D, robot: str) -> None:
-        self._onboard[robot].drive(command)
 
     def _step(self, count: int) -> None:
         end = self._ticks + count
