@@ -1,6 +1,6 @@
 """Where the robot went: drift of its pose, as a whole and per second."""
 
-from typing import Tuple
+from typing import Tuple, Union
 
 import numpy as np
 
@@ -30,8 +30,13 @@ def drift_m(first: Recording, second: Recording) -> float:
 
 
 def _from_its_start(way: np.ndarray) -> np.ndarray:
-    cos, sin = np.cos(way[0, 2]), np.sin(way[0, 2])
-    moved = way - way[0]
+    return _as_seen(way - way[0], way[0, 2])
+
+
+def _as_seen(moved: np.ndarray, yaw_rad: Union[float, np.ndarray]) -> np.ndarray:
+    """Ways (n, 3) in x, y and yaw of a fixed frame, ahead and to the left of who looks along
+    ``yaw_rad``, one for all or (n,)."""
+    cos, sin = np.cos(yaw_rad), np.sin(yaw_rad)
     return np.column_stack(
         [cos * moved[:, 0] + sin * moved[:, 1], cos * moved[:, 1] - sin * moved[:, 0], moved[:, 2]]
     )
@@ -46,10 +51,7 @@ def _steps(way: np.ndarray) -> np.ndarray:
     """What is driven in each second (m, m, rad), as seen from its beginning."""
     ahead = min(round(POSE_RATE_HZ), len(way) - 1)
     begin, moved = way[:-ahead], way[ahead:] - way[:-ahead]
-    cos, sin = np.cos(begin[:, 2]), np.sin(begin[:, 2])
-    return np.column_stack(
-        [cos * moved[:, 0] + sin * moved[:, 1], cos * moved[:, 1] - sin * moved[:, 0], moved[:, 2]]
-    )
+    return _as_seen(moved, begin[:, 2])
 
 
 def _pushed(first: Recording, second: Recording) -> float:
