@@ -4,6 +4,7 @@ import pytest
 
 from gz_testauto.errors import SpecError
 from gz_testauto.fidelity.spec import BenchSpec
+from gz_testauto.fidelity.steps import REMEDIES_S, step_fault
 from gz_testauto.spec.loader import load
 
 BENCH = """name: small
@@ -60,6 +61,13 @@ def test_without_drives_all_kinds_are_driven_that_there_is_ground_for(tmp_path):
         ("simulator: embedded}", "simulator: embeded}", 9, "did you mean 'embedded'"),
         ("{step_s: 0.002}", "{stepp_s: 0.002}", 10, "did you mean 'step_s'"),
         ("{step_s: 0.002}", "{step_s: fast}", 10, "options.step_s is 'fast'"),
+        (
+            "{step_s: 0.002}",
+            "{step_s: 0.004}",
+            10,
+            "entries[1].options.step_s is 0.004 s, which does not divide 0.01 s, over which "
+            "samples of the IMU are averaged; give 0.0025 or 0.005",
+        ),
         ("one, simulator: embedded", "one, options: {step_s: 0.002}", 9, "give simulator"),
         ("name: flat, kind", "name: load, kind", 1, "take another name"),
         ("reference: one", "reference: one\nreal: true", 1, "one is simulated"),
@@ -82,6 +90,26 @@ def test_a_fault_is_named_with_its_line(tmp_path, old, new, line, said):
         read(tmp_path, (old, new))
     assert said in str(raised.value)
     assert f"bench.yaml:{line}: " in str(raised.value)
+
+
+def test_the_step_of_the_worlds_matters_where_a_simulator_goes_by_it(tmp_path):
+    step = ("reference: one", "reference: one\nstep_s: 0.003")
+    assert read(tmp_path, step).step_s == 0.003
+    with pytest.raises(
+        SpecError, match=r"bench.yaml:12: step_s is 0.003 s, .* give 0.0025 or 0.005"
+    ):
+        read(
+            tmp_path,
+            step,
+            ("two, simulator: embedded, options: {step_s: 0.002}", "two, simulator: gazebo"),
+        )
+
+
+def test_steps_that_are_named_as_a_remedy_can_be_driven_and_halved():
+    for step_s in REMEDIES_S:
+        assert step_fault(step_s) is None and step_fault(step_s / 2) is None
+    assert step_fault(0.02).endswith("give 0.01")
+    assert step_fault(0.00003).endswith("give 0.0001")
 
 
 def test_a_simulator_is_not_a_recording(tmp_path):

@@ -60,6 +60,13 @@ def test_one_simulator_is_not_two():
         open_loop_bench(first, first)
 
 
+def test_a_step_that_samples_cannot_have_is_refused_before_anything_is_driven():
+    first, second = both("smoke_campaign.yaml")
+    slow = second.model_copy(update={"simulator_options": {"step_s": 0.004}})
+    with pytest.raises(SpecError, match=r"step_s of embedded is 0.004 s, .* give 0.0025 or 0.005"):
+        open_loop_bench(first, slow)
+
+
 def bench_with(*drives):
     return BenchSpec.model_validate(
         {

@@ -9,6 +9,7 @@ from typing import Any, Dict, List
 
 from gz_testauto.errors import SpecError
 from gz_testauto.fidelity.spec import BenchSpec
+from gz_testauto.fidelity.steps import physics_step_s, step_fault
 from gz_testauto.spec.campaign import BuiltinCampaignSpec
 
 REPETITIONS = 3
@@ -17,6 +18,8 @@ MARGIN_M = 5.0
 """Of ground beyond the way that is driven, at the greatest speed."""
 
 PIXELS = 257
+
+WORLD_STEP_S = 0.001
 
 MEASURES = (
     "pose_drift",
@@ -36,12 +39,17 @@ MEASURES = (
 
 def open_loop_bench(first: BuiltinCampaignSpec, second: BuiltinCampaignSpec) -> BenchSpec:
     """The campaign in two simulators, the first as the reference. Raises ``SpecError`` for one
-    simulator twice, and for a robot that has no model."""
+    simulator twice, for a robot that has no model, and for a step that samples cannot have."""
     if first.simulator == second.simulator:
         raise SpecError(f"--simulators: {first.simulator} is there twice; give two different ones")
     robot = first.robot
     if robot.model is None:
         raise SpecError("robot.model is missing, by which simulators could drive it")
+    for one in (first, second):
+        step_s = physics_step_s(one.simulator, one.simulator_options, WORLD_STEP_S)
+        fault = step_fault(step_s)
+        if fault is not None:
+            raise SpecError(f"simulator_options.step_s of {one.simulator} {fault}")
     return BenchSpec.model_validate(
         {
             "name": "open_loop",
@@ -63,6 +71,7 @@ def open_loop_bench(first: BuiltinCampaignSpec, second: BuiltinCampaignSpec) -> 
             ],
             "drives": _drives(first),
             "repetitions": REPETITIONS,
+            "step_s": WORLD_STEP_S,
             "load": False,
             "entries": [
                 {"name": one.simulator, "simulator": one.simulator, "options": options}

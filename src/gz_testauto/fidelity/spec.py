@@ -41,10 +41,12 @@ from gz_testauto.fidelity.measures.interface import MEASURES, measure_named
 from gz_testauto.fidelity.measures.load import LOAD
 from gz_testauto.fidelity.recordings.spec import RecordingSpec
 from gz_testauto.fidelity.score import PAPER_WEIGHTS
+from gz_testauto.fidelity.steps import physics_step_s, step_fault, takes_step
 from gz_testauto.fidelity.terrain import TerrainSpec
 from gz_testauto.fidelity.terrain.kind import TerrainKind
 from gz_testauto.registry import unknown_name
 from gz_testauto.simulators.options import check_options
+from gz_testauto.spec.loader import WITHIN
 from gz_testauto.spec.model import Spec, SpecPath, as_tuple, repeated
 from gz_testauto.spec.stack import NAME
 
@@ -189,6 +191,18 @@ class BenchSpec(Spec):
                 needed = STEP if drive.kind == STEP else FLAT
                 raise ValueError(f"drives: {drive.name} needs a terrain of kind {needed}")
             self._require_recorded(drive)
+        return self
+
+    @model_validator(mode="after")
+    def _steps_divide_samples(self) -> Self:
+        for number, entry in enumerate(self.entries):
+            if entry.simulator is None:
+                continue
+            fault = step_fault(physics_step_s(entry.simulator, entry.options, self.step_s))
+            if fault is not None:
+                own = takes_step(entry.simulator)
+                place = ("entries", number, "options", "step_s") if own else ("step_s",)
+                raise PydanticCustomError("predicate", "{reason}", {"reason": fault, WITHIN: place})
         return self
 
     def _require_recorded(self, drive: DriveSpec) -> None:

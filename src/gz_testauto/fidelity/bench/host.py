@@ -10,9 +10,10 @@ from typing import Any, Dict, Mapping, NamedTuple, Optional, Tuple
 import psutil
 
 from gz_testauto.fidelity.bench.load import measure_load
-from gz_testauto.fidelity.bench.perform import SAMPLE_S, Driven, DriveOrder, perform
+from gz_testauto.fidelity.bench.perform import Driven, DriveOrder, perform
 from gz_testauto.fidelity.probe import GroundProbe, probe_ground
 from gz_testauto.fidelity.recordings.recording import Load
+from gz_testauto.fidelity.steps import SAMPLE_S
 from gz_testauto.fidelity.terrain import Terrain
 from gz_testauto.simulators import open_simulator
 from gz_testauto.simulators.interface import Simulator

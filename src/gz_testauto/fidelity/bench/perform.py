@@ -17,12 +17,10 @@ from gz_testauto.errors import ResultsError, SceneError, SimulatorError
 from gz_testauto.fidelity.bench.wheels import placed_surfaces, round_surfaces
 from gz_testauto.fidelity.drives.commands import PERIOD_S
 from gz_testauto.fidelity.recordings.recording import Recording, Series
+from gz_testauto.fidelity.steps import SAMPLE_S, step_fault
 from gz_testauto.observation import ImuSample, ModelState, Twist2D
 from gz_testauto.pose import Pose, Pose2D
 from gz_testauto.simulators.interface import NamedModel, PlacedRobot, Scene, Simulation, Simulator
-
-SAMPLE_S = 0.01
-"""Over which an IMU's sample is the mean."""
 
 SETTLE_S = 1.0
 """Simulated time that robots stand before a drive; not recorded."""
@@ -143,12 +141,9 @@ def _require_step(simulation: Simulation, step_s: Optional[float]) -> None:
     found_s = simulation.step_size_s
     if step_s is not None and not math.isclose(found_s, step_s, rel_tol=1e-9):
         raise SimulatorError(f"its physics step is {found_s:g} s, where {step_s:g} s was asked for")
-    count = round(SAMPLE_S / found_s)
-    if count < 1 or not math.isclose(count * found_s, SAMPLE_S, rel_tol=1e-9):
-        raise SimulatorError(
-            f"its physics step of {found_s:g} s does not divide {SAMPLE_S:g} s, over which samples "
-            "of the IMU are averaged; give another step_s"
-        )
+    fault = step_fault(found_s)
+    if fault is not None:
+        raise SimulatorError(f"its physics step {fault}")
 
 
 def _means(samples: Sequence[ImuSample], begun_s: float, count: int, source: str) -> Series:

@@ -26,6 +26,7 @@ from gz_testauto.fidelity.drives.starts import (
 from gz_testauto.fidelity.measures.load import FIVE, IDLE, LOAD, ONE
 from gz_testauto.fidelity.recordings.read import read_drives
 from gz_testauto.fidelity.spec import BenchSpec, EntrySpec
+from gz_testauto.fidelity.steps import physics_step_s, takes_step
 from gz_testauto.fidelity.terrain import Terrain, make_terrain, write_world
 from gz_testauto.fidelity.terrain.flat import FlatTerrain
 from gz_testauto.pose import Pose2D
@@ -33,7 +34,6 @@ from gz_testauto.results.directory import reporting_disk
 from gz_testauto.sampling.seeds import child_seed
 from gz_testauto.simulators import SIMULATORS, chosen_simulator
 from gz_testauto.simulators.interface import PlacedRobot
-from gz_testauto.simulators.options import options_taken
 
 SIMULATION = "simulation"
 """Path of the simulators' seeds."""
@@ -150,14 +150,12 @@ class Plan:
     def step_s(self, entry: EntrySpec) -> float:
         """The physics step of an entry: its option's, or the worlds'."""
         assert entry.simulator is not None, "asked of simulators"
-        if not takes_step(entry):
-            return self.spec.step_s
-        default = options_taken(entry.simulator)["step_s"].default
-        return float(entry.options.get("step_s", default))
+        return physics_step_s(entry.simulator, entry.options, self.spec.step_s)
 
     def options(self, entry: EntrySpec, halved: bool) -> Mapping[str, Any]:
         """What an entry's simulator is opened with."""
-        if not (halved and takes_step(entry)):
+        assert entry.simulator is not None, "asked of simulators"
+        if not (halved and takes_step(entry.simulator)):
             return entry.options
         return {**entry.options, "step_s": self.step_s(entry) / 2}
 
@@ -224,8 +222,3 @@ def _takes_several(entry: EntrySpec) -> bool:
     """Whether an entry's simulator has several robots in a world."""
     assert entry.simulator is not None, "asked of simulators"
     return bool(SIMULATORS.get(chosen_simulator(entry.simulator)).several_robots)
-
-
-def takes_step(entry: EntrySpec) -> bool:
-    """Whether an entry's simulator takes its physics step as an option."""
-    return entry.simulator is not None and "step_s" in options_taken(entry.simulator)
