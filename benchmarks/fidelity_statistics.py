@@ -3,9 +3,11 @@
 
     python3 benchmarks/fidelity_statistics.py [--sets 1000] [--repetitions 5] [--cases 1]
         [--measures gain delay]
+    python3 benchmarks/fidelity_statistics.py --noise-density
 
 Synthetic drives whose noise, bias, delay, gain, way and load differ from repetition to repetition;
 the true value of a measure is its mean over 20,000 drives or pairs of drives that are drawn anew.
+The second says how near the density of white noise is to the true one, by the length of a record.
 """
 
 import argparse
@@ -17,6 +19,7 @@ from gz_testauto.fidelity.estimates import measure_entry
 from gz_testauto.fidelity.measures.comparable import comparable, inertial
 from gz_testauto.fidelity.measures.interface import MEASURES, measure_named
 from gz_testauto.fidelity.recordings.recording import Load, Recording, Series
+from gz_testauto.fidelity.signals import noise_density
 
 RATE_HZ, DURATION_S = 100.0, 3.0
 REFERENCE = {"noise": 0.2, "gain": 1.0, "delay_s": 0.0, "bias": 0.0, "turns": 0.0, "slow": 1.0}
@@ -24,6 +27,8 @@ OWN = {"noise": 0.3, "gain": 1.1, "delay_s": 0.1, "bias": 0.1, "turns": 0.05, "s
 """Of the mean repetition: noise and bias in m/s², a gain and a delay of the yaw rate, a drift of
 the heading in rad/s, and a factor on the load."""
 TRUTH = 20_000
+RECORDS_S = (8, 10, 20, 30, 60)
+"""Lengths of records at rest."""
 A_BLOCK = 25
 """Sets that a process makes at a time."""
 
@@ -36,7 +41,11 @@ def main():
     arguments.add_argument("--cases", type=int, default=1)
     arguments.add_argument("--workers", type=int, default=2)
     arguments.add_argument("--measures", nargs="+", default=list(MEASURES.names()))
+    arguments.add_argument("--noise-density", action="store_true")
     given = arguments.parse_args()
+    if given.noise_density:
+        print_noise_density(given.sets)
+        return
     names = given.measures
     with ProcessPoolExecutor(given.workers) as pool:
         blocks = list(pool.map(truths, [(block, names) for block in range(TRUTH // 500)]))
@@ -50,6 +59,16 @@ def main():
     for name, (covered, tied) in zip(names, 100.0 * counts / given.sets):
         ties = "" if measure_named(name).between is None else f", ties {tied:.1f} %"
         print(f"{name}: intervals cover {covered:.1f} %{ties}")
+
+
+def print_noise_density(sets):
+    """Of records of white noise of 1 / √Hz, by their length."""
+    random = np.random.default_rng(0)
+    for length_s in RECORDS_S:
+        records = np.sqrt(RATE_HZ) * random.standard_normal((sets, round(length_s * RATE_HZ)))
+        found = np.array([noise_density(record, RATE_HZ) for record in records])
+        near = 100.0 * np.mean(np.abs(found - 1.0) <= 0.1)
+        print(f"{length_s} s: within 10 % in {near:.1f} %, mean {found.mean():.3f}")
 
 
 def truths(job):

@@ -19,6 +19,7 @@ from gz_testauto.fidelity.drives.starts import (
     start_of,
 )
 from gz_testauto.fidelity.recordings.recording import Series
+from gz_testauto.fidelity.signals import noise_density
 from gz_testauto.fidelity.terrain import Terrain
 from gz_testauto.pose import Pose2D
 from gz_testauto.resources import share_directory
@@ -64,6 +65,13 @@ def test_a_circle_is_driven_on_a_radius_of_speed_over_yaw_rate():
 def test_a_stop_ends_at_rest_and_an_s_curve_turns_back():
     assert commands_of(drive("stop"), ROBOT)[-1] == pytest.approx([0.0, 0.0])
     assert ideal_way(commands_of(drive("s_curve"), ROBOT))[-1, 2] == pytest.approx(0.0, abs=0.03)
+
+
+def test_a_drive_at_rest_lasts_until_its_noise_is_told():
+    count = round(drive("rest").duration_s * 100)
+    records = np.random.default_rng(0).standard_normal((100, count))
+    densities = np.array([noise_density(record, 100.0) for record in records])
+    assert np.mean(np.abs(densities / 0.1 - 1.0) < 0.1) >= 0.97
 
 
 def test_a_drive_that_is_faster_than_the_robot_is_refused():

@@ -36,7 +36,7 @@ class Kind(NamedTuple):
 
 
 KINDS: Dict[str, Kind] = {
-    "rest": Kind(8.0, 0.0, 0.0),
+    "rest": Kind(30.0, 0.0, 0.0),
     "straight": Kind(8.0, 0.5, 0.0),
     "circle": Kind(8.0, 0.5, 0.5),
     "stop": Kind(6.0, 0.5, 0.0),
@@ -47,6 +47,7 @@ KINDS: Dict[str, Kind] = {
 }
 """``straight`` and ``circle`` are those of Farley et al. 2022, who do not say how fast the circle
 is driven forward: here at the same speed, on a radius of 1 m. ``stop`` brakes at half of its time.
+``rest`` lasts until the density of white noise is found within 10 % in 99.7 % of drives.
 ``s_curve`` turns to the left and then to the right, as a sine. ``step`` is driven slowly, ``turn``
 on the spot, and ``push`` against a box that stands ahead."""
 
