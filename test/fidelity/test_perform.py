@@ -141,6 +141,13 @@ def rolled(x_m, z_m):
     return np.stack([points + np.array([x, 0.0, z]) for x, z in zip(x_m, z_m)])
 
 
+def test_the_wheels_of_a_robot_are_read_once_and_those_of_another_anew():
+    (robot,), (again,) = read_bench_robot(ROBOT), read_bench_robot(ROBOT)
+    assert again is not robot
+    assert round_surfaces(again) is round_surfaces(robot)
+    assert set(round_surfaces(HUSKY)) != set(round_surfaces(robot))
+
+
 def test_a_wheel_is_inside_by_its_distance_from_the_surface_not_by_the_height_above_it():
     radius_m, edge_m = 0.1651, 2.0
     touching_m = edge_m - math.sqrt(radius_m**2 - (radius_m - 0.076) ** 2)

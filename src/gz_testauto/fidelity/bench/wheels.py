@@ -6,6 +6,8 @@ a wheel that leans against a vertical side is no deeper for that.
 """
 
 import math
+from functools import lru_cache
+from types import MappingProxyType
 from typing import Dict, Mapping, Union
 
 import numpy as np
@@ -26,9 +28,10 @@ RISES_RAD = (0.0, math.pi / 4)
 """The points of a ball's upper half that are looked at: its top, and all around at these rises."""
 
 
-def round_surfaces(robot: RobotModel) -> Dict[str, np.ndarray]:
+@lru_cache(maxsize=8)
+def round_surfaces(robot: RobotModel) -> Mapping[str, np.ndarray]:
     """Points (p, 3) on the cylinders and spheres of each link that has any, in the link's frame
-    (m); links by scoped name, as a snapshot has them."""
+    (m); links by scoped name, as a snapshot has them. Kept, for a robot drives many times."""
     scene = placed_model(robot.sdf, robot.name, Pose())
     points: Dict[str, np.ndarray] = {}
     for shape in scene.collisions:
@@ -38,7 +41,9 @@ def round_surfaces(robot: RobotModel) -> Dict[str, np.ndarray]:
             )
             link = f"{robot.name}::{shape.link}"
             points[link] = np.concatenate([points[link], own]) if link in points else own
-    return points
+    for own in points.values():
+        own.setflags(write=False)
+    return MappingProxyType(points)
 
 
 def placed_surfaces(
