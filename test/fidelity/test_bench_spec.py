@@ -92,6 +92,15 @@ def test_a_fault_is_named_with_its_line(tmp_path, old, new, line, said):
     assert f"bench.yaml:{line}: " in str(raised.value)
 
 
+def test_a_simulator_that_goes_further_than_it_is_told_is_refused_by_name(tmp_path):
+    with pytest.raises(SpecError) as raised:
+        read(tmp_path, ("one, simulator: embedded", "one, simulator: gazebo_ros"))
+    said = str(raised.value)
+    assert said.splitlines() == [said]
+    assert "bench.yaml:9: entries[0].simulator is gazebo_ros, which cannot be stepped by" in said
+    assert "gazebo for the same Gazebo" in said and "as recording" in said
+
+
 def test_the_step_of_the_worlds_matters_where_a_simulator_goes_by_it(tmp_path):
     step = ("reference: one", "reference: one\nstep_s: 0.003")
     assert read(tmp_path, step).step_s == 0.003

@@ -60,6 +60,13 @@ def test_one_simulator_is_not_two():
         open_loop_bench(first, first)
 
 
+def test_a_simulator_that_goes_further_than_it_is_told_is_refused_by_name():
+    first, second = both("smoke_campaign.yaml")
+    ros = second.model_copy(update={"simulator": "gazebo_ros"})
+    with pytest.raises(SpecError, match=r"gazebo_ros cannot be stepped by exactly 0.01 s"):
+        open_loop_bench(first, ros)
+
+
 def test_a_step_that_samples_cannot_have_is_refused_before_anything_is_driven():
     first, second = both("smoke_campaign.yaml")
     slow = second.model_copy(update={"simulator_options": {"step_s": 0.004}})

@@ -9,7 +9,7 @@ from typing import Any, Dict, List
 
 from gz_testauto.errors import SpecError
 from gz_testauto.fidelity.spec import BenchSpec
-from gz_testauto.fidelity.steps import physics_step_s, step_fault
+from gz_testauto.fidelity.steps import physics_step_s, simulator_fault, step_fault
 from gz_testauto.spec.campaign import BuiltinCampaignSpec
 
 REPETITIONS = 3
@@ -39,13 +39,17 @@ MEASURES = (
 
 def open_loop_bench(first: BuiltinCampaignSpec, second: BuiltinCampaignSpec) -> BenchSpec:
     """The campaign in two simulators, the first as the reference. Raises ``SpecError`` for one
-    simulator twice, for a robot that has no model, and for a step that samples cannot have."""
+    simulator twice, for a robot that has no model, and for a simulator or a step that cannot be
+    sampled."""
     if first.simulator == second.simulator:
         raise SpecError(f"--simulators: {first.simulator} is there twice; give two different ones")
     robot = first.robot
     if robot.model is None:
         raise SpecError("robot.model is missing, by which simulators could drive it")
     for one in (first, second):
+        reason = simulator_fault(one.simulator)
+        if reason is not None:
+            raise SpecError(f"--simulators: {one.simulator} {reason}")
         step_s = physics_step_s(one.simulator, one.simulator_options, WORLD_STEP_S)
         fault = step_fault(step_s)
         if fault is not None:

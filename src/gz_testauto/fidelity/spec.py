@@ -41,7 +41,7 @@ from gz_testauto.fidelity.measures.interface import MEASURES, measure_named
 from gz_testauto.fidelity.measures.load import LOAD
 from gz_testauto.fidelity.recordings.spec import RecordingSpec
 from gz_testauto.fidelity.score import PAPER_WEIGHTS
-from gz_testauto.fidelity.steps import physics_step_s, step_fault, takes_step
+from gz_testauto.fidelity.steps import physics_step_s, simulator_fault, step_fault, takes_step
 from gz_testauto.fidelity.terrain import TerrainSpec
 from gz_testauto.fidelity.terrain.kind import TerrainKind
 from gz_testauto.registry import unknown_name
@@ -84,6 +84,11 @@ class EntrySpec(Spec):
                 check_options(self.simulator, self.options)
             except SpecError as error:
                 raise ValueError(str(error).replace("simulator_options.", "options.")) from None
+            fault = simulator_fault(self.simulator)
+            if fault is not None:
+                reason = f"is {self.simulator}, which {fault}"
+                context = {"reason": reason, WITHIN: ("simulator",)}
+                raise PydanticCustomError("predicate", "{reason}", context)
         return self
 
     @model_validator(mode="after")

@@ -7,6 +7,7 @@ the worlds, which a bench gives.
 import math
 from typing import Any, Mapping, Optional
 
+from gz_testauto.simulators import SIMULATORS, chosen_simulator
 from gz_testauto.simulators.options import options_taken
 
 SAMPLE_S = 0.01
@@ -20,6 +21,17 @@ a step that divides it does so too."""
 def takes_step(simulator: str) -> bool:
     """Whether a simulator takes its physics step as an option."""
     return "step_s" in options_taken(simulator)
+
+
+def simulator_fault(simulator: str) -> Optional[str]:
+    """Why a simulator cannot be sampled, to be said behind its name; None where it can."""
+    if SIMULATORS.get(chosen_simulator(simulator)).steps_exactly:
+        return None
+    return (
+        f"cannot be stepped by exactly {SAMPLE_S:g} s (its steps_exactly is False), so its samples "
+        "and commands would be at other times than the others'; drive another simulator (gazebo "
+        "for the same Gazebo), or record the drives and give them as recording"
+    )
 
 
 def physics_step_s(simulator: str, options: Mapping[str, Any], world_step_s: float) -> float:
