@@ -14,6 +14,7 @@ from gz_testauto.fidelity.bench.host import sampling_options
 from gz_testauto.fidelity.bench.load import measure_load
 from gz_testauto.fidelity.bench.perform import DriveOrder, perform
 from gz_testauto.fidelity.bench.robots import read_bench_robot
+from gz_testauto.fidelity.bench.wheel_speeds import DrivenWheels, Wheel
 from gz_testauto.fidelity.bench.wheels import inside, round_surfaces
 from gz_testauto.fidelity.drives.commands import commands_of
 from gz_testauto.fidelity.drives.spec import BenchRobotSpec, DriveSpec
@@ -21,7 +22,8 @@ from gz_testauto.fidelity.recordings.recording import Series
 from gz_testauto.fidelity.terrain import make_terrain, write_world
 from gz_testauto.fidelity.terrain.flat import FlatTerrain
 from gz_testauto.fidelity.terrain.step import StepTerrain
-from gz_testauto.pose import Pose2D
+from gz_testauto.observation import ModelState
+from gz_testauto.pose import Pose, Pose2D
 from gz_testauto.resources import share_directory
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.simulators import open_simulator
@@ -210,6 +212,64 @@ def test_wheels_are_told_where_the_simulator_has_them(order, tmp_path):
         assert points[:, :, 2].min() == pytest.approx(0.0, abs=2e-3)
         assert points[-1, :, 0].mean() - points[0, :, 0].mean() == pytest.approx(0.5, abs=0.05)
     assert unbelievable(driven, TERRAIN) is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["wheelchair", "husky_a200"])
+@pytest.mark.parametrize(
+    "name",
+    ["embedded", "pybullet", pytest.param("gazebo", marks=pytest.mark.gazebo)],
+)
+def test_wheels_turn_as_the_robot_is_told_and_the_outer_ones_faster(name, model, order):
+    if name == "pybullet":
+        pytest.importorskip("pybullet")
+    path = share_directory() / "models" / model
+    (robot,) = read_bench_robot(BenchRobotSpec(model=path))
+    start = PlacedRobot(robot, Pose2D(0.0, 0.0, 0.4))
+    half_m = robot.drive.wheel_separation_m / 2.0
+    ahead, left = np.tile([0.5, 0.0], (30, 1)), np.tile([0.5, 0.5], (30, 1))
+    asked = replace(order, robots=(start,), commands=np.concatenate([ahead, left]))
+    with open_simulator(name, **sampling_options(name, {})) as simulator:
+        driven = perform(simulator, asked)
+    wheels = driven.recording.wheels
+    assert wheels.time_s == pytest.approx((np.arange(60) + 0.5) * 0.05)
+    assert wheels.values[10:30] == pytest.approx(np.full((20, 2), 0.5), rel=0.02)
+    turning = wheels.values[45:].mean(axis=0)
+    if name == "gazebo" and model == "husky_a200":  # friction turns wheels that it sets to a speed
+        assert turning[1] - turning[0] > 0.1
+        return
+    assert turning == pytest.approx([0.5 - 0.5 * half_m, 0.5 + 0.5 * half_m], rel=0.05)
+
+
+def test_wheels_are_not_told_where_links_are_not(order):
+    assert perform(PlanarSimulator(), order).recording.wheels is None
+
+
+def turning(rate_radps, count=20):
+    """Links at each period of a robot whose wheels turn at such a rate, one of them back."""
+    base = Pose.from_rpy(1.0, 2.0, 3.0, 0.3, 0.1, 0.8)
+    for turn in np.arange(count) * rate_radps * 0.05:
+        yield {
+            "robot::base": ModelState(base),
+            "robot::left": ModelState(base * Pose.from_rpy(0.0, 0.3, 0.0, 0.0, turn, 0.0)),
+            "robot::right": ModelState(base * Pose.from_rpy(0.0, -0.3, 0.0, 0.0, -turn, 0.0)),
+        }
+
+
+def test_a_wheel_s_speed_is_its_rate_about_its_joint_times_its_radius():
+    wheels = DrivenWheels(
+        (Wheel("robot::left", "robot::base", (0.0, 1.0, 0.0)),),
+        (Wheel("robot::right", "robot::base", (0.0, 1.0, 0.0)),),
+        radius_m=0.1,
+        separation_m=0.6,
+    )
+    poses = [wheels.poses(links) for links in turning(40.0)]
+    speeds = wheels.speeds(poses, np.tile([1.0, 0.0], (19, 1)))
+    assert speeds.values == pytest.approx(np.tile([4.0, -4.0], (19, 1)))
+    assert wheels.poses({}) is None
+    assert wheels.speeds([*poses, None], np.zeros((20, 2))) is None
+    faster = np.tile([4.8, 1.0], (19, 1))  # 51 rad/s: more than 0.8 of half a turn in 50 ms
+    assert wheels.speeds(poses, faster) is None
 
 
 def test_numbers_that_are_none_are_no_recording(order):

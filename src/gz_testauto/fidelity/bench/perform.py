@@ -3,7 +3,8 @@
 Owns what a sample of the recording is. IMU samples are means over :data:`SAMPLE_S`, as a digital
 IMU gives them: where a simulator's are of single physics steps (``Simulator.inertial`` is
 ``"step"``), those of all steps are averaged; where they are means since the last sample
-(``"period"``), it is stepped from sample to sample. Poses are the true ones, once per command.
+(``"period"``), it is stepped from sample to sample. Poses are the true ones, once per command, and
+speeds of wheels means between them.
 """
 
 import math
@@ -14,6 +15,7 @@ from typing import List, Mapping, Optional, Sequence, Tuple
 import numpy as np
 
 from gz_testauto.errors import ResultsError, SceneError, SimulatorError
+from gz_testauto.fidelity.bench.wheel_speeds import driven_wheels
 from gz_testauto.fidelity.bench.wheels import placed_surfaces, round_surfaces
 from gz_testauto.fidelity.drives.commands import PERIOD_S
 from gz_testauto.fidelity.recordings.recording import Recording, Series
@@ -74,6 +76,8 @@ def perform(simulator: Simulator, order: DriveOrder) -> Driven:
     poses: List[Pose] = [snapshot.models[robot].pose]
     surfaces = round_surfaces(order.robots[0].robot)
     wheels = [placed_surfaces(surfaces, snapshot.links)]
+    driven = driven_wheels(order.robots[0].robot)
+    turned = [driven.poses(snapshot.links)]
     boxes: List[Pose] = [] if order.box is None else [snapshot.models[order.box.name].pose]
     samples: List[ImuSample] = []
     for linear_mps, angular_radps in order.commands.tolist():
@@ -83,30 +87,34 @@ def perform(simulator: Simulator, order: DriveOrder) -> Driven:
             samples.extend(snapshot.imu)
         poses.append(snapshot.models[robot].pose)
         wheels.append(placed_surfaces(surfaces, snapshot.links))
+        turned.append(driven.poses(snapshot.links))
         if order.box is not None:
             boxes.append(snapshot.models[order.box.name].pose)
     count = len(order.commands)
-    commanded_s = np.arange(count) * PERIOD_S
     channels = {
         "imu": _means(samples, begun_s, round(count * PERIOD_S / SAMPLE_S), order.source),
         "odometry": _odometry(poses),
-        "command": Series(commanded_s, order.commands),
+        "wheels": driven.speeds(turned, order.commands),
+        "command": Series(np.arange(count) * PERIOD_S, order.commands),
+        "box": _places(boxes) if boxes else None,
     }
-    if boxes:
-        places = np.array([pose.position[:2] for pose in boxes])
-        channels["box"] = Series(channels["odometry"].time_s, places)
-    try:
-        recording = Recording.of(order.source, channels)
-    except ResultsError as error:  # numbers that are none: the same would come again
-        raise SceneError(str(error)) from error
     return Driven(
-        recording,
+        _recording(order.source, channels),
         np.array([pose.position[2] for pose in poses]),
         np.array([pose.tilt_rad for pose in poses]),
         standing_m,
         simulation.step_size_s,
         {link: np.array([at[link] for at in wheels]) for link in wheels[0]},
     )
+
+
+def _recording(source: str, channels: Mapping[str, Optional[Series]]) -> Recording:
+    """Of the channels that there are. Raises ``SceneError`` for numbers that are none."""
+    there = {name: series for name, series in channels.items() if series is not None}
+    try:
+        return Recording.of(source, there)
+    except ResultsError as error:  # the same would come again
+        raise SceneError(str(error)) from error
 
 
 def placed(simulator: Simulator, order: DriveOrder) -> Simulation:
@@ -161,6 +169,11 @@ def _means(samples: Sequence[ImuSample], begun_s: float, count: int, source: str
     sums = np.zeros((count, 6))
     np.add.at(sums, stretch[inside], values[inside])
     return Series((np.arange(count) + 1) * SAMPLE_S, sums / found[:, None])
+
+
+def _places(boxes: Sequence[Pose]) -> Series:
+    values = np.array([pose.position[:2] for pose in boxes])
+    return Series(np.arange(len(boxes)) * PERIOD_S, values)
 
 
 def _odometry(poses: Sequence[Pose]) -> Series:
