@@ -21,6 +21,7 @@ from gz_testauto.fidelity.drives.spec import BenchRobotSpec, DriveSpec
 from gz_testauto.fidelity.recordings.recording import Series
 from gz_testauto.fidelity.terrain import make_terrain, write_world
 from gz_testauto.fidelity.terrain.flat import FlatTerrain
+from gz_testauto.fidelity.terrain.gravel import GravelTerrain
 from gz_testauto.fidelity.terrain.step import StepTerrain
 from gz_testauto.observation import ModelState
 from gz_testauto.pose import Pose, Pose2D
@@ -270,6 +271,21 @@ def test_a_wheel_s_speed_is_its_rate_about_its_joint_times_its_radius():
     assert wheels.speeds([*poses, None], np.zeros((20, 2))) is None
     faster = np.tile([4.8, 1.0], (19, 1))  # 51 rad/s: more than 0.8 of half a turn in 50 ms
     assert wheels.speeds(poses, faster) is None
+
+
+@pytest.mark.slow
+def test_wheels_that_drive_by_friction_roll_over_stones_and_not_into_them(order, tmp_path):
+    spec = GravelTerrain(name="gravel", friction=0.55, size_m=6.4, pixels=257, clear_m=0.5)
+    gravel = make_terrain(spec, 1)
+    start = PlacedRobot(HUSKY, Pose2D(0.0, 0.0, 0.0))
+    straight = np.tile([0.5, 0.0], (45, 1))
+    over = replace(order, world=write_world(gravel, tmp_path), robots=(start,), commands=straight)
+    with open_simulator("embedded", skid="wheels") as simulator:
+        driven = perform(simulator, over)
+    assert unbelievable(driven, gravel) is None
+    assert driven.height_m.max() > 0.015  # it did climb
+    for points in driven.wheels_m.values():
+        assert not inside(gravel, points, 0.005).any()
 
 
 def test_numbers_that_are_none_are_no_recording(order):

@@ -1,5 +1,7 @@
 """Worlds and robots for the tests of the embedded simulator."""
 
+import numpy as np
+
 from gz_testauto.pose import Pose2D
 from gz_testauto.resources import share_directory
 from gz_testauto.sdf.robot import read_robot
@@ -86,3 +88,22 @@ SKID_STEER_OF_GAZEBO_ROS = """<plugin name="drive" filename="libgazebo_ros_skid_
 <leftRearJoint>left_rear</leftRearJoint><rightRearJoint>right_rear</rightRearJoint>
 <wheelSeparation>0.5</wheelSeparation><wheelDiameter>0.24</wheelDiameter><torque>20</torque>
 </plugin>"""
+
+ROVER_WHEEL_M = (0.2, 0.25, 0.08)
+"""How far before the middle and beside it the rover's wheels are, and how wide."""
+
+
+def rims_turn_share() -> float:
+    """The share of the rate that it is told at which the rover turns on the spot, with its load
+    on the two rims of each wheel: there the moments about the middle of what slides along and of
+    what slides across are the same."""
+    from scipy.optimize import brentq
+
+    x, y, width = ROVER_WHEEL_M
+    rims = y + np.array([-0.5, 0.5]) * width
+
+    def moment(share):
+        along, across = y - share * rims, share * x
+        return float(np.sum((rims * along - x * across) / np.hypot(along, across)))
+
+    return brentq(moment, 0.0, 1.0)

@@ -1,8 +1,11 @@
 """Simulators against physics on paper, and what is said of those that are off."""
 
 import math
+from dataclasses import replace
 
 import pytest
+from scipy.integrate import quad
+from scipy.optimize import brentq
 
 from gz_testauto.errors import SimulatorError
 from gz_testauto.fidelity.physics import run
@@ -28,11 +31,20 @@ def test_the_embedded_simulator_is_within_two_hundredths_of_paper(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["slide", *TURNED_AS_TOLD])
-def test_wheels_that_drive_by_friction_are_within_a_hundredth_of_paper(name):
+@pytest.mark.parametrize(
+    ("name", "within"), [("slide", 0.01), ("locked_wheels", 0.01), ("skid_turn", 0.02)]
+)
+def test_wheels_that_drive_by_friction_are_within_two_hundredths_of_paper(name, within):
     outcome = outcome_of(name, "embedded", "embedded", skid="wheels")
-    assert outcome.deviation == pytest.approx(0, abs=0.01)
+    assert outcome.deviation == pytest.approx(0, abs=within)
     assert outcome.converged in (None, True)
+
+
+@pytest.mark.slow
+def test_a_husky_turns_as_it_would_on_the_rims_of_its_wheels_in_steps_of_1_and_5_ms():
+    # MuJoCo lets a cylinder touch a plane where its rims do; least power by quadrature, below
+    outcome = outcome_of("skid_turn", "embedded", "embedded", skid="wheels")
+    assert [outcome.value, outcome.other_value] == pytest.approx([0.2409] * 2, rel=1e-3)
 
 
 @pytest.mark.gazebo
@@ -51,6 +63,26 @@ def test_a_skid_steer_robot_with_equal_loads_turns_by_the_squares_of_its_arms():
     twist = sliding_twist(square, Twist2D(0.0, 1.0))
     assert twist == pytest.approx((0, 0, 0.2**2 / (0.2**2 + 0.3**2)), abs=1e-5)
     assert sliding_twist(square, Twist2D(0.7, 0.0)) == pytest.approx((0.7, 0, 0), abs=1e-5)
+
+
+def test_wheels_that_touch_along_a_line_turn_where_the_moments_along_it_balance():
+    a, b, half = 0.3, 0.2, 0.06
+    wheels = tuple((x, y) for x in (a, -a) for y in (b, -b))
+    weight = Weight(wheels, (0.0, 0.0), 40.0, width_m=2 * half)
+
+    def moment(share, beside):
+        """Of friction, about the middle, at a point of a wheel that is told 1 rad/s."""
+        along, across = b - share * beside, share * a
+        return (beside * along - a * across) / math.hypot(along, across)
+
+    def of_wheel(share):
+        return quad(lambda beside: moment(share, beside), b - half, b + half)[0]
+
+    expected = brentq(of_wheel, 0.1, 0.9)
+    twist = sliding_twist(weight, Twist2D(0.0, 1.0))
+    assert twist == pytest.approx((0, 0, expected), abs=1e-6)
+    assert expected < 0.995 * sliding_twist(replace(weight, width_m=0.0), Twist2D(0.0, 1.0))[2]
+    assert sliding_twist(weight, Twist2D(0.7, 0.0)) == pytest.approx((0.7, 0, 0), abs=1e-5)
 
 
 def test_the_heavy_side_of_a_husky_carries_more_and_the_loads_balance_its_weight():

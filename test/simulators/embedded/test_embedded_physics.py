@@ -1,6 +1,7 @@
 """The embedded simulator against values known on paper."""
 
 import math
+import re
 
 import embedded_scenes as scenes
 import numpy as np
@@ -8,6 +9,8 @@ import pytest
 
 from gz_testauto.observation import ModelState, Twist2D
 from gz_testauto.pose import Pose
+from gz_testauto.resources import share_directory
+from gz_testauto.sdf.robot import read_robot
 from gz_testauto.simulators import open_simulator
 from gz_testauto.simulators.changes import Push, SetModel
 from gz_testauto.simulators.embedded import EmbeddedSimulator
@@ -121,11 +124,41 @@ class TestDriving:
         with EmbeddedSimulator(step_s=step_s, skid="wheels") as simulator:
             simulation = scenes.load(simulator, scenes.write_world(tmp_path), rover)
             snapshots = scenes.drive(simulation, Twist2D(0.0, turn_radps), 2.0)
-        # wheels at (±0.2, ±0.25) m: the moment of what slides along, about the middle, is that of
-        # what slides across
-        expected = turn_radps * 0.25**2 / (0.2**2 + 0.25**2)
+        expected = turn_radps * scenes.rims_turn_share()
         assert snapshots[-1].models["robot"].angular_radps[2] == pytest.approx(expected, rel=0.01)
         assert snapshots[-1].models["robot"].pose.position[2] == pytest.approx(0, abs=1e-3)
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("step_s", [0.001, 0.005])
+    def test_a_turn_on_wheels_that_slide_is_steady(self, tmp_path, step_s):
+        """Of a heavy robot on wide wheels, whose rims carry alike."""
+        husky = read_robot(share_directory() / "models" / "husky_a200")
+        with EmbeddedSimulator(step_s=step_s, skid="wheels") as simulator:
+            simulation = scenes.load(simulator, scenes.write_world(tmp_path), husky)
+            simulation.drive(Twist2D(0.0, 0.5))
+            simulation.step(1.0)
+            rates = [simulation.step(0.1).models["robot"].angular_radps[2] for _ in range(40)]
+        assert max(rates) - min(rates) < 1e-3 * min(rates)
+
+    @pytest.mark.parametrize("drawn", [True, False])
+    def test_a_wheel_that_slides_stands_on_what_only_its_rim_meets(self, tmp_path, drawn):
+        """As the cylinder that it is, or that its mesh is of."""
+        path = scenes.rover(tmp_path, scenes.SKID_STEER).path
+        if not drawn:
+            trimesh = pytest.importorskip("trimesh")
+            trimesh.creation.annulus(0.08, 0.12, 0.08, sections=48).export(tmp_path / "tyre.stl")
+            tyre = f"<mesh><uri>file://{tmp_path}/tyre.stl</uri></mesh>"
+            path.write_text(re.sub("<cylinder>.*?</cylinder>", tyre, path.read_text()))
+        rails = [scenes.box(f"rail{side}", 0, side * 0.28, 0.01, "4 0.01 0.02") for side in (-1, 1)]
+        with EmbeddedSimulator(skid="wheels") as simulator:
+            world = scenes.write_world(tmp_path, *rails)
+            simulation = scenes.load(simulator, world, read_robot(path))
+            simulation.set_states({"robot": ModelState(Pose((0.0, 0.0, 0.021)))})
+            standing = simulation.step(0.5).models["robot"].pose
+            driven = scenes.drive(simulation, Twist2D(0.5, 0.0), 2.0)[-1].models["robot"].pose
+        assert standing.position[2] == pytest.approx(0.02, abs=1e-3)
+        assert driven.position == pytest.approx((1.0, 0.0, 0.02), abs=0.03)
+        assert driven.position[2] == pytest.approx(0.02, abs=1e-3)
 
     def test_skid_steer_wheels_drive_straight_on_and_stop_by_friction(self, tmp_path):
         rover = scenes.rover(tmp_path, scenes.SKID_STEER)
@@ -475,17 +508,19 @@ class TestMeshes:
         assert not any(snapshot.contacts for snapshot in snapshots)
 
 
-def test_a_cylinder_that_turns_just_above_a_plane_is_not_thrown(tmp_path):
-    """Upright to the last bits, MuJoCo takes it to be as deep in the plane as its radius."""
+@pytest.mark.parametrize("roll", [0.0, -math.pi / 2])
+def test_a_cylinder_that_turns_just_above_a_plane_is_not_thrown(tmp_path, roll):
+    """Upright to the last bits, MuJoCo takes it to be as deep in the plane as its radius. Its
+    frame is that of its link, or lies in it as that of a wheel does."""
     path = tmp_path / "spin.world"
     path.write_text(
         '<sdf version="1.6"><world name="w"><model name="floor"><static>1</static><link name="l">'
         '<collision name="c"><geometry><plane><normal>0 0 1</normal></plane></geometry>'
-        '</collision></link></model><model name="top"><pose>0 0 0.87 0 0 0</pose><link name="l">'
-        "<gravity>0</gravity><inertial><mass>70</mass><inertia><ixx>18</ixx><iyy>18</iyy>"
-        '<izz>2</izz></inertia></inertial><collision name="c"><geometry><cylinder>'
-        "<radius>0.25</radius><length>1.7</length></cylinder></geometry></collision></link></model>"
-        "</world></sdf>"
+        f'</collision></link></model><model name="top"><pose>0 0 0.87 {-roll} 0 0</pose>'
+        '<link name="l"><gravity>0</gravity><inertial><mass>70</mass><inertia><ixx>18</ixx>'
+        '<iyy>18</iyy><izz>18</izz></inertia></inertial><collision name="c">'
+        f"<pose>0 0 0 {roll} 0 0</pose><geometry><cylinder><radius>0.25</radius>"
+        "<length>1.7</length></cylinder></geometry></collision></link></model></world></sdf>"
     )
     simulation = EmbeddedSimulator().load(Scene(path))
     for period in range(100):

@@ -17,6 +17,8 @@ STARTING_S = 1.0
 PERIOD_S = 0.1
 BRAKED_FROM_MPS = 1.0
 SLIPPERY = 0.5
+ACROSS = 16
+"""Points in which a wheel's line is integrated over, by Gauss and Legendre."""
 
 
 def radius(bench: Bench) -> Finding:
@@ -64,24 +66,29 @@ def sliding_twist(weight: Weight, command: Twist2D) -> Tuple[float, float, float
 
     It moves so that least power is lost to friction (J. C. Alexander, J. H. Maddocks, "On the
     kinematics of wheeled mobile robots", Int. J. of Robotics Research 8(5), 1989). With equal
-    loads at (±a, ±b) it turns at b²/(a² + b²) of the rate that it is told.
+    loads in points at (±a, ±b) it turns at b²/(a² + b²) of the rate that it is told. Wheels that
+    have a width touch along lines. How a rigid cylinder's load lies across it is not determined;
+    here it is even. The Husky told 0.5 rad/s turns at 0.2450 so, at 0.2409 on the rims alone, and
+    at 0.2472 on points in the middle.
     """
     from scipy.optimize import minimize
 
-    at = np.array(weight.wheels_m)
-    loads = np.array(weight.loads_n())
-    rolled = command.linear_mps - command.angular_radps * at[:, 1]
+    nodes, shares = np.polynomial.legendre.leggauss(ACROSS if weight.width_m > 0 else 1)
+    x, y = np.array(weight.wheels_m).T[:, :, None]  # of wheels (w, 1), and below of points (w, n)
+    beside = y + nodes * weight.width_m / 2
+    loads = np.outer(weight.loads_n(), shares / 2)
+    rolled = command.linear_mps - command.angular_radps * y
 
     def power(twist: Sequence[float]) -> float:
-        along = twist[0] - twist[2] * at[:, 1] - rolled
-        across = twist[1] + twist[2] * at[:, 0]
-        return float(loads @ np.hypot(along, across))
+        along = twist[0] - twist[2] * beside - rolled
+        across = twist[1] + twist[2] * x
+        return float(np.sum(loads * np.hypot(along, across)))
 
     start = (command.linear_mps, 0.0, command.angular_radps / 2)
     options = {"xatol": 1e-9, "fatol": 1e-12, "maxiter": 10_000}
     found = minimize(power, start, method="Nelder-Mead", options=options)
-    x, y, turn = found.x.tolist()
-    return (x, y, turn)
+    forward, leftward, turn = found.x.tolist()
+    return (forward, leftward, turn)
 
 
 def _turned_rad(simulation: Simulation, name: str, duration_s: float) -> float:

@@ -17,11 +17,13 @@ WHEELBASE_M = 0.512
 @dataclass(frozen=True)
 class Weight:
     """Where a robot touches level ground and what it weighs there: the wheels' places and the
-    centre of mass (m) in its frame, and its mass (kg)."""
+    centre of mass (m) in its frame, its mass (kg), and how wide a wheel is (m): it touches along
+    a line across the robot, and in one point where that is 0."""
 
     wheels_m: Tuple[Tuple[float, float], ...]
     center_m: Tuple[float, float]
     mass_kg: float
+    width_m: float = 0.0
 
     def loads_n(self) -> List[float]:
         """On each wheel, at rest. Of the loads that balance the weight the most even ones, as on
@@ -37,6 +39,7 @@ HUSKY = Weight(
     wheels_m=((0.256, 0.2854), (0.256, -0.2854), (-0.256, 0.2854), (-0.256, -0.2854)),
     center_m=(-0.00065 * 46.034 / 56.582, -0.085 * 46.034 / 56.582),
     mass_kg=56.582,
+    width_m=0.1143,
 )
 """Clearpath's Husky A200 by the public figures that its model has."""
 

@@ -81,9 +81,17 @@ class GeomFactory:
             geom = replace(geom, pose=_LEANING)
         return [geom]
 
-    def wheel(self, shape: Shape, axis: np.ndarray) -> List[Geom]:
-        """The geoms of a wheel that turns about ``axis`` (in the frame of the shape): touched
-        as an ellipsoid, which rolls on one point and does not scrub when the robot turns."""
+    def wheel(self, shape: Shape, axis: np.ndarray, held: bool = False) -> List[Geom]:
+        """The geoms of a wheel that turns about ``axis`` (in the frame of the shape).
+
+        One that pushes as hard as its motor says is touched as an ellipsoid, which rolls on one
+        point and does not scrub when the robot turns. That is inside the wheel at its rims: a
+        stone under one of them it does not touch. One that is ``held`` to its rate turns
+        whatever scrubs, and is touched as it is; a mesh as the cylinder around it, because a
+        polygon shakes the robot as it rolls.
+        """
+        if held and not isinstance(shape.geometry, Mesh):
+            return self.geoms(shape, True)
         if isinstance(shape.geometry, Mesh):
             seen = self._seen(shape.geometry)
         else:
@@ -93,9 +101,13 @@ class GeomFactory:
         half = (bounds[:, 1] - bounds[:, 0]) / 2
         center = to_axis.apply(bounds.mean(axis=1))
         radius = float(max(half[:2]))
-        size = text(radius, radius, max(float(half[2]), radius * THINNEST_WHEEL))
+        width = max(float(half[2]), radius * THINNEST_WHEEL)
         pose = Pose(tuple(center.tolist()), to_axis.quaternion)
-        return [Geom(Role.TOUCHED, {"type": "ellipsoid", "size": size}, pose), *seen]
+        if held:
+            cylinder = {"type": "cylinder", "size": text(radius, width)}
+            return [Geom(Role.TOUCHED, cylinder, pose * _LEANING), *seen]
+        ellipsoid = {"type": "ellipsoid", "size": text(radius, radius, width)}
+        return [Geom(Role.TOUCHED, ellipsoid, pose), *seen]
 
     def _touched(self, name: str, mesh: Mesh, moves: bool) -> List[Geom]:
         if (mesh, moves) not in self._touching:
@@ -198,16 +210,18 @@ def _convex_parts(mesh: Mesh, limit: int, modified_ns: int) -> hulls.ConvexParts
     return hulls.convex_parts(mesh.surface, limit)
 
 
-_LEANING = Pose.from_rpy(0.0, 0.0, 0.0, 1e-5, 0.0, 0.0)
+_LEANING = Pose.from_rpy(0.0, 0.0, 0.0, 1e-8, 0.0, 1.0)
 """How a cylinder lies in its body that can move. MuJoCo divides rounding by rounding where one is
-upright to the last bits over a plane, and then finds it as deep in there as its radius is long;
-less of a lean it takes for none."""
+upright to the last bits over a plane, and then finds it as deep in there as its radius is long. The
+lean is far more than rounding, and far less than contacts give: at 1e-5 the inner and the outer rim
+of a wheel that slides carried by turns. The turn about the cylinder's own axis changes nothing but
+that MuJoCo keeps the lean: it takes a frame within 1e-6 of the body's to be the body's."""
 
 LEAST_AREA_M2 = 1e-12
 """MuJoCo takes no mesh of less than 1e-15 m², in single precision."""
 
 THINNEST_WHEEL = 0.02
-"""Half the width of a wheel's ellipsoid is at least this share of its radius: thinner ones are
+"""Half the width of what stands for a wheel is at least this share of its radius: thinner ones are
 too sharp for the search for contacts with anything but a plane."""
 
 

@@ -207,7 +207,7 @@ class _Writer:
                 shape = replace(shape, surface=replace(shape.surface, mu=0.0))
             else:
                 axis = shape.pose.rotation.T @ np.asarray(wheel.axis)
-                geoms = self._factory.wheel(shape, axis)
+                geoms = self._factory.wheel(shape, axis, drive.held)
             self._add_geoms(element, shape, shape.pose, geoms)
         for child in body.children:
             self._add_body(element, child, body.pose.inverse() * child.pose)
