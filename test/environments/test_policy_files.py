@@ -160,3 +160,22 @@ def test_what_another_library_wrote_needs_that_library(tmp_path):
     (tmp_path / "model.onnx.json").write_text(json.dumps(card("onnx").model_dump(mode="json")))
     with pytest.raises(GzTestautoError, match=r"needs onnxruntime|is no ONNX model"):
         read_policy(tmp_path / "model.onnx")
+
+
+def test_a_search_varies_the_weights_of_neighbouring_sectors_together():
+    parts = ObservationEncoder([("lidar", {"beams": 24}), ("way", {})]).parts
+    directions = MirroredPolicy.directions(parts)
+    assert directions.shape == (42, 18)
+    drawn = np.random.default_rng(0).standard_normal((4000, 18)) @ directions.T
+    rows = drawn[:, :36].reshape(-1, 3, 12)
+    assert np.mean(rows**2) == pytest.approx(1.0, rel=0.05)
+    first = rows[:, 0]
+    assert np.corrcoef(first[:, 0], first[:, 1])[0, 1] > 0.95
+    assert abs(np.corrcoef(first[:, 0], rows[:, 1, 0])[0, 1]) < 0.1
+    assert np.corrcoef(first[:, 0], first[:, 6])[0, 1] < 0.7
+    assert np.std(drawn[:, 36:], axis=0) == pytest.approx(np.ones(6), rel=0.05)
+
+
+def test_a_search_varies_few_sectors_each_for_itself():
+    parts = ObservationEncoder([("lidar", {"beams": 4}), ("way", {})]).parts
+    assert np.linalg.matrix_rank(MirroredPolicy.directions(parts)) == 12

@@ -1,9 +1,8 @@
 """Training by CMA-ES: the same file however it was interrupted, and what is refused."""
 
 import json
-from dataclasses import replace
+import shutil
 
-import numpy as np
 import pytest
 import yaml
 from room import written
@@ -15,11 +14,15 @@ from gz_testauto.planners.policies.files import read_policy
 
 pytestmark = pytest.mark.slow
 
-FEW = ("--population", "4", "--episodes", "2", "--steps", "900", "--validate", "2")
+FEW = ("--population", "4", "--episodes", "2", "--steps", "2600", "--selection", "0.5")
 
 
 def train(file, out, *options):
     return main(["train", str(file), "--out", str(out), *FEW, *options])
+
+
+def entries(journal):
+    return [json.loads(line) for line in journal.read_text().splitlines()]
 
 
 @pytest.fixture(scope="module")
@@ -53,27 +56,49 @@ def test_it_goes_on_after_any_end_to_the_same_file(trained, tmp_path, capsys):
 def test_the_card_says_where_it_comes_from(trained):
     _, card = read_policy(trained[1] / "policy.npz")
     assert (card.kind, card.training.environment, card.training.seed) == ("mirrored", "small", 0)
-    assert 450 < card.training.steps <= 900
+    assert 1300 < card.training.steps <= 2600
     assert len(card.training.worlds) == 4
     assert card.terms == (("lidar", {"beams": 8}), ("way", {}), ("twist", {}))
 
 
-def test_a_generation_that_passes_the_steps_does_not_count(trained):
-    from gz_testauto.environments import training
-    from gz_testauto.environments.episode import PreparedEnvironment
+def test_the_better_half_of_a_generation_drives_more_and_comes_first(trained):
+    generations = entries(trained[1] / "generations.jsonl")
+    for generation in generations:
+        assert sorted(generation["ranking"]) == [0, 1, 2, 3]
+        better = [generation["worth"][one] for one in generation["ranking"][:2]]
+        assert better == sorted(better, reverse=True)
+    assert 0 <= generations[-1]["reached"] <= 1
 
+
+def test_a_share_of_the_steps_goes_into_choosing_among_the_means(trained):
+    searched = entries(trained[1] / "generations.jsonl")[-1]["steps"]
+    portions = entries(trained[1] / "selection.jsonl")
+    steps = [portion["steps"] for portion in portions]
+    assert 0.3 * 2600 < searched < 0.6 * 2600
+    assert searched < steps[0] and steps == sorted(steps)
+    in_at_last = [len(portion["means"]) for portion in portions]
+    assert in_at_last == sorted(in_at_last, reverse=True)
+
+
+def test_a_training_killed_while_it_chooses_ends_with_the_same_file(trained, tmp_path):
     file, one = trained
-    options = json.loads((one / "training.json").read_text())["options"]
-    prepared = PreparedEnvironment.of_file(file, one / "worlds")
-    done = training.Training(prepared, None, training.TrainingOptions(**options), one)
-    assert done.is_done
-    kept, last = done.policy.weights, done.generations[-1]
-    longer = replace(last, number=last.number + 1, steps=901, mean_worth=last.mean_worth + 100.0)
-    done._means.append(kept + 1.0)
-    done.generations.append(longer)
-    assert np.array_equal(done.policy.weights, kept)
-    done.generations[-1] = replace(longer, steps=900)
-    assert np.array_equal(done.policy.weights, kept + 1.0)
+    out = tmp_path / "cut"
+    shutil.copytree(one, out)
+    (out / "policy.npz").unlink()
+    journal = out / "selection.jsonl"
+    journal.write_text(journal.read_text()[:20])  # killed while writing the first
+    assert train(file, out) == 0
+    assert (out / "policy.npz").read_bytes() == (one / "policy.npz").read_bytes()
+    assert journal.read_bytes() == (one / "selection.jsonl").read_bytes()
+
+
+def test_a_damaged_journal_is_named(trained, tmp_path, capsys):
+    file, one = trained
+    out = tmp_path / "damaged"
+    shutil.copytree(one, out)
+    (out / "generations.jsonl").write_text('{"number": 0}\n')
+    assert train(file, out) == 2
+    assert "generations.jsonl:1: is damaged" in capsys.readouterr().err
 
 
 def test_another_seed_is_refused_in_the_same_directory(trained, capsys):
@@ -120,6 +145,7 @@ def test_a_held_out_world_among_those_to_train_in_is_refused(tmp_path, capsys):
         (("--kind", "deep"), "--kind is 'deep'; there are linear, mirrored, perceptron"),
         (("--population", "3"), "--population is 3; it must be at least 4"),
         (("--steps", "0"), "--steps is 0; it must be above 0"),
+        (("--selection", "1"), "--selection is 1; it must be at least 0 and below 1"),
         (("--workers", "0"), "--workers is 0; it must be at least 1"),
         (("--judge", "3"), "--judge needs environment.held_out"),
     ],
@@ -160,36 +186,3 @@ def test_two_robots_learn_one_policy(tmp_path):
     assert train(with_planner, alone, "--kind", "linear") == 0
     (first_alone, *_) = (alone / "generations.jsonl").read_text().splitlines()
     assert json.loads(first)["steps"] > 1.5 * json.loads(first_alone)["steps"]
-
-
-def test_an_episode_in_which_the_simulator_fails_is_tried_again_and_then_left_out(
-    tmp_path, monkeypatch
-):
-    from gz_testauto.environments import training
-    from gz_testauto.environments.episode import Episode, PreparedEnvironment
-    from gz_testauto.errors import SimulatorError
-
-    prepared = PreparedEnvironment.of_file(written(tmp_path), tmp_path / "worlds")
-    start = training.WEIGHTED["mirrored"].start(prepared.interface().encoder.parts)
-    rollout = training.Rollout(tuple(start.tolist()), 0, 0)
-    worker = training.RolloutWorker("mirrored", prepared, None)
-    sound = worker(rollout)
-    step, failures = Episode.step, []
-
-    def failing(episode, *actions):
-        if len(failures) < most:
-            failures.append(1)
-            raise SimulatorError("it died")
-        return step(episode, *actions)
-
-    monkeypatch.setattr(Episode, "step", failing)
-    most = 1
-    assert worker(rollout) == sound
-    failures.clear()
-    most = 2
-    left_out = worker(rollout)
-    assert (left_out.valid, left_out.reached) == (False, False)
-    assert training._mean_worth([sound, left_out]) == sound.reward
-    with pytest.raises(SimulatorError, match="failed in all of 1 episodes"):
-        training._mean_worth([left_out])
-    worker.close()

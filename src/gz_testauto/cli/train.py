@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=default.episodes,
         metavar="N",
-        help=f"worlds that each of them drives (default {default.episodes})",
+        help=f"worlds that each drives, the better half twice (default {default.episodes})",
     )
     parser.add_argument(
         "--sigma",
@@ -59,11 +59,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"how far the first candidates spread (default {default.sigma:g})",
     )
     parser.add_argument(
-        "--validate",
-        type=int,
-        default=default.validated,
-        metavar="N",
-        help=f"episodes that a generation's mean drives to be chosen (default {default.validated})",
+        "--selection",
+        type=float,
+        default=default.selection,
+        metavar="SHARE",
+        help="of the steps, to choose among the last generations' means with "
+        f"(default {default.selection:g})",
     )
     parser.add_argument(
         "--judge",
@@ -91,7 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
         population=arguments.population,
         episodes=arguments.episodes,
         sigma=arguments.sigma,
-        validated=arguments.validate,
+        selection=arguments.selection,
         judged=arguments.judge,
     )
     training = Training(prepared, held_out, options, arguments.out)
@@ -118,8 +119,7 @@ def _tell(generation: Generation) -> None:
     left_out = f", {generation.invalid} episodes invalid" if generation.invalid else ""
     print(
         f"generation {generation.number}: {generation.steps} steps, best candidate "
-        f"{max(generation.worth):.2f}, mean {generation.mean_worth:.2f}, reached "
-        f"{100 * generation.reached:.0f} %{judged}{left_out}",
+        f"{max(generation.worth):.2f}, reached {100 * generation.reached:.0f} %{judged}{left_out}",
         file=sys.stderr,
         flush=True,
     )

@@ -1,15 +1,14 @@
 """Training a policy by CMA-ES, in processes side by side, to be gone on with after any end.
 
-Owns the search: every generation, all candidates drive the same worlds, and the journal
-``generations.jsonl`` takes down what each was worth. The policy is the best of the generations'
-means, by drives that are the same for all. Going on asks the search for the same
-candidates again and tells it what the journal has, so that the policy is the same file whether it
-was interrupted or not, and whatever the number of processes. Hansen 2016, arXiv:1604.00772.
+Owns what a generation drives, and the journals. All candidates drive the same worlds, and the
+better half of them others as well: which of two is better matters most among the best. The last of
+the steps go into choosing among the generations' means (``selection.py``). ``generations.jsonl``
+and ``selection.jsonl`` take down what was driven; going on asks for the same again and takes
+what the journals have, so that the policy is the same file whether it was interrupted or not, and
+whatever the number of processes.
 """
 
 import json
-import logging
-import math
 import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -20,37 +19,39 @@ from typing import (
     Iterator,
     List,
     Mapping,
-    NamedTuple,
     Optional,
     Sequence,
     Tuple,
+    TypeVar,
 )
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
-from gz_testauto.environments.episode import (
-    MOST_REPETITIONS,
-    EpisodeRunner,
-    PreparedEnvironment,
-    require_apart,
+from gz_testauto.environments.episode import PreparedEnvironment, require_apart
+from gz_testauto.environments.rollouts import (
+    Place,
+    Rollout,
+    RolloutResult,
+    RolloutWorker,
+    drawn_places,
+    mean_worth,
+    share_reached,
 )
+from gz_testauto.environments.search import WeightSearch
+from gz_testauto.environments.selection import WORLDS, Portion, Selection, portion_of
 from gz_testauto.environments.spec import EnvironmentCampaignSpec
-from gz_testauto.errors import MissingDependencyError, SimulatorError, SpecError
+from gz_testauto.errors import SpecError
 from gz_testauto.json_file import read_json_object
 from gz_testauto.planners.policies.files import write_policy
-from gz_testauto.planners.policies.policy import WEIGHTED, WeightedPolicy
+from gz_testauto.planners.policies.policy import WEIGHTED
 from gz_testauto.processes import TaskPool
 from gz_testauto.results.directory import reporting_disk, write_atomically
 from gz_testauto.sampling.seeds import child_generator
-from gz_testauto.trial.outcome import Outcome
 
-LOGGER = logging.getLogger(__name__)
-SEARCH, DRAWS, VALIDATION = "search", "draws", "validation"
+SEARCH, DRAWS, SELECTION = "search", "draws", "selection"
 """Paths of the generators."""
 
-ATTEMPTS = 2
-"""At an episode in which the simulator fails, with a fresh one each, before it is left out."""
+Pool = TaskPool[Rollout, RolloutResult]
 
 
 @dataclass(frozen=True)
@@ -62,98 +63,25 @@ class TrainingOptions:
     """Control periods to drive at most."""
     kind: str = "mirrored"
     population: int = 12
-    episodes: int = 6
-    """Worlds that every candidate of a generation drives."""
+    episodes: int = 4
+    """Worlds that every candidate of a generation drives; the better half drive as many others."""
     sigma: float = 0.35
     """How far the first candidates lie from the start."""
-    validated: int = 25
-    """Episodes, always the same, that the mean of every generation drives in worlds to train in;
-    the best mean is the policy."""
+    selection: float = 0.25
+    """Share of the steps that goes into choosing among the means."""
     judged: int = 0
     """Held-out worlds in which the mean of every generation is judged; these steps do not count."""
 
 
-class Rollout(NamedTuple):
-    """One episode to be driven: the weights, and where. Held-out worlds are of another
-    environment."""
-
-    weights: Tuple[float, ...]
-    world: int
-    repetition: int
-    held_out: bool = False
-
-
-class RolloutResult(NamedTuple):
-    """What an episode was worth, how long it took (control periods), and whether it reached its
-    goal; with several robots, which all have the policy, their mean, sum, and whether all did. One
-    in which the simulator failed is not ``valid``, and says nothing of the weights."""
-
-    reward: float
-    steps: int
-    reached: bool
-    valid: bool = True
-
-
-class RolloutWorker:
-    """Drives episodes; made once in each process, where its simulators then stay."""
-
-    def __init__(
-        self, kind: str, training: PreparedEnvironment, held_out: Optional[PreparedEnvironment]
-    ) -> None:
-        self._kind, self._training, self._held_out = kind, training, held_out
-        self._runners: Dict[bool, EpisodeRunner] = {}
-
-    def __reduce__(self) -> Tuple[Any, ...]:
-        """Without simulators."""
-        return type(self), (self._kind, self._training, self._held_out)
-
-    def __call__(self, drive: Rollout) -> RolloutResult:
-        """Drive an episode to its end."""
-        for _ in range(ATTEMPTS):
-            try:
-                return self._drive(drive)
-            except SimulatorError as error:
-                LOGGER.warning("world %d: %s", drive.world, error)
-                self._runners[drive.held_out].close()
-        return RolloutResult(math.nan, 0, False, valid=False)
-
-    def _drive(self, drive: Rollout) -> RolloutResult:
-        prepared = self._held_out if drive.held_out else self._training
-        assert prepared is not None, "who judges has brought worlds"
-        if drive.held_out not in self._runners:
-            self._runners[drive.held_out] = EpisodeRunner(prepared)
-        runner = self._runners[drive.held_out]
-        parts, kind = prepared.interface().encoder.parts, WEIGHTED[self._kind]
-        worth, steps = 0.0, 0
-        episode = runner.begin(prepared.trial(drive.world, drive.repetition), every=True)
-        policies = [kind(np.array(drive.weights), parts) for _ in episode.agents]
-        while not episode.has_ended:
-            for agent, policy in zip(episode.agents, policies):
-                if agent.goal_is_new:
-                    policy.begin()
-            steps += sum(agent.verdict is None for agent in episode.agents)
-            driving = zip(policies, episode.agents)
-            worth += sum(episode.step(*(one.act(agent.shown) for one, agent in driving)))
-        runner.end()
-        verdicts = [agent.verdict for agent in episode.agents]
-        reached = all(one is not None and one.outcome is Outcome.REACHED for one in verdicts)
-        return RolloutResult(worth / len(policies), steps, reached)
-
-    def close(self) -> None:
-        """End the simulators."""
-        for runner in self._runners.values():
-            runner.close()
-
-
 @dataclass(frozen=True)
 class Generation:
-    """What is known of one generation: what each candidate was worth, and the mean after it; the
-    control periods driven so far, the share of the mean's episodes that reached the goal, and of
-    its held-out ones, None where these are not judged."""
+    """What is known of one generation: what each candidate was worth, and their numbers, the best
+    first; the control periods driven so far, the share of all its episodes that reached the
+    goal, and of the mean's held-out ones, None where these are not judged."""
 
     number: int
     worth: Tuple[float, ...]
-    mean_worth: float
+    ranking: Tuple[int, ...]
     steps: int
     reached: float
     held_out: Optional[float] = None
@@ -176,45 +104,35 @@ class Training:
         without cma."""
         self._prepared, self._held_out, self.options = training, held_out, options
         self._folder = folder
-        if options.kind not in WEIGHTED:
-            raise SpecError(f"--kind is {options.kind!r}; there are {', '.join(sorted(WEIGHTED))}")
-        given = {"validate": options.validated}
-        given.update({name: getattr(options, name) for name in ("steps", "episodes", "sigma")})
-        for name, value in given.items():
-            if not value > 0:
-                raise SpecError(f"--{name} is {value}; it must be above 0")
-        if options.population < 4:
-            raise SpecError(f"--population is {options.population}; it must be at least 4")
+        _require_sense(options)
         if held_out is not None:
             require_apart(
                 training, [(world.name, world.sha256) for world in held_out.campaign.worlds]
             )
         try:
             self._parts = training.interface().encoder.parts
-            self._start = WEIGHTED[options.kind].start(self._parts)
+            random = child_generator(options.seed, SEARCH)
+            self._search = WeightSearch(
+                WEIGHTED[options.kind], self._parts, options.population, options.sigma, random
+            )
         except ValueError as error:
             raise SpecError(f"environment.observations: {error}") from error
-        self._search = _make_search(self._start, options)
         self._means: List[np.ndarray] = []
         with reporting_disk(folder):
             folder.mkdir(parents=True, exist_ok=True)
             self._require_same()
-        self.generations: List[Generation] = list(self._remembered())
+        self.generations: List[Generation] = []
+        for generation in _read_journal(self._journal, Generation):
+            self._search.ask()
+            self._means.append(self._search.tell(generation.ranking))
+            self.generations.append(generation)
 
     @property
-    def policy(self) -> WeightedPolicy:
-        """The best mean of a generation, and the start before there is one."""
-        weights, best = self._start, -math.inf
-        for generation in self._counted:
-            if generation.mean_worth >= best:
-                weights, best = self._means[generation.number], generation.mean_worth
-        return WEIGHTED[self.options.kind](weights, self._parts)
-
-    @property
-    def is_done(self) -> bool:
-        """Whether another generation as long as the last would pass the steps."""
+    def is_searched(self) -> bool:
+        """Whether another generation as long as the last would pass the steps to search with."""
         steps = [0, *(generation.steps for generation in self.generations)]
-        return bool(self.generations) and 2 * steps[-1] - steps[-2] > self.options.steps
+        bound = (1.0 - self.options.selection) * self.options.steps
+        return bool(self.generations) and 2 * steps[-1] - steps[-2] > bound
 
     @property
     def _counted(self) -> List[Generation]:
@@ -229,89 +147,103 @@ class Training:
         generation."""
         driver = RolloutWorker(self.options.kind, self._prepared, self._held_out)
         with TaskPool(driver, workers, "training") as pool:
-            while not self.is_done:
+            while not self.is_searched:
                 generation = self._next(pool)
                 self.generations.append(generation)
-                self._remember(generation)
+                self._append(self._journal, generation)
                 tell(generation)
-        return self._write()
+            selection = self._select(pool)
+        return self._write(self._means[selection.best], selection.steps)
 
-    def _next(self, pool: "TaskPool[Rollout, RolloutResult]") -> Generation:
-        number = len(self.generations)
-        places = self._places(number)
-        candidates = self._ask()
-        drives = [
-            Rollout(tuple(weights.tolist()), *place) for weights in candidates for place in places
-        ]
-        driven = list(pool.map(drives))
-        of_each = [driven[i : i + len(places)] for i in range(0, len(driven), len(places))]
-        worth = tuple(_mean_worth(own) for own in of_each)
-        self._tell(candidates, worth)
-        mean = tuple(self._means[-1].tolist())
-        validated = list(pool.map(Rollout(mean, *place) for place in self._validation()))
-        held_out = None
-        if self._held_out is not None and self.options.judged:
-            count = min(self.options.judged, len(self._held_out.campaign.worlds))
-            judged = list(pool.map(Rollout(mean, world, 0, True) for world in range(count)))
-            held_out = _share_reached(judged)
-        before = self.generations[-1].steps if self.generations else 0
+    def _next(self, pool: Pool) -> Generation:
+        number, options = len(self.generations), self.options
+        before = self.generations[-1].steps if number else 0
+        random = child_generator(options.seed, DRAWS, number)
+        allowed = self._prepared.worlds_after(before)
+        candidates = self._search.ask()
+        everyone = range(len(candidates))
+        driven = self._drive(
+            pool, candidates, everyone, drawn_places(random, allowed, options.episodes)
+        )
+        better = _ranked(driven, everyone)[: (len(candidates) + 1) // 2]
+        more = self._drive(
+            pool, candidates, better, drawn_places(random, allowed, options.episodes)
+        )
+        for candidate, own in more.items():
+            driven[candidate] += own
+        rest = [candidate for candidate in everyone if candidate not in better]
+        ranking = (*_ranked(driven, better), *_ranked(driven, rest))
+        self._means.append(self._search.tell(ranking))
+        every = [one for own in driven.values() for one in own]
         return Generation(
             number,
-            worth,
-            _mean_worth(validated),
-            before + sum(one.steps for one in (*driven, *validated)),
-            _share_reached(validated),
-            held_out,
-            sum(not one.valid for one in (*driven, *validated)),
+            tuple(mean_worth(driven[candidate]) for candidate in everyone),
+            ranking,
+            before + sum(one.steps for one in every),
+            share_reached(every),
+            self._judge(pool, self._means[-1]),
+            sum(not one.valid for one in every),
         )
 
-    def _places(self, number: int) -> List[Tuple[int, int]]:
-        """The worlds and repetitions of a generation, drawn by its number alone."""
-        random = child_generator(self.options.seed, DRAWS, number)
-        allowed = self._prepared.worlds_after(self.generations[-1].steps if number else 0)
-        return _drawn_places(random, allowed, self.options.episodes)
+    def _drive(
+        self,
+        pool: Pool,
+        weights: Sequence[np.ndarray],
+        who: Sequence[int],
+        places: Sequence[Place],
+    ) -> Dict[int, List[RolloutResult]]:
+        """What each of ``who`` did in all these places."""
+        drives = [Rollout(tuple(weights[one].tolist()), *place) for one in who for place in places]
+        driven = list(pool.map(drives))
+        return {
+            one: driven[place * len(places) : (place + 1) * len(places)]
+            for place, one in enumerate(who)
+        }
 
-    def _validation(self) -> List[Tuple[int, int]]:
-        """The worlds and repetitions of all means."""
-        random = child_generator(self.options.seed, VALIDATION)
+    def _judge(self, pool: Pool, mean: np.ndarray) -> Optional[float]:
+        """The share of held-out worlds in which it reaches the goal."""
+        if self._held_out is None or not self.options.judged:
+            return None
+        count = min(self.options.judged, len(self._held_out.campaign.worlds))
+        weights = tuple(mean.tolist())
+        return share_reached(list(pool.map(Rollout(weights, one, 0, True) for one in range(count))))
+
+    def _select(self, pool: Pool) -> Selection:
+        """The last means drive, until it is known which is best or the steps are driven."""
+        counted = self._counted
+        begun = counted[-1].steps
+        lately = begun - (counted[-2].steps if len(counted) > 1 else 0)
+        options = self.options
+        episodes = options.episodes * (options.population + (options.population + 1) // 2)
+        selection = Selection(len(counted), begun, options.steps, lately / episodes)
+        journal = self._folder / "selection.jsonl"
+        taken = 0
+        for portion in _read_journal(journal, Portion):
+            selection.take(portion)
+            taken += 1
         every = range(len(self._prepared.campaign.worlds))
-        return _drawn_places(random, every, self.options.validated)
-
-    def _ask(self) -> List[np.ndarray]:
-        with threadpool_limits(limits=1):
-            return list(self._search.ask())
-
-    def _tell(self, candidates: Sequence[np.ndarray], worth: Sequence[float]) -> None:
-        with threadpool_limits(limits=1):  # the same bits on any machine's number of cores
-            self._search.tell(candidates, [-value for value in worth])
-        self._means.append(np.array(self._search.mean, dtype=float))
+        while True:
+            means = selection.next()
+            if means is None:
+                return selection
+            random = child_generator(options.seed, SELECTION, taken)
+            driven = self._drive(pool, self._means, means, drawn_places(random, every, WORLDS))
+            together = [one for mean in means for one in driven[mean]]
+            mean_worth(together)  # raises where the simulator failed in all
+            portion = portion_of(means, together, selection.steps)
+            self._append(journal, portion)
+            selection.take(portion)
+            taken += 1
 
     @property
     def _journal(self) -> Path:
         return self._folder / "generations.jsonl"
 
-    def _remember(self, generation: Generation) -> None:
-        with reporting_disk(self._folder), open(self._journal, "a", encoding="utf-8") as file:
-            file.write(json.dumps(asdict(generation)) + "\n")
+    def _append(self, journal: Path, entry: Any) -> None:
+        with reporting_disk(self._folder), open(journal, "a", encoding="utf-8") as file:
+            file.write(json.dumps(asdict(entry)) + "\n")
             file.flush()
             os.fsync(file.fileno())
-
-    def _remembered(self) -> Iterator[Generation]:
-        """What the journal has, told to the search again; a line that was cut off is left out."""
-        if not self._journal.is_file():
-            return
-        text = self._journal.read_text(encoding="utf-8")
-        whole = text[: text.rfind("\n") + 1]
-        if whole != text:
-            write_atomically(self._journal, whole.encode())
-        for number, line in enumerate(whole.splitlines()):
-            try:
-                data = json.loads(line)
-                generation = Generation(**{**data, "worth": tuple(data["worth"])})
-            except (ValueError, TypeError, KeyError) as error:
-                raise SpecError(f"{self._journal}:{number + 1}: is damaged ({error})") from error
-            self._tell(self._ask(), generation.worth)
-            yield generation
 
     def _require_same(self) -> None:
         """Raise ``SpecError`` where the directory holds another training."""
@@ -333,53 +265,51 @@ class Training:
                 "another --out, or the same again to go on"
             )
 
-    def _write(self) -> Path:
+    def _write(self, weights: np.ndarray, steps: int) -> Path:
         options = self.options
-        card = self._prepared.card(options.kind, options.seed, self._counted[-1].steps)
+        policy = WEIGHTED[options.kind](weights, self._parts)
         path = self._folder / "policy.npz"
         with reporting_disk(self._folder):
-            write_policy(path, self.policy, card)
+            write_policy(path, policy, self._prepared.card(options.kind, options.seed, steps))
         return path
 
 
-def _drawn_places(
-    random: np.random.Generator, worlds: Sequence[int], wanted: int
-) -> List[Tuple[int, int]]:
-    """So many worlds, each once as long as there are enough, and a repetition of each."""
-    chosen = random.choice(worlds, size=wanted, replace=wanted > len(worlds))
-    return list(zip(chosen.tolist(), random.integers(MOST_REPETITIONS, size=wanted).tolist()))
+Entry = TypeVar("Entry")
 
 
-def _mean_worth(driven: Sequence[RolloutResult]) -> float:
-    """Over the valid ones. Raises ``SimulatorError`` where there are none."""
-    valid = [one.reward for one in driven if one.valid]
-    if not valid:
-        raise SimulatorError(
-            f"the simulator failed in all of {len(driven)} episodes, {ATTEMPTS} times each; what "
-            "is driven before is kept, and the same command goes on"
-        )
-    return math.fsum(valid) / len(valid)
+def _read_journal(journal: Path, kind: Callable[..., Entry]) -> Iterator[Entry]:
+    """What it has; a line that was cut off is left out. Raises ``SpecError`` for another fault."""
+    if not journal.is_file():
+        return
+    text = journal.read_text(encoding="utf-8")
+    whole = text[: text.rfind("\n") + 1]
+    if whole != text:
+        write_atomically(journal, whole.encode())
+    for number, line in enumerate(whole.splitlines()):
+        try:
+            data = json.loads(line)
+            yield kind(
+                **{key: tuple(one) if isinstance(one, list) else one for key, one in data.items()}
+            )
+        except (ValueError, TypeError, AttributeError) as error:
+            raise SpecError(f"{journal}:{number + 1}: is damaged ({error})") from error
 
 
-def _share_reached(driven: Sequence[RolloutResult]) -> float:
-    valid = [one.reached for one in driven if one.valid]
-    return sum(valid) / len(valid) if valid else math.nan
+def _ranked(driven: Mapping[int, Sequence[RolloutResult]], who: Sequence[int]) -> List[int]:
+    """The best first; of equals that of the lower number."""
+    return sorted(who, key=lambda one: (-mean_worth(driven[one]), one))
 
 
-def _make_search(start: np.ndarray, options: TrainingOptions) -> Any:
-    try:
-        import cma
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"training needs cma ({error}): python3 -m pip install 'gz_testauto[rl]'"
-        ) from error
-    random = child_generator(options.seed, SEARCH)
-
-    def normal(*size: int) -> np.ndarray:
-        return random.standard_normal(size)
-
-    chosen = {"popsize": options.population, "verbose": -9, "seed": math.nan, "randn": normal}
-    return cma.CMAEvolutionStrategy(start, options.sigma, chosen)
+def _require_sense(options: TrainingOptions) -> None:
+    if options.kind not in WEIGHTED:
+        raise SpecError(f"--kind is {options.kind!r}; there are {', '.join(sorted(WEIGHTED))}")
+    for name in ("steps", "episodes", "sigma"):
+        if not getattr(options, name) > 0:
+            raise SpecError(f"--{name} is {getattr(options, name)}; it must be above 0")
+    if options.population < 4:
+        raise SpecError(f"--population is {options.population}; it must be at least 4")
+    if not 0 <= options.selection < 1:
+        raise SpecError(f"--selection is {options.selection:g}; it must be at least 0 and below 1")
 
 
 def _identity(spec: EnvironmentCampaignSpec) -> Mapping[str, Any]:

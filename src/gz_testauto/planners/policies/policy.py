@@ -54,6 +54,12 @@ class WeightedPolicy(Policy):
     def start(cls, parts: Mapping[str, slice]) -> np.ndarray:
         """Weights to begin a search at."""
 
+    @classmethod
+    def directions(cls, parts: Mapping[str, slice]) -> np.ndarray:
+        """How a search varies the weights, (w, d): by this times d numbers that are drawn
+        independently."""
+        return np.eye(cls.count(parts))
+
     @abc.abstractmethod
     def _lay(self, parts: Mapping[str, slice]) -> None:
         """Take the weights apart."""
@@ -79,6 +85,10 @@ class MirroredPolicy(WeightedPolicy):
 
     kind = "mirrored"
     FURTHER = 6
+    WAVES = 4
+    """How many numbers a search varies a row of weights by."""
+    SMOOTH_RAD = 0.6
+    """The waves are as large as those of a Gaussian of this width."""
 
     @classmethod
     def count(cls, parts: Mapping[str, slice]) -> int:
@@ -95,6 +105,23 @@ class MirroredPolicy(WeightedPolicy):
         weights = np.zeros(cls.count(parts))
         weights[-cls.FURTHER :] = 1.0, 1.0, 1.0, 0.0, 0.0, 0.5
         return weights
+
+    @classmethod
+    def directions(cls, parts: Mapping[str, slice]) -> np.ndarray:
+        """See :class:`WeightedPolicy`: those of the sectors by a few cosines of the angle from
+        straight ahead, since what is near in one sector is nearly always near in the next."""
+        pairs = (cls.count(parts) - cls.FURTHER) // 3
+        angles = np.pi * (np.arange(pairs) + 0.5) / pairs
+        order = np.arange(min(cls.WAVES, pairs))
+        size = np.exp(-0.5 * (cls.SMOOTH_RAD * order) ** 2)
+        size /= np.sqrt(size[0] ** 2 + 0.5 * (size[1:] ** 2).sum())  # each weight by 1 in the mean
+        waves = size * np.cos(np.outer(angles, order))
+        found = np.zeros((3 * pairs + cls.FURTHER, 3 * len(order) + cls.FURTHER))
+        for block in range(3):
+            rows, columns = block * pairs, block * len(order)
+            found[rows : rows + pairs, columns : columns + len(order)] = waves
+        found[-cls.FURTHER :, -cls.FURTHER :] = np.eye(cls.FURTHER)
+        return found
 
     def _lay(self, parts: Mapping[str, slice]) -> None:
         lidar = parts["lidar"]
