@@ -151,7 +151,7 @@ def test_a_damaged_policy_is_refused(tmp_path):
     read_policy(path)  # the same numbers in another order
     fewer = [("lidar", {"beams": 6}), ("way", {})]
     write_policy(path, MirroredPolicy(MirroredPolicy.start(parts), parts), card(terms=fewer))
-    with pytest.raises(SpecError, match="has 15 weights; there are"):
+    with pytest.raises(SpecError, match="has 16 weights; there are"):
         read_policy(path)
 
 
@@ -165,17 +165,17 @@ def test_what_another_library_wrote_needs_that_library(tmp_path):
 def test_a_search_varies_the_weights_of_neighbouring_sectors_together():
     parts = ObservationEncoder([("lidar", {"beams": 24}), ("way", {})]).parts
     directions = MirroredPolicy.directions(parts)
-    assert directions.shape == (42, 18)
-    drawn = np.random.default_rng(0).standard_normal((4000, 18)) @ directions.T
+    assert directions.shape == (43, 19)
+    drawn = np.random.default_rng(0).standard_normal((4000, 19)) @ directions.T
     rows = drawn[:, :36].reshape(-1, 3, 12)
     assert np.mean(rows**2) == pytest.approx(1.0, rel=0.05)
     first = rows[:, 0]
     assert np.corrcoef(first[:, 0], first[:, 1])[0, 1] > 0.95
     assert abs(np.corrcoef(first[:, 0], rows[:, 1, 0])[0, 1]) < 0.1
     assert np.corrcoef(first[:, 0], first[:, 6])[0, 1] < 0.7
-    assert np.std(drawn[:, 36:], axis=0) == pytest.approx(np.ones(6), rel=0.05)
+    assert np.std(drawn[:, 36:], axis=0) == pytest.approx(np.ones(7), rel=0.05)
 
 
 def test_a_search_varies_few_sectors_each_for_itself():
     parts = ObservationEncoder([("lidar", {"beams": 4}), ("way", {})]).parts
-    assert np.linalg.matrix_rank(MirroredPolicy.directions(parts)) == 12
+    assert np.linalg.matrix_rank(MirroredPolicy.directions(parts)) == 13

@@ -80,11 +80,14 @@ class MirroredPolicy(WeightedPolicy):
 
     It turns towards the way, away from what is near on one side, and around what is near ahead on
     the side that it has chosen: the freer one when something came near, kept until that is passed.
-    It slows down for what is near, and where the way leads aside.
+    It slows down for what is near, where it turns, where the way leads aside, and at its end. What
+    slows it does so whatever its weight's sign: else a search soon finds it best never to brake.
     """
 
     kind = "mirrored"
-    FURTHER = 6
+    FURTHER = 7
+    BRAKING = 1.5
+    """What is near on all sides slows by so much where each weight is 1."""
     WAVES = 4
     """How many numbers a search varies a row of weights by."""
     SMOOTH_RAD = 0.6
@@ -92,7 +95,7 @@ class MirroredPolicy(WeightedPolicy):
 
     @classmethod
     def count(cls, parts: Mapping[str, slice]) -> int:
-        """See :class:`WeightedPolicy`: three for each pair of sectors, and six."""
+        """See :class:`WeightedPolicy`: three for each pair of sectors, and seven."""
         _require(cls.kind, parts, ("lidar", "way"))
         beams = parts["lidar"].stop - parts["lidar"].start
         if beams % 2:
@@ -103,7 +106,7 @@ class MirroredPolicy(WeightedPolicy):
     def start(cls, parts: Mapping[str, slice]) -> np.ndarray:
         """See :class:`WeightedPolicy`: drives along the way and looks at nothing."""
         weights = np.zeros(cls.count(parts))
-        weights[-cls.FURTHER :] = 1.0, 1.0, 1.0, 0.0, 0.0, 0.5
+        weights[-cls.FURTHER :] = 1.0, 1.0, 1.0, 0.0, 0.0, 0.5, 0.5
         return weights
 
     @classmethod
@@ -130,9 +133,9 @@ class MirroredPolicy(WeightedPolicy):
         self._left = np.arange(lidar.start + half, lidar.stop)
         self._way = parts["way"].start
         self._push, self._around, self._slow = self.weights[: 3 * half].reshape(3, half)
-        self._seek, self._speed, self._facing, self._yield, self._bias, self._notice = self.weights[
-            3 * half :
-        ].tolist()
+        further = self.weights[3 * half :].tolist()
+        self._seek, self._speed, self._facing, self._yield = further[:4]
+        self._turning, self._notice, self._arriving = further[4:]
         self.begin()
 
     def begin(self) -> None:
@@ -159,8 +162,9 @@ class MirroredPolicy(WeightedPolicy):
         forward = (
             self._speed
             + self._facing * (math.cos(bearing) - 1.0)
-            + self._bias * abs(turn)
-            - _product(self._slow, nearer)
+            - abs(self._turning * turn)
+            - abs(self._arriving) * (1.0 - seen[self._way])
+            - self.BRAKING * _product(np.abs(self._slow), nearer**2)
         )
         return np.tanh([forward, turn])
 
