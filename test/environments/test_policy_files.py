@@ -179,3 +179,28 @@ def test_a_search_varies_the_weights_of_neighbouring_sectors_together():
 def test_a_search_varies_few_sectors_each_for_itself():
     parts = ObservationEncoder([("lidar", {"beams": 4}), ("way", {})]).parts
     assert np.linalg.matrix_rank(MirroredPolicy.directions(parts)) == 13
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_mirrored_policy_is_never_faster_for_what_comes_nearer(seed):
+    parts = ObservationEncoder([("lidar", {"beams": 8}), ("way", {})]).parts
+    random = np.random.default_rng(seed)
+    weights = random.standard_normal(MirroredPolicy.count(parts))
+    weights[:8] = 0.0  # steers by nothing: turning slows too
+    speeds = []
+    for near in np.linspace(0.0, 1.0, 6):
+        shown = np.concatenate([np.full(8, near), [1.0, 1.0, 0.0, 1.0]])
+        speeds.append(MirroredPolicy(weights, parts).act(shown)[0])
+    assert speeds == sorted(speeds, reverse=True)
+    assert speeds[-1] < speeds[0]
+
+
+def test_what_slows_a_mirrored_policy_does_so_whatever_the_sign_of_its_weight():
+    parts = ObservationEncoder([("lidar", {"beams": 8}), ("way", {})]).parts
+    random = np.random.default_rng(1)
+    weights = random.standard_normal(MirroredPolicy.count(parts))
+    other = weights.copy()
+    other[[8, 9, 10, 11, -3, -1]] *= -1.0  # for what is near, for turning, at the end
+    shown = random.uniform(0.0, 1.0, 12)
+    ways = [MirroredPolicy(numbers, parts).act(shown) for numbers in (weights, other)]
+    assert np.array_equal(*ways)

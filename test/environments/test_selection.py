@@ -70,8 +70,28 @@ def test_what_passes_the_limit_does_not_count():
     assert (again.best, again.steps, again.next()) == (1, 0, None)
 
 
-def test_invalid_episodes_are_left_out():
+def test_a_world_in_which_the_simulator_failed_for_one_counts_for_none():
     invalid = RolloutResult(float("nan"), 0, False, valid=False)
     sound = RolloutResult(2.0, 100, True)
     portion = portion_of((0, 1), [sound, invalid, sound, sound], 0)
-    assert (portion.worth, portion.valid, portion.steps) == ((2.0, 4.0), (1, 2), 300)
+    assert (portion.worth, portion.valid, portion.steps) == ((2.0, 2.0), (1, 1), 300)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_told_again_what_was_driven_it_goes_on_alike(seed):
+    worth = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]
+    whole, portions = played(worth, noise=20.0, seed=seed)
+    for count in range(len(portions) + 1):
+        again = Selection(8, 50_000, 100_000, 200.0)
+        for portion in portions[:count]:
+            again.take(portion)
+        due = again.next()
+        assert due == (portions[count].means if count < len(portions) else None)
+    assert (again.best, again.steps) == (whole.best, whole.steps)
+
+
+def test_a_portion_of_other_means_is_refused():
+    selection = Selection(4, 0, 100_000, 200.0)
+    driven = [RolloutResult(1.0, 200, True)] * 2 * WORLDS
+    with pytest.raises(ValueError, match="due are"):
+        selection.take(portion_of((0, 1), driven, 0))

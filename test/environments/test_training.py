@@ -1,5 +1,6 @@
 """Training by CMA-ES: the same file however it was interrupted, and what is refused."""
 
+import hashlib
 import json
 import shutil
 
@@ -11,10 +12,11 @@ pytest.importorskip("cma", reason="needs cma: pip install 'gz_testauto[rl]'")
 
 from gz_testauto.cli.main import main
 from gz_testauto.planners.policies.files import read_policy
+from gz_testauto.results.directory import CampaignDirectory
 
 pytestmark = pytest.mark.slow
 
-FEW = ("--population", "4", "--episodes", "2", "--steps", "2600", "--selection", "0.5")
+FEW = ("--population", "4", "--episodes", "2", "--steps", "4200", "--selection", "0.5")
 
 
 def train(file, out, *options):
@@ -36,7 +38,8 @@ def trained(tmp_path_factory):
 def test_two_workers_make_the_same_file(trained, tmp_path):
     file, one = trained
     assert train(file, tmp_path / "two", "--workers", "2") == 0
-    assert (tmp_path / "two" / "policy.npz").read_bytes() == (one / "policy.npz").read_bytes()
+    for name in ("policy.npz", "generations.jsonl", "selection.jsonl"):
+        assert (tmp_path / "two" / name).read_bytes() == (one / name).read_bytes()
 
 
 def test_it_goes_on_after_any_end_to_the_same_file(trained, tmp_path, capsys):
@@ -56,7 +59,7 @@ def test_it_goes_on_after_any_end_to_the_same_file(trained, tmp_path, capsys):
 def test_the_card_says_where_it_comes_from(trained):
     _, card = read_policy(trained[1] / "policy.npz")
     assert (card.kind, card.training.environment, card.training.seed) == ("mirrored", "small", 0)
-    assert 1300 < card.training.steps <= 2600
+    assert 2100 < card.training.steps <= 4200
     assert len(card.training.worlds) == 4
     assert card.terms == (("lidar", {"beams": 8}), ("way", {}), ("twist", {}))
 
@@ -67,38 +70,76 @@ def test_the_better_half_of_a_generation_drives_more_and_comes_first(trained):
         assert sorted(generation["ranking"]) == [0, 1, 2, 3]
         better = [generation["worth"][one] for one in generation["ranking"][:2]]
         assert better == sorted(better, reverse=True)
-    assert 0 <= generations[-1]["reached"] <= 1
+    for generation in generations:  # 2 worlds for 4 candidates, and 2 for 2 of them
+        assert generation["reached"] * 12 == pytest.approx(round(generation["reached"] * 12))
+    assert any(
+        round(generation["reached"] * 8) != generation["reached"] * 8 for generation in generations
+    )
 
 
 def test_a_share_of_the_steps_goes_into_choosing_among_the_means(trained):
     searched = entries(trained[1] / "generations.jsonl")[-1]["steps"]
     portions = entries(trained[1] / "selection.jsonl")
     steps = [portion["steps"] for portion in portions]
-    assert 0.3 * 2600 < searched < 0.6 * 2600
+    assert 0.3 * 4200 < searched < 0.6 * 4200
     assert searched < steps[0] and steps == sorted(steps)
     in_at_last = [len(portion["means"]) for portion in portions]
     assert in_at_last == sorted(in_at_last, reverse=True)
+    assert in_at_last[0] > in_at_last[-1]
 
 
-def test_a_training_killed_while_it_chooses_ends_with_the_same_file(trained, tmp_path):
+@pytest.mark.parametrize("share", [0.05, 0.5, 0.95, 1.0])
+def test_a_training_killed_while_it_chooses_ends_with_the_same_file(trained, tmp_path, share):
     file, one = trained
     out = tmp_path / "cut"
     shutil.copytree(one, out)
     (out / "policy.npz").unlink()
     journal = out / "selection.jsonl"
-    journal.write_text(journal.read_text()[:20])  # killed while writing the first
+    whole = journal.read_text()
+    journal.write_text(whole[: int(share * len(whole))])  # killed while writing
     assert train(file, out) == 0
     assert (out / "policy.npz").read_bytes() == (one / "policy.npz").read_bytes()
     assert journal.read_bytes() == (one / "selection.jsonl").read_bytes()
+
+
+def test_without_a_share_to_choose_with_the_last_mean_is_taken(trained, tmp_path):
+    file, _ = trained
+    out = tmp_path / "out"
+    assert train(file, out, "--selection", "0", "--steps", "1300") == 0
+    assert not (out / "selection.jsonl").exists()
+    last = entries(out / "generations.jsonl")[-1]
+    policy, card = read_policy(out / "policy.npz")
+    assert card.training.steps == last["steps"]
+    assert hashlib.sha256(policy.weights.tobytes()).hexdigest().startswith(last["mean"])
+
+
+def test_two_trainings_at_once_in_one_directory_are_refused(trained, capsys):
+    file, one = trained
+    with CampaignDirectory(one).locked():
+        assert train(file, one) == 2
+    assert "another runner" in capsys.readouterr().err
 
 
 def test_a_damaged_journal_is_named(trained, tmp_path, capsys):
     file, one = trained
     out = tmp_path / "damaged"
     shutil.copytree(one, out)
-    (out / "generations.jsonl").write_text('{"number": 0}\n')
-    assert train(file, out) == 2
-    assert "generations.jsonl:1: is damaged" in capsys.readouterr().err
+    journal = out / "generations.jsonl"
+    lines = journal.read_text().splitlines(keepends=True)
+    first = json.loads(lines[0])
+    for damaged, says in (
+        ('{"number": 0}\n', "generations.jsonl:1: is damaged: worth: Field required"),
+        ("{}}\n", "generations.jsonl:1: is damaged (Extra data"),
+        (
+            lines[0] * 2,
+            "generations.jsonl:2: is no generation 1; remove this line and all",
+        ),
+        (json.dumps({**first, "ranking": [0, 0, 1, 1]}) + "\n", "1: is no generation 0"),
+        (json.dumps({**first, "ranking": [3, 2, 1, 0]}) + "\n", "1: the search leads elsewhere"),
+    ):
+        journal.write_text(damaged)
+        assert train(file, out) == 2
+        assert says in capsys.readouterr().err
 
 
 def test_another_seed_is_refused_in_the_same_directory(trained, capsys):
@@ -145,6 +186,7 @@ def test_a_held_out_world_among_those_to_train_in_is_refused(tmp_path, capsys):
         (("--kind", "deep"), "--kind is 'deep'; there are linear, mirrored, perceptron"),
         (("--population", "3"), "--population is 3; it must be at least 4"),
         (("--steps", "0"), "--steps is 0; it must be above 0"),
+        (("--judge", "-1"), "--judge"),
         (("--selection", "1"), "--selection is 1; it must be at least 0 and below 1"),
         (("--workers", "0"), "--workers is 0; it must be at least 1"),
         (("--judge", "3"), "--judge needs environment.held_out"),

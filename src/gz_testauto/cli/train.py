@@ -10,12 +10,14 @@ example:
 import argparse
 import sys
 from pathlib import Path
-from typing import Optional
+from typing import Optional, Union
 
 from gz_testauto.environments.episode import PreparedEnvironment
+from gz_testauto.environments.selection import Portion
 from gz_testauto.environments.spec import EnvironmentCampaignSpec
 from gz_testauto.environments.training import Generation, Training, TrainingOptions
 from gz_testauto.errors import SpecError
+from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.spec.campaign import BuiltinCampaignSpec
 from gz_testauto.spec.loader import load
 
@@ -63,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=default.selection,
         metavar="SHARE",
-        help="of the steps, to choose among the last generations' means with "
+        help="of the steps, to choose among the last generations' means with; 0: takes the last "
         f"(default {default.selection:g})",
     )
     parser.add_argument(
@@ -81,6 +83,11 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.workers < 1:
         raise SpecError(f"--workers is {arguments.workers}; it must be at least 1")
     spec = load(arguments.environment, EnvironmentCampaignSpec)
+    with CampaignDirectory(arguments.out).locked():
+        return _train(arguments, spec)
+
+
+def _train(arguments: argparse.Namespace, spec: EnvironmentCampaignSpec) -> int:
     prepared = PreparedEnvironment(spec, arguments.out / WORLDS)
     held_out = _held_out(spec, arguments.out / HELD_OUT)
     if arguments.judge and held_out is None:
@@ -114,12 +121,18 @@ def _held_out(spec: EnvironmentCampaignSpec, folder: Path) -> Optional[PreparedE
     return PreparedEnvironment(spec.model_copy(update=update), folder)
 
 
-def _tell(generation: Generation) -> None:
+def _tell(generation: Union[Generation, Portion]) -> None:
+    print(_said(generation), file=sys.stderr, flush=True)
+
+
+def _said(generation: Union[Generation, Portion]) -> str:
+    if isinstance(generation, Portion):
+        means = ", ".join(map(str, generation.means))
+        return f"chooses among the means of {means}: {generation.steps} steps"
     judged = "" if generation.held_out is None else f", held out {100 * generation.held_out:.0f} %"
     left_out = f", {generation.invalid} episodes invalid" if generation.invalid else ""
-    print(
-        f"generation {generation.number}: {generation.steps} steps, best candidate "
-        f"{max(generation.worth):.2f}, reached {100 * generation.reached:.0f} %{judged}{left_out}",
-        file=sys.stderr,
-        flush=True,
+    best = generation.worth[generation.ranking[0]]
+    return (
+        f"generation {generation.number}: {generation.steps} steps, best candidate {best:.2f}, "
+        f"candidates reached {100 * generation.reached:.0f} %{judged}{left_out}"
     )

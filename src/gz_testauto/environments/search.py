@@ -29,7 +29,7 @@ class WeightSearch:
         """``sigma`` is how far the first candidates lie from the start. Raises ``ValueError`` where
         the observation's ``parts`` are not what the kind of policy needs,
         ``MissingDependencyError`` without cma."""
-        self.start = kind.start(parts)
+        self._start = kind.start(parts)
         self._directions = kind.directions(parts)
         self._strategy = _strategy(self._directions.shape[1], population, sigma, random)
         self._asked: Sequence[np.ndarray] = ()
@@ -50,7 +50,7 @@ class WeightSearch:
             return self._weights(np.array(self._strategy.mean, dtype=float))
 
     def _weights(self, point: np.ndarray) -> np.ndarray:
-        return np.asarray(self.start + self._directions @ point)
+        return np.asarray(self._start + self._directions @ point)
 
 
 def _strategy(dimensions: int, population: int, sigma: float, random: np.random.Generator) -> Any:

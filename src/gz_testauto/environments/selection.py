@@ -21,7 +21,8 @@ WORLDS = 4
 @dataclass(frozen=True)
 class Portion:
     """What some means, by the numbers of their generations, were worth in the same worlds: the sum
-    over valid episodes, and how many these were; the control periods driven up to then."""
+    over the worlds that are valid for all, and how many these were; the control periods driven up
+    to then."""
 
     means: Tuple[int, ...]
     worth: Tuple[float, ...]
@@ -56,7 +57,7 @@ class Selection:
         while len(self._left) > 1:
             if self._steps + self._expected() <= min(self._round_ends, self._limit):
                 return self._left
-            if not self._valid[self._left[0]]:  # nothing was driven, and nothing fits
+            if not any(self._valid[one] for one in self._left):  # nothing driven, nothing fits
                 return None
             ranked = sorted(self._left, key=lambda one: (self._mean(one), one), reverse=True)
             self._left = tuple(sorted(ranked[: math.ceil(len(ranked) / 2)]))
@@ -64,7 +65,11 @@ class Selection:
         return None
 
     def take(self, portion: Portion) -> None:
-        """Take what was driven; a portion that passed the limit does not count, and is the last."""
+        """Take what was driven; a portion that passed the limit does not count, and is the last.
+        Raises ``ValueError`` where others than these means are next."""
+        due = self.next()
+        if portion.means != due:
+            raise ValueError(f"it has means {portion.means}; due are {due}")
         if portion.steps > self._limit:
             self._left = (self.best,)
             return
@@ -90,12 +95,14 @@ class Selection:
 
 
 def portion_of(means: Sequence[int], driven: Sequence[RolloutResult], steps_before: int) -> Portion:
-    """Of what each of the means drove, one mean after the other, the same worlds each."""
+    """Of what each of the means drove, one mean after the other, the same worlds each. A world in
+    which the simulator failed for one of them counts for none."""
     each = len(driven) // len(means)
     own = [driven[i : i + each] for i in range(0, len(driven), each)]
+    valid = [world for world in range(each) if all(these[world].valid for these in own)]
     return Portion(
         tuple(means),
-        tuple(math.fsum(one.reward for one in these if one.valid) for these in own),
-        tuple(sum(one.valid for one in these) for these in own),
+        tuple(math.fsum(these[world].reward for world in valid) for these in own),
+        (len(valid),) * len(means),
         steps_before + sum(one.steps for one in driven),
     )

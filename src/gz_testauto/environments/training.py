@@ -1,13 +1,14 @@
 """Training a policy by CMA-ES, in processes side by side, to be gone on with after any end.
 
 Owns what a generation drives, and the journals. All candidates drive the same worlds, and the
-better half of them others as well: which of two is better matters most among the best. The last of
+better half of them as many again: which of two is better matters most among the best. The last of
 the steps go into choosing among the generations' means (``selection.py``). ``generations.jsonl``
 and ``selection.jsonl`` take down what was driven; going on asks for the same again and takes
 what the journals have, so that the policy is the same file whether it was interrupted or not, and
 whatever the number of processes.
 """
 
+import hashlib
 import json
 import os
 from dataclasses import asdict, dataclass
@@ -22,7 +23,9 @@ from typing import (
     Optional,
     Sequence,
     Tuple,
+    Type,
     TypeVar,
+    Union,
 )
 
 import numpy as np
@@ -41,7 +44,7 @@ from gz_testauto.environments.search import WeightSearch
 from gz_testauto.environments.selection import WORLDS, Portion, Selection, portion_of
 from gz_testauto.environments.spec import EnvironmentCampaignSpec
 from gz_testauto.errors import SpecError
-from gz_testauto.json_file import read_json_object
+from gz_testauto.json_file import read_json_object, shaped
 from gz_testauto.planners.policies.files import write_policy
 from gz_testauto.planners.policies.policy import WEIGHTED
 from gz_testauto.processes import TaskPool
@@ -50,6 +53,8 @@ from gz_testauto.sampling.seeds import child_generator
 
 SEARCH, DRAWS, SELECTION = "search", "draws", "selection"
 """Paths of the generators."""
+
+MEND = "remove this line and all after it, and give the same command again"
 
 Pool = TaskPool[Rollout, RolloutResult]
 
@@ -68,7 +73,7 @@ class TrainingOptions:
     sigma: float = 0.35
     """How far the first candidates lie from the start."""
     selection: float = 0.25
-    """Share of the steps that goes into choosing among the means."""
+    """Share of the steps that goes into choosing among the means; 0: the last is taken."""
     judged: int = 0
     """Held-out worlds in which the mean of every generation is judged; these steps do not count."""
 
@@ -76,14 +81,16 @@ class TrainingOptions:
 @dataclass(frozen=True)
 class Generation:
     """What is known of one generation: what each candidate was worth, and their numbers, the best
-    first; the control periods driven so far, the share of all its episodes that reached the
-    goal, and of the mean's held-out ones, None where these are not judged."""
+    first; the control periods driven so far, the share of the candidates' episodes that reached
+    the goal, and of the mean's held-out ones, None where these are not judged. ``mean`` is the
+    beginning of the SHA-256 of the mean's weights."""
 
     number: int
     worth: Tuple[float, ...]
     ranking: Tuple[int, ...]
     steps: int
     reached: float
+    mean: str
     held_out: Optional[float] = None
     invalid: int = 0
     """Episodes in which the simulator failed; they are left out."""
@@ -123,8 +130,17 @@ class Training:
             self._require_same()
         self.generations: List[Generation] = []
         for generation in _read_journal(self._journal, Generation):
+            number, ranked = len(self.generations), sorted(generation.ranking)
+            if generation.number != number or ranked != list(range(options.population)):
+                raise SpecError(f"{self._journal}:{number + 1}: is no generation {number}; {MEND}")
             self._search.ask()
             self._means.append(self._search.tell(generation.ranking))
+            if generation.mean != _digest(self._means[-1]):
+                raise SpecError(
+                    f"{self._journal}:{number + 1}: the search leads elsewhere here than where it "
+                    "was made, with another version of gz_testauto, cma or numpy, or on a "
+                    "processor that rounds otherwise; go on there, or give another --out"
+                )
             self.generations.append(generation)
 
     @property
@@ -142,9 +158,9 @@ class Training:
             one for one in self.generations if one.steps <= self.options.steps or not one.number
         ]
 
-    def run(self, workers: int, tell: Callable[[Generation], None]) -> Path:
+    def run(self, workers: int, tell: Callable[[Union[Generation, Portion]], None]) -> Path:
         """Go on until all steps are driven; returns the policy's file. ``tell`` is told of every
-        generation."""
+        generation, and of what is driven to choose among the means."""
         driver = RolloutWorker(self.options.kind, self._prepared, self._held_out)
         with TaskPool(driver, workers, "training") as pool:
             while not self.is_searched:
@@ -152,7 +168,7 @@ class Training:
                 self.generations.append(generation)
                 self._append(self._journal, generation)
                 tell(generation)
-            selection = self._select(pool)
+            selection = self._select(pool, tell)
         return self._write(self._means[selection.best], selection.steps)
 
     def _next(self, pool: Pool) -> Generation:
@@ -181,6 +197,7 @@ class Training:
             ranking,
             before + sum(one.steps for one in every),
             share_reached(every),
+            _digest(self._means[-1]),
             self._judge(pool, self._means[-1]),
             sum(not one.valid for one in every),
         )
@@ -208,19 +225,23 @@ class Training:
         weights = tuple(mean.tolist())
         return share_reached(list(pool.map(Rollout(weights, one, 0, True) for one in range(count))))
 
-    def _select(self, pool: Pool) -> Selection:
+    def _select(self, pool: Pool, tell: Callable[[Union[Generation, Portion]], None]) -> Selection:
         """The last means drive, until it is known which is best or the steps are driven."""
         counted = self._counted
         begun = counted[-1].steps
         lately = begun - (counted[-2].steps if len(counted) > 1 else 0)
         options = self.options
         episodes = options.episodes * (options.population + (options.population + 1) // 2)
-        selection = Selection(len(counted), begun, options.steps, lately / episodes)
+        limit = options.steps if options.selection else begun
+        selection = Selection(len(counted), begun, limit, lately / episodes)
         journal = self._folder / "selection.jsonl"
         taken = 0
         for portion in _read_journal(journal, Portion):
-            selection.take(portion)
             taken += 1
+            try:
+                selection.take(portion)
+            except ValueError as error:
+                raise SpecError(f"{journal}:{taken}: {error}; {MEND}") from error
         every = range(len(self._prepared.campaign.worlds))
         while True:
             means = selection.next()
@@ -233,6 +254,7 @@ class Training:
             portion = portion_of(means, together, selection.steps)
             self._append(journal, portion)
             selection.take(portion)
+            tell(portion)
             taken += 1
 
     @property
@@ -262,7 +284,8 @@ class Training:
         if changed:
             raise SpecError(
                 f"{self._folder}: holds a training with other {' and '.join(changed)}; give "
-                "another --out, or the same again to go on"
+                "another --out; where nothing was changed it is another version's, which does not "
+                "go on"
             )
 
     def _write(self, weights: np.ndarray, steps: int) -> Path:
@@ -277,22 +300,24 @@ class Training:
 Entry = TypeVar("Entry")
 
 
-def _read_journal(journal: Path, kind: Callable[..., Entry]) -> Iterator[Entry]:
+def _read_journal(journal: Path, kind: Type[Entry]) -> Iterator[Entry]:
     """What it has; a line that was cut off is left out. Raises ``SpecError`` for another fault."""
     if not journal.is_file():
         return
-    text = journal.read_text(encoding="utf-8")
-    whole = text[: text.rfind("\n") + 1]
-    if whole != text:
-        write_atomically(journal, whole.encode())
-    for number, line in enumerate(whole.splitlines()):
+    content = journal.read_bytes()
+    whole = content[: content.rfind(b"\n") + 1]
+    if whole != content:
+        write_atomically(journal, whole)
+    for number, line in enumerate(whole.splitlines(), 1):
         try:
             data = json.loads(line)
-            yield kind(
-                **{key: tuple(one) if isinstance(one, list) else one for key, one in data.items()}
-            )
-        except (ValueError, TypeError, AttributeError) as error:
-            raise SpecError(f"{journal}:{number + 1}: is damaged ({error})") from error
+        except ValueError as error:
+            raise SpecError(f"{journal}:{number}: is damaged ({error}); {MEND}") from error
+        yield shaped(kind, data, f"{journal}:{number}", SpecError)
+
+
+def _digest(weights: np.ndarray) -> str:
+    return hashlib.sha256(weights.tobytes()).hexdigest()[:16]
 
 
 def _ranked(driven: Mapping[int, Sequence[RolloutResult]], who: Sequence[int]) -> List[int]:
@@ -308,6 +333,8 @@ def _require_sense(options: TrainingOptions) -> None:
             raise SpecError(f"--{name} is {getattr(options, name)}; it must be above 0")
     if options.population < 4:
         raise SpecError(f"--population is {options.population}; it must be at least 4")
+    if options.judged < 0:
+        raise SpecError(f"--judge is {options.judged}; it must be at least 0")
     if not 0 <= options.selection < 1:
         raise SpecError(f"--selection is {options.selection:g}; it must be at least 0 and below 1")
 

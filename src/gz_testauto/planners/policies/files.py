@@ -108,7 +108,7 @@ def _own(path: Path, card: PolicyCard) -> Policy:
     try:
         return WEIGHTED[card.kind](_read_arrays(path)[0], ObservationEncoder(card.terms).parts)
     except ValueError as error:
-        raise SpecError(f"{path}: {error}") from error
+        raise SpecError(f"{path}: {error}; train it again") from error
 
 
 def _read_arrays(path: Path) -> Tuple[np.ndarray, str]:

@@ -80,14 +80,15 @@ class MirroredPolicy(WeightedPolicy):
 
     It turns towards the way, away from what is near on one side, and around what is near ahead on
     the side that it has chosen: the freer one when something came near, kept until that is passed.
-    It slows down for what is near, where it turns, where the way leads aside, and at its end. What
-    slows it does so whatever its weight's sign: else a search soon finds it best never to brake.
+    It slows down for what is near, where it turns, at the end of the way, and where that leads
+    aside. The first three slow it whatever a weight's sign: else a search soon finds it best never
+    to brake.
     """
 
     kind = "mirrored"
     FURTHER = 7
     BRAKING = 1.5
-    """What is near on all sides slows by so much where each weight is 1."""
+    """What is at the robot's origin, in a pair of sectors, slows by the weight times this."""
     WAVES = 4
     """How many numbers a search varies a row of weights by."""
     SMOOTH_RAD = 0.6
