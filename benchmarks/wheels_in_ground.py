@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""How deep a Husky's wheels go into the ground, by simulator and terrain.
+
+    python3 benchmarks/wheels_in_ground.py [--entry NAME ...]
+
+Straight ahead at 0.5 m/s for 5 s from three starts, as `simulators compare` has them: the greatest
+depth (mm) of any point of a wheel's cylinder, and the longest time that a wheel is more than
+20 mm deep.
+"""
+
+import argparse
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from pydantic import TypeAdapter
+
+from gz_testauto.errors import GzTestautoError
+from gz_testauto.fidelity.bench.host import sampling_options
+from gz_testauto.fidelity.bench.perform import DriveOrder, perform
+from gz_testauto.fidelity.bench.wheels import inside
+from gz_testauto.fidelity.drives.commands import PERIOD_S
+from gz_testauto.fidelity.drives.starts import start_of
+from gz_testauto.fidelity.terrain import TerrainSpec, make_terrain, write_world
+from gz_testauto.resources import share_directory
+from gz_testauto.sdf.robot import read_robot
+from gz_testauto.simulators import open_simulator
+from gz_testauto.simulators.interface import PlacedRobot
+
+ENTRIES = {
+    "gazebo ode": ("gazebo", {"engine": "ode"}),
+    "gazebo ode, meshes": ("gazebo", {"engine": "ode", "height_maps": "meshes"}),
+    "gazebo bullet": ("gazebo", {"engine": "bullet"}),
+    "pybullet": ("pybullet", {}),
+    "embedded, servo": ("embedded", {"skid": "servo"}),
+    "embedded, wheels": ("embedded", {"skid": "wheels"}),
+}
+TERRAINS = (
+    {"name": "step_38_mm", "kind": "step", "height_m": 0.038},
+    {"name": "step_76_mm", "kind": "step", "height_m": 0.076},
+    {"name": "bumps", "kind": "bumps"},
+    {"name": "gravel", "kind": "gravel"},
+)
+STARTS = 3
+AHEAD = np.tile([0.5, 0.0], (100, 1))
+TOO_DEEP_MM, DEEPEST_MM = 20, 80
+
+
+def main():
+    """Drive, and print a row for each entry."""
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("--entry", action="append", choices=list(ENTRIES))
+    given = arguments.parse_args()
+    reader = TypeAdapter(TerrainSpec)
+    terrains = [make_terrain(reader.validate_python(one), 0) for one in TERRAINS]
+    print("| | " + " | ".join(terrain.name for terrain in terrains) + " |")
+    for entry in given.entry or ENTRIES:
+        name, options = ENTRIES[entry]
+        try:
+            with open_simulator(name, **sampling_options(name, options)) as simulator:
+                cells = [cell(simulator, terrain) for terrain in terrains]
+        except GzTestautoError as error:
+            cells = [str(error)]
+        print(f"| {entry} | " + " | ".join(cells) + " |", flush=True)
+
+
+def cell(simulator, terrain):
+    """The worst of the starts: depth (mm), and where it is too much for how long (s)."""
+    robot = read_robot(share_directory() / "models" / "husky_a200")
+    deepest_mm, longest_s = 0, 0.0
+    for repetition in range(STARTS):
+        start = PlacedRobot(robot, start_of(f"{terrain.name}/straight", repetition, 0))
+        with tempfile.TemporaryDirectory() as folder:
+            world = write_world(terrain, Path(folder))
+            order = DriveOrder("a drive", world, (start,), (0.0,), AHEAD)
+            driven = perform(simulator, order)
+        for points in driven.wheels_m.values():
+            deepest_mm = max(deepest_mm, depth_mm(terrain, points))
+            deep = inside(terrain, points, TOO_DEEP_MM / 1000).any(axis=1)
+            longest_s = max(longest_s, longest_run(deep) * PERIOD_S)
+    return f"{deepest_mm}" if not longest_s else f"**{deepest_mm}** ({longest_s:.2f})"
+
+
+def depth_mm(terrain, points_m):
+    """The greatest whole millimetre that a point is inside by."""
+    least, most = 0, DEEPEST_MM + 1
+    while most - least > 1:
+        middle = (least + most) // 2
+        if inside(terrain, points_m, middle / 1000).any():
+            least = middle
+        else:
+            most = middle
+    return least
+
+
+def longest_run(flags):
+    """Of True."""
+    best = run = 0
+    for flag in flags:
+        run = run + 1 if flag else 0
+        best = max(best, run)
+    return best
+
+
+if __name__ == "__main__":
+    main()
