@@ -4,10 +4,13 @@
     python3 benchmarks/environments.py [--rounds 5]
 
 In turns within one run, medians of CPU time: a policy's trials as a campaign runs them, and the
-same as episodes; a reset in steps; and two environments side by side against one.
+same as episodes; a reset in steps; and two environments side by side against one, as a vector that
+steps together, and in processes that have nothing to do with each other: more than these reach
+is not to be had from the machine.
 """
 
 import argparse
+import multiprocessing
 import statistics
 import tempfile
 import time
@@ -92,27 +95,73 @@ def measure(folder, rounds):
     print(
         f"a reset: {statistics.median(resets):.1f} steps ({min(resets):.1f} to {max(resets):.1f})"
     )
-    print(
-        "two side by side over one, steps per second: "
-        f"{statistics.median(side_by_side(prepared) for _ in range(rounds)):.2f}"
-    )
+    together = [side_by_side(prepared) for _ in range(rounds)]
+    bound = [apart(prepared) for _ in range(rounds)]
+    for name, found in (("of a vector", together), ("in processes of their own", bound)):
+        print(
+            f"two environments {name} over one, steps per second: "
+            f"{statistics.median(found):.2f} ({min(found):.2f} to {max(found):.2f})"
+        )
 
 
-def side_by_side(prepared, steps=400):
-    """How many times as many steps two environments make in the same time."""
+STEPS = 400
+ACTION = (0.2, 0.6)
+
+
+def side_by_side(prepared):
+    """How many times as many steps two environments of a vector make in the same time."""
     rates = []
     for count in (1, 2):
         several = vector_env(prepared, count)
         several.reset(seed=1)
-        actions = np.tile(np.array([0.2, 0.6], dtype=np.float32), (count, 1))
+        actions = np.tile(np.array(ACTION, dtype=np.float32), (count, 1))
         for _ in range(20):
             several.step(actions)
         began = time.perf_counter()
-        for _ in range(steps):
+        for _ in range(STEPS):
             several.step(actions)
-        rates.append(count * steps / (time.perf_counter() - began))
+        rates.append(count * STEPS / (time.perf_counter() - began))
         several.close()
     return rates[1] / rates[0]
+
+
+def apart(prepared):
+    """The same of two processes with an environment each."""
+    context = multiprocessing.get_context("spawn")
+    rates = []
+    for count in (1, 2):
+        barrier, told = context.Barrier(count), context.Queue()
+        processes = [
+            context.Process(target=alone, args=(prepared, barrier, told)) for _ in range(count)
+        ]
+        for process in processes:
+            process.start()
+        rates.append(sum(told.get(timeout=300) for _ in processes))
+        for process in processes:
+            process.join()
+    return rates[1] / rates[0]
+
+
+def alone(prepared, barrier, told):
+    """Tell how many steps a second an environment of this process makes."""
+    environment = NavigationEnv(prepared)
+    environment.reset(seed=1)
+    for _ in range(20):
+        stepped(environment)
+    barrier.wait(timeout=300)
+    began = time.perf_counter()
+    for _ in range(STEPS):
+        stepped(environment)
+    told.put(STEPS / (time.perf_counter() - began))
+    barrier.wait(timeout=300)
+    environment.close()
+
+
+def stepped(environment):
+    """A step, and a reset where that ends the episode."""
+    _, _, terminated, truncated, _ = environment.step(np.array(ACTION, dtype=np.float32))
+    if terminated or truncated:
+        environment.reset()
 
 
 if __name__ == "__main__":

@@ -28,8 +28,8 @@ STRONGEST_MPS2 = 500.0
 reach an eighth of it."""
 
 DEEPEST_M = 0.02
-"""Inside the ground, of a wheel. Where an engine stops wheels at edges they press 0 to 15 mm in;
-where it does not, 40 to 70 mm into sides of 38 and 76 mm."""
+"""Inside the ground, of a wheel. Where an engine stops wheels at edges they press 0 to 5 mm in;
+where it does not, 30 to 70 mm into sides of 38 and 76 mm."""
 
 POSES = 2
 """So many in a row a wheel is that deep in where it is not believed."""
