@@ -14,10 +14,11 @@ from gz_testauto.fidelity.circumstances import Ground, InvalidDrive
 from gz_testauto.fidelity.estimates import Measured
 from gz_testauto.fidelity.findings import as_data, find
 from gz_testauto.fidelity.recordings.alike import Length
+from gz_testauto.fidelity.sensitivity import WeightChange
 from gz_testauto.fidelity.spec import BenchSpec
 from gz_testauto.report.plain import report_console
 from gz_testauto.report.simulators.page import page_html, write_page
-from gz_testauto.report.simulators.sentences import baseline_lines
+from gz_testauto.report.simulators.sentences import baseline_lines, relative
 from gz_testauto.report.simulators.terminal import print_findings
 
 
@@ -329,3 +330,10 @@ def test_a_case_cut_to_its_shortest_recording_is_named_with_it():
             "flat/straight: all are compared over 4 s, as long as the shortest, short.csv." in text
         )
         assert "up to 8 Hz, not 20: slow.csv has no faster ones." in text
+
+
+@pytest.mark.parametrize(
+    ("needed", "said"), [(9.955, "−0.45 %"), (17.6, "+76 %"), (3.8, "−62 %"), (27.26, "+173 %")]
+)
+def test_the_change_of_a_weight_is_told_in_percent_without_powers_of_ten(needed, said):
+    assert relative(WeightChange("ros", 10.0, needed, "other")) == said

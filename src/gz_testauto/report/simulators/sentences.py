@@ -135,8 +135,8 @@ def baseline_lines(found: Findings) -> List[str]:
 
 def relative(change: WeightChange) -> str:
     """The change of a weight in percent, with its sign."""
-    sign = "+" if change.needed > change.given else "−"
-    return f"{sign}{100 * change.relative:.2g} %"
+    sign, percent = "+" if change.needed > change.given else "−", 100 * change.relative
+    return f"{sign}{percent:.0f} %" if percent >= 10 else f"{sign}{percent:.2g} %"
 
 
 def example_lines(found: Findings) -> List[str]:
