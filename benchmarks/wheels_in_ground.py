@@ -4,11 +4,12 @@
     python3 benchmarks/wheels_in_ground.py [--entry NAME ...]
 
 Straight ahead at 0.5 m/s for 5 s from three starts, as `simulators compare` has them: the greatest
-depth (mm) of any point of a wheel's cylinder, and the longest time that a wheel is more than
-20 mm deep.
+depth (mm) of any point of a wheel's cylinder, and the longest time that a wheel is so deep that
+its drive is not believed.
 """
 
 import argparse
+import itertools
 import tempfile
 from pathlib import Path
 
@@ -16,6 +17,7 @@ import numpy as np
 from pydantic import TypeAdapter
 
 from gz_testauto.errors import GzTestautoError
+from gz_testauto.fidelity.bench.believable import DEEPEST_M
 from gz_testauto.fidelity.bench.host import sampling_options
 from gz_testauto.fidelity.bench.perform import DriveOrder, perform
 from gz_testauto.fidelity.bench.wheels import inside
@@ -43,7 +45,7 @@ TERRAINS = (
 )
 STARTS = 3
 AHEAD = np.tile([0.5, 0.0], (100, 1))
-TOO_DEEP_MM, DEEPEST_MM = 20, 80
+MOST_MM = 80
 
 
 def main():
@@ -76,14 +78,14 @@ def cell(simulator, terrain):
             driven = perform(simulator, order)
         for points in driven.wheels_m.values():
             deepest_mm = max(deepest_mm, depth_mm(terrain, points))
-            deep = inside(terrain, points, TOO_DEEP_MM / 1000).any(axis=1)
+            deep = inside(terrain, points, DEEPEST_M).any(axis=1)
             longest_s = max(longest_s, longest_run(deep) * PERIOD_S)
     return f"{deepest_mm}" if not longest_s else f"**{deepest_mm}** ({longest_s:.2f})"
 
 
 def depth_mm(terrain, points_m):
     """The greatest whole millimetre that a point is inside by."""
-    least, most = 0, DEEPEST_MM + 1
+    least, most = 0, MOST_MM + 1
     while most - least > 1:
         middle = (least + most) // 2
         if inside(terrain, points_m, middle / 1000).any():
@@ -95,11 +97,8 @@ def depth_mm(terrain, points_m):
 
 def longest_run(flags):
     """Of True."""
-    best = run = 0
-    for flag in flags:
-        run = run + 1 if flag else 0
-        best = max(best, run)
-    return best
+    runs = (len(list(run)) for flag, run in itertools.groupby(flags) if flag)
+    return max(runs, default=0)
 
 
 if __name__ == "__main__":

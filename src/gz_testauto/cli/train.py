@@ -121,14 +121,17 @@ def _held_out(spec: EnvironmentCampaignSpec, folder: Path) -> Optional[PreparedE
     return PreparedEnvironment(spec.model_copy(update=update), folder)
 
 
-def _tell(generation: Union[Generation, Portion]) -> None:
-    print(_said(generation), file=sys.stderr, flush=True)
+def _tell(done: Union[Generation, Portion]) -> None:
+    said = _said_portion(done) if isinstance(done, Portion) else _said_generation(done)
+    print(said, file=sys.stderr, flush=True)
 
 
-def _said(generation: Union[Generation, Portion]) -> str:
-    if isinstance(generation, Portion):
-        means = ", ".join(map(str, generation.means))
-        return f"chooses among the means of {means}: {generation.steps} steps"
+def _said_portion(portion: Portion) -> str:
+    means = ", ".join(map(str, portion.means))
+    return f"chooses among the means of {means}: {portion.steps} steps"
+
+
+def _said_generation(generation: Generation) -> str:
     judged = "" if generation.held_out is None else f", held out {100 * generation.held_out:.0f} %"
     left_out = f", {generation.invalid} episodes invalid" if generation.invalid else ""
     best = generation.worth[generation.ranking[0]]

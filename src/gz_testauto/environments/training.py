@@ -77,6 +77,11 @@ class TrainingOptions:
     judged: int = 0
     """Held-out worlds in which the mean of every generation is judged; these steps do not count."""
 
+    @property
+    def better(self) -> int:
+        """How many candidates are the better half."""
+        return (self.population + 1) // 2
+
 
 @dataclass(frozen=True)
 class Generation:
@@ -181,7 +186,7 @@ class Training:
         driven = self._drive(
             pool, candidates, everyone, drawn_places(random, allowed, options.episodes)
         )
-        better = _ranked(driven, everyone)[: (len(candidates) + 1) // 2]
+        better = _ranked(driven, everyone)[: options.better]
         more = self._drive(
             pool, candidates, better, drawn_places(random, allowed, options.episodes)
         )
@@ -231,7 +236,7 @@ class Training:
         begun = counted[-1].steps
         lately = begun - (counted[-2].steps if len(counted) > 1 else 0)
         options = self.options
-        episodes = options.episodes * (options.population + (options.population + 1) // 2)
+        episodes = options.episodes * (options.population + options.better)
         limit = options.steps if options.selection else begun
         selection = Selection(len(counted), begun, limit, lately / episodes)
         journal = self._folder / "selection.jsonl"
