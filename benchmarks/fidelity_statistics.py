@@ -27,6 +27,8 @@ OWN = {"noise": 0.3, "gain": 1.1, "delay_s": 0.1, "bias": 0.1, "turns": 0.05, "s
 """Of the mean repetition: noise and bias in m/s², a gain and a delay of the yaw rate, a drift of
 the heading in rad/s, and a factor on the load."""
 TRUTH = 20_000
+MADE_UP = {"imu", "odometry", "load"}
+"""Channels of the synthetic drives; measures that need others are not asked unless named."""
 RECORDS_S = (8, 10, 20, 30, 60)
 """Lengths of records at rest."""
 A_BLOCK = 25
@@ -40,7 +42,8 @@ def main():
     arguments.add_argument("--repetitions", type=int, default=5)
     arguments.add_argument("--cases", type=int, default=1)
     arguments.add_argument("--workers", type=int, default=2)
-    arguments.add_argument("--measures", nargs="+", default=list(MEASURES.names()))
+    askable = [name for name in MEASURES.names() if MADE_UP.issuperset(measure_named(name).needs)]
+    arguments.add_argument("--measures", nargs="+", default=askable)
     arguments.add_argument("--noise-density", action="store_true")
     given = arguments.parse_args()
     if given.noise_density:
