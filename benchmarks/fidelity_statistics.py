@@ -123,7 +123,7 @@ def named(measure, drives):
         f"{measure.terrain or f'terrain_{number}'}/{measure.drive or f'drive_{number}'}"
         for number in range(len(drives))
     )
-    if measure.terrain and measure.drive:
+    if measure.terrain and measure.drive and len(drives) > 1:
         raise SystemExit(f"{measure.name} is for one case; --cases 1 is for it")
     return dict(zip(names, drives))
 
