@@ -7,6 +7,8 @@ from gz_testauto.testing.planner_conformance import PlannerConformance
 
 
 class TestStraight(PlannerConformance):
+    avoids_obstacles = False
+
     def make_planner(self):
         return make_planner("straight")
 
@@ -26,11 +28,13 @@ class TestDynamicWindow(PlannerConformance):
         return make_planner("dwa")
 
 
+@pytest.mark.slow
 class TestStableSparseRrt(PlannerConformance):
     def make_planner(self):
         return make_planner("sst", iterations=500)
 
 
+@pytest.mark.slow
 class TestInformedSst(PlannerConformance):
     def make_planner(self):
         return make_planner("dki_sst", iterations=500)

@@ -25,6 +25,8 @@ def example():
 
 
 class TestExampleOfTheDocs(PlannerConformance):
+    passes_obstacles = False
+
     @pytest.fixture(autouse=True)
     def _use(self, example):
         self.example = example

@@ -1,1 +1,19 @@
-"""Conformance suites and fakes, for everyone who writes an adaptor or a planner."""
+"""Conformance suites that authors of planners, simulators, executors and workers run on theirs."""
+
+import sys
+
+if "pytest" in sys.modules:  # an assertion of a suite that fails shows its values
+    sys.modules["pytest"].register_assert_rewrite(
+        *(
+            f"{__name__}.{suite}"
+            for suite in (
+                "changes_conformance",
+                "executor_conformance",
+                "planner_conformance",
+                "planner_drive",
+                "several_robots_conformance",
+                "simulator_conformance",
+                "workers_conformance",
+            )
+        )
+    )

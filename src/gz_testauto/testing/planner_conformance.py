@@ -1,6 +1,6 @@
-"""What every local planner must do, as tests that its author runs.
+"""Rules that every local planner must obey, as tests that its author runs.
 
-Subclass the suite in a pytest file and say how the planner is made::
+Subclass the suite in a pytest file and create the planner in ``make_planner``::
 
     from gz_testauto.testing.planner_conformance import PlannerConformance
 
@@ -8,32 +8,40 @@ Subclass the suite in a pytest file and say how the planner is made::
         def make_planner(self):
             return MyPlanner(alpha=2.0)
 
-The suite needs no simulator: the robot is a point that moves exactly as commanded, its scans
-are made up. How good a planner is it does not ask, only whether a campaign can rely on it.
+The suite needs no simulator: the robot is a point that moves exactly as commanded, in a made-up
+world (:mod:`~gz_testauto.testing.planner_drive`). It does not measure how good a planner is, only
+whether a campaign can rely on it. A planner that ignores the scan by design, or one that stops for
+obstacles and never passes them, declares that: ``avoids_obstacles`` and ``passes_obstacles``.
 """
 
 import math
-from typing import Callable, List, Optional
+import random
+from typing import Callable, List, Optional, Sequence, Tuple
 
 import numpy as np
 import pytest
+from shapely.geometry.base import BaseGeometry
 
-from gz_testauto.observation import LaserScan, Twist2D
-from gz_testauto.planners.interface import (
-    LocalPlanner,
-    Observation,
-    PlannerGaveUp,
-    RobotLimits,
-    Task,
-)
+from gz_testauto.observation import LaserScan, TrackedObject, Twist2D
+from gz_testauto.planners.interface import Lane, LocalPlanner, RobotLimits, Task
 from gz_testauto.pose import Pose, Pose2D
-from gz_testauto.testing.planar import drive_arc
+from gz_testauto.testing.planner_drive import (
+    RAYS,
+    Drive,
+    Lidar,
+    Sense,
+    Start,
+    hurried_clock,
+    post,
+    way,
+)
 
 PERIOD_S = 0.1
-
-RAYS = 181
-
-Ranges = Callable[[np.random.Generator], np.ndarray]
+START = Pose2D(0.0, 0.0, 0.0)
+GOAL = Pose2D(10.0, 0.0, 0.0)
+FAR_GOAL = Pose2D(13.0, 0.0, 0.0)
+LEAST_DRIVEN_M = 0.3
+"""A planner that drives less than this in a test of repetition has shown nothing."""
 
 STRANGE_SCANS = {
     "nothing in sight": lambda generator: np.full(RAYS, np.inf),
@@ -47,125 +55,358 @@ STRANGE_SCANS = {
     ),
 }
 
+SIDES = {"left": 1.0, "right": -1.0}
+MOUNTS = {
+    "turned backwards": Pose.from_rpy(0.3, 0.0, 0.35, 0.0, 0.0, math.pi),
+    "upside down": Pose.from_rpy(0.3, 0.0, 0.35, math.pi, 0.0, 0.0),
+}
+PLACES = ("in free space", "among obstacles", "in noise")
+
 
 class PlannerConformance:
-    """The suite. Override :meth:`make_planner`, and ``limits`` for another kind of robot."""
+    """The suite. Override :meth:`make_planner`, and ``limits`` and ``mount`` for another robot."""
 
     limits = RobotLimits(footprint_m=((-0.5, -0.325), (0.6, -0.325), (0.6, 0.325), (-0.5, 0.325)))
     mount = Pose((0.5, 0.0, 0.35))
     timeout_s = 60.0
-    """Time within which the goal 10 m away must be reached where nothing is in the way."""
+    """Time within which a goal 10 m away must be reached."""
+    avoids_obstacles = True
+    """False for a planner that ignores the scan by design: it must then ignore it altogether."""
+    passes_obstacles = True
+    """False for a planner that stops for an obstacle and does not drive around it."""
 
     def make_planner(self) -> LocalPlanner:
-        """A new planner with the parameters under test."""
-        raise NotImplementedError("say in make_planner() how your planner is made")
+        """Return a new planner with the parameters under test."""
+        raise NotImplementedError("override make_planner() to return your planner")
+
+    # the goal
 
     def test_reaches_the_goal_in_free_space(self) -> None:
-        """From standing still, facing away by 90°, with nothing in sight."""
-        planner, task = self.make_planner(), self.task()
-        planner.begin(task)
-        pose, command = Pose2D(0.0, 0.0, math.pi / 2), Twist2D()
-        for tick in range(int(self.timeout_s / PERIOD_S)):
-            command = planner.plan(self.observation(tick, pose, command, np.full(RAYS, np.inf)))
-            pose = drive_arc(pose, command, PERIOD_S)
-            if pose.distance_to(task.goal.x_m, task.goal.y_m) <= task.goal_tolerance_m:
-                return
-        pytest.fail(f"stands at {pose} after {self.timeout_s} s; the goal is {task.goal}")
+        """From rest, with the goal 90° to the right, and nothing in sight."""
+        self.drive(start=Start(pose=Pose2D(0.0, 0.0, math.pi / 2))).run_to_goal(self.timeout_s)
+
+    def test_reaches_a_goal_far_from_the_origin_within_a_small_tolerance(self) -> None:
+        """Poses and way-points are in the world frame, wherever its origin is; the goal's tolerance
+        is the task's."""
+        start, goal = Pose2D(-120.0, 80.0, -2.0), Pose2D(-123.0, 84.0, 0.0)
+        task = self.task(goal, start, tolerance_m=0.15)
+        self.drive(task, start=Start(300.0, start)).run_to_goal(self.timeout_s)
 
     def test_comes_to_rest_at_the_goal(self) -> None:
         """Started at the goal and rolling, it brakes and stays within the tolerance."""
-        planner, task = self.make_planner(), self.task()
-        planner.begin(task)
-        pose, command = task.goal, Twist2D(0.2, 0.0)
-        for tick in range(50):
-            command = planner.plan(self.observation(tick, pose, command, np.full(RAYS, np.inf)))
-            pose = drive_arc(pose, command, PERIOD_S)
-        assert pose.distance_to(task.goal.x_m, task.goal.y_m) <= task.goal_tolerance_m
-        assert abs(command.linear_mps) < 1e-3
+        drive = self.drive(start=Start(pose=GOAL, twist=Twist2D(0.2, 0.0))).run(5.0)
+        assert drive.at_goal, f"left the goal {GOAL}: the robot is at {drive.pose}"
+        assert abs(drive.commands[-1].linear_mps) < 1e-3, "drives on at the goal"
+
+    def test_a_task_may_have_a_single_way_point(self) -> None:
+        """Where start and goal are the same point."""
+        task = self.task(START, waypoints_m=np.zeros((1, 2)))
+        drive = self.drive(task).run(2.0)
+        assert drive.at_goal, f"left the goal {START}: the robot is at {drive.pose}"
+        self.check_limits(drive)
+
+    # the limits
 
     @pytest.mark.parametrize("scans", list(STRANGE_SCANS))
     def test_commands_are_finite_and_within_the_limits(self, scans: str) -> None:
         """Speed, acceleration and reversing, whatever the scans are."""
-        commands = self.drive_blindly(self.make_planner(), STRANGE_SCANS[scans])
-        self.check_limits(commands)
+        self.check_limits(self.drive(sense=self.made_up(STRANGE_SCANS[scans])).run(6.0))
+
+    def test_commands_are_within_the_limits_of_the_task(self) -> None:
+        """The task's limits and control period count, for a slow robot too."""
+        slow = RobotLimits(self.limits.footprint_m, 0.4, 0.5, 0.3, 0.6)
+        task = Task(GOAL, 0.5, way(START, GOAL), slow, 0.05)
+        start = Start(pose=Pose2D(0.0, 0.0, math.pi / 2))
+        self.check_limits(self.drive(task, start=start).run(10.0))
+
+    def test_the_first_command_continues_from_the_measured_twist(self) -> None:
+        """The robot may be rolling when a task begins."""
+        limits = self.limits
+        twist = Twist2D(0.6 * limits.max_linear_mps, 0.0)
+        for goal in (GOAL, START):
+            start = Start(pose=START, twist=twist)
+            self.check_limits(self.drive(self.task(goal), start=start).run(2.0))
+
+    def test_a_command_continues_from_the_previous_one_and_not_from_the_measured_twist(
+        self,
+    ) -> None:
+        """Acceleration is limited from command to command, whatever the base makes of them."""
+        start = Start(pose=Pose2D(0.0, 0.0, math.pi / 4))
+        self.check_limits(self.drive(start=start, twist_error=0.3).run(4.0))
+
+    # the scan
 
     def test_survives_without_any_scan(self) -> None:
         """A scan may come late, or never: that is no reason to fail."""
-        self.check_limits(self.drive_blindly(self.make_planner(), None))
+        self.check_limits(self.drive(sense=lambda time_s, pose: None).run(6.0))
 
-    def test_same_observations_give_the_same_commands(self) -> None:
-        """Two planners made alike are bit for bit alike."""
-        noise = STRANGE_SCANS["noise"]
-        first = self.drive_blindly(self.make_planner(), noise)
-        assert self.drive_blindly(self.make_planner(), noise) == first
+    def test_a_first_scan_may_come_late_and_be_shown_twice(self) -> None:
+        """There is no scan until the first has come, and one may be a sensor period old."""
+        shown: List[LaserScan] = []
 
-    def test_begin_forgets_the_previous_task(self) -> None:
-        """A planner that has driven before drives like a new one."""
-        noise = STRANGE_SCANS["noise"]
-        used = self.make_planner()
-        self.drive_blindly(used, noise, seed=5, goal=Pose2D(-4.0, 6.0))
-        assert self.drive_blindly(used, noise) == self.drive_blindly(self.make_planner(), noise)
+        def sense(time_s: float, pose: Pose2D) -> Optional[LaserScan]:
+            cycle = round(time_s / PERIOD_S)
+            if cycle < 3:
+                return None
+            if cycle % 2:
+                shown.append(self.see()(time_s, pose))  # type: ignore[arg-type]
+            return shown[-1]
+
+        self.drive(sense=sense).run_to_goal(self.timeout_s)
+
+    def test_stands_where_everything_is_too_near_to_measure(self) -> None:
+        """A ray of ``-inf`` met something nearer than the least range (REP-117)."""
+        self.need_avoidance()
+        nearest = STRANGE_SCANS["everything too near to measure"]
+        drive = self.drive(sense=self.made_up(nearest)).run(6.0)
+        assert drive.driven_m < 0.1, f"drove {drive.driven_m:.2f} m into what -inf stands for"
+
+    @pytest.mark.parametrize("side", list(SIDES))
+    def test_passes_one_obstacle_on_each_side(self, side: str) -> None:
+        """Two round obstacles, one after the other: the first on this side of the straight line to
+        the goal, the second on the other."""
+        sign = SIDES[side]
+        self.check_avoidance([post(4.0, 0.4 * sign, 0.5), post(9.0, -0.4 * sign, 0.6)])
+
+    @pytest.mark.parametrize("mount", list(MOUNTS))
+    def test_the_scan_is_about_the_sensor_wherever_that_is_mounted(self, mount: str) -> None:
+        """Angles are about the sensor, whose pose on the robot is ``scan.mount``."""
+        lidar = Lidar(MOUNTS[mount], math.pi)
+        self.check_avoidance([post(4.0, 0.4, 0.5), post(9.0, -0.4, 0.6)], lidar)
+
+    def test_an_obstacle_that_appears_changes_the_command(self) -> None:
+        """What no map shows reaches a planner through the scan alone."""
+        self.need_avoidance()
+        task, there = self.task(FAR_GOAL), [post(6.0, 0.1, 0.5)]
+        drive = self.drive(task, self.see(from_s=2.0, outlines=there))
+        drive.run_without_collision(20.0, there)
+        free = self.drive(task).run(20.0)
+        assert drive.commands != free.commands, "an obstacle that appeared changed no command"
+
+    def test_an_obstacle_that_is_taken_away_changes_the_command(self) -> None:
+        """It is the present scan that counts: where the way is free again, the goal is reached."""
+        self.need_avoidance()
+        wall = [post(2.6, 1.2 * place, 0.7) for place in range(-3, 4)]
+        drive = self.drive(sense=self.see(wall, until_s=4.0))
+        drive.run_without_collision(4.0, wall)
+        if drive.gave_up:
+            pytest.skip(f"it gave up before the obstacle was taken away: {drive.gave_up}")
+        drive.run_to_goal(self.timeout_s)
+
+    def test_a_planner_that_does_not_avoid_obstacles_ignores_the_scan(self) -> None:
+        """What ``avoids_obstacles = False`` declares is true."""
+        if self.avoids_obstacles:
+            pytest.skip("this planner avoids obstacles")
+        free, other = self.drive().run(6.0), self.drive(sense=self.see(self.crowd())).run(6.0)
+        assert free.commands == other.commands, "declares that it ignores the scan, and does not"
+
+    # repetition
+
+    @pytest.mark.parametrize("place", PLACES)
+    def test_same_observations_give_the_same_commands(
+        self, place: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Two planners created alike are bit for bit alike, whatever the clock shows."""
+        first = self.drive_in(place)
+        with hurried_clock(monkeypatch):
+            again = self.drive_in(place)
+        self.check_moved(place, first)
+        assert_same(first, again, "the same observations gave other commands")
+
+    @pytest.mark.parametrize("place", PLACES)
+    def test_begin_forgets_the_previous_task(self, place: str) -> None:
+        """A planner that has driven to a goal of the trial drives on like a new one."""
+        used = self.drive_in("among obstacles", self.task(Pose2D(3.0, 6.0, 0.0)))
+        start = Start(used.time_s, used.pose, used.commands[-1])
+        goal = Pose2D(start.pose.x_m + 10.0, start.pose.y_m, 0.0)
+        task = self.task(goal, start.pose)
+        new = self.drive_in(place, task, start)
+        again = self.drive_in(place, task, start, planner=used.planner)
+        self.check_moved(place, new)
+        assert_same(new, again, "a planner that has driven before drives differently")
+
+    def test_two_planners_do_not_disturb_each_other(self) -> None:
+        """A trial may have several robots, each with its planner."""
+        alone = self.drive(sense=self.see(self.crowd())).run(6.0)
+        first, second = self.drive(sense=self.see(self.crowd())), self.drive(self.task(START))
+        for _ in range(round(6.0 / PERIOD_S)):
+            first.cycle()
+            second.cycle()
+        assert_same(alone, first, "another planner in the same process changed the commands")
+
+    def test_global_random_numbers_are_not_used(self) -> None:
+        """Others draw from them; random numbers come from a generator of the planner's own."""
+        before = (random.getstate(), repr(np.random.get_state()))
+        for place in PLACES:
+            self.drive_in(place)
+        after = (random.getstate(), repr(np.random.get_state()))
+        assert after == before, "the planner draws from, or seeds, random or numpy.random"
+
+    # what is lent to it, and what it returns
 
     def test_leaves_its_inputs_alone(self) -> None:
-        """Way-points and scans belong to others, who may use them again."""
-        planner, task = self.make_planner(), self.task()
-        ranges = np.linspace(1.0, 12.0, RAYS)
-        before_ranges, before_waypoints = ranges.copy(), task.waypoints_m.copy()
-        planner.begin(task)
-        try:
-            for tick in range(5):
-                planner.plan(self.observation(tick, Pose2D(0.0, 0.0), Twist2D(), ranges))
-        except PlannerGaveUp:
-            pass
-        np.testing.assert_array_equal(ranges, before_ranges)
-        np.testing.assert_array_equal(task.waypoints_m, before_waypoints)
+        """Way-points, lanes, scans and tracked objects belong to others, who use them again."""
+        task, ranges_m, objects = self.on_a_road(), np.linspace(1.0, 12.0, RAYS), (walker(),)
+        ranges_m[::7], ranges_m[::11], ranges_m[::13] = np.inf, -np.inf, np.nan
+        lent = {"way-points": task.waypoints_m, "scan": ranges_m}
+        for number, lane in enumerate(task.lanes):
+            lent[f"centre of lane {number}"] = lane.center_m
+            lent[f"width of lane {number}"] = lane.width_m
+        lent.update({"outline": objects[0].outline_m, "path": objects[0].path})
+        before = {name: array.copy() for name, array in lent.items()}
+        scan = Lidar(self.mount).scan
+        drive = self.drive(task, lambda time_s, pose: scan(time_s, ranges_m), objects=objects)
+        self.check_limits(drive.run(2.0))
+        for name, array in lent.items():
+            np.testing.assert_array_equal(array, before[name], f"the planner changed the {name}")
 
-    def task(self, goal: Optional[Pose2D] = None) -> Task:
-        """From the origin straight to the goal."""
-        goal = Pose2D(10.0, 0.0) if goal is None else goal
-        waypoints = np.linspace((0.0, 0.0), (goal.x_m, goal.y_m), 21)
-        return Task(goal, 0.5, waypoints, self.limits, PERIOD_S)
+    def test_its_numbers_are_finite_and_have_names(self) -> None:
+        """They are stored in the results; to read them changes nothing."""
+        drive = self.drive(sense=self.see(self.crowd()))
+        for _ in range(60):
+            drive.cycle()
+            numbers = dict(drive.planner.numbers)
+        for name, number in numbers.items():
+            assert isinstance(name, str) and name.isidentifier(), f"{name!r} is not a name"
+            assert isinstance(number, (int, float)), f"{name} is {number!r}; it must be a number"
+        silent = self.drive(sense=self.see(self.crowd())).run(6.0)
+        assert_same(silent, drive, "reading `numbers` changed the commands")
 
-    def observation(
-        self, tick: int, pose: Pose2D, twist: Twist2D, ranges_m: Optional[np.ndarray]
-    ) -> Observation:
-        """What the robot knows at a tick, with a 270° scan of ``ranges_m`` or none."""
-        scan = None
-        if ranges_m is not None:
-            view = 0.75 * math.pi
-            scan = LaserScan(tick * PERIOD_S, -view, view, 0.1, 10.0, ranges_m, self.mount)
-        return Observation(tick * PERIOD_S, pose, twist, scan)
+    # what the tests use
 
-    def drive_blindly(
+    def task(
         self,
-        planner: LocalPlanner,
-        ranges: Optional[Ranges],
-        seed: int = 1,
-        goal: Optional[Pose2D] = None,
-    ) -> List[Twist2D]:
-        """Drive for 6 s with made-up scans; ends early when the planner gives up."""
-        generator = np.random.default_rng(seed)
-        planner.begin(self.task(goal))
-        pose, commands = Pose2D(0.0, 0.0), [Twist2D()]
-        for tick in range(60):
-            seen = None if ranges is None else ranges(generator)
-            try:
-                command = planner.plan(self.observation(tick, pose, commands[-1], seen))
-            except PlannerGaveUp:
-                break
-            commands.append(command)
-            pose = drive_arc(pose, command, PERIOD_S)
-        return commands
+        goal: Pose2D = GOAL,
+        start: Pose2D = START,
+        tolerance_m: float = 0.5,
+        waypoints_m: Optional[np.ndarray] = None,
+    ) -> Task:
+        """Return the task to drive straight from start to goal."""
+        points_m = way(start, goal) if waypoints_m is None else waypoints_m
+        return Task(goal, tolerance_m, points_m, self.limits, PERIOD_S)
 
-    def check_limits(self, commands: List[Twist2D]) -> None:
-        """Assert that a sequence of commands is finite and within the limits."""
-        values, limits, slack = np.array(commands), self.limits, 1e-9
-        assert np.isfinite(values).all()
+    def on_a_road(self) -> Task:
+        """Return a task on a road of two lanes."""
+        along = np.linspace(-5.0, 20.0, 26)
+        width_m = np.full(len(along), 4.0)
+        lanes = tuple(
+            Lane(np.column_stack([along, np.full(len(along), y_m)]), width_m.copy())
+            for y_m in (0.0, 4.0)
+        )
+        return Task(GOAL, 0.5, way(START, GOAL), self.limits, PERIOD_S, lanes)
+
+    def drive(
+        self,
+        task: Optional[Task] = None,
+        sense: Optional[Sense] = None,
+        start: Start = Start(),  # noqa: B008 - frozen
+        twist_error: float = 0.0,
+        objects: Tuple[TrackedObject, ...] = (),
+        planner: Optional[LocalPlanner] = None,
+    ) -> Drive:
+        """Begin a task; with nothing in sight unless ``sense`` is given."""
+        planner = self.make_planner() if planner is None else planner
+        task = self.task() if task is None else task
+        sense = self.see() if sense is None else sense
+        return Drive(planner, task, sense, start, twist_error, objects)
+
+    def drive_in(
+        self,
+        place: str,
+        task: Optional[Task] = None,
+        start: Start = Start(),  # noqa: B008 - frozen
+        planner: Optional[LocalPlanner] = None,
+    ) -> Drive:
+        """Drive for 6 s in one of :data:`PLACES`."""
+        sense = {
+            "in free space": self.see(),
+            "among obstacles": self.see(self.crowd(start.pose)),
+            "in noise": self.made_up(STRANGE_SCANS["noise"]),
+        }[place]
+        return self.drive(task, sense, start, planner=planner).run(6.0)
+
+    def crowd(self, start: Pose2D = START) -> List[BaseGeometry]:
+        """Return obstacles in front of a robot at ``start``, with gaps to drive through."""
+        places = ((4.0, 0.3), (5.0, 3.2), (5.0, -2.8), (8.0, -0.8), (8.5, 2.0))
+        return [post(start.x_m + x_m, start.y_m + y_m, 0.4) for x_m, y_m in places]
+
+    def see(
+        self,
+        outlines: Sequence[BaseGeometry] = (),
+        from_s: float = -math.inf,
+        until_s: float = math.inf,
+        lidar: Optional[Lidar] = None,
+    ) -> Sense:
+        """Return the scans among outlines that are there for a time."""
+        lidar = Lidar(self.mount) if lidar is None else lidar
+
+        def sense(time_s: float, pose: Pose2D) -> LaserScan:
+            is_there = from_s <= time_s < until_s
+            return lidar.see(time_s, pose, outlines if is_there else ())
+
+        return sense
+
+    def made_up(self, ranges: Callable[[np.random.Generator], np.ndarray]) -> Sense:
+        """Return scans of made-up ranges, the same every time."""
+        generator, lidar = np.random.default_rng(1), Lidar(self.mount)
+        return lambda time_s, pose: lidar.scan(time_s, ranges(generator))
+
+    def need_avoidance(self) -> None:
+        """Skip where the planner declares that it ignores obstacles."""
+        if not self.avoids_obstacles:
+            pytest.skip("avoids_obstacles = False: this planner ignores the scan by design")
+
+    def check_avoidance(
+        self, outlines: Sequence[BaseGeometry], lidar: Optional[Lidar] = None
+    ) -> None:
+        """Assert that obstacles are passed, or stopped for."""
+        self.need_avoidance()
+        drive = self.drive(self.task(FAR_GOAL), self.see(outlines, lidar=lidar))
+        if self.passes_obstacles:
+            drive.run_to_goal(2.0 * self.timeout_s, outlines)
+        else:
+            drive.run_without_collision(self.timeout_s, outlines)
+
+    def check_moved(self, place: str, drive: Drive) -> None:
+        """Assert that a drive is long enough to show something; in noise a planner may stand."""
+        assert drive.driven_m >= LEAST_DRIVEN_M or place == "in noise", (
+            f"drove {drive.driven_m:.2f} m in 6 s {place}; at least {LEAST_DRIVEN_M} m are needed"
+        )
+
+    def check_limits(self, drive: Drive) -> None:
+        """Assert that all commands of a drive are finite and within the limits of its task."""
+        values, limits, slack = np.array(drive.commands), drive.task.limits, 1e-9
+        assert np.isfinite(values).all(), "a command is not finite"
+        linear, angular = values[1:].T
         lowest = -limits.max_linear_mps if limits.can_reverse else 0.0
-        assert values[:, 0].min() >= lowest - slack
-        assert values[:, 0].max() <= limits.max_linear_mps + slack
-        assert np.abs(values[:, 1]).max() <= limits.max_angular_radps + slack
-        if len(values) > 1:
-            change = np.abs(np.diff(values, axis=0)).max(axis=0) / PERIOD_S
-            assert change[0] <= limits.max_linear_accel_mps2 + slack
-            assert change[1] <= limits.max_angular_accel_radps2 + slack
+        assert (linear >= lowest - slack).all(), f"forward speed {linear.min()} m/s"
+        assert (linear <= limits.max_linear_mps + slack).all(), f"forward speed {linear.max()} m/s"
+        rate = np.abs(angular)
+        assert (rate <= limits.max_angular_radps + slack).all(), f"yaw rate {rate.max()} rad/s"
+        change = np.abs(np.diff(values, axis=0)) / drive.task.control_period_s
+        assert (change[:, 0] <= limits.max_linear_accel_mps2 + slack).all(), (
+            f"acceleration {change[:, 0].max()} m/s²; the limit is {limits.max_linear_accel_mps2}"
+        )
+        if limits.wheelbase_m > 0.0:  # the steering limits the rate, whatever it was
+            tightest = np.abs(linear) * math.tan(limits.max_steer_rad) / limits.wheelbase_m
+            assert (rate <= tightest + slack).all(), "turns more tightly than its wheels"
+            return
+        assert (change[:, 1] <= limits.max_angular_accel_radps2 + slack).all(), (
+            f"angular acceleration {change[:, 1].max()} rad/s²; "
+            f"the limit is {limits.max_angular_accel_radps2}"
+        )
+
+
+def assert_same(first: Drive, second: Drive, message: str) -> None:
+    """Assert that the commands of two drives are the same to the bit."""
+    for number, pair in enumerate(zip(first.commands, second.commands)):
+        assert pair[0] == pair[1], f"{message}: cycle {number}: {pair[0]}, then {pair[1]}"
+    assert len(first.commands) == len(second.commands), f"{message}: one of them gave up"
+    assert first.gave_up == second.gave_up, f"{message}: it gave up for another reason"
+
+
+def walker() -> TrackedObject:
+    """Return a tracked object that walks across the robot's path."""
+    outline_m = np.array([(-0.3, -0.3), (0.3, -0.3), (0.3, 0.3), (-0.3, 0.3)])
+    path = np.column_stack([np.full(10, 4.0), np.linspace(-2.0, 2.0, 10), np.zeros(10)])
+    return TrackedObject("walker", Pose2D(4.0, -2.0, 1.57), (0.0, 1.0, 0.0), outline_m, path, 0.4)

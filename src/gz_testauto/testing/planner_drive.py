@@ -1,0 +1,196 @@
+"""A robot that moves exactly as a planner commands, for the planner conformance suite.
+
+Owns the made-up world (outlines that stand still), the lidar, and the record of a drive. It has no
+masses and no slip, so it says nothing about how well a planner drives.
+"""
+
+import contextlib
+import itertools
+import math
+import time
+from dataclasses import dataclass, field
+from typing import Callable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+
+import numpy as np
+import pytest
+import shapely
+from shapely.geometry.base import BaseGeometry
+
+from gz_testauto.colliders.outline_rays import cast_rays, outline_segments
+from gz_testauto.observation import LaserScan, TrackedObject, Twist2D
+from gz_testauto.planners.interface import LocalPlanner, Observation, PlannerGaveUp, Task
+from gz_testauto.pose import Pose, Pose2D
+from gz_testauto.testing.planar import drive_arc
+
+VIEW_RAD = 0.75 * math.pi
+RAYS = 181
+RANGE_MIN_M, RANGE_MAX_M = 0.1, 10.0
+SPACING_M = 0.5
+"""Distance between two way-points."""
+
+Sense = Callable[[float, Pose2D], Optional[LaserScan]]
+"""The scan at a time (s) and pose of the base; None where the robot has none."""
+
+
+@dataclass(frozen=True)
+class Lidar:
+    """A planar lidar that looks ``view_rad`` to each side of its x axis; ``mount`` is its pose on
+    the robot, which can be upside down."""
+
+    mount: Pose
+    view_rad: float = VIEW_RAD
+
+    def scan(self, stamp_s: float, ranges_m: np.ndarray) -> LaserScan:
+        """Return a scan of these ranges."""
+        view, least_m, most_m = self.view_rad, RANGE_MIN_M, RANGE_MAX_M
+        return LaserScan(stamp_s, -view, view, least_m, most_m, ranges_m, self.mount)
+
+    def see(self, stamp_s: float, base: Pose2D, outlines: Sequence[BaseGeometry]) -> LaserScan:
+        """Return the scan of a robot at ``base`` among outlines in the world frame."""
+        sensor = base.to_pose() * self.mount
+        forward, up = sensor.rotation[:, 0], sensor.rotation[:, 2]
+        yaw_rad = math.atan2(forward[1], forward[0])
+        angles_rad = np.linspace(-self.view_rad, self.view_rad, RAYS)
+        segments, place = outline_segments(outlines), sensor.position
+        ranges_m = cast_rays(segments, place[0], place[1], yaw_rad, angles_rad, RANGE_MAX_M)
+        ranges_m[ranges_m < RANGE_MIN_M] = -np.inf
+        if up[2] < 0.0:  # upside down, its angles count clockwise in the world
+            ranges_m = np.ascontiguousarray(ranges_m[::-1])
+        return self.scan(stamp_s, ranges_m)
+
+
+class Start(NamedTuple):
+    """The robot at the beginning of a task: time (s), pose, and twist."""
+
+    time_s: float = 0.0
+    pose: Pose2D = Pose2D(0.0, 0.0, 0.0)
+    twist: Twist2D = Twist2D(0.0, 0.0)
+
+
+@dataclass
+class Drive:
+    """A task under way: the planner's commands so far, and the robot's poses.
+
+    ``commands`` begin with the robot's twist when the task began. ``twist_error`` is the largest
+    error of the measured twist (m/s and rad/s) once the robot is under way.
+    """
+
+    planner: LocalPlanner
+    task: Task
+    sense: Sense
+    start: Start = Start()  # noqa: RUF009 - a tuple
+    twist_error: float = 0.0
+    objects: Tuple[TrackedObject, ...] = ()
+    commands: List[Twist2D] = field(default_factory=list)
+    poses: List[Pose2D] = field(default_factory=list)
+    gave_up: str = ""
+
+    def __post_init__(self) -> None:
+        self.commands, self.poses = [self.start.twist], [self.start.pose]
+        self._generator = np.random.default_rng(2)
+        self.planner.begin(self.task)
+
+    @property
+    def pose(self) -> Pose2D:
+        """The robot's pose now."""
+        return self.poses[-1]
+
+    @property
+    def time_s(self) -> float:
+        """Simulated time now."""
+        return self.start.time_s + (len(self.poses) - 1) * self.task.control_period_s
+
+    @property
+    def driven_m(self) -> float:
+        """Length of the path so far."""
+        path = np.array(self.poses)[:, :2]
+        return float(np.hypot(*np.diff(path, axis=0).T).sum())
+
+    @property
+    def at_goal(self) -> bool:
+        """Whether the robot is within the goal's tolerance."""
+        goal = self.task.goal
+        return self.pose.distance_to(goal.x_m, goal.y_m) <= self.task.goal_tolerance_m
+
+    def cycle(self) -> None:
+        """Drive for one control period; nothing happens once the planner has given up."""
+        if self.gave_up:
+            return
+        measured = self.commands[-1]
+        if len(self.commands) > 1 and self.twist_error > 0.0:
+            error = self._generator.uniform(-self.twist_error, self.twist_error, 2)
+            measured = Twist2D(measured.linear_mps + error[0], measured.angular_radps + error[1])
+        scan = self.sense(self.time_s, self.pose)
+        shown = self.objects if self.planner.wants_objects else ()
+        observation = Observation(self.time_s, self.pose, measured, scan, shown)
+        try:
+            command = self.planner.plan(observation)
+        except PlannerGaveUp as gave_up:
+            self.gave_up = str(gave_up)
+            assert self.gave_up.strip(), "PlannerGaveUp has no message; it must state the reason"
+            return
+        if not isinstance(command, Twist2D):
+            pytest.fail(f"plan() returned {type(command).__name__}; it must return a Twist2D")
+        self.commands.append(command)
+        self.poses.append(drive_arc(self.pose, command, self.task.control_period_s))
+
+    def run(self, duration_s: float) -> "Drive":
+        """Drive for a duration (s), or until the planner gives up."""
+        for _ in range(round(duration_s / self.task.control_period_s)):
+            self.cycle()
+        return self
+
+    def run_to_goal(self, timeout_s: float, among: Sequence[BaseGeometry] = ()) -> None:
+        """Drive until the goal is reached; fail where the robot collides, or does not arrive."""
+        for _ in range(int(timeout_s / self.task.control_period_s)):
+            self.cycle()
+            if self.gave_up:
+                pytest.fail(f"gave up at {self.time_s:.1f} s, {self.pose}: {self.gave_up}")
+            self.fail_if_collided(among)
+            if self.at_goal:
+                return
+        pytest.fail(
+            f"not at the goal {self.task.goal} after {timeout_s:g} s: the robot is at {self.pose}"
+        )
+
+    def run_without_collision(self, duration_s: float, among: Sequence[BaseGeometry]) -> None:
+        """Drive for a duration (s); fail where the robot collides."""
+        for _ in range(round(duration_s / self.task.control_period_s)):
+            self.cycle()
+            self.fail_if_collided(among)
+
+    def fail_if_collided(self, among: Sequence[BaseGeometry]) -> None:
+        """Fail where the robot's outline meets one of these."""
+        if among:
+            outline = np.asarray(self.task.limits.footprint_m, dtype=float)
+            body = shapely.polygons(self.pose.place(outline))
+            if any(body.intersects(other) for other in among):
+                pytest.fail(f"collided at {self.time_s:.1f} s with an obstacle, at {self.pose}")
+
+
+def way(start: Pose2D, goal: Pose2D) -> np.ndarray:
+    """Return way-points (n, 2) straight from start to goal."""
+    count = max(2, math.ceil(start.distance_to(goal.x_m, goal.y_m) / SPACING_M) + 1)
+    return np.linspace((start.x_m, start.y_m), (goal.x_m, goal.y_m), count)
+
+
+def post(x_m: float, y_m: float, radius_m: float) -> BaseGeometry:
+    """Return the outline of a round obstacle."""
+    return shapely.Point(x_m, y_m).buffer(radius_m)
+
+
+@contextlib.contextmanager
+def hurried_clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Within, the clocks of module ``time`` are an hour ahead, and another second passes whenever
+    one of them is read."""
+    readings = itertools.count(3600)
+    with monkeypatch.context() as patch:
+        for name in ("time", "monotonic", "perf_counter", "process_time", "thread_time"):
+            patch.setattr(time, name, _hurried(getattr(time, name), readings, 1))
+            name_ns = f"{name}_ns"
+            patch.setattr(time, name_ns, _hurried(getattr(time, name_ns), readings, 10**9))
+        yield
+
+
+def _hurried(clock: Callable, readings: Iterator[int], second: int) -> Callable:
+    return lambda: clock() + next(readings) * second

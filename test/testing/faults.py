@@ -1,0 +1,76 @@
+"""Tests that a conformance suite rejects wrong implementations.
+
+A :class:`Fault` is one wrong implementation, by name, with the test of the suite that must fail for
+it. :func:`rejections` makes a class of tests of each, which runs this one test, and a class for the
+right implementation, which must pass all these tests.
+"""
+
+import functools
+import inspect
+import re
+from dataclasses import dataclass, field
+from typing import Any, Mapping, Tuple, Type
+
+import pytest
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One broken rule. ``message`` is a pattern in the message of the test that fails, ``of`` the
+    attributes of the suite that make the implementation, ``cases`` values of a parametrised test,
+    ``raises`` further exceptions that are a rejection."""
+
+    name: str
+    test: str
+    message: str
+    of: Mapping[str, Any]
+    cases: Mapping[str, Any] = field(default_factory=dict)
+    raises: Tuple[Type[BaseException], ...] = ()
+    is_slow: bool = False
+
+
+def rejections(suite, reference, faults):
+    """Return the classes of tests by name. ``reference`` are the attributes of the suite that make
+    the right implementation."""
+    names = [fault.name for fault in faults]
+    assert len(set(names)) == len(names), f"two faults have the same name: {names}"
+    classes = {}
+    for fault in faults:
+        name = "TestRejects" + "".join(word.capitalize() for word in re.split(r"\W+", fault.name))
+        classes[name] = _subclass(name, suite, {fault.test: _rejected(suite, fault)}, fault.of)
+        classes[name].pytestmark = [pytest.mark.slow] if fault.is_slow else []
+    tests = {fault.test: getattr(suite, fault.test) for fault in faults}
+    name = f"TestAcceptsTheReferenceOf{suite.__name__}"
+    classes[name] = _subclass(name, suite, tests, reference)
+    return classes
+
+
+def _subclass(name, suite, tests, attributes):
+    """A subclass of the suite with these tests and no others."""
+    others = {test: None for test in dir(suite) if test.startswith("test_") and test not in tests}
+    return type(name, (suite,), {**others, **tests, **attributes})
+
+
+def _rejected(suite, fault):
+    """The test of the suite, turned round: it passes where the suite's fails by the fault."""
+    original = getattr(suite, fault.test)
+    expected = (AssertionError, pytest.fail.Exception, *fault.raises)
+
+    @functools.wraps(original)
+    def check(*args, **kwargs):
+        try:
+            original(*args, **kwargs, **fault.cases)
+        except expected as error:
+            told = f"{type(error).__name__}: {error}"
+            assert re.search(fault.message, told, re.DOTALL), f"fails for another reason: {told}"
+        except pytest.skip.Exception as skipped:
+            pytest.fail(f"the suite skips the test of {fault.name!r}: {skipped}")
+        else:
+            pytest.fail(f"the suite accepts {fault.name!r}")
+
+    signature = inspect.signature(original)
+    left = [one for one in signature.parameters.values() if one.name not in fault.cases]
+    check.__signature__ = signature.replace(parameters=left)
+    if fault.cases:
+        check.pytestmark = []  # its parametrisation
+    return check

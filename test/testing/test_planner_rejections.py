@@ -1,0 +1,578 @@
+"""The planner suite rejects planners that break a rule of docs/planners.md each, and accepts
+planners from textbooks."""
+
+import math
+import random
+import time
+from dataclasses import replace
+from time import monotonic
+
+import numpy as np
+from faults import Fault, rejections
+from textbook_planners import PotentialField, PurePursuitThatStops, VectorFieldHistogram
+
+from gz_testauto.observation import Twist2D
+from gz_testauto.planners import make_planner
+from gz_testauto.planners.interface import LocalPlanner, PlannerGaveUp
+from gz_testauto.pose import Pose, Pose2D
+from gz_testauto.testing.planner_conformance import PlannerConformance
+
+
+class TestAcceptsVectorFieldHistogram(PlannerConformance):
+    def make_planner(self):
+        return VectorFieldHistogram()
+
+
+class TestAcceptsPotentialField(PlannerConformance):
+    def make_planner(self):
+        return PotentialField()
+
+
+class TestAcceptsPurePursuitThatStops(PlannerConformance):
+    passes_obstacles = False
+
+    def make_planner(self):
+        return PurePursuitThatStops()
+
+
+class Wrapped(LocalPlanner):
+    """A good planner, of which a subclass breaks one rule."""
+
+    def __init__(self, planner=None):
+        self.planner = VectorFieldHistogram() if planner is None else planner
+
+    def begin(self, task):
+        self.planner.begin(task)
+
+    def plan(self, observation):
+        return self.after(self.planner.plan(self.before(observation)), observation)
+
+    def before(self, observation):
+        return observation
+
+    def after(self, command, observation):
+        return command
+
+
+class Rescanned(Wrapped):
+    """Sees another scan than it is shown."""
+
+    def before(self, observation):
+        scan = observation.scan
+        return observation if scan is None else replace(observation, scan=self.other(scan))
+
+    def other(self, scan):
+        raise NotImplementedError
+
+
+# determinism
+
+
+class SpeedOfTheClock(Wrapped):
+    def after(self, command, observation):
+        return command._replace(linear_mps=command.linear_mps * (0.9 + 0.1 * math.sin(time.time())))
+
+
+class SpeedOfAnImportedClock(Wrapped):
+    def after(self, command, observation):
+        return command._replace(linear_mps=command.linear_mps * (0.9 + 0.1 * math.sin(monotonic())))
+
+
+class ThinksUntilItsTimeIsUp(Wrapped):
+    """The classic anytime planner: drives slower where the machine was too busy to finish."""
+
+    def plan(self, observation):
+        began_s = time.perf_counter()
+        command = super().plan(observation)
+        is_late = time.perf_counter() - began_s > 0.5
+        return command._replace(linear_mps=0.9 * command.linear_mps) if is_late else command
+
+
+class JitterAmongObstacles(Wrapped):
+    """Draws only where there is something to avoid, and never where it stands."""
+
+    def after(self, command, observation):
+        if not np.isfinite(observation.scan.ranges_m).any() or command.linear_mps < 0.1:
+            return command
+        rate = command.angular_radps + 1e-6 * np.random.default_rng().standard_normal()
+        return command._replace(angular_radps=rate)
+
+
+class JitterInFreeSpace(Wrapped):
+    def after(self, command, observation):
+        if np.isfinite(observation.scan.ranges_m).any():
+            return command
+        return command._replace(linear_mps=command.linear_mps * (1 - 1e-6 * hash(object()) % 7))
+
+
+class JitterInNoise(Wrapped):
+    def after(self, command, observation):
+        if np.isfinite(observation.scan.ranges_m).sum() < 100:
+            return command
+        noise = 1e-6 * np.random.default_rng().standard_normal()
+        return command._replace(angular_radps=command.angular_radps + noise)
+
+
+class SeedsGlobalNumbers(Wrapped):
+    def begin(self, task):
+        super().begin(task)
+        np.random.seed(0)
+
+    def after(self, command, observation):
+        return command._replace(linear_mps=command.linear_mps * (1 - 1e-3 * np.random.random()))
+
+
+class DrawsGlobalNumbers(Wrapped):
+    def after(self, command, observation):
+        random.random()
+        return command
+
+
+class NumberOfTheInstance(Wrapped):
+    made = 0
+
+    def __init__(self):
+        super().__init__()
+        type(self).made += 1
+        self.share = 1 - 1e-3 * (type(self).made % 2)
+
+    def after(self, command, observation):
+        return command._replace(linear_mps=command.linear_mps * self.share)
+
+
+# tasks
+
+
+class CountsOnAfterBegin(Wrapped):
+    """Drives slower from the 61st cycle on, in whatever task that is."""
+
+    cycles = 0
+
+    def after(self, command, observation):
+        self.cycles += 1
+        share = 0.9 if self.cycles > 60 else 1.0
+        return command._replace(linear_mps=share * command.linear_mps)
+
+
+class KeepsTheFirstTask(Wrapped):
+    def __init__(self):
+        super().__init__()
+        self.has_begun = False
+
+    def begin(self, task):
+        if not self.has_begun:
+            self.has_begun = True
+            super().begin(task)
+
+
+class SharesItsState(Wrapped):
+    """The state is the class's, and not the instance's."""
+
+    task = None
+
+    def begin(self, task):
+        super().begin(task)
+        type(self).task = task
+
+    def plan(self, observation):
+        self.planner.task = self.task
+        return super().plan(observation)
+
+
+class CountsTimeFromZero(Wrapped):
+    """Assumes that a task begins at time 0."""
+
+    def after(self, command, observation):
+        return Twist2D() if observation.time_s > 200.0 else command
+
+
+class GoalInTheFrameOfItsStart(Wrapped):
+    """Takes the pose relative to where the task began, and the goal in the world frame."""
+
+    def begin(self, task):
+        super().begin(task)
+        self.origin = None
+
+    def before(self, observation):
+        pose = observation.pose
+        self.origin = pose if self.origin is None else self.origin
+        x_m, y_m = pose.x_m - self.origin.x_m, pose.y_m - self.origin.y_m
+        return replace(observation, pose=Pose2D(x_m, y_m, pose.yaw_rad))
+
+
+class ToleranceOfItsOwn(Wrapped):
+    def begin(self, task):
+        super().begin(replace(task, goal_tolerance_m=0.5))
+
+
+class NeverRests(Wrapped):
+    def begin(self, task):
+        super().begin(replace(task, goal_tolerance_m=0.0))
+
+
+class TurnsTheWrongWay(Wrapped):
+    """Yaw rate clockwise."""
+
+    def after(self, command, observation):
+        return command._replace(angular_radps=-command.angular_radps)
+
+
+class NeedsTwoWayPoints(Wrapped):
+    def begin(self, task):
+        self.longest_m = np.hypot(*np.diff(task.waypoints_m, axis=0).T).max()
+        super().begin(task)
+
+
+# limits
+
+
+class NotFinite(Wrapped):
+    def after(self, command, observation):
+        return command._replace(linear_mps=0.0 * observation.scan.ranges_m.min())
+
+
+class LimitsOfItsOwn(Wrapped):
+    def begin(self, task):
+        super().begin(replace(task, limits=PlannerConformance.limits))
+
+
+class PeriodOfItsOwn(Wrapped):
+    def begin(self, task):
+        super().begin(replace(task, control_period_s=0.1))
+
+
+class NoAccelerationLimit(Wrapped):
+    def after(self, command, observation):
+        return command._replace(linear_mps=0.8 if command.linear_mps > 0.0 else 0.0)
+
+
+class Reverses(Wrapped):
+    def after(self, command, observation):
+        return command if command.linear_mps > 0.0 else command._replace(linear_mps=-0.05)
+
+
+class FirstCommandFromRest(Wrapped):
+    def before(self, observation):
+        return replace(observation, twist=Twist2D())
+
+
+class AcceleratesFromTheMeasuredTwist(Wrapped):
+    """Forgets its previous command, so that a late measurement lets commands run away."""
+
+    def before(self, observation):
+        self.planner.limiter._previous = None
+        return observation
+
+
+# scans
+
+
+class IgnoresTheScan(Wrapped):
+    def __init__(self):
+        super().__init__(make_planner("straight"))
+
+
+class Mirrored(Rescanned):
+    def other(self, scan):
+        return replace(scan, ranges_m=np.ascontiguousarray(scan.ranges_m[::-1]))
+
+
+class FirstScanForEver(Rescanned):
+    def begin(self, task):
+        super().begin(task)
+        self.first = None
+
+    def other(self, scan):
+        self.first = scan if self.first is None else self.first
+        return self.first
+
+
+class NearIsFree(Rescanned):
+    """Takes ``-inf`` for nothing."""
+
+    def other(self, scan):
+        return replace(scan, ranges_m=np.where(scan.ranges_m < 0.0, np.inf, scan.ranges_m))
+
+
+class IgnoresTheMount(Rescanned):
+    def other(self, scan):
+        return replace(scan, mount=Pose((0.5, 0.0, 0.35)))
+
+
+class IgnoresTheRollOfTheMount(Rescanned):
+    def other(self, scan):
+        return replace(
+            scan, mount=Pose.from_rpy(*scan.mount.position, 0.0, 0.0, scan.mount.yaw_rad)
+        )
+
+
+class RangesAreFiltered(Rescanned):
+    """A filter over time that never lets an obstacle go."""
+
+    def begin(self, task):
+        super().begin(task)
+        self.least_m = np.inf
+
+    def other(self, scan):
+        self.least_m = np.minimum(self.least_m, np.nan_to_num(scan.ranges_m, nan=np.inf))
+        return replace(scan, ranges_m=self.least_m)
+
+
+class NeedsAScan(Wrapped):
+    def before(self, observation):
+        assert observation.scan is not None
+        return observation
+
+
+class GivesUpWithoutAScan(Wrapped):
+    def before(self, observation):
+        if observation.scan is None:
+            raise PlannerGaveUp("no scan")
+        return observation
+
+
+class GivesUpOnAnOldScan(Wrapped):
+    def before(self, observation):
+        if observation.scan is not None and observation.scan.stamp_s != observation.time_s:
+            raise PlannerGaveUp("the scan is old")
+        return observation
+
+
+# what it is lent, and what it returns
+
+
+class ReplacesInvalidRays(Wrapped):
+    def before(self, observation):
+        ranges_m = observation.scan.ranges_m
+        ranges_m[~np.isfinite(ranges_m)] = observation.scan.range_max_m
+        return observation
+
+
+class MovesTheWayPoints(Wrapped):
+    def begin(self, task):
+        super().begin(task)
+        task.waypoints_m[:, 1] += 0.1
+
+
+class MovesTheLanes(Wrapped):
+    def begin(self, task):
+        super().begin(task)
+        for lane in task.lanes:
+            lane.width_m[:] -= 0.5
+
+
+class MovesTheObjects(Wrapped):
+    wants_objects = True
+
+    def before(self, observation):
+        for one in observation.objects:
+            one.path[:, 0] += 1.0
+        return observation
+
+
+class ReturnsATuple(Wrapped):
+    def after(self, command, observation):
+        return tuple(command)
+
+
+class GivesNoReason(Wrapped):
+    def after(self, command, observation):
+        if np.isnan(observation.scan.ranges_m).all():
+            raise PlannerGaveUp
+        return command
+
+
+class GivesUpAtFirstSight(Wrapped):
+    def after(self, command, observation):
+        if np.nanmin(observation.scan.ranges_m) < 3.0:
+            raise PlannerGaveUp("there is something in the way")
+        return command
+
+
+class NumbersWithoutAValue(Wrapped):
+    @property
+    def numbers(self):
+        return {"mode": "cruise"}
+
+
+class NumbersThatCount(Wrapped):
+    """Reading them resets what it steers by."""
+
+    def begin(self, task):
+        super().begin(task)
+        self.cycles = 0
+
+    @property
+    def numbers(self):
+        self.cycles = 0
+        return {"cycles": 0.0}
+
+    def after(self, command, observation):
+        self.cycles += 1
+        return command._replace(linear_mps=command.linear_mps * (1 - 1e-3 * (self.cycles > 20)))
+
+
+def fault(name, planner, test, message, cases=None, raises=(), is_slow=False, **declared):
+    of = {"make_planner": lambda suite: planner(), **declared}
+    return Fault(name, test, message, of, cases or {}, raises, is_slow)
+
+
+SAME = "test_same_observations_give_the_same_commands"
+FORGETS = "test_begin_forgets_the_previous_task"
+LIMITS = "test_commands_are_finite_and_within_the_limits"
+PASSES = "test_passes_one_obstacle_on_each_side"
+MOUNT = "test_the_scan_is_about_the_sensor_wherever_that_is_mounted"
+LENT = "test_leaves_its_inputs_alone"
+OTHER = "the same observations gave other commands"
+FREE, CROWD, NOISE = ({"place": p} for p in ("in free space", "among obstacles", "in noise"))
+LEFT, RIGHT = {"side": "left"}, {"side": "right"}
+BLOCKED = "collided|not at the goal"
+GLOBAL = "test_global_random_numbers_are_not_used"
+FAR = "test_reaches_a_goal_far_from_the_origin_within_a_small_tolerance"
+SLOW = "test_commands_are_within_the_limits_of_the_task"
+APPEARS = "test_an_obstacle_that_appears_changes_the_command"
+TAKEN = "test_an_obstacle_that_is_taken_away_changes_the_command"
+LATE = "test_a_first_scan_may_come_late_and_be_shown_twice"
+NUMBERS = "test_its_numbers_are_finite_and_have_names"
+MIRRORED = {
+    "histogram": Mirrored,
+    "potential field": lambda: Mirrored(PotentialField()),
+    "fgm": lambda: Mirrored(make_planner("fgm")),
+    "improved fgm": lambda: Mirrored(make_planner("fgm_improved")),
+    "dwa": lambda: Mirrored(make_planner("dwa")),
+}
+
+FAULTS = [
+    fault("speed of the clock in free space", SpeedOfTheClock, SAME, OTHER, FREE),
+    fault("speed of the clock among obstacles", SpeedOfTheClock, SAME, OTHER, CROWD),
+    fault("speed of a clock imported by name", SpeedOfAnImportedClock, SAME, OTHER, FREE),
+    fault("thinks until its time is up", ThinksUntilItsTimeIsUp, SAME, OTHER, FREE),
+    fault("jitter among obstacles", JitterAmongObstacles, SAME, OTHER, CROWD),
+    fault("jitter in free space", JitterInFreeSpace, SAME, OTHER, FREE),
+    fault("jitter in noise", JitterInNoise, SAME, OTHER, NOISE),
+    fault("number of the instance", NumberOfTheInstance, SAME, OTHER, FREE),
+    fault("seeds numpy.random", SeedsGlobalNumbers, GLOBAL, "draws from, or seeds"),
+    fault("draws from random", DrawsGlobalNumbers, GLOBAL, "draws from, or seeds"),
+    fault("counts on after begin", CountsOnAfterBegin, FORGETS, "has driven before", FREE),
+    fault("keeps the first task", KeepsTheFirstTask, FORGETS, "has driven before", CROWD),
+    fault(
+        "shares its state",
+        SharesItsState,
+        "test_two_planners_do_not_disturb_each_other",
+        "another planner in the same process",
+    ),
+    fault("counts time from zero", CountsTimeFromZero, FAR, "not at the goal"),
+    fault("goal in the frame of its start", GoalInTheFrameOfItsStart, FAR, "not at the goal"),
+    fault("tolerance of its own", ToleranceOfItsOwn, FAR, "not at the goal"),
+    fault(
+        "turns the wrong way",
+        TurnsTheWrongWay,
+        "test_reaches_the_goal_in_free_space",
+        "not at the goal",
+    ),
+    fault("never rests", NeverRests, "test_comes_to_rest_at_the_goal", "left the goal|drives on"),
+    fault(
+        "needs two way-points",
+        NeedsTwoWayPoints,
+        "test_a_task_may_have_a_single_way_point",
+        "zero-size array",
+        raises=(ValueError,),
+    ),
+    fault("not finite", NotFinite, LIMITS, "not finite", {"scans": "no ray valid"}),
+    fault(
+        "no acceleration limit",
+        NoAccelerationLimit,
+        LIMITS,
+        "acceleration 8",
+        {"scans": "nothing in sight"},
+    ),
+    fault(
+        "reverses",
+        Reverses,
+        LIMITS,
+        "forward speed -0.05",
+        {"scans": "everything too near to measure"},
+    ),
+    fault("limits of its own", LimitsOfItsOwn, SLOW, "forward speed|acceleration|yaw rate"),
+    fault("period of its own", PeriodOfItsOwn, SLOW, "acceleration (0.6|1.2)"),
+    fault(
+        "first command from rest",
+        FirstCommandFromRest,
+        "test_the_first_command_continues_from_the_measured_twist",
+        "acceleration [56]",
+    ),
+    fault(
+        "accelerates from the measured twist",
+        AcceleratesFromTheMeasuredTwist,
+        "test_a_command_continues_from_the_previous_one_and_not_from_the_measured_twist",
+        "forward speed 1.1",
+    ),
+    fault("ignores the scan on the left", IgnoresTheScan, PASSES, "collided", LEFT),
+    fault("ignores the scan on the right", IgnoresTheScan, PASSES, "collided", RIGHT),
+    fault("ignores an obstacle that appears", IgnoresTheScan, APPEARS, "collided"),
+    fault(
+        "ignores the scan and may stop",
+        IgnoresTheScan,
+        PASSES,
+        "collided",
+        RIGHT,
+        passes_obstacles=False,
+    ),
+    *(
+        fault(f"mirrored {name} {side['side']}", make, PASSES, BLOCKED, side, is_slow=True)
+        for name, make in MIRRORED.items()
+        for side in (LEFT, RIGHT)
+    ),
+    fault("first scan for ever", FirstScanForEver, APPEARS, "collided|changed no command"),
+    fault("never lets an obstacle go", RangesAreFiltered, TAKEN, "not at the goal"),
+    fault(
+        "near is free",
+        NearIsFree,
+        "test_stands_where_everything_is_too_near_to_measure",
+        "what -inf stands for",
+    ),
+    fault(
+        "ignores the yaw of the mount",
+        IgnoresTheMount,
+        MOUNT,
+        BLOCKED,
+        {"mount": "turned backwards"},
+    ),
+    fault(
+        "ignores the roll of the mount",
+        IgnoresTheRollOfTheMount,
+        MOUNT,
+        BLOCKED,
+        {"mount": "upside down"},
+    ),
+    fault("needs a scan", NeedsAScan, "test_survives_without_any_scan", "assert"),
+    fault("gives up before the first scan", GivesUpWithoutAScan, LATE, "gave up .* no scan"),
+    fault("gives up on an old scan", GivesUpOnAnOldScan, LATE, "gave up .* the scan is old"),
+    fault(
+        "declares falsely that it ignores the scan",
+        VectorFieldHistogram,
+        "test_a_planner_that_does_not_avoid_obstacles_ignores_the_scan",
+        "and does not",
+        avoids_obstacles=False,
+    ),
+    fault("replaces invalid rays", ReplacesInvalidRays, LENT, "changed the scan"),
+    fault("moves the way-points", MovesTheWayPoints, LENT, "changed the way-points"),
+    fault("moves the lanes", MovesTheLanes, LENT, "changed the width of lane 0"),
+    fault("moves the objects", MovesTheObjects, LENT, "changed the path"),
+    fault(
+        "returns a tuple",
+        ReturnsATuple,
+        LIMITS,
+        "plan.. returned tuple",
+        {"scans": "nothing in sight"},
+    ),
+    fault("gives no reason", GivesNoReason, LIMITS, "has no message", {"scans": "no ray valid"}),
+    fault("gives up at first sight", GivesUpAtFirstSight, PASSES, "gave up at .* in the way", LEFT),
+    fault("numbers without a value", NumbersWithoutAValue, NUMBERS, "mode is 'cruise'"),
+    fault("reading its numbers changes it", NumbersThatCount, NUMBERS, "changed the commands"),
+]
+
+
+globals().update(
+    rejections(PlannerConformance, {"make_planner": lambda suite: VectorFieldHistogram()}, FAULTS)
+)

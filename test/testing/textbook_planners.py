@@ -1,0 +1,139 @@
+"""Planners from textbook descriptions, written for these tests only: honest ones that a conformance
+suite must not reject, in styles that differ from those of the package."""
+
+import math
+
+import numpy as np
+
+from gz_testauto.observation import Twist2D
+from gz_testauto.planners.interface import LocalPlanner, PlannerGaveUp
+from gz_testauto.planners.limits import SpeedLimiter
+from gz_testauto.planners.scans import obstacle_points
+from gz_testauto.pose import wrap_angle
+
+
+class TextbookPlanner(LocalPlanner):
+    """Turns to a heading and drives; slows down for the goal."""
+
+    def begin(self, task):
+        self.task = task
+        self.limiter = SpeedLimiter(task.limits, task.control_period_s)
+
+    def plan(self, observation):
+        goal, pose = self.task.goal, observation.pose
+        east_m, north_m = goal.x_m - pose.x_m, goal.y_m - pose.y_m
+        distance_m = math.hypot(east_m, north_m)
+        if distance_m < 0.9 * self.task.goal_tolerance_m:
+            return self.limiter.apply(Twist2D(), observation.twist)
+        bearing_rad = wrap_angle(math.atan2(north_m, east_m) - pose.yaw_rad)
+        points_m = (
+            np.empty((0, 2)) if observation.scan is None else obstacle_points(observation.scan)
+        )
+        heading_rad, share = self.steer(bearing_rad, distance_m, points_m)
+        limits = self.task.limits
+        speed = min(
+            share * limits.max_linear_mps, math.sqrt(limits.max_linear_accel_mps2 * distance_m)
+        )
+        wanted = Twist2D(speed * max(0.0, math.cos(heading_rad)) ** 2, 1.5 * heading_rad)
+        return self.limiter.apply(wanted, observation.twist)
+
+    def steer(self, bearing_rad, distance_m, points_m):
+        """The heading to turn to (rad), and the share of the greatest speed."""
+        raise NotImplementedError
+
+
+class VectorFieldHistogram(TextbookPlanner):
+    """J. Borenstein, Y. Koren, 1991: of the sectors without an obstacle, the one nearest to the
+    goal's. Obstacles are enlarged by the robot's radius, as in VFH+."""
+
+    reach_m, sectors = 3.0, 72
+
+    def steer(self, bearing_rad, distance_m, points_m):
+        middles_rad = (np.arange(self.sectors) + 0.5) * (2 * math.pi / self.sectors) - math.pi
+        away_m = np.hypot(*points_m.T)
+        near_m = points_m[away_m < min(self.reach_m, distance_m)]
+        radius_m = self.task.limits.circumscribed_radius_m + 0.15
+        sine = radius_m / np.maximum(np.hypot(*near_m.T), 1e-6)
+        half_rad = np.arcsin(np.minimum(1.0, sine))
+        off_rad = np.abs(wrapped(middles_rad[:, None] - np.arctan2(near_m[:, 1], near_m[:, 0])))
+        is_free = (off_rad > half_rad).all(axis=1)
+        if not is_free.any():
+            return 0.5, 0.0
+        free_rad = middles_rad[is_free]
+        heading_rad = free_rad[np.argmin(np.abs(wrapped(free_rad - bearing_rad)))]
+        if is_free.all():
+            heading_rad = bearing_rad
+        least_m = np.hypot(*near_m.T).min() if len(near_m) else math.inf
+        return float(heading_rad), 0.4 if least_m < 1.5 else 0.8
+
+
+class PotentialField(TextbookPlanner):
+    """O. Khatib, 1986: the goal attracts, obstacles nearer than ``reach_m`` repel. Stops for what
+    is right ahead."""
+
+    reach_m, gain = 2.0, 0.06
+
+    def steer(self, bearing_rad, distance_m, points_m):
+        pull = np.array([math.cos(bearing_rad), math.sin(bearing_rad)])
+        away_m = np.maximum(np.hypot(*points_m.T) - self.task.limits.half_width_m, 0.05)
+        near = away_m < self.reach_m
+        strength = self.gain * (1 / away_m[near] - 1 / self.reach_m) / away_m[near] ** 2
+        directions = points_m[near] / np.maximum(np.hypot(*points_m[near].T), 1e-6)[:, None]
+        push = -(strength[:, None] * directions).sum(axis=0) if near.any() else np.zeros(2)
+        push *= min(1.0, 1.5 / max(np.hypot(*push), 1e-9))
+        x, y = pull + push
+        half_m = self.task.limits.half_width_m + 0.1
+        is_ahead = (np.abs(points_m[:, 1]) < half_m) & (points_m[:, 0] > 0.0)
+        ahead_m = points_m[is_ahead, 0].min() if is_ahead.any() else math.inf
+        share = 0.0 if ahead_m < 1.0 else 0.4 if ahead_m < 3.0 else 0.7
+        return math.atan2(y, x), share
+
+
+class PurePursuitThatStops(LocalPlanner):
+    """R. C. Coulter, 1992: an arc to the point ``lookahead_m`` ahead on the way-points, at constant
+    speed; brakes for what is in its way and gives up when that stays there."""
+
+    def __init__(self, lookahead_m=1.0, speed_mps=0.6, patience_s=5.0):
+        self.lookahead_m, self.speed_mps, self.patience_s = lookahead_m, speed_mps, patience_s
+
+    def begin(self, task):
+        self.task, self.place, self.waits_s = task, 0, 0.0
+        self.limiter = SpeedLimiter(task.limits, task.control_period_s)
+
+    def plan(self, observation):
+        task, pose = self.task, observation.pose
+        goal_m = math.hypot(task.goal.x_m - pose.x_m, task.goal.y_m - pose.y_m)
+        return self.limiter.apply(self.pursue(pose, goal_m, observation.scan), observation.twist)
+
+    def pursue(self, pose, goal_m, scan):
+        task = self.task
+        if goal_m < 0.8 * task.goal_tolerance_m or scan is None:
+            return Twist2D()
+        if self.is_blocked(scan):
+            self.waits_s += task.control_period_s
+            if self.waits_s > self.patience_s:
+                raise PlannerGaveUp(f"the way has been blocked for {self.patience_s:g} s")
+            return Twist2D()
+        self.waits_s = 0.0
+        while self.place < len(task.waypoints_m) - 1 and self.away_m(pose) < self.lookahead_m:
+            self.place += 1
+        x_m, y_m = task.waypoints_m[self.place] - (pose.x_m, pose.y_m)
+        bearing_rad = wrap_angle(math.atan2(y_m, x_m) - pose.yaw_rad)
+        if abs(bearing_rad) > 1.0:
+            return Twist2D(0.0, math.copysign(0.8, bearing_rad))
+        speed_mps = min(self.speed_mps, task.limits.max_linear_mps, 0.5 * goal_m + 0.05)
+        curvature = 2.0 * math.sin(bearing_rad) / max(math.hypot(x_m, y_m), 0.2)
+        return Twist2D(speed_mps, speed_mps * curvature)
+
+    def away_m(self, pose):
+        return math.hypot(*(self.task.waypoints_m[self.place] - (pose.x_m, pose.y_m)))
+
+    def is_blocked(self, scan):
+        points_m, limits = obstacle_points(scan), self.task.limits
+        beside = np.abs(points_m[:, 1]) < limits.half_width_m + 0.1
+        front_m = max(x for x, _ in limits.footprint_m)
+        return bool((beside & (points_m[:, 0] > 0.0) & (points_m[:, 0] < front_m + 0.6)).any())
+
+
+def wrapped(angles_rad):
+    return (angles_rad + math.pi) % (2 * math.pi) - math.pi
