@@ -13,6 +13,7 @@ if "pytest" in sys.modules:  # an assertion of a suite that fails shows its valu
                 "planner_drive",
                 "several_robots_conformance",
                 "simulator_conformance",
+                "simulator_sensing",
                 "workers_conformance",
             )
         )

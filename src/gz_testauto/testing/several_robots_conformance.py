@@ -19,9 +19,14 @@ from gz_testauto.pose import Pose2D
 from gz_testauto.resources import share_directory
 from gz_testauto.sdf.robot import RobotModel, read_robot
 from gz_testauto.simulators.interface import PlacedRobot, Scene, Simulator
-from gz_testauto.testing.simulator_conformance import contacts, robot_pose
 from gz_testauto.testing.simulator_scene import PARCEL, WALL, WORLD
-from gz_testauto.testing.simulator_suite import PERIOD_S, SimulatorSuite, refused
+from gz_testauto.testing.simulator_suite import (
+    PERIOD_S,
+    SimulatorSuite,
+    contacts,
+    refused,
+    robot_pose,
+)
 
 
 class SeveralRobotsConformance(SimulatorSuite):

@@ -17,7 +17,6 @@ that this package ships. Values are compared with what is known on paper, within
 import math
 import re
 from pathlib import Path
-from typing import Callable, List, Set, Tuple
 
 import numpy as np
 import pytest
@@ -33,11 +32,20 @@ from gz_testauto.simulators.interface import (
     Simulation,
     Simulator,
 )
-from gz_testauto.testing.simulator_scene import PARCEL, WALL, WORLD, to_spawn
-from gz_testauto.testing.simulator_suite import PERIOD_S, SimulatorSuite, refused
+from gz_testauto.testing.simulator_scene import WORLD, to_spawn
+from gz_testauto.testing.simulator_sensing import SimulatorSensing
+from gz_testauto.testing.simulator_suite import (
+    PERIOD_S,
+    calls,
+    contacts,
+    drive,
+    refused,
+    robot_pose,
+    trace,
+)
 
 
-class SimulatorConformance(SimulatorSuite):
+class SimulatorConformance(SimulatorSensing):
     """The suite. Override :meth:`make_simulator`."""
 
     tolerance = 0.03
@@ -46,23 +54,6 @@ class SimulatorConformance(SimulatorSuite):
 
     astray = 0.02
     """How far it may come off a straight line of 3.2 m (m and rad)."""
-
-    @pytest.fixture
-    def world(self, tmp_path: Path) -> Path:
-        """Floor, wall and one obstacle."""
-        path = tmp_path / "conformance.world"
-        path.write_text(WORLD.format(models=WALL + PARCEL))
-        return path
-
-    @pytest.fixture
-    def scene(self, world: Path, robot: RobotModel) -> Scene:
-        """The robot at the origin, looking at the wall."""
-        return Scene(world, robot, Pose2D(0.0, 0.0, 0.0), seed=3)
-
-    @pytest.fixture
-    def simulation(self, simulator: Simulator, scene: Scene) -> Simulation:
-        """That scene, loaded."""
-        return simulator.load(scene)
 
     # loading
 
@@ -82,6 +73,17 @@ class SimulatorConformance(SimulatorSuite):
         pose = simulation.snapshot().models["obstacle_box_0"].pose
         assert pose.position == pytest.approx((0, 4, 0.5), abs=1e-6)
         assert pose.yaw_rad == pytest.approx(0.3, abs=1e-6)
+
+    def test_models_of_the_scene_stand_there_too(
+        self, simulator: Simulator, world: Path, robot: RobotModel
+    ) -> None:
+        scene = Scene(world, robot, models=(to_spawn("extra", 2.5, 0.0, 0.7),))
+        simulation = simulator.load(scene)
+        pose = simulation.snapshot().models["extra"].pose
+        assert pose.position == pytest.approx((2.5, 0, 0.25), abs=1e-6)
+        assert pose.yaw_rad == pytest.approx(0.7, abs=1e-6)
+        scan = simulation.step(PERIOD_S).scan
+        assert scan is not None and scan.ranges_m.min() < 2.5
 
     def test_a_world_without_a_robot_can_be_loaded(self, simulator: Simulator, world: Path) -> None:
         simulation = simulator.load(Scene(world))
@@ -185,11 +187,19 @@ class SimulatorConformance(SimulatorSuite):
             simulation.drive(Twist2D(speed_mps, 0.0))
         assert robot_pose(simulation.step(PERIOD_S)) == pytest.approx((0, 0, 0), abs=0.01)
 
-    def test_the_twist_is_that_of_the_motion_where_it_is_told(self, simulation: Simulation) -> None:
+    def test_the_twist_is_that_of_the_motion_where_it_is_told(
+        self, simulator: Simulator, world: Path, robot: RobotModel
+    ) -> None:
+        """In the world frame: the robot drives towards +y."""
+        simulation = simulator.load(Scene(world, robot, Pose2D(-3.0, -3.0, math.pi / 2), seed=3))
         state = drive(simulation, Twist2D(0.5, 0.0), 2.0)[-1].models["robot"]
         if state.linear_mps is None:
             pytest.skip("this simulator does not tell the robot's twist")
-        assert math.hypot(*state.linear_mps[:2]) == pytest.approx(0.5, rel=2 * self.tolerance)
+        allowed = 0.5 * 2 * self.tolerance
+        assert state.linear_mps[:2] == pytest.approx((0.0, 0.5), abs=allowed)
+        state = drive(simulation, Twist2D(0.0, 0.5), 2.0)[-1].models["robot"]
+        assert state.angular_radps is not None
+        assert state.angular_radps[2] == pytest.approx(0.5, rel=2 * self.tolerance)
 
     # seeing
 
@@ -214,7 +224,8 @@ class SimulatorConformance(SimulatorSuite):
         self, simulation: Simulation, robot: RobotModel
     ) -> None:
         assert robot.lidar is not None
-        snapshots = drive(simulation, Twist2D(0.0, 0.0), 2.0)
+        simulation.drive(Twist2D(0.0, 0.0))
+        snapshots = [simulation.step(0.02) for _ in range(100)]  # short steps: it may be too fast
         stamps = {snapshot.scan.stamp_s for snapshot in snapshots if snapshot.scan is not None}
         due = snapshots[-1].time_s * robot.lidar.update_rate_hz
         assert len(stamps) == pytest.approx(due, abs=1)
@@ -260,7 +271,7 @@ class SimulatorConformance(SimulatorSuite):
 
     def test_driving_on_the_floor_touches_no_obstacle(self, simulation: Simulation) -> None:
         touched = contacts(drive(simulation, Twist2D(0.5, 0.3), 3.0))
-        assert not any("wall" in pair or "obstacle_box_0" in pair for pair in touched)
+        assert [pair for pair in touched if pair & {"wall", "obstacle_box_0"}] == []
 
     # changing the world
 
@@ -289,7 +300,10 @@ class SimulatorConformance(SimulatorSuite):
     def test_deleted_models_are_gone_and_their_names_are_free(self, simulation: Simulation) -> None:
         simulation.spawn([to_spawn("a", 2.5, 0.0), to_spawn("b", 2.5, 2.0)])
         simulation.delete(["a", "b"])
-        assert not {"a", "b"} & set(simulation.step(PERIOD_S).models)
+        snapshot = simulation.step(PERIOD_S)
+        assert not {"a", "b"} & set(snapshot.models)
+        assert snapshot.scan is not None
+        assert snapshot.scan.ranges_m.min() > 2.5, "the scan sees a deleted model"
         simulation.spawn([to_spawn("a", -2.0, 0.0)])
         assert "a" in simulation.snapshot().models
 
@@ -328,17 +342,30 @@ class SimulatorConformance(SimulatorSuite):
         assert models["b"].pose.position == pytest.approx((2.5, 2.0, 0.25), abs=1e-6)
         assert models["robot"].pose.planar == pytest.approx((-1.0, -2.0, 0.5), abs=0.02)
 
+    def test_a_model_is_seen_and_met_where_it_was_placed(self, simulation: Simulation) -> None:
+        simulation.set_states({"wall": ModelState(Pose((2.5, 0.0, 0.75)))})
+        scan = simulation.step(PERIOD_S).scan
+        assert scan is not None
+        ahead_m = scan.ranges_m[np.argmin(np.abs(scan.angles_rad))]
+        assert ahead_m == pytest.approx(2.4 - scan.mount.position[0], abs=0.02)
+        assert {"robot", "wall"} in contacts(drive(simulation, Twist2D(1.0, 0.0), 2.5))
+
     def test_a_saved_world_holds_what_stands_and_loads_again(
         self, simulator: Simulator, simulation: Simulation, tmp_path: Path
     ) -> None:
-        simulation.spawn([to_spawn("a", 2.5, -1.0, 0.4)])
+        simulation.spawn([to_spawn("a", 2.5, -1.0, 0.4), to_spawn("b", 9.0, 9.0)])
+        simulation.delete(["b"])
+        simulation.set_states({"obstacle_box_0": ModelState(Pose((-4.0, 2.0, 0.5)))})
         saved = tmp_path / "saved.world"
         simulation.save_world(saved)
         pose = read_scene(saved).models["a"].pose
         assert pose.position == pytest.approx((2.5, -1.0, 0.25), abs=1e-5)
         models = simulator.load(Scene(saved)).snapshot().models
         assert {"wall", "a", "obstacle_box_0"} <= set(models)
+        assert "b" not in models, "a deleted model was saved"
         assert models["a"].pose.yaw_rad == pytest.approx(0.4, abs=1e-5)
+        moved = models["obstacle_box_0"].pose.position
+        assert moved == pytest.approx((-4.0, 2.0, 0.5), abs=1e-5)
 
     # repeating
 
@@ -370,51 +397,3 @@ class SimulatorConformance(SimulatorSuite):
         for call in calls(simulation):
             with refused("this simulation is over: its simulator was closed"):
                 call()
-
-
-def robot_pose(snapshot: Snapshot) -> Pose2D:
-    """Where the robot is."""
-    return snapshot.models["robot"].pose.planar
-
-
-def drive(simulation: Simulation, command: Twist2D, duration_s: float) -> List[Snapshot]:
-    """Drive for a while; all snapshots on the way."""
-    simulation.drive(command)
-    return [simulation.step(PERIOD_S) for _ in range(round(duration_s / PERIOD_S))]
-
-
-def calls(simulation: Simulation) -> List[Callable[[], object]]:
-    """Every call of the interface, in order."""
-    return [
-        simulation.snapshot,
-        lambda: simulation.drive(Twist2D(0.5, 0.0)),
-        lambda: simulation.step(PERIOD_S),
-        lambda: simulation.spawn([to_spawn("late", 2.5, 0.0)]),
-        lambda: simulation.delete(["wall"]),
-        lambda: simulation.set_states({"wall": ModelState(Pose((2.0, 2.0, 0.75)))}),
-        lambda: simulation.save_world(Path("late.world")),
-    ]
-
-
-def contacts(snapshots: List[Snapshot]) -> List[Set[str]]:
-    """The pairs of models that touched."""
-    return [
-        {contact.first.split("::")[0], contact.second.split("::")[0]}
-        for snapshot in snapshots
-        for contact in snapshot.contacts
-    ]
-
-
-def trace(simulation: Simulation) -> Tuple[bytes, ...]:
-    """Poses and scans of a drive with changing commands that ends at the wall, as bytes."""
-    generator = np.random.default_rng(5)
-    rows = []
-    for _ in range(80):
-        turn_radps = float(generator.uniform(-0.4, 0.4))
-        simulation.drive(Twist2D(0.8, turn_radps))
-        snapshot = simulation.step(PERIOD_S)
-        pose = snapshot.models["robot"].pose
-        rows.append(np.array([*pose.position, *pose.quaternion]).tobytes())
-        if snapshot.scan is not None:
-            rows.append(np.asarray(snapshot.scan.ranges_m).tobytes())
-    return tuple(rows)

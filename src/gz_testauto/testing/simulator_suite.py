@@ -4,14 +4,19 @@ Owns its start and its end, and what several suites ask of a simulation.
 """
 
 import re
-from typing import ClassVar, ContextManager, Optional
+from pathlib import Path
+from typing import Callable, ClassVar, ContextManager, List, Optional, Set, Tuple
 
+import numpy as np
 import pytest
 
 from gz_testauto.errors import SimulatorError
+from gz_testauto.observation import ModelState, Snapshot, Twist2D
+from gz_testauto.pose import Pose, Pose2D
 from gz_testauto.resources import share_directory
 from gz_testauto.sdf.robot import RobotModel, read_robot
-from gz_testauto.simulators.interface import Simulator
+from gz_testauto.simulators.interface import Scene, Simulation, Simulator
+from gz_testauto.testing.simulator_scene import PARCEL, WALL, WORLD, to_spawn
 
 PERIOD_S = 0.1
 
@@ -46,6 +51,75 @@ class SimulatorSuite:
         return read_robot(share_directory() / "models" / "wheelchair", "robot")
 
 
+class SimulatorInTheWalledScene(SimulatorSuite):
+    """The suite's scene: a floor, a wall 5 m ahead of the robot, and a box to its left."""
+
+    @pytest.fixture
+    def world(self, tmp_path: Path) -> Path:
+        """Floor, wall and one obstacle."""
+        path = tmp_path / "conformance.world"
+        path.write_text(WORLD.format(models=WALL + PARCEL))
+        return path
+
+    @pytest.fixture
+    def scene(self, world: Path, robot: RobotModel) -> Scene:
+        """The robot at the origin, looking at the wall."""
+        return Scene(world, robot, Pose2D(0.0, 0.0, 0.0), seed=3)
+
+    @pytest.fixture
+    def simulation(self, simulator: Simulator, scene: Scene) -> Simulation:
+        """That scene, loaded."""
+        return simulator.load(scene)
+
+
 def refused(says: str) -> ContextManager[object]:
     """What is done within raises ``SimulatorError`` with exactly this message."""
     return pytest.raises(SimulatorError, match=f"^{re.escape(says)}$")
+
+
+def robot_pose(snapshot: Snapshot) -> Pose2D:
+    """Where the robot is."""
+    return snapshot.models["robot"].pose.planar
+
+
+def drive(simulation: Simulation, command: Twist2D, duration_s: float) -> List[Snapshot]:
+    """Drive for a while; all snapshots on the way."""
+    simulation.drive(command)
+    return [simulation.step(PERIOD_S) for _ in range(round(duration_s / PERIOD_S))]
+
+
+def calls(simulation: Simulation) -> List[Callable[[], object]]:
+    """Every call of the interface, in order."""
+    return [
+        simulation.snapshot,
+        lambda: simulation.drive(Twist2D(0.5, 0.0)),
+        lambda: simulation.step(PERIOD_S),
+        lambda: simulation.spawn([to_spawn("late", 2.5, 0.0)]),
+        lambda: simulation.delete(["wall"]),
+        lambda: simulation.set_states({"wall": ModelState(Pose((2.0, 2.0, 0.75)))}),
+        lambda: simulation.save_world(Path("late.world")),
+    ]
+
+
+def contacts(snapshots: List[Snapshot]) -> List[Set[str]]:
+    """The pairs of models that touched."""
+    return [
+        {contact.first.split("::")[0], contact.second.split("::")[0]}
+        for snapshot in snapshots
+        for contact in snapshot.contacts
+    ]
+
+
+def trace(simulation: Simulation) -> Tuple[bytes, ...]:
+    """Poses and scans of a drive with changing commands that ends at the wall, as bytes."""
+    generator = np.random.default_rng(5)
+    rows = []
+    for _ in range(80):
+        turn_radps = float(generator.uniform(-0.4, 0.4))
+        simulation.drive(Twist2D(0.8, turn_radps))
+        snapshot = simulation.step(PERIOD_S)
+        pose = snapshot.models["robot"].pose
+        rows.append(np.array([*pose.position, *pose.quaternion]).tobytes())
+        if snapshot.scan is not None:
+            rows.append(np.asarray(snapshot.scan.ranges_m).tobytes())
+    return tuple(rows)

@@ -1,0 +1,117 @@
+"""Rules about what a snapshot shows of sensors and contacts; a part of the suite for simulators."""
+
+import math
+from typing import List, Tuple
+
+import numpy as np
+import pytest
+
+from gz_testauto.observation import LaserScan, Snapshot, Twist2D
+from gz_testauto.pose import Pose
+from gz_testauto.simulators.interface import NamedModel, Simulation
+from gz_testauto.testing.simulator_scene import BOX
+from gz_testauto.testing.simulator_suite import PERIOD_S, SimulatorInTheWalledScene, drive
+
+
+class SimulatorSensing(SimulatorInTheWalledScene):
+    """The part of :class:`~gz_testauto.testing.simulator_conformance.SimulatorConformance`."""
+
+    def test_the_scan_counts_angles_counter_clockwise(self, simulation: Simulation) -> None:
+        """The box stands to the left of the robot, and there is nothing to its right."""
+        scan = simulation.step(PERIOD_S).scan
+        assert scan is not None
+        assert np.isfinite(ranges_at(scan, math.radians(97.0))).all(), "no box to the left"
+        assert np.isposinf(ranges_at(scan, math.radians(-97.0))).all(), "something to the right"
+
+    def test_a_ray_that_meets_something_too_near_is_minus_infinite(
+        self, simulation: Simulation
+    ) -> None:
+        """REP-117: nearer than the lidar's least range, above the robot's chassis."""
+        plate = BOX.format(name="plate", static="true", pose="0", size="0.02 0.3 0.04")
+        text = f'<sdf version="1.6">{plate}</sdf>'
+        simulation.spawn([NamedModel("plate", text, Pose((0.56, 0.0, 0.35)))])
+        scan = simulation.step(PERIOD_S).scan
+        assert scan is not None
+        assert np.isneginf(ranges_at(scan, 0.0)).all(), "something too near is not -inf"
+        assert not (scan.ranges_m < scan.range_min_m)[np.isfinite(scan.ranges_m)].any()
+
+    def test_a_scan_is_stamped_when_it_was_measured(self, simulation: Simulation) -> None:
+        """The robot turns, so that no two scans are alike; one that is shown twice keeps its stamp."""
+        drive(simulation, Twist2D(0.0, 0.8), 0.5)
+        shown: List[Tuple[float, bytes]] = []
+        for snapshot in drive_in_short_steps(simulation, Twist2D(0.0, 0.8)):
+            if snapshot.scan is not None:
+                assert 0.0 <= snapshot.scan.stamp_s <= snapshot.time_s + 1e-9
+                shown.append((snapshot.scan.stamp_s, np.asarray(snapshot.scan.ranges_m).tobytes()))
+        stamps = [stamp_s for stamp_s, _ in shown]
+        assert stamps == sorted(stamps)
+        measured = {ranges for _, ranges in shown}
+        assert len(measured) == len(set(stamps)), "a stamp does not say when it was measured"
+
+    def test_samples_and_contacts_are_shown_once_in_order_of_time(
+        self, simulation: Simulation
+    ) -> None:
+        """A snapshot has those since the previous one."""
+        before_s, stamps = simulation.snapshot().time_s, []
+        for snapshot in drive(simulation, Twist2D(1.0, 0.0), 5.5):
+            stamps += [sample.stamp_s for sample in snapshot.imu]
+            for contact in snapshot.contacts:
+                assert before_s - 1e-9 <= contact.stamp_s <= snapshot.time_s + 1e-9, (
+                    f"a contact of {contact.stamp_s} s is shown after {before_s} s"
+                )
+            before_s = snapshot.time_s
+        assert stamps and (np.diff(stamps) > 0.0).all(), "an inertial sample is shown twice"
+
+    def test_a_contact_is_where_they_touch_and_its_normal_points_to_the_first(
+        self, simulation: Simulation
+    ) -> None:
+        """Of the robot and the wall, whose face is at x = 4.9 m."""
+        found = False
+        for snapshot in drive(simulation, Twist2D(1.0, 0.0), 5.5):
+            for contact in snapshot.contacts:
+                names = [shape.split("::")[0] for shape in (contact.first, contact.second)]
+                if set(names) != {"robot", "wall"}:
+                    continue
+                towards_robot = -1.0 if names[0] == "robot" else 1.0
+                for position_m, normal in zip(contact.positions_m, contact.normals):
+                    found = True
+                    assert position_m[0] == pytest.approx(4.9, abs=0.1), "not where they touch"
+                    assert abs(position_m[1]) < 0.5, "not where they touch"
+                    assert normal[0] * towards_robot > 0.5, f"the normal is {normal}"
+        assert found, "no contact with the wall has a position and a normal"
+
+    def test_a_snapshot_does_not_change_when_time_passes(self, simulation: Simulation) -> None:
+        """It is a value, which its owner may keep."""
+        kept = drive(simulation, Twist2D(0.5, 0.3), 0.5)[-1]
+        before = frozen(kept)
+        drive(simulation, Twist2D(0.5, 0.3), 1.0)
+        assert frozen(kept) == before, "a snapshot changed after it was shown"
+
+    def test_a_snapshot_shows_the_present_without_time_passing(
+        self, simulation: Simulation
+    ) -> None:
+        """Two snapshots in a row are alike."""
+        drive(simulation, Twist2D(0.5, 0.0), 1.0)
+        first, second = simulation.snapshot(), simulation.snapshot()
+        assert first.time_s == second.time_s
+        assert first.models["robot"] == second.models["robot"]
+
+
+def ranges_at(scan: LaserScan, angle_rad: float) -> np.ndarray:
+    """Return the ranges of the rays within 1° of a direction."""
+    return np.asarray(scan.ranges_m)[np.abs(scan.angles_rad - angle_rad) < math.radians(1.0)]
+
+
+def drive_in_short_steps(simulation: Simulation, command: Twist2D) -> List[Snapshot]:
+    """Drive for 1 s in steps shorter than the lidar's period; return all snapshots."""
+    simulation.drive(command)
+    return [simulation.step(0.03) for _ in range(33)]
+
+
+def frozen(snapshot: Snapshot) -> Tuple[object, ...]:
+    """Return the content of a snapshot as values."""
+    ranges = b"" if snapshot.scan is None else np.asarray(snapshot.scan.ranges_m).tobytes()
+    models = {
+        name: (one.pose.position, one.pose.quaternion) for name, one in snapshot.models.items()
+    }
+    return snapshot.time_s, models, ranges, tuple(snapshot.imu), tuple(snapshot.contacts)

@@ -1,0 +1,607 @@
+"""The suite for simulators rejects simulators that break one rule of the interface each."""
+
+import time
+from dataclasses import replace
+
+import numpy as np
+from faults import Fault, rejections
+
+from gz_testauto.errors import SdfError, SimulatorError
+from gz_testauto.observation import ModelState, Twist2D
+from gz_testauto.pose import Pose, Pose2D
+from gz_testauto.sdf.edit import add_model
+from gz_testauto.testing.planar import PlanarSimulation, PlanarSimulator, drive_arc
+from gz_testauto.testing.simulator_conformance import SimulatorConformance
+
+
+class Shown(PlanarSimulation):
+    """Shows another snapshot than the true one."""
+
+    def _snapshot(self):
+        return self.other(super()._snapshot())
+
+    def other(self, snapshot):
+        raise NotImplementedError
+
+    def with_robot(self, snapshot, **changed):
+        robot = replace(snapshot.models["robot"], **changed)
+        return replace(snapshot, models={**snapshot.models, "robot": robot})
+
+
+class Scanned(Shown):
+    """Shows another scan."""
+
+    def other(self, snapshot):
+        scan = snapshot.scan
+        return snapshot if scan is None else replace(snapshot, scan=self.of(scan, snapshot))
+
+    def of(self, scan, snapshot):
+        raise NotImplementedError
+
+
+# loading
+
+
+class BeginsAfterAStep(PlanarSimulation):
+    def __init__(self, scene):
+        super().__init__(scene)
+        self._step(1)
+
+
+class StartsAtTheOrigin(PlanarSimulation):
+    def __init__(self, scene):
+        super().__init__(replace(scene, start=Pose2D(0.0, 0.0, 0.0)))
+
+
+class LeavesYawsOut(Shown):
+    def other(self, snapshot):
+        models = {
+            name: ModelState(Pose(one.pose.position)) for name, one in snapshot.models.items()
+        }
+        return replace(snapshot, models={**models, "robot": snapshot.models["robot"]})
+
+
+class IgnoresTheModelsOfTheScene(PlanarSimulation):
+    def __init__(self, scene):
+        super().__init__(replace(scene, models=()))
+
+
+class DrivesWithoutARobot(PlanarSimulation):
+    def drive(self, command, robot=None):
+        if self.robot is not None:
+            super().drive(command, robot)
+
+
+class NeverOver(PlanarSimulation):
+    def end(self, why):
+        """Go on."""
+
+
+class ErrorsOfTheParser(PlanarSimulator):
+    def _load(self, scene):
+        return PlanarSimulation(scene)
+
+
+# time
+
+
+class TimePassesWhenLookedAt(PlanarSimulation):
+    def snapshot(self):
+        self._step(1)
+        return super().snapshot()
+
+
+class OneStepTooMany(PlanarSimulation):
+    def _step(self, count):
+        super()._step(count + 1)
+
+
+class RoundsDurations(PlanarSimulation):
+    def step(self, duration_s):
+        count = max(1, round(duration_s / self.step_size_s))
+        return super().step(count * self.step_size_s)
+
+
+class AlwaysAPeriod(PlanarSimulation):
+    def _step(self, count):
+        super()._step(10)
+
+
+# driving
+
+
+class Creeps(PlanarSimulation):
+    def _drive(self, command):
+        super()._drive(command._replace(linear_mps=command.linear_mps + 0.01))
+
+
+class TurnsClockwise(PlanarSimulation):
+    def _drive(self, command):
+        super()._drive(command._replace(angular_radps=-command.angular_radps))
+
+
+class NeverBackwards(PlanarSimulation):
+    def _drive(self, command):
+        super()._drive(command._replace(linear_mps=max(0.0, command.linear_mps)))
+
+
+class SlowerInBends(PlanarSimulation):
+    def _drive(self, command):
+        share = 0.8 if command.angular_radps else 1.0
+        super()._drive(command._replace(linear_mps=share * command.linear_mps))
+
+
+class PullsToOneSide(PlanarSimulation):
+    def _drive(self, command):
+        rate = command.angular_radps + 0.02 * command.linear_mps
+        super()._drive(command._replace(angular_radps=rate))
+
+
+class ForgetsTheCommand(PlanarSimulation):
+    def _step(self, count):
+        super()._step(count)
+        self._command = Twist2D()
+
+
+class TakesWhatIsNotFinite(PlanarSimulation):
+    def drive(self, command, robot=None):
+        if self.robot is not None and not np.isfinite(command).all():
+            return
+        super().drive(command, robot)
+
+
+class TwistOfTheRobotsFrame(Shown):
+    def other(self, snapshot):
+        if self.robot is None:
+            return snapshot
+        return self.with_robot(snapshot, linear_mps=(self._moving.linear_mps, 0.0, 0.0))
+
+
+class NoYawRate(Shown):
+    def other(self, snapshot):
+        if self.robot is None:
+            return snapshot
+        return self.with_robot(snapshot, angular_radps=(0.0, 0.0, 0.0))
+
+
+# seeing
+
+
+class MirroredScan(Scanned):
+    def of(self, scan, snapshot):
+        return replace(scan, ranges_m=scan.ranges_m[::-1])
+
+
+class RangesFromTheBase(Scanned):
+    def of(self, scan, snapshot):
+        return replace(scan, ranges_m=scan.ranges_m + scan.mount.position[0])
+
+
+class NothingAtTheLargestRange(Scanned):
+    def of(self, scan, snapshot):
+        return replace(scan, ranges_m=np.minimum(scan.ranges_m, scan.range_max_m))
+
+
+class TooNearIsInfinite(Scanned):
+    def of(self, scan, snapshot):
+        return replace(scan, ranges_m=np.where(scan.ranges_m < 0, np.inf, scan.ranges_m))
+
+
+class TooNearIsTheLeastRange(Scanned):
+    def of(self, scan, snapshot):
+        return replace(scan, ranges_m=np.maximum(scan.ranges_m, scan.range_min_m))
+
+
+class StampOfTheSnapshot(Scanned):
+    def of(self, scan, snapshot):
+        return replace(scan, stamp_s=snapshot.time_s)
+
+
+class ScansInEveryStep(PlanarSimulation):
+    def _due(self, rate_hz):
+        return True
+
+
+class ScansAtHalfTheRate(PlanarSimulation):
+    def _due(self, rate_hz):
+        return super()._due(rate_hz / 2)
+
+
+class FirstScanForEver(PlanarSimulation):
+    def _measure_ranges(self):
+        if self._scan is None:
+            super()._measure_ranges()
+
+
+class FirstRanges(Scanned):
+    ranges_m = None
+
+    def of(self, scan, snapshot):
+        self.ranges_m = scan.ranges_m if self.ranges_m is None else self.ranges_m
+        return replace(scan, ranges_m=self.ranges_m)
+
+
+class OneBufferForAllScans(PlanarSimulation):
+    def _measure_ranges(self):
+        before = self._scan
+        super()._measure_ranges()
+        if before is not None and self._scan is not before:
+            ranges_m = before.ranges_m
+            ranges_m.setflags(write=True)
+            ranges_m[:] = self._scan.ranges_m
+            self._scan = replace(self._scan, ranges_m=ranges_m)
+
+
+class NoGravity(Shown):
+    def other(self, snapshot):
+        imu = tuple(replace(s, linear_mps2=(*s.linear_mps2[:2], 0.0)) for s in snapshot.imu)
+        return replace(snapshot, imu=imu)
+
+
+class SamplesAgain(Shown):
+    kept = ()
+
+    def other(self, snapshot):
+        self.kept, kept = snapshot.imu, self.kept
+        return replace(snapshot, imu=(*kept, *snapshot.imu))
+
+
+class NoInertialSamples(Shown):
+    def other(self, snapshot):
+        return replace(snapshot, imu=())
+
+
+# touching
+
+
+class NoContacts(Shown):
+    def other(self, snapshot):
+        return replace(snapshot, contacts=())
+
+
+class ContactsAgain(Shown):
+    kept = ()
+
+    def other(self, snapshot):
+        self.kept = (*self.kept, *snapshot.contacts)
+        return replace(snapshot, contacts=self.kept)
+
+
+class NormalsToTheSecond(Shown):
+    def other(self, snapshot):
+        return replace(snapshot, contacts=tuple(map(self.turned, snapshot.contacts)))
+
+    def turned(self, contact):
+        normals = tuple(tuple(-x for x in normal) for normal in contact.normals)
+        return replace(contact, normals=normals)
+
+
+class ContactsInTheRobotsFrame(Shown):
+    def other(self, snapshot):
+        return replace(snapshot, contacts=tuple(map(self.local, snapshot.contacts)))
+
+    def local(self, contact):
+        x_m = self._pose.x_m
+        moved = tuple((x - x_m, y, z) for x, y, z in contact.positions_m)
+        return replace(contact, positions_m=moved)
+
+
+class WallsAreGhosts(PlanarSimulation):
+    """Drives through what it meets."""
+
+    def _move(self):
+        self._pose, self._moving = drive_arc(self._pose, self._command, 0.01), self._command
+        return []
+
+
+class FloorIsAnObstacle(Shown):
+    def other(self, snapshot):
+        touched = tuple(replace(c, second="wall::link::c") for c in self._contacts_now())
+        return replace(snapshot, contacts=(*snapshot.contacts, *touched))
+
+    def _contacts_now(self):
+        return [] if self.robot is None else [self._contact(0)]
+
+
+# changing the world
+
+
+class ComposesPoses(PlanarSimulation):
+    def _spawn(self, models):
+        super()._spawn([replace(m, pose=m.pose * Pose((1.0, 0.0, 0.0))) for m in models])
+
+
+class SpawnedIsNotSeen(PlanarSimulation):
+    def _spawn(self, models):
+        seen = self._segments
+        super()._spawn(models)
+        self._segments = seen
+
+
+class SpawnsWhatIsTaken(PlanarSimulation):
+    def spawn(self, models):
+        document = self._document.copy()
+        for model in models:
+            if model.name not in self._poses:
+                add_model(document, model.sdf, model.pose, model.name)
+        self._read(document)
+
+
+class KeepsTheFirstOfSeveral(PlanarSimulation):
+    """Spawns one by one, and what came before a refusal stays."""
+
+    def spawn(self, models):
+        for model in models:
+            super().spawn([model])
+
+
+class DeletedIsSeen(PlanarSimulation):
+    def _delete(self, names):
+        seen = self._segments
+        super()._delete(names)
+        self._segments = seen
+
+
+class DeletesOneByOne(PlanarSimulation):
+    def delete(self, names):
+        for name in names:
+            super().delete([name])
+
+
+class PlacesOneByOne(PlanarSimulation):
+    def set_states(self, states):
+        for name, state in states.items():
+            super().set_states({name: state})
+
+
+class PlacesPositionsOnly(PlanarSimulation):
+    def _set_states(self, states):
+        super()._set_states({n: ModelState(Pose(s.pose.position)) for n, s in states.items()})
+
+
+class PlacedIsSeenWhereItWas(PlanarSimulation):
+    def _set_states(self, states):
+        seen = self._segments
+        super()._set_states(states)
+        self._segments = seen
+
+
+class PlacesOnlyTheFirst(PlanarSimulation):
+    def _set_states(self, states):
+        super()._set_states(dict(list(states.items())[:1]))
+
+
+class RobotDrivesOnWhenDeleted(PlanarSimulation):
+    def delete(self, names):
+        robot = self.robot
+        super().delete(names)
+        self.robot = robot
+
+
+class SavesTheFileAgain(PlanarSimulation):
+    def _save_world(self, path):
+        path.write_bytes(self._scene.world.read_bytes())
+
+
+class SavesDeletedModels(PlanarSimulation):
+    def __init__(self, scene):
+        super().__init__(scene)
+        self.deleted = []
+
+    def _delete(self, names):
+        self.deleted += [(name, self._come.get(name)) for name in names]
+        super()._delete(names)
+
+    def _save_world(self, path):
+        document = self._document.copy()
+        for name, sdf in self.deleted:
+            add_model(document, sdf, Pose((9.0, 9.0, 0.5)), name)
+        document.write(path)
+
+
+# repeating
+
+
+class NoiseOfTheClock(Scanned):
+    def of(self, scan, snapshot):
+        return replace(scan, ranges_m=scan.ranges_m + 1e-9 * (time.monotonic_ns() % 1000))
+
+
+class ServedBefore(PlanarSimulation):
+    """Remembers how many scenes have been loaded, in the simulator's process."""
+
+    loaded = 0
+
+    def __init__(self, scene):
+        super().__init__(scene)
+        type(self).loaded += 1
+
+    def _drive(self, command):
+        share = 1.0 - 1e-6 * type(self).loaded
+        super()._drive(command._replace(linear_mps=share * command.linear_mps))
+
+
+class FailsWhenClosedTwice(PlanarSimulator):
+    def close(self):
+        assert not self._closed, "already closed"
+        super().close()
+
+
+class LoadsWhenClosed(PlanarSimulator):
+    def close(self):
+        super().close()
+        self._closed = False
+
+
+def simulator_of(simulation):
+    """A simulator that loads such simulations."""
+    if not issubclass(simulation, PlanarSimulation):
+        return simulation
+
+    class Simulator(PlanarSimulator):
+        def _load(self, scene):
+            try:
+                return simulation(scene)
+            except SdfError as error:
+                raise SimulatorError(f"cannot load {scene.world}: {error}") from error
+
+    return Simulator
+
+
+def fault(name, simulation, test, message, cases=None, raises=()):
+    of = {"make_simulator": lambda suite: simulator_of(simulation)(), "tolerance": 1e-3}
+    return Fault(name, test, message, of, cases or {}, raises)
+
+
+T0 = "test_a_loaded_scene_stands_at_time_zero"
+STARTS = "test_the_robot_starts_where_the_scene_says"
+STEPS = "test_time_passes_in_steps_and_only_there"
+DURATIONS = "test_short_and_long_steps_are_taken_exactly_or_at_least"
+DIVIDES = "test_a_step_that_is_no_whole_number_of_physics_steps_is_refused"
+LEFT = "test_the_scan_counts_angles_counter_clockwise"
+NEAR = "test_a_ray_that_meets_something_too_near_is_minus_infinite"
+RATE = "test_scans_come_at_the_rate_of_the_lidar"
+ONCE = "test_samples_and_contacts_are_shown_once_in_order_of_time"
+TOUCH = "test_a_contact_is_where_they_touch_and_its_normal_points_to_the_first"
+WALL = "test_driving_into_the_wall_is_a_contact_with_the_wall"
+IMU = "test_the_imu_feels_gravity_and_turning"
+TWIST = "test_the_twist_is_that_of_the_motion_where_it_is_told"
+SPAWNED = "test_spawned_models_stand_where_asked_and_are_seen"
+TAKEN = "test_a_taken_name_is_refused_and_nothing_stays"
+DELETED = "test_deleted_models_are_gone_and_their_names_are_free"
+PLACED = "test_models_are_placed_in_one_go"
+SAVED = "test_a_saved_world_holds_what_stands_and_loads_again"
+CLOSED = "test_a_closed_simulator_loads_nothing_and_what_it_had_loaded_is_over"
+
+FAULTS = [
+    fault("begins after a step", BeginsAfterAStep, T0, "0.01 == 0.0"),
+    fault("starts at the origin", StartsAtTheOrigin, STARTS, "-2.0"),
+    fault("leaves yaws out", LeavesYawsOut, "test_models_stand_where_the_world_says", "0.3"),
+    fault(
+        "ignores the models of the scene",
+        IgnoresTheModelsOfTheScene,
+        "test_models_of_the_scene_stand_there_too",
+        "extra",
+        raises=(KeyError,),
+    ),
+    fault(
+        "drives where there is no robot",
+        DrivesWithoutARobot,
+        "test_a_world_without_a_robot_can_be_loaded",
+        "DID NOT RAISE",
+    ),
+    fault(
+        "never over", NeverOver, "test_a_simulation_is_over_when_another_is_loaded", "DID NOT RAISE"
+    ),
+    fault(
+        "errors of the parser",
+        ErrorsOfTheParser,
+        "test_a_world_that_cannot_be_loaded_is_refused_and_the_next_one_is_not",
+        "SdfError.*nobody_has_this",
+        raises=(SdfError,),
+    ),
+    fault("time passes when looked at", TimePassesWhenLookedAt, STEPS, "time_s"),
+    fault("one step too many", OneStepTooMany, STEPS, "0.11"),
+    fault("always a period", AlwaysAPeriod, DURATIONS, "0.1"),
+    fault("rounds durations", RoundsDurations, DIVIDES, "DID NOT RAISE"),
+    fault("creeps", Creeps, "test_an_undriven_robot_stays", "0.0199"),
+    fault(
+        "turns clockwise", TurnsClockwise, "test_turning_on_the_spot", "-2.4", {"rate_radps": 0.8}
+    ),
+    fault("never backwards", NeverBackwards, "test_backwards", "-1.0"),
+    fault(
+        "slower in bends", SlowerInBends, "test_an_arc_has_the_radius_of_speed_over_rate", "0.799"
+    ),
+    fault("pulls to one side", PullsToOneSide, "test_straight_on", "0.0"),
+    fault("forgets the command", ForgetsTheCommand, "test_a_command_holds_until_the_next", "0.0"),
+    fault(
+        "takes what is not finite",
+        TakesWhatIsNotFinite,
+        "test_a_command_that_is_not_finite_is_refused",
+        "DID NOT RAISE",
+        {"speed_mps": float("nan")},
+    ),
+    fault("twist in the robot's frame", TwistOfTheRobotsFrame, TWIST, "0.5"),
+    fault("no yaw rate", NoYawRate, TWIST, "0.0 == 0.5"),
+    fault("mirrored scan", MirroredScan, LEFT, "no box to the left"),
+    fault(
+        "ranges from the base", RangesFromTheBase, "test_the_scan_sees_the_wall_where_it_is", "4.9"
+    ),
+    fault(
+        "nothing is at the largest range",
+        NothingAtTheLargestRange,
+        "test_rays_that_meet_nothing_are_infinite",
+        "isposinf",
+    ),
+    fault("too near is infinite", TooNearIsInfinite, NEAR, "not -inf"),
+    fault("too near is the least range", TooNearIsTheLeastRange, NEAR, "not -inf"),
+    fault(
+        "stamp of the snapshot",
+        StampOfTheSnapshot,
+        "test_a_scan_is_stamped_when_it_was_measured",
+        "does not say when",
+    ),
+    fault("scans at half the rate", ScansAtHalfTheRate, RATE, "10"),
+    fault("scans in every step", ScansInEveryStep, RATE, "100 == 20"),
+    fault("first scan for ever", FirstScanForEver, RATE, "1 == 20"),
+    fault("first ranges with new stamps", FirstRanges, "test_scans_follow_the_robot", "0.0 =="),
+    fault(
+        "one buffer for all scans",
+        OneBufferForAllScans,
+        "test_a_snapshot_does_not_change_when_time_passes",
+        "changed after it was shown",
+    ),
+    fault("no gravity", NoGravity, IMU, "9.8"),
+    fault("no inertial samples", NoInertialSamples, IMU, "assert \\[\\]"),
+    fault("inertial samples twice", SamplesAgain, ONCE, "sample is shown twice"),
+    fault("contacts again", ContactsAgain, ONCE, "a contact of .* is shown after"),
+    fault("no contacts", NoContacts, WALL, "wall"),
+    fault("walls are ghosts", WallsAreGhosts, WALL, "wall"),
+    fault("normals to the second", NormalsToTheSecond, TOUCH, "the normal is"),
+    fault("contacts in the robot's frame", ContactsInTheRobotsFrame, TOUCH, "not where they touch"),
+    fault(
+        "the floor is an obstacle",
+        FloorIsAnObstacle,
+        "test_driving_on_the_floor_touches_no_obstacle",
+        "wall",
+    ),
+    fault("composes poses", ComposesPoses, SPAWNED, "2.5"),
+    fault("spawned is not seen", SpawnedIsNotSeen, SPAWNED, "2.5"),
+    fault("spawns what is taken", SpawnsWhatIsTaken, TAKEN, "DID NOT RAISE"),
+    fault("keeps the first of several", KeepsTheFirstOfSeveral, TAKEN, "fresh"),
+    fault("deleted is seen", DeletedIsSeen, DELETED, "sees a deleted model"),
+    fault("deletes one by one", DeletesOneByOne, "test_an_unknown_name_cannot_be_deleted", "wall"),
+    fault("places one by one", PlacesOneByOne, "test_an_unknown_name_cannot_be_placed", "5"),
+    fault("places positions only", PlacesPositionsOnly, PLACED, "1.0"),
+    fault("places only the first", PlacesOnlyTheFirst, PLACED, "-1.0"),
+    fault(
+        "placed is seen where it was",
+        PlacedIsSeenWhereItWas,
+        "test_a_model_is_seen_and_met_where_it_was_placed",
+        "1.9",
+    ),
+    fault(
+        "the robot drives on when deleted",
+        RobotDrivesOnWhenDeleted,
+        "test_without_its_robot_a_scene_is_one_without_a_robot",
+        "DID NOT RAISE",
+    ),
+    fault("saves the file again", SavesTheFileAgain, SAVED, "a", raises=(KeyError,)),
+    fault("saves deleted models", SavesDeletedModels, SAVED, "deleted model was saved"),
+    fault("noise of the clock", NoiseOfTheClock, "test_the_same_calls_give_the_same_bits", "=="),
+    fault(
+        "has served before",
+        ServedBefore,
+        "test_a_fresh_simulator_gives_the_same_bits_as_one_that_has_served",
+        "==",
+    ),
+    fault("fails when closed twice", FailsWhenClosedTwice, CLOSED, "already closed"),
+    fault("loads when closed", LoadsWhenClosed, CLOSED, "DID NOT RAISE"),
+]
+globals().update(
+    rejections(
+        SimulatorConformance,
+        {"make_simulator": lambda suite: PlanarSimulator(), "tolerance": 1e-3},
+        FAULTS,
+    )
+)
