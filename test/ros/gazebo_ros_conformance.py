@@ -12,6 +12,7 @@ from gz_testauto.testing.simulator_conformance import SimulatorConformance
 
 
 class TestGazeboRos(SimulatorConformance):
+    sees_near = False
     tolerance = 0.05  # a command takes some 0.05 s to the drive plugin and into the wheels
 
     def make_simulator(self):

@@ -93,6 +93,18 @@ class ChangesConformance(SimulatorSuite):
         moved = position(simulation, "puck") - before
         assert moved == pytest.approx((0, 2.0 * 0.25**2 / 2 + 0.5 * 0.25, 0), abs=2e-3)
 
+    def test_a_push_is_in_the_world_frame_and_no_time_passes_meanwhile(
+        self, simulator: Simulator, simulation: Simulation
+    ) -> None:
+        """The pushed box is turned by 90°."""
+        need(simulator, Push, SetModel)
+        simulation.apply([SetModel("puck", Pose.from_rpy(0, 5, 2, 0, 0, math.pi / 2))])
+        before_s = simulation.step(PERIOD_S).time_s
+        simulation.apply([Push("puck::link", (20.0, 0, 0))])
+        assert simulation.snapshot().time_s == before_s, "time passed while a change was made"
+        run(simulation, 0.3)
+        assert velocity(simulation, "puck") == pytest.approx((1.0, 0, 0), rel=1e-3, abs=1e-3)
+
     def test_a_torque_turns_by_its_impulse_over_the_inertia(
         self, simulator: Simulator, simulation: Simulation
     ) -> None:

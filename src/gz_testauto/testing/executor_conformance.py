@@ -46,7 +46,6 @@ from gz_testauto.trial.setup import PreparedCampaign
 from gz_testauto.workers.interface import INVALID
 
 MARK = "GZ_TESTAUTO_CONFORMANCE"
-ENDING_TIMEOUT_S = 60.0
 ATTEMPTS = 4
 """How often a trial is tried before it counts as one that cannot be run."""
 
@@ -96,6 +95,8 @@ class ExecutorConformance:
     """False where trials run in wall time, so that no two are the same to the bit."""
     planners = STRAIGHT
     """YAML of a campaign that names one planner, which drives straight at the goal."""
+    ending_timeout_s = 60.0
+    """Wall time within which processes must have ended once the executor is closed."""
     harm_at = 10
     """At which question whether to stop, of a trial, it is stopped or harmed."""
     cause = ""
@@ -159,6 +160,8 @@ class ExecutorConformance:
         assert first == pytest.approx((-3.0, 0.0, 0.0), abs=0.1)
         assert np.hypot(last[0] - 3.0, last[1]) <= 0.5
         assert np.abs(result.recording.pose[:, 1]).max() < 0.2
+        speed_mps, steps_s = result.recording.twist[1:, 0], np.diff(result.recording.time_s)
+        assert float(speed_mps @ steps_s) == pytest.approx(WAY_M, rel=0.2), "the twist is another"
 
     def test_several_goals_are_reached_one_after_the_other(self, stage: _Stage) -> None:
         result, _ = stage.drive(SEVERAL)
@@ -271,10 +274,10 @@ class ExecutorConformance:
         finally:
             executor.close()
             executor.close()
-        deadline = time.monotonic() + ENDING_TIMEOUT_S
+        deadline = time.monotonic() + self.ending_timeout_s
         while any(_marked(mark)) and time.monotonic() < deadline:
             time.sleep(0.05)
-        assert list(_marked(mark)) == []
+        assert list(_marked(mark)) == [], "processes that it started have not ended"
 
     def test_one_that_was_never_opened_can_be_closed(self, tmp_path: Path) -> None:
         campaign = two_worlds(tmp_path / "campaign", self.planners)

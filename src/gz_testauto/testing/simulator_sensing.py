@@ -16,6 +16,10 @@ from gz_testauto.testing.simulator_suite import PERIOD_S, SimulatorInTheWalledSc
 class SimulatorSensing(SimulatorInTheWalledScene):
     """The part of :class:`~gz_testauto.testing.simulator_conformance.SimulatorConformance`."""
 
+    sees_near = True
+    """False where rays begin at the lidar's least range, as Gazebo's do: something nearer is not
+    seen, and its far side is."""
+
     def test_the_scan_counts_angles_counter_clockwise(self, simulation: Simulation) -> None:
         """The box stands to the left of the robot, and there is nothing to its right."""
         scan = simulation.step(PERIOD_S).scan
@@ -27,6 +31,8 @@ class SimulatorSensing(SimulatorInTheWalledScene):
         self, simulation: Simulation
     ) -> None:
         """REP-117: nearer than the lidar's least range, above the robot's chassis."""
+        if not self.sees_near:
+            pytest.skip("sees_near = False: rays of this simulator begin at the least range")
         plate = BOX.format(name="plate", static="true", pose="0", size="0.02 0.3 0.04")
         text = f'<sdf version="1.6">{plate}</sdf>'
         simulation.spawn([NamedModel("plate", text, Pose((0.56, 0.0, 0.35)))])
@@ -36,7 +42,7 @@ class SimulatorSensing(SimulatorInTheWalledScene):
         assert not (scan.ranges_m < scan.range_min_m)[np.isfinite(scan.ranges_m)].any()
 
     def test_a_scan_is_stamped_when_it_was_measured(self, simulation: Simulation) -> None:
-        """The robot turns, so that no two scans are alike; one that is shown twice keeps its stamp."""
+        """The robot turns, so that no two scans are alike."""
         drive(simulation, Twist2D(0.0, 0.8), 0.5)
         shown: List[Tuple[float, bytes]] = []
         for snapshot in drive_in_short_steps(simulation, Twist2D(0.0, 0.8)):

@@ -1,0 +1,463 @@
+"""The suites for changes and for several robots reject simulators that break one rule each."""
+
+import math
+import time
+from dataclasses import replace
+
+from faults import Fault, rejections
+
+from gz_testauto.errors import SimulatorError
+from gz_testauto.observation import Sensed, Twist2D
+from gz_testauto.pose import Pose, Pose2D
+from gz_testauto.simulators.changes import (
+    Push,
+    SetFriction,
+    SetGravity,
+    SetJoint,
+    SetLink,
+    SetMass,
+    SetModel,
+)
+from gz_testauto.simulators.embedded import EmbeddedSimulator
+from gz_testauto.simulators.embedded.simulation import EmbeddedSimulation
+from gz_testauto.testing.changes_conformance import ChangesConformance
+from gz_testauto.testing.several_robots_conformance import SeveralRobotsConformance
+
+
+class Mutated(EmbeddedSimulator):
+    """An embedded simulator whose simulations are of another class."""
+
+    simulation = EmbeddedSimulation
+
+    def __init__(self, simulation, **changed):
+        super().__init__()
+        self.simulation = simulation
+        vars(self).update(changed)
+
+    def _load(self, scene):
+        loaded = super()._load(scene)
+        loaded.__class__ = self.simulation
+        return loaded
+
+
+class Changed(EmbeddedSimulation):
+    """Applies other changes than those that it was given."""
+
+    def _apply(self, changes):
+        others = [other for other in map(self.other, changes) if other is not None]
+        super()._apply(others)
+
+    def other(self, change):
+        raise NotImplementedError
+
+
+def ignoring(*kinds):
+    """A simulation that takes these kinds of change and does nothing."""
+
+    class Ignoring(Changed):
+        def other(self, change):
+            return None if type(change) in kinds else change
+
+    return Ignoring
+
+
+def changing(kind, **fields):
+    """A simulation that makes something else of a kind of change: ``fields`` are functions."""
+
+    class Changing(Changed):
+        def other(self, change):
+            if type(change) is not kind:
+                return change
+            values = {name: make(getattr(change, name)) for name, make in fields.items()}
+            return replace(change, **values)
+
+    return Changing
+
+
+class PushesInTheFrameOfTheLink(Changed):
+    def other(self, change):
+        if not isinstance(change, Push):
+            return change
+        rotation = self._snapshot().models[change.name.split("::")[0]].pose.rotation
+        return replace(change, force_n=tuple((rotation @ change.force_n).tolist()))
+
+
+class TwistsInTheFrameOfTheModel(Changed):
+    def other(self, change):
+        if type(change) is not SetModel or change.linear_mps is None:
+            return change
+        rotation = self._snapshot().models[change.name].pose.rotation
+        return replace(change, linear_mps=tuple((rotation @ change.linear_mps).tolist()))
+
+
+class Friction(EmbeddedSimulation):
+    """Takes another coefficient than that it was given."""
+
+    def apply(self, changes):
+        super().apply(
+            [
+                replace(one, mu=self.of(one.mu)) if isinstance(one, SetFriction) else one
+                for one in changes
+            ]
+        )
+
+    def of(self, mu):
+        raise NotImplementedError
+
+
+class FrictionCountsTwice(Friction):
+    def of(self, mu):
+        return 2 * mu
+
+
+class FrictionOnlyFalls(Friction):
+    least = math.inf
+
+    def of(self, mu):
+        self.least = min(self.least, mu)
+        return self.least
+
+
+class TimePassesInAChange(EmbeddedSimulation):
+    def _apply(self, changes):
+        super()._apply(changes)
+        self._step(1)
+
+
+class DescribesTheFile(EmbeddedSimulation):
+    def describe(self):
+        changed, self._described = self._described, None
+        described = super().describe()
+        self._described = changed
+        return described
+
+
+class SavesWithoutChanges(EmbeddedSimulation):
+    def save_world(self, path):
+        self._save_world(path)
+
+
+class ForgetsChangesWhenOneArrives(EmbeddedSimulation):
+    def _spawn(self, models):
+        super()._spawn(models)
+        self.apply([SetMass("puck::link", 2.0)])
+
+
+class AppliesOneByOne(EmbeddedSimulation):
+    def apply(self, changes):
+        for change in changes:
+            super().apply([change])
+
+
+class PushesWhatIsStatic(EmbeddedSimulation):
+    def apply(self, changes):
+        super().apply([one for one in changes if one.name != "wall::link"])
+
+
+class TakesAnyKind(EmbeddedSimulation):
+    changes = frozenset({SetModel})
+
+    def apply(self, changes):
+        super().apply([change for change in changes if type(change) in self.changes])
+
+
+class PushesByTheClock(Changed):
+    def other(self, change):
+        if not isinstance(change, SetModel) or change.linear_mps is None:
+            return change
+        x, y, z = change.linear_mps
+        return replace(change, linear_mps=(x + 1e-9 * (time.monotonic_ns() % 1000), y, z))
+
+
+def change_fault(name, simulation, test, message, raises=(), cases=None, **declared):
+    of = {"make_simulator": lambda suite: Mutated(simulation, **declared)}
+    return Fault(name, test, message, of, cases or {}, raises)
+
+
+PUSH = "test_a_push_gives_its_impulse_over_the_mass"
+WORLD = "test_a_push_is_in_the_world_frame_and_no_time_passes_meanwhile"
+SAVED = "test_a_saved_world_holds_what_was_changed"
+LOOKS = "test_looks_and_lights_are_told_as_they_were_changed"
+STATIC, SLIDES = "test_what_is_static_is_not_pushed", "test_without_friction_what_slides_goes_on"
+LIGHT, HEAVY = {"mass_kg": 2.0}, {"mass_kg": 20.0}
+
+CHANGES = [
+    change_fault("no push", ignoring(Push), PUSH, "0.0", cases=LIGHT),
+    change_fault("the mass stays", ignoring(SetMass), PUSH, "1.0", cases=HEAVY),
+    change_fault(
+        "a push lasts one step",
+        changing(Push, duration_s=lambda s: 0.001),
+        "test_a_push_moves_as_far_as_its_force_says",
+        "0.1875",
+    ),
+    change_fault(
+        "a push lasts twice as long",
+        changing(Push, duration_s=lambda s: 2 * s),
+        "test_a_push_moves_as_far_as_its_force_says",
+        "0.1875",
+    ),
+    change_fault("a push in the frame of the link", PushesInTheFrameOfTheLink, WORLD, "1.0"),
+    change_fault("time passes in a change", TimePassesInAChange, WORLD, "time passed"),
+    change_fault(
+        "no torque",
+        changing(Push, torque_nm=lambda t: (0.0, 0.0, 0.0)),
+        "test_a_torque_turns_by_its_impulse_over_the_inertia",
+        "0.5",
+    ),
+    change_fault("friction stays", ignoring(SetFriction), SLIDES, "1.0"),
+    change_fault(
+        "friction counts twice",
+        FrictionCountsTwice,
+        "test_with_friction_it_stops_after_v2_over_2_mu_g",
+        "0.20",
+    ),
+    change_fault(
+        "friction only falls",
+        FrictionOnlyFalls,
+        "test_friction_that_was_taken_away_can_be_given_back",
+        "0.05",
+    ),
+    change_fault(
+        "gravity stays", ignoring(SetGravity), "test_gravity_is_what_it_was_set_to", "0.25"
+    ),
+    change_fault(
+        "gravity points down",
+        changing(SetGravity, mps2=lambda g: (0, 0, -abs(g[2]))),
+        "test_gravity_is_what_it_was_set_to",
+        "0.25",
+    ),
+    change_fault(
+        "twists are ignored",
+        changing(SetModel, linear_mps=lambda v: None),
+        "test_a_twist_is_kept_where_nothing_acts",
+        "0.5",
+    ),
+    change_fault(
+        "yaw rates are ignored",
+        changing(SetModel, angular_radps=lambda w: (0, 0, 0)),
+        "test_a_twist_is_kept_where_nothing_acts",
+        "0.4",
+    ),
+    change_fault(
+        "twists in the frame of the model",
+        TwistsInTheFrameOfTheModel,
+        "test_movers_follow_a_path_that_turns",
+        "Mismatched",
+    ),
+    change_fault(
+        "poses without yaw",
+        changing(SetModel, pose=lambda p: None if p is None else Pose(p.position)),
+        "test_a_model_is_placed",
+        "0.5",
+    ),
+    change_fault("links stay", ignoring(SetLink), "test_a_link_is_placed_and_moved", "-2.9"),
+    change_fault(
+        "links do not move",
+        changing(SetLink, linear_mps=lambda v: (0.0, 0.0, 0.0)),
+        "test_a_link_is_placed_and_moved",
+        "-2.9",
+    ),
+    change_fault("joints stay", ignoring(SetJoint), "test_a_joint_is_set", "0.7"),
+    change_fault("describes the file", DescribesTheFile, LOOKS, "0.25"),
+    change_fault("saves without changes", SavesWithoutChanges, SAVED, "-3.7"),
+    change_fault(
+        "forgets changes when a model arrives",
+        ForgetsChangesWhenOneArrives,
+        "test_what_is_spawned_can_be_changed_and_what_is_deleted_not",
+        "0.5",
+    ),
+    change_fault(
+        "applies one by one",
+        AppliesOneByOne,
+        "test_one_unknown_name_and_nothing_is_applied",
+        "9.0|1.0",
+    ),
+    change_fault("pushes what is static", PushesWhatIsStatic, STATIC, "DID NOT RAISE"),
+    change_fault(
+        "takes kinds that it does not declare",
+        TakesAnyKind,
+        "test_a_kind_that_is_not_taken_is_refused_by_name",
+        "DID NOT RAISE",
+        changes=frozenset({SetModel}),
+    ),
+    change_fault(
+        "moves by the clock", PushesByTheClock, "test_the_same_changes_give_the_same_bits", "=="
+    ),
+]
+globals().update(
+    rejections(ChangesConformance, {"make_simulator": lambda suite: EmbeddedSimulator()}, CHANGES)
+)
+
+
+# several robots
+
+
+class DrivesTheFirst(EmbeddedSimulation):
+    def _drive_other(self, command, robot):
+        self._drive(command)
+
+
+class DrivesAll(EmbeddedSimulation):
+    def _drive(self, command):
+        for robot in self._onboard.values():
+            robot.drive(command)
+
+    def _drive_other(self, command, robot):
+        self._drive(command)
+
+
+class NeverDrivesOthers(EmbeddedSimulation):
+    def _drive_other(self, command, robot):
+        """Do nothing."""
+
+
+class DrivesAnyName(EmbeddedSimulation):
+    def drive(self, command, robot=None):
+        super().drive(command, robot if robot in self._onboard else None)
+
+
+class Sensing(EmbeddedSimulation):
+    """Shows something else of the second robot."""
+
+    def _snapshot(self):
+        shown = super()._snapshot()
+        others = {name: self.other(sensed, shown) for name, sensed in shown.others.items()}
+        return replace(shown, others=others)
+
+    def other(self, sensed, shown):
+        raise NotImplementedError
+
+
+class ScanOfTheFirst(Sensing):
+    def other(self, sensed, shown):
+        return replace(sensed, scan=shown.scan)
+
+
+class NoScanOfOthers(Sensing):
+    def other(self, sensed, shown):
+        return replace(sensed, scan=None)
+
+
+class NoContactsOfOthers(Sensing):
+    def other(self, sensed, shown):
+        return replace(sensed, contacts=())
+
+
+class NoSamplesOfOthers(Sensing):
+    def other(self, sensed, shown):
+        return replace(sensed, imu=())
+
+
+class MountOfTheBase(Sensing):
+    def other(self, sensed, shown):
+        scan = sensed.scan
+        ranges_m = None if scan is None else scan.ranges_m + 0.3
+        return sensed if scan is None else replace(sensed, scan=replace(scan, ranges_m=ranges_m))
+
+
+class ContactsOfAll(EmbeddedSimulation):
+    def _snapshot(self):
+        shown = super()._snapshot()
+        everyone = [shown.contacts, *(sensed.contacts for sensed in shown.others.values())]
+        return replace(shown, contacts=tuple(contact for some in everyone for contact in some))
+
+
+class KeepsTheDeleted(EmbeddedSimulation):
+    deleted = ()
+
+    def _delete(self, names):
+        super()._delete(names)
+        self.deleted = (*self.deleted, *names)
+
+    def _snapshot(self):
+        shown = super()._snapshot()
+        return replace(shown, others={**shown.others, **{name: Sensed() for name in self.deleted}})
+
+
+class DrivesTheDeleted(EmbeddedSimulation):
+    def drive(self, command, robot=None):
+        if robot is None or robot in self._onboard:
+            super().drive(command, robot)
+
+
+class DeletingStopsTheFirst(EmbeddedSimulation):
+    def _delete(self, names):
+        super()._delete(names)
+        self._drive(Twist2D())
+
+
+class StartsBesideTheFirst(Mutated):
+    """Further robots start at the first one's pose."""
+
+    def _load(self, scene):
+        others = tuple(replace(one, start=Pose2D(-2.0, -2.0, 0.0)) for one in scene.others)
+        return super()._load(replace(scene, others=others))
+
+
+class DropsOthers(Mutated):
+    """Loads the first robot and says nothing of the others."""
+
+    several_robots = True
+
+    def _load(self, scene):
+        return super()._load(replace(scene, others=()))
+
+
+class RefusesWithoutAReason(EmbeddedSimulator):
+    several_robots = False
+
+    def load(self, scene):
+        if scene.others:
+            raise SimulatorError("not supported")
+        return super().load(scene)
+
+
+class IgnoresOthersThatItDoesNotTake(EmbeddedSimulator):
+    several_robots = False
+
+    def load(self, scene):
+        return super().load(replace(scene, others=()))
+
+
+def robots_fault(name, made, test, message, raises=()):
+    if issubclass(made, EmbeddedSimulation):
+        return Fault(name, test, message, {"make_simulator": lambda s: Mutated(made)}, {}, raises)
+    if issubclass(made, Mutated):
+        of = {"make_simulator": lambda suite: made(EmbeddedSimulation)}
+        return Fault(name, test, message, of, {}, raises)
+    return Fault(name, test, message, {"make_simulator": lambda suite: made()}, {}, raises)
+
+
+EACH = "test_several_robots_each_have_their_command_scan_and_contacts"
+ABSENT = "test_a_robot_that_is_not_there_cannot_be_driven"
+GONE = "test_a_further_robot_can_be_deleted_and_the_first_drives_on"
+
+ROBOTS = [
+    robots_fault("drives the first for another", DrivesTheFirst, EACH, "0.0"),
+    robots_fault("drives all alike", DrivesAll, EACH, "0.0"),
+    robots_fault("never drives others", NeverDrivesOthers, EACH, "3.0"),
+    robots_fault("starts others elsewhere", StartsBesideTheFirst, EACH, "3.0"),
+    robots_fault("drops others", DropsOthers, EACH, "second"),
+    robots_fault("the scan of the first", ScanOfTheFirst, EACH, "Expected"),
+    robots_fault("no scan of others", NoScanOfOthers, EACH, "None"),
+    robots_fault("ranges from another mount", MountOfTheBase, EACH, "Expected"),
+    robots_fault("no contacts of others", NoContactsOfOthers, EACH, "wall"),
+    robots_fault("contacts of all are the first's", ContactsOfAll, EACH, "touches nothing"),
+    robots_fault("no samples of others", NoSamplesOfOthers, EACH, "len"),
+    robots_fault("drives any name", DrivesAnyName, ABSENT, "DID NOT RAISE"),
+    robots_fault("drives the deleted", DrivesTheDeleted, GONE, "DID NOT RAISE"),
+    robots_fault("keeps the deleted", KeepsTheDeleted, GONE, "second"),
+    robots_fault("deleting one stops the first", DeletingStopsTheFirst, GONE, "1.0"),
+    robots_fault("refuses without a reason", RefusesWithoutAReason, EACH, "not supported"),
+    robots_fault(
+        "ignores others that it does not take",
+        IgnoresOthersThatItDoesNotTake,
+        EACH,
+        "DID NOT RAISE",
+    ),
+]
+globals().update(
+    rejections(
+        SeveralRobotsConformance, {"make_simulator": lambda suite: EmbeddedSimulator()}, ROBOTS
+    )
+)

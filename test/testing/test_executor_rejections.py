@@ -1,0 +1,395 @@
+"""The suite for trial executors rejects executors that break one rule of the interface each."""
+
+import contextlib
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+from faults import Fault, rejections
+
+from gz_testauto.errors import SimulatorError
+from gz_testauto.testing.executor_conformance import ExecutorConformance
+from gz_testauto.testing.planar import PlanarSimulator
+from gz_testauto.trial.executor import SimulatorIdentity, TrialStopped
+from gz_testauto.trial.lockstep import LockstepExecutor
+from gz_testauto.trial.outcome import Outcome
+
+
+class Executor(LockstepExecutor):
+    """A good executor that remembers its simulators, so that a test can harm the last one."""
+
+    can_open = True
+
+    def __init__(self, campaign):
+        super().__init__(campaign, self.start)
+        self.simulators = []
+
+    def start(self, campaign):
+        if not self.can_open:
+            raise SimulatorError("no simulator starts here")
+        self.simulators.append(PlanarSimulator())
+        return self.simulators[-1]
+
+
+class Resulting(Executor):
+    """Returns another result."""
+
+    def execute(self, trial, should_stop):
+        return self.other(super().execute(trial, should_stop), trial)
+
+    def other(self, result, trial):
+        raise NotImplementedError
+
+
+class Recorded(Resulting):
+    """Returns another recording."""
+
+    def other(self, result, trial):
+        return replace(result, recording=replace(result.recording, **self.of(result.recording)))
+
+    def of(self, recording):
+        raise NotImplementedError
+
+
+# results
+
+
+class Nameless(Executor):
+    identity = SimulatorIdentity("", "1")
+
+
+class VersionIsANumber(Executor):
+    identity = SimulatorIdentity("planar", 1)
+
+
+class AlwaysReached(Resulting):
+    def other(self, result, trial):
+        return replace(result, outcome=Outcome.REACHED)
+
+
+class AlwaysTimedOut(Resulting):
+    def other(self, result, trial):
+        return replace(result, outcome=Outcome.TIMED_OUT)
+
+
+class WithoutDetail(Resulting):
+    def other(self, result, trial):
+        return replace(result, detail="")
+
+
+class NeverCompleted(Recorded):
+    def of(self, recording):
+        return {"completed": False}
+
+
+class PosesFromTheStart(Recorded):
+    def of(self, recording):
+        return {"pose": recording.pose - recording.pose[0]}
+
+
+class HalfOfTheRecording(Recorded):
+    def of(self, recording):
+        half = len(recording.time_s) // 2
+        fields = ("time_s", "pose", "twist", "command", "clearance_m", "z_m", "roll_pitch_rad")
+        return {field: getattr(recording, field)[:half] for field in fields}
+
+
+class NoTwist(Recorded):
+    def of(self, recording):
+        return {"twist": np.zeros_like(recording.twist)}
+
+
+class NoContacts(Recorded):
+    def of(self, recording):
+        return {"contacts": ()}
+
+
+class ConstantClearance(Recorded):
+    def of(self, recording):
+        return {"clearance_m": np.full_like(recording.clearance_m, 2.0)}
+
+
+class TimeBeginsLate(Recorded):
+    def of(self, recording):
+        return {"time_s": recording.time_s + 0.1}
+
+
+class TimeRunsTwiceAsFast(Recorded):
+    def of(self, recording):
+        return {"time_s": 0.5 * recording.time_s}
+
+
+class LeavesPeriodsOut(Recorded):
+    def of(self, recording):
+        fields = ("time_s", "pose", "twist", "command", "clearance_m", "z_m", "roll_pitch_rad")
+        kept = np.r_[0 : len(recording.time_s) - 1 : 2, len(recording.time_s) - 1]
+        return {field: getattr(recording, field)[kept] for field in fields}
+
+
+class NoCommands(Recorded):
+    def of(self, recording):
+        return {"command": np.full_like(recording.command, np.nan)}
+
+
+class NoCycleTimes(Recorded):
+    def of(self, recording):
+        return {"cycle_time_s": np.empty(0), "cycle_cpu_s": np.empty(0)}
+
+
+class NoWallTime(Recorded):
+    def of(self, recording):
+        return {"wall_time_s": 0.0}
+
+
+class OneTimeForAllGoals(Recorded):
+    def of(self, recording):
+        times_s = recording.goal_times_s
+        return {"goal_times_s": None if times_s is None else np.full_like(times_s, times_s[-1])}
+
+
+class NoGoalTimes(Recorded):
+    def of(self, recording):
+        return {"goal_times_s": None}
+
+
+class DriftsFromTrialToTrial(Recorded):
+    trials = 0
+
+    def of(self, recording):
+        self.trials += 1
+        return {"pose": recording.pose + 1e-12 * self.trials}
+
+
+class RunsAnotherTrial(Executor):
+    def execute(self, trial, should_stop):
+        return super().execute(self._campaign.trials[0], should_stop)
+
+
+# stopping
+
+
+class AsksOnce(Executor):
+    def execute(self, trial, should_stop):
+        if should_stop():
+            raise TrialStopped
+        return super().execute(trial, lambda: False)
+
+
+class FinishesWhenStopped(Executor):
+    def execute(self, trial, should_stop):
+        def ask():
+            should_stop()
+            return False
+
+        return super().execute(trial, ask)
+
+
+class StopsLater(Executor):
+    def execute(self, trial, should_stop):
+        answers = []
+
+        def ask():
+            answers.append(should_stop())
+            return sum(answers) > 5
+
+        return super().execute(trial, ask)
+
+
+class IgnoresAStopBeforeTheTrial(Executor):
+    """Takes the answer to its first question for a rest of the trial before."""
+
+    def execute(self, trial, should_stop):
+        if should_stop():
+            return super().execute(trial, lambda: False)
+        return super().execute(trial, should_stop)
+
+
+class StopsByAnError(Executor):
+    def execute(self, trial, should_stop):
+        try:
+            return super().execute(trial, should_stop)
+        except TrialStopped:
+            raise SimulatorError("the simulation was interrupted") from None
+
+
+# ends
+
+
+class NeverRecovers(Executor):
+    def recover(self):
+        """Do nothing."""
+
+
+class FailsByAnyError(Executor):
+    def execute(self, trial, should_stop):
+        try:
+            return super().execute(trial, should_stop)
+        except SimulatorError as error:
+            raise RuntimeError(str(error)) from error
+
+
+class FailsWithoutACause(Executor):
+    def execute(self, trial, should_stop):
+        try:
+            return super().execute(trial, should_stop)
+        except SimulatorError:
+            raise SimulatorError("") from None
+
+
+class FailsWithAnotherCause(Executor):
+    def execute(self, trial, should_stop):
+        try:
+            return super().execute(trial, should_stop)
+        except SimulatorError:
+            raise SimulatorError("the trial is invalid") from None
+
+
+class ReachedWhenHarmed(Executor):
+    """Takes the end of its simulator for the end of the trial."""
+
+    last = None
+
+    def execute(self, trial, should_stop):
+        try:
+            self.last = super().execute(trial, should_stop)
+        except SimulatorError:
+            assert self.last is not None
+        return self.last
+
+
+class AnotherNameAfterRecovery(Executor):
+    @property
+    def identity(self):
+        return SimulatorIdentity("planar", str(len(self.simulators)))
+
+
+class LeavesAProcess(Executor):
+    """Starts a helper, which ends by itself after some seconds."""
+
+    def open(self):
+        super().open()
+        command = [sys.executable, "-c", "import time; time.sleep(4)"]
+        self.helper = subprocess.Popen(command)
+
+
+class FailsWhenClosedTwice(Executor):
+    def close(self):
+        assert self._simulator is not None, "not open"
+        super().close()
+
+
+class FailsWhenNeverOpened(Executor):
+    def close(self):
+        self.simulators[-1].close()
+        super().close()
+
+
+class OpensAnyway(Executor):
+    def open(self):
+        with contextlib.suppress(SimulatorError):
+            super().open()
+
+
+class CannotBeClosedAfterAFailure(Executor):
+    def open(self):
+        self.is_open = False
+        super().open()
+        self.is_open = True
+
+    def close(self):
+        assert getattr(self, "is_open", True), "half open"
+        super().close()
+
+
+class Suite(ExecutorConformance):
+    """The suite, told how to harm an executor of these."""
+
+    cause = "this simulation is over"
+    ending_timeout_s = 0.3
+    kind = Executor
+
+    def make_executor(self, campaign, directory):
+        executor = self.kind(campaign)
+        type(self).made = executor
+        return executor
+
+    def make_broken_executor(self, campaign, directory):
+        executor = self.kind(campaign)
+        executor.can_open = False
+        return executor
+
+    def harm(self):
+        self.made.simulators[-1].close()
+        return True
+
+
+def fault(name, executor, test, message, raises=()):
+    return Fault(name, test, message, {"kind": executor}, raises=raises)
+
+
+CLEAR = "test_a_clear_way_is_driven_from_the_start_to_the_goal"
+BLOCKED = "test_a_blocked_way_ends_at_the_obstacle_which_is_named"
+SEVERAL = "test_several_goals_are_reached_one_after_the_other"
+CLEARANCE = "test_no_clearance_is_left_where_it_collided_and_some_before"
+TIME = "test_time_passes_as_fast_as_the_robot_can_drive_and_no_faster"
+KEPT = "test_what_the_planner_asked_for_and_how_long_it_thought_is_kept"
+ASKED = "test_whether_to_stop_is_asked_in_every_control_period"
+STOP = "test_a_stop_ends_the_trial_at_once_and_the_next_one_runs"
+BEFORE = "test_a_stop_that_is_asked_for_before_the_trial_ends_it"
+DIES = "test_what_dies_under_a_trial_makes_it_invalid_and_is_replaced"
+CLOSING = "test_closing_ends_all_that_was_started_and_may_come_twice"
+BROKEN = "test_one_that_cannot_be_opened_says_so_and_can_be_closed"
+
+FAULTS = [
+    fault("its simulator has no name", Nameless, "test_its_simulator_has_a_name", "''"),
+    fault("its version is a number", VersionIsANumber, "test_its_simulator_has_a_name", "str"),
+    fault("always timed out", AlwaysTimedOut, CLEAR, "TIMED_OUT"),
+    fault("never completed", NeverCompleted, CLEAR, "completed"),
+    fault("poses from the start", PosesFromTheStart, CLEAR, "-3.0"),
+    fault("half of the recording", HalfOfTheRecording, CLEAR, "0.5"),
+    fault("no twist", NoTwist, CLEAR, "the twist is another"),
+    fault("runs another trial", RunsAnotherTrial, BLOCKED, "REACHED"),
+    fault("always reached", AlwaysReached, BLOCKED, "REACHED"),
+    fault("without detail", WithoutDetail, BLOCKED, "obstacle_box_0"),
+    fault("no contacts", NoContacts, BLOCKED, "obstacle_box_0"),
+    fault("constant clearance", ConstantClearance, CLEARANCE, "0.05"),
+    fault("no times of the goals", NoGoalTimes, SEVERAL, "None"),
+    fault("one time for all goals", OneTimeForAllGoals, SEVERAL, "all"),
+    fault("time begins late", TimeBeginsLate, TIME, "0.1"),
+    fault("time runs twice as fast", TimeRunsTwiceAsFast, TIME, "duration_s"),
+    fault("leaves periods out", LeavesPeriodsOut, TIME, "0.2"),
+    fault("no commands", NoCommands, KEPT, "any"),
+    fault("no cycle times", NoCycleTimes, KEPT, "0 > 0|len"),
+    fault("no wall time", NoWallTime, KEPT, "wall_time_s"),
+    fault(
+        "drifts from trial to trial",
+        DriftsFromTrialToTrial,
+        "test_a_trial_is_the_same_to_the_bit_after_others",
+        "identical",
+    ),
+    fault("asks once whether to stop", AsksOnce, ASKED, "1 >="),
+    fault("finishes when stopped", FinishesWhenStopped, STOP, "DID NOT RAISE"),
+    fault("stops later", StopsLater, STOP, "10"),
+    fault("ignores a stop before the trial", IgnoresAStopBeforeTheTrial, BEFORE, "DID NOT RAISE"),
+    fault("stops by an error", StopsByAnError, BEFORE, "interrupted", (SimulatorError,)),
+    fault("never recovers", NeverRecovers, DIES, "has been closed", (SimulatorError,)),
+    fault("fails by any error", FailsByAnyError, DIES, "is over", (RuntimeError,)),
+    fault("fails without a cause", FailsWithoutACause, DIES, "''"),
+    fault("fails with another cause", FailsWithAnotherCause, DIES, "the trial is invalid"),
+    fault("takes the last result when harmed", ReachedWhenHarmed, DIES, "DID NOT RAISE"),
+    fault("another version after recovery", AnotherNameAfterRecovery, DIES, "version='2'"),
+    fault("leaves a process", LeavesAProcess, CLOSING, "have not ended"),
+    fault("fails when closed twice", FailsWhenClosedTwice, CLOSING, "not open"),
+    fault(
+        "fails when never opened",
+        FailsWhenNeverOpened,
+        "test_one_that_was_never_opened_can_be_closed",
+        "index",
+        (IndexError,),
+    ),
+    fault("opens anyway", OpensAnyway, BROKEN, "DID NOT RAISE"),
+    fault("cannot be closed after a failure", CannotBeClosedAfterAFailure, BROKEN, "half open"),
+]
+globals().update(rejections(Suite, {}, FAULTS))
+del Suite
