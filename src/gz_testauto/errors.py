@@ -36,6 +36,19 @@ class SdfError(GzTestautoError):
     """An SDF file cannot be read, or says something that cannot be represented."""
 
 
+WITHOUT_IT = "a world can be read without it (--allow-missing)"
+"""The remedy for a missing file that commands with the option ``--allow-missing`` offer."""
+
+
+class MissingFileError(SdfError):
+    """A file that an SDF file names is missing; the message ends with :data:`WITHOUT_IT`."""
+
+    @property
+    def fact(self) -> str:
+        """The message without that remedy, for commands that do not offer it."""
+        return self.full.replace(f"; {WITHOUT_IT}", "")
+
+
 class ResourceError(GzTestautoError):
     """A file, model or package was named that is not where its name says."""
 

@@ -81,3 +81,16 @@ def test_a_plane_has_no_size(tmp_path):
 def test_a_model_without_anything_to_see_is_refused(tmp_path):
     with pytest.raises(SdfError, match="neither a collision nor a visual"):
         solid(tmp_path)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_closed_part_without_a_volume_is_a_plate_and_no_warning_appears(tmp_path):
+    cube = (
+        "v 3 0 0\nv 4 0 0\nv 4 1 0\nv 3 1 0\nv 3 0 1\nv 4 0 1\nv 4 1 1\nv 3 1 1\n"
+        "f 5 8 7 6\nf 9 10 11 12\nf 5 6 10 9\nf 6 7 11 10\nf 7 8 12 11\nf 8 5 9 12\n"
+    )
+    flat = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nf 1 2 3\nf 1 4 2\nf 2 4 3\nf 1 3 4\n"
+    (tmp_path / "both.obj").write_text(flat.replace("f", cube + "f", 1))
+    found = solid(tmp_path, ("0 0 0 0 0 0", "<mesh><uri>both.obj</uri></mesh>"))
+    assert found.mesh.volume == pytest.approx(1 + 1e-3)
+    assert not found.notes

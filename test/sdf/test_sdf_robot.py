@@ -236,3 +236,10 @@ def test_directory_that_is_no_model_is_named(tmp_path):
 def test_turned_wheel_keeps_its_diameter(read):
     turned = robot(DIFF.format(left="left")).replace(LYING, f"0 0 0 {math.pi / 2} 0.7 0")
     assert read(turned).drive.wheel_diameter_m == pytest.approx(0.3, abs=0.01)
+
+
+def test_a_missing_mesh_of_a_robot_is_named_and_cannot_be_left_out(read):
+    body = link("base", shape="<mesh><uri>body.stl</uri></mesh>")
+    with pytest.raises(SdfError, match=r"body\.stl is not there|body\.stl names") as refused:
+        read(model("bot", body))
+    assert "--allow-missing" not in refused.value.full

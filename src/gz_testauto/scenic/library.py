@@ -15,6 +15,7 @@ from gz_testauto.errors import GzTestautoError, SpecError
 from gz_testauto.pose import Pose
 from gz_testauto.scenic.model_search import ModelSearch
 from gz_testauto.scenic.solids import Solid, solid_of
+from gz_testauto.sdf.missing import required_whole
 from gz_testauto.spec.class_names import class_name
 from gz_testauto.spec.descriptor import (
     MISSION_HEIGHT_M,
@@ -221,7 +222,8 @@ def _model_of(spec: ModelSpec, search: ModelSearch) -> PlacedModel:
         return PlacedModel(spec, size, turn)
     directory = search.find(spec)
     sdf = resources.model_file(directory)
-    solid = solid_of(sdf, (directory.parent, *search.model_path))
+    with required_whole("or remove it from a copy of the model in models_dir"):
+        solid = solid_of(sdf, tuple(dict.fromkeys([directory.parent, *search.model_path])))
     x, y, z = map(float, solid.size)
     return PlacedModel(spec, (y, x, z) if turn else (x, y, z), turn, solid, directory, sdf)
 

@@ -37,7 +37,7 @@ def packed_models(models: Path) -> "ModelPack":
         if not model.mission_only:
             pack.add_model(search.find(model))
     if descriptor.world is not None:
-        document = SdfDocument.read(descriptor.world)
+        document = pack.read(descriptor.world)
         pack.settle(document, document.root)
     return pack
 
@@ -73,7 +73,7 @@ class ModelPack:
         for inside in found:
             self.files[f"{FOLDER}/{name}/{inside.as_posix()}"] = directory / inside
         sdf = resources.model_file(directory)
-        document = SdfDocument.read(sdf)
+        document = self.read(sdf)
         self.settle(document, document.root)
         place = f"{FOLDER}/{name}/{sdf.relative_to(directory).as_posix()}"
         self.files[place] = document.to_bytes()
@@ -81,6 +81,12 @@ class ModelPack:
             version = document.root.get("version")
             config = _CONFIG.format(name=name, version=version, file=sdf.name)
             self.files[f"{FOLDER}/{name}/model.config"] = config.encode()
+
+    def read(self, path: Path) -> SdfDocument:
+        """Read an SDF file; a repair of malformed XML is noted."""
+        document = SdfDocument.read(path, repair=True)
+        self.notes += [f"{path}: repaired {repair}" for repair in document.repairs]
+        return document
 
     def settle(self, document: SdfDocument, element: Element) -> None:
         """Rewrite the URIs below ``element`` so that they name what is in the pack, and take in

@@ -18,6 +18,7 @@ from scipy.spatial import ConvexHull, HalfspaceIntersection
 
 from gz_testauto.errors import SdfError
 from gz_testauto.pose import Pose
+from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.geometry_reader import read_geometry
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.meshes.surfaces import Heightmap, Mesh
@@ -38,6 +39,10 @@ SIDES = 48
 """Of the prism that stands for a cylinder; a multiple of 4: so it has the cylinder's bounds."""
 THINNEST_M = 1e-3
 """What is thinner counts as this thick: a sheet has no volume."""
+SHEET_M = 1e-6
+"""A closed part of less volume per face area is a sheet with two sides."""
+HULL_GRIDS = (0.0, 1e-7, 1e-6, 1e-5)
+"""Shares of the extent within which corners are merged, in this order, until a hull is closed."""
 MOST_FACES = 20000
 """A mesh of more is replaced by its hull: the time of each test for a collision grows with them."""
 
@@ -82,9 +87,16 @@ class Solid:
 
 
 def solid_of(sdf: Path, model_path: Sequence[Path]) -> Solid:
-    """Read a model file. Raises ``SdfError`` for what has no size, as a plane or terrain."""
-    library = ModelLibrary(model_path)
-    model = next(iter(read_scene(sdf, model_path).models.values()))
+    """Read a model file; malformed XML that Gazebo accepts is repaired. Raises ``SdfError`` for
+    a model that has no size, as a plane or terrain."""
+    library = ModelLibrary(model_path, repair=True)
+    document = SdfDocument.read(sdf, repair=True)
+    if document.model is None:
+        raise SdfError(
+            f"{sdf}: holds no <model>, and only models can be placed: <include> it in the "
+            "descriptor's world instead"
+        )
+    model = next(iter(read_scene(document, model_path, repair=True).models.values()))
     placed = [(shape.local_pose, shape.geometry) for shape in model.collisions]
     bodiless = not placed
     if bodiless:
@@ -96,7 +108,7 @@ def solid_of(sdf: Path, model_path: Sequence[Path]) -> Solid:
         if isinstance(geometry, (Plane, Heightmap)):
             raise SdfError(
                 f"{sdf}: the model has <{type(geometry).__name__.lower()}> geometry, which has no "
-                "size to place it by: put it into the descriptor's world instead"
+                "size to place it by: <include> it in the descriptor's world instead"
             )
     bounds = np.stack([geometry.bounds(pose) for pose, geometry in placed])
     whole = np.column_stack([bounds[..., 0].min(axis=0), bounds[..., 1].max(axis=0)])
@@ -219,13 +231,37 @@ def _sphere_corners() -> np.ndarray:
 
 
 def _hull(points: np.ndarray) -> Any:
+    """Return the convex hull of points (n, 3), at least a sheet's thickness in each direction.
+
+    Qhull leaves gaps where corners nearly coincide: these are then merged, and where that does not
+    help either, the result is the box around the points.
+    """
     import trimesh
 
-    return trimesh.convex.convex_hull(points)
+    points = _thickened(points)
+    extent = float(np.ptp(points, axis=0).max())
+    for grid in HULL_GRIDS:
+        step = grid * extent
+        corners = np.unique(np.round(points / step) * step, axis=0) if step else points
+        hull = trimesh.convex.convex_hull(corners)
+        if hull.is_volume:
+            return hull
+    return trimesh.creation.box(bounds=np.array([points.min(axis=0), points.max(axis=0)]))
+
+
+def _thickened(points: np.ndarray) -> np.ndarray:
+    """Return the points, doubled in each direction in which they are thinner than a sheet."""
+    _, axes = np.linalg.eigh(np.cov(points.T))
+    for axis in axes.T:
+        if float(np.ptp(points @ axis)) < THINNEST_M:
+            half = axis * THINNEST_M / 2
+            points = np.vstack([points - half, points + half])
+    return points
 
 
 def _of_mesh(geometry: Mesh, notes: List[str]) -> Any:
-    """The mesh itself where it goes round a volume, otherwise its hull."""
+    """The mesh itself where it goes round a volume, otherwise its hull. A part that is closed and
+    has no volume, as a sheet with two sides, is a plate."""
     import trimesh
 
     surface = geometry.surface
@@ -239,31 +275,34 @@ def _of_mesh(geometry: Mesh, notes: List[str]) -> Any:
         mesh.merge_vertices()
         parts = list(mesh.split(only_watertight=False))
         if parts and all(part.is_watertight and part.is_winding_consistent for part in parts):
-            for part in parts:
-                if part.volume < 0:
-                    part.invert()
-            return _whole(parts, notes)
+            return _whole([_outward(part) for part in parts], notes)
     if len(surface.triangles) <= MOST_FACES:
         notes.append(
             f"{geometry.path.name} does not go round a volume without gaps; its convex hull is "
             "kept clear of instead"
         )
-    points = surface.triangles.reshape(-1, 3)
-    try:
-        return _hull(points)
-    except Exception:  # qhull refuses what is flat; the caller takes the box
-        return None
+    return _hull(surface.triangles.reshape(-1, 3))
+
+
+def _outward(part: Any) -> Any:
+    """Return a closed part with its faces outward; its hull if it encloses next to nothing."""
+    a, b, c = (part.triangles[:, corner] for corner in range(3))
+    volume_m3 = float(np.einsum("ij,ij->", a, np.cross(b, c))) / 6
+    if abs(volume_m3) <= SHEET_M * part.area:
+        return _hull(part.vertices)
+    if volume_m3 < 0:
+        part.invert()
+    return part
 
 
 def _whole(parts: Sequence[Any], notes: List[str]) -> Any:
     """One closed solid of several."""
     import trimesh
 
-    if len(parts) == 1 and parts[0].is_volume:
+    if len(parts) == 1:
         return parts[0]
-    with_volume = [part for part in parts if part.is_volume]
     try:
-        joined = trimesh.boolean.union(with_volume, engine="manifold")
+        joined = trimesh.boolean.union(parts, engine="manifold")
         if joined.is_volume:
             return joined
     except Exception:  # the boolean's library raises whatever its input makes it raise

@@ -37,6 +37,7 @@ from gz_testauto.scenic.world_file import (
 )
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.includes import ModelLibrary
+from gz_testauto.sdf.missing import required_whole
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.sdf.state import apply_state
 from gz_testauto.spec.descriptor import load_descriptor
@@ -147,8 +148,9 @@ class ScenicSource:
         for model in self.models.values():
             if model.directory is not None:
                 self._pack.add_model(model.directory)
-        base = _base_world(descriptor.world, self._pack, search)
-        self._taken = list(read_scene(base, self._search_path()).models)
+        with required_whole("or remove it from a copy of that world"):
+            base = _base_world(descriptor.world, self._pack, search)
+            self._taken = list(read_scene(base, self._search_path(), repair=True).models)
         self.program: Program = compile_program(
             self.scenario,
             self.models,
@@ -317,15 +319,12 @@ class ScenicSource:
 
 def _base_world(path: Optional[Path], pack: ModelPack, search: ModelSearch) -> SdfDocument:
     """The world to which objects are added, every name in it resolved in the pack."""
-    if path is None:
-        document = SdfDocument.parse(EMPTY_WORLD, "<empty world>")
-    else:
-        document = SdfDocument.read(path)
+    document = pack.read(path) if path else SdfDocument.parse(EMPTY_WORLD, "<empty world>")
     world = document.world
     if world is None:
         raise SpecError(f"{path}: holds no <world>")
     if world.find("state") is not None:
-        apply_state(document, ModelLibrary(search.model_path))
+        apply_state(document, ModelLibrary(search.model_path, repair=True))
     pack.settle(document, document.root)
     return document
 

@@ -90,7 +90,7 @@ class WorldWriter:
         self._base = base
         self._models = models
         self._pack = pack
-        self._library = ModelLibrary(model_path)
+        self._library = ModelLibrary(model_path, repair=True)
         self._place = place
 
     def write(

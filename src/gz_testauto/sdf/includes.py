@@ -13,7 +13,7 @@ from typing import Callable, Dict, Iterator, List, NamedTuple, Optional, Sequenc
 from lxml import etree
 
 from gz_testauto import resources
-from gz_testauto.errors import ResourceError, SdfError
+from gz_testauto.errors import WITHOUT_IT, MissingFileError, ResourceError, SdfError
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.meshes.files import is_lfs_pointer
 from gz_testauto.sdf.values import insert_child, remove_child, text_of
@@ -22,8 +22,6 @@ MOST_NESTED = 50
 """Includes within each other."""
 
 _URI_PARENTS = ("mesh", "heightmap", "script", "image")
-
-_WITHOUT = "a world can be read without it (--allow-missing)"
 
 
 class IncludedModel(NamedTuple):
@@ -68,13 +66,15 @@ class ModelLibrary:
         try:
             found = resources.resolve(uri, document.directory, self.model_path)
         except ResourceError as error:
-            raise SdfError(f"{document.where(element)}: {error}; {_WITHOUT}") from error
+            raise MissingFileError(f"{document.where(element)}: {error}; {WITHOUT_IT}") from error
         if not os.path.exists(found):
-            raise SdfError(f"{document.where(element)}: {_not_there(uri, found)}; {_WITHOUT}")
+            raise MissingFileError(
+                f"{document.where(element)}: {_not_there(uri, found)}; {WITHOUT_IT}"
+            )
         if found.is_file() and is_lfs_pointer(found):
-            raise SdfError(
+            raise MissingFileError(
                 f"{document.where(element)}: {found} is only a pointer of Git LFS: fetch the file "
-                f"by `git lfs pull`; {_WITHOUT}"
+                f"by `git lfs pull`; {WITHOUT_IT}"
             )
         return found
 
@@ -106,7 +106,7 @@ class ModelLibrary:
         try:
             path = resources.model_file(path)
         except ResourceError as error:
-            raise SdfError(f"{document.where(uri)}: {error}; {_WITHOUT}") from error
+            raise MissingFileError(f"{document.where(uri)}: {error}; {WITHOUT_IT}") from error
         if path not in self._documents:
             try:
                 self._documents[path] = SdfDocument.read(path, repair=self._repair)

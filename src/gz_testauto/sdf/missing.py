@@ -9,9 +9,9 @@ looked for here: where they are installed only a simulator knows.
 import contextlib
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Iterable, List, Sequence, Tuple
+from typing import Iterable, Iterator, List, Sequence, Tuple
 
-from gz_testauto.errors import ResourceError, SdfError
+from gz_testauto.errors import MissingFileError, ResourceError, SdfError
 from gz_testauto.resources import model_file
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.includes import ModelLibrary
@@ -25,6 +25,16 @@ def is_allowed(name: str, allowed: Iterable[str]) -> bool:
     """Whether a name is among those that may be missing; ``*`` and ``?`` stand for any text and
     any character in them."""
     return any(fnmatchcase(name, pattern) for pattern in allowed)
+
+
+@contextlib.contextmanager
+def required_whole(remedy: str = "") -> Iterator[None]:
+    """Within the block, an error about a missing file does not offer to leave it out, for
+    commands that cannot; it ends with ``remedy`` instead."""
+    try:
+        yield
+    except MissingFileError as error:
+        raise SdfError("; ".join(filter(None, [error.fact, remedy]))) from error
 
 
 def leave_out_missing(

@@ -19,6 +19,7 @@ from gz_testauto.errors import ResourceError, SdfError
 from gz_testauto.pose import Pose
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.includes import ModelLibrary
+from gz_testauto.sdf.missing import required_whole
 from gz_testauto.sdf.scene import SceneModel, scene_model
 from gz_testauto.sdf.tree import LinkNode, ModelNode, read_model
 from gz_testauto.sdf.values import name_of, number, pose_value, required, text_of
@@ -120,10 +121,14 @@ def read_robot(
         file = resources.model_file(path)
     except ResourceError as error:
         raise SdfError(str(error)) from error
+    with required_whole():
+        return _read(file, name, ModelLibrary(model_path))
+
+
+def _read(file: Path, name: str, library: ModelLibrary) -> RobotModel:
     document = SdfDocument.read(file)
     if document.model is None:
         raise SdfError(f"{file}: a robot's file must have a <model> directly under <sdf>")
-    library = ModelLibrary(model_path)
     node = read_model(document, document.model, library)
     node.name = name
     scene = scene_model(node, library)

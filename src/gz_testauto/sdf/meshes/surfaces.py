@@ -15,7 +15,7 @@ import numpy as np
 import shapely
 from shapely.geometry.base import BaseGeometry
 
-from gz_testauto.errors import MissingDependencyError, SdfError
+from gz_testauto.errors import WITHOUT_IT, MissingDependencyError, MissingFileError, SdfError
 from gz_testauto.pose import Pose
 from gz_testauto.sdf.meshes import slices
 from gz_testauto.sdf.meshes.files import mesh_parts
@@ -110,9 +110,8 @@ def _scaled_surface(mesh: Mesh, modified_ns: int) -> TriangleMesh:
     else:
         chosen = [triangles for _, triangles in parts]
     if not chosen or not sum(map(len, chosen)):
-        raise SdfError(
-            f"mesh {mesh.path} holds no triangles: export it again; a world can be read without it "
-            "(--allow-missing)"
+        raise MissingFileError(
+            f"mesh {mesh.path} holds no triangles: export it again; {WITHOUT_IT}"
         )
     triangles = np.concatenate(chosen)
     if mesh.submesh is not None and mesh.center:
