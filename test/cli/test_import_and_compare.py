@@ -2,13 +2,16 @@
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from published_trials import REACHED_OF_TEN, trials_csv
 
 from gz_testauto.analysis.across import bring_together
 from gz_testauto.cli.main import main
+from gz_testauto.errors import ResultsError
 from gz_testauto.results.loaded import load_campaign
+from gz_testauto.results.manifest import Manifest
 from gz_testauto.trial.outcome import Outcome
 
 
@@ -265,6 +268,28 @@ def test_nothing_in_common_says_what_would_help(imported, run, tmp_path, capsys)
     said = capsys.readouterr().err
     assert "have no world in common" in said
     assert "import those trials again with --world-files" in said
+
+
+def test_worlds_of_equal_files_with_another_start_are_named_as_the_cause(imported, tmp_path):
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "a.world").write_text("the same")
+    options = ("--world-files", str(tmp_path / "files"))
+    one, other = (
+        load_campaign(imported("world,planner,outcome\na,p,1\n", *options, name=name))
+        for name in ("one", "other")
+    )
+    places = {"worlds.files[0].name": '"a"', "worlds.files[0].start.x_m": "1.0"}
+    content = {**other.manifest.content, "inputs": {**other.manifest.inputs, **places}}
+    moved = replace(other, manifest=Manifest(content))
+    with pytest.raises(ResultsError, match="the same hash have another start or goal"):
+        bring_together([one, moved])
+
+
+def test_imported_worlds_of_other_names_are_named_as_the_cause(imported):
+    one = load_campaign(imported("world,planner,outcome\na,p,1\n", name="one"))
+    other = load_campaign(imported("world,planner,outcome\nb,p,1\n", name="other"))
+    with pytest.raises(ResultsError, match=r"one, other: .* no two worlds have the same name"):
+        bring_together([one, other])
 
 
 @pytest.mark.parametrize("what", ["empty", "no store", "other version", "cut short"])

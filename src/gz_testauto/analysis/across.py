@@ -122,14 +122,20 @@ def _keys(campaign: LoadedCampaign) -> Dict[str, Key]:
 
 def _nothing_in_common(campaigns: Sequence[LoadedCampaign]) -> str:
     labels = ", ".join(campaign.label for campaign in campaigns)
-    message = f"{labels}: have no world in common: no two files have the same hash"
-    nameless = [c.label for c in campaigns if not any(world.sha256 for world in c.results.worlds)]
-    if nameless and len(nameless) < len(campaigns):
-        message += (
-            f", and the files of {', '.join(nameless)} are not known: import those trials again "
-            "with --world-files"
+    hashes = [{w.sha256 for w in one.results.worlds if w.sha256} for one in campaigns]
+    nameless = [one.label for one, known in zip(campaigns, hashes) if not known]
+    if len(nameless) == len(campaigns):
+        reason = "they were imported without files, and no two worlds have the same name"
+    elif nameless:
+        reason = (
+            f"no two files have the same hash, and the files of {', '.join(nameless)} are not "
+            "known: import those trials again with --world-files"
         )
-    return message
+    elif set.intersection(*hashes):
+        reason = "the files with the same hash have another start or goal"
+    else:
+        reason = "no two files have the same hash"
+    return f"{labels}: have no world in common: {reason}"
 
 
 def _planner_names(campaigns: Sequence[LoadedCampaign]) -> Dict[Tuple[str, str], str]:
