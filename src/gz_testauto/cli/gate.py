@@ -1,29 +1,42 @@
 """Judge a campaign: is a planner not worse than a baseline by more than a margin, and good enough?
 
 The baseline is another planner of the campaign (--baseline-planner), or of a campaign in the same
-worlds (--baseline; the planner of the same name unless told). Every answer holds however often it
-is looked at: where the gate cannot say, more worlds may be run and judged again. Exit status 0:
-passed. 1: worse. 2: cannot say, or something has to be mended.
+worlds (--baseline; the planner of the same name by default). Answers remain valid however often
+you look: where the gate cannot decide, run more worlds and judge again. Planners, worlds and
+trials that are expected and missing are an error unless you declare them.
+
+Exit status 0: passed. 1: worse. 2: cannot decide, something was not judged, or an error.
 
 examples:
   gz_testauto gate results/new --baseline results/main --not-worse-than 0.05 --junit gate.xml
   gz_testauto gate results/new --planner fgm_improved --baseline-planner fgm --metric time_s:2
   gz_testauto gate results/new --min-success 0.9
+  gz_testauto gate results/new --baseline results/main --new-planner sst --max-invalid 0.03
 """
 
 import argparse
 import json
 from pathlib import Path
 
-from gz_testauto.analysis.decisions.gate import Rules, overall
+from gz_testauto.analysis.decisions.gate import Rules
+from gz_testauto.analysis.decisions.gate_coverage import MAX_INVALID, GateAllowances
 from gz_testauto.analysis.decisions.gate_request import (
     MARGIN,
     GateRequest,
+    Judged,
     judge_request,
     read_margins,
 )
-from gz_testauto.printable import printable
-from gz_testauto.report.gate import EXIT_STATUS, reason, sorted_by_verdict, to_document, to_junit
+from gz_testauto.report.gate import (
+    EXIT_STATUS,
+    NOT_FINISHED,
+    error_message,
+    error_to_document,
+    error_to_junit,
+    gate_lines,
+    to_document,
+    to_junit,
+)
 from gz_testauto.results.directory import write_atomically
 
 
@@ -33,13 +46,40 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--baseline", type=Path, metavar="DIR", help="results directory to compare with"
     )
-    parser.add_argument("--planner", default="", metavar="NAME", help="which (default: all)")
+    parser.add_argument(
+        "--planner",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="judge this planner only (default: all); repeatable",
+    )
     parser.add_argument(
         "--baseline-planner",
         default="",
         metavar="NAME",
         help="compare with this planner (default: of the baseline, that of the same name)",
     )
+    _add_rules(parser)
+    _add_allowances(parser)
+    parser.add_argument(
+        "--anyway",
+        action="store_true",
+        help="compare although the baseline had another robot, goal, limits or simulator",
+    )
+    parser.add_argument(
+        "--junit",
+        metavar="FILE",
+        help="write JUnit XML, a test case per question; it reads 'not finished' until then",
+    )
+    parser.add_argument(
+        "--name", default="gate", help="name of the tests in JUnit XML (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="print the result as JSON instead of lines"
+    )
+
+
+def _add_rules(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--not-worse-than",
         type=float,
@@ -63,44 +103,93 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SHARE",
         help="how often the gate may be wrong (default: %(default)s)",
     )
+
+
+def _add_allowances(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--anyway",
-        action="store_true",
-        help="compare although the baseline had another robot, goal, limits or simulator",
+        "--worlds",
+        type=int,
+        metavar="N",
+        help="judge the first N worlds of the campaign only (default: all)",
     )
-    parser.add_argument("--junit", metavar="FILE", help="write JUnit XML, a test case per question")
     parser.add_argument(
-        "--name", default="gate", help="name of the tests in JUnit XML (default: %(default)s)"
+        "--allow-missing-worlds",
+        type=int,
+        default=0,
+        metavar="N",
+        help="number of worlds that may be unfinished or in one of the results only (default: 0)",
     )
     parser.add_argument(
-        "--json", action="store_true", help="print the answers as JSON instead of lines"
+        "--max-invalid",
+        type=float,
+        default=MAX_INVALID,
+        metavar="SHARE",
+        help="share of a planner's trials that may be invalid (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--new-planner",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="the baseline does not have this planner; repeatable",
+    )
+    parser.add_argument(
+        "--removed-planner",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="the campaign no longer has this planner; repeatable",
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Judge; 0 passed, 1 worse, 2 cannot say."""
-    rules = Rules(
-        arguments.not_worse_than,
-        arguments.min_success,
-        read_margins(arguments.metric),
-        arguments.alpha,
-    )
-    request = GateRequest(
+    """Judge a campaign; return 0 for passed, 1 for worse, 2 for undecided."""
+    _write_junit(arguments, error_to_junit(arguments.name, NOT_FINISHED))
+    try:
+        judged = judge_request(_request(arguments))
+    except Exception as error:
+        message = error_message(error)
+        _write_junit(arguments, error_to_junit(arguments.name, message))
+        if arguments.json:
+            print(json.dumps(error_to_document(message), indent=2, ensure_ascii=False))
+        raise
+    _write_junit(arguments, to_junit(arguments.name, judged))
+    _print(judged, as_json=arguments.json)
+    return EXIT_STATUS[judged.verdict]
+
+
+def _request(arguments: argparse.Namespace) -> GateRequest:
+    """Return the request. Raises ``SpecError`` for a value out of range."""
+    return GateRequest(
         arguments.directory,
         arguments.baseline,
-        arguments.planner,
+        tuple(arguments.planner),
         arguments.baseline_planner,
-        rules,
+        Rules(
+            arguments.not_worse_than,
+            arguments.min_success,
+            read_margins(arguments.metric),
+            arguments.alpha,
+        ),
+        GateAllowances(
+            arguments.allow_missing_worlds,
+            arguments.max_invalid,
+            tuple(arguments.new_planner),
+            tuple(arguments.removed_planner),
+        ),
+        arguments.worlds,
         arguments.anyway,
     )
-    judged = judge_request(request)
-    answers = sorted_by_verdict(judged.answers)
-    if arguments.junit:
-        xml = to_junit(arguments.name, judged.campaign, judged.answers)
-        write_atomically(Path(arguments.junit), xml.encode("utf-8"))
-    if arguments.json:
-        print(json.dumps(to_document(answers), indent=2, ensure_ascii=False))
+
+
+def _print(judged: Judged, as_json: bool) -> None:
+    if as_json:
+        document = to_document(judged)
+        print(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
     else:
-        for answer in answers:
-            print(printable(reason(answer)))
-    return EXIT_STATUS[overall(answers)]
+        print("\n".join(gate_lines(judged)))
+
+
+def _write_junit(arguments: argparse.Namespace, xml: str) -> None:
+    if arguments.junit:
+        write_atomically(Path(arguments.junit), xml.encode("utf-8"))

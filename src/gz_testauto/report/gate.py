@@ -1,116 +1,202 @@
-"""What a gate says: a line per question, and JUnit XML for whoever collects tests.
+"""Report the result of a gate: lines for a terminal, JUnit XML and JSON.
 
-Owns the words and the XML; every number comes from :mod:`gz_testauto.analysis.decisions.gate`.
-JUnit XML as rostest, Jenkins, GitLab and GitHub's actions read it: one ``testcase`` per question,
-``failure`` where it is worse, ``error`` where nothing can be said.
+Owns the words and the formats; every number comes from
+:mod:`gz_testauto.analysis.decisions.gate_request`. JUnit XML as rostest, Jenkins, GitLab and
+GitHub's actions read it: one ``testcase`` per question, ``failure`` where it is worse, ``error``
+where it cannot be decided; and one per expectation that was not judged, ``error``, or ``skipped``
+where it is allowed.
 """
 
 import math
-from typing import Sequence
+from typing import Any, Iterable, Iterator, List, Sequence, Tuple
 
 from lxml import etree
 
-from gz_testauto.analysis.decisions.gate import Answer, Kind, Verdict, overall
+from gz_testauto.analysis.decisions.gate import Answer, Kind, Verdict
+from gz_testauto.analysis.decisions.gate_coverage import NotJudged
+from gz_testauto.analysis.decisions.gate_request import Judged
+from gz_testauto.errors import GzTestautoError
 from gz_testauto.printable import printable
 from gz_testauto.report.plain import number_text
 
 SHOWN = 5
-"""Worlds named in one line; JUnit XML names all."""
+"""Worlds named in one line; JUnit XML and JSON name all."""
+
+EXIT_STATUS = {Verdict.PASSED: 0, Verdict.WORSE: 1, Verdict.UNDECIDED: 2}
+
+NOT_FINISHED = "not finished: the gate was started and has not written its result"
 
 _WORDS = {
     Verdict.PASSED: "passed",
     Verdict.WORSE: "worse",
-    Verdict.UNDECIDED: "cannot say",
+    Verdict.UNDECIDED: "cannot decide",
 }
+_NOT_JUDGED = "not judged"
 _LOOKS = {
     Kind.SUCCESS: (100.0, 1, "%", ""),
     Kind.DIFFERENCE: (100.0, 1, "points", "+"),
 }
-"""Factor, decimals, unit and sign of what is no metric."""
+"""Factor, decimals, unit and sign of a value that is not a metric."""
 
 
-EXIT_STATUS = {Verdict.PASSED: 0, Verdict.WORSE: 1, Verdict.UNDECIDED: 2}
+def gate_lines(judged: Judged) -> List[str]:
+    """Return a line per answer, the deciding ones first, then a line per expectation that was not
+    judged, and the notes."""
+    order = [Verdict.WORSE, Verdict.UNDECIDED, Verdict.PASSED]
+    answers = sorted(judged.answers, key=lambda answer: order.index(answer.verdict))
+    missing = sorted(judged.not_judged, key=lambda item: item.allowed)
+    lines = [
+        *map(reason, answers),
+        *map(not_judged_line, missing),
+        *(f"note: {note}" for note in judged.notes),
+    ]
+    return [printable(line) for line in lines]
 
 
 def reason(answer: Answer) -> str:
-    """One line: the verdict, the question and what it rests on."""
+    """Return one line: the verdict, the question and its numbers."""
     line = f"{_WORDS[answer.verdict]}: {answer.question}: {_measured(answer)}"
     if answer.verdict is Verdict.UNDECIDED:
         return f"{line}; {_further(answer)}"
     if answer.verdict is Verdict.WORSE and answer.lost:
-        more = f" and {len(answer.lost) - SHOWN} more" if len(answer.lost) > SHOWN else ""
-        return f"{line}; lost {', '.join(answer.lost[:SHOWN])}{more}"
+        return f"{line}; lost {_listed(answer.lost)}"
     return line
 
 
-def sorted_by_verdict(answers: Sequence[Answer]) -> Sequence[Answer]:
-    """Those that decide the whole first."""
-    order = [Verdict.WORSE, Verdict.UNDECIDED, Verdict.PASSED]
-    return sorted(answers, key=lambda answer: order.index(answer.verdict))
+def not_judged_line(item: NotJudged) -> str:
+    """Return one line: what is missing, where, and the remedy or that it is allowed."""
+    where = f": {_listed(item.worlds)}" if item.worlds else ""
+    if item.allowed:
+        return f"{_NOT_JUDGED}, allowed: {item.reason}{where}"
+    return f"{_NOT_JUDGED}: {item.reason}{where}; {item.remedy}"
 
 
-def to_junit(name: str, campaign: str, answers: Sequence[Answer]) -> str:
-    """JUnit XML of the gate ``name``, judged on ``campaign``."""
-    counts = {verdict: sum(a.verdict is verdict for a in answers) for verdict in Verdict}
-    totals = {
-        "tests": str(len(answers)),
-        "failures": str(counts[Verdict.WORSE]),
-        "errors": str(counts[Verdict.UNDECIDED]),
-        "time": "0",
-    }
-    root = etree.Element("testsuites", {"name": printable(name), **totals})
-    suite = etree.SubElement(root, "testsuite", {"name": printable(name), **totals})
-    for answer in answers:
-        case = etree.SubElement(
-            suite,
-            "testcase",
-            classname=printable(f"{name}.{campaign}"),
-            name=printable(answer.question),
-            time="0",
-        )
-        said = printable(reason(answer))
-        if answer.verdict is not Verdict.PASSED:
-            kind = "failure" if answer.verdict is Verdict.WORSE else "error"
-            word = _WORDS[answer.verdict]
-            element = etree.SubElement(case, kind, message=said, type=word)
-            element.text = printable("\n".join([said, *(f"lost {w}" for w in answer.lost)]))
-        else:
-            etree.SubElement(case, "system-out").text = said
-    return _written(root)
+def to_junit(name: str, judged: Judged) -> str:
+    """Return JUnit XML of the gate ``name``."""
+    answers = [_answer_case(answer) for answer in judged.answers]
+    missing = [_not_judged_case(item) for item in judged.not_judged]
+    return _suite(name, f"{name}.{judged.campaign}", [*answers, *missing], _properties(judged))
+
+
+def error_message(error: Exception) -> str:
+    """Return the whole message of an error; with the error's type where it is not one of ours."""
+    if isinstance(error, GzTestautoError):
+        return error.full
+    return f"{type(error).__name__}: {error}"
 
 
 def error_to_junit(name: str, message: str) -> str:
-    """JUnit XML of a gate that could not be judged."""
-    totals = {"name": printable(name), "tests": "1", "failures": "0", "errors": "1", "time": "0"}
-    root = etree.Element("testsuites", totals)
-    suite = etree.SubElement(root, "testsuite", totals)
-    case = etree.SubElement(
-        suite, "testcase", classname=printable(name), name="can be judged", time="0"
-    )
-    said = printable(message)
-    etree.SubElement(case, "error", message=said, type="cannot say").text = said
-    return _written(root)
+    """Return JUnit XML of a gate that ended with an error."""
+    return _suite(name, name, [("can be judged", "error", "error", message, ())])
 
 
-def to_document(answers: Sequence[Answer]) -> dict:
-    """The same for JSON."""
+def to_document(judged: Judged) -> dict:
+    """Return the result for JSON. A number that is unknown or infinite is null."""
+    allowances = judged.allowances
     return {
-        "verdict": overall(answers).value,
+        "verdict": judged.verdict.value,
         "answers": [
             {
-                **vars(answer),
+                **{key: _finite(value) for key, value in vars(answer).items()},
                 "kind": answer.kind.value,
                 "verdict": answer.verdict.value,
                 "reason": reason(answer),
             }
-            for answer in answers
+            for answer in judged.answers
         ],
+        "not_judged": [vars(item) for item in judged.not_judged],
+        "allowed": {
+            "missing_worlds": allowances.missing_worlds,
+            "max_invalid": allowances.max_invalid,
+            "new_planners": allowances.new_planners,
+            "removed_planners": allowances.removed_planners,
+        },
+        "notes": judged.notes,
     }
 
 
-def _written(root: "etree._Element") -> str:
+def error_to_document(message: str) -> dict:
+    """Return the JSON of a gate that ended with an error."""
+    return {"verdict": "error", "error": message, "answers": [], "not_judged": [], "notes": []}
+
+
+Case = Tuple[str, str, str, str, Sequence[str]]
+"""Name, element (empty where it passed), type, message, and further lines."""
+
+
+def _answer_case(answer: Answer) -> Case:
+    elements = {Verdict.PASSED: "", Verdict.WORSE: "failure", Verdict.UNDECIDED: "error"}
+    lost = () if answer.verdict is Verdict.PASSED else [f"lost {world}" for world in answer.lost]
+    word, element = _WORDS[answer.verdict], elements[answer.verdict]
+    return answer.question, element, word, reason(answer), lost
+
+
+def _not_judged_case(item: NotJudged) -> Case:
+    element = "skipped" if item.allowed else "error"
+    worlds = [f"not judged {world}" for world in item.worlds]
+    return item.expectation, element, _NOT_JUDGED, not_judged_line(item), worlds
+
+
+def _properties(judged: Judged) -> Iterator[Tuple[str, str]]:
+    allowances = judged.allowances
+    yield "allow_missing_worlds", str(allowances.missing_worlds)
+    yield "max_invalid", f"{allowances.max_invalid:g}"
+    yield "new_planners", " ".join(allowances.new_planners)
+    yield "removed_planners", " ".join(allowances.removed_planners)
+    for item in judged.not_judged:
+        yield "allowed" if item.allowed else "not_judged", item.reason
+    for note in judged.notes:
+        yield "note", note
+
+
+def _suite(
+    name: str,
+    classname: str,
+    cases: Sequence[Case],
+    properties: Iterable[Tuple[str, str]] = (),
+) -> str:
+    elements = [element for _, element, *_ in cases]
+    totals = {
+        "name": _junit_name(name),
+        "tests": str(len(cases)),
+        "failures": str(elements.count("failure")),
+        "errors": str(elements.count("error")),
+        "time": "0",
+    }
+    root = etree.Element("testsuites", totals)
+    suite = etree.SubElement(
+        root, "testsuite", {**totals, "skipped": str(elements.count("skipped"))}
+    )
+    listed = [{"name": key, "value": printable(value)} for key, value in properties]
+    if listed:
+        parent = etree.SubElement(suite, "properties")
+        for one in listed:
+            etree.SubElement(parent, "property", one)
+    for title, element, kind, message, lines in cases:
+        names = {"classname": _junit_name(classname), "name": _junit_name(title), "time": "0"}
+        case = etree.SubElement(suite, "testcase", names)
+        said = printable(message)
+        if element:
+            found = etree.SubElement(case, element, message=said, type=kind)
+            found.text = "\n".join([said, *map(printable, lines)])
+        else:
+            etree.SubElement(case, "system-out").text = said
     text: str = etree.tostring(root, encoding="unicode", pretty_print=True)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + text
+
+
+def _junit_name(text: str) -> str:
+    """Return a name without ``%``, which rosunit takes for a format."""
+    return printable(text).replace("%", "percent")
+
+
+def _listed(worlds: Sequence[str]) -> str:
+    more = f" and {len(worlds) - SHOWN} more" if len(worlds) > SHOWN else ""
+    return f"{', '.join(worlds[:SHOWN])}{more}"
+
+
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _measured(answer: Answer) -> str:
@@ -120,13 +206,20 @@ def _measured(answer: Answer) -> str:
     factor, decimals, unit, sign = _LOOKS.get(answer.kind, (1.0, 3, "", "+"))
     unit = f" {unit or answer.unit}".rstrip()
     value, low, high = (
-        number_text(number * factor, decimals, sign)
+        _number(number * factor, decimals, sign)
         for number in (answer.value, answer.low, answer.high)
     )
-    return f"{value}{unit} [{low}, {high}] in {worlds}"
+    failed = f", not in {len(answer.failed)} where one of the two failed" if answer.failed else ""
+    return f"{value}{unit} [{low}, {high}] in {worlds}{failed}"
 
 
 def _further(answer: Answer) -> str:
     if answer.more_worlds is None or math.isnan(answer.value):
-        return "no number of worlds like these would tell" if answer.worlds else "run it in some"
-    return f"about {answer.more_worlds} more worlds like these would tell"
+        return "no number of such worlds would decide" if answer.worlds else "run some"
+    return f"about {answer.more_worlds} more worlds like these would decide"
+
+
+def _number(value: float, decimals: int, sign: str) -> str:
+    """Return the number as text, without a negative zero."""
+    rounded = round(value, decimals) + 0.0 if math.isfinite(value) else value
+    return number_text(rounded, decimals, sign)

@@ -5,13 +5,14 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from gate_tables import GOOD, PASSES, WORSE, import_table, table
+
+from gz_testauto.errors import SpecError
 
 HERE = Path(__file__).resolve().parents[1]
 TEST = """
 <launch>
   <test pkg="gz_testauto" type="gate" test-name="navigation_gate" time-limit="300.0">
-    <param name="campaign" value="{campaign}"/>
-    <param name="simulator" value="planar"/>
     {parameters}
   </test>
 </launch>
@@ -29,9 +30,8 @@ def rostest(tmp_path):
 
     def start(**parameters):
         file = tmp_path / "gate.test"
-        lines = [parameter(*item) for item in {"out": tmp_path / "out", **parameters}.items()]
-        campaign = HERE / "gate_campaign.yaml"
-        file.write_text(TEST.format(campaign=campaign, parameters="\n    ".join(lines)))
+        lines = [parameter(*item) for item in parameters.items()]
+        file.write_text(TEST.format(parameters="\n    ".join(lines)))
         path = f"{HERE / 'plugins'}:{os.environ.get('PYTHONPATH', '')}"
         results = tmp_path / "test_results"
         environment = {**os.environ, "PYTHONPATH": path, "ROS_TEST_RESULTS_DIR": str(results)}
@@ -48,10 +48,34 @@ def rostest(tmp_path):
     return start
 
 
+@pytest.fixture
+def rostest_of_a_campaign(rostest, tmp_path):
+    """The same, for a gate that runs a small campaign first."""
+
+    def start(**parameters):
+        return rostest(
+            campaign=HERE / "gate_campaign.yaml",
+            simulator="planar",
+            out=tmp_path / "out",
+            **parameters,
+        )
+
+    return start
+
+
+def console(ended):
+    """What rostest prints, after the list of nodes; it prints no traceback."""
+    assert "Traceback" not in ended.stdout + ended.stderr
+    assert "cannot read test result file" not in ended.stdout
+    return ended.stdout
+
+
 @pytest.mark.slow
 @pytest.mark.ros
-def test_a_planner_made_worse_on_purpose_turns_the_rostest_red(rostest):
-    ended, read = rostest(planner="worse", baseline_planner="before", not_worse_than=0.2)
+def test_a_planner_made_worse_on_purpose_turns_the_rostest_red(rostest_of_a_campaign):
+    ended, read = rostest_of_a_campaign(
+        planner="worse", baseline_planner="before", not_worse_than=0.2
+    )
     assert ended.returncode != 0
     (case,) = read.test_case_results
     (failure,) = case.failures
@@ -61,8 +85,66 @@ def test_a_planner_made_worse_on_purpose_turns_the_rostest_red(rostest):
 
 @pytest.mark.slow
 @pytest.mark.ros
-def test_a_gate_that_cannot_be_judged_is_an_error_that_says_why(rostest):
-    ended, read = rostest(planner="nobody", baseline_planner="before", worlds=1)
+def test_a_gate_that_cannot_be_judged_is_an_error_that_says_why(rostest_of_a_campaign):
+    ended, read = rostest_of_a_campaign(planner="nobody", baseline_planner="before", worlds=1)
     assert ended.returncode != 0
     (case,) = read.test_case_results
     assert "unknown planner 'nobody'" in case.errors[0].text
+
+
+@pytest.mark.slow
+@pytest.mark.ros
+def test_a_gate_that_passes_is_green_and_prints_its_questions(rostest, tmp_path):
+    out = import_table(tmp_path, "prepared", table(fgm=PASSES))
+    old = import_table(tmp_path, "old", table(fgm=PASSES, dwa=PASSES))
+    ended, read = rostest(results=out, baseline=old, min_success=0.9, removed_planners="dwa")
+    assert ended.returncode == 0, ended.stdout
+    printed = console(ended)
+    assert "/fgm (new) succeeds in at least 90 percent of worlds][passed]" in printed
+    assert "/fgm (new) succeeds not less often than fgm (baseline) by more than 5" in printed
+    assert "RESULT: SUCCESS" in printed
+    assert (read.num_tests, read.num_errors, read.num_failures) == (3, 0, 0)
+
+
+@pytest.mark.slow
+@pytest.mark.ros
+def test_a_gate_that_fails_is_red_and_prints_the_reason(rostest, tmp_path):
+    out = import_table(tmp_path, "prepared", table(mine=WORSE, theirs=GOOD))
+    ended, read = rostest(results=out, planner="mine", baseline_planner="theirs", min_success=0.9)
+    assert ended.returncode != 0
+    printed = console(ended)
+    assert "/mine succeeds in at least 90 percent of worlds][FAILURE]" in printed
+    assert "worse: mine succeeds in at least 90 percent of worlds: 60.0 % [" in printed
+    assert "worse: mine succeeds not less often than theirs by more than 5 points: -30.0" in printed
+    assert "lost w003" in printed
+    assert "RESULT: FAIL" in printed
+    assert (read.num_tests, read.num_errors, read.num_failures) == (2, 0, 2)
+
+
+@pytest.mark.slow
+@pytest.mark.ros
+def test_a_gate_that_cannot_decide_is_red_and_prints_the_reasons(rostest, tmp_path):
+    out = import_table(tmp_path, "prepared", table(fgm="1" * 8 + "x" * 2))
+    ended, read = rostest(results=out, min_success=0.9)
+    assert ended.returncode != 0
+    printed = console(ended)
+    assert "/fgm succeeds in at least 90 percent of worlds][ERROR]" in printed
+    assert "cannot decide: fgm succeeds in at least 90 percent of worlds: 100.0 % [" in printed
+    assert (
+        "not judged: 2 of 10 trials of fgm are invalid (20 %, allowed 1 %): w008, w009" in printed
+    )
+    assert "or declare ~max_invalid 0.2" in printed
+    assert "RESULT: FAIL" in printed
+    assert (read.num_tests, read.num_errors, read.num_failures) == (2, 2, 0)
+
+
+@pytest.mark.ros
+def test_results_and_a_campaign_together_are_refused(monkeypatch, tmp_path):
+    from gz_testauto.ros.gate import node
+
+    set_to = {"results": str(tmp_path), "campaign": "campaign.yaml"}
+    monkeypatch.setattr(node.rospy, "resolve_name", lambda name: name)
+    monkeypatch.setattr(node.parameters, "read", lambda name, kind, value=None: set_to[name])
+    monkeypatch.setattr(node.parameters, "read_path", lambda name, value: Path(set_to[name]))
+    with pytest.raises(SpecError, match="~results and ~campaign are both set; give one"):
+        node._judge()

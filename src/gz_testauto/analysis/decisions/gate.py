@@ -10,18 +10,17 @@ probability alpha at most: that share is split among the questions.
 
 import enum
 import math
-from dataclasses import dataclass, replace
-from typing import Dict, List, Mapping, Optional, Sequence, Tuple
+from dataclasses import dataclass, field
+from typing import Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 
-from gz_testauto.analysis.comparison import WorldTrials, rate, trials_by_world
+from gz_testauto.analysis.comparison import WorldTrials, rate
 from gz_testauto.analysis.decisions import anytime
 from gz_testauto.analysis.summary import comparable_values
 from gz_testauto.errors import SpecError
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.registry import unknown_name
-from gz_testauto.results.records import CampaignResults, TrialRecord
 
 
 class Verdict(enum.Enum):
@@ -42,8 +41,9 @@ class Kind(enum.Enum):
 
 @dataclass(frozen=True)
 class Rules:
-    """What is asked. ``not_worse_than`` is a margin of the success rate, ``metrics`` are margins by
-    the metric's name, in its own unit; both need a baseline. ``min_success`` is a rate."""
+    """The questions of a gate. ``not_worse_than`` is a margin of the success rate, ``metrics`` are
+    margins by the metric's name, in its own unit; both need a baseline. ``min_success`` is a
+    rate. ``alpha`` is the error probability."""
 
     not_worse_than: Optional[float] = None
     min_success: Optional[float] = None
@@ -64,6 +64,39 @@ class Rules:
 
 
 @dataclass(frozen=True)
+class GatePair:
+    """A planner and its baseline, by the names that answers show.
+
+    ``trials`` are the planner's valid trials by world, ``baseline_trials`` those of the baseline
+    under the same names of worlds. ``baseline`` is empty where the planner has none.
+    """
+
+    planner: str
+    trials: WorldTrials
+    baseline: str = ""
+    baseline_trials: WorldTrials = field(default_factory=dict)
+
+    @property
+    def worlds(self) -> Tuple[str, ...]:
+        """The worlds in which both have valid trials."""
+        return tuple(world for world in self.trials if world in self.baseline_trials)
+
+
+@dataclass(frozen=True)
+class MetricWorlds:
+    """The worlds of a pair, sorted for one metric.
+
+    ``differences`` are the planner's mean minus the baseline's in the worlds in which both have a
+    number. ``failed`` are worlds in which one of the two never reached the goal, for a metric of
+    completed trials. ``unmeasured`` are the other worlds without a number of both.
+    """
+
+    differences: Dict[str, float]
+    failed: Tuple[str, ...]
+    unmeasured: Tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Answer:
     """One question, answered over ``worlds`` worlds.
 
@@ -71,7 +104,8 @@ class Answer:
     what it is held against, all in the unit of the metric (rates for success), a difference as the
     planner's minus the baseline's. ``more_worlds`` is about how many more worlds it takes, if they
     are like those so far; None where none would do. ``lost`` are the worlds that speak
-    against the planner.
+    against the planner. ``failed`` are the worlds without a value because one of the two planners
+    never reached the goal.
     """
 
     question: str
@@ -86,52 +120,50 @@ class Answer:
     unit: str
     more_worlds: Optional[int]
     lost: Tuple[str, ...]
+    failed: Tuple[str, ...] = ()
 
 
 def judge(
-    results: CampaignResults, pairs: Sequence[Tuple[str, Optional[str]]], rules: Rules
+    pairs: Sequence[GatePair], rules: Rules, declared: Sequence[Metric] = ()
 ) -> Tuple[Answer, ...]:
-    """Answer every question about each pair of a planner and its baseline (None: it has none).
+    """Answer every question about each pair, with the metrics that are ``declared``.
 
     Raises ``SpecError`` for an unknown metric, or one of which neither less nor more is better.
     """
-    metrics = _metrics(results, rules)
-    asked = [
-        question
-        for planner, baseline in pairs
-        for question in _questions(results, planner, baseline, rules, metrics)
-    ]
+    metrics = gate_metrics(rules, declared)
+    asked = [question for pair in pairs for question in _questions(pair, rules, metrics)]
     shared = rules.alpha / max(len(asked), 1)
     return tuple(question.answer(rules.alpha, shared) for question in asked)
 
 
-def overall(answers: Sequence[Answer]) -> Verdict:
-    """Worse where any is, else undecided where any is, else passed."""
-    verdicts = {answer.verdict for answer in answers}
-    for verdict in (Verdict.WORSE, Verdict.UNDECIDED):
-        if verdict in verdicts:
-            return verdict
-    return Verdict.PASSED
+def gate_metrics(rules: Rules, declared: Sequence[Metric]) -> List[Tuple[Metric, float]]:
+    """The metrics of the rules with their margins. Raises ``SpecError`` for an unknown metric, or
+    one of which neither less nor more is better."""
+    known = {metric.name: metric for metric in declared}
+    found = []
+    for name, margin in rules.metrics:
+        if name not in known:
+            raise SpecError(unknown_name("metric", name, known))
+        if known[name].better == "neither":
+            raise SpecError(f"metric {name}: neither less nor more of it is better")
+        found.append((known[name], margin))
+    return found
 
 
-def settled_part(results: CampaignResults) -> CampaignResults:
-    """The results in the worlds before the first one whose trials have not all ended: which of the
-    others have ended may depend on how they did."""
-    if results.stop is not None:
-        judged = set(results.judged)
-        return replace(results, trials=tuple(t for t in results.trials if t.world in judged))
-    if len(results.trials) >= results.planned:
-        return results
-    expected = max(results.planned // max(len(results.worlds), 1), 1)
-    ended: Dict[str, int] = {}
-    for record in results.trials:
-        ended[record.world] = ended.get(record.world, 0) + 1
-    kept = set()
-    for world in results.worlds:
-        if ended.get(world.name, 0) < expected:
-            break
-        kept.add(world.name)
-    return replace(results, trials=tuple(t for t in results.trials if t.world in kept))
+def metric_worlds(metric: Metric, pair: GatePair) -> MetricWorlds:
+    """Sort the worlds of a pair for one metric."""
+    differences: Dict[str, float] = {}
+    failed, unmeasured = [], []
+    for world in pair.worlds:
+        sides = pair.trials[world], pair.baseline_trials[world]
+        mine, theirs = (comparable_values(metric, ended) for ended in sides)
+        if mine and theirs:
+            differences[world] = _difference(float(np.mean(mine)), float(np.mean(theirs)))
+        elif metric.completed_only and not all(any(t.completed for t in s) for s in sides):
+            failed.append(world)
+        else:
+            unmeasured.append(world)
+    return MetricWorlds(differences, tuple(failed), tuple(unmeasured))
 
 
 @dataclass(frozen=True)
@@ -148,6 +180,7 @@ class _Question:
     against: float
     unit: str = ""
     sign: float = 1.0
+    failed: Tuple[str, ...] = ()
     bounds: Optional[Tuple[float, float]] = None
 
     @property
@@ -205,105 +238,89 @@ class _Question:
     def _answered(
         self, verdict: Verdict, value: float, ends: Tuple[float, float], more: Optional[int]
     ) -> Answer:
-        low, high = sorted(self.sign * end for end in ends)
+        low, high = sorted(_signed(self.sign, end) for end in ends)
         return Answer(
             self.text,
             self.kind,
             self.planner,
             verdict,
             len(self.values),
-            self.sign * value,
+            _signed(self.sign, value),
             low,
             high,
-            self.sign * self.limit,
+            _signed(self.sign, self.limit),
             self.unit,
             more,
             tuple(w for w, v in zip(self.worlds, self.values) if v < self.against),
+            self.failed,
         )
 
 
 def _questions(
-    results: CampaignResults,
-    planner: str,
-    baseline: Optional[str],
-    rules: Rules,
-    metrics: Sequence[Tuple[Metric, float]],
+    pair: GatePair, rules: Rules, metrics: Sequence[Tuple[Metric, float]]
 ) -> List[_Question]:
-    mine = trials_by_world(results.of(planner))
-    theirs = {} if baseline is None else trials_by_world(results.of(baseline))
-    order = [world.name for world in results.worlds if world.name in mine]
     questions = []
     if rules.min_success is not None:
-        questions.append(_enough(planner, {world: mine[world] for world in order}, rules))
-    if baseline is None:
+        questions.append(_enough(pair, rules.min_success))
+    if not pair.baseline:
         return questions
-    worlds = [world for world in order if world in theirs]
     if rules.not_worse_than is not None:
-        questions.append(
-            _Question(
-                f"{planner} succeeds not less often than {baseline} by more than "
-                f"{100 * rules.not_worse_than:g} points",
-                planner,
-                tuple(worlds),
-                np.array([rate(mine[world]) - rate(theirs[world]) for world in worlds]),
-                -rules.not_worse_than,
-                against=0.0,
-                bounds=anytime.DIFFERENCE,
-            )
-        )
-    for metric, margin in metrics:
-        both = {world: (mine[world], theirs[world]) for world in worlds}
-        questions.append(_no_worse_metric(metric, margin, (planner, baseline), both))
+        questions.append(_not_less_often(pair, rules.not_worse_than))
+    questions.extend(_no_worse_metric(metric, margin, pair) for metric, margin in metrics)
     return questions
 
 
-def _enough(planner: str, trials: WorldTrials, rules: Rules) -> _Question:
-    least = rules.min_success or 0.0
+def _enough(pair: GatePair, least: float) -> _Question:
     return _Question(
-        f"{planner} succeeds in at least {100 * least:g} % of worlds",
-        planner,
-        tuple(trials),
-        np.array([rate(ended) for ended in trials.values()]),
+        f"{pair.planner} succeeds in at least {100 * least:g} percent of worlds",
+        pair.planner,
+        tuple(pair.trials),
+        np.array([rate(ended) for ended in pair.trials.values()]),
         least,
         against=1.0,
         bounds=anytime.RATE,
     )
 
 
-def _no_worse_metric(
-    metric: Metric,
-    margin: float,
-    names: Tuple[str, str],
-    both: Mapping[str, Tuple[Sequence[TrialRecord], Sequence[TrialRecord]]],
-) -> _Question:
-    """Over the worlds in which both gave a number."""
+def _not_less_often(pair: GatePair, margin: float) -> _Question:
+    ahead = [rate(pair.trials[world]) - rate(pair.baseline_trials[world]) for world in pair.worlds]
+    return _Question(
+        f"{pair.planner} succeeds not less often than {pair.baseline} by more than "
+        f"{100 * margin:g} points",
+        pair.planner,
+        pair.worlds,
+        np.array(ahead),
+        -margin,
+        against=0.0,
+        bounds=anytime.DIFFERENCE,
+    )
+
+
+def _no_worse_metric(metric: Metric, margin: float, pair: GatePair) -> _Question:
+    """Over the worlds in which both have a number."""
     sign = 1.0 if metric.better == "higher" else -1.0
-    differences = {}
-    for world, trials in both.items():
-        mine, theirs = (comparable_values(metric, ended) for ended in trials)
-        if mine and theirs:
-            differences[world] = sign * float(np.mean(mine) - np.mean(theirs))
+    worlds = metric_worlds(metric, pair)
+    differences = worlds.differences
     unit = f" {metric.unit}" if metric.unit else ""
     return _Question(
-        f"{metric.name} of {names[0]} is not worse than of {names[1]} by more than "
+        f"{metric.name} of {pair.planner} is not worse than of {pair.baseline} by more than "
         f"{margin:g}{unit}",
-        names[0],
+        pair.planner,
         tuple(differences),
-        np.array(list(differences.values())),
+        sign * np.array(list(differences.values())),
         -margin,
         against=-margin,
         unit=metric.unit,
         sign=sign,
+        failed=worlds.failed,
     )
 
 
-def _metrics(results: CampaignResults, rules: Rules) -> List[Tuple[Metric, float]]:
-    known = {metric.name: metric for metric in results.metrics}
-    found = []
-    for name, margin in rules.metrics:
-        if name not in known:
-            raise SpecError(unknown_name("metric", name, known))
-        if known[name].better == "neither":
-            raise SpecError(f"metric {name}: neither less nor more of it is better")
-        found.append((known[name], margin))
-    return found
+def _difference(mine: float, theirs: float) -> float:
+    """0 for equal values, infinite ones too."""
+    return 0.0 if mine == theirs else mine - theirs
+
+
+def _signed(sign: float, value: float) -> float:
+    """The product, without a negative zero."""
+    return sign * value + 0.0

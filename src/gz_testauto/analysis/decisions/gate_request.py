@@ -1,15 +1,34 @@
-"""What a gate is asked of results directories: which planner, against which, under which rules.
+"""Load results directories, choose which planners a gate compares, and judge them.
 
-Owns finding the trials that are compared; the questions themselves are
-:mod:`gz_testauto.analysis.decisions.gate`'s.
+Owns the request, the pairs of planners and the declarations about them. The questions are defined
+in :mod:`gz_testauto.analysis.decisions.gate`, the worlds and trials that are missing in
+:mod:`gz_testauto.analysis.decisions.gate_coverage`.
 """
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Iterable, List, Optional, Sequence, Tuple
 
-from gz_testauto.analysis.across import bring_together
-from gz_testauto.analysis.decisions.gate import Answer, Rules, judge, settled_part
+from gz_testauto.analysis.across import Across, bring_together
+from gz_testauto.analysis.conditions import conditions
+from gz_testauto.analysis.decisions.gate import (
+    Answer,
+    GatePair,
+    Rules,
+    Verdict,
+    gate_metrics,
+    judge,
+)
+from gz_testauto.analysis.decisions.gate_coverage import (
+    GateAllowances,
+    GateSide,
+    NotJudged,
+    Option,
+    ended_by_rule,
+    in_worlds,
+    not_judged,
+    settled_worlds,
+)
 from gz_testauto.errors import ResultsError, SpecError
 from gz_testauto.registry import unknown_name
 from gz_testauto.results.loaded import LoadedCampaign, load_campaign
@@ -19,101 +38,324 @@ MARGIN = 0.05
 """Of the success rate, where a baseline is given and no margin."""
 
 
+def command_line_option(name: str) -> str:
+    """Return ``--max-invalid`` for ``max-invalid``."""
+    return f"--{name}"
+
+
 @dataclass(frozen=True)
 class GateRequest:
-    """Whether ``planner`` (all, unless given) of the campaign in ``directory`` is good enough:
-    against ``baseline_planner`` of the same campaign, or of the one in ``baseline``, where it is
-    the planner of the same name unless given. ``anyway`` compares with a baseline that had another
-    robot, limits or simulator."""
+    """A campaign to judge, and the rules.
+
+    ``planners`` (all, unless given) of the campaign in ``directory`` are compared with
+    ``baseline_planner`` of the same campaign, or of the one in ``baseline``, where it is the
+    planner of the same name unless given. ``worlds`` limits the campaign to its first worlds.
+    ``anyway`` compares with a baseline that had another robot, limits or simulator.
+    """
 
     directory: Path
     baseline: Optional[Path] = None
-    planner: str = ""
+    planners: Tuple[str, ...] = ()
     baseline_planner: str = ""
     rules: Rules = field(default_factory=Rules)
+    allowances: GateAllowances = field(default_factory=GateAllowances)
+    worlds: Optional[int] = None
     anyway: bool = False
+    option: Option = field(default=command_line_option)
 
 
 @dataclass(frozen=True)
 class Judged:
-    """The answers, and the name of the campaign that they are about."""
+    """The answers about a campaign, and all that was expected and not judged."""
 
     campaign: str
     answers: Tuple[Answer, ...]
+    not_judged: Tuple[NotJudged, ...] = ()
+    notes: Tuple[str, ...] = ()
+    allowances: GateAllowances = field(default_factory=GateAllowances)
+
+    @property
+    def verdict(self) -> Verdict:
+        """Worse where any answer is; passed where every answer passed and nothing that is missing
+        lacks a declaration."""
+        verdicts = {answer.verdict for answer in self.answers}
+        if Verdict.WORSE in verdicts:
+            return Verdict.WORSE
+        complete = all(item.allowed for item in self.not_judged)
+        return Verdict.PASSED if verdicts == {Verdict.PASSED} and complete else Verdict.UNDECIDED
+
+
+@dataclass(frozen=True)
+class _Compared:
+    """The trials that a gate judges. ``names`` are pairs of a planner and its baseline."""
+
+    results: CampaignResults
+    sides: Tuple[GateSide, ...]
+    names: Tuple[Tuple[str, str], ...]
+    not_judged: Tuple[NotJudged, ...] = ()
+    notes: Tuple[str, ...] = ()
+    rules: Rules = field(default_factory=Rules)
+
+    @property
+    def pairs(self) -> List[GatePair]:
+        mine, theirs = self.sides[0], self.sides[-1]
+        return [
+            GatePair(
+                planner,
+                mine.valid_trials(planner),
+                baseline,
+                theirs.valid_trials(baseline) if baseline else {},
+            )
+            for planner, baseline in self.names
+        ]
 
 
 def judge_request(request: GateRequest) -> Judged:
-    """Answer it. Raises ``SpecError`` where nothing is asked or a planner is unknown,
-    ``ResultsError`` where a directory has no results, or its trials do not compare."""
-    compares = bool(request.baseline or request.baseline_planner)
-    rules = request.rules
-    if compares and rules.not_worse_than is None:
-        rules = replace(rules, not_worse_than=MARGIN)
-    if not compares and (rules.not_worse_than is not None or rules.metrics):
+    """Judge a campaign.
+
+    Raises ``SpecError`` where no question is defined or a planner is unknown, and ``ResultsError``
+    where a directory has no results, or its trials do not compare.
+    """
+    rules, option = _complete(request), request.option
+    campaign = load_campaign(request.directory, "new")
+    if request.worlds is not None and not 1 <= request.worlds <= len(campaign.results.worlds):
         raise SpecError(
-            "there is nothing to compare with; give a baseline (a results directory), or "
-            "baseline_planner (a planner of the same campaign)"
+            f"{request.directory}: {option('worlds')} is {request.worlds}; it must be between 1 "
+            f"and {len(campaign.results.worlds)}, the number of worlds"
         )
-    if not compares and rules.min_success is None:
-        raise SpecError("nothing is asked; give a baseline, baseline_planner or min_success")
-    campaign = _settled(load_campaign(request.directory, "new"))
     if request.baseline is None:
-        results, pairs = campaign.results, _within(campaign.results, request)
+        compared = _within(campaign, request, rules)
     else:
-        results, pairs = _against(campaign, request.baseline, request)
-    return Judged(campaign.results.name, judge(results, pairs, rules))
+        compared = _against(campaign, load_campaign(request.baseline, "baseline"), request, rules)
+    pairs, declared = compared.pairs, compared.results.metrics
+    answers = judge(pairs, compared.rules, declared)
+    metrics = [metric for metric, _ in gate_metrics(compared.rules, declared)]
+    missing = [
+        *compared.not_judged,
+        *not_judged(compared.sides, pairs, metrics, request.allowances, option),
+    ]
+    if not answers:
+        missing.append(
+            NotJudged(
+                "a planner is judged",
+                "no planner has a question",
+                allowed=False,
+                remedy=f"give {option('min-success')} RATE, which needs no baseline",
+            )
+        )
+    notes = (*compared.notes, *_unneeded(request.allowances, compared.not_judged, option))
+    return Judged(campaign.results.name, answers, tuple(missing), notes, request.allowances)
 
 
-def _settled(campaign: LoadedCampaign) -> LoadedCampaign:
-    return replace(campaign, results=settled_part(campaign.results))
+def _complete(request: GateRequest) -> Rules:
+    """Return the rules with the default margin. Raises ``SpecError`` where they ask nothing."""
+    rules, option = request.rules, request.option
+    against = f"{option('baseline')} DIR or {option('baseline-planner')} NAME"
+    if request.baseline or request.baseline_planner:
+        return replace(rules, not_worse_than=rules.not_worse_than or MARGIN)
+    if rules.not_worse_than is not None or rules.metrics:
+        raise SpecError(f"there is nothing to compare with; give {against}")
+    if rules.min_success is None:
+        raise SpecError(f"no question is defined; give {against}, or {option('min-success')} RATE")
+    return rules
 
 
-def _within(results: CampaignResults, request: GateRequest) -> List[Tuple[str, Optional[str]]]:
-    base = request.baseline_planner
-    _require_planners(results, request.directory, filter(None, (request.planner, base)))
-    asked = [request.planner] if request.planner else [p for p in results.planners if p != base]
-    if request.planner and request.planner == base:
-        raise SpecError(f"{base} is compared with itself; give another baseline_planner")
-    return [(planner, base or None) for planner in asked]
+def _within(campaign: LoadedCampaign, request: GateRequest, rules: Rules) -> _Compared:
+    """Compare planners of one campaign, or judge each by itself."""
+    results, base, path = campaign.results, request.baseline_planner, request.directory
+    _require_planners(results, path, (*request.planners, *filter(None, [base])))
+    if base and base in request.planners:
+        option = request.option("baseline-planner")
+        raise SpecError(f"{base} is compared with itself; give another {option}")
+    asked = request.planners or tuple(p for p in results.planners if p != base)
+    run = _planners_with_trials(results)
+    if base:
+        matched, missing = _match(asked, run, _require_trials(base, run, path), request)
+    else:
+        matched = [(planner, "") for planner in asked if planner in run]
+        missing = [_without_trials(p, "the results", request) for p in asked if p not in run]
+    planners = tuple(dict.fromkeys(name for names in matched for name in names if name))
+    worlds = tuple(world.name for world in results.worlds[: request.worlds])
+    side = GateSide(
+        title="the results",
+        planners=planners,
+        worlds=worlds,
+        only=(),
+        recorded=results.trials,
+        settled=in_worlds(results, settled_worlds(results, planners) & set(worlds)).trials,
+        ended_by_rule=ended_by_rule(results),
+    )
+    return _Compared(results, (side,), tuple(matched), tuple(missing), rules=rules)
 
 
 def _against(
-    campaign: LoadedCampaign, baseline: Path, request: GateRequest
-) -> Tuple[CampaignResults, List[Tuple[str, Optional[str]]]]:
-    """Everything as one campaign, in which planners are called as tables call them."""
-    other = _settled(load_campaign(baseline, "baseline"))
-    pairs = _named_pairs(campaign.results, other.results, baseline, request)
+    campaign: LoadedCampaign, other: LoadedCampaign, request: GateRequest, rules: Rules
+) -> _Compared:
+    """Compare planners with those of another campaign, with the names that tables have."""
+    assert request.baseline is not None
+    mine, theirs, base = campaign.results, other.results, request.baseline_planner
+    _require_planners(mine, request.directory, request.planners)
+    _require_planners(theirs, request.baseline, filter(None, [base]))
+    run = _planners_with_trials(theirs)
+    if base:
+        run = _require_trials(base, run, request.baseline)
+    matched, missing = _match(
+        request.planners or mine.planners, _planners_with_trials(mine), run, request
+    )
     across = bring_together([campaign, other], request.anyway)
-    reasons = across.sides[1].reasons
     if across.sides[1].left_out:
         raise ResultsError(
-            f"{baseline}: does not compare with {request.directory}, whatever the planners do "
-            f"(there, and in the baseline): {'; '.join(reasons)}"
+            f"{request.baseline}: does not compare with {request.directory}, whatever the planners "
+            f"do (there, and in the baseline): {'; '.join(across.sides[1].reasons)}"
         )
-    return across.results, [
-        (across.names["new", mine], across.names["baseline", theirs]) for mine, theirs in pairs
+    rules, not_comparable = _comparable_metrics(campaign, other, request, rules)
+    names = tuple(
+        (across.names["new", planner], across.names["baseline", of] if of else "")
+        for planner, of in matched
+    )
+    return _Compared(
+        across.results,
+        _both_sides(across, (campaign, other), matched, request),
+        names,
+        (*missing, *not_comparable),
+        across.sides[1].notes,
+        rules,
+    )
+
+
+def _both_sides(
+    across: Across,
+    campaigns: Tuple[LoadedCampaign, LoadedCampaign],
+    matched: Sequence[Tuple[str, str]],
+    request: GateRequest,
+) -> Tuple[GateSide, ...]:
+    """Return the new results and the baseline in their common worlds."""
+    asked = [planner for planner, _ in matched], [of for _, of in matched if of]
+    settled = bring_together([*map(_settled, campaigns, asked)], request.anyway).results
+    first = {world.name for world in campaigns[0].results.worlds[: request.worlds]}
+    sides = []
+    for title, campaign, planners in zip(("the new results", "the baseline"), campaigns, asked):
+        label = campaign.label
+        names = {name for (of, _), name in across.names.items() if of == label}
+        only = across.only[label]
+        side = GateSide(
+            title=title,
+            planners=tuple(dict.fromkeys(across.names[label, planner] for planner in planners)),
+            worlds=tuple(w.name for w in across.results.worlds if w.name in first),
+            only=tuple(w for w in only if w in first) if label == "new" else only,
+            recorded=tuple(t for t in across.results.trials if t.planner in names),
+            settled=tuple(t for t in settled.trials if t.planner in names),
+            ended_by_rule=ended_by_rule(campaign.results),
+        )
+        sides.append(side)
+    return tuple(sides)
+
+
+def _settled(campaign: LoadedCampaign, planners: Sequence[str]) -> LoadedCampaign:
+    results = campaign.results
+    return replace(campaign, results=in_worlds(results, settled_worlds(results, planners)))
+
+
+def _match(
+    asked: Sequence[str], run: Sequence[str], baseline: Sequence[str], request: GateRequest
+) -> Tuple[List[Tuple[str, str]], List[NotJudged]]:
+    """Find the baseline of each planner: empty for none. ``run`` and ``baseline`` are the planners
+    with trials."""
+    option, allowances = request.option, request.allowances
+    pairs: List[Tuple[str, str]] = []
+    missing = []
+    declared = {*allowances.new_planners, *allowances.removed_planners}
+    renamed = len(asked) == len(baseline) == 1 and not declared & {*asked, *baseline}
+    for planner in asked:
+        if planner not in run:
+            missing.append(_without_trials(planner, "the new results", request))
+        elif planner in baseline and not request.baseline_planner:
+            pairs.append((planner, planner))
+        elif planner in allowances.new_planners:
+            pairs.append((planner, ""))
+            reason = f"planner {planner} has no baseline, as declared"
+            missing.append(NotJudged(f"{planner} has a baseline", reason, True, planner=planner))
+        elif request.baseline_planner or renamed:
+            pairs.append((planner, baseline[0]))
+        else:
+            pairs.append((planner, ""))
+            missing.append(
+                NotJudged(
+                    f"{planner} has a baseline",
+                    f"the baseline has no trials of planner {planner}",
+                    allowed=False,
+                    remedy=f"give {option('baseline-planner')} NAME (one of "
+                    f"{', '.join(baseline) or 'none'}), or declare {option('new-planner')} "
+                    f"{planner}",
+                    planner=planner,
+                )
+            )
+    if not (request.planners or request.baseline_planner or renamed):
+        removed = [planner for planner in baseline if planner not in asked]
+        missing += [_without_trials(p, "the new results", request) for p in removed]
+    return pairs, missing
+
+
+def _without_trials(planner: str, title: str, request: GateRequest) -> NotJudged:
+    allowed = planner in request.allowances.removed_planners
+    option = request.option("removed-planner")
+    return NotJudged(
+        f"{planner} has trials",
+        f"{title} have no trials of planner {planner}" + (", as declared" if allowed else ""),
+        allowed,
+        remedy="" if allowed else f"run it, or declare {option} {planner}",
+        planner=planner,
+    )
+
+
+def _unneeded(
+    allowances: GateAllowances, missing: Sequence[NotJudged], option: Option
+) -> List[str]:
+    """State which declared planners are neither new nor removed."""
+    used = {item.planner for item in missing if item.allowed}
+    names = {"new-planner": allowances.new_planners, "removed-planner": allowances.removed_planners}
+    return [
+        f"{option(name)} {planner} has no effect: the planner is not {name.partition('-')[0]} here"
+        for name, planners in names.items()
+        for planner in planners
+        if planner not in used
     ]
 
 
-def _named_pairs(
-    mine: CampaignResults, theirs: CampaignResults, baseline: Path, request: GateRequest
-) -> List[Tuple[str, str]]:
-    if request.planner:
-        _require_planners(mine, request.directory, [request.planner])
-    if request.baseline_planner:
-        _require_planners(theirs, baseline, [request.baseline_planner])
-    asked = [request.planner] if request.planner else list(mine.planners)
-    if request.baseline_planner:
-        return [(planner, request.baseline_planner) for planner in asked]
-    same = [(planner, planner) for planner in asked if planner in theirs.planners]
-    if same:
-        return same
-    if len(asked) == len(theirs.planners) == 1:
-        return [(asked[0], theirs.planners[0])]
-    raise SpecError(
-        f"{baseline}: has no planner of the name {' or '.join(asked)}; say which is the baseline: "
-        f"baseline_planner, one of {', '.join(theirs.planners)}"
-    )
+def _comparable_metrics(
+    campaign: LoadedCampaign, other: LoadedCampaign, request: GateRequest, rules: Rules
+) -> Tuple[Rules, List[NotJudged]]:
+    """Take away the metrics that differ by more than the planners, unless ``anyway``."""
+    without = conditions(campaign, other).without
+    affected = [name for name, _ in rules.metrics if name in without]
+    missing = [
+        NotJudged(
+            f"{name} is comparable",
+            f"{name} {'is compared although it' if request.anyway else 'is not compared: it'} "
+            "depends on the machine or on a parameter of the metric, which differ",
+            allowed=request.anyway,
+            remedy=""
+            if request.anyway
+            else f"run both alike, leave {request.option('metric')} {name} out, or give "
+            f"{request.option('anyway')}",
+        )
+        for name in affected
+    ]
+    if request.anyway:
+        return rules, missing
+    kept = tuple(item for item in rules.metrics if item[0] not in affected)
+    return replace(rules, metrics=kept), missing
+
+
+def _planners_with_trials(results: CampaignResults) -> Tuple[str, ...]:
+    run = {record.planner for record in results.trials}
+    return tuple(planner for planner in results.planners if planner in run)
+
+
+def _require_trials(planner: str, run: Sequence[str], path: Path) -> Tuple[str, ...]:
+    if planner not in run:
+        raise ResultsError(f"{path}: has no trials of planner {planner}; run it")
+    return (planner,)
 
 
 def _require_planners(results: CampaignResults, path: Path, names: Iterable[str]) -> None:
@@ -123,7 +365,7 @@ def _require_planners(results: CampaignResults, path: Path, names: Iterable[str]
 
 
 def read_margins(texts: Sequence[str]) -> Tuple[Tuple[str, float], ...]:
-    """``NAME:MARGIN`` each. Raises ``SpecError``."""
+    """Parse texts ``NAME:MARGIN``. Raises ``SpecError``."""
     found = []
     for text in texts:
         name, _, margin = text.partition(":")

@@ -1,19 +1,21 @@
-"""The ``gate`` node: runs a campaign and judges it, as a test that rostest starts.
+"""The ``gate`` node: judges a campaign, as a test that rostest starts.
 
-Owns the parameters and the file of results; the campaign is run as by ``gz_testauto run`` and
-judged as by ``gz_testauto gate``. The exit status is 0 when the gate passes, 1 when the planner is
-worse, 2 when that cannot be said. ``docs/ros.md`` lists every parameter.
+Owns the parameters and the file of results; the campaign is run as by ``gz_testauto run``, unless
+``~results`` names one that was run, and judged as by ``gz_testauto gate``. The exit status is 0
+when the gate passes, 1 when the planner is worse, 2 when that cannot be decided or something was
+not judged. ``docs/gate.md`` lists every parameter.
 """
 
 import os
 import sys
 import tempfile
 from pathlib import Path
-from typing import Optional
+from typing import Optional, Tuple
 
 import rospy
 
-from gz_testauto.analysis.decisions.gate import Rules, overall
+from gz_testauto.analysis.decisions.gate import Rules
+from gz_testauto.analysis.decisions.gate_coverage import MAX_INVALID, GateAllowances
 from gz_testauto.analysis.decisions.gate_request import (
     GateRequest,
     Judged,
@@ -23,13 +25,13 @@ from gz_testauto.analysis.decisions.gate_request import (
 from gz_testauto.campaign.executors import chosen_executor
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.signals import StopSignals
-from gz_testauto.errors import GzTestautoError, SimulatorError, SpecError
-from gz_testauto.printable import printable
+from gz_testauto.errors import SimulatorError, SpecError
 from gz_testauto.report.gate import (
     EXIT_STATUS,
+    NOT_FINISHED,
+    error_message,
     error_to_junit,
-    reason,
-    sorted_by_verdict,
+    gate_lines,
     to_junit,
 )
 from gz_testauto.results.directory import write_atomically
@@ -37,6 +39,7 @@ from gz_testauto.ros import parameters
 from gz_testauto.ros.campaign_parameters import output_directory, read_campaign, read_selection
 from gz_testauto.ros.node import run_node
 from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.trial.plan import Selection
 from gz_testauto.workers.processes import local_workers
 
 RESULT_FILE = "--gtest_output=xml:"
@@ -44,23 +47,29 @@ RESULT_FILE = "--gtest_output=xml:"
 
 
 def start() -> int:
-    """Run the campaign and judge it."""
+    """Run the campaign where there are no results yet, and judge it."""
     name = rospy.get_name().strip("/")
+    _write(error_to_junit(name, NOT_FINISHED))
     try:
         judged = _judge()
-    except GzTestautoError as error:
-        _write(error_to_junit(name, error.full))
+    except Exception as error:
+        _write(error_to_junit(name, error_message(error)))
         raise
-    for answer in sorted_by_verdict(judged.answers):
-        print(printable(reason(answer)), flush=True)
-    _write(to_junit(name, judged.campaign, judged.answers))
-    return EXIT_STATUS[overall(judged.answers)]
+    print("\n".join(gate_lines(judged)), flush=True)
+    _write(to_junit(name, judged))
+    return EXIT_STATUS[judged.verdict]
 
 
 def _judge() -> Judged:
+    results = parameters.read_path("results", "")
+    if results is not None:
+        if parameters.read("campaign", str, ""):
+            names = rospy.resolve_name("~results"), rospy.resolve_name("~campaign")
+            raise SpecError(f"parameters {' and '.join(names)} are both set; give one of them")
+        return judge_request(_request(results, read_selection()))
     spec = read_campaign(on_stack=parameters.read("stack", bool, False))
-    out = _output_directory(spec)
-    request = _request(out)
+    out, selection = _output_directory(spec), read_selection()
+    request = _request(out, selection)
     workers = parameters.read("workers", int, 1)
     if workers < 1:
         raise SpecError(f"parameter {rospy.resolve_name('~workers')} is {workers}; give 1 or more")
@@ -71,7 +80,7 @@ def _judge() -> Judged:
             out,
             chosen_executor(spec, out),
             make_workers=local_workers(workers),
-            selection=read_selection(),
+            selection=selection,
             should_stop=stop,
         )
         if stop():
@@ -86,20 +95,44 @@ def _output_directory(spec: CampaignSpec) -> Path:
     return Path(tempfile.mkdtemp(prefix=f"gz_testauto_{spec.name}_"))
 
 
-def _request(out: Path) -> GateRequest:
+def _request(out: Path, selection: Selection) -> GateRequest:
+    """Return the request; ``selection`` is the part of the campaign that is expected."""
+    base = parameters.read("baseline_planner", str, "")
     baseline = parameters.read_path("baseline", "")
+    planners = _names("planner") or selection.planners or ()
+    if baseline is None:
+        planners = tuple(planner for planner in planners if planner != base)
     return GateRequest(
         out,
         baseline,
-        parameters.read("planner", str, ""),
-        parameters.read("baseline_planner", str, ""),
+        planners,
+        base,
         Rules(
             _rate("not_worse_than"),
             _rate("min_success"),
-            read_margins(parameters.read("metrics", str, "").replace(",", " ").split()),
+            read_margins(_names("metrics")),
             parameters.read("alpha", float, 0.05),
         ),
+        GateAllowances(
+            parameters.read("allow_missing_worlds", int, 0),
+            parameters.read("max_invalid", float, MAX_INVALID),
+            _names("new_planners"),
+            _names("removed_planners"),
+        ),
+        selection.worlds,
+        option=_parameter_name,
     )
+
+
+def _parameter_name(option: str) -> str:
+    """Return ``~max_invalid`` for the command line's ``max-invalid``."""
+    plural = {"new-planner": "~new_planners", "removed-planner": "~removed_planners"}
+    return plural.get(option, "~" + option.replace("-", "_"))
+
+
+def _names(name: str) -> Tuple[str, ...]:
+    """Return the words of a parameter, separated by blanks or commas."""
+    return tuple(parameters.read(name, str, "").replace(",", " ").split())
 
 
 def _rate(name: str) -> Optional[float]:

@@ -1,0 +1,276 @@
+"""Find what a gate expected and did not judge: worlds, trials and planners.
+
+Owns the trials that can be judged, the rules for what may be missing, and the list of what is
+missing. Which planners are compared is decided in
+:mod:`gz_testauto.analysis.decisions.gate_request`.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from typing import AbstractSet, Callable, Dict, Iterator, List, Sequence, Set, Tuple
+
+from gz_testauto.analysis.comparison import WorldTrials, trials_by_world
+from gz_testauto.analysis.decisions.early_end import early_end
+from gz_testauto.analysis.decisions.gate import GatePair, metric_worlds
+from gz_testauto.errors import SpecError
+from gz_testauto.metrics.interface import Metric
+from gz_testauto.results.records import CampaignResults, TrialRecord
+
+MAX_INVALID = 0.01
+"""Share of a planner's trials that may be invalid: it hides at most one point of a margin of 5."""
+
+Option = Callable[[str], str]
+"""Return the name of an option as the user writes it: ``--max-invalid`` or ``~max_invalid``."""
+
+
+@dataclass(frozen=True)
+class GateAllowances:
+    """What a gate may leave unjudged.
+
+    ``missing_worlds`` is a number of worlds, ``max_invalid`` the share of a planner's trials that
+    may be invalid. ``new_planners`` have no baseline, ``removed_planners`` have no new trials.
+    """
+
+    missing_worlds: int = 0
+    max_invalid: float = MAX_INVALID
+    new_planners: Tuple[str, ...] = ()
+    removed_planners: Tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.missing_worlds < 0:
+            raise SpecError(f"allow_missing_worlds is {self.missing_worlds}; it must be >= 0")
+        if not 0.0 <= self.max_invalid < 1.0:
+            raise SpecError(f"max_invalid is {self.max_invalid:g}; it must be >= 0 and < 1")
+
+
+@dataclass(frozen=True)
+class NotJudged:
+    """One expectation that was not judged.
+
+    ``expectation`` is a sentence that is true where nothing is missing, ``reason`` states what is
+    missing, ``worlds`` in which worlds. ``allowed`` is true where the user or the campaign
+    declared it. ``remedy`` is empty where it is allowed.
+    """
+
+    expectation: str
+    reason: str
+    allowed: bool
+    remedy: str = ""
+    planner: str = ""
+    worlds: Tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class GateSide:
+    """One results directory of a gate, with the names that the answers have.
+
+    ``title`` names it in messages, ``planners`` are those that are judged. ``worlds`` are the
+    expected worlds that the other directory has too, ``only`` those that it lacks. ``recorded``
+    are the trials that have ended, ``settled`` those of them that can be judged.
+    ``ended_by_rule`` is true where the campaign's own ``stop`` ended it.
+    """
+
+    title: str
+    planners: Tuple[str, ...]
+    worlds: Tuple[str, ...]
+    only: Tuple[str, ...]
+    recorded: Tuple[TrialRecord, ...]
+    settled: Tuple[TrialRecord, ...]
+    ended_by_rule: bool
+
+    @property
+    def total(self) -> int:
+        """The number of expected worlds of this directory."""
+        return len(self.worlds) + len(self.only)
+
+    def valid_trials(self, planner: str) -> WorldTrials:
+        """Return the settled and valid trials of a planner by world, in the plan's order."""
+        found = trials_by_world([t for t in self.settled if t.planner == planner])
+        return {world: found[world] for world in self.worlds if world in found}
+
+    def unsettled(self) -> Tuple[str, ...]:
+        """Return the worlds without a settled trial of the planners.
+
+        A campaign that its rule has ended leaves out worlds with an invalid trial; those are not
+        returned.
+        """
+        if not self.planners:
+            return ()
+        settled = {record.world for record in self.settled if record.planner in self.planners}
+        invalid = {record.world for record in self.recorded if not record.outcome.valid}
+        passed_over = invalid if self.ended_by_rule else set()
+        return tuple(w for w in self.worlds if w not in settled and w not in passed_over)
+
+
+def settled_worlds(results: CampaignResults, planners: Sequence[str]) -> Set[str]:
+    """Return the worlds before the first one in which ``planners`` have unfinished trials.
+
+    Which trials of later worlds have ended can depend on their outcomes.
+    """
+    if results.stop is not None:
+        return set(results.judged)
+    names = [world.name for world in results.worlds]
+    if len(results.trials) >= results.planned:
+        return set(names)
+    places = max(len(names) * len(results.planners), 1)
+    expected = max(results.planned // places, 1) * len(planners)
+    ended: Dict[str, int] = {}
+    for record in results.trials:
+        if record.planner in planners:
+            ended[record.world] = ended.get(record.world, 0) + 1
+    settled: Set[str] = set()
+    for name in names:
+        if ended.get(name, 0) < expected:
+            break
+        settled.add(name)
+    return settled
+
+
+def ended_by_rule(results: CampaignResults) -> bool:
+    """Return whether the campaign's own ``stop`` ended it."""
+    end = early_end(results)
+    return end is not None and (end.decided or len(results.trials) >= results.planned)
+
+
+def in_worlds(results: CampaignResults, worlds: AbstractSet[str]) -> CampaignResults:
+    """Return the results with the trials in ``worlds`` only."""
+    return replace(results, trials=tuple(t for t in results.trials if t.world in worlds))
+
+
+def not_judged(
+    sides: Sequence[GateSide],
+    pairs: Sequence[GatePair],
+    metrics: Sequence[Metric],
+    allowances: GateAllowances,
+    option: Option,
+) -> Tuple[NotJudged, ...]:
+    """List the trials and worlds of ``pairs`` that were expected and not judged."""
+    return (
+        *_invalid_trials(sides, allowances.max_invalid, option),
+        *_ended_by_rule(sides),
+        *_missing_worlds(sides, pairs, metrics, allowances.missing_worlds, option),
+    )
+
+
+def _invalid_trials(sides: Sequence[GateSide], most: float, option: Option) -> Iterator[NotJudged]:
+    for side in sides:
+        for planner in side.planners:
+            trials = [
+                record
+                for record in side.recorded
+                if record.planner == planner and record.world in side.worlds
+            ]
+            invalid = [record for record in trials if not record.outcome.valid]
+            if not invalid:
+                continue
+            share = len(invalid) / len(trials)
+            remedy = "repeat them with `run --retry-invalid`"
+            if share < 1.0:
+                enough = math.ceil(1000 * share) / 1000
+                remedy += f", or declare {option('max-invalid')} {min(enough, 0.999):g}"
+            yield NotJudged(
+                f"trials of {planner} are valid",
+                f"{len(invalid)} of {_many(len(trials), 'trial')} of {planner} "
+                f"{_are(len(invalid))} invalid ({100 * share:.3g} %, allowed {100 * most:.3g} %)",
+                allowed=share <= most,
+                remedy=remedy,
+                planner=planner,
+                worlds=tuple(dict.fromkeys(record.world for record in invalid)),
+            )
+
+
+def _ended_by_rule(sides: Sequence[GateSide]) -> Iterator[NotJudged]:
+    for side in sides:
+        worlds = side.unsettled() if side.ended_by_rule else ()
+        if worlds:
+            yield NotJudged(
+                f"every world of {side.title} is judged",
+                f"{_share(worlds, side)} {_are(len(worlds))} not judged because its campaign "
+                "ended by its rule (stop)",
+                allowed=True,
+                worlds=worlds,
+            )
+
+
+def _missing_worlds(
+    sides: Sequence[GateSide],
+    pairs: Sequence[GatePair],
+    metrics: Sequence[Metric],
+    most: int,
+    option: Option,
+) -> Iterator[NotJudged]:
+    """Worlds that all pairs lack, then those of one pair or one metric in addition to them."""
+    unfinished = [() if side.ended_by_rule else side.unsettled() for side in sides]
+    absent = {world for side in sides for world in side.unsettled()}
+    lacking = sum(len(side.only) for side in sides) + len({w for ws in unfinished for w in ws})
+    gaps: List[Tuple[int, NotJudged]] = []
+    for index, (side, worlds) in enumerate(zip(sides, unfinished)):
+        if side.only:
+            other = sides[1 - index].title
+            gap = NotJudged(
+                f"worlds of {side.title} are in {other}",
+                f"{_share(side.only, side)} {_are(len(side.only))} not in {other}",
+                allowed=False,
+                worlds=side.only,
+            )
+            gaps.append((lacking, gap))
+        if worlds:
+            gap = NotJudged(
+                f"worlds of {side.title} are finished",
+                f"{_share(worlds, side)} {_are(len(worlds))} unfinished, or after an unfinished "
+                "world",
+                allowed=False,
+                worlds=worlds,
+            )
+            gaps.append((lacking, gap))
+    for pair in pairs:
+        own = _worlds_without_trials(sides, pair, absent)
+        names = " or ".join(filter(None, (pair.planner, pair.baseline)))
+        if own:
+            gap = NotJudged(
+                f"{pair.planner} has trials in every world",
+                f"{_many(len(own), 'world')} without a trial of {names}",
+                allowed=False,
+                planner=pair.planner,
+                worlds=own,
+            )
+            gaps.append((lacking + len(own), gap))
+        for metric in metrics if pair.baseline else ():
+            unmeasured = metric_worlds(metric, pair).unmeasured
+            if unmeasured:
+                gap = NotJudged(
+                    f"{metric.name} of {pair.planner} is known in every world",
+                    f"{metric.name} is unknown in {_many(len(unmeasured), 'world')} for {names}",
+                    allowed=False,
+                    planner=pair.planner,
+                    worlds=unmeasured,
+                )
+                gaps.append((lacking + len(own) + len(unmeasured), gap))
+    needed = max((count for count, _ in gaps), default=0)
+    remedy = f"run the missing trials, or declare {option('allow-missing-worlds')} {needed}"
+    for count, gap in gaps:
+        yield replace(gap, allowed=count <= most, remedy="" if count <= most else remedy)
+
+
+def _worlds_without_trials(
+    sides: Sequence[GateSide], pair: GatePair, absent: AbstractSet[str]
+) -> Tuple[str, ...]:
+    """Worlds in which one of the two has no trial at all, though others have."""
+    found: Set[str] = set()
+    for side in sides:
+        for planner in {pair.planner, pair.baseline} & set(side.planners):
+            run = {record.world for record in side.recorded if record.planner == planner}
+            found |= {world for world in side.worlds if world not in run | absent}
+    return tuple(world for world in sides[0].worlds if world in found)
+
+
+def _share(worlds: Sequence[str], side: GateSide) -> str:
+    return f"{len(worlds)} of {_many(side.total, 'world')} of {side.title}"
+
+
+def _many(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"

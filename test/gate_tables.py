@@ -1,0 +1,27 @@
+"""Results directories for gates, written as one letter per world."""
+
+from gz_testauto.cli.main import main
+
+OUTCOMES = {"1": "reached", "0": "collided", "x": "invalid"}
+
+GOOD = "1" * 90 + "0" * 10
+WORSE = "0" * 30 + "1" * 60 + "0" * 10
+PASSES = "1" * 100
+
+
+def table(first_world=0, **planners):
+    """One letter per world: 1 reached, 0 failed, x invalid, a dot for no trial."""
+    lines = ["world,planner,outcome,time_s"]
+    for planner, letters in planners.items():
+        for world, letter in enumerate(letters, first_world):
+            if letter != ".":
+                time_s = 20.0 + 0.01 * world if letter == "1" else 5.0
+                lines.append(f"w{world:03d},{planner},{OUTCOMES[letter]},{time_s}")
+    return "\n".join(lines) + "\n"
+
+
+def import_table(folder, name, text):
+    """Make a results directory ``name`` in ``folder``."""
+    (folder / f"{name}.csv").write_text(text)
+    assert main(["import", str(folder / f"{name}.csv"), "--out", str(folder / name)]) == 0
+    return str(folder / name)
