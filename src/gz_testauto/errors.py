@@ -29,7 +29,7 @@ class SpecError(GzTestautoError):
 
 
 class UnknownNameError(SpecError):
-    """A plugin or entity was asked for by a name that nobody registered."""
+    """A plugin, entity or parameter was requested by a name that does not exist."""
 
 
 class SdfError(GzTestautoError):

@@ -194,6 +194,15 @@ class Interrupting(CampaignListener):
 
 
 @needs_scenic
+def test_a_misspelt_parameter_is_refused_with_the_nearest_name(workshop):
+    spec = campaign(workshop, ("parameters: {crates: 2}", "parameters: {cratez: 2}"))
+    complaint = r"worlds\.parameters: .*small\.scenic: unknown parameter 'cratez'; .*'crates'\?"
+    with pytest.raises(SpecError, match=complaint):
+        gather_worlds(spec, read_body(spec), workshop / "out")
+    assert not (workshop / "out").exists()
+
+
+@needs_scenic
 @pytest.mark.slow
 def test_a_campaign_of_scenic_worlds_runs_to_its_table_though_it_is_killed(workshop, monkeypatch):
     spec, out = campaign(workshop), workshop / "out"

@@ -388,6 +388,40 @@ def test_a_parameter_can_be_overridden(workshop):
     assert len(workshop.source(text, parameters={"count": 5}).make(0).objects) == 5
 
 
+@pytest.mark.parametrize(
+    ("text", "given", "names"),
+    [
+        ("param crates = 2, gap = 1\n", "cratez", "'crates'"),
+        ("n = globalParameters.crates\n", "cratez", "'crates'"),
+        ("n = globalParameters['crates']\n", "cratez", "'crates'"),
+        ("n = globalParameters.get('crates', 2)\n", "cratez", "'crates'"),
+        ("if False:\n    param 'the crates' = 2\n", "the crate", "'the crates'"),
+        ("from parts import *\n", "cratez", "'crates'"),
+    ],
+)
+def test_a_parameter_that_the_scenario_does_not_have_is_refused(workshop, text, given, names):
+    workshop.scenario("param crates = 2\n", "parts.scenic")
+    text += "new Object at 0 @ 0\n"
+    known = names.strip("'")
+    workshop.source(text, parameters={known: 4})
+    complaint = (
+        rf"test\.scenic: unknown parameter '{given}'; did you mean {names}\? Known: .*{known}"
+    )
+    with pytest.raises(SpecError, match=complaint):
+        workshop.source(text, parameters={known: 4, given: 4})
+
+
+def test_a_parameter_of_a_scenario_without_any_is_refused(workshop):
+    with pytest.raises(SpecError, match=r"unknown parameter 'crates'\. Known: none; .*`param NAME"):
+        workshop.source("new Object at 0 @ 0\n", parameters={"crates": 4})
+
+
+def test_a_scenario_that_uses_the_whole_table_accepts_any_parameter(workshop):
+    text = "boxes = dict(globalParameters)\nnew Object at boxes['shift'] @ 0\n"
+    ((_, placed),) = workshop.source(text, parameters={"shift": 4}).make(0).objects
+    assert placed.position.x == 4
+
+
 def test_no_directory_is_wiped(workshop, tmp_path):
     from gz_testauto.scenic.output import write_scenes
 

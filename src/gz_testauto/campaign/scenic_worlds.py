@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Dict, List
 
-from gz_testauto.errors import ResultsError, SpecError
+from gz_testauto.errors import ResultsError, SpecError, UnknownNameError
 from gz_testauto.json_file import shaped
 from gz_testauto.results.directory import reporting_disk
 from gz_testauto.spec.campaign import CampaignSpec
@@ -46,14 +46,17 @@ def scenic_worlds(spec: CampaignSpec, folder: Path, makers: int = 1) -> WorldSet
     from gz_testauto.scenic.output import write_scenes
     from gz_testauto.scenic.source import ScenicSource
 
-    source = ScenicSource(
-        worlds.scenic,
-        worlds.models,
-        spec.seed,
-        worlds.parameters,
-        keep=worlds.keep,
-        dynamic=worlds.dynamic,
-    )
+    try:
+        source = ScenicSource(
+            worlds.scenic,
+            worlds.models,
+            spec.seed,
+            worlds.parameters,
+            keep=worlds.keep,
+            dynamic=worlds.dynamic,
+        )
+    except UnknownNameError as error:
+        raise SpecError(f"worlds.parameters: {error.full}") from error
     with reporting_disk(folder):
         return write_scenes(source, worlds.count, folder, plots=False, makers=makers)
 

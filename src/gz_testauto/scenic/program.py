@@ -76,7 +76,8 @@ def compile_program(
     """Compile a scenario. What it draws by Python itself (``random``) depends on ``seed``.
 
     ``scenario`` chooses one of several in the file; ``dynamic``: it is to act in trials.
-    Raises ``SpecError`` with file and line, or ``MissingDependencyError`` without Scenic.
+    Raises ``SpecError`` with file and line, of it ``UnknownNameError`` for one of ``parameters``
+    that the scenario does not have, or ``MissingDependencyError`` without Scenic.
     """
     require_scenic()
     end_acting()
@@ -86,20 +87,29 @@ def compile_program(
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "is not UTF-8; save the file as UTF-8"
         raise SpecError(f"{path}: cannot be read: {reason}") from error
-    notes = _examine(path, text, dynamic)
+    from gz_testauto.scenic.language.parameters import ScenarioParameters
+
+    known = ScenarioParameters()
+    notes = _examine(path, text, dynamic, known)
     implied = bool(_MENTIONS_DEFAULT.search(text)) and not _SETS_WORKSPACE.search(text)
     library = library_text(models, implied, dynamic)
     source = f"model {MODULE}\n{text}"
     drawing = GlobalDraws.seeded(seed)
     with _importable(library), located(path), warnings.catch_warnings(), drawing.going_on():
         warnings.simplefilter("ignore")
-        compiled = _compile(source, path, parameters, scenario, pruning)
+        compiled = _compile(source, path, parameters, scenario, pruning, known)
+    known.check(parameters, str(path))
     _refuse_after_compiling(path, compiled, dynamic)
     return Program(path, compiled, notes)
 
 
 def _compile(
-    source: str, path: Path, parameters: Mapping[str, Any], scenario: Optional[str], pruning: bool
+    source: str,
+    path: Path,
+    parameters: Mapping[str, Any],
+    scenario: Optional[str],
+    pruning: bool,
+    known: Any,
 ) -> Any:
     import io
 
@@ -110,7 +120,7 @@ def _compile(
     scene_objects.begin_scenario(str(path), _LINE_ADDED)
     before = translator.usePruning, translator.preamble, translator.ScenicLoader.exec_module
     translator.usePruning = pruning
-    translator.ScenicLoader.exec_module = _examining(before[2])
+    translator.ScenicLoader.exec_module = _examining(before[2], known)
     translator.preamble += _OBJECT  # of every module: also those that the scenario imports
     try:
         options = translator.CompileOptions(paramOverrides=dict(parameters))
@@ -122,21 +132,26 @@ def _compile(
         translator.ScenicLoader.exec_module = before[2]
 
 
-def _examine(path: Path, text: str, dynamic: bool) -> Tuple[str, ...]:
+def _examine(path: Path, text: str, dynamic: bool, known: Any) -> Tuple[str, ...]:
     from gz_testauto.scenic.refusals import examine
 
-    refused, idle = examine(_parse(path, text), dynamic)
+    tree = _parse(path, text)
+    known.add(tree)
+    refused, idle = examine(tree, dynamic)
     _refuse(path, refused)
     return tuple(f"{path}:{place.line}: {place.text}" for place in idle)
 
 
-def _examining(load: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
-    """Scenic's way to load a module that a program imports, which looks at it before."""
+def _examining(load: Callable[[Any, Any], None], known: Any) -> Callable[[Any, Any], None]:
+    """Scenic's way to load a module that a program imports, which looks at it before and adds its
+    parameters to those that are known."""
     from gz_testauto.scenic.refusals import examine_imported
 
     def load_examined(loader: Any, module: Any) -> None:
         path = Path(loader.filepath)
-        _refuse(path, examine_imported(_parse(path, path.read_text(encoding="utf-8"))))
+        tree = _parse(path, path.read_text(encoding="utf-8"))
+        known.add(tree)
+        _refuse(path, examine_imported(tree))
         load(loader, module)
 
     return load_examined
