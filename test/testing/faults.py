@@ -1,8 +1,9 @@
 """Tests that a conformance suite rejects wrong implementations.
 
 A :class:`Fault` is one wrong implementation, by name, with the test of the suite that must fail for
-it. :func:`rejections` makes a class of tests of each, which runs this one test, and a class for the
-right implementation, which must pass all these tests.
+it. :func:`rejections` makes a class of tests of each fault, which runs this one test, and a class
+of the right implementation, which must pass the whole suite. A suite has at least
+:data:`LEAST_FAULTS` faults, and each of its tests rejects one.
 """
 
 import functools
@@ -12,6 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any, Mapping, Tuple, Type
 
 import pytest
+
+LEAST_FAULTS = 10
 
 
 @dataclass(frozen=True)
@@ -34,14 +37,16 @@ def rejections(suite, reference, faults):
     the right implementation."""
     names = [fault.name for fault in faults]
     assert len(set(names)) == len(names), f"two faults have the same name: {names}"
+    assert len(faults) >= LEAST_FAULTS, f"{suite.__name__} has {len(faults)} faults"
+    idle = {test for test in dir(suite) if test.startswith("test_")} - {f.test for f in faults}
+    assert not idle, f"these tests of {suite.__name__} reject no fault: {sorted(idle)}"
     classes = {}
     for fault in faults:
         name = "TestRejects" + "".join(word.capitalize() for word in re.split(r"\W+", fault.name))
         classes[name] = _subclass(name, suite, {fault.test: _rejected(suite, fault)}, fault.of)
         classes[name].pytestmark = [pytest.mark.slow] if fault.is_slow else []
-    tests = {fault.test: getattr(suite, fault.test) for fault in faults}
     name = f"TestAcceptsTheReferenceOf{suite.__name__}"
-    classes[name] = _subclass(name, suite, tests, reference)
+    classes[name] = type(name, (suite,), dict(reference))
     return classes
 
 
@@ -52,7 +57,7 @@ def _subclass(name, suite, tests, attributes):
 
 
 def _rejected(suite, fault):
-    """The test of the suite, turned round: it passes where the suite's fails by the fault."""
+    """Return the inverted test: it passes where the suite's own fails because of the fault."""
     original = getattr(suite, fault.test)
     expected = (AssertionError, pytest.fail.Exception, *fault.raises)
 
@@ -61,8 +66,10 @@ def _rejected(suite, fault):
         try:
             original(*args, **kwargs, **fault.cases)
         except expected as error:
-            told = f"{type(error).__name__}: {error}"
-            assert re.search(fault.message, told, re.DOTALL), f"fails for another reason: {told}"
+            reported = f"{type(error).__name__}: {error}"
+            assert re.search(fault.message, reported, re.DOTALL), (
+                f"fails for another reason: {reported}"
+            )
         except pytest.skip.Exception as skipped:
             pytest.fail(f"the suite skips the test of {fault.name!r}: {skipped}")
         else:

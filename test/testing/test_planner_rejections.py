@@ -18,11 +18,6 @@ from gz_testauto.pose import Pose, Pose2D
 from gz_testauto.testing.planner_conformance import PlannerConformance
 
 
-class TestAcceptsVectorFieldHistogram(PlannerConformance):
-    def make_planner(self):
-        return VectorFieldHistogram()
-
-
 class TestAcceptsPotentialField(PlannerConformance):
     def make_planner(self):
         return PotentialField()

@@ -1,5 +1,6 @@
 """The suite for simulators rejects simulators that break one rule of the interface each."""
 
+import contextlib
 import time
 from dataclasses import replace
 
@@ -251,6 +252,24 @@ class NoInertialSamples(Shown):
         return replace(snapshot, imu=())
 
 
+class SaysThatItsSamplesAreMeans(PlanarSimulator):
+    """Its samples have the acceleration at an instant."""
+
+    inertial = "period"
+
+
+class DriftsWhenLookedAt(PlanarSimulation):
+    """Adds to the robot's pose in each snapshot that is requested without a step."""
+
+    looks = 0
+
+    def snapshot(self):
+        shown = super().snapshot()
+        self.looks += 1
+        robot = replace(shown.models["robot"], pose=Pose((1e-6 * self.looks, 0.0, 0.0)))
+        return replace(shown, models={**shown.models, "robot": robot})
+
+
 # touching
 
 
@@ -325,6 +344,12 @@ class SpawnsWhatIsTaken(PlanarSimulation):
             if model.name not in self._poses:
                 add_model(document, model.sdf, model.pose, model.name)
         self._read(document)
+
+
+class SkipsWhatIsNoModel(PlanarSimulation):
+    def spawn(self, models):
+        with contextlib.suppress(SimulatorError):
+            super().spawn(models)
 
 
 class KeepsTheFirstOfSeveral(PlanarSimulation):
@@ -553,6 +578,18 @@ FAULTS = [
     ),
     fault("no gravity", NoGravity, IMU, "9.8"),
     fault("no inertial samples", NoInertialSamples, IMU, "assert \\[\\]"),
+    fault(
+        "says that its samples are means",
+        SaysThatItsSamplesAreMeans,
+        "test_the_imu_feels_what_the_simulator_declares",
+        "0.6",
+    ),
+    fault(
+        "drifts when looked at",
+        DriftsWhenLookedAt,
+        "test_a_snapshot_shows_the_present_without_time_passing",
+        "two snapshots in a row differ",
+    ),
     fault("inertial samples twice", SamplesAgain, ONCE, "sample is shown twice"),
     fault("contacts again", ContactsAgain, ONCE, "a contact of .* is shown after"),
     fault("no contacts", NoContacts, WALL, "wall"),
@@ -566,6 +603,12 @@ FAULTS = [
         "wall",
     ),
     fault("composes poses", ComposesPoses, SPAWNED, "2.5"),
+    fault(
+        "skips what is no model",
+        SkipsWhatIsNoModel,
+        "test_what_is_no_model_is_refused",
+        "DID NOT RAISE",
+    ),
     fault("spawned is not seen", SpawnedIsNotSeen, SPAWNED, "2.5"),
     fault("spawns what is taken", SpawnsWhatIsTaken, TAKEN, "DID NOT RAISE"),
     fault("keeps the first of several", KeepsTheFirstOfSeveral, TAKEN, "fresh"),

@@ -100,7 +100,7 @@ class SimulatorSensing(SimulatorInTheWalledScene):
         drive(simulation, Twist2D(0.5, 0.0), 1.0)
         first, second = simulation.snapshot(), simulation.snapshot()
         assert first.time_s == second.time_s
-        assert first.models["robot"] == second.models["robot"]
+        assert first.models["robot"] == second.models["robot"], "two snapshots in a row differ"
 
 
 def ranges_at(scan: LaserScan, angle_rad: float) -> np.ndarray:

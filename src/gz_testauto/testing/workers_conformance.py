@@ -94,7 +94,8 @@ class OrderedExecutor(LockstepExecutor):
         return super().execute(trial, should_stop)
 
     def _note(self, what: str) -> None:
-        (self._directory / f"{what}-{os.getpid()}-{time.monotonic_ns()}").touch()
+        by = f"{os.getpid()}-{id(self)}"
+        (self._directory / f"{what}-{by}-{time.monotonic_ns()}").touch()
 
     def _die(self, should_stop: StopRequest) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -120,6 +121,8 @@ class OrderedExecutor(LockstepExecutor):
         """Wait until another trial has begun."""
         deadline = time.monotonic() + WAIT_TIMEOUT_S
         while len(set(trials_begun(self._directory))) < 2:
+            if should_stop():
+                raise TrialStopped
             assert time.monotonic() < deadline, "no other trial began meanwhile"
             time.sleep(0.01)
 
@@ -129,9 +132,10 @@ def trials_begun(directory: Path) -> List[int]:
     return sorted(int(path.name.split("-")[1]) for path in directory.glob("began-*"))
 
 
-def processes_that(what: str, directory: Path) -> List[int]:
-    """The processes whose executors noted something, each as often as it did."""
-    return sorted(int(path.name.split("-")[-2]) for path in directory.glob(f"{what}-*-*"))
+def executors_that(what: str, directory: Path) -> List[Tuple[int, int]]:
+    """Return the executors that noted something, by process and number, each as often as it did."""
+    notes = (path.name.split("-") for path in directory.glob(f"{what}-*-*"))
+    return sorted((int(note[-3]), int(note[-2])) for note in notes)
 
 
 def never() -> bool:
@@ -249,6 +253,8 @@ class WorkersConformance:
 
     def test_every_trial_is_answered_once_with_its_own_result(self, serving: Bench) -> None:
         attempts = serving.run()
+        reported = [attempt.trial.index for attempt in attempts]
+        assert reported == [0, 1, 2, 3], f"attempts at these trials were reported: {reported}"
         assert [attempt.trial for attempt in attempts] == list(serving.campaign.trials)
         for attempt in attempts:
             clear = attempt.trial.world == CLEAR
@@ -268,7 +274,7 @@ class WorkersConformance:
             alone.close()
         for attempt, result in zip(attempts, expected):
             assert attempt.result is not None
-            assert attempt.result.detail == result.detail
+            assert attempt.result.detail == result.detail, "the detail is another one"
             assert compare_recordings(attempt.result.recording, result.recording).identical
 
     def test_the_simulator_is_known_once_open(self, serving: Bench) -> None:
@@ -297,7 +303,7 @@ class WorkersConformance:
         assert [attempt.result is None for attempt in attempts] == [True, True, True, False]
         assert not any(attempt.worker_died for attempt in attempts)
         assert all(attempt.result is not None for attempt in serving.run())
-        assert 1 <= len(processes_that("recovered", serving.directory)) <= 3
+        assert 1 <= len(executors_that("recovered", serving.directory)) <= 3
 
     def test_a_worker_that_dies_costs_an_attempt_that_is_told_apart_and_is_replaced(
         self, serving: Bench
@@ -371,11 +377,13 @@ class WorkersConformance:
         assert trials_begun(bench.directory) == [trial.index for trial in some]
         bench.workers.close()
         bench.workers.close()
-        opened = processes_that("opened", bench.directory)
+        opened = executors_that("opened", bench.directory)
         assert len(opened) == self.size
-        assert set(processes_that("closed", bench.directory)) >= set(opened)
+        left = set(opened) - set(executors_that("closed", bench.directory))
+        assert not left, f"executors of these processes were not closed: {sorted(left)}"
         if self.can_die and self.ends_processes:
-            assert not any(map(is_alive, opened))
+            alive = [pid for pid, _ in opened if is_alive(pid)]
+            assert not alive, f"these processes have not ended: {alive}"
 
     def test_what_was_never_opened_can_be_closed(self, bench: Bench) -> None:
         bench.workers.close()
