@@ -84,6 +84,8 @@ def require_allowed(ended, said):
     (entry,) = ended.document["not_judged"]
     assert entry["allowed"]
     assert ("allowed", entry["reason"]) in ended.properties
+    names = [case.get("name") for case in ended.suite.iter("testcase")]
+    assert f"not judged, allowed: {entry['reason']}".replace("%", "percent") in names
 
 
 def test_a_planner_that_is_missing_is_an_error_unless_it_is_declared_as_removed(results, gate):
@@ -358,6 +360,37 @@ class TestAnError:
             "new, baseline: have no world in common: they were imported without files, and no two "
             "worlds have the same name"
         )
+
+
+def test_the_only_planner_of_a_baseline_is_compared_under_its_other_name_with_a_note(results, gate):
+    new, old = results("new_ones", table(dwa=PASSES)), results("old", table(fgm=PASSES))
+    ended = gate(new, "--baseline", old)
+    assert ended.status == 0
+    assert "note: dwa is compared with fgm, the only planner of the baseline" in ended.lines
+
+
+def test_differences_that_are_accepted_are_listed(run, smoke, tmp_path, gate):
+    one = run(out=tmp_path / "one")
+    changed = smoke.model_copy(
+        update={"limits": smoke.limits.model_copy(update={"timeout_s": 7.0})}
+    )
+    other = run(spec=changed, out=tmp_path / "other")
+    assert main(["gate", str(other.out), "--baseline", str(one.out)]) == 2
+    ended = gate(str(other.out), "--baseline", str(one.out), "--anyway")
+    said = "compared although it differs (--anyway): limits.timeout_s: 7.0, and "
+    assert [note for note in ended.document["notes"] if said in note]
+
+
+def test_unequal_numbers_of_trials_are_listed(results, gate):
+    text = table(fgm="1" * 20)
+    out = results("new_ones", text + text.splitlines()[-1].replace("w019", "w003") + "\n")
+    ended = gate(out, "--min-success", "0.5")
+    assert "note: fgm has 1 to 2 trials per world" in ended.lines
+    assert not [
+        line
+        for line in gate(results("equal", text), "--min-success", "0.5").lines
+        if "per world" in line
+    ]
 
 
 def test_no_negative_zero_is_shown(results, gate):

@@ -31,7 +31,6 @@ _WORDS = {
     Verdict.WORSE: "worse",
     Verdict.UNDECIDED: "cannot decide",
 }
-_NOT_JUDGED = "not judged"
 _LOOKS = {
     Kind.SUCCESS: (100.0, 1, "%", ""),
     Kind.DIFFERENCE: (100.0, 1, "points", "+"),
@@ -42,11 +41,9 @@ _LOOKS = {
 def gate_lines(judged: Judged) -> List[str]:
     """Return a line per answer, the deciding ones first, then a line per expectation that was not
     judged, and the notes."""
-    order = [Verdict.WORSE, Verdict.UNDECIDED, Verdict.PASSED]
-    answers = sorted(judged.answers, key=lambda answer: order.index(answer.verdict))
     missing = sorted(judged.not_judged, key=lambda item: item.allowed)
     lines = [
-        *map(reason, answers),
+        *map(reason, _sorted_by_verdict(judged)),
         *map(not_judged_line, missing),
         *(f"note: {note}" for note in judged.notes),
     ]
@@ -66,9 +63,8 @@ def reason(answer: Answer) -> str:
 def not_judged_line(item: NotJudged) -> str:
     """Return one line: what is missing, where, and the remedy or that it is allowed."""
     where = f": {_listed(item.worlds)}" if item.worlds else ""
-    if item.allowed:
-        return f"{_NOT_JUDGED}, allowed: {item.reason}{where}"
-    return f"{_NOT_JUDGED}: {item.reason}{where}; {item.remedy}"
+    line = f"{_not_judged(item)}{where}"
+    return line if item.allowed else f"{line}; {item.remedy}"
 
 
 def to_junit(name: str, judged: Judged) -> str:
@@ -102,7 +98,7 @@ def to_document(judged: Judged) -> dict:
                 "verdict": answer.verdict.value,
                 "reason": reason(answer),
             }
-            for answer in judged.answers
+            for answer in _sorted_by_verdict(judged)
         ],
         "not_judged": [vars(item) for item in judged.not_judged],
         "allowed": {
@@ -120,6 +116,11 @@ def error_to_document(message: str) -> dict:
     return {"verdict": "error", "error": message, "answers": [], "not_judged": [], "notes": []}
 
 
+def _sorted_by_verdict(judged: Judged) -> List[Answer]:
+    order = [Verdict.WORSE, Verdict.UNDECIDED, Verdict.PASSED]
+    return sorted(judged.answers, key=lambda answer: order.index(answer.verdict))
+
+
 Case = Tuple[str, str, str, str, Sequence[str]]
 """Name, element (empty where it passed), type, message, and further lines."""
 
@@ -132,9 +133,15 @@ def _answer_case(answer: Answer) -> Case:
 
 
 def _not_judged_case(item: NotJudged) -> Case:
-    element = "skipped" if item.allowed else "error"
+    """The case of an allowed gap has its reason as its name: rosunit prints ``skipped`` cases as
+    passed."""
     worlds = [f"not judged {world}" for world in item.worlds]
-    return item.expectation, element, _NOT_JUDGED, not_judged_line(item), worlds
+    name, element = (_not_judged(item), "skipped") if item.allowed else (item.expectation, "error")
+    return name, element, "not judged", not_judged_line(item), worlds
+
+
+def _not_judged(item: NotJudged) -> str:
+    return f"not judged{', allowed' if item.allowed else ''}: {item.reason}"
 
 
 def _properties(judged: Judged) -> Iterator[Tuple[str, str]]:

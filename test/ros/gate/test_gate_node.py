@@ -102,6 +102,7 @@ def test_a_gate_that_passes_is_green_and_prints_its_questions(rostest, tmp_path)
     printed = console(ended)
     assert "/fgm (new) succeeds in at least 90 percent of worlds][passed]" in printed
     assert "/fgm (new) succeeds not less often than fgm (baseline) by more than 5" in printed
+    assert "/not judged, allowed: the new results have no trials of planner dwa, as" in printed
     assert "RESULT: SUCCESS" in printed
     assert (read.num_tests, read.num_errors, read.num_failures) == (3, 0, 0)
 

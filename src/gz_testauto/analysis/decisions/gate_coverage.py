@@ -6,6 +6,7 @@ missing. Which planners are compared is decided in
 """
 
 import math
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import AbstractSet, Callable, Dict, Iterator, List, Sequence, Set, Tuple
 
@@ -150,6 +151,18 @@ def not_judged(
         *_ended_by_rule(sides),
         *_missing_worlds(sides, pairs, metrics, allowances.missing_worlds, option),
     )
+
+
+def repetition_notes(sides: Sequence[GateSide]) -> List[str]:
+    """State which planners do not have the same number of trials in every world."""
+    notes = []
+    for side in sides:
+        for planner in side.planners:
+            counts = Counter(t.world for t in side.settled if t.planner == planner)
+            if len(set(counts.values())) > 1:
+                few, many = min(counts.values()), max(counts.values())
+                notes.append(f"{planner} has {few} to {many} trials per world")
+    return notes
 
 
 def _invalid_trials(sides: Sequence[GateSide], most: float, option: Option) -> Iterator[NotJudged]:

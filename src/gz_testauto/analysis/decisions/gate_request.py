@@ -27,6 +27,7 @@ from gz_testauto.analysis.decisions.gate_coverage import (
     ended_by_rule,
     in_worlds,
     not_judged,
+    repetition_notes,
     settled_worlds,
 )
 from gz_testauto.errors import ResultsError, SpecError
@@ -143,7 +144,11 @@ def judge_request(request: GateRequest) -> Judged:
                 remedy=f"give {option('min-success')} RATE, which needs no baseline",
             )
         )
-    notes = (*compared.notes, *_unneeded(request.allowances, compared.not_judged, option))
+    notes = (
+        *compared.notes,
+        *repetition_notes(compared.sides),
+        *_unneeded(request.allowances, compared.not_judged, option),
+    )
     return Judged(campaign.results.name, answers, tuple(missing), notes, request.allowances)
 
 
@@ -218,9 +223,26 @@ def _against(
         _both_sides(across, (campaign, other), matched, request),
         names,
         (*missing, *not_comparable),
-        across.sides[1].notes,
+        (*across.sides[1].notes, *_declared_differences(across, names, request)),
         rules,
     )
+
+
+def _declared_differences(
+    across: Across, names: Sequence[Tuple[str, str]], request: GateRequest
+) -> List[str]:
+    """State which differences between the campaigns and between names the request accepts."""
+    differences = [
+        f"compared although it differs ({request.option('anyway')}): {reason}"
+        for reason in across.sides[1].reasons
+    ]
+    called = {name: planner for (_, planner), name in across.names.items()}
+    renamed = [
+        f"{planner} is compared with {of}, the only planner of the baseline"
+        for planner, of in names
+        if of and called[planner] != called[of] and not request.baseline_planner
+    ]
+    return differences + renamed
 
 
 def _both_sides(
