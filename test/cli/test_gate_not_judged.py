@@ -169,13 +169,27 @@ def test_worlds_that_one_side_lacks_are_an_error_unless_so_many_are_allowed(resu
 
 
 @pytest.mark.slow
-def test_worlds_that_a_planner_lacks_are_added_to_those_that_all_lack(results, gate):
+def test_worlds_that_a_planner_lacks_are_an_error_unless_so_many_are_allowed(results, gate):
     both = results("both", table(mine="1" * 118 + "..", theirs="." * 3 + "1" * 117))
-    ended = gate(both, "--baseline-planner", "theirs")
-    require_error(ended, "5 worlds without a trial of mine or theirs: w000, w001, w002, w118, w119")
-    command = (both, "--baseline-planner", "theirs", "--allow-missing-worlds")
-    assert gate(*command, "4").status == 2
-    require_allowed(gate(*command, "5"), "5 worlds without a trial of mine or theirs")
+    said = "5 worlds without a trial of mine or theirs: w000, w001, w002, w118, w119"
+    command = (both, "--baseline-planner", "theirs")
+    line = require_error(gate(*command), said)
+    assert line.endswith("; run the missing trials, or declare --allow-missing-worlds 5")
+    assert gate(*command, "--allow-missing-worlds", "4").status == 2
+    require_allowed(gate(*command, "--allow-missing-worlds", "5"), said)
+
+
+@pytest.mark.slow
+def test_worlds_that_one_planner_lacks_are_added_to_those_that_all_lack(results, gate):
+    new = results("new_ones", table(dwa="1" * 120, fgm="1" * 117 + "..."))
+    old = results("old", table(first_world=2, dwa="1" * 118, fgm="1" * 118))
+    ended = gate(new, "--baseline", old, "--allow-missing-worlds", "4")
+    assert ended.status == 2
+    assert [entry["allowed"] for entry in ended.document["not_judged"]] == [True, False]
+    (line,) = ended.cases["error"]
+    assert "3 worlds without a trial of fgm (new) or fgm (baseline): w117, w118, w119" in line
+    assert line.endswith("--allow-missing-worlds 5")
+    assert gate(new, "--baseline", old, "--allow-missing-worlds", "5").status == 0
 
 
 @pytest.mark.slow
