@@ -1,38 +1,58 @@
 #!/usr/bin/env python3
-"""Do intervals, gate and early end keep their promises? Synthetic campaigns whose truth is known.
+"""Do intervals, tests, gate and early end keep their promises? Synthetic campaigns whose truth is
+known.
 
-Coverage: how many of the 95 % intervals of 2,000 campaigns hold the true value; each should be
-between 93 and 97 %. False alarms: how many of 2,000 campaigns the gate or the early end ever
-decides wrongly when it is looked at after every world; at most alpha. Savings: how many of 500
-worlds a campaign saves that ends when decided, at a true difference of 15 points; a third at least.
+Coverage: in each cell (worlds x repetitions x rates x correlation within worlds) at least 93 % of
+the 95 % intervals hold the true success rate, or the true difference of two planners in the same
+worlds. False alarms: in each cell a test calls two equal planners different in at most 5.5 % of
+campaigns; the gate and the early end, looked at after every world, are ever wrong in at most alpha.
+A cell that misses its promise by chance is drawn again with 20 times as many campaigns, and that
+figure counts. Savings: how many of 500 worlds a campaign saves that ends when decided, at a true
+difference of 15 points; a third at least.
 
-    python3 benchmarks/false_alarms.py [--campaigns 2000] [--seed 0]
+    python3 benchmarks/false_alarms.py [--campaigns 1000] [--seed 0] [--processes 2]
 
-Exit status 1 when a promise is broken. No simulator; some minutes on one core.
+Exit status 1 when a promise is broken. No simulator; about half an hour on two cores.
 """
 
 import argparse
+import collections
+import concurrent.futures
 import functools
+import itertools
 import math
 import sys
 import time
 
 import numpy as np
+from scipy.stats import beta
 
-from gz_testauto.analysis.clusters import clustered_rate
-from gz_testauto.analysis.comparison import mean_over_worlds
+from gz_testauto.analysis.bounded_mean import HALF, RATE, WHOLE, mean_interval, mean_p_value
+from gz_testauto.analysis.curves.success import success_curve
 from gz_testauto.analysis.decisions import anytime
-from gz_testauto.analysis.decisions.anytime import DIFFERENCE, RATE
-from gz_testauto.analysis.intervals import success_rate
-from gz_testauto.analysis.paired_success import PairedCounts, rate_difference
-from gz_testauto.analysis.signed_rank import shift
+from gz_testauto.analysis.decisions.anytime import DIFFERENCE
+from gz_testauto.analysis.multiple import planners_differ
+from gz_testauto.analysis.signed_rank import shift, signed_rank
 
 ALPHA = 0.05
 MARGIN = 0.05
 WORLDS = 500
 CHUNK = 50
-COVERED = (0.93, 0.97)
+LEAST_COVERAGE = 0.93
+MOST_ALARMS = 0.055
+AGAIN = 20
+"""Times as many campaigns for a cell that missed its promise."""
+MEASURED = 20
+"""Campaigns of each cell whose intervals are measured, and the bootstrap's."""
+BOOTSTRAPS = 500
+QUANTILES = 4000
 SAVED = 1.0 / 3.0
+
+SIZES = (3, 5, 10, 20, 50, 100, 200, 500)
+REPETITIONS = (1, 3, 10, 20)
+RATES = (0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)
+CORRELATIONS = (0.0, 0.2, 0.4, 0.9)
+PAIRS = ((0.5, 0.5), (0.9, 0.9), (0.99, 0.99), (1.0, 1.0), (0.8, 0.6), (0.97, 0.99), (1.0, 0.95))
 
 
 class Table:
@@ -48,65 +68,182 @@ class Table:
         )
 
 
-def covers(estimate, truth):
-    return estimate.low <= truth <= estimate.high
+@functools.lru_cache(maxsize=None)
+def of_worlds(rate, correlation):
+    """What worlds' rates are drawn from: quantiles of a Beta distribution with that mean and
+    intra-class correlation, made to have exactly that mean."""
+    if correlation == 0.0 or rate in (0.0, 1.0):
+        return np.full(QUANTILES, rate)
+    size = 1.0 / correlation - 1.0
+    at = (np.arange(QUANTILES) + 0.5) / QUANTILES
+    found = beta.ppf(at, rate * size, (1.0 - rate) * size)
+    for _ in range(100):
+        found = np.clip(found + rate - found.mean(), 0.0, 1.0)
+    return found
 
 
-def coverage(table, campaigns, rng):
-    print("95 % intervals that hold the truth")
-    within = f"{100 * COVERED[0]:.0f} to {100 * COVERED[1]:.0f} %"
-    for name, one in COVERAGES.items():
-        share = np.mean([one(rng) for _ in range(campaigns)])
-        table.row(name, share, COVERED[0] <= share <= COVERED[1], within)
+def rates_of(rng, cell, campaigns):
+    """The worlds' rates in each campaign (campaigns, worlds), and their true mean."""
+    worlds, repetitions, rate, correlation = cell
+    at = rng.integers(QUANTILES, size=(campaigns, worlds))
+    truth = of_worlds(rate, correlation)
+    return rng.binomial(repetitions, truth[at]) / repetitions, float(truth.mean())
 
 
-def one_rate(rng):
-    return covers(success_rate(int(rng.binomial(200, 0.8)), 200), 0.8)
+def differences_of(rng, cell, campaigns):
+    """The same of differences of two planners; ``alike`` ones find the same worlds hard."""
+    worlds, repetitions, (first, second), correlation, alike = cell
+    at = rng.integers(QUANTILES, size=(campaigns, worlds))
+    other_at = at if alike else rng.integers(QUANTILES, size=(campaigns, worlds))
+    one, other = of_worlds(first, correlation), of_worlds(second, correlation)
+    values = rng.binomial(repetitions, one[at]) - rng.binomial(repetitions, other[other_at])
+    return values / repetitions, float(one.mean() - other.mean())
 
 
-def rate_with_repetitions(rng, worlds=100):
-    # ten trials per world, intra-class correlation 0.4: worlds' rates are Beta(1.275, 0.225)
-    rates = rng.beta(0.85 * 1.5, 0.15 * 1.5, size=worlds)
-    reached = rng.binomial(10, rates)
-    return covers(clustered_rate(reached, np.full(worlds, 10)), 0.85)
+def missed(values, truth, bounds, weight):
+    """Share of campaigns whose interval does not hold the truth, which is where its test rejects
+    it; campaigns of equal values are computed once."""
+    counts = collections.Counter(map(tuple, np.sort(values, axis=1)))
+    wrong = sum(
+        times
+        for numbers, times in counts.items()
+        if mean_p_value(np.array(numbers), truth, bounds, weight) < ALPHA
+    )
+    return wrong / len(values)
 
 
-def paired_rates(rng):
-    both, first, second, neither = rng.multinomial(200, [0.65, 0.17, 0.08, 0.10])
-    return covers(rate_difference(PairedCounts(both, first, second, neither)), 0.09)
+def cell_of_means(draw, bounds, cell, campaigns, seed):
+    """Share of campaigns missed, and the mean widths of intervals and of bootstraps."""
+    repeated = cell[1] > 1
+    weight = HALF if bounds == DIFFERENCE and repeated else WHOLE
+    rng = np.random.default_rng(seed)
+    values, truth = draw(rng, cell, campaigns)
+    share = missed(values, truth, bounds, weight)
+    if share > (MOST_ALARMS if truth == 0.0 else 1.0 - LEAST_COVERAGE):
+        again, _ = draw(rng, cell, AGAIN * campaigns)
+        share = missed(again, truth, bounds, weight)
+    widths = []
+    for some in values[:MEASURED]:
+        found = mean_interval(some, bounds, weight)
+        at = rng.integers(len(some), size=(BOOTSTRAPS, len(some)))
+        widths.append(
+            (found.high - found.low, np.ptp(np.quantile(some[at].mean(1), [0.025, 0.975])))
+        )
+    return cell, share, *np.mean(widths, axis=0)
 
 
-def paired_rates_with_repetitions(rng):
-    base = rng.beta(1.6, 0.8, size=100)
-    shifted = np.clip(base + rng.choice([-0.1, 0.0, 0.2], size=100), 0.0, 1.0)
-    first, second = rng.binomial(5, shifted), rng.binomial(5, base)
-    return covers(mean_over_worlds((first - second) / 5.0), _mean_shift())
+def coverage(table, name, run, cells, arguments):
+    """One line for each number of worlds and repetitions."""
+    print(f"\n{name}: percent of 95 % intervals that hold the truth, false alarms of the test, and")
+    print("mean widths in points, of the interval and of the percentile bootstrap over worlds")
+    print("worlds  repetitions  cells  worst cell   mean  worst alarms  width  bootstrap")
+    found, alarms = {}, {}
+    for cell, share, *widths in in_parallel(run, cells, arguments):
+        found.setdefault(cell[:2], []).append((1.0 - share, *widths))
+        if isinstance(cell[2], tuple) and cell[2][0] == cell[2][1]:
+            alarms.setdefault(cell[:2], []).append(share)
+    for size, rows in sorted(found.items()):
+        worst, (mean, width, bootstrap) = min(rows)[0], np.mean(rows, axis=0)
+        alarm = max(alarms.get(size, [0.0]))
+        kept = worst >= LEAST_COVERAGE and alarm <= MOST_ALARMS
+        table.broken |= not kept
+        print(
+            f"{size[0]:6d} {size[1]:12d} {len(rows):6d} {100 * worst:11.1f} {100 * mean:6.1f} "
+            f"{100 * alarm if size in alarms else math.nan:13.1f} {100 * width:6.1f} "
+            f"{100 * bootstrap:10.1f} {'' if kept else 'BROKEN'}",
+            flush=True,
+        )
 
 
-def _mean_shift(known=[]):  # noqa: B006
-    """The mean of what ``paired_rates_with_repetitions`` draws, from ten million draws."""
-    if not known:
-        rng = np.random.default_rng(99)
-        base = rng.beta(1.6, 0.8, size=10_000_000)
-        shifted = np.clip(base + rng.choice([-0.1, 0.0, 0.2], size=len(base)), 0.0, 1.0)
-        known.append(float((shifted - base).mean()))
-    return known[0]
+def in_parallel(run, cells, arguments):
+    seeds = np.random.SeedSequence(arguments.seed).spawn(len(cells))
+    with concurrent.futures.ProcessPoolExecutor(arguments.processes) as pool:
+        yield from pool.map(run, cells, itertools.repeat(arguments.campaigns), seeds)
 
 
-def shift_of_a_metric(rng):
-    return covers(shift(1.5 + rng.standard_t(4, size=60)), 1.5)
+def rates(table, arguments):
+    cells = [
+        (worlds, repetitions, rate, correlation)
+        for worlds, repetitions, rate, correlation in itertools.product(
+            SIZES, REPETITIONS, RATES, CORRELATIONS
+        )
+        if correlation == 0.0 or (repetitions > 1 and rate < 1.0)
+    ]
+    run = functools.partial(cell_of_means, rates_of, RATE)
+    coverage(table, "Success rate", run, cells, arguments)
 
 
-COVERAGES = {
-    "success rate, 200 worlds (Wilson)": one_rate,
-    "success rate, 100 worlds x 10, ICC 0.4 (bootstrap over worlds)": rate_with_repetitions,
-    "difference of success, 200 pairs (Newcombe)": paired_rates,
-    "difference of success, 100 worlds x 5 (bootstrap over worlds)": paired_rates_with_repetitions,
-    "shift of a metric, 60 pairs (Hodges-Lehmann)": shift_of_a_metric,
-    "success rate, 50 worlds x 10, ICC 0.4 (bootstrap over worlds)": functools.partial(
-        rate_with_repetitions, worlds=50
+def pairs(table, arguments):
+    cells = [
+        (worlds, repetitions, pair, correlation, alike)
+        for worlds, repetitions, pair, correlation, alike in itertools.product(
+            SIZES, REPETITIONS, PAIRS, CORRELATIONS, (True, False)
+        )
+        if alike or correlation > 0.0
+    ]
+    run = functools.partial(cell_of_means, differences_of, DIFFERENCE)
+    coverage(table, "Difference of two success rates", run, cells, arguments)
+
+
+def on_grid(values):
+    return np.round(2.0 * values) / 2.0
+
+
+def misses(found, truth):
+    return found.has_interval and not found.low <= truth <= found.high
+
+
+def slope_found(rng, worlds, repetitions):
+    """Whether a curve is said to depend on a figure that says nothing."""
+    reached = rng.binomial(repetitions, of_worlds(0.7, 0.4)[rng.integers(QUANTILES, size=worlds)])
+    curve = success_curve(rng.uniform(size=worlds), reached, [repetitions] * worlds, points=2)
+    return misses(curve.slope, 0.0)
+
+
+TESTS = {
+    "Wilcoxon, normal": lambda rng, n: signed_rank(rng.normal(size=n)) < ALPHA,
+    "Wilcoxon, normal on a coarse grid": lambda rng, n: (
+        signed_rank(on_grid(rng.normal(size=n))) < ALPHA
     ),
+    "shift, t with 3 degrees": lambda rng, n: misses(shift(1.5 + rng.standard_t(3, size=n)), 1.5),
+    "shift, normal on a coarse grid": lambda rng, n: misses(shift(on_grid(rng.normal(size=n))), 0),
+    "Cochran, 3 planners, 90 %": lambda rng, n: (
+        planners_differ((rng.uniform(size=(n, 3)) < 0.9).astype(float))[0] < ALPHA
+    ),
+    "Cochran, 5 planners, 50 %": lambda rng, n: (
+        planners_differ((rng.uniform(size=(n, 5)) < 0.5).astype(float))[0] < ALPHA
+    ),
+    "Friedman, 3 planners x 3": lambda rng, n: (
+        planners_differ(rng.binomial(3, 0.7, size=(n, 3)) / 3.0)[0] < ALPHA
+    ),
+    "slope of the curve": lambda rng, n: slope_found(rng, n, 1),
+    "slope of the curve, 5 repetitions": lambda rng, n: slope_found(rng, n, 5),
 }
+"""Each says of one synthetic campaign whether it finds a difference that is not there."""
+
+
+def alarms_of_test(cell, campaigns, seed):
+    name, worlds = cell
+    rng = np.random.default_rng(seed)
+    share = np.mean([TESTS[name](rng, worlds) for _ in range(campaigns)])
+    if share > MOST_ALARMS:
+        share = np.mean([TESTS[name](rng, worlds) for _ in range(AGAIN * campaigns)])
+    return name, float(share)
+
+
+def tests(table, arguments):
+    sizes = (4, 6, 10, 20, 50, 100, 300)
+    print("\nFalse alarms (%) of a fixed number of worlds, at most 5.5 each")
+    print(f"{'worlds':<36}", *(f"{size:>6}" for size in sizes))
+    found = {}
+    for name, share in in_parallel(
+        alarms_of_test, list(itertools.product(TESTS, sizes)), arguments
+    ):
+        found.setdefault(name, []).append(share)
+    for name, shares in found.items():
+        kept = max(shares) <= MOST_ALARMS
+        table.broken |= not kept
+        print(f"{name:<36}", *(f"{100 * one:6.1f}" for one in shares), "" if kept else "BROKEN")
 
 
 def differences(rng, campaigns, first_only, second_only, worlds=WORLDS):
@@ -135,7 +272,7 @@ def one_sided(side, mean, bounds=DIFFERENCE):
 
 
 def alarms(table, campaigns, rng):
-    print(f"\nFalse alarms in {WORLDS} worlds, looked at after each, alpha {100 * ALPHA:.0f} %")
+    print(f"\nEver wrong within {WORLDS} worlds, looked at after each, alpha {100 * ALPHA:.0f} %")
     at_most = f"<= {100 * ALPHA:.0f} %"
 
     def row(name, values, capital):
@@ -189,15 +326,17 @@ def savings(table, campaigns, rng):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--campaigns", type=int, default=2000)
+    parser.add_argument("--campaigns", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--processes", type=int, default=2)
     arguments = parser.parse_args()
     began_s = time.monotonic()
     table, rng = Table(), np.random.default_rng(arguments.seed)
     savings(table, arguments.campaigns, rng)
     alarms(table, arguments.campaigns, rng)
-    print()
-    coverage(table, arguments.campaigns, rng)
+    tests(table, arguments)
+    rates(table, arguments)
+    pairs(table, arguments)
     print(f"\n{arguments.campaigns} campaigns each, {time.monotonic() - began_s:.0f} s")
     return int(table.broken)
 

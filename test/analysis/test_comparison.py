@@ -61,7 +61,7 @@ def test_repetitions_are_rates_of_their_world():
     assert pair.worlds == 4
     assert pair.difference.value == pytest.approx((0.5 + 0 + 0 + 1.0) / 4)
     assert pair.first_won == ("w0", "w3")
-    assert "Pratt" in pair.test
+    assert pair.test == pair.difference.method == "Gaffke, mid-P"
 
 
 def test_all_pairs_are_compared_and_adjusted_together():
@@ -74,7 +74,7 @@ def test_all_pairs_are_compared_and_adjusted_together():
     first = comparisons.pairs[0]
     assert first.p_value == pytest.approx(2 / 2**8)
     assert first.p_adjusted == pytest.approx(3 * first.p_value)
-    assert comparisons.overall_test == "Cochran's Q"
+    assert comparisons.overall_test == "Cochran's Q (shuffled within worlds)"
     assert comparisons.overall_p < 0.001
 
 

@@ -21,6 +21,7 @@ from gz_testauto.errors import (
     ResultsError,
     SceneError,
     SimulatorError,
+    SpecError,
 )
 from gz_testauto.results import inputs
 from gz_testauto.results.directory import CampaignDirectory
@@ -536,3 +537,16 @@ def test_a_runner_killed_while_beginning_begins_again(run, monkeypatch, place):
         run()
     monkeypatch.undo()
     assert run().executor.executed == ALL
+
+
+def test_smallest_relevant_differences_of_the_campaign_are_those_of_its_results(run, smoke):
+    metrics = changed(smoke.metrics, smallest_relevant={"success": 0.1, "time_s": 5.0})
+    results = run(spec=changed(smoke, metrics=metrics)).results
+    known = {one.name: one.smallest_relevant for one in results.metrics}
+    assert (results.relevant_success, known["time_s"], known["spl"]) == (0.1, 5.0, 0.05)
+
+
+def test_a_smallest_relevant_difference_of_no_metric_is_refused(run, smoke):
+    metrics = changed(smoke.metrics, smallest_relevant={"times_s": 5.0})
+    with pytest.raises(SpecError, match=r"smallest_relevant: .*'times_s'; did you mean 'time_s'"):
+        run(spec=changed(smoke, metrics=metrics))

@@ -346,7 +346,8 @@ def test_agree_runs_both_and_says_how_far_they_agree(tmp_path, capsys):
     command = ["agree", SMOKE, "--out", str(tmp_path / "o"), "--workers", "1", "--worlds", "1"]
     assert main([*command, "--simulators", PLANAR, "embedded"]) == 0
     printed = capsys.readouterr().out
-    assert f"{PLANAR} and embedded end 2 of 2 trials alike: 100.0 %" in printed
+    said = " ".join(printed.split())
+    assert f"{PLANAR} and embedded end 2 of 2 trials alike; mean over worlds 100.0 %" in said
     assert "distance_m (m)" in printed
     assert max(map(len, printed.splitlines())) <= 80
     assert sorted(path.name for path in (tmp_path / "o").iterdir()) == [

@@ -42,7 +42,7 @@ def test_the_correlation_of_planners_follows_the_table_with_its_intervals():
     said = printed(campaign(("a", "b"), (2, 6)), campaign(("a", "b"), (3, 6)))
     assert "planners by cells SRCC Spearman's same winner" in said
     assert "success 20 0.90 [" in said
-    assert "1.00 [1.00, 1.00]" in said
+    assert "1.00" in said and "[1.00, 1.00]" not in said
     assert "Intervals: bootstrap over worlds" in said
 
 

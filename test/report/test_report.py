@@ -163,5 +163,5 @@ def test_json_is_json_and_names_units():
     assert document["metrics"]["distance_m"]["unit"] == "m"
     assert document["trials"][0]["outcome"] == "reached"
     assert document["trials"][0]["metrics"]["impact_speed_mps"] is None
-    assert document["planners"][0]["success"]["method"] == "Wilson"
+    assert document["planners"][0]["success"]["method"] == "Clopper–Pearson"
     assert len(document["comparison"]["pairs"]) == 3

@@ -11,7 +11,7 @@ import pytest
 from scripted import record
 
 from gz_testauto.errors import ResultsError
-from gz_testauto.metrics.interface import Metric, builtin_metrics
+from gz_testauto.metrics.interface import RELEVANT_SUCCESS, Metric, builtin_metrics
 from gz_testauto.metrics.recording import ContactEpisode, Recording
 from gz_testauto.results.directory import CampaignDirectory, write_atomically
 from gz_testauto.results.records import AttemptRecord
@@ -300,3 +300,22 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path):
     write_atomically(path, b"second")
     assert path.read_bytes() == b"second"
     assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
+
+
+def test_smallest_relevant_differences_are_kept_with_the_results(store):
+    assert store.results().relevant_success == RELEVANT_SUCCESS
+    store.declare([replace(SWERVES, smallest_relevant=2.0)], relevant_success=0.1)
+    results = store.results()
+    assert results.relevant_success == 0.1
+    assert {one.name: one.smallest_relevant for one in results.metrics}["swerves"] == 2.0
+
+
+def test_declarations_of_before_have_the_relevant_differences_of_this_version(store):
+    store.declare(builtin_metrics())
+    with sqlite3.connect(store._directory.results) as connection:
+        connection.execute("ALTER TABLE metric_declarations DROP COLUMN smallest_relevant")
+    known = {one.name: one.smallest_relevant for one in store.results().metrics}
+    assert known["time_s"] == 1.0
+    store.declare([replace(SWERVES, smallest_relevant=2.0)])
+    known = {one.name: one.smallest_relevant for one in store.results().metrics}
+    assert (known["swerves"], known["time_s"]) == (2.0, 1.0)

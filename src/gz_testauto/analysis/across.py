@@ -190,6 +190,7 @@ def _merged(
         planners=tuple(dict.fromkeys(names.values())),
         worlds=tuple(w for w in first.results.worlds if keys[first.label][w.name] in common),
         planned=len(trials),
+        relevant_success=first.results.relevant_success,
         trials=tuple(trials),
         declared=tuple(
             replace(metric, in_comparison=metric.in_comparison and metric.name not in without)

@@ -12,16 +12,16 @@ from typing import Dict, List, Mapping, Sequence, Tuple
 
 import numpy as np
 
+from gz_testauto.analysis import rounding
 from gz_testauto.analysis.clusters import clustered_rate
 from gz_testauto.analysis.correlation import (
-    SUCCESS,
     PlannerCorrelation,
     correlation,
     require_same_worlds,
 )
 from gz_testauto.analysis.intervals import Estimate
 from gz_testauto.analysis.signed_rank import shift
-from gz_testauto.metrics.interface import Metric
+from gz_testauto.metrics.interface import SUCCESS, Metric
 from gz_testauto.results.records import CampaignResults, TrialRecord
 
 Pair = Tuple[TrialRecord, TrialRecord]
@@ -32,15 +32,17 @@ CORRELATED = (SUCCESS, "spl")
 
 @dataclass(frozen=True)
 class MetricAgreement:
-    """Differences, second minus first, of one metric over ``pairs`` pairs of trials.
+    """Differences, second minus first, of one metric over ``pairs`` pairs of trials in ``worlds``
+    worlds.
 
-    ``shift`` is their Hodges–Lehmann centre, in the metric's unit; ``median_relative`` the
-    median of their magnitudes over the magnitude of the first, NaN where that is 0 or there is
-    no pair.
+    ``shift`` is the Hodges–Lehmann centre of the worlds' mean differences, in the metric's unit;
+    ``median_relative`` the median of the pairs' magnitudes over the magnitude of the first, NaN
+    where that is 0 or there is no pair.
     """
 
     metric: Metric
     pairs: int
+    worlds: int
     shift: Estimate
     median_relative: float
 
@@ -143,8 +145,7 @@ def _stratified(agreed: int, chosen: int, rate: Estimate, others: int) -> Estima
     if chosen + others == 0:
         return Estimate.unknown()
     if others == 0:
-        share = agreed / chosen
-        return Estimate(share, share, share, "all were run in both")
+        return Estimate.without_interval(agreed / chosen, "all were run in both")
     value, low, high = ((agreed + others * r) / (chosen + others) for r in rate[:3])
     return Estimate(value, low, high, f"{rate.method}, of the control sample")
 
@@ -168,13 +169,18 @@ def _compare(metric: Metric, pairs: Sequence[Pair]) -> MetricAgreement:
     values = np.array(
         [[record.metrics.get(metric.name, math.nan) for record in pair] for pair in pairs]
     ).reshape(-1, 2)
-    values = values[~np.isnan(values).any(axis=1)]
-    differences = values[:, 1] - values[:, 0]
-    measured = values[:, 0] != 0
+    known = ~np.isnan(values).any(axis=1)
+    differences = rounding.differences(values[:, 1], values[:, 0])
+    of_worlds: Dict[str, List[float]] = {}
+    for (record, _), difference, counts in zip(pairs, differences.tolist(), known):
+        if counts:
+            of_worlds.setdefault(record.world, []).append(difference)
+    measured = known & (values[:, 0] != 0)
     relative = np.abs(differences[measured] / values[measured, 0])
     return MetricAgreement(
         metric,
-        len(values),
-        shift(differences.tolist()),
+        int(known.sum()),
+        len(of_worlds),
+        shift([rounding.mean(some) for some in of_worlds.values()]),
         float(np.median(relative)) if len(relative) else math.nan,
     )

@@ -1,7 +1,7 @@
 """One success rate with repetitions: the world is the unit, not the trial.
 
-Trials in one world resemble each other, so the rate's interval comes from drawing whole worlds
-again (percentile bootstrap, 10 000 draws from a fixed seed), and the intra-class correlation
+Trials in one world resemble each other, so the rate is the mean of the worlds' rates, with an
+interval over worlds (:mod:`gz_testauto.analysis.bounded_mean`), and the intra-class correlation
 says how alike they are: one-way analysis-of-variance estimator for unequal group sizes, S. Wu,
 C. M. Crespi and W. K. Wong, Contemporary Clinical Trials 33 (2012), eq. (ANOVA); the design
 effect is ``1 + (m − 1)·ICC``.
@@ -12,38 +12,30 @@ from typing import Sequence, Tuple
 
 import numpy as np
 
-from gz_testauto.analysis.intervals import LEVEL, Estimate, success_rate
-
-DRAWS = 10_000
-SEED = 0
+from gz_testauto.analysis.bounded_mean import ONE_WORLD, RATE, WHOLE, mean_interval
+from gz_testauto.analysis.intervals import Estimate, success_rate
 
 
 def clustered_rate(successes: Sequence[int], trials: Sequence[int]) -> Estimate:
-    """Success rate over all trials; ``successes`` and ``trials`` have one entry per world.
+    """Return the mean of the worlds' success rates; ``successes`` and ``trials`` have one entry per
+    world.
 
-    With one trial per world this is :func:`~gz_testauto.analysis.intervals.success_rate`.
-    Where every trial ended alike the bootstrap has no width, and the exact interval with as
-    many trials as there are worlds is given instead.
+    With one trial per world this is :func:`~gz_testauto.analysis.intervals.success_rate`. One world
+    has a rate and no interval.
     """
     success, count = _worlds(successes, trials)
     if not len(count):
         return Estimate.unknown()
+    if len(count) == 1:
+        return Estimate.without_interval(float(success[0] / count[0]), ONE_WORLD)
     if (count == 1).all():
         return success_rate(int(success.sum()), len(count))
-    rate = float(success.sum() / count.sum())
-    if rate in (0.0, 1.0):
-        exact = success_rate(len(count) if rate else 0, len(count))
-        return Estimate(rate, exact.low, exact.high, "Clopper–Pearson over worlds")
-    generator = np.random.default_rng(SEED)
-    draws = generator.integers(len(count), size=(DRAWS, len(count)))
-    rates = success[draws].sum(axis=1) / count[draws].sum(axis=1)
-    low, high = np.quantile(rates, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return Estimate(rate, float(low), float(high), "bootstrap over worlds")
+    return mean_interval(success / count, RATE, WHOLE)
 
 
 def intraclass_correlation(successes: Sequence[int], trials: Sequence[int]) -> float:
-    """ICC of success between trials of one world; NaN with one trial per world, fewer than two
-    worlds, or when every trial ended alike. May be slightly negative."""
+    """Return the ICC of success between trials of one world, 0 where the estimate is negative; NaN
+    with one trial per world, fewer than two worlds, or when every trial ended alike."""
     success, count = _worlds(successes, trials)
     total, worlds = count.sum(), len(count)
     if worlds < 2 or total <= worlds:
@@ -54,17 +46,17 @@ def intraclass_correlation(successes: Sequence[int], trials: Sequence[int]) -> f
     within = (count * rates * (1 - rates)).sum() / (total - worlds)
     size = (total - (count**2).sum() / total) / (worlds - 1)
     spread = between + (size - 1) * within
-    return float((between - within) / spread) if spread > 0 else math.nan
+    return max(float((between - within) / spread), 0.0) if spread > 0 else math.nan
 
 
 def design_effect(successes: Sequence[int], trials: Sequence[int]) -> float:
-    """By how much repetitions widen the variance of the rate: ``1 + (m − 1)·ICC`` with ``m`` the
-    mean number of trials per world, at least 1; NaN where the correlation is."""
+    """Return by how much repetitions widen the variance of the rate: ``1 + (m − 1)·ICC`` with ``m``
+    the mean number of trials per world; NaN where the correlation is."""
     _, count = _worlds(successes, trials)
     correlation = intraclass_correlation(successes, trials)
     if math.isnan(correlation):
         return math.nan
-    return max(1.0 + (float(count.mean()) - 1.0) * correlation, 1.0)
+    return 1.0 + (float(count.mean()) - 1.0) * correlation
 
 
 def _worlds(successes: Sequence[int], trials: Sequence[int]) -> Tuple[np.ndarray, np.ndarray]:

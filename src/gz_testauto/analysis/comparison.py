@@ -13,30 +13,45 @@ from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
+from gz_testauto.analysis import rounding
+from gz_testauto.analysis.bounded_mean import (
+    DIFFERENCE,
+    HALF,
+    METHOD_HALF,
+    mean_interval,
+    mean_p_value,
+)
 from gz_testauto.analysis.decisions import anytime
-from gz_testauto.analysis.intervals import LEVEL, Estimate
-from gz_testauto.analysis.multiple import cochran_q, holm
+from gz_testauto.analysis.intervals import Estimate
+from gz_testauto.analysis.multiple import holm, planners_differ
 from gz_testauto.analysis.paired_success import PairedCounts, mcnemar, rate_difference
 from gz_testauto.analysis.signed_rank import shift, signed_rank
 from gz_testauto.analysis.summary import comparable_values
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.results.records import CampaignResults, TrialRecord
 
-DRAWS = 10_000
-SEED = 0
+ALPHA = 0.05
+"""Adjusted p-values below it are significant."""
 
 WorldTrials = Mapping[str, Sequence[TrialRecord]]
 
 
 @dataclass(frozen=True)
 class MetricComparison:
-    """One metric, first minus second, over ``worlds`` worlds in which both gave a number."""
+    """One metric, first minus second, over ``worlds`` worlds in which both gave a number.
+
+    ``significant`` is that the adjusted p-value is below 0.05, ``relevant`` that the estimate is at
+    least ``smallest_relevant`` (in the metric's unit).
+    """
 
     name: str
     worlds: int
     shift: Estimate
     p_value: float
+    smallest_relevant: float
     p_adjusted: float = math.nan
+    significant: bool = False
+    relevant: bool = False
 
 
 @dataclass(frozen=True)
@@ -44,7 +59,8 @@ class Comparison:
     """Two planners over the worlds in which both have valid trials.
 
     ``counts`` is None with repetitions. ``difference`` is the first's success rate minus the
-    second's; ``p_adjusted`` is Holm-adjusted over all pairs of planners. ``first_won`` and
+    second's; ``p_adjusted`` is Holm-adjusted over all pairs of planners; ``significant`` and
+    ``relevant`` are those of :class:`MetricComparison`. ``first_won`` and
     ``second_won`` are the worlds in which one succeeded (with repetitions: succeeded more
     often) and the other did not.
     """
@@ -59,7 +75,10 @@ class Comparison:
     first_won: Tuple[str, ...]
     second_won: Tuple[str, ...]
     metrics: Tuple[MetricComparison, ...]
+    smallest_relevant: float
     p_adjusted: float = math.nan
+    significant: bool = False
+    relevant: bool = False
 
 
 @dataclass(frozen=True)
@@ -81,9 +100,7 @@ def compare(
     by_planner = {planner: _judged(results, planner) for planner in results.planners}
     metrics = [metric for metric in results.metrics if metric.in_comparison]
     pairs = [
-        _compare(
-            first, by_planner[first], second, by_planner[second], metrics, results.stop is not None
-        )
+        _compare(results, first, by_planner[first], second, by_planner[second], metrics)
         for first, second in (
             itertools.combinations(results.planners, 2) if asked is None else asked
         )
@@ -118,17 +135,17 @@ def rate(records: Sequence[TrialRecord]) -> float:
 
 
 def _compare(
+    results: CampaignResults,
     first: str,
     of_first: WorldTrials,
     second: str,
     of_second: WorldTrials,
     metrics: Sequence[Metric],
-    ends_when_decided: bool,
 ) -> Comparison:
     common = [world for world in of_first if world in of_second]
     rates = np.array([(rate(of_first[world]), rate(of_second[world])) for world in common])
     rates = rates.reshape(-1, 2)
-    ahead = rates[:, 0] - rates[:, 1]
+    ahead = rounding.differences(rates[:, 0], rates[:, 1])
     single = all(len(of_first[world]) == len(of_second[world]) == 1 for world in common)
     counts: Optional[PairedCounts] = None
     if single:
@@ -140,9 +157,9 @@ def _compare(
         )
         difference, p_value, test = rate_difference(counts), mcnemar(counts), "exact McNemar"
     else:
-        difference, test = mean_over_worlds(ahead), "Wilcoxon (Pratt) over worlds"
-        p_value = signed_rank(ahead, zeros="pratt")
-    if ends_when_decided:  # the number of worlds depends on how they ended
+        difference = mean_interval(ahead, DIFFERENCE, HALF)
+        p_value, test = mean_p_value(ahead, 0.0, DIFFERENCE, HALF), METHOD_HALF
+    if results.stop is not None:  # the number of worlds depends on how they ended
         test, difference = anytime.TEST, anytime.interval(ahead, anytime.DIFFERENCE)
         p_value = anytime.p_value(ahead)
     return Comparison(
@@ -156,16 +173,8 @@ def _compare(
         tuple(world for world, lead in zip(common, ahead) if lead > 0),
         tuple(world for world, lead in zip(common, ahead) if lead < 0),
         tuple(_compare_metric(metric, of_first, of_second, common) for metric in metrics),
+        results.relevant_success,
     )
-
-
-def mean_over_worlds(values: np.ndarray) -> Estimate:
-    """Mean with a percentile bootstrap over worlds."""
-    if not len(values):
-        return Estimate.unknown()
-    draws = np.random.default_rng(SEED).integers(len(values), size=(DRAWS, len(values)))
-    low, high = np.quantile(values[draws].mean(axis=1), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return Estimate(float(values.mean()), float(low), float(high), "bootstrap over worlds")
 
 
 def metric_differences(
@@ -182,33 +191,52 @@ def _compare_metric(
 ) -> MetricComparison:
     differences = list(_differences(metric, of_first, of_second, common).values())
     p_value = signed_rank(differences) if differences else math.nan
-    return MetricComparison(metric.name, len(differences), shift(differences), p_value)
+    return MetricComparison(
+        metric.name, len(differences), shift(differences), p_value, metric.smallest_relevant
+    )
 
 
 def _differences(
     metric: Metric, of_first: WorldTrials, of_second: WorldTrials, common: Sequence[str]
 ) -> Dict[str, float]:
-    differences = {}
+    means = {}
     for world in common:
-        a = comparable_values(metric, of_first[world])
-        b = comparable_values(metric, of_second[world])
-        if a and b:
-            differences[world] = float(np.mean(a) - np.mean(b))
-    return differences
+        values = [comparable_values(metric, trials[world]) for trials in (of_first, of_second)]
+        if all(values):
+            means[world] = [rounding.mean(some) for some in values]
+    pairs = np.array(list(means.values())).reshape(-1, 2)
+    return dict(zip(means, rounding.differences(pairs[:, 0], pairs[:, 1]).tolist()))
 
 
 def _adjusted(pairs: Sequence[Comparison]) -> List[Comparison]:
-    """Fill in Holm's adjustment: success over pairs, all other metrics over pairs together."""
+    """Fill in Holm's adjustment, success over pairs, all other metrics over pairs together, and
+    what of it is significant and relevant."""
     primary = holm([pair.p_value for pair in pairs])
     secondary = iter(holm([metric.p_value for pair in pairs for metric in pair.metrics]))
     return [
         replace(
             pair,
             p_adjusted=p_adjusted,
-            metrics=tuple(replace(metric, p_adjusted=next(secondary)) for metric in pair.metrics),
+            significant=p_adjusted < ALPHA,
+            relevant=_is_relevant(pair.difference.value, pair.smallest_relevant),
+            metrics=tuple(_judged_metric(metric, next(secondary)) for metric in pair.metrics),
         )
         for pair, p_adjusted in zip(pairs, primary)
     ]
+
+
+def _judged_metric(found: MetricComparison, p_adjusted: float) -> MetricComparison:
+    return replace(
+        found,
+        p_adjusted=p_adjusted,
+        significant=p_adjusted < ALPHA,
+        relevant=_is_relevant(found.shift.value, found.smallest_relevant),
+    )
+
+
+def _is_relevant(estimate: float, smallest: float) -> bool:
+    """Whether the estimate has the size; NaN and 0 have not."""
+    return abs(estimate) > 0.0 and abs(estimate) >= smallest * (1.0 - rounding.TOLERANCE)
 
 
 def _overall(planners: Sequence[WorldTrials]) -> Tuple[float, str]:
@@ -218,11 +246,6 @@ def _overall(planners: Sequence[WorldTrials]) -> Tuple[float, str]:
     common = [world for world in planners[0] if all(world in other for other in planners)]
     if not common:
         return math.nan, ""
-    rates = np.array([[rate(planner[world]) for planner in planners] for world in common])
-    if np.isin(rates, (0.0, 1.0)).all():
-        return cochran_q(rates), "Cochran's Q"
-    if (rates == rates[:, :1]).all():  # Friedman's statistic is 0/0
-        return 1.0, "Friedman"
-    from scipy.stats import friedmanchisquare
-
-    return float(friedmanchisquare(*rates.T).pvalue), "Friedman"
+    return planners_differ(
+        np.array([[rate(planner[world]) for planner in planners] for world in common])
+    )

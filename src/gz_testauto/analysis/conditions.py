@@ -19,10 +19,11 @@ OF_WORLDS_THAT_COUNTS = "worlds.plugins"
 
 _HARMLESS = re.compile(
     r"(name|seed|repetitions|simulator|worlds|planners|stop|stack\.metrics)\b"
+    r"|metrics\.smallest_relevant\b"
     r"|planner (?!of robot )"
 )
-"""Inputs that say what is compared and how often, files and origins of planners too, but for those
-of further robots; the simulator is known from the manifest."""
+"""Inputs that say what is compared, how often, and which differences matter; files and origins of
+planners too, but for those of further robots; the simulator is known from the manifest."""
 
 _CODE = ("code of ", "imported ")
 

@@ -15,13 +15,13 @@ from typing import Callable, Dict, List, NamedTuple, Sequence, Tuple
 
 import numpy as np
 
+from gz_testauto.analysis import rounding
+from gz_testauto.analysis.bounded_mean import ONE_WORLD
 from gz_testauto.analysis.intervals import LEVEL, Estimate
 from gz_testauto.errors import ResultsError
+from gz_testauto.metrics.interface import SUCCESS
 from gz_testauto.results.records import CampaignResults, TrialRecord
 from gz_testauto.sampling.seeds import child_generator
-
-SUCCESS = "success"
-"""Whether a trial reached its goal; the other metrics are named as they are measured."""
 
 DRAWS = 2000
 """Unless told."""
@@ -29,8 +29,8 @@ DRAWS = 2000
 BOOTSTRAP = "bootstrap over worlds"
 """Path of the generator, and what is said of the interval."""
 
-ALIKE = 1e-9
-"""Of two means; nearer ones are a tie."""
+UNDEFINED = "undefined in half of the draws of worlds or more"
+WITHOUT_WIDTH = "the same in each draw of worlds"
 
 
 class Resampled(NamedTuple):
@@ -111,19 +111,16 @@ def _why_not(planners: Sequence[str], cells: np.ndarray) -> str:
 def _cells(
     results: CampaignResults, metric: str, planners: Sequence[str], worlds: Sequence[str]
 ) -> np.ndarray:
-    """Means over repetitions (worlds, planners), NaN where there is nothing."""
+    """Means over repetitions (worlds, planners), equal ones alike to the bit, NaN where there is
+    nothing."""
     partial = {one.name for one in results.metrics if one.completed_only}
     of_cells: Dict[Tuple[str, str], List[float]] = {}
     for trial in results.trials:
         value = _value(trial, metric, metric in partial)
         if not math.isnan(value):
             of_cells.setdefault((trial.world, trial.planner), []).append(value)
-    return np.array(
-        [
-            [float(np.mean(of_cells.get((world, planner), [np.nan]))) for planner in planners]
-            for world in worlds
-        ]
-    ).reshape(len(worlds), len(planners))
+    means = [rounding.mean(of_cells.get((w, planner), ())) for w in worlds for planner in planners]
+    return rounding.without_noise(means).reshape(len(worlds), len(planners))
 
 
 def _value(trial: TrialRecord, metric: str, completed_only: bool) -> float:
@@ -141,9 +138,15 @@ def _resampled(
     value = float(statistic(cells, np.ones((1, cells.shape[1])))[0])
     draws = statistic(cells, weights)
     told = draws[np.isfinite(draws)]
-    if math.isnan(value) or cells.shape[1] < 2 or len(told) < len(draws) / 2:
-        return Resampled(Estimate(value, math.nan, math.nan, ""), draws)
+    if math.isnan(value):
+        return Resampled(Estimate.unknown(), draws)
+    if cells.shape[1] < 2:
+        return Resampled(Estimate.without_interval(value, ONE_WORLD), draws)
+    if len(told) <= len(draws) / 2:
+        return Resampled(Estimate.without_interval(value, UNDEFINED), draws)
     low, high = np.quantile(told, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    if high - low <= rounding.TOLERANCE:
+        return Resampled(Estimate.without_interval(value, WITHOUT_WIDTH), draws)
     return Resampled(Estimate(value, float(low), float(high), BOOTSTRAP), draws)
 
 
@@ -169,7 +172,7 @@ def _weighted_r(first: np.ndarray, second: np.ndarray, weights: np.ndarray) -> n
     one = first - (weights * first).sum(axis=1, keepdims=True) / total
     other = second - (weights * second).sum(axis=1, keepdims=True) / total
     size = _size(one, other, weights)
-    varies = size > ALIKE * _size(first, second, weights)
+    varies = size > rounding.TOLERANCE * _size(first, second, weights)
     product = (weights * one * other).sum(axis=1)
     r = np.divide(product, size, out=np.full(len(size), np.nan), where=varies)
     return np.asarray(np.clip(r, -1.0, 1.0))
@@ -199,7 +202,7 @@ def _same_winner(cells: np.ndarray, weights: np.ndarray) -> np.ndarray:
         counts = weights[:, there]
         total = np.maximum(counts.sum(axis=1), 1.0)
         means = np.stack([(counts * one[there]).sum(axis=1) / total for one in apart])
-        signs = np.where(np.abs(means) > ALIKE, np.sign(means), 0.0)
+        signs = np.where(np.abs(means) > rounding.TOLERANCE, np.sign(means), 0.0)
         alike.append(np.where(counts.any(axis=1), signs[0] == signs[1], np.nan))
     told = np.array(alike)
     there = ~np.isnan(told)

@@ -1,8 +1,7 @@
 """The value that every statistic here is made of: an estimate with its interval.
 
-For one success rate, one trial per world, that is Wilson's score interval, and Clopper–Pearson's
-exact one where nobody or everybody succeeded, because Wilson's is too short there. E. B. Wilson,
-JASA 22 (1927); C. J. Clopper and E. S. Pearson, Biometrika 26 (1934); both by scipy.
+For one success rate, one trial per world, that is the exact interval: C. J. Clopper and E. S.
+Pearson, Biometrika 26 (1934), by scipy.
 """
 
 import math
@@ -15,7 +14,8 @@ LEVEL = 0.95
 class Estimate(NamedTuple):
     """A number and its two-sided confidence interval at :data:`LEVEL`; NaN where there is none.
 
-    ``method`` names what made the interval, fit for a table's footnote.
+    ``method`` names what made the interval, fit for a table's footnote, or the reason why there is
+    none.
     """
 
     value: float
@@ -28,14 +28,23 @@ class Estimate(NamedTuple):
         """What can be said of nothing."""
         return cls(math.nan, math.nan, math.nan, method)
 
+    @classmethod
+    def without_interval(cls, value: float, reason: str) -> "Estimate":
+        """Return a number whose interval does not exist, and why."""
+        return cls(value, math.nan, math.nan, reason)
+
+    @property
+    def has_interval(self) -> bool:
+        """Whether there is an interval; one with infinite ends counts."""
+        return not math.isnan(self.low)
+
 
 def success_rate(successes: int, trials: int) -> Estimate:
-    """The rate with its interval; unknown for no trials."""
+    """Return the rate of independent trials with Clopper and Pearson's interval; unknown for no
+    trials."""
     if trials == 0:
         return Estimate.unknown()
     from scipy.stats import binomtest
 
-    extreme = successes in (0, trials)
-    result = binomtest(successes, trials).proportion_ci(LEVEL, "exact" if extreme else "wilson")
-    method = "Clopper–Pearson" if extreme else "Wilson"
-    return Estimate(successes / trials, float(result.low), float(result.high), method)
+    result = binomtest(successes, trials).proportion_ci(LEVEL, "exact")
+    return Estimate(successes / trials, float(result.low), float(result.high), "Clopper–Pearson")

@@ -1,16 +1,28 @@
 """Several questions at once: Holm's adjustment, and tests of more than two planners.
 
-S. Holm, Scandinavian Journal of Statistics 6 (1979); W. G. Cochran, Biometrika 37 (1950).
+S. Holm, Scandinavian Journal of Statistics 6 (1979); W. G. Cochran, Biometrika 37 (1950);
+M. Friedman, JASA 32 (1937). Cochran's Q is Friedman's statistic of numbers 0 and 1. Both have a χ²
+distribution for many worlds; for few, in which planners differ at all, it is that of the planners'
+names shuffled within each world, from a fixed seed.
 """
 
 import math
-from typing import List, Sequence
+from typing import List, Sequence, Tuple
 
 import numpy as np
 
+from gz_testauto.analysis.rounding import without_noise
+
+SHUFFLED_UP_TO = 200
+"""More worlds in which planners differ use the χ² distribution."""
+
+SHUFFLES = 9999
+SEED = 0
+_CHUNK = 303
+
 
 def holm(p_values: Sequence[float]) -> List[float]:
-    """Adjusted p-values in the order given; NaN stays NaN and counts as no question."""
+    """Return adjusted p-values in the order given; NaN stays NaN and counts as no question."""
     adjusted = [math.nan] * len(p_values)
     asked = sorted((p, index) for index, p in enumerate(p_values) if not math.isnan(p))
     highest = 0.0
@@ -20,21 +32,29 @@ def holm(p_values: Sequence[float]) -> List[float]:
     return adjusted
 
 
-def cochran_q(successes: np.ndarray) -> float:
-    """p-value that several planners succeed equally often in the same worlds.
+def planners_differ(rates: np.ndarray) -> Tuple[float, str]:
+    """Return the p-value that several planners succeed equally often in the same worlds, and the
+    name of the test; 1 when no world tells them apart.
 
-    ``successes`` has shape (worlds, planners), 0 or 1. NaN for fewer than two planners; 1 when
-    no world tells them apart.
+    ``rates`` has shape (worlds, planners): Cochran's Q where each is 0 or 1, else Friedman's test.
     """
-    from scipy.stats import chi2
+    from scipy.stats import chi2, rankdata
 
-    table = np.asarray(successes, dtype=float)
-    planners = table.shape[1]
-    if planners < 2:
-        return math.nan
-    per_planner, per_world = table.sum(axis=0), table.sum(axis=1)
-    denominator = planners * per_world.sum() - (per_world**2).sum()
-    if denominator == 0:
-        return 1.0
-    spread = planners * (per_planner**2).sum() - per_planner.sum() ** 2
-    return float(chi2.sf((planners - 1) * spread / denominator, planners - 1))
+    levels = without_noise(np.ravel(rates), 1.0).reshape(np.shape(rates))
+    name = "Cochran's Q" if np.isin(levels, (0.0, 1.0)).all() else "Friedman"
+    planners = levels.shape[1]
+    ranks = rankdata(levels, axis=1) - (planners + 1) / 2.0
+    ranks = ranks[ranks.any(axis=1)]
+    if not len(ranks):
+        return 1.0, name
+    found = float((ranks.sum(axis=0) ** 2).sum())
+    if len(ranks) > SHUFFLED_UP_TO:
+        statistic = (planners - 1) * found / float((ranks**2).sum())
+        return float(chi2.sf(statistic, planners - 1)), f"{name} (χ²)"
+    generator = np.random.default_rng(SEED)
+    as_far = 1
+    for _ in range(SHUFFLES // _CHUNK):
+        shuffled = generator.permuted(np.broadcast_to(ranks, (_CHUNK, *ranks.shape)), axis=2)
+        sums = (shuffled.sum(axis=1) ** 2).sum(axis=1)
+        as_far += int(np.count_nonzero(sums >= found - 1e-9))
+    return as_far / (SHUFFLES + 1), f"{name} (shuffled within worlds)"

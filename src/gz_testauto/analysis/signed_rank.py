@@ -4,61 +4,88 @@ Wilcoxon's signed-rank test and, in the metric's own unit, the Hodges–Lehmann 
 shift: the median of all Walsh averages ``(d_i + d_j)/2, i ≤ j``, with the interval that belongs
 to the test. F. Wilcoxon, Biometrics Bulletin 1 (1945); J. L. Hodges and E. L. Lehmann, Annals
 of Mathematical Statistics 34 (1963); worked example in M. Hollander and D. A. Wolfe,
-"Nonparametric Statistical Methods" (1973), pp. 27–39.
+"Nonparametric Statistical Methods" (1973), pp. 27–39. Differences of zero are dropped, equal
+magnitudes share the middle of their ranks, and given the ranks the signs are coins: this
+distribution is exact, with ties too, for up to :data:`EXACT_UP_TO` differences.
 """
 
 import math
-import warnings
-from typing import Sequence
+from typing import Sequence, Tuple, Union
 
 import numpy as np
 
 from gz_testauto.analysis.intervals import LEVEL, Estimate
+from gz_testauto.analysis.rounding import without_noise
 
 EXACT_UP_TO = 50
-"""More pairs than this use the normal approximation of the rank sum."""
+"""More differences than this use the normal approximation of the rank sum."""
+
+METHOD = "Hodges–Lehmann"
+ONE_WORLD = "one world says nothing of others"
+
+Differences = Union[Sequence[float], np.ndarray]
 
 
-def signed_rank(differences: Sequence[float], zeros: str = "wilcox") -> float:
-    """Two-sided p-value that the differences are symmetric about zero; 1 when all are zero.
+def signed_rank(differences: Differences) -> float:
+    """Return the two-sided p-value that the differences are symmetric about zero; 1 when all are
+    zero."""
+    from scipy.stats import rankdata
 
-    ``zeros`` is ``"wilcox"`` (drop them) or ``"pratt"`` (rank them, then drop), as rates of a
-    few repetitions need, where ties at zero are common. Exact for few pairs without ties, else
-    with the normal distribution.
-    """
-    from scipy.stats import wilcoxon
-
-    values = np.asarray(differences, dtype=float)
-    if not values.any():
+    values = without_noise(differences)
+    values = values[values != 0.0]
+    count = len(values)
+    if not count:
         return 1.0
-    if zeros == "wilcox":  # dropped here, lest scipy gives up the exact distribution for them
-        values = values[values != 0]
-    # scipy decides between the exact distribution and the normal one, for which alone the
-    # correction counts; its warnings say which, and so does docs/statistics.md.
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        return float(wilcoxon(values, zero_method=zeros, correction=True).pvalue)
+    ranks = rankdata(np.abs(values))
+    positive = float(ranks[values > 0.0].sum())
+    smaller = min(positive, float(ranks.sum()) - positive)
+    if count <= EXACT_UP_TO:
+        doubled = np.rint(2.0 * ranks).astype(int)  # midranks are whole or half numbers
+        return min(1.0, 2.0 * float(_null_distribution(doubled)[: round(2.0 * smaller) + 1].sum()))
+    from scipy.stats import norm
+
+    mean, deviation = float(ranks.sum()) / 2.0, math.sqrt(float((ranks**2).sum())) / 2.0
+    return min(1.0, 2.0 * float(norm.cdf((smaller + 0.5 - mean) / deviation)))
 
 
-def shift(differences: Sequence[float]) -> Estimate:
-    """Hodges–Lehmann estimate of the differences' centre, with its interval.
+def shift(differences: Differences) -> Estimate:
+    """Return the Hodges–Lehmann estimate of the differences' centre, with its interval.
 
-    The interval is as wide as the data allow where they are too few for the level (fewer than
-    six); it then has infinite ends.
+    The ends are infinite where the differences are too few for the level (fewer than six). There is
+    no interval, and ``method`` has the reason, for one world, and where so many differences are
+    equal that it would have no width. Where an end is exactly 0 and the test has ``p < 0.05``, the
+    interval is without that end.
     """
-    values = np.asarray(differences, dtype=float)
+    values = without_noise(differences)
     count = len(values)
     if count == 0:
         return Estimate.unknown()
     rows, columns = np.triu_indices(count)
-    walsh = np.sort((values[rows] + values[columns]) / 2)
+    walsh = np.sort(without_noise((values[rows] + values[columns]) / 2.0))
+    centre = float(np.median(walsh))
+    if count == 1:
+        return Estimate.without_interval(centre, ONE_WORLD)
     below = _critical_rank(count)
     low, high = (-math.inf, math.inf) if below < 1 else (walsh[below - 1], walsh[-below])
-    return Estimate(float(np.median(walsh)), float(low), float(high), "Hodges–Lehmann")
+    common, times = _most_common(values)
+    if low == high or times == count:
+        which = f"equal in {times} of {count} worlds"
+        return Estimate.without_interval(centre, which if common == 0.0 else _alike(times, count))
+    return Estimate(centre, float(low), float(high), METHOD)
+
+
+def _alike(times: int, count: int) -> str:
+    return f"the same difference in {times} of {count} worlds"
+
+
+def _most_common(values: np.ndarray) -> Tuple[float, int]:
+    numbers, counts = np.unique(values, return_counts=True)
+    most = int(counts.argmax())
+    return float(numbers[most]), int(counts[most])
 
 
 def _critical_rank(count: int) -> int:
-    """How many Walsh averages, from either end, the interval's limit is: the largest k with
+    """Return how many Walsh averages, from either end, the interval's limit is: the largest k with
     ``P(W ≤ k − 1) ≤ (1 − LEVEL)/2`` under the null hypothesis; 0 when there is none."""
     tail = (1 - LEVEL) / 2
     if count > EXACT_UP_TO:
@@ -66,15 +93,17 @@ def _critical_rank(count: int) -> int:
 
         mean = count * (count + 1) / 4
         deviation = math.sqrt(count * (count + 1) * (2 * count + 1) / 24)
-        return max(math.floor(mean + norm.ppf(tail) * deviation), 0)
-    return int(np.count_nonzero(np.cumsum(_null_distribution(count)) <= tail))
+        return max(math.floor(mean + norm.ppf(tail) * deviation + 0.5), 0)
+    ranks = np.arange(1, count + 1)
+    return int(np.count_nonzero(np.cumsum(_null_distribution(ranks)) <= tail))
 
 
-def _null_distribution(count: int) -> np.ndarray:
-    """P(W = w) of the rank sum of ``count`` pairs, shape (count·(count+1)/2 + 1,)."""
-    ways = np.zeros(count * (count + 1) // 2 + 1)
+def _null_distribution(ranks: np.ndarray) -> np.ndarray:
+    """P(W = w) of the sum of ``ranks`` (whole numbers) whose coins fall upwards, shape
+    (sum of ranks + 1,)."""
+    ways = np.zeros(int(ranks.sum()) + 1)
     ways[0] = 1.0
-    for rank in range(1, count + 1):
+    for rank in ranks:
         with_rank = np.concatenate([np.zeros(rank), ways[:-rank]])
         ways = (ways + with_rank) / 2.0
     return ways

@@ -13,12 +13,18 @@ from pydantic import ValidationError
 
 from gz_testauto.campaign.scenic_worlds import with_missions
 from gz_testauto.campaign.world_source import gather_worlds
-from gz_testauto.errors import ResultsError
+from gz_testauto.errors import ResultsError, SpecError
 from gz_testauto.json_file import read_json_object
-from gz_testauto.metrics.interface import Metric, installed_metrics
+from gz_testauto.metrics.interface import (
+    RELEVANT_SUCCESS,
+    SUCCESS,
+    Metric,
+    installed_metrics,
+)
 from gz_testauto.metrics.reported import REPORTED, drawn, of_companion, published_by_stack
 from gz_testauto.metrics.tasks import task_metrics
 from gz_testauto.randomisation.terms import PREFIX
+from gz_testauto.registry import unknown_name
 from gz_testauto.results.directory import CampaignDirectory, reporting_disk, write_atomically
 from gz_testauto.results.inputs import PLANNER_CODE, further_files
 from gz_testauto.results.manifest import Manifest, file_sha256
@@ -41,6 +47,7 @@ def enter_directory(
     Raises ``ResultsError``, and what reading worlds and robot raises.
     """
     robot = read_body(spec)
+    declared = _declared(spec)
     manifest = Manifest.of(spec, further_files(spec, robot))
     directory.remove_unfinished()
     store = _open_store(manifest, directory) if directory.holds_campaign else None
@@ -55,7 +62,7 @@ def enter_directory(
             names = [planner.name for planner in spec.planners]
             planned = sum(may_be_run(spec, trial) for trial in campaign.trials)
             store = ResultStore.create(directory, spec.name, names, worlds, planned, spec.stop)
-        store.declare(_declared(spec))
+        store.declare(declared, spec.metrics.smallest_relevant.get(SUCCESS, RELEVANT_SUCCESS))
         require_same_worlds(store.worlds(), worlds)
     except BaseException:
         if store is not None:
@@ -109,11 +116,26 @@ def _begun(directory: CampaignDirectory) -> CampaignSpec:
 
 
 def _declared(spec: CampaignSpec) -> Tuple[Metric, ...]:
-    """The metrics that the campaign's trials may have."""
+    """The metrics that the campaign's trials may have, with the smallest relevant differences that
+    the campaign sets. Raises ``SpecError`` where it sets one of a metric that there is not."""
     own = (published_by_stack(one.name, one.unit, one.better) for one in spec.published_metrics)
     terms = (drawn(PREFIX + term.name) for term in spec.randomise)
     robots = (metric for one in spec.robots for metric in of_companion(one.name))
-    return (*installed_metrics(), *task_metrics(spec), *REPORTED.values(), *own, *terms, *robots)
+    found = (*installed_metrics(), *task_metrics(spec), *REPORTED.values(), *own, *terms, *robots)
+    relevant = spec.metrics.smallest_relevant
+    known = {SUCCESS, *(metric.name for metric in found)}
+    for name in relevant:
+        if name not in known:
+            raise SpecError(
+                f"campaign {spec.name}: metrics.smallest_relevant: "
+                f"{unknown_name('metric', name, known)}"
+            )
+    return tuple(
+        replace(metric, smallest_relevant=relevant[metric.name])
+        if metric.name in relevant
+        else metric
+        for metric in found
+    )
 
 
 def find_world(world: WorldRecord, directory: CampaignDirectory) -> WorldRecord:

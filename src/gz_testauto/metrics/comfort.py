@@ -83,6 +83,7 @@ COMFORT = Metric(
     unit="m/s²",
     decimals=3,
     better="lower",
+    smallest_relevant=0.05,
     completed_only=True,
     description="RMS of planar acceleration, low-passed",
     compute=comfort,

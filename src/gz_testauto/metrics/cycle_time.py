@@ -55,6 +55,7 @@ def _time(name: str, heading: str, description: str, compute: Compute, shown: bo
         unit="s",
         shown_unit="ms",
         shown_factor=1000.0,
+        smallest_relevant=0.005,
         better="lower",
         completed_only=False,
         in_table=shown,

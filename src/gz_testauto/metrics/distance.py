@@ -41,6 +41,7 @@ DISTANCE = Metric(
     heading="length",
     unit="m",
     better="lower",
+    smallest_relevant=0.2,
     completed_only=True,
     in_agreement=True,
     description="distance travelled",

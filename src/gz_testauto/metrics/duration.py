@@ -27,6 +27,7 @@ TIME = Metric(
     unit="s",
     decimals=1,
     better="lower",
+    smallest_relevant=1.0,
     completed_only=True,
     in_agreement=True,
     description="simulated time from goal to end",

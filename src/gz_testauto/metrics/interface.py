@@ -29,6 +29,11 @@ from gz_testauto.registry import Registry
 BETTER = ("lower", "higher", "neither")
 MOST_DECIMALS = 9
 
+SUCCESS = "success"
+"""What the success rate is called where metrics are named."""
+RELEVANT_SUCCESS = 0.05
+"""The smallest difference of two success rates that matters, unless the campaign sets it."""
+
 
 @dataclass(frozen=True)
 class MetricContext:
@@ -68,6 +73,9 @@ class Metric:
 
     ``compute`` returns NaN where the recording cannot tell; None is for a number that the trial
     is told (:attr:`Recording.numbers`), and for a metric whose code is not at hand.
+
+    ``smallest_relevant`` is the smallest difference between two planners that matters, in ``unit``;
+    0, where every difference does. A campaign may set another one.
     """
 
     name: str
@@ -82,6 +90,7 @@ class Metric:
     in_table: bool = True
     in_comparison: bool = True
     in_agreement: bool = False
+    smallest_relevant: float = 0.0
     compute: Optional[Compute] = field(default=None, compare=False, repr=False)
 
     def __new__(cls, *positional: object, **fields: object) -> "Metric":
@@ -99,6 +108,12 @@ class Metric:
         if not 0 <= self.decimals <= MOST_DECIMALS:
             raise SpecError(
                 f"metric {self.name}: decimals is {self.decimals}, not 0 to {MOST_DECIMALS}"
+            )
+
+        if not 0.0 <= self.smallest_relevant < math.inf:
+            raise SpecError(
+                f"metric {self.name}: smallest_relevant is {self.smallest_relevant:g}; it must be "
+                "0 or more, in the metric's unit"
             )
 
     @property

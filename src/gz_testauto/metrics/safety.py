@@ -34,6 +34,7 @@ SAFETY = Metric(
     unit="1/m",
     decimals=3,
     better="lower",
+    smallest_relevant=0.05,
     completed_only=True,
     description="RMS of 1/clearance − 1/d_0 where nearer than d_0",
     compute=safety,

@@ -28,6 +28,7 @@ SPL = Metric(
     heading="SPL",
     decimals=3,
     better="higher",
+    smallest_relevant=0.05,
     completed_only=False,
     description="success weighted by path length, failures 0",
     compute=spl,

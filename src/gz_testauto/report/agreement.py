@@ -11,12 +11,18 @@ from rich.table import Table
 from rich.text import Text
 
 from gz_testauto.analysis.agreement import Agreement, Confirmation, Pair
-from gz_testauto.analysis.intervals import LEVEL, Estimate
+from gz_testauto.analysis.intervals import Estimate
 from gz_testauto.analysis.screening import REASONS
 from gz_testauto.fidelity.findings import Findings
 from gz_testauto.fidelity.measures.interface import measure_named
 from gz_testauto.printable import all_printable, printable
-from gz_testauto.report.plain import number_text, plain_table, report_console
+from gz_testauto.report.plain import (
+    interval_text,
+    methods_text,
+    number_text,
+    plain_table,
+    report_console,
+)
 from gz_testauto.report.simulators.sentences import circumstance_lines, measured_texts, number
 from gz_testauto.report.simulators.terminal import remark_table
 from gz_testauto.results.records import TrialRecord
@@ -37,13 +43,14 @@ def agreement_report(found: Agreement, first: str, second: str) -> RenderableTyp
         return Text("No trial has ended validly in both simulators.")
     rate = found.rate
     parts: List[RenderableType] = [
-        f"{first} and {second} end {same} of {total} trials alike: {100 * rate.value:.1f} % "
-        f"[{100 * rate.low:.1f}, {100 * rate.high:.1f}]",
+        f"{first} and {second} end {same} of {total} trials alike; mean over worlds "
+        f"{100 * rate.value:.1f} % {interval_text(rate, 1, 100)}".rstrip(),
         *(f"  {name}: {found.same[name]} of {count}" for name, count in found.trials.items()),
-        f"Interval: {rate.method}, {100 * LEVEL:.0f} %.",
+        f"Interval: {methods_text([rate])}.",
         "",
         _metrics(found),
-        f"Shift: {second} minus {first}, Hodges–Lehmann, where both reached the goal.",
+        f"Shift: {second} minus {first}, mean of each world in which both reached the goal, "
+        "Hodges–Lehmann over worlds.",
     ]
     return Group(*parts, *_correlations(found), *_differences(found.disagreements))
 
@@ -65,9 +72,9 @@ def print_confirmation(
     else:
         console.print(
             f"Of all trials, {100 * overall.value:.1f} % "
-            f"[{100 * overall.low:.1f}, {100 * overall.high:.1f}] end alike in both."
+            f"{interval_text(overall, 1, 100)} end alike in both.".replace("  ", " ")
         )
-        console.print(f"Interval: {overall.method}, {100 * LEVEL:.0f} %.")
+        console.print(f"Interval: {methods_text([overall])}.")
     console.print(Group(*_differences(all_printable(found.disagreements))))
 
 
@@ -119,13 +126,13 @@ def _correlations(found: Agreement) -> List[RenderableType]:
 
 
 def _with_interval(one: Estimate) -> str:
-    if math.isnan(one.low):
-        return number_text(one.value, 2)
-    return f"{one.value:.2f} [{one.low:.2f}, {one.high:.2f}]"
+    return f"{number_text(one.value, 2)} {interval_text(one, 2)}".strip()
 
 
 def _metrics(found: Agreement) -> Table:
-    table = plain_table("difference of", "pairs", "shift", "95 % interval", "median of magnitudes")
+    table = plain_table(
+        "difference of", "pairs", "worlds", "shift", "95 % interval", "median of magnitudes"
+    )
     for metric in found.metrics:
         shift = metric.shift
         relative = number_text(100 * metric.median_relative, 2)
@@ -133,8 +140,9 @@ def _metrics(found: Agreement) -> Table:
         table.add_row(
             f"{metric.metric.name} ({unit})" if unit else metric.metric.name,
             str(metric.pairs),
+            str(metric.worlds),
             number_text(shift.value, 3, "+"),
-            f"[{number_text(shift.low, 3, '+')}, {number_text(shift.high, 3, '+')}]",
+            interval_text(shift, 3, sign="+") or "-",
             f"{relative} %",
         )
     return table

@@ -13,8 +13,9 @@ from gz_testauto.analysis.intervals import LEVEL
 from gz_testauto.analysis.overview import Analysis
 from gz_testauto.analysis.summary import PlannerSummary
 from gz_testauto.metrics.interface import Metric
+from gz_testauto.report.metric_tables import OPEN_END, smallest_text, verdict_text
 from gz_testauto.report.names import metric_heading
-from gz_testauto.report.plain import number_text
+from gz_testauto.report.plain import methods_text, number_text
 from gz_testauto.trial.outcome import Outcome
 
 _SPECIAL = {
@@ -66,10 +67,11 @@ def _success(analysis: Analysis) -> str:
                 *(str(summary.outcomes.get(outcome, 0)) for outcome in ends),
             ]
         )
-    methods = sorted({summary.success.method for summary in analysis.summaries if summary.trials})
+    methods = methods_text(summary.success for summary in analysis.summaries)
     worlds = max((summary.worlds for summary in analysis.summaries), default=0)
     notes = (
-        f"{worlds} worlds; the world is the unit. Intervals: {', '.join(methods)}. Invalid trials "
+        f"{worlds} worlds; success: mean over worlds of the share of trials that reached the goal. "
+        f"Intervals: {methods}. Invalid trials "
         "count for nobody."
     )
     head += [outcome.value.replace("_", " ") for outcome in ends]
@@ -122,14 +124,24 @@ def _differences(analysis: Analysis) -> str:
                     _interval(shift[1], shift[2], metric.decimals, "+"),
                     _p(found.p_value),
                     _p(found.p_adjusted),
+                    verdict_text(found).replace("-", "–"),
                 ]
             )
-    tests = sorted({f"{p.test}, {p.difference.method}" for p in analysis.comparisons.pairs})
+    pairs = [pair for pair in analysis.comparisons.pairs if pair.worlds]
+    tests = sorted({pair.test for pair in pairs})
+    compared = [metric for metric in analysis.metrics if metric.in_comparison]
+    smallest = ", ".join(smallest_text(metric) for metric in compared)
+    shifts = methods_text(found.shift for pair in pairs for found in pair.metrics)
     notes = (
-        f"First minus second planner. Success: {'; '.join(tests)}, Holm-adjusted over the pairs. "
-        "Metrics: Hodges–Lehmann shift, Wilcoxon signed-rank, Holm-adjusted together."
+        f"First minus second planner. Success, mean over worlds: {'; '.join(tests)}, Holm-adjusted "
+        f"over the pairs; intervals: {methods_text(pair.difference for pair in pairs)}. Metrics: "
+        f"Wilcoxon signed-rank, Holm-adjusted together; intervals: {shifts or '–'}. {OPEN_END} "
+        "Verdict: significant (Holm-adjusted p < 0.05), relevant (difference of at least: success "
+        f"{100 * analysis.results.relevant_success:g} points{', ' if smallest else ''}{smallest}), "
+        "both, or neither."
     )
-    head = ["planners", "of", "worlds", "difference", f"{_PERCENT:.0f} % interval", "p", "p (Holm)"]
+    head = ["planners", "of", "worlds", "difference", f"{_PERCENT:.0f} % interval"]
+    head += ["p", "p (Holm)", "verdict"]
     return _table("Differences", head, rows, notes, left=2)
 
 
@@ -141,6 +153,7 @@ def _success_difference(pair: Comparison) -> List[str]:
         _interval(low, high, 1, "+"),
         _p(pair.p_value),
         _p(pair.p_adjusted),
+        verdict_text(pair).replace("-", "–"),
     ]
 
 

@@ -5,18 +5,26 @@ Owns headings, units and decimals on the page, all of which come from
 """
 
 import math
-from typing import Iterator, List, Mapping, Sequence, Tuple
+from typing import Iterator, List, Mapping, Sequence, Tuple, Union
 
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from gz_testauto.analysis.comparison import Comparison
+from gz_testauto.analysis.comparison import ALPHA, Comparison, MetricComparison
 from gz_testauto.analysis.overview import Analysis
 from gz_testauto.analysis.summary import PlannerSummary
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.report.names import metric_heading
-from gz_testauto.report.plain import WIDTH, number_text, p_text, plain_table
+from gz_testauto.report.plain import (
+    WIDTH,
+    interval_text,
+    number_text,
+    p_text,
+    plain_table,
+)
+
+OPEN_END = "An interval that ends at 0 does not contain it where p < 0.05."
 
 FIRST = 6
 """Metrics in the first table of means; this package's own come first."""
@@ -61,21 +69,18 @@ def further_means(analysis: Analysis) -> List[RenderableType]:
 def differences_table(pair: Comparison, metrics: Mapping[str, Metric]) -> Table:
     """One row per metric that two planners are compared by; ``metrics`` by name."""
     table = plain_table("difference of", "worlds")
-    for heading in ("shift", "95 % interval", "p", "p (Holm)"):
+    for heading in ("shift", "95 % interval", "p", "p (Holm)", "verdict"):
         table.add_column(heading, justify="right")
     for found in pair.metrics:
         metric, shift = metrics[found.name], found.shift
-        value, low, high = (
-            number_text(number * metric.shown_factor, metric.decimals, "+")
-            for number in (shift.value, shift.low, shift.high)
-        )
         table.add_row(
             f"{metric_heading(metric)} {metric.label_unit}".strip(),
             str(found.worlds),
-            value,
-            f"[{low}, {high}]" if found.worlds else "-",
+            number_text(shift.value * metric.shown_factor, metric.decimals, "+"),
+            interval_text(shift, metric.decimals, metric.shown_factor, "+") or "-",
             p_text(found.p_value, ""),
             p_text(found.p_adjusted, ""),
+            verdict_text(found),
         )
     return table
 
@@ -87,7 +92,34 @@ def differences_note(pair: Comparison, metrics: Mapping[str, Metric]) -> Text:
     short = _listed([metric_heading(metric) for metric in compared if metric.completed_only])
     if short:
         text += f" {short[0].upper()}{short[1:]} over worlds in which both reached the goal."
+    shifts = [found.shift for found in pair.metrics if found.worlds]
+    reasons = sorted({shift.method for shift in shifts if not shift.has_interval})
+    if reasons:
+        text += f" No interval: {', '.join(reasons)}."
+    if any(_ends_at_zero(found) for found in pair.metrics):
+        text += " " + OPEN_END
+    text += f" Relevant, from: {_listed([smallest_text(one) for one in compared])}."
     return Text(text, style="dim")
+
+
+def verdict_text(found: Union[Comparison, MetricComparison]) -> str:
+    """Whether a difference is significant, relevant, both or neither; a dash where nothing could be
+    compared."""
+    if math.isnan(found.p_value):
+        return "-"
+    if found.significant:
+        return "both" if found.relevant else "significant"
+    return "relevant" if found.relevant else "neither"
+
+
+def smallest_text(metric: Metric) -> str:
+    """The smallest relevant difference of a metric: ``time 1 s``."""
+    smallest = f"{metric.smallest_relevant * metric.shown_factor:g} {metric.label_unit}".strip()
+    return f"{metric_heading(metric)} {smallest if metric.smallest_relevant else 'any'}"
+
+
+def _ends_at_zero(found: MetricComparison) -> bool:
+    return found.p_value < ALPHA and 0.0 in found.shift[1:3]
 
 
 def _shown(analysis: Analysis) -> List[Metric]:

@@ -6,11 +6,14 @@ printable is escaped (:mod:`gz_testauto.printable`).
 
 import math
 import textwrap
-from typing import IO, Optional
+from typing import IO, Iterable, Optional
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+from gz_testauto.analysis.intervals import LEVEL, Estimate
+from gz_testauto.analysis.summary import PlannerSummary
 
 WIDTH = 80
 
@@ -55,6 +58,38 @@ def number_text(value: float, decimals: int, sign: str = "") -> str:
     if math.isinf(value):
         return "∞" if value > 0 else "-∞"
     return f"{value:{sign}.{decimals}f}"
+
+
+def interval_text(one: Estimate, decimals: int, factor: float = 1.0, sign: str = "") -> str:
+    """The interval in brackets, in units of 1 / ``factor``; empty where there is none."""
+    if not one.has_interval:
+        return ""
+    low, high = (number_text(factor * end, decimals, sign) for end in (one.low, one.high))
+    return f"[{low}, {high}]"
+
+
+def methods_text(estimates: Iterable[Estimate]) -> str:
+    """By which methods the intervals were made, and why there is none where there is none; empty
+    for no estimate."""
+    found = [one for one in estimates if not math.isnan(one.value)]
+    made = sorted({one.method for one in found if one.has_interval})
+    reasons = sorted({one.method for one in found if not one.has_interval and one.method})
+    said = [f"{', '.join(made)}, {100 * LEVEL:.0f} %"] if made else []
+    said += [f"none: {', '.join(reasons)}"] if reasons else []
+    return "; ".join(said)
+
+
+def correlation_text(summary: PlannerSummary) -> str:
+    """How much the trials of a planner in one world resemble each other, in words."""
+    if summary.correlation == 0.0:
+        return (
+            "trials in one world do not resemble each other more than trials in different worlds "
+            "(ICC 0.00)"
+        )
+    return (
+        f"trials in one world resemble each other with ICC {summary.correlation:.2f}, design "
+        f"effect {summary.design_effect:.1f}"
+    )
 
 
 def indented(text: str, style: str = "") -> Text:

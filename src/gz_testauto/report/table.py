@@ -13,7 +13,6 @@ from rich.table import Table
 from rich.text import Text
 
 from gz_testauto.analysis.comparison import Comparison, Comparisons
-from gz_testauto.analysis.intervals import LEVEL
 from gz_testauto.analysis.overview import Analysis
 from gz_testauto.analysis.summary import PlannerSummary
 from gz_testauto.analysis.winners import WorldGroup
@@ -25,10 +24,14 @@ from gz_testauto.report.metric_tables import (
     differences_table,
     further_means,
     means_table,
+    verdict_text,
 )
 from gz_testauto.report.plain import (
+    correlation_text,
     duration_text,
     indented,
+    interval_text,
+    methods_text,
     number_text,
     p_text,
     plain_table,
@@ -156,7 +159,7 @@ def _outcome_table(summaries: Sequence[PlannerSummary]) -> Table:
         table.add_row(
             summary.planner,
             f"{summary.reached}/{summary.trials}",
-            f"{100 * rate.value:.1f} [{100 * rate.low:.1f}, {100 * rate.high:.1f}]"
+            f"{100 * rate.value:.1f} {interval_text(rate, 1, 100)}".strip()
             if summary.trials
             else "-",
             *[str(summary.outcomes.get(outcome, 0)) for outcome, _ in shown],
@@ -182,20 +185,21 @@ def _load(summaries: Sequence[PlannerSummary]) -> List[RenderableType]:
 
 
 def _notes(results: CampaignResults, summaries: Sequence[PlannerSummary]) -> List[RenderableType]:
-    methods = sorted({summary.success.method for summary in summaries if summary.trials})
+    repeated = any(summary.trials > summary.worlds for summary in summaries)
     notes = [
+        "Success: share of worlds."
+        if not repeated
+        else "Success: mean over worlds of the share of trials that reached the goal.",
         *_barn_scores(results, summaries),
         "Length, time, safety and comfort: means over the n trials that reached the goal. SPL "
         "and cycle time: over all valid trials; in SPL a failure counts 0.",
-        f"Intervals: {', '.join(methods)}, {100 * LEVEL:.0f} %.",
+        f"Intervals: {methods_text(summary.success for summary in summaries)}.",
     ]
     for summary in summaries:
         if not math.isnan(summary.correlation):
             notes.append(
-                f"{summary.planner}: trials in one world resemble each other with "
-                f"ICC {summary.correlation:.2f}, design effect {summary.design_effect:.1f}; the "
-                "world is the unit. Counted as if they did not, the interval would be "
-                f"[{100 * summary.naive.low:.1f}, {100 * summary.naive.high:.1f}]."
+                f"{summary.planner}: {correlation_text(summary)}. With trials as the unit, the "
+                f"interval would be {interval_text(summary.naive, 1, 100)}."
             )
     return [Text(note, style="dim") for note in notes]
 
@@ -220,9 +224,8 @@ def _comparison(pair: Comparison, metrics: Mapping[str, Metric]) -> List[Rendera
     difference = pair.difference
     lines: List[RenderableType] = [
         title,
-        f"Success {100 * difference.value:+.1f} points "
-        f"[{100 * difference.low:+.1f}, {100 * difference.high:+.1f}] ({difference.method}); "
-        f"{pair.test}: {p_text(pair.p_value)}{_adjusted(pair)}",
+        f"Success {100 * difference.value:+.1f} points{_interval(pair)}, mean over worlds; "
+        f"{pair.test}: {p_text(pair.p_value)}{_adjusted(pair)} {_size(pair)}",
     ]
     if pair.counts is not None:
         lines.append(
@@ -230,6 +233,29 @@ def _comparison(pair: Comparison, metrics: Mapping[str, Metric]) -> List[Rendera
             f"{pair.second} {pair.counts.second_only}, neither {pair.counts.neither}."
         )
     return [*lines, differences_table(pair, metrics), differences_note(pair, metrics)]
+
+
+def _interval(pair: Comparison) -> str:
+    shown = interval_text(pair.difference, 1, 100, "+")
+    if not shown:
+        return f" (no interval: {pair.difference.method})"
+    return (
+        f" {shown}"
+        if pair.difference.method == pair.test
+        else (f" {shown} ({pair.difference.method})")
+    )
+
+
+def _size(pair: Comparison) -> str:
+    """Whether the difference of success is significant and relevant, as a sentence."""
+    said = {
+        "both": "Significant and relevant",
+        "significant": "Significant, but smaller than what is relevant",
+        "relevant": "As large as what is relevant, but not significant",
+        "neither": "Neither significant nor relevant",
+        "-": "Not tested",
+    }[verdict_text(pair)]
+    return f"{said} (from {100 * pair.smallest_relevant:g} points)."
 
 
 def _adjusted(pair: Comparison) -> str:

@@ -6,7 +6,7 @@ Plain frozen data. Where it is kept is :mod:`gz_testauto.results.store`'s.
 from dataclasses import dataclass, field
 from typing import Mapping, Optional, Tuple
 
-from gz_testauto.metrics.interface import Metric
+from gz_testauto.metrics.interface import RELEVANT_SUCCESS, Metric
 from gz_testauto.results.declarations import shown_metrics
 from gz_testauto.results.running import Runner
 from gz_testauto.spec.stopping import StopSpec
@@ -78,6 +78,8 @@ class CampaignResults:
     """When the campaign ends before its last world; None where it never does."""
     judged: Tuple[str, ...] = ()
     """The worlds by which such a campaign decides, in the order in which they were judged."""
+    relevant_success: float = RELEVANT_SUCCESS
+    """The smallest difference of two success rates that matters."""
     running: Optional[Runner] = None
     """Who runs the campaign, and which trials; None when nobody does."""
 

@@ -17,7 +17,7 @@ from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optio
 
 from gz_testauto.errors import ResultsError
 from gz_testauto.json_file import shaped
-from gz_testauto.metrics.interface import Metric
+from gz_testauto.metrics.interface import RELEVANT_SUCCESS, Metric
 from gz_testauto.metrics.recording import Recording
 from gz_testauto.results import declarations, judged, running
 from gz_testauto.results.database import BUSY_TIMEOUT_S, connect, reporting, undo_half_a_transaction
@@ -178,10 +178,13 @@ class ResultStore:
     def __exit__(self, *exc_info: object) -> None:
         self.close()
 
-    def declare(self, metrics: Sequence[Metric]) -> None:
-        """Keep what the metrics are that the campaign's trials have from now on."""
+    def declare(
+        self, metrics: Sequence[Metric], relevant_success: float = RELEVANT_SUCCESS
+    ) -> None:
+        """Keep what the metrics are that the campaign's trials have from now on, and the smallest
+        difference of two success rates that matters."""
         with _reporting_damage(self._directory.results), self._transaction():
-            declarations.write_declarations(self._connection, metrics)
+            declarations.write_declarations(self._connection, metrics, relevant_success)
 
     def judge(self, world: str) -> None:
         """Note that one more world counts for the decision, for good."""
@@ -302,6 +305,7 @@ class ResultStore:
             invalid_attempts=self._attempts("invalid_attempts"),
             worker_deaths=self._attempts("worker_deaths"),
             declared=tuple(self._declared(meta)),
+            relevant_success=declarations.relevant_success(meta),
             stop=judged.read_rule(meta.get(judged.RULE)),
             judged=self._judged(),
             running=self._running(),

@@ -154,7 +154,7 @@ Gate = Annotated[Tuple[Point, Point], BeforeValidator(as_tuple)]
 
 class MetricsSpec(Spec):
     """Parameters of the metrics: d_0 of the safety metric, the comfort filter, k of the BARN
-    score, and tasks of the campaign's own."""
+    score, which differences matter, and tasks of the campaign's own."""
 
     safety_distance_m: float = Field(1.0, gt=0)
     """d_0: the distance to an obstacle that is no danger any more."""
@@ -162,6 +162,9 @@ class MetricsSpec(Spec):
     """Cut-off of the zero-phase low-pass that velocity passes before differentiating."""
     barn_k: float = Field(2.0, gt=0, le=8)
     """k: faster than k times the best time earns no more. 2 is the challenge's now, 4 was it."""
+    smallest_relevant: Dict[str, Annotated[float, Field(ge=0)]] = Field(default_factory=dict)
+    """The smallest difference that matters, by metric in its unit; ``success`` as a share. Those
+    that are not given are as the metrics declare them."""
     gates_m: List[Gate] = Field(default_factory=list)
     """Lines that the robot's base is to cross, in this order."""
     track: Optional[Regions] = None
@@ -173,7 +176,7 @@ class MetricsSpec(Spec):
     def _tasks_only_where_given(self, serialize: SerializerFunctionWrapHandler) -> Dict[str, Any]:
         """As :meth:`CampaignSpec._only_where_given`."""
         data: Dict[str, Any] = serialize(self)
-        for name in ("gates_m", "track", "regions"):
+        for name in ("smallest_relevant", "gates_m", "track", "regions"):
             if not getattr(self, name):
                 data.pop(name, None)
         return data

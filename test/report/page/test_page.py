@@ -111,7 +111,7 @@ def test_the_page_answers_who_won_how_surely_and_where(tmp_path):
     assert "fgm in 8 of 8 and dwa in 0 of 8 worlds" in said
     interval = rate_difference(PairedCounts(0, 8, 0, 0))
     low, high = 100 * interval.low, 100 * interval.high
-    assert f"95 % interval {low:+.1f} to {high:+.1f} points (Newcombe, paired)" in said
+    assert f"95 % interval {low:+.1f} to {high:+.1f} points (Gaffke)" in said
     assert "exact McNemar, p = 0.008" in said
     assert "Only fgm (8): world_0000 world_0001" in said
     cells = [a["href"] for tag, a in page.elements if tag == "a" and "p" in a["href"][-2:]]

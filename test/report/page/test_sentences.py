@@ -14,12 +14,32 @@ SAFETY = Metric(
 )
 
 
-def pair_with(shift, low, high, p_adjusted=0.038, worlds=20):
-    estimate = Estimate(shift, low, high, "Hodges–Lehmann")
-    found = MetricComparison("safety", worlds, estimate, p_adjusted / 2, p_adjusted)
-    difference = Estimate(0.0, -0.1, 0.1, "Newcombe, paired")
+def pair_with(shift, low, high, p_adjusted=0.038, worlds=20, smallest=0.1, success=0.0):
+    found = MetricComparison(
+        "safety",
+        worlds,
+        Estimate(shift, low, high, "Hodges–Lehmann"),
+        p_adjusted / 2,
+        smallest,
+        p_adjusted,
+        significant=p_adjusted < 0.05,
+        relevant=abs(shift) >= smallest,
+    )
     return Comparison(
-        "fgm", "dwa", 20, None, difference, 1.0, "exact McNemar", (), (), (found,), 1.0
+        "fgm",
+        "dwa",
+        20,
+        None,
+        Estimate(success, success - 0.1, success + 0.1, "Gaffke"),
+        p_adjusted,
+        "exact McNemar",
+        (),
+        (),
+        (found,),
+        smallest,
+        p_adjusted,
+        significant=p_adjusted < 0.05,
+        relevant=abs(success) >= smallest,
     )
 
 
@@ -47,10 +67,55 @@ def test_a_difference_that_is_told_from_chance_but_has_no_size_is_explained():
     said = sentences.undecided(pair, metrics)
     assert said.startswith("The test finds a difference, but the shift is 0, as the two are equal")
     assert said.endswith("in: safety.") and "No difference" not in said
-    assert sentences.advantage(pair, SAFETY, pair.metrics[0]) == "not decided: the shift is 0"
+    assert sentences.advantage(pair, SAFETY, pair.metrics[0]) == "significant: the shift is 0"
     not_told = pair_with(0.0, 0.0, 0.1, p_adjusted=0.2)
     assert sentences.undecided(not_told, metrics) == "No difference is shown in: safety."
-    assert sentences.advantage(not_told, SAFETY, not_told.metrics[0]) == "not decided"
+    assert sentences.advantage(not_told, SAFETY, not_told.metrics[0]) == "neither"
+
+
+@pytest.mark.parametrize(
+    ("shift", "p_adjusted", "said"),
+    [
+        (-0.2, 0.01, "better for fgm"),
+        (-0.05, 0.01, "significant, not relevant: lower for fgm"),
+        (-0.2, 0.3, "relevant, not significant"),
+        (-0.05, 0.3, "neither"),
+        (-0.05, math.nan, "neither"),
+    ],
+)
+def test_a_metric_is_better_only_where_significant_and_relevant(shift, p_adjusted, said):
+    pair = pair_with(shift, shift - 0.1, shift + 0.1, p_adjusted)
+    assert sentences.advantage(pair, SAFETY, pair.metrics[0]) == said
+
+
+def test_a_significant_difference_too_small_to_matter_is_called_so():
+    pair = pair_with(-0.05, -0.09, -0.01, 0.01)
+    (verdict,) = sentences.metric_verdicts(pair, {"safety": SAFETY})
+    assert verdict.lead == (
+        "Safety: lower by 0.050 1/m for fgm than for dwa, less than the 0.100 1/m that are "
+        "relevant."
+    )
+    assert not verdict.decided
+
+
+@pytest.mark.parametrize(
+    ("success", "p_adjusted", "lead", "better"),
+    [
+        (0.2, 0.01, "fgm reaches the goal more often than dwa.", "fgm"),
+        (
+            -0.06,
+            0.01,
+            "dwa reaches the goal more often than fgm, but by less than the 10 points that are "
+            "relevant.",
+            "",
+        ),
+        (0.2, 0.2, "Not decided: does fgm or dwa reach the goal more often?", ""),
+    ],
+)
+def test_success_is_decided_where_significant_and_relevant(success, p_adjusted, lead, better):
+    verdict = sentences.success_verdict(pair_with(0.0, 0.0, 0.0, p_adjusted, success=success))
+    assert (verdict.lead, verdict.better) == (lead, better)
+    assert verdict.decided == bool(better)
 
 
 def test_a_metric_that_no_world_has_for_both_is_told_apart_from_one_without_difference():

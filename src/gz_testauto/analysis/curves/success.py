@@ -5,7 +5,9 @@ world. Firth's penalised likelihood keeps the curve finite where the figure sepa
 failure, which few worlds often do: D. Firth, Biometrika 80 (1993) 27–38; G. Heinze and
 M. Schemper, Statistics in Medicine 21 (2002) 2409–2419. With repetitions the world is the unit:
 the variance is the sandwich over worlds, K.-Y. Liang and S. L. Zeger, Biometrika 73 (1986)
-13–22. The band is pointwise, on the scale of the logit.
+13–22, corrected for few worlds as L. A. Mancl and T. A. DeRouen do, Biometrics 57 (2001) 126–134,
+with a t distribution of two degrees of freedom fewer than worlds. The band is pointwise, on the
+scale of the logit.
 """
 
 import math
@@ -60,9 +62,10 @@ def success_curve(
     variance = _variance(design, success, count, beta, information)
     x = np.linspace(figure.min(), figure.max(), points)
     at = np.column_stack([np.ones(points), (x - centre) / scale])
-    from scipy.stats import norm
+    from scipy.stats import norm, t
 
-    reach = float(norm.ppf((1 + LEVEL) / 2))
+    repeated = bool((count > 1).any())
+    reach = float((t(len(figure) - 2) if repeated else norm()).ppf((1 + LEVEL) / 2))
     logit, error = at @ beta, np.sqrt(np.einsum("ij,jk,ik->i", at, variance, at))
     slope, of_slope = float(beta[1]) / scale, reach * math.sqrt(variance[1, 1]) / scale
     return SuccessCurve(
@@ -105,7 +108,8 @@ def _variance(
     inverse = np.linalg.inv(information)
     if (count == 1).all():
         return inverse
-    residual = (success - count * expit(design @ beta))[:, None] * design
-    worlds = len(count)
-    robust = inverse @ (residual.T @ residual) @ inverse * worlds / (worlds - 1)
+    rate = expit(design @ beta)
+    leverage = count * rate * (1 - rate) * np.einsum("ij,jk,ik->i", design, inverse, design)
+    residual = ((success - count * rate) / (1.0 - leverage))[:, None] * design
+    robust = inverse @ (residual.T @ residual) @ inverse
     return robust if np.trace(robust) > np.trace(inverse) else inverse

@@ -30,6 +30,9 @@ from typing import Callable, Optional, Tuple
 import numpy as np
 from scipy.special import logsumexp
 
+from gz_testauto.analysis import rounding
+from gz_testauto.analysis.bounded_mean import DIFFERENCE as DIFFERENCE
+from gz_testauto.analysis.bounded_mean import RATE as RATE
 from gz_testauto.analysis.intervals import LEVEL, Estimate
 
 TEST = "bets on the discordant worlds, at any time"
@@ -41,10 +44,6 @@ BETS = np.sin((np.arange(64) + 0.5) * (np.pi / 128))
 HALVINGS = 60
 NEVER = 10_000_000
 """More worlds than this are none that somebody runs."""
-
-DIFFERENCE = (-1.0, 1.0)
-"""What the difference of two rates of success lies between."""
-RATE = (0.0, 1.0)
 
 
 def above(values: np.ndarray, mean: float, bounds: Tuple[float, float]) -> np.ndarray:
@@ -63,7 +62,7 @@ def below(values: np.ndarray, mean: float, bounds: Tuple[float, float]) -> np.nd
 def shift_above(differences: np.ndarray, centre: float) -> np.ndarray:
     """Of each difference, in the order in which they came, what bets gain that are placed on a
     distribution symmetric about more than ``centre``; shape (n, bets)."""
-    values = np.asarray(differences, dtype=float) - centre
+    values = rounding.differences(differences, np.full(len(differences), centre))
     sizes = np.abs(values)
     later_than = np.tri(len(values), dtype=bool)
     ranks = ((sizes[np.newaxis, :] <= sizes[:, np.newaxis]) & later_than).sum(axis=1)
@@ -139,7 +138,8 @@ def shift_bounds(differences: np.ndarray, alpha: float) -> Tuple[float, float]:
     def refuted(centre: float, sign: float) -> bool:
         return capital(shift_above(sign * values, sign * centre)) >= limit
 
-    centre, reach = float(np.median(values)), float(np.ptp(values)) + 1e-9
+    centre, size = float(np.median(values)), float(np.abs(values).max())
+    reach = float(np.ptp(values)) + 1e3 * rounding.TOLERANCE * max(size, 1e-9)
     ends = []
     for sign in (1.0, -1.0):
         far = centre - sign * 2.0 * reach

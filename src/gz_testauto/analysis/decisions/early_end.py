@@ -13,8 +13,7 @@ import itertools
 from dataclasses import dataclass
 from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
-import numpy as np
-
+from gz_testauto.analysis import rounding
 from gz_testauto.analysis.decisions import anytime
 from gz_testauto.analysis.intervals import Estimate
 from gz_testauto.results.records import CampaignResults, TrialRecord
@@ -108,7 +107,8 @@ def _decide(
     first, second = pair
     if not judged:
         return PairDecision(first, second, 0, alpha, Estimate.unknown(anytime.METHOD), 1.0)
-    values = np.array([rates[first][world] - rates[second][world] for world in judged])
+    of_first, of_second = ([rates[name][world] for world in judged] for name in pair)
+    values = rounding.differences(of_first, of_second)
     p_value = anytime.p_value(values)
     difference = anytime.interval(values, anytime.DIFFERENCE, alpha)
     better = ""

@@ -15,6 +15,7 @@ from typing import Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 
+from gz_testauto.analysis import rounding
 from gz_testauto.analysis.comparison import WorldTrials, rate
 from gz_testauto.analysis.decisions import anytime
 from gz_testauto.analysis.summary import comparable_values
@@ -152,18 +153,20 @@ def gate_metrics(rules: Rules, declared: Sequence[Metric]) -> List[Tuple[Metric,
 
 def metric_worlds(metric: Metric, pair: GatePair) -> MetricWorlds:
     """Sort the worlds of a pair for one metric."""
-    differences: Dict[str, float] = {}
+    means: Dict[str, Tuple[float, float]] = {}
     failed, unmeasured = [], []
     for world in pair.worlds:
         sides = pair.trials[world], pair.baseline_trials[world]
         mine, theirs = (comparable_values(metric, ended) for ended in sides)
         if mine and theirs:
-            differences[world] = _difference(float(np.mean(mine)), float(np.mean(theirs)))
+            means[world] = rounding.mean(mine), rounding.mean(theirs)
         elif metric.completed_only and not all(any(t.completed for t in s) for s in sides):
             failed.append(world)
         else:
             unmeasured.append(world)
-    return MetricWorlds(differences, tuple(failed), tuple(unmeasured))
+    both = np.array(list(means.values())).reshape(-1, 2)
+    differences = rounding.differences(both[:, 0], both[:, 1]).tolist()
+    return MetricWorlds(dict(zip(means, differences)), tuple(failed), tuple(unmeasured))
 
 
 @dataclass(frozen=True)
@@ -283,13 +286,16 @@ def _enough(pair: GatePair, least: float) -> _Question:
 
 
 def _not_less_often(pair: GatePair, margin: float) -> _Question:
-    ahead = [rate(pair.trials[world]) - rate(pair.baseline_trials[world]) for world in pair.worlds]
+    mine, theirs = (
+        [rate(trials[world]) for world in pair.worlds]
+        for trials in (pair.trials, pair.baseline_trials)
+    )
     return _Question(
         f"{pair.planner} succeeds not less often than {pair.baseline} by more than "
         f"{100 * margin:g} points",
         pair.planner,
         pair.worlds,
-        np.array(ahead),
+        rounding.differences(mine, theirs),
         -margin,
         against=0.0,
         bounds=anytime.DIFFERENCE,
@@ -314,11 +320,6 @@ def _no_worse_metric(metric: Metric, margin: float, pair: GatePair) -> _Question
         sign=sign,
         failed=worlds.failed,
     )
-
-
-def _difference(mine: float, theirs: float) -> float:
-    """0 for equal values, infinite ones too."""
-    return 0.0 if mine == theirs else mine - theirs
 
 
 def _signed(sign: float, value: float) -> float:

@@ -1,7 +1,7 @@
 """Whether planners that are tested in a simulator rank as they do in the reference."""
 
-from gz_testauto.analysis.correlation import SUCCESS
 from gz_testauto.fidelity.measures.interface import Measure, OfPlanners
+from gz_testauto.metrics.interface import SUCCESS
 
 _SOURCE = "A. Kadian et al., IEEE RA-L 5, 2020 (arXiv 1912.06321)"
 

@@ -8,18 +8,24 @@ import shlex
 from collections import Counter
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
-from gz_testauto.analysis.comparison import Comparison
+from gz_testauto.analysis.comparison import ALPHA, Comparison
 from gz_testauto.analysis.curves.success import SuccessCurve
-from gz_testauto.analysis.intervals import LEVEL
 from gz_testauto.analysis.overview import Analysis
 from gz_testauto.analysis.summary import PlannerSummary
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.report.early_end import early_end_text
+from gz_testauto.report.metric_tables import OPEN_END, smallest_text
 from gz_testauto.report.names import metric_heading
 from gz_testauto.report.page import sentences
 from gz_testauto.report.page.data import outcome_text
 from gz_testauto.report.page.difficulty import Figure, Values
-from gz_testauto.report.plain import duration_text, number_text, p_text
+from gz_testauto.report.plain import (
+    correlation_text,
+    duration_text,
+    methods_text,
+    number_text,
+    p_text,
+)
 from gz_testauto.results.manifest import Manifest
 from gz_testauto.results.records import CampaignResults, TrialRecord
 from gz_testauto.results.running import age_s
@@ -121,10 +127,12 @@ def rates(analysis: Analysis) -> List[Dict[str, Any]]:
                 "reached": f"{summary.reached} of {summary.trials}",
                 "rate": f"{100 * rate.value:.1f} %" if summary.trials else "–",
                 "interval": f"{100 * rate.low:.1f} to {100 * rate.high:.1f} %"
-                if summary.trials
+                if rate.has_interval
                 else "–",
                 "method": rate.method,
-                "bar": [round(100 * number, 2) for number in rate[:3]] if summary.trials else None,
+                "bar": [round(100 * number, 2) for number in rate[:3]]
+                if rate.has_interval
+                else None,
                 "outcomes": [summary.outcomes.get(outcome, 0) for outcome in ended_as(analysis)],
                 "invalid": summary.invalid,
             }
@@ -144,10 +152,8 @@ def rate_notes(analysis: Analysis) -> List[str]:
     for summary in analysis.summaries:
         if summary.correlation == summary.correlation:
             notes.append(
-                f"{summary.planner}: trials in one world resemble each other (intra-class "
-                f"correlation {summary.correlation:.2f}, design effect "
-                f"{summary.design_effect:.1f}), so the world is the unit. Counted as if they did "
-                f"not, the interval would be {100 * summary.naive.low:.1f} to "
+                f"{summary.planner}: {correlation_text(summary)}. With trials as the unit, the "
+                f"interval would be {100 * summary.naive.low:.1f} to "
                 f"{100 * summary.naive.high:.1f} %."
             )
     unmeasured = unmeasured_in(analysis.results.worlds)
@@ -208,7 +214,7 @@ def _difference(pair: Comparison, metric: Metric, found: Any) -> Dict[str, str]:
         "unit": metric.label_unit,
         "worlds": str(found.worlds),
         "shift": value,
-        "interval": f"{low} to {high}" if found.worlds else "–",
+        "interval": f"{low} to {high}" if found.shift.has_interval else "–",
         "p": p_text(found.p_value, ""),
         "holm": p_text(found.p_adjusted, ""),
         "verdict": sentences.advantage(pair, metric, found) if found.worlds else "–",
@@ -359,21 +365,25 @@ def reproduction(
 
 def methods(analysis: Analysis) -> List[str]:
     """How the numbers were made."""
-    rate = sorted({summary.success.method for summary in analysis.summaries if summary.trials})
+    rate = methods_text(summary.success for summary in analysis.summaries)
     by_its_test = (
         ""
         if analysis.early_end is None
         else "; success by the test that ends the campaign, at its own alpha"
     )
     return [
-        f"All intervals are {100 * LEVEL:.0f} %. Success rates: {', '.join(rate) or '–'}.",
+        f"Success rates: mean over worlds of the share of trials that reached the goal. Intervals: "
+        f"{rate or '–'}.",
         "The world is the unit: planners are compared in the worlds in which both have a valid "
         "trial. Success is the primary question, its p-values Holm-adjusted over the pairs; the "
         "metrics are secondary, Holm-adjusted together.",
-        f"Decided: the (adjusted) p-value is below {1 - LEVEL:.2f} and the difference or shift is "
-        f"not 0{by_its_test}.",
-        "Shifts: Hodges–Lehmann with the interval of Wilcoxon's signed-rank test. Metrics that a "
-        "failure cuts short are compared where both reached the goal.",
+        f"Significant: the (adjusted) p-value is below {ALPHA:g}{by_its_test}. Relevant: the "
+        f"estimate is at least the smallest relevant difference: success "
+        f"{100 * analysis.results.relevant_success:g} points"
+        f"{''.join(f', {smallest_text(one)}' for one in analysis.metrics if one.in_comparison)}. "
+        "A planner is called better where a difference is both.",
+        "Shifts: Hodges–Lehmann with the interval of Wilcoxon's signed-rank test. "
+        f"{OPEN_END} Metrics that a failure cuts short are compared where both reached the goal.",
         "Curves: logistic regression with Firth's penalty, its band pointwise.",
         "Invalid trials are in no rate and no mean.",
     ]

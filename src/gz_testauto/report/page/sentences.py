@@ -1,22 +1,27 @@
 """Verdicts in words: one sentence per question, with its interval.
 
-Owns the wording. What is decided is :data:`ALPHA` and the p-value, adjusted where several questions
-are asked; of success, in a campaign that ends when decided, it is the test that ends it. Every
-number comes from :mod:`gz_testauto.analysis`.
+Owns the wording. A planner is called better where a difference is significant (its p-value,
+adjusted where several questions are asked) and relevant (its size); of success, in a campaign that
+ends when decided, the test that ends it says what is significant. Every number comes from
+:mod:`gz_testauto.analysis`.
 """
 
 import math
 from dataclasses import dataclass
 from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
-from gz_testauto.analysis.comparison import Comparison, Comparisons, MetricComparison
+from gz_testauto.analysis.comparison import (
+    ALPHA,
+    Comparison,
+    Comparisons,
+    MetricComparison,
+)
 from gz_testauto.analysis.decisions.early_end import EarlyEnd, PairDecision
 from gz_testauto.analysis.intervals import LEVEL
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.report.names import metric_heading
 from gz_testauto.report.plain import number_text, p_text
 
-ALPHA = 1 - LEVEL
 WITHOUT_SHIFT = (
     "The test finds a difference, but the shift is 0, as the two are equal in many worlds, so that "
     "nobody is called better,"
@@ -26,9 +31,10 @@ Won = Tuple[Tuple[str, Tuple[str, ...]], ...]
 
 @dataclass(frozen=True)
 class Verdict:
-    """An answer: ``lead`` is what is decided, ``evidence`` the numbers. ``won`` names the planners
+    """An answer: ``lead`` is what is found, ``evidence`` the numbers; ``decided`` where that is a
+    difference which is significant and relevant, or that there is none. ``won`` names the planners
     of a pair with the worlds that only this one mastered, ``better`` who of them succeeds more
-    often, where that is decided."""
+    often, where that is significant and relevant."""
 
     lead: str
     evidence: str
@@ -48,21 +54,18 @@ def success_verdict(pair: Comparison, end: Optional[EarlyEnd] = None) -> Verdict
         for decision in end.pairs:
             if (decision.first, decision.second) == (pair.first, pair.second) and decision.worlds:
                 return _early_verdict(pair, decision, end, won)
-    p_value = pair.p_value if math.isnan(pair.p_adjusted) else pair.p_adjusted
-    decided = p_value < ALPHA and pair.difference.value != 0.0
+    decided = pair.significant and pair.relevant
     ahead, behind, sign = pair.first, pair.second, 1.0
     if pair.difference.value < 0:
         ahead, behind, sign = behind, ahead, -1.0
-    value, low, high = (100 * sign * number for number in pair.difference[:3])
-    low, high = min(low, high), max(low, high)
-    if decided:
-        lead = f"{ahead} reaches the goal more often than {behind}."
+    if pair.significant and pair.difference.value != 0.0:
+        lead = _more_often(pair, ahead, behind)
     else:
         lead = f"Not decided: does {ahead} or {behind} reach the goal more often?"
     evidence = (
-        f"{_rates(pair, ahead)}{_ahead(ahead, value)} in {_worlds(pair.worlds)}, "
-        f"{100 * LEVEL:.0f} % interval {low:+.1f} to {high:+.1f} points "
-        f"({pair.difference.method}); {pair.test}, {p_text(pair.p_value)}{_holm(pair)}."
+        f"{_rates(pair, ahead)}{_ahead(ahead, 100 * sign * pair.difference.value)}, mean over "
+        f"{_worlds(pair.worlds)}, {_interval(pair, sign)}; {pair.test}, "
+        f"{p_text(pair.p_value)}{_holm(pair)}."
     )
     return Verdict(lead, evidence, decided, won, ahead if decided else "")
 
@@ -75,7 +78,7 @@ def _early_verdict(pair: Comparison, decision: PairDecision, end: EarlyEnd, won:
     value, *ends = (100 * sign * number for number in decision.difference[:3])
     low, high = sorted(ends)
     if decision.better:
-        lead = f"{ahead} reaches the goal more often than {behind}."
+        lead = _more_often(pair, ahead, behind)
     elif decision.negligible:
         lead = (
             f"{ahead} and {behind} reach the goal equally often but for less than the "
@@ -89,7 +92,25 @@ def _early_verdict(pair: Comparison, decision: PairDecision, end: EarlyEnd, won:
         f"({decision.difference.method}); {pair.test}, {p_text(decision.p_value)}, decided at "
         f"{decision.alpha:.3g} or less. {_ending(end)}"
     )
-    return Verdict(lead, evidence, decision.decided, won, decision.better)
+    return Verdict(lead, evidence, decision.decided, won, decision.better if pair.relevant else "")
+
+
+def _more_often(pair: Comparison, ahead: str, behind: str) -> str:
+    """What a significant difference of success is called."""
+    said = f"{ahead} reaches the goal more often than {behind}"
+    if pair.relevant:
+        return f"{said}."
+    return (
+        f"{said}, but by less than the {100 * pair.smallest_relevant:g} points that are relevant."
+    )
+
+
+def _interval(pair: Comparison, sign: float) -> str:
+    if not pair.difference.has_interval:
+        return f"no interval: {pair.difference.method}"
+    low, high = sorted(100 * sign * end + 0.0 for end in pair.difference[1:3])
+    made = "" if pair.difference.method == pair.test else f" ({pair.difference.method})"
+    return f"{100 * LEVEL:.0f} % interval {low:+.1f} to {high:+.1f} points{made}"
 
 
 def _ending(end: EarlyEnd) -> str:
@@ -114,19 +135,22 @@ def _worlds(count: int) -> str:
 
 
 def metric_verdicts(pair: Comparison, metrics: Mapping[str, Metric]) -> List[Verdict]:
-    """What of a pair's metrics is decided, one sentence each."""
+    """Which of a pair's metrics differ significantly, one sentence each."""
     found = ((metrics[one.name], one) for one in pair.metrics)
-    return [_metric_verdict(pair, metric, one) for metric, one in found if is_decided(one)]
+    return [_metric_verdict(pair, metric, one) for metric, one in found if _has_size(one)]
 
 
 def undecided(pair: Comparison, metrics: Mapping[str, Metric]) -> str:
     """In which metrics no difference is shown, in which it has no size, and which could not be
     compared."""
-    open_ones = [one for one in pair.metrics if not is_decided(one)]
+    open_ones = [one for one in pair.metrics if not _has_size(one)]
     said = ""
     for some, text in (
-        ([one for one in open_ones if one.worlds and not _is_told(one)], "No difference is shown"),
-        ([one for one in open_ones if _is_told(one)], WITHOUT_SHIFT),
+        (
+            [one for one in open_ones if one.worlds and not one.significant],
+            "No difference is shown",
+        ),
+        ([one for one in open_ones if one.significant], WITHOUT_SHIFT),
         ([one for one in open_ones if not one.worlds], "In no world both have a number"),
     ):
         if some:
@@ -134,21 +158,20 @@ def undecided(pair: Comparison, metrics: Mapping[str, Metric]) -> str:
     return said.strip()
 
 
-def is_decided(found: MetricComparison) -> bool:
-    """Whether the difference is told from chance, among all that are asked, and has a size."""
-    return _is_told(found) and found.shift.value != 0.0
-
-
-def _is_told(found: MetricComparison) -> bool:
-    p_value = found.p_value if math.isnan(found.p_adjusted) else found.p_adjusted
-    return p_value < ALPHA
+def _has_size(found: MetricComparison) -> bool:
+    """Whether the difference is significant, and its estimate not 0."""
+    return found.significant and found.shift.value != 0.0
 
 
 def advantage(pair: Comparison, metric: Metric, found: MetricComparison) -> str:
     """For whom a difference speaks, in a table's cell."""
-    if not is_decided(found):
-        return "not decided: the shift is 0" if _is_told(found) else "not decided"
+    if not found.significant:
+        return "relevant, not significant" if found.relevant else "neither"
+    if not found.shift.value:
+        return "significant: the shift is 0"
     lower = pair.first if found.shift.value < 0 else pair.second
+    if not found.relevant:
+        return f"significant, not relevant: lower for {lower}"
     if metric.better == "neither":
         return f"lower for {lower}"
     higher = pair.second if lower == pair.first else pair.first
@@ -176,20 +199,27 @@ def _metric_verdict(pair: Comparison, metric: Metric, found: MetricComparison) -
     size = number_text(abs(found.shift.value) * metric.shown_factor, metric.decimals)
     sign = metric.shown_factor if subject == pair.first else -metric.shown_factor
     value, *ends = (sign * number + 0.0 for number in found.shift[:3])  # no -0
-    shift, low, high = (
-        number_text(number, metric.decimals, "+") for number in (value, *sorted(ends))
+    shift, *shown = (number_text(one, metric.decimals, "+") for one in (value, *sorted(ends)))
+    within, method = (
+        f"{100 * LEVEL:.0f} % interval {' to '.join(shown)}{unit}, ",
+        found.shift.method,
     )
+    if not found.shift.has_interval:
+        within, method = "", f"no interval: {method}"
     heading = _capital(metric_heading(metric))
     whose = f"{said} by {size}{unit}"
     lead = f"{heading} is better for {subject}: {whose} than for {rest}."
-    if metric.better == "neither":
+    if metric.better == "neither" or not found.relevant:
         lead = f"{heading}: {whose} for {subject} than for {rest}."
+    if not found.relevant:
+        smallest = number_text(found.smallest_relevant * metric.shown_factor, metric.decimals)
+        lead = f"{lead[:-1]}, less than the {smallest}{unit} that are relevant."
     evidence = (
-        f"{subject} minus {rest}: {shift}{unit}, {100 * LEVEL:.0f} % interval {low} to "
-        f"{high}{unit}, over {found.worlds} worlds ({found.shift.method}); Wilcoxon signed-rank, "
+        f"{subject} minus {rest}: {shift}{unit}, {within}"
+        f"over {_worlds(found.worlds)} ({method}); Wilcoxon signed-rank, "
         f"{p_text(found.p_value)}, Holm {p_text(found.p_adjusted, '')}."
     )
-    return Verdict(lead, evidence, True)
+    return Verdict(lead, evidence, found.relevant)
 
 
 def _rates(pair: Comparison, ahead: str) -> str:

@@ -1,0 +1,113 @@
+"""The mean of bounded numbers, one per world: its interval and its test, which never disagree.
+
+Owns Gaffke's bound: a Bayesian bootstrap over the n worlds and one more world at the end of the
+scale. With Dirichlet weights ``D`` the lower limit is the quantile of ``Σ D_i x_i + D_0·lowest``
+and the upper one that of ``Σ D_i x_i + D_0·highest``. N. Gaffke, "Three test statistics for a
+nonparametric one-sided hypothesis on the mean of a nonnegative variable", Mathematical Methods of
+Statistics 14 (2005) 451–467; E. Learned-Miller and P. S. Thomas, "A new confidence interval for the
+mean of a bounded random variable" (2019), arXiv 1905.06208. For numbers that are 0 or 1 it is
+Clopper and Pearson's interval, and for the differences 1, 0, −1 of two planners its p-value of a
+mean of 0 is that of the exact McNemar test.
+
+The additional world counts as one, or as :data:`HALF` a world, the counterpart of the mid-P
+correction; how often either covers is measured: ``benchmarks/false_alarms.py``, docs/statistics.md.
+
+The distribution is computed, not drawn: ``Σ D_i x_i ≤ m`` where ``Σ G_i (x_i − m) ≤ 0`` with
+independent Gamma variables, whose distribution function is an integral over the characteristic
+function: J. P. Imhof, Biometrika 48 (1961) 419–426.
+"""
+
+from typing import Tuple
+
+import numpy as np
+
+from gz_testauto.analysis.intervals import LEVEL, Estimate
+from gz_testauto.analysis.rounding import mean, without_noise
+
+Bounds = Tuple[float, float]
+
+RATE: Bounds = (0.0, 1.0)
+DIFFERENCE: Bounds = (-1.0, 1.0)
+"""What the difference of two rates lies between."""
+
+WHOLE = 1.0
+HALF = 0.5
+"""What the additional world counts."""
+
+METHOD = "Gaffke"
+METHOD_HALF = "Gaffke, mid-P"
+ONE_WORLD = "one world says nothing of others"
+
+_LARGEST_STEP = 0.15
+_STEP = 0.6
+_SMALLEST = 1e-13
+
+
+def mean_interval(values: np.ndarray, bounds: Bounds, weight: float) -> Estimate:
+    """Return the mean of ``values`` (n,), which lie within ``bounds``, with its interval.
+
+    Unknown for no world; for one world the value alone, with the reason in ``method``.
+    """
+    numbers = without_noise(values)
+    if not len(numbers):
+        return Estimate.unknown()
+    centre = mean(numbers)
+    if len(numbers) == 1:
+        return Estimate.without_interval(centre, ONE_WORLD)
+    from scipy.optimize import brentq
+
+    tail = (1.0 - LEVEL) / 2.0
+    lowest, highest = bounds
+    low, high = lowest, highest
+    if numbers.max() > lowest:
+        low = brentq(
+            lambda m: _at_most(numbers, lowest, weight, m) - tail, lowest, float(numbers.max())
+        )
+    if numbers.min() < highest:
+        high = brentq(
+            lambda m: _at_most(-numbers, -highest, weight, -m) - tail, float(numbers.min()), highest
+        )
+    return Estimate(centre, min(low, centre), max(high, centre), _method(weight))
+
+
+def mean_p_value(values: np.ndarray, at: float, bounds: Bounds, weight: float) -> float:
+    """Return the two-sided p-value that the mean is ``at``: below 0.05 exactly where the interval
+    does not contain it. 1 for fewer than two worlds, which give no interval either."""
+    numbers = without_noise(values)
+    if len(numbers) < 2:
+        return 1.0
+    lowest, highest = bounds
+    tails = (
+        _at_most(numbers, lowest, weight, at),
+        _at_most(-numbers, -highest, weight, -at),
+    )
+    return min(1.0, 2.0 * min(tails))
+
+
+def _method(weight: float) -> str:
+    return METHOD if weight == WHOLE else METHOD_HALF
+
+
+def _at_most(values: np.ndarray, end: float, weight: float, at: float) -> float:
+    """P(Σ D_i x_i + D_0·end ≤ at), with D from a Dirichlet distribution that gives each value the
+    shape 1 and ``end`` the shape ``weight``."""
+    points, counts = np.unique(np.append(values, end), return_counts=True)
+    shapes = counts.astype(float)
+    shapes[np.searchsorted(points, end)] += weight - 1.0
+    slopes = points - at
+    shapes, slopes = shapes[slopes != 0.0], slopes[slopes != 0.0]
+    if not len(slopes) or slopes.max() < 0.0:
+        return 1.0
+    if slopes.min() > 0.0:
+        return 0.0
+    # In u = log t the integrand falls off exponentially on both sides, where the trapezoidal rule
+    # converges faster than any power of the step; it swings as often as the root of the worlds.
+    step = min(_LARGEST_STEP, _STEP / float(np.sqrt(shapes.sum())))
+    slopes = slopes / np.abs(slopes).max()
+    until = np.log(1.0 / _SMALLEST) / shapes[np.abs(slopes) == 1.0].sum()
+    u = np.arange(np.log(_SMALLEST), until, step)
+    scaled = slopes[:, np.newaxis] * np.exp(u)
+    angle = shapes @ np.arctan(scaled)
+    decay = shapes @ np.log1p(scaled**2) / 2.0
+    integral = step * float((np.sin(angle) * np.exp(-decay)).sum())
+    return float(np.clip(0.5 - integral / np.pi, _SMALLEST, 1.0))
