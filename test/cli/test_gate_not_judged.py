@@ -91,7 +91,9 @@ def require_allowed(ended, said):
 def test_a_planner_that_is_missing_is_an_error_unless_it_is_declared_as_removed(results, gate):
     new, old = results("new_ones", table(fgm=PASSES)), results("old", table(fgm=PASSES, dwa=PASSES))
     said = "the new results have no trials of planner dwa"
-    line = require_error(gate(new, "--baseline", old), said)
+    ended = gate(new, "--baseline", old)
+    line = require_error(ended, said)
+    assert [shown.partition(":")[0] for shown in ended.lines] == ["not judged", "passed", "note"]
     assert line.endswith("; run it, or declare --removed-planner dwa")
     require_allowed(gate(new, "--baseline", old, "--removed-planner", "dwa"), said)
 

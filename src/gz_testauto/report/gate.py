@@ -39,12 +39,14 @@ _LOOKS = {
 
 
 def gate_lines(judged: Judged) -> List[str]:
-    """Return a line per answer, the deciding ones first, then a line per expectation that was not
-    judged, and the notes."""
-    missing = sorted(judged.not_judged, key=lambda item: item.allowed)
+    """Return a line per answer, per expectation that was not judged, and per note; those that
+    keep the gate from passing first."""
+    answers = _sorted_by_verdict(judged)
     lines = [
-        *map(reason, _sorted_by_verdict(judged)),
-        *map(not_judged_line, missing),
+        *(reason(answer) for answer in answers if answer.verdict is not Verdict.PASSED),
+        *(not_judged_line(item) for item in judged.not_judged if not item.allowed),
+        *(reason(answer) for answer in answers if answer.verdict is Verdict.PASSED),
+        *(not_judged_line(item) for item in judged.not_judged if item.allowed),
         *(f"note: {note}" for note in judged.notes),
     ]
     return [printable(line) for line in lines]
