@@ -26,6 +26,8 @@ from gz_testauto.errors import SpecError
 from gz_testauto.printable import printable
 
 NOTES_SHOWN = 10
+DRAWS_SHOWN_S = 5.0
+"""Wall time between two reports of the draws for one world."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--keep",
         action="store_true",
         help="keep what already fits and draw the rest again: for dense scenes; changes the "
-        "distribution",
+        "distribution; gives up after 10000 draws of objects, and 200 more for each object",
     )
     parser.add_argument(
         "--download",
@@ -122,6 +124,7 @@ def run(arguments: argparse.Namespace) -> int:
         plots=not arguments.no_plots,
         progress=WorldCounter() if sys.stderr.isatty() else None,
         makers=arguments.workers,
+        draw_progress=DrawCounter(),
     )
     seconds = time.monotonic() - started
     facts: Dict[str, Any] = {
@@ -144,6 +147,23 @@ def run(arguments: argparse.Namespace) -> int:
     for world, values in zip(worlds, facts.get("parameters", [])):
         print(f"{world.name}  " + ", ".join(f"{key} = {text}" for key, text in values.items()))
     return 0
+
+
+class DrawCounter:
+    """Reports on stderr how many draws a world takes that takes long."""
+
+    def __init__(self) -> None:
+        self._shown_s = time.monotonic()
+
+    def __call__(self, draws: int, limit: int) -> None:
+        """Report it in a line, unless that was done less than ``DRAWS_SHOWN_S`` ago."""
+        now_s = time.monotonic()
+        if draws == 0:
+            self._shown_s = now_s
+        elif now_s - self._shown_s >= DRAWS_SHOWN_S:
+            self._shown_s = now_s
+            start = "\r\033[K" if sys.stderr.isatty() else ""
+            print(f"{start}drawing a world: {draws} of at most {limit} draws", file=sys.stderr)
 
 
 def parameters_of(pairs: List[List[str]]) -> Dict[str, Any]:

@@ -40,11 +40,14 @@ def write_scenes(
     plots: bool = True,
     progress: Optional[Progress] = None,
     makers: int = 1,
+    draw_progress: Optional[Progress] = None,
 ) -> WorldSet:
     """Write worlds 0 to ``count`` - 1 and all they need to the directory ``out``.
 
     Where that takes longer than :data:`ALONE_S`, up to ``makers`` processes make worlds side by
-    side; how many makes no difference to the worlds. A directory that holds worlds of the same
+    side; how many makes no difference to the worlds. ``progress`` is called after each world, and
+    ``draw_progress``, unless processes make the worlds, before each draw of one, with the number
+    of draws so far and their limit. A directory that holds worlds of the same
     inputs is completed. Raises ``SpecError``, ``PlacementError``, ``DiskError`` or, where a
     process died, ``ResourceError``; ``out`` is then as it was.
     """
@@ -60,7 +63,7 @@ def write_scenes(
         with writing(out):
             scratch.chmod(0o755)
             records: List[WorldRecord] = []
-            for record in _written(_Maker(source, scratch, plots), count, makers):
+            for record in _written(_Maker(source, scratch, plots), count, makers, draw_progress):
                 records.append(record)
                 if progress is not None:
                     progress(len(records), count)
@@ -103,9 +106,9 @@ class _Maker:
     def __init__(self, source: ScenicSource, directory: Path, plots: bool) -> None:
         self.source, self._directory, self._plots = source, directory, plots
 
-    def __call__(self, index: int) -> WorldRecord:
+    def __call__(self, index: int, progress: Optional[Progress] = None) -> WorldRecord:
         """Make one world; write its files, and of those that worlds share what is not there."""
-        world = self.source.make(index)
+        world = self.source.make(index, progress)
         for name, held in files_of(self.source, world, self._plots).items():
             _put(self._directory / name, held)
         for name, held in self.source.shared_files.items():
@@ -114,12 +117,14 @@ class _Maker:
         return record_of(world, self._directory)
 
 
-def _written(maker: _Maker, count: int, makers: int) -> Iterator[WorldRecord]:
+def _written(
+    maker: _Maker, count: int, makers: int, draw_progress: Optional[Progress]
+) -> Iterator[WorldRecord]:
     """Make and write the worlds; their records in order, each when its files are there."""
     began_s = time.monotonic()
     alone = 0
     while alone < count and (makers < 2 or time.monotonic() - began_s < ALONE_S):
-        yield maker(alone)
+        yield maker(alone, draw_progress)
         alone += 1
     makers = min(makers, count - alone)
     if makers > 0:

@@ -2,14 +2,26 @@
 
 Owns the drawing: which numbers a scene depends on (its seed and nothing else: not the order of
 time measurements, as in Scenic's own sampler, nor what was drawn before), the two ways to draw,
-and the account of which requirements failed how often. Imports Scenic when it is imported.
+and which requirements fail how often when there is no scene. Imports Scenic when it is imported.
 """
 
+import functools
 import inspect
 import random
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterator,
+    List,
+    Mapping,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Tuple,
+)
 
 import numpy as np
 from scenic.core.distributions import RejectionException, Samplable, needsSampling
@@ -24,10 +36,19 @@ from gz_testauto.scenic.program import Program, located
 from gz_testauto.scenic.support import needs_support, stands_firmly
 
 MOST_DRAWS = 2000
-"""Of a whole scene, and of an object where those that fit are kept."""
+"""Of a whole scene."""
 KEEPING_DRAWS = 200
 """Of one object, before all are drawn again."""
+MOST_KEEPING_DRAWS = 10_000
+"""Of single objects of one scene, and for each object :data:`KEEPING_DRAWS` in addition."""
+DIAGNOSED = 200
+"""Scenes in which each requirement is tested alone when no scene was found."""
+MOST_DIAGNOSED_OBJECTS = 2000
+"""Objects in these scenes; there are fewer scenes where each has many objects."""
 SHOWN = 5
+
+DrawProgress = Callable[[int, int], None]
+"""Called before each draw with the number of draws so far and their limit."""
 
 
 @dataclass(frozen=True)
@@ -70,23 +91,25 @@ class SceneSampler:
         ]
         self._fixed = [obj._hasStaticBounds for obj in self._objects]
 
-    def draw(self, seed: int) -> Drawn:
-        """The scene of a seed. Raises ``PlacementError`` that names what failed most."""
+    def draw(self, seed: int, progress: Optional[DrawProgress] = None) -> Drawn:
+        """The scene of a seed. Raises ``PlacementError`` that names the requirements that fail
+        most."""
         with GlobalDraws.seeded(seed).going_on(), located(self._program.path):
-            return self._draw()
+            return self._draw(progress)
 
-    def _draw(self) -> Drawn:
+    def _draw(self, progress: Optional[DrawProgress]) -> Drawn:
         user = [r for r in self._scenario.userRequirements if random.random() <= r.prob]
-        failures: Counter = Counter()
-        for attempt in range(MOST_DRAWS):
-            sample = (
-                self._one_by_one(user, failures) if self._keep else self._at_once(user, failures)
-            )
+        limit = MOST_DRAWS
+        if self._keep:
+            limit = MOST_KEEPING_DRAWS + KEEPING_DRAWS * len(self._objects)
+        draws = _Draws(limit, progress)
+        attempt = 0
+        while draws.left:
+            sample = self._one_by_one(user, draws) if self._keep else self._at_once(user, draws)
+            attempt += 1
             if sample is not None:
-                return self._drawn(sample, attempt + 1)
-            if self._keep and sum(failures.values()) >= MOST_DRAWS * KEEPING_DRAWS:
-                break
-        raise PlacementError(self._report(attempt + 1, failures))
+                return self._drawn(sample, attempt)
+        raise PlacementError(self._report(limit, self._tested_alone(user)))
 
     def _drawn(self, sample: Any, draws: int) -> Drawn:
         objects = tuple((name, sample[obj]) for name, obj in zip(self._names, self._objects))
@@ -96,32 +119,32 @@ class SceneSampler:
 
     # --- all at once: Scenic's own distribution -------------------------------------------------
 
-    def _at_once(self, user: List[Any], failures: Counter) -> Any:
+    def _at_once(self, user: List[Any], draws: "_Draws") -> Any:
+        draws.count()
         try:
             sample = Samplable.sampleAll(self._dependencies)
-        except RejectionException as rejection:
-            failures[_no_place(rejection)] += 1
+        except RejectionException:
             return None
-        failed = self._failed(sample, range(len(self._objects)), user, self._visible)
-        if failed is None:
-            return sample
-        failures[failed] += 1
-        return None
+        return (
+            sample if self._holds(sample, range(len(self._objects)), user, self._visible) else None
+        )
 
     # --- one by one: what fits stays -------------------------------------------------------------
 
-    def _one_by_one(self, user: List[Any], failures: Counter) -> Any:
+    def _one_by_one(self, user: List[Any], draws: "_Draws") -> Any:
         sample = DefaultIdentityDict()
         waiting = list(user)
         visible = list(self._visible)
+        draws.count()
         for number, obj in enumerate(self._objects):
             for _ in range(KEEPING_DRAWS):
+                if not draws.left:
+                    return None
+                draws.count()
                 trial = _copy(sample)
-                failed = self._place_one(number, obj, trial, waiting, visible, failures)
-                if failed is None:
+                if self._place_one(number, obj, trial, waiting, visible):
                     sample = trial
                     break
-                failures[failed] += 1
             else:
                 return None
             waiting = [r for r in waiting if not _ready(r.dependencies, sample)]
@@ -129,54 +152,43 @@ class SceneSampler:
         try:
             for quantity in self._dependencies:
                 _sample_into(quantity, sample)
-        except RejectionException as rejection:
-            failures[_no_place(rejection)] += 1
+        except RejectionException:
             return None
-        failed = self._failed(sample, (), waiting, visible)
-        if failed is not None:
-            failures[failed] += 1
-            return None
-        return sample
+        return sample if self._holds(sample, (), waiting, visible) else None
 
     def _place_one(
-        self,
-        number: int,
-        obj: Any,
-        sample: Any,
-        waiting: List[Any],
-        visible: List[Any],
-        failures: Counter,
-    ) -> Optional[str]:
+        self, number: int, obj: Any, sample: Any, waiting: List[Any], visible: List[Any]
+    ) -> bool:
         try:
             _sample_into(obj, sample)
-        except RejectionException as rejection:
-            return _no_place(rejection)
+        except RejectionException:
+            return False
         ready = [r for r in waiting if _ready(r.dependencies, sample)]
         seen = [pair for pair in visible if _ready(_seen_by(pair[0]), sample)]
-        return self._failed(sample, (number,), ready, seen)
+        return self._holds(sample, (number,), ready, seen)
 
     # --- what a scene must hold ------------------------------------------------------------------
 
-    def _failed(
+    def _holds(
         self, sample: Any, numbers: Sequence[int], user: List[Any], visible: List[Any]
-    ) -> Optional[str]:
-        """The first requirement that a sample fails, in a fixed order; None where it is a scene.
+    ) -> bool:
+        """Whether a sample satisfies all requirements, tested in a fixed order.
 
         Requirements may draw numbers: they leave the state of drawing as it was.
         """
         with undisturbed():
             try:
-                return (
+                return not (
                     self._outside(sample, numbers)
-                    or self._collision(sample, numbers)
+                    or self._overlaps(sample, numbers)
                     or self._unsupported(sample, numbers)
-                    or next((self._label(r) for r in user if r.falsifiedBy(sample)), None)
-                    or next((label for r, label in visible if r.falsifiedBy(sample)), None)
+                    or any(r.falsifiedBy(sample) for r in user)
+                    or any(r.falsifiedBy(sample) for r, _ in visible)
                 )
-            except RejectionException as rejection:
-                return _no_place(rejection)
+            except RejectionException:
+                return False
 
-    def _outside(self, sample: Any, numbers: Sequence[int]) -> Optional[str]:
+    def _outside(self, sample: Any, numbers: Sequence[int]) -> bool:
         for number in numbers:
             obj = self._objects[number]
             container = self._scenario.containerOfObject(obj)
@@ -184,18 +196,17 @@ class SceneSampler:
                 continue
             container = sample[container] if needsSampling(container) else container
             if not container.containsObject(sample[obj]):
-                what = "the workspace" if obj.regionContainedIn is None else "its region"
-                return f"{self._names[number].text} within {what}"
-        return None
+                return True
+        return False
 
-    def _collision(self, sample: Any, numbers: Sequence[int]) -> Optional[str]:
+    def _overlaps(self, sample: Any, numbers: Sequence[int]) -> bool:
         there = [
             number
             for number, obj in enumerate(self._objects)
             if obj in sample and not sample[obj].allowCollisions
         ]
         if len(there) < 2:
-            return None
+            return False
         placed = [sample[self._objects[number]] for number in there]
         centers = np.array([[float(v) for v in obj.position] for obj in placed])
         radii = np.array([float(obj.radius) for obj in placed])
@@ -211,11 +222,10 @@ class SceneSampler:
                 if self._fixed[number] and self._fixed[there[second]]:
                     continue  # found out when the scenario was compiled
                 if placed[first].intersects(placed[second]):
-                    names = [self._names[there[second]].text, self._names[number].text]
-                    return f"{names[0]} and {names[1]} apart"
-        return None
+                    return True
+        return False
 
-    def _unsupported(self, sample: Any, numbers: Sequence[int]) -> Optional[str]:
+    def _unsupported(self, sample: Any, numbers: Sequence[int]) -> bool:
         """What was put on something, or beside something high up, must stand there firmly."""
         for number in numbers:
             obj = sample[self._objects[number]]
@@ -227,10 +237,53 @@ class SceneSampler:
                 if index != number and other in sample
             ]
             if not stands_firmly(obj, others):
-                return f"{self._names[number].text} standing firmly on something"
-        return None
+                return True
+        return False
 
-    # --- what is said ----------------------------------------------------------------------------
+    # --- when there is no scene ------------------------------------------------------------------
+
+    def _tested_alone(self, user: List[Any]) -> "_Tally":
+        """Draw whole scenes, and test each requirement of each object in them, whether or not the
+        others hold."""
+        tally = _Tally()
+        count = len(self._objects)
+        for _ in range(min(DIAGNOSED, max(1, MOST_DIAGNOSED_OBJECTS // max(1, count)))):
+            try:
+                sample = Samplable.sampleAll(self._dependencies)
+            except RejectionException as rejection:
+                tally.add(_no_place(rejection), True)
+                continue
+            for label, fails in self._tests(sample, user):
+                with undisturbed():
+                    try:
+                        failed = fails()
+                    except RejectionException as rejection:
+                        label, failed = _no_place(rejection), True
+                tally.add(label, failed)
+        return tally
+
+    def _tests(self, sample: Any, user: List[Any]) -> Iterator[Tuple["_Label", Callable[[], bool]]]:
+        """Each requirement of a sample, with its test: whether it fails."""
+        for number, (obj, name) in enumerate(zip(self._objects, self._names)):
+            one = (number,)
+            where = "the workspace" if obj.regionContainedIn is None else "its region"
+            yield (
+                _Label(f"within {where}", f"{name.text} within {where}"),
+                functools.partial(self._outside, sample, one),
+            )
+            yield (
+                _Label("apart", f"{name.text} apart from the others"),
+                functools.partial(self._overlaps, sample, one),
+            )
+            yield (
+                _Label("support", f"{name.text} standing firmly on something"),
+                functools.partial(self._unsupported, sample, one),
+            )
+        for requirement in user:
+            label = self._label(requirement)
+            yield _Label(label, label), functools.partial(requirement.falsifiedBy, sample)
+        for requirement, label in self._visible:
+            yield _Label(label, label), functools.partial(requirement.falsifiedBy, sample)
 
     def _label(self, requirement: Any) -> str:
         if isinstance(requirement, (VisibilityRequirement, NonVisibilityRequirement)):
@@ -247,24 +300,74 @@ class SceneSampler:
         number = self._index.get(id(obj))
         return "a point" if number is None else self._names[number].text
 
-    def _report(self, attempts: int, failures: Counter) -> str:
-        most = sorted(failures.items(), key=lambda item: (-item[1], item[0]))
-        shown = "; ".join(f"{what} ({count} times)" for what, count in most[:SHOWN])
-        more = f"; and {len(most) - SHOWN} others" if len(most) > SHOWN else ""
+    def _report(self, limit: int, tally: "_Tally") -> str:
+        most = tally.most_failing()
+        shown = "; ".join(f"{label.text} ({share:.0%} of draws)" for label, share in most[:SHOWN])
+        drawn = f"no scene in {limit} draws {'of objects' if self._keep else 'of it'}"
         remedy = (
-            "make the workspace larger or ask for less"
+            "relax these, make the workspace larger, or ask for less"
             if self._keep
             else "relax these, make the workspace larger, ask for less, or try --keep"
         )
         return (
-            f"{self._place}: no scene in {attempts} attempts; what failed most: {shown}{more}: "
-            f"{remedy}"
+            f"{self._place}: {drawn}; tested alone, most often fails: {shown or 'none'}: {remedy}"
         )
 
 
-def _no_place(rejection: Exception) -> str:
+class _Label(NamedTuple):
+    """A requirement of one object, or of the scenario: its kind, and the text that names it."""
+
+    kind: str
+    text: str
+
+
+class _Tally:
+    """How often each requirement was tested, and failed."""
+
+    def __init__(self) -> None:
+        self._tested: Counter[_Label] = Counter()
+        self._failed: Counter[_Label] = Counter()
+
+    def add(self, label: _Label, failed: bool) -> None:
+        """Count one test."""
+        self._tested[label] += 1
+        self._failed[label] += failed
+
+    def most_failing(self) -> List[Tuple[_Label, float]]:
+        """The requirement of each kind that fails most, with its share of failures; the kind that
+        fails most is the first."""
+        shares = [
+            (label, count / self._tested[label]) for label, count in self._failed.items() if count
+        ]
+        shares.sort(key=lambda item: (-item[1], item[0]))
+        first: Dict[str, Tuple[_Label, float]] = {}
+        for label, share in shares:
+            first.setdefault(label.kind, (label, share))
+        return list(first.values())
+
+
+class _Draws:
+    """Counts the draws for one scene, up to a limit."""
+
+    def __init__(self, limit: int, progress: Optional[DrawProgress]) -> None:
+        self._limit, self._progress = limit, progress
+        self._count = 0
+
+    @property
+    def left(self) -> bool:
+        """Whether another draw is allowed."""
+        return self._count < self._limit
+
+    def count(self) -> None:
+        """Count a draw that is about to be made."""
+        if self._progress is not None:
+            self._progress(self._count, self._limit)
+        self._count += 1
+
+
+def _no_place(rejection: Exception) -> _Label:
     text = str(rejection).strip().rstrip(".")
-    return f"a place to draw from ({text})" if text else "a place to draw from"
+    return _Label("a place", f"a place to draw from ({text})" if text else "a place to draw from")
 
 
 def _copy(sample: Any) -> Any:

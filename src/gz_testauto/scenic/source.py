@@ -9,7 +9,7 @@ import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
+from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple, Union
 
 import numpy
 import scipy
@@ -247,9 +247,13 @@ class ScenicSource:
         """The Scenic library that the scenario sees, as text."""
         return library_text(self.models, True, self._dynamic)
 
-    def make(self, index: int) -> ScenicWorld:
-        """World ``index``, from 0. Raises ``PlacementError`` that names what failed most."""
-        drawn = self._sampler.draw(child_seed(self.seed, WORLD, index))
+    def make(
+        self, index: int, progress: Optional[Callable[[int, int], None]] = None
+    ) -> ScenicWorld:
+        """World ``index``, from 0. ``progress`` is called before each draw with the number of
+        draws so far and their limit. Raises ``PlacementError`` that names the requirements that
+        fail most."""
+        drawn = self._sampler.draw(child_seed(self.seed, WORLD, index), progress)
         content, files, _ = self._writer.write(drawn.objects)
         return ScenicWorld(
             index=index,
