@@ -133,6 +133,47 @@ def test_intrusion_is_deepest_ahead_of_who_walks():
     assert behind["social_intrusion"] == pytest.approx(math.exp(-2.0))  # half of that
 
 
+def test_nothing_happens_between_where_a_mover_disappears_and_where_it_appears_again():
+    """The robot stands at the origin; the mover passes 3 m away, is gone for 1 s and back."""
+
+    def other(t):
+        return (math.nan,) * 3 if 3.95 < t < 5.0 else (t - 2 if t < 4.5 else t - 7, 3, 0)
+
+    found = measured(drive(9.0, lambda t: (0, 0, 0), other))
+    once = measured(drive(4.0, lambda t: (0, 0, 0), lambda t: (t - 2, 3, 0)))
+    for name in ("mover_ttc_min_s", "mover_drac_max_mps2", "social_intrusion"):
+        assert found[name] == pytest.approx(once[name]), name
+
+    def from_left_to_right(t):  # gone for 1 s from 6 m on the left to 6 m on the right, or both
+        return (math.nan,) * 3 if 1.95 < t < 3.0 else (0, -8 + t if t < 2.5 else 9 - t, 0)
+
+    # On its way there it would have passed through the robot, and within 0.1 s of its appearance.
+    jumps = measured(drive(4.0, lambda t: (0, 0, 0), from_left_to_right))
+    assert math.isinf(jumps["mover_pet_min_s"])
+    assert jumps["mover_ttc_min_s"] == pytest.approx(4.0)  # at 1 m/s, 5 m away at the end
+    assert jumps["mover_tet_s"] == 0.0
+    assert jumps["yielding_s"] == 0.0
+
+
+def test_a_mover_that_comes_back_nearer_has_not_approached():
+    def nearer(t):  # stands 20 m away, is gone for two samples, and stands 3 m away
+        return (math.nan,) * 3 if 1.95 < t < 2.15 else (0, 20 if t < 2 else 3, 0)
+
+    found = measured(drive(4.0, lambda t: (0, 0, 0), nearer))
+    assert found["mover_drac_max_mps2"] == 0.0
+    assert math.isinf(found["mover_ttc_min_s"])
+    assert found["yielding_s"] == 0.0
+
+
+def test_a_mover_that_is_present_at_a_single_sample_stands():
+    single = measured(
+        drive(1.0, lambda t: (0, 0, 0), lambda t: (3, 0, 0) if t == 0.5 else (math.nan,) * 3)
+    )
+    assert math.isinf(single["mover_ttc_min_s"])
+    assert single["mover_drac_max_mps2"] == 0.0
+    assert single["mover_distance_min_m"] == pytest.approx(2.0)
+
+
 def test_people_are_those_who_are_named():
     names = {metric.name for metric in mover_metrics([])}
     assert "personal_space_share" not in names

@@ -75,6 +75,37 @@ def test_constant_speed_on_a_line_has_no_acceleration():
     assert value("comfort_mps2", straight_line()) == pytest.approx(0.0, abs=1e-12)
 
 
+@pytest.mark.parametrize(
+    "clearance", [[np.inf, np.inf, 0.5, 0.5, 0.5], [0.5, 0.5, 0.5, np.inf, np.inf]]
+)
+def test_danger_begins_or_ends_half_way_to_a_sample_without_any_obstacle(clearance):
+    appears = drive(np.arange(5.0), clearance=np.array(clearance))
+    assert value("danger_share", appears) == pytest.approx(2.5 / 4.0)
+    assert value("safety", appears) == pytest.approx(math.sqrt(2.5 / 4.0))
+    briefly = drive(np.arange(5.0), clearance=np.array([np.inf, np.inf, 0.5, np.inf, np.inf]))
+    assert value("danger_share", briefly) == pytest.approx(1.0 / 4.0)
+    far = drive(np.arange(5.0), clearance=np.array([np.inf, 1.0, 1.0, 3.0, np.inf]))
+    assert value("danger_share", far) == 0.0
+
+
+def test_the_percentile_of_clearance_is_known_where_most_of_the_time_there_is_an_obstacle():
+    clearance = np.r_[np.linspace(1.0, 3.0, 91), np.full(10, np.inf)]
+    mostly = drive(0.1 * np.arange(101), clearance=clearance)
+    assert value("clearance_p05_m", mostly) == pytest.approx(1.0 + 2.0 * 0.5 / 9.0, abs=0.01)
+    # An obstacle at a single sample is there for 1 % of the time.
+    alone = drive(0.1 * np.arange(101), clearance=np.r_[0.5, np.full(100, np.inf)])
+    assert math.isinf(value("clearance_p05_m", alone))
+    assert math.isnan(measure(alone, CONTEXT)["clearance_p05_m"])
+
+
+@pytest.mark.parametrize(
+    "name", ["danger_share", "safety", "clearance_min_m", "clearance_mean_m", "clearance_p05_m"]
+)
+def test_a_clearance_that_is_not_known_is_not_taken_for_a_safe_one(name):
+    gap = drive(np.arange(4.0), clearance=np.array([2.0, np.nan, 2.0, 2.0]))
+    assert math.isnan(value(name, gap))
+
+
 def test_a_circle_at_constant_speed_accelerates_by_v_squared_over_r():
     assert value("comfort_mps2", circle(2.0, 1.0)) == pytest.approx(0.5, rel=0.01)
 

@@ -1,5 +1,7 @@
 """Gates, track, regions and time to collision, against drives known on paper."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -66,6 +68,19 @@ def test_time_to_collision_is_clearance_over_the_speed_with_which_it_shrinks():
     assert least_time_to_collision_s(closing, MetricContext()) == pytest.approx(0.5)
     parting = recording(np.zeros(11), clearance_m=np.linspace(1.0, 3.0, 11))
     assert np.isnan(least_time_to_collision_s(parting, MetricContext()))
+
+
+def test_no_time_to_collision_comes_from_an_obstacle_that_appears_or_disappears():
+    x_m = np.zeros(6)
+    for clearance in ([np.inf, np.inf, 2.0, 2.0, np.inf, np.inf], np.full(6, np.inf)):
+        sudden = recording(x_m, clearance_m=clearance)
+        assert np.isnan(least_time_to_collision_s(sudden, MetricContext()))
+    # A mover appears 1 m away at 0.3 s, where a wall was 5 m away, and approaches at 1 m/s.
+    way = np.full((6, 3), np.nan)
+    way[3:] = 0.0
+    clearance = np.array([5.0, 5.0, 5.0, 1.0, 0.9, 0.8])
+    appears = replace(recording(x_m, clearance_m=clearance), series={"actor_walker": way})
+    assert least_time_to_collision_s(appears, MetricContext()) == pytest.approx(0.8)
 
 
 def test_a_campaign_that_asks_for_none_has_none():

@@ -132,7 +132,7 @@ _BUILTINS = {
     "comfort_mps2": f"{_HERE}.comfort:COMFORT",
     "cycle_mean_s": f"{_HERE}.cycle_time:MEAN",
     "standing_s": f"{_HERE}.duration:STANDING",
-    "danger_share": f"{_HERE}.danger:DANGER",
+    "danger_share": f"{_HERE}.safety:DANGER",
     "clearance_min_m": f"{_HERE}.clearance:MINIMUM",
     "clearance_mean_m": f"{_HERE}.clearance:MEAN",
     "clearance_p05_m": f"{_HERE}.clearance:FIFTH_PERCENTILE",

@@ -14,7 +14,7 @@ import shapely
 from shapely.geometry.base import BaseGeometry
 
 from gz_testauto.metrics.interface import Metric, MetricContext
-from gz_testauto.metrics.recording import Recording
+from gz_testauto.metrics.recording import ACTOR_SERIES, Recording
 from gz_testauto.metrics.traffic.among_movers import extra_metric, lane_metrics, mover_metrics
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.regions import union_of
@@ -94,12 +94,28 @@ def _share_outside(region: BaseGeometry, recording: Recording, context: MetricCo
 
 
 def least_time_to_collision_s(recording: Recording, context: MetricContext) -> float:
-    """Least clearance over the speed with which it shrinks (s), over all periods in which it does;
-    NaN where it never does. What is nearest may be another thing from one sample to the next."""
+    """Return the least clearance over the speed with which it shrinks (s), over all periods in
+    which it does; NaN where it never does.
+
+    What is nearest may be another obstacle from one sample to the next. Periods in which a mover
+    appears are left out: the clearance then jumps, and nothing has approached.
+    """
     clearance, time_s = recording.clearance_m, recording.time_s
     if len(time_s) < 2:
         return math.nan
-    closing = -np.diff(clearance) / np.diff(time_s)
-    nearer = np.isfinite(closing) & (closing > LEAST_CLOSING_MPS)
+    with np.errstate(invalid="ignore"):  # from infinite to infinite
+        closing = -np.diff(clearance) / np.diff(time_s)
+    nearer = np.isfinite(closing) & (closing > LEAST_CLOSING_MPS) & ~_appears(recording)
     left = clearance[1:][nearer] / closing[nearer]
     return float(left.min()) if len(left) else math.nan
+
+
+def _appears(recording: Recording) -> np.ndarray:
+    """Return for each period (n − 1,) whether a mover is present at its end and not at its
+    start."""
+    found = np.zeros(len(recording.time_s) - 1, dtype=bool)
+    for name, way in recording.series.items():
+        if name.startswith(ACTOR_SERIES):
+            present = np.isfinite(way).all(axis=1)
+            found |= present[1:] & ~present[:-1]
+    return found

@@ -24,29 +24,37 @@ def time_rms(values: np.ndarray, time_s: np.ndarray) -> float:
 
 
 def time_percentile(values: np.ndarray, time_s: np.ndarray, percent: float) -> float:
-    """The value that the signal, linear between samples, is below for ``percent`` of the time.
+    """Return the value that the signal is below for ``percent`` of the time.
 
-    NaN for fewer than two samples, or where one is not finite.
+    The signal is linear between samples. Where it is infinite at one of two samples, each counts
+    for half of the time between them. NaN for fewer than two samples, or where one is NaN.
     """
-    if len(time_s) < 2 or not np.isfinite(values).all():
+    if len(time_s) < 2 or np.isnan(values).any():
         return math.nan
-    # Ten points per mean interval: uneven stamps are weighed by the time they stand for.
+    # Ten points per mean interval: uneven stamps are weighed by the time they represent.
     instants = np.linspace(time_s[0], time_s[-1], 10 * (len(time_s) - 1) + 1)
-    return float(np.percentile(np.interp(instants, time_s, values), percent))
+    between = np.interp(instants, time_s, np.where(np.isinf(values), 0.0, values))
+    infinite = np.interp(instants, time_s, np.isinf(values).astype(float))
+    nearest = values[np.rint(np.interp(instants, time_s, np.arange(len(time_s)))).astype(int)]
+    ordered = np.sort(np.where(infinite > 0.0, nearest, between))
+    place = percent / 100.0 * (len(ordered) - 1)
+    low, high = ordered[math.floor(place)], ordered[math.ceil(place)]
+    return float(low if low == high else low + (place - math.floor(place)) * (high - low))
 
 
 def share_below(values: np.ndarray, time_s: np.ndarray, limit: float) -> float:
-    """Share of the time, in [0, 1], in which the signal, linear between samples, is below
-    ``limit``. Exact at the crossings, the last interval included; NaN for fewer than two
-    samples."""
-    if len(time_s) < 2:
+    """Return the share of the time, in [0, 1], in which the signal is below ``limit``.
+
+    The signal is linear between samples; crossings are exact and the last interval is included.
+    Where it is infinite at one of two samples, each counts for half of the time between them. NaN
+    for fewer than two samples, or where one is NaN.
+    """
+    if len(time_s) < 2 or np.isnan(values).any():
         return math.nan
+    below = (values < limit).astype(float)
+    share = (below[:-1] + below[1:]) / 2.0
     start, end = values[:-1] - limit, values[1:] - limit
-    with np.errstate(divide="ignore", invalid="ignore"):
-        crossing = np.where(start * end < 0.0, np.abs(start) / np.abs(start - end), 0.0)
-    below = np.where(
-        start * end < 0.0,
-        np.where(start < 0.0, crossing, 1.0 - crossing),
-        ((start < 0.0) | (end < 0.0)).astype(float),
-    )
-    return float(below @ np.diff(time_s) / (time_s[-1] - time_s[0]))
+    crossed = np.isfinite(start) & np.isfinite(end) & (below[:-1] != below[1:])
+    first = np.abs(start[crossed]) / np.abs(start[crossed] - end[crossed])
+    share[crossed] = np.where(start[crossed] < 0.0, first, 1.0 - first)
+    return float(share @ np.diff(time_s) / (time_s[-1] - time_s[0]))

@@ -42,14 +42,15 @@ _OFF = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Encounter:
-    """One mover and the robot, sample by sample, where both were there, (n,) each: the time (s),
-    the distance of their outlines (m), and the time to collision at constant velocities (s, ``inf``
-    for none)."""
+    """One mover and the robot, sample by sample, where both were present, (n,) each: the time (s),
+    the distance of their outlines (m), the time to collision at constant velocities (s, ``inf``
+    for none), and whether the mover was present one sample before as well."""
 
     mover: str
     time_s: np.ndarray
     distance_m: np.ndarray
     ttc_s: np.ndarray
+    continued: np.ndarray
 
 
 @functools.lru_cache(maxsize=2)  # a dozen metrics ask for those of the same recording
@@ -69,12 +70,13 @@ def movers(series: Mapping[str, np.ndarray]) -> List[str]:
 
 
 def _encounter(recording: Recording, robot: np.ndarray, name: str) -> Encounter:
-    there, ours, theirs, first, second = _outlines(recording, robot, name)
-    time_s = recording.time_s[there]
+    there, _, _, first, second = _outlines(recording, robot, name)
+    time_s, way = recording.time_s, recording.series[ACTOR_SERIES + name]
     distance = shapely.distance(shapely.polygons(first), shapely.polygons(second))
-    closing = _velocity(ours, time_s) - _velocity(theirs, time_s)
-    ttc = time_to_collision_s(first, second, closing)
-    return Encounter(name, time_s, np.asarray(distance), np.where(distance <= 0.0, 0.0, ttc))
+    closing = (_velocity(recording.pose, time_s) - _velocity(way, time_s))[there]
+    ttc = np.where(distance <= 0.0, 0.0, time_to_collision_s(first, second, closing))
+    continued = np.concatenate([[False], there[:-1]])[there]
+    return Encounter(name, time_s[there], np.asarray(distance), ttc, continued)
 
 
 def _outlines(recording: Recording, robot: np.ndarray, name: str) -> Tuple[np.ndarray, ...]:
@@ -94,9 +96,10 @@ def imminent(recording: Recording, speed_mps: float, within_s: float) -> np.ndar
     if robot is None or len(recording.time_s) < 2:
         return found
     for name in movers(recording.series):
-        there, ours, theirs, first, second = _outlines(recording, robot, name)
+        there, ours, _, first, second = _outlines(recording, robot, name)
+        way = recording.series[ACTOR_SERIES + name]
         ahead = speed_mps * np.column_stack([np.cos(ours[:, 2]), np.sin(ours[:, 2])])
-        closing = ahead - _velocity(theirs, recording.time_s[there])
+        closing = ahead - _velocity(way, recording.time_s)[there]
         found[there] |= time_to_collision_s(first, second, closing) < within_s
     return found
 
@@ -109,11 +112,15 @@ def placed(outline: np.ndarray, poses: np.ndarray) -> np.ndarray:
 
 
 def _velocity(poses: np.ndarray, time_s: np.ndarray) -> np.ndarray:
-    """Of the period before each sample, and of the first that of the one after, (n, 2)."""
-    if len(poses) < 2:
-        return np.zeros((len(poses), 2))
-    speeds = np.diff(poses[:, :2], axis=0) / np.diff(time_s)[:, None]
-    return np.vstack([speeds[:1], speeds])
+    """Return the velocity in the period before each sample, (n, 2).
+
+    Where a mover was absent (NaN) before, it is that of the period after; where also after, 0. So
+    no velocity leads from where a mover disappeared to where it appears again.
+    """
+    periods = np.full((len(poses) + 1, 2), np.nan)
+    periods[1:-1] = np.diff(poses[:, :2], axis=0) / np.diff(time_s)[:, None]
+    before, after = periods[:-1], periods[1:]
+    return np.nan_to_num(np.where(np.isnan(before), after, before))
 
 
 def time_to_collision_s(first: np.ndarray, second: np.ndarray, closing: np.ndarray) -> np.ndarray:
@@ -155,7 +162,7 @@ def greatest_drac_mps2(encounter: Encounter) -> float:
     distance = encounter.distance_m
     closing = -np.diff(distance) / np.diff(encounter.time_s)
     after = distance[1:]
-    counts = (closing > CLOSING_MPS) & (after > 0.0)
+    counts = (closing > CLOSING_MPS) & (after > 0.0) & encounter.continued[1:]
     if not counts.any():
         return 0.0
     return float((closing[counts] ** 2 / (2.0 * after[counts])).max())
@@ -169,8 +176,9 @@ def post_encroachment_s(recording: Recording, name: str) -> float:
     there = np.isfinite(way).all(axis=1)
     if there.sum() < 2:
         return np.inf
-    time_s, ours = _between(recording.time_s[there], recording.pose[there])
-    _, theirs = _between(recording.time_s[there], way[there])
+    samples = np.flatnonzero(there)
+    time_s, ours = _between(samples, recording.time_s, recording.pose)
+    _, theirs = _between(samples, recording.time_s, way)
     outlines = (recording.series[FOOTPRINT_SERIES], recording.series[OUTLINE_SERIES + name])
     near = _near(ours, theirs, sum(float(np.hypot(*one.T).max()) for one in outlines))
     if not near[0].any():
@@ -199,13 +207,16 @@ def post_encroachment_s(recording: Recording, name: str) -> float:
     return least
 
 
-def _between(time_s: np.ndarray, poses: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
-    """Times and poses, and further ones between each two."""
-    count = FINER * (len(time_s) - 1) + 1
-    places = np.arange(count) / FINER
-    columns = [poses[:, 0], poses[:, 1], np.unwrap(poses[:, 2])]
-    samples = np.arange(len(time_s))
-    finer = [np.interp(places, samples, column) for column in (time_s, *columns)]
+def _between(
+    samples: np.ndarray, time_s: np.ndarray, poses: np.ndarray
+) -> Tuple[np.ndarray, np.ndarray]:
+    """Return times and poses at these samples, and further ones between each two in a row."""
+    present = poses[samples]
+    places = np.arange(FINER * (len(samples) - 1) + 1) / FINER
+    followed = np.append(np.diff(samples) == 1, False)
+    places = places[followed[places.astype(int)] | (places % 1.0 == 0.0)]
+    columns = [time_s[samples], present[:, 0], present[:, 1], np.unwrap(present[:, 2])]
+    finer = [np.interp(places, np.arange(len(samples)), column) for column in columns]
     return finer[0], np.column_stack(finer[1:])
 
 
@@ -238,7 +249,7 @@ def social_intrusion(recording: Recording, name: str) -> float:
     if not there.any():
         return 0.0
     pose, ours = way[there], recording.pose[there]
-    speed = np.hypot(*_velocity(pose, recording.time_s[there]).T)
+    speed = np.hypot(*_velocity(way, recording.time_s)[there].T)
     dx, dy = (ours[:, :2] - pose[:, :2]).T
     cos, sin = np.cos(pose[:, 2]), np.sin(pose[:, 2])
     along, across = cos * dx + sin * dy, cos * dy - sin * dx
