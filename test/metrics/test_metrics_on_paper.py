@@ -326,6 +326,9 @@ def test_constant_speed_on_a_line_has_no_jerk_and_no_smoothness_to_tell():
     assert math.isnan(value("log_dimensionless_jerk", straight_line()))
     standing = drive(np.arange(0.0, 3.0, 0.1))
     assert math.isnan(value("log_dimensionless_jerk", standing))
+    time_s = np.arange(0.0, 3.0, 0.1)
+    settling = drive(time_s, forward=1e-3 * np.sin(40.0 * time_s))
+    assert math.isnan(value("log_dimensionless_jerk", settling))
     assert math.isnan(value("jerk_rms_mps3", drive([0.0, 0.1, 0.2])))
 
 
@@ -339,8 +342,8 @@ def test_a_circle_has_the_curvature_one_over_r_everywhere(radius_m):
 
 def test_a_straight_line_has_no_curvature_however_unevenly_it_is_driven():
     time_s = np.arange(0.0, 20.0, 0.1)
-    x = np.cumsum(np.where(time_s < 10.0, 0.001, 0.1))
-    crawling = drive(time_s, x=x, forward=1.0)
+    forward = np.where(time_s < 10.0, 0.01, 1.0)
+    crawling = drive(time_s, x=np.cumsum(0.1 * forward), forward=forward)
     assert value("curvature_max_1pm", crawling) == pytest.approx(0.0, abs=1e-9)
     assert value("heading_change_radpm", crawling) == 0.0
 
@@ -352,17 +355,18 @@ def test_half_a_line_and_half_a_circle_have_half_its_mean_curvature():
     x = np.concatenate([line, length_m + radius_m * np.sin(bend)])
     y = np.concatenate([0 * line, radius_m * (1 - np.cos(bend))])
     yaw = np.concatenate([0 * line, bend])
-    recording = drive(0.01 * np.arange(len(x)), x=x, y=y, yaw=yaw, forward=0.3)
+    recording = drive(0.01 * np.arange(len(x)), x=x, y=y, yaw=yaw, forward=0.1 * math.pi)
     assert value("curvature_mean_1pm", recording) == pytest.approx(0.5, rel=0.03)
     assert value("curvature_max_1pm", recording) == pytest.approx(1.0, rel=0.03)
     assert value("heading_change_radpm", recording) == pytest.approx(0.5, rel=0.01)
 
 
 def test_a_turn_on_the_spot_counts_as_heading_and_not_as_curvature():
-    there = np.linspace(0.0, 2.0, 21)
+    there = np.linspace(0.0, 2.0, 201)
     x = np.concatenate([there, np.full(20, 2.0), there + 2.0])
-    yaw = np.concatenate([np.zeros(21), np.linspace(0.0, 2 * math.pi, 20), np.zeros(21)])
-    recording = drive(0.1 * np.arange(len(x)), x=x, yaw=yaw, forward=0.2)
+    yaw = np.concatenate([np.zeros(201), np.linspace(0.0, 2 * math.pi, 20), np.zeros(201)])
+    forward = np.concatenate([np.ones(201), np.zeros(20), np.ones(201)])
+    recording = drive(0.01 * np.arange(len(x)), x=x, yaw=yaw, forward=forward)
     assert value("heading_change_radpm", recording) == pytest.approx(2 * math.pi / 4.0, rel=0.01)
     assert value("curvature_max_1pm", recording) == pytest.approx(0.0, abs=1e-9)
 

@@ -1,10 +1,11 @@
 """Comfort: ``f_c = sqrt(∫ (a_x² + a_y²) dt / T)``, the RMS of planar acceleration.
 
-Acceleration is the derivative of the velocity in the world frame, so that driving a bend at
-constant speed counts with its centripetal part. Before differentiating, each component of the
-velocity passes a second-order Butterworth low-pass run forward and backward (zero phase;
+Acceleration is that of the base in the world, in components along its own axes:
+``a_x = dv_x/dt − ω v_y``, ``a_y = dv_y/dt + ω v_x``, with the yaw rate ω. A bend at constant speed
+counts with its centripetal part, exactly, however few samples a turn has. Before differentiating,
+v_x, v_y and ω pass a second-order Butterworth low-pass run forward and backward (zero phase;
 ``scipy.signal.sosfiltfilt``), at the campaign's cut-off. A recording sampled at uneven stamps
-is first brought to even ones by linear interpolation. None is applied where the cut-off is not
+is first brought to even ones by linear interpolation. No filter is applied where the cut-off is not
 below half the sampling rate (the sampling itself is the filter), nor to three samples or fewer.
 
 Equations (4) and (5) of "Development of Gazebo Test Automation Tool for Autonomous Mobile
@@ -30,40 +31,34 @@ EVEN_STAMPS = 1e-3
 """Stamps that differ from even ones by less than this share of the period are even."""
 
 
-def world_velocity(recording: Recording) -> np.ndarray:
-    """Velocity in the world frame (m/s), shape (n, 2)."""
-    yaw = recording.pose[:, 2]
-    forward, left = recording.twist[:, 0], recording.twist[:, 1]
-    cos, sin = np.cos(yaw), np.sin(yaw)
-    return np.column_stack([cos * forward - sin * left, sin * forward + cos * left])
-
-
 def acceleration(
-    time_s: np.ndarray, velocity_mps: np.ndarray, cutoff_hz: float
+    time_s: np.ndarray, twist: np.ndarray, cutoff_hz: float
 ) -> Tuple[np.ndarray, np.ndarray]:
-    """Filter and differentiate: even stamps (s), shape (m,), and acceleration (m/s²), (m, 2).
+    """Filter and differentiate: even stamps (s), shape (m,), and acceleration (m/s²), (m, 2), along
+    the base's axes.
 
-    ``velocity_mps`` has shape (n, 2), n at least 2.
+    ``twist`` has shape (n, 3), n at least 2: v_x, v_y (m/s) in the base frame and the yaw rate
+    (rad/s).
     """
     from scipy import signal
 
-    even_s, even_mps = evenly(time_s, velocity_mps)
+    even_s, even = evenly(time_s, twist)
     rate_hz = 1.0 / (even_s[1] - even_s[0])
     if cutoff_hz < rate_hz / 2.0 and len(even_s) > SHORTEST:
         sections = signal.butter(FILTER_ORDER, cutoff_hz, fs=rate_hz, output="sos")
         # scipy's own padding needs more samples than a short recording has.
         padding = min(3 * (2 * len(sections) + 1), len(even_s) - 1)
-        even_mps = signal.sosfiltfilt(sections, even_mps, axis=0, padlen=padding)
-    return even_s, np.gradient(even_mps, even_s, axis=0)
+        even = signal.sosfiltfilt(sections, even, axis=0, padlen=padding)
+    forward, left, turn = even.T
+    change = np.gradient(even[:, :2], even_s, axis=0)
+    return even_s, change + np.column_stack([-turn * left, turn * forward])
 
 
 def comfort(recording: Recording, context: MetricContext) -> float:
-    """``f_c`` (m/s²); NaN for fewer than two samples."""
+    """Return ``f_c`` (m/s²); NaN for fewer than two samples."""
     if len(recording.time_s) < 2:
         return math.nan
-    time_s, change = acceleration(
-        recording.time_s, world_velocity(recording), context.acceleration_cutoff_hz
-    )
+    time_s, change = acceleration(recording.time_s, recording.twist, context.acceleration_cutoff_hz)
     return time_rms(np.hypot(change[:, 0], change[:, 1]), time_s)
 
 

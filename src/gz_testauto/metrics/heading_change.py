@@ -1,8 +1,8 @@
 """Heading change per metre: ``Σ |ψ_i − ψ_{i−1}| / D``, the angle over length of Bench-MR.
 
-ψ is the base's yaw, which unlike the path's direction turns on the spot as well; yaw and length D
-are those of the path sampled every 0.1 m along it, so that noise while the robot stands is
-none. A turn on the spot counts by how far the robot has turned when it drives on.
+ψ is the base's yaw, which unlike the path's direction turns on the spot as well. It is sampled
+every 0.1 m along the path, whose length D is the integral of the speed, so that noise while the
+robot stands does not count. A turn on the spot counts by the angle between before and after it.
 
 E. Heiden et al., "Bench-MR: a motion planning benchmark for wheeled mobile robots", IEEE Robotics
 and Automation Letters 6 (2021) 4536–4543.
@@ -12,18 +12,22 @@ import math
 
 import numpy as np
 
-from gz_testauto.metrics.curvature import SPACING_M
-from gz_testauto.metrics.distance import distance_m, evenly_along
 from gz_testauto.metrics.interface import Metric, MetricContext
+from gz_testauto.metrics.path import length_along, unwrapped_yaw
 from gz_testauto.metrics.recording import Recording
+
+SPACING_M = 0.1
 
 
 def heading_change(recording: Recording, context: MetricContext) -> float:
-    """Angle over length (rad/m); NaN for a path shorter than 0.2 m."""
-    _, yaw_rad = evenly_along(recording, SPACING_M)
-    if not len(yaw_rad):
+    """Return the angle over length (rad/m); NaN for a path shorter than 0.2 m."""
+    along_m = length_along(recording)
+    steps = int(along_m[-1] / SPACING_M) if len(along_m) else 0
+    if steps < 2:
         return math.nan
-    return float(np.abs(np.diff(yaw_rad)).sum() / distance_m(recording, context))
+    at_m = np.linspace(0.0, along_m[-1], steps + 1)
+    yaw_rad = np.interp(at_m, along_m, unwrapped_yaw(recording))
+    return float(np.abs(np.diff(yaw_rad)).sum() / along_m[-1])
 
 
 HEADING_CHANGE = Metric(

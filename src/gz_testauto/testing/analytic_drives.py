@@ -1,0 +1,160 @@
+"""Recordings of drives on paths that are known on paper, with the exact values of metrics.
+
+A drive has a curvature that is linear along the path (a line, a circle, a clothoid) and a speed
+that is constant or swings. Tests and ``benchmarks/metrics_on_paper.py`` compare metrics with the
+exact values, at any speed and sampling rate.
+"""
+
+import math
+from dataclasses import replace
+from typing import Callable, Dict, NamedTuple, Tuple
+
+import numpy as np
+
+from gz_testauto.metrics.duration import STANDING_MPS
+from gz_testauto.metrics.recording import Recording
+
+FINE = 20_001
+"""Points of the integrals from which the exact values come."""
+
+Speed = Callable[[np.ndarray], Tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]
+"""Returns the length driven (m, signed), the speed and its first and second derivative, each (n,),
+at times (s), shape (n,)."""
+
+
+class AnalyticDrive(NamedTuple):
+    """A recording, and the exact values of metrics by their names."""
+
+    recording: Recording
+    exact: Dict[str, float]
+
+
+def constant(speed_mps: float) -> Speed:
+    """Return the constant speed."""
+
+    def speed(time_s: np.ndarray) -> Tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        zero = np.zeros_like(time_s)
+        return speed_mps * time_s, zero + speed_mps, zero, zero
+
+    return speed
+
+
+def rest_to_rest(peak_mps: float, period_s: float) -> Speed:
+    """Return the speed ``peak (1 − cos ω t) / 2``, which is 0 every ``period_s``."""
+    omega, half = 2 * math.pi / period_s, peak_mps / 2
+
+    def speed(time_s: np.ndarray) -> Tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        sin, cos = np.sin(omega * time_s), np.cos(omega * time_s)
+        length_m = half * (time_s - sin / omega)
+        return length_m, half * (1 - cos), half * omega * sin, half * omega**2 * cos
+
+    return speed
+
+
+def there_and_back(peak_mps: float, period_s: float) -> Speed:
+    """Return the speed ``peak cos ω t``, which is negative for half of the time."""
+    omega = 2 * math.pi / period_s
+
+    def speed(time_s: np.ndarray) -> Tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        sin, cos = np.sin(omega * time_s), np.cos(omega * time_s)
+        return (
+            peak_mps / omega * sin,
+            peak_mps * cos,
+            -peak_mps * omega * sin,
+            -peak_mps * omega**2 * cos,
+        )
+
+    return speed
+
+
+def drive(
+    speed: Speed,
+    duration_s: float,
+    rate_hz: float,
+    curvature_1pm: float = 0.0,
+    curvature_rate_1pm2: float = 0.0,
+) -> AnalyticDrive:
+    """Return a drive along a path of curvature ``curvature_1pm + curvature_rate_1pm2 · s``, sampled
+    at ``rate_hz`` for at most ``duration_s``."""
+    time_s = np.arange(math.floor(duration_s * rate_hz + 1e-9) + 1) / rate_hz
+    length_m, forward, _, _ = speed(time_s)
+    x, y, yaw = _places(length_m, curvature_1pm, curvature_rate_1pm2)
+    turn = forward * (curvature_1pm + curvature_rate_1pm2 * length_m)
+    recording = Recording(
+        time_s=time_s,
+        pose=np.column_stack([x, y, np.remainder(yaw + math.pi, 2 * math.pi) - math.pi]),
+        twist=np.column_stack([forward, np.zeros_like(forward), turn]),
+        command=np.column_stack([forward, turn]),
+        clearance_m=np.full(len(time_s), np.inf),
+        cycle_time_s=np.empty(0),
+        cycle_cpu_s=np.empty(0),
+    )
+    exact = _exact(speed, float(time_s[-1]), curvature_1pm, curvature_rate_1pm2)
+    return AnalyticDrive(recording, exact)
+
+
+def with_noise(
+    recording: Recording,
+    rng: np.random.Generator,
+    position_m: float = 1e-3,
+    yaw_rad: float = 1e-3,
+    speed_mps: float = 0.0,
+    turn_radps: float = 0.0,
+) -> Recording:
+    """Return the recording with independent normal noise of these standard deviations."""
+    shape = recording.pose.shape
+    return replace(
+        recording,
+        pose=recording.pose + rng.normal(size=shape) * (position_m, position_m, yaw_rad),
+        twist=recording.twist + rng.normal(size=shape) * (speed_mps, speed_mps, turn_radps),
+    )
+
+
+def _places(length_m: np.ndarray, bend: float, bend_rate: float) -> Tuple[np.ndarray, ...]:
+    """Return x, y (m) and yaw (rad) at lengths along the path."""
+    if bend_rate == 0.0:
+        angle = bend * length_m
+        if bend == 0.0:
+            return length_m, np.zeros_like(length_m), angle
+        return np.sin(angle) / bend, (1 - np.cos(angle)) / bend, angle
+    from scipy.integrate import cumulative_trapezoid
+
+    fine = np.linspace(0.0, float(length_m.max()), FINE)
+    angle = bend * fine + bend_rate * fine**2 / 2
+    x, y = (cumulative_trapezoid(of(angle), fine, initial=0.0) for of in (np.cos, np.sin))
+    yaw = bend * length_m + bend_rate * length_m**2 / 2
+    return np.interp(length_m, fine, x), np.interp(length_m, fine, y), yaw
+
+
+def _exact(speed: Speed, duration_s: float, bend: float, bend_rate: float) -> Dict[str, float]:
+    time_s = np.linspace(0.0, duration_s, FINE)
+    length_m, value, rate, second = speed(time_s)
+    kappa = bend + bend_rate * length_m
+    turn = value * kappa
+    across = value * turn
+    across_rate = 2 * turn * rate + value**3 * bend_rate
+
+    def mean(values: np.ndarray) -> float:
+        from scipy.integrate import trapezoid
+
+        return float(trapezoid(values, time_s)) / duration_s
+
+    jerk = math.sqrt(mean((second - turn * across) ** 2 + (across_rate + turn * rate) ** 2))
+    travelled_m = duration_s * mean(np.abs(value))
+    moves = travelled_m > 0.0
+    mean_bend = mean(np.abs(turn)) * duration_s / travelled_m if moves else math.nan
+    peak_mps = float(np.abs(value).max())
+    direction = np.sign(value[np.abs(value) > STANDING_MPS])
+    return {
+        "distance_m": travelled_m,
+        "standing_s": duration_s * mean((np.abs(value) < STANDING_MPS).astype(float)),
+        "comfort_mps2": math.sqrt(mean(rate**2 + across**2)),
+        "jerk_rms_mps3": jerk,
+        "log_dimensionless_jerk": (
+            -math.log(duration_s**4 * jerk**2 / peak_mps**2) if jerk > 0.0 else math.nan
+        ),
+        "curvature_mean_1pm": mean_bend,
+        "curvature_max_1pm": float(np.abs(kappa).max()) if moves else math.nan,
+        "heading_change_radpm": mean_bend,
+        "reversals": float(np.count_nonzero(np.diff(direction))),
+    }
