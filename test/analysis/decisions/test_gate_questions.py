@@ -2,6 +2,7 @@
 
 import math
 
+import pytest
 from lettered_trials import campaign
 
 from gz_testauto.analysis.comparison import trials_by_world
@@ -40,3 +41,13 @@ def test_a_metric_that_is_infinite_for_one_planner_only_is_worse_for_it():
     answer = judge([both], Rules(metrics=(("distance_m", 1.0),)), [LENGTH])[-1]
     assert answer.verdict is not Verdict.PASSED
     assert len(answer.lost) == 30
+
+
+@pytest.mark.parametrize(("mine", "theirs", "margin"), [(12.0, 10.0, 2.0), (1.1, 0.9, 0.2)])
+def test_a_difference_of_exactly_the_margin_speaks_neither_for_nor_against(mine, theirs, margin):
+    values = {"a": mine, "b": theirs}
+    both = pair(lambda planner, world: values[planner], a="R" * 20, b="R" * 20)
+    answer = judge([both], Rules(metrics=(("distance_m", margin),)), [LENGTH])[-1]
+    assert answer.verdict is Verdict.UNDECIDED
+    assert answer.lost == ()
+    assert answer.more_worlds is None

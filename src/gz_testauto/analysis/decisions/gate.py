@@ -238,6 +238,10 @@ class _Question:
             _, high = anytime.one_sided_bounds(self.values, shared, self.bounds)
         return low, high
 
+    def _lost(self) -> Tuple[str, ...]:
+        margin = rounding.differences(self.values, np.full(len(self.values), self.against))
+        return tuple(world for world, by in zip(self.worlds, margin) if by < 0.0)
+
     def _answered(
         self, verdict: Verdict, value: float, ends: Tuple[float, float], more: Optional[int]
     ) -> Answer:
@@ -254,7 +258,7 @@ class _Question:
             _signed(self.sign, self.limit),
             self.unit,
             more,
-            tuple(w for w, v in zip(self.worlds, self.values) if v < self.against),
+            self._lost(),
             self.failed,
         )
 
