@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 import yaml
 
+import gz_testauto
 from gz_testauto.errors import PlacementError, ResourceError, SpecError
 from gz_testauto.sdf.scene import read_scene
 
@@ -487,6 +489,41 @@ def test_a_scenario_that_uses_the_whole_table_accepts_any_parameter(workshop):
     text = "boxes = dict(globalParameters)\nnew Object at boxes['shift'] @ 0\n"
     ((_, placed),) = workshop.source(text, parameters={"shift": 4}).make(0).objects
     assert placed.position.x == 4
+
+
+def test_a_dumped_library_needs_no_worlds_and_is_the_same_input_in_any_folder(
+    workshop, tmp_path, monkeypatch, capsys
+):
+    from gz_testauto.cli.main import main
+    from gz_testauto.scenic.source import ScenicSource
+
+    monkeypatch.setenv("PYTHONPATH", str(Path(gz_testauto.__file__).parents[1]))
+    workshop.box("brick", "1 1 1")
+    scenario = workshop.scenario("new Brick at 0 @ 0\n")
+    files = [str(scenario), str(workshop.descriptor)]
+    assert main(["scenic", *files, "--dump-library", str(workshop.folder / "lib.scenic")]) == 0
+    assert "lib.scenic" in capsys.readouterr().out
+    workshop.scenario("model lib\nnew Brick at 0 @ 0\n")
+    deep = tmp_path / "a" / "b" / "c"
+    copies = [workshop.folder / name for name in ("test.scenic", "models.yaml", "lib.scenic")]
+    deep.mkdir(parents=True)
+    for file in copies:
+        shutil.copy(file, deep)
+    shutil.copytree(workshop.folder / "parts", deep / "parts")
+    one, other = (ScenicSource(f / "test.scenic", f / "models.yaml", 1) for f in (tmp_path, deep))
+    assert list(one.inputs["named_files_sha256"]) == ["lib.scenic"]
+    assert one.inputs == other.inputs
+
+
+def test_a_module_on_pythonpath_is_named_from_there(tmp_path, monkeypatch):
+    from gz_testauto.scenic.imports import named_files
+
+    for place in (tmp_path / "x", tmp_path / "y" / "z"):
+        (place / "modules" / "parts").mkdir(parents=True)
+        (place / "modules" / "parts" / "boxes.py").write_text("")
+        (place / "s.scenic").write_text("from parts.boxes import Box\n")
+        monkeypatch.setenv("PYTHONPATH", str(tmp_path / "x" / "modules"))
+        assert list(named_files(place / "s.scenic")) == ["parts/boxes.py"]
 
 
 def test_no_directory_is_wiped(workshop, tmp_path):

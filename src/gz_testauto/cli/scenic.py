@@ -82,7 +82,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--show-params", action="store_true", help="print each scene's global parameters"
     )
     parser.add_argument(
-        "--dump-library", type=Path, metavar="FILE", help="write the models' classes, in Scenic"
+        "--dump-library",
+        type=Path,
+        metavar="FILE",
+        help="write the models' classes, in Scenic; without --out nothing else",
     )
     parser.add_argument(
         "--convert",
@@ -97,9 +100,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Make worlds, and say what was made."""
     if arguments.convert:
         return _convert(arguments)
-    for name, given in (("MODELS", arguments.models), ("--out", arguments.out)):
-        if given is None:
-            raise SpecError(f"{name} is missing; see gz_testauto scenic --help")
+    only_library = arguments.out is None and arguments.dump_library is not None
+    if arguments.models is None:
+        raise SpecError("MODELS is missing; see gz_testauto scenic --help")
+    if arguments.out is None and not only_library:
+        raise SpecError("--out is missing; see gz_testauto scenic --help")
     from gz_testauto.scenic.output import write_scenes
     from gz_testauto.scenic.source import ScenicSource
 
@@ -116,6 +121,9 @@ def run(arguments: argparse.Namespace) -> int:
     _say(source.notes)
     if arguments.dump_library is not None:
         arguments.dump_library.write_text(source.library(), encoding="utf-8")
+    if only_library:
+        print(f"library   {arguments.dump_library}")
+        return 0
     started = time.monotonic()
     worlds = write_scenes(
         source,

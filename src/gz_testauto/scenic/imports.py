@@ -7,7 +7,7 @@ What a program makes up while it runs is not seen, nor what is installed with Py
 import os
 import re
 from pathlib import Path
-from typing import Dict, Iterator, List
+from typing import Dict, Iterator, List, Tuple
 
 from gz_testauto.disk import read_whole
 
@@ -19,40 +19,48 @@ _IMPORT = re.compile(
 _QUOTED = re.compile(r"""(["'])((?:(?!\1)[^\\\n]){1,250})\1""")
 _WORD = re.compile(r"[\w.]+")
 _ENDINGS = (".scenic", ".sc", ".py", "/__init__.py")
+_OWN = __name__.split(".")[0]
+"""This package, which a dumped library imports; worlds record its version."""
 
 
 def named_files(scenario: Path) -> Dict[str, Path]:
-    """The files that a scenario names, and those that these name, by what they are called from its
-    folder. Modules are looked for there, and in the folders of ``PYTHONPATH``; what is in quotes
-    beside the file that names it."""
+    """The files that a scenario names, and those that these name, by their path from its folder, or
+    from the folder of ``PYTHONPATH`` in which they are found: another place of the same files
+    changes no name. What is in quotes is looked for in the folder of the file that names it."""
     found: Dict[str, Path] = {}
     folder = Path(scenario).absolute().parent
     waiting: List[Path] = [Path(scenario).absolute()]
     seen = set(waiting)
     while waiting:
-        for path in _named_in(waiting.pop(), folder):
+        for path, base in _named_in(waiting.pop(), folder):
             if path not in seen:
                 seen.add(path)
-                found[os.path.relpath(path, folder).replace(os.sep, "/")] = path
+                found.setdefault(os.path.relpath(path, base).replace(os.sep, "/"), path)
                 if path.suffix in (".scenic", ".sc", ".py"):
                     waiting.append(path)
     return dict(sorted(found.items()))
 
 
-def _named_in(path: Path, folder: Path) -> Iterator[Path]:
-    """The files that one file names; ``folder`` is the scenario's."""
+def _named_in(path: Path, folder: Path) -> Iterator[Tuple[Path, Path]]:
+    """The files that one file names, each with the folder from which its name is counted;
+    ``folder`` is the scenario's."""
     text = read_whole(path).decode("utf-8", errors="replace")
-    further = [Path(place) for place in os.environ.get("PYTHONPATH", "").split(os.pathsep) if place]
+    bases = [(path.parent, folder), (folder, folder)]
+    further = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    bases += [(Path(place).absolute(), Path(place).absolute()) for place in further if place]
     for module in _modules_of(text):
         parts = module.strip(".").split(".")
-        for base in (path.parent, folder, *further):
+        if parts[0] == _OWN:
+            continue
+        for place, base in bases:
             for count in range(1, len(parts) + 1):
-                stem = str(base.joinpath(*parts[:count]))
-                yield from (Path(stem + end) for end in _ENDINGS if os.path.isfile(stem + end))
+                stem = str(place.joinpath(*parts[:count]))
+                files = (Path(stem + end) for end in _ENDINGS if os.path.isfile(stem + end))
+                yield from ((file, base) for file in files)
     for match in _QUOTED.finditer(text):
         named = Path(os.path.normpath(path.parent / match[2]))
         if os.path.isfile(named):
-            yield named
+            yield named, folder
 
 
 def _modules_of(text: str) -> Iterator[str]:
