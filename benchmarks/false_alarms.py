@@ -6,11 +6,11 @@ Coverage: in each cell (worlds x repetitions x rates x correlation within worlds
 the 95 % intervals hold the true success rate, or the true difference of two planners in the same
 worlds. False alarms: in each cell a test calls two equal planners different in at most 5.5 % of
 campaigns; the gate and the early end, looked at after every world, are ever wrong in at most alpha.
-A cell that misses its promise by chance is drawn again with 20 times as many campaigns, and that
+A cell that misses its promise by chance is drawn again with ten times as many campaigns, and that
 figure counts. Savings: how many of 500 worlds a campaign saves that ends when decided, at a true
 difference of 15 points; a third at least.
 
-    python3 benchmarks/false_alarms.py [--campaigns 1000] [--seed 0] [--processes 2]
+    python3 benchmarks/false_alarms.py [--campaigns 1000] [--seed 0] [--processes 2] [--only PART]
 
 Exit status 1 when a promise is broken. No simulator; about half an hour on two cores.
 """
@@ -40,19 +40,19 @@ WORLDS = 500
 CHUNK = 50
 LEAST_COVERAGE = 0.93
 MOST_ALARMS = 0.055
-AGAIN = 20
+AGAIN = 10
 """Times as many campaigns for a cell that missed its promise."""
-MEASURED = 20
+MEASURED = 6
 """Campaigns of each cell whose intervals are measured, and the bootstrap's."""
-BOOTSTRAPS = 500
+BOOTSTRAPS = 400
 QUANTILES = 4000
 SAVED = 1.0 / 3.0
 
 SIZES = (3, 5, 10, 20, 50, 100, 200, 500)
 REPETITIONS = (1, 3, 10, 20)
-RATES = (0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)
-CORRELATIONS = (0.0, 0.2, 0.4, 0.9)
-PAIRS = ((0.5, 0.5), (0.9, 0.9), (0.99, 0.99), (1.0, 1.0), (0.8, 0.6), (0.97, 0.99), (1.0, 0.95))
+RATES = (0.5, 0.8, 0.9, 0.95, 0.99, 1.0)
+CORRELATIONS = (0.0, 0.4, 0.9)
+PAIRS = ((0.5, 0.5), (0.9, 0.9), (0.99, 0.99), (0.8, 0.6), (0.97, 0.99), (1.0, 0.95))
 
 
 class Table:
@@ -179,7 +179,7 @@ def pairs(table, arguments):
         for worlds, repetitions, pair, correlation, alike in itertools.product(
             SIZES, REPETITIONS, PAIRS, CORRELATIONS, (True, False)
         )
-        if alike or correlation > 0.0
+        if alike or correlation == CORRELATIONS[-1]
     ]
     run = functools.partial(cell_of_means, differences_of, DIFFERENCE)
     coverage(table, "Difference of two success rates", run, cells, arguments)
@@ -232,7 +232,7 @@ def alarms_of_test(cell, campaigns, seed):
 
 
 def tests(table, arguments):
-    sizes = (4, 6, 10, 20, 50, 100, 300)
+    sizes = (4, 6, 10, 20, 50, 300)
     print("\nFalse alarms (%) of a fixed number of worlds, at most 5.5 each")
     print(f"{'worlds':<36}", *(f"{size:>6}" for size in sizes))
     found = {}
@@ -271,7 +271,8 @@ def one_sided(side, mean, bounds=DIFFERENCE):
     return lambda values: anytime.capital_over_time(side(values, mean, bounds))
 
 
-def alarms(table, campaigns, rng):
+def alarms(table, arguments):
+    campaigns, rng = arguments.campaigns, np.random.default_rng(arguments.seed)
     print(f"\nEver wrong within {WORLDS} worlds, looked at after each, alpha {100 * ALPHA:.0f} %")
     at_most = f"<= {100 * ALPHA:.0f} %"
 
@@ -312,7 +313,8 @@ def alarms(table, campaigns, rng):
     )
 
 
-def savings(table, campaigns, rng):
+def savings(table, arguments):
+    campaigns, rng = arguments.campaigns, np.random.default_rng(arguments.seed)
     print(f"\nWorlds of {WORLDS} that an early end saves at a true difference of 15 points")
     for first, second in ((0.17, 0.02), (0.2, 0.05), (0.3, 0.15)):
         values = differences(rng, campaigns, first, second)
@@ -324,19 +326,21 @@ def savings(table, campaigns, rng):
         table.row(told, saved, saved >= SAVED, f">= {100 * SAVED:.0f} %")
 
 
+PARTS = {"savings": savings, "ends": alarms, "tests": tests, "rates": rates, "pairs": pairs}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--campaigns", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
     arguments = parser.parse_args()
     began_s = time.monotonic()
-    table, rng = Table(), np.random.default_rng(arguments.seed)
-    savings(table, arguments.campaigns, rng)
-    alarms(table, arguments.campaigns, rng)
-    tests(table, arguments)
-    rates(table, arguments)
-    pairs(table, arguments)
+    table = Table()
+    for part, run in PARTS.items():
+        if part in arguments.only:
+            run(table, arguments)
     print(f"\n{arguments.campaigns} campaigns each, {time.monotonic() - began_s:.0f} s")
     return int(table.broken)
 

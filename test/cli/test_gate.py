@@ -149,12 +149,34 @@ def test_power_says_what_worlds_can_show(results, capsys):
     assert main(["power", "--worlds", "100", "--rates", "0.9,0.7", "--discordant", "0.25"]) == 0
     said = capsys.readouterr().out
     assert "100 worlds, of which 25.0 % tell the planners apart" in said
-    assert re.search(r"20\.0 points are shown with a chance of 9\d %", said)
+    assert re.search(r"20\.0 points are shown with a chance of (9\d|more than 99) %", said)
     both = results("both", table(mine=WORSE, theirs=GOOD))
     assert main(["power", "--worlds", "60", "--pilot", both]) == 0
-    assert (
-        "30.0 % tell the planners apart (mine and theirs in 100 worlds" in capsys.readouterr().out
-    )
+    said = capsys.readouterr().out
+    assert "30.0 % [21.2, 40.0] tell the planners apart (mine and theirs in 100 worlds" in said
+
+
+def test_power_of_a_pilot_whose_planners_never_differ_is_not_certain(results, capsys):
+    both = results("equal", table(mine=GOOD, theirs=GOOD))
+    assert main(["power", "--worlds", "100", "--pilot", both]) == 0
+    said = capsys.readouterr().out
+    assert "of which at most 3.0 % tell the planners apart (upper 95 % bound" in said
+    assert "100 %" not in said
+
+
+@pytest.mark.slow
+def test_power_takes_a_pilot_with_repetitions(results, capsys):
+    rows = ["world,planner,repetition,outcome"]
+    for world in range(40):
+        for repetition in range(3):
+            rows.append(f"w{world},a,{repetition},reached")
+            ended = "reached" if (world + repetition) % 3 else "collided"
+            rows.append(f"w{world},b,{repetition},{ended if world % 2 else 'reached'}")
+    assert main(["power", "--worlds", "40", "--pilot", results("three", "\n".join(rows))]) == 0
+    said = capsys.readouterr().out
+    assert "50.0 % [33.8, 66.2] tell the planners apart" in said
+    assert "(Gaffke's test, alpha 0.05)" in said
+    assert re.search(r"16\.7 points are shown with a chance of more than 99 %", said)
 
 
 @pytest.mark.parametrize(

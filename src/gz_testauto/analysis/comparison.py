@@ -143,18 +143,14 @@ def _compare(
     metrics: Sequence[Metric],
 ) -> Comparison:
     common = [world for world in of_first if world in of_second]
-    rates = np.array([(rate(of_first[world]), rate(of_second[world])) for world in common])
-    rates = rates.reshape(-1, 2)
-    ahead = rounding.differences(rates[:, 0], rates[:, 1])
+    ahead = _ahead(of_first, of_second, common)
     single = all(len(of_first[world]) == len(of_second[world]) == 1 for world in common)
     counts: Optional[PairedCounts] = None
     if single:
-        counts = PairedCounts(
-            int((rates.sum(axis=1) == 2).sum()),
-            int((ahead > 0).sum()),
-            int((ahead < 0).sum()),
-            int((rates.sum(axis=1) == 0).sum()),
-        )
+        level = [world for world, lead in zip(common, ahead) if lead == 0]
+        both = sum(of_first[world][0].completed for world in level)
+        first_only, second_only = int((ahead > 0).sum()), int((ahead < 0).sum())
+        counts = PairedCounts(both, first_only, second_only, len(level) - both)
         difference, p_value, test = rate_difference(counts), mcnemar(counts), "exact McNemar"
     else:
         difference = mean_interval(ahead, DIFFERENCE, HALF)
@@ -177,6 +173,12 @@ def _compare(
     )
 
 
+def success_differences(results: CampaignResults, first: str, second: str) -> np.ndarray:
+    """First minus second success rate of each world in which both have valid trials, shape (n,)."""
+    of_first, of_second = (_judged(results, planner) for planner in (first, second))
+    return _ahead(of_first, of_second, [world for world in of_first if world in of_second])
+
+
 def metric_differences(
     results: CampaignResults, first: str, second: str, metric: Metric
 ) -> Dict[str, float]:
@@ -184,6 +186,11 @@ def metric_differences(
     of_first, of_second = (_judged(results, planner) for planner in (first, second))
     common = [world for world in of_first if world in of_second]
     return _differences(metric, of_first, of_second, common)
+
+
+def _ahead(of_first: WorldTrials, of_second: WorldTrials, common: Sequence[str]) -> np.ndarray:
+    of_planners = ([rate(trials[world]) for world in common] for trials in (of_first, of_second))
+    return rounding.differences(*of_planners)
 
 
 def _compare_metric(

@@ -1,8 +1,8 @@
 """Say what a number of paired worlds can show, from a pilot campaign or from stated rates.
 
-A difference is shown by the worlds in which exactly one of two planners succeeds; a pilot says how
-many those are, --discordant states it. Without either, two stated rates are taken as independent,
-which asks for too many worlds where planners fail in the same ones.
+A difference is shown by the worlds in which one of two planners succeeds more often; a pilot, with
+or without repetitions, says how many those are, --discordant states it. Without either, two stated
+rates are taken as independent, which asks for too many worlds where planners fail in the same ones.
 
 examples:
   gz_testauto power --worlds 200 --rates 0.8,0.7
@@ -11,25 +11,36 @@ examples:
 
 import argparse
 from pathlib import Path
-from typing import Iterator, List, Tuple
+from typing import Iterator, List, Optional, Tuple
 
-from gz_testauto.analysis.comparison import compare
+import numpy as np
+
+from gz_testauto.analysis.comparison import compare, success_differences
 from gz_testauto.analysis.decisions.power import (
     CHANCE,
     Apart,
+    Pilot,
+    Source,
     gate_power,
     mcnemar_power,
+    power_of_means,
+    share_at_most,
     smallest_difference,
+    smallest_mean_difference,
     stopping_worlds,
     worlds_for,
+    worlds_for_mean,
 )
+from gz_testauto.analysis.intervals import success_rate
 from gz_testauto.errors import ResultsError, SpecError
 from gz_testauto.printable import printable
 from gz_testauto.registry import unknown_name
+from gz_testauto.report.plain import interval_text
 from gz_testauto.results.loaded import load_campaign
 
 MOST_WORLDS = 2000
 """Simulated for the gate; more take too long."""
+OFTEN = f"with a chance of {100 * CHANCE:.0f} %"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -74,72 +85,120 @@ def run(arguments: argparse.Namespace) -> int:
         raise SpecError(f"--margin is {arguments.margin:g}; it must lie between 0 and 1")
     if bool(arguments.rates) == bool(arguments.pilot):
         raise SpecError("give either --pilot DIR or --rates A,B")
-    apart, source = _pilot(arguments) if arguments.pilot else _stated(arguments)
-    for line in _lines(arguments.worlds, apart, source, arguments.margin, arguments.alpha):
+    source, described = _pilot(arguments) if arguments.pilot else _stated(arguments)
+    for line in _lines(arguments.worlds, source, described, arguments.margin, arguments.alpha):
         print(printable(line))
     return 0
 
 
-def _lines(worlds: int, apart: Apart, source: str, margin: float, alpha: float) -> Iterator[str]:
-    often = f"with a chance of {100 * CHANCE:.0f} %"
-    yield (
-        f"{worlds} worlds, of which {100 * apart.discordant:.1f} % tell the planners apart "
-        f"({source})"
+def _lines(
+    worlds: int, source: Source, described: str, margin: float, alpha: float
+) -> Iterator[str]:
+    yield f"{worlds} worlds, {described}"
+    yield from (
+        _mcnemar_lines(worlds, source, alpha)
+        if isinstance(source, Apart)
+        else _mean_lines(worlds, source, alpha)
     )
+    if source.difference:
+        average, decided = stopping_worlds(worlds, source, alpha)
+        yield (
+            f"stop: {{when: decided, at_most: {worlds}}} decides that with a chance of "
+            f"{_percent(decided)}, after {average:.0f} worlds on average"
+        )
+    equal = gate_power(worlds, source.as_good(), margin, alpha)
+    yield (
+        f"gate --not-worse-than {margin:g} passes on a planner that is as good with a chance of "
+        f"{_percent(equal)}"
+    )
+
+
+def _mcnemar_lines(worlds: int, apart: Apart, alpha: float) -> Iterator[str]:
     smallest = smallest_difference(worlds, apart.discordant, alpha)
     if smallest is None:
-        yield f"no difference is shown {often}: too few worlds tell the planners apart"
+        yield f"no difference is shown {OFTEN}: too few worlds tell the planners apart"
     else:
         yield (
-            f"a difference of {100 * smallest:.1f} points or more is shown {often} "
+            f"a difference of {100 * smallest:.1f} points or more is shown {OFTEN} "
             f"(exact McNemar test, alpha {alpha:g})"
         )
     if apart.difference:
-        needed = worlds_for(apart, alpha)
-        chance = 100 * mcnemar_power(worlds, apart, alpha)
-        yield (
-            f"{100 * abs(apart.difference):.1f} points are shown with a chance of {chance:.0f} %; "
-            + (f"{often} from about {needed} worlds" if needed else "more worlds than 100000")
-        )
-        mean, decided = stopping_worlds(worlds, apart, alpha)
-        yield (
-            f"stop: {{when: decided, at_most: {worlds}}} decides that with a chance of "
-            f"{100 * decided:.0f} %, after {mean:.0f} worlds on average"
-        )
-    equal = gate_power(worlds, Apart(apart.discordant, 0.0), margin, alpha)
-    yield (
-        f"gate --not-worse-than {margin:g} passes on a planner that is as good with a chance of "
-        f"{100 * equal:.0f} %"
-    )
+        chance = mcnemar_power(worlds, apart, alpha)
+        yield _shown(apart.difference, chance, worlds_for(apart, alpha))
 
 
-def _stated(arguments: argparse.Namespace) -> Tuple[Apart, str]:
+def _mean_lines(worlds: int, pilot: Pilot, alpha: float) -> Iterator[str]:
+    smallest = smallest_mean_difference(worlds, pilot, alpha)
+    if smallest is None:
+        yield f"no difference is shown {OFTEN}: there are too few worlds"
+    else:
+        yield (
+            f"a difference of about {100 * smallest:.1f} points or more is shown {OFTEN} "
+            f"(Gaffke's test, alpha {alpha:g})"
+        )
+    if pilot.difference:
+        chance = power_of_means(worlds, pilot, alpha)
+        yield _shown(pilot.difference, chance, worlds_for_mean(pilot, alpha))
+
+
+def _shown(difference: float, chance: float, needed: Optional[int]) -> str:
+    enough = f"{OFTEN} from about {needed} worlds" if needed else "more worlds than 100000"
+    points = f"{100 * abs(difference):.1f} points"
+    return f"{points} are shown with a chance of {_percent(chance)}; {enough}"
+
+
+def _percent(chance: float) -> str:
+    """A chance that is never called certain."""
+    if chance > 0.99:
+        return "more than 99 %"
+    return "less than 1 %" if chance < 0.01 else f"{100 * chance:.0f} %"
+
+
+def _stated(arguments: argparse.Namespace) -> Tuple[Source, str]:
     try:
         first, second = (float(text) for text in arguments.rates.split(","))
     except ValueError:
         raise SpecError(f"--rates is {arguments.rates!r}; give two, as in 0.8,0.7") from None
     apart = Apart.of_rates(first, second, arguments.discordant)
     how = "as if they were independent" if arguments.discordant is None else "as stated"
-    return apart, f"{how}, rates {first:g} and {second:g}"
+    share = f"of which {100 * apart.discordant:.1f} % tell the planners apart"
+    return apart, f"{share} ({how}, rates {first:g} and {second:g})"
 
 
-def _pilot(arguments: argparse.Namespace) -> Tuple[Apart, str]:
+def _pilot(arguments: argparse.Namespace) -> Tuple[Source, str]:
     if arguments.discordant is not None:
         raise SpecError("--discordant is what the pilot says; leave one of them out")
     results = load_campaign(arguments.pilot).results
     names = _two_planners(arguments, results.planners)
     (pair,) = compare(results, [names]).pairs
-    if pair.counts is None or not pair.worlds:
+    if not pair.worlds:
         raise ResultsError(
-            f"{arguments.pilot}: {names[0]} and {names[1]} need one trial each in the same worlds "
-            "for a pilot; state --rates and --discordant"
+            f"{arguments.pilot}: {names[0]} and {names[1]} have no world in common; name two "
+            "planners that were run in the same worlds, or state --rates and --discordant"
         )
-    counts = pair.counts
-    apart = Apart(
-        (counts.first_only + counts.second_only) / pair.worlds,
-        (counts.first_only - counts.second_only) / pair.worlds,
+    who = f"{names[0]} and {names[1]} in {pair.worlds} worlds of {arguments.pilot}"
+    told = len(pair.first_won) + len(pair.second_won)
+    if not told:
+        most = share_at_most(pair.worlds)
+        return Apart(most, 0.0), (
+            f"of which at most {100 * most:.1f} % tell the planners apart (upper 95 % bound, as no "
+            f"world of the pilot does; {who})"
+        )
+    share = success_rate(told, pair.worlds)
+    described = (
+        f"of which {100 * share.value:.1f} % {interval_text(share, 1, 100)} tell the planners "
+        f"apart ({who})"
     )
-    return apart, f"{names[0]} and {names[1]} in {pair.worlds} worlds of {arguments.pilot}"
+    if pair.counts is not None:
+        first, second = (len(won) / pair.worlds for won in (pair.first_won, pair.second_won))
+        return Apart(first + second, first - second), described
+    ahead = success_differences(results, *names)
+    if np.ptp(ahead) == 0.0:
+        raise ResultsError(
+            f"{arguments.pilot}: {names[0]} and {names[1]} differ by the same amount in each of "
+            f"{pair.worlds} worlds, which does not say how worlds differ; run more of them"
+        )
+    return Pilot(ahead), described
 
 
 def _two_planners(arguments: argparse.Namespace, known: Tuple[str, ...]) -> Tuple[str, str]:

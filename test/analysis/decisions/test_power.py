@@ -1,15 +1,22 @@
 import math
 
+import numpy as np
 import pytest
 from scipy.stats import binomtest
 
+from gz_testauto.analysis.bounded_mean import DIFFERENCE, HALF, mean_p_value
 from gz_testauto.analysis.decisions.power import (
     Apart,
+    Pilot,
     gate_power,
     mcnemar_power,
+    power_of_means,
+    share_at_most,
     smallest_difference,
+    smallest_mean_difference,
     stopping_worlds,
     worlds_for,
+    worlds_for_mean,
 )
 from gz_testauto.errors import SpecError
 
@@ -65,3 +72,32 @@ def test_rates_are_taken_as_independent_unless_the_discordant_share_is_stated():
     for rates in ((0.8, 0.7, 0.05), (0.8, 1.2, None), (0.9, 0.9, 0.5)):
         with pytest.raises(SpecError):
             Apart.of_rates(*rates)
+
+
+def test_no_discordant_world_in_a_pilot_is_no_certainty():
+    # The rule of three, exactly: (1 - p)^n = 0.05.
+    assert (1.0 - share_at_most(20)) ** 20 == pytest.approx(0.05)
+    assert share_at_most(1000) == pytest.approx(3.0 / 1000, rel=0.01)
+
+
+@pytest.mark.slow
+def test_the_power_with_repetitions_is_what_fresh_campaigns_find():
+    generator = np.random.default_rng(4)
+
+    def campaigns(count, worlds):
+        hard = generator.beta(2.0, 1.0, size=(count, worlds))
+        first = generator.binomial(5, np.clip(hard + 0.15, 0.0, 1.0)) / 5.0
+        return first - generator.binomial(5, hard) / 5.0
+
+    pilot = Pilot(campaigns(1, 2000)[0])
+    found = [mean_p_value(one, 0.0, DIFFERENCE, HALF) <= 0.05 for one in campaigns(300, 40)]
+    assert power_of_means(40, pilot, 0.05) == pytest.approx(np.mean(found), abs=0.09)
+    needed = worlds_for_mean(pilot, 0.05)
+    assert power_of_means(needed, pilot, 0.05) == pytest.approx(0.8, abs=0.08)
+    smallest = smallest_mean_difference(needed, pilot, 0.05)
+    assert smallest == pytest.approx(pilot.difference, abs=0.04)
+
+
+def test_a_pilot_without_a_difference_needs_endless_worlds():
+    assert worlds_for_mean(Pilot(np.array([0.2, -0.2, 0.0])), 0.05) is None
+    assert Pilot(np.array([0.5, 0.1])).as_good().difference == 0.0
