@@ -293,3 +293,42 @@ def test_a_scenario_that_makes_things_while_it_acts_is_refused(stages):
     )
     with pytest.raises((SceneError, SpecError), match=r"play\.scenic|must not make objects"):
         poses(stage, "person_0", 3)
+
+
+@pytest.mark.parametrize(
+    "line, said",
+    [
+        ("take 5", r"`take 5` in behavior Bad: it is no action"),
+        ("self.position = 3 @ 3", r":9: `position` is assigned to a Person during a trial"),
+        ("override self with width 2", r":9: `override` of `width` has no effect"),
+        ("override other with behavior Stand()", r":9: .* create it as `new Person with behavior"),
+    ],
+)
+def test_a_statement_of_a_behavior_without_effect_is_rejected(stages, line, said):
+    assert LINES_OF_HEAD == 7
+    stage, _ = stages.stage(
+        f"behavior Bad():\n    {line}\n    wait\n"
+        "other = new Person at 4 @ 4, facing 0 deg\n"
+        "new Person at 0 @ 0, facing 0 deg, with behavior Bad()\n"
+    )
+    with pytest.raises(SceneError, match=said):
+        poses(stage, "person_1", 3)
+
+
+def test_an_override_of_a_behavior_acts_in_each_trial_anew(stages):
+    text = (
+        "class Guard(Person):\n    alarms: 0\n"
+        "behavior First():\n    for i in range(10):\n        take SetVelocityAction(1, 0)\n"
+        "    self.alarms = self.alarms + 1\n"
+        "    override self with behavior Second()\n    wait\n"
+        "behavior Second():\n    while True:\n        take SetVelocityAction(0, self.alarms)\n"
+        "new Guard at 0 @ 0, facing 0 deg, with behavior First()\n"
+    )
+    ways = []
+    for _ in range(2):
+        stage, director = stages.stage(text)
+        ways.append(poses(stage, "guard_0", 40))
+        director.close()
+    assert ways[0][-1, 0] == pytest.approx(1.1, abs=0.15), "1 m/s for ten periods"
+    assert ways[0][-1, 1] == pytest.approx(2.8, abs=0.3), "then 1 m/s the other way"
+    assert np.array_equal(*ways)

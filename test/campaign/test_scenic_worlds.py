@@ -261,6 +261,17 @@ def test_worlds_are_the_scenarios_and_the_known_map_lacks_what_is_drawn(workshop
     assert not grid.is_free(0.0, 3.9)  # the wall
 
 
+@needs_scenic
+@pytest.mark.slow
+def test_a_statement_without_effect_is_logged_when_a_campaign_makes_its_worlds(workshop, caplog):
+    text = "param crates = 0\n" + SCENARIO + "terminate after 5 seconds\n"
+    (workshop / "small.scenic").write_text(text)
+    spec = campaign(workshop)
+    gather_worlds(spec, read_body(spec), workshop / "out" / "worlds")
+    line = text.count("\n")
+    assert f"small.scenic:{line}: `terminate after` has no effect on a scene" in caplog.text
+
+
 def test_a_changed_file_that_the_scenario_imports_or_names_is_another_campaign(workshop):
     from gz_testauto.results.inputs import further_files
 

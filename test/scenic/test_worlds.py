@@ -429,7 +429,7 @@ def test_a_model_that_the_descriptor_puts_into_the_ground_is_noted(workshop):
     [
         (
             "ego = new Object at 0 @ 0\nx = 1\nnew Object at 0.5 @ 0",
-            r"\(.*test\.scenic:3\) at .* intersects .*\(ego\) at",
+            r"\(.*test\.scenic:3\) at .* intersects .*\(.*test\.scenic:1\) at",
         ),
         (
             "ego = new Object with shape MeshShape.fromFile('nothere.obj')",

@@ -19,6 +19,7 @@ from greenlet import GreenletExit, getcurrent, greenlet
 from scenic.core import dynamics
 from scenic.core.distributions import RejectionException
 from scenic.core.dynamics import GuardViolation, RejectSimulationException
+from scenic.core.simulators import Action
 from scenic.core.simulators import Simulation as ScenicSimulation
 from scenic.core.vectors import Orientation, Vector
 from scipy.spatial.transform import Rotation
@@ -33,7 +34,7 @@ from gz_testauto.sampling.seeds import PERFORMANCE, child_seed
 from gz_testauto.scenic.dynamic.actions import Motion
 from gz_testauto.scenic.dynamic.draws import GlobalDraws
 from gz_testauto.scenic.dynamic.turns import begin_acting, end_acting, has_ended
-from gz_testauto.scenic.program import located_message
+from gz_testauto.scenic.language.faults import located_message
 from gz_testauto.scenic.source import Performance, Performer, ScenicSource
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.includes import ModelLibrary
@@ -225,6 +226,16 @@ class _Acting(ScenicSimulation):
                 "acts; make them before, and have them wait"
             )
         self._numbers[id(obj)] = len(self._numbers)
+
+    def actionsAreCompatible(self, agent: Any, actions: Any) -> bool:
+        """Called by Scenic: reject what is no action, or an action that the agent cannot take."""
+        for action in actions:
+            if not isinstance(action, Action):
+                raise TypeError(
+                    f"`take {action!r}` in behavior {type(agent.behavior).__name__}: it is no "
+                    "action; take one of the actions in docs/scenic.md, as SetVelocityAction(1, 0)"
+                )
+        return bool(super().actionsAreCompatible(agent, actions))
 
     def motion_of(self, agent: Any) -> Motion:
         """See :mod:`gz_testauto.scenic.dynamic.actions`."""

@@ -5,6 +5,7 @@ items are its start and its goals. World *i* depends on the seed and *i* alone. 
 :mod:`gz_testauto.scenic.source`'s, which imports Scenic; worlds that are there need none.
 """
 
+import logging
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Dict, List
 
 from gz_testauto.errors import ResultsError, SpecError, UnknownNameError
 from gz_testauto.json_file import shaped
+from gz_testauto.printable import printable
 from gz_testauto.results.directory import reporting_disk
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.model import PoseSpec
@@ -19,6 +21,8 @@ from gz_testauto.spec.worlds import MissionSpec, WorldFileSpec, WorldsSpec
 from gz_testauto.spec.yaml_source import YamlSource, read_yaml_text
 from gz_testauto.worlds.manifest import MANIFEST, WorldSet, read_worlds
 from gz_testauto.worlds.multiply import world_name
+
+LOGGER = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,8 @@ def scenic_worlds(spec: CampaignSpec, folder: Path, makers: int = 1) -> WorldSet
         )
     except UnknownNameError as error:
         raise SpecError(f"worlds.parameters: {error.full}") from error
+    for note in source.notes:
+        LOGGER.warning("%s", printable(note))
     with reporting_disk(folder):
         return write_scenes(source, worlds.count, folder, plots=False, makers=makers)
 

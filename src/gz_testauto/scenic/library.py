@@ -25,7 +25,6 @@ from gz_testauto.spec.descriptor import (
 )
 from gz_testauto.spec.yaml_source import YamlSource, read_yaml_text
 
-MODULE = "gz_testauto_scenario_library"
 DEFAULT_WORKSPACE_M = (5.0, 10.0)
 """Width (along x) and length (along y) of the workspace of a scenario that sets none."""
 

@@ -1,35 +1,28 @@
 """Compiles a scenario with the library of its models, and says of a fault where it stands.
 
-Owns the way from a ``.scenic`` file to a Scenic ``Scenario``: the library is put in front, what
-needs time is refused, and whatever Scenic or the program raises becomes a ``SpecError`` with file
-and line. Imports Scenic when it compiles, which takes seconds the first time.
+Owns the way from a ``.scenic`` file to a Scenic ``Scenario``: the library is put in front, and what
+needs time is refused. Errors are :mod:`gz_testauto.scenic.language.faults`'. Imports Scenic when it
+compiles, which takes seconds the first time.
 """
 
 import contextlib
+import functools
 import re
 import sys
 import tempfile
-import traceback
 import warnings
 from pathlib import Path
-from typing import Any, Callable, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Iterator, Mapping, Optional, Sequence, Tuple
 
-from gz_testauto.errors import GzTestautoError, MissingDependencyError, SpecError
+from gz_testauto.errors import MissingDependencyError, SpecError
 from gz_testauto.scenic.dynamic.draws import GlobalDraws
 from gz_testauto.scenic.dynamic.turns import end_acting
-from gz_testauto.scenic.library import MODULE, PlacedModel, library_text
+from gz_testauto.scenic.language.faults import LIBRARY, LINE_ADDED, located
+from gz_testauto.scenic.library import PlacedModel, library_text
 
 _GZSCENIC = "gzscenic"
 _MENTIONS_DEFAULT = re.compile(r"\b(workspace|create_room|gzscenic)\b")
 _SETS_WORKSPACE = re.compile(r"^\s*workspace\s*=", re.MULTILINE)
-_TRACKED = re.compile(r"\s*(ego|workspace)\s*=")
-_OBJECT = f"\nfrom {__package__}.scene_objects import SceneObject as Object\n"
-_LINE_ADDED = 1
-"""The first line is ours: it brings the library."""
-_FORGOTTEN = re.compile(r"""forgot ['"]new""")
-_FROM_EVERYWHERE = re.compile("sample from everywhere", re.IGNORECASE)
-_NO_FILE = re.compile(r"string is not a file: `(.*)`")
-_HINT = "; if it was written for Scenic 2: gz_testauto scenic --convert {path}"
 
 
 class Program:
@@ -42,7 +35,7 @@ class Program:
 
     def line(self, line: int) -> int:
         """The line of the user's file for one of Scenic's."""
-        return max(1, line - _LINE_ADDED)
+        return max(1, line - LINE_ADDED)
 
 
 def require_scenic() -> None:
@@ -93,7 +86,7 @@ def compile_program(
     notes = _examine(path, text, dynamic, known)
     implied = bool(_MENTIONS_DEFAULT.search(text)) and not _SETS_WORKSPACE.search(text)
     library = library_text(models, implied, dynamic)
-    source = f"model {MODULE}\n{text}"
+    source = f"model {LIBRARY}\n{text}"
     drawing = GlobalDraws.seeded(seed)
     with _importable(library), located(path), warnings.catch_warnings(), drawing.going_on():
         warnings.simplefilter("ignore")
@@ -116,24 +109,19 @@ def _compile(
     from scenic.syntax import translator
 
     from gz_testauto.scenic import scene_objects
+    from gz_testauto.scenic.language.compiler import adapted_compiler
 
-    scene_objects.begin_scenario(str(path), _LINE_ADDED)
-    before = translator.usePruning, translator.preamble, translator.ScenicLoader.exec_module
-    translator.usePruning = pruning
-    translator.ScenicLoader.exec_module = _examining(before[2], known)
-    translator.preamble += _OBJECT  # of every module: also those that the scenario imports
-    try:
-        options = translator.CompileOptions(paramOverrides=dict(parameters))
+    scene_objects.begin_scenario(str(path), LINE_ADDED)
+    options = translator.CompileOptions(paramOverrides=dict(parameters))
+    examined = functools.partial(_examining, known=known)
+    with adapted_compiler(pruning, examined):
         return translator._scenarioFromStream(
             io.BytesIO(source.encode()), options, str(path), scenario=scenario, path=str(path)
         )
-    finally:
-        translator.usePruning, translator.preamble = before[:2]
-        translator.ScenicLoader.exec_module = before[2]
 
 
 def _examine(path: Path, text: str, dynamic: bool, known: Any) -> Tuple[str, ...]:
-    from gz_testauto.scenic.refusals import examine
+    from gz_testauto.scenic.language.refusals import examine
 
     tree = _parse(path, text)
     known.add(tree)
@@ -145,7 +133,7 @@ def _examine(path: Path, text: str, dynamic: bool, known: Any) -> Tuple[str, ...
 def _examining(load: Callable[[Any, Any], None], known: Any) -> Callable[[Any, Any], None]:
     """Scenic's way to load a module that a program imports, which looks at it before and adds its
     parameters to those that are known."""
-    from gz_testauto.scenic.refusals import examine_imported
+    from gz_testauto.scenic.language.refusals import examine_imported
 
     def load_examined(loader: Any, module: Any) -> None:
         path = Path(loader.filepath)
@@ -174,9 +162,9 @@ def _refuse(path: Path, refused: Sequence[Tuple[int, str]]) -> None:
 def _refuse_after_compiling(path: Path, compiled: Any, dynamic: bool) -> None:
     """What an imported module brought in."""
     if compiled.externalSampler is not None:
-        raise SpecError(
-            f"{path}: draws from VerifAI, whose draws depend on those before; use Range or Uniform"
-        )
+        from gz_testauto.scenic.language.refusals import VERIFAI
+
+        raise SpecError(f"{path}: {VERIFAI}")
     if dynamic:
         _require_robot_for_ego(path, compiled)
         return
@@ -210,11 +198,11 @@ def _require_robot_for_ego(path: Path, compiled: Any) -> None:
 def _importable(library: str) -> Iterator[None]:
     """While inside, the library can be imported, also by GzScenic's name."""
     with tempfile.TemporaryDirectory(prefix="gz_testauto_") as place:
-        (Path(place) / f"{MODULE}.scenic").write_text(library, encoding="utf-8")
+        (Path(place) / f"{LIBRARY}.scenic").write_text(library, encoding="utf-8")
         alias = Path(place) / _GZSCENIC
         alias.mkdir()
         (alias / "__init__.py").write_text("")
-        (alias / "model.scenic").write_text(f"from {MODULE} import *\n", encoding="utf-8")
+        (alias / "model.scenic").write_text(f"from {LIBRARY} import *\n", encoding="utf-8")
         before = {name for name in sys.modules if name.split(".")[0] == _GZSCENIC}
         sys.path.insert(0, place)
         try:
@@ -225,78 +213,3 @@ def _importable(library: str) -> Iterator[None]:
             for name in list(sys.modules):
                 if name.split(".")[0] == _GZSCENIC and name not in before:
                     del sys.modules[name]
-
-
-@contextlib.contextmanager
-def located(path: Path, added: int = _LINE_ADDED) -> Iterator[None]:
-    """Turn what Scenic or the program raises into a ``SpecError`` with file and line."""
-    try:
-        yield
-    except GzTestautoError:
-        raise
-    except Exception as error:
-        if _FROM_EVERYWHERE.search(str(error)):
-            raise SpecError(
-                f"{path}: something is drawn from everywhere: define a workspace, as "
-                "`workspace = Workspace(RectangularRegion(0 @ 0, 0, 10, 10))`"
-            ) from error
-        ours = not type(error).__module__.startswith("scenic.")
-        if ours and _place_of(path, error)[1] is None:
-            raise  # neither Scenic nor the program raised it
-        raise SpecError(located_message(path, error, added)) from error
-
-
-def located_message(path: Path, error: BaseException, added: int = _LINE_ADDED) -> str:
-    """What a fault of a program says, with file and line."""
-    file, line = _place_of(path, error)
-    if line is not None and file == str(path):
-        line = line - added if line > added else _tracked_line(path)
-    text = str(getattr(error, "msg", None) or error or type(error).__name__).strip()
-    missing = _NO_FILE.search(text)
-    if missing:
-        name = missing.group(1)
-        text = (
-            f"{name!r} is not a file, seen from {Path.cwd()}; to look beside the scenario write "
-            f"localPath({name!r})"
-        )
-    text = re.sub(
-        r"\b(on )?line (\d+)",
-        lambda m: f"{m.group(1) or ''}line {max(1, int(m.group(2)) - added)}",
-        text,
-    )
-    if not missing and not type(error).__module__.startswith("scenic."):
-        text = f"{type(error).__name__}: {text}"
-    hint = ""
-    if type(error).__name__ in ("ScenicParseError", "PythonCompileError") or _FORGOTTEN.search(
-        text
-    ):
-        hint = _HINT.format(path=path)
-    place = file if line is None else f"{file}:{line}"
-    return f"{place}: {text}{hint}"
-
-
-def _tracked_line(path: Path) -> Optional[int]:
-    """The line of the first assignment to ``ego`` or ``workspace``: of these Scenic says none."""
-    with contextlib.suppress(OSError, UnicodeDecodeError):
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-            if _TRACKED.match(line):
-                return number
-    return None
-
-
-def _place_of(path: Path, error: BaseException) -> Tuple[str, Optional[int]]:
-    """The file and line of the program where an error arose; the line None where none is known."""
-    line = getattr(error, "lineno", None)
-    if line is not None:
-        return str(getattr(error, "filename", None) or path), int(line)
-    frames: List[Any] = list(traceback.extract_tb(error.__traceback__))
-    location = getattr(error, "_scenic_location", None)
-    if location is not None:
-        frames.append(location)
-    names = {str(path), str(path.resolve())}
-    for frame in reversed(frames):
-        if frame.filename in names:
-            return str(path), frame.lineno
-        if frame.filename.endswith((".scenic", ".sc")) and MODULE not in frame.filename:
-            return frame.filename, frame.lineno
-    return str(path), None

@@ -31,8 +31,9 @@ from scenic.core.utils import DefaultIdentityDict
 
 from gz_testauto.errors import PlacementError
 from gz_testauto.scenic.dynamic.draws import GlobalDraws, undisturbed
+from gz_testauto.scenic.language.faults import located
 from gz_testauto.scenic.names import SceneName
-from gz_testauto.scenic.program import Program, located
+from gz_testauto.scenic.program import Program
 from gz_testauto.scenic.support import needs_support, stands_firmly
 
 MOST_DRAWS = 2000

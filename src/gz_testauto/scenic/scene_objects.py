@@ -21,10 +21,18 @@ from scenic.core.lazy_eval import (
     valueInContext,
 )
 from scenic.core.object_types import Object
-from scenic.core.regions import PointInRegionDistribution, PolygonalRegion
+from scenic.core.regions import (
+    PointInRegionDistribution,
+    PolygonalFootprintRegion,
+    PolygonalRegion,
+)
 from scenic.core.specifiers import ModifyingSpecifier, PropertyDefault, Specifier
 from scenic.core.vectors import Orientation, Vector
 
+from gz_testauto.scenic.language.assignments import (
+    raise_if_not_overridable,
+    raise_if_without_effect,
+)
 from gz_testauto.scenic.rest_heights import (
     SAME_HEIGHT_M,
     TOUCH_M,
@@ -251,6 +259,14 @@ class SceneObject(Object):
         share = getattr(cls, "_middle_share", 0.0)
         return share * context.height
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise_if_without_effect(self, name)
+        super().__setattr__(name, value)
+
+    def _override(self, specifiers: Any) -> Any:
+        raise_if_not_overridable(self, (name for one in specifiers for name in one.priorities))
+        return super()._override(specifiers)
+
     def _register(self) -> None:
         self._place = _place_in_program()
         super()._register()
@@ -272,14 +288,12 @@ class SceneObject(Object):
 
 
 def _place_in_program() -> Optional[str]:
-    """The file and line of the scenario that is at work, or ``ego``, of which Scenic forgets the
-    line; None where none is."""
+    """Return the file and line of the scenario that creates an object; None outside of one."""
     path, added = _PROGRAM[0]
     frame = inspect.currentframe()
     while frame is not None:
         if frame.f_code.co_filename == path:
-            line = frame.f_lineno - added
-            return f"{path}:{line}" if line > 0 else "ego"
+            return f"{path}:{max(1, frame.f_lineno - added)}"
         frame = frame.f_back
     return None
 
@@ -413,6 +427,16 @@ def _project_on_plane(self: Any, point: Any, onDirection: Any) -> Any:
 
 
 PolygonalRegion.projectVector = _project_on_plane  # Scenic has none
+
+
+def _point_on_ground(self: Any) -> Any:
+    """What ``not visible`` draws from the footprint of a workspace, where Scenic raises."""
+    if not hasattr(self, "_ground"):
+        self._ground = PolygonalRegion(polygon=self.polygons)
+    return self._ground.uniformPointInner()
+
+
+PolygonalFootprintRegion.uniformPointInner = _point_on_ground
 
 
 def angles_of(orientation: Any) -> Tuple[float, float, float, float]:

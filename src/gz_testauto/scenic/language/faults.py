@@ -1,0 +1,121 @@
+"""The errors of a program, with file, line and remedy.
+
+Owns the translation of what Scenic or the program raises into the words of this package.
+"""
+
+import contextlib
+import difflib
+import re
+import traceback
+from pathlib import Path
+from typing import Any, Iterator, List, Optional, Tuple
+
+from gz_testauto.errors import GzTestautoError, SpecError
+
+LIBRARY = "gz_testauto_scenario_library"
+"""The module of the models' classes, whose lines are not the user's."""
+LINE_ADDED = 1
+"""The first line is ours: it imports the library."""
+_FORGOTTEN = re.compile(r"""forgot ['"]new""")
+_FROM_EVERYWHERE = re.compile("sample from everywhere", re.IGNORECASE)
+_NO_FILE = re.compile(r"string is not a file: `(.*)`")
+_NO_NAME = re.compile(r"name '(\w+)' is not defined")
+_OUTSIDE = re.compile(r"Object at .* does not fit in container")
+_HINT = "; if it was written for Scenic 2: gz_testauto scenic --convert {path}"
+_NO_MODULE = (
+    "; modules are looked for next to the scenario and in PYTHONPATH; the models of the descriptor "
+    "need neither `model` nor `import`"
+)
+
+
+@contextlib.contextmanager
+def located(path: Path, added: int = LINE_ADDED) -> Iterator[None]:
+    """Turn what Scenic or the program raises into a ``SpecError`` with file and line."""
+    try:
+        yield
+    except GzTestautoError:
+        raise
+    except Exception as error:
+        if _FROM_EVERYWHERE.search(str(error)):
+            raise SpecError(
+                f"{path}: something is drawn from everywhere: define a workspace, as "
+                "`workspace = Workspace(RectangularRegion(0 @ 0, 0, 10, 10))`"
+            ) from error
+        ours = not type(error).__module__.startswith("scenic.")
+        if ours and _place_of(path, error)[1] is None:
+            raise  # neither Scenic nor the program raised it
+        raise SpecError(located_message(path, error, added)) from error
+
+
+def located_message(path: Path, error: BaseException, added: int = LINE_ADDED) -> str:
+    """What a fault of a program says, with file and line."""
+    file, line = _place_of(path, error)
+    if line is not None and file == str(path):
+        line = max(1, line - added)
+    text = str(getattr(error, "msg", None) or error or type(error).__name__).strip()
+    missing = _NO_FILE.search(text)
+    if missing:
+        name = missing.group(1)
+        text = (
+            f"{name!r} is not a file, seen from {Path.cwd()}; to look beside the scenario write "
+            f"localPath({name!r})"
+        )
+    elif _OUTSIDE.search(text):
+        text = _text_of_outside(error, text)
+    text = re.sub(
+        r"\b(on )?line (\d+)",
+        lambda m: f"{m.group(1) or ''}line {max(1, int(m.group(2)) - added)}",
+        text,
+    )
+    if not missing and not type(error).__module__.startswith("scenic."):
+        text = f"{type(error).__name__}: {text}"
+    hint = ""
+    if type(error).__name__ in ("ScenicParseError", "PythonCompileError") or _FORGOTTEN.search(
+        text
+    ):
+        hint = _HINT.format(path=path)
+    elif isinstance(error, ModuleNotFoundError) or text.startswith("could not import world model"):
+        hint = _NO_MODULE
+    elif isinstance(error, NameError):
+        hint = _similar_name(error, text)
+    place = file if line is None else f"{file}:{line}"
+    return f"{place}: {text}{hint}"
+
+
+def _text_of_outside(error: BaseException, text: str) -> str:
+    """Name the object, with its line, that Scenic found outside of its container."""
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        found = frame.f_locals.get("oi")
+        if found is not None:
+            where = "the workspace" if found.regionContainedIn is None else "its region"
+            return f"{found} at {found.position} is not within {where}"
+    return text
+
+
+def _similar_name(error: BaseException, text: str) -> str:
+    """Suggest the name of the program that is most similar to one that is not defined."""
+    missing = _NO_NAME.search(text)
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    if not missing or not frames:
+        return ""
+    known = {name.lower(): name for name in frames[-1].f_globals if not name.startswith("_")}
+    near = difflib.get_close_matches(missing.group(1).lower(), list(known), n=1)
+    return f"; did you mean {known[near[0]]!r}?" if near else ""
+
+
+def _place_of(path: Path, error: BaseException) -> Tuple[str, Optional[int]]:
+    """The file and line of the program where an error arose; the line None where none is known."""
+    line = getattr(error, "lineno", None)
+    if line is not None:
+        return str(getattr(error, "filename", None) or path), int(line)
+    frames: List[Any] = list(traceback.extract_tb(error.__traceback__))
+    location = getattr(error, "_scenic_location", None)
+    if location is not None:
+        frames.append(location)
+    names = {str(path), str(path.resolve())}
+    for frame in reversed(frames):
+        if frame.filename in names:
+            return str(path), frame.lineno
+        if frame.filename.endswith((".scenic", ".sc")) and LIBRARY not in frame.filename:
+            return frame.filename, frame.lineno
+    return str(path), None
