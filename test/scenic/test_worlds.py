@@ -21,6 +21,13 @@ ROBOTS = {"fetch": (0.25, 1.0), "turtlebot3": (0.07, 0.15)}
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("needs_scenic")]
 
+PAIR = """<sdf version="1.6"><model name="pair"><link name="a"><collision name="c"><geometry><box>
+<size>1 1 1</size></box></geometry></collision></link><link name="b"><pose>0.5 0 1 0 0 0</pose>
+<collision name="c"><geometry><box><size>1 1 1</size></box></geometry></collision></link></model>
+</sdf>"""
+BARREL = """<sdf version="1.6"><model name="barrel"><static>true</static><link name="l">
+<collision name="c"><geometry><cylinder><radius>0.5</radius><length>1</length></cylinder></geometry>
+</collision></link></model></sdf>"""
 ROOM = "workspace = Workspace(RectangularRegion(0 @ 0, 0, 8, 8))\n"
 
 SCENARIOS = {
@@ -259,17 +266,66 @@ def test_a_size_is_as_designed_unless_it_is_asked_for(workshop, tmp_path):
 
 def test_another_size_of_a_fixed_model_is_an_error(workshop):
     workshop.box("brick", "1 2 1", dynamic_size=False)
-    with pytest.raises(SpecError, match=r"brick_0 .* has a fixed size"):
+    with pytest.raises(SpecError, match=r"brick_0 .* has a fixed size by `dynamic_size: false`"):
         workshop.source("new Brick at 0 @ 0, facing 0 deg, with length 3")
 
 
-def test_more_than_double_needs_to_be_allowed(workshop, tmp_path):
+@pytest.mark.parametrize("length", [0.1, 3, 20])
+def test_a_scenario_may_ask_for_any_size(workshop, tmp_path, length):
     workshop.box("brick", "1 1 1")
-    workshop.box("rubber", "1 1 1", dynamic_size=True)
-    with pytest.raises(SpecError, match="may be halved to doubled"):
-        workshop.source("new Brick at 0 @ 0, facing 0 deg, with length 3")
-    world = workshop.source("new Rubber at 0 @ 0, facing 0 deg, with length 3").make(0)
-    assert np.ptp(only_model(world, tmp_path, "rubber_0").bounds, axis=1)[1] == pytest.approx(3)
+    workshop.model("pair", PAIR, dynamic_size=True)
+    workshop.model("two", PAIR.replace("pair", "two"))
+    world = workshop.source(
+        f"new Brick at 0 @ 0, facing 0 deg, with length {length}\n"
+        f"new Pair at 10 @ 0, facing 0 deg, with length {length}\n"
+        f"new Two at 20 @ 0, facing 0 deg, with length {length}\n"
+    ).make(0)
+    for name in ("brick_0", "pair_0", "two_0"):
+        assert np.ptp(only_model(world, tmp_path, name).bounds, axis=1)[1] == pytest.approx(length)
+
+
+def test_a_size_is_drawn_where_the_descriptor_says_so_and_the_scenario_asks_for_none(workshop):
+    workshop.box("brick", "1 2 4", dynamic_size="drawn")
+    workshop.model("barrel", BARREL, dynamic_size="drawn")
+    source = workshop.source(
+        "new Brick at 0 @ 0, facing 0 deg\nnew Barrel at 9 @ 0, facing 0 deg\n"
+        "new Brick at 20 @ 0, facing 0 deg, with width 7\n"
+        "new Barrel at 30 @ 0, facing 0 deg, with length 7\n"
+    )
+    worlds = [source.make(index) for index in range(20)]
+    sizes = np.array(
+        [[(o.width, o.length, o.height) for _, o in world.objects] for world in worlds], float
+    )
+    bricks, barrels, asked, asked_barrels = sizes.transpose(1, 0, 2)
+    assert np.all(bricks >= [0.5, 1, 2]) and np.all(bricks <= [2, 4, 8])
+    assert np.all(bricks.min(axis=0) < [0.8, 1.6, 3.2]), "down to half"
+    assert np.all(bricks.max(axis=0) > [1.6, 3.2, 6.4]), "up to double"
+    assert np.array_equal(barrels[:, 0], barrels[:, 1]), "it stays round"
+    assert np.all(asked[:, 0] == 7) and np.ptp(asked[:, 1]) > 0.5
+    assert np.all(asked_barrels[:, :2] == 7)
+    assert {name.text[:9] for name, _ in worlds[0].objects} == {"obstacle_"}, "they are drawn"
+
+
+@pytest.mark.parametrize("name", ["grey_wall", "GREY-WALL"])
+def test_a_wall_of_the_descriptor_replaces_the_built_in_wall(workshop, tmp_path, name):
+    workshop.box(name, "0.2 1 2")
+    source = workshop.source("create_room(6, 4)\nnew GreyWall at 0 @ 0\n")
+    world = source.make(0)
+    assert {obj.gz_model for _, obj in world.objects} == {name}
+    assert not any("obstacle" in name.text for name, _ in world.objects), "it has a heading"
+    own = only_model(world, tmp_path, world.objects[4][0].text)
+    assert np.allclose(np.ptp(own.bounds, axis=1), [0.2, 1, 2])
+
+
+def test_a_model_named_like_a_behavior_has_another_class(workshop):
+    workshop.box("stand", "1 1 1")
+    workshop.entry("robot", "MISSION_ONLY")
+    source = workshop.source(
+        "workspace = Workspace(RectangularRegion(0 @ 0, 0, 9, 9))\nego = new Robot at 3 @ 3\n"
+        "new StandModel at 0 @ 0, with behavior Stand()\n",
+        dynamic=True,
+    )
+    assert source.make(0).objects
 
 
 def test_walls_meet_at_the_corners(workshop, tmp_path):

@@ -19,7 +19,8 @@ from gz_testauto.spec.class_names import class_name
         ("object", "ObjectModel"),
         ("none", "NoneModel"),
         ("---", "Model"),
-        ("grey_wall", "GreyWallModel"),
+        ("grey_wall", "GreyWall"),
+        ("stand", "StandModel"),
     ],
 )
 def test_a_model_has_this_class(model, name):

@@ -54,6 +54,8 @@ models:
     ("line", "said"),
     [
         ("{name: a, type: MODEL}", "models[1].type is \"MODEL\"; it must be 'MISSION_ONLY'"),
+        ("{name: grey_wall, type: MISSION_ONLY}", "models[1].name is that of the walls"),
+        ("{name: a, type: GAZEBO_MODEL, dynamic_size: big}", "models[1].dynamic_size"),
         ("{name: a, type: GAZEBO_MODEL, sise: 1}", "models[1]: unknown key 'sise'"),
         ("{name: a, type: GAZEBO_MODEL, width: 1}", "models[1].width is for MISSION_ONLY"),
         ("{name: a, type: MISSION_ONLY, width: 0}", "models[1].width is 0; it must be > 0"),

@@ -16,7 +16,7 @@ from gz_testauto.pose import Pose
 from gz_testauto.scenic.model_search import ModelSearch
 from gz_testauto.scenic.solids import Solid, solid_of
 from gz_testauto.sdf.missing import required_whole
-from gz_testauto.spec.class_names import class_name
+from gz_testauto.spec.class_names import WALL, class_name
 from gz_testauto.spec.descriptor import (
     MISSION_HEIGHT_M,
     MISSION_SIDE_M,
@@ -29,7 +29,7 @@ DEFAULT_WORKSPACE_M = (5.0, 10.0)
 """Width (along x) and length (along y) of the workspace of a scenario that sets none."""
 
 GROWTH = (0.5, 2.0)
-"""By which factors a model may be resized whose descriptor does not say that it may."""
+"""Smallest and largest factor of each axis of a model whose size is drawn, as in GzScenic."""
 
 _HEAD = '''\
 from gz_testauto.scenic.scene_objects import SceneObject
@@ -51,17 +51,7 @@ class MissionItem(Placed):
     _middle_share = 0.5
 
 
-class GreyWall(Placed):
-    """A wall of {wall_height!r} m."""
-    yaw: 0
-    width: 0.1
-    length: 1.0
-    height: {wall_height!r}
-    is_wall: True
-    color: (0.6, 0.6, 0.6)
-
-
-def create_room(length, width, x=0, y=0, sides='NSWE', height={wall_height!r}, thickness=0.1):
+{wall}def create_room(length, width, x=0, y=0, sides='NSWE', height={wall_height!r}, thickness=0.1):
     """Walls around a room of that length (along y) and width (along x), its middle at x, y.
 
     The middle of each wall is 0.1 m within the room's border. Walls meet at the corners.
@@ -89,6 +79,19 @@ def create_room(length, width, x=0, y=0, sides='NSWE', height={wall_height!r}, t
         walls.append(new GreyWall at west @ y, facing 0 deg, with length along,
             with width thickness, with height height)
     return walls
+'''
+
+_WALL = '''\
+class GreyWall(Placed):
+    """A wall of {wall_height!r} m."""
+    yaw: 0
+    width: 0.1
+    length: 1.0
+    height: {wall_height!r}
+    is_wall: True
+    color: (0.6, 0.6, 0.6)
+
+
 '''
 
 _IN_TIME = '''
@@ -160,11 +163,7 @@ class PlacedModel:
     @property
     def resizable(self) -> bool:
         """Whether a scenario may ask for another size."""
-        if self.solid is None:
-            return True
-        if self.spec.dynamic_size is not None:
-            return self.spec.dynamic_size
-        return self.solid.primitive is not None
+        return self.spec.dynamic_size is not False
 
     @property
     def notes(self) -> Tuple[str, ...]:
@@ -253,10 +252,12 @@ def library_text(
     behaviors for what is ``dynamic``."""
     _SHAPES.clear()
     width, length = DEFAULT_WORKSPACE_M
+    replaced = any(class_name(name) == WALL for name in models)
     text = _HEAD.format(
         width=width,
         length=length,
         wall_height=WALL_HEIGHT_M,
+        wall="" if replaced else _WALL.format(wall_height=WALL_HEIGHT_M),
         workspace=_WITH_WORKSPACE if default_workspace else _WITHOUT_WORKSPACE,
     )
     if dynamic:
@@ -277,13 +278,32 @@ def _scenic_shape(model: PlacedModel) -> Any:
     return MeshShape(mesh, dimensions=model.size)
 
 
+def _drawn_size(model: PlacedModel) -> List[str]:
+    """Return the properties of a class whose size is drawn; a round model stays round."""
+    if model.spec.dynamic_size != "drawn" or model.solid is None:
+        return []
+    axes = ("width", "length", "height")
+    together = {"xyz": axes, "": ()}.get(model.solid.round_axes, axes[:2])
+    low, high = GROWTH
+    lines = []
+    for axis, size in zip(axes, model.size):
+        drawn = f"Range({low * size!r}, {high * size!r})"
+        follows = axis in together[1:]
+        lines.append(f"    {axis}: {f'self.{together[0]}' if follows else drawn}")
+    return lines
+
+
 def _class_lines(name: str, model: PlacedModel) -> List[str]:
     spec = model.spec
     base = "MissionItem" if spec.mission_only else "Placed"
     lines = [f"class {class_name(name)}({base}):", f"    gz_model: {name!r}"]
     lines.append(f"    shape: shape_of({name!r})")
-    if spec.heading is not None:
-        lines.append(f"    yaw: {spec.heading!r}")
+    wall = class_name(name) == WALL
+    if spec.heading is not None or wall:
+        lines.append(f"    yaw: {spec.heading or 0.0!r}")
+    if wall:
+        lines.append("    is_wall: True")
+    lines += _drawn_size(model)
     bodiless = model.solid is not None and model.solid.bodiless
     if spec.allow_collisions or bodiless:
         lines.append("    allowCollisions: True")

@@ -14,7 +14,7 @@ from lxml import etree
 
 from gz_testauto.errors import SpecError
 from gz_testauto.pose import Pose
-from gz_testauto.scenic.library import GROWTH, PlacedModel
+from gz_testauto.scenic.library import PlacedModel
 from gz_testauto.scenic.names import SceneName
 from gz_testauto.scenic.packing import ModelPack, mesh_model
 from gz_testauto.scenic.stretch import stretch_model
@@ -57,20 +57,13 @@ def check_size(name: SceneName, obj: Any, model: PlacedModel, place: str) -> boo
     factors = model.factors(size_of(obj))
     if model.solid is None or np.abs(factors - 1).max() <= SAME_SIZE:
         return False
-    asked = " × ".join(f"{value:g}" for value in size_of(obj))
-    own = " × ".join(f"{value:g}" for value in model.size)
-    said = f"{place}: {name.text} is asked to be {asked} m (width × length × height)"
     if not model.resizable:
+        asked = " × ".join(f"{value:g}" for value in size_of(obj))
+        own = " × ".join(f"{value:g}" for value in model.size)
         raise SpecError(
-            f"{said}, and model {model.spec.name!r} is {own} m and has a fixed size; "
-            "`dynamic_size: true` in the descriptor lets it be resized"
-        )
-    low, high = GROWTH
-    within = factors.min() >= low - SAME_SIZE and factors.max() <= high + SAME_SIZE
-    if model.spec.dynamic_size is None and not within:
-        raise SpecError(
-            f"{said}, and model {model.spec.name!r} is {own} m and may be halved to doubled; "
-            "`dynamic_size: true` in the descriptor lifts that"
+            f"{place}: {name.text} is asked to be {asked} m (width × length × height), and model "
+            f"{model.spec.name!r} is {own} m and has a fixed size by `dynamic_size: false` in the "
+            "descriptor; remove that, or the size"
         )
     return True
 

@@ -7,6 +7,9 @@ import keyword
 import re
 import unicodedata
 
+WALL = "GreyWall"
+"""The class of the walls of ``create_room``, which a model of the descriptor may replace."""
+
 _SCENIC_NAMES = frozenset(
     [
         "Object",
@@ -58,7 +61,10 @@ _SCENIC_NAMES = frozenset(
         "VerifaiDiscreteRange",
         "VerifaiOptions",
         "VerifaiDistribution",
-        "GreyWall",
+        "Stand",
+        "WalkTo",
+        "WalkAlong",
+        "SlideBy",
         "Placed",
         "MissionItem",
         "SceneObject",

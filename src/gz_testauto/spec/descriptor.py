@@ -8,13 +8,13 @@ Where a model is found is :mod:`gz_testauto.scenic.model_search`'s, what it meas
 
 import re
 from pathlib import Path
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Union
 
 from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 from typing_extensions import Annotated, Literal
 
-from gz_testauto.spec.class_names import class_name
+from gz_testauto.spec.class_names import WALL, class_name
 from gz_testauto.spec.loader import load
 from gz_testauto.spec.model import LARGEST, Bounded, Spec, SpecPath
 
@@ -43,7 +43,9 @@ class ModelSpec(Spec):
     stands on the ground."""
     heading: Optional[Bounded] = None
     """Scenic's heading (rad, counter-clockwise from north, +y) where the scenario states none."""
-    dynamic_size: Optional[bool] = None
+    dynamic_size: Union[bool, Literal["drawn"], None] = None
+    """Whether a scenario may ask for another size; ``drawn``: where it asks for none, each axis is
+    drawn from half to double the model's own size."""
     allow_collisions: bool = False
     url: Optional[str] = None
     front: Optional[Literal["x", "y"]] = None
@@ -88,6 +90,10 @@ class ModelSpec(Spec):
         if self.mission_only and self.dynamic_size is not None:
             raise PydanticCustomError(
                 "predicate", ".dynamic_size is for models; the size of a mission item is free", {}
+            )
+        if self.mission_only and class_name(self.name) == WALL:
+            raise PydanticCustomError(
+                "predicate", ".name is that of the walls of create_room; rename the item", {}
             )
         return self
 
