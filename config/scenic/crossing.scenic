@@ -47,3 +47,6 @@ for i in range(3):
     new Crate in RectangularRegion(0 @ -5, 0, 8, 2), with height 0.6
 
 require always (distance from pedestrian to door) > 0.5
+
+record (distance from ego to pedestrian) as pedestrian_distance_m
+record final door.position.x as door_x_m

@@ -14,6 +14,7 @@ from gz_testauto.behaviours.scenario import Director, perform
 from gz_testauto.behaviours.stage import Stage
 from gz_testauto.errors import SceneError, SpecError
 from gz_testauto.scenic.output import write_scenes
+from gz_testauto.scenic.program import recorded_numbers
 from gz_testauto.scenic.source import ScenicSource
 from gz_testauto.simulators import open_simulator
 from gz_testauto.simulators.interface import Scene
@@ -332,3 +333,71 @@ def test_an_override_of_a_behavior_acts_in_each_trial_anew(stages):
     assert ways[0][-1, 0] == pytest.approx(1.1, abs=0.15), "1 m/s for ten periods"
     assert ways[0][-1, 1] == pytest.approx(2.8, abs=0.3), "then 1 m/s the other way"
     assert np.array_equal(*ways)
+
+
+RECORDS = (
+    "walker = new Person at 0 @ 0, facing 0 deg, with behavior WalkTo(0 @ 5, 1)\n"
+    "record initial walker.position.y as start\nrecord final walker.position.y as end\n"
+    "record walker.position.y > 0.55 as far\nrecord walker as place\n"
+)
+
+
+def test_a_scenario_records_numbers_truth_values_and_positions(stages):
+    stage, director = stages.stage(RECORDS)
+    way = poses(stage, "person_0", 10)
+    recorded = director.recorded()
+    assert recorded.numbers["recorded_start"] == pytest.approx(0, abs=1e-6)
+    assert recorded.numbers["recorded_end"] == pytest.approx(way[-1, 1], abs=1e-6)
+    assert np.allclose(recorded.series["recorded_place"][:, 0], np.arange(11) * PERIOD_S)
+    assert np.allclose(recorded.series["recorded_place"][:, 1:3], way[:, :2], atol=1e-6)
+    assert recorded.series["recorded_far"][:, 1].tolist() == [0.0] * 6 + [1.0] * 5
+    assert (recorded.numbers["recorded_far_max"], recorded.numbers["recorded_far_min"]) == (1, 0)
+    assert set(recorded.numbers) <= set(recorded_numbers(stages.folder / "play.scenic"))
+    director.close()
+
+
+def test_a_scenario_that_has_ended_records_no_more(stages):
+    stage, director = stages.stage(RECORDS + "terminate after 0.5 seconds\n")
+    poses(stage, "person_0", 10)
+    recorded = director.recorded()
+    assert len(recorded.series["recorded_far"]) == 6
+    assert recorded.numbers["recorded_end"] == pytest.approx(0.5, abs=0.01)
+    assert "recorded_far_max" in recorded.numbers
+
+
+def test_a_trial_without_a_period_has_no_records(stages):
+    _, director = stages.stage(RECORDS)
+    assert (director.recorded().numbers, director.recorded().series) == ({}, {})
+
+
+def test_a_value_that_results_cannot_hold_is_reported(stages):
+    stage, director = stages.stage(RECORDS + "record 'red' as color\n")
+    poses(stage, "person_0", 2)
+    with pytest.raises(SceneError, match=r"`record ... as color` gives 'red'; record a number"):
+        director.recorded()
+
+
+@pytest.mark.parametrize(
+    "text, said",
+    [
+        ("record ego.position.x\n", r":8: `record` needs a name"),
+        ("record final ego.position.x as 'a b'\n", r":8: `record final` needs a name"),
+        (
+            "for i in range(2):\n    record ego.position.x as x\n",
+            r":9: `record` must not be in a loop",
+        ),
+        (
+            "record ego.position.x as x\nrecord final ego.position.x as x_max\n",
+            r":9: `recorded_x_max` is recorded on line 8 already; rename one",
+        ),
+    ],
+)
+def test_a_record_that_results_cannot_hold_is_rejected_by_its_line(stages, text, said):
+    with pytest.raises(SpecError, match=said):
+        stages.director(text)
+
+
+def test_a_record_of_an_imported_module_is_rejected(stages):
+    (stages.folder / "parts.scenic").write_text("x = 1\nrecord x as y\n")
+    with pytest.raises(SpecError, match=r"parts\.scenic:2: `record` in a module that is imported"):
+        stages.director("from parts import x\n")

@@ -57,6 +57,22 @@ def test_the_pedestrian_crosses_and_the_door_slides_while_the_planner_drives(alo
         assert recording.series["actor_door_0"][-1, 0] == pytest.approx(-1.9, abs=0.01)
 
 
+def test_what_the_scenario_records_is_in_the_results_to_the_end_of_the_trial(alone):
+    trials, recordings = results(alone[1])
+    for trial, recording in zip(trials, recordings):
+        time_s, distance_m = recording.series["recorded_pedestrian_distance_m"].T
+        assert np.allclose(time_s, recording.time_s)
+        way = recording.series["actor_obstacle_pedestrian_0"][:, :2] - recording.pose[:, :2]
+        above_m2 = distance_m**2 - (way**2).sum(axis=1)
+        assert np.ptp(above_m2) < 1e-4, "the middles differ in height by the same"
+        column = "recorded_pedestrian_distance_m"
+        assert trial.metrics[f"{column}_min"] == pytest.approx(distance_m.min())
+        assert trial.metrics[f"{column}_mean"] == pytest.approx(distance_m.mean())
+        assert trial.metrics[f"{column}_max"] == pytest.approx(distance_m.max())
+        door = recording.series["actor_door_0"]
+        assert trial.metrics["recorded_door_x_m"] == pytest.approx(door[-1, 0], abs=1e-6)
+
+
 def test_two_workers_and_a_second_go_get_the_same_bits(alone, tmp_path):
     file, out = alone
     twice = tmp_path / "twice"

@@ -10,15 +10,16 @@ import contextlib
 import functools
 import json
 import math
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 import numpy as np
 from greenlet import GreenletExit, getcurrent, greenlet
 from scenic.core import dynamics
 from scenic.core.distributions import RejectionException
 from scenic.core.dynamics import GuardViolation, RejectSimulationException
+from scenic.core.requirements import RequirementType
 from scenic.core.simulators import Action
 from scenic.core.simulators import Simulation as ScenicSimulation
 from scenic.core.vectors import Orientation, Vector
@@ -29,12 +30,14 @@ from gz_testauto.behaviours.behaviour import ARRIVED_M, ROUNDING_S, straight, tu
 from gz_testauto.behaviours.bodies import mover_of
 from gz_testauto.behaviours.tracker import HIGH, Period, Tracker
 from gz_testauto.errors import GzTestautoError, SceneError, SpecError
+from gz_testauto.observation import Snapshot
 from gz_testauto.pose import Pose
 from gz_testauto.sampling.seeds import PERFORMANCE, child_seed
 from gz_testauto.scenic.dynamic.actions import Motion
 from gz_testauto.scenic.dynamic.draws import GlobalDraws
 from gz_testauto.scenic.dynamic.turns import begin_acting, end_acting, has_ended
 from gz_testauto.scenic.language.faults import located_message
+from gz_testauto.scenic.language.records import OF_SERIES, PREFIX
 from gz_testauto.scenic.source import Performance, Performer, ScenicSource
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.includes import ModelLibrary
@@ -94,7 +97,9 @@ class Director(Tracker):
         self._draws = GlobalDraws.seeded(seed)
         self._loop: Any = None
         self._due_s, self._step_s = -math.inf, 0.0
+        self._last: Optional[Snapshot] = None
         self.period: Optional[Period] = None
+        self.acting: Optional[_Acting] = None
 
     def update(self, period: Period) -> None:
         """Let the scenario take its step, and move its agents. Raises ``SceneError`` where the
@@ -107,6 +112,28 @@ class Director(Tracker):
             self._due_s += self._step_s
         for name, number in self._agents.items():
             self._move(number, name, period)
+
+    def observe(self, snapshot: Snapshot) -> None:
+        """Remember the end of the period."""
+        self._last = snapshot
+
+    def recorded(self) -> "Recorded":
+        """Return what the scenario recorded, the end of the trial included where it still acts;
+        call it once, at the end. Raises ``SceneError`` where a value cannot be stored."""
+        acting, last = self.acting, self._last
+        if acting is None:
+            return Recorded()
+        program = self._performance.program
+        try:
+            if not self._loop.dead and last is not None and self.period is not None:
+                before = self.period.snapshot
+                self.period = Period(last, self._step_s, self.period.describe, before)
+                with self._draws.going_on():
+                    acting.record_end()
+            return recorded_of(acting.records, self._step_s)
+        except Exception as error:  # a scenario may raise anything
+            said = located_message(program.path, error)
+            raise SceneError(f"the scenario failed at the end of the trial: {said}") from error
 
     def close(self) -> None:
         """End the scenario. Idempotent."""
@@ -213,6 +240,7 @@ class _Acting(ScenicSimulation):
 
     def __init__(self, director: Director, scene: Any, step_s: float) -> None:
         self._director = director
+        director.acting = self
         self.objects: List[Any] = []
         self._numbers: Dict[int, int] = {}
         self._shown: Dict[int, Tuple[Any, ...]] = {}
@@ -226,6 +254,24 @@ class _Acting(ScenicSimulation):
                 "acts; make them before, and have them wait"
             )
         self._numbers[id(obj)] = len(self._numbers)
+
+    def record_end(self) -> None:
+        """Record the state at the end of the trial, which the loop has not seen."""
+        self.currentTime += 1
+        self.updateObjects()
+        self.recordCurrentState()
+        scenario = self.scene.dynamicScenario
+        self.records.update(
+            scenario._evaluateRecordedExprs(RequirementType.recordFinal, self.currentTime)
+        )
+
+    def recordCurrentState(self) -> None:
+        """Called by Scenic in each step: store where a recorded object is now, not the object."""
+        super().recordCurrentState()
+        for values in self.records.values():
+            if isinstance(values, list) and values:
+                step, value = values[-1]
+                values[-1] = (step, getattr(value, "position", value))
 
     def actionsAreCompatible(self, agent: Any, actions: Any) -> bool:
         """Called by Scenic: reject what is no action, or an action that the agent cannot take."""
@@ -277,6 +323,50 @@ class _Acting(ScenicSimulation):
             "angularSpeed": abs(rate),
         }
         return {name: values.get(name, getattr(obj, name, None)) for name in properties}
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What a scenario recorded: ``numbers`` by column of the results, and ``series`` by name, shape
+    (n, 2) or (n, 4): the time (s) since the trial began, and a number or a position (m)."""
+
+    numbers: Mapping[str, float] = field(default_factory=dict)
+    series: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+
+def recorded_of(records: Mapping[str, Any], step_s: float) -> Recorded:
+    """Return the numbers and series of Scenic's records: of a series of numbers its minimum, mean
+    and maximum. Raises ``TypeError`` for a value that is neither number, truth value nor
+    position."""
+    numbers: Dict[str, float] = {}
+    series: Dict[str, np.ndarray] = {}
+    for name, values in records.items():
+        if not isinstance(values, list):
+            numbers[PREFIX + name] = _number(name, values)
+            continue
+        rows = [(step * step_s, *_components(name, value)) for step, value in values]
+        array = np.array(rows, dtype=float)
+        series[PREFIX + name] = array
+        if array.shape[1] == 2:
+            for kind in OF_SERIES:
+                numbers[f"{PREFIX}{name}_{kind}"] = float(getattr(np, kind)(array[:, 1]))
+    return Recorded(numbers, series)
+
+
+def _components(name: str, value: Any) -> Tuple[float, ...]:
+    """The position, or the number, of one value of a series."""
+    if isinstance(value, Vector):
+        return tuple(float(one) for one in value)
+    return (_number(name, value),)
+
+
+def _number(name: str, value: Any) -> float:
+    if isinstance(value, (bool, int, float, np.number, np.bool_)):
+        return float(value)
+    raise TypeError(
+        f"`record ... as {name}` gives {value!r}; record a number or a truth value, or in a series "
+        "a position"
+    )
 
 
 def _lifted(performer: Performer) -> Performer:

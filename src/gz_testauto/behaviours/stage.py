@@ -132,7 +132,10 @@ class Stage(Simulation):
             for filter_ in self._filters:
                 command = filter_.commanded(command, seen.time_s, duration_s)
             self._inner.drive(command)
-        return self._shown(self._inner.step(duration_s))
+        after = self._inner.step(duration_s)
+        for tracker in self._order:
+            tracker.observe(after)
+        return self._shown(after)
 
     def spawn(self, models: Sequence[NamedModel]) -> None:
         """As the inner one does."""

@@ -109,3 +109,7 @@ class Tracker(abc.ABC):
     @abc.abstractmethod
     def update(self, period: Period) -> None:
         """Look at the world and hand in changes. What it raises ends the trial, with its name."""
+
+    def observe(self, snapshot: Snapshot) -> None:
+        """Look at the world at the end of a period, also of the last one. By default, nothing."""
+        return

@@ -21,7 +21,13 @@ from gz_testauto.metrics.interface import (
     Metric,
     installed_metrics,
 )
-from gz_testauto.metrics.reported import REPORTED, drawn, of_companion, published_by_stack
+from gz_testauto.metrics.reported import (
+    REPORTED,
+    drawn,
+    of_companion,
+    published_by_stack,
+    recorded,
+)
 from gz_testauto.metrics.tasks import task_metrics
 from gz_testauto.randomisation.terms import PREFIX
 from gz_testauto.registry import unknown_name
@@ -121,7 +127,16 @@ def _declared(spec: CampaignSpec) -> Tuple[Metric, ...]:
     own = (published_by_stack(one.name, one.unit, one.better) for one in spec.published_metrics)
     terms = (drawn(PREFIX + term.name) for term in spec.randomise)
     robots = (metric for one in spec.robots for metric in of_companion(one.name))
-    found = (*installed_metrics(), *task_metrics(spec), *REPORTED.values(), *own, *terms, *robots)
+    scenario = (recorded(name) for name in _recorded_by(spec))
+    found = (
+        *installed_metrics(),
+        *task_metrics(spec),
+        *REPORTED.values(),
+        *own,
+        *terms,
+        *robots,
+        *scenario,
+    )
     relevant = spec.metrics.smallest_relevant
     known = {SUCCESS, *(metric.name for metric in found)}
     for name in relevant:
@@ -136,6 +151,17 @@ def _declared(spec: CampaignSpec) -> Tuple[Metric, ...]:
         else metric
         for metric in found
     )
+
+
+def _recorded_by(spec: CampaignSpec) -> Tuple[str, ...]:
+    """Return the names of the numbers that the campaign's scenario records; none where it does not
+    act."""
+    if not spec.worlds.dynamic:
+        return ()
+    from gz_testauto.scenic.program import recorded_numbers
+
+    assert spec.worlds.scenic is not None, "a dynamic campaign has one"
+    return recorded_numbers(spec.worlds.scenic)
 
 
 def find_world(world: WorldRecord, directory: CampaignDirectory) -> WorldRecord:

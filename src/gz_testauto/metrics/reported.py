@@ -79,3 +79,8 @@ def drawn(name: str) -> Metric:
     """What a term of randomisation drew for a trial; ``name`` is that of the column."""
     said = "drawn for the trial; of several things the mean"
     return _reported(name, "", "neither", said, 3, completed_only=False)
+
+
+def recorded(name: str) -> Metric:
+    """A number that a scenario records by ``record``; ``name`` is that of the column."""
+    return _reported(name, "", "neither", "recorded by the scenario", 3, completed_only=False)

@@ -75,11 +75,7 @@ def compile_program(
     require_scenic()
     end_acting()
     path = Path(path)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "is not UTF-8; save the file as UTF-8"
-        raise SpecError(f"{path}: cannot be read: {reason}") from error
+    text = _text_of(path)
     from gz_testauto.scenic.language.parameters import ScenarioParameters
 
     known = ScenarioParameters()
@@ -121,13 +117,33 @@ def _compile(
 
 
 def _examine(path: Path, text: str, dynamic: bool, known: Any) -> Tuple[str, ...]:
+    from gz_testauto.scenic.language.records import faulty_records
     from gz_testauto.scenic.language.refusals import examine
 
     tree = _parse(path, text)
     known.add(tree)
     refused, idle = examine(tree, dynamic)
-    _refuse(path, refused)
+    _refuse(path, [*refused, *(faulty_records(tree) if dynamic else ())])
     return tuple(f"{path}:{place.line}: {place.text}" for place in idle)
+
+
+def recorded_numbers(path: Path) -> Tuple[str, ...]:
+    """Return the names of the numbers that a dynamic scenario records. Raises as
+    :func:`compile_program` does."""
+    require_scenic()
+    from gz_testauto.scenic.language.records import faulty_records, record_statements
+
+    tree = _parse(path, _text_of(path))
+    _refuse(path, faulty_records(tree))
+    return tuple(name for one in record_statements(tree) for name in one.numbers)
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "is not UTF-8; save the file as UTF-8"
+        raise SpecError(f"{path}: cannot be read: {reason}") from error
 
 
 def _examining(load: Callable[[Any, Any], None], known: Any) -> Callable[[Any, Any], None]:

@@ -45,6 +45,8 @@ import contextlib
 from dataclasses import dataclass, replace
 from typing import Callable, Iterator, Mapping
 
+import numpy as np
+
 from gz_testauto.errors import SceneError, SimulatorError
 from gz_testauto.metrics.recording import Recording
 from gz_testauto.trial.outcome import Outcome
@@ -86,6 +88,13 @@ class TrialResult:
         if not numbers:
             return self
         recording = replace(self.recording, numbers={**self.recording.numbers, **numbers})
+        return replace(self, recording=recording)
+
+    def with_series(self, series: Mapping[str, np.ndarray]) -> "TrialResult":
+        """The same with further arrays in its recording."""
+        if not series:
+            return self
+        recording = replace(self.recording, series={**self.recording.series, **series})
         return replace(self, recording=recording)
 
 

@@ -82,9 +82,9 @@ class LockstepExecutor(TrialExecutor):
         try:
             with scene_faults(self._require_simulator().repeatable):
                 result = drive(entered.simulation, entered.drivers, period_s, should_stop)
+                return entered.staging.complete(result)
         finally:
             entered.staging.close()
-        return result.with_numbers(entered.staging.numbers)
 
     def enter(
         self, trial: Trial, show_objects: bool = False, planner: Optional[LocalPlanner] = None

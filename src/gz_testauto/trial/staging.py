@@ -30,6 +30,7 @@ from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
 from gz_testauto.spec.randomise import FaultTerm
 from gz_testauto.tracking.tracker import ObjectTracker, TrackedScene
 from gz_testauto.trial.clearance import ObstacleField
+from gz_testauto.trial.executor import TrialResult
 
 STACK = "gazebo_ros"
 """What a stack of the user's own simulates with."""
@@ -64,8 +65,17 @@ class Staging:
 
     @property
     def numbers(self) -> Dict[str, float]:
-        """What stands in the trial's results."""
+        """What was drawn for the trial."""
         return dict(self.drawn.numbers)
+
+    def complete(self, result: TrialResult) -> TrialResult:
+        """Return the result with what was drawn, and with what the scenario recorded; call it at
+        the end of the trial, before :meth:`close`. Raises ``SceneError`` where the scenario
+        fails."""
+        if self.director is not None:
+            recorded = self.director.recorded()
+            result = result.with_numbers(recorded.numbers).with_series(recorded.series)
+        return result.with_numbers(self.numbers)
 
     def scene(self, scene: Scene) -> Scene:
         """The scene with the actors in it."""

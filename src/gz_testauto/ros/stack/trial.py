@@ -112,7 +112,7 @@ class StackDrive:
             self._tell("looking whether a process died")
             self._running.blame(error)
             raise
-        return result.with_numbers(staging.numbers)
+        return staging.complete(result)
 
     def _drive(self, trial: Trial, watch: TrialMonitor, staging: Staging) -> TrialResult:
         """From the goal to the end."""

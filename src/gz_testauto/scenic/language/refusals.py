@@ -31,23 +31,24 @@ _REFUSED: Dict[str, str] = {
 
 _REFUSED_IN_TRIALS: Dict[str, str] = {
     "Eventually": "`eventually` is known when a trial is over, which the planner decides: a trial "
-    "would be dropped for how the planner fared; remove it",
+    "would be dropped for how the planner fared; write `record CONDITION as NAME` instead, whose "
+    "maximum in the results is 1 if it was ever true",
     "InitialScenario": _REFUSED["InitialScenario"],
 }
 
-_NEVER_HEARD: Dict[str, str] = {
-    "Record": "record",
-    "RecordInitial": "record initial",
-    "RecordFinal": "record final",
-    "Simulator": "simulator",
-}
+_NEVER_HEARD: Dict[str, str] = {"Simulator": "simulator"}
 
 _WITHOUT_EFFECT: Dict[str, str] = {
     **_NEVER_HEARD,
+    "Record": "record",
+    "RecordInitial": "record initial",
+    "RecordFinal": "record final",
     "TerminateWhen": "terminate when",
     "TerminateSimulationWhen": "terminate simulation when",
     "TerminateAfter": "terminate after",
 }
+
+_RECORD_IMPORTED = "`record` in a module that is imported has no effect; move it into the scenario"
 
 VERIFAI = (
     "draws from VerifAI, whose draws depend on the draws before; use Range, DiscreteRange, Uniform "
@@ -96,7 +97,9 @@ def examine(tree: Any, dynamic: bool = False) -> Tuple[List[Place], List[Place]]
 def examine_imported(tree: Any) -> List[Place]:
     """What is refused of a program that is imported. What it defines about time need not be used,
     and is refused where it is."""
-    return sorted(set(_refused_everywhere(tree)))
+    recorded = [node for node in ast.walk(tree) if type(node).__name__.startswith("Record")]
+    places = [Place(line_of(node), _RECORD_IMPORTED) for node in recorded]
+    return sorted({*places, *_refused_everywhere(tree)})
 
 
 def line_of(node: Any) -> int:
