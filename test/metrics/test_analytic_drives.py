@@ -138,3 +138,19 @@ def test_a_base_that_turns_by_a_share_of_its_path_has_the_curvature_of_the_path(
         assert measured(crab, name) == pytest.approx(exact[name], rel=0.0075), name
     turned = abs(share) * exact["heading_change_radpm"]
     assert measured(crab, "heading_change_radpm") == pytest.approx(turned, rel=1e-6, abs=1e-9)
+
+
+def test_a_circle_has_its_values_at_uneven_stamps():
+    recording, exact = around(2.0, 1.3, 50)
+    some = np.sort(np.random.default_rng(3).choice(len(recording.time_s), 100, replace=False))
+    some[[0, -1]] = 0, len(recording.time_s) - 1
+    uneven = replace(
+        recording,
+        time_s=recording.time_s[some],
+        pose=recording.pose[some],
+        twist=recording.twist[some],
+        command=recording.command[some],
+        clearance_m=recording.clearance_m[some],
+    )
+    for name in (*SHAPES, *DYNAMICS):
+        assert measured(uneven, name) == pytest.approx(exact[name], rel=1e-6), name
