@@ -6,6 +6,7 @@ import math
 import numpy as np
 
 from gz_testauto.observation import Twist2D
+from gz_testauto.planners.following import in_base_frame
 from gz_testauto.planners.interface import LocalPlanner, PlannerGaveUp
 from gz_testauto.planners.limits import SpeedLimiter
 from gz_testauto.planners.scans import obstacle_points
@@ -65,6 +66,99 @@ class VectorFieldHistogram(TextbookPlanner):
             heading_rad = bearing_rad
         least_m = np.hypot(*near_m.T).min() if len(near_m) else math.inf
         return float(heading_rad), 0.4 if least_m < 1.5 else 0.8
+
+
+class FollowTheGap(TextbookPlanner):
+    """V. Sezer, M. Gokasan, 2012: the mean of the directions of the goal and of the middle of the
+    widest gap, where the gap weighs more the nearer an obstacle is."""
+
+    reach_m, gain, view_rad = 3.0, 1.2, 0.6 * math.pi
+
+    def steer(self, bearing_rad, distance_m, points_m):
+        away_m = np.hypot(*points_m.T)
+        near_m = points_m[away_m < min(self.reach_m, distance_m)]
+        if not len(near_m):
+            return bearing_rad, 0.8
+        away_m = np.maximum(np.hypot(*near_m.T), 1e-6)
+        radius_m = self.task.limits.circumscribed_radius_m + 0.1
+        half_rad = np.arcsin(np.minimum(1.0, radius_m / away_m))
+        middle_rad = np.arctan2(near_m[:, 1], near_m[:, 0])
+        gaps, end_rad = [], -self.view_rad
+        for left_rad, right_rad in sorted(zip(middle_rad - half_rad, middle_rad + half_rad)):
+            gaps.append((left_rad - end_rad, 0.5 * (left_rad + end_rad)))
+            end_rad = max(end_rad, right_rad)
+        gaps.append((self.view_rad - end_rad, 0.5 * (self.view_rad + end_rad)))
+        width_rad, gap_rad = max(gaps)
+        if width_rad <= 0.3:
+            return 0.5, 0.0
+        weight = self.gain / away_m.min()
+        return (weight * gap_rad + bearing_rad) / (weight + 1.0), 0.4
+
+
+class DynamicWindow(LocalPlanner):
+    """D. Fox, W. Burgard, S. Thrun, 1997: of the arcs that the base can reach within one period and
+    on which it can still brake, the one with the best sum of heading, clearance and speed."""
+
+    heading_s, top_mps = 1.0, 0.8
+    heading_weight, clearance_weight, speed_weight = 0.8, 0.8, 0.2
+
+    def begin(self, task):
+        self.task = task
+        self.command = None
+
+    def plan(self, observation):
+        task, limits, pose = self.task, self.task.limits, observation.pose
+        now = observation.twist if self.command is None else self.command
+        goal_m = np.array(in_base_frame(pose, task.goal.x_m, task.goal.y_m))
+        away_m = math.hypot(*goal_m)
+        change = np.array([limits.max_linear_accel_mps2, limits.max_angular_accel_radps2])
+        change *= task.control_period_s
+        slower_mps = max(0.0, now.linear_mps - change[0])
+        top_mps = min(limits.max_linear_mps, self.top_mps, 0.5 * away_m)
+        if away_m < 0.8 * task.goal_tolerance_m:
+            top_mps = 0.0
+        faster_mps = max(slower_mps, min(top_mps, now.linear_mps + change[0]))
+        rates_radps = np.clip(
+            np.linspace(now.angular_radps - change[1], now.angular_radps + change[1], 13),
+            -limits.max_angular_radps,
+            limits.max_angular_radps,
+        )
+        speeds_mps = np.linspace(slower_mps, faster_mps, 5)
+        pairs = np.array([(v, w) for v in speeds_mps for w in rates_radps])
+        points_m = (
+            np.empty((0, 2)) if observation.scan is None else obstacle_points(observation.scan)
+        )
+        scores = self.scores(pairs, goal_m, points_m[np.hypot(*points_m.T) < 3.5])
+        if top_mps == 0.0 or not np.isfinite(scores).any():
+            rate = min(max(0.0, now.angular_radps - change[1]), now.angular_radps + change[1])
+            if top_mps > 0.0:
+                rate = min(now.angular_radps + change[1], 0.5)
+            self.command = Twist2D(slower_mps, rate)
+        else:
+            self.command = Twist2D(*map(float, pairs[np.argmax(scores)]))
+        return self.command
+
+    def scores(self, pairs, goal_m, points_m):
+        """The sum for each pair of speed and rate; minus infinity where it cannot brake."""
+        reach_m = np.arange(1, 13) * 0.25
+        speeds_mps, rates_radps = pairs.T
+        yaw_rad = (rates_radps / np.maximum(speeds_mps, 0.1))[:, None] * reach_m
+        chord_m = reach_m * np.sinc(yaw_rad / (2 * math.pi))
+        x_m, y_m = chord_m * np.cos(yaw_rad / 2), chord_m * np.sin(yaw_rad / 2)
+        free_m = np.full(len(pairs), reach_m[-1])
+        if len(points_m):
+            gaps_m = np.hypot(x_m[..., None] - points_m[:, 0], y_m[..., None] - points_m[:, 1])
+            is_hit = gaps_m.min(axis=2) < self.task.limits.circumscribed_radius_m + 0.1
+            free_m[is_hit.any(axis=1)] = (is_hit.argmax(axis=1) * 0.25)[is_hit.any(axis=1)]
+        ahead_rad = rates_radps * self.heading_s
+        heading = 1.0 - np.abs(wrapped(math.atan2(*goal_m[::-1]) - ahead_rad)) / math.pi
+        score = (
+            self.heading_weight * heading
+            + self.clearance_weight * free_m / reach_m[-1]
+            + self.speed_weight * speeds_mps / self.top_mps
+        )
+        can_brake = speeds_mps**2 <= self.task.limits.max_linear_accel_mps2 * free_m
+        return np.where(can_brake, score, -math.inf)
 
 
 class PotentialField(TextbookPlanner):

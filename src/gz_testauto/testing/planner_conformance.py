@@ -154,12 +154,12 @@ class PlannerConformance:
 
         self.drive(sense=sense).run_to_goal(self.timeout_s)
 
-    def test_stands_where_everything_is_too_near_to_measure(self) -> None:
-        """A ray of ``-inf`` met something nearer than the least range (REP-117)."""
+    def test_stops_where_everything_is_too_near_to_measure(self) -> None:
+        """A range of ``-inf`` is an object nearer than the least range (REP-117)."""
         self.need_avoidance()
         nearest = STRANGE_SCANS["everything too near to measure"]
         drive = self.drive(sense=self.made_up(nearest)).run(6.0)
-        assert drive.driven_m < 0.1, f"drove {drive.driven_m:.2f} m into what -inf stands for"
+        assert drive.driven_m < 0.1, f"drove {drive.driven_m:.2f} m, though -inf is near"
 
     @pytest.mark.parametrize("side", list(SIDES))
     def test_passes_one_obstacle_on_each_side(self, side: str) -> None:
@@ -175,16 +175,25 @@ class PlannerConformance:
         self.check_avoidance([post(4.0, 0.4, 0.5), post(9.0, -0.4, 0.6)], lidar)
 
     def test_an_obstacle_that_appears_changes_the_command(self) -> None:
-        """What no map shows reaches a planner through the scan alone."""
+        """An obstacle that is on no map is in the scan only."""
         self.need_avoidance()
-        task, there = self.task(FAR_GOAL), [post(6.0, 0.1, 0.5)]
-        drive = self.drive(task, self.see(from_s=2.0, outlines=there))
-        drive.run_without_collision(20.0, there)
-        free = self.drive(task).run(20.0)
-        assert drive.commands != free.commands, "an obstacle that appeared changed no command"
+        task, obstacle = self.task(FAR_GOAL), [post(6.0, 0.1, 0.5)]
+        drive = self.drive(task, self.see(from_s=2.0, outlines=obstacle))
+        drive.run_without_collision(20.0, obstacle)
+        assert self.drive(task).differs_from(drive), "an obstacle that appeared changed no command"
+
+    def test_an_obstacle_that_moves_changes_the_command(self) -> None:
+        """It moves farther away, from one side of the straight line to the other."""
+        self.need_avoidance()
+        task, before, after = self.task(FAR_GOAL), [post(4.5, 0.3, 0.5)], [post(8.0, -0.3, 0.5)]
+        near, far = self.see(before), self.see(after)
+        drive = self.drive(task, lambda time_s, pose: (near if time_s < 2.0 else far)(time_s, pose))
+        drive.run_without_collision(20.0, after)
+        same_place = self.drive(task, near)
+        assert same_place.differs_from(drive), "an obstacle that moved changed no command"
 
     def test_an_obstacle_that_is_taken_away_changes_the_command(self) -> None:
-        """It is the present scan that counts: where the way is free again, the goal is reached."""
+        """Where the present scan shows a free path again, the goal is reached."""
         self.need_avoidance()
         wall = [post(2.6, 1.2 * place, 0.7) for place in range(-3, 4)]
         drive = self.drive(sense=self.see(wall, until_s=4.0))
@@ -242,22 +251,22 @@ class PlannerConformance:
         after = (random.getstate(), repr(np.random.get_state()))
         assert after == before, "the planner draws from, or seeds, random or numpy.random"
 
-    # what is lent to it, and what it returns
+    # inputs and outputs
 
     def test_leaves_its_inputs_alone(self) -> None:
-        """Way-points, lanes, scans and tracked objects belong to others, who use them again."""
+        """Way-points, lanes, scans and tracked objects are used again by other modules."""
         task, ranges_m, objects = self.on_a_road(), np.linspace(1.0, 12.0, RAYS), (walker(),)
         ranges_m[::7], ranges_m[::11], ranges_m[::13] = np.inf, -np.inf, np.nan
-        lent = {"way-points": task.waypoints_m, "scan": ranges_m}
+        inputs = {"way-points": task.waypoints_m, "scan": ranges_m}
         for number, lane in enumerate(task.lanes):
-            lent[f"centre of lane {number}"] = lane.center_m
-            lent[f"width of lane {number}"] = lane.width_m
-        lent.update({"outline": objects[0].outline_m, "path": objects[0].path})
-        before = {name: array.copy() for name, array in lent.items()}
+            inputs[f"centre of lane {number}"] = lane.center_m
+            inputs[f"width of lane {number}"] = lane.width_m
+        inputs.update({"outline": objects[0].outline_m, "path": objects[0].path})
+        before = {name: array.copy() for name, array in inputs.items()}
         scan = Lidar(self.mount).scan
         drive = self.drive(task, lambda time_s, pose: scan(time_s, ranges_m), objects=objects)
         self.check_limits(drive.run(2.0))
-        for name, array in lent.items():
+        for name, array in inputs.items():
             np.testing.assert_array_equal(array, before[name], f"the planner changed the {name}")
 
     def test_its_numbers_are_finite_and_have_names(self) -> None:
@@ -368,7 +377,7 @@ class PlannerConformance:
             drive.run_without_collision(self.timeout_s, outlines)
 
     def check_moved(self, place: str, drive: Drive) -> None:
-        """Assert that a drive is long enough to show something; in noise a planner may stand."""
+        """Assert that a drive is long enough to show something; in noise a planner may stop."""
         assert drive.driven_m >= LEAST_DRIVEN_M or place == "in noise", (
             f"drove {drive.driven_m:.2f} m in 6 s {place}; at least {LEAST_DRIVEN_M} m are needed"
         )

@@ -1,7 +1,7 @@
 """A robot that moves exactly as a planner commands, for the planner conformance suite.
 
-Owns the made-up world (outlines that stand still), the lidar, and the record of a drive. It has no
-masses and no slip, so it says nothing about how well a planner drives.
+Owns the made-up world (outlines that do not move), the lidar, and the record of a drive. It has no
+masses and no slip, so it does not show how well a planner drives.
 """
 
 import contextlib
@@ -158,6 +158,15 @@ class Drive:
         for _ in range(round(duration_s / self.task.control_period_s)):
             self.cycle()
             self.fail_if_collided(among)
+
+    def differs_from(self, other: "Drive") -> bool:
+        """Drive until a command differs from the other's in the same cycle; return whether one
+        does."""
+        for number in range(len(self.commands), len(other.commands)):
+            self.cycle()
+            if self.commands[number : number + 1] != other.commands[number : number + 1]:
+                return True
+        return False
 
     def fail_if_collided(self, among: Sequence[BaseGeometry]) -> None:
         """Fail where the robot's outline meets one of these."""
