@@ -12,7 +12,7 @@ difference of 15 points; a third at least.
 
     python3 benchmarks/false_alarms.py [--campaigns 1000] [--seed 0] [--processes 2] [--only PART]
 
-Exit status 1 when a promise is broken. No simulator; about half an hour on two cores.
+Exit status 1 when a promise is broken. No simulator; about a quarter of an hour on two cores.
 """
 
 import argparse
@@ -149,7 +149,7 @@ def coverage(table, name, run, cells, arguments):
         table.broken |= not kept
         print(
             f"{size[0]:6d} {size[1]:12d} {len(rows):6d} {100 * worst:11.1f} {100 * mean:6.1f} "
-            f"{100 * alarm if size in alarms else math.nan:13.1f} {100 * width:6.1f} "
+            f"{f'{100 * alarm:.1f}' if size in alarms else '-':>13} {100 * width:6.1f} "
             f"{100 * bootstrap:10.1f} {'' if kept else 'BROKEN'}",
             flush=True,
         )

@@ -1,0 +1,83 @@
+"""The decision of a campaign that ends early, against the bets written out one by one."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gz_testauto.analysis.decisions.early_end import decide
+from gz_testauto.spec.stopping import StopSpec
+
+SHARES = st.sampled_from([0.0, 0.5, 1.0])
+WORLDS = st.lists(st.tuples(SHARES, SHARES), min_size=1, max_size=15)
+NAMES = [f"w{index}" for index in range(300)]
+
+
+def capital(values, mean):
+    """What one unit becomes: half of it on either side, spread evenly over 64 bets."""
+    total = 0.0
+    for step in range(64):
+        share = math.sin((step + 0.5) * math.pi / 128.0)
+        up = down = 1.0
+        for value in values:
+            up *= 1.0 + share * (value - mean) / (mean + 1.0)
+            down *= 1.0 - share * (value - mean) / (1.0 - mean)
+        total += (up + down) / 128.0
+    return total
+
+
+def decision(worlds, **rule):
+    rates = {
+        name: dict(zip(NAMES, (world[side] for world in worlds)))
+        for side, name in enumerate(("a", "b"))
+    }
+    (found,) = decide(StopSpec(when="decided", **rule), ("a", "b"), NAMES[: len(worlds)], rates)
+    return found
+
+
+@settings(max_examples=15)
+@given(WORLDS)
+def test_the_p_value_is_one_over_the_largest_capital_so_far(worlds):
+    values = [first - second for first, second in worlds]
+    largest = max(capital(values[:count], 0.0) for count in range(1, len(values) + 1))
+    assert decision(worlds).p_value == pytest.approx(min(1.0, 1.0 / largest), rel=1e-9)
+
+
+@settings(max_examples=25)
+@given(WORLDS)
+def test_the_interval_is_where_the_capital_is_below_its_limit(worlds):
+    values = [first - second for first, second in worlds]
+    found = decision(worlds, alpha=0.1)
+    for end, outside in ((found.difference.low, -1e-6), (found.difference.high, 1e-6)):
+        if abs(end) < 1.0 - 1e-5:
+            assert capital(values, end + outside) > 10.0 > capital(values, end - outside)
+
+
+@pytest.mark.parametrize(("worlds", "better"), [([(1.0, 0.0)] * 12, "a"), ([(0.0, 1.0)] * 12, "b")])
+def test_a_planner_that_wins_each_world_is_better(worlds, better):
+    found = decision(worlds)
+    assert (found.better, found.decided) == (better, True)
+
+
+@pytest.mark.parametrize("worlds", [[(1.0, 1.0)] * 200, [(0.0, 0.0)] * 200, [(1.0, 0.0)], []])
+def test_equal_planners_one_world_and_none_decide_nothing(worlds):
+    found = decision(worlds)
+    assert (found.better, found.decided, found.p_value >= 0.05) == ("", False, True)
+
+
+def test_a_difference_within_what_is_negligible_is_a_decision():
+    found = decision([(1.0, 1.0)] * 200, negligible=0.1)
+    assert (found.better, found.negligible, found.decided) == ("", True, True)
+
+
+@pytest.mark.slow
+def test_equal_planners_are_seldom_called_different_however_often_it_is_looked_at():
+    generator = np.random.default_rng(11)
+    wrong = 0
+    for _ in range(100):
+        hard = generator.uniform(size=60)
+        ended = generator.uniform(size=(60, 2)) < np.column_stack([hard, hard])
+        wrong += decision([tuple(map(float, world)) for world in ended]).p_value <= 0.05
+    assert wrong <= 0.05 * 100
