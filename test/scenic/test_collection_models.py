@@ -5,7 +5,7 @@ import pytest
 import yaml
 from PIL import Image
 
-from gz_testauto.errors import SpecError
+from gz_testauto.errors import PlacementError, SpecError
 from gz_testauto.sdf.document import SdfDocument
 
 pytestmark = pytest.mark.usefixtures("needs_scenic")
@@ -203,3 +203,34 @@ def test_a_missing_file_is_named_with_remedies_that_work(workshop, monkeypatch, 
     (workshop.folder / "parts" / "part" / "part.obj").write_text(CUBE)
     monkeypatch.setenv("GAZEBO_MODEL_PATH", str(extra.parent))
     workshop.source("new Part at 0 @ 0\n").make(0)
+
+
+HUT = "".join(
+    f"v {x} {y} {z}\n" for z in (0, 2) for x, y in ((-2, -2), (2, -2), (2, 2), (-2, 2))
+) + ("f 1 2 6 5\nf 2 3 7 6\nf 3 4 8 7\nf 4 1 5 8\n")
+"""Four walls without a floor and a roof."""
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_objects_fit_inside_a_hollow_model_and_not_into_its_walls(workshop, monkeypatch):
+    from gz_testauto.scenic import sampler
+
+    monkeypatch.setattr(sampler, "MOST_DRAWS", 20)
+    monkeypatch.setattr(sampler, "DIAGNOSED", 5)
+    workshop.box("crate", "1 1 1")
+    workshop.model("hut", MODEL.format(version="1.6", body=mesh(), more=""))
+    (workshop.folder / "parts" / "hut" / "part.obj").write_text(HUT)
+    inside = "new Hut at 0 @ 0, facing 0 deg\nnew Crate at Range(0, 0.1) @ 0.3, facing 0 deg\n"
+    filled = workshop.source(inside)
+    with pytest.raises(PlacementError, match="apart from the others"):
+        filled.make(0)
+    assert any("`hollow: true` in the descriptor" in note for note in filled.notes)
+    workshop.models[-1]["hollow"] = True
+    workshop.entry("waypoint", "MISSION_ONLY")
+    hollow = workshop.source(inside)
+    ((_, hut), _) = hollow.make(0).objects
+    assert (hut.width, hut.length, hut.height) == pytest.approx((4, 4, 2))
+    assert not hollow.notes
+    with pytest.raises(PlacementError, match="apart from the others"):
+        workshop.source(inside.replace("Range(0, 0.1)", "Range(1.6, 1.9)")).make(0)

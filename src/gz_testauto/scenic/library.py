@@ -14,7 +14,7 @@ from gz_testauto import resources
 from gz_testauto.errors import GzTestautoError, SpecError
 from gz_testauto.pose import Pose
 from gz_testauto.scenic.model_search import ModelSearch
-from gz_testauto.scenic.solids import Solid, solid_of
+from gz_testauto.scenic.solids import THINNEST_M, Solid, solid_of
 from gz_testauto.sdf.missing import required_whole
 from gz_testauto.spec.class_names import WALL, class_name
 from gz_testauto.spec.descriptor import (
@@ -221,7 +221,8 @@ def _model_of(spec: ModelSpec, search: ModelSearch) -> PlacedModel:
     directory = search.find(spec)
     sdf = resources.model_file(directory)
     with required_whole("or remove it from a copy of the model in models_dir"):
-        solid = solid_of(sdf, tuple(dict.fromkeys([directory.parent, *search.model_path])))
+        model_path = tuple(dict.fromkeys([directory.parent, *search.model_path]))
+        solid = solid_of(sdf, model_path, spec.hollow)
     x, y, z = map(float, solid.size)
     return PlacedModel(spec, (y, x, z) if turn else (x, y, z), turn, solid, directory, sdf)
 
@@ -275,7 +276,13 @@ def _scenic_shape(model: PlacedModel) -> Any:
         return BoxShape(dimensions=model.size)
     mesh = model.solid.mesh.copy()
     mesh.apply_transform(Pose.from_rpy(0, 0, 0, 0, 0, model.turn_rad).matrix)
-    return MeshShape(mesh, dimensions=model.size)
+    shape = MeshShape(mesh, dimensions=model.size)
+    if model.spec.hollow:
+        # a point inside: Scenic looks for one at random, which takes long in thin plates
+        face = int(np.argmax(mesh.area_faces))
+        point = mesh.triangles_center[face] - mesh.face_normals[face] * THINNEST_M / 2
+        shape._cached__interiorPoint = (point - mesh.bounds.mean(axis=0)) / mesh.extents
+    return shape
 
 
 def _drawn_size(model: PlacedModel) -> List[str]:

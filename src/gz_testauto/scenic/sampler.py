@@ -95,7 +95,9 @@ class SceneSampler:
     def draw(self, seed: int, progress: Optional[DrawProgress] = None) -> Drawn:
         """The scene of a seed. Raises ``PlacementError`` that names the requirements that fail
         most."""
-        with GlobalDraws.seeded(seed).going_on(), located(self._program.path):
+        # trimesh divides by the area of slivers, and drops the result
+        quiet = np.errstate(divide="ignore", invalid="ignore")
+        with GlobalDraws.seeded(seed).going_on(), located(self._program.path), quiet:
             return self._draw(progress)
 
     def _draw(self, progress: Optional[DrawProgress]) -> Drawn:

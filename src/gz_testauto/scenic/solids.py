@@ -21,7 +21,8 @@ from gz_testauto.pose import Pose
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.geometry_reader import read_geometry
 from gz_testauto.sdf.includes import ModelLibrary
-from gz_testauto.sdf.meshes.surfaces import Heightmap, Mesh
+from gz_testauto.sdf.meshes.hulls import convex_parts
+from gz_testauto.sdf.meshes.surfaces import Heightmap, Mesh, TriangleMesh
 from gz_testauto.sdf.scene import SceneModel, read_scene
 from gz_testauto.sdf.shapes import (
     Box,
@@ -45,6 +46,9 @@ HULL_GRIDS = (0.0, 1e-7, 1e-6, 1e-5)
 """Shares of the extent within which corners are merged, in this order, until a hull is closed."""
 MOST_FACES = 20000
 """A mesh of more is replaced by its hull: the time of each test for a collision grows with them."""
+
+MOST_PLATES = 5000
+"""Of the surface of a hollow mesh."""
 
 _ROUND = (Cylinder, Sphere, Capsule, Ellipsoid)
 
@@ -86,8 +90,9 @@ class Solid:
         return "xy" if isinstance(self.primitive, (Cylinder, Capsule)) else ""
 
 
-def solid_of(sdf: Path, model_path: Sequence[Path]) -> Solid:
-    """Read a model file; malformed XML that Gazebo accepts is repaired. Raises ``SdfError`` for
+def solid_of(sdf: Path, model_path: Sequence[Path], hollow: bool = False) -> Solid:
+    """Read a model file; malformed XML that Gazebo accepts is repaired. A mesh with gaps is its
+    convex hull or, where it is ``hollow``, plates along its surface. Raises ``SdfError`` for
     a model that has no size, as a plane or terrain."""
     library = ModelLibrary(model_path, repair=True)
     document = SdfDocument.read(sdf, repair=True)
@@ -116,7 +121,7 @@ def solid_of(sdf: Path, model_path: Sequence[Path]) -> Solid:
     upright = bool(np.allclose(pose.rotation, np.eye(3), atol=1e-9))
     single = len(placed) == 1 and not bodiless and upright
     is_box = single and isinstance(only, Box)
-    parts = [_part(geometry, pose, notes) for pose, geometry in placed]
+    parts = [_part(geometry, pose, notes, hollow) for pose, geometry in placed]
     mesh = _whole(parts, notes)
     primitive = only if single and isinstance(only, (Box, *_ROUND)) else None
     notes = [f"{sdf}: {note}" for note in dict.fromkeys(notes)]
@@ -165,11 +170,11 @@ def _thick(bounds: np.ndarray) -> np.ndarray:
     return np.column_stack([low, high])
 
 
-def _part(geometry: Geometry, pose: Pose, notes: List[str]) -> Any:
+def _part(geometry: Geometry, pose: Pose, notes: List[str], hollow: bool) -> Any:
     """The solid of one shape, placed in the model's frame."""
     import trimesh
 
-    mesh = _solid(geometry, notes)
+    mesh = _solid(geometry, notes, hollow)
     if mesh is None or min(mesh.extents) < THINNEST_M / 10:
         low, high = _thick(geometry.bounds(Pose())).T
         mesh = trimesh.creation.box(bounds=np.array([low, high]))
@@ -178,7 +183,7 @@ def _part(geometry: Geometry, pose: Pose, notes: List[str]) -> Any:
     return mesh
 
 
-def _solid(geometry: Geometry, notes: List[str]) -> Any:
+def _solid(geometry: Geometry, notes: List[str], hollow: bool) -> Any:
     import trimesh
 
     if isinstance(geometry, Box):
@@ -198,7 +203,7 @@ def _solid(geometry: Geometry, notes: List[str]) -> Any:
         solids = [trimesh.creation.extrude_polygon(part, geometry.height) for part in regions]
         return _whole(solids, notes) if solids else None
     assert isinstance(geometry, Mesh), type(geometry)
-    return _of_mesh(geometry, notes)
+    return _of_mesh(geometry, notes, hollow)
 
 
 def _prism(radius: float, length: float) -> Any:
@@ -259,29 +264,45 @@ def _thickened(points: np.ndarray) -> np.ndarray:
     return points
 
 
-def _of_mesh(geometry: Mesh, notes: List[str]) -> Any:
-    """The mesh itself where it goes round a volume, otherwise its hull. A part that is closed and
-    has no volume, as a sheet with two sides, is a plate."""
+def _of_mesh(geometry: Mesh, notes: List[str], hollow: bool) -> Any:
+    """The mesh itself where it goes round a volume, otherwise its hull or its surface. A part that
+    is closed and has no volume, as a sheet with two sides, is a plate."""
     import trimesh
 
     surface = geometry.surface
-    if len(surface.triangles) > MOST_FACES:
+    many = len(surface.triangles) > MOST_FACES
+    if many and not hollow:
         notes.append(
             f"{geometry.path.name} has {len(surface.triangles)} faces, more than {MOST_FACES}; "
             "its convex hull is kept clear of instead"
         )
-    elif bool(surface.closed.all()):
+    elif not many and bool(surface.closed.all()):
         mesh = trimesh.Trimesh(**trimesh.triangles.to_kwargs(surface.triangles))
         mesh.merge_vertices()
         parts = list(mesh.split(only_watertight=False))
         if parts and all(part.is_watertight and part.is_winding_consistent for part in parts):
             return _whole([_outward(part) for part in parts], notes)
-    if len(surface.triangles) <= MOST_FACES:
+    if hollow:
+        return _whole(_plates(surface), notes)
+    if not many:
         notes.append(
             f"{geometry.path.name} does not go round a volume without gaps; its convex hull is "
-            "kept clear of instead"
+            "kept clear of instead; `hollow: true` in the descriptor makes its inside free"
         )
     return _hull(surface.triangles.reshape(-1, 3))
+
+
+def _plates(surface: TriangleMesh) -> List[Any]:
+    """Return convex plates along a surface, the ones that the embedded simulator collides with."""
+    import trimesh
+
+    parts = convex_parts(surface, MOST_PLATES)
+    plates = [_hull(hull.reshape(-1, 3)) for hull in parts.hulls]
+    for box in parts.boxes:
+        placed = np.eye(4)
+        placed[:3, :3], placed[:3, 3] = box.axes, box.center
+        plates.append(trimesh.creation.box(2 * np.asarray(box.half), transform=placed))
+    return plates
 
 
 def _outward(part: Any) -> Any:

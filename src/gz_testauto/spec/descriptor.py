@@ -47,6 +47,9 @@ class ModelSpec(Spec):
     """Whether a scenario may ask for another size; ``drawn``: where it asks for none, each axis is
     drawn from half to double the model's own size."""
     allow_collisions: bool = False
+    hollow: bool = False
+    """Whether a mesh with gaps, such as a house with a door, counts as thin plates along its
+    surface, so that objects fit inside, instead of as its convex hull."""
     url: Optional[str] = None
     front: Optional[Literal["x", "y"]] = None
     """Which axis of the model points where the object faces; by default ``x`` of a mission item
