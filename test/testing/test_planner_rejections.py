@@ -563,7 +563,7 @@ FAULTS = [
     fault("maps once", MapsOnce, MOVES, "collided|changed no command"),
     fault("maps before the obstacle appears", MapsOnce, APPEARS, "collided|changed no command"),
     fault("first scan for ever", FirstScanForEver, APPEARS, "collided|changed no command"),
-    fault("never lets an obstacle go", RangesAreFiltered, TAKEN, "not at the goal"),
+    fault("never lets an obstacle go", RangesAreFiltered, TAKEN, "not at the goal", timeout_s=30.0),
     fault(
         "near is free",
         NearIsFree,

@@ -112,11 +112,12 @@ class SwapsResults(ThreadWorkers):
         return replace(attempt, result=other.result)
 
 
-class RunsEachTrialTwice(ThreadWorkers):
+class RunsTheFirstTrialTwice(ThreadWorkers):
     """Reports the second result."""
 
     def run(self, executor, trial):
-        executor.execute(trial, self.stopping.is_set)
+        if trial.index == 0:
+            executor.execute(trial, self.stopping.is_set)
         super().run(executor, trial)
 
 
@@ -476,7 +477,7 @@ SHORT_S = 0.5
 FAULTS = [
     fault("answers about the first", AnswersAboutTheFirst, ONCE, r"reported: .(\d), \1, \1, \1"),
     fault("swaps results", SwapsResults, ONCE, "Outcome"),
-    fault("runs each trial twice", RunsEachTrialTwice, ONCE, "0, 0, 1, 1"),
+    fault("runs the first trial twice", RunsTheFirstTrialTwice, ONCE, "0, 0, 1"),
     fault("takes no time", TakesNoTime, ONCE, "0.0 > 0.0"),
     fault("all may be repeated", AllMayBeRepeated, ONCE, "True"),
     fault("rounds recordings", RoundsRecordings, BITS, "identical"),
