@@ -129,7 +129,7 @@ def rates(analysis: Analysis) -> List[Dict[str, Any]]:
                 "interval": f"{100 * rate.low:.1f} to {100 * rate.high:.1f} %"
                 if rate.has_interval
                 else "–",
-                "method": rate.method,
+                "method": rate.method if rate.has_interval else methods_text([rate]),
                 "bar": [round(100 * number, 2) for number in rate[:3]]
                 if rate.has_interval
                 else None,

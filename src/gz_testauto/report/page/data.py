@@ -18,6 +18,8 @@ from gz_testauto.results.records import TrialRecord
 from gz_testauto.trial.outcome import Outcome
 
 OUTCOMES = tuple(Outcome)
+FEW = "fewer than six worlds"
+"""Why a shift has no finite interval that has one."""
 
 
 def outcome_text(outcome: Outcome) -> str:
@@ -108,6 +110,7 @@ def _pairs(analysis: Analysis) -> List[Dict[str, Any]]:
                 {
                     "metric": places[found.name],
                     "shift": [short(number) for number in found.shift[:3]],
+                    "unbounded": FEW if found.shift.has_interval else found.shift.method,
                     "worlds": [at[world] for world in differences],
                     "differences": [short(value) for value in differences.values()],
                 }

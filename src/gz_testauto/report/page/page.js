@@ -169,8 +169,8 @@
     const unit = metric.unit ? ` ${metric.unit}` : "";
     const said = (value) => `${value.toFixed(metric.decimals)}${unit}`;
     const usual = `${pair.first} minus ${pair.second}, ${metric.label}: each point a world (a click opens it). Line: shift`
-      + `${shift === null ? "" : ` ${said(shift)}`}; band: its 95 % interval`
-      + `${low === null ? ", which needs more worlds" : ""}. Below 0: lower for ${pair.first}`
+      + `${shift === null ? "" : ` ${said(shift)}`}; `
+      + `${low === null ? `no 95 % interval: ${one.unbounded}` : "band: its 95 % interval"}. Below 0: lower for ${pair.first}`
       + `${metric.better === "neither" ? "" : `, which is ${metric.better === "lower" ? "better" : "worse"}`}.`;
     note.textContent = usual;
     let hovered = null;
