@@ -469,7 +469,11 @@ def test_scenic_2_is_told_of_the_converter(workshop):
 def test_what_has_no_effect_is_told(workshop):
     workshop.box("brick", "1 1 1")
     source = workshop.source("ego = new Brick at 0 @ 0\nterminate after 5 seconds\n")
-    assert any(":2: `terminate after` has no effect" in note for note in source.notes)
+    (note,) = source.notes
+    assert note.endswith(
+        ":2: `terminate after` has no effect on a scene at one moment; a campaign with "
+        "worlds.dynamic: true has it"
+    )
 
 
 def test_a_model_that_the_descriptor_puts_into_the_ground_is_noted(workshop):

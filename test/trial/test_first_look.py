@@ -11,6 +11,7 @@ from gz_testauto.pose import Pose
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.robot import RobotBody
 from gz_testauto.sdf.scene import read_scene
+from gz_testauto.trial import first_look
 from gz_testauto.trial.contacts import ContactSorter
 from gz_testauto.trial.first_look import FirstLook
 from gz_testauto.trial.lowest_levels import LowestLevels
@@ -169,3 +170,36 @@ def test_a_plane_that_slopes_carries_at_every_place_at_its_height():
     levels = LowestLevels(scene_of(slope))
     assert levels.bottom_m(0.0, 0.0) == pytest.approx(1.0)
     assert levels.bottom_m(2.0, 7.0) == pytest.approx(1.0 + 2.0 * 0.5 / 0.866)
+
+
+TABLE = model("table", "4 0 0.5 0 0 0", "1 1 1")
+CUBE = model("cube", "4 0 1.05 0 0 0", "0.1 0.1 0.1")
+
+
+def creeping(caplog, models, mm_per_s, **end):
+    """The warnings of a second in which the cube goes sideways at this speed."""
+    first_look._LOGGED.clear()
+    caplog.clear()
+    scene = Scene(PLANE, *models)
+    for tenth in range(1, 11):
+        x = 4.0 + mm_per_s / 1000 * tenth / 10
+        scene.at(tenth / 10, cube=Pose((x, 0.0, 1.05)), **end)
+    return [record.getMessage() for record in caplog.records]
+
+
+@pytest.mark.parametrize("mm_per_s", [0.6, 2.5, 20])
+def test_a_model_that_creeps_on_a_dynamic_model_is_logged_once_with_the_remedy(caplog, mm_per_s):
+    (message,) = creeping(caplog, (TABLE, CUBE), mm_per_s)
+    assert f"cube creeps on table at {mm_per_s:.1f} mm/s; put <min_depth>0.001" in message
+
+
+@pytest.mark.parametrize("mm_per_s", [0.0, 0.3, 40])
+def test_a_model_that_rests_or_moves_is_not_said_to_creep(caplog, mm_per_s):
+    assert creeping(caplog, (TABLE, CUBE), mm_per_s) == []
+
+
+def test_a_model_on_a_static_table_or_on_none_is_not_said_to_creep(caplog):
+    static = model("table", "4 0 0.5 0 0 0", "1 1 1", static=1)
+    away = model("table", "6 0 0.5 0 0 0", "1 1 1")
+    assert creeping(caplog, (static, CUBE), 2.5) == []
+    assert creeping(caplog, (away, CUBE), 2.5) == []

@@ -9,11 +9,15 @@ Gravity alone moves a body sideways by ``g/4 t²`` at most, which is that of a s
 friction, and never up. What stays within that and :data:`SETTLE_M` settles, topples, rolls or falls
 off a table, and is let be. A model with a plugin may be driven, and so may be any in a world with
 one: it may go as fast as :data:`DRIVEN_MPS`.
+
+A model that creeps on another dynamic model, as contacts of Gazebo's ODE let it, is logged with the
+remedy; the trial is valid.
 """
 
+import logging
 import math
 from dataclasses import dataclass
-from typing import Dict, List, Optional
+from typing import Dict, List, Optional, Set, Tuple
 
 import numpy as np
 
@@ -46,7 +50,23 @@ DEEP_M = 0.05
 UPRIGHT_RAD = 0.3
 """The lowest point of a robot that leans farther than this is not known well enough."""
 
+CREEP_MPS = (0.5e-3, 25e-3)
+"""Speeds sideways of a model that creeps: slower ones change no trial, faster ones are motions."""
+
+CREEP_FROM_S, CREEP_FOR_S = 0.5, 0.3
+"""From when on, and for how long at least, a model is looked at that may creep: it has settled."""
+
+BESIDE_M = 0.01
+"""By how much the bottom of a model may be outside of the bounds of the model that carries it."""
+
+STILL_M = 0.5e-3
+"""By how much a model that creeps may rise or sink meanwhile."""
+
 SHOWN = 3
+
+LOGGER = logging.getLogger(__name__)
+_LOGGED: Set[Tuple[str, str]] = set()
+"""Worlds and models that were logged by this process."""
 
 
 class FirstLook:
@@ -70,6 +90,8 @@ class FirstLook:
         self._levels, self._body, self._contacts = levels, body, contacts
         self._max_linear_mps = max_linear_mps
         self._start: Dict[str, np.ndarray] = {}
+        self._source = scene.document.source
+        self._settled: Optional[Tuple[float, Dict[str, np.ndarray]]] = None
         self._robot_start: Optional[Pose] = None
 
     def check(
@@ -92,6 +114,51 @@ class FirstLook:
                 f"{'; '.join(faults[:SHOWN])}{more}: where the world file puts it, it stands "
                 "inside something or on nothing; give it another <pose> there, or make it static"
             )
+        self._log_creeping(snapshot, time_s, collision)
+
+    def _log_creeping(
+        self, snapshot: Snapshot, time_s: float, collision: Optional[ContactEpisode]
+    ) -> None:
+        """Log each model that creeps on a dynamic model, once a process."""
+        if time_s < CREEP_FROM_S or collision is not None:
+            return
+        middles = {
+            model.name: snapshot.models[model.name].pose.apply(model.middle_m)
+            for model in self._models
+            if model.name in snapshot.models and not model.driven
+        }
+        if self._settled is None:
+            self._settled = (time_s, middles)
+            return
+        since_s, before = self._settled
+        passed_s = time_s - since_s
+        if passed_s < CREEP_FOR_S:
+            return
+        for model in self._models:
+            if model.name not in middles or model.name not in before:
+                continue
+            moved = middles[model.name] - before[model.name]
+            speed_mps = math.hypot(moved[0], moved[1]) / passed_s
+            creeps = CREEP_MPS[0] < speed_mps < CREEP_MPS[1] and abs(moved[2]) < STILL_M
+            carrier = self._carrier(model) if creeps else None
+            key = (self._source, model.name)
+            if carrier is not None and key not in _LOGGED:
+                _LOGGED.add(key)
+                LOGGER.warning(
+                    "%s: %s creeps on %s at %.1f mm/s; put <min_depth>0.001</min_depth> into "
+                    "<surface><contact><ode> of the collisions of both, or make %s static "
+                    "(docs/scenic.md)",
+                    *(*key, carrier, 1000 * speed_mps, carrier),
+                )
+
+    def _carrier(self, model: "_Watched") -> Optional[str]:
+        """Return the dynamic model within whose bounds the bottom of a model is."""
+        bottom = np.append(model.bounds_m[:2].mean(axis=1), model.bounds_m[2, 0])
+        for other in self._models:
+            low, high = other.bounds_m[:, 0] - BESIDE_M, other.bounds_m[:, 1] + BESIDE_M
+            if other is not model and (low < bottom).all() and (bottom < high).all():
+                return other.name
+        return None
 
     def _fault(
         self,
@@ -165,11 +232,12 @@ class FirstLook:
 
 @dataclass(frozen=True, eq=False)
 class _Watched:
-    """A model that can move: the middle of its collision shapes in its own frame, and the radius
-    (m) of a ball around that which holds them all."""
+    """A model that can move: the middle of its collision shapes in its own frame, the radius (m) of
+    a ball around that which holds them all, and their first bounds in the world (3, 2)."""
 
     name: str
     middle_m: np.ndarray
+    bounds_m: np.ndarray
     radius_m: float
     driven: bool
 
@@ -182,4 +250,4 @@ class _Watched:
             node for _, node, _ in model.node.walk() if node.element.find("plugin") is not None
         ]
         radius_m = float(np.linalg.norm(bounds[:, 1] - bounds[:, 0])) / 2
-        return cls(model.name, middle, radius_m, driven or bool(plugins))
+        return cls(model.name, middle, bounds, radius_m, driven or bool(plugins))

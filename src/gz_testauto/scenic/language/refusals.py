@@ -38,6 +38,7 @@ _REFUSED_IN_TRIALS: Dict[str, str] = {
 
 _NEVER_HEARD: Dict[str, str] = {"Simulator": "simulator"}
 
+_IF_DYNAMIC = "; a campaign with worlds.dynamic: true has it"
 _WITHOUT_EFFECT: Dict[str, str] = {
     **_NEVER_HEARD,
     "Record": "record",
@@ -79,7 +80,8 @@ def examine(tree: Any, dynamic: bool = False) -> Tuple[List[Place], List[Place]]
         if kind in wrong:
             refused.append(Place(line, wrong[kind]))
         elif kind in unheard:
-            idle.append(Place(line, f"`{unheard[kind]}` has no effect {moment}"))
+            acting = "" if dynamic or kind in _NEVER_HEARD else _IF_DYNAMIC
+            idle.append(Place(line, f"`{unheard[kind]}` has no effect {moment}{acting}"))
         elif kind == "ScenarioDef" and getattr(node, "compose", None):
             text = "`compose` is about scenarios that follow each other: use `setup` alone"
             refused.append(Place(line, text))
