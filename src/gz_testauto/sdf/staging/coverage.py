@@ -123,10 +123,9 @@ class Coverage:
             harmless = _WITHOUT_EFFECT.get(f"{kind}/{child.tag}", _WITHOUT_EFFECT.get(child.tag))
             if harmless is not None and harmless(child):
                 continue
-            called = child.get("name") or parent.get("name") or ""
-            where = f"{document.where(child)}: <{child.tag}> of {parent.tag} {called!r}"
+            where = f"{document.where(child)}: <{child.tag}> of {_called(parent)}"
             if child.get("name"):
-                where = f"{document.where(child)}: {child.tag} {called!r}"
+                where = f"{document.where(child)}: {child.tag} {child.get('name')!r}"
             if child.tag in _REFUSED:
                 raise SdfError(
                     f"{where} is not simulated: {_REFUSED[child.tag]}. Gazebo as simulator has it"
@@ -137,6 +136,16 @@ class Coverage:
                 f"{where}{f' ({detail})' if detail else ''} is not simulated by "
                 f"{self.simulator!r} and left out; said once for all of its kind",
             )
+
+
+def _called(element: Element) -> str:
+    """Return the tag and name of an element; of one without a name, the nearest element around it
+    that has one, and its model."""
+    if element.get("name"):
+        return f"{element.tag} {element.get('name')!r}"
+    owners = [one for one in element.iterancestors() if one.get("name")]
+    named = owners[:1] + [one for one in owners[1:] if one.tag == "model"][:1]
+    return " of ".join([element.tag, *(f"{one.tag} {one.get('name')!r}" for one in named)])
 
 
 def _is_off(element: Element) -> bool:
