@@ -140,3 +140,13 @@ def test_whether_planners_are_told_apart_alike_is_said_by_success_and_spl():
     assert (success.metric, success.cells) == ("success", 4)
     assert success.pearson.estimate.value == 1.0
     assert spl.missing == "there is no planner and world of which both have a value"
+
+
+def test_differences_are_those_of_worlds_and_not_of_their_trials():
+    worlds = tuple(replace(WORLDS[0], world_index=i, name=f"world_{i:04d}") for i in range(3))
+    first = [trial(i, p) for i in range(3) for p in "ab"]
+    others = [trial(i, p, length_m=10.0 + i) for i in range(3) for p in "ab"]
+    found = agreement(campaign(*first, worlds=worlds), campaign(*others, worlds=worlds))
+    (distance,) = (one for one in found.metrics if one.metric.name == "distance_m")
+    assert (distance.pairs, distance.worlds) == (6, 3)
+    assert distance.shift.low == -math.inf  # six pairs would bound it, three worlds do not

@@ -135,3 +135,22 @@ def test_nothing_finished_is_nothing_to_say():
     assert [summary.trials for summary in summarize(empty)] == [0, 0]
     assert compare(empty).pairs[0].worlds == 0
     assert group_worlds(empty) == ()
+
+
+def test_significant_is_said_of_the_adjusted_p_value():
+    pairs = compare(campaign(a="R" * 6 + "C", b="C" * 7, c="C" * 7)).pairs
+    assert pairs[0].p_value == pytest.approx(2 / 2**6)
+    assert pairs[0].p_adjusted == pytest.approx(3 * 2 / 2**6)
+    assert not pairs[0].significant
+    (alone,) = compare(campaign(a="R" * 6 + "C", b="C" * 7)).pairs
+    assert alone.significant
+
+
+@pytest.mark.parametrize(
+    ("ended", "smallest", "relevant"),
+    [("C" + "R" * 19, 0.05, True), ("C" + "R" * 19, 0.051, False), ("R" * 20, 0.0, False)],
+)
+def test_a_difference_as_large_as_the_smallest_relevant_one_is_relevant(ended, smallest, relevant):
+    results = replace(campaign(a="R" * 20, b=ended), relevant_success=smallest)
+    (pair,) = compare(results).pairs
+    assert pair.relevant is relevant

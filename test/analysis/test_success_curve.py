@@ -3,7 +3,8 @@ import math
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from scipy.special import logit
+from scipy.special import expit, logit
+from scipy.stats import t as student
 
 from gz_testauto.analysis.curves.success import success_curve
 
@@ -83,3 +84,23 @@ def test_all_alike_give_a_curve_that_depends_on_nothing(success):
     curve = success_curve(range(6), success, [5] * 6)
     assert curve.slope.low <= 0.0 <= curve.slope.high
     assert np.isfinite([curve.rate, curve.low, curve.high]).all()
+
+
+def test_the_interval_with_repetitions_is_that_of_mancl_and_derouen():
+    figure, trials = np.arange(8.0), np.full(8, 5)
+    success = np.array([5, 5, 4, 5, 1, 3, 0, 2])
+    curve = success_curve(figure, success, trials, points=2)
+    slope = curve.slope.value
+    design = np.column_stack([np.ones(8), figure])
+    rate = expit(logit(curve.rate[0]) + slope * figure)
+    information = sum(t * r * (1 - r) * np.outer(x, x) for t, r, x in zip(trials, rate, design))
+    inverse, middle = np.linalg.inv(information), np.zeros((2, 2))
+    for t, r, x, s in zip(trials, rate, design, success):
+        of_world = np.tile(x, (t, 1))  # one row for each trial of the world
+        hat = of_world @ inverse @ of_world.T * r * (1 - r)
+        residual = np.linalg.solve(np.eye(t) - hat, np.repeat([1 - r, -r], [s, t - s]))
+        score = of_world.T @ residual
+        middle += np.outer(score, score)
+    error = math.sqrt((inverse @ middle @ inverse)[1, 1])
+    half = student.ppf(0.975, 6) * error
+    assert (curve.slope.high - curve.slope.low) / 2 == pytest.approx(half, rel=1e-6)

@@ -243,7 +243,7 @@ def _judged_metric(found: MetricComparison, p_adjusted: float) -> MetricComparis
 
 def _is_relevant(estimate: float, smallest: float) -> bool:
     """Whether the estimate has the size; NaN and 0 have not."""
-    return abs(estimate) > 0.0 and abs(estimate) >= smallest * (1.0 - rounding.TOLERANCE)
+    return abs(estimate) > smallest * (1.0 - rounding.TOLERANCE)
 
 
 def _overall(planners: Sequence[WorldTrials]) -> Tuple[float, str]:
