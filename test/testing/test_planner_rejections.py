@@ -287,6 +287,13 @@ class IgnoresTheScan(Wrapped):
         super().__init__(make_planner("straight"))
 
 
+class CreepsWithoutTheScan(IgnoresTheScan):
+    """Does not come near the obstacle in the time of the test."""
+
+    def after(self, command, observation):
+        return command._replace(linear_mps=min(command.linear_mps, 0.15))
+
+
 class Mirrored(Rescanned):
     def other(self, scan):
         return replace(scan, ranges_m=np.ascontiguousarray(scan.ranges_m[::-1]))
@@ -561,6 +568,14 @@ FAULTS = [
     ),
     fault("ignores an obstacle that moves", IgnoresTheScan, MOVES, "collided"),
     fault("maps once", MapsOnce, MOVES, "collided|changed no command"),
+    fault(
+        "maps once and stops",
+        lambda: MapsOnce(PurePursuitThatStops()),
+        MOVES,
+        "moved changed no command",
+        passes_obstacles=False,
+    ),
+    fault("creeps without the scan", CreepsWithoutTheScan, APPEARS, "appeared changed no command"),
     fault("maps before the obstacle appears", MapsOnce, APPEARS, "collided|changed no command"),
     fault("first scan for ever", FirstScanForEver, APPEARS, "collided|changed no command"),
     fault("never lets an obstacle go", RangesAreFiltered, TAKEN, "not at the goal", timeout_s=30.0),

@@ -179,7 +179,7 @@ class PlannerConformance:
         self.need_avoidance()
         task, obstacle = self.task(FAR_GOAL), [post(6.0, 0.1, 0.5)]
         drive = self.drive(task, self.see(from_s=2.0, outlines=obstacle))
-        drive.run_without_collision(20.0, obstacle)
+        drive.run_without_collision(self.timeout_s / 3.0, obstacle)
         assert self.drive(task).differs_from(drive), "an obstacle that appeared changed no command"
 
     def test_an_obstacle_that_moves_changes_the_command(self) -> None:
@@ -188,7 +188,7 @@ class PlannerConformance:
         task, before, after = self.task(FAR_GOAL), [post(4.5, 0.3, 0.5)], [post(8.0, -0.3, 0.5)]
         near, far = self.see(before), self.see(after)
         drive = self.drive(task, lambda time_s, pose: (near if time_s < 2.0 else far)(time_s, pose))
-        drive.run_without_collision(20.0, after)
+        drive.run_without_collision(self.timeout_s / 3.0, after)
         same_place = self.drive(task, near)
         assert same_place.differs_from(drive), "an obstacle that moved changed no command"
 
