@@ -208,6 +208,36 @@ class ScansAtHalfTheRate(PlanarSimulation):
         return super()._due(rate_hz / 2)
 
 
+class NoScanAtTimeZero(Scanned):
+    def other(self, snapshot):
+        return snapshot if snapshot.time_s else replace(snapshot, scan=None)
+
+
+class FirstScanBeforeTimeZero(Scanned):
+    def of(self, scan, snapshot):
+        return replace(scan, stamp_s=min(scan.stamp_s, snapshot.time_s - 0.01))
+
+
+class FirstScanOfTheSceneBefore(Scanned):
+    """Shows at time 0 the last ranges of the scene before."""
+
+    last_m = None
+
+    def of(self, scan, snapshot):
+        before_m, type(self).last_m = self.last_m, scan.ranges_m
+        if snapshot.time_s or before_m is None:
+            return scan
+        return replace(scan, ranges_m=before_m)
+
+
+class SampleOfTimeZero(Shown):
+    def other(self, snapshot):
+        if snapshot.time_s > 0.15:
+            return snapshot
+        imu = tuple(replace(sample, stamp_s=0.0) for sample in snapshot.imu[:1])
+        return replace(snapshot, imu=(*imu, *snapshot.imu[1:]))
+
+
 class FirstScanForEver(PlanarSimulation):
     def _measure_ranges(self):
         if self._scan is None:
@@ -483,6 +513,7 @@ STARTS = "test_the_robot_starts_where_the_scene_says"
 STEPS = "test_time_passes_in_steps_and_only_there"
 DURATIONS = "test_short_and_long_steps_are_taken_exactly_or_at_least"
 DIVIDES = "test_a_step_that_is_no_whole_number_of_physics_steps_is_refused"
+ZERO = "test_at_time_zero_there_is_a_scan_of_the_loaded_scene"
 LEFT = "test_the_scan_counts_angles_counter_clockwise"
 NEAR = "test_a_ray_that_meets_something_too_near_is_minus_infinite"
 RATE = "test_scans_come_at_the_rate_of_the_lidar"
@@ -566,7 +597,16 @@ FAULTS = [
         "test_a_scan_is_stamped_when_it_was_measured",
         "does not say when",
     ),
-    fault("scans at half the rate", ScansAtHalfTheRate, RATE, "10"),
+    fault("no scan at time zero", NoScanAtTimeZero, ZERO, "no scan at time 0"),
+    fault("first scan before time zero", FirstScanBeforeTimeZero, ZERO, "-0.01 == 0.0"),
+    fault("first scan of the scene before", FirstScanOfTheSceneBefore, ZERO, "2.4"),
+    fault(
+        "an inertial sample of time zero",
+        SampleOfTimeZero,
+        "test_no_inertial_sample_and_no_contact_is_of_time_zero",
+        "0.0 > 0.0",
+    ),
+    fault("scans at half the rate", ScansAtHalfTheRate, RATE, "11 =="),
     fault("scans in every step", ScansInEveryStep, RATE, "100 == 20"),
     fault("first scan for ever", FirstScanForEver, RATE, "1 == 20"),
     fault("first ranges with new stamps", FirstRanges, "test_scans_follow_the_robot", "0.0 =="),

@@ -17,6 +17,10 @@ Call order::
 Time passes in :meth:`Simulation.step` only. The same scene and the same sequence of calls
 give the same snapshots, on a fresh simulator or one that has served others; an adaptor that
 cannot promise this says so in ``Simulator.repeatable``.
+
+At time 0 the snapshot has a scan of each robot with a lidar, with stamp 0, of the scene as it was
+loaded: a planner then has the same data in its first control period in every simulator. The next
+scan shows changes that are made at time 0. No IMU sample and no contact has the stamp 0.
 """
 
 import abc

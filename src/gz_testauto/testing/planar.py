@@ -70,6 +70,7 @@ class PlanarSimulation(Simulation):
         for model in scene.models:
             add_model(self._document, model.sdf, model.pose, model.name)
         self._read()
+        self._measure_ranges()
 
     def ground_m(self, x_m: np.ndarray, y_m: np.ndarray) -> np.ndarray:
         """Heights (k,) of the ground at points (k,): the plane that it all is in."""

@@ -48,7 +48,10 @@ class SeveralRobotsConformance(SimulatorSuite):
                 simulator.load(scene)
             return
         simulation = simulator.load(scene)
-        assert {"robot", "second"} <= set(simulation.snapshot().models)
+        began = simulation.snapshot()
+        assert {"robot", "second"} <= set(began.models)
+        for scan in (began.scan, began.seen_by("second").scan):
+            assert scan is not None and scan.stamp_s == 0.0, "no scan at time 0"
         simulation.drive(Twist2D(0.0, 0.4))
         simulation.drive(Twist2D(1.0, 0.0), "second")
         snapshots = [simulation.step(PERIOD_S) for _ in range(30)]

@@ -1,14 +1,16 @@
 """Rules about what a snapshot shows of sensors and contacts; a part of the suite for simulators."""
 
 import math
+from pathlib import Path
 from typing import List, Tuple
 
 import numpy as np
 import pytest
 
 from gz_testauto.observation import LaserScan, Snapshot, Twist2D
-from gz_testauto.pose import Pose
-from gz_testauto.simulators.interface import NamedModel, Simulation
+from gz_testauto.pose import Pose, Pose2D
+from gz_testauto.sdf.robot import RobotModel
+from gz_testauto.simulators.interface import NamedModel, Scene, Simulation, Simulator
 from gz_testauto.testing.simulator_scene import BOX
 from gz_testauto.testing.simulator_suite import PERIOD_S, SimulatorInTheWalledScene, drive
 
@@ -19,6 +21,29 @@ class SimulatorSensing(SimulatorInTheWalledScene):
     sees_near = True
     """False where rays begin at the lidar's least range, as Gazebo's do: something nearer is not
     seen, and its far side is."""
+
+    def test_at_time_zero_there_is_a_scan_of_the_loaded_scene(
+        self, simulator: Simulator, world: Path, robot: RobotModel
+    ) -> None:
+        """The second scene is loaded after the first was driven."""
+        assert robot.lidar is not None
+        for x_m in (0.0, 2.0):
+            simulation = simulator.load(Scene(world, robot, Pose2D(x_m, 0.0, 0.0), seed=3))
+            scan = simulation.snapshot().scan
+            assert scan is not None, "no scan at time 0"
+            assert scan.stamp_s == 0.0
+            assert len(scan.ranges_m) == robot.lidar.samples
+            wall_m = 4.9 - x_m - robot.lidar.mount.position[0]
+            assert ranges_at(scan, 0.0).min() == pytest.approx(wall_m, abs=0.02)
+            drive(simulation, Twist2D(0.5, 0.0), 1.0)
+
+    def test_no_inertial_sample_and_no_contact_is_of_time_zero(
+        self, simulation: Simulation
+    ) -> None:
+        first, then = simulation.snapshot(), simulation.step(PERIOD_S)
+        assert (tuple(first.imu), tuple(first.contacts)) == ((), ())
+        stamps = [one.stamp_s for one in (*then.imu, *then.contacts)]
+        assert min(stamps, default=PERIOD_S) > 0.0
 
     def test_the_scan_counts_angles_counter_clockwise(self, simulation: Simulation) -> None:
         """The box stands to the left of the robot, and there is nothing to its right."""

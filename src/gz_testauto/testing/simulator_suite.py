@@ -111,13 +111,16 @@ def contacts(snapshots: List[Snapshot]) -> List[Set[str]]:
 
 
 def trace(simulation: Simulation) -> Tuple[bytes, ...]:
-    """Poses and scans of a drive with changing commands that ends at the wall, as bytes."""
+    """Poses and scans, from time 0 on, of a drive with changing commands that ends at the wall, as
+    bytes."""
     generator = np.random.default_rng(5)
-    rows = []
+    snapshots = [simulation.snapshot()]
     for _ in range(80):
         turn_radps = float(generator.uniform(-0.4, 0.4))
         simulation.drive(Twist2D(0.8, turn_radps))
-        snapshot = simulation.step(PERIOD_S)
+        snapshots.append(simulation.step(PERIOD_S))
+    rows = []
+    for snapshot in snapshots:
         pose = snapshot.models["robot"].pose
         rows.append(np.array([*pose.position, *pose.quaternion]).tobytes())
         if snapshot.scan is not None:

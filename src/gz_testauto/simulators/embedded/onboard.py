@@ -74,6 +74,11 @@ class Onboard:
         self._command = command
         self._set_motors()
 
+    def begin(self) -> None:
+        """Measure the scan of time 0."""
+        if self._lidar is not None:
+            self._scan = self._lidar.scan(0.0)
+
     def begin_step(self, start: int, end: int) -> None:
         """Find out in which ticks from ``start`` to ``end`` it measures."""
         imu, lidar = self.staged.robot.imu, self.staged.robot.lidar

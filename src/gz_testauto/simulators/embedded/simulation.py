@@ -43,7 +43,8 @@ class EmbeddedSimulation(SeveralRobotsSimulation[Onboard]):
     """See :class:`~gz_testauto.simulators.interface.Simulation`.
 
     Contacts of a robot's body are those of every physics step. IMU samples are taken, and the
-    latest scan that fell due is measured, in the physics step in which they are due.
+    latest scan that fell due is measured, in the physics step in which they are due; the first scan
+    is of time 0.
     """
 
     changes = TAKEN
@@ -94,6 +95,8 @@ class EmbeddedSimulation(SeveralRobotsSimulation[Onboard]):
         self._engine = self._compiled(self._models)
         self._still = _still(self._models)
         self._fit_robots()
+        for robot in self._onboard.values():
+            robot.begin()
 
     # the interface
 

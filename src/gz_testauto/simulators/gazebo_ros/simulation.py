@@ -4,10 +4,10 @@ Owns what a snapshot is made of: all states are asked for while time stands stil
 """
 
 from pathlib import Path
-from typing import Dict, Iterable, Mapping, Sequence, Tuple
+from typing import Dict, Iterable, Mapping, Optional, Sequence, Tuple
 
 from gz_testauto.errors import SimulatorError
-from gz_testauto.observation import ModelState, Snapshot, Twist2D
+from gz_testauto.observation import LaserScan, ModelState, Snapshot, Twist2D
 from gz_testauto.pose import Pose
 from gz_testauto.ros_messages import NANOSECONDS
 from gz_testauto.simulators.changes import Change
@@ -25,7 +25,8 @@ SCAN_PATIENCE_S = 0.25
 class GazeboRosSimulation(Simulation):
     """See :class:`~gz_testauto.simulators.interface.Simulation`.
 
-    ``texts`` has the SDF of every model of the scene by name; it is kept up to date.
+    ``texts`` has the SDF of every model of the scene by name; it is kept up to date. ``scan`` is
+    the scan of time 0.
     """
 
     changes = TAKEN
@@ -37,6 +38,7 @@ class GazeboRosSimulation(Simulation):
         clock: PausedTime,
         scene: Scene,
         texts: Dict[str, str],
+        scan: Optional[LaserScan] = None,
     ) -> None:
         super().__init__(client.physics().step_size_s, scene.robot, scene)
         self._file = scene.world
@@ -46,6 +48,7 @@ class GazeboRosSimulation(Simulation):
         self._texts = texts
         self._calls = ChangeCalls(client, lambda: self._truth, self.step_size_s)
         self._links: Dict[str, Tuple[str, ...]] = {}
+        self._first_scan = scan
         self._origin_ns = clock.stop()
         lidar = scene.robot.lidar if scene.robot else None
         self._scan_period_s = 0.0
@@ -65,7 +68,7 @@ class GazeboRosSimulation(Simulation):
             time_s=self.time_s,
             models=self._client.states(names),
             links=self._client.link_states(self._links_of(names)),
-            scan=self._topics.scan,
+            scan=self._topics.scan or self._first_scan,
             imu=imu,
             contacts=contacts,
         )

@@ -7,20 +7,22 @@ Gazebo was started with.
 
 import logging
 import re
+import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Dict, Mapping, Optional, Sequence, Set, Union
 
 from gz_testauto.errors import SimulatorError
-from gz_testauto.observation import ModelState, Twist2D
+from gz_testauto.observation import LaserScan, ModelState, Twist2D
 from gz_testauto.pose import Pose, Pose2D
 from gz_testauto.sdf.document import SdfDocument
-from gz_testauto.sdf.robot import RobotModel
+from gz_testauto.sdf.robot import LidarDescription, RobotModel
 from gz_testauto.sdf.values import pose_value
 from gz_testauto.simulators.gazebo_ros.changes import EXACT
 from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient, is_at
 from gz_testauto.simulators.gazebo_ros.pausing import PausedTime
 from gz_testauto.simulators.gazebo_ros.plugins import with_ros_plugins
-from gz_testauto.simulators.gazebo_ros.simulation import GazeboRosSimulation
+from gz_testauto.simulators.gazebo_ros.simulation import SCAN_PATIENCE_S, GazeboRosSimulation
 from gz_testauto.simulators.gazebo_ros.staging import read_models, swap
 from gz_testauto.simulators.gazebo_ros.topics import RobotTopics, TopicNames
 from gz_testauto.simulators.interface import NamedModel, PhysicsSettings, Scene, Simulator
@@ -111,18 +113,41 @@ class GazeboRosSimulator(Simulator):
                 "delete them, or start Gazebo with a world in which every name is one model's"
             )
         self._bring(wanted, now.names, scene.robot)
+        scan = None
         if scene.robot is not None:
             self._topics.await_robot(scene.robot.lidar is not None, self._patience_s)
             self._topics.command(Twist2D())
             # What its sensors and its drive still have of where it was gets out: a bumper tells
             # what it gathered until then whenever time runs again.
+            lidar = scene.robot.lidar
+            self._topics.begin(self._clock.now_ns, lidar.mount if lidar else Pose())
             self._clock.run(SETTLING_S)
+            scan = self._await_first_scan(lidar) if lidar else None
             self._place({name: model.pose for name, model in wanted.items()}, scene.robot)
         self._warn_of_other_physics(physics)
         self._last = GazeboRosSimulation(
-            self._client, self._topics, self._clock, scene, self._texts
+            self._client, self._topics, self._clock, scene, self._texts, scan
         )
         return self._last
+
+    def _await_first_scan(self, lidar: LidarDescription) -> LaserScan:
+        """Return a scan of the robot at rest at its start, the first of the scene. Nothing is
+        measured while time is paused, so time passes until a scan has arrived: it shows the robot
+        where it came to rest, before it is placed at its start again. Raises ``SimulatorError``
+        after ``patience_s`` of wall time."""
+        period_s = 1.0 / lidar.update_rate_hz if lidar.update_rate_hz > 0 else 0.0
+        deadline = time.monotonic() + self._patience_s
+        while not self._topics.await_scan(0.0, SCAN_PATIENCE_S):
+            if time.monotonic() > deadline:
+                raise SimulatorError(
+                    f"no scan on {self._names.scan} within {self._patience_s:g} s while time "
+                    "passed: check that the robot's lidar measures and that its plugin publishes "
+                    "on this topic (a lidar of type gpu_ray needs a display)"
+                )
+            self._clock.run(max(SETTLING_S, period_s))
+        scan = self._topics.scan
+        assert scan is not None, "awaited"
+        return replace(scan, stamp_s=0.0)
 
     def _close(self) -> None:
         """Let go of all connections; gazebo_ros runs on, as it stands."""

@@ -50,6 +50,8 @@ class KinematicSimulation(Simulation):
             add_model(document, model.sdf, model.pose, model.name)
         self._read(document)
         self._place(scene.start)
+        if scene.robot is not None and scene.robot.lidar is not None:
+            self._scan = self._obstacles.scan(scene.start, scene.robot.lidar, 0.0)
 
     def ground_m(self, x_m: np.ndarray, y_m: np.ndarray) -> np.ndarray:
         """Heights (m) of the ground above the world's zero at points, all of one shape; NaN where

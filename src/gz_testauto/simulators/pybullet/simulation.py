@@ -36,7 +36,8 @@ class PyBulletSimulation(SeveralRobotsSimulation[Onboard]):
     """See :class:`~gz_testauto.simulators.interface.Simulation`.
 
     Contacts of a robot's body are those of every physics step. IMU samples are taken, and the
-    latest scan that fell due is measured, in the physics step in which they are due.
+    latest scan that fell due is measured, in the physics step in which they are due; the first scan
+    is of time 0.
     """
 
     changes = TAKEN
@@ -75,6 +76,8 @@ class PyBulletSimulation(SeveralRobotsSimulation[Onboard]):
             )
             for number, staged in enumerate(robots)
         }
+        for robot in self._onboard.values():
+            robot.begin()
 
     # the interface
 
