@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
 """The five scenarios of Smit et al. 2022 as campaigns, run, and judged beside the paper's table.
 
-    python3 benchmarks/road_scenarios.py --out DIR --worlds 30 [--simulator gazebo] [--only II]
+    python3 benchmarks/road_scenarios.py --out DIR --seeds 10 --worlds 3 [--simulator gazebo]
+        [--seed 0] [--only II]
 
 The paper gives no position, speed, size or width; those here made the behaviour that it describes.
-Every world draws them anew. Judged are trajectories planned (I) and driven (II to V).
+Each campaign seed is a campaign with worlds and planners' random numbers of its own. Judged are
+trajectories planned (I) and driven (II to V). The seed is the unit: an interval of a mean is
+Student's over the means of the seeds, one of a rate that of repetitions, with a seed in the place
+of a world (docs/statistics.md), so that both include the correlation within a seed. The same
+command continues what was interrupted, and prints the tables again.
 """
 
 import argparse
-import collections
 import math
 import subprocess
 import sys
@@ -16,10 +20,14 @@ from pathlib import Path
 
 import numpy as np
 import yaml
-from scipy.stats import wilcoxon
+from scipy import stats
 
+from gz_testauto.analysis.clusters import clustered_rate
+from gz_testauto.analysis.multiple import holm
+from gz_testauto.analysis.signed_rank import signed_rank
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore
+from gz_testauto.trial.outcome import Outcome
 
 SHARE = Path(__file__).resolve().parents[1]
 LANE_M, SPEED_MPS, FASTEST_MPS = 3.5, 5.0, 25 / 3
@@ -62,11 +70,11 @@ def straight(length_m):
     }
 
 
-def campaign(name, worlds, road, goal, planners, **more):
+def campaign(name, seed, worlds, road, goal, planners, **more):
     """What all five have in common."""
     return {
         "name": f"roads_{name}",
-        "seed": 5,
+        "seed": seed,
         "worlds": {"directory": str(SHARE / "worlds"), "files": worlds},
         "robot": {
             "model": str(SHARE / "models" / "car" / "model.sdf"),
@@ -104,19 +112,19 @@ def at(x_m, y_m, yaw_rad=0.0):
     return {"x_m": float(x_m), "y_m": float(y_m), "yaw_rad": float(yaw_rad)}
 
 
-def scenario_i(count, names):
+def scenario_i(seed, count, names):
     """A free straight road, carried along its lane."""
 
     def start(number):
-        return at(0.0, RIGHT_M + np.random.default_rng([1, number]).uniform(-0.1, 0.1))
+        return at(0.0, RIGHT_M + np.random.default_rng([1, seed, number]).uniform(-0.1, 0.1))
 
     return campaign(
-        "I", files(count, start), straight(200), {"x_m": 75.0, "y_m": RIGHT_M},
+        "I", seed, files(count, start), straight(200), {"x_m": 75.0, "y_m": RIGHT_M},
         planners(names, follow="lane"),
     )  # fmt: skip
 
 
-def scenario_ii(count, names):
+def scenario_ii(seed, count, names):
     """A car stands in the lane, a little to the right."""
     parked = {
         "name": "parked",
@@ -127,14 +135,14 @@ def scenario_ii(count, names):
         "shift_y_m": uniform(0.0, 0.3),
     }
     return campaign(
-        "II", files(count, lambda number: at(0.0, RIGHT_M)), straight(200),
+        "II", seed, files(count, lambda number: at(0.0, RIGHT_M)), straight(200),
         {"x_m": 95.0, "y_m": RIGHT_M}, planners(names), actors=[parked],
     )  # fmt: skip
 
 
-def roundabout(number):
+def roundabout(seed, number):
     """One lane around three quarters of a circle, entered and left at an angle to it."""
-    random = np.random.default_rng([3, number])
+    random = np.random.default_rng([3, seed, number])
     radius, kink = random.uniform(12.0, 18.0), math.radians(random.uniform(30.0, 60.0))
     turns = np.linspace(-math.pi, math.pi / 2, 73)  # counter-clockwise, from the west to the north
     circle = radius * np.column_stack([np.cos(turns), np.sin(turns)])
@@ -162,15 +170,15 @@ def roundabout(number):
     return road, at(*start, into), at(*goal)
 
 
-def scenario_iii(count, names):
+def scenario_iii(seed, count, names):
     """A roundabout, left at its third exit."""
     worlds = []
     for number in range(count):
-        road, start, goal = roundabout(number)
+        road, start, goal = roundabout(seed, number)
         name = f"world_{number:02d}"
         entry = {"file": "plain.world", "name": name, "start": start, "goal": goal, "road": road}
         worlds.append(entry)
-    return campaign("III", worlds, None, {"x_m": 0.0, "y_m": 0.0}, planners(names))
+    return campaign("III", seed, worlds, None, {"x_m": 0.0, "y_m": 0.0}, planners(names))
 
 
 def walker(speed_mps, speed_aside, start_aside):
@@ -188,22 +196,22 @@ def walker(speed_mps, speed_aside, start_aside):
     }
 
 
-def crossing(name, count, entries, who):
+def crossing(name, seed, count, entries, who):
     """A walker crosses the straight road."""
     return campaign(
-        name, files(count, lambda number: at(0.0, RIGHT_M)), straight(200),
+        name, seed, files(count, lambda number: at(0.0, RIGHT_M)), straight(200),
         {"x_m": 100.0, "y_m": RIGHT_M}, entries, actors=[who],
     )  # fmt: skip
 
 
-def scenario_iv(count, names):
+def scenario_iv(seed, count, names):
     """A walker who has just begun to cross."""
-    return crossing("IV", count, planners(names), walker(0.6, 0.1, 0.5))
+    return crossing("IV", seed, count, planners(names), walker(0.6, 0.1, 0.5))
 
 
-def scenario_v(count, names):
+def scenario_v(seed, count, names):
     """A walker who is well into crossing."""
-    return crossing("V", count, planners(names), walker(0.95, 0.05, 0.2))
+    return crossing("V", seed, count, planners(names), walker(0.95, 0.05, 0.2))
 
 
 SCENARIOS = {
@@ -216,43 +224,58 @@ SCENARIOS = {
 LIDAR_ONLY = ("fgm_improved", "dwa")
 
 
-def run(name, count, out, simulator, workers, only):
-    """Run one scenario's campaign; where its results are."""
+def run(name, seed, given):
+    """Run one scenario's campaign of one seed; return its results directory."""
     names = list(ABLATION) if name in ("I", "II") else ["sst", "dki_sst"]
-    spec = SCENARIOS[name](count, names)
+    spec = SCENARIOS[name](seed, given.worlds, names)
     if name in ("II", "IV", "V"):
         spec["planners"] += [{"name": name} for name in LIDAR_ONLY]
-    spec["planners"] = [one for one in spec["planners"] if not only or one["name"] in only]
-    spec["simulator"] = simulator
-    folder = out / f"{name}_{simulator}"
+    chosen = given.planners
+    spec["planners"] = [one for one in spec["planners"] if not chosen or one["name"] in chosen]
+    spec["simulator"] = given.simulator
+    folder = given.out / f"{name}_{given.simulator}" / f"seed_{seed:02d}"
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "campaign.yaml"
     file.write_text(yaml.safe_dump(spec, sort_keys=False))
     command = [sys.executable, "-m", "gz_testauto.cli.main", "run", str(file)]
-    command += ["--out", str(folder / "results")]
-    subprocess.run([*command, "--workers", str(workers)], check=True)
+    command += ["--out", str(folder / "results"), "--workers", str(given.workers)]
+    with (folder / "run.log").open("a") as log:
+        subprocess.run(command, check=True, stdout=log, stderr=subprocess.STDOUT)
     return folder / "results"
 
 
-def interval(values):
-    """Mean and the bootstrap interval of it, 95 %."""
-    values = np.asarray(values, dtype=float)
-    random = np.random.default_rng(0)
-    means = values[random.integers(0, len(values), (4000, len(values)))].mean(axis=1)
-    return values.mean(), *np.percentile(means, [2.5, 97.5])
+def mean_of(groups):
+    """Return the mean over seeds of their means, and Student's interval of it, 95 %; groups are
+    the values of each seed. NaN where there is none."""
+    means = np.array([np.mean(values) for values in groups if len(values)])
+    if len(means) < 2:
+        return (float(means.mean()) if len(means) else math.nan), math.nan, math.nan
+    reach = stats.t.ppf(0.975, len(means) - 1) * means.std(ddof=1) / math.sqrt(len(means))
+    return float(means.mean()), float(means.mean() - reach), float(means.mean() + reach)
+
+
+def counted(groups):
+    """Return "3 of 4, 75 % [30, 95]"; groups are the truth values of each seed."""
+    successes, trials = [sum(group) for group in groups], [len(group) for group in groups]
+    rate = clustered_rate(successes, trials)
+    low, high = 100 * rate.low, 100 * rate.high
+    return f"{sum(successes)} of {sum(trials)}, {100 * rate.value:.0f} % [{low:.0f}, {high:.0f}]"
 
 
 def trials_of(results):
-    """Records of trials by planner, in order of worlds."""
+    """Return the valid records of trials by planner and seed, in order of worlds."""
     found = {}
-    with ResultStore.read(CampaignDirectory(results)) as store:
-        for record in store.results().trials:
-            found.setdefault(record.planner, []).append(record)
+    for seed, directory in results.items():
+        with ResultStore.read(CampaignDirectory(directory)) as store:
+            for record in store.results().trials:
+                of_planner = found.setdefault(record.planner, {number: [] for number in results})
+                if record.outcome is not Outcome.INVALID:
+                    of_planner[seed].append(record)
     return found
 
 
 def driven(results, record):
-    """What a trial's recording says of how it was driven, by name."""
+    """Return numbers of how a trial was driven, by name, from its recording."""
     with ResultStore.read(CampaignDirectory(results)) as store:
         recording = store.trajectory(record)
     pose, speed = recording.pose, recording.twist[:, 0]
@@ -270,73 +293,107 @@ def driven(results, record):
 
 
 def judge_plans(results):
-    """Rows one to three of the table."""
+    """Print rows one to three of the table."""
     found = trials_of(results)
     rows = ("plan_accel_mps2", "plan_speed_error_mps", "plan_lane_error_m")
-    base = found["sst"]
     tests = {}
     for row in rows:
-        for planner, records in found.items():
-            values = [record.metrics[row] for record in records]
-            first = np.array([record.metrics[row] for record in base])
-            mean, low, high = interval(values)
+        groups = {
+            planner: [[record.metrics[row] for record in records] for records in by_seed.values()]
+            for planner, by_seed in found.items()
+        }
+        first = np.array([np.mean(values) for values in groups["sst"]])
+        for planner, values in groups.items():
+            mean, low, high = mean_of(values)
             said = f"{row:22s} {planner:14s} {mean:.3f} [{low:.3f}, {high:.3f}]"
             if planner != "sst":
-                gain = interval(100.0 * (1.0 - np.array(values) / first))
-                tests[row, planner] = wilcoxon(values, first).pvalue
-                said += f"  less {gain[0]:.1f} % [{gain[1]:.1f}, {gain[2]:.1f}]"
+                means = np.array([np.mean(of_seed) for of_seed in values])
+                less, low, high = mean_of([[gain] for gain in 100.0 * (1.0 - means / first)])
+                tests[row, planner] = signed_rank(means - first)
+                said += f"  less {less:.1f} % [{low:.1f}, {high:.1f}]"
             print(said)
-    ordered = sorted(tests, key=tests.get)
-    worst = 0.0
-    for place, key in enumerate(ordered):
-        worst = max(worst, min(1.0, tests[key] * (len(ordered) - place)))
-        print(f"Holm-adjusted p {key[0]} {key[1]}: {worst:.2g}")
+    for key, p_value in zip(tests, holm(list(tests.values()))):
+        print(f"Holm-adjusted p over seeds {key[0]} {key[1]}: {p_value:.2g}")
 
 
 def judge_drives(name, results):
-    """How each planner drove."""
-    for planner, records in trials_of(results).items():
-        outcomes = collections.Counter(record.outcome.value for record in records)
-        said = f"{planner:14s} " + ", ".join(f"{k} {v}" for k, v in sorted(outcomes.items()))
-        drives = [driven(results, record) for record in records if record.trajectory]
-        for key in drives[0]:
-            values = [one[key] for one in drives if math.isfinite(one[key])]
-            mean, low, high = interval(values)
-            said += f"; {key} {mean:.2f} [{low:.2f}, {high:.2f}] s.d. {np.std(values):.2f}"
+    """Print how each planner drove."""
+    for planner, by_seed in trials_of(results).items():
+        outcomes = sorted({one.outcome.value for records in by_seed.values() for one in records})
+        ends = {
+            end: [[one.outcome.value == end for one in records] for records in by_seed.values()]
+            for end in outcomes
+        }
+        said = f"{planner:14s} " + "; ".join(f"{k} {counted(v)}" for k, v in ends.items())
+        drives = [
+            [driven(results[seed], one) for one in records if one.trajectory]
+            for seed, records in by_seed.items()
+        ]
+        for key in next(one for of_seed in drives for one in of_seed):
+            values = [[d[key] for d in of_seed if math.isfinite(d[key])] for of_seed in drives]
+            mean, low, high = mean_of(values)
+            spread = np.std([value for of_seed in values for value in of_seed], ddof=1)
+            said += f"; {key} {mean:.2f} [{low:.2f}, {high:.2f}] s.d. {spread:.2f}"
         if name == "IV":
             kept = [
-                one["y_max_m"] > 0.0 and one["slowest_mps"] >= 0.8 * SPEED_MPS for one in drives
+                [d["y_max_m"] > 0.0 and d["slowest_mps"] >= 0.8 * SPEED_MPS for d in of_seed]
+                for of_seed in drives
             ]
-            said += f"; changed lane at 80 % of the speed {sum(kept)} of {len(kept)}"
+            said += f"; changed lane at 80 % of the speed {counted(kept)}"
         if name == "V":
-            slowed = [one["slowest_mps"] < 0.7 * SPEED_MPS and one["passed"] for one in drives]
-            said += f"; below 70 % of the speed, and went on {sum(slowed)} of {len(slowed)}"
+            slowed = [
+                [d["slowest_mps"] < 0.7 * SPEED_MPS and d["passed"] > 0 for d in of_seed]
+                for of_seed in drives
+            ]
+            said += f"; below 70 % of the speed, and went on {counted(slowed)}"
         if name == "III":
-            off = [record.metrics["lane_departure_share"] for record in records]
-            aside = [record.metrics["lane_error_mean_m"] for record in records]
-            most = [record.metrics["lane_error_max_m"] for record in records]
-            kept = sum(error < ROUNDABOUT_LANE_M / 2 for error in most)
-            said += f"; rear axle in its lane {kept} of {len(most)}, at most {max(most):.2f} m"
-            said += f" beside its centre, {np.mean(aside):.2f} m in the mean"
-            said += f"; a corner outside {100 * np.mean(off):.1f} % of the time"
+            said += in_the_roundabout(list(by_seed.values()))
         print(said)
 
 
-if __name__ == "__main__":
-    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--out", type=Path, required=True)
-    arguments.add_argument("--worlds", type=int, default=30)
-    arguments.add_argument("--simulator", default="embedded")
-    arguments.add_argument("--workers", type=int, default=2)
-    arguments.add_argument("--only", nargs="+", choices=SCENARIOS, default=list(SCENARIOS))
-    arguments.add_argument("--planners", nargs="+", default=[])
-    given = arguments.parse_args()
-    for scenario in given.only:
-        results = run(
-            scenario, given.worlds, given.out, given.simulator, given.workers, given.planners
+def in_the_roundabout(records):
+    """Return how near to its lane the car was; records of each seed."""
+    errors = {
+        key: [[one.metrics[key] for one in of_seed] for of_seed in records]
+        for key in ("lane_error_max_m", "lane_error_mean_m", "lane_departure_share")
+    }
+    kept = [[e < ROUNDABOUT_LANE_M / 2 for e in of_seed] for of_seed in errors["lane_error_max_m"]]
+    most = max(error for of_seed in errors["lane_error_max_m"] for error in of_seed)
+    mean, low, high = mean_of(errors["lane_error_mean_m"])
+    return (
+        f"; rear axle in its lane {counted(kept)}, at most {most:.2f} m from its centre, "
+        f"{mean:.2f} m [{low:.2f}, {high:.2f}] in the mean; a corner outside "
+        f"{100 * mean_of(errors['lane_departure_share'])[0]:.1f} % of the time"
+    )
+
+
+def main():
+    """Run the campaigns, seed by seed, and print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--seed", type=int, default=0, help="first campaign seed")
+    parser.add_argument("--seeds", type=int, default=10, help="number of campaign seeds")
+    parser.add_argument("--worlds", type=int, default=3, help="worlds of each seed")
+    parser.add_argument("--simulator", default="embedded")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--only", nargs="+", choices=SCENARIOS, default=list(SCENARIOS))
+    parser.add_argument("--planners", nargs="+", default=[])
+    given = parser.parse_args()
+    found = {name: {} for name in given.only}
+    for seed in range(given.seed, given.seed + given.seeds):
+        for name in given.only:
+            found[name][seed] = run(name, seed, given)
+        print(f"seed {seed} is done", file=sys.stderr)
+    for name, results in found.items():
+        print(
+            f"\nScenario {name}, {given.seeds} seeds × {given.worlds} worlds, {given.simulator}",
+            flush=True,
         )
-        print(f"\nScenario {scenario}, {given.worlds} worlds, {given.simulator}")
-        if scenario == "I":
+        if name == "I":
             judge_plans(results)
         else:
-            judge_drives(scenario, results)
+            judge_drives(name, results)
+
+
+if __name__ == "__main__":
+    main()

@@ -7,7 +7,7 @@ lane's centre and the desired speed, is planned from several times, half a secon
 For each variant the means over all, its CPU time per search, and how much less each criterion is
 than plain SST's, with a 95 % bootstrap interval over the roots.
 
-    python3 benchmarks/sst.py --roots 30 --iterations 3000 10000
+    python3 benchmarks/sst.py --roots 30 --iterations 3000 10000 [--seed 0]
 """
 
 import argparse
@@ -78,7 +78,7 @@ def costs(search, blocked, roots):
         car = np.array([[[20.0 + AHEAD_M, -2.15, 0.0]]])
         objects = Objects(np.array([[4.5, 1.8]]), car)
     found = []
-    for number in range(roots):
+    for number in roots:
         random, way = np.random.default_rng(number), None
         root = np.array([20.0, -1.75, 0.0, 5.0])
         for plan in range(PLANS):
@@ -104,19 +104,21 @@ def curve(roots):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--roots", type=int, default=30, help="default: %(default)s")
+    parser.add_argument("--seed", type=int, default=0, help="number of the first root")
     parser.add_argument("--iterations", type=int, nargs="+", default=[3000])
     parser.add_argument("--curve", action="store_true", help="costs over iterations instead")
     arguments = parser.parse_args()
     judge(Search(iterations=10), 0)  # compile
     if arguments.curve:
-        curve(arguments.roots)
+        curve(range(arguments.seed, arguments.seed + arguments.roots))
         return
     for iterations in arguments.iterations:
         print(f"{iterations} iterations, {arguments.roots} roots of {PLANS} plans")
         base = None
         for name, branches in VARIANTS.items():
             search = Search(iterations=iterations, **branches)
-            judged = [judge(search, number) for number in range(arguments.roots)]
+            roots = range(arguments.seed, arguments.seed + arguments.roots)
+            judged = [judge(search, number) for number in roots]
             values = np.array([means for means, _ in judged])
             spent_ms = 1e3 * np.median([each for _, spent in judged for each in spent])
             means = "  ".join(

@@ -30,12 +30,16 @@ class TestDynamicWindow(PlannerConformance):
 
 @pytest.mark.slow
 class TestStableSparseRrt(PlannerConformance):
+    draws_random_numbers = True
+
     def make_planner(self):
         return make_planner("sst", iterations=500)
 
 
 @pytest.mark.slow
 class TestInformedSst(PlannerConformance):
+    draws_random_numbers = True
+
     def make_planner(self):
         return make_planner("dki_sst", iterations=500)
 

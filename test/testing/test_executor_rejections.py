@@ -166,6 +166,21 @@ class RunsAnotherTrial(Executor):
         return super().execute(self._campaign.trials[0], should_stop)
 
 
+class SeedsPlannersAlike(Executor):
+    """Gives each trial the same seed."""
+
+    def execute(self, trial, should_stop):
+        return super().execute(replace(trial, seed=0), should_stop)
+
+
+class SeedsPlannersByTheOrderOfTrials(Executor):
+    trials = 0
+
+    def execute(self, trial, should_stop):
+        self.trials += 1
+        return super().execute(replace(trial, seed=self.trials), should_stop)
+
+
 # stopping
 
 
@@ -334,6 +349,7 @@ SEVERAL = "test_several_goals_are_reached_one_after_the_other"
 CLEARANCE = "test_no_clearance_is_left_where_it_collided_and_some_before"
 TIME = "test_time_passes_as_fast_as_the_robot_can_drive_and_no_faster"
 KEPT = "test_what_the_planner_asked_for_and_how_long_it_thought_is_kept"
+SEEDS = "test_a_planner_draws_the_random_numbers_of_the_trial"
 ASKED = "test_whether_to_stop_is_asked_in_every_control_period"
 STOP = "test_a_stop_ends_the_trial_at_once_and_the_next_one_runs"
 BEFORE = "test_a_stop_that_is_asked_for_before_the_trial_ends_it"
@@ -367,6 +383,13 @@ FAULTS = [
         DriftsFromTrialToTrial,
         "test_a_trial_is_the_same_to_the_bit_after_others",
         "identical",
+    ),
+    fault("seeds planners alike", SeedsPlannersAlike, SEEDS, "draw the same random numbers"),
+    fault(
+        "seeds planners by the order of trials",
+        SeedsPlannersByTheOrderOfTrials,
+        SEEDS,
+        "repeated draws other random numbers",
     ),
     fault("asks once whether to stop", AsksOnce, ASKED, "1 >="),
     fault("finishes when stopped", FinishesWhenStopped, STOP, "DID NOT RAISE"),

@@ -137,6 +137,17 @@ class SeedsGlobalNumbers(Wrapped):
         return command._replace(linear_mps=command.linear_mps * (1 - 1e-3 * np.random.random()))
 
 
+class IgnoresTheSeedOfTheTask(Wrapped):
+    """Draws the same numbers in each trial."""
+
+    def begin(self, task):
+        super().begin(task)
+        self.random = np.random.default_rng(0)
+
+    def after(self, command, observation):
+        return command._replace(linear_mps=command.linear_mps * (1 - 0.1 * self.random.random()))
+
+
 class DrawsGlobalNumbers(Wrapped):
     def after(self, command, observation):
         random.random()
@@ -495,6 +506,13 @@ FAULTS = [
     fault("jitter in free space", JitterInFreeSpace, SAME, OTHER, FREE),
     fault("jitter in noise", JitterInNoise, SAME, OTHER, NOISE),
     fault("number of the instance", NumberOfTheInstance, SAME, OTHER, FREE),
+    fault(
+        "ignores the seed of the task",
+        IgnoresTheSeedOfTheTask,
+        "test_another_seed_of_the_task_gives_other_commands",
+        "the same random numbers",
+        draws_random_numbers=True,
+    ),
     fault("seeds numpy.random", SeedsGlobalNumbers, GLOBAL, "draws from, or seeds"),
     fault("draws from random", DrawsGlobalNumbers, GLOBAL, "draws from, or seeds"),
     fault("counts on after begin", CountsOnAfterBegin, FORGETS, "has driven before", FREE),

@@ -21,7 +21,7 @@ from typing import List, Sequence
 from gz_testauto.analysis.agreement import agreement
 from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.campaign.simulator import simulator_options, with_simulator
-from gz_testauto.cli.campaigns import add_campaign_arguments, exit_status, run_trials
+from gz_testauto.cli.campaigns import add_campaign_arguments, exit_status, load_seeded, run_trials
 from gz_testauto.cli.progress import announce_stop
 from gz_testauto.errors import SpecError
 from gz_testauto.fidelity.bench.host import Host
@@ -30,8 +30,7 @@ from gz_testauto.fidelity.findings import find
 from gz_testauto.fidelity.open_loop import open_loop_bench
 from gz_testauto.report.agreement import print_agreement, print_open_loop
 from gz_testauto.results.records import CampaignResults
-from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
-from gz_testauto.spec.loader import load
+from gz_testauto.spec.campaign import BuiltinCampaignSpec
 from gz_testauto.trial.plan import Selection
 
 
@@ -60,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run both and compare; 0 when all trials are done and none is invalid, 1 when some are,
     128 + signal when stopped."""
-    spec = load(arguments.campaign, CampaignSpec)
+    spec = load_seeded(arguments)
     specs = [with_simulator(spec, name) for name in arguments.simulators]
     for one in specs:
         simulator_options(one)  # raises before worlds are made

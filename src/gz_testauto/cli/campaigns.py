@@ -13,6 +13,8 @@ from gz_testauto.cli.workers import add_worker_arguments, chosen_workers, proces
 from gz_testauto.printable import printable
 from gz_testauto.results.records import CampaignResults
 from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.loader import load
+from gz_testauto.spec.worlds import SEEDS
 from gz_testauto.trial.executor import StopRequest
 from gz_testauto.trial.plan import Selection
 
@@ -23,6 +25,13 @@ def add_campaign_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of every verb that runs campaigns."""
     add_worker_arguments(parser)
     parser.add_argument(
+        "--seed",
+        type=_seed,
+        metavar="N",
+        help="campaign seed to use instead of the campaign's: other worlds where they are "
+        "generated, other noise, other draws of planners",
+    )
+    parser.add_argument(
         "--retry-invalid",
         action="store_true",
         help="try those trials again that were given up as invalid",
@@ -32,6 +41,15 @@ def add_campaign_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="do not run what <plugin> elements of the worlds name (worlds.plugins: false)",
     )
+
+
+def load_seeded(arguments: argparse.Namespace) -> CampaignSpec:
+    """Read ``arguments.campaign``, with the seed of ``--seed`` where that is given. Results have
+    it as the campaign's, so that a directory is continued with the same only."""
+    spec = load(arguments.campaign, CampaignSpec)
+    if arguments.seed is None:
+        return spec
+    return spec.model_copy(update={"seed": arguments.seed})
 
 
 def run_trials(
@@ -68,6 +86,12 @@ def run_trials(
         for line in write_final_page(out):
             print(printable(line), file=sys.stderr)
     return results
+
+
+def _seed(text: str) -> int:
+    if not text.isdecimal() or int(text) >= SEEDS:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a seed: give a whole number >= 0")
+    return int(text)
 
 
 def exit_status(stop: StopSignals, *campaigns: CampaignResults) -> int:

@@ -23,12 +23,11 @@ from typing import Optional, Sequence, Tuple
 from gz_testauto.analysis.screening import CONTROL, choose_trials
 from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.campaign.simulator import simulator_options, with_simulator
-from gz_testauto.cli.campaigns import add_campaign_arguments, exit_status, run_trials
+from gz_testauto.cli.campaigns import add_campaign_arguments, exit_status, load_seeded, run_trials
 from gz_testauto.cli.progress import announce_stop
 from gz_testauto.errors import SpecError
 from gz_testauto.results.records import CampaignResults
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
-from gz_testauto.spec.loader import load
 from gz_testauto.trial.plan import Selection
 
 
@@ -90,7 +89,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the campaign; 0 when all selected trials are done and none is invalid, 1 when some
     are, 128 + signal when stopped."""
-    spec = load(arguments.campaign, CampaignSpec)
+    spec = load_seeded(arguments)
     selection = Selection(arguments.worlds, arguments.planners)
     stop = StopSignals(on_first=announce_stop)
     with stop:

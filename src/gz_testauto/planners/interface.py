@@ -66,7 +66,12 @@ class Task:
     that it has just reached, and ends at the goal; it is what the global planner found on the
     known map. Where there is a road, these are the centre of the way through its lanes, and
     ``lanes`` the lane that leads along it, from before the robot to beyond the goal, and after it
-    those beside it."""
+    those beside it.
+
+    ``seed``, in [0, 2**31), seeds all random numbers that the planner draws on this task. It
+    depends on the campaign's seed, the world, the repetition, the robot's name and the goal, and
+    not on the planner: all planners of a campaign get the same, so two of one plugin draw the same
+    numbers (common random numbers)."""
 
     goal: Pose2D
     goal_tolerance_m: float
@@ -74,6 +79,7 @@ class Task:
     limits: RobotLimits
     control_period_s: float = 0.1
     lanes: Tuple[Lane, ...] = ()
+    seed: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,5 +146,5 @@ class LocalPlanner(abc.ABC):
     @abc.abstractmethod
     def plan(self, observation: Observation) -> Twist2D:
         """Return the command for the coming control period, within the task's limits on
-        speed *and* acceleration. Deterministic: the same sequence of observations gives the
-        same commands. Raises ``PlannerGaveUp``."""
+        speed *and* acceleration. Deterministic: the same task, of the same ``seed``, and the same
+        sequence of observations give the same commands. Raises ``PlannerGaveUp``."""

@@ -27,6 +27,9 @@ Fraction = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1)]
 """A whole number of one or more."""
 
+Seed = Annotated[int, Field(ge=0)]
+"""A whole number of zero or more."""
+
 Made = TypeVar("Made")
 
 _BARE = {float: Annotated[float, Field(allow_inf_nan=False)]}

@@ -19,6 +19,9 @@ LATIN_HYPERCUBE = "lhs"
 SOBOL = "sobol"
 TRIAL = 1
 """The simulator of a trial; the world's index and the repetition follow."""
+PLANNER = "planner"
+"""The planner of a trial, below the trial's seed; the robot's name and the number of goals before
+this one follow."""
 CONTROL_SAMPLE = 2
 """Which trials are taken into the control sample of a screening."""
 ACTOR = "actor"

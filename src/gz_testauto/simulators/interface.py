@@ -14,13 +14,10 @@ Call order::
             simulation.drive(twist)                      # takes effect with the next step
             snapshot = simulation.step(0.1)              # blocks until that time is simulated
 
-Time passes in :meth:`Simulation.step` only. The same scene and the same sequence of calls
-give the same snapshots, on a fresh simulator or one that has served others; an adaptor that
-cannot promise this says so in ``Simulator.repeatable``.
-
-At time 0 the snapshot has a scan of each robot with a lidar, with stamp 0, of the scene as it was
-loaded: a planner then has the same data in its first control period in every simulator. The next
-scan shows changes that are made at time 0. No IMU sample and no contact has the stamp 0.
+Time passes in :meth:`Simulation.step` only. The same scene and the same sequence of calls give the
+same snapshots, on a fresh simulator or one that has served others; an adaptor that cannot promise
+this says so in ``Simulator.repeatable``. The snapshot at time 0 has a scan with stamp 0 of each
+robot with a lidar, of the scene as it was loaded, and no IMU sample and no contact.
 """
 
 import abc

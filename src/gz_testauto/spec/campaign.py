@@ -41,7 +41,7 @@ from gz_testauto.spec.robot import BuiltinRobotSpec, RobotSpec, StackRobotSpec
 from gz_testauto.spec.stack import NAME, LaunchSpec, StackMetricSpec, StackSpec, with_files
 from gz_testauto.spec.stopping import StopSpec
 from gz_testauto.spec.tracking import TrackingSpec
-from gz_testauto.spec.worlds import MOST_TRIALS, WorldsSpec
+from gz_testauto.spec.worlds import MOST_TRIALS, SEEDS, WorldsSpec
 
 MISSING = ".{key} is missing"
 SAID_TWICE = ".{key} is said by worlds.mission; leave it out"
@@ -195,7 +195,7 @@ class CampaignSpec(Spec):
     loaded."""
 
     name: str = Field(pattern=NAME)
-    seed: int = Field(0, ge=0, lt=2**63)
+    seed: int = Field(0, ge=0, lt=SEEDS)
     worlds: WorldsSpec
     robot: RobotSpec
     goal: GoalSpec

@@ -40,6 +40,8 @@ from gz_testauto.spec.obstacles import ObstacleSpec
 from gz_testauto.spec.roads.road import RoadOrFile
 from gz_testauto.spec.stack import NAME
 
+SEEDS = 2**63
+"""A campaign's seed is less."""
 MOST_TRIALS = 1_000_000
 """In one campaign; each has a row in the results and a file beside them."""
 

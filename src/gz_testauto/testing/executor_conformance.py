@@ -15,6 +15,7 @@ has several goals.
 """
 
 import contextlib
+import functools
 import os
 import time
 import uuid
@@ -42,6 +43,7 @@ from gz_testauto.trial.executor import (
     TrialStopped,
 )
 from gz_testauto.trial.outcome import Outcome
+from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.setup import PreparedCampaign
 from gz_testauto.workers.interface import INVALID
 
@@ -77,15 +79,7 @@ class _Stage:
         """Drive the trial in a world, several times where it is invalid, as a campaign does: a
         busy machine may be to blame. Returns how often it was asked whether to stop, too."""
         trial = next(trial for trial in self.campaign.trials if trial.world == world)
-        for attempt in range(ATTEMPTS):
-            questions = Questions(answer)
-            try:
-                return self.executor.execute(trial, questions), questions.asked
-            except INVALID:
-                self.executor.recover()
-                if attempt == ATTEMPTS - 1:
-                    raise
-        raise AssertionError("at least one attempt is made")
+        return _attempted(self.executor, trial, answer)
 
 
 class ExecutorConformance:
@@ -95,6 +89,9 @@ class ExecutorConformance:
     """False where trials run in wall time, so that no two are the same to the bit."""
     planners = STRAIGHT
     """YAML of a campaign that names one planner, which drives straight at the goal."""
+    stochastic = "planners: [{name: sst, parameters: {iterations: 50}}]"
+    """YAML of a campaign that names one planner of this package that draws random numbers; empty
+    for an executor that runs no planners of this package."""
     ending_timeout_s = 60.0
     """Wall time within which processes must have ended once the executor is closed."""
     harm_at = 10
@@ -293,6 +290,27 @@ class ExecutorConformance:
         assert str(raised.value) != ""
         executor.close()
 
+    def test_a_planner_draws_the_random_numbers_of_the_trial(self, tmp_path: Path) -> None:
+        """Others in each repetition, and the same when a trial is repeated."""
+        if not self.stochastic:
+            pytest.skip("it runs no planners of this package")
+        campaign = two_worlds(tmp_path / "campaign", self.stochastic, repetitions=2)
+        first, second = [trial for trial in campaign.trials if trial.world == CLEAR]
+        executor = self.make_executor(campaign, tmp_path / "executor")
+        executor.open()
+        try:
+            drive = functools.partial(_attempted, executor, answer=lambda number: False)
+            driven = [drive(trial)[0].recording for trial in (first, second, first)]
+        finally:
+            executor.close()
+        assert not compare_recordings(driven[0], driven[1]).identical, (
+            "two repetitions draw the same random numbers"
+        )
+        if self.repeatable:
+            assert compare_recordings(driven[0], driven[2]).identical, (
+                "a trial that is repeated draws other random numbers"
+            )
+
     def assert_drives_as_before(self, stage: _Stage, world: str) -> None:
         """Assert that a trial ends as it did the first time, to the bit where that is promised."""
         (before, _), (again, _) = stage.driven[world], stage.drive(world)
@@ -300,6 +318,21 @@ class ExecutorConformance:
         if self.repeatable:
             assert again.detail == before.detail
             assert compare_recordings(before.recording, again.recording).identical
+
+
+def _attempted(
+    executor: TrialExecutor, trial: Trial, answer: Callable[[int], bool]
+) -> Tuple[TrialResult, int]:
+    """Run a trial, several times where it is invalid; see :meth:`_Stage.drive`."""
+    for attempt in range(ATTEMPTS):
+        questions = Questions(answer)
+        try:
+            return executor.execute(trial, questions), questions.asked
+        except INVALID:
+            executor.recover()
+            if attempt == ATTEMPTS - 1:
+                raise
+    raise AssertionError("at least one attempt is made")
 
 
 def _marked(mark: str) -> Iterator[int]:

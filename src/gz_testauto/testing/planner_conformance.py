@@ -11,11 +11,13 @@ Subclass the suite in a pytest file and create the planner in ``make_planner``::
 The suite needs no simulator: the robot is a point that moves exactly as commanded, in a made-up
 world (:mod:`~gz_testauto.testing.planner_drive`). It does not measure how good a planner is, only
 whether a campaign can rely on it. A planner that ignores the scan by design, or one that stops for
-obstacles and never passes them, declares that: ``avoids_obstacles`` and ``passes_obstacles``.
+obstacles and never passes them, declares that: ``avoids_obstacles`` and ``passes_obstacles``. One
+that draws random numbers declares ``draws_random_numbers``.
 """
 
 import math
 import random
+from dataclasses import replace
 from typing import Callable, List, Optional, Sequence, Tuple
 
 import numpy as np
@@ -74,6 +76,8 @@ class PlannerConformance:
     """False for a planner that ignores the scan by design: it must then ignore it altogether."""
     passes_obstacles = True
     """False for a planner that stops for an obstacle and does not drive around it."""
+    draws_random_numbers = False
+    """True for a planner that draws random numbers: its commands depend on the task's seed."""
 
     def make_planner(self) -> LocalPlanner:
         """Return a new planner with the parameters under test."""
@@ -242,6 +246,16 @@ class PlannerConformance:
             first.cycle()
             second.cycle()
         assert_same(alone, first, "another planner in the same process changed the commands")
+
+    def test_another_seed_of_the_task_gives_other_commands(self) -> None:
+        """A planner that draws the same numbers in each trial makes many worlds one draw."""
+        if not self.draws_random_numbers:
+            pytest.skip("this planner draws no random numbers")
+        tasks = [replace(self.task(), seed=seed) for seed in range(4)]
+        drives = [self.drive_in("among obstacles", task) for task in tasks]
+        assert all(one.commands != drives[0].commands for one in drives[1:]), (
+            "the planner draws the same random numbers whatever the task's seed"
+        )
 
     def test_global_random_numbers_are_not_used(self) -> None:
         """Others draw from them; random numbers come from a generator of the planner's own."""

@@ -40,9 +40,11 @@ class SimulatorSensing(SimulatorInTheWalledScene):
     def test_no_inertial_sample_and_no_contact_is_of_time_zero(
         self, simulation: Simulation
     ) -> None:
+        """They begin with the first physics step."""
         first, then = simulation.snapshot(), simulation.step(PERIOD_S)
         assert (tuple(first.imu), tuple(first.contacts)) == ((), ())
-        stamps = [one.stamp_s for one in (*then.imu, *then.contacts)]
+        stamps = [sample.stamp_s for sample in then.imu]
+        stamps += [contact.stamp_s for contact in then.contacts]
         assert min(stamps, default=PERIOD_S) > 0.0
 
     def test_the_scan_counts_angles_counter_clockwise(self, simulation: Simulation) -> None:

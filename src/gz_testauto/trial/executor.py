@@ -21,8 +21,8 @@ What an executor needs about a trial it asks of the
   every snapshot, records it and says when the trial is over;
 * of a :class:`~gz_testauto.trial.setup.PreparedBuiltin`, a campaign of this package's planners:
   ``campaign.scene(trial)``, world file, robot, start pose and seed for the simulator;
-  ``campaign.task(trial, visited)``, goal, way-points on the known map and limits for the planner,
-  when it has been at so many goals;
+  ``campaign.task(trial, visited)``, goal, way-points on the known map, limits and seed for the
+  planner, when it has been at so many goals;
   ``campaign.planner(trial)``, the plugin under test and its parameters;
 * of a :class:`~gz_testauto.trial.setup.PreparedStack`, a campaign on the user's own launch files:
   ``campaign.navigation(trial)``, what drives the robot, and ``campaign.spec.stack``.

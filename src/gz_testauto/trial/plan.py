@@ -19,9 +19,10 @@ class Trial:
     """One world × one planner × one repetition.
 
     ``index`` is its place in the whole plan, from 0, and its identity in the results.
-    ``world_index`` counts worlds from 0, in the plan's order. ``seed`` seeds the simulator;
-    all planners share it in the same world and repetition, so that they meet the same noise
-    (common random numbers) and the comparison stays paired.
+    ``world_index`` counts worlds from 0, in the plan's order. ``seed`` seeds the simulator,
+    and the planner's own random numbers come from it; all planners share it in the same world and
+    repetition, so that they meet the same noise (common random numbers) and the comparison stays
+    paired.
     """
 
     index: int

@@ -15,6 +15,7 @@ from gz_testauto.errors import SpecError
 from gz_testauto.metrics.interface import Metric, MetricContext, installed_metrics
 from gz_testauto.metrics.tasks import task_metrics
 from gz_testauto.planners.interface import RobotLimits, Task
+from gz_testauto.sampling import seeds
 from gz_testauto.sdf.floor import Heights, obstructing_heights
 from gz_testauto.sdf.robot import RobotBody, RobotModel, read_robot
 from gz_testauto.sdf.scene import WorldScene, placed_model, read_scene
@@ -196,6 +197,11 @@ class PreparedBuiltin(PreparedCampaign):
             if one.robot.name != but
         )
 
+    def planner_seed(self, trial: Trial, visited: int = 0) -> int:
+        """The seed of the planner's random numbers on the way to the next goal after ``visited``
+        others; see :class:`~gz_testauto.planners.interface.Task`."""
+        return seeds.child_seed(trial.seed, seeds.PLANNER, self.robot.name, visited)
+
     def task(self, trial: Trial, visited: int = 0) -> Task:
         """The next goal after ``visited`` others, way-points to it on the known map from where it
         is after, the start or the goal before, and limits. Raises ``SpecError`` where the known
@@ -207,6 +213,7 @@ class PreparedBuiltin(PreparedCampaign):
             limits=self.limits,
             control_period_s=self.spec.control_period_s,
             lanes=self.known_map.lanes(self.world(trial)),
+            seed=self.planner_seed(trial, visited),
         )
 
 

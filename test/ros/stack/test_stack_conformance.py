@@ -40,6 +40,7 @@ stack:
 
 
 class TestStack(ExecutorConformance):
+    stochastic = ""
     cause = "the trial's process ended (killed by SIGKILL)"
     repeatable = False
     planners = STACK

@@ -15,7 +15,7 @@ from gz_testauto.observation import TrackedObject, Twist2D
 from gz_testauto.planners.escape import Escape
 from gz_testauto.planners.interface import Lane, Observation, RobotLimits, Task
 from gz_testauto.planners.limits import stoppable_speed_mps
-from gz_testauto.planners.parameters import Count, Fraction, NotNegative, Positive
+from gz_testauto.planners.parameters import Count, Fraction, NotNegative, Positive, Seed
 from gz_testauto.planners.reactive import ReactivePlanner, Situation
 from gz_testauto.planners.sst.judged import PAPER_SPEED_MPS, Judged
 from gz_testauto.planners.sst.model import Growth, Trajectory, Vehicle
@@ -80,7 +80,8 @@ class StableSparseRrt(ReactivePlanner):
         Whether the lane, and what is left of the last trajectory, are put into the tree before it
         grows at random; null: both in ``dki_sst``, neither in ``sst``.
     seed
-        Of the random numbers: the same observations give the same commands.
+        Added to the seed of the task, which differs from trial to trial; another one gives other
+        random numbers in all trials.
 
     """
 
@@ -100,7 +101,7 @@ class StableSparseRrt(ReactivePlanner):
         follow: str = "trajectory",
         lane_branch: Optional[bool] = None,
         previous_branch: Optional[bool] = None,
-        seed: int = 0,
+        seed: Seed = 0,
     ) -> None:
         super().__init__(lookahead_m=1.0)
         if speed_share == 0.0:
@@ -133,7 +134,7 @@ class StableSparseRrt(ReactivePlanner):
         )
         self._footprint = ConvexFootprint(limits.footprint_m)
         self._escape = Escape(limits, self._footprint, self.margin_m)
-        self._random = np.random.default_rng(self.seed)
+        self._random = np.random.default_rng([task.seed, self.seed])
         unit, points = self._unit_m, task.waypoints_m
         ways = task.lanes or (Lane(points, np.full(len(points), 2 * self.beside_m)),)
         self._lanes = [Lane(lane.center_m / unit, lane.width_m / unit) for lane in ways]

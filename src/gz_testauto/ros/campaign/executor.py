@@ -114,11 +114,12 @@ class RosTrialExecutor(TrialExecutor):
         self._show_road(trial, scene.stamp)
         began_s = time.monotonic()
         # the goal is of the beginning of the scene: older odometry does not count
+        planner.seed(self._campaign.planner_seed(trial))
         planner.move_base.begin(watch.goal, scene.stamp)
         lateness = Lateness(planner.name, self._hold_limits_s())
         try:
             with scene_faults(bool(self._told().get("repeatable", False))):
-                verdict, last = self._follow(watch, planner, scene, lateness, should_stop)
+                verdict, last = self._follow(trial, watch, planner, scene, lateness, should_stop)
         except TrialStopped:
             planner.move_base.end()
             raise
@@ -139,6 +140,7 @@ class RosTrialExecutor(TrialExecutor):
 
     def _follow(
         self,
+        trial: Trial,
         watch: TrialMonitor,
         planner: PlannerProcess,
         scene: LoadSceneResponse,
@@ -165,6 +167,7 @@ class RosTrialExecutor(TrialExecutor):
                 verdict = watch.observe(seen.snapshot)
                 last, progress_s = seen, time.monotonic()
                 if watch.goal_is_new:
+                    planner.seed(self._campaign.planner_seed(trial, watch.visited))
                     planner.move_base.go_on(watch.goal, self._next_period(seen))
             elif last is not None and (reason := _given_up(planner.move_base)) is not None:
                 verdict = watch.planner_aborted(reason)

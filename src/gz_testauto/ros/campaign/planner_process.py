@@ -17,7 +17,7 @@ import rospy
 from gz_testauto.errors import NavigatorError
 from gz_testauto.processes import start_watched
 from gz_testauto.ros.move_base import MoveBaseClient
-from gz_testauto.ros.planner.settings import PlannerSettings, parameters_of
+from gz_testauto.ros.planner.settings import SEED, PlannerSettings, parameters_of
 from gz_testauto.trial.executor import StopRequest, TrialStopped
 
 ROBOT_TOPICS = ("cmd_vel", "odom", "scan", "map", "road")
@@ -75,6 +75,10 @@ class PlannerProcess:
         status = self._process.poll()
         if status is not None:
             raise NavigatorError(f"{self.node} ended with status {status}: {self._last_words()}")
+
+    def seed(self, seed: int) -> None:
+        """Seed the planner's random numbers on the way to the goal that is sent next."""
+        rospy.set_param(f"{self.node}/{SEED}", seed)
 
     def close(self) -> None:
         """End the node: asked first, so that it leaves the graph, then killed. Idempotent."""

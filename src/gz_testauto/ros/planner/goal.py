@@ -6,6 +6,7 @@ goal, and what is answered to whoever sent it, is :mod:`~gz_testauto.ros.planner
 """
 
 import threading
+from dataclasses import replace
 from typing import Callable, Optional, Tuple
 
 import numpy as np
@@ -25,7 +26,7 @@ from gz_testauto.planners.rehearsal import rehearse
 from gz_testauto.planners.timed import TimedPlanner
 from gz_testauto.pose import Pose, Pose2D
 from gz_testauto.ros.planner.observation import ObservationSubscriber, StampedObservation
-from gz_testauto.ros.planner.settings import PlannerSettings
+from gz_testauto.ros.planner.settings import PlannerSettings, seed_for_goal
 from gz_testauto.ros.road_messages import lanes_of_messages
 
 PATIENCE_S = 0.1
@@ -90,14 +91,15 @@ class GoalDrive:
         ``PlannerGaveUp`` when the planner sees no way and ``NavigatorError`` when it cannot
         be asked: no way on the map, no map, no odometry, no transform.
         """
-        settings = self._settings
+        settings, seed = self._settings, seed_for_goal()
         try:
             self._observations.begin(target.header.stamp)
             observed = self._await_observation(preempted, settings.startup_timeout_s)
             if observed is None:
                 return False
             lanes = self._lanes(target.header.stamp)
-            task = self._lay_task(grid, self._observations.in_map(target).planar, observed, lanes)
+            goal = self._observations.in_map(target).planar
+            task = replace(self._lay_task(grid, goal, observed, lanes), seed=seed)
             planner = TimedPlanner(make_planner(settings.plugin, **settings.options))
             planner.begin(task)
             while observed is not None:

@@ -16,6 +16,9 @@ from gz_testauto.planners.interface import RobotLimits
 from gz_testauto.ros import parameters
 from gz_testauto.sdf.robot import read_robot
 
+SEED = "seed"
+"""The private parameter with the seed."""
+
 
 @dataclass(frozen=True, eq=False)
 class PlannerSettings:
@@ -34,6 +37,8 @@ class PlannerSettings:
     """Whether who moves is told on ``objects``, for planners that ask."""
     objects_age_s: float = 0.0
     """How much older than the odometry these may be."""
+    seed: int = 0
+    """Of the planner's random numbers; :func:`seed_for_goal` reads it again for each goal."""
     on_road: bool = False
     """Whether there are lanes on ``road``, along which goals are driven to."""
 
@@ -59,6 +64,7 @@ def parameters_of(settings: PlannerSettings) -> Dict[str, Any]:
         "tracking": settings.tracking,
         "objects_age": settings.objects_age_s,
         "on_road": settings.on_road,
+        SEED: settings.seed,
         "wheelbase_m": limits.wheelbase_m,
         "max_steer_rad": limits.max_steer_rad,
     }
@@ -80,7 +86,19 @@ def read_settings() -> PlannerSettings:
         tracking=parameters.read("tracking", bool, False),
         objects_age_s=parameters.read("objects_age", float, 0.0),
         on_road=parameters.read("on_road", bool, False),
+        seed=seed_for_goal(),
     )
+
+
+def seed_for_goal() -> int:
+    """The seed of the planner's random numbers, as this node's private parameter has it now: who
+    sends a goal may set another before. Raises ``SpecError``."""
+    seed = parameters.read(SEED, int, 0)
+    if not 0 <= seed < 2**31:
+        raise SpecError(
+            f"parameter {rospy.resolve_name('~' + SEED)} is {seed}; it must be from 0 to 2147483647"
+        )
+    return seed
 
 
 def _read_limits() -> RobotLimits:
