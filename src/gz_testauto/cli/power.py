@@ -177,14 +177,14 @@ def _pilot(arguments: argparse.Namespace) -> Tuple[Source, str]:
             "planners that were run in the same worlds, or state --rates and --discordant"
         )
     who = f"{names[0]} and {names[1]} in {pair.worlds} worlds of {arguments.pilot}"
-    told = len(pair.first_won) + len(pair.second_won)
-    if not told:
+    discordant = len(pair.first_won) + len(pair.second_won)
+    if not discordant:
         most = share_at_most(pair.worlds)
         return Apart(most, 0.0), (
             f"of which at most {100 * most:.1f} % tell the planners apart (upper 95 % bound, as no "
             f"world of the pilot does; {who})"
         )
-    share = success_rate(told, pair.worlds)
+    share = success_rate(discordant, pair.worlds)
     described = (
         f"of which {100 * share.value:.1f} % {interval_text(share, 1, 100)} tell the planners "
         f"apart ({who})"
