@@ -50,7 +50,7 @@ def test_lanes_outlines_and_what_was_planned_stand_in_the_results(alone):
         assert recording.series["lane_0"].shape == (2, 3)
         told = record.metrics
         assert told["lane_error_mean_m"] < 1.0
-        assert (told["mover_distance_min_m"] > 0.0) == record.completed
+        assert (told["mover_distance_min_m"] > 1e-3) == record.completed  # a contact is within
         assert ("plan_cost" in told) == (record.planner == "dki_sst")
     by_planner = {record.planner: record for record in trials}
     assert by_planner["dki_sst"].completed
