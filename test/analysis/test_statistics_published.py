@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import f_oneway
 
 from gz_testauto.analysis.clusters import clustered_rate, design_effect, intraclass_correlation
 from gz_testauto.analysis.intervals import success_rate
@@ -95,3 +96,16 @@ def test_intraclass_correlation_is_one_when_worlds_decide_and_low_when_they_do_n
     assert intraclass_correlation([2, 2, 2, 2], [4, 4, 4, 4]) == 0.0  # estimated as -1/3
     assert design_effect([2, 2, 2, 2], [4, 4, 4, 4]) == 1.0
     assert math.isnan(intraclass_correlation([1, 0], [1, 1]))
+
+
+@pytest.mark.parametrize("trials", [[5] * 12, [1, 2, 3, 4, 5, 6, 2, 3, 4, 5, 6, 1]])
+def test_intraclass_correlation_is_that_of_an_analysis_of_variance(trials):
+    """From scipy's F: ICC = (F − 1) / (F − 1 + n0)."""
+    generator = np.random.default_rng(3)
+    ended = [generator.uniform(size=count) < generator.beta(1, 1) for count in trials]
+    f = f_oneway(*(world.astype(float) for world in ended)).statistic
+    total = sum(trials)
+    size = (total - sum(count**2 for count in trials) / total) / (len(trials) - 1)
+    found = intraclass_correlation([int(world.sum()) for world in ended], trials)
+    assert found == pytest.approx((f - 1) / (f - 1 + size))
+    assert found > 0.0
