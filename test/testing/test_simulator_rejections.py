@@ -606,9 +606,9 @@ FAULTS = [
         "test_no_inertial_sample_and_no_contact_is_of_time_zero",
         "0.0 > 0.0",
     ),
-    fault("scans at half the rate", ScansAtHalfTheRate, RATE, "11 =="),
-    fault("scans in every step", ScansInEveryStep, RATE, "100 == 20"),
-    fault("first scan for ever", FirstScanForEver, RATE, "1 == 20"),
+    fault("scans at half the rate", ScansAtHalfTheRate, RATE, "10 =="),
+    fault("scans in every step", ScansInEveryStep, RATE, "99 == 1"),
+    fault("first scan for ever", FirstScanForEver, RATE, "the last scan is old"),
     fault("first ranges with new stamps", FirstRanges, "test_scans_follow_the_robot", "0.0 =="),
     fault(
         "one buffer for all scans",

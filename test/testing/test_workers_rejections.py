@@ -514,7 +514,14 @@ FAULTS = [
     fault("a bug has another type", BugHasAnotherType, BUG, "a worker failed", (RuntimeError,)),
     fault("opens anyway", OpensAnyway, OPEN, "DID NOT RAISE"),
     fault("opens without the cause", OpensWithoutTheCause, OPEN, "no simulator starts here"),
-    fault("never grows", None, JOINS, "no worker joined", grown=NeverGrows, limit_s=SHORT_S),
+    fault(
+        "never grows",
+        None,
+        JOINS,
+        "no worker joined|no other trial began",
+        grown=NeverGrows,
+        limit_s=SHORT_S,
+    ),
     fault(
         "grows in silence",
         None,

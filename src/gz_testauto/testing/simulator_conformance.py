@@ -227,8 +227,11 @@ class SimulatorConformance(SimulatorSensing):
         simulation.drive(Twist2D(0.0, 0.0))
         snapshots = [simulation.step(0.02) for _ in range(100)]  # short steps: it may be too fast
         stamps = {snapshot.scan.stamp_s for snapshot in snapshots if snapshot.scan is not None}
-        due = snapshots[-1].time_s * robot.lidar.update_rate_hz
-        assert len(stamps) == pytest.approx(due, abs=1)
+        first_s, last_s, period_s = min(stamps), max(stamps), 1 / robot.lidar.update_rate_hz
+        # A scan can be newer than the time of a snapshot where the simulator runs on by itself.
+        assert abs(first_s - snapshots[0].time_s) <= 2 * period_s, "the first scan is late"
+        assert abs(last_s - snapshots[-1].time_s) <= 2 * period_s, "the last scan is old"
+        assert len(stamps) - 1 == pytest.approx((last_s - first_s) / period_s, abs=1)
 
     def test_scans_follow_the_robot(self, simulation: Simulation) -> None:
         def ahead_m(snapshot: Snapshot) -> float:
