@@ -32,11 +32,11 @@ from pathlib import Path
 
 from example import ROOT, example_campaign, print_figures
 
+from gz_testauto.base.observation import Twist2D
+from gz_testauto.base.pose import Pose2D
 from gz_testauto.campaign.progress import CampaignListener
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.simulator import start_simulator, with_simulator
-from gz_testauto.observation import Twist2D
-from gz_testauto.pose import Pose2D
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.simulators.embedded import EmbeddedSimulator
 from gz_testauto.simulators.interface import Scene

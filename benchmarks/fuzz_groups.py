@@ -21,9 +21,9 @@ from fuzz_edits import (
 )
 from hypothesis import strategies as st
 
+from gz_testauto.base.errors import GzTestautoError
 from gz_testauto.campaign.resume import enter_directory
 from gz_testauto.cli import main as command
-from gz_testauto.errors import GzTestautoError
 from gz_testauto.grid.map_server import read_map, write_map
 from gz_testauto.grid.occupancy import OccupancyGrid
 from gz_testauto.results.directory import CampaignDirectory

@@ -25,9 +25,9 @@ from pathlib import Path
 import numpy as np
 from example import ROOT, print_figures
 
-from gz_testauto import resources
-from gz_testauto.observation import Twist2D
-from gz_testauto.pose import Pose2D
+from gz_testauto.base import resources
+from gz_testauto.base.observation import Twist2D
+from gz_testauto.base.pose import Pose2D
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.simulators.gazebo import GazeboSimulator
 from gz_testauto.simulators.gazebo.drive_command import DriveCommand

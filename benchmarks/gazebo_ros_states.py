@@ -33,9 +33,9 @@ from gazebo_msgs.msg import ModelState as ModelStateMessage
 from geometry_msgs.msg import Twist
 from gz_testauto.srv import GetModelStates, SetModelStates
 
-from gz_testauto import ros_messages
-from gz_testauto.errors import GzTestautoError, SimulatorError
-from gz_testauto.pose import Pose
+from gz_testauto.base import ros_messages
+from gz_testauto.base.errors import GzTestautoError, SimulatorError
+from gz_testauto.base.pose import Pose
 from gz_testauto.ros.services import is_served
 from gz_testauto.simulators.gazebo_ros import GazeboRosClient
 from gz_testauto.simulators.gazebo_ros.connection import MasterLink, ServiceConnection

@@ -14,7 +14,7 @@ import json
 import sys
 import time
 
-from gz_testauto.errors import GzTestautoError
+from gz_testauto.base.errors import GzTestautoError
 from gz_testauto.fidelity.physics.run import CHECKS, STEPS_S, check_physics
 from gz_testauto.simulators import SIMULATORS
 from gz_testauto.simulators.options import options_taken

@@ -26,7 +26,7 @@ from pathlib import Path
 from example import print_figures
 from kill_storm import compared
 
-from gz_testauto import resources
+from gz_testauto.base import resources
 from gz_testauto.processes import free_port
 
 MARK = "GZ_TESTAUTO_ROS_KILLS"

@@ -27,8 +27,8 @@ import numpy as np
 import shapely
 from example import ROOT, standing_in_the_way
 
-from gz_testauto.errors import GzTestautoError
-from gz_testauto.pose import Pose2D
+from gz_testauto.base.errors import GzTestautoError
+from gz_testauto.base.pose import Pose2D
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.sdf.shapes import Plane

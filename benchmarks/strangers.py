@@ -42,10 +42,10 @@ import shapely
 import yaml
 from example import standing_in_the_way
 
+from gz_testauto.base.errors import GzTestautoError
+from gz_testauto.base.pose import Pose2D
+from gz_testauto.base.resources import share_directory
 from gz_testauto.cli.main import main as gz_testauto
-from gz_testauto.errors import GzTestautoError
-from gz_testauto.pose import Pose2D
-from gz_testauto.resources import share_directory
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.sdf.shapes import Plane

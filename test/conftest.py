@@ -14,7 +14,7 @@ import os
 import pytest
 from hypothesis import HealthCheck, settings
 
-from gz_testauto.errors import MissingDependencyError
+from gz_testauto.base.errors import MissingDependencyError
 
 pytest_plugins = ("scripted",)
 

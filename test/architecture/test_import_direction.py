@@ -13,22 +13,7 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 
 # From the ground up. A part imports from lower layers; from its own layer where that is PEERS.
 LAYERS = (
-    {
-        "brevity",
-        "compiled",
-        "disk",
-        "errors",
-        "geometry",
-        "json_file",
-        "observation",
-        "pose",
-        "printable",
-        "processes",
-        "registry",
-        "resources",
-        "ros_messages",
-        "xml_file",
-    },
+    {"base", "geometry", "processes"},
     {"spec"},
     {"grid", "sdf"},
     {"sampling"},
@@ -51,7 +36,7 @@ PEERS = (LAYERS[0], LAYERS[2])
 TESTING = "testing"  # shipped to users who write adaptors: imports anything, imported by none
 
 NEED_ROS = {"actionlib", "rosgraph", "roslaunch", "rosmsg", "rospy", "rosservice", "tf2_ros"}
-MAY_IMPORT_ROS = ("ros/", "ros_messages", "testing/", "simulators/gazebo_ros/")
+MAY_IMPORT_ROS = ("base/ros_messages", "ros/", "testing/", "simulators/gazebo_ros/")
 
 ADAPTORS = tuple(
     f"simulators/{path.parent.name}/" for path in (SOURCE / "simulators").glob("*/__init__.py")

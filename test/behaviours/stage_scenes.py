@@ -2,11 +2,11 @@
 
 import numpy as np
 
+from gz_testauto.base.pose import Pose
+from gz_testauto.base.resources import share_directory
 from gz_testauto.behaviours.behaviour import Cast
 from gz_testauto.behaviours.bodies import body_sdf
 from gz_testauto.behaviours.stage import Stage
-from gz_testauto.pose import Pose
-from gz_testauto.resources import share_directory
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.sdf.shapes import Cylinder
 from gz_testauto.simulators.embedded import EmbeddedSimulator

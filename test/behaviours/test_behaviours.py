@@ -7,6 +7,9 @@ import pytest
 import shapely
 from stage_scenes import person, place, run, staged
 
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.observation import Twist2D
+from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.behaviours.behaviour import Behaviour
 from gz_testauto.behaviours.bodies import body_sdf, read_body
 from gz_testauto.behaviours.cross import Cross
@@ -16,9 +19,6 @@ from gz_testauto.behaviours.patrol import Patrol, along, length_m
 from gz_testauto.behaviours.surroundings import Surroundings
 from gz_testauto.behaviours.tree import Tree
 from gz_testauto.behaviours.wander import Wander
-from gz_testauto.errors import SpecError
-from gz_testauto.observation import Twist2D
-from gz_testauto.pose import Pose, Pose2D
 from gz_testauto.sdf.shapes import Box
 from gz_testauto.simulators.interface import NamedModel
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import shapely
 
+from gz_testauto.base.errors import PlacementError, SpecError
+from gz_testauto.base.pose import Pose2D
 from gz_testauto.behaviours.casting import Ground, cast
 from gz_testauto.behaviours.surroundings import Surroundings
-from gz_testauto.errors import PlacementError, SpecError
-from gz_testauto.pose import Pose2D
 from gz_testauto.spec.actors import Actor
 from gz_testauto.spec.loader import parse
 from gz_testauto.spec.model import Spec

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from stage_scenes import PERIOD_S, person, place, run, staged
 
+from gz_testauto.base.errors import SceneError
+from gz_testauto.base.pose import Pose
 from gz_testauto.behaviours.behaviour import Behaviour
 from gz_testauto.behaviours.flow import Flow
 from gz_testauto.behaviours.patrol import Patrol
 from gz_testauto.behaviours.tracker import Tracker
-from gz_testauto.errors import SceneError
-from gz_testauto.pose import Pose
 from gz_testauto.simulators.changes import SetModel
 from gz_testauto.spec.distributions import Fixed
 

@@ -9,10 +9,10 @@ import pytest
 
 pytest.importorskip("scenic.core", reason="needs Scenic 3: pip install 'gz_testauto[scenic]'")
 
+from gz_testauto.base.errors import SceneError, SpecError
 from gz_testauto.behaviours import scenario
 from gz_testauto.behaviours.scenario import Director, perform
 from gz_testauto.behaviours.stage import Stage
-from gz_testauto.errors import SceneError, SpecError
 from gz_testauto.scenic.output import write_scenes
 from gz_testauto.scenic.program import recorded_numbers
 from gz_testauto.scenic.source import ScenicSource

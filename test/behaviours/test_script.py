@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from stage_scenes import PERIOD_S, person, staged
 
+from gz_testauto.base.pose import Pose2D
+from gz_testauto.base.resources import share_directory
 from gz_testauto.behaviours.script import Script, Timetable, dynabarn_path, dynabarn_speeds
-from gz_testauto.pose import Pose2D
-from gz_testauto.resources import share_directory
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.simulators import open_simulator
 from gz_testauto.simulators.interface import Scene

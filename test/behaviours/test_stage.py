@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from stage_scenes import PERIOD_S, person, place, run, staged
 
+from gz_testauto.base.errors import SceneError, SimulatorError
+from gz_testauto.base.observation import Twist2D
 from gz_testauto.behaviours.stage import Filter
 from gz_testauto.behaviours.tracker import HIGH, LOW, Tracker
-from gz_testauto.errors import SceneError, SimulatorError
-from gz_testauto.observation import Twist2D
 from gz_testauto.simulators.changes import SetModel, SetVisual
 
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from gz_testauto.base.errors import SdfError
 from gz_testauto.behaviours.script import Timetable
 from gz_testauto.behaviours.world_actors import notice_of, world_actors
-from gz_testauto.errors import SdfError
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.scene import read_scene
 

@@ -9,8 +9,8 @@ pytest.importorskip("scenic.core", reason="needs Scenic 3: pip install 'gz_testa
 from finished import results
 
 from gz_testauto.analysis.repeatability import compare_recordings
+from gz_testauto.base.resources import share_directory
 from gz_testauto.cli.main import main
-from gz_testauto.resources import share_directory
 
 pytestmark = pytest.mark.slow
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.resources import share_directory
 from gz_testauto.campaign.world_source import gather_worlds
-from gz_testauto.errors import SpecError
 from gz_testauto.planners import make_planner
-from gz_testauto.resources import share_directory
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load
 from gz_testauto.trial.checks import check_trials

@@ -6,10 +6,10 @@ import io
 import numpy as np
 import pytest
 
+from gz_testauto.base.errors import ResultsError, SpecError
 from gz_testauto.campaign import simulator
 from gz_testauto.campaign.simulator import simulator_options
 from gz_testauto.campaign.world_source import gather_worlds
-from gz_testauto.errors import ResultsError, SpecError
 from gz_testauto.report.export import to_csv
 from gz_testauto.results.manifest import campaign_inputs
 from gz_testauto.simulators.gazebo.drive_command import DriveCommand

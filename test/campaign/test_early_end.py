@@ -8,9 +8,9 @@ from scripted import CONFIG, ScriptedExecutor
 
 from gz_testauto.analysis.decisions.early_end import early_end
 from gz_testauto.analysis.overview import analyze
+from gz_testauto.base.errors import SimulatorError, SpecError
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.cli.main import main
-from gz_testauto.errors import SimulatorError, SpecError
 from gz_testauto.report.page.page import make_page
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.manifest import campaign_inputs

@@ -5,8 +5,8 @@ import pickle
 
 import pytest
 
+from gz_testauto.base.errors import MissingDependencyError, UnknownNameError
 from gz_testauto.campaign.executors import EXECUTORS, chosen_executor, executor_factory
-from gz_testauto.errors import MissingDependencyError, UnknownNameError
 from gz_testauto.trial.executor import TrialExecutor
 from gz_testauto.trial.lockstep import LockstepExecutor
 

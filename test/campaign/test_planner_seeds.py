@@ -6,8 +6,8 @@ import yaml
 from finished import results
 
 from gz_testauto.analysis.repeatability import compare_recordings
+from gz_testauto.base.resources import share_directory
 from gz_testauto.cli.main import main
-from gz_testauto.resources import share_directory
 
 pytestmark = pytest.mark.slow
 

@@ -11,11 +11,8 @@ from pathlib import Path
 import pytest
 from scripted import ScriptedExecutor
 
-from gz_testauto import disk
-from gz_testauto.campaign import resume, world_source
-from gz_testauto.campaign.progress import CampaignListener
-from gz_testauto.campaign.runner import run_campaign
-from gz_testauto.errors import (
+from gz_testauto.base import disk
+from gz_testauto.base.errors import (
     LostTrialsError,
     NavigatorError,
     ResultsError,
@@ -23,6 +20,9 @@ from gz_testauto.errors import (
     SimulatorError,
     SpecError,
 )
+from gz_testauto.campaign import resume, world_source
+from gz_testauto.campaign.progress import CampaignListener
+from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.results import inputs
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from gz_testauto.base.errors import ResultsError, SpecError
 from gz_testauto.campaign.executors import chosen_executor
 from gz_testauto.campaign.progress import CampaignListener
 from gz_testauto.campaign.resume import read_campaign, reopen
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.scenic_worlds import with_missions
 from gz_testauto.campaign.world_source import gather_worlds
-from gz_testauto.errors import ResultsError, SpecError
 from gz_testauto.report.page.page import write_final_page
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore

@@ -5,8 +5,8 @@ import yaml
 from finished import results
 
 from gz_testauto.analysis.repeatability import compare_recordings
+from gz_testauto.base.resources import share_directory
 from gz_testauto.cli.main import main
-from gz_testauto.resources import share_directory
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load

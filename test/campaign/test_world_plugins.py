@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
+from gz_testauto.base.errors import SpecError
 from gz_testauto.campaign.world_plugins import plugins_notice
 from gz_testauto.cli.main import main
-from gz_testauto.errors import SpecError
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load
 

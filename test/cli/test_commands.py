@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from gz_testauto.base.errors import SimulatorError
 from gz_testauto.cli.main import main
-from gz_testauto.errors import SimulatorError
 from gz_testauto.report import plots
 from gz_testauto.results import inputs
 from gz_testauto.results.directory import CampaignDirectory

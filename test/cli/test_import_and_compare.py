@@ -8,8 +8,8 @@ import pytest
 from published_trials import REACHED_OF_TEN, trials_csv
 
 from gz_testauto.analysis.across import bring_together
+from gz_testauto.base.errors import ResultsError
 from gz_testauto.cli.main import main
-from gz_testauto.errors import ResultsError
 from gz_testauto.results.loaded import load_campaign
 from gz_testauto.results.manifest import Manifest
 from gz_testauto.trial.outcome import Outcome

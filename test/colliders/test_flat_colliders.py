@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.pose import Pose2D
 from gz_testauto.colliders.flat import FlatCollider
-from gz_testauto.errors import SpecError
-from gz_testauto.pose import Pose2D
 
 QUARTER = math.pi / 2
 

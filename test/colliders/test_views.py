@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.pose import Pose
 from gz_testauto.colliders.views import Frustum, Plane
-from gz_testauto.errors import SpecError
-from gz_testauto.pose import Pose
 
 VIEW = Frustum(Pose.from_rpy(1, 2, 3, 0, 0, math.pi / 2), math.radians(90), 2.0, 0.5, 10.0)
 

@@ -4,9 +4,9 @@ import embedded_scenes as scenes
 import numpy as np
 import pytest
 
+from gz_testauto.base.observation import ModelState
+from gz_testauto.base.pose import Pose
 from gz_testauto.colliders.bodies import Bodies, colliders_of
-from gz_testauto.observation import ModelState
-from gz_testauto.pose import Pose
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.simulators.embedded import EmbeddedSimulator

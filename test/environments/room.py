@@ -2,7 +2,7 @@
 
 import yaml
 
-from gz_testauto.resources import share_directory
+from gz_testauto.base.resources import share_directory
 
 SHARE = share_directory()
 

@@ -6,9 +6,9 @@ import pytest
 import yaml
 from room import written
 
+from gz_testauto.base.errors import SpecError
 from gz_testauto.cli.main import main
 from gz_testauto.environments.episode import PreparedEnvironment
-from gz_testauto.errors import SpecError
 
 pytestmark = pytest.mark.slow
 

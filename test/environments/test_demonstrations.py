@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from room import written
 
+from gz_testauto.base.errors import SpecError
 from gz_testauto.cli.main import main
 from gz_testauto.environments.demonstrations import Demonstrations, cloned
-from gz_testauto.errors import SpecError
 from gz_testauto.planners.policies.files import read_policy
 
 pytestmark = pytest.mark.slow

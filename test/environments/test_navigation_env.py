@@ -9,9 +9,9 @@ pytest.importorskip("gymnasium", reason="needs gymnasium: pip install 'gz_testau
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 
+from gz_testauto.base.errors import SpecError
 from gz_testauto.cli.main import main
 from gz_testauto.environments.navigation import NavigationEnv
-from gz_testauto.errors import SpecError
 from gz_testauto.planners.policies.files import PolicyCard, write_policy
 from gz_testauto.planners.policies.policy import MirroredPolicy
 from gz_testauto.results.directory import CampaignDirectory

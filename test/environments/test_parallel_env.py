@@ -8,8 +8,8 @@ pytest.importorskip("pettingzoo", reason="needs pettingzoo: pip install 'gz_test
 
 from pettingzoo.test import parallel_api_test, parallel_seed_test
 
+from gz_testauto.base.errors import SpecError
 from gz_testauto.environments.parallel import ParallelNavigationEnv
-from gz_testauto.errors import SpecError
 
 pytestmark = pytest.mark.slow
 

@@ -5,15 +5,15 @@ import json
 import numpy as np
 import pytest
 
-from gz_testauto.errors import GzTestautoError, SpecError
-from gz_testauto.observation import LaserScan, TrackedObject, Twist2D
+from gz_testauto.base.errors import GzTestautoError, SpecError
+from gz_testauto.base.observation import LaserScan, TrackedObject, Twist2D
+from gz_testauto.base.pose import Pose2D
 from gz_testauto.planners import make_planner
 from gz_testauto.planners.interface import Observation, RobotLimits, Task
 from gz_testauto.planners.policies.files import PolicyCard, read_policy, write_policy
 from gz_testauto.planners.policies.interface import PolicyInterface
 from gz_testauto.planners.policies.observations import ObservationEncoder
 from gz_testauto.planners.policies.policy import WEIGHTED, MirroredPolicy
-from gz_testauto.pose import Pose2D
 
 TERMS = [("lidar", {"beams": 8, "range_m": 4.0}), ("way", {}), ("twist", {})]
 SQUARE = ((0.3, 0.3), (-0.3, 0.3), (-0.3, -0.3), (0.3, -0.3))

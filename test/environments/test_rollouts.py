@@ -3,9 +3,9 @@
 import pytest
 from room import written
 
+from gz_testauto.base.errors import SimulatorError
 from gz_testauto.environments.episode import Episode, PreparedEnvironment
 from gz_testauto.environments.rollouts import Rollout, RolloutWorker, mean_worth
-from gz_testauto.errors import SimulatorError
 from gz_testauto.planners.policies.policy import WEIGHTED
 
 pytestmark = pytest.mark.slow

@@ -14,9 +14,9 @@ from gymnasium.spaces import Box
 from stable_baselines3 import PPO
 from stable_baselines3.common.env_checker import check_env
 
+from gz_testauto.base.errors import SpecError
 from gz_testauto.cli.main import main
 from gz_testauto.environments.navigation import NavigationEnv
-from gz_testauto.errors import SpecError
 from gz_testauto.planners.policies.files import read_policy
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore

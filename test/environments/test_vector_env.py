@@ -6,9 +6,9 @@ from room import written
 
 pytest.importorskip("gymnasium", reason="needs gymnasium: pip install 'gz_testauto[rl]'")
 
+from gz_testauto.base.errors import SpecError
 from gz_testauto.environments.navigation import NavigationEnv
 from gz_testauto.environments.vector import vector_env
-from gz_testauto.errors import SpecError
 
 pytestmark = pytest.mark.slow
 

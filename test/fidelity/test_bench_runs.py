@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from gz_testauto.errors import MissingDependencyError, ResultsError, SimulatorError
+from gz_testauto.base.errors import MissingDependencyError, ResultsError, SimulatorError
 from gz_testauto.fidelity.bench import host
 from gz_testauto.fidelity.bench.host import Host
 from gz_testauto.fidelity.bench.runner import run_bench

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gz_testauto.errors import SpecError
+from gz_testauto.base.errors import SpecError
 from gz_testauto.fidelity.spec import BenchSpec
 from gz_testauto.fidelity.steps import REMEDIES_S, step_fault
 from gz_testauto.spec.loader import load

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from gz_testauto.errors import SpecError
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.pose import Pose2D
+from gz_testauto.base.resources import share_directory
 from gz_testauto.fidelity.drives.commands import (
     PERIOD_S,
     commands_of,
@@ -21,8 +23,6 @@ from gz_testauto.fidelity.drives.starts import (
 from gz_testauto.fidelity.recordings.recording import Series
 from gz_testauto.fidelity.signals import noise_density
 from gz_testauto.fidelity.terrain import Terrain
-from gz_testauto.pose import Pose2D
-from gz_testauto.resources import share_directory
 from gz_testauto.sdf.robot import RobotBody
 
 WHEELCHAIR = share_directory() / "models" / "wheelchair"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from synthetic import drive
 
-from gz_testauto.errors import SpecError
+from gz_testauto.base.errors import SpecError
 from gz_testauto.fidelity.estimates import measure_entry
 from gz_testauto.fidelity.measures.interface import Measure, measure_named
 from gz_testauto.fidelity.recordings.recording import Recording, Series

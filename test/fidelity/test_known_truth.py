@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from synthetic import RATE_HZ, changed, clock, delayed, drive
 
-from gz_testauto.errors import ResultsError
+from gz_testauto.base.errors import ResultsError
 from gz_testauto.fidelity.estimates import measure_entry
 from gz_testauto.fidelity.measures.comparable import comparable, mean_and_range
 from gz_testauto.fidelity.measures.interface import MEASURES, measure_named

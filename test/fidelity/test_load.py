@@ -6,7 +6,9 @@ import sys
 
 import pytest
 
-from gz_testauto.errors import SimulatorError
+from gz_testauto.base.errors import SimulatorError
+from gz_testauto.base.pose import Pose2D
+from gz_testauto.base.resources import share_directory
 from gz_testauto.fidelity.bench import load
 from gz_testauto.fidelity.bench.load import Clocks, measure_load
 from gz_testauto.fidelity.bench.perform import DriveOrder
@@ -15,8 +17,6 @@ from gz_testauto.fidelity.bench.robots import read_bench_robot
 from gz_testauto.fidelity.drives.commands import commands_of
 from gz_testauto.fidelity.drives.spec import BenchRobotSpec
 from gz_testauto.fidelity.terrain import make_terrain, write_world
-from gz_testauto.pose import Pose2D
-from gz_testauto.resources import share_directory
 from gz_testauto.simulators.interface import PlacedRobot
 from gz_testauto.testing.planar import PlanarSimulator
 

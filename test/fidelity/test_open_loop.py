@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from gz_testauto.errors import SpecError
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.resources import share_directory
 from gz_testauto.fidelity.bench.host import Host
 from gz_testauto.fidelity.bench.plan import Job, Plan
 from gz_testauto.fidelity.bench.store import BenchDirectory
@@ -14,7 +15,6 @@ from gz_testauto.fidelity.measures.interface import measure_named
 from gz_testauto.fidelity.open_loop import open_loop_bench
 from gz_testauto.fidelity.recordings.recording import Recording, Series
 from gz_testauto.fidelity.spec import BenchSpec
-from gz_testauto.resources import share_directory
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load
 

@@ -8,7 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gz_testauto.errors import SceneError, SimulatorError
+from gz_testauto.base.errors import SceneError, SimulatorError
+from gz_testauto.base.observation import ModelState
+from gz_testauto.base.pose import Pose, Pose2D
+from gz_testauto.base.resources import share_directory
 from gz_testauto.fidelity.bench.believable import unbelievable
 from gz_testauto.fidelity.bench.host import sampling_options
 from gz_testauto.fidelity.bench.load import measure_load
@@ -23,9 +26,6 @@ from gz_testauto.fidelity.terrain import make_terrain, write_world
 from gz_testauto.fidelity.terrain.flat import FlatTerrain
 from gz_testauto.fidelity.terrain.gravel import GravelTerrain
 from gz_testauto.fidelity.terrain.step import StepTerrain
-from gz_testauto.observation import ModelState
-from gz_testauto.pose import Pose, Pose2D
-from gz_testauto.resources import share_directory
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.simulators import open_simulator
 from gz_testauto.simulators.interface import PlacedRobot

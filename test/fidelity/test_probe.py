@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 from pydantic import TypeAdapter
 
-from gz_testauto.errors import SceneError, SpecError
+from gz_testauto.base.errors import SceneError, SpecError
 from gz_testauto.fidelity.probe import probe_ground
 from gz_testauto.fidelity.terrain import TerrainSpec, make_terrain
 from gz_testauto.fidelity.terrain.contact import resting_m

@@ -11,8 +11,8 @@ import yaml
 from bags import EPOCH, as_bag
 from synthetic import drive
 
+from gz_testauto.base.errors import ResultsError
 from gz_testauto.cli.main import main
-from gz_testauto.errors import ResultsError
 from gz_testauto.fidelity.recordings.csv_file import write_channels
 from gz_testauto.fidelity.recordings.read import read_drives
 from gz_testauto.fidelity.recordings.spec import RecordingSpec

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from gz_testauto.base.resources import share_directory
 from gz_testauto.fidelity.features import FeaturesSpec, feature_score
 from gz_testauto.fidelity.findings import find
 from gz_testauto.fidelity.score import PAPER_WEIGHTS, ScoreTable, scores_of
 from gz_testauto.fidelity.sensitivity import acceptability, judge, turning_weights
 from gz_testauto.fidelity.spec import BenchSpec
-from gz_testauto.resources import share_directory
 from gz_testauto.spec.loader import load
 
 PAPER = share_directory() / "config" / "simulators" / "farley_2022.yaml"

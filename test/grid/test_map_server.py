@@ -3,7 +3,7 @@ import pytest
 import shapely
 import yaml
 
-from gz_testauto.errors import SpecError
+from gz_testauto.base.errors import SpecError
 from gz_testauto.grid.map_server import read_map, write_map
 from gz_testauto.grid.occupancy import OccupancyGrid
 

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from gz_testauto.analysis.overview import analyze
-from gz_testauto.errors import SpecError
+from gz_testauto.base.errors import SpecError
 from gz_testauto.metrics.interface import METRICS, Metric, installed_metrics
 from gz_testauto.report.export import to_csv, to_json
 from gz_testauto.report.table import print_report

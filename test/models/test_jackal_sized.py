@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from gz_testauto.observation import Twist2D
-from gz_testauto.pose import Pose2D, wrap_angle
-from gz_testauto.resources import share_directory
+from gz_testauto.base.observation import Twist2D
+from gz_testauto.base.pose import Pose2D, wrap_angle
+from gz_testauto.base.resources import share_directory
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.simulators import open_simulator
 from gz_testauto.simulators.interface import Scene

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gz_testauto.errors import MissingDependencyError
+from gz_testauto.base.errors import MissingDependencyError
 from gz_testauto.simulators.gazebo import installation
 
 CHECKOUT = Path(__file__).resolve().parents[2]

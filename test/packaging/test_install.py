@@ -81,7 +81,7 @@ def test_catkin_installs_every_module_and_file(install):
 def test_messages_and_modules_share_a_name_after_catkin_install(install):
     program = (
         "import gz_testauto.msg, gz_testauto.srv, gz_testauto.campaign as code\n"
-        "from gz_testauto import resources\n"
+        "from gz_testauto.base import resources\n"
         "print(gz_testauto.msg.__file__, code.__file__, resources.share_directory(), sep='\\n')"
     )
     places = in_install(install, sys.executable, "-c", program).splitlines()

@@ -9,11 +9,11 @@ import math
 import numpy as np
 import pytest
 
-from gz_testauto.observation import Twist2D
+from gz_testauto.base.observation import Twist2D
+from gz_testauto.base.pose import Pose2D
+from gz_testauto.base.resources import share_directory
 from gz_testauto.planners import make_planner
 from gz_testauto.planners.interface import Observation, RobotLimits, Task
-from gz_testauto.pose import Pose2D
-from gz_testauto.resources import share_directory
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.simulators.interface import Scene
 from gz_testauto.testing.planar import PlanarSimulator

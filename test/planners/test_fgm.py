@@ -5,12 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from gz_testauto.observation import Twist2D
+from gz_testauto.base.observation import Twist2D
+from gz_testauto.base.pose import Pose2D
 from gz_testauto.planners.fgm import FollowTheGap, nearest_distance, weighted_heading
 from gz_testauto.planners.fgm_improved import ImprovedFollowTheGap
 from gz_testauto.planners.interface import RobotLimits, Task
 from gz_testauto.planners.reactive import Situation
-from gz_testauto.pose import Pose2D
 
 LIMITS = RobotLimits(footprint_m=((-0.3, -0.3), (0.3, -0.3), (0.3, 0.3), (-0.3, 0.3)))
 

@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
+from gz_testauto.base.pose import Pose2D
 from gz_testauto.grid.occupancy import OccupancyGrid
 from gz_testauto.planners.following import WaypointFollower, in_base_frame
 from gz_testauto.planners.global_plan import SPACING_M, lay_waypoints, resample
 from gz_testauto.planners.interface import RobotLimits
-from gz_testauto.pose import Pose2D
 
 LINE = np.array([[0.0, 0.0], [4.0, 0.0], [10.0, 0.0]])
 LIMITS = RobotLimits(footprint_m=((-0.3, -0.3), (0.3, -0.3), (0.3, 0.3), (-0.3, 0.3)))

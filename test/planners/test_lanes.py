@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gz_testauto.errors import SpecError
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.pose import Pose2D
 from gz_testauto.planners.lanes import aside_m, lanes_of, ways_along
-from gz_testauto.pose import Pose2D
 from gz_testauto.spec.loader import load, parse
 from gz_testauto.spec.roads.road import RoadSpec
 

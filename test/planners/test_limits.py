@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gz_testauto.observation import Twist2D
+from gz_testauto.base.observation import Twist2D
 from gz_testauto.planners.interface import RobotLimits
 from gz_testauto.planners.limits import SpeedLimiter, braking_distance_m, stoppable_speed_mps
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gz_testauto.errors import SpecError
+from gz_testauto.base.errors import SpecError
 from gz_testauto.planners import make_planner
 from gz_testauto.planners.interface import LocalPlanner
 from gz_testauto.planners.parameters import construct, describe

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from gz_testauto.observation import LaserScan
+from gz_testauto.base.observation import LaserScan
+from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.planners.scans import CELL_M, ScanMemory, _one_of_each_cell, obstacle_points
-from gz_testauto.pose import Pose, Pose2D
 
 HALF_VIEW = 0.75 * math.pi
 

@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from gz_testauto.observation import Twist2D
+from gz_testauto.base.observation import Twist2D
+from gz_testauto.base.pose import Pose2D
 from gz_testauto.planners.dwa import DynamicWindow, dynamic_window, stoppable
 from gz_testauto.planners.interface import RobotLimits
 from gz_testauto.planners.sweep import ConvexFootprint, arc_poses, sweep_arcs
-from gz_testauto.pose import Pose2D
 from gz_testauto.testing.planar import drive_arc
 
 RECTANGLE = ((-0.5, -0.3), (0.6, -0.3), (0.6, 0.3), (-0.5, 0.3))

@@ -4,7 +4,8 @@ import time
 import numpy as np
 import pytest
 
-from gz_testauto.observation import Twist2D
+from gz_testauto.base.observation import Twist2D
+from gz_testauto.base.pose import Pose2D
 from gz_testauto.planners.interface import (
     LocalPlanner,
     Observation,
@@ -13,7 +14,6 @@ from gz_testauto.planners.interface import (
     Task,
 )
 from gz_testauto.planners.timed import TimedPlanner
-from gz_testauto.pose import Pose2D
 
 TASK = Task(Pose2D(1, 0), 0.5, np.zeros((2, 2)), RobotLimits(((1, 0), (0, 1), (-1, 0))))
 NOW = Observation(0.0, Pose2D(0, 0), Twist2D(), None)

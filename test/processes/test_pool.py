@@ -9,7 +9,7 @@ import time
 import pytest
 from process_groups import gone, members
 
-from gz_testauto.errors import ResourceError, SpecError
+from gz_testauto.base.errors import ResourceError, SpecError
 from gz_testauto.processes import map_side_by_side
 
 

@@ -8,12 +8,12 @@ from typing import List
 import numpy as np
 import pytest
 
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.observation import LaserScan, Snapshot, Twist2D
+from gz_testauto.base.pose import Pose
+from gz_testauto.base.resources import share_directory
 from gz_testauto.behaviours.tracker import Period
-from gz_testauto.errors import SpecError
-from gz_testauto.observation import LaserScan, Snapshot, Twist2D
-from gz_testauto.pose import Pose
 from gz_testauto.randomisation.terms import Subject, draw_terms, kinds_of
-from gz_testauto.resources import share_directory
 from gz_testauto.sdf.dynamics import Inertial
 from gz_testauto.sdf.looks import Light, Look
 from gz_testauto.sdf.robot import read_robot

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from scripted import record, short_recording
 
+from gz_testauto.base.errors import ResultsError, SpecError
 from gz_testauto.campaign.resume import read_campaign
-from gz_testauto.errors import ResultsError, SpecError
 from gz_testauto.metrics.interface import builtin_metrics
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.manifest import Manifest

@@ -1,6 +1,6 @@
 from scripted import record
 
-from gz_testauto.pose import Pose2D
+from gz_testauto.base.pose import Pose2D
 from gz_testauto.results.paper_log import CampaignLog, world_number
 from gz_testauto.trial.outcome import Outcome
 

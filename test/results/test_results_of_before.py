@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from gz_testauto.analysis.repeatability import compare_recordings
+from gz_testauto.base.errors import ResultsError
 from gz_testauto.campaign.resume import reopen
 from gz_testauto.campaign.runner import run_campaign
-from gz_testauto.errors import ResultsError
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore
 from gz_testauto.testing.planar import PlanarSimulator

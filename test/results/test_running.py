@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gz_testauto.analysis.overview import analyze
-from gz_testauto.errors import ResultsError
+from gz_testauto.base.errors import ResultsError
 from gz_testauto.report.plain import report_console
 from gz_testauto.report.table import print_report
 from gz_testauto.results.directory import CampaignDirectory

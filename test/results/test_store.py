@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scripted import record
 
-from gz_testauto.errors import ResultsError
+from gz_testauto.base.errors import ResultsError
 from gz_testauto.metrics.interface import RELEVANT_SUCCESS, Metric, builtin_metrics
 from gz_testauto.metrics.recording import ContactEpisode, Recording
 from gz_testauto.results.directory import CampaignDirectory, write_atomically

@@ -18,7 +18,7 @@ import rostest
 from graph import MARK, Heard, await_true, marked_processes, require_gazebo
 from gz_testauto.msg import CampaignProgress, Snapshot
 
-from gz_testauto import resources
+from gz_testauto.base import resources
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.simulators import open_simulator
 from gz_testauto.spec.campaign import CampaignSpec

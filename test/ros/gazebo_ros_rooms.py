@@ -4,7 +4,7 @@ import rosgraph
 import rospy
 from gz_testauto.srv import LoadScene, LoadSceneRequest
 
-from gz_testauto.errors import SimulatorError
+from gz_testauto.base.errors import SimulatorError
 from gz_testauto.simulators.gazebo_ros import GazeboRosClient, GazeboRosSimulator
 
 SERVICE = "/simulator/load_scene"

@@ -6,10 +6,10 @@ import time
 import pytest
 from gazebo_ros_rooms import started_anew
 
-from gz_testauto.errors import SimulatorError
-from gz_testauto.observation import ModelState, Twist2D
-from gz_testauto.pose import Pose, Pose2D
-from gz_testauto.resources import share_directory
+from gz_testauto.base.errors import SimulatorError
+from gz_testauto.base.observation import ModelState, Twist2D
+from gz_testauto.base.pose import Pose, Pose2D
+from gz_testauto.base.resources import share_directory
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.simulators.gazebo_ros import GazeboRosClient, GazeboRosSimulator

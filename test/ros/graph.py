@@ -8,7 +8,7 @@ from pathlib import Path
 
 import rospy
 
-from gz_testauto.errors import MissingDependencyError
+from gz_testauto.base.errors import MissingDependencyError
 from gz_testauto.simulators.gazebo.installation import find_gazebo
 
 MARK = "GZ_TESTAUTO_ROSTEST"

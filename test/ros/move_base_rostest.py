@@ -20,9 +20,9 @@ from move_base_msgs.msg import (
 )
 from rosgraph_msgs.msg import Clock
 
-from gz_testauto.errors import NavigatorError, SimulatorError
+from gz_testauto.base.errors import NavigatorError, SimulatorError
+from gz_testauto.base.pose import Pose2D
 from gz_testauto.planners.interface import PlannerGaveUp
-from gz_testauto.pose import Pose2D
 from gz_testauto.ros.move_base import MoveBaseClient
 from gz_testauto.ros.stack.ground_truth import GroundTruth
 

@@ -19,7 +19,7 @@ from nav_msgs.msg import OccupancyGrid, Odometry
 from nav_msgs.msg import Path as PathMessage
 from tf2_msgs.msg import TFMessage
 
-from gz_testauto import resources
+from gz_testauto.base import resources
 from gz_testauto.ros.map_message import grid_message
 from gz_testauto.worlds.known_map import base_map
 

@@ -18,8 +18,8 @@ from sensor_msgs.msg import Imu, LaserScan
 from std_msgs.msg import ColorRGBA
 from std_srvs.srv import Empty
 
-from gz_testauto import resources
 from gz_testauto import srv as own
+from gz_testauto.base import resources
 
 ROOM = resources.share_directory() / "worlds" / "room.world"
 ROBOT = resources.share_directory() / "models" / "wheelchair" / "model.sdf"

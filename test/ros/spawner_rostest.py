@@ -15,7 +15,8 @@ from gz_testauto.msg import ObstacleSet
 from gz_testauto.srv import LoadScene, LoadSceneRequest
 from visualization_msgs.msg import MarkerArray
 
-from gz_testauto import resources, srv
+from gz_testauto import srv
+from gz_testauto.base import resources
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.spec.loader import parse
 from gz_testauto.spec.obstacles import ObstacleSpec

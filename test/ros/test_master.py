@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 import rosgraph
 
-from gz_testauto.errors import SimulatorError
+from gz_testauto.base.errors import SimulatorError
 from gz_testauto.processes import free_port, ports
 from gz_testauto.ros import master
 

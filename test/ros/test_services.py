@@ -9,7 +9,7 @@ import types
 import pytest
 import rosgraph
 
-from gz_testauto.errors import MasterError, NavigatorError, SimulatorError
+from gz_testauto.base.errors import MasterError, NavigatorError, SimulatorError
 from gz_testauto.processes import free_port
 from gz_testauto.ros.campaign.executor import RosTrialExecutor
 from gz_testauto.ros.services import needing_the_master

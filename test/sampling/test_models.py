@@ -3,8 +3,8 @@ import math
 import numpy as np
 import pytest
 
-from gz_testauto.errors import SdfError
-from gz_testauto.pose import Pose
+from gz_testauto.base.errors import SdfError
+from gz_testauto.base.pose import Pose
 from gz_testauto.sampling.models import ObstacleModel, read_model, type_of
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.scene import read_scene

@@ -8,7 +8,7 @@ import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gz_testauto.errors import PlacementError
+from gz_testauto.base.errors import PlacementError
 from gz_testauto.grid.occupancy import OccupancyGrid
 from gz_testauto.grid.search import shortest_path
 from gz_testauto.sampling.draws import Roster

@@ -112,7 +112,7 @@ def _near(one, other, margin=0.01):
 
 
 def _shapes(model, by_m, down_m=0.0):
-    from gz_testauto.pose import Pose
+    from gz_testauto.base.pose import Pose
 
     lowered = Pose((0.0, 0.0, -down_m))
     return [_shape(s.geometry, lowered * s.pose, by_m) for s in model.collisions]

@@ -5,7 +5,7 @@ import pytest
 import yaml
 from PIL import Image
 
-from gz_testauto.errors import PlacementError, SpecError
+from gz_testauto.base.errors import PlacementError, SpecError
 from gz_testauto.sdf.document import SdfDocument
 
 pytestmark = pytest.mark.usefixtures("needs_scenic")

@@ -1,6 +1,6 @@
 import pytest
 
-from gz_testauto.errors import SpecError
+from gz_testauto.base.errors import SpecError
 from gz_testauto.scenic.convert import MARK, convert, convert_file
 
 

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from gz_testauto.errors import SpecError
+from gz_testauto.base.errors import SpecError
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("needs_scenic")]
 

@@ -9,7 +9,7 @@ import zipfile
 
 import pytest
 
-from gz_testauto.errors import ResourceError, SpecError
+from gz_testauto.base.errors import ResourceError, SpecError
 from gz_testauto.scenic.library import models_of
 from gz_testauto.scenic.model_download import download_model
 from gz_testauto.scenic.model_search import ModelSearch, cache_directory

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gz_testauto.errors import SdfError
+from gz_testauto.base.errors import SdfError
 from gz_testauto.scenic.solids import solid_of
 
 

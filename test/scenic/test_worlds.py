@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 import gz_testauto
-from gz_testauto.errors import PlacementError, ResourceError, SpecError
+from gz_testauto.base.errors import PlacementError, ResourceError, SpecError
 from gz_testauto.sdf.scene import read_scene
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "config" / "scenic"

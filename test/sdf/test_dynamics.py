@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from gz_testauto.errors import SdfError
+from gz_testauto.base.errors import SdfError
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.dynamics import read_gravity, read_inertial, read_joints, read_surface
 from gz_testauto.sdf.includes import ModelLibrary

@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
-from gz_testauto.errors import SdfError
+from gz_testauto.base.errors import SdfError
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.repair import repair_xml
 

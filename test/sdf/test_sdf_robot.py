@@ -5,8 +5,8 @@ import math
 import pytest
 from sdf_text import include, link, model
 
-from gz_testauto.errors import SdfError
-from gz_testauto.pose import Pose
+from gz_testauto.base.errors import SdfError
+from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.robot import read_robot
 

@@ -8,7 +8,7 @@ import shapely
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from gz_testauto.pose import Pose
+from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.meshes.slices import TOLERANCE_M
 from gz_testauto.sdf.shapes import (
     Box,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gz_testauto.pose import Pose
+from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.edit import parse_model
 from gz_testauto.sdf.scene import read_scene

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from gz_testauto.pose import Pose2D
-from gz_testauto.resources import share_directory
+from gz_testauto.base.pose import Pose2D
+from gz_testauto.base.resources import share_directory
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.simulators import Scene
 

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from gz_testauto.pose import Pose
+from gz_testauto.base.pose import Pose
 from gz_testauto.simulators.changes import (
     Push,
     SetFriction,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gz_testauto.pose import Pose
+from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.robot import LidarDescription
 from gz_testauto.simulators.lidar_scan import measured_scan
 

@@ -1,6 +1,6 @@
 import pytest
 
-from gz_testauto.errors import SpecError
+from gz_testauto.base.errors import SpecError
 from gz_testauto.simulators import open_simulator
 from gz_testauto.simulators.options import check_options
 

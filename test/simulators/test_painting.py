@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.observation import ModelState
+from gz_testauto.base.pose import Pose
 from gz_testauto.colliders.views import Frustum
-from gz_testauto.errors import SpecError
-from gz_testauto.observation import ModelState
-from gz_testauto.pose import Pose
 from gz_testauto.simulators.changes import SetLight, SetVisual
 from gz_testauto.simulators.embedded import EmbeddedSimulator
 from gz_testauto.simulators.interface import Scene

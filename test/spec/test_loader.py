@@ -1,6 +1,6 @@
 import pytest
 
-from gz_testauto.errors import SpecError
+from gz_testauto.base.errors import SpecError
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load, parse
 from gz_testauto.spec.obstacles import ObstacleSpec

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gz_testauto.errors import SpecError, UnknownNameError
+from gz_testauto.base.errors import SpecError, UnknownNameError
 from gz_testauto.spec.campaign import (
     BuiltinCampaignSpec,
     CampaignSpec,

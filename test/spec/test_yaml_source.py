@@ -2,7 +2,7 @@ import time
 
 import pytest
 
-from gz_testauto.errors import SpecError
+from gz_testauto.base.errors import SpecError
 from gz_testauto.spec.yaml_source import MOST_BYTES, YamlSource, read_yaml_text
 
 BOMB = "a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1]\n" + "".join(

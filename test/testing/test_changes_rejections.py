@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from faults import Fault, rejections
 
-from gz_testauto.errors import SimulatorError
-from gz_testauto.observation import Sensed, Twist2D
-from gz_testauto.pose import Pose, Pose2D
+from gz_testauto.base.errors import SimulatorError
+from gz_testauto.base.observation import Sensed, Twist2D
+from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.simulators.changes import (
     Push,
     SetFriction,

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from faults import Fault, rejections
 
-from gz_testauto.errors import SimulatorError
+from gz_testauto.base.errors import SimulatorError
 from gz_testauto.testing.executor_conformance import ExecutorConformance
 from gz_testauto.testing.planar import PlanarSimulator
 from gz_testauto.trial.executor import SimulatorIdentity, TrialStopped

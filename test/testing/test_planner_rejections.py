@@ -18,12 +18,12 @@ from textbook_planners import (
     VectorFieldHistogram,
 )
 
-from gz_testauto.observation import Twist2D
+from gz_testauto.base.observation import Twist2D
+from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.planners import make_planner
 from gz_testauto.planners.following import in_base_frame
 from gz_testauto.planners.interface import LocalPlanner, PlannerGaveUp
 from gz_testauto.planners.scans import obstacle_points
-from gz_testauto.pose import Pose, Pose2D
 from gz_testauto.testing.planner_conformance import PlannerConformance
 
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 from faults import Fault, rejections
 
-from gz_testauto.errors import SdfError, SimulatorError
-from gz_testauto.observation import ModelState, Twist2D
-from gz_testauto.pose import Pose, Pose2D
+from gz_testauto.base.errors import SdfError, SimulatorError
+from gz_testauto.base.observation import ModelState, Twist2D
+from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.sdf.edit import add_model
 from gz_testauto.testing.planar import PlanarSimulation, PlanarSimulator, drive_arc
 from gz_testauto.testing.simulator_conformance import SimulatorConformance

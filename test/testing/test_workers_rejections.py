@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 from faults import Fault, rejections
 
-from gz_testauto.errors import SimulatorError
+from gz_testauto.base.errors import SimulatorError
 from gz_testauto.testing import workers_conformance
 from gz_testauto.testing.workers_conformance import OrderedExecutor, WorkersConformance
 from gz_testauto.trial.executor import SimulatorIdentity, TrialStopped

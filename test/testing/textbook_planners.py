@@ -5,12 +5,12 @@ import math
 
 import numpy as np
 
-from gz_testauto.observation import Twist2D
+from gz_testauto.base.observation import Twist2D
+from gz_testauto.base.pose import wrap_angle
 from gz_testauto.planners.following import in_base_frame
 from gz_testauto.planners.interface import LocalPlanner, PlannerGaveUp
 from gz_testauto.planners.limits import SpeedLimiter
 from gz_testauto.planners.scans import obstacle_points
-from gz_testauto.pose import wrap_angle
 
 
 class TextbookPlanner(LocalPlanner):

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import shapely
 
+from gz_testauto.base.observation import ModelState, Snapshot
+from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.behaviours.bodies import body_sdf
 from gz_testauto.behaviours.script import Script, Timetable
 from gz_testauto.behaviours.surroundings import Surroundings
-from gz_testauto.observation import ModelState, Snapshot
-from gz_testauto.pose import Pose, Pose2D
 from gz_testauto.sdf.shapes import Box, Cylinder
 from gz_testauto.simulators.interface import NamedModel
 from gz_testauto.spec.tracking import TrackingSpec

@@ -7,7 +7,7 @@ import py_trees
 import pytest
 from py_trees.common import Status
 
-from gz_testauto.errors import SpecError
+from gz_testauto.base.errors import SpecError
 from gz_testauto.trees import nodes
 from gz_testauto.trees.bt_xml import KNOWN, parse_tree, write_tree
 

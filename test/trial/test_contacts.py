@@ -1,4 +1,4 @@
-from gz_testauto.observation import Contact
+from gz_testauto.base.observation import Contact
 from gz_testauto.trial.contacts import ContactSorter, EpisodeLog
 
 SORTER = ContactSorter("robot", ground_shapes=["meadow::link::grass", "house::link::floor"])

@@ -4,10 +4,10 @@ import math
 
 import pytest
 
-from gz_testauto.errors import SceneError
+from gz_testauto.base.errors import SceneError
+from gz_testauto.base.observation import Contact, ModelState, Snapshot
+from gz_testauto.base.pose import Pose
 from gz_testauto.metrics.recording import ContactEpisode
-from gz_testauto.observation import Contact, ModelState, Snapshot
-from gz_testauto.pose import Pose
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.robot import RobotBody
 from gz_testauto.sdf.scene import read_scene

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from gz_testauto.errors import SceneError, SimulatorError
+from gz_testauto.base.errors import SceneError, SimulatorError
+from gz_testauto.base.pose import Pose2D
 from gz_testauto.metrics.recording import ContactEpisode
-from gz_testauto.pose import Pose2D
 from gz_testauto.trial.judge import (
     Rules,
     has_reached,

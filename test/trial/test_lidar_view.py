@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from gz_testauto.pose import Pose
+from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.trial.lidar_view import lidar_view, seen_models

@@ -10,12 +10,12 @@ from scripted import short_recording
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from gz_testauto.analysis.repeatability import compare_recordings
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.observation import Twist2D
+from gz_testauto.base.pose import wrap_angle
 from gz_testauto.campaign.runner import run_campaign
-from gz_testauto.errors import SpecError
-from gz_testauto.observation import Twist2D
 from gz_testauto.planners import PLANNERS
 from gz_testauto.planners.interface import LocalPlanner, PlannerGaveUp
-from gz_testauto.pose import wrap_angle
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.manifest import campaign_inputs
 from gz_testauto.results.store import ResultStore

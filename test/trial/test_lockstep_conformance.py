@@ -1,6 +1,6 @@
 """The executor in lock-step passes the conformance suite."""
 
-from gz_testauto.errors import SimulatorError
+from gz_testauto.base.errors import SimulatorError
 from gz_testauto.testing.executor_conformance import ExecutorConformance
 from gz_testauto.testing.planar import PlanarSimulator
 from gz_testauto.trial.lockstep import LockstepExecutor

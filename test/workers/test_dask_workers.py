@@ -11,9 +11,9 @@ import pytest
 from test_worker_processes import Unlucky, is_stopped, pids
 from test_workers import Eventful, drive, same_bits, times_run, what_was_driven
 
+from gz_testauto.base.errors import MissingDependencyError, ResultsError, SimulatorError
 from gz_testauto.campaign.progress import CampaignListener
 from gz_testauto.campaign.runner import run_campaign
-from gz_testauto.errors import MissingDependencyError, ResultsError, SimulatorError
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.workers import dask as dask_module
 from gz_testauto.workers import pool

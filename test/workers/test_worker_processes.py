@@ -11,9 +11,9 @@ from types import SimpleNamespace
 import pytest
 from test_workers import Eventful, lives, processes
 
+from gz_testauto.base.errors import SimulatorError
 from gz_testauto.campaign.progress import CampaignListener
 from gz_testauto.campaign.runner import run_campaign
-from gz_testauto.errors import SimulatorError
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.workers import pool
 from gz_testauto.workers import processes as processes_module

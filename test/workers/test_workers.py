@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 from scripted import ScriptedExecutor
 
+from gz_testauto.base.errors import SceneError, SimulatorError, SpecError
 from gz_testauto.campaign.progress import CampaignListener
 from gz_testauto.campaign.runner import run_campaign
-from gz_testauto.errors import SceneError, SimulatorError, SpecError
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore
 from gz_testauto.simulators import SIMULATORS

@@ -5,11 +5,11 @@ import math
 
 import pytest
 
+from gz_testauto.base.errors import PlacementError
+from gz_testauto.base.pose import Pose2D
+from gz_testauto.base.resources import share_directory
 from gz_testauto.campaign.world_source import drive_of as drive_of_campaign
 from gz_testauto.campaign.world_source import gather_worlds
-from gz_testauto.errors import PlacementError
-from gz_testauto.pose import Pose2D
-from gz_testauto.resources import share_directory
 from gz_testauto.sampling.naming import obstacle_name
 from gz_testauto.sampling.site import RequiredDrive
 from gz_testauto.sdf.floor import obstructing_heights

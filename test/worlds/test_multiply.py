@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from lxml import etree
 
-from gz_testauto.errors import PlacementError, SdfError, SpecError
+from gz_testauto.base.errors import PlacementError, SdfError, SpecError
 from gz_testauto.sampling.site import RequiredDrive
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.spec.loader import load, parse

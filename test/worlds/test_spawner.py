@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from gz_testauto import resources
-from gz_testauto.errors import PlacementError, SimulatorError, SpecError
-from gz_testauto.pose import Pose
+from gz_testauto.base import resources
+from gz_testauto.base.errors import PlacementError, SimulatorError, SpecError
+from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.spec.loader import parse

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Dict, List, Mapping, Sequence, Tuple
 
 from gz_testauto.analysis.conditions import SAME, conditions, drives
-from gz_testauto.errors import ResultsError
+from gz_testauto.base.errors import ResultsError
 from gz_testauto.results.loaded import LoadedCampaign
 from gz_testauto.results.records import CampaignResults, TrialRecord
 

@@ -18,7 +18,7 @@ import numpy as np
 from gz_testauto.analysis import rounding
 from gz_testauto.analysis.bounded_mean import ONE_WORLD
 from gz_testauto.analysis.intervals import LEVEL, Estimate
-from gz_testauto.errors import ResultsError
+from gz_testauto.base.errors import ResultsError
 from gz_testauto.metrics.interface import SUCCESS
 from gz_testauto.results.records import CampaignResults, TrialRecord
 from gz_testauto.sampling.seeds import child_generator

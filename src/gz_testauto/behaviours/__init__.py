@@ -7,7 +7,7 @@ model.
 ``cross``, ``door`` and ``tree`` come with the package.
 """
 
-from gz_testauto.registry import Registry
+from gz_testauto.base.registry import Registry
 
 BEHAVIOURS = Registry(
     "behaviour",

@@ -11,8 +11,8 @@ from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
 import numpy as np
 
+from gz_testauto.base.pose import Pose, Pose2D, wrap_angle
 from gz_testauto.behaviours.tracker import Period, Tracker
-from gz_testauto.pose import Pose, Pose2D, wrap_angle
 from gz_testauto.simulators.changes import SetModel, SetVisual
 from gz_testauto.simulators.interface import NamedModel
 

@@ -11,16 +11,16 @@ from typing import Tuple
 
 from lxml import etree
 
-from gz_testauto.errors import MissingDependencyError, SdfError, SpecError
-from gz_testauto.pose import Pose
-from gz_testauto.resources import model_file
+from gz_testauto.base.errors import MissingDependencyError, SdfError, SpecError
+from gz_testauto.base.pose import Pose
+from gz_testauto.base.resources import model_file
+from gz_testauto.base.xml_file import parse_xml
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.edit import parse_model
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.mass import inertia_kgm2
 from gz_testauto.sdf.shapes import Box, Cylinder, Geometry
 from gz_testauto.sdf.values import ensure_child, set_numbers
-from gz_testauto.xml_file import parse_xml
 
 XACRO_TIMEOUT_S = 60.0
 COLOR = (0.25, 0.45, 0.7, 1.0)

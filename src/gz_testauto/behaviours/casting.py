@@ -10,6 +10,8 @@ from typing import Any, Callable, Dict, List, Sequence, Tuple, Union
 
 import numpy as np
 
+from gz_testauto.base.errors import PlacementError, SpecError
+from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.behaviours import BEHAVIOURS
 from gz_testauto.behaviours.behaviour import Behaviour, Cast
 from gz_testauto.behaviours.bodies import body_sdf, read_body
@@ -23,8 +25,6 @@ from gz_testauto.behaviours.social_force import Forces, SocialForce
 from gz_testauto.behaviours.surroundings import TRIES, Surroundings, draw_point
 from gz_testauto.behaviours.wander import Wander
 from gz_testauto.behaviours.world_actors import WorldActorSpec
-from gz_testauto.errors import PlacementError, SpecError
-from gz_testauto.pose import Pose, Pose2D
 from gz_testauto.sampling.seeds import ACTOR, child_generator
 from gz_testauto.sdf.scene import placed_model
 from gz_testauto.sdf.shapes import Box, Cylinder

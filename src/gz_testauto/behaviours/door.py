@@ -3,9 +3,9 @@
 import math
 from typing import Sequence
 
+from gz_testauto.base.pose import Pose2D, wrap_angle
 from gz_testauto.behaviours.behaviour import Behaviour, Handle
 from gz_testauto.behaviours.tracker import Period
-from gz_testauto.pose import Pose2D, wrap_angle
 
 
 class Door(Behaviour):

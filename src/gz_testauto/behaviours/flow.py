@@ -3,9 +3,9 @@
 import math
 from typing import Callable, Sequence, Tuple
 
+from gz_testauto.base.pose import Pose
 from gz_testauto.behaviours.behaviour import Behaviour, Handle
 from gz_testauto.behaviours.tracker import Period
-from gz_testauto.pose import Pose
 
 RETRY_S = 0.5
 

@@ -25,13 +25,13 @@ from scenic.core.simulators import Simulation as ScenicSimulation
 from scenic.core.vectors import Orientation, Vector
 from scipy.spatial.transform import Rotation
 
-from gz_testauto import resources
+from gz_testauto.base import resources
+from gz_testauto.base.errors import GzTestautoError, SceneError, SpecError
+from gz_testauto.base.observation import Snapshot
+from gz_testauto.base.pose import Pose
 from gz_testauto.behaviours.behaviour import ARRIVED_M, ROUNDING_S, straight, turning
 from gz_testauto.behaviours.bodies import mover_of
 from gz_testauto.behaviours.tracker import HIGH, Period, Tracker
-from gz_testauto.errors import GzTestautoError, SceneError, SpecError
-from gz_testauto.observation import Snapshot
-from gz_testauto.pose import Pose
 from gz_testauto.sampling.seeds import PERFORMANCE, child_seed
 from gz_testauto.scenic.dynamic.actions import Motion
 from gz_testauto.scenic.dynamic.draws import GlobalDraws

@@ -8,9 +8,9 @@ from typing import Optional, Sequence, Tuple
 
 import numpy as np
 
+from gz_testauto.base.pose import wrap_angle
 from gz_testauto.behaviours.behaviour import Behaviour, Handle
 from gz_testauto.behaviours.tracker import Period
-from gz_testauto.pose import wrap_angle
 
 
 class Timetable:

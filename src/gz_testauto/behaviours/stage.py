@@ -10,9 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 
+from gz_testauto.base.errors import SceneError, SimulatorError
+from gz_testauto.base.observation import LaserScan, ModelState, Snapshot, Twist2D
 from gz_testauto.behaviours.tracker import Period, Tracker
-from gz_testauto.errors import SceneError, SimulatorError
-from gz_testauto.observation import LaserScan, ModelState, Snapshot, Twist2D
 from gz_testauto.simulators.changes import Change
 from gz_testauto.simulators.description import Description
 from gz_testauto.simulators.interface import NamedModel, Simulation

@@ -10,8 +10,8 @@ import abc
 from dataclasses import replace
 from typing import Callable, List, Mapping, Optional, Tuple
 
-from gz_testauto.observation import ModelState, Snapshot
-from gz_testauto.pose import Pose, wrap_angle
+from gz_testauto.base.observation import ModelState, Snapshot
+from gz_testauto.base.pose import Pose, wrap_angle
 from gz_testauto.simulators.changes import Change
 from gz_testauto.simulators.description import Description
 from gz_testauto.simulators.interface import NamedModel

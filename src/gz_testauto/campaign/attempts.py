@@ -11,7 +11,7 @@ import collections
 import re
 from typing import Counter, DefaultDict, List, Optional, Sequence, Tuple
 
-from gz_testauto.errors import LostTrialsError
+from gz_testauto.base.errors import LostTrialsError
 from gz_testauto.results.records import AttemptRecord
 from gz_testauto.results.store import ResultStore
 from gz_testauto.spec.campaign import LimitsSpec

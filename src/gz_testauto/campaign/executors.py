@@ -11,8 +11,8 @@ import functools
 from pathlib import Path
 from typing import Any
 
+from gz_testauto.base.registry import Registry
 from gz_testauto.campaign.simulator import start_simulator
-from gz_testauto.registry import Registry
 from gz_testauto.spec.campaign import CampaignSpec, StackCampaignSpec
 from gz_testauto.workers.interface import ExecutorFactory
 

@@ -11,10 +11,11 @@ from typing import List, Optional, Tuple
 
 from pydantic import ValidationError
 
+from gz_testauto.base.errors import ResultsError, SpecError
+from gz_testauto.base.json_file import read_json_object
+from gz_testauto.base.registry import unknown_name
 from gz_testauto.campaign.scenic_worlds import with_missions
 from gz_testauto.campaign.world_source import gather_worlds
-from gz_testauto.errors import ResultsError, SpecError
-from gz_testauto.json_file import read_json_object
 from gz_testauto.metrics.interface import (
     RELEVANT_SUCCESS,
     SUCCESS,
@@ -30,7 +31,6 @@ from gz_testauto.metrics.reported import (
 )
 from gz_testauto.metrics.tasks import task_metrics
 from gz_testauto.randomisation.terms import PREFIX
-from gz_testauto.registry import unknown_name
 from gz_testauto.results.directory import CampaignDirectory, reporting_disk, write_atomically
 from gz_testauto.results.inputs import PLANNER_CODE, further_files
 from gz_testauto.results.manifest import Manifest, file_sha256

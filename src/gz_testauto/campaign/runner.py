@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Deque, List, Optional, Sequence
 
-from gz_testauto.brevity import brief
+from gz_testauto.base.truncation import brief
 from gz_testauto.campaign.attempts import Attempts
 from gz_testauto.campaign.decision import DecisionWatch
 from gz_testauto.campaign.progress import CampaignListener, Progress

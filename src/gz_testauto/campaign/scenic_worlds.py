@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Dict, List
 
-from gz_testauto.errors import ResultsError, SpecError, UnknownNameError
-from gz_testauto.json_file import shaped
-from gz_testauto.printable import printable
+from gz_testauto.base.errors import ResultsError, SpecError, UnknownNameError
+from gz_testauto.base.escaping import printable
+from gz_testauto.base.json_file import shaped
 from gz_testauto.results.directory import reporting_disk
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.model import PoseSpec

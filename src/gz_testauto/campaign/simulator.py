@@ -6,7 +6,7 @@ constructor, and of ``limits.stall_timeout_s`` and what ``worlds`` says where th
 
 from typing import Any, Dict
 
-from gz_testauto.errors import SpecError
+from gz_testauto.base.errors import SpecError
 from gz_testauto.simulators import chosen_simulator, open_simulator
 from gz_testauto.simulators.interface import Simulator
 from gz_testauto.simulators.options import check_options, options_taken, takes_any

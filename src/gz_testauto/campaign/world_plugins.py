@@ -10,8 +10,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Iterable, Iterator, Optional
 
-from gz_testauto.errors import GzTestautoError, SpecError
-from gz_testauto.printable import printable
+from gz_testauto.base.errors import GzTestautoError, SpecError
+from gz_testauto.base.escaping import printable
 from gz_testauto.scenic.model_search import sdf_files
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.includes import ModelLibrary

@@ -14,9 +14,9 @@ from typing import List, Optional, Tuple
 import numpy as np
 import shapely
 
+from gz_testauto.base.errors import SpecError
 from gz_testauto.campaign.scenic_worlds import made_worlds, scenic_worlds, with_missions
 from gz_testauto.campaign.world_copies import copy_worlds, missing_plugins
-from gz_testauto.errors import SpecError
 from gz_testauto.grid.search import path_length_m
 from gz_testauto.grid.visibility import free_region, shortest_way_through, widen
 from gz_testauto.results.directory import reporting_disk

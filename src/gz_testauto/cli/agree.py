@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import List, Sequence
 
 from gz_testauto.analysis.agreement import agreement
+from gz_testauto.base.errors import SpecError
 from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.campaign.simulator import simulator_options, with_simulator
 from gz_testauto.cli.campaigns import add_campaign_arguments, exit_status, load_seeded, run_trials
 from gz_testauto.cli.progress import announce_stop
-from gz_testauto.errors import SpecError
 from gz_testauto.fidelity.bench.host import Host
 from gz_testauto.fidelity.bench.runner import run_bench
 from gz_testauto.fidelity.findings import find

@@ -4,13 +4,13 @@ import argparse
 import sys
 from pathlib import Path
 
+from gz_testauto.base.escaping import printable
 from gz_testauto.campaign.executors import chosen_executor
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.campaign.world_plugins import plugins_notice
 from gz_testauto.cli.progress import progress_listener
 from gz_testauto.cli.workers import add_worker_arguments, chosen_workers, processors
-from gz_testauto.printable import printable
 from gz_testauto.results.records import CampaignResults
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load

@@ -16,8 +16,8 @@ from typing import List, Sequence
 
 from gz_testauto.analysis.across import bring_together
 from gz_testauto.analysis.overview import analyze
-from gz_testauto.errors import SpecError
-from gz_testauto.printable import printable
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.escaping import printable
 from gz_testauto.report.across import print_across
 from gz_testauto.report.export import to_json
 from gz_testauto.results.loaded import load_campaign

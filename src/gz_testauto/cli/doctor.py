@@ -26,8 +26,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Iterator, NamedTuple, Optional
 
-from gz_testauto.errors import GzTestautoError
-from gz_testauto.resources import share_directory
+from gz_testauto.base.errors import GzTestautoError
+from gz_testauto.base.resources import share_directory
 
 LIBRARIES = (
     "jinja2",

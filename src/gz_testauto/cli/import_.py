@@ -20,10 +20,10 @@ import sys
 from pathlib import Path
 from typing import Dict, List, Sequence, Tuple
 
-from gz_testauto.errors import SpecError
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.escaping import printable
+from gz_testauto.base.registry import unknown_name
 from gz_testauto.metrics.interface import BETTER, METRICS, Metric
-from gz_testauto.printable import printable
-from gz_testauto.registry import unknown_name
 from gz_testauto.results.imported import write_imported
 from gz_testauto.results.trial_rows import Columns, read_trials
 from gz_testauto.spec.stack import NAME

@@ -15,9 +15,9 @@ import tempfile
 from typing import List, Optional
 
 from gz_testauto import __version__
-from gz_testauto.errors import GzTestautoError
-from gz_testauto.printable import printable
-from gz_testauto.registry import unknown_name
+from gz_testauto.base.errors import GzTestautoError
+from gz_testauto.base.escaping import printable
+from gz_testauto.base.registry import unknown_name
 
 VERBS = {
     "multiply": "make many worlds from one, each with other random obstacles",

@@ -17,8 +17,8 @@ from typing import List, Optional
 
 import numpy as np
 
+from gz_testauto.base.errors import SpecError
 from gz_testauto.cli.multiply import add_allow_missing, compile_pattern, say_what_was_done
-from gz_testauto.errors import SpecError
 from gz_testauto.grid.map_server import write_map
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.sdf.scene import read_scene

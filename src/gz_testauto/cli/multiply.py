@@ -18,8 +18,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Dict, List, Optional, Pattern
 
-from gz_testauto.errors import SpecError
-from gz_testauto.printable import printable
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.escaping import printable
 from gz_testauto.sdf.scene import WorldScene
 from gz_testauto.spec.loader import load
 from gz_testauto.spec.obstacles import ObstacleSpec

@@ -32,9 +32,9 @@ from gz_testauto.analysis.decisions.power import (
     worlds_for_mean,
 )
 from gz_testauto.analysis.intervals import success_rate
-from gz_testauto.errors import ResultsError, SpecError
-from gz_testauto.printable import printable
-from gz_testauto.registry import unknown_name
+from gz_testauto.base.errors import ResultsError, SpecError
+from gz_testauto.base.escaping import printable
+from gz_testauto.base.registry import unknown_name
 from gz_testauto.report.plain import interval_text
 from gz_testauto.results.loaded import load_campaign
 

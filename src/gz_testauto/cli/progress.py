@@ -11,9 +11,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.text import Text
 
+from gz_testauto.base.escaping import printable
 from gz_testauto.campaign.progress import CampaignListener
 from gz_testauto.campaign.progress import Progress as CampaignProgress
-from gz_testauto.printable import printable
 from gz_testauto.results.records import TrialRecord
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.plan import Trial

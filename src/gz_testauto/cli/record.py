@@ -13,9 +13,9 @@ from pathlib import Path
 
 import yaml
 
+from gz_testauto.base.errors import SpecError
 from gz_testauto.environments.demonstrations import cloned, record
 from gz_testauto.environments.episode import PreparedEnvironment
-from gz_testauto.errors import SpecError
 from gz_testauto.planners.policies.files import write_policy
 from gz_testauto.trial.outcome import Outcome
 

@@ -25,15 +25,15 @@ from pathlib import Path
 from typing import Callable, Sequence, Tuple
 
 from gz_testauto.analysis.repeatability import compare_recordings
+from gz_testauto.base.errors import ResultsError, SimulatorError, SpecError
+from gz_testauto.base.escaping import printable
+from gz_testauto.base.registry import unknown_name
 from gz_testauto.campaign.executors import chosen_executor
 from gz_testauto.campaign.resume import changed_planners, reopen
 from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.campaign.simulator import start_simulator
 from gz_testauto.campaign.world_plugins import plugins_notice
-from gz_testauto.errors import ResultsError, SimulatorError, SpecError
 from gz_testauto.planners import planner_origin
-from gz_testauto.printable import printable
-from gz_testauto.registry import unknown_name
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.paper_log import world_number
 from gz_testauto.results.store import ResultStore

@@ -13,10 +13,10 @@ from pathlib import Path
 
 from gz_testauto.analysis.decisions.early_end import early_end
 from gz_testauto.analysis.overview import analyze
+from gz_testauto.base.errors import ResultsError
+from gz_testauto.base.escaping import printable
 from gz_testauto.cli.multiply import WorldCounter
 from gz_testauto.cli.workers import processors, worker_count
-from gz_testauto.errors import ResultsError
-from gz_testauto.printable import printable
 from gz_testauto.report.export import to_csv, to_json
 from gz_testauto.report.latex import to_latex
 from gz_testauto.report.table import print_report

@@ -21,11 +21,11 @@ from pathlib import Path
 from typing import Optional, Sequence, Tuple
 
 from gz_testauto.analysis.screening import CONTROL, choose_trials
+from gz_testauto.base.errors import SpecError
 from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.campaign.simulator import simulator_options, with_simulator
 from gz_testauto.cli.campaigns import add_campaign_arguments, exit_status, load_seeded, run_trials
 from gz_testauto.cli.progress import announce_stop
-from gz_testauto.errors import SpecError
 from gz_testauto.results.records import CampaignResults
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
 from gz_testauto.trial.plan import Selection

@@ -20,10 +20,10 @@ from typing import Any, Dict, List
 
 import yaml
 
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.escaping import printable
 from gz_testauto.cli.multiply import WorldCounter
 from gz_testauto.cli.workers import processors, worker_count
-from gz_testauto.errors import SpecError
-from gz_testauto.printable import printable
 
 NOTES_SHOWN = 10
 DRAWS_SHOWN_S = 5.0

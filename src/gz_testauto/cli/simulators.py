@@ -27,9 +27,10 @@ import sys
 from pathlib import Path
 from typing import Iterator, Optional
 
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.registry import unknown_name
 from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.cli.progress import announce_stop
-from gz_testauto.errors import SpecError
 from gz_testauto.fidelity.bench.probes import probe_bench
 from gz_testauto.fidelity.bench.runner import run_bench, store_bench
 from gz_testauto.fidelity.bench.simulated import Simulated, read_simulated
@@ -38,7 +39,6 @@ from gz_testauto.fidelity.findings import as_data, find
 from gz_testauto.fidelity.recordings.csv_file import write_channels
 from gz_testauto.fidelity.recordings.read import read_drives
 from gz_testauto.fidelity.spec import BenchSpec
-from gz_testauto.registry import unknown_name
 from gz_testauto.report.simulators.export import write_measures
 from gz_testauto.report.simulators.page import write_page
 from gz_testauto.report.simulators.probes import print_probes

@@ -12,11 +12,11 @@ import sys
 from pathlib import Path
 from typing import Optional, Union
 
+from gz_testauto.base.errors import SpecError
 from gz_testauto.environments.episode import PreparedEnvironment
 from gz_testauto.environments.selection import Portion
 from gz_testauto.environments.spec import EnvironmentCampaignSpec
 from gz_testauto.environments.training import Generation, Training, TrainingOptions
-from gz_testauto.errors import SpecError
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.spec.campaign import BuiltinCampaignSpec
 from gz_testauto.spec.loader import load

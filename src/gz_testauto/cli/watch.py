@@ -20,8 +20,8 @@ from rich.live import Live
 from rich.text import Text
 
 from gz_testauto.analysis.overview import analyze
-from gz_testauto.errors import ResultsError
-from gz_testauto.printable import printable
+from gz_testauto.base.errors import ResultsError
+from gz_testauto.base.escaping import printable
 from gz_testauto.report.plain import report_console
 from gz_testauto.report.table import progress_report
 from gz_testauto.results.directory import CampaignDirectory

@@ -15,6 +15,9 @@ import mujoco
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from gz_testauto.base.errors import MissingDependencyError, SpecError, UnknownNameError
+from gz_testauto.base.observation import Snapshot
+from gz_testauto.base.pose import Pose
 from gz_testauto.colliders.flat import FARTHEST_M, rays
 from gz_testauto.colliders.mujoco_geoms import (
     EXACT,
@@ -25,9 +28,6 @@ from gz_testauto.colliders.mujoco_geoms import (
 )
 from gz_testauto.colliders.solids import Convex, Shape, Triangles, inside, solid_of
 from gz_testauto.colliders.triangle_gaps import TriangleGap
-from gz_testauto.errors import MissingDependencyError, SpecError, UnknownNameError
-from gz_testauto.observation import Snapshot
-from gz_testauto.pose import Pose
 from gz_testauto.sdf.scene import SceneModel
 from gz_testauto.sdf.shapes import Box, Capsule, Cylinder, Ellipsoid, Sphere
 

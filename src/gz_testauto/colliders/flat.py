@@ -13,8 +13,8 @@ from typing import Sequence, Tuple
 import numpy as np
 import shapely
 
-from gz_testauto.errors import SpecError
-from gz_testauto.pose import Pose2D
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.pose import Pose2D
 from gz_testauto.sampling.outline import Outline
 
 FARTHEST_M = 1e4

@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gz_testauto.base.errors import SpecError
 from gz_testauto.colliders.bodies import Bodies
 from gz_testauto.colliders.views import Frustum
-from gz_testauto.errors import SpecError
 
 
 class DepthImage(NamedTuple):

@@ -13,9 +13,9 @@ import mujoco
 import numpy as np
 import trimesh
 
+from gz_testauto.base.pose import Pose
 from gz_testauto.colliders.mujoco_geoms import EXACT, primitive, text
 from gz_testauto.colliders.solids import Convex
-from gz_testauto.pose import Pose
 from gz_testauto.sdf.shapes import Capsule, Cylinder, Ellipsoid
 
 Body = Union[Cylinder, Capsule, Ellipsoid, Convex]

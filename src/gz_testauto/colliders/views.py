@@ -11,9 +11,9 @@ from typing import Tuple
 
 import numpy as np
 
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.pose import Pose
 from gz_testauto.colliders.flat import rays
-from gz_testauto.errors import SpecError
-from gz_testauto.pose import Pose
 
 
 @dataclass(frozen=True)

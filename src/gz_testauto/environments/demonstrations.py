@@ -12,10 +12,10 @@ from typing import Any, Callable, List, Mapping, Sequence
 
 import numpy as np
 
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.observation import Twist2D
 from gz_testauto.campaign.simulator import start_simulator
 from gz_testauto.environments.episode import PreparedEnvironment
-from gz_testauto.errors import SpecError
-from gz_testauto.observation import Twist2D
 from gz_testauto.planners import make_planner
 from gz_testauto.planners.interface import LocalPlanner, Observation, RobotLimits, Task
 from gz_testauto.planners.policies.interface import ACTIONS, PolicyInterface

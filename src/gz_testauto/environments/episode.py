@@ -11,14 +11,14 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.json_file import read_json_object
+from gz_testauto.base.observation import Snapshot, Twist2D
 from gz_testauto.campaign.simulator import start_simulator, with_simulator
 from gz_testauto.campaign.world_source import gather_worlds
 from gz_testauto.environments.spec import POLICY, EnvironmentCampaignSpec
 from gz_testauto.environments.terms import Judge, Transition
-from gz_testauto.errors import SpecError
-from gz_testauto.json_file import read_json_object
 from gz_testauto.metrics.interface import measure
-from gz_testauto.observation import Snapshot, Twist2D
 from gz_testauto.planners.policies.files import PolicyCard, TrainingCard
 from gz_testauto.planners.policies.interface import PolicyInterface
 from gz_testauto.planners.timed import as_shown

@@ -5,8 +5,8 @@ from typing import Any, Dict, Optional, Tuple, Union
 
 import numpy as np
 
+from gz_testauto.base.errors import MissingDependencyError
 from gz_testauto.environments.episode import Episode, EpisodeRunner, PreparedEnvironment
-from gz_testauto.errors import MissingDependencyError
 from gz_testauto.planners.policies.interface import ACTIONS
 
 try:

@@ -5,8 +5,8 @@ from typing import Any, Dict, List, Optional, Tuple, Union
 
 import numpy as np
 
+from gz_testauto.base.errors import MissingDependencyError, SpecError
 from gz_testauto.environments.episode import Episode, EpisodeRunner, PreparedEnvironment
-from gz_testauto.errors import MissingDependencyError, SpecError
 from gz_testauto.planners.policies.interface import ACTIONS
 
 try:

@@ -9,12 +9,12 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
+from gz_testauto.base.errors import SimulatorError
 from gz_testauto.environments.episode import (
     MOST_REPETITIONS,
     EpisodeRunner,
     PreparedEnvironment,
 )
-from gz_testauto.errors import SimulatorError
 from gz_testauto.planners.policies.policy import WEIGHTED
 from gz_testauto.trial.outcome import Outcome
 

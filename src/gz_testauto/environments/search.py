@@ -11,7 +11,7 @@ from typing import Any, List, Mapping, Sequence, Type
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from gz_testauto.errors import MissingDependencyError
+from gz_testauto.base.errors import MissingDependencyError
 from gz_testauto.planners.policies.policy import WeightedPolicy
 
 

@@ -19,8 +19,8 @@ from typing import Any, Dict, Iterator, Optional, Tuple
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 from typing_extensions import Annotated, Literal
 
+from gz_testauto.base.errors import GzTestautoError
 from gz_testauto.environments.terms import Judge
-from gz_testauto.errors import GzTestautoError
 from gz_testauto.planners.policies.observations import Named, ObservationEncoder
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, BuiltinPlannerSpec
 from gz_testauto.spec.model import Spec, SpecPath, as_tuple

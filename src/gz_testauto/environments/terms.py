@@ -12,12 +12,12 @@ from typing import List, Optional, Sequence, Tuple
 
 import shapely
 
-from gz_testauto.observation import Twist2D
+from gz_testauto.base.observation import Twist2D
+from gz_testauto.base.registry import Registry
 from gz_testauto.planners.following import WaypointFollower
 from gz_testauto.planners.interface import Observation, Task
 from gz_testauto.planners.parameters import Positive, construct
 from gz_testauto.planners.policies.observations import Named
-from gz_testauto.registry import Registry
 from gz_testauto.trial.outcome import Outcome
 
 _HERE = "gz_testauto.environments.terms"

@@ -30,6 +30,8 @@ from typing import (
 
 import numpy as np
 
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.json_file import read_json_object, shaped
 from gz_testauto.environments.episode import PreparedEnvironment, require_apart
 from gz_testauto.environments.rollouts import (
     Place,
@@ -43,8 +45,6 @@ from gz_testauto.environments.rollouts import (
 from gz_testauto.environments.search import WeightSearch
 from gz_testauto.environments.selection import WORLDS, Portion, Selection, portion_of
 from gz_testauto.environments.spec import EnvironmentCampaignSpec
-from gz_testauto.errors import SpecError
-from gz_testauto.json_file import read_json_object, shaped
 from gz_testauto.planners.policies.files import write_policy
 from gz_testauto.planners.policies.policy import WEIGHTED
 from gz_testauto.processes import TaskPool

@@ -12,9 +12,9 @@ from typing import Any, Union
 
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode
 
+from gz_testauto.base.errors import SpecError
 from gz_testauto.environments.episode import PreparedEnvironment
 from gz_testauto.environments.navigation import NavigationEnv
-from gz_testauto.errors import SpecError
 
 
 def vector_env(

@@ -7,7 +7,7 @@ campaign, on level ground: ahead, on the spot, along an arc, a stop from full sp
 import math
 from typing import Any, Dict, List
 
-from gz_testauto.errors import SpecError
+from gz_testauto.base.errors import SpecError
 from gz_testauto.fidelity.spec import BenchSpec
 from gz_testauto.fidelity.steps import physics_step_s, simulator_fault, step_fault
 from gz_testauto.spec.campaign import BuiltinCampaignSpec

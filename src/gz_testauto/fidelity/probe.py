@@ -16,11 +16,11 @@ import numpy as np
 from scipy.spatial import cKDTree
 from typing_extensions import Protocol, runtime_checkable
 
-from gz_testauto.errors import SceneError, SpecError
+from gz_testauto.base.errors import SceneError, SpecError
+from gz_testauto.base.pose import Pose
 from gz_testauto.fidelity.terrain import Terrain, write_world
 from gz_testauto.fidelity.terrain.contact import resting_m
 from gz_testauto.fidelity.terrain.world_file import GRAVITY_MPS2
-from gz_testauto.pose import Pose
 from gz_testauto.sampling.seeds import PROBE, child_generator
 from gz_testauto.simulators.interface import NamedModel, Scene, Simulation, Simulator
 

@@ -33,7 +33,8 @@ from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 from typing_extensions import Annotated, Self
 
-from gz_testauto.errors import SpecError, UnknownNameError
+from gz_testauto.base.errors import SpecError, UnknownNameError
+from gz_testauto.base.registry import unknown_name
 from gz_testauto.fidelity.drives.spec import FLAT, ORDINARY, STEP, BenchRobotSpec, DriveSpec
 from gz_testauto.fidelity.examples import ExampleSpec
 from gz_testauto.fidelity.features import RULES, FeaturesSpec
@@ -44,7 +45,6 @@ from gz_testauto.fidelity.score import PAPER_WEIGHTS
 from gz_testauto.fidelity.steps import physics_step_s, simulator_fault, step_fault, takes_step
 from gz_testauto.fidelity.terrain import TerrainSpec
 from gz_testauto.fidelity.terrain.kind import TerrainKind
-from gz_testauto.registry import unknown_name
 from gz_testauto.simulators.options import check_options
 from gz_testauto.spec.loader import WITHIN
 from gz_testauto.spec.model import Spec, SpecPath, as_tuple, repeated

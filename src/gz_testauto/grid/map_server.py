@@ -13,8 +13,8 @@ import numpy as np
 from pydantic import ConfigDict, Field
 from typing_extensions import Annotated, Literal
 
-from gz_testauto.disk import read_whole, write_whole, writing
-from gz_testauto.errors import SpecError
+from gz_testauto.base.disk import read_whole, write_whole, writing
+from gz_testauto.base.errors import SpecError
 from gz_testauto.grid.occupancy import OccupancyGrid
 from gz_testauto.spec.loader import load
 from gz_testauto.spec.model import Spec, SpecPath

@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from gz_testauto.compiled import compiled
+from gz_testauto.base.compiled import compiled
 
 TOUCH_M = 1e-9
 """Nearer than this is touching."""

@@ -22,9 +22,9 @@ import math
 from dataclasses import dataclass, field
 from typing import Callable, Dict, Iterable, Optional, Tuple
 
-from gz_testauto.errors import SpecError
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.registry import Registry
 from gz_testauto.metrics.recording import Recording
-from gz_testauto.registry import Registry
 
 BETTER = ("lower", "higher", "neither")
 MOST_DECIMALS = 9

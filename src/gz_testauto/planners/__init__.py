@@ -7,8 +7,8 @@ Dynamic Window Approach.
 
 from typing import Any
 
+from gz_testauto.base.registry import Registry
 from gz_testauto.planners.interface import LocalPlanner, Origin
-from gz_testauto.registry import Registry
 
 PLANNERS = Registry(
     "planner",

@@ -10,8 +10,8 @@ from typing import Tuple
 import numpy as np
 from scipy import ndimage
 
-from gz_testauto.compiled import compiled_for
-from gz_testauto.observation import Twist2D
+from gz_testauto.base.compiled import compiled_for
+from gz_testauto.base.observation import Twist2D
 from gz_testauto.planners.escape import Escape
 from gz_testauto.planners.interface import RobotLimits, Task
 from gz_testauto.planners.parameters import Count, NotNegative, Positive

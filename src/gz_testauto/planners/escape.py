@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from gz_testauto.observation import Twist2D
+from gz_testauto.base.observation import Twist2D
 from gz_testauto.planners.interface import RobotLimits
 from gz_testauto.planners.sweep import ConvexFootprint, sweep_arcs
 

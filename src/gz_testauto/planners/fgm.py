@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from gz_testauto.observation import Twist2D
+from gz_testauto.base.observation import Twist2D
 from gz_testauto.planners.gaps import find_gaps
 from gz_testauto.planners.limits import clamp
 from gz_testauto.planners.parameters import Fraction, NotNegative, Positive

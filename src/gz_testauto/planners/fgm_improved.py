@@ -21,8 +21,9 @@ from typing import List, Optional
 
 import numpy as np
 
-from gz_testauto.compiled import compiled, compiled_for
-from gz_testauto.observation import Twist2D
+from gz_testauto.base.compiled import compiled, compiled_for
+from gz_testauto.base.observation import Twist2D
+from gz_testauto.base.pose import wrap_angle
 from gz_testauto.planners.dwa import dynamic_window, stoppable
 from gz_testauto.planners.escape import Escape
 from gz_testauto.planners.fgm import nearest_distance, weighted_heading
@@ -31,7 +32,6 @@ from gz_testauto.planners.interface import Task
 from gz_testauto.planners.parameters import Fraction, NotNegative, Positive
 from gz_testauto.planners.reactive import ReactivePlanner, Situation, turn_towards
 from gz_testauto.planners.sweep import ConvexFootprint, Sweep, arc_poses, sweep_arcs
-from gz_testauto.pose import wrap_angle
 
 SAMPLES = (5, 13)
 """Size of the grid laid over the dynamic window: speeds, yaw rates."""

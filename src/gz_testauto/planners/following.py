@@ -10,8 +10,8 @@ from typing import Tuple
 
 import numpy as np
 
-from gz_testauto.compiled import compiled_for
-from gz_testauto.pose import Pose2D
+from gz_testauto.base.compiled import compiled_for
+from gz_testauto.base.pose import Pose2D
 
 
 class WaypointFollower:

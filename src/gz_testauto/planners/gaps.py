@@ -13,7 +13,7 @@ from typing import List
 
 import numpy as np
 
-from gz_testauto.compiled import compiled, compiled_for
+from gz_testauto.base.compiled import compiled, compiled_for
 
 ROUNDING_RAD = 1e-9
 """Borders nearer to each other than this touch: what is between them is rounding, no gap."""

@@ -10,10 +10,10 @@ from typing import Optional
 
 import numpy as np
 
+from gz_testauto.base.pose import Pose2D
 from gz_testauto.grid.occupancy import OccupancyGrid
 from gz_testauto.grid.search import shortest_path, simplify
 from gz_testauto.planners.interface import RobotLimits
-from gz_testauto.pose import Pose2D
 
 SPACING_M = 0.5
 """Largest distance between two way-points."""

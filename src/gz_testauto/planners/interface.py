@@ -17,8 +17,8 @@ from typing import Any, FrozenSet, Mapping, NamedTuple, Optional, Tuple
 
 import numpy as np
 
-from gz_testauto.observation import LaserScan, TrackedObject, Twist2D
-from gz_testauto.pose import Pose2D
+from gz_testauto.base.observation import LaserScan, TrackedObject, Twist2D
+from gz_testauto.base.pose import Pose2D
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ import numpy as np
 import shapely
 from shapely.ops import substring
 
-from gz_testauto.errors import SpecError
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.pose import Pose2D
 from gz_testauto.planners.global_plan import SPACING_M, resample
 from gz_testauto.planners.interface import Lane
-from gz_testauto.pose import Pose2D
 from gz_testauto.spec.roads.road import LaneSpec, RoadSpec
 
 LEAST_LEG_M = 1.0

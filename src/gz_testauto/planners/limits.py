@@ -7,7 +7,7 @@ the simulators do not apply, and the arithmetic of braking. Refuses to steer.
 import math
 from typing import Optional
 
-from gz_testauto.observation import Twist2D
+from gz_testauto.base.observation import Twist2D
 from gz_testauto.planners.interface import RobotLimits
 
 

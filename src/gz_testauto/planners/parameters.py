@@ -12,8 +12,8 @@ from typing import Any, Dict, Mapping, Type, TypeVar
 from pydantic import Field, TypeAdapter, ValidationError
 from typing_extensions import Annotated, get_type_hints
 
-from gz_testauto.errors import SpecError
-from gz_testauto.registry import unknown_name
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.registry import unknown_name
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 """A finite number above zero."""

@@ -13,7 +13,7 @@ from typing import Optional
 
 import numpy as np
 
-from gz_testauto.observation import Twist2D
+from gz_testauto.base.observation import Twist2D
 from gz_testauto.planners.following import WaypointFollower, in_base_frame
 from gz_testauto.planners.interface import LocalPlanner, Observation, RobotLimits, Task
 from gz_testauto.planners.limits import SpeedLimiter, clamp, stoppable_speed_mps

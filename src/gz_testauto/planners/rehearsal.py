@@ -10,7 +10,8 @@ from typing import Any, Mapping
 
 import numpy as np
 
-from gz_testauto.observation import LaserScan, Twist2D
+from gz_testauto.base.observation import LaserScan, Twist2D
+from gz_testauto.base.pose import Pose2D
 from gz_testauto.planners import make_planner
 from gz_testauto.planners.interface import (
     Lane,
@@ -20,7 +21,6 @@ from gz_testauto.planners.interface import (
     RobotLimits,
     Task,
 )
-from gz_testauto.pose import Pose2D
 
 AWAY_M = 5.0
 """How far off the goal is."""

@@ -10,9 +10,9 @@ import math
 
 import numpy as np
 
-from gz_testauto.compiled import compiled_for
-from gz_testauto.observation import LaserScan
-from gz_testauto.pose import Pose, Pose2D
+from gz_testauto.base.compiled import compiled_for
+from gz_testauto.base.observation import LaserScan
+from gz_testauto.base.pose import Pose, Pose2D
 
 CELL_M = 0.05
 """One point is remembered in each cell of this size, however often it was seen."""

@@ -4,7 +4,7 @@ The floor that any local planner must beat, and the check that a campaign's worl
 empty: where ``straight`` arrives, no obstacle was in the way.
 """
 
-from gz_testauto.observation import Twist2D
+from gz_testauto.base.observation import Twist2D
 from gz_testauto.planners.parameters import Positive
 from gz_testauto.planners.reactive import ReactivePlanner, Situation, turn_towards
 

@@ -10,7 +10,7 @@ import numpy as np
 import shapely
 from shapely.geometry.polygon import orient
 
-from gz_testauto.compiled import compiled, compiled_for
+from gz_testauto.base.compiled import compiled, compiled_for
 
 _MOST_POINTS = 240
 """More scan points than this are thinned out; neighbours then lie within a few centimetres."""

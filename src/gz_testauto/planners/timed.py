@@ -15,7 +15,7 @@ from typing import List, Mapping, Tuple
 
 import numpy as np
 
-from gz_testauto.observation import Twist2D
+from gz_testauto.base.observation import Twist2D
 from gz_testauto.planners.interface import LocalPlanner, Observation, PlannerGaveUp, Task
 
 LOGGER = logging.getLogger(__name__)

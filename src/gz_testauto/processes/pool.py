@@ -12,7 +12,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, Callable, Deque, Generic, Iterable, Iterator, List, TypeVar
 
-from gz_testauto.errors import ResourceError
+from gz_testauto.base.errors import ResourceError
 from gz_testauto.processes.owner import when_owner_ends
 
 Item = TypeVar("Item")

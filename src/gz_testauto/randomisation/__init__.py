@@ -4,7 +4,7 @@ A term draws from a generator of its own, addressed by its name, the world and t
 it drew stands in the trial's results, as ``drawn_<name>``.
 """
 
-from gz_testauto.registry import Registry
+from gz_testauto.base.registry import Registry
 
 TERMS = Registry("term", {})
 """Terms of other packages; this one's are known to :mod:`gz_testauto.spec.randomise`."""

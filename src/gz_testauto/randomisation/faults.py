@@ -11,8 +11,8 @@ from typing import Callable, Deque
 
 import numpy as np
 
+from gz_testauto.base.observation import LaserScan, Twist2D
 from gz_testauto.behaviours.stage import Filter
-from gz_testauto.observation import LaserScan, Twist2D
 
 OfScan = Callable[[float], np.random.Generator]
 """What the faults of a scan are drawn from, by its stamp (s): so they depend neither on how many

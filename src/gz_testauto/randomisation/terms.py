@@ -13,10 +13,11 @@ from typing import Any, Callable, Dict, FrozenSet, List, Mapping, Optional, Sequ
 
 import numpy as np
 
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.pose import Pose
+from gz_testauto.base.registry import unknown_name
 from gz_testauto.behaviours.stage import Filter
 from gz_testauto.behaviours.tracker import HIGH, Period, Tracker
-from gz_testauto.errors import SpecError
-from gz_testauto.pose import Pose
 from gz_testauto.randomisation import TERMS
 from gz_testauto.randomisation.faults import (
     ActuatorLag,
@@ -26,7 +27,6 @@ from gz_testauto.randomisation.faults import (
     ScanNoise,
     WheelSlip,
 )
-from gz_testauto.registry import unknown_name
 from gz_testauto.sampling.seeds import TERM, child_generator
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.simulators.changes import (

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from gz_testauto.analysis.across import Across, Side
 from gz_testauto.analysis.overview import Analysis
-from gz_testauto.printable import all_printable
+from gz_testauto.base.escaping import all_printable
 from gz_testauto.report.plain import indented, plain_table, report_console
 from gz_testauto.report.table import report
 

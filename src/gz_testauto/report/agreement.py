@@ -13,9 +13,9 @@ from rich.text import Text
 from gz_testauto.analysis.agreement import Agreement, Confirmation, Pair
 from gz_testauto.analysis.intervals import Estimate
 from gz_testauto.analysis.screening import REASONS
+from gz_testauto.base.escaping import all_printable, printable
 from gz_testauto.fidelity.findings import Findings
 from gz_testauto.fidelity.measures.interface import measure_named
-from gz_testauto.printable import all_printable, printable
 from gz_testauto.report.plain import (
     interval_text,
     methods_text,

@@ -15,8 +15,8 @@ from lxml import etree
 from gz_testauto.analysis.decisions.gate import Answer, Kind, Verdict
 from gz_testauto.analysis.decisions.gate_coverage import NotJudged
 from gz_testauto.analysis.decisions.gate_request import Judged
-from gz_testauto.errors import GzTestautoError
-from gz_testauto.printable import printable
+from gz_testauto.base.errors import GzTestautoError
+from gz_testauto.base.escaping import printable
 from gz_testauto.report.plain import number_text
 
 SHOWN = 5

@@ -1,7 +1,7 @@
 """How tables, numbers and text from results look on a terminal.
 
 Text from results is shown as it is and does nothing: rich's markup is off, and what is not
-printable is escaped (:mod:`gz_testauto.printable`).
+printable is escaped (:mod:`gz_testauto.base.escaping`).
 """
 
 import math

@@ -14,8 +14,10 @@ import shapely
 from shapely.geometry.base import BaseGeometry
 from shapely.geometry.polygon import orient
 
+from gz_testauto.base.errors import MissingDependencyError
+from gz_testauto.base.escaping import printable
+from gz_testauto.base.pose import Pose2D
 from gz_testauto.campaign.resume import reopen
-from gz_testauto.errors import MissingDependencyError
 from gz_testauto.metrics.recording import (
     ACTOR_SERIES,
     FOOTPRINT_SERIES,
@@ -24,8 +26,6 @@ from gz_testauto.metrics.recording import (
 )
 from gz_testauto.metrics.traffic.among_movers import lanes_of, surface_of
 from gz_testauto.metrics.traffic.encounters import encounters
-from gz_testauto.pose import Pose2D
-from gz_testauto.printable import printable
 from gz_testauto.processes import map_side_by_side
 from gz_testauto.results.directory import CampaignDirectory, reporting_disk
 from gz_testauto.results.records import TrialRecord

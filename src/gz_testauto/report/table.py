@@ -16,8 +16,8 @@ from gz_testauto.analysis.comparison import Comparison, Comparisons
 from gz_testauto.analysis.overview import Analysis
 from gz_testauto.analysis.summary import PlannerSummary
 from gz_testauto.analysis.winners import WorldGroup
+from gz_testauto.base.escaping import all_printable
 from gz_testauto.metrics.interface import Metric
-from gz_testauto.printable import all_printable
 from gz_testauto.report.early_end import early_end_lines, early_end_note
 from gz_testauto.report.metric_tables import (
     differences_note,

@@ -6,7 +6,7 @@ import sqlite3
 from pathlib import Path
 from typing import Iterator
 
-from gz_testauto.errors import ResultsError
+from gz_testauto.base.errors import ResultsError
 
 BUSY_TIMEOUT_S = 30.0
 

@@ -10,7 +10,7 @@ import json
 import sqlite3
 from typing import Any, Collection, Dict, List, Mapping, Sequence, Set, Tuple
 
-from gz_testauto.errors import GzTestautoError, SpecError
+from gz_testauto.base.errors import GzTestautoError, SpecError
 from gz_testauto.metrics.interface import (
     METRICS,
     RELEVANT_SUCCESS,

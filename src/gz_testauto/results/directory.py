@@ -21,8 +21,8 @@ import shutil
 from pathlib import Path
 from typing import Iterator, List
 
-from gz_testauto.disk import PARTIAL_SUFFIX, partial_of, write_whole
-from gz_testauto.errors import ResultsError
+from gz_testauto.base.disk import PARTIAL_SUFFIX, partial_of, write_whole
+from gz_testauto.base.errors import ResultsError
 
 LOCK_NAME = ".lock"
 

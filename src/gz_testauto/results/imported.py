@@ -9,7 +9,7 @@ import shutil
 from pathlib import Path
 from typing import Dict, Optional, Sequence, Tuple
 
-from gz_testauto.errors import ResultsError
+from gz_testauto.base.errors import ResultsError
 from gz_testauto.metrics.interface import Metric, builtin_metrics
 from gz_testauto.results.directory import CampaignDirectory, reporting_disk
 from gz_testauto.results.manifest import Manifest, file_sha256

@@ -7,12 +7,13 @@ from typing import Dict, Iterable
 
 from lxml import etree
 
+from gz_testauto.base.errors import GzTestautoError, ResourceError, SpecError
+from gz_testauto.base.registry import Registry
+from gz_testauto.base.resources import model_file
+from gz_testauto.base.xml_file import parse_xml
 from gz_testauto.behaviours import BEHAVIOURS
-from gz_testauto.errors import GzTestautoError, ResourceError, SpecError
 from gz_testauto.planners import PLANNERS, planner_origin
 from gz_testauto.randomisation import TERMS
-from gz_testauto.registry import Registry
-from gz_testauto.resources import model_file
 from gz_testauto.results.manifest import file_sha256
 from gz_testauto.scenic.imports import named_files
 from gz_testauto.scenic.packing import packed_models
@@ -22,7 +23,6 @@ from gz_testauto.spec.descriptor import load_descriptor
 from gz_testauto.spec.randomise import PluginTerm
 from gz_testauto.trial.launch_files import launch_inputs
 from gz_testauto.worlds.manifest import sha256_of
-from gz_testauto.xml_file import parse_xml
 
 PLANNER_CODE = "code of planner "
 

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple
 
 from gz_testauto import __version__
-from gz_testauto.disk import read_whole
-from gz_testauto.errors import ResultsError
-from gz_testauto.json_file import read_json_object, shaped
+from gz_testauto.base.disk import read_whole
+from gz_testauto.base.errors import ResultsError
+from gz_testauto.base.json_file import read_json_object, shaped
 from gz_testauto.results.directory import CampaignDirectory, write_atomically
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.trial.executor import SimulatorIdentity

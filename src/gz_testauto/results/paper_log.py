@@ -17,7 +17,7 @@ import math
 from pathlib import Path
 from typing import Callable, Iterable, Tuple
 
-from gz_testauto.pose import Pose2D
+from gz_testauto.base.pose import Pose2D
 from gz_testauto.results.directory import reporting_disk, write_atomically
 from gz_testauto.results.records import TrialRecord
 from gz_testauto.trial.outcome import Outcome

@@ -16,7 +16,7 @@ from typing import Dict, Optional, Tuple
 
 import numpy as np
 
-from gz_testauto.errors import ResultsError
+from gz_testauto.base.errors import ResultsError
 from gz_testauto.metrics.recording import ContactEpisode, Recording
 from gz_testauto.results.directory import write_atomically
 

@@ -15,8 +15,8 @@ import sqlite3
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple
 
-from gz_testauto.errors import ResultsError
-from gz_testauto.json_file import shaped
+from gz_testauto.base.errors import ResultsError
+from gz_testauto.base.json_file import shaped
 from gz_testauto.metrics.interface import RELEVANT_SUCCESS, Metric
 from gz_testauto.metrics.recording import Recording
 from gz_testauto.results import declarations, judged, running

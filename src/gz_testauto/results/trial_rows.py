@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Counter, Dict, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
 
-from gz_testauto.errors import ResultsError
+from gz_testauto.base.errors import ResultsError
+from gz_testauto.base.registry import unknown_name
 from gz_testauto.metrics.interface import METRICS
-from gz_testauto.registry import unknown_name
 from gz_testauto.trial.outcome import Outcome
 
 OUTCOME_WORDS: Mapping[str, Outcome] = {

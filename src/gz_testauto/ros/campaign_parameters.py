@@ -8,8 +8,8 @@ from typing import Optional, Tuple
 
 import rospy
 
+from gz_testauto.base.errors import SpecError
 from gz_testauto.campaign.simulator import with_simulator
-from gz_testauto.errors import SpecError
 from gz_testauto.ros import parameters
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
 from gz_testauto.spec.loader import load

@@ -11,9 +11,9 @@ import numpy as np
 from genpy import Time
 from nav_msgs.msg import OccupancyGrid as OccupancyGridMessage
 
-from gz_testauto.errors import SpecError
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.ros_messages import WORLD_FRAME, from_float32, pose_of
 from gz_testauto.grid.occupancy import OccupancyGrid
-from gz_testauto.ros_messages import WORLD_FRAME, from_float32, pose_of
 
 OCCUPIED_FROM = 65
 """Per cent from which a cell counts as occupied, as map_server and costmap_2d have it."""

@@ -12,7 +12,7 @@ import xmlrpc.client
 from pathlib import Path
 from typing import Any, Dict, Iterator
 
-from gz_testauto.errors import SimulatorError
+from gz_testauto.base.errors import SimulatorError
 from gz_testauto.processes import free_ports
 from gz_testauto.processes.subreaper import descendants
 from gz_testauto.ros.launched_process import LaunchedProcess

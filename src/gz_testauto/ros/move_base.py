@@ -22,10 +22,10 @@ from move_base_msgs.msg import (
     RecoveryStatus,
 )
 
-from gz_testauto import ros_messages
-from gz_testauto.errors import NavigatorError
+from gz_testauto.base import ros_messages
+from gz_testauto.base.errors import NavigatorError
+from gz_testauto.base.pose import Pose2D
 from gz_testauto.planners.interface import PlannerGaveUp
-from gz_testauto.pose import Pose2D
 
 ENDED = (
     GoalStatus.SUCCEEDED,

@@ -12,8 +12,8 @@ from typing import Callable
 import rospy
 from threadpoolctl import threadpool_limits
 
-from gz_testauto.brevity import log_in_full
-from gz_testauto.errors import GzTestautoError
+from gz_testauto.base.errors import GzTestautoError
+from gz_testauto.base.truncation import log_in_full
 from gz_testauto.processes import when_owner_ends
 from gz_testauto.ros import LAUNCHER_PID
 from gz_testauto.ros.services import needing_the_master

@@ -9,8 +9,8 @@ from typing import Any, List, Optional, Sequence, Type, TypeVar
 
 import rospy
 
-from gz_testauto import resources
-from gz_testauto.errors import SpecError
+from gz_testauto.base import resources
+from gz_testauto.base.errors import SpecError
 
 Value = TypeVar("Value")
 REQUIRED: Any = object()

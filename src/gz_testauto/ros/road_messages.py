@@ -6,13 +6,13 @@ import numpy as np
 from genpy import Time
 from geometry_msgs.msg import Pose2D as Pose2DMessage
 
+from gz_testauto.base.observation import TrackedObject
+from gz_testauto.base.pose import Pose2D
+from gz_testauto.base.ros_messages import WORLD_FRAME
 from gz_testauto.msg import Lane as LaneMessage
 from gz_testauto.msg import Road
 from gz_testauto.msg import TrackedObject as TrackedObjectMessage
-from gz_testauto.observation import TrackedObject
 from gz_testauto.planners.interface import Lane
-from gz_testauto.pose import Pose2D
-from gz_testauto.ros_messages import WORLD_FRAME
 
 
 def object_messages(objects: Iterable[TrackedObject]) -> List[TrackedObjectMessage]:

@@ -8,7 +8,7 @@ from typing import Iterator
 import rosgraph
 import rospy
 
-from gz_testauto.errors import MasterError, NavigatorError, SimulatorError
+from gz_testauto.base.errors import MasterError, NavigatorError, SimulatorError
 
 
 def is_served(service: str, timeout_s: float) -> bool:

@@ -16,7 +16,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Callable, Tuple
 
-from gz_testauto.errors import GzTestautoError, SimulatorError
+from gz_testauto.base.errors import GzTestautoError, SimulatorError
 from gz_testauto.ros.launched_process import LaunchedProcess
 from gz_testauto.trial.executor import StopRequest, TrialStopped
 

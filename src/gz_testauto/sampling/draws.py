@@ -16,7 +16,7 @@ import numpy as np
 import shapely
 from shapely.geometry.base import BaseGeometry
 
-from gz_testauto.errors import PlacementError
+from gz_testauto.base.errors import PlacementError
 from gz_testauto.grid.visibility import widen
 from gz_testauto.sampling.models import ObstacleModel, Size, read_model
 from gz_testauto.sampling.naming import obstacle_name

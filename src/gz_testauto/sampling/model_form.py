@@ -11,7 +11,7 @@ from xml.sax.saxutils import escape
 
 from lxml import etree
 
-from gz_testauto.pose import Pose
+from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.document import Element
 from gz_testauto.sdf.mass import inertia_kgm2
 from gz_testauto.sdf.shapes import Box, Geometry

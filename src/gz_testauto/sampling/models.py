@@ -17,8 +17,8 @@ import shapely
 from lxml import etree
 from shapely.geometry.base import BaseGeometry
 
-from gz_testauto.errors import SdfError
-from gz_testauto.pose import Pose
+from gz_testauto.base.errors import SdfError
+from gz_testauto.base.pose import Pose
 from gz_testauto.sampling.model_form import ModelForm
 from gz_testauto.sampling.outline import Outline
 from gz_testauto.sampling.resize import scale_model

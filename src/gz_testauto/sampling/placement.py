@@ -17,8 +17,8 @@ import numpy as np
 import shapely
 from shapely.geometry.base import BaseGeometry
 
-from gz_testauto.errors import PlacementError
-from gz_testauto.pose import Pose
+from gz_testauto.base.errors import PlacementError
+from gz_testauto.base.pose import Pose
 from gz_testauto.sampling.difficulty import Difficulty, DifficultyEvaluator, length_m
 from gz_testauto.sampling.draws import Proposal, Roster
 from gz_testauto.sampling.models import ObstacleModel, Size

@@ -9,7 +9,7 @@ from typing import Dict, List, Tuple
 
 from lxml import etree
 
-from gz_testauto.errors import SdfError
+from gz_testauto.base.errors import SdfError
 from gz_testauto.sdf.document import Element
 from gz_testauto.sdf.values import leading_numbers, set_numbers
 

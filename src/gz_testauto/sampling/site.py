@@ -14,7 +14,7 @@ import numpy as np
 import shapely
 from shapely.geometry.base import BaseGeometry
 
-from gz_testauto.errors import PlacementError
+from gz_testauto.base.errors import PlacementError
 from gz_testauto.grid.visibility import free_region, widen
 from gz_testauto.sdf.floor import ANY_ROBOT, Heights
 from gz_testauto.sdf.scene import WorldScene

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable, List, Optional, Set, Tuple
 
-from gz_testauto.disk import write_whole, writing
-from gz_testauto.errors import SpecError
+from gz_testauto.base.disk import write_whole, writing
+from gz_testauto.base.errors import SpecError
 
 MARK = "# NOT CONVERTED:"
 

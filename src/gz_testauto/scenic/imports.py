@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from typing import Dict, Iterator, List, Tuple
 
-from gz_testauto.disk import read_whole
+from gz_testauto.base.disk import read_whole
 
 _IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+(?P<source>[\w.]+)[ \t]+import[ \t]+(?P<names>\([^)]*\)|[^#\n]*)"

@@ -10,9 +10,9 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 import numpy as np
 
-from gz_testauto import resources
-from gz_testauto.errors import GzTestautoError, SpecError
-from gz_testauto.pose import Pose
+from gz_testauto.base import resources
+from gz_testauto.base.errors import GzTestautoError, SpecError
+from gz_testauto.base.pose import Pose
 from gz_testauto.scenic.model_search import ModelSearch
 from gz_testauto.scenic.solids import THINNEST_M, Solid, solid_of
 from gz_testauto.sdf.missing import required_whole

@@ -20,8 +20,8 @@ import zipfile
 from pathlib import Path, PurePosixPath
 from typing import Dict, Iterator, List, Optional, Tuple
 
-from gz_testauto.disk import write_whole, writing
-from gz_testauto.errors import ResourceError
+from gz_testauto.base.disk import write_whole, writing
+from gz_testauto.base.errors import ResourceError
 
 DATABASE = "http://models.gazebosim.org"
 """Gazebo's model database, unless ``GAZEBO_MODEL_DATABASE_URI`` names another."""

@@ -9,8 +9,8 @@ import os
 from pathlib import Path
 from typing import Iterator, List, Optional
 
-from gz_testauto import resources
-from gz_testauto.errors import ResourceError
+from gz_testauto.base import resources
+from gz_testauto.base.errors import ResourceError
 from gz_testauto.scenic.model_download import download_model
 from gz_testauto.spec.descriptor import DescriptorSpec, ModelSpec, load_descriptor
 

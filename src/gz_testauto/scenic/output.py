@@ -14,8 +14,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Optional, Tuple, Union
 
-from gz_testauto.disk import write_whole, writing
-from gz_testauto.errors import SpecError
+from gz_testauto.base.disk import write_whole, writing
+from gz_testauto.base.errors import SpecError
 from gz_testauto.processes import map_side_by_side
 from gz_testauto.scenic.mission import mission_bytes
 from gz_testauto.scenic.source import ScenicSource, ScenicWorld

@@ -9,8 +9,8 @@ import os
 from pathlib import Path
 from typing import Dict, List, Optional, Sequence, Union
 
-from gz_testauto import resources
-from gz_testauto.errors import ResourceError, SdfError
+from gz_testauto.base import resources
+from gz_testauto.base.errors import ResourceError, SdfError
 from gz_testauto.scenic.model_search import ModelSearch
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.spec.descriptor import load_descriptor

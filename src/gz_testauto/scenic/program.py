@@ -14,7 +14,7 @@ import warnings
 from pathlib import Path
 from typing import Any, Callable, Iterator, Mapping, Optional, Sequence, Tuple
 
-from gz_testauto.errors import MissingDependencyError, SpecError
+from gz_testauto.base.errors import MissingDependencyError, SpecError
 from gz_testauto.scenic.dynamic.draws import GlobalDraws
 from gz_testauto.scenic.dynamic.turns import end_acting
 from gz_testauto.scenic.language.faults import LIBRARY, LINE_ADDED, located

@@ -29,7 +29,7 @@ from scenic.core.regions import AllRegion
 from scenic.core.requirements import NonVisibilityRequirement, VisibilityRequirement
 from scenic.core.utils import DefaultIdentityDict
 
-from gz_testauto.errors import PlacementError
+from gz_testauto.base.errors import PlacementError
 from gz_testauto.scenic.dynamic.draws import GlobalDraws, undisturbed
 from gz_testauto.scenic.language.faults import located
 from gz_testauto.scenic.names import SceneName

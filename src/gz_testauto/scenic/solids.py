@@ -16,8 +16,8 @@ import numpy as np
 import shapely
 from scipy.spatial import ConvexHull, HalfspaceIntersection
 
-from gz_testauto.errors import SdfError
-from gz_testauto.pose import Pose
+from gz_testauto.base.errors import SdfError
+from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.geometry_reader import read_geometry
 from gz_testauto.sdf.includes import ModelLibrary

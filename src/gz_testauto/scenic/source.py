@@ -16,8 +16,8 @@ import scipy
 import shapely
 
 from gz_testauto import __version__
-from gz_testauto.errors import SpecError
-from gz_testauto.pose import Pose
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.pose import Pose
 from gz_testauto.sampling.seeds import SCENARIO, WORLD, child_seed
 from gz_testauto.scenic.imports import named_files
 from gz_testauto.scenic.library import PlacedModel, library_text, models_of

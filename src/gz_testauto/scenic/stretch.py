@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from lxml import etree
 
-from gz_testauto.errors import SdfError
-from gz_testauto.pose import Pose
+from gz_testauto.base.errors import SdfError
+from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.values import number, numbers, pose_value, set_numbers, set_pose
 

@@ -12,8 +12,8 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 import numpy as np
 from lxml import etree
 
-from gz_testauto.errors import SpecError
-from gz_testauto.pose import Pose
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.pose import Pose
 from gz_testauto.scenic.library import PlacedModel
 from gz_testauto.scenic.names import SceneName
 from gz_testauto.scenic.packing import ModelPack, mesh_model

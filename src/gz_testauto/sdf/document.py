@@ -17,10 +17,10 @@ from typing import Any, Optional, Tuple, Union
 
 from lxml import etree
 
-from gz_testauto.disk import read_whole, write_whole
-from gz_testauto.errors import SdfError
+from gz_testauto.base.disk import read_whole, write_whole
+from gz_testauto.base.errors import SdfError
+from gz_testauto.base.xml_file import parse_xml
 from gz_testauto.sdf.repair import Repair, repair_xml
-from gz_testauto.xml_file import parse_xml
 
 Element = Any
 """An lxml element; lxml publishes no types."""

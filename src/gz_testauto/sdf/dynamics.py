@@ -10,8 +10,8 @@ from typing import List, Optional, Set, Tuple
 
 import numpy as np
 
-from gz_testauto.errors import SdfError
-from gz_testauto.pose import Pose
+from gz_testauto.base.errors import SdfError
+from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.tree import ModelNode
 from gz_testauto.sdf.values import (

@@ -10,15 +10,15 @@ from typing import Dict, Optional, Sequence, Union
 
 from lxml import etree
 
-from gz_testauto.errors import SdfError
-from gz_testauto.pose import Pose
+from gz_testauto.base.errors import SdfError
+from gz_testauto.base.pose import Pose
+from gz_testauto.base.xml_file import parse_xml
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.scale import resize_model
 from gz_testauto.sdf.shapes import Geometry
 from gz_testauto.sdf.state import apply_state
 from gz_testauto.sdf.values import insert_child, remove_child, set_pose, text_of
-from gz_testauto.xml_file import parse_xml
 
 
 def model_elements(

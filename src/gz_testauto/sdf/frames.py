@@ -8,8 +8,8 @@ Gazebo 11, and nothing from 1.7 on.
 
 from typing import Dict, List, Optional, Tuple
 
-from gz_testauto.errors import SdfError
-from gz_testauto.pose import Pose
+from gz_testauto.base.errors import SdfError
+from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.values import name_of, pose_value
 

@@ -7,7 +7,7 @@ with is refused by name.
 from pathlib import Path
 from typing import Callable, Dict, Optional
 
-from gz_testauto.errors import SdfError
+from gz_testauto.base.errors import SdfError
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.meshes.surfaces import Heightmap, Mesh

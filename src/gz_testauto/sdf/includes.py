@@ -12,8 +12,8 @@ from typing import Callable, Dict, Iterator, List, NamedTuple, Optional, Sequenc
 
 from lxml import etree
 
-from gz_testauto import resources
-from gz_testauto.errors import WITHOUT_IT, MissingFileError, ResourceError, SdfError
+from gz_testauto.base import resources
+from gz_testauto.base.errors import WITHOUT_IT, MissingFileError, ResourceError, SdfError
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.meshes.files import is_lfs_pointer
 from gz_testauto.sdf.values import insert_child, remove_child, text_of
@@ -39,7 +39,7 @@ class ModelLibrary:
     """Finds and keeps included models.
 
     ``model_path`` lists the directories for ``model://``; the default is
-    :func:`gz_testauto.resources.model_path` at the time of construction.
+    :func:`gz_testauto.base.resources.model_path` at the time of construction.
     """
 
     def __init__(self, model_path: Optional[Sequence[Path]] = None, repair: bool = False) -> None:

@@ -11,8 +11,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Iterable, Iterator, List, Sequence, Tuple
 
-from gz_testauto.errors import MissingFileError, ResourceError, SdfError
-from gz_testauto.resources import model_file
+from gz_testauto.base.errors import MissingFileError, ResourceError, SdfError
+from gz_testauto.base.resources import model_file
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.meshes.files import mesh_parts

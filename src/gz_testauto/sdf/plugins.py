@@ -7,7 +7,7 @@ harmless nobody can tell from their names: a plugin is code that runs as the use
 import contextlib
 from typing import Iterator, Tuple
 
-from gz_testauto.errors import SdfError
+from gz_testauto.base.errors import SdfError
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.includes import ModelLibrary
 

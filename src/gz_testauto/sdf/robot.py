@@ -14,9 +14,9 @@ import numpy as np
 import shapely
 from lxml import etree
 
-from gz_testauto import resources
-from gz_testauto.errors import ResourceError, SdfError
-from gz_testauto.pose import Pose
+from gz_testauto.base import resources
+from gz_testauto.base.errors import ResourceError, SdfError
+from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.missing import required_whole

@@ -14,8 +14,8 @@ from typing import Dict, FrozenSet, List, Mapping, Optional, Sequence, Tuple, Un
 import numpy as np
 from shapely.geometry.base import BaseGeometry
 
-from gz_testauto.errors import SdfError
-from gz_testauto.pose import Pose
+from gz_testauto.base.errors import SdfError
+from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.floor import is_floor_slab, off_the_floor
 from gz_testauto.sdf.geometry_reader import read_geometry
@@ -149,7 +149,7 @@ def read_scene(
     """Read a world (or a model file, as a world with that one model).
 
     ``model_path`` lists the directories for ``model://``; by default
-    :func:`gz_testauto.resources.model_path`. ``allow_missing`` names models and files without
+    :func:`gz_testauto.base.resources.model_path`. ``allow_missing`` names models and files without
     which the world is read when they are not there (:mod:`gz_testauto.sdf.missing`). The document
     handed in is not changed.
     Raises ``SdfError`` when anything with a collision cannot be found or understood.

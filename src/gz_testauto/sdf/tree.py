@@ -8,8 +8,8 @@ it. Lights and actors are no models and are left out.
 from dataclasses import dataclass, field
 from typing import Iterator, List, Optional, Tuple
 
-from gz_testauto.errors import SdfError
-from gz_testauto.pose import Pose
+from gz_testauto.base.errors import SdfError
+from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.frames import FrameGraph
 from gz_testauto.sdf.includes import ModelLibrary

@@ -12,8 +12,8 @@ from typing import List, Optional, Tuple
 
 from lxml import etree
 
-from gz_testauto.errors import SdfError
-from gz_testauto.pose import Pose
+from gz_testauto.base.errors import SdfError
+from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.document import Element, SdfDocument
 
 LOGGER = logging.getLogger(__name__)

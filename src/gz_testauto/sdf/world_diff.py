@@ -11,7 +11,7 @@ from typing import Dict, Mapping, Optional, Tuple
 
 from lxml import etree
 
-from gz_testauto.pose import Pose
+from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.edit import model_elements, parse_model
 from gz_testauto.sdf.includes import ModelLibrary

@@ -3,8 +3,8 @@ MuJoCo, and whatever a plugin adds."""
 
 from typing import Any
 
-from gz_testauto.errors import MissingDependencyError, SpecError
-from gz_testauto.registry import Registry
+from gz_testauto.base.errors import MissingDependencyError, SpecError
+from gz_testauto.base.registry import Registry
 from gz_testauto.simulators.interface import Scene, Simulation, Simulator
 
 SIMULATORS = Registry(

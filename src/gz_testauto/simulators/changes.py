@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass, fields
 from typing import Any, Dict, FrozenSet, Iterable, Optional, Tuple, Type
 
-from gz_testauto.pose import Pose
+from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.looks import COLORS, Color
 
 Vector = Tuple[float, float, float]

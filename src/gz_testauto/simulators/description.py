@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
-from gz_testauto.errors import SdfError, SimulatorError
-from gz_testauto.pose import Pose
-from gz_testauto.registry import unknown_name
+from gz_testauto.base.errors import SdfError, SimulatorError
+from gz_testauto.base.pose import Pose
+from gz_testauto.base.registry import unknown_name
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.dynamics import (
     GRAVITY_MPS2,

@@ -26,9 +26,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Dict, FrozenSet, Iterable, Mapping, Optional, Sequence, Set, Tuple
 
-from gz_testauto.errors import SdfError, SimulatorError
-from gz_testauto.observation import ModelState, Snapshot, Twist2D
-from gz_testauto.pose import Pose, Pose2D
+from gz_testauto.base.errors import SdfError, SimulatorError
+from gz_testauto.base.observation import ModelState, Snapshot, Twist2D
+from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.sdf.edit import parse_model
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.scene import read_scene

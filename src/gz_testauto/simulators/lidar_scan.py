@@ -7,7 +7,7 @@ from typing import Tuple
 
 import numpy as np
 
-from gz_testauto.observation import LaserScan
+from gz_testauto.base.observation import LaserScan
 from gz_testauto.sdf.robot import LidarDescription
 
 

@@ -9,8 +9,8 @@ from typing import Any, Dict, Mapping, get_type_hints
 
 from pydantic import PydanticUserError, TypeAdapter, ValidationError
 
-from gz_testauto.errors import SpecError
-from gz_testauto.registry import unknown_name
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.registry import unknown_name
 from gz_testauto.simulators import SIMULATORS, chosen_simulator
 
 RENAMED = {"obstacles": "obstacle_names"}

@@ -4,7 +4,7 @@ from typing import Dict, Generic, Mapping, TypeVar
 
 from typing_extensions import Protocol
 
-from gz_testauto.observation import ModelState, Sensed, Snapshot, Twist2D
+from gz_testauto.base.observation import ModelState, Sensed, Snapshot, Twist2D
 from gz_testauto.simulators.interface import Simulation
 
 NOTHING = Sensed()

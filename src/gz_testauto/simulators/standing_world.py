@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Iterable, Mapping
 
-from gz_testauto.errors import SdfError, SimulatorError
-from gz_testauto.pose import Pose
+from gz_testauto.base.errors import SdfError, SimulatorError
+from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.edit import add_model, remove_model, set_model_pose
 from gz_testauto.sdf.includes import ModelLibrary

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import List
 
-from gz_testauto.errors import MissingDependencyError, SimulatorError
+from gz_testauto.base.errors import MissingDependencyError, SimulatorError
 from gz_testauto.simulators.gazebo.installation import GazeboInstallation, find_gazebo
 
 TIMEOUT_S = 60.0

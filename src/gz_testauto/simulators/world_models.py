@@ -1,6 +1,6 @@
 """What both ways to Gazebo ask of a world file: its physics, and shapes that gzserver survives."""
 
-from gz_testauto.errors import SdfError
+from gz_testauto.base.errors import SdfError
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.dynamics import read_gravity, read_physics
 from gz_testauto.sdf.scene import WorldScene

@@ -22,8 +22,8 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 from typing_extensions import Annotated, Literal, Self
 
-from gz_testauto.pose import Pose2D
-from gz_testauto.registry import unknown_name
+from gz_testauto.base.pose import Pose2D
+from gz_testauto.base.registry import unknown_name
 from gz_testauto.spec.actors import Actor
 from gz_testauto.spec.companions import MOST_ROBOTS, CompanionSpec
 from gz_testauto.spec.model import (

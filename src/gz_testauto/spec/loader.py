@@ -11,8 +11,8 @@ from typing import Any, Mapping, Optional, Tuple, Type, TypeVar
 
 from pydantic import ValidationError
 
-from gz_testauto.errors import SpecError
-from gz_testauto.registry import unknown_name
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.registry import unknown_name
 from gz_testauto.spec.fields import known_fields
 from gz_testauto.spec.model import Spec
 from gz_testauto.spec.yaml_source import YamlSource, read_yaml_text

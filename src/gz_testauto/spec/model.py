@@ -21,9 +21,9 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 from typing_extensions import Annotated, Self
 
-from gz_testauto import resources
-from gz_testauto.errors import GzTestautoError
-from gz_testauto.pose import Pose2D
+from gz_testauto.base import resources
+from gz_testauto.base.errors import GzTestautoError
+from gz_testauto.base.pose import Pose2D
 
 _ENVIRONMENT = re.compile(r"\$\(env\s+([A-Za-z_]\w*)\s*\)")
 

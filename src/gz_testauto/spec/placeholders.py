@@ -7,8 +7,8 @@ Owns which there are and how a text is filled in. Their values come from the cam
 import re
 from typing import Mapping
 
-from gz_testauto.errors import UnknownNameError
-from gz_testauto.registry import unknown_name
+from gz_testauto.base.errors import UnknownNameError
+from gz_testauto.base.registry import unknown_name
 
 PLACEHOLDERS = {
     "world": "the trial's .world file, obstacles included",

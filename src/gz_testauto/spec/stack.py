@@ -19,7 +19,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 from typing_extensions import Annotated, Literal
 
-from gz_testauto.errors import UnknownNameError
+from gz_testauto.base.errors import UnknownNameError
 from gz_testauto.spec.model import Spec, repeated, resolve_path
 from gz_testauto.spec.placeholders import PLACEHOLDERS, fill
 

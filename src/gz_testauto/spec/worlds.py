@@ -24,7 +24,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 from typing_extensions import Annotated
 
-from gz_testauto.registry import unknown_name
+from gz_testauto.base.registry import unknown_name
 from gz_testauto.spec.descriptor import load_descriptor
 from gz_testauto.spec.loader import WITHIN, load
 from gz_testauto.spec.model import (

@@ -12,8 +12,8 @@ from typing import Any, Dict, Iterable, List, Tuple
 
 import yaml
 
-from gz_testauto.disk import read_whole
-from gz_testauto.errors import SpecError
+from gz_testauto.base.disk import read_whole
+from gz_testauto.base.errors import SpecError
 
 MOST_BYTES = 1_000_000
 """A larger file is another kind of file; reading it as YAML would take minutes."""

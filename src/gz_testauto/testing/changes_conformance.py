@@ -19,9 +19,9 @@ from typing import Any, List, Sequence, Tuple
 import numpy as np
 import pytest
 
-from gz_testauto.errors import SimulatorError
-from gz_testauto.observation import ModelState, Snapshot
-from gz_testauto.pose import Pose
+from gz_testauto.base.errors import SimulatorError
+from gz_testauto.base.observation import ModelState, Snapshot
+from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.simulators.changes import (
     ALL,

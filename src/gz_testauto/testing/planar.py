@@ -15,10 +15,17 @@ import numpy as np
 import shapely
 from shapely.geometry.base import BaseGeometry
 
+from gz_testauto.base.errors import SdfError, SimulatorError
+from gz_testauto.base.observation import (
+    Contact,
+    ImuSample,
+    LaserScan,
+    ModelState,
+    Snapshot,
+    Twist2D,
+)
+from gz_testauto.base.pose import Pose, Pose2D, wrap_angle
 from gz_testauto.colliders.outline_rays import cast_rays, outline_segments
-from gz_testauto.errors import SdfError, SimulatorError
-from gz_testauto.observation import Contact, ImuSample, LaserScan, ModelState, Snapshot, Twist2D
-from gz_testauto.pose import Pose, Pose2D, wrap_angle
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.edit import add_model, remove_model, set_model_pose
 from gz_testauto.sdf.floor import ANY_ROBOT, obstructing_heights

@@ -24,9 +24,9 @@ import numpy as np
 import pytest
 from shapely.geometry.base import BaseGeometry
 
-from gz_testauto.observation import LaserScan, TrackedObject, Twist2D
+from gz_testauto.base.observation import LaserScan, TrackedObject, Twist2D
+from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.planners.interface import Lane, LocalPlanner, RobotLimits, Task
-from gz_testauto.pose import Pose, Pose2D
 from gz_testauto.testing.planner_drive import (
     RAYS,
     Drive,

@@ -13,10 +13,10 @@ from typing import List, Set
 import numpy as np
 import pytest
 
-from gz_testauto.errors import SimulatorError
-from gz_testauto.observation import Snapshot, Twist2D
-from gz_testauto.pose import Pose2D
-from gz_testauto.resources import share_directory
+from gz_testauto.base.errors import SimulatorError
+from gz_testauto.base.observation import Snapshot, Twist2D
+from gz_testauto.base.pose import Pose2D
+from gz_testauto.base.resources import share_directory
 from gz_testauto.sdf.robot import RobotModel, read_robot
 from gz_testauto.simulators.interface import PlacedRobot, Scene, Simulator
 from gz_testauto.testing.simulator_scene import PARCEL, WALL, WORLD

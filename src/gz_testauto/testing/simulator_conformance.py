@@ -21,9 +21,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gz_testauto.errors import SimulatorError
-from gz_testauto.observation import ModelState, Snapshot, Twist2D
-from gz_testauto.pose import Pose, Pose2D
+from gz_testauto.base.errors import SimulatorError
+from gz_testauto.base.observation import ModelState, Snapshot, Twist2D
+from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.simulators.interface import (

@@ -3,7 +3,7 @@
 Owns SDF text and models to spawn, for tests of adaptors that need a scene of known sizes.
 """
 
-from gz_testauto.pose import Pose
+from gz_testauto.base.pose import Pose
 from gz_testauto.simulators.interface import NamedModel
 
 BOX = """<model name="{name}"><static>{static}</static><pose>{pose}</pose><link name="link">

@@ -7,8 +7,8 @@ from typing import List, Tuple
 import numpy as np
 import pytest
 
-from gz_testauto.observation import LaserScan, Snapshot, Twist2D
-from gz_testauto.pose import Pose, Pose2D
+from gz_testauto.base.observation import LaserScan, Snapshot, Twist2D
+from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.simulators.interface import NamedModel, Scene, Simulation, Simulator
 from gz_testauto.testing.simulator_scene import BOX

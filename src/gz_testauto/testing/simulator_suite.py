@@ -10,10 +10,10 @@ from typing import Callable, ClassVar, ContextManager, List, Optional, Set, Tupl
 import numpy as np
 import pytest
 
-from gz_testauto.errors import SimulatorError
-from gz_testauto.observation import ModelState, Snapshot, Twist2D
-from gz_testauto.pose import Pose, Pose2D
-from gz_testauto.resources import share_directory
+from gz_testauto.base.errors import SimulatorError
+from gz_testauto.base.observation import ModelState, Snapshot, Twist2D
+from gz_testauto.base.pose import Pose, Pose2D
+from gz_testauto.base.resources import share_directory
 from gz_testauto.sdf.robot import RobotModel, read_robot
 from gz_testauto.simulators.interface import Scene, Simulation, Simulator
 from gz_testauto.testing.simulator_scene import PARCEL, WALL, WORLD, to_spawn

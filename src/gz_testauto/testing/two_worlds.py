@@ -9,8 +9,8 @@ which the known map does not show, stands at the origin. ``several`` is ``clear`
 
 from pathlib import Path
 
+from gz_testauto.base.resources import share_directory
 from gz_testauto.campaign.world_source import gather_worlds
-from gz_testauto.resources import share_directory
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import parse
 from gz_testauto.trial.setup import PreparedCampaign, prepare, read_body

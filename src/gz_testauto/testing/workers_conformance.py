@@ -37,7 +37,7 @@ from typing import (
 import pytest
 
 from gz_testauto.analysis.repeatability import compare_recordings
-from gz_testauto.errors import NavigatorError, SceneError, SimulatorError
+from gz_testauto.base.errors import NavigatorError, SceneError, SimulatorError
 from gz_testauto.testing.planar import PlanarSimulator
 from gz_testauto.testing.two_worlds import CLEAR, two_worlds
 from gz_testauto.trial.executor import SimulatorIdentity, StopRequest, TrialResult, TrialStopped

@@ -14,10 +14,10 @@ import shapely
 from shapely.geometry.base import BaseGeometry
 from shapely.geometry.polygon import orient
 
+from gz_testauto.base.observation import ModelState, Snapshot, TrackedObject
+from gz_testauto.base.pose import Pose, Pose2D, wrap_angle
 from gz_testauto.behaviours.behaviour import Behaviour
 from gz_testauto.behaviours.surroundings import Surroundings
-from gz_testauto.observation import ModelState, Snapshot, TrackedObject
-from gz_testauto.pose import Pose, Pose2D, wrap_angle
 from gz_testauto.sampling.seeds import TRACKING, child_generator
 from gz_testauto.sdf.scene import placed_model
 from gz_testauto.simulators.interface import NamedModel

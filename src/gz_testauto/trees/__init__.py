@@ -6,7 +6,7 @@ Needs py_trees, and nothing else of this package but its errors until a tree mov
 
 import inspect
 
-from gz_testauto.errors import MissingDependencyError
+from gz_testauto.base.errors import MissingDependencyError
 
 _REMEDY = "python3 -m pip install 'gz_testauto[trees]'"
 

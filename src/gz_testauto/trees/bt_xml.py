@@ -14,11 +14,11 @@ import py_trees
 from lxml import etree
 from py_trees.behaviour import Behaviour
 
-from gz_testauto.errors import SpecError
-from gz_testauto.registry import unknown_name
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.registry import unknown_name
+from gz_testauto.base.xml_file import parse_xml
 from gz_testauto.trees import nodes
 from gz_testauto.trees.nodes import Clock
-from gz_testauto.xml_file import parse_xml
 
 Element = Any  # lxml has no public name for it
 MakeLeaf = Callable[..., Behaviour]

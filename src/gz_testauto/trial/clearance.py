@@ -15,8 +15,8 @@ import shapely
 from shapely import affinity
 from shapely.geometry.base import BaseGeometry
 
-from gz_testauto.observation import ModelState
-from gz_testauto.pose import Pose, Pose2D, wrap_angle
+from gz_testauto.base.observation import ModelState
+from gz_testauto.base.pose import Pose, Pose2D, wrap_angle
 from gz_testauto.sdf.floor import Heights
 from gz_testauto.sdf.scene import SceneModel, WorldScene
 

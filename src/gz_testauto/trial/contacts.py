@@ -7,8 +7,8 @@ over obstacle) end in the same episodes, because either may miss a touch that th
 
 from typing import Dict, Iterable, List, Optional, Tuple
 
+from gz_testauto.base.observation import Contact
 from gz_testauto.metrics.recording import ContactEpisode
-from gz_testauto.observation import Contact
 
 EPISODE_GAP_S = 0.5
 """Touches further apart than this are two collisions."""

@@ -47,7 +47,7 @@ from typing import Callable, Iterator, Mapping
 
 import numpy as np
 
-from gz_testauto.errors import SceneError, SimulatorError
+from gz_testauto.base.errors import SceneError, SimulatorError
 from gz_testauto.metrics.recording import Recording
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.plan import Trial

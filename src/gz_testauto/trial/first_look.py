@@ -21,10 +21,10 @@ from typing import Dict, List, Optional, Set, Tuple
 
 import numpy as np
 
-from gz_testauto.errors import SceneError
+from gz_testauto.base.errors import SceneError
+from gz_testauto.base.observation import Snapshot
+from gz_testauto.base.pose import Pose
 from gz_testauto.metrics.recording import ContactEpisode
-from gz_testauto.observation import Snapshot
-from gz_testauto.pose import Pose
 from gz_testauto.sdf.robot import RobotBody
 from gz_testauto.sdf.scene import SceneModel, WorldScene
 from gz_testauto.trial.contacts import ContactSorter

@@ -33,9 +33,9 @@ from typing import Optional, Sequence, Tuple
 
 import numpy as np
 
-from gz_testauto.errors import SceneError, SimulatorError
+from gz_testauto.base.errors import SceneError, SimulatorError
+from gz_testauto.base.pose import Pose2D
 from gz_testauto.metrics.recording import ContactEpisode
-from gz_testauto.pose import Pose2D
 from gz_testauto.trial.outcome import Outcome
 
 TIME_SLACK_S = 1e-6

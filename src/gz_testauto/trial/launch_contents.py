@@ -18,9 +18,9 @@ from typing import Dict, Iterator, List, Mapping, Optional
 
 from lxml import etree
 
-from gz_testauto import resources
-from gz_testauto.errors import ResourceError
-from gz_testauto.xml_file import read_xml
+from gz_testauto.base import resources
+from gz_testauto.base.errors import ResourceError
+from gz_testauto.base.xml_file import read_xml
 
 Arguments = Mapping[str, str]
 

@@ -11,16 +11,16 @@ from typing import Any, Dict, Iterator, Mapping, NamedTuple, Optional, Tuple
 
 from lxml import etree
 
-from gz_testauto import resources
-from gz_testauto.errors import ResourceError, SpecError
-from gz_testauto.registry import unknown_name
+from gz_testauto.base import resources
+from gz_testauto.base.errors import ResourceError, SpecError
+from gz_testauto.base.registry import unknown_name
+from gz_testauto.base.xml_file import read_xml
 from gz_testauto.spec.campaign import StackCampaignSpec
 from gz_testauto.spec.placeholders import fill
 from gz_testauto.spec.stack import LaunchSpec
 from gz_testauto.trial.launch_contents import files_of
 from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.setup import PreparedStack
-from gz_testauto.xml_file import read_xml
 
 
 class Launch(NamedTuple):

@@ -12,8 +12,8 @@ from typing import Callable, NamedTuple, Optional, Sequence, Tuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from gz_testauto.errors import SimulatorError
-from gz_testauto.observation import Snapshot, Twist2D
+from gz_testauto.base.errors import SimulatorError
+from gz_testauto.base.observation import Snapshot, Twist2D
 from gz_testauto.planners import make_planner
 from gz_testauto.planners.interface import LocalPlanner, Observation, PlannerGaveUp, Task
 from gz_testauto.planners.rehearsal import rehearse

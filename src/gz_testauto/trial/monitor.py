@@ -11,8 +11,8 @@ from typing import List, Optional
 
 import numpy as np
 
-from gz_testauto.observation import Snapshot, Twist2D
-from gz_testauto.pose import Pose, Pose2D
+from gz_testauto.base.observation import Snapshot, Twist2D
+from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.trial.executor import TrialResult
 from gz_testauto.trial.first_look import FirstLook
 from gz_testauto.trial.judge import (

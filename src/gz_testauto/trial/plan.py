@@ -8,8 +8,8 @@ Knows nothing of files or of running.
 from dataclasses import dataclass
 from typing import FrozenSet, List, Optional, Sequence, Tuple
 
-from gz_testauto.errors import SpecError
-from gz_testauto.registry import unknown_name
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.registry import unknown_name
 from gz_testauto.sampling import seeds
 from gz_testauto.spec.campaign import CampaignSpec
 

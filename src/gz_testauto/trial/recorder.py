@@ -13,7 +13,9 @@ import numpy as np
 import shapely
 from shapely.geometry.polygon import orient
 
-from gz_testauto.errors import SimulatorError
+from gz_testauto.base.errors import SimulatorError
+from gz_testauto.base.observation import ModelState, Snapshot, Twist2D
+from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.metrics.recording import (
     ACTOR_SERIES,
     FOOTPRINT_SERIES,
@@ -22,9 +24,7 @@ from gz_testauto.metrics.recording import (
     ContactEpisode,
     Recording,
 )
-from gz_testauto.observation import ModelState, Snapshot, Twist2D
 from gz_testauto.planners.interface import Lane
-from gz_testauto.pose import Pose, Pose2D
 from gz_testauto.sdf.robot import RobotBody
 from gz_testauto.trial.clearance import ObstacleField, footprint_at, footprints_at
 from gz_testauto.trial.contacts import ContactSorter, EpisodeLog

@@ -12,12 +12,12 @@ from typing import Any, Callable, Dict, FrozenSet, List, NamedTuple, Optional, S
 
 import numpy as np
 
+from gz_testauto.base.errors import MissingDependencyError, SpecError
+from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.behaviours.casting import Casting, Ground, cast
 from gz_testauto.behaviours.stage import Stage
 from gz_testauto.behaviours.surroundings import Surroundings
 from gz_testauto.behaviours.world_actors import world_actors
-from gz_testauto.errors import MissingDependencyError, SpecError
-from gz_testauto.pose import Pose, Pose2D
 from gz_testauto.randomisation.terms import Drawn, Subject, draw_terms, kinds_of
 from gz_testauto.sdf.floor import obstructing_heights
 from gz_testauto.sdf.robot import RobotBody, RobotModel

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Set, Tuple, Type
 
 from gz_testauto import __version__
-from gz_testauto.errors import MissingDependencyError, ResultsError, SimulatorError
+from gz_testauto.base.errors import MissingDependencyError, ResultsError, SimulatorError
 from gz_testauto.results.inputs import further_files
 from gz_testauto.results.manifest import file_sha256
 from gz_testauto.trial.executor import (

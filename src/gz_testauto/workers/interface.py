@@ -20,7 +20,7 @@ import time
 from dataclasses import dataclass
 from typing import Callable, List, Optional
 
-from gz_testauto.errors import (
+from gz_testauto.base.errors import (
     GzTestautoError,
     NavigatorError,
     SceneError,

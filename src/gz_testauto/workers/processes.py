@@ -16,7 +16,7 @@ import time
 from multiprocessing import resource_tracker
 from typing import Any, List, Optional, Tuple
 
-from gz_testauto.errors import SimulatorError
+from gz_testauto.base.errors import SimulatorError
 from gz_testauto.trial.executor import SimulatorIdentity, StopRequest, TrialStopped
 from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.setup import PreparedCampaign

@@ -11,7 +11,7 @@ from typing import Iterable, List, Optional, Pattern, Sequence, Tuple
 
 from lxml import etree
 
-from gz_testauto.errors import SdfError, SpecError
+from gz_testauto.base.errors import SdfError, SpecError
 from gz_testauto.sampling.draws import Roster, Slot
 from gz_testauto.sampling.models import ObstacleModel, type_of
 from gz_testauto.sampling.naming import is_obstacle, parse_obstacle_name

@@ -12,7 +12,7 @@ from typing import List, Mapping, Optional, Pattern, Sequence, Tuple
 import numpy as np
 from scipy import ndimage
 
-from gz_testauto.errors import SpecError
+from gz_testauto.base.errors import SpecError
 from gz_testauto.grid.occupancy import OccupancyGrid
 from gz_testauto.sampling.naming import is_obstacle
 from gz_testauto.sdf.scene import WorldScene, read_scene

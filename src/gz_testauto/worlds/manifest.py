@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Collection, Dict, Mapping, Optional, Sequence, Tuple
 
-from gz_testauto.disk import read_whole
-from gz_testauto.errors import SpecError
-from gz_testauto.json_file import read_json_object, shaped
-from gz_testauto.registry import unknown_name
-from gz_testauto.resources import WORLDS_MANIFEST
+from gz_testauto.base.disk import read_whole
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.json_file import read_json_object, shaped
+from gz_testauto.base.registry import unknown_name
+from gz_testauto.base.resources import WORLDS_MANIFEST
 from gz_testauto.sampling.difficulty import Difficulty
 from gz_testauto.worlds.record import ObstacleRecord, WorldRecord
 

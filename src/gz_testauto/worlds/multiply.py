@@ -19,8 +19,8 @@ import scipy
 import shapely
 
 from gz_testauto import __version__
-from gz_testauto.disk import read_whole, writing
-from gz_testauto.errors import PlacementError, SpecError
+from gz_testauto.base.disk import read_whole, writing
+from gz_testauto.base.errors import PlacementError, SpecError
 from gz_testauto.sampling.placement import Placer
 from gz_testauto.sampling.seeds import WORLD, child_generator
 from gz_testauto.sampling.sequences import UnitSequence

@@ -12,9 +12,9 @@ from typing import Any, Callable, Dict, List, Mapping, Union
 
 import numpy as np
 
-from gz_testauto.disk import read_whole
-from gz_testauto.errors import SpecError
-from gz_testauto.pose import Pose2D
+from gz_testauto.base.disk import read_whole
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.pose import Pose2D
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.worlds import PublishedSpec
 

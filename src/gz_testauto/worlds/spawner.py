@@ -11,8 +11,8 @@ import os
 from pathlib import Path
 from typing import Dict, Iterable, List, Optional, Protocol, Set, Tuple, Union
 
-from gz_testauto.errors import GzTestautoError, SimulatorError, SpecError
-from gz_testauto.pose import Pose, wrap_angle
+from gz_testauto.base.errors import GzTestautoError, SimulatorError, SpecError
+from gz_testauto.base.pose import Pose, wrap_angle
 from gz_testauto.sampling.draws import Roster
 from gz_testauto.sampling.naming import is_obstacle, obstacle_name, parse_obstacle_name
 from gz_testauto.sampling.placement import Obstacle, Placer

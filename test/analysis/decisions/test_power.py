@@ -18,7 +18,7 @@ from gz_testauto.analysis.decisions.power import (
     worlds_for,
     worlds_for_mean,
 )
-from gz_testauto.errors import SpecError
+from gz_testauto.base.errors import SpecError
 
 
 @pytest.mark.slow

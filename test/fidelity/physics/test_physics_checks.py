@@ -7,12 +7,12 @@ import pytest
 from scipy.integrate import quad
 from scipy.optimize import brentq
 
-from gz_testauto.errors import SimulatorError
+from gz_testauto.base.errors import SimulatorError
+from gz_testauto.base.observation import Twist2D
 from gz_testauto.fidelity.physics import run
 from gz_testauto.fidelity.physics.check import Check, Finding, Outcome
 from gz_testauto.fidelity.physics.driving import sliding_twist
 from gz_testauto.fidelity.physics.robots import HUSKY, Weight
-from gz_testauto.observation import Twist2D
 from gz_testauto.simulators.embedded.simulation import EmbeddedSimulation
 
 BY_NAME = {check.name: check for check in run.CHECKS}

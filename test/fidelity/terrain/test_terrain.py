@@ -7,7 +7,7 @@ from PIL import Image
 from pydantic import TypeAdapter, ValidationError
 from scipy.signal import welch
 
-from gz_testauto.errors import SpecError
+from gz_testauto.base.errors import SpecError
 from gz_testauto.fidelity.terrain import TerrainSpec, make_terrain, write_world
 from gz_testauto.fidelity.terrain.iso8608 import CLASS_M3
 from gz_testauto.sdf.dynamics import read_gravity, read_physics

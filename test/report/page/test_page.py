@@ -13,8 +13,8 @@ from scripted import record
 
 from gz_testauto.analysis.overview import analyze
 from gz_testauto.analysis.paired_success import PairedCounts, rate_difference
+from gz_testauto.base.errors import ResultsError
 from gz_testauto.cli.main import main
-from gz_testauto.errors import ResultsError
 from gz_testauto.report.page.page import PAGE, make_page, write_final_page
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.loaded import load_campaign

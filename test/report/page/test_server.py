@@ -6,7 +6,7 @@ import pytest
 from page_results import results
 from scripted import record
 
-from gz_testauto.errors import ResultsError
+from gz_testauto.base.errors import ResultsError
 from gz_testauto.report.page.server import PageServer
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore

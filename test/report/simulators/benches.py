@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
+from gz_testauto.base.resources import share_directory
 from gz_testauto.fidelity.circumstances import NOT_TOLD, Circumstances, Ground, InvalidDrive
 from gz_testauto.fidelity.findings import find
 from gz_testauto.fidelity.measures.load import LOAD, ONE
 from gz_testauto.fidelity.recordings.recording import Load, Recording
 from gz_testauto.fidelity.spec import BenchSpec
-from gz_testauto.resources import share_directory
 from gz_testauto.spec.loader import load
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "fidelity"))

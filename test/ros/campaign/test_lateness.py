@@ -1,7 +1,7 @@
 import pytest
 
-from gz_testauto.errors import NavigatorError
-from gz_testauto.observation import Snapshot, Twist2D
+from gz_testauto.base.errors import NavigatorError
+from gz_testauto.base.observation import Snapshot, Twist2D
 from gz_testauto.ros.campaign.lateness import Lateness
 from gz_testauto.ros.campaign.snapshots import Seen
 

@@ -7,9 +7,9 @@ from finished import results
 pytest.importorskip("rospy")
 
 from gz_testauto.analysis.repeatability import compare_recordings
+from gz_testauto.base.resources import share_directory
 from gz_testauto.campaign.executors import chosen_executor, executor_factory
 from gz_testauto.campaign.runner import run_campaign
-from gz_testauto.resources import share_directory
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from gate_tables import GOOD, PASSES, WORSE, import_table, table
 
-from gz_testauto.errors import SpecError
+from gz_testauto.base.errors import SpecError
 
 HERE = Path(__file__).resolve().parents[1]
 TEST = """

@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("rospy")
 
-from gz_testauto.errors import SpecError
+from gz_testauto.base.errors import SpecError
 from gz_testauto.ros.obstacles import scenario, spec_argument
 from gz_testauto.ros.obstacles.messages import obstacle_message
 from gz_testauto.ros.obstacles.spec_argument import label_of, read_set, read_spec

@@ -4,7 +4,7 @@ import pytest
 
 pytest.importorskip("rospy")
 
-from gz_testauto.errors import SpecError
+from gz_testauto.base.errors import SpecError
 from gz_testauto.ros.obstacles.spec_argument import label_of, read_spec
 
 INLINE = "region: {circle: {x_m: 0, y_m: 0, radius_m: 3}}\nobstacles: [{type: box, count: 2}]\n"

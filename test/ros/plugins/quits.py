@@ -1,6 +1,6 @@
 """A planner that sees no way after half a second, as a plugin of somebody else's would."""
 
-from gz_testauto.observation import Twist2D
+from gz_testauto.base.observation import Twist2D
 from gz_testauto.planners.interface import LocalPlanner, PlannerGaveUp
 
 

@@ -2,8 +2,8 @@ import math
 
 import pytest
 
-from gz_testauto.observation import ModelState, Snapshot
-from gz_testauto.pose import Pose
+from gz_testauto.base.observation import ModelState, Snapshot
+from gz_testauto.base.pose import Pose
 from gz_testauto.ros.simulator import entities
 
 QUARTER = math.pi / 2

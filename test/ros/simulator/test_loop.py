@@ -3,10 +3,10 @@ import time
 
 import pytest
 
-from gz_testauto.errors import SimulatorError
-from gz_testauto.observation import Contact, ModelState, Snapshot, Twist2D
-from gz_testauto.pose import Pose
-from gz_testauto.resources import share_directory
+from gz_testauto.base.errors import SimulatorError
+from gz_testauto.base.observation import Contact, ModelState, Snapshot, Twist2D
+from gz_testauto.base.pose import Pose
+from gz_testauto.base.resources import share_directory
 from gz_testauto.ros.simulator.loop import SimulationLoop
 from gz_testauto.ros.simulator.pace import Hold, RateLimit
 from gz_testauto.sdf.robot import read_robot

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from gz_testauto.errors import SpecError
+from gz_testauto.base.errors import SpecError
 from gz_testauto.ros.simulator.pace import Hold, RateLimit, make_pace
 
 PERIOD_S, HOLD_S, START_S = 0.1, 5.0, 10.0

@@ -3,8 +3,8 @@
 import pytest
 import rospy
 
+from gz_testauto.base.errors import SpecError
 from gz_testauto.campaign.simulator import simulator_options
-from gz_testauto.errors import SpecError
 from gz_testauto.ros.simulator.scene_parameters import read_simulator
 
 

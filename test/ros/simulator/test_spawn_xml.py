@@ -3,7 +3,7 @@ import math
 import pytest
 from lxml import etree
 
-from gz_testauto.pose import Pose
+from gz_testauto.base.pose import Pose
 from gz_testauto.ros.simulator import spawn_xml
 from gz_testauto.ros.simulator.spawn_xml import SpawnRefused, model_to_spawn
 

@@ -8,10 +8,11 @@ import pytest
 from nav_msgs.msg import OccupancyGrid
 from sensor_msgs.msg import LaserScan
 
+from gz_testauto.base.errors import NavigatorError
+from gz_testauto.base.observation import ModelState
+from gz_testauto.base.pose import Pose
+from gz_testauto.base.ros_messages import pose_message
 from gz_testauto.behaviours.bodies import body_sdf
-from gz_testauto.errors import NavigatorError
-from gz_testauto.observation import ModelState
-from gz_testauto.pose import Pose
 from gz_testauto.ros.stack import costmap_check
 from gz_testauto.ros.stack.costmap import (
     Layers,
@@ -21,7 +22,6 @@ from gz_testauto.ros.stack.costmap import (
     read_layers,
 )
 from gz_testauto.ros.stack.costmap_check import CostmapCheck, ray_directions
-from gz_testauto.ros_messages import pose_message
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.sdf.shapes import Box

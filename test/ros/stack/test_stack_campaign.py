@@ -24,9 +24,9 @@ from graph import MARK, await_true, marked_processes
 from rich.console import Console
 
 from gz_testauto.analysis.overview import analyze
+from gz_testauto.base.errors import LostTrialsError, SpecError
 from gz_testauto.campaign.executors import chosen_executor
 from gz_testauto.campaign.runner import run_campaign
-from gz_testauto.errors import LostTrialsError, SpecError
 from gz_testauto.report.plain import WIDTH
 from gz_testauto.report.table import print_report
 from gz_testauto.results.directory import CampaignDirectory

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from gz_testauto.errors import NavigatorError, SimulatorError
+from gz_testauto.base.errors import NavigatorError, SimulatorError
 from gz_testauto.ros.stack import launched_stack, requirements
 from gz_testauto.ros.stack.launched_stack import LaunchedStack
 from gz_testauto.ros.stack.requirements import Awaited, Patience

@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("rospy")
 
-from gz_testauto.errors import MissingDependencyError
+from gz_testauto.base.errors import MissingDependencyError
 from gz_testauto.ros.stack import session
 from gz_testauto.ros.stack.protocol import Setting
 

@@ -6,9 +6,9 @@ import pytest
 
 pytest.importorskip("rospy")
 
-from gz_testauto.errors import SceneError, SimulatorError
-from gz_testauto.observation import ModelState
-from gz_testauto.pose import Pose
+from gz_testauto.base.errors import SceneError, SimulatorError
+from gz_testauto.base.observation import ModelState
+from gz_testauto.base.pose import Pose
 from gz_testauto.ros.stack import trial
 from gz_testauto.ros.stack.protocol import CannotSwap
 from gz_testauto.ros.stack.real_time_factor import require_truth

@@ -4,8 +4,8 @@ import embedded_scenes as scenes
 import numpy as np
 import pytest
 
-from gz_testauto.observation import ModelState
-from gz_testauto.pose import Pose
+from gz_testauto.base.observation import ModelState
+from gz_testauto.base.pose import Pose
 from gz_testauto.simulators import open_simulator
 from gz_testauto.simulators.embedded import EmbeddedSimulator
 

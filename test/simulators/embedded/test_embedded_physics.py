@@ -7,9 +7,9 @@ import embedded_scenes as scenes
 import numpy as np
 import pytest
 
-from gz_testauto.observation import ModelState, Twist2D
-from gz_testauto.pose import Pose
-from gz_testauto.resources import share_directory
+from gz_testauto.base.observation import ModelState, Twist2D
+from gz_testauto.base.pose import Pose
+from gz_testauto.base.resources import share_directory
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.simulators import open_simulator
 from gz_testauto.simulators.changes import Push, SetModel

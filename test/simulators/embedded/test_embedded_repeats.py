@@ -10,7 +10,7 @@ import embedded_scenes as scenes
 import numpy as np
 import pytest
 
-from gz_testauto.observation import Twist2D
+from gz_testauto.base.observation import Twist2D
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.simulators import open_simulator
 

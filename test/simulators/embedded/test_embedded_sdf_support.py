@@ -6,8 +6,8 @@ import embedded_scenes as scenes
 import numpy as np
 import pytest
 
-from gz_testauto.errors import SceneError, SimulatorError
-from gz_testauto.observation import Twist2D
+from gz_testauto.base.errors import SceneError, SimulatorError
+from gz_testauto.base.observation import Twist2D
 from gz_testauto.simulators import open_simulator
 from gz_testauto.simulators.embedded import geoms, mjcf
 
@@ -110,7 +110,7 @@ def test_the_velocity_of_a_link_is_not_taken_for_a_joints(simulator, tmp_path, c
 
 
 def test_the_worlds_and_the_robot_that_we_ship_are_represented_whole(simulator, caplog):
-    from gz_testauto.resources import share_directory
+    from gz_testauto.base.resources import share_directory
 
     with caplog.at_level(logging.WARNING):
         for name in ("arena", "room"):

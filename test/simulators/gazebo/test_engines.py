@@ -8,10 +8,10 @@ import trimesh
 from lxml import etree
 from PIL import Image
 
-from gz_testauto.errors import SimulatorError, SpecError
-from gz_testauto.observation import Twist2D
-from gz_testauto.pose import Pose, Pose2D
-from gz_testauto.resources import share_directory
+from gz_testauto.base.errors import SimulatorError, SpecError
+from gz_testauto.base.observation import Twist2D
+from gz_testauto.base.pose import Pose, Pose2D
+from gz_testauto.base.resources import share_directory
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.simulators import open_simulator

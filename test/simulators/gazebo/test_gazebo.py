@@ -12,10 +12,10 @@ import embedded_scenes as scenes
 import numpy as np
 import pytest
 
-from gz_testauto.errors import SimulatorError
-from gz_testauto.observation import Twist2D
-from gz_testauto.pose import Pose, Pose2D
-from gz_testauto.resources import share_directory
+from gz_testauto.base.errors import SimulatorError
+from gz_testauto.base.observation import Twist2D
+from gz_testauto.base.pose import Pose, Pose2D
+from gz_testauto.base.resources import share_directory
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.sdf.scene import read_scene

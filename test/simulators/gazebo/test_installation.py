@@ -5,7 +5,7 @@ import stat
 
 import pytest
 
-from gz_testauto.errors import MissingDependencyError
+from gz_testauto.base.errors import MissingDependencyError
 from gz_testauto.simulators.gazebo.installation import (
     ROOT_VARIABLE,
     cache_directory,

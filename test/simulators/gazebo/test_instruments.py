@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
-from gz_testauto.errors import SimulatorError
-from gz_testauto.pose import Pose, Pose2D
+from gz_testauto.base.errors import SimulatorError
+from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.simulators.gazebo.aliases import SUFFIX, Alias, own_name
 from gz_testauto.simulators.gazebo.instruments import (

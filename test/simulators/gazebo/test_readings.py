@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gz_testauto.errors import SimulatorError
-from gz_testauto.observation import Twist2D
-from gz_testauto.pose import Pose
+from gz_testauto.base.errors import SimulatorError
+from gz_testauto.base.observation import Twist2D
+from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.robot import DriveDescription, read_robot
 from gz_testauto.simulators.gazebo.drive_command import DriveCommand, require_drive
 from gz_testauto.simulators.gazebo.messages import MESSAGES

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from process_groups import gone, kill_watcher
 
-from gz_testauto.errors import SimulatorError
+from gz_testauto.base.errors import SimulatorError
 from gz_testauto.simulators.gazebo import server
 from gz_testauto.simulators.gazebo.installation import GazeboInstallation
 from gz_testauto.simulators.gazebo.server import ServerProcess

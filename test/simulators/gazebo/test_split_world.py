@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from gz_testauto.errors import SimulatorError
+from gz_testauto.base.errors import SimulatorError
 from gz_testauto.simulators.gazebo.split_world import MOST_SPAWNED, stage_world
 
 WORLD = """<?xml version="1.0"?><sdf version="1.6"><world name="hall">

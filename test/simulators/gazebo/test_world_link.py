@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from gz_testauto.errors import SimulatorError
+from gz_testauto.base.errors import SimulatorError
 from gz_testauto.simulators.gazebo import world
 from gz_testauto.simulators.gazebo.world import WorldLink
 from gz_testauto.simulators.interface import NamedModel

@@ -17,8 +17,8 @@ from xmlrpc.server import SimpleXMLRPCServer
 from gazebo_msgs import srv
 from std_srvs.srv import EmptyResponse
 
-from gz_testauto import ros_messages
-from gz_testauto.pose import Pose
+from gz_testauto.base import ros_messages
+from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.edit import parse_model
 from gz_testauto.simulators.gazebo_ros.client import KINDS
 

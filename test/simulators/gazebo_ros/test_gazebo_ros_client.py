@@ -6,9 +6,9 @@ import pytest
 from fake_gazebo_ros import FakeGazeboRos, Vanish, hang, later
 from gazebo_msgs import srv
 
-from gz_testauto.errors import SimulatorError
-from gz_testauto.observation import ModelState
-from gz_testauto.pose import Pose
+from gz_testauto.base.errors import SimulatorError
+from gz_testauto.base.observation import ModelState
+from gz_testauto.base.pose import Pose
 from gz_testauto.simulators.gazebo_ros import GazeboRosClient
 from gz_testauto.simulators.gazebo_ros.client import ECHO_S
 from gz_testauto.simulators.interface import NamedModel

@@ -3,8 +3,8 @@
 import pytest
 from lxml import etree
 
-from gz_testauto.errors import SimulatorError
-from gz_testauto.resources import share_directory
+from gz_testauto.base.errors import SimulatorError
+from gz_testauto.base.resources import share_directory
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.simulators.gazebo_ros import TopicNames
 from gz_testauto.simulators.gazebo_ros.plugins import with_ros_plugins

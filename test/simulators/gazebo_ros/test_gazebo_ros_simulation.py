@@ -7,8 +7,8 @@ import pytest
 from fake_gazebo_ros import FakeGazeboRos
 from gazebo_msgs import srv
 
-from gz_testauto.errors import SimulatorError
-from gz_testauto.pose import Pose
+from gz_testauto.base.errors import SimulatorError
+from gz_testauto.base.pose import Pose
 from gz_testauto.simulators import open_simulator
 from gz_testauto.simulators.gazebo_ros import pausing, simulator
 from gz_testauto.simulators.gazebo_ros.staging import swap

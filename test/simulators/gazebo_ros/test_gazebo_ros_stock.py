@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gz_testauto.errors import SimulatorError
+from gz_testauto.base.errors import SimulatorError
 from gz_testauto.simulators.gazebo_ros import GazeboRosClient
 
 HERE = Path(__file__).resolve().parents[2] / "ros"

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from gz_testauto.errors import MissingDependencyError, SpecError
+from gz_testauto.base.errors import MissingDependencyError, SpecError
 from gz_testauto.simulators import open_simulator
 from gz_testauto.simulators.pybullet import client
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from gz_testauto.errors import SimulatorError
-from gz_testauto.observation import ModelState, Twist2D
-from gz_testauto.pose import Pose
+from gz_testauto.base.errors import SimulatorError
+from gz_testauto.base.observation import ModelState, Twist2D
+from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.simulators import open_simulator
 from gz_testauto.simulators.changes import SetGravity, SetJoint, SetModel

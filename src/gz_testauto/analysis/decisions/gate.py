@@ -19,9 +19,9 @@ from gz_testauto.analysis import rounding
 from gz_testauto.analysis.comparison import WorldTrials, rate
 from gz_testauto.analysis.decisions import anytime
 from gz_testauto.analysis.summary import comparable_values
-from gz_testauto.errors import SpecError
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.registry import unknown_name
 from gz_testauto.metrics.interface import Metric
-from gz_testauto.registry import unknown_name
 
 
 class Verdict(enum.Enum):

@@ -13,7 +13,7 @@ from typing import AbstractSet, Callable, Dict, Iterator, List, Sequence, Set, T
 from gz_testauto.analysis.comparison import WorldTrials, trials_by_world
 from gz_testauto.analysis.decisions.early_end import early_end
 from gz_testauto.analysis.decisions.gate import GatePair, metric_worlds
-from gz_testauto.errors import SpecError
+from gz_testauto.base.errors import SpecError
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.results.records import CampaignResults, TrialRecord
 

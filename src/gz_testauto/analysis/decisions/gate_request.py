@@ -30,8 +30,8 @@ from gz_testauto.analysis.decisions.gate_coverage import (
     repetition_notes,
     settled_worlds,
 )
-from gz_testauto.errors import ResultsError, SpecError
-from gz_testauto.registry import unknown_name
+from gz_testauto.base.errors import ResultsError, SpecError
+from gz_testauto.base.registry import unknown_name
 from gz_testauto.results.loaded import LoadedCampaign, load_campaign
 from gz_testauto.results.records import CampaignResults
 

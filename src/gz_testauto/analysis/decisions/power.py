@@ -18,7 +18,7 @@ import numpy as np
 from gz_testauto.analysis.bounded_mean import DIFFERENCE, HALF, mean_p_value
 from gz_testauto.analysis.decisions import anytime
 from gz_testauto.analysis.rounding import mean
-from gz_testauto.errors import SpecError
+from gz_testauto.base.errors import SpecError
 
 CHANCE = 0.8
 """Of showing what is there; the usual one."""

@@ -15,11 +15,11 @@ from typing import Iterable, List, Tuple
 import numpy as np
 import psutil
 
-from gz_testauto.errors import SceneError
+from gz_testauto.base.errors import SceneError
+from gz_testauto.base.observation import Twist2D
 from gz_testauto.fidelity.bench.perform import DriveOrder, placed, settle
 from gz_testauto.fidelity.drives.commands import PERIOD_S
 from gz_testauto.fidelity.recordings.recording import Load
-from gz_testauto.observation import Twist2D
 from gz_testauto.simulators.interface import Simulation, Simulator
 
 PIECE_S = 1.0

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any, Dict, Iterator, List, Mapping, Tuple
 
 from gz_testauto import __version__
-from gz_testauto.errors import ResultsError
+from gz_testauto.base.errors import ResultsError
+from gz_testauto.base.resources import model_file
 from gz_testauto.fidelity.bench.host import Identity
 from gz_testauto.fidelity.bench.plan import Plan
 from gz_testauto.fidelity.bench.store import BenchDirectory
-from gz_testauto.resources import model_file
 from gz_testauto.results.manifest import file_sha256
 
 FORMAT = 1

@@ -14,14 +14,14 @@ from typing import List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
-from gz_testauto.errors import ResultsError, SceneError, SimulatorError
+from gz_testauto.base.errors import ResultsError, SceneError, SimulatorError
+from gz_testauto.base.observation import ImuSample, ModelState, Twist2D
+from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.fidelity.bench.wheel_speeds import driven_wheels
 from gz_testauto.fidelity.bench.wheels import placed_surfaces, round_surfaces
 from gz_testauto.fidelity.drives.commands import PERIOD_S
 from gz_testauto.fidelity.recordings.recording import Recording, Series
 from gz_testauto.fidelity.steps import SAMPLE_S, step_fault
-from gz_testauto.observation import ImuSample, ModelState, Twist2D
-from gz_testauto.pose import Pose, Pose2D
 from gz_testauto.simulators.interface import NamedModel, PlacedRobot, Scene, Simulation, Simulator
 
 SETTLE_S = 1.0

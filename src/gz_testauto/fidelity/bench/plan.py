@@ -10,7 +10,8 @@ from typing import Any, Dict, Iterator, List, Mapping, Tuple
 
 import numpy as np
 
-from gz_testauto.errors import SpecError
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.pose import Pose2D
 from gz_testauto.fidelity.bench.perform import DriveOrder
 from gz_testauto.fidelity.bench.robots import read_bench_robot
 from gz_testauto.fidelity.bench.store import HALF, BenchDirectory
@@ -29,7 +30,6 @@ from gz_testauto.fidelity.spec import BenchSpec, EntrySpec
 from gz_testauto.fidelity.steps import physics_step_s, takes_step
 from gz_testauto.fidelity.terrain import Terrain, make_terrain, write_world
 from gz_testauto.fidelity.terrain.flat import FlatTerrain
-from gz_testauto.pose import Pose2D
 from gz_testauto.results.directory import reporting_disk
 from gz_testauto.sampling.seeds import child_seed
 from gz_testauto.simulators import SIMULATORS, chosen_simulator

@@ -4,7 +4,7 @@ import tempfile
 from pathlib import Path
 from typing import Callable, Iterator, NamedTuple, Sequence
 
-from gz_testauto.errors import SimulatorError
+from gz_testauto.base.errors import SimulatorError
 from gz_testauto.fidelity.bench.host import sampling_options
 from gz_testauto.fidelity.bench.station import Station
 from gz_testauto.fidelity.circumstances import Ground

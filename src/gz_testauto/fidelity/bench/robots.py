@@ -9,10 +9,10 @@ from typing import Tuple
 
 from lxml import etree
 
-from gz_testauto.errors import SpecError
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.xml_file import parse_xml
 from gz_testauto.fidelity.drives.spec import BenchRobotSpec
 from gz_testauto.sdf.robot import RobotModel, read_robot
-from gz_testauto.xml_file import parse_xml
 
 EVERY_STEP = 0.0
 """Update rate that SDF has for a sensor that measures in every physics step."""

@@ -15,7 +15,7 @@ from typing import Any, Callable, Dict, List, Mapping, Sequence, TypeVar
 
 from typing_extensions import Protocol
 
-from gz_testauto.errors import MissingDependencyError, SceneError, SimulatorError
+from gz_testauto.base.errors import MissingDependencyError, SceneError, SimulatorError
 from gz_testauto.fidelity.bench.believable import unbelievable
 from gz_testauto.fidelity.bench.host import Identity, sampling_options
 from gz_testauto.fidelity.bench.manifest import BenchManifest

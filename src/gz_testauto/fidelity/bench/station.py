@@ -15,7 +15,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Mapping, Optional, Set, Type
 
-from gz_testauto.errors import GzTestautoError, SimulatorError
+from gz_testauto.base.errors import GzTestautoError, SimulatorError
 from gz_testauto.fidelity.bench.host import Host, Identity
 from gz_testauto.fidelity.bench.perform import Driven, DriveOrder
 from gz_testauto.fidelity.probe import GroundProbe

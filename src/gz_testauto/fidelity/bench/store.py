@@ -20,11 +20,11 @@ from typing import Any, Dict, Iterator, Mapping, Optional
 
 import numpy as np
 
-from gz_testauto.disk import read_whole
-from gz_testauto.errors import ResultsError
+from gz_testauto.base.disk import read_whole
+from gz_testauto.base.errors import ResultsError
+from gz_testauto.base.json_file import read_json_object, shaped
 from gz_testauto.fidelity.circumstances import Ground
 from gz_testauto.fidelity.recordings.recording import CHANNELS, Load, Recording, Series
-from gz_testauto.json_file import read_json_object, shaped
 from gz_testauto.results.directory import CampaignDirectory, reporting_disk, write_atomically
 
 HALF = "@half"

@@ -12,11 +12,11 @@ from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
-from gz_testauto.errors import SdfError
+from gz_testauto.base.errors import SdfError
+from gz_testauto.base.observation import ModelState
+from gz_testauto.base.pose import Pose
 from gz_testauto.fidelity.drives.commands import PERIOD_S
 from gz_testauto.fidelity.recordings.recording import Series
-from gz_testauto.observation import ModelState
-from gz_testauto.pose import Pose
 from gz_testauto.sdf.dynamics import Joint, read_joints
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.scene import placed_model

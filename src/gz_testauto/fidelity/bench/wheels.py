@@ -12,9 +12,9 @@ from typing import Dict, Mapping, Union
 
 import numpy as np
 
+from gz_testauto.base.observation import ModelState
+from gz_testauto.base.pose import Pose
 from gz_testauto.fidelity.terrain import Terrain
-from gz_testauto.observation import ModelState
-from gz_testauto.pose import Pose
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.scene import placed_model
 from gz_testauto.sdf.shapes import Cylinder, Sphere

@@ -1,6 +1,6 @@
 """The box that the drive ``push`` pushes: a cube ahead of the robot, the same in all simulators."""
 
-from gz_testauto.pose import Pose, Pose2D
+from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.sdf.robot import RobotBody
 from gz_testauto.simulators.interface import NamedModel
 

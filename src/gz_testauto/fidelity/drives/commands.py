@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from gz_testauto.errors import SpecError
+from gz_testauto.base.errors import SpecError
 from gz_testauto.fidelity.drives.spec import BenchRobotSpec, DriveSpec
 from gz_testauto.fidelity.recordings.recording import Series
 

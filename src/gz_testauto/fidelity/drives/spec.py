@@ -15,7 +15,7 @@ from typing import Any, Dict, NamedTuple, Optional
 from pydantic import Field, model_validator
 from typing_extensions import Self
 
-from gz_testauto.registry import unknown_name
+from gz_testauto.base.registry import unknown_name
 from gz_testauto.spec.model import Spec, SpecPath
 from gz_testauto.spec.stack import NAME
 

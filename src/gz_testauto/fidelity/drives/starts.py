@@ -8,10 +8,10 @@ from typing import List
 
 import numpy as np
 
-from gz_testauto.errors import SpecError
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.pose import Pose2D
 from gz_testauto.fidelity.drives.commands import ideal_way
 from gz_testauto.fidelity.terrain import Terrain
-from gz_testauto.pose import Pose2D
 from gz_testauto.sampling.seeds import child_generator
 from gz_testauto.sdf.robot import RobotBody
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Callable, Optional, Tuple
 
 from gz_testauto.analysis.correlation import PlannerCorrelation, Resampled
-from gz_testauto.errors import SpecError
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.registry import Registry
 from gz_testauto.fidelity.recordings.recording import Recording
-from gz_testauto.registry import Registry
 
 Between = Callable[[Recording, Recording], float]
 Own = Callable[[Recording], Tuple[float, float]]

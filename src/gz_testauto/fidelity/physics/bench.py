@@ -8,7 +8,7 @@ import math
 from pathlib import Path
 from typing import Optional, Tuple
 
-from gz_testauto.pose import Pose2D
+from gz_testauto.base.pose import Pose2D
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.simulators.interface import Scene, Simulation, Simulator
 

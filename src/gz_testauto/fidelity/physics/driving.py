@@ -6,10 +6,10 @@ from typing import Sequence, Tuple
 
 import numpy as np
 
+from gz_testauto.base.observation import Twist2D
 from gz_testauto.fidelity.physics.bench import GRAVITY_MPS2, Bench
 from gz_testauto.fidelity.physics.check import Check, Finding
 from gz_testauto.fidelity.physics.robots import HUSKY, Weight, differential, husky
-from gz_testauto.observation import Twist2D
 from gz_testauto.simulators.interface import Simulation
 
 SPEED_MPS, TURN_RADPS = 0.5, 0.5

@@ -6,11 +6,11 @@ from typing import Sequence
 
 import numpy as np
 
-from gz_testauto.errors import SimulatorError
+from gz_testauto.base.errors import SimulatorError
+from gz_testauto.base.observation import ImuSample
 from gz_testauto.fidelity.physics.bench import GRAVITY_MPS2, Bench
 from gz_testauto.fidelity.physics.check import Check, Finding
 from gz_testauto.fidelity.physics.robots import differential, spun
-from gz_testauto.observation import ImuSample
 from gz_testauto.simulators.changes import SetModel
 from gz_testauto.simulators.interface import Simulation
 

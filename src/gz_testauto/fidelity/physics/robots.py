@@ -6,7 +6,7 @@ from typing import List, Tuple
 
 import numpy as np
 
-from gz_testauto import resources
+from gz_testauto.base import resources
 from gz_testauto.fidelity.physics.bench import GRAVITY_MPS2
 from gz_testauto.sdf.robot import RobotModel, read_robot
 

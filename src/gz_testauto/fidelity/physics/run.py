@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
-from gz_testauto.errors import GzTestautoError
+from gz_testauto.base.errors import GzTestautoError
 from gz_testauto.fidelity.physics import driving, falling, inertial, rolling, sliding, standing
 from gz_testauto.fidelity.physics.bench import Bench
 from gz_testauto.fidelity.physics.check import Check, Finding, Outcome

@@ -4,7 +4,7 @@ and what slides on level ground comes to rest."""
 import math
 from typing import List
 
-from gz_testauto.errors import SimulatorError
+from gz_testauto.base.errors import SimulatorError
 from gz_testauto.fidelity.physics.bench import GRAVITY_MPS2, LEVEL, Bench, Vector, body, slope
 from gz_testauto.fidelity.physics.check import Check, Finding
 from gz_testauto.simulators.changes import SetModel

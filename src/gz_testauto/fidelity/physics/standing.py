@@ -2,11 +2,11 @@
 
 import math
 
+from gz_testauto.base.observation import ModelState
+from gz_testauto.base.pose import Pose
 from gz_testauto.fidelity.physics.bench import Bench, surface
 from gz_testauto.fidelity.physics.check import Check, Finding
 from gz_testauto.fidelity.physics.robots import WHEELBASE_M, husky
-from gz_testauto.observation import ModelState
-from gz_testauto.pose import Pose
 
 STEP_M = 0.076
 ABOVE_M = 0.002

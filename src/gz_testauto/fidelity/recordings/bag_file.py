@@ -9,8 +9,8 @@ from typing import Any, Callable, Dict, List, Sequence, Tuple
 
 import numpy as np
 
-from gz_testauto.errors import MissingDependencyError, ResultsError
-from gz_testauto.registry import unknown_name
+from gz_testauto.base.errors import MissingDependencyError, ResultsError
+from gz_testauto.base.registry import unknown_name
 
 NANO = Decimal(10) ** -9
 ROS2_FILES = (".mcap", ".db3")

@@ -13,9 +13,9 @@ from typing import Any, Dict, Iterable, List, Sequence, TextIO, Tuple
 
 import numpy as np
 
-from gz_testauto.errors import ResultsError
+from gz_testauto.base.errors import ResultsError
+from gz_testauto.base.registry import unknown_name
 from gz_testauto.fidelity.recordings.recording import CHANNELS, Recording, Series
-from gz_testauto.registry import unknown_name
 
 Stamps = List[Decimal]
 

@@ -10,7 +10,7 @@ from typing import Optional, Tuple
 import numpy as np
 from scipy.signal import butter, sosfiltfilt
 
-from gz_testauto.errors import ResultsError
+from gz_testauto.base.errors import ResultsError
 from gz_testauto.fidelity.recordings.recording import Recording, Series
 
 GRAVITY_MPS2 = 9.80665

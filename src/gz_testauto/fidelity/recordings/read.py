@@ -9,7 +9,7 @@ from typing import Any, Dict, List, Mapping, Sequence, Tuple, Union
 
 import numpy as np
 
-from gz_testauto.errors import ResultsError
+from gz_testauto.base.errors import ResultsError
 from gz_testauto.fidelity.recordings.bag_file import is_bag, read_topics, yaw_of
 from gz_testauto.fidelity.recordings.csv_file import as_series, read_columns
 from gz_testauto.fidelity.recordings.plausible import GRAVITY_MPS2, check_plausible

@@ -11,7 +11,7 @@ from typing import Dict, Optional
 
 import numpy as np
 
-from gz_testauto.errors import ResultsError
+from gz_testauto.base.errors import ResultsError
 
 CHANNELS = {"imu": 6, "odometry": 3, "wheels": 2, "command": 2, "box": 2}
 """Columns: angular velocity (rad/s) and specific force (m/s²), x y z each, which at rest is

@@ -4,7 +4,7 @@ import numpy as np
 from pydantic import Field
 from typing_extensions import Literal
 
-from gz_testauto.errors import MissingDependencyError, SpecError
+from gz_testauto.base.errors import MissingDependencyError, SpecError
 from gz_testauto.fidelity.terrain.kind import TerrainKind
 from gz_testauto.spec.model import SpecPath
 

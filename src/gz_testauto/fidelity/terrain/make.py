@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 from typing_extensions import Annotated
 
-from gz_testauto.errors import SpecError
+from gz_testauto.base.errors import SpecError
 from gz_testauto.fidelity.terrain.bumps import BumpsTerrain
 from gz_testauto.fidelity.terrain.fbm import FractalTerrain
 from gz_testauto.fidelity.terrain.flat import FlatTerrain

@@ -8,8 +8,8 @@ import io
 from pathlib import Path
 from typing import Tuple
 
-from gz_testauto.disk import write_whole
-from gz_testauto.errors import MissingDependencyError
+from gz_testauto.base.disk import write_whole
+from gz_testauto.base.errors import MissingDependencyError
 from gz_testauto.fidelity.terrain.terrain import Terrain
 
 GRAVITY_MPS2 = 9.80665

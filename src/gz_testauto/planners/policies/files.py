@@ -13,11 +13,11 @@ from typing import Any, Dict, List, Mapping, Tuple
 import numpy as np
 from pydantic import Field, ValidationError
 
-from gz_testauto.errors import MissingDependencyError, SpecError
+from gz_testauto.base.errors import MissingDependencyError, SpecError
+from gz_testauto.base.registry import unknown_name
 from gz_testauto.planners.policies.interface import ACTIONS
 from gz_testauto.planners.policies.observations import Named, ObservationEncoder
 from gz_testauto.planners.policies.policy import WEIGHTED, Policy, WeightedPolicy
-from gz_testauto.registry import unknown_name
 from gz_testauto.spec.model import Spec
 
 FORMAT = 1

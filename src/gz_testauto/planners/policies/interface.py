@@ -10,7 +10,7 @@ from typing import Sequence
 
 import numpy as np
 
-from gz_testauto.observation import Twist2D
+from gz_testauto.base.observation import Twist2D
 from gz_testauto.planners.interface import Observation, Task
 from gz_testauto.planners.limits import SpeedLimiter
 from gz_testauto.planners.policies.observations import Named, ObservationEncoder

@@ -10,11 +10,11 @@ from typing import Any, Dict, List, Sequence, Tuple
 
 import numpy as np
 
+from gz_testauto.base.registry import Registry
 from gz_testauto.planners.following import WaypointFollower, in_base_frame
 from gz_testauto.planners.interface import Observation, Task
 from gz_testauto.planners.parameters import Count, Positive, construct
 from gz_testauto.planners.scans import obstacle_points
-from gz_testauto.registry import Registry
 
 OBSERVATIONS = Registry(
     "observation",

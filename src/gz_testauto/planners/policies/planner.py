@@ -4,7 +4,7 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-from gz_testauto.observation import Twist2D
+from gz_testauto.base.observation import Twist2D
 from gz_testauto.planners.interface import LocalPlanner, Observation, Origin, PlannerGaveUp, Task
 from gz_testauto.planners.policies.files import is_program, read_card, read_policy
 from gz_testauto.planners.policies.interface import PolicyInterface

@@ -11,7 +11,8 @@ from typing import Mapping, Optional, Tuple
 
 import numpy as np
 
-from gz_testauto.observation import TrackedObject, Twist2D
+from gz_testauto.base.observation import TrackedObject, Twist2D
+from gz_testauto.base.pose import Pose2D
 from gz_testauto.planners.escape import Escape
 from gz_testauto.planners.interface import Lane, Observation, RobotLimits, Task
 from gz_testauto.planners.limits import stoppable_speed_mps
@@ -24,7 +25,6 @@ from gz_testauto.planners.sst.road_users import predicted, without
 from gz_testauto.planners.sst.search import Search
 from gz_testauto.planners.sst.tracking import along, track
 from gz_testauto.planners.sweep import ConvexFootprint
-from gz_testauto.pose import Pose2D
 
 FOLLOW = ("trajectory", "lane")
 

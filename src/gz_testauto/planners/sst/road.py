@@ -11,7 +11,7 @@ import numpy as np
 from scipy import ndimage
 from scipy.spatial import cKDTree
 
-from gz_testauto.compiled import compiled
+from gz_testauto.base.compiled import compiled
 from gz_testauto.planners.interface import Lane
 
 SPACING_M = 0.25

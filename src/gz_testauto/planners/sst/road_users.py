@@ -9,9 +9,9 @@ from typing import Sequence
 import numpy as np
 import shapely
 
-from gz_testauto.observation import LaserScan, TrackedObject
+from gz_testauto.base.observation import LaserScan, TrackedObject
+from gz_testauto.base.pose import Pose2D
 from gz_testauto.planners.sst.model import Objects
-from gz_testauto.pose import Pose2D
 
 GROWN_M = 0.3
 """A ray that ends so near to a tracked object ended at it."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gz_testauto.compiled import compiled
+from gz_testauto.base.compiled import compiled
 from gz_testauto.planners.sst.model import (
     HEADING_WEIGHT,
     INVALID_PENALTY,

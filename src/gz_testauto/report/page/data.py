@@ -10,8 +10,8 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence
 from gz_testauto.analysis.comparison import metric_differences
 from gz_testauto.analysis.curves.success import SuccessCurve
 from gz_testauto.analysis.overview import Analysis
+from gz_testauto.base.escaping import all_printable, printable
 from gz_testauto.metrics.interface import Metric
-from gz_testauto.printable import all_printable, printable
 from gz_testauto.report.names import metric_heading
 from gz_testauto.report.page.difficulty import Figure, Values
 from gz_testauto.results.records import TrialRecord

@@ -11,9 +11,9 @@ from typing import Any, Dict, List
 import numpy as np
 import shapely
 
+from gz_testauto.base.escaping import printable
 from gz_testauto.metrics.recording import ACTOR_SERIES, OUTLINE_SERIES, Recording
 from gz_testauto.metrics.traffic.encounters import movers
-from gz_testauto.printable import printable
 
 POSITION_M = 0.02
 YAW_RAD = 0.035

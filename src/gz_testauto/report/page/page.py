@@ -17,8 +17,8 @@ import jinja2
 
 from gz_testauto import __version__
 from gz_testauto.analysis.overview import analyze
-from gz_testauto.errors import GzTestautoError, ResultsError
-from gz_testauto.printable import printable
+from gz_testauto.base.errors import GzTestautoError, ResultsError
+from gz_testauto.base.escaping import printable
 from gz_testauto.report.page import content, data
 from gz_testauto.report.page.difficulty import SHORTEST_PATH, curves, figures_of_worlds
 from gz_testauto.report.page.drives import tolerances_text

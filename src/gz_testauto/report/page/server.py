@@ -14,7 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Tuple
 
-from gz_testauto.errors import GzTestautoError
+from gz_testauto.base.errors import GzTestautoError
 from gz_testauto.report.page.page import PageMaker
 from gz_testauto.results.directory import CampaignDirectory
 

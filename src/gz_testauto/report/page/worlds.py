@@ -10,12 +10,12 @@ import numpy as np
 import shapely
 from shapely.geometry.base import BaseGeometry
 
+from gz_testauto.base.errors import GzTestautoError
+from gz_testauto.base.escaping import printable
+from gz_testauto.base.pose import Pose2D
 from gz_testauto.campaign.resume import find_world, read_campaign
-from gz_testauto.errors import GzTestautoError
 from gz_testauto.metrics.recording import Recording
 from gz_testauto.metrics.traffic.among_movers import surface_of
-from gz_testauto.pose import Pose2D
-from gz_testauto.printable import printable
 from gz_testauto.report.page.drives import thinned_drive
 from gz_testauto.report.page.outlines import ShapeTable
 from gz_testauto.results.directory import CampaignDirectory

@@ -13,8 +13,8 @@ import yaml
 
 import gz_testauto.report.page
 from gz_testauto import __version__
+from gz_testauto.base.escaping import printable
 from gz_testauto.fidelity.findings import Findings
-from gz_testauto.printable import printable
 from gz_testauto.report.simulators import sentences
 from gz_testauto.report.simulators.charts import BAR, PLOT, chart, lead_bars, plot
 from gz_testauto.report.simulators.terminal import millimetres

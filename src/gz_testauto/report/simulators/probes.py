@@ -5,8 +5,8 @@ from typing import Optional, Sequence
 
 from rich.console import Console
 
+from gz_testauto.base.escaping import printable
 from gz_testauto.fidelity.bench.probes import ProbeRow
-from gz_testauto.printable import printable
 from gz_testauto.report.plain import plain_table, report_console
 from gz_testauto.report.simulators.terminal import say
 

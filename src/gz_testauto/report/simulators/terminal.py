@@ -7,9 +7,9 @@ from typing import Callable, Optional, Sequence
 from rich.console import Console
 from rich.table import Table
 
+from gz_testauto.base.escaping import printable
 from gz_testauto.fidelity.findings import Findings, Ranking
 from gz_testauto.fidelity.measures.interface import Measure
-from gz_testauto.printable import printable
 from gz_testauto.report.plain import WIDTH, plain_table, report_console
 from gz_testauto.report.simulators.sentences import (
     NEAR,

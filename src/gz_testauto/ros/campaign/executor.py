@@ -15,8 +15,9 @@ import rospy
 from geometry_msgs.msg import Pose2D
 from nav_msgs.msg import OccupancyGrid as OccupancyGridMessage
 
+from gz_testauto.base.errors import SimulatorError, SpecError
+from gz_testauto.base.ros_messages import NANOSECONDS, nanoseconds_of
 from gz_testauto.behaviours.world_actors import world_actors
-from gz_testauto.errors import SimulatorError, SpecError
 from gz_testauto.msg import PlannerCycle, Road
 from gz_testauto.planners.interface import PlannerGaveUp
 from gz_testauto.ros.campaign.lateness import Lateness
@@ -28,7 +29,6 @@ from gz_testauto.ros.planner.settings import PlannerSettings
 from gz_testauto.ros.road_messages import road_message
 from gz_testauto.ros.services import is_served, needing_the_master
 from gz_testauto.ros.simulator.pace import HOLD_TIMEOUT_S, START_TIMEOUT_S
-from gz_testauto.ros_messages import NANOSECONDS, nanoseconds_of
 from gz_testauto.spec.campaign import BuiltinCampaignSpec
 from gz_testauto.srv import LoadScene, LoadSceneRequest, LoadSceneResponse
 from gz_testauto.trial.executor import (

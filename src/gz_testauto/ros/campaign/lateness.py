@@ -7,7 +7,7 @@ trial says nothing; where time runs at a rate of its own, lateness is the planne
 
 from typing import Dict, Tuple
 
-from gz_testauto.errors import NavigatorError
+from gz_testauto.base.errors import NavigatorError
 from gz_testauto.ros.campaign.snapshots import Seen
 
 LATE_PERIODS = "late_periods"

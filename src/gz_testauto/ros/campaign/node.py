@@ -14,12 +14,12 @@ from typing import Dict
 import rospy
 
 from gz_testauto.analysis.overview import analyze
+from gz_testauto.base.errors import GzTestautoError, SpecError
+from gz_testauto.base.escaping import printable
 from gz_testauto.campaign.executors import chosen_executor, executor_factory
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.campaign.world_plugins import plugins_notice
-from gz_testauto.errors import GzTestautoError, SpecError
-from gz_testauto.printable import printable
 from gz_testauto.report.page.page import write_final_page
 from gz_testauto.report.table import print_report
 from gz_testauto.ros import parameters

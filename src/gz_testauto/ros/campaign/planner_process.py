@@ -14,7 +14,7 @@ from typing import Dict
 
 import rospy
 
-from gz_testauto.errors import NavigatorError
+from gz_testauto.base.errors import NavigatorError
 from gz_testauto.processes import start_watched
 from gz_testauto.ros.move_base import MoveBaseClient
 from gz_testauto.ros.planner.settings import SEED, PlannerSettings, parameters_of

@@ -9,9 +9,9 @@ from typing import Dict, Optional
 import rospy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
+from gz_testauto.base.escaping import printable
 from gz_testauto.campaign.progress import CampaignListener, Progress
 from gz_testauto.msg import CampaignProgress
-from gz_testauto.printable import printable
 from gz_testauto.results.records import TrialRecord
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.trial.outcome import Outcome

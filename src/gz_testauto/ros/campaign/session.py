@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Mapping, NamedTuple, Optional, Union
 
-from gz_testauto.errors import MasterError, SimulatorError
+from gz_testauto.base.errors import MasterError, SimulatorError
 from gz_testauto.ros import session
 from gz_testauto.ros.launched_process import LaunchedProcess
 from gz_testauto.ros.master import start_master

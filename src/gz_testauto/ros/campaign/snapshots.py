@@ -12,11 +12,11 @@ import numpy as np
 import rospy
 from std_msgs.msg import String
 
-from gz_testauto import ros_messages
-from gz_testauto.errors import SimulatorError
+from gz_testauto.base import ros_messages
+from gz_testauto.base.errors import SimulatorError
+from gz_testauto.base.observation import Snapshot, Twist2D
 from gz_testauto.msg import PlannerCycle
 from gz_testauto.msg import Snapshot as SnapshotMessage
-from gz_testauto.observation import Snapshot, Twist2D
 from gz_testauto.trial.recorder import CycleTimes
 
 

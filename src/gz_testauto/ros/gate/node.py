@@ -22,10 +22,10 @@ from gz_testauto.analysis.decisions.gate_request import (
     judge_request,
     read_margins,
 )
+from gz_testauto.base.errors import SimulatorError, SpecError
 from gz_testauto.campaign.executors import chosen_executor
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.signals import StopSignals
-from gz_testauto.errors import SimulatorError, SpecError
 from gz_testauto.report.gate import (
     EXIT_STATUS,
     NOT_FINISHED,

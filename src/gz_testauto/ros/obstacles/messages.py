@@ -10,9 +10,9 @@ from geometry_msgs.msg import Vector3
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
+from gz_testauto.base.pose import Pose
+from gz_testauto.base.ros_messages import WORLD_FRAME, pose_message
 from gz_testauto.msg import Obstacle as ObstacleMessage
-from gz_testauto.pose import Pose
-from gz_testauto.ros_messages import WORLD_FRAME, pose_message
 from gz_testauto.sampling.placement import Obstacle
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.scene import read_scene

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import rospy
 
-from gz_testauto.brevity import log_in_full
-from gz_testauto.errors import GzTestautoError, SpecError
+from gz_testauto.base.errors import GzTestautoError, SpecError
+from gz_testauto.base.truncation import log_in_full
 from gz_testauto.ros import parameters
 from gz_testauto.ros.node import run_node
 from gz_testauto.ros.obstacles.spec_argument import read_spec

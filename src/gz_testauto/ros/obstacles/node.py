@@ -12,8 +12,8 @@ import rospy
 from visualization_msgs.msg import MarkerArray
 
 from gz_testauto import srv
-from gz_testauto.brevity import log_in_full
-from gz_testauto.errors import GzTestautoError
+from gz_testauto.base.errors import GzTestautoError
+from gz_testauto.base.truncation import log_in_full
 from gz_testauto.msg import ObstacleSet
 from gz_testauto.ros import parameters
 from gz_testauto.ros.node import run_node

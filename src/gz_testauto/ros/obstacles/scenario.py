@@ -12,8 +12,8 @@ from typing import Any, Dict, Optional, Tuple, Union
 
 from pydantic import Field
 
-from gz_testauto import resources
-from gz_testauto.disk import write_whole, writing
+from gz_testauto.base import resources
+from gz_testauto.base.disk import write_whole, writing
 from gz_testauto.sampling.models import ObstacleModel
 from gz_testauto.sampling.naming import obstacle_name, parse_obstacle_name
 from gz_testauto.sampling.placement import Obstacle

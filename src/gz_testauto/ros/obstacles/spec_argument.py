@@ -9,8 +9,8 @@ import os
 from pathlib import Path
 from typing import Mapping, Union
 
-from gz_testauto import resources
-from gz_testauto.errors import SpecError
+from gz_testauto.base import resources
+from gz_testauto.base.errors import SpecError
 from gz_testauto.ros.obstacles.scenario import DESCRIPTOR, Scenario, ScenarioSpec
 from gz_testauto.ros.parameters import user_directory
 from gz_testauto.spec.loader import load, parse

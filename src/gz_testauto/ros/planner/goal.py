@@ -14,8 +14,9 @@ import rospy
 from geometry_msgs.msg import PoseStamped, Twist
 from nav_msgs.msg import Path
 
-from gz_testauto import ros_messages
-from gz_testauto.errors import NavigatorError, SpecError
+from gz_testauto.base import ros_messages
+from gz_testauto.base.errors import NavigatorError, SpecError
+from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.grid.occupancy import OccupancyGrid
 from gz_testauto.msg import PlannerCycle, Road
 from gz_testauto.planners import make_planner
@@ -24,7 +25,6 @@ from gz_testauto.planners.interface import Lane, PlannerGaveUp, Task
 from gz_testauto.planners.lanes import ways_along
 from gz_testauto.planners.rehearsal import rehearse
 from gz_testauto.planners.timed import TimedPlanner
-from gz_testauto.pose import Pose, Pose2D
 from gz_testauto.ros.planner.observation import ObservationSubscriber, StampedObservation
 from gz_testauto.ros.planner.settings import PlannerSettings, seed_for_goal
 from gz_testauto.ros.road_messages import lanes_of_messages

@@ -10,7 +10,7 @@ from geometry_msgs.msg import PoseStamped
 from move_base_msgs.msg import MoveBaseAction, MoveBaseActionGoal, MoveBaseFeedback, MoveBaseGoal
 from nav_msgs.msg import OccupancyGrid as OccupancyGridMessage
 
-from gz_testauto.errors import GzTestautoError
+from gz_testauto.base.errors import GzTestautoError
 from gz_testauto.planners import make_planner
 from gz_testauto.planners.interface import PlannerGaveUp
 from gz_testauto.ros.map_message import grid_of

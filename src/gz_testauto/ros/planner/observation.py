@@ -19,13 +19,13 @@ from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import Odometry
 from sensor_msgs.msg import LaserScan
 
-from gz_testauto import ros_messages
-from gz_testauto.errors import NavigatorError
+from gz_testauto.base import ros_messages
+from gz_testauto.base.errors import NavigatorError
+from gz_testauto.base.observation import LaserScan as Scan
+from gz_testauto.base.observation import TrackedObject, Twist2D
+from gz_testauto.base.pose import Pose
 from gz_testauto.msg import TrackedObjects
-from gz_testauto.observation import LaserScan as Scan
-from gz_testauto.observation import TrackedObject, Twist2D
 from gz_testauto.planners.interface import Observation
-from gz_testauto.pose import Pose
 from gz_testauto.ros.road_messages import objects_of
 
 SCAN_PATIENCE_S = 0.25

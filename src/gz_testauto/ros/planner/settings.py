@@ -9,7 +9,7 @@ from typing import Any, Dict, Optional
 
 import rospy
 
-from gz_testauto.errors import SpecError
+from gz_testauto.base.errors import SpecError
 from gz_testauto.grid.map_server import read_map
 from gz_testauto.grid.occupancy import OccupancyGrid
 from gz_testauto.planners.interface import RobotLimits

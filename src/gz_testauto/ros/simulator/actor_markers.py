@@ -12,10 +12,10 @@ from genpy import Time
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
-from gz_testauto.observation import ModelState
-from gz_testauto.pose import Pose
+from gz_testauto.base.observation import ModelState
+from gz_testauto.base.pose import Pose
+from gz_testauto.base.ros_messages import pose_message
 from gz_testauto.ros.simulator.shape_markers import publish, solid_markers
-from gz_testauto.ros_messages import pose_message
 from gz_testauto.sdf.scene import CollisionShape, placed_model
 from gz_testauto.trial.staging import Staging
 

@@ -5,7 +5,7 @@ jumps back for a fault, and rightly so. Whole nanoseconds throughout, so that a 
 two stamps is exact.
 """
 
-from gz_testauto.ros_messages import nanoseconds_of
+from gz_testauto.base.ros_messages import nanoseconds_of
 
 GAP_NS = 1_000_000_000
 """ROS time between the last instant of a scene and the first of the next."""

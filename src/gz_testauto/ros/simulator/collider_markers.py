@@ -15,9 +15,9 @@ from shapely.geometry.base import BaseGeometry
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
-from gz_testauto.errors import SdfError
-from gz_testauto.observation import ModelState
-from gz_testauto.pose import Pose
+from gz_testauto.base.errors import SdfError
+from gz_testauto.base.observation import ModelState
+from gz_testauto.base.pose import Pose
 from gz_testauto.ros.simulator.shape_markers import line_markers, publish, solid_markers
 from gz_testauto.sdf.scene import SceneModel, placed_model, read_scene
 from gz_testauto.simulators.interface import Scene, Simulation

@@ -9,8 +9,8 @@ from typing import Mapping, Optional, Tuple, Union
 
 import numpy as np
 
-from gz_testauto.observation import ModelState, Snapshot
-from gz_testauto.pose import Pose
+from gz_testauto.base.observation import ModelState, Snapshot
+from gz_testauto.base.pose import Pose
 
 INERTIAL_FRAMES = ("", "world", "map", "/map")
 Vector = Tuple[float, float, float]

@@ -13,16 +13,16 @@ from gazebo_msgs import srv
 from lxml import etree
 from std_srvs.srv import Empty, EmptyRequest, EmptyResponse
 
-from gz_testauto import ros_messages
-from gz_testauto.brevity import log_in_full
-from gz_testauto.errors import GzTestautoError
-from gz_testauto.observation import ModelState
-from gz_testauto.pose import Pose
+from gz_testauto.base import ros_messages
+from gz_testauto.base.errors import GzTestautoError
+from gz_testauto.base.observation import ModelState
+from gz_testauto.base.pose import Pose
+from gz_testauto.base.truncation import log_in_full
+from gz_testauto.base.xml_file import read_xml
 from gz_testauto.ros.simulator import entities, spawn_xml
 from gz_testauto.ros.simulator.clock import SceneClock
 from gz_testauto.ros.simulator.loop import SimulationLoop
 from gz_testauto.ros.simulator.physics import PhysicsProperties
-from gz_testauto.xml_file import read_xml
 
 Handler = Callable[..., object]
 

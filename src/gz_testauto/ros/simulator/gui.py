@@ -9,7 +9,7 @@ from typing import Any, Dict
 
 import rospy
 
-from gz_testauto.errors import MissingDependencyError
+from gz_testauto.base.errors import MissingDependencyError
 from gz_testauto.simulators import SIMULATORS
 from gz_testauto.simulators.gazebo.installation import find_gazebo
 

@@ -11,8 +11,8 @@ import time
 from concurrent.futures import Future, wait
 from typing import Any, Callable, Optional, Tuple, TypeVar
 
-from gz_testauto.errors import SimulatorError
-from gz_testauto.observation import Snapshot, Twist2D
+from gz_testauto.base.errors import SimulatorError
+from gz_testauto.base.observation import Snapshot, Twist2D
 from gz_testauto.ros.simulator.pace import Pace
 from gz_testauto.simulators.interface import Scene, Simulation, Simulator
 from gz_testauto.trial.staging import Staging

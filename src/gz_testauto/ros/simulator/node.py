@@ -15,10 +15,10 @@ from gazebo_msgs.srv import SetModelStateRequest
 from geometry_msgs.msg import Twist
 from std_msgs.msg import String
 
-from gz_testauto import ros_messages
-from gz_testauto.brevity import log_in_full
-from gz_testauto.errors import GzTestautoError, SimulatorError
-from gz_testauto.observation import Snapshot
+from gz_testauto.base import ros_messages
+from gz_testauto.base.errors import GzTestautoError, SimulatorError
+from gz_testauto.base.observation import Snapshot
+from gz_testauto.base.truncation import log_in_full
 from gz_testauto.ros import parameters
 from gz_testauto.ros.campaign_parameters import read_builtin_campaign
 from gz_testauto.ros.node import run_node

@@ -7,9 +7,9 @@ displacement by the time it took. There is no drift: what a localiser does is no
 import math
 from typing import Optional, Tuple
 
-from gz_testauto.errors import SpecError
-from gz_testauto.observation import ModelState
-from gz_testauto.pose import Pose
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.observation import ModelState
+from gz_testauto.base.pose import Pose
 
 ORIGINS = ("world", "start")
 

@@ -8,7 +8,7 @@ import abc
 import math
 from typing import Union
 
-from gz_testauto.errors import SpecError
+from gz_testauto.base.errors import SpecError
 
 HOLD = "hold"
 

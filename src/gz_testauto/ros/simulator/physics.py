@@ -18,11 +18,11 @@ from gazebo_msgs.srv import (
 from geometry_msgs.msg import Vector3
 from lxml import etree
 
+from gz_testauto.base.xml_file import read_xml
 from gz_testauto.ros.simulator.loop import SimulationLoop
 from gz_testauto.ros.simulator.pace import RateLimit
 from gz_testauto.simulators.changes import SetGravity
 from gz_testauto.simulators.interface import PhysicsSettings
-from gz_testauto.xml_file import read_xml
 
 SAME = 1e-9
 

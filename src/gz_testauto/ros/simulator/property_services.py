@@ -11,10 +11,10 @@ from gazebo_msgs import srv
 from gazebo_msgs.msg import ModelState as ModelStateMessage
 from std_msgs.msg import ColorRGBA
 
-from gz_testauto import ros_messages
-from gz_testauto.brevity import listed, log_in_full
-from gz_testauto.errors import GzTestautoError, SimulatorError
-from gz_testauto.pose import Pose
+from gz_testauto.base import ros_messages
+from gz_testauto.base.errors import GzTestautoError, SimulatorError
+from gz_testauto.base.pose import Pose
+from gz_testauto.base.truncation import listed, log_in_full
 from gz_testauto.ros.simulator import entities
 from gz_testauto.ros.simulator.clock import SceneClock
 from gz_testauto.ros.simulator.loop import SimulationLoop

@@ -18,10 +18,10 @@ from sensor_msgs.msg import Imu, LaserScan
 from std_msgs.msg import Float64
 from tf2_msgs.msg import TFMessage
 
-from gz_testauto import ros_messages
+from gz_testauto.base import ros_messages
+from gz_testauto.base.observation import ModelState, Twist2D
+from gz_testauto.base.pose import Pose
 from gz_testauto.msg import Snapshot
-from gz_testauto.observation import ModelState, Twist2D
-from gz_testauto.pose import Pose
 from gz_testauto.ros.simulator.clock import SceneClock
 from gz_testauto.ros.simulator.loop import Period
 from gz_testauto.ros.simulator.odometry import Odometry

@@ -4,8 +4,8 @@ or in parameters."""
 from pathlib import Path
 from typing import Any, Dict, Optional, Tuple
 
+from gz_testauto.base.pose import Pose2D
 from gz_testauto.campaign.simulator import simulator_options
-from gz_testauto.pose import Pose2D
 from gz_testauto.ros import parameters
 from gz_testauto.ros.simulator.gui import window_options
 from gz_testauto.sdf.robot import read_robot

@@ -5,10 +5,10 @@ Owns what a request means, the campaign's actors and terms in it included, and i
 
 from typing import Optional, Tuple
 
-from gz_testauto import ros_messages
-from gz_testauto.brevity import log_in_full
-from gz_testauto.errors import GzTestautoError, SpecError
-from gz_testauto.pose import Pose2D
+from gz_testauto.base import ros_messages
+from gz_testauto.base.errors import GzTestautoError, SpecError
+from gz_testauto.base.pose import Pose2D
+from gz_testauto.base.truncation import log_in_full
 from gz_testauto.ros.simulator.actor_markers import ActorMarkers
 from gz_testauto.ros.simulator.clock import SceneClock
 from gz_testauto.ros.simulator.loop import SimulationLoop

@@ -15,8 +15,8 @@ from shapely.geometry.base import BaseGeometry
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
-from gz_testauto.pose import Pose
-from gz_testauto.ros_messages import WORLD_FRAME, pose_message
+from gz_testauto.base.pose import Pose
+from gz_testauto.base.ros_messages import WORLD_FRAME, pose_message
 from gz_testauto.sdf.meshes.surfaces import Mesh
 from gz_testauto.sdf.shapes import Box, Capsule, Cylinder, Ellipsoid, Geometry, Polyline, Sphere
 

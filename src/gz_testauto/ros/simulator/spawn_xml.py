@@ -13,11 +13,11 @@ from typing import Callable, Tuple
 import rospkg
 from lxml import etree
 
-from gz_testauto import resources
-from gz_testauto.errors import GzTestautoError
-from gz_testauto.pose import Pose
+from gz_testauto.base import resources
+from gz_testauto.base.errors import GzTestautoError
+from gz_testauto.base.pose import Pose
+from gz_testauto.base.xml_file import parse_xml
 from gz_testauto.simulators.interface import NamedModel
-from gz_testauto.xml_file import parse_xml
 
 NOT_A_MODEL = (
     "GazeboRosApiPlugin SpawnModel Failure: input model_xml not SDF or URDF, or cannot be "

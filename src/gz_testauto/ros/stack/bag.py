@@ -3,7 +3,7 @@
 import time
 from pathlib import Path
 
-from gz_testauto.errors import SimulatorError
+from gz_testauto.base.errors import SimulatorError
 from gz_testauto.ros.launched_process import LaunchedProcess
 from gz_testauto.spec.stack import BagSpec
 

@@ -11,7 +11,7 @@ import rosgraph
 import rospy
 from nav_msgs.msg import OccupancyGrid
 
-from gz_testauto.ros_messages import pose_of
+from gz_testauto.base.ros_messages import pose_of
 
 LETHAL = 100
 """What is published for a cell that a sensor or the map has marked."""

@@ -16,9 +16,9 @@ from nav_msgs.msg import OccupancyGrid
 from scipy.spatial import cKDTree
 from sensor_msgs.msg import LaserScan
 
-from gz_testauto.errors import NavigatorError
-from gz_testauto.observation import ModelState
-from gz_testauto.pose import Pose
+from gz_testauto.base.errors import NavigatorError
+from gz_testauto.base.observation import ModelState
+from gz_testauto.base.pose import Pose
 from gz_testauto.ros.stack.costmap import (
     OBSTACLE_RANGE_M,
     Layers,

@@ -11,8 +11,9 @@ import shutil
 from pathlib import Path
 from typing import Optional
 
-from gz_testauto import resources
-from gz_testauto.errors import MissingDependencyError, SpecError
+from gz_testauto.base import resources
+from gz_testauto.base.errors import MissingDependencyError, SpecError
+from gz_testauto.base.xml_file import read_xml
 from gz_testauto.metrics.interface import METRICS
 from gz_testauto.metrics.reported import REPORTED
 from gz_testauto.ros.session import Session, new_log_directory
@@ -27,7 +28,6 @@ from gz_testauto.trial.executor import (
 from gz_testauto.trial.launch_files import check_launches
 from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.setup import PreparedCampaign, require_stack
-from gz_testauto.xml_file import read_xml
 
 LOGGER = logging.getLogger(__name__)
 SESSION = "gz_testauto.ros.stack.session"

@@ -12,9 +12,9 @@ from typing import Callable, Iterable, List, Tuple
 import rospy
 from gazebo_msgs.msg import ContactsState
 
-from gz_testauto import ros_messages
-from gz_testauto.errors import SimulatorError
-from gz_testauto.observation import Contact, Snapshot
+from gz_testauto.base import ros_messages
+from gz_testauto.base.errors import SimulatorError
+from gz_testauto.base.observation import Contact, Snapshot
 from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient
 
 POLL_S = 0.002

@@ -14,8 +14,8 @@ from typing import AbstractSet, Dict, Mapping, Optional, Set
 
 import rospy
 
-from gz_testauto.errors import GzTestautoError, NavigatorError, SimulatorError
-from gz_testauto.pose import Pose2D
+from gz_testauto.base.errors import GzTestautoError, NavigatorError, SimulatorError
+from gz_testauto.base.pose import Pose2D
 from gz_testauto.ros.launched_process import LaunchedProcess
 from gz_testauto.ros.services import is_served
 from gz_testauto.ros.stack.requirements import Awaited, Patience

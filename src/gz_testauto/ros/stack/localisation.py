@@ -15,10 +15,10 @@ import yaml
 from geometry_msgs.msg import PoseWithCovarianceStamped
 from std_srvs.srv import Empty
 
-from gz_testauto import ros_messages
-from gz_testauto.brevity import listed
-from gz_testauto.errors import NavigatorError
-from gz_testauto.pose import Pose, Pose2D
+from gz_testauto.base import ros_messages
+from gz_testauto.base.errors import NavigatorError
+from gz_testauto.base.pose import Pose, Pose2D
+from gz_testauto.base.truncation import listed
 from gz_testauto.ros.stack.requirements import Awaited, Patience
 from gz_testauto.spec.stack import StackSpec
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from gz_testauto.errors import SimulatorError
+from gz_testauto.base.errors import SimulatorError
 from gz_testauto.trial.setup import PreparedStack
 
 

@@ -3,7 +3,7 @@
 import dataclasses
 import math
 
-from gz_testauto.errors import SimulatorError
+from gz_testauto.base.errors import SimulatorError
 from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient
 
 SAME_SHARE = 1e-3

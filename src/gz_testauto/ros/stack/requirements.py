@@ -11,7 +11,7 @@ from typing import Callable, List, Sequence, Tuple
 
 import rospy
 
-from gz_testauto.brevity import listed
+from gz_testauto.base.truncation import listed
 
 QUIET_SHARE = 0.25
 """Part of ``stack.start_timeout_s`` in which nothing was added, after which nothing will be."""

@@ -8,8 +8,8 @@ what passes while it is: a twist holds until the next look, however late that is
 from pathlib import Path
 from typing import Callable, Iterable, Mapping, Optional, Sequence
 
-from gz_testauto.errors import SimulatorError
-from gz_testauto.observation import ModelState, Snapshot, Twist2D
+from gz_testauto.base.errors import SimulatorError
+from gz_testauto.base.observation import ModelState, Snapshot, Twist2D
 from gz_testauto.ros.stack.ground_truth import GroundTruth
 from gz_testauto.simulators.changes import Change
 from gz_testauto.simulators.gazebo_ros.changes import TAKEN, ChangeCalls, check

@@ -4,7 +4,7 @@ Owns the order *environment first, then rospy*. Started by
 :mod:`~gz_testauto.ros.stack.executor`, which sends it trials; see :mod:`~gz_testauto.ros.session`.
 """
 
-from gz_testauto.errors import MissingDependencyError
+from gz_testauto.base.errors import MissingDependencyError
 from gz_testauto.ros import session
 from gz_testauto.ros.master import start_master
 from gz_testauto.ros.stack.protocol import Setting

@@ -13,7 +13,7 @@ import numpy as np
 import roslib.message
 import rospy
 
-from gz_testauto.errors import SpecError
+from gz_testauto.base.errors import SpecError
 from gz_testauto.spec.stack import NumberTopicSpec
 
 REDUCTIONS = {"last": lambda v: v[-1], "mean": np.mean, "max": np.max, "min": np.min, "sum": np.sum}

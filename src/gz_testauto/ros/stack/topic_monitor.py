@@ -15,8 +15,8 @@ from nav_msgs.msg import Odometry, Path
 from rosgraph_msgs.msg import Log
 from sensor_msgs.msg import LaserScan
 
-from gz_testauto import ros_messages
-from gz_testauto.observation import Twist2D
+from gz_testauto.base import ros_messages
+from gz_testauto.base.observation import Twist2D
 from gz_testauto.ros.stack.plans_heard import PlansHeard
 from gz_testauto.ros.stack.topic_field import NumberTopic
 from gz_testauto.spec.stack import StackSpec

@@ -4,9 +4,9 @@ from typing import Optional
 
 import rospy
 
-from gz_testauto import ros_messages
+from gz_testauto.base import ros_messages
+from gz_testauto.base.observation import Snapshot
 from gz_testauto.msg import Road
-from gz_testauto.observation import Snapshot
 from gz_testauto.ros.road_messages import road_message
 from gz_testauto.ros.tracked_objects import TrackedObjectsPublisher
 from gz_testauto.spec.campaign import StackCampaignSpec

@@ -15,11 +15,11 @@ import numpy as np
 import rospy
 from geometry_msgs.msg import Twist
 
-from gz_testauto.errors import NavigatorError, SceneError, SimulatorError
+from gz_testauto.base.errors import NavigatorError, SceneError, SimulatorError
+from gz_testauto.base.observation import ModelState, Snapshot
+from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.grid.map_server import write_map
-from gz_testauto.observation import ModelState, Snapshot
 from gz_testauto.planners.interface import PlannerGaveUp
-from gz_testauto.pose import Pose, Pose2D
 from gz_testauto.ros.launched_process import LaunchedProcess
 from gz_testauto.ros.master import master_faults
 from gz_testauto.ros.move_base import MoveBaseClient

@@ -9,8 +9,8 @@ then is what the next trial's file says is seen to by
 from pathlib import Path
 from typing import Callable, Dict, Sequence
 
-from gz_testauto.observation import ModelState
-from gz_testauto.pose import Pose
+from gz_testauto.base.observation import ModelState
+from gz_testauto.base.pose import Pose
 from gz_testauto.ros.stack.protocol import CannotSwap
 from gz_testauto.sdf.scene import WorldScene
 from gz_testauto.sdf.world_diff import WorldModels

@@ -10,7 +10,7 @@ import traceback
 from pathlib import Path
 from typing import Any, Iterator, List, Optional, Tuple
 
-from gz_testauto.errors import GzTestautoError, SpecError
+from gz_testauto.base.errors import GzTestautoError, SpecError
 
 LIBRARY = "gz_testauto_scenario_library"
 """The module of the models' classes, whose lines are not the user's."""

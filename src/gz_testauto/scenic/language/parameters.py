@@ -9,8 +9,8 @@ from typing import Any, Iterable, Optional, Set, Tuple
 
 from scenic.syntax import ast as s
 
-from gz_testauto.errors import UnknownNameError
-from gz_testauto.registry import unknown_name
+from gz_testauto.base.errors import UnknownNameError
+from gz_testauto.base.registry import unknown_name
 
 _TABLE = "globalParameters"
 _METHODS = ("get", "items", "keys", "values")

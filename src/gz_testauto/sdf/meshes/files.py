@@ -14,9 +14,9 @@ from typing import Any, Iterator, List, Tuple
 import numpy as np
 from lxml import etree
 
-from gz_testauto.disk import read_whole
-from gz_testauto.errors import MissingDependencyError, SdfError
-from gz_testauto.xml_file import parse_xml
+from gz_testauto.base.disk import read_whole
+from gz_testauto.base.errors import MissingDependencyError, SdfError
+from gz_testauto.base.xml_file import parse_xml
 
 MESH_SUFFIXES = (".stl", ".stlb", ".stla", ".obj", ".dae")
 """The mesh formats that Gazebo 11 loads."""

@@ -12,7 +12,7 @@ from typing import Tuple
 
 import numpy as np
 
-from gz_testauto.compiled import compiled
+from gz_testauto.base.compiled import compiled
 from gz_testauto.sdf.meshes.solids import numbered_corners
 
 LEVELS_M = (1e-4, 1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1, 0.2)

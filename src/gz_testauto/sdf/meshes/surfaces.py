@@ -15,8 +15,8 @@ import numpy as np
 import shapely
 from shapely.geometry.base import BaseGeometry
 
-from gz_testauto.errors import WITHOUT_IT, MissingDependencyError, MissingFileError, SdfError
-from gz_testauto.pose import Pose
+from gz_testauto.base.errors import WITHOUT_IT, MissingDependencyError, MissingFileError, SdfError
+from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.meshes import slices
 from gz_testauto.sdf.meshes.files import mesh_parts
 from gz_testauto.sdf.meshes.slices import EMPTY

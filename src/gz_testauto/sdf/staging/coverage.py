@@ -8,7 +8,7 @@ nothing is dropped silently.
 import logging
 from typing import Callable, Dict, FrozenSet, List, Optional, Set
 
-from gz_testauto.errors import SdfError
+from gz_testauto.base.errors import SdfError
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.tree import ModelNode
 from gz_testauto.sdf.values import leading_numbers

@@ -7,8 +7,8 @@ scene is worked out once.
 from dataclasses import dataclass, replace
 from typing import FrozenSet, List, Optional, Tuple
 
-from gz_testauto.errors import SdfError
-from gz_testauto.pose import Pose, Pose2D
+from gz_testauto.base.errors import SdfError
+from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.robot import RobotModel

@@ -11,7 +11,7 @@ from typing import List, Optional, Tuple
 
 import numpy as np
 
-from gz_testauto.errors import SdfError
+from gz_testauto.base.errors import SdfError
 from gz_testauto.sdf.document import Element
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.staging.bodies import StagedModel, walk

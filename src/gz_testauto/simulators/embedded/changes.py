@@ -6,8 +6,8 @@ anew. How things look and lights are nobody's business here: rays do not see col
 
 from typing import Dict, FrozenSet, Mapping, Optional, Sequence, Tuple
 
-from gz_testauto.errors import SimulatorError
-from gz_testauto.observation import ModelState
+from gz_testauto.base.errors import SimulatorError
+from gz_testauto.base.observation import ModelState
 from gz_testauto.sdf.staging.bodies import Body, StagedModel
 from gz_testauto.simulators.changes import (
     ALL,

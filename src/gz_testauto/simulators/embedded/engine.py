@@ -23,9 +23,9 @@ from typing import (
 import mujoco
 import numpy as np
 
-from gz_testauto.errors import SceneError, SimulatorError
-from gz_testauto.observation import Contact, ModelState
-from gz_testauto.pose import Pose
+from gz_testauto.base.errors import SceneError, SimulatorError
+from gz_testauto.base.observation import Contact, ModelState
+from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.staging.bodies import Body, StagedModel
 from gz_testauto.simulators.embedded.grip import Grip
 from gz_testauto.simulators.embedded.mjcf import MAX_FRICTION, Blueprint, condim, joint_names

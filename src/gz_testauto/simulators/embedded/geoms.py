@@ -12,9 +12,9 @@ from typing import Dict, Iterator, List, Mapping, Tuple
 
 import numpy as np
 
+from gz_testauto.base.errors import SdfError
+from gz_testauto.base.pose import Pose
 from gz_testauto.colliders.mujoco_geoms import primitive, text
-from gz_testauto.errors import SdfError
-from gz_testauto.pose import Pose
 from gz_testauto.sdf.meshes import hulls
 from gz_testauto.sdf.meshes.surfaces import Heightmap, Mesh
 from gz_testauto.sdf.shapes import Cylinder, Geometry, Plane, Polyline

@@ -16,7 +16,7 @@ from typing import Any, Sequence
 import mujoco
 import numpy as np
 
-from gz_testauto.compiled import compiled
+from gz_testauto.base.compiled import compiled
 
 IMPRATIO = 10.0
 """How much stiffer friction is than the normal force: what stands on a slope creeps by less."""

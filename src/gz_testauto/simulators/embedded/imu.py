@@ -10,8 +10,8 @@ from typing import List, NamedTuple, Sequence, Union, overload
 
 import numpy as np
 
-from gz_testauto.observation import ImuSample
-from gz_testauto.pose import Pose
+from gz_testauto.base.observation import ImuSample
+from gz_testauto.base.pose import Pose
 
 
 class _Reading(NamedTuple):

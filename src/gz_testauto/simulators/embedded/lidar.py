@@ -9,9 +9,9 @@ from typing import Any, Optional, Tuple
 
 import numpy as np
 
+from gz_testauto.base.observation import LaserScan
+from gz_testauto.base.pose import Pose
 from gz_testauto.colliders.mujoco_geoms import cast_fan
-from gz_testauto.observation import LaserScan
-from gz_testauto.pose import Pose
 from gz_testauto.sdf.robot import LidarDescription
 from gz_testauto.simulators.embedded.geoms import Role
 from gz_testauto.simulators.lidar_scan import measured_scan

@@ -12,8 +12,8 @@ from typing import Dict, List, Mapping, Optional, Sequence, Tuple, Union
 import numpy as np
 from lxml import etree
 
+from gz_testauto.base.pose import Pose
 from gz_testauto.colliders.mujoco_geoms import text
-from gz_testauto.pose import Pose
 from gz_testauto.sdf.document import Element
 from gz_testauto.sdf.dynamics import Joint
 from gz_testauto.sdf.meshes.surfaces import Heightmap

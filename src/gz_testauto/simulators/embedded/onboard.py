@@ -8,8 +8,8 @@ from typing import Any, FrozenSet, List, Optional, Set
 
 import numpy as np
 
-from gz_testauto.errors import SimulatorError
-from gz_testauto.observation import Contact, LaserScan, Sensed, Twist2D
+from gz_testauto.base.errors import SimulatorError
+from gz_testauto.base.observation import Contact, LaserScan, Sensed, Twist2D
 from gz_testauto.simulators.due_ticks import due_ticks
 from gz_testauto.simulators.embedded.engine import Engine, actuators
 from gz_testauto.simulators.embedded.imu import ImuSamples

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from gz_testauto.compiled import compiled
+from gz_testauto.base.compiled import compiled
 
 PLANE, SPHERE, ELLIPSOID, CYLINDER, BOX = 0, 2, 4, 5, 6
 """MuJoCo's numbers for the shapes that are known here."""

@@ -10,8 +10,8 @@ from typing import Dict, Iterable, Mapping, Sequence, Set
 
 import numpy as np
 
-from gz_testauto.errors import SdfError, SimulatorError
-from gz_testauto.observation import ModelState, Snapshot
+from gz_testauto.base.errors import SdfError, SimulatorError
+from gz_testauto.base.observation import ModelState, Snapshot
 from gz_testauto.sdf.dynamics import read_gravity
 from gz_testauto.sdf.scene import placed_model, read_scene
 from gz_testauto.sdf.staging.bodies import StagedModel, stage_model

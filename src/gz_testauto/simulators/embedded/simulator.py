@@ -6,7 +6,7 @@ compiled anew, so one cannot leave anything to the next.
 
 from typing import Dict, get_args
 
-from gz_testauto.errors import MissingDependencyError, SdfError, SimulatorError
+from gz_testauto.base.errors import MissingDependencyError, SdfError, SimulatorError
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.staging.coverage import Coverage
 from gz_testauto.simulators.embedded.robot import DrivenRobot, drive_robot

@@ -12,7 +12,7 @@ from typing import List, Literal, Sequence, Set, Tuple, Union
 
 import numpy as np
 
-from gz_testauto.observation import Twist2D
+from gz_testauto.base.observation import Twist2D
 from gz_testauto.sdf.staging.bodies import StagedModel, walk
 from gz_testauto.sdf.staging.wheels import DrivenWheel
 

@@ -6,7 +6,7 @@ Owns the weighing: the robot stands on a plane, alone, until it is at rest.
 from dataclasses import replace
 from typing import Sequence, Tuple
 
-from gz_testauto.pose import Pose
+from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.dynamics import GRAVITY_MPS2, ContactParameters
 from gz_testauto.sdf.shapes import Plane
 from gz_testauto.sdf.staging.bodies import Body, Shape, StagedModel, walk

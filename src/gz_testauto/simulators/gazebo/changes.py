@@ -12,8 +12,8 @@ from typing import Any, Callable, Dict, FrozenSet, List, Optional, Sequence, Tup
 
 import numpy as np
 
-from gz_testauto.errors import SimulatorError
-from gz_testauto.pose import Pose
+from gz_testauto.base.errors import SimulatorError
+from gz_testauto.base.pose import Pose
 from gz_testauto.simulators.changes import (
     Change,
     Kind,

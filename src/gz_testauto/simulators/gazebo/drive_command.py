@@ -12,9 +12,9 @@ import logging
 import math
 from typing import Any, Dict, Optional
 
-from gz_testauto.errors import SimulatorError
-from gz_testauto.observation import Twist2D
-from gz_testauto.pose import Pose
+from gz_testauto.base.errors import SimulatorError
+from gz_testauto.base.observation import Twist2D
+from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.simulators.gazebo.world import pose_message
 

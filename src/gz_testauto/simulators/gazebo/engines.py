@@ -18,8 +18,8 @@ from typing import Dict, FrozenSet, List, Mapping, Optional, Sequence, Tuple
 
 from lxml import etree
 
-from gz_testauto.errors import SdfError
-from gz_testauto.pose import Pose
+from gz_testauto.base.errors import SdfError
+from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.dynamics import chosen_physics, read_surface
 from gz_testauto.sdf.edit import find_link

@@ -12,7 +12,7 @@ import numpy as np
 import trimesh
 from trimesh.exchange.stl import export_stl
 
-from gz_testauto.disk import write_whole
+from gz_testauto.base.disk import write_whole
 from gz_testauto.sdf.meshes.surfaces import Heightmap
 
 

@@ -9,7 +9,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from gz_testauto.errors import MissingDependencyError
+from gz_testauto.base.errors import MissingDependencyError
 from gz_testauto.processes import start_watched
 from gz_testauto.simulators.gazebo.installation import GazeboInstallation
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Dict, Iterable, List, Mapping, Optional, Tuple
 
-from gz_testauto.errors import MissingDependencyError
+from gz_testauto.base.errors import MissingDependencyError
 
 ROOT_VARIABLE = "GZ_TESTAUTO_GAZEBO_ROOT"
 """Names the top of an unpacked tree that holds Gazebo, e.g. Debian 11's packages."""

@@ -12,8 +12,9 @@ from typing import Dict, Iterable, Mapping, Optional, Tuple
 
 from lxml import etree
 
-from gz_testauto.errors import SdfError, SimulatorError
-from gz_testauto.pose import Pose, Pose2D
+from gz_testauto.base.errors import SdfError, SimulatorError
+from gz_testauto.base.pose import Pose, Pose2D
+from gz_testauto.base.xml_file import parse_xml
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.edit import contact_sensor, find_link
 from gz_testauto.sdf.includes import ModelLibrary
@@ -24,7 +25,6 @@ from gz_testauto.sdf.values import pose_value
 from gz_testauto.simulators.gazebo.aliases import Alias, own_name
 from gz_testauto.simulators.gazebo.engines import fit
 from gz_testauto.simulators.interface import NamedModel
-from gz_testauto.xml_file import parse_xml
 
 PREFIX = "gz_testauto_"
 """Begins the name of every element that this adaptor adds."""

@@ -6,8 +6,8 @@ Owns the one robot's share of a simulation: its topics, and what arrives on them
 
 from typing import Any, List, Optional, Sequence, Tuple
 
-from gz_testauto.observation import Contact, ImuSample, LaserScan, ModelState, Sensed, Twist2D
-from gz_testauto.pose import Pose
+from gz_testauto.base.observation import Contact, ImuSample, LaserScan, ModelState, Sensed, Twist2D
+from gz_testauto.base.pose import Pose
 from gz_testauto.simulators.gazebo.drive_command import DriveCommand
 from gz_testauto.simulators.gazebo.instruments import InstrumentedRobot
 from gz_testauto.simulators.gazebo.lockstep import LockStep

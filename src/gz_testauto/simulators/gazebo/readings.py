@@ -10,8 +10,8 @@ from typing import Any, Dict, Iterator, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
-from gz_testauto.observation import Contact, ImuSample, LaserScan, ModelState
-from gz_testauto.pose import Pose
+from gz_testauto.base.observation import Contact, ImuSample, LaserScan, ModelState
+from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.robot import LidarDescription
 from gz_testauto.simulators.gazebo.aliases import own_name
 from gz_testauto.simulators.gazebo.messages import MESSAGES

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import Iterable, List, Optional, Sequence
 
-from gz_testauto.errors import SimulatorError
+from gz_testauto.base.errors import SimulatorError
 from gz_testauto.processes import OwnedProcess, free_port, start_watched
 from gz_testauto.sdf.missing import is_allowed
 from gz_testauto.simulators.gazebo.installation import GazeboInstallation

@@ -10,10 +10,11 @@ from typing import Any, Dict, Iterable, List, Mapping, Sequence, Tuple
 import numpy as np
 from lxml import etree
 
-from gz_testauto.brevity import listed
-from gz_testauto.errors import SdfError, SimulatorError
-from gz_testauto.observation import ModelState, Snapshot
-from gz_testauto.pose import Pose
+from gz_testauto.base.errors import SdfError, SimulatorError
+from gz_testauto.base.observation import ModelState, Snapshot
+from gz_testauto.base.pose import Pose
+from gz_testauto.base.truncation import listed
+from gz_testauto.base.xml_file import parse_xml
 from gz_testauto.sdf.edit import parse_model
 from gz_testauto.simulators.changes import Change, Push, SetGravity, SetLight, SetModel
 from gz_testauto.simulators.gazebo.aliases import Alias
@@ -34,7 +35,6 @@ from gz_testauto.simulators.gazebo.transport import Publisher, RawCallback
 from gz_testauto.simulators.gazebo.world import WorldLink, pose_from
 from gz_testauto.simulators.interface import NamedModel, PhysicsSettings, Scene
 from gz_testauto.simulators.several_robots import SeveralRobotsSimulation
-from gz_testauto.xml_file import parse_xml
 
 
 class GazeboSimulation(SeveralRobotsSimulation[Onboard]):

@@ -13,9 +13,9 @@ from typing import List, Optional, Sequence, Tuple
 
 from typing_extensions import Literal, get_args
 
-from gz_testauto import resources
-from gz_testauto.errors import SimulatorError
-from gz_testauto.pose import Pose
+from gz_testauto.base import resources
+from gz_testauto.base.errors import SimulatorError
+from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.simulators.gazebo.aliases import Alias
 from gz_testauto.simulators.gazebo.drive_command import DriveCommand, require_drive

@@ -16,8 +16,8 @@ from typing import Collection, Dict, Mapping, Optional, Pattern, Tuple
 
 from lxml import etree
 
-from gz_testauto.errors import SdfError, SimulatorError
-from gz_testauto.pose import Pose
+from gz_testauto.base.errors import SdfError, SimulatorError
+from gz_testauto.base.pose import Pose
 from gz_testauto.sampling.naming import is_obstacle
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.includes import ModelLibrary

@@ -13,9 +13,9 @@ import contextlib
 import time
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tuple
 
-from gz_testauto.brevity import listed
-from gz_testauto.errors import SimulatorError
-from gz_testauto.pose import Pose
+from gz_testauto.base.errors import SimulatorError
+from gz_testauto.base.pose import Pose
+from gz_testauto.base.truncation import listed
 from gz_testauto.simulators.gazebo.aliases import own_name
 from gz_testauto.simulators.gazebo.messages import MESSAGES
 from gz_testauto.simulators.gazebo.server import ServerProcess

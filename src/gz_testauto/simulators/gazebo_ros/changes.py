@@ -14,9 +14,9 @@ from gazebo_msgs.msg import LinkState
 from geometry_msgs.msg import Point, Vector3, Wrench
 from std_msgs.msg import ColorRGBA
 
-from gz_testauto import ros_messages
-from gz_testauto.errors import SimulatorError
-from gz_testauto.observation import ModelState
+from gz_testauto.base import ros_messages
+from gz_testauto.base.errors import SimulatorError
+from gz_testauto.base.observation import ModelState
 from gz_testauto.sdf.looks import Light
 from gz_testauto.simulators.changes import (
     Change,

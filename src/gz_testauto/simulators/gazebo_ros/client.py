@@ -21,11 +21,11 @@ from geometry_msgs.msg import Vector3
 from lxml import etree
 from std_srvs.srv import Empty, EmptyRequest
 
-from gz_testauto import ros_messages
-from gz_testauto.brevity import NAMED, listed
-from gz_testauto.errors import SdfError, SimulatorError
-from gz_testauto.observation import ModelState
-from gz_testauto.pose import Pose
+from gz_testauto.base import ros_messages
+from gz_testauto.base.errors import SdfError, SimulatorError
+from gz_testauto.base.observation import ModelState
+from gz_testauto.base.pose import Pose
+from gz_testauto.base.truncation import NAMED, listed
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.tree import read_model

@@ -21,7 +21,7 @@ import xmlrpc.client
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 from urllib.parse import urlsplit
 
-from gz_testauto.errors import SimulatorError
+from gz_testauto.base.errors import SimulatorError
 
 IN_FLIGHT = 100
 """Requests written ahead of the answers. Both fit into the sockets' buffers, so that neither

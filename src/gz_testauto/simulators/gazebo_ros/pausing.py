@@ -7,8 +7,8 @@ far it went, a little more than was asked for, is what the simulator says when i
 import math
 import time
 
-from gz_testauto.errors import SimulatorError
-from gz_testauto.ros_messages import NANOSECONDS, nanoseconds_of
+from gz_testauto.base.errors import SimulatorError
+from gz_testauto.base.ros_messages import NANOSECONDS, nanoseconds_of
 from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient
 from gz_testauto.simulators.gazebo_ros.topics import RobotTopics
 

@@ -9,7 +9,7 @@ from typing import Mapping
 import rospy
 from lxml import etree
 
-from gz_testauto.errors import SimulatorError
+from gz_testauto.base.errors import SimulatorError
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.edit import contact_sensor, find_link
 from gz_testauto.sdf.includes import ModelLibrary

@@ -6,10 +6,10 @@ Owns what a snapshot is made of: all states are asked for while time stands stil
 from pathlib import Path
 from typing import Dict, Iterable, Mapping, Optional, Sequence, Tuple
 
-from gz_testauto.errors import SimulatorError
-from gz_testauto.observation import LaserScan, ModelState, Snapshot, Twist2D
-from gz_testauto.pose import Pose
-from gz_testauto.ros_messages import NANOSECONDS
+from gz_testauto.base.errors import SimulatorError
+from gz_testauto.base.observation import LaserScan, ModelState, Snapshot, Twist2D
+from gz_testauto.base.pose import Pose
+from gz_testauto.base.ros_messages import NANOSECONDS
 from gz_testauto.simulators.changes import Change
 from gz_testauto.simulators.gazebo_ros.changes import EXACT, TAKEN, ChangeCalls, check
 from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient

@@ -12,9 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Dict, Mapping, Optional, Sequence, Set, Union
 
-from gz_testauto.errors import SimulatorError
-from gz_testauto.observation import LaserScan, ModelState, Twist2D
-from gz_testauto.pose import Pose, Pose2D
+from gz_testauto.base.errors import SimulatorError
+from gz_testauto.base.observation import LaserScan, ModelState, Twist2D
+from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.robot import LidarDescription, RobotModel
 from gz_testauto.sdf.values import pose_value

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Collection, Dict, Mapping, Optional, Pattern, Tuple
 
-from gz_testauto.errors import SdfError, SimulatorError
-from gz_testauto.pose import Pose
+from gz_testauto.base.errors import SdfError, SimulatorError
+from gz_testauto.base.pose import Pose
 from gz_testauto.sampling.naming import is_obstacle
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.edit import add_model, model_elements, remove_model

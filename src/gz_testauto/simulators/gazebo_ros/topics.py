@@ -22,10 +22,10 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu
 from sensor_msgs.msg import LaserScan as LaserScanMessage
 
-from gz_testauto import ros_messages
-from gz_testauto.errors import SimulatorError
-from gz_testauto.observation import Contact, ImuSample, LaserScan, Twist2D
-from gz_testauto.pose import Pose
+from gz_testauto.base import ros_messages
+from gz_testauto.base.errors import SimulatorError
+from gz_testauto.base.observation import Contact, ImuSample, LaserScan, Twist2D
+from gz_testauto.base.pose import Pose
 
 POLL_S = 0.01
 

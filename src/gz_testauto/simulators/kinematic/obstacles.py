@@ -10,9 +10,9 @@ import numpy as np
 import shapely
 from shapely.geometry.base import BaseGeometry
 
+from gz_testauto.base.observation import Contact, LaserScan, Twist2D
+from gz_testauto.base.pose import Pose2D
 from gz_testauto.colliders.outline_rays import cast_rays, outline_segments
-from gz_testauto.observation import Contact, LaserScan, Twist2D
-from gz_testauto.pose import Pose2D
 from gz_testauto.sdf.floor import obstructing_heights
 from gz_testauto.sdf.robot import LidarDescription, RobotModel
 from gz_testauto.sdf.scene import SceneModel

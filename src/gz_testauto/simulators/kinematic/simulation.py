@@ -10,9 +10,16 @@ from typing import Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from gz_testauto.errors import SdfError, SimulatorError
-from gz_testauto.observation import Contact, ImuSample, LaserScan, ModelState, Snapshot, Twist2D
-from gz_testauto.pose import Pose, Pose2D, wrap_angle
+from gz_testauto.base.errors import SdfError, SimulatorError
+from gz_testauto.base.observation import (
+    Contact,
+    ImuSample,
+    LaserScan,
+    ModelState,
+    Snapshot,
+    Twist2D,
+)
+from gz_testauto.base.pose import Pose, Pose2D, wrap_angle
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.dynamics import read_gravity
 from gz_testauto.sdf.edit import add_model, remove_model, set_model_pose

@@ -1,6 +1,6 @@
 """Loads one world after the other; there is no process behind it."""
 
-from gz_testauto.errors import SdfError, SimulatorError
+from gz_testauto.base.errors import SdfError, SimulatorError
 from gz_testauto.simulators.interface import Scene, Simulator
 from gz_testauto.simulators.kinematic.simulation import KinematicSimulation
 

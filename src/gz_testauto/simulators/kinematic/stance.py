@@ -10,7 +10,7 @@ from typing import List, Tuple
 
 import numpy as np
 
-from gz_testauto.pose import Pose
+from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.scene import placed_model
 from gz_testauto.sdf.shapes import Cylinder, Sphere

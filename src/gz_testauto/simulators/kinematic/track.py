@@ -10,8 +10,8 @@ from typing import List, Tuple
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from gz_testauto.observation import ImuSample, ModelState, Twist2D
-from gz_testauto.pose import Pose, Pose2D
+from gz_testauto.base.observation import ImuSample, ModelState, Twist2D
+from gz_testauto.base.pose import Pose, Pose2D
 
 BEFORE = 2
 """So many states before a step are needed for an acceleration at its end."""

@@ -6,8 +6,8 @@ see colours.
 
 from typing import FrozenSet, Mapping, Optional, Sequence
 
-from gz_testauto.errors import SimulatorError
-from gz_testauto.observation import ModelState
+from gz_testauto.base.errors import SimulatorError
+from gz_testauto.base.observation import ModelState
 from gz_testauto.simulators.changes import (
     ALL,
     Change,

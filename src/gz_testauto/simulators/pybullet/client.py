@@ -9,7 +9,7 @@ import sys
 from importlib import metadata
 from typing import Any, Tuple
 
-from gz_testauto.errors import MissingDependencyError
+from gz_testauto.base.errors import MissingDependencyError
 
 SOLVER = {
     "numSubSteps": 0,

@@ -8,8 +8,8 @@ from typing import Any, Optional, Sequence, Tuple
 
 import numpy as np
 
-from gz_testauto.observation import ImuSample
-from gz_testauto.pose import Pose
+from gz_testauto.base.observation import ImuSample
+from gz_testauto.base.pose import Pose
 from gz_testauto.simulators.pybullet.motion import motion
 from gz_testauto.simulators.pybullet.multibody import LinkPlace
 

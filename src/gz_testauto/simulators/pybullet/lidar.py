@@ -4,8 +4,8 @@ from typing import Any, Tuple
 
 import numpy as np
 
-from gz_testauto.observation import LaserScan
-from gz_testauto.pose import Pose
+from gz_testauto.base.observation import LaserScan
+from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.robot import LidarDescription
 from gz_testauto.simulators.lidar_scan import measured_scan
 from gz_testauto.simulators.pybullet.client import SEEN

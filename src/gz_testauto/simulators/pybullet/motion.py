@@ -6,8 +6,8 @@ Owns the difference between Bullet's frame of a link, at its centre of mass, and
 from dataclasses import dataclass
 from typing import Any, Dict, Iterator, Mapping, Optional, Sequence, Tuple
 
-from gz_testauto.observation import ModelState
-from gz_testauto.pose import Pose
+from gz_testauto.base.observation import ModelState
+from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.staging.bodies import Body, StagedModel
 from gz_testauto.simulators.pybullet.multibody import BASE, Built, LinkPlace, static_pose
 

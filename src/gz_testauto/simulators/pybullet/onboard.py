@@ -8,8 +8,8 @@ from typing import Any, List, Optional, Sequence, Set
 
 import numpy as np
 
-from gz_testauto.errors import SimulatorError
-from gz_testauto.observation import Contact, ImuSample, LaserScan, Sensed, Twist2D
+from gz_testauto.base.errors import SimulatorError
+from gz_testauto.base.observation import Contact, ImuSample, LaserScan, Sensed, Twist2D
 from gz_testauto.sdf.staging.robots import StagedRobot
 from gz_testauto.simulators.due_ticks import due_ticks
 from gz_testauto.simulators.pybullet.contacts import contacts_of

@@ -9,9 +9,9 @@ from typing import Any, Dict, Iterable, List, Mapping, Sequence, Set
 
 import numpy as np
 
-from gz_testauto.errors import SdfError, SimulatorError
-from gz_testauto.observation import ModelState, Snapshot
-from gz_testauto.pose import Pose
+from gz_testauto.base.errors import SdfError, SimulatorError
+from gz_testauto.base.observation import ModelState, Snapshot
+from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.dynamics import read_gravity
 from gz_testauto.sdf.scene import placed_model, read_scene
 from gz_testauto.sdf.staging.bodies import StagedModel, stage_model

@@ -6,7 +6,7 @@ world is emptied before every scene, so one cannot leave anything to the next.
 
 from typing import Dict
 
-from gz_testauto.errors import SdfError, SimulatorError
+from gz_testauto.base.errors import SdfError, SimulatorError
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.staging.coverage import Coverage
 from gz_testauto.sdf.staging.robots import StagedRobot, stage_robot

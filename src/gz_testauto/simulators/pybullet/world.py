@@ -8,9 +8,9 @@ there.
 import math
 from typing import Any, Dict, FrozenSet, Iterable, List, Sequence, Tuple
 
-from gz_testauto.errors import SdfError, SimulatorError
-from gz_testauto.observation import ModelState
-from gz_testauto.pose import Pose
+from gz_testauto.base.errors import SdfError, SimulatorError
+from gz_testauto.base.observation import ModelState
+from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.floor import is_floor_slab
 from gz_testauto.sdf.meshes.surfaces import Heightmap
 from gz_testauto.sdf.shapes import Plane

@@ -11,7 +11,7 @@ from typing import Any, Dict, List, Mapping
 import numpy as np
 import shapely
 
-from gz_testauto.errors import MissingDependencyError, SpecError
+from gz_testauto.base.errors import MissingDependencyError, SpecError
 
 SPACING_M = 0.1
 """Between two points of what is read."""

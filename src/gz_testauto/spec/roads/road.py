@@ -21,8 +21,8 @@ from typing import Any, Dict, List, Optional, Tuple, Union
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 from typing_extensions import Annotated
 
-from gz_testauto.errors import SpecError
-from gz_testauto.registry import unknown_name
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.registry import unknown_name
 from gz_testauto.spec.loader import load
 from gz_testauto.spec.model import Point, Spec, as_tuple, repeated, resolve_path
 from gz_testauto.spec.roads.opendrive import read_lanes

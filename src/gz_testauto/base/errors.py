@@ -6,7 +6,7 @@ and exit status 2; anything else is a bug and keeps its traceback. How a trial *
 (collided, timed out, ...) is a result and never an error.
 """
 
-from gz_testauto.brevity import brief
+from gz_testauto.base.truncation import brief
 
 
 class GzTestautoError(Exception):

@@ -9,7 +9,7 @@ from typing import Mapping, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
-from gz_testauto.pose import Pose, Pose2D
+from gz_testauto.base.pose import Pose, Pose2D
 
 
 class Twist2D(NamedTuple):

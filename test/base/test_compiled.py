@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from gz_testauto.compiled import compiled, compiled_for
+from gz_testauto.base.compiled import compiled, compiled_for
 
 
 @compiled_for("f8[::1](f8[::1], f8[::1])")

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from gz_testauto import pose
-from gz_testauto.pose import Pose, Pose2D, wrap_angle
+from gz_testauto.base import pose
+from gz_testauto.base.pose import Pose, Pose2D, wrap_angle
 
 length = st.floats(-100, 100)
 angle = st.floats(-math.pi, math.pi)
@@ -78,6 +78,8 @@ def test_a_pose_that_is_not_six_finite_numbers_is_refused(values):
 
 def test_the_name_that_this_module_had_before_still_works_and_says_the_new_one():
     sys.modules.pop("gz_testauto.geometry", None)
-    with pytest.warns(DeprecationWarning, match=r"is now gz_testauto\.pose: import from there"):
+    with pytest.warns(
+        DeprecationWarning, match=r"is now gz_testauto\.base\.pose: import from there"
+    ):
         former = importlib.import_module("gz_testauto.geometry")
     assert former.Pose2D is pose.Pose2D and former.wrap_angle is wrap_angle

@@ -11,8 +11,8 @@ from typing import Any, Dict, Type, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from gz_testauto.disk import read_whole
-from gz_testauto.errors import GzTestautoError
+from gz_testauto.base.disk import read_whole
+from gz_testauto.base.errors import GzTestautoError
 
 Shape = TypeVar("Shape")
 

@@ -16,8 +16,8 @@ from geometry_msgs.msg import Pose as PoseMessage
 from sensor_msgs.msg import Imu
 from sensor_msgs.msg import LaserScan as LaserScanMessage
 
-from gz_testauto.observation import Contact, ImuSample, LaserScan, ModelState, Twist2D
-from gz_testauto.pose import Pose
+from gz_testauto.base.observation import Contact, ImuSample, LaserScan, ModelState, Twist2D
+from gz_testauto.base.pose import Pose
 
 NANOSECONDS = 1_000_000_000
 Vector = Tuple[float, float, float]

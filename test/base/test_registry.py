@@ -1,7 +1,7 @@
 import pytest
 
-from gz_testauto.errors import MissingDependencyError, UnknownNameError
-from gz_testauto.registry import Registry
+from gz_testauto.base.errors import MissingDependencyError, UnknownNameError
+from gz_testauto.base.registry import Registry
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gz_testauto import resources
-from gz_testauto.errors import ResourceError
+from gz_testauto.base import resources
+from gz_testauto.base.errors import ResourceError
 
 
 def test_plain_path_is_relative_to_the_file_or_directory_that_names_it(tmp_path):
@@ -114,7 +114,7 @@ def test_unknown_scheme_says_what_is_known():
 
 
 def test_installed_package_finds_its_share_beside_the_library(tmp_path, monkeypatch):
-    code = tmp_path / "lib" / "python3" / "dist-packages" / "gz_testauto" / "resources.py"
+    code = tmp_path / "lib" / "python3" / "dist-packages" / "gz_testauto" / "base" / "resources.py"
     share = tmp_path / "share" / "gz_testauto"
     (share / "models").mkdir(parents=True)
     monkeypatch.setattr(resources, "__file__", str(code))
@@ -122,7 +122,8 @@ def test_installed_package_finds_its_share_beside_the_library(tmp_path, monkeypa
 
 
 def test_share_that_is_nowhere_is_an_error_with_a_remedy(tmp_path, monkeypatch):
-    monkeypatch.setattr(resources, "__file__", str(tmp_path / "a" / "b" / "c" / "resources.py"))
+    code = tmp_path / "a" / "b" / "c" / "d" / "resources.py"
+    monkeypatch.setattr(resources, "__file__", str(code))
     monkeypatch.setattr(resources.sysconfig, "get_path", lambda name: str(tmp_path))
     with pytest.raises(ResourceError, match="install the package again"):
         resources.share_directory()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lxml import etree
 
-from gz_testauto.disk import read_whole
+from gz_testauto.base.disk import read_whole
 
 
 def parse_xml(

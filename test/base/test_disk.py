@@ -4,17 +4,17 @@ from pathlib import Path
 
 import pytest
 
+from gz_testauto.base.disk import read_whole, write_whole
+from gz_testauto.base.errors import GzTestautoError, ResultsError, SpecError
+from gz_testauto.base.json_file import read_json_object
 from gz_testauto.cli import main as command
-from gz_testauto.disk import read_whole, write_whole
-from gz_testauto.errors import GzTestautoError, ResultsError, SpecError
-from gz_testauto.json_file import read_json_object
 from gz_testauto.results.manifest import file_sha256
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.meshes.files import mesh_parts
 from gz_testauto.spec.yaml_source import read_yaml_text
 from gz_testauto.worlds.manifest import read_worlds
 
-ROOM = Path(__file__).resolve().parents[1] / "worlds" / "room.world"
+ROOM = Path(__file__).resolve().parents[2] / "worlds" / "room.world"
 SPEC = """
 obstacles: [{type: box, count: 2, size_x_m: [0.3, 0.6]}]
 region: {rectangle: {x_m: [-3, 3], y_m: [-3, 3]}}

@@ -12,7 +12,7 @@ import stat
 from pathlib import Path
 from typing import Iterator, Union
 
-from gz_testauto.errors import DiskError
+from gz_testauto.base.errors import DiskError
 
 PARTIAL_SUFFIX = ".partial"
 

@@ -3,9 +3,9 @@ import pickle
 
 import pytest
 
-from gz_testauto.brevity import LONGEST, brief, listed, log_in_full
+from gz_testauto.base.errors import SimulatorError
+from gz_testauto.base.truncation import LONGEST, brief, listed, log_in_full
 from gz_testauto.cli.main import main
-from gz_testauto.errors import SimulatorError
 
 NAMES = [f"obstacle_box_{i}" for i in range(800)]
 LONG = f"the sky is missing, seen from {', '.join(NAMES)}; bring a ladder"

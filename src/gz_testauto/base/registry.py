@@ -29,8 +29,8 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, Tuple
 
 from lxml import etree
 
-from gz_testauto.errors import MissingDependencyError, UnknownNameError
-from gz_testauto.xml_file import parse_xml
+from gz_testauto.base.errors import MissingDependencyError, UnknownNameError
+from gz_testauto.base.xml_file import parse_xml
 
 LOGGER = logging.getLogger(__name__)
 Loader = Callable[[], Any]

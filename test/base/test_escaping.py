@@ -1,7 +1,7 @@
 from dataclasses import dataclass
 from typing import Mapping, Tuple
 
-from gz_testauto.printable import all_printable, printable
+from gz_testauto.base.escaping import all_printable, printable
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from typing import Iterator, List, Optional, Sequence, Tuple, Union
 
 from lxml import etree
 
-from gz_testauto.errors import ResourceError
-from gz_testauto.xml_file import read_xml
+from gz_testauto.base.errors import ResourceError
+from gz_testauto.base.xml_file import read_xml
 
 PACKAGE = "gz_testauto"
 MODELS = "models"
@@ -192,7 +192,7 @@ def _file(path: str, relative_to: Path) -> Path:
 
 
 def _share_candidates(here: Path) -> Iterator[Path]:
-    source_tree = here.parents[2]
+    source_tree = here.parents[3]
     if os.path.isfile(source_tree / "package.xml"):
         yield source_tree
     for parent in here.parents:

@@ -1,8 +1,8 @@
 import pytest
 
-from gz_testauto.errors import ResourceError
-from gz_testauto.resources import model_file
-from gz_testauto.xml_file import parse_xml, read_xml
+from gz_testauto.base.errors import ResourceError
+from gz_testauto.base.resources import model_file
+from gz_testauto.base.xml_file import parse_xml, read_xml
 
 
 def test_an_entity_of_another_file_is_not_put_in(tmp_path):

@@ -1,0 +1,1 @@
+"""Plain values, errors, files and registries: what every other module may import."""
