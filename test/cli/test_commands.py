@@ -267,7 +267,7 @@ def running(tmp_path):
     for process in started:
         if process.poll() is None:
             process.kill()
-        process.communicate()
+        process.communicate(timeout=60)
 
 
 @pytest.mark.slow
@@ -319,7 +319,7 @@ def test_a_second_signal_ends_at_once(running):
 def test_a_killed_command_leaves_results_that_the_next_one_continues(running, tmp_path):
     process = running(0.02)
     process.kill()
-    process.wait()
+    process.wait(60)
     again = continued(tmp_path)
     assert "3 of 4 trials to run, 1 were done before" in again.stderr
     assert "4 trials of 4" in again.stdout

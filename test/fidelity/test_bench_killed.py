@@ -77,7 +77,7 @@ def test_killed_at_any_time_it_goes_on_and_ends_as_if_it_had_not_been(bench, tmp
         process = begun(bench, out, drives)
         children = psutil.Process(process.pid).children(recursive=True)
         process.kill()
-        process.communicate()
+        process.communicate(timeout=60)
         assert still_running(children) == []
     assert 4 <= len(stored(out)) < 8
     assert main(["simulators", "compare", str(bench), "--out", str(out)]) == 0

@@ -101,7 +101,7 @@ def test_a_simulator_in_other_processes_is_measured_by_these_and_not_by_ours(ord
         found = measure_load(Elsewhere(), order(1), 1e15, 1)
     finally:
         child.kill()
-        child.wait()
+        child.wait(60)
     assert used_s >= 0.25
     assert found.cpu_s == 0.0  # it waits for input while our process simulates
     assert found.memory_bytes > 1e6

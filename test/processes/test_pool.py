@@ -73,6 +73,6 @@ def test_the_processes_end_with_their_owner(tmp_path):
         assert members(owner.pid) >= 3
     finally:
         owner.kill()
-        owner.wait()
+        owner.wait(60)
         owner.stdout.close()
     assert gone(owner.pid)

@@ -11,10 +11,15 @@ from process_groups import await_members, gone, kill_watcher, members
 
 from gz_testauto.processes import free_port, free_ports, start_under_subreaper, start_watched
 
+PROMPT_S = 10.0
+"""Limit on the time from a signal to the end; the processes themselves sleep for 100 s."""
+
 PARENT = """
-import os, sys, time
+import os, signal, sys, time
 from pathlib import Path
 from gz_testauto.processes import start_watched
+for each in (signal.SIGINT, signal.SIGHUP):
+    signal.signal(each, signal.SIG_DFL)  # `nohup … &` starts us with both ignored
 {more_descriptors}
 process = start_watched(
     ["/bin/sh", "-c", "sleep 100 & sleep 100"],
@@ -39,15 +44,18 @@ def test_everything_ends_when_we_are_ended(tmp_path, end, many_files_open):
         stderr=subprocess.DEVNULL,
         text=True,
     )
-    group = int(parent.stdout.readline())
-    deadline = time.monotonic() + 60
-    while members(group) < 3 and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert members(group) >= 3  # the command, its child, and the watcher
-    parent.send_signal(end)
-    parent.wait()
-    parent.stdout.close()
-    assert gone(group)
+    try:
+        group = int(parent.stdout.readline())
+        deadline = time.monotonic() + 60
+        while members(group) < 3 and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert members(group) >= 3  # the command, its child, and the watcher
+        parent.send_signal(end)
+        assert parent.wait(PROMPT_S) == -end
+        assert gone(group, PROMPT_S)
+    finally:
+        parent.kill()
+        parent.communicate(timeout=60)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -76,7 +84,7 @@ def test_a_process_whose_watcher_was_killed_first_ends_with_us_and_not_with_the_
     await_members(group, 1)
     assert not gone(group, within_s=0.5)
     parent.kill()
-    parent.communicate()
+    parent.communicate(timeout=60)
     assert gone(group)
 
 
@@ -158,7 +166,7 @@ def test_a_process_that_looks_itself_ends_with_its_owner(owner):
     if owner == "None":
         await_members(parent.pid, 1)  # it has ended by itself
     parent.kill()
-    parent.communicate()
+    parent.communicate(timeout=60)
     assert gone(parent.pid)
 
 

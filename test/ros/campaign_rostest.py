@@ -75,7 +75,7 @@ class CampaignTest(unittest.TestCase):
     def end(self, process):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
+        process.communicate(timeout=GONE_S)
 
     def finish(self, process, timeout_s=600.0):
         said, _ = process.communicate(timeout=timeout_s)

@@ -99,7 +99,8 @@ def test_time_that_somebody_else_stops_is_given_up(first, robot, client):
         stopper.start()
         with pytest.raises(SimulatorError, match="simulated time stood still for 5 s"):
             simulation.step(60.0)
-        stopper.join()
+        stopper.join(60)
+        assert not stopper.is_alive()
 
 
 def test_time_runs_and_rests_and_models_are_seen_in_both(first, client):

@@ -35,7 +35,7 @@ def test_a_node_ends_when_the_roslaunch_that_started_it_is_killed_while(meanwhil
     node = int(launcher.stdout.readline())
     assert launcher.stdout.readline() == "up\n"
     launcher.kill()
-    launcher.wait()
+    launcher.wait(60)
     deadline = time.monotonic() + 60.0
     while lives(node):
         assert time.monotonic() < deadline

@@ -41,7 +41,7 @@ def master(monkeypatch):
         time.sleep(0.1)
     yield process
     process.kill()
-    process.wait()
+    process.wait(60)
 
 
 def executor_that_meets(error):
@@ -67,7 +67,7 @@ def test_a_node_whose_master_has_gone_says_so_in_a_line(master):
     try:
         assert node.stdout.readline() == "up\n"
         master.kill()
-        master.wait()
+        master.wait(60)
         _, err = node.communicate("go on\n", timeout=60.0)
     finally:
         node.kill()

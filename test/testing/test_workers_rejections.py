@@ -67,7 +67,7 @@ class ThreadWorkers(Workers):
             if should_stop():
                 self.stopping.set()
                 for thread in self.threads.values():
-                    thread.join()
+                    thread.join(60)
                 raise TrialStopped
             try:
                 executor, trial, ended = self.ended.get(timeout=0.01)
@@ -86,7 +86,7 @@ class ThreadWorkers(Workers):
     def close(self):
         self.stopping.set()
         for thread in self.threads.values():
-            thread.join()
+            thread.join(60)
         for executor in self.executors:
             executor.close()
 
@@ -230,7 +230,7 @@ class BugIsInvalid(ThreadWorkers):
     def run(self, executor, trial):
         try:
             super().run(executor, trial)
-            executor, trial, ended = self.ended.get()
+            executor, trial, ended = self.ended.get(timeout=60)
             if isinstance(ended, Exception):
                 ended = Attempt(trial, 1.0, cause=str(ended))
             self.ended.put((executor, trial, ended))

@@ -199,7 +199,7 @@ def test_a_lost_scheduler_loses_no_finished_trial(smoke, tmp_path, monkeypatch):
     def kill_it_in_the_third_trial():
         if len(times_run(tmp_path)) >= 3 and scheduler.poll() is None:
             os.killpg(scheduler.pid, signal.SIGKILL)
-            scheduler.wait()
+            scheduler.wait(60)
         return False
 
     workers = functools.partial(DaskWorkers, scheduler=scheduler.stdout.readline().strip())

@@ -30,7 +30,7 @@ def test_a_process_that_computes_without_a_beat_is_alive_and_one_that_is_stopped
             longest_s = watch.lifeless_s
     finally:
         process.kill()
-        process.wait()
+        process.wait(60)
     assert (longest_s >= 3.0) is lifeless
 
 

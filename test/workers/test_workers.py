@@ -258,7 +258,7 @@ def test_workers_end_when_their_owner_is_killed(tmp_path):
             time.sleep(0.05)
     finally:
         owner.kill()
-        owner.wait()
+        owner.wait(60)
     pids = {int(path.name.split("-")[2]) for path in tmp_path.glob("ran-*")}
     assert len(pids) == 2
     deadline = time.monotonic() + 10.0

@@ -205,7 +205,7 @@ def test_a_killed_runner_leaves_nothing_and_its_campaign_is_continued(tmp_path, 
         time.sleep(3.0)
     finally:
         runner.kill()
-        runner.wait()
+        runner.wait(60)
     await_true(lambda: mark() == {}, "every process to end")
     with ResultStore.read(CampaignDirectory(out)) as store:
         finished = {record.trial for record in store.results().trials}

@@ -195,7 +195,7 @@ def test_everything_ends_when_the_owner_is_killed(tmp_path):
         pids = pids_in(told)
     finally:
         owner.kill()
-        owner.wait()
+        owner.wait(60)
     await_true(lambda: not any(map(lives, pids)))
 
 

@@ -354,7 +354,7 @@ while True:
         )
         server = int(process.stdout.readline())
         process.send_signal(end)
-        process.wait()
+        process.wait(60)
         process.stdout.close()
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline and _alive(server):

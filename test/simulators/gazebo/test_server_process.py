@@ -49,7 +49,7 @@ def test_directories_that_nobody_could_remove_go_with_the_next_server(tmp_path, 
     group, orphan = owner.stdout.readline().split()
     kill_watcher(int(group))
     owner.kill()
-    owner.communicate()
+    owner.communicate(timeout=60)
     assert gone(int(group))
     assert Path(orphan).exists()
     assert len(list((tmp_path / ".gazebo").iterdir())) == 2

@@ -34,7 +34,7 @@ def process_busy_until():
     yield start
     for process in started:
         process.kill()
-        process.communicate()
+        process.communicate(timeout=60)
 
 
 def test_a_busy_thread_is_waited_for(process_busy_until, tmp_path):
@@ -44,7 +44,7 @@ def test_a_busy_thread_is_waited_for(process_busy_until, tmp_path):
     timer.start()
     assert states.wait_until_asleep(30.0, 60.0)
     assert rest.exists()
-    timer.join()
+    timer.join(60)
 
 
 def test_one_that_never_sleeps_is_not_waited_for_beyond_the_limit(process_busy_until, tmp_path):
@@ -66,22 +66,22 @@ def test_one_that_is_kept_from_computing_is_waited_for(process_busy_until, tmp_p
         timer = threading.Timer(1.5, rest.touch)
         timer.start()
         assert states.wait_until_asleep(1.0, 60.0)
-        timer.join()
+        timer.join(60)
     finally:
         rival.kill()
-        rival.wait()
+        rival.wait(60)
 
 
 def test_threads_that_have_ended_are_no_hindrance(process_busy_until, tmp_path):
     process = process_busy_until(tmp_path / "never")
     states = ThreadStates(process.pid)
     process.kill()
-    process.wait()
+    process.wait(60)
     assert states.wait_until_asleep(60.0, 60.0)
 
 
 def test_a_process_that_is_not_there_has_none(process_busy_until, tmp_path):
     process = process_busy_until(tmp_path)
     process.kill()
-    process.wait()
+    process.wait(60)
     assert ThreadStates(process.pid).wait_until_asleep(0.0, 0.0)

@@ -94,6 +94,7 @@ class Master(threading.Thread):
                 peer, _ = self.listener.accept()
             except OSError:
                 return
+            peer.settimeout(60)
             self._peers.append(peer)
             threading.Thread(target=self._serve, args=(peer,), daemon=True).start()
 

@@ -93,6 +93,7 @@ class FakeGazeboRos:
                 connection, _ = server.accept()
             except OSError:
                 return
+            connection.settimeout(60)
             self._connections.append((name, connection))
             threading.Thread(target=self._talk, args=(name, connection), daemon=True).start()
 

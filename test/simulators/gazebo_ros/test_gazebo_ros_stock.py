@@ -58,7 +58,7 @@ def environment(tmp_path):
             launch.wait(30.0)
         except subprocess.TimeoutExpired:
             os.killpg(launch.pid, signal.SIGKILL)
-            launch.wait()
+            launch.wait(30.0)
 
 
 def await_services(master_uri, launch):
