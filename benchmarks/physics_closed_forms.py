@@ -16,8 +16,7 @@ import time
 
 from gz_testauto.base.errors import GzTestautoError
 from gz_testauto.fidelity.physics.run import CHECKS, STEPS_S, check_physics
-from gz_testauto.simulators import SIMULATORS
-from gz_testauto.simulators.options import options_taken
+from gz_testauto.simulators import SIMULATORS, options_taken
 
 ENTRIES = {
     "gazebo ode": ("gazebo", {"engine": "ode"}),

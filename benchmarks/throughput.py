@@ -22,7 +22,6 @@ from pathlib import Path
 
 from example import ROOT, example_campaign, numbers, print_figures
 
-from gz_testauto.campaign.executors import executor_factory
 from gz_testauto.campaign.progress import CampaignListener
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.simulator import start_simulator
@@ -51,8 +50,10 @@ def executors(way, out):
     """What makes the executors of one way."""
     if way != ROS:
         return functools.partial(LockstepExecutor, open_simulator=start_simulator)
-    return executor_factory(
-        "isolated_nodes",
+    from gz_testauto.ros.campaign.isolated_executor import IsolatedNodesExecutor  # needs ROS
+
+    return functools.partial(
+        IsolatedNodesExecutor,
         log_directory=out / "logs",
         simulator_parameters={"simulator": "embedded", "pace": "hold"},
     )

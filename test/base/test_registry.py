@@ -1,6 +1,6 @@
 import pytest
 
-from gz_testauto.base.errors import MissingDependencyError, UnknownNameError
+from gz_testauto.base.errors import MissingDependencyError, PluginError, UnknownNameError
 from gz_testauto.base.registry import Registry
 
 
@@ -24,6 +24,49 @@ def test_an_unknown_name_says_what_was_meant(registry):
 def test_a_plugin_that_cannot_be_imported_is_a_missing_dependency(registry):
     with pytest.raises(MissingDependencyError, match=r"planner 'gone' cannot be loaded: .*no_such"):
         registry.get("gone")
+
+
+@pytest.mark.parametrize(
+    "content, error",
+    [
+        ("1 / 0", "ZeroDivisionError: division by zero"),
+        ("from decimal import Planner", "ImportError: cannot import name 'Planner'"),
+        ("def (", "SyntaxError: invalid syntax"),
+        ("", "AttributeError: module 'plugin_{}_mod' has no attribute 'P'"),
+    ],
+    ids=["raises", "import", "syntax", "attribute"],
+)
+def test_a_bug_of_a_plugins_module_is_shown_as_its_exception(
+    tmp_path, monkeypatch, request, content, error
+):
+    name = f"plugin_{request.node.callspec.id}_mod"
+    (tmp_path / f"{name}.py").write_text(content)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(PluginError) as caught:
+        Registry("planner", {"mine": f"{name}:P"}).get("mine")
+    said = str(caught.value)
+    assert said.startswith("planner 'mine' cannot be loaded: ")
+    assert error.format(request.node.callspec.id) in said
+    if content:
+        assert f"{name}.py" in said
+    assert type(caught.value.__cause__).__name__ in error
+
+
+def test_a_missing_module_that_a_plugin_imports_is_a_missing_dependency(tmp_path, monkeypatch):
+    (tmp_path / "needing_mod.py").write_text("import no_such_library\nP = 1\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(MissingDependencyError, match=r"planner 'mine'.*'no_such_library'"):
+        Registry("planner", {"mine": "needing_mod:P"}).get("mine")
+
+
+def test_an_error_of_this_package_passes_unchanged(tmp_path, monkeypatch):
+    (tmp_path / "refusing_mod.py").write_text(
+        "from gz_testauto.base.errors import MissingDependencyError\n"
+        "raise MissingDependencyError('install it')\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(MissingDependencyError, match=r"^install it$"):
+        Registry("planner", {"mine": "refusing_mod:P"}).get("mine")
 
 
 def test_a_registered_plugin_is_found_and_its_name_is_taken(registry):

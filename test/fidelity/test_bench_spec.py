@@ -60,7 +60,7 @@ def test_without_drives_all_kinds_are_driven_that_there_is_ground_for(tmp_path):
         ("linear_mps: 0.2", "linear_mph: 0.2", 7, "did you mean 'linear_mps'"),
         ("simulator: embedded}", "simulator: embeded}", 9, "did you mean 'embedded'"),
         ("{step_s: 0.002}", "{stepp_s: 0.002}", 10, "did you mean 'step_s'"),
-        ("{step_s: 0.002}", "{step_s: fast}", 10, "options.step_s is 'fast'"),
+        ("{step_s: 0.002}", "{step_s: fast}", 10, "step_s is 'fast'"),
         (
             "{step_s: 0.002}",
             "{step_s: 0.004}",

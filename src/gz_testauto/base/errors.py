@@ -6,6 +6,8 @@ and exit status 2; anything else is a bug and keeps its traceback. How a trial *
 (collided, timed out, ...) is a result and never an error.
 """
 
+import traceback
+
 from gz_testauto.base.truncation import brief
 
 
@@ -87,3 +89,15 @@ class DiskError(GzTestautoError):
 
 class MissingDependencyError(GzTestautoError):
     """Something this machine does not have is needed; the message says how to get it."""
+
+
+class PluginError(GzTestautoError):
+    """A plug-in raised an exception that is neither a refusal nor a missing dependency: a bug."""
+
+    @classmethod
+    def of(cls, failure: str, error: Exception) -> "PluginError":
+        """Append type, text and place of an exception to ``failure``, which names the plug-in."""
+        frames = traceback.extract_tb(error.__traceback__)
+        inside = frames and not isinstance(error, SyntaxError)  # whose text has its place
+        place = f" ({frames[-1].filename}:{frames[-1].lineno})" if inside else ""
+        return cls(f"{failure}: {type(error).__name__}: {error}{place}")

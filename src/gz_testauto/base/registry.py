@@ -1,4 +1,4 @@
-"""Finds planners, metrics, simulators and executors by name.
+"""Finds planners, simulators, behaviours, metrics and other plug-ins by name.
 
 One registry per kind of plugin. A name is looked for among the built-ins first, then in
 the ``<export>`` of other ROS packages' ``package.xml``, then among Python entry points.
@@ -29,7 +29,12 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, Tuple
 
 from lxml import etree
 
-from gz_testauto.base.errors import MissingDependencyError, UnknownNameError
+from gz_testauto.base.errors import (
+    GzTestautoError,
+    MissingDependencyError,
+    PluginError,
+    UnknownNameError,
+)
 from gz_testauto.base.xml_file import parse_xml
 
 LOGGER = logging.getLogger(__name__)
@@ -70,7 +75,9 @@ class Registry:
         return sorted(self._loaders)
 
     def get(self, name: str) -> Any:
-        """Return the plugin; raises ``UnknownNameError`` that names the near misses."""
+        """Return the plugin. Raises ``UnknownNameError`` that names the near misses,
+        ``MissingDependencyError`` for a missing module that the plugin imports, and
+        ``PluginError`` for any other exception of its module."""
         if name not in self._loaders:
             self._discover()
         if name not in self._loaders:
@@ -78,10 +85,14 @@ class Registry:
             raise UnknownNameError(". ".join([unknown, *self._broken]))
         try:
             return self._loaders[name]()
-        except Exception as error:  # a plugin's module raises whatever it raises
+        except GzTestautoError:
+            raise
+        except ModuleNotFoundError as error:
             raise MissingDependencyError(
-                f"{self.kind} {name!r} cannot be loaded: {_told(error)}"
+                f"{self.kind} {name!r} cannot be loaded: {error}"
             ) from error
+        except Exception as error:  # a plug-in's module raises any exception
+            raise PluginError.of(f"{self.kind} {name!r} cannot be loaded", error) from error
 
     def _discover(self) -> None:
         if self._discovered:

@@ -7,9 +7,8 @@ constructor, and of ``limits.stall_timeout_s`` and what ``worlds`` says where th
 from typing import Any, Dict
 
 from gz_testauto.base.errors import SpecError
-from gz_testauto.simulators import chosen_simulator, open_simulator
+from gz_testauto.simulators import check_options, chosen_simulator, open_simulator, options_taken
 from gz_testauto.simulators.interface import Simulator
-from gz_testauto.simulators.options import check_options, options_taken, takes_any
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
 from gz_testauto.trial.setup import PreparedBuiltin
 
@@ -37,8 +36,6 @@ def simulator_options(spec: BuiltinCampaignSpec, **more: Any) -> Dict[str, Any]:
     """
     options = {**spec.simulator_options, **more}
     check_options(spec.simulator, options)
-    if takes_any(spec.simulator):
-        return options
     takes = options_taken(spec.simulator)
     if "obstacle_names" in takes:
         if "obstacle_names" in spec.simulator_options:

@@ -5,13 +5,13 @@ Finding and removing plugins is :mod:`gz_testauto.sdf.plugins`'.
 """
 
 import contextlib
-import inspect
 from collections import Counter
 from pathlib import Path
 from typing import Iterable, Iterator, Optional
 
 from gz_testauto.base.errors import GzTestautoError, SpecError
 from gz_testauto.base.escaping import printable
+from gz_testauto.base.parameters import parameters_of
 from gz_testauto.scenic.model_search import sdf_files
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.includes import ModelLibrary
@@ -31,7 +31,7 @@ def runs_plugins(spec: CampaignSpec) -> bool:
         if not getattr(adaptor, "runs_plugins", False):
             return False
         name = f"simulator {spec.simulator!r}"
-        can_leave_out = "world_plugins" in inspect.signature(adaptor).parameters
+        can_leave_out = "world_plugins" in parameters_of(adaptor)
     if spec.worlds.plugins:
         return True
     if not can_leave_out:

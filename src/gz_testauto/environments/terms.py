@@ -13,10 +13,10 @@ from typing import List, Optional, Sequence, Tuple
 import shapely
 
 from gz_testauto.base.observation import Twist2D
+from gz_testauto.base.parameters import Positive, construct
 from gz_testauto.base.registry import Registry
 from gz_testauto.planners.following import WaypointFollower
 from gz_testauto.planners.interface import Observation, Task
-from gz_testauto.planners.parameters import Positive, construct
 from gz_testauto.planners.policies.observations import Named
 from gz_testauto.trial.outcome import Outcome
 
@@ -172,12 +172,10 @@ class Judge:
     def __init__(self, rewards: Sequence[Named], terminations: Sequence[Named]) -> None:
         """Raises ``SpecError`` for a term that is not known, and for its parameters."""
         self._rewards: List[Tuple[str, RewardTerm]] = [
-            (name, construct(name, REWARDS.get(name), parameters, "reward"))
-            for name, parameters in rewards
+            (name, construct(REWARDS, name, parameters)) for name, parameters in rewards
         ]
         self._terminations: List[TerminationTerm] = [
-            construct(name, TERMINATIONS.get(name), parameters, "termination")
-            for name, parameters in terminations
+            construct(TERMINATIONS, name, parameters) for name, parameters in terminations
         ]
 
     def begin(self, task: Task) -> None:

@@ -45,7 +45,7 @@ from gz_testauto.fidelity.score import PAPER_WEIGHTS
 from gz_testauto.fidelity.steps import physics_step_s, simulator_fault, step_fault, takes_step
 from gz_testauto.fidelity.terrain import TerrainSpec
 from gz_testauto.fidelity.terrain.kind import TerrainKind
-from gz_testauto.simulators.options import check_options
+from gz_testauto.simulators import check_options
 from gz_testauto.spec.loader import WITHIN
 from gz_testauto.spec.model import Spec, SpecPath, as_tuple, repeated
 from gz_testauto.spec.stack import NAME
@@ -83,7 +83,7 @@ class EntrySpec(Spec):
             try:
                 check_options(self.simulator, self.options)
             except SpecError as error:
-                raise ValueError(str(error).replace("simulator_options.", "options.")) from None
+                raise ValueError(str(error)) from None
             fault = simulator_fault(self.simulator)
             if fault is not None:
                 reason = f"is {self.simulator}, which {fault}"

@@ -7,8 +7,7 @@ the worlds, which a bench gives.
 import math
 from typing import Any, Mapping, Optional
 
-from gz_testauto.simulators import SIMULATORS, chosen_simulator
-from gz_testauto.simulators.options import options_taken
+from gz_testauto.simulators import SIMULATORS, chosen_simulator, options_taken
 
 SAMPLE_S = 0.01
 """Over which an IMU's sample is the mean."""

@@ -7,6 +7,7 @@ Dynamic Window Approach.
 
 from typing import Any
 
+from gz_testauto.base.parameters import construct
 from gz_testauto.base.registry import Registry
 from gz_testauto.planners.interface import LocalPlanner, Origin
 
@@ -29,12 +30,10 @@ __all__ = ["PLANNERS", "LocalPlanner", "make_planner", "planner_origin"]
 def make_planner(plugin: str, **parameters: Any) -> LocalPlanner:
     """Construct the planner registered as ``plugin`` with ``parameters``.
 
-    Raises ``UnknownNameError`` for the plugin and ``SpecError`` for a parameter it does not
-    take, naming those it does.
+    Raises as :func:`~gz_testauto.base.parameters.construct`.
     """
-    from gz_testauto.planners.parameters import construct
-
-    return construct(plugin, PLANNERS.get(plugin), parameters)
+    planner: LocalPlanner = construct(PLANNERS, plugin, parameters)
+    return planner
 
 
 def planner_origin(plugin: str, **parameters: Any) -> Origin:

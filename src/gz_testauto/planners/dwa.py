@@ -12,9 +12,9 @@ from scipy import ndimage
 
 from gz_testauto.base.compiled import compiled_for
 from gz_testauto.base.observation import Twist2D
+from gz_testauto.base.parameters import Count, NotNegative, Positive
 from gz_testauto.planners.escape import Escape
 from gz_testauto.planners.interface import RobotLimits, Task
-from gz_testauto.planners.parameters import Count, NotNegative, Positive
 from gz_testauto.planners.reactive import ReactivePlanner, Situation
 from gz_testauto.planners.sweep import ConvexFootprint, Sweep, arc_poses, sweep_arcs
 

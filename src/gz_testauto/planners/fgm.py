@@ -10,9 +10,9 @@ import math
 import numpy as np
 
 from gz_testauto.base.observation import Twist2D
+from gz_testauto.base.parameters import Fraction, NotNegative, Positive
 from gz_testauto.planners.gaps import find_gaps
 from gz_testauto.planners.limits import clamp
-from gz_testauto.planners.parameters import Fraction, NotNegative, Positive
 from gz_testauto.planners.reactive import ReactivePlanner, Situation, turn_towards
 
 NEAREST_M = 0.01

@@ -23,13 +23,13 @@ import numpy as np
 
 from gz_testauto.base.compiled import compiled, compiled_for
 from gz_testauto.base.observation import Twist2D
+from gz_testauto.base.parameters import Fraction, NotNegative, Positive
 from gz_testauto.base.pose import wrap_angle
 from gz_testauto.planners.dwa import dynamic_window, stoppable
 from gz_testauto.planners.escape import Escape
 from gz_testauto.planners.fgm import nearest_distance, weighted_heading
 from gz_testauto.planners.gaps import Gap, find_gaps
 from gz_testauto.planners.interface import Task
-from gz_testauto.planners.parameters import Fraction, NotNegative, Positive
 from gz_testauto.planners.reactive import ReactivePlanner, Situation, turn_towards
 from gz_testauto.planners.sweep import ConvexFootprint, Sweep, arc_poses, sweep_arcs
 

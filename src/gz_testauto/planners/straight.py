@@ -5,7 +5,7 @@ empty: where ``straight`` arrives, no obstacle was in the way.
 """
 
 from gz_testauto.base.observation import Twist2D
-from gz_testauto.planners.parameters import Positive
+from gz_testauto.base.parameters import Positive
 from gz_testauto.planners.reactive import ReactivePlanner, Situation, turn_towards
 
 

@@ -1,9 +1,11 @@
 """Simulators behind one interface: real Gazebo, anybody's gazebo_ros,
 MuJoCo, and whatever a plugin adds."""
 
-from typing import Any
+import inspect
+from typing import Any, Mapping
 
-from gz_testauto.base.errors import MissingDependencyError, SpecError
+from gz_testauto.base.errors import MissingDependencyError
+from gz_testauto.base.parameters import check_parameters, construct, parameters_of
 from gz_testauto.base.registry import Registry
 from gz_testauto.simulators.interface import Scene, Simulation, Simulator
 
@@ -27,8 +29,10 @@ __all__ = [
     "Scene",
     "Simulation",
     "Simulator",
+    "check_options",
     "chosen_simulator",
     "open_simulator",
+    "options_taken",
 ]
 
 
@@ -46,10 +50,18 @@ def chosen_simulator(name: str) -> str:
 
 
 def open_simulator(name: str, **options: Any) -> Simulator:
-    """Start the simulator registered as ``name``, or the one that ``auto`` means; ``options`` go
-    to its constructor. Raises ``SpecError`` for an option that it refuses."""
-    simulator = SIMULATORS.get(chosen_simulator(name))
-    try:
-        return simulator(**options)
-    except ValueError as error:
-        raise SpecError(f"simulator {name!r}: simulator_options: {error}") from error
+    """Start the simulator registered as ``name``, or the one that ``auto`` means; ``options`` are
+    parameters of its constructor. Raises as :func:`~gz_testauto.base.parameters.construct`."""
+    simulator: Simulator = construct(SIMULATORS, chosen_simulator(name), options)
+    return simulator
+
+
+def check_options(name: str, options: Mapping[str, Any]) -> None:
+    """Raise ``SpecError`` for an option that the simulator does not take, and a value of another
+    type or out of range, without starting it."""
+    check_parameters(SIMULATORS, chosen_simulator(name), options)
+
+
+def options_taken(name: str) -> Mapping[str, inspect.Parameter]:
+    """Return the options of a simulator by name: the parameters of its constructor."""
+    return parameters_of(SIMULATORS.get(chosen_simulator(name)))

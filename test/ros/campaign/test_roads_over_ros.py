@@ -1,5 +1,7 @@
 """A campaign on a road, whose planner is told who moves, drives over ROS as it does in-process."""
 
+import functools
+
 import pytest
 import yaml
 from finished import results
@@ -8,8 +10,9 @@ pytest.importorskip("rospy")
 
 from gz_testauto.analysis.repeatability import compare_recordings
 from gz_testauto.base.resources import share_directory
-from gz_testauto.campaign.executors import chosen_executor, executor_factory
+from gz_testauto.campaign.executors import chosen_executor
 from gz_testauto.campaign.runner import run_campaign
+from gz_testauto.ros.campaign.isolated_executor import IsolatedNodesExecutor
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load
 
@@ -41,8 +44,8 @@ def test_it_is_the_same_to_the_bit(file, tmp_path):
         "hold_timeout": 30.0,
         "start_timeout": 60.0,
     }
-    over_ros = executor_factory(
-        "isolated_nodes", log_directory=tmp_path / "log", simulator_parameters=simulator
+    over_ros = functools.partial(
+        IsolatedNodesExecutor, log_directory=tmp_path / "log", simulator_parameters=simulator
     )
     run_campaign(spec, tmp_path / "over_ros", over_ros)
     run_campaign(spec, tmp_path / "alone", chosen_executor(spec, tmp_path))

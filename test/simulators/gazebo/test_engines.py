@@ -14,7 +14,7 @@ from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.base.resources import share_directory
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.robot import read_robot
-from gz_testauto.simulators import open_simulator
+from gz_testauto.simulators import check_options, open_simulator
 from gz_testauto.simulators.changes import Push, SetFriction, SetGravity
 from gz_testauto.simulators.gazebo import GazeboSimulator
 from gz_testauto.simulators.gazebo.aliases import Alias
@@ -22,7 +22,6 @@ from gz_testauto.simulators.gazebo.engines import restore
 from gz_testauto.simulators.gazebo.instruments import instrument_model, instrument_robot
 from gz_testauto.simulators.gazebo.split_world import stage_world
 from gz_testauto.simulators.interface import NamedModel, PlacedRobot, Scene
-from gz_testauto.simulators.options import check_options
 
 MODELS = share_directory() / "models"
 PLAIN = share_directory() / "worlds" / "plain.world"

@@ -148,5 +148,5 @@ def test_its_ground_is_the_terrain_and_it_has_no_friction(simulator, tmp_path):
 
 
 def test_a_step_out_of_bounds_is_refused():
-    with pytest.raises(Exception, match="'kinematic': simulator_options: step_s must be above 0"):
+    with pytest.raises(Exception, match="'kinematic': step_s must be above 0"):
         open_simulator("kinematic", step_s=1.0)

@@ -15,9 +15,8 @@ from gz_testauto.fidelity.probe import GroundProbe, probe_ground
 from gz_testauto.fidelity.recordings.recording import Load
 from gz_testauto.fidelity.steps import SAMPLE_S
 from gz_testauto.fidelity.terrain import Terrain
-from gz_testauto.simulators import open_simulator
+from gz_testauto.simulators import open_simulator, options_taken
 from gz_testauto.simulators.interface import Simulator
-from gz_testauto.simulators.options import options_taken
 
 
 class Identity(NamedTuple):

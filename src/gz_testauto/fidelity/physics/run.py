@@ -12,8 +12,7 @@ from gz_testauto.base.errors import GzTestautoError
 from gz_testauto.fidelity.physics import driving, falling, inertial, rolling, sliding, standing
 from gz_testauto.fidelity.physics.bench import Bench
 from gz_testauto.fidelity.physics.check import Check, Finding, Outcome
-from gz_testauto.simulators import open_simulator
-from gz_testauto.simulators.options import options_taken
+from gz_testauto.simulators import open_simulator, options_taken
 
 CHECKS: Tuple[Check, ...] = (
     falling.FALL,

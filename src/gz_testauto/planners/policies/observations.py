@@ -10,10 +10,10 @@ from typing import Any, Dict, List, Sequence, Tuple
 
 import numpy as np
 
+from gz_testauto.base.parameters import Count, Positive, construct
 from gz_testauto.base.registry import Registry
 from gz_testauto.planners.following import WaypointFollower, in_base_frame
 from gz_testauto.planners.interface import Observation, Task
-from gz_testauto.planners.parameters import Count, Positive, construct
 from gz_testauto.planners.scans import obstacle_points
 
 OBSERVATIONS = Registry(
@@ -195,8 +195,7 @@ class ObservationEncoder:
         """Raises ``SpecError`` for a term that is not known, and for its parameters."""
         self.named = tuple((name, dict(parameters)) for name, parameters in terms)
         self._terms: List[ObservationTerm] = [
-            construct(name, OBSERVATIONS.get(name), parameters, "observation")
-            for name, parameters in self.named
+            construct(OBSERVATIONS, name, parameters) for name, parameters in self.named
         ]
 
     @property

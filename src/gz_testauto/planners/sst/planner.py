@@ -12,11 +12,11 @@ from typing import Mapping, Optional, Tuple
 import numpy as np
 
 from gz_testauto.base.observation import TrackedObject, Twist2D
+from gz_testauto.base.parameters import Count, Fraction, NotNegative, Positive, Seed
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.planners.escape import Escape
 from gz_testauto.planners.interface import Lane, Observation, RobotLimits, Task
 from gz_testauto.planners.limits import stoppable_speed_mps
-from gz_testauto.planners.parameters import Count, Fraction, NotNegative, Positive, Seed
 from gz_testauto.planners.reactive import ReactivePlanner, Situation
 from gz_testauto.planners.sst.judged import PAPER_SPEED_MPS, Judged
 from gz_testauto.planners.sst.model import Growth, Trajectory, Vehicle

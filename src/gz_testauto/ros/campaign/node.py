@@ -5,6 +5,7 @@ are those of ``gz_testauto run``. The exit status is 0 when every trial is done 
 some remain or are invalid, 2 for what a user has to mend. ``docs/ros.md`` lists every parameter.
 """
 
+import functools
 import logging
 import os
 import sys
@@ -16,13 +17,15 @@ import rospy
 from gz_testauto.analysis.overview import analyze
 from gz_testauto.base.errors import GzTestautoError, SpecError
 from gz_testauto.base.escaping import printable
-from gz_testauto.campaign.executors import chosen_executor, executor_factory
+from gz_testauto.campaign.executors import chosen_executor
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.campaign.world_plugins import plugins_notice
 from gz_testauto.report.page.page import write_final_page
 from gz_testauto.report.table import print_report
 from gz_testauto.ros import parameters
+from gz_testauto.ros.campaign.executor import RosTrialExecutor
+from gz_testauto.ros.campaign.isolated_executor import IsolatedNodesExecutor
 from gz_testauto.ros.campaign.progress import ProgressPublisher
 from gz_testauto.ros.campaign.session import Parameter
 from gz_testauto.ros.campaign_parameters import output_directory, read_campaign, read_selection
@@ -82,9 +85,9 @@ def _executor(spec: CampaignSpec, out: Path, stop: StopSignals, workers: int) ->
         return chosen_executor(spec, out)
     logs = out / NODE_LOGS
     if workers == 1:
-        return executor_factory("nodes", log_directory=logs, should_stop=stop)
-    return executor_factory(
-        "isolated_nodes", log_directory=logs.absolute(), simulator_parameters=_for_simulators()
+        return functools.partial(RosTrialExecutor, log_directory=logs, should_stop=stop)
+    return functools.partial(
+        IsolatedNodesExecutor, log_directory=logs.absolute(), simulator_parameters=_for_simulators()
     )
 
 

@@ -9,9 +9,8 @@ from gz_testauto.campaign.simulator import simulator_options
 from gz_testauto.ros import parameters
 from gz_testauto.ros.simulator.gui import window_options
 from gz_testauto.sdf.robot import read_robot
-from gz_testauto.simulators import AUTOMATIC, chosen_simulator
+from gz_testauto.simulators import AUTOMATIC, check_options, chosen_simulator
 from gz_testauto.simulators.interface import Scene
-from gz_testauto.simulators.options import check_options
 from gz_testauto.spec.campaign import BuiltinCampaignSpec
 
 

@@ -1,0 +1,114 @@
+"""Constructs a plug-in from the name and the parameters of a YAML file.
+
+Owns the reading of a plug-in's signature: its parameters, their types, ranges and defaults. A
+plug-in states a range by annotating a parameter with one of the types below or with any type of
+pydantic; a bare ``float``, ``int``, ``bool`` or ``str`` is checked for its type alone, and a
+parameter without annotation, or with one that pydantic does not know, is not checked.
+"""
+
+import inspect
+from typing import Any, Dict, Mapping
+
+from pydantic import Field, PydanticUserError, TypeAdapter, ValidationError
+from typing_extensions import Annotated, get_type_hints
+
+from gz_testauto.base.errors import GzTestautoError, PluginError, SpecError
+from gz_testauto.base.registry import Registry, unknown_name
+
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+"""A finite number above zero."""
+
+NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+"""A finite number of zero or more."""
+
+Fraction = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+"""A number from 0 to 1."""
+
+Count = Annotated[int, Field(ge=1)]
+"""A whole number of one or more."""
+
+Seed = Annotated[int, Field(ge=0)]
+"""A whole number of zero or more."""
+
+_BARE = {float: Annotated[float, Field(allow_inf_nan=False)]}
+
+
+def construct(registry: Registry, name: str, parameters: Mapping[str, Any], *arguments: Any) -> Any:
+    """Construct the plug-in ``name`` of a registry: call it with ``arguments``, which are the
+    caller's, and ``parameters``, which are the user's and are checked first.
+
+    Raises ``UnknownNameError`` for an unknown name, ``MissingDependencyError`` for a missing module
+    that the plug-in imports, ``SpecError`` for parameters (:func:`check_parameters`) and for a
+    ``ValueError`` of the plug-in, which is its refusal of a combination of values, and
+    ``PluginError`` for any other exception of the plug-in.
+    """
+    plugin = registry.get(name)
+    checked = check_parameters(registry, name, parameters, len(arguments))
+    try:
+        return plugin(*arguments, **checked)
+    except GzTestautoError:
+        raise
+    except ValueError as error:
+        raise SpecError(f"{registry.kind} {name!r}: {error}") from error
+    except Exception as error:  # a plug-in raises any exception
+        raise PluginError.of(f"{registry.kind} {name!r} cannot be constructed", error) from error
+
+
+def check_parameters(
+    registry: Registry, name: str, parameters: Mapping[str, Any], arguments: int = 0
+) -> Dict[str, Any]:
+    """Return the parameters as the plug-in ``name`` gets them, without constructing it; its first
+    ``arguments`` positional parameters are the caller's.
+
+    Raises ``SpecError`` for a parameter that the plug-in does not have, a value of another type
+    or out of range, and a parameter without default that is missing.
+    """
+    plugin, owner = registry.get(name), f"{registry.kind} {name!r}"
+    known = dict(list(parameters_of(plugin).items())[arguments:])
+    hints, takes_any = _annotations(plugin), takes_any_parameter(plugin)
+    checked: Dict[str, Any] = {}
+    for key, value in parameters.items():
+        if key in known:
+            checked[key] = _check(owner, key, value, hints.get(key, Any))
+        elif takes_any:
+            checked[key] = value
+        else:
+            raise SpecError(unknown_name(f"parameter of {owner}:", key, known))
+    for key, parameter in known.items():
+        if parameter.default is parameter.empty and key not in checked:
+            raise SpecError(f"{owner}: parameter {key!r} is missing; it has no default")
+    return checked
+
+
+def parameters_of(plugin: Any) -> Dict[str, inspect.Parameter]:
+    """Return the named parameters of a plug-in, in order."""
+    named = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    parameters = inspect.signature(plugin).parameters
+    return {name: one for name, one in parameters.items() if one.kind in named}
+
+
+def takes_any_parameter(plugin: Any) -> bool:
+    """Return whether a plug-in accepts parameters of any name (``**parameters``)."""
+    parameters = inspect.signature(plugin).parameters.values()
+    return any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters)
+
+
+def _annotations(plugin: Any) -> Dict[str, Any]:
+    """Return the annotations by parameter; none where they cannot be evaluated."""
+    function = inspect.unwrap(plugin.__init__) if inspect.isclass(plugin) else plugin
+    try:
+        return get_type_hints(function, include_extras=True)
+    except (NameError, TypeError):  # a name imported for type checkers only; a partial function
+        return {}
+
+
+def _check(owner: str, name: str, value: Any, annotation: Any) -> Any:
+    try:
+        adapter: TypeAdapter = TypeAdapter(_BARE.get(annotation, annotation))
+    except PydanticUserError:  # a type of the plug-in's own
+        return value
+    try:
+        return adapter.validate_python(value, strict=True)
+    except ValidationError as error:
+        problem = error.errors()[0]["msg"].replace("Input should be", "it must be")
+        raise SpecError(f"{owner}: {name} is {value!r}; {problem}") from error
