@@ -25,4 +25,7 @@ BEHAVIOURS = Registry(
     },
 )
 
-__all__ = ["BEHAVIOURS"]
+HOOKS = Registry("hook", {"scenario": "gz_testauto.behaviours.scenario:perform"})
+"""Functions that make a hook for one trial; see :func:`gz_testauto.trial.staging.stage_trial`."""
+
+__all__ = ["BEHAVIOURS", "HOOKS"]

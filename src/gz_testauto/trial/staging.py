@@ -8,12 +8,13 @@ for every planner.
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Callable, Dict, FrozenSet, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, FrozenSet, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
 from gz_testauto.base.errors import MissingDependencyError, SpecError
 from gz_testauto.base.pose import Pose, Pose2D
+from gz_testauto.behaviours import HOOKS
 from gz_testauto.behaviours.casting import Casting, Ground, cast
 from gz_testauto.behaviours.stage import Stage
 from gz_testauto.behaviours.surroundings import Surroundings
@@ -31,6 +32,9 @@ from gz_testauto.spec.randomise import FaultTerm
 from gz_testauto.tracking.tracker import ObjectTracker, TrackedScene
 from gz_testauto.trial.clearance import ObstacleField
 from gz_testauto.trial.executor import TrialResult
+
+SCENARIO = "scenario"
+"""The name in :data:`~gz_testauto.behaviours.HOOKS` of the hook that runs a scenario's agents."""
 
 STACK = "gazebo_ros"
 """What a stack of the user's own simulates with."""
@@ -113,7 +117,13 @@ def stage_trial(spec: CampaignSpec, site: Site, world: int, repetition: int) -> 
         return Staging()
     director = None
     if spec.worlds.dynamic:
-        perform = _performing()
+        try:
+            perform = HOOKS.get(SCENARIO)
+        except MissingDependencyError as error:
+            raise MissingDependencyError(
+                f"worlds.dynamic needs Scenic 3 ({error}): "
+                "python3 -m pip install 'gz_testauto[scenic]'"
+            ) from error
         director = perform(spec.worlds, spec.seed, site.file, world, repetition, site.robot.name)
     casting = Casting()
     if spec.actors or own:
@@ -156,17 +166,6 @@ def tracker_of(
         repetition=repetition,
     )
     return ObjectTracker(spec.tracking, site.robot.name, subject)
-
-
-def _performing() -> Callable[..., Any]:
-    """What has a scenario act; it needs Scenic, which others do without."""
-    try:
-        from gz_testauto.behaviours.scenario import perform
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"worlds.dynamic needs Scenic 3 ({error}): python3 -m pip install 'gz_testauto[scenic]'"
-        ) from error
-    return perform
 
 
 def _subject(site: Site, models: Sequence[NamedModel]) -> Subject:
