@@ -13,7 +13,7 @@ from gz_testauto.results.records import TrialRecord
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load
 from gz_testauto.trial.executor import SimulatorIdentity, TrialExecutor, TrialResult
-from gz_testauto.trial.outcome import Outcome
+from gz_testauto.trial.outcome import Colour, Declaration, Outcome
 
 CONFIG = Path(__file__).resolve().parents[1] / "config"
 
@@ -99,3 +99,20 @@ def run(smoke, tmp_path):
         return SimpleNamespace(results=results, executor=executor, out=out)
 
     return start
+
+
+@pytest.fixture
+def declare_outcome(monkeypatch):
+    """Return a function that adds an outcome for one test, as a line in its module would."""
+
+    def declare(**properties):
+        declaration = Declaration("drowned", "≈", Colour.GREY, "Robot drowned!", **properties)
+        outcome = object.__new__(Outcome)
+        outcome._name_, outcome._value_ = "DROWNED", declaration.name
+        outcome.declaration = declaration
+        monkeypatch.setitem(Outcome._member_map_, "DROWNED", outcome)
+        monkeypatch.setitem(Outcome._value2member_map_, declaration.name, outcome)
+        monkeypatch.setattr(Outcome, "_member_names_", [*Outcome._member_names_, "DROWNED"])
+        return outcome
+
+    return declare

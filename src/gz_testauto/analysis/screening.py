@@ -13,12 +13,16 @@ from gz_testauto.trial.outcome import Outcome
 
 INVALID = "invalid"
 DISAGREE = "planners disagree"
-COLLIDED = "collided"
-TIPPED_OVER = "tipped over"
 CLOSEST = "lowest clearance"
 CONTROL = "control sample"
 
-REASONS = (INVALID, DISAGREE, COLLIDED, TIPPED_OVER, CLOSEST, CONTROL)
+REASONS = (
+    INVALID,
+    DISAGREE,
+    *(outcome.label for outcome in Outcome if outcome.declaration.crash),
+    CLOSEST,
+    CONTROL,
+)
 """Why a trial is taken; the first that holds counts."""
 
 
@@ -53,8 +57,9 @@ def choose_trials(results: CampaignResults, seed: int, closest: int, control: in
     for met in _meetings(results):
         if len({record.completed for record in met}) > 1:
             take(met, DISAGREE)
-    for outcome, reason in ((Outcome.COLLIDED, COLLIDED), (Outcome.TIPPED_OVER, TIPPED_OVER)):
-        take([record for record in results.trials if record.outcome is outcome], reason)
+    for outcome in Outcome:
+        if outcome.declaration.crash:
+            take([one for one in results.trials if one.outcome is outcome], outcome.label)
     rest = [record for record in results.trials if record.trial not in reasons]
     by_clearance = sorted(rest, key=lambda r: (r.metrics["clearance_min_m"], r.trial))
     take(by_clearance[:closest], CLOSEST)

@@ -7,7 +7,7 @@ are averaged over completed trials only, and every mean carries the number of tr
 import math
 from collections import Counter
 from dataclasses import dataclass
-from typing import Dict, List, Mapping, Sequence, Tuple
+from typing import Dict, Iterable, List, Mapping, Sequence, Tuple
 
 import numpy as np
 
@@ -60,7 +60,7 @@ class PlannerSummary:
     @property
     def reached(self) -> int:
         """How many valid trials reached the goal."""
-        return self.outcomes.get(Outcome.REACHED, 0)
+        return sum(count for outcome, count in self.outcomes.items() if outcome.success)
 
 
 def summarize(results: CampaignResults) -> Tuple[PlannerSummary, ...]:
@@ -98,6 +98,19 @@ def _summarize(
         metrics={m.name: _metric_summary(m, valid) for m in metrics if m.name in measured},
         load=load_of(records, attempts),
     )
+
+
+def failures(summaries: Iterable[PlannerSummary], all_but_rare: bool = False) -> List[Outcome]:
+    """Return the outcomes of valid trials that did not reach the goal, in declared order: those
+    that occur, or all that occur or are not rare."""
+    seen = {outcome for summary in summaries for outcome in summary.outcomes}
+    return [
+        outcome
+        for outcome in Outcome
+        if outcome.valid
+        and not outcome.success
+        and (outcome in seen or (all_but_rare and not outcome.declaration.rare))
+    ]
 
 
 def _metric_summary(metric: Metric, valid: Sequence[TrialRecord]) -> MetricSummary:

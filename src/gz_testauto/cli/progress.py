@@ -15,10 +15,7 @@ from gz_testauto.base.escaping import printable
 from gz_testauto.campaign.progress import CampaignListener
 from gz_testauto.campaign.progress import Progress as CampaignProgress
 from gz_testauto.results.records import TrialRecord
-from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.plan import Trial
-
-_STYLES = {Outcome.REACHED: "green", Outcome.INVALID: "yellow"}
 
 
 def progress_listener(stream: Optional[IO[str]] = None) -> CampaignListener:
@@ -93,7 +90,7 @@ class BarListener(CampaignListener):
 
     def trial_ended(self, record: TrialRecord, progress: CampaignProgress) -> None:
         """Let the trial scroll up and move the bar."""
-        style = _STYLES.get(record.outcome, "red")
+        style = "green" if record.completed else "red" if record.outcome.valid else "yellow"
         self._show(
             f"{record.world} {record.planner}: ",
             (record.outcome.value, style),

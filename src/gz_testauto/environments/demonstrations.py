@@ -79,7 +79,7 @@ def record(
             with contextlib.closing(entered.staging):
                 result = drive(entered.simulation, entered.drivers, period_s, lambda: False)
             drives.append(witness)
-            reached.append(result.outcome is Outcome.REACHED)
+            reached.append(result.outcome.success)
             tell(trial.world, result.outcome)
     finally:
         executor.close()

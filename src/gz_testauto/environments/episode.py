@@ -38,9 +38,6 @@ from gz_testauto.worlds.record import WorldRecord
 MOST_REPETITIONS = 2**20
 """Of a world, from which an episode's is drawn."""
 
-TRUNCATED = (Outcome.TIMED_OUT, Outcome.STUCK)
-"""Outcomes that cut an episode short; what the policy would have got is not 0 then."""
-
 
 class PreparedEnvironment:
     """An environment's campaign with its worlds, which are made in ``folder``; pickled to worker
@@ -265,12 +262,12 @@ class Agent:
     @property
     def terminated(self) -> bool:
         """Whether it ended for good."""
-        return self.verdict is not None and self.verdict.outcome not in TRUNCATED
+        return self.verdict is not None and self.verdict.outcome.declaration.terminal
 
     @property
     def truncated(self) -> bool:
-        """Whether it was cut short: stuck, or out of time."""
-        return self.verdict is not None and self.verdict.outcome in TRUNCATED
+        """Whether a limit on time cut it short; the policy's further reward is then not 0."""
+        return self.verdict is not None and not self.verdict.outcome.declaration.terminal
 
     def command(self, action: np.ndarray) -> None:
         """What it is to do in the coming period; one that has ended does nothing. Raises

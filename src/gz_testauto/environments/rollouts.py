@@ -16,7 +16,6 @@ from gz_testauto.environments.episode import (
     PreparedEnvironment,
 )
 from gz_testauto.planners.policies.policy import WEIGHTED
-from gz_testauto.trial.outcome import Outcome
 
 LOGGER = logging.getLogger(__name__)
 
@@ -90,7 +89,7 @@ class RolloutWorker:
             worth += sum(episode.step(*(one.act(agent.shown) for one, agent in driving)))
         runner.end()
         verdicts = [agent.verdict for agent in episode.agents]
-        reached = all(one is not None and one.outcome is Outcome.REACHED for one in verdicts)
+        reached = all(one is not None and one.outcome.success for one in verdicts)
         return RolloutResult(worth / len(policies), steps, reached)
 
     def close(self) -> None:

@@ -86,7 +86,7 @@ class Reached(RewardTerm):
 
     def value(self, transition: Transition) -> float:
         """See :class:`RewardTerm`."""
-        return float(transition.outcome is Outcome.REACHED)
+        return float(transition.outcome is not None and transition.outcome.success)
 
 
 class Collided(RewardTerm):
@@ -94,7 +94,8 @@ class Collided(RewardTerm):
 
     def value(self, transition: Transition) -> float:
         """See :class:`RewardTerm`."""
-        return float(transition.outcome in (Outcome.COLLIDED, Outcome.TIPPED_OVER))
+        outcome = transition.outcome
+        return float(outcome is not None and outcome.declaration.crash)
 
 
 class GivenUp(RewardTerm):
@@ -102,7 +103,8 @@ class GivenUp(RewardTerm):
 
     def value(self, transition: Transition) -> float:
         """See :class:`RewardTerm`."""
-        return float(transition.outcome in (Outcome.STUCK, Outcome.TIMED_OUT))
+        outcome = transition.outcome
+        return float(outcome is not None and not outcome.declaration.terminal)
 
 
 class Time(RewardTerm):

@@ -11,12 +11,11 @@ from typing import List, Sequence
 from gz_testauto.analysis.comparison import Comparison
 from gz_testauto.analysis.intervals import LEVEL
 from gz_testauto.analysis.overview import Analysis
-from gz_testauto.analysis.summary import PlannerSummary
+from gz_testauto.analysis.summary import PlannerSummary, failures
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.report.metric_tables import OPEN_END, smallest_text, verdict_text
 from gz_testauto.report.names import metric_heading
 from gz_testauto.report.plain import methods_text, number_text
-from gz_testauto.trial.outcome import Outcome
 
 _SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -52,8 +51,7 @@ def latex_text(text: str) -> str:
 
 
 def _success(analysis: Analysis) -> str:
-    seen = {outcome for summary in analysis.summaries for outcome in summary.outcomes}
-    ends = [o for o in Outcome if o in seen and o.valid and o is not Outcome.REACHED]
+    ends = failures(analysis.summaries)
     head = ["planner", "reached", "success (%)", f"{_PERCENT:.0f} % interval"]
     rows = []
     for summary in analysis.summaries:
@@ -74,7 +72,7 @@ def _success(analysis: Analysis) -> str:
         f"Intervals: {methods}. Invalid trials "
         "count for nobody."
     )
-    head += [outcome.value.replace("_", " ") for outcome in ends]
+    head += [outcome.label for outcome in ends]
     return _table("Success rates", head, rows, notes)
 
 

@@ -168,7 +168,7 @@ def _draw(
         label = "_nolegend_"
         if record.planner not in labelled:
             labelled.add(record.planner)
-            ended = record.outcome.value.replace("_", " ")
+            ended = record.outcome.label
             label = chart_text(f"{record.planner}: {ended}")
         axes.plot(path[:, 0], path[:, 1], color=color, linewidth=1.5, label=label)
         marker = "o" if record.completed else "X"

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from gz_testauto.analysis.comparison import Comparison, Comparisons
 from gz_testauto.analysis.overview import Analysis
-from gz_testauto.analysis.summary import PlannerSummary
+from gz_testauto.analysis.summary import PlannerSummary, failures
 from gz_testauto.analysis.winners import WorldGroup
 from gz_testauto.base.escaping import all_printable
 from gz_testauto.metrics.interface import Metric
@@ -40,7 +40,6 @@ from gz_testauto.report.plain import (
 from gz_testauto.results.records import CampaignResults
 from gz_testauto.results.running import age_s
 from gz_testauto.spec.stack import KEEPS_UP
-from gz_testauto.trial.outcome import Outcome
 from gz_testauto.worlds.record import unmeasured_in
 
 CAUSE_SHOWN = 150
@@ -48,17 +47,6 @@ CAUSE_SHOWN = 150
 
 LAST_SHOWN = 8
 """Endings shown while a campaign runs."""
-
-_OUTCOMES = (
-    (Outcome.COLLIDED, "collided"),
-    (Outcome.TIPPED_OVER, "tipped"),
-    (Outcome.TIMED_OUT, "timeout"),
-    (Outcome.STUCK, "stuck"),
-    (Outcome.PLANNER_ABORTED, "aborted"),
-    (Outcome.FAILED, "failed"),
-)
-_RARE = (Outcome.TIPPED_OVER, Outcome.FAILED)
-"""Those that have a column only where a trial ended so."""
 
 
 def print_report(analysis: Analysis, console: Optional[Console] = None) -> None:
@@ -147,13 +135,9 @@ def _running(results: CampaignResults) -> List[RenderableType]:
 
 def _outcome_table(summaries: Sequence[PlannerSummary]) -> Table:
     table = plain_table("planner", "reached", "success % [95 %]")
-    shown = [
-        (outcome, heading)
-        for outcome, heading in _OUTCOMES
-        if outcome not in _RARE or any(summary.outcomes.get(outcome) for summary in summaries)
-    ]
-    for _, heading in shown:
-        table.add_column(heading, justify="right")
+    shown = failures(summaries, all_but_rare=True)
+    for outcome in shown:
+        table.add_column(outcome.heading, justify="right")
     for summary in summaries:
         rate = summary.success
         table.add_row(
@@ -162,7 +146,7 @@ def _outcome_table(summaries: Sequence[PlannerSummary]) -> Table:
             f"{100 * rate.value:.1f} {interval_text(rate, 1, 100)}".strip()
             if summary.trials
             else "-",
-            *[str(summary.outcomes.get(outcome, 0)) for outcome, _ in shown],
+            *[str(summary.outcomes.get(outcome, 0)) for outcome in shown],
         )
     return table
 

@@ -20,16 +20,6 @@ from typing import Callable, Iterable, Tuple
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.results.directory import reporting_disk, write_atomically
 from gz_testauto.results.records import TrialRecord
-from gz_testauto.trial.outcome import Outcome
-
-_ENDS = {
-    Outcome.COLLIDED: "Collision occured!",
-    Outcome.TIPPED_OVER: "Robot tipped over!",
-    Outcome.TIMED_OUT: "Timed out!",
-    Outcome.STUCK: "Robot stuck!",
-    Outcome.PLANNER_ABORTED: "Planner aborted!",
-    Outcome.FAILED: "Failed!",
-}
 
 
 class CampaignLog:
@@ -64,13 +54,14 @@ class CampaignLog:
 
 def end_line(record: TrialRecord) -> str:
     """The line of a trial's end, with the empty line that follows it."""
-    if record.outcome is Outcome.INVALID:
-        return f"Trial invalid! || {record.detail}\n\n"
+    said = record.outcome.declaration.log
+    if not record.outcome.valid:
+        return f"{said} || {record.detail}\n\n"
     cycle = f"Avg execution time per cycle is: {_number(record, 'cycle_mean_s')}"
-    if record.outcome is Outcome.REACHED:
+    if record.completed:
         distance = _number(record, "distance_m")
-        return f"Goal Reached! Total distance traveled is: {distance} || {cycle}\n\n"
-    return f"{_ENDS[record.outcome]} || {cycle}\n\n"
+        return f"{said} Total distance traveled is: {distance} || {cycle}\n\n"
+    return f"{said} || {cycle}\n\n"
 
 
 def world_number(world: str, world_index: int) -> str:

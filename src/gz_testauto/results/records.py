@@ -41,7 +41,7 @@ class TrialRecord:
     @property
     def completed(self) -> bool:
         """Whether the robot reached its goal."""
-        return self.outcome is Outcome.REACHED
+        return self.outcome.success
 
 
 @dataclass(frozen=True)

@@ -17,14 +17,13 @@ from gz_testauto.base.registry import unknown_name
 from gz_testauto.metrics.interface import METRICS
 from gz_testauto.trial.outcome import Outcome
 
-OUTCOME_WORDS: Mapping[str, Outcome] = {
-    **{outcome.value: outcome for outcome in Outcome},
+SYNONYMS: Mapping[str, Outcome] = {
     **dict.fromkeys(("1", "true", "yes", "success", "succeeded"), Outcome.REACHED),
     **dict.fromkeys(("0", "false", "no", "failure"), Outcome.FAILED),
     **dict.fromkeys(("collision",), Outcome.COLLIDED),
     **dict.fromkeys(("timeout",), Outcome.TIMED_OUT),
 }
-"""Words in a column of outcomes, in lower case, that need no mapping."""
+"""Further words in a column of outcomes, in lower case, that need no mapping."""
 
 LONGEST_NAME = 255
 """Characters of a world's or planner's name, as many as a file's name may have."""
@@ -137,7 +136,9 @@ class _Reader:
         }
         read = {*needed, *self._metrics, columns.repetition, columns.detail, *_OURS}
         self.ignored = tuple(name for name in header if name not in read)
-        self._words = {**OUTCOME_WORDS, **{w.lower(): o for w, o in columns.words.items()}}
+        self._words = {outcome.value: outcome for outcome in Outcome}
+        self._words.update(SYNONYMS)
+        self._words.update((word.lower(), outcome) for word, outcome in columns.words.items())
         self._counted: Counter[Tuple[str, str]] = collections.Counter()
         self._seen: Set[Tuple[str, str, int]] = set()
 

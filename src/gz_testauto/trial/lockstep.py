@@ -274,7 +274,7 @@ def with_companion(first: TrialResult, name: str, result: TrialResult) -> TrialR
     the reader."""
     recording = result.recording
     told = {
-        "reached": float(result.outcome is Outcome.REACHED),
+        "reached": float(result.outcome.success),
         "collided": float(result.outcome is Outcome.COLLIDED),
         "time_s": float(recording.time_s[-1]),
         "clearance_min_m": float(np.nanmin(recording.clearance_m)),

@@ -23,7 +23,6 @@ from gz_testauto.trial.judge import (
     require_standing,
 )
 from gz_testauto.trial.lowest_levels import LowestLevels
-from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.recorder import CycleTimes, Recorder
 from gz_testauto.worlds.record import WorldRecord
 
@@ -116,7 +115,7 @@ class TrialMonitor:
     ) -> TrialResult:
         """Close the trial. ``wall_time_s`` is what it took, for the real-time factor."""
         recording = self._recorder.recording(
-            verdict.outcome is Outcome.REACHED, cycles, wall_time_s, self._world
+            verdict.outcome.success, cycles, wall_time_s, self._world
         )
         if self._rules.count > 1:
             recording = replace(recording, goal_times_s=self._goal_times_s(verdict))
@@ -134,7 +133,7 @@ class TrialMonitor:
                 given_up,
                 recorder.tilt_rad,
             )
-            reached = verdict is not None and verdict.outcome is Outcome.REACHED
+            reached = verdict is not None and verdict.outcome.success
             if not (reached and self._rules.further):
                 return verdict
             self._reached_s.append(float(recorder.time_s[-1]))
@@ -144,6 +143,6 @@ class TrialMonitor:
         """When each goal was reached, NaN where it was not, shape (k,)."""
         times_s = np.full(self._rules.count, math.nan)
         times_s[: len(self._reached_s)] = self._reached_s
-        if verdict.outcome is Outcome.REACHED:
+        if verdict.outcome.success:
             times_s[-1] = self._recorder.time_s[-1]
         return times_s

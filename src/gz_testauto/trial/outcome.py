@@ -1,30 +1,98 @@
-"""How a trial can end: exactly one of seven ways, and an eighth for trials of others.
+"""The outcomes of a trial, each declared once.
 
-The words that tables, results and logs use, and nothing more. Who decides between them is
-:mod:`gz_testauto.trial.judge`.
+Owns everything that results, tables, the page, LaTeX, ``campaign.log`` and learning environments
+need of an outcome; they read it from here. To add an outcome, declare it here and return it from
+:mod:`gz_testauto.trial.judge`, which decides which outcome a trial has.
 """
 
 import enum
+from dataclasses import dataclass
+
+
+class Colour(enum.Enum):
+    """A background colour of the page. ``value`` is its variable in the style sheet, which defines
+    it for light and dark pages."""
+
+    BLUE = "good"
+    ORANGE = "bad"
+    YELLOW = "late"
+    VIOLET = "stop"
+    GREY = "void"
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """The properties of an outcome.
+
+    ``name`` is the word in stored results, CSV and JSON, ``heading`` the name of its column in the
+    terminal's table, ``log`` how its line in ``campaign.log`` starts. ``symbol`` and ``colour``
+    mark it on the page. Only a ``valid`` trial counts for or against a planner. A ``crash`` does
+    harm. A ``terminal`` outcome is a state of the robot and its world; where it is false, a limit
+    on time cut the trial short, which learning environments report as truncated. The terminal's
+    table omits the column of a ``rare`` outcome that no trial has.
+    """
+
+    name: str
+    symbol: str
+    colour: Colour
+    log: str
+    heading: str = ""
+    valid: bool = True
+    success: bool = False
+    crash: bool = False
+    terminal: bool = True
+    rare: bool = False
 
 
 class Outcome(enum.Enum):
     """The end of a trial. ``value`` is the word written to results and tables.
 
-    ``INVALID`` says nothing about the planner: the simulator died, a world did not load, a
-    clock stalled. It never counts for or against anyone. ``FAILED`` is only in results that were
-    imported: the robot did not reach its goal, and whoever drove it does not say why.
+    ``INVALID`` says nothing about the planner: the simulator died, a world did not load, a clock
+    stalled. ``FAILED`` exists only in imported results that do not state why the robot did not
+    reach its goal.
     """
 
-    REACHED = "reached"
-    COLLIDED = "collided"
-    TIPPED_OVER = "tipped_over"
-    TIMED_OUT = "timed_out"
-    STUCK = "stuck"
-    PLANNER_ABORTED = "planner_aborted"
-    FAILED = "failed"
-    INVALID = "invalid"
+    REACHED = Declaration("reached", "✓", Colour.BLUE, "Goal Reached!", success=True)
+    COLLIDED = Declaration("collided", "✗", Colour.ORANGE, "Collision occured!", crash=True)
+    TIPPED_OVER = Declaration(
+        "tipped_over", "▲", Colour.ORANGE, "Robot tipped over!", "tipped", crash=True, rare=True
+    )
+    TIMED_OUT = Declaration(
+        "timed_out", "○", Colour.YELLOW, "Timed out!", "timeout", terminal=False
+    )
+    STUCK = Declaration("stuck", "■", Colour.VIOLET, "Robot stuck!", terminal=False)
+    PLANNER_ABORTED = Declaration(
+        "planner_aborted", "!", Colour.VIOLET, "Planner aborted!", "aborted"
+    )
+    FAILED = Declaration("failed", "–", Colour.VIOLET, "Failed!", rare=True)
+    INVALID = Declaration("invalid", "?", Colour.GREY, "Trial invalid!", valid=False)
+
+    _value_: str
+    declaration: Declaration
+
+    def __new__(cls, declaration: Declaration) -> "Outcome":
+        """Make ``Outcome("reached")`` and pickles find the member by its name."""
+        outcome = object.__new__(cls)
+        outcome._value_ = declaration.name
+        outcome.declaration = declaration
+        return outcome
 
     @property
     def valid(self) -> bool:
         """Whether the trial says something about the planner."""
-        return self is not Outcome.INVALID
+        return self.declaration.valid
+
+    @property
+    def success(self) -> bool:
+        """Whether the robot reached its goal."""
+        return self.declaration.success
+
+    @property
+    def label(self) -> str:
+        """The outcome in words."""
+        return self.value.replace("_", " ")
+
+    @property
+    def heading(self) -> str:
+        """The outcome as the heading of a narrow column."""
+        return self.declaration.heading or self.label

@@ -11,13 +11,12 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 from gz_testauto.analysis.comparison import ALPHA, Comparison
 from gz_testauto.analysis.curves.success import SuccessCurve
 from gz_testauto.analysis.overview import Analysis
-from gz_testauto.analysis.summary import PlannerSummary
+from gz_testauto.analysis.summary import PlannerSummary, failures
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.report.early_end import early_end_text
 from gz_testauto.report.metric_tables import OPEN_END, smallest_text
 from gz_testauto.report.names import metric_heading
 from gz_testauto.report.page import sentences
-from gz_testauto.report.page.data import outcome_text
 from gz_testauto.report.page.difficulty import Figure, Values
 from gz_testauto.report.plain import (
     correlation_text,
@@ -31,18 +30,6 @@ from gz_testauto.results.records import CampaignResults, TrialRecord
 from gz_testauto.results.running import age_s
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.worlds.record import unmeasured_in
-
-SYMBOLS = {
-    Outcome.REACHED: "✓",
-    Outcome.COLLIDED: "✗",
-    Outcome.TIPPED_OVER: "▲",
-    Outcome.TIMED_OUT: "○",
-    Outcome.STUCK: "■",
-    Outcome.PLANNER_ABORTED: "!",
-    Outcome.FAILED: "–",
-    Outcome.INVALID: "?",
-}
-"""Outcomes are told apart without colours too."""
 
 WORLDS_NAMED = 12
 """In one list of worlds; the table has them all."""
@@ -118,7 +105,7 @@ def verdicts(analysis: Analysis) -> List[Dict[str, Any]]:
 
 def rates(analysis: Analysis) -> List[Dict[str, Any]]:
     """Success rates with intervals, one row per planner."""
-    rows = []
+    rows, shown = [], failures(analysis.summaries)
     for summary in analysis.summaries:
         rate = summary.success
         rows.append(
@@ -133,17 +120,11 @@ def rates(analysis: Analysis) -> List[Dict[str, Any]]:
                 "bar": [round(100 * number, 2) for number in rate[:3]]
                 if rate.has_interval
                 else None,
-                "outcomes": [summary.outcomes.get(outcome, 0) for outcome in ended_as(analysis)],
+                "outcomes": [summary.outcomes.get(outcome, 0) for outcome in shown],
                 "invalid": summary.invalid,
             }
         )
     return rows
-
-
-def ended_as(analysis: Analysis) -> List[Outcome]:
-    """The ways in which valid trials ended, other than at the goal."""
-    seen = {outcome for summary in analysis.summaries for outcome in summary.outcomes}
-    return [o for o in Outcome if o in seen and o is not Outcome.REACHED and o.valid]
 
 
 def rate_notes(analysis: Analysis) -> List[str]:
@@ -242,27 +223,35 @@ def _cell(records: Sequence[TrialRecord]) -> Dict[str, str]:
     if not records:
         return {"symbol": "", "text": "not run", "kind": "none"}
     if len(records) == 1:
-        outcome = records[0].outcome
-        return {
-            "symbol": SYMBOLS[outcome],
-            "text": outcome_text(outcome),
-            "kind": outcome.value,
-        }
+        return _outcome_cell(records[0].outcome)
     valid = [record for record in records if record.outcome.valid]
     if not valid:
-        return {"symbol": "?", "text": "invalid", "kind": Outcome.INVALID.value}
+        return _outcome_cell(records[0].outcome)
     reached = sum(record.completed for record in valid)
-    others = Counter(record.outcome for record in valid if not record.completed)
-    worst = others.most_common(1)[0][0] if others else Outcome.REACHED
-    return {
-        "symbol": "✓" if reached == len(valid) else SYMBOLS[worst] if not reached else "◐",
-        "text": f"{reached} of {len(valid)}",
-        "kind": Outcome.REACHED.value
-        if reached == len(valid)
-        else worst.value
-        if not reached
-        else "mixed",
-    }
+    text = f"{reached} of {len(valid)}"
+    if 0 < reached < len(valid):
+        return {"symbol": "◐", "text": text, "kind": "mixed"}
+    most_common = Counter(record.outcome for record in valid).most_common(1)[0][0]
+    return {**_outcome_cell(most_common), "text": text}
+
+
+def _outcome_cell(outcome: Outcome) -> Dict[str, str]:
+    """A cell with one outcome; ``kind`` is its class in the style sheet."""
+    symbol = outcome.declaration.symbol
+    return {"symbol": symbol, "text": outcome.label, "kind": outcome.value}
+
+
+def legend() -> List[Dict[str, str]]:
+    """Every outcome as the table of worlds marks it."""
+    return [_outcome_cell(outcome) for outcome in Outcome]
+
+
+def outcome_style() -> str:
+    """The rules of the style sheet that colour outcomes."""
+    return "\n".join(
+        f".cell.{outcome.value} {{ background: var(--{outcome.declaration.colour.value}); }}"
+        for outcome in Outcome
+    )
 
 
 def _figure_text(figure: Figure, value: Optional[float]) -> str:

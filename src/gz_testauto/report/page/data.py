@@ -17,14 +17,8 @@ from gz_testauto.report.page.difficulty import Figure, Values
 from gz_testauto.results.records import TrialRecord
 from gz_testauto.trial.outcome import Outcome
 
-OUTCOMES = tuple(Outcome)
 FEW = "fewer than six worlds"
 """Why a shift has no finite interval that has one."""
-
-
-def outcome_text(outcome: Outcome) -> str:
-    """An outcome's word as a reader sees it."""
-    return outcome.value.replace("_", " ")
 
 
 def campaign_block(
@@ -38,16 +32,23 @@ def campaign_block(
     """Everything that is not of one world; ``replay`` is the command but for world, planner and
     repetition, empty where nothing can be run again."""
     results = analysis.results
+    outcomes = list(Outcome)
     ended: Dict[str, List[List[int]]] = {}
     for record in results.trials:
-        entry = [results.planners.index(record.planner), OUTCOMES.index(record.outcome)]
+        entry = [results.planners.index(record.planner), outcomes.index(record.outcome)]
         ended.setdefault(record.world, []).append(entry)
     return {
         "planners": all_printable(results.planners),
-        "outcomes": [outcome_text(outcome) for outcome in OUTCOMES],
-        "reached": OUTCOMES.index(Outcome.REACHED),
-        "collided": OUTCOMES.index(Outcome.COLLIDED),
-        "invalid": OUTCOMES.index(Outcome.INVALID),
+        "outcomes": [
+            {
+                "text": outcome.label,
+                "kind": outcome.value,
+                "valid": outcome.valid,
+                "success": outcome.success,
+                "collision": outcome is Outcome.COLLIDED,
+            }
+            for outcome in outcomes
+        ],
         "worlds": [
             {
                 "name": printable(world.name),
@@ -71,7 +72,7 @@ def trial_block(record: TrialRecord, analysis: Analysis) -> Dict[str, Any]:
     return {
         "planner": analysis.results.planners.index(record.planner),
         "repetition": record.repetition,
-        "outcome": OUTCOMES.index(record.outcome),
+        "outcome": list(Outcome).index(record.outcome),
         "detail": printable(record.detail),
         "attempts": record.attempts,
         "metrics": [short(value) for value in values],

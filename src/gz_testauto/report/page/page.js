@@ -4,8 +4,6 @@
 (() => {
   const byId = (id) => document.getElementById(id);
   const data = JSON.parse(byId("data").textContent);
-  const KINDS = data.outcomes.map((word) => word.replace(/ /g, "_"));
-  data.kinds = KINDS;
   data.repeated = data.worlds.some((world) =>
     world.ended.some(([planner], i) => world.ended.findIndex(([other]) => other === planner) !== i));
 
@@ -20,8 +18,8 @@
   /* Of each planner the share of its valid trials that reached the goal, NaN for none. */
   function shares(world) {
     return data.planners.map((_, planner) => {
-      const own = world.ended.filter(([who, how]) => who === planner && how !== data.invalid);
-      return own.filter(([, how]) => how === data.reached).length / own.length;
+      const own = world.ended.filter(([who, how]) => who === planner && data.outcomes[how].valid);
+      return own.filter(([, how]) => data.outcomes[how].success).length / own.length;
     });
   }
   for (const world of data.worlds) world.shares = shares(world);
@@ -33,8 +31,8 @@
     differ: (world) => new Set(valid(world)).size > 1,
     one: (world) => reaching(world).length === 1 && valid(world).length > 1,
     nobody: (world) => valid(world).length > 0 && reaching(world).length === 0,
-    collided: (world) => world.ended.some(([, how]) => how === data.collided),
-    invalid: (world) => world.ended.some(([, how]) => how === data.invalid),
+    collided: (world) => world.ended.some(([, how]) => data.outcomes[how].collision),
+    invalid: (world) => world.ended.some(([, how]) => !data.outcomes[how].valid),
   };
 
   function passes(world) {
@@ -234,8 +232,8 @@
       return;
     }
     const ticks = data.worlds.flatMap((world) => world.figures[index] === null ? [] : world.ended
-      .filter(([, how]) => how !== data.invalid)
-      .map(([planner, how]) => [world.figures[index] * figure.factor, planner, how === data.reached]));
+      .filter(([, how]) => data.outcomes[how].valid)
+      .map(([planner, how]) => [world.figures[index] * figure.factor, planner, data.outcomes[how].success]));
     Charts.show(holder, 280, `Share of trials that reached the goal against ${figure.heading}`, () => ({
       data: [fitted[0][0].x.map((x) => x * figure.factor),
         ...fitted.flatMap(([curve]) => [curve.rate, curve.high, curve.low].map((v) => v.map((p) => 100 * p)))],

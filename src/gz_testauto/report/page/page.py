@@ -17,6 +17,7 @@ import jinja2
 
 from gz_testauto import __version__
 from gz_testauto.analysis.overview import analyze
+from gz_testauto.analysis.summary import failures
 from gz_testauto.base.errors import GzTestautoError, ResultsError
 from gz_testauto.base.escaping import printable
 from gz_testauto.report.page import content, data
@@ -131,7 +132,7 @@ class PageMaker:
             length_note=length_note(spec) if SHORTEST_PATH in figures else "",
             overall=overall_sentence(analysis.comparisons),
             verdicts=content.verdicts(analysis),
-            ended_as=[data.outcome_text(outcome) for outcome in content.ended_as(analysis)],
+            ended_as=[outcome.label for outcome in failures(analysis.summaries)],
             rates=content.rates(analysis),
             rate_notes=content.rate_notes(analysis),
             means=content.means(analysis),
@@ -142,7 +143,7 @@ class PageMaker:
             invalid=content.invalid(results),
             reproduction=content.reproduction(manifest, results, self._typed),
             methods=content.methods(analysis),
-            legend=[(s, data.outcome_text(o), o.value) for o, s in content.SYMBOLS.items()],
+            legend=content.legend(),
             tolerances=f"{tolerances_text()}; outlines {1000 * TOLERANCE_M:g} mm",
             campaign_block=_json({**block, "live": self._live}),
             world_blocks=[_json(world) for world in worlds],
@@ -167,7 +168,7 @@ def _rendered(live: bool, **values: Any) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    style = "\n".join(_asset(name) for name in _STYLES)
+    style = "\n".join((*(_asset(name) for name in _STYLES), content.outcome_style()))
     script = "\n".join(_asset(name) for name in _SCRIPTS)
     policy = (
         f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "

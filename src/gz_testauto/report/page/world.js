@@ -89,6 +89,7 @@ const World = (() => {
     }
     const body = element("tbody");
     for (const drive of drives) {
+      const ended = data.outcomes[drive.outcome];
       const row = element("tr", drive.planner === chosen ? { class: "chosen" } : {});
       const name = element("th", { scope: "row" });
       const box = element("input", { type: "checkbox", id: `show-${drive.trial}` });
@@ -100,7 +101,7 @@ const World = (() => {
         label(drive));
       name.append(box, words);
       row.append(name);
-      row.append(element("td", { class: `text cell ${data.kinds[drive.outcome]}` }, data.outcomes[drive.outcome]));
+      row.append(element("td", { class: `text cell ${ended.kind}` }, ended.text));
       row.append(element("td", { class: "text long" }, drive.problem || drive.detail));
       drive.cells = SERIES.map(() => element("td", { class: "now" }, "–"));
       row.append(...drive.cells);
@@ -293,7 +294,7 @@ const World = (() => {
 
   function toEnds() {
     const shown = drives.filter((one) => one.has && one.shown);
-    const lost = shown.filter((one) => one.outcome !== data.reached);
+    const lost = shown.filter((one) => !data.outcomes[one.outcome].success);
     const ends = (lost.length ? lost : shown).map((one) => [one.path[1].at(-1), one.path[2].at(-1)]);
     if (!ends.length) return;
     const [x0, y0, x1, y1] = box(ends);

@@ -14,7 +14,6 @@ from gz_testauto.campaign.progress import CampaignListener, Progress
 from gz_testauto.msg import CampaignProgress
 from gz_testauto.results.records import TrialRecord
 from gz_testauto.spec.campaign import CampaignSpec
-from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.plan import Trial
 
 
@@ -53,7 +52,7 @@ class ProgressPublisher(CampaignListener):
         """A trial is in the store."""
         counts = self._counts[record.planner]
         counts["done"] += 1
-        counts["reached"] += record.outcome is Outcome.REACHED
+        counts["reached"] += record.completed
         line = f"{record.world} {record.planner}: {record.outcome.value}. {record.detail}"
         said, left = printable(line), _left(progress)
         rospy.loginfo("%d of %d: %s%s", progress.done, progress.total, said, left)

@@ -42,7 +42,6 @@ from gz_testauto.trial.executor import TrialResult, scene_faults
 from gz_testauto.trial.judge import Verdict
 from gz_testauto.trial.launch_files import placeholder_values
 from gz_testauto.trial.monitor import TrialMonitor
-from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.recorder import CycleTimes
 from gz_testauto.trial.route import MappedDrive
@@ -176,7 +175,7 @@ class StackDrive:
             yield note
         finally:
             self._tell("ending rosbag")
-            bag.end(note.result is not None and note.result.outcome is Outcome.REACHED)
+            bag.end(note.result is not None and note.result.outcome.success)
 
     def _prepare(self, trial: Trial, watch: TrialMonitor, staging: Staging) -> None:
         """Have everything running, the robot at its start and the stack ready for a goal."""
