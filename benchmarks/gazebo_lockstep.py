@@ -34,7 +34,7 @@ from gz_testauto.simulators.gazebo.drive_command import DriveCommand
 from gz_testauto.simulators.gazebo.installation import find_gazebo
 from gz_testauto.simulators.gazebo.readings import leading_stamp
 from gz_testauto.simulators.gazebo.server import ServerProcess
-from gz_testauto.simulators.gazebo.split_world import stage_world
+from gz_testauto.simulators.gazebo.split_world import split_world
 from gz_testauto.simulators.gazebo.world import WorldLink
 from gz_testauto.simulators.interface import NamedModel, Scene
 from gz_testauto.spec.loader import load
@@ -62,11 +62,11 @@ def run_freely(world, robot, seconds):
     The server tells its time five times a second only, so it is taken between the first and the
     last that it tells while it runs.
     """
-    staged = stage_world(world, update_rate_hz=0.0)
-    with_models = [*staged.movables, NamedModel(robot.name, robot.sdf, START.to_pose())]
+    split = split_world(world, update_rate_hz=0.0)
+    with_models = [*split.movables, NamedModel(robot.name, robot.sdf, START.to_pose())]
     server = ServerProcess(
         find_gazebo(),
-        staged.base,
+        split.base,
         seed=1,
         model_path=resources.model_path(),
         one_processor=False,
@@ -88,7 +88,7 @@ def run_freely(world, robot, seconds):
         link.wait_for(lambda: velocity.connected and clock, "connecting")
         velocity.send(DriveCommand(robot).message(Twist2D(0.5, 0.1)))
         link.acknowledge()
-        link.control(multi_step=round(seconds / staged.physics.step_size_s))
+        link.control(multi_step=round(seconds / split.physics.step_size_s))
         link.wait_for(lambda: clock[-1][1] >= seconds, "running freely")
         running = [(wall_s, time_s) for wall_s, time_s in clock if 0 < time_s < seconds]
         if len(running) < 2:

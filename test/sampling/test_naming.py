@@ -5,8 +5,8 @@ import re
 import pytest
 
 from gz_testauto.sampling.naming import is_obstacle
-from gz_testauto.simulators.gazebo.split_world import stage_world
-from gz_testauto.simulators.gazebo_ros.staging import swap
+from gz_testauto.simulators.gazebo.split_world import split_world
+from gz_testauto.simulators.gazebo_ros.model_diff import diff_models
 from gz_testauto.simulators.interface import NamedModel
 from gz_testauto.worlds.base import BaseWorld
 from gz_testauto.worlds.known_map import base_map
@@ -32,10 +32,10 @@ def test_everybody_takes_the_same_models_for_random_obstacles(tmp_path, pattern)
     assert {model.name for model in base.obstacles} == expected
     assert {name for name in NAMES if is_obstacle(name, pattern)} == expected
     # Gazebo spawns them anew for every trial, and gazebo_ros takes away those of another world.
-    assert {model.name for model in stage_world(world, 1000.0, pattern).movables} == expected
-    assert set(swap({}, NAMES, {}, pattern).delete) == expected
+    assert {model.name for model in split_world(world, 1000.0, pattern).movables} == expected
+    assert set(diff_models({}, NAMES, {}, pattern).delete) == expected
     changed = {name: NamedModel(name, "<sdf/>") for name in NAMES}
-    assert {model.name for model in swap(changed, NAMES, {}, pattern).spawn} == expected
+    assert {model.name for model in diff_models(changed, NAMES, {}, pattern).spawn} == expected
     # The known map shows all others, and none of them.
     grid = base_map(world, 0.1, 0.5, pattern)
     free = {name for index, name in enumerate(NAMES) if grid.is_free(3.0 * index, 0.0)}

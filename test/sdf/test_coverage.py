@@ -3,8 +3,8 @@
 import pytest
 
 from gz_testauto.sdf.document import SdfDocument
+from gz_testauto.sdf.engine_model.coverage import Coverage
 from gz_testauto.sdf.scene import read_scene
-from gz_testauto.sdf.staging.coverage import Coverage
 
 MODEL = """<sdf version="1.6"><world name="w"><model name="crate"><link name="body">
 <collision name="hull"><geometry><box><size>1 1 1</size></box></geometry>

@@ -4,7 +4,7 @@ from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.plugins import plugin_files, without_plugins
 from gz_testauto.sdf.scene import read_scene
-from gz_testauto.simulators.gazebo.split_world import stage_world
+from gz_testauto.simulators.gazebo.split_world import split_world
 
 INCLUDED = """<sdf version='1.6'><model name='lamp'><link name='l'><collision name='c'><geometry>
 <sphere><radius>1</radius></sphere></geometry></collision><sensor name='s' type='ray'>
@@ -52,11 +52,11 @@ def test_a_world_without_its_plugins_holds_all_else(world):
 
 
 def test_gazebo_is_given_no_plugins_where_they_are_not_wanted(world):
-    def texts(staged):
-        return staged.base + "".join(movable.sdf for movable in staged.movables)
+    def texts(split):
+        return split.base + "".join(movable.sdf for movable in split.movables)
 
-    assert all(name in texts(stage_world(world, 1000.0)) for name in ALL)
-    assert "plugin" not in texts(stage_world(world, 1000.0, plugins=False))
+    assert all(name in texts(split_world(world, 1000.0)) for name in ALL)
+    assert "plugin" not in texts(split_world(world, 1000.0, plugins=False))
 
 
 def test_a_broken_include_does_not_hide_the_other_plugins(world):

@@ -20,7 +20,7 @@ from gz_testauto.simulators.gazebo import GazeboSimulator
 from gz_testauto.simulators.gazebo.aliases import Alias
 from gz_testauto.simulators.gazebo.engines import restore
 from gz_testauto.simulators.gazebo.instruments import instrument_model, instrument_robot
-from gz_testauto.simulators.gazebo.split_world import stage_world
+from gz_testauto.simulators.gazebo.split_world import split_world
 from gz_testauto.simulators.interface import NamedModel, PlacedRobot, Scene
 
 MODELS = share_directory() / "models"
@@ -50,8 +50,8 @@ def write(folder, models="", engine="ode"):
     return path
 
 
-def stage(path, engine):
-    return stage_world(path, 5000.0, engine=engine)
+def split_text(path, engine):
+    return split_world(path, 5000.0, engine=engine)
 
 
 @pytest.fixture
@@ -76,22 +76,22 @@ def terrain(tmp_path, levels):
 class TestChoosing:
     @pytest.mark.parametrize("engine", ["bullet", "dart"])
     def test_another_engine_keeps_step_and_gravity(self, tmp_path, engine):
-        staged = stage(write(tmp_path), engine)
-        world = etree.fromstring(staged.base).find("world")
+        split = split_text(write(tmp_path), engine)
+        world = etree.fromstring(split.base).find("world")
         assert world.find("physics").get("type") == engine
-        assert staged.engine == engine
+        assert split.engine == engine
         assert world.findtext("physics/max_step_size") == "0.002"
         assert world.findtext("gravity") == "0 0 -3.7"
 
     def test_without_one_the_world_says(self, tmp_path):
-        staged = stage(write(tmp_path, engine="bullet"), None)
-        assert staged.engine == "bullet"
-        assert staged.base == stage(write(tmp_path), "bullet").base
+        split = split_text(write(tmp_path, engine="bullet"), None)
+        assert split.engine == "bullet"
+        assert split.base == split_text(write(tmp_path), "bullet").base
 
     def test_simbody_is_refused_with_the_reason(self, tmp_path):
         with pytest.raises(SimulatorError, match=r"hall\.world:\d+: 'simbody' cannot be stepped"):
-            stage(write(tmp_path, engine="simbody"), None)
-        assert stage(write(tmp_path, engine="simbody"), "ode").engine == "ode"
+            split_text(write(tmp_path, engine="simbody"), None)
+        assert split_text(write(tmp_path, engine="simbody"), "ode").engine == "ode"
 
     @pytest.mark.gazebo
     @pytest.mark.parametrize(
@@ -111,8 +111,8 @@ class TestChoosing:
 class TestTerrain:
     def test_a_height_map_lies_for_bullet_where_ode_has_it(self, tmp_path, terrain, levels):
         text = terrain(place="1 2 0.4 0 0 0.3", above="0 0 0.5")
-        staged = stage(write(tmp_path, text), "bullet")
-        collision = etree.fromstring(staged.base).find(".//collision")
+        split = split_text(write(tmp_path, text), "bullet")
+        collision = etree.fromstring(split.base).find(".//collision")
         x, y, z, roll, pitch, yaw = map(float, collision.findtext("pose").split())
         place = Pose.from_rpy(1, 2, 0.5, 0, 0, 0.3) * Pose.from_rpy(x, y, z, roll, pitch, yaw)
         middle_m = 0.3 * (levels.min() / levels.max() + 1) / 2
@@ -122,12 +122,12 @@ class TestTerrain:
         assert [float(side) for side in size] == pytest.approx([8 * 65 / 64, 8 * 65 / 64, 0.3])
 
     def test_ode_has_it_as_the_world_says(self, tmp_path, terrain):
-        assert stage(write(tmp_path, terrain()), None).before == {}
+        assert split_text(write(tmp_path, terrain()), None).before == {}
 
     def test_ode_can_have_a_mesh_of_the_same_heights_in_its_place(self, tmp_path, terrain, levels):
         text = terrain(place="1 2 0.4 0 0 0.3", above="0 0 0.5")
-        staged = stage_world(write(tmp_path, text), 5000.0, meshes=tmp_path)
-        saved = etree.fromstring(staged.base).find("world")
+        split = split_world(write(tmp_path, text), 5000.0, meshes=tmp_path)
+        saved = etree.fromstring(split.base).find("world")
         collision = saved.find(".//collision")
         x, y, z, roll, pitch, yaw = map(float, collision.findtext("pose").split())
         place = Pose.from_rpy(1, 2, 0.5, 0, 0, 0.3) * Pose.from_rpy(x, y, z, roll, pitch, yaw)
@@ -140,14 +140,14 @@ class TestTerrain:
         columns, rows = np.rint((corners[:, 0] + 4) * 4), np.rint((4 - corners[:, 1]) * 4)
         heights = levels[rows.astype(int), columns.astype(int)] / levels.max() * 0.3
         assert corners[:, 2] == pytest.approx(heights, abs=1e-6)
-        restore(saved, staged.before)
+        restore(saved, split.before)
         assert collision.findtext("geometry/heightmap/size") == "8 8 0.3"
         assert collision.find("geometry/mesh") is None
 
     def test_other_engines_have_no_meshes_in_their_place(self, tmp_path, terrain):
         world = write(tmp_path, terrain())
-        staged = stage_world(world, 5000.0, engine="bullet", meshes=tmp_path)
-        assert "<mesh>" not in staged.base
+        split = split_world(world, 5000.0, engine="bullet", meshes=tmp_path)
+        assert "<mesh>" not in split.base
         with pytest.raises(ValueError, match=r"height_maps: meshes are for ODE only"):
             GazeboSimulator(engine="bullet", height_maps="meshes")
         with pytest.raises(SpecError, match=r"simulator_options\.height_maps is 'no'"):
@@ -155,17 +155,17 @@ class TestTerrain:
 
     def test_in_dart_it_is_refused_by_name(self, tmp_path, terrain):
         with pytest.raises(SimulatorError, match="hills::l::c is a height map, and in DART"):
-            stage(write(tmp_path, terrain()), "dart")
+            split_text(write(tmp_path, terrain()), "dart")
 
     def test_what_is_changed_is_changed_back(self, tmp_path, terrain):
         rail = PART.format(number=2, z=1, mu=0.2).replace("c2", "rail")
         text = terrain(place="1 2 0.4 0 0 0.3").replace("</link>", rail + "</link>")
-        staged = stage(write(tmp_path, text), "bullet")
-        saved = etree.fromstring(staged.base).find("world")
+        split = split_text(write(tmp_path, text), "bullet")
+        saved = etree.fromstring(split.base).find("world")
         hills, rail = saved.iterfind(".//collision")
         assert hills.findtext("geometry/heightmap/size") != "8 8 0.3"
         assert rail.findtext("surface/friction/ode/mu") == "1"
-        restore(saved, staged.before)
+        restore(saved, split.before)
         assert hills.findtext("geometry/heightmap/size") == "8 8 0.3"
         assert [part.tag for part in hills] == ["geometry"]
         assert rail.findtext("surface/friction/ode/mu") == "0.2"

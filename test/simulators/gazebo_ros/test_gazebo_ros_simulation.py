@@ -11,7 +11,7 @@ from gz_testauto.base.errors import SimulatorError
 from gz_testauto.base.pose import Pose
 from gz_testauto.simulators import open_simulator
 from gz_testauto.simulators.gazebo_ros import pausing, simulator
-from gz_testauto.simulators.gazebo_ros.staging import swap
+from gz_testauto.simulators.gazebo_ros.model_diff import diff_models
 from gz_testauto.simulators.interface import NamedModel, Scene
 
 WORLD = """<sdf version="1.6"><world name="w">{physics}<model name="floor"><static>true</static>
@@ -192,7 +192,7 @@ def model(name, extra=""):
 
 
 def test_a_model_that_stands_with_the_same_text_is_moved_and_not_replaced():
-    change = swap(
+    change = diff_models(
         {"obstacle_a": model("obstacle_a")},
         ["obstacle_a"],
         {"obstacle_a": sdf("obstacle_a").replace("0 0 0 0 0 0", "3 0 0 0 0 0")},
@@ -203,13 +203,13 @@ def test_a_model_that_stands_with_the_same_text_is_moved_and_not_replaced():
 
 def test_a_model_of_another_text_is_replaced():
     wanted = {"wall": model("wall", "<static>true</static>")}
-    change = swap(wanted, ["wall"], {"wall": sdf("wall")}, OBSTACLES)
+    change = diff_models(wanted, ["wall"], {"wall": sdf("wall")}, OBSTACLES)
     assert (change.delete, change.spawn, change.place) == (("wall",), (wanted["wall"],), {})
 
 
 def test_of_models_of_unknown_text_only_obstacles_are_replaced():
     wanted = {name: model(name) for name in ("wall", "obstacle_a")}
-    change = swap(wanted, ["wall", "obstacle_a"], {}, OBSTACLES)
+    change = diff_models(wanted, ["wall", "obstacle_a"], {}, OBSTACLES)
     assert change.delete == ("obstacle_a",)
     assert change.spawn == (wanted["obstacle_a"],)
     assert change.place == {"wall": AWAY}
@@ -217,5 +217,5 @@ def test_of_models_of_unknown_text_only_obstacles_are_replaced():
 
 def test_what_a_scene_does_not_have_goes_when_it_was_known_or_an_obstacle_and_else_stays():
     standing = ["known", "obstacle_of_somebody", "somebody"]
-    change = swap({}, standing, {"known": sdf("known")}, OBSTACLES)
+    change = diff_models({}, standing, {"known": sdf("known")}, OBSTACLES)
     assert change.delete == ("known", "obstacle_of_somebody")

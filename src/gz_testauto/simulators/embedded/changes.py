@@ -8,7 +8,7 @@ from typing import Dict, FrozenSet, Mapping, Optional, Sequence, Tuple
 
 from gz_testauto.base.errors import SimulatorError
 from gz_testauto.base.observation import ModelState
-from gz_testauto.sdf.staging.bodies import Body, StagedModel
+from gz_testauto.sdf.engine_model.bodies import Body, EngineModel
 from gz_testauto.simulators.changes import (
     ALL,
     Change,
@@ -41,7 +41,7 @@ class Alterations:
     def apply(
         self,
         engine: Engine,
-        models: Mapping[str, StagedModel],
+        models: Mapping[str, EngineModel],
         changes: Sequence[Change],
         truth: Optional[Description],
     ) -> None:
@@ -62,7 +62,7 @@ class Alterations:
                 _alter(engine, change, truth)
         engine.refresh()
 
-    def redo(self, engine: Engine, models: Mapping[str, StagedModel], truth: Description) -> None:
+    def redo(self, engine: Engine, models: Mapping[str, EngineModel], truth: Description) -> None:
         """Make the lasting ones again in a world that has been compiled anew of these models."""
 
         def gone(name: str) -> bool:
@@ -82,7 +82,7 @@ class Alterations:
             engine.force(push.name, push.force_n, push.torque_nm)
 
 
-def check(change: Change, models: Mapping[str, StagedModel], drives: Sequence[Drivetrain]) -> None:
+def check(change: Change, models: Mapping[str, EngineModel], drives: Sequence[Drivetrain]) -> None:
     """Raise ``SimulatorError`` for what cannot be done here; ``drives`` are the robots': on the
     friction of wheels that servos stand for nothing depends."""
     if isinstance(change, SetModel) and not isinstance(change, SetLink):
@@ -103,7 +103,7 @@ def check(change: Change, models: Mapping[str, StagedModel], drives: Sequence[Dr
         )
 
 
-def free_root(model: StagedModel, link: str) -> Body:
+def free_root(model: EngineModel, link: str) -> Body:
     """The body that is a link which no joint holds. Raises ``SimulatorError``."""
     for root in model.roots:
         if root.name == link and root.joint is None:
@@ -111,7 +111,7 @@ def free_root(model: StagedModel, link: str) -> Body:
     raise SimulatorError(f"SetLink: {link!r} is held by a joint; set that, or the model")
 
 
-def _move(engine: Engine, model: StagedModel, change: SetModel) -> None:
+def _move(engine: Engine, model: EngineModel, change: SetModel) -> None:
     if change.pose is not None:
         state = ModelState(change.pose, change.linear_mps, change.angular_radps)
         if model.static:

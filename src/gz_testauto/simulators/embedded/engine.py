@@ -26,7 +26,7 @@ import numpy as np
 from gz_testauto.base.errors import SceneError, SimulatorError
 from gz_testauto.base.observation import Contact, ModelState
 from gz_testauto.base.pose import Pose
-from gz_testauto.sdf.staging.bodies import Body, StagedModel
+from gz_testauto.sdf.engine_model.bodies import Body, EngineModel
 from gz_testauto.simulators.embedded.grip import Grip
 from gz_testauto.simulators.embedded.mjcf import MAX_FRICTION, Blueprint, condim, joint_names
 from gz_testauto.simulators.embedded.settling import Settling
@@ -59,7 +59,7 @@ class _Slots(NamedTuple):
 class Engine:
     """One world in MuJoCo."""
 
-    def __init__(self, blueprint: Blueprint, models: Sequence[StagedModel]) -> None:
+    def __init__(self, blueprint: Blueprint, models: Sequence[EngineModel]) -> None:
         """Compile. Raises ``SimulatorError`` when MuJoCo refuses."""
         try:
             self.model: Any = mujoco.MjModel.from_xml_string(blueprint.xml, dict(blueprint.assets))
@@ -126,7 +126,7 @@ class Engine:
         qw, qx, qy, qz = self.data.xquat[body].tolist()
         return Pose((x, y, z), (qx, qy, qz, qw))
 
-    def state(self, model: StagedModel) -> ModelState:
+    def state(self, model: EngineModel) -> ModelState:
         """Pose and twist, in the world frame, of a model that can move."""
         body = self.body(model.roots[0].name)
         pose, in_model = self.body_pose(body), model.roots[0].pose
@@ -149,7 +149,7 @@ class Engine:
         self.model.body_pos[body] = pose.position
         self.model.body_quat[body] = (w, x, y, z)
 
-    def place_movable(self, model: StagedModel, state: ModelState) -> None:
+    def place_movable(self, model: EngineModel, state: ModelState) -> None:
         """Move a model as it stands, with the twist of ``state`` or at rest."""
         self._settling.begin()
         present = self.state(model).pose
@@ -174,7 +174,7 @@ class Engine:
             self.data.qvel[slots.velocity] = (*moving, *(pose.rotation.T @ turning))
 
     def set_twist(
-        self, model: StagedModel, linear_mps: Optional[Vector], angular_radps: Optional[Vector]
+        self, model: EngineModel, linear_mps: Optional[Vector], angular_radps: Optional[Vector]
     ) -> None:
         """Give a model a twist where it is; what is None stays."""
         linear, angular = linear_mps, angular_radps
@@ -357,7 +357,7 @@ class Engine:
 class LinkStates(Mapping[str, ModelState]):
     """States of links, worked out when asked for: a planner never asks."""
 
-    def __init__(self, engine: Engine, models: Sequence[StagedModel]) -> None:
+    def __init__(self, engine: Engine, models: Sequence[EngineModel]) -> None:
         """Take down the present state."""
         data = engine.data
         self._engine, self._models = engine, models
@@ -365,7 +365,7 @@ class LinkStates(Mapping[str, ModelState]):
         self._velocities, self._centers = data.cvel.copy(), data.subtree_com.copy()
 
     @functools.cached_property
-    def _owners(self) -> Dict[str, StagedModel]:
+    def _owners(self) -> Dict[str, EngineModel]:
         return {link: model for model in self._models for link in model.links}
 
     def __getitem__(self, link: str) -> ModelState:

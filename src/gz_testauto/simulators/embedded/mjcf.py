@@ -1,4 +1,4 @@
-"""Writes staged models as MJCF, MuJoCo's own format.
+"""Writes engine models as MJCF, MuJoCo's own format.
 
 Owns the XML: bodies, joints, geoms, what may touch what, and the settings of the solver.
 Friction of a pair is the smaller of the two, as in Gazebo: MuJoCo takes that of the geom with
@@ -16,11 +16,11 @@ from gz_testauto.base.pose import Pose
 from gz_testauto.colliders.mujoco_geoms import text
 from gz_testauto.sdf.document import Element
 from gz_testauto.sdf.dynamics import Joint
+from gz_testauto.sdf.engine_model.bodies import Body, EngineModel, Shape, ground_pose, walk
+from gz_testauto.sdf.engine_model.coverage import Coverage
+from gz_testauto.sdf.engine_model.robots import Mount
 from gz_testauto.sdf.meshes.surfaces import Heightmap
 from gz_testauto.sdf.shapes import Plane
-from gz_testauto.sdf.staging.bodies import Body, Shape, StagedModel, ground_pose, walk
-from gz_testauto.sdf.staging.coverage import Coverage
-from gz_testauto.sdf.staging.robots import Mount
 from gz_testauto.simulators.embedded.geoms import Geom, GeomFactory, Role
 from gz_testauto.simulators.embedded.grip import IMPRATIO, STIFFNESS, UNLIMITED_NM
 from gz_testauto.simulators.embedded.wheel_drive import Drivetrain, Servo, Wheel
@@ -66,7 +66,7 @@ class Outfit:
 
 
 def write_mjcf(
-    models: Sequence[StagedModel],
+    models: Sequence[EngineModel],
     coverage: Coverage,
     step_s: float,
     gravity_mps2: Sequence[float],
@@ -87,7 +87,7 @@ def motor_name(robot: str, motor: Union[Wheel, Servo]) -> str:
 class _Writer:
     def __init__(
         self,
-        models: Sequence[StagedModel],
+        models: Sequence[EngineModel],
         coverage: Coverage,
         outfits: Mapping[str, Outfit],
         grip: bool,
@@ -155,7 +155,7 @@ class _Writer:
             needs = 2 * bodies**2 + 120_000 * bodies + ROOM_BYTES
             etree.SubElement(root, "size", memory=str(needs))
 
-    def _add_static(self, world: Element, model: StagedModel) -> None:
+    def _add_static(self, world: Element, model: EngineModel) -> None:
         body = _placed(etree.SubElement(world, "body", name=model.name), model.pose)
         for link in model.roots:
             for shape in link.shapes:
@@ -164,7 +164,7 @@ class _Writer:
                     pose = model.pose.inverse() * ground_pose(shape.geometry, model.pose * pose)
                 self._add_geoms(body, shape, pose, self._factory.geoms(shape))
 
-    def _add_movable(self, world: Element, contact: Element, model: StagedModel) -> None:
+    def _add_movable(self, world: Element, contact: Element, model: EngineModel) -> None:
         for root in model.roots:
             element = self._add_body(world, root, model.pose * root.pose)
             outfit = self._outfits.get(model.name)
@@ -317,7 +317,7 @@ def _hold(joint: Element, wheel: Wheel) -> None:
     joint.set("solimpfriction", STIFFNESS)
 
 
-def joint_names(model: StagedModel) -> List[Tuple[str, int]]:
+def joint_names(model: EngineModel) -> List[Tuple[str, int]]:
     """The joints of a model as MJCF has them, each with the width of its position."""
     names: List[Tuple[str, int]] = []
     for root in model.roots:

@@ -28,9 +28,9 @@ class Onboard:
     def __init__(
         self, robot: DrivenRobot, step_s: float, noise: np.random.Generator, fast_lidar: bool
     ) -> None:
-        self.staged = robot.staged
-        self.name = robot.staged.robot.name
-        self.outfit = Outfit(robot.drive, robot.staged.imu)
+        self.engine_robot = robot.engine_robot
+        self.name = robot.engine_robot.robot.name
+        self.outfit = Outfit(robot.drive, robot.engine_robot.imu)
         self._step_s, self._noise, self._fast_lidar = step_s, noise, fast_lidar
         self._command = Twist2D()
         self._scan: Optional[LaserScan] = None
@@ -43,23 +43,23 @@ class Onboard:
     def fit(self, engine: Engine, imus_before: int) -> None:
         """Find motors and sensors in a world that was compiled, in which so many IMUs measure
         before its own."""
-        staged, drive = self.staged, self.outfit.drive
+        engine_robot, drive = self.engine_robot, self.outfit.drive
         self._engine = engine
-        self._body: FrozenSet[int] = engine.geoms_of(staged.body_shapes)
+        self._body: FrozenSet[int] = engine.geoms_of(engine_robot.body_shapes)
         motors = () if drive.held else drive.motors
         names = [motor_name(self.name, motor) for motor in motors]
         self._motors: Optional[np.ndarray] = actuators(engine, names)
         self._reading = slice(imus_before * IMU_NUMBERS, (imus_before + 1) * IMU_NUMBERS)
         self._set_motors()
         self._lidar: Optional[Lidar] = None
-        if staged.lidar is not None and staged.robot.lidar is not None:
+        if engine_robot.lidar is not None and engine_robot.robot.lidar is not None:
             self._lidar = Lidar(
                 engine.model,
                 engine.data,
-                staged.robot.lidar,
-                engine.body(staged.lidar.link),
-                staged.lidar.pose,
-                staged.lidar_noise_m,
+                engine_robot.robot.lidar,
+                engine.body(engine_robot.lidar.link),
+                engine_robot.lidar.pose,
+                engine_robot.lidar_noise_m,
                 self._noise,
                 None if self._fast_lidar else False,
             )
@@ -81,7 +81,7 @@ class Onboard:
 
     def begin_step(self, start: int, end: int) -> None:
         """Find out in which ticks from ``start`` to ``end`` it measures."""
-        imu, lidar = self.staged.robot.imu, self.staged.robot.lidar
+        imu, lidar = self.engine_robot.robot.imu, self.engine_robot.robot.lidar
         step_s = self._step_s
         self._imu_ticks = due_ticks(start, end, imu.update_rate_hz * step_s) if imu else set()
         scans = due_ticks(start, end, lidar.update_rate_hz * step_s) if lidar else set()

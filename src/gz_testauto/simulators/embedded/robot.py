@@ -1,13 +1,13 @@
-"""A staged robot and what moves it here.
+"""A robot's engine model and what moves it here.
 
 Owns the choice between wheels that push, wheels that are held to their rates and servos.
 """
 
 from dataclasses import dataclass
 
+from gz_testauto.sdf.engine_model.coverage import Coverage
+from gz_testauto.sdf.engine_model.robots import EngineRobot, read_engine_robot
 from gz_testauto.sdf.robot import RobotModel
-from gz_testauto.sdf.staging.coverage import Coverage
-from gz_testauto.sdf.staging.robots import StagedRobot, stage_robot
 from gz_testauto.simulators.embedded.wheel_drive import (
     Drivetrain,
     Skid,
@@ -21,21 +21,23 @@ from gz_testauto.simulators.embedded.wheel_loads import loaded_wheels
 class DrivenRobot:
     """A robot at its own pose and its drivetrain."""
 
-    staged: StagedRobot
+    engine_robot: EngineRobot
     drive: Drivetrain
 
 
 def drive_robot(robot: RobotModel, coverage: Coverage, skid: Skid = "servo") -> DrivenRobot:
-    """Stage a robot, which turns by ``skid`` if it has more than two driven wheels. Raises
+    """Read a robot, which turns by ``skid`` if it has more than two driven wheels. Raises
     ``SdfError`` for what cannot be represented."""
-    staged = stage_robot(robot, coverage)
-    return DrivenRobot(staged, _drivetrain(staged, coverage, skid))
+    engine_robot = read_engine_robot(robot, coverage)
+    return DrivenRobot(engine_robot, _drivetrain(engine_robot, coverage, skid))
 
 
-def _drivetrain(staged: StagedRobot, coverage: Coverage, skid: Skid) -> Drivetrain:
-    wheels = motorised_wheels(staged.model, staged.wheels)
+def _drivetrain(engine_robot: EngineRobot, coverage: Coverage, skid: Skid) -> Drivetrain:
+    wheels = motorised_wheels(engine_robot.model, engine_robot.wheels)
     if len(wheels) > 2:
         if skid == "wheels":
             return Drivetrain(wheels, held=True)
-        return Drivetrain(wheels, read_servos(staged.model, wheels))
-    return Drivetrain(loaded_wheels(staged.model, wheels, coverage)) if wheels else Drivetrain()
+        return Drivetrain(wheels, read_servos(engine_robot.model, wheels))
+    return (
+        Drivetrain(loaded_wheels(engine_robot.model, wheels, coverage)) if wheels else Drivetrain()
+    )

@@ -13,9 +13,9 @@ import numpy as np
 from gz_testauto.base.errors import SdfError, SimulatorError
 from gz_testauto.base.observation import ModelState, Snapshot
 from gz_testauto.sdf.dynamics import read_gravity
+from gz_testauto.sdf.engine_model.bodies import EngineModel, read_engine_model
+from gz_testauto.sdf.engine_model.coverage import Coverage
 from gz_testauto.sdf.scene import placed_model, read_scene
-from gz_testauto.sdf.staging.bodies import StagedModel, stage_model
-from gz_testauto.sdf.staging.coverage import Coverage
 from gz_testauto.simulators.changes import Change, SetModel
 from gz_testauto.simulators.embedded.changes import TAKEN, Alterations, check
 from gz_testauto.simulators.embedded.engine import Engine, LinkStates
@@ -61,7 +61,7 @@ class EmbeddedSimulation(SeveralRobotsSimulation[Onboard]):
         self._settings = settings
         self._coverage = coverage
         self._onboard = {
-            driven.staged.robot.name: Onboard(
+            driven.engine_robot.robot.name: Onboard(
                 driven,
                 settings.step_s,
                 np.random.default_rng([scene.seed, number] if number else scene.seed),
@@ -78,19 +78,19 @@ class EmbeddedSimulation(SeveralRobotsSimulation[Onboard]):
         coverage.check_world(world.document)
         self._document = world.document
         self._gravity = read_gravity(world.document, world.document.world)
-        self._models: Dict[str, StagedModel] = {
-            name: stage_model(model, coverage) for name, model in world.models.items()
+        self._models: Dict[str, EngineModel] = {
+            name: read_engine_model(model, coverage) for name, model in world.models.items()
         }
         self._written = {name: model.pose for name, model in self._models.items()}
         for driven, placed in zip(robots, scene.robots):
-            name = driven.staged.robot.name
+            name = driven.engine_robot.robot.name
             if name in self._models:
                 raise SimulatorError(f"{scene.world} has a model {name!r} already")
-            self._models[name] = driven.staged.at(placed.start)
+            self._models[name] = driven.engine_robot.at(placed.start)
         for extra in scene.models:
             if extra.name in self._models:
                 raise SimulatorError(f"{scene.world} has a model {extra.name!r} already")
-            self._models[extra.name] = self._staged(extra)
+            self._models[extra.name] = self._engine_model(extra)
             self._spawned[extra.name] = extra.sdf
         self._engine = self._compiled(self._models)
         self._still = _still(self._models)
@@ -131,7 +131,7 @@ class EmbeddedSimulation(SeveralRobotsSimulation[Onboard]):
         added = dict(self._models)
         for model in models:
             try:
-                added[model.name] = self._staged(model)
+                added[model.name] = self._engine_model(model)
             except SdfError as error:
                 raise SimulatorError(f"cannot spawn {model.name!r}: {error}") from error
         self._build(added)
@@ -179,7 +179,7 @@ class EmbeddedSimulation(SeveralRobotsSimulation[Onboard]):
             name: model.pose if name in self._still else self._engine.state(model).pose
             for name, model in self._models.items()
         }
-        robots = {name: robot.staged.robot.sdf for name, robot in self._onboard.items()}
+        robots = {name: robot.engine_robot.robot.sdf for name, robot in self._onboard.items()}
         changed = {name: pose for name, pose in poses.items() if pose != self._written.get(name)}
         write_standing(path, self._document, self._deleted, {**self._spawned, **robots}, changed)
 
@@ -192,23 +192,23 @@ class EmbeddedSimulation(SeveralRobotsSimulation[Onboard]):
     def _time_s(self) -> float:
         return round(self._ticks * self._settings.step_s, 9)
 
-    def _staged(self, model: NamedModel) -> StagedModel:
-        """A model to spawn, staged at the pose and under the name that it shall have."""
-        return stage_model(placed_model(model.sdf, model.name, model.pose), self._coverage)
+    def _engine_model(self, model: NamedModel) -> EngineModel:
+        """A model to spawn, read at the pose and under the name that it shall have."""
+        return read_engine_model(placed_model(model.sdf, model.name, model.pose), self._coverage)
 
-    def _compiled(self, models: Mapping[str, StagedModel]) -> Engine:
-        staged = tuple(models.values())
+    def _compiled(self, models: Mapping[str, EngineModel]) -> Engine:
+        engine_models = tuple(models.values())
         blueprint = write_mjcf(
-            staged,
+            engine_models,
             self._coverage,
             self._settings.step_s,
             self._gravity,
             {name: robot.outfit for name, robot in self._onboard.items()},
             self._settings.grip,
         )
-        return Engine(blueprint, staged)
+        return Engine(blueprint, engine_models)
 
-    def _build(self, models: Mapping[str, StagedModel]) -> None:
+    def _build(self, models: Mapping[str, EngineModel]) -> None:
         """Compile a world of these models, those that were there before as they stand."""
         engine = self._compiled(models)
         engine.take_over(self._engine)
@@ -226,7 +226,7 @@ class EmbeddedSimulation(SeveralRobotsSimulation[Onboard]):
             imus += robot.outfit.imu is not None
 
 
-def _still(models: Mapping[str, StagedModel]) -> Dict[str, ModelState]:
+def _still(models: Mapping[str, EngineModel]) -> Dict[str, ModelState]:
     """The states of what cannot move."""
     return {
         name: ModelState(model.pose, _STANDING, _STANDING)

@@ -1,14 +1,14 @@
 """Loads scene after scene into MuJoCo, in this process.
 
-Owns what outlives a scene: the robots that were staged, and what was warned of. Every scene is
+Owns what outlives a scene: the robots that were read, and what was warned of. Every scene is
 compiled anew, so one cannot leave anything to the next.
 """
 
 from typing import Dict, get_args
 
 from gz_testauto.base.errors import MissingDependencyError, SdfError, SimulatorError
+from gz_testauto.sdf.engine_model.coverage import Coverage
 from gz_testauto.sdf.robot import RobotModel
-from gz_testauto.sdf.staging.coverage import Coverage
 from gz_testauto.simulators.embedded.robot import DrivenRobot, drive_robot
 from gz_testauto.simulators.embedded.simulation import EmbeddedSimulation, Settings
 from gz_testauto.simulators.embedded.wheel_drive import Skid

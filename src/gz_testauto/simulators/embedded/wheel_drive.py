@@ -13,8 +13,8 @@ from typing import List, Literal, Sequence, Set, Tuple, Union
 import numpy as np
 
 from gz_testauto.base.observation import Twist2D
-from gz_testauto.sdf.staging.bodies import StagedModel, walk
-from gz_testauto.sdf.staging.wheels import DrivenWheel
+from gz_testauto.sdf.engine_model.bodies import EngineModel, walk
+from gz_testauto.sdf.engine_model.wheels import DrivenWheel
 
 Skid = Literal["servo", "wheels"]
 """What turns a robot with more than two driven wheels: its base, as it is told, or its wheels."""
@@ -86,7 +86,7 @@ class Drivetrain:
         ]
 
 
-def read_servos(model: StagedModel, wheels: Sequence[Wheel]) -> Tuple[Servo, ...]:
+def read_servos(model: EngineModel, wheels: Sequence[Wheel]) -> Tuple[Servo, ...]:
     """The servos of a skid-steer drive with these wheels."""
     bodies = [body for root in model.roots for body in walk(root)]
     mass, about_z = 0.0, 0.0
@@ -114,7 +114,7 @@ def _names(wheels: Sequence[Wheel]) -> Set[str]:
     return {wheel.link for wheel in wheels}
 
 
-def motorised_wheels(model: StagedModel, wheels: Sequence[DrivenWheel]) -> Tuple[Wheel, ...]:
+def motorised_wheels(model: EngineModel, wheels: Sequence[DrivenWheel]) -> Tuple[Wheel, ...]:
     """The driven wheels of a model with their motors."""
     bodies = {body.name: body for root in model.roots for body in walk(root)}
     found = []

@@ -2,7 +2,7 @@
 
 Needs neither gazebo_ros nor a plugin. From the bottom up: ``messages``, ``wire``, ``node``
 speak the transport; ``installation``, ``server``, ``client`` own the processes; ``world`` is
-the conversation with one server; ``staging``, ``instruments``, ``drive``, ``readings``
+the conversation with one server; ``split_world``, ``instruments``, ``drive``, ``readings``
 translate; ``simulation`` and ``simulator`` are the adaptor.
 """
 

@@ -30,7 +30,7 @@ from gz_testauto.simulators.gazebo.lockstep import LockStep
 from gz_testauto.simulators.gazebo.messages import MESSAGES
 from gz_testauto.simulators.gazebo.onboard import Onboard
 from gz_testauto.simulators.gazebo.readings import ModelPoses, mean_twist
-from gz_testauto.simulators.gazebo.split_world import StagedWorld, model_text
+from gz_testauto.simulators.gazebo.split_world import SplitWorld, model_text
 from gz_testauto.simulators.gazebo.transport import Publisher, RawCallback
 from gz_testauto.simulators.gazebo.world import WorldLink, pose_from
 from gz_testauto.simulators.interface import NamedModel, PhysicsSettings, Scene
@@ -53,29 +53,29 @@ class GazeboSimulation(SeveralRobotsSimulation[Onboard]):
         link: WorldLink,
         clock: LockStep,
         scene: Scene,
-        staged: StagedWorld,
+        split: SplitWorld,
         models: Sequence[InstrumentedModel],
         robots: Mapping[str, Tuple[InstrumentedRobot, Publisher]],
         alias: Alias,
     ) -> None:
-        super().__init__(staged.physics.step_size_s, scene.robot, scene)
-        self.changes = TAKEN - LACKING[staged.engine]
+        super().__init__(split.physics.step_size_s, scene.robot, scene)
+        self.changes = TAKEN - LACKING[split.engine]
         self._properties = PropertyMessages(link, self._on_server)
-        self._impulses = Impulses(link, self._on_server, staged.physics.step_size_s)
+        self._impulses = Impulses(link, self._on_server, split.physics.step_size_s)
         self._motions: Dict[str, Tuple[Any, Any]] = {}
         self._alias = alias
         self._link = link
         self._clock = clock
-        self._staged = staged
-        self._physics = staged.physics
+        self._split = split
+        self._physics = split.physics
         self._onboard = {
-            name: Onboard(link, clock, fitted, velocity, staged.physics.gravity_mps2)
+            name: Onboard(link, clock, fitted, velocity, split.physics.gravity_mps2)
             for name, (fitted, velocity) in robots.items()
         }
         self._fitted = {fitted.name: fitted for fitted in models}
         self._poses = ModelPoses()
-        for name, pose in staged.poses.items():
-            self._poses.put(name, pose, staged.links[name])
+        for name, pose in split.poses.items():
+            self._poses.put(name, pose, split.links[name])
         for fitted in models:
             self._poses.put(fitted.name, fitted.model.pose, fitted.links)
 
@@ -125,7 +125,7 @@ class GazeboSimulation(SeveralRobotsSimulation[Onboard]):
     def _spawn(self, models: Sequence[NamedModel]) -> None:
         period_ns = self._clock.sensor_period_ns
         fitted = [
-            instrument_model(alone(model), period_ns, self._alias, self._staged.engine)
+            instrument_model(alone(model), period_ns, self._alias, self._split.engine)
             for model in models
         ]
         names = [one.name for one in fitted]
@@ -221,10 +221,10 @@ class GazeboSimulation(SeveralRobotsSimulation[Onboard]):
             raise SimulatorError(f"gzserver saved a world that is not XML: {error}") from error
         self._alias.rename_saved(root.find("world"))
         remove_instruments(root.find("world"), self._fitted.values())
-        restore(root.find("world"), self._staged.before)
+        restore(root.find("world"), self._split.before)
         for fitted in self._fitted.values():
             restore(root.find("world"), fitted.before)
-        put_engine(root.find("world"), self._staged.stated_engine)
+        put_engine(root.find("world"), self._split.stated_engine)
         for physics in root.iter("physics"):
             for tag, value in (
                 ("real_time_update_rate", self._physics.max_update_rate_hz),

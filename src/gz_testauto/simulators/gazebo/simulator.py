@@ -27,7 +27,7 @@ from gz_testauto.simulators.gazebo.lockstep import RESTING_RATE_HZ, LockStep
 from gz_testauto.simulators.gazebo.scratch import ScratchDirectory
 from gz_testauto.simulators.gazebo.server import ServerProcess
 from gz_testauto.simulators.gazebo.simulation import GazeboSimulation, alone
-from gz_testauto.simulators.gazebo.split_world import StagedWorld, stage_world
+from gz_testauto.simulators.gazebo.split_world import SplitWorld, split_world
 from gz_testauto.simulators.gazebo.threads.sensor_threads import teach_period
 from gz_testauto.simulators.gazebo.world import WorldLink
 from gz_testauto.simulators.interface import Scene, Simulator
@@ -122,7 +122,7 @@ class GazeboSimulator(Simulator):
         for placed in scene.robots:
             require_drive(placed.robot)
         self._take_over()
-        staged = stage_world(
+        split = split_world(
             scene.world,
             RESTING_RATE_HZ,
             self._obstacles,
@@ -130,13 +130,13 @@ class GazeboSimulator(Simulator):
             engine=self._engine,
             meshes=None if self._meshes is None else self._meshes.path,
         )
-        taken = {*staged.poses, *(model.name for model in staged.movables)}
+        taken = {*split.poses, *(model.name for model in split.movables)}
         for model in scene.models:
             if model.name in taken:
                 raise SimulatorError(f"{scene.world} has a model {model.name!r} already")
-        staged = replace(staged, movables=(*staged.movables, *map(alone, scene.models)))
+        split = replace(split, movables=(*split.movables, *map(alone, scene.models)))
         try:
-            self._last = self._bring(staged, scene)
+            self._last = self._bring(split, scene)
         except BaseException:
             self._stop()
             raise
@@ -150,24 +150,24 @@ class GazeboSimulator(Simulator):
         if self._meshes is not None:
             self._meshes.remove()
 
-    def _bring(self, staged: StagedWorld, scene: Scene) -> GazeboSimulation:
-        if self._can_reuse(staged):
+    def _bring(self, split: SplitWorld, scene: Scene) -> GazeboSimulation:
+        if self._can_reuse(split):
             try:
-                return self._place(staged, scene)
+                return self._place(split, scene)
             except SceneRefusedError:
                 raise
             except SimulatorError:  # of this server then: nothing has been simulated yet
                 self._stop()
-        self._start(staged, scene.seed)
-        return self._place(staged, scene)
+        self._start(split, scene.seed)
+        return self._place(split, scene)
 
-    def _can_reuse(self, staged: StagedWorld) -> bool:
+    def _can_reuse(self, split: SplitWorld) -> bool:
         return (
             self._server is not None
             and self._server.alive
-            and staged.reusable
-            and staged.engine not in FRESH
-            and self._base == staged.fingerprint
+            and split.reusable
+            and split.engine not in FRESH
+            and self._base == split.fingerprint
             and self._served < self._trials_per_server
         )
 
@@ -179,28 +179,26 @@ class GazeboSimulator(Simulator):
             if not last.server_is_sound:
                 self._stop()
 
-    def _start(self, staged: StagedWorld, seed: int) -> None:
+    def _start(self, split: SplitWorld, seed: int) -> None:
         self._stop()
         self._server = ServerProcess(
-            self._installation, staged.base, seed, model_path=resources.model_path()
+            self._installation, split.base, seed, model_path=resources.model_path()
         )
         self._link = WorldLink(self._server, self._stall_timeout_s)
-        self._base = staged.fingerprint
-        self._loaded = teach_period(self._link, self._new_clock(staged))
+        self._base = split.fingerprint
+        self._loaded = teach_period(self._link, self._new_clock(split))
         if self._gui:
             self._client = GuiClient(self._installation, self._server.port)
 
-    def _place(self, staged: StagedWorld, scene: Scene) -> GazeboSimulation:
+    def _place(self, split: SplitWorld, scene: Scene) -> GazeboSimulation:
         """Swap what moves: the old goes while the new comes, under other names."""
         assert self._link is not None and self._server is not None
         link, mark = self._link, self._server.log_size()
         alias = Alias(second=self._served % 2 == 1)
-        clock = self._new_clock(staged)
+        clock = self._new_clock(split)
         period_ns = clock.sensor_period_ns
-        engine = staged.engine
-        models = [
-            instrument_model(movable, period_ns, alias, engine) for movable in staged.movables
-        ]
+        engine = split.engine
+        models = [instrument_model(movable, period_ns, alias, engine) for movable in split.movables]
         to_spawn = [fitted.model for fitted in models]
         robots, places = [], []
         for placed in scene.robots:
@@ -228,7 +226,7 @@ class GazeboSimulator(Simulator):
         if to_spawn:
             link.spawn(to_spawn, places)
         link.await_deletion()
-        simulation = GazeboSimulation(link, clock, scene, staged, models, driven, alias)
+        simulation = GazeboSimulation(link, clock, scene, split, models, driven, alias)
         simulation.begin(scene.seed)
         complaint = self._server.fatal_complaint_since(
             mark if self._served else 0, self._allow_missing
@@ -241,9 +239,9 @@ class GazeboSimulator(Simulator):
             )
         return simulation
 
-    def _new_clock(self, staged: StagedWorld) -> LockStep:
+    def _new_clock(self, split: SplitWorld) -> LockStep:
         assert self._link is not None
-        return LockStep(self._link, self._period_ns, round(staged.physics.step_size_s * 1e9))
+        return LockStep(self._link, self._period_ns, round(split.physics.step_size_s * 1e9))
 
     def _stop(self) -> None:
         for part in (self._client, self._link, self._server):

@@ -36,7 +36,7 @@ _STATEFUL = ("plugin", "population", "road", "state")
 
 
 @dataclass(frozen=True)
-class StagedWorld:
+class SplitWorld:
     """A world, divided.
 
     ``base`` is the world text to start a server with, ``physics`` what the file itself says.
@@ -64,7 +64,7 @@ class StagedWorld:
         return hashlib.sha256(self.base.encode()).hexdigest()
 
 
-def stage_world(
+def split_world(
     path: Path,
     update_rate_hz: float,
     obstacles: Optional[Pattern[str]] = None,
@@ -72,7 +72,7 @@ def stage_world(
     plugins: bool = True,
     engine: Optional[str] = None,
     meshes: Optional[Path] = None,
-) -> StagedWorld:
+) -> SplitWorld:
     """Read and divide a ``.world`` file; the base gets ``update_rate_hz`` as its update rate.
     ``obstacles`` matches the whole names of random obstacles, by default the spawner's; static
     ones stay in the base where they are more than ``most_spawned``. Without ``plugins`` nothing
@@ -106,7 +106,7 @@ def stage_world(
         put_engine(base, engine)
     moved = {model.name for model in movables}
     stay = {name: model for name, model in scene.models.items() if name not in moved}
-    return StagedWorld(
+    return SplitWorld(
         name=scene.name or "default",
         base=etree.tostring(base.getroottree().getroot(), encoding="unicode"),
         movables=movables,

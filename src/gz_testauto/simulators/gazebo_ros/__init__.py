@@ -1,7 +1,7 @@
 """Anybody's running Gazebo as a simulator, through the services and topics of gazebo_ros.
 
 From the bottom up: ``connection`` speaks TCPROS; ``client`` knows the services and ``topics`` what
-a robot says and hears; ``staging`` and ``plugins`` say what has to be done for a scene;
+a robot says and hears; ``model_diff`` and ``plugins`` say what has to be done for a scene;
 ``simulation`` and ``simulator`` are the adaptor. Nothing is started here and nothing ended.
 """
 

@@ -13,8 +13,8 @@ from gz_testauto.base.ros_messages import NANOSECONDS
 from gz_testauto.simulators.changes import Change
 from gz_testauto.simulators.gazebo_ros.changes import EXACT, TAKEN, ChangeCalls, check
 from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient
+from gz_testauto.simulators.gazebo_ros.model_diff import write_world
 from gz_testauto.simulators.gazebo_ros.pausing import PausedTime
-from gz_testauto.simulators.gazebo_ros.staging import write_world
 from gz_testauto.simulators.gazebo_ros.topics import RobotTopics
 from gz_testauto.simulators.interface import NamedModel, Scene, Simulation
 

@@ -20,10 +20,10 @@ from gz_testauto.sdf.robot import LidarDescription, RobotModel
 from gz_testauto.sdf.values import pose_value
 from gz_testauto.simulators.gazebo_ros.changes import EXACT
 from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient, is_at
+from gz_testauto.simulators.gazebo_ros.model_diff import diff_models, read_models
 from gz_testauto.simulators.gazebo_ros.pausing import PausedTime
 from gz_testauto.simulators.gazebo_ros.plugins import with_ros_plugins
 from gz_testauto.simulators.gazebo_ros.simulation import SCAN_PATIENCE_S, GazeboRosSimulation
-from gz_testauto.simulators.gazebo_ros.staging import read_models, swap
 from gz_testauto.simulators.gazebo_ros.topics import RobotTopics, TopicNames
 from gz_testauto.simulators.interface import NamedModel, PhysicsSettings, Scene, Simulator
 
@@ -157,7 +157,7 @@ class GazeboRosSimulator(Simulator):
     def _bring(
         self, wanted: Dict[str, NamedModel], standing: Sequence[str], robot: Optional[RobotModel]
     ) -> None:
-        change = swap(wanted, standing, self._texts, self._obstacles)
+        change = diff_models(wanted, standing, self._texts, self._obstacles)
         for name in change.delete:
             self._texts.pop(name, None)
         self._client.delete(change.delete)

@@ -8,7 +8,7 @@ from typing import Any, Dict, Iterator, Mapping, Optional, Sequence, Tuple
 
 from gz_testauto.base.observation import ModelState
 from gz_testauto.base.pose import Pose
-from gz_testauto.sdf.staging.bodies import Body, StagedModel
+from gz_testauto.sdf.engine_model.bodies import Body, EngineModel
 from gz_testauto.simulators.pybullet.multibody import BASE, Built, LinkPlace, static_pose
 
 Vector = Tuple[float, float, float]
@@ -147,7 +147,7 @@ class LinkStates(Mapping[str, ModelState]):
         self._motions: Dict[str, Tuple[LinkPlace, Motion]] = {}
         self._still: Dict[str, Pose] = {}
         for built in models:
-            model: StagedModel = built.model
+            model: EngineModel = built.model
             for name, pose in model.links.items():
                 if name in built.links:
                     place = built.links[name]

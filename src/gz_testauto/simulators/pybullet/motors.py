@@ -7,8 +7,8 @@ body: without a limit it lifts the front of a robot that starts from rest.
 
 from typing import List
 
-from gz_testauto.sdf.staging.bodies import walk
-from gz_testauto.sdf.staging.robots import StagedRobot
+from gz_testauto.sdf.engine_model.bodies import walk
+from gz_testauto.sdf.engine_model.robots import EngineRobot
 
 STANDARD_GRAVITY_MPS2 = 9.8
 
@@ -21,11 +21,11 @@ SLIDE = 2.0
 larger share than others."""
 
 
-def torque_limits_nm(staged: StagedRobot) -> List[float]:
+def torque_limits_nm(engine_robot: EngineRobot) -> List[float]:
     """Of each driven wheel: that of its plugin, and no more than its tyre brings to the ground,
     of a robot whose weight is on these wheels alike."""
-    wheels = staged.wheels
-    bodies = [body for root in staged.model.roots for body in walk(root)]
+    wheels = engine_robot.wheels
+    bodies = [body for root in engine_robot.model.roots for body in walk(root)]
     mass_kg = sum(body.inertial.mass_kg for body in bodies if body.inertial is not None)
     tyres = {body.name: [shape.surface for shape in body.shapes] for body in bodies}
     limits = []

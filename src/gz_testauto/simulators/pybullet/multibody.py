@@ -1,4 +1,4 @@
-"""Staged models as Bullet's bodies, and where each link and collision is found there.
+"""Engine models as Bullet's bodies, and where each link and collision is found there.
 
 Owns the numbers of bodies and links. A tree of joined links is one body. Bullet knows contacts by
 link and not by shape, so of a link's shapes the first is its own and each further one a link of no
@@ -13,9 +13,9 @@ import numpy as np
 from gz_testauto.base.errors import SdfError
 from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.dynamics import Inertial, JointAxis
+from gz_testauto.sdf.engine_model.bodies import Body, EngineModel, Shape, ground_pose, walk
 from gz_testauto.sdf.meshes.surfaces import Heightmap
 from gz_testauto.sdf.shapes import Plane
-from gz_testauto.sdf.staging.bodies import Body, Shape, StagedModel, ground_pose, walk
 from gz_testauto.simulators.pybullet.client import SEEN
 from gz_testauto.simulators.pybullet.shapes import Part, ShapeFactory
 
@@ -63,7 +63,7 @@ class Built:
     """A model in Bullet. ``shapes`` has what stands for each collision, ``fixed`` where in the
     model a body of a model that is static lies."""
 
-    model: StagedModel
+    model: EngineModel
     links: Dict[str, LinkPlace] = field(default_factory=dict)
     joints: Dict[str, List[JointPlace]] = field(default_factory=dict)
     shapes: Dict[str, List[Key]] = field(default_factory=dict)
@@ -71,7 +71,7 @@ class Built:
     fixed: Dict[int, Tuple[Shape, Pose, Pose]] = field(default_factory=dict)
 
 
-def build(client: Any, factory: ShapeFactory, model: StagedModel) -> Built:
+def build(client: Any, factory: ShapeFactory, model: EngineModel) -> Built:
     """Bring a model into the world. Raises ``SdfError`` for what Bullet cannot have, and then
     nothing of it is there."""
     built = Built(model)
@@ -348,12 +348,12 @@ def brake(client: Any, body: int, index: int, axis: JointAxis) -> None:
     )
 
 
-def roots_of(model: StagedModel) -> Dict[str, Body]:
+def roots_of(model: EngineModel) -> Dict[str, Body]:
     """The links of a model that no other link holds, by name."""
     return {root.name: root for root in model.roots}
 
 
-def weightless(model: StagedModel) -> List[str]:
+def weightless(model: EngineModel) -> List[str]:
     """The links of a model on which gravity does not act."""
     return [
         body.name

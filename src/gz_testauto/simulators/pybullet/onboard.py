@@ -10,7 +10,7 @@ import numpy as np
 
 from gz_testauto.base.errors import SimulatorError
 from gz_testauto.base.observation import Contact, ImuSample, LaserScan, Sensed, Twist2D
-from gz_testauto.sdf.staging.robots import StagedRobot
+from gz_testauto.sdf.engine_model.robots import EngineRobot
 from gz_testauto.simulators.due_ticks import due_ticks
 from gz_testauto.simulators.pybullet.contacts import contacts_of
 from gz_testauto.simulators.pybullet.imu import Imu
@@ -22,46 +22,51 @@ from gz_testauto.simulators.pybullet.world import World
 class Onboard:
     """A robot in a world. ``noise`` draws that of its lidar."""
 
-    def __init__(self, staged: StagedRobot, world: World, noise: np.random.Generator) -> None:
-        self.staged = staged
-        self.name = staged.robot.name
+    def __init__(self, engine_robot: EngineRobot, world: World, noise: np.random.Generator) -> None:
+        self.engine_robot = engine_robot
+        self.name = engine_robot.robot.name
         self._world = world
         built = world.models[self.name]
         self._bodies = tuple(built.bodies)
         self._own = frozenset(
-            key for name in staged.body_shapes for key in built.shapes.get(name, ())
+            key for name in engine_robot.body_shapes for key in built.shapes.get(name, ())
         )
         client: Any = world.client
-        robot = staged.robot
+        robot = engine_robot.robot
         self._lidar: Optional[Lidar] = None
-        if staged.lidar is not None and robot.lidar is not None:
-            place = built.links[staged.lidar.link]
+        if engine_robot.lidar is not None and robot.lidar is not None:
+            place = built.links[engine_robot.lidar.link]
             self._lidar = Lidar(
-                client, robot.lidar, place, staged.lidar.pose, staged.lidar_noise_m, noise
+                client,
+                robot.lidar,
+                place,
+                engine_robot.lidar.pose,
+                engine_robot.lidar_noise_m,
+                noise,
             )
         self._imu: Optional[Imu] = None
-        if staged.imu is not None:
-            place = built.links[staged.imu.link]
-            self._imu = Imu(client, place, staged.imu.pose, world.step_s)
+        if engine_robot.imu is not None:
+            place = built.links[engine_robot.imu.link]
+            self._imu = Imu(client, place, engine_robot.imu.pose, world.step_s)
         self._scan: Optional[LaserScan] = None
         self._samples: List[ImuSample] = []
         self._contacts: List[Contact] = []
         self._imu_ticks: Set[int] = set()
         self._scan_tick = -1
-        self._torques_nm = torque_limits_nm(staged)
-        if staged.wheels:
+        self._torques_nm = torque_limits_nm(engine_robot)
+        if engine_robot.wheels:
             self.drive(Twist2D())
 
     def drive(self, command: Twist2D) -> None:
         """Turn the wheels so. Raises ``SimulatorError`` where it has no drive that is known."""
-        if not self.staged.wheels:
+        if not self.engine_robot.wheels:
             raise SimulatorError(
                 f"robot {self.name!r} has no drive that is known: give its SDF "
                 "libDiffDrivePlugin.so or libSkidSteerDrivePlugin.so"
             )
         client = self._world.client
         joints = self._world.models[self.name].joints
-        for wheel, torque_nm in zip(self.staged.wheels, self._torques_nm):
+        for wheel, torque_nm in zip(self.engine_robot.wheels, self._torques_nm):
             (joint,) = joints[wheel.joint]
             speed_radps = (
                 wheel.per_speed * command.linear_mps + wheel.per_turn * command.angular_radps
@@ -81,7 +86,7 @@ class Onboard:
 
     def begin_step(self, start: int, end: int) -> None:
         """Find out in which ticks from ``start`` to ``end`` it measures."""
-        imu, lidar = self.staged.robot.imu, self.staged.robot.lidar
+        imu, lidar = self.engine_robot.robot.imu, self.engine_robot.robot.lidar
         step_s = self._world.step_s
         self._imu_ticks = due_ticks(start, end, imu.update_rate_hz * step_s) if imu else set()
         scans = due_ticks(start, end, lidar.update_rate_hz * step_s) if lidar else set()

@@ -12,11 +12,11 @@ import numpy as np
 
 from gz_testauto.base.errors import SdfError
 from gz_testauto.base.pose import Pose
+from gz_testauto.sdf.engine_model.bodies import Shape
+from gz_testauto.sdf.engine_model.coverage import Coverage
 from gz_testauto.sdf.meshes import hulls
 from gz_testauto.sdf.meshes.surfaces import Heightmap, Mesh
 from gz_testauto.sdf.shapes import Box, Capsule, Cylinder, Geometry, Plane, Polyline, Sphere
-from gz_testauto.sdf.staging.bodies import Shape
-from gz_testauto.sdf.staging.coverage import Coverage
 
 MOST_TRIANGLES = 40_000
 """In one shape: PyBullet hands over 131,072 corners at most. A larger mesh becomes several."""

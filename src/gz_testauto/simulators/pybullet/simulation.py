@@ -13,10 +13,10 @@ from gz_testauto.base.errors import SdfError, SimulatorError
 from gz_testauto.base.observation import ModelState, Snapshot
 from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.dynamics import read_gravity
+from gz_testauto.sdf.engine_model.bodies import EngineModel, read_engine_model
+from gz_testauto.sdf.engine_model.coverage import Coverage
+from gz_testauto.sdf.engine_model.robots import EngineRobot
 from gz_testauto.sdf.scene import placed_model, read_scene
-from gz_testauto.sdf.staging.bodies import StagedModel, stage_model
-from gz_testauto.sdf.staging.coverage import Coverage
-from gz_testauto.sdf.staging.robots import StagedRobot
 from gz_testauto.simulators.changes import Change, SetModel
 from gz_testauto.simulators.interface import NamedModel, Scene
 from gz_testauto.simulators.pybullet.changes import TAKEN, Alterations, check
@@ -46,7 +46,7 @@ class PyBulletSimulation(SeveralRobotsSimulation[Onboard]):
         self,
         client: Any,
         scene: Scene,
-        robots: Sequence[StagedRobot],
+        robots: Sequence[EngineRobot],
         step_s: float,
         coverage: Coverage,
     ) -> None:
@@ -61,20 +61,20 @@ class PyBulletSimulation(SeveralRobotsSimulation[Onboard]):
             raise SdfError(f"{scene.world}: has no <world>")
         coverage.check_world(read.document)
         self._document = read.document
-        models = {name: stage_model(model, coverage) for name, model in read.models.items()}
+        models = {name: read_engine_model(model, coverage) for name, model in read.models.items()}
         self._written = {name: model.pose for name, model in models.items()}
         self._add_brought(models, scene, robots)
         gravity = read_gravity(read.document, read.document.world)
-        names = frozenset(staged.robot.name for staged in robots)
+        names = frozenset(engine_robot.robot.name for engine_robot in robots)
         self._world = World(client, step_s, gravity, coverage, names)
         self._world.add(models.values())
         self._onboard = {
-            staged.robot.name: Onboard(
-                staged,
+            engine_robot.robot.name: Onboard(
+                engine_robot,
                 self._world,
                 np.random.default_rng([scene.seed, number] if number else scene.seed),
             )
-            for number, staged in enumerate(robots)
+            for number, engine_robot in enumerate(robots)
         }
         for robot in self._onboard.values():
             robot.begin()
@@ -101,14 +101,14 @@ class PyBulletSimulation(SeveralRobotsSimulation[Onboard]):
         self._world.check()
 
     def _spawn(self, models: Sequence[NamedModel]) -> None:
-        staged: List[StagedModel] = []
+        engine_models: List[EngineModel] = []
         for model in models:
             try:
-                staged.append(self._staged(model))
+                engine_models.append(self._engine_model(model))
             except SdfError as error:
                 raise SimulatorError(f"cannot spawn {model.name!r}: {error}") from error
         try:
-            self._world.add(staged)
+            self._world.add(engine_models)
         except SdfError as error:
             raise SimulatorError(f"cannot spawn: {error}") from error
         self._spawned.update((model.name, model.sdf) for model in models)
@@ -143,7 +143,7 @@ class PyBulletSimulation(SeveralRobotsSimulation[Onboard]):
         check(change, self._world.models)
 
     def _save_world(self, path: Path) -> None:
-        robots = {name: robot.staged.robot.sdf for name, robot in self._onboard.items()}
+        robots = {name: robot.engine_robot.robot.sdf for name, robot in self._onboard.items()}
         poses = {name: self._state(name).pose for name in self._world.models}
         changed = {name: pose for name, pose in poses.items() if pose != self._written.get(name)}
         added = {**self._spawned, **robots}
@@ -155,15 +155,15 @@ class PyBulletSimulation(SeveralRobotsSimulation[Onboard]):
     # inside
 
     def _add_brought(
-        self, models: Dict[str, StagedModel], scene: Scene, robots: Sequence[StagedRobot]
+        self, models: Dict[str, EngineModel], scene: Scene, robots: Sequence[EngineRobot]
     ) -> None:
         """Add to the models of the world's file those that the scene brings."""
         brought = {
-            staged.robot.name: staged.at(placed.start)
-            for staged, placed in zip(robots, scene.robots)
+            engine_robot.robot.name: engine_robot.at(placed.start)
+            for engine_robot, placed in zip(robots, scene.robots)
         }
         for extra in scene.models:
-            brought[extra.name] = self._staged(extra)
+            brought[extra.name] = self._engine_model(extra)
             self._spawned[extra.name] = extra.sdf
         for name, model in brought.items():
             if name in models:
@@ -174,9 +174,9 @@ class PyBulletSimulation(SeveralRobotsSimulation[Onboard]):
     def _time_s(self) -> float:
         return round(self._ticks * self.step_size_s, 9)
 
-    def _staged(self, model: NamedModel) -> StagedModel:
-        """A model to spawn, staged at the pose and under the name that it shall have."""
-        return stage_model(placed_model(model.sdf, model.name, model.pose), self._coverage)
+    def _engine_model(self, model: NamedModel) -> EngineModel:
+        """A model to spawn, read at the pose and under the name that it shall have."""
+        return read_engine_model(placed_model(model.sdf, model.name, model.pose), self._coverage)
 
     def _state(self, name: str) -> ModelState:
         built = self._world.models[name]

@@ -1,15 +1,15 @@
 """Loads scene after scene into Bullet, in this process.
 
-Owns what outlives a scene: the client, the robots that were staged, and what was warned of. The
+Owns what outlives a scene: the client, the robots that were read, and what was warned of. The
 world is emptied before every scene, so one cannot leave anything to the next.
 """
 
 from typing import Dict
 
 from gz_testauto.base.errors import SdfError, SimulatorError
+from gz_testauto.sdf.engine_model.coverage import Coverage
+from gz_testauto.sdf.engine_model.robots import EngineRobot, read_engine_robot
 from gz_testauto.sdf.robot import RobotModel
-from gz_testauto.sdf.staging.coverage import Coverage
-from gz_testauto.sdf.staging.robots import StagedRobot, stage_robot
 from gz_testauto.simulators.interface import Scene, Simulator
 from gz_testauto.simulators.pybullet.client import open_client
 from gz_testauto.simulators.pybullet.simulation import PyBulletSimulation
@@ -35,11 +35,11 @@ class PyBulletSimulator(Simulator):
         self._client, self.version = open_client()
         self._step_s = step_s
         self._coverage = Coverage(self.name)
-        self._robots: Dict[RobotModel, StagedRobot] = {}
+        self._robots: Dict[RobotModel, EngineRobot] = {}
 
     def _load(self, scene: Scene) -> PyBulletSimulation:
         try:
-            robots = [self._stage(placed.robot) for placed in scene.robots]
+            robots = [self._engine_robot(placed.robot) for placed in scene.robots]
             return PyBulletSimulation(self._client, scene, robots, self._step_s, self._coverage)
         except SdfError as error:
             raise SimulatorError(f"cannot load {scene.world}: {error}") from error
@@ -48,7 +48,7 @@ class PyBulletSimulator(Simulator):
         self._robots.clear()
         self._client.disconnect()
 
-    def _stage(self, robot: RobotModel) -> StagedRobot:
+    def _engine_robot(self, robot: RobotModel) -> EngineRobot:
         if robot not in self._robots:
-            self._robots[robot] = stage_robot(robot, self._coverage)
+            self._robots[robot] = read_engine_robot(robot, self._coverage)
         return self._robots[robot]

@@ -11,11 +11,11 @@ from typing import Any, Dict, FrozenSet, Iterable, List, Sequence, Tuple
 from gz_testauto.base.errors import SdfError, SimulatorError
 from gz_testauto.base.observation import ModelState
 from gz_testauto.base.pose import Pose
+from gz_testauto.sdf.engine_model.bodies import EngineModel, Shape, walk
+from gz_testauto.sdf.engine_model.coverage import Coverage
 from gz_testauto.sdf.floor import is_floor_slab
 from gz_testauto.sdf.meshes.surfaces import Heightmap
 from gz_testauto.sdf.shapes import Plane
-from gz_testauto.sdf.staging.bodies import Shape, StagedModel, walk
-from gz_testauto.sdf.staging.coverage import Coverage
 from gz_testauto.simulators.changes import Push
 from gz_testauto.simulators.pybullet.client import begin_world
 from gz_testauto.simulators.pybullet.friction import Rubs, solve
@@ -61,7 +61,7 @@ class World:
 
     # coming and going
 
-    def add(self, models: Iterable[StagedModel]) -> None:
+    def add(self, models: Iterable[EngineModel]) -> None:
         """Bring models in. Raises ``SdfError`` for one that Bullet cannot have, and then none of
         them is there."""
         added: List[str] = []
@@ -75,7 +75,7 @@ class World:
         self._settling.begin()
         self._set_frictions()
 
-    def _add(self, model: StagedModel) -> None:
+    def _add(self, model: EngineModel) -> None:
         built = build(self.client, self._factory, model)
         self.models[model.name] = built
         self.names.update((key, name) for name, keys in built.shapes.items() for key in keys)
@@ -202,7 +202,7 @@ class World:
             )
 
 
-def _rubs(model: StagedModel) -> Dict[str, Rubs]:
+def _rubs(model: EngineModel) -> Dict[str, Rubs]:
     moving = None if model.static else model.name
     return {
         shape.name: Rubs(

@@ -13,8 +13,8 @@ import numpy as np
 
 from gz_testauto.base.errors import SdfError
 from gz_testauto.sdf.document import Element
+from gz_testauto.sdf.engine_model.bodies import EngineModel, walk
 from gz_testauto.sdf.robot import RobotModel
-from gz_testauto.sdf.staging.bodies import StagedModel, walk
 
 _TORQUE_TAGS = {
     "gazebo_ros_diff_drive": ("wheelTorque", 5.0),
@@ -44,7 +44,7 @@ class DrivenWheel:
 
 
 def read_driven_wheels(
-    robot: RobotModel, model: StagedModel, plugins: List[Element]
+    robot: RobotModel, model: EngineModel, plugins: List[Element]
 ) -> Tuple[DrivenWheel, ...]:
     """The driven wheels of a robot, left ones first; none when its drive is not known.
 

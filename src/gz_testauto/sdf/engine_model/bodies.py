@@ -19,10 +19,10 @@ from gz_testauto.sdf.dynamics import (
     read_joints,
     read_surface,
 )
+from gz_testauto.sdf.engine_model.coverage import Coverage
 from gz_testauto.sdf.meshes.surfaces import Heightmap
 from gz_testauto.sdf.scene import SceneModel
 from gz_testauto.sdf.shapes import Geometry, Plane
-from gz_testauto.sdf.staging.coverage import Coverage
 from gz_testauto.sdf.values import flag
 
 LEAST_INERTIA_KGM2 = 1e-12
@@ -54,7 +54,7 @@ class Body:
 
 
 @dataclass(frozen=True)
-class StagedModel:
+class EngineModel:
     """A model of the world. ``roots`` are the bodies that no other body holds, the one that
     carries the model first. ``links`` has every link's pose in the model, by scoped name."""
 
@@ -66,10 +66,10 @@ class StagedModel:
     links: Mapping[str, Pose]
 
 
-def stage_model(
+def read_engine_model(
     scene: SceneModel, coverage: Coverage, understood: FrozenSet[Element] = frozenset()
-) -> StagedModel:
-    """Stage one model. ``understood`` are elements that the simulator represents otherwise.
+) -> EngineModel:
+    """Read one model. ``understood`` are elements that the simulator represents otherwise.
 
     Raises ``SdfError`` for what cannot be represented, and warns of what is left out.
     """
@@ -83,7 +83,7 @@ def stage_model(
         for link in model.links
     }
     builder = _Tree(scene, shapes, joints, elements, coverage)
-    return StagedModel(
+    return EngineModel(
         name=scene.name,
         static=scene.static,
         pose=scene.pose,

@@ -21,7 +21,7 @@ from gz_testauto.simulators.world_models import check_shapes, physics_of
 
 
 @dataclass(frozen=True)
-class Swap:
+class ModelDiff:
     """Models to delete, to spawn, and to place, in this order."""
 
     delete: Tuple[str, ...]
@@ -46,12 +46,12 @@ def read_models(world: Path) -> Tuple[Dict[str, NamedModel], PhysicsSettings]:
     }, physics
 
 
-def swap(
+def diff_models(
     wanted: Mapping[str, NamedModel],
     standing: Collection[str],
     known: Mapping[str, str],
     obstacles: Optional[Pattern[str]],
-) -> Swap:
+) -> ModelDiff:
     """How ``standing`` models become the ``wanted`` ones.
 
     ``known`` has the SDF texts of those whose text is known. One of unknown text is taken for
@@ -66,7 +66,7 @@ def swap(
         elif name in wanted:
             ours[name] = texts[name]
     changes = model_changes(ours, texts)
-    return Swap(
+    return ModelDiff(
         delete=changes.gone,
         spawn=tuple(wanted[name] for name in changes.new),
         place={name: wanted[name].pose for name in changes.kept},

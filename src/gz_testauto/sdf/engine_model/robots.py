@@ -1,4 +1,4 @@
-"""A robot, staged: its bodies, its wheels, where its sensors are and what counts as its body.
+"""A robot for a physics engine: bodies, wheels, poses of sensors, and the collisions of its body.
 
 Owns the finding of drive and sensors in the robot's SDF. What is true of the robot whatever the
 scene is worked out once.
@@ -10,12 +10,12 @@ from typing import FrozenSet, List, Optional, Tuple
 from gz_testauto.base.errors import SdfError
 from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.sdf.document import Element, SdfDocument
+from gz_testauto.sdf.engine_model.bodies import EngineModel, read_engine_model
+from gz_testauto.sdf.engine_model.coverage import Coverage
+from gz_testauto.sdf.engine_model.wheels import DrivenWheel, read_driven_wheels
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.scene import SceneModel, scene_model
-from gz_testauto.sdf.staging.bodies import StagedModel, stage_model
-from gz_testauto.sdf.staging.coverage import Coverage
-from gz_testauto.sdf.staging.wheels import DrivenWheel, read_driven_wheels
 from gz_testauto.sdf.tree import read_model
 from gz_testauto.sdf.values import number, pose_value
 
@@ -29,19 +29,19 @@ class Mount:
 
 
 @dataclass(frozen=True)
-class StagedRobot:
+class EngineRobot:
     """A robot at its own pose. ``body_shapes`` has the names of the collisions whose contacts
     are reported; ``lidar_noise_m`` the mean and the standard deviation of the lidar's."""
 
     robot: RobotModel
-    model: StagedModel
+    model: EngineModel
     wheels: Tuple[DrivenWheel, ...]
     body_shapes: FrozenSet[str]
     lidar: Optional[Mount]
     imu: Optional[Mount]
     lidar_noise_m: Tuple[float, float]
 
-    def at(self, start: Pose2D) -> StagedModel:
+    def at(self, start: Pose2D) -> EngineModel:
         """The model at its start, as high and as level as its SDF has it."""
         own = self.model.pose
         roll, pitch, _ = own.rpy
@@ -49,8 +49,8 @@ class StagedRobot:
         return replace(self.model, pose=pose)
 
 
-def stage_robot(robot: RobotModel, coverage: Coverage) -> StagedRobot:
-    """Stage a robot. Raises ``SdfError`` for what cannot be represented."""
+def read_engine_robot(robot: RobotModel, coverage: Coverage) -> EngineRobot:
+    """Read a robot. Raises ``SdfError`` for what cannot be represented."""
     library = ModelLibrary()
     document = SdfDocument.parse(robot.sdf, str(robot.path))
     assert document.model is not None, "read_robot made it"
@@ -63,13 +63,13 @@ def stage_robot(robot: RobotModel, coverage: Coverage) -> StagedRobot:
     lidar = _sensor(scene, robot.lidar.link, robot.lidar.sensor) if robot.lidar else None
     imu = _sensor(scene, robot.imu.link, robot.imu.sensor) if robot.imu else None
     found = frozenset(element for element in (*plugins, lidar, imu) if element is not None)
-    staged = stage_model(scene, coverage, found)
+    engine_model = read_engine_model(scene, coverage, found)
     if imu is not None and next(imu.iter("noise"), None) is not None:
         coverage.say("imu noise", f"{robot.path}: the noise of the IMU is not simulated")
-    return StagedRobot(
+    return EngineRobot(
         robot=robot,
-        model=staged,
-        wheels=read_driven_wheels(robot, staged, plugins),
+        model=engine_model,
+        wheels=read_driven_wheels(robot, engine_model, plugins),
         body_shapes=frozenset(shape.scoped_name for shape in scene.body_shapes),
         lidar=_mount(scene, robot.lidar.link, robot.lidar.mount) if robot.lidar else None,
         imu=_mount(scene, robot.imu.link, robot.imu.mount) if robot.imu else None,

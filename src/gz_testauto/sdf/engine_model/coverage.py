@@ -1,4 +1,4 @@
-"""What SDF says that a simulator which is built from staged models does not do.
+"""What SDF says that a simulator which is built from engine models does not do.
 
 Owns the tables of elements that are understood, that change nothing here, that are left out
 with a warning, and that are refused. An element in no table is left out with a warning, so
