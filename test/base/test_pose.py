@@ -1,6 +1,4 @@
-import importlib
 import math
-import sys
 
 import numpy as np
 import pytest
@@ -8,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from gz_testauto.base import pose
 from gz_testauto.base.pose import Pose, Pose2D, wrap_angle
 
 length = st.floats(-100, 100)
@@ -74,12 +71,3 @@ def test_wrapped_angle_points_the_same_way(value):
 def test_a_pose_that_is_not_six_finite_numbers_is_refused(values):
     with pytest.raises(ValueError, match=r"6 numbers|finite"):
         Pose.from_values(values)
-
-
-def test_the_name_that_this_module_had_before_still_works_and_says_the_new_one():
-    sys.modules.pop("gz_testauto.geometry", None)
-    with pytest.warns(
-        DeprecationWarning, match=r"is now gz_testauto\.base\.pose: import from there"
-    ):
-        former = importlib.import_module("gz_testauto.geometry")
-    assert former.Pose2D is pose.Pose2D and former.wrap_angle is wrap_angle

@@ -13,7 +13,6 @@ from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.cli.main import main
 from gz_testauto.report.page.page import make_page
 from gz_testauto.results.directory import CampaignDirectory
-from gz_testauto.results.manifest import campaign_inputs
 from gz_testauto.results.store import ResultStore
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load
@@ -222,10 +221,6 @@ def test_another_alpha_is_another_campaign(endless, tmp_path):
     run(endless(), tmp_path / "out", selection=Selection(worlds=2))
     with pytest.raises(Exception, match=r"stop\.alpha: 0\.05 there, 0\.2 now"):
         run(endless(alpha=0.2), tmp_path / "out")
-
-
-def test_a_campaign_without_an_end_has_the_identity_that_it_always_had(smoke):
-    assert not [name for name in campaign_inputs(smoke) if name.startswith("stop")]
 
 
 @pytest.mark.parametrize(

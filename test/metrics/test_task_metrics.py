@@ -87,8 +87,3 @@ def test_a_campaign_that_asks_for_none_has_none():
     campaign = Campaign()
     campaign.others_move = False
     assert task_metrics(campaign) == ()
-    assert set(MetricsSpec().model_dump()) == {
-        "safety_distance_m",
-        "acceleration_cutoff_hz",
-        "barn_k",
-    }

@@ -35,7 +35,6 @@ CONFIG = Path(__file__).resolve().parents[2] / "config"
     ],
 )
 def test_a_kind_of_campaign_says_of_the_others_fields_that_it_has_none(campaign, theirs):
-    """As when both were one: these are inputs in the manifests of results that exist."""
     inputs = campaign_inputs(load(CONFIG / f"{campaign}_campaign.yaml", CampaignSpec))
     assert {name: inputs.get(name) for name in theirs} == theirs
     assert inputs["simulator"] == '"auto"'

@@ -8,11 +8,10 @@ import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Dict, FrozenSet, Iterator, List, Mapping, Optional, Tuple
+from typing import Dict, FrozenSet, Iterator, List, Mapping, Tuple
 
 from gz_testauto.results.loaded import LoadedCampaign
 from gz_testauto.results.manifest import PATIENCE
-from gz_testauto.spec.campaign import GlobalPlanSpec, LimitsSpec, MetricsSpec
 
 OF_WORLDS_THAT_COUNTS = "worlds.plugins"
 """The one field of ``worlds`` that no hash of a world's file and no start or goal says."""
@@ -28,9 +27,6 @@ planners too, but for those of further robots; the simulator is known from the m
 _CODE = ("code of ", "imported ")
 
 _ENTRY = re.compile(r"worlds\.files\[(\d+)\]\.(file|name|start.*|goal.*|via.*)$")
-
-_DEFAULTS = {"limits": LimitsSpec(), "metrics": MetricsSpec(), "global_plan": GlobalPlanSpec()}
-"""What a manifest of before, which lacks a field, means by it."""
 
 _DEPENDING: Mapping[str, Tuple[str, ...]] = {
     "metrics.safety_distance_m": ("safety", "danger_share"),
@@ -115,24 +111,13 @@ def _different_inputs(
         counts = name == OF_WORLDS_THAT_COUNTS or not _HARMLESS.match(name)
         if not counts or name in PATIENCE or name.startswith(_CODE):
             continue
-        values = _value(one, name), _value(other, name)
+        values = one.get(name, "null"), other.get(name, "null")
         if values[0] != values[1]:
             yield name, (_shown(values[0]), _shown(values[1]))
 
 
-def _value(inputs: Mapping[str, str], name: str) -> Optional[str]:
-    """An input as text; what a manifest that does not know the field means by it."""
-    if name in inputs:
-        return None if inputs[name] == "null" else inputs[name]
-    part, _, field = name.partition(".")
-    if part in _DEFAULTS and field in type(_DEFAULTS[part]).model_fields:
-        default = getattr(_DEFAULTS[part], field)
-        return None if default is None else json.dumps(default)
-    return None
-
-
-def _shown(value: Optional[str]) -> str:
-    if value is None:
+def _shown(value: str) -> str:
+    if value == "null":
         return "nothing"
     return "another file" if value.startswith("sha256:") else value
 

@@ -85,8 +85,7 @@ def reopen(directory: CampaignDirectory, store: ResultStore) -> PreparedCampaign
     """
     spec = _begun(directory)
     robot = read_body(spec)
-    # A version before this one had fewer fields; what they say now is what it did.
-    now = Manifest.of(spec, further_files(spec, robot), as_written=True)
+    now = Manifest.of(spec, further_files(spec, robot))
     now.require_same(Manifest.read(directory), directory, but_for=PLANNER_CODE)
     worlds = tuple(find_world(world, directory) for world in store.worlds())
     return prepare(with_missions(spec, directory.worlds), robot, worlds)

@@ -50,15 +50,14 @@ def file_sha256(path: Path) -> str:
         raise ResultsError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
-def campaign_inputs(spec: CampaignSpec, as_written: bool = False) -> Dict[str, str]:
+def campaign_inputs(spec: CampaignSpec) -> Dict[str, str]:
     """Every field of the campaign by its dotted name, as JSON text; a path as its content.
 
-    A directory is told by the names and contents of the ``.world`` files in it. ``as_written``
-    leaves out fields that the file which the campaign was read from did not have.
+    A directory is told by the names and contents of the ``.world`` files in it.
     """
     inputs = {}
-    for name, value in _leaves("", spec.model_dump(mode="python", exclude_unset=as_written)):
-        if name in PATIENCE or (name == "stop" and value is None):  # as before there was any
+    for name, value in _leaves("", spec.model_dump(mode="python")):
+        if name in PATIENCE:
             continue
         if isinstance(value, Path):
             for suffix, digest in _content(value):
@@ -72,7 +71,7 @@ def _leaves(prefix: str, value: Any) -> Iterator[Tuple[str, Any]]:
     if isinstance(value, Mapping):
         for key, item in value.items():
             yield from _leaves(f"{prefix}.{key}" if prefix else str(key), item)
-    elif isinstance(value, (list, tuple)) and value:
+    elif isinstance(value, (list, tuple)):
         for index, item in enumerate(value):
             yield from _leaves(f"{prefix}[{index}]", item)
     else:
@@ -113,14 +112,11 @@ class Manifest:
         self._content = dict(content)
 
     @classmethod
-    def of(
-        cls, spec: CampaignSpec, files: Mapping[str, str], as_written: bool = False
-    ) -> "Manifest":
+    def of(cls, spec: CampaignSpec, files: Mapping[str, str]) -> "Manifest":
         """Describe a campaign on this machine. ``files`` maps the names of further input files
-        (meshes, code) to their hashes, or what is to be said of an input; for ``as_written`` see
-        :func:`campaign_inputs`."""
+        (meshes, code) to their hashes, or to a description of the input."""
         inputs = {
-            **campaign_inputs(spec, as_written),
+            **campaign_inputs(spec),
             **{name: _as_input(told) for name, told in files.items()},
         }
         canonical = json.dumps(inputs, sort_keys=True).encode()

@@ -31,8 +31,8 @@ _ARRAYS = (
     "cycle_time_s",
     "cycle_cpu_s",
 )
-_LATER_ARRAYS = ("z_m", "roll_pitch_rad", "goal_times_s")
-"""Those that recordings of before lack; the last is there where there were several goals."""
+_OPTIONAL_ARRAYS = ("z_m", "roll_pitch_rad", "goal_times_s")
+"""Arrays that a recording can lack: ``goal_times_s`` is stored only if there were several goals."""
 _HEADER_BYTES = 16_384
 """Of an array's file; what ``numpy.savez`` writes before the numbers takes some hundred."""
 _MAGIC_BYTES = np.lib.format.MAGIC_LEN
@@ -43,7 +43,7 @@ _HEADER_READERS = {
     (2, 0): np.lib.format.read_array_header_2_0,
 }
 _LENGTHS = ("shortest_path_m", "published_path_m")
-"""Not known is NaN; recordings of before have none that is published."""
+"""Lengths in metres; NaN if unknown."""
 
 _SERIES, _NUMBER = "series_", "number_"
 
@@ -58,7 +58,7 @@ def write_trajectory(path: Path, recording: Recording) -> None:
         **{name: getattr(recording, name) for name in _ARRAYS},
         **{
             name: array
-            for name, array in ((name, getattr(recording, name)) for name in _LATER_ARRAYS)
+            for name, array in ((name, getattr(recording, name)) for name in _OPTIONAL_ARRAYS)
             if array is not None
         },
         **{_SERIES + name: series for name, series in recording.series.items()},
@@ -91,11 +91,11 @@ def read_trajectory(path: Path) -> Recording:
         )
         return Recording(
             **{name: data[name] for name in _ARRAYS},
-            **{name: data[name] for name in _LATER_ARRAYS if name in data},
+            **{name: data[name] for name in _OPTIONAL_ARRAYS if name in data},
             contacts=tuple(ContactEpisode(*episode) for episode in contacts),
             wall_time_s=float(data["wall_time_s"]),
             completed=bool(data["completed"]),
-            **{name: _or_none(float(data[name])) for name in _LENGTHS if name in data},
+            **{name: _or_none(float(data[name])) for name in _LENGTHS},
             series={name[len(_SERIES) :]: data[name] for name in data if name.startswith(_SERIES)},
             numbers={
                 name[len(_NUMBER) :]: float(data[name]) for name in data if name.startswith(_NUMBER)

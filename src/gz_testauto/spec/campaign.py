@@ -13,10 +13,8 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Type, ca
 from pydantic import (
     BeforeValidator,
     Field,
-    SerializerFunctionWrapHandler,
     ValidationInfo,
     field_validator,
-    model_serializer,
     model_validator,
 )
 from pydantic_core import PydanticCustomError
@@ -172,15 +170,6 @@ class MetricsSpec(Spec):
     regions: Dict[Annotated[str, Field(pattern=NAME)], Regions] = Field(default_factory=dict)
     """Where the time that the robot's base spends is measured, by name."""
 
-    @model_serializer(mode="wrap")
-    def _tasks_only_where_given(self, serialize: SerializerFunctionWrapHandler) -> Dict[str, Any]:
-        """As :meth:`CampaignSpec._only_where_given`."""
-        data: Dict[str, Any] = serialize(self)
-        for name in ("smallest_relevant", "gates_m", "track", "regions"):
-            if not getattr(self, name):
-                data.pop(name, None)
-        return data
-
 
 class GlobalPlanSpec(Spec):
     """How way-points are laid through the known map."""
@@ -219,16 +208,6 @@ class CampaignSpec(Spec):
     """What is told of who moves to planners that ask for it; nothing unless given."""
     road: RoadOrFile = None
     """Lanes, and the route through them; none unless given."""
-
-    @model_serializer(mode="wrap")
-    def _only_where_given(self, serialize: SerializerFunctionWrapHandler) -> Dict[str, Any]:
-        """Without robots, actors, terms, tracking and road where there are none, so that a campaign
-        without them is written, and has the identity, that it had before there were any."""
-        data: Dict[str, Any] = serialize(self)
-        for name in ("robots", "actors", "randomise", "tracking", "road"):
-            if not getattr(self, name):
-                data.pop(name, None)
-        return data
 
     @classmethod
     def kind_of(cls, data: Mapping[str, Any]) -> Type[Self]:

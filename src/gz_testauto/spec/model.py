@@ -7,16 +7,14 @@ not a number, and a path is absolute once read. Refuses to know any one specific
 import os
 import re
 from pathlib import Path
-from typing import Any, Dict, List, Mapping, Sequence, Tuple, Type
+from typing import Any, List, Mapping, Sequence, Tuple, Type
 
 from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
-    SerializerFunctionWrapHandler,
     ValidationInfo,
-    model_serializer,
 )
 from pydantic_core import PydanticCustomError
 from typing_extensions import Annotated, Self
@@ -120,12 +118,3 @@ class ViaSpec(Spec):
     via: List[PoseSpec] = Field(default_factory=list)
     """Goals before the goal, which the robot has to reach first, in this order; none unless
     given."""
-
-    @model_serializer(mode="wrap")
-    def _only_where_given(self, serialize: SerializerFunctionWrapHandler) -> Dict[str, Any]:
-        """Without ``via`` where there is none, so that a drive to one goal is written, and has the
-        identity, that it had before there were several."""
-        data: Dict[str, Any] = serialize(self)
-        if not self.via:
-            data.pop("via", None)
-        return data

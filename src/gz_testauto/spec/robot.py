@@ -4,14 +4,12 @@ Owns the shape of ``robot:``, of which there are two kinds, as of campaigns.
 """
 
 import re
-from typing import Any, Dict, List, Optional
+from typing import List, Optional
 
 import shapely
 from pydantic import (
     Field,
-    SerializerFunctionWrapHandler,
     field_validator,
-    model_serializer,
     model_validator,
 )
 from pydantic_core import PydanticCustomError
@@ -58,16 +56,6 @@ class RobotSpec(Spec):
     can_reverse: bool = False
     steering: Optional[SteeringSpec] = None
     """None: it turns on the spot."""
-
-    @model_serializer(mode="wrap")
-    def _steering_only_where_given(
-        self, serialize: SerializerFunctionWrapHandler
-    ) -> Dict[str, Any]:
-        """Without steering where there is none, as it was written before there was any."""
-        data: Dict[str, Any] = serialize(self)
-        if self.steering is None:
-            data.pop("steering", None)
-        return data
 
     @field_validator("name")
     @classmethod

@@ -10,10 +10,8 @@ from typing import Any, Dict, List, Optional, Union
 
 from pydantic import (
     Field,
-    SerializerFunctionWrapHandler,
     ValidationInfo,
     field_validator,
-    model_serializer,
     model_validator,
 )
 from pydantic_core import PydanticCustomError
@@ -188,15 +186,6 @@ class StackNamesSpec(Spec):
     """and gz_testauto/Road here, where it has a ``road``."""
     planner_time: Optional[NumberTopicSpec] = None
     """Seconds that a cycle of the local planner took."""
-
-    @model_serializer(mode="wrap")
-    def _told_only_where_renamed(self, serialize: SerializerFunctionWrapHandler) -> Dict[str, Any]:
-        """Without what came later, so that a campaign keeps the identity that it had before."""
-        data: Dict[str, Any] = serialize(self)
-        for name in ("objects", "obstacles", "road"):
-            if data.get(name) == type(self).model_fields[name].default:
-                del data[name]
-        return data
 
 
 class FramesSpec(Spec):

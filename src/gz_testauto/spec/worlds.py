@@ -15,10 +15,8 @@ from pydantic import (
     AfterValidator,
     BeforeValidator,
     Field,
-    SerializerFunctionWrapHandler,
     ValidationInfo,
     field_validator,
-    model_serializer,
     model_validator,
 )
 from pydantic_core import PydanticCustomError
@@ -79,16 +77,6 @@ class WorldFileSpec(ViaSpec):
     start: Optional[PoseSpec] = None
     goal: Optional[PoseSpec] = None
     road: RoadOrFile = None
-
-    @model_serializer(mode="wrap")
-    def _only_where_given(self, serialize: SerializerFunctionWrapHandler) -> Dict[str, Any]:
-        """As :class:`ViaSpec`, whose serializer this one is in place of, and without a road where
-        there is none."""
-        data: Dict[str, Any] = serialize(self)
-        for name in ("via", "road"):
-            if not getattr(self, name):
-                data.pop(name, None)
-        return data
 
     @model_validator(mode="before")
     @classmethod

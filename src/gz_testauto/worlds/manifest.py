@@ -161,8 +161,7 @@ class _Drive:
     start: Tuple[float, float]
     goal: Tuple[float, float]
     radius_m: float
-    heights_m: Optional[Tuple[float, float]] = None
-    """Not in manifests of before there was one rule of what obstructs."""
+    heights_m: Tuple[float, float]
 
 
 @dataclass(frozen=True)
