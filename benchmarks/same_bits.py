@@ -1,0 +1,309 @@
+"""Compare the results of two checkouts of this repository to the bit.
+
+Runs a few worlds of the shipped campaigns, a comparison of simulators and a training by the
+command line of each checkout (``CHECKOUT/bootstrap exec gz_testauto``), each with the
+configuration files of that checkout. Then compares the outcome of each trial, all recorded arrays
+(bitwise; NaN equals NaN), all values that are not wall times, and the bytes of generated worlds.
+Prints one table, and exits with status 1 if anything differs.
+
+    ./bootstrap exec python3 benchmarks/same_bits.py ../baseline . [--simulator gazebo]
+                                                     [--cases example,walkers] [--no-cache]
+
+Both checkouts need ``./bootstrap setup`` first. The case ``barn`` needs ``BARN_ROOT``
+(docs/benchmarks.md). The results of a checkout without uncommitted changes are kept by commit, so
+that a baseline is run once.
+
+A commit that renames a file, an array or a column adds it to ``RENAMED_FILES`` or
+``RENAMED_NAMES``.
+"""
+
+import argparse
+import collections
+import csv
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+RENAMED_FILES = {}
+"""Regular expression over a path in a results directory -> the path to compare under."""
+RENAMED_NAMES = {}
+"""Array, column or metric in one checkout -> its name in the other."""
+
+WALL = re.compile(r"^(wall|cycle|cpu|real_time_factor|finished_at|attempts)|wall_time")
+"""Names of arrays, columns and measures that depend on the wall clock or on the machine."""
+DESCRIPTIONS = {"format", "about", "card"}
+"""Arrays of text that describe a file."""
+ABSOLUTE_FOLDER = re.compile(r"(?<![\w.])/[^\s<>\"']*/")
+"""Folder of an absolute path in a world file; the checkouts lie in different places."""
+IDENTITY = ("world", "planner", "repetition", "measure", "entry", "number")
+"""Columns that identify a row."""
+TIMEOUT_S = 3600.0
+SHOWN = 4
+
+# ---- the cases
+
+
+def simulators_of(document, simulator):
+    """Reduce the comparison of simulators to one terrain, and to entries that can run here."""
+    reference, other = ("ode", "servo") if simulator == "gazebo" else ("servo", "wheels")
+    for drive in document["drives"]:
+        drive["duration_s"] = 2
+    entries = [
+        entry for entry in document["entries"] if entry["name"] in (reference, other, "ideal")
+    ]
+    document.update(terrains=document["terrains"][:1], entries=entries, repetitions=2)
+    document.update(load=False, half_step=False, reference=reference, baseline="ideal")
+
+
+def fewer_worlds(document, _simulator):
+    """Reduce the generated worlds to eight."""
+    document["worlds"]["count"] = 8
+
+
+RUN = ("run",)
+TRAIN = ("train", "--steps", "3000", "--population", "4", "--episodes", "1")
+# name, configuration file, arguments, worlds embedded and in Gazebo, edits by file
+CASES = {
+    "example": ("example_campaign.yaml", RUN, 2, 1, {}),
+    "walkers": ("walkers_campaign.yaml", RUN, 2, 1, {}),
+    "road": ("pedestrian_campaign.yaml", RUN, 1, 1, {}),
+    "barn": ("barn.yaml", RUN, 10, 2, {}),
+    "scenic": ("scenic/campaign.yaml", RUN, 2, 1, {}),
+    "crossing": ("crossing_campaign.yaml", RUN, 1, 1, {}),
+    "simulators": ("farley.yaml", ("simulators", "compare"), 0, 0, {"farley.yaml": simulators_of}),
+    "training": (
+        "arena.yaml",
+        TRAIN,
+        0,
+        0,
+        {"arena.yaml": fewer_worlds, "arena_held_out.yaml": fewer_worlds},
+    ),
+}
+
+
+class SkipCaseError(Exception):
+    """A case that cannot run on this machine; the text is the reason."""
+
+
+class CommandError(Exception):
+    """A command of a checkout that failed."""
+
+
+def find_file(folder, name):
+    """Return the only file ``name`` below ``folder``, wherever a checkout has moved it."""
+    found = [
+        path for path in sorted(folder.rglob(Path(name).name)) if str(path).endswith("/" + name)
+    ]
+    if len(found) != 1:
+        raise CommandError(f"{folder}: {len(found)} files are named {name}; 1 is needed")
+    return found[0]
+
+
+class Checkout:
+    """A checkout of this repository that is set up."""
+
+    def __init__(self, path, cache):
+        self.path = Path(path).resolve()
+        self.commit = self._git("rev-parse", "--short=12", "HEAD")
+        self._keep = cache and not self._git("status", "--porcelain")
+        root = os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()
+        self._cache = Path(root) / "gz_testauto" / "same_bits"
+
+    def _git(self, *arguments):
+        command = ["git", "-C", str(self.path), *arguments]
+        return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+
+    def results(self, case, simulator, place):
+        """Return the directory with the results of a case, from the cache if it is there."""
+        name, arguments, worlds, worlds_in_gazebo, edits = CASES[case]
+        if case == "barn" and "BARN_ROOT" not in os.environ:
+            raise SkipCaseError("BARN_ROOT is not set")
+        source = place / "source"
+        shutil.copytree(self.path / "config", source / "config")
+        for folder in ("worlds", "models"):
+            os.symlink(self.path / folder, source / folder)
+        for file, edit in edits.items():
+            path = find_file(source / "config", file)
+            document = yaml.safe_load(path.read_text(encoding="utf-8"))
+            edit(document, simulator)
+            path.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
+        command = [*arguments, str(find_file(source / "config", name))]
+        if arguments == RUN:
+            count = worlds_in_gazebo if simulator == "gazebo" else worlds
+            command += ["--simulator", simulator, "--worlds", str(count)]
+        definition = [case, simulator, *command[:-1]]
+        definition += [find_file(source / "config", file).read_text() for file in edits]
+        digest = hashlib.sha256(json.dumps(definition).replace(str(place), "").encode()).hexdigest()
+        kept = self._cache / f"{self.commit}-{digest[:12]}"
+        if self._keep and kept.is_dir():
+            return kept
+        out = place / "out"
+        self.run([*command, "--out", str(out)])
+        if arguments == RUN:
+            self.run(["report", str(out), "--csv", str(out / "trials.csv")])
+        if self._keep:
+            self._cache.mkdir(parents=True, exist_ok=True)
+            partial = kept.with_name(f"{kept.name}.{os.getpid()}")
+            shutil.copytree(out, partial)
+            partial.rename(kept)
+        return out
+
+    def run(self, arguments):
+        """Run ``gz_testauto`` of this checkout; status 1 means that part of the work is missing."""
+        done = subprocess.run(
+            [str(self.path / "bootstrap"), "exec", "gz_testauto", *arguments],
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_S,
+            cwd=str(self.path),
+        )
+        if done.returncode not in (0, 1) or "Traceback" in done.stderr:
+            raise CommandError(f"{self.path}: {' '.join(arguments)}\n{done.stderr[-3000:]}")
+
+
+# ---- reading
+
+
+def facts_of(out):
+    """Return the arrays and the values of a results directory, each by its full name."""
+    arrays, values = {}, {}
+    for path in sorted(path for path in out.rglob("*") if path.is_file()):
+        name = str(path.relative_to(out))
+        for old, new in RENAMED_FILES.items():
+            name = re.sub(old, new, name)
+        if path.suffix == ".npz":
+            with np.load(path, allow_pickle=False) as stored:
+                for key in stored.files:
+                    if not WALL.search(key) and key not in DESCRIPTIONS:
+                        arrays[f"{name}: {RENAMED_NAMES.get(key, key)}"] = stored[key]
+        elif path.suffix == ".world":
+            text = re.sub(ABSOLUTE_FOLDER, "", path.read_text(encoding="utf-8"))
+            values[name] = hashlib.sha256(text.encode()).hexdigest()[:8]
+        elif path.suffix == ".csv":
+            with path.open(newline="", encoding="utf-8") as stream:
+                values.update(rows_of(name, csv.DictReader(stream)))
+        elif path.suffix == ".jsonl":
+            lines = path.read_text(encoding="utf-8").splitlines()
+            values.update(rows_of(name, map(json.loads, lines)))
+    return arrays, values
+
+
+def rows_of(name, rows):
+    """Return the values of a table's rows, each named by file, identity of the row and column."""
+    values = {}
+    for row in rows:
+        identity = " ".join(str(row[key]) for key in IDENTITY if key in row)
+        if WALL.search(str(row.get("measure", ""))):
+            continue
+        for column, value in row.items():
+            if not WALL.search(column) and column != "trajectory":
+                values[f"{name}: {identity}: {RENAMED_NAMES.get(column, column)}"] = value
+    return values
+
+
+# ---- comparing
+
+
+def same_array(one, other):
+    """Return whether two arrays have one type, one shape and the same bits; NaN equals NaN."""
+    if one.dtype.kind != other.dtype.kind or one.shape != other.shape:
+        return False
+    if one.dtype.kind == "U":
+        return bool(np.all(one == other))
+    if one.dtype != other.dtype:
+        return False
+    same = np.frombuffer(one.tobytes(), np.uint8) == np.frombuffer(other.tobytes(), np.uint8)
+    same = same.reshape(one.size, one.itemsize).all(axis=1)
+    return bool(np.all(same | (np.isnan(one) & np.isnan(other)).ravel()))
+
+
+def same_value(one, other):
+    """Return whether two values are the same text or, as numbers, the same bits."""
+    try:
+        numbers = np.array([float(one), float(other)])
+    except (TypeError, ValueError):
+        return str(one) == str(other)  # so that NaN in a list equals NaN
+    return same_array(numbers[:1], numbers[1:])
+
+
+def largest_difference(one, other):
+    """Return how far two arrays differ, in words."""
+    if one.shape != other.shape or one.dtype != other.dtype:
+        return f"{one.dtype}{one.shape} and {other.dtype}{other.shape}"
+    if one.dtype.kind != "f":
+        return "other elements"
+    return f"by up to {np.nanmax(np.abs(one - other), initial=0.0):.3g}"
+
+
+def compare(facts_a, facts_b):
+    """Return (number of equal facts, number of all, differences in words) of two mappings."""
+    differences, equal = [], 0
+    for name in sorted({*facts_a, *facts_b}):
+        if name not in facts_a or name not in facts_b:
+            differences.append(f"{name} only in {'A' if name in facts_a else 'B'}")
+            continue
+        one, other = facts_a[name], facts_b[name]
+        is_array = isinstance(one, np.ndarray)
+        if (same_array if is_array else same_value)(one, other):
+            equal += 1
+        else:
+            words = largest_difference(one, other) if is_array else f"{one} and {other}"
+            differences.append(f"{name} ({words})")
+    return equal, equal + len(differences), differences
+
+
+def compare_case(case, checkouts, simulator):
+    """Run a case in both checkouts; returns a row of the table and whether all is equal."""
+    with tempfile.TemporaryDirectory(prefix="same_bits-") as scratch:
+        facts = []
+        try:
+            for letter, checkout in zip("ab", checkouts):
+                place = Path(scratch) / letter
+                place.mkdir()
+                facts.append(facts_of(checkout.results(case, simulator, place)))
+        except SkipCaseError as error:
+            return (case, "-", "-", "-", f"skipped: {error}"), True
+        except CommandError as error:
+            return (case, "-", "-", "-", f"failed: {error}"), False
+    arrays, values = (compare(facts[0][kind], facts[1][kind]) for kind in (0, 1))
+    differences = [*arrays[2], *values[2]]
+    recordings = len({name.split(":")[0] for name in facts[0][0]})
+    if not arrays[1] or not values[1]:
+        differences.append("nothing was compared")
+    shown = differences[:SHOWN] + [f"{len(differences) - SHOWN} more"] * (len(differences) > SHOWN)
+    counts = (f"{arrays[0]} of {arrays[1]}", f"{values[0]} of {values[1]}")
+    return (case, str(recordings), *counts, "; ".join(shown)), not differences
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("a", metavar="A", help="a checkout")
+    parser.add_argument("b", metavar="B", help="the checkout to compare it with")
+    parser.add_argument("--simulator", default="embedded", help="embedded (default) or gazebo")
+    parser.add_argument("--cases", default=",".join(CASES), help="of %(default)s")
+    parser.add_argument("--no-cache", action="store_true", help="run all again")
+    arguments = parser.parse_args()
+    checkouts = [Checkout(path, not arguments.no_cache) for path in (arguments.a, arguments.b)]
+    for letter, checkout in zip("AB", checkouts):
+        print(f"{letter}: {checkout.path} at {checkout.commit}")
+    line = "{:12}{:>10}  {:>14}  {:>16}  {}"
+    print(line.format("case", "recordings", "arrays equal", "values equal", "differences"))
+    failed = collections.Counter()
+    for case in arguments.cases.split(","):
+        row, same = compare_case(case, checkouts, arguments.simulator)
+        print(line.format(*row), flush=True)
+        failed[same] += 1
+    return 1 if failed[False] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
