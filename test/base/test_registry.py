@@ -1,5 +1,6 @@
 import pytest
 
+from gz_testauto.base import registry as registries
 from gz_testauto.base.errors import MissingDependencyError, PluginError, UnknownNameError
 from gz_testauto.base.registry import Registry
 
@@ -136,3 +137,38 @@ def test_a_broken_package_keeps_nobody_from_the_others(
         registry.get("unheard")
     assert f"{name}/package.xml exports planners that cannot be loaded" in str(caught.value)
     assert cause.format(request.node.callspec.id) in str(caught.value)
+
+
+def extra(folder, declaration):
+    (folder / "mine").mkdir(parents=True)
+    (folder / "mine" / "entry_points.txt").write_text(declaration)
+
+
+@pytest.fixture
+def extras(tmp_path, monkeypatch):
+    monkeypatch.setattr(registries, "EXTRAS", tmp_path)
+    registries.extra_plugins.cache_clear()
+    yield tmp_path
+    registries.extra_plugins.cache_clear()
+
+
+def test_a_plugin_of_an_extra_is_found_by_its_declaration(extras):
+    planners = "[gz_testauto.planners]\nPlan = decimal:Decimal\n"
+    extra(extras, planners + "[gz_testauto.verbs]\nv = cgi:v\n")
+    from decimal import Decimal
+
+    registry = Registry("planner", {})
+    assert registry.get("Plan") is Decimal
+    assert "v" not in registry.names()
+
+
+def test_a_missing_dependency_of_an_extra_names_the_pip_command(extras):
+    extra(extras, "[gz_testauto.planners]\nplan = no_such_module:Thing\n")
+    with pytest.raises(MissingDependencyError, match=r"pip install 'gz_testauto\[mine\]'"):
+        Registry("planner", {}).get("plan")
+
+
+def test_the_summary_of_a_module_is_the_first_line_of_its_docstring():
+    assert Registry("verb", {"this": "this"}).summary("this") == ""
+    found = Registry("verb", {"json": "json.decoder"}).summary("json")
+    assert found == "Implementation of JSONDecoder"

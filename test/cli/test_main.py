@@ -34,7 +34,7 @@ def spec(tmp_path):
 def test_help_lists_every_verb(capsys):
     status, out, _ = gz_testauto(capsys, "--help")
     assert status == 0
-    for verb in command.VERBS:
+    for verb in command.VERBS.names():
         assert f"\n  {verb} " in out
     assert max(map(len, out.splitlines())) <= 80
 

@@ -1,8 +1,12 @@
-"""Finds planners, simulators, behaviours, metrics and other plug-ins by name.
+"""Finds planners, simulators, behaviours, metrics, verbs and other plug-ins by name.
 
-One registry per kind of plugin. A name is looked for among the built-ins first, then in
-the ``<export>`` of other ROS packages' ``package.xml``, then among Python entry points.
-ROS packages come before entry points because a catkin devel space hides the latter.
+One registry per kind of plug-in. A name is searched among the built-ins first, then in the extras
+of this package, then in the ``<export>`` of other ROS packages' ``package.xml``, then among Python
+entry points. ROS packages come before entry points because a catkin devel space hides the latter.
+
+An extra is a folder of ``gz_testauto/extras/``. Its ``entry_points.txt`` declares its plug-ins in
+the format in which an installed Python package declares its entry points; no module of an extra is
+imported before one of its plug-ins is requested.
 
 In another ROS package::
 
@@ -19,10 +23,13 @@ be imported is left out with a warning, and named where somebody asks for a name
 one broken package in a workspace keeps nobody from the plugins of the others.
 """
 
+import ast
+import configparser
 import difflib
 import importlib
+import importlib.util
 import logging
-from functools import partial
+from functools import lru_cache, partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Tuple
@@ -41,23 +48,50 @@ LOGGER = logging.getLogger(__name__)
 Loader = Callable[[], Any]
 
 
+EXTRAS = Path(__file__).resolve().parents[1] / "extras"
+
+
 def load_object(reference: str) -> Any:
-    """Import ``"module.path:attribute"`` and return the attribute."""
+    """Import ``"module.path:attribute"`` and return the attribute; without one, the module."""
     module_name, _, attribute = reference.partition(":")
-    return getattr(importlib.import_module(module_name), attribute)
+    module = importlib.import_module(module_name)
+    return getattr(module, attribute) if attribute else module
+
+
+@lru_cache(maxsize=None)
+def extra_plugins() -> Mapping[str, Mapping[str, Tuple[str, str]]]:
+    """Plug-ins of the extras: for each group, ``"gz_testauto.planners"``, their names with the
+    name of the extra and the reference ``"module:attribute"``."""
+    found: Dict[str, Dict[str, Tuple[str, str]]] = {}
+    for path in sorted(EXTRAS.glob("*/entry_points.txt")):
+        declared = configparser.ConfigParser(delimiters=("=",), interpolation=None)
+        # Names keep their case.
+        declared.optionxform = str  # type: ignore[assignment, method-assign]
+        declared.read_string(path.read_text(encoding="utf-8"))
+        for group in declared.sections():
+            for name, reference in declared[group].items():
+                found.setdefault(group, {})[name] = (path.parent.name, reference)
+    return found
 
 
 class Registry:
     """Named plugins of one kind.
 
     ``kind`` is the singular used in messages (``"planner"``); ``builtins`` maps each name to
-    a ``"module:attribute"`` reference, imported only when that plugin is asked for.
+    a ``"module:attribute"`` reference, imported only when that plug-in is requested. The plug-ins
+    of the extras are added to them.
     """
 
     def __init__(self, kind: str, builtins: Mapping[str, str]) -> None:
         self.kind = kind
+        self._group = f"gz_testauto.{kind.replace(' ', '_')}s"
+        self._extras = extra_plugins().get(self._group, {})
+        self._references = {
+            **{name: reference for name, (_, reference) in self._extras.items()},
+            **builtins,
+        }
         self._loaders: Dict[str, Loader] = {
-            name: partial(load_object, reference) for name, reference in builtins.items()
+            name: partial(load_object, reference) for name, reference in self._references.items()
         }
         self._discovered = False
         self._broken: List[str] = []
@@ -88,11 +122,26 @@ class Registry:
         except GzTestautoError:
             raise
         except ModuleNotFoundError as error:
+            if (error.name or "").startswith("gz_testauto."):
+                raise  # a module of this package is missing: a bug
+            extra = self._extras[name][0] if name in self._extras else ""
+            remedy = f": python3 -m pip install 'gz_testauto[{extra}]'" if extra else ""
             raise MissingDependencyError(
-                f"{self.kind} {name!r} cannot be loaded: {error}"
+                f"{self.kind} {name!r} cannot be loaded: {error}{remedy}"
             ) from error
         except Exception as error:  # a plug-in's module raises any exception
             raise PluginError.of(f"{self.kind} {name!r} cannot be loaded", error) from error
+
+    def summary(self, name: str) -> str:
+        """First line of the docstring of a plug-in that is a module. Does not import the module
+        of a built-in or of an extra."""
+        if name in self._references:
+            spec = importlib.util.find_spec(self._references[name])
+            source = getattr(spec.loader, "get_source")(spec.name) if spec else ""  # noqa: B009
+            text = ast.get_docstring(ast.parse(source or "")) or ""
+        else:
+            text = str(getattr(self.get(name), "__doc__", "") or "")
+        return text.partition("\n")[0]
 
     def _discover(self) -> None:
         if self._discovered:
@@ -102,9 +151,12 @@ class Registry:
             self._loaders.setdefault(name, loader)
 
     def _from_entry_points(self) -> Iterator[Tuple[str, Loader]]:
-        group = f"gz_testauto.{self.kind}s"
         found = metadata.entry_points()
-        points = found.select(group=group) if hasattr(found, "select") else found.get(group, ())
+        points = (
+            found.select(group=self._group)
+            if hasattr(found, "select")
+            else found.get(self._group, ())
+        )
         for point in points:
             yield point.name, point.load
 
@@ -116,7 +168,7 @@ class Registry:
         packages = rospkg.RosPack()
         for package in sorted(packages.list()):
             manifest = Path(packages.get_path(package)) / "package.xml"
-            for reference in _exported(manifest, f"{self.kind}s"):
+            for reference in _exported(manifest, self._group.partition(".")[2]):
                 try:
                     plugin = load_object(reference)
                 except Exception as error:  # their module raises whatever it raises

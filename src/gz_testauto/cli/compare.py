@@ -1,5 +1,6 @@
-"""Compare planners of several campaigns: of different days, machines or versions of a planner.
+"""Compare planners of several campaigns, paired by world.
 
+The campaigns can be of different days, machines or versions of a planner.
 Trials are paired in worlds whose files have the same hash, with the same start and goal. A campaign
 with another robot, goal, limits or simulator than the first is left out, and what differs is said;
 --anyway compares it all the same. Planners of one name are compared with each other, and planners

@@ -1,5 +1,6 @@
-"""Judge a campaign: is a planner not worse than a baseline by more than a margin, and good enough?
+"""Report by exit status whether a planner is good enough.
 
+A planner passes if it is not worse than a baseline by more than a margin.
 The baseline is another planner of the campaign (--baseline-planner), or of a campaign in the same
 worlds (--baseline; the planner of the same name by default). Answers remain valid however often
 you look: where the gate cannot decide, run more worlds and judge again. Planners, worlds and

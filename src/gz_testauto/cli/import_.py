@@ -1,4 +1,4 @@
-"""Make results that others measured into a results directory, which report, compare and gate take.
+"""Convert results measured by others into a results directory.
 
 The file has one row per trial, with columns world, planner and outcome, and may have repetition,
 detail and metrics. Columns of other names are named by options; a column that has the name of a

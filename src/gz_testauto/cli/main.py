@@ -1,14 +1,13 @@
 """The command ``gz_testauto``: finds the verb and runs it.
 
 Owns the boundary between errors and exit statuses: a known error prints one line per fault
-and exits 2, an interruption exits 130, a bug keeps its traceback. Each verb is a module of
-this folder with a docstring (its help), ``add_arguments(parser)`` and
-``run(arguments) -> int``; it is imported when it is asked for and not before.
+and exits 2, an interruption exits 130, a bug keeps its traceback. A verb is a module with a
+docstring (its help, of which the overview shows the first line), ``add_arguments(parser)`` and
+``run(arguments) -> int``. It is imported only when it is requested. Verbs are found by a registry:
+those of this folder, of the extras, and of other packages.
 """
 
 import argparse
-import importlib
-import keyword
 import os
 import sys
 import tempfile
@@ -17,26 +16,29 @@ from typing import List, Optional
 from gz_testauto import __version__
 from gz_testauto.base.errors import GzTestautoError
 from gz_testauto.base.escaping import printable
-from gz_testauto.base.registry import unknown_name
+from gz_testauto.base.registry import Registry
 
-VERBS = {
-    "multiply": "make many worlds from one, each with other random obstacles",
-    "scenic": "make worlds from a scenario written in Scenic",
-    "map": "write the map of a base world as map_server's files",
-    "run": "drive every planner through every world and compare",
-    "agree": "run the same trials in two simulators and say how far they agree",
-    "replay": "run one trial again and say whether it ended the same",
-    "watch": "follow a campaign while it runs",
-    "report": "print or write what a finished campaign found",
-    "compare": "compare planners of several campaigns in the same worlds",
-    "gate": "say by exit status whether a planner is not worse than another",
-    "power": "say what a number of worlds can show",
-    "import": "make results that others measured into a results directory",
-    "train": "train a policy in a campaign's worlds",
-    "record": "write down what a planner does in an environment, to be imitated",
-    "simulators": "compare simulators with each other or a real robot's recordings",
-    "doctor": "say what this machine has and what it lacks",
-}
+VERBS = Registry(
+    "verb",
+    {
+        "multiply": "gz_testauto.cli.multiply",
+        "scenic": "gz_testauto.cli.scenic",
+        "map": "gz_testauto.cli.map",
+        "run": "gz_testauto.cli.run",
+        "agree": "gz_testauto.cli.agree",
+        "replay": "gz_testauto.cli.replay",
+        "watch": "gz_testauto.cli.watch",
+        "report": "gz_testauto.cli.report",
+        "compare": "gz_testauto.cli.compare",
+        "gate": "gz_testauto.cli.gate",
+        "power": "gz_testauto.cli.power",
+        "import": "gz_testauto.cli.import_",
+        "train": "gz_testauto.cli.train",
+        "record": "gz_testauto.cli.record",
+        "simulators": "gz_testauto.cli.simulators",
+        "doctor": "gz_testauto.cli.doctor",
+    },
+)
 
 EXIT_ERROR = 2
 EXIT_INTERRUPTED = 130
@@ -67,11 +69,7 @@ def main(argv: Optional[List[str]] = None) -> int:
 
 
 def _run_verb(name: str, arguments: List[str]) -> int:
-    if name not in VERBS:
-        print(f"gz_testauto: {unknown_name('verb', name, VERBS)}", file=sys.stderr)
-        return EXIT_ERROR
-    module = f"{name}_" if keyword.iskeyword(name) else name
-    verb = importlib.import_module(f"gz_testauto.cli.{module}")
+    verb = VERBS.get(name)
     parser = argparse.ArgumentParser(
         prog=f"gz_testauto {name}",
         description=verb.__doc__,
@@ -93,8 +91,9 @@ def _kept(message: str) -> str:
 
 
 def _overview() -> str:
-    width = max(map(len, VERBS))
-    lines = [f"  {name:<{width}}  {summary}" for name, summary in VERBS.items()]
+    names = VERBS.names()
+    width = max(map(len, names))
+    lines = [f"  {name:<{width}}  {VERBS.summary(name)}" for name in names]
     return "\n".join(
         [
             "usage: gz_testauto VERB ...",

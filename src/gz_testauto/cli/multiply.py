@@ -1,4 +1,4 @@
-"""Make many worlds from one: the same base, other random obstacles in each.
+"""Make many worlds from one, each with other random obstacles.
 
 BASE is a bare world, to which the obstacles of the specification are added, or
 a saved one that holds random obstacles already, which are then given other

@@ -1,4 +1,6 @@
-"""Say what a number of paired worlds can show, from a pilot campaign or from stated rates.
+"""Report what a number of paired worlds can show.
+
+The rates come from a pilot campaign or are stated.
 
 A difference is shown by the worlds in which one of two planners succeeds more often; a pilot, with
 or without repetitions, says how many those are, --discordant states it. Without either, two stated

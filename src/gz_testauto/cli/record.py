@@ -1,4 +1,4 @@
-"""Write down what a planner does in an environment's worlds, to be imitated.
+"""Record a planner in an environment, for imitation learning.
 
 FILE.npz has for every control period what a policy would have been shown, and the action that would
 have commanded what the planner did (docs/learning.md).

@@ -1,5 +1,6 @@
-"""Print what a campaign found so far and what of it runs now; write it as a page to look at, its
-trials as CSV, or draw their trajectories.
+"""Print the results of a campaign, or write HTML, CSV or plots.
+
+A running campaign is reported with its results so far.
 
 example:
   gz_testauto report results/paper --html paper.html

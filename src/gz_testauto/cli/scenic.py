@@ -1,4 +1,4 @@
-"""Make worlds from a scenario written in Scenic: scenes, missions, plan views.
+"""Make worlds, missions and plan views from a Scenic scenario.
 
 SCENARIO is a Scenic 3 program, MODELS the YAML that describes the models it may place; their
 classes are there without an import. World i depends on the seed and i alone. DIR gets a .world, a

@@ -1,4 +1,4 @@
-"""Compare simulators with each other, or with a real robot: measured, scored, and how sure.
+"""Compare simulators with each other, or with a real robot.
 
 compare  drives what BENCH.yaml names, measures it, ranks it by weights, and writes
          DIR/findings.json, measures.csv and report.html; what DIR has already is not driven again

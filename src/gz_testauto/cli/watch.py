@@ -1,5 +1,7 @@
-"""Follow a campaign while it runs: progress, success rates so far with intervals, what runs now,
-the last endings, and invalid attempts with their causes.
+"""Follow a campaign while it runs.
+
+Shows progress, success rates with intervals, running trials, the last outcomes, and invalid
+attempts with their causes.
 
 Only reads, so any number of terminals may watch. Ends when every trial has ended or the decision
 is in, or by Ctrl-C. A runner that is killed is told as such; when it is started again, this goes
