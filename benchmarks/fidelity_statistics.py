@@ -15,11 +15,11 @@ from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 
-from gz_testauto.fidelity.estimates import measure_entry
-from gz_testauto.fidelity.measures.comparable import comparable, inertial
-from gz_testauto.fidelity.measures.interface import MEASURES, measure_named
-from gz_testauto.fidelity.recordings.recording import Load, Recording, Series
-from gz_testauto.fidelity.signals import noise_density
+from gz_testauto.extras.simulator_comparison.estimates import measure_entry
+from gz_testauto.extras.simulator_comparison.measures.comparable import comparable, inertial
+from gz_testauto.extras.simulator_comparison.measures.interface import MEASURES, measure_named
+from gz_testauto.extras.simulator_comparison.recordings.recording import Load, Recording, Series
+from gz_testauto.extras.simulator_comparison.signals import noise_density
 
 RATE_HZ, DURATION_S = 100.0, 3.0
 REFERENCE = {"noise": 0.2, "gain": 1.0, "delay_s": 0.0, "bias": 0.0, "turns": 0.0, "slow": 1.0}

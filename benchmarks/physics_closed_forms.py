@@ -3,7 +3,8 @@
 
     python3 benchmarks/physics_closed_forms.py [--entry NAME ...] [--json FILE] [--markdown]
 
-Runs every check of gz_testauto.fidelity.physics for each entry whose simulator is there, and
+Runs every check of gz_testauto.extras.simulator_comparison.physics for each entry whose simulator
+is there, and
 prints value, exact value and deviation. A skid-steer turn is measured at two physics steps; values
 that differ by more than 5 % are marked as not converged.
 """
@@ -15,7 +16,7 @@ import sys
 import time
 
 from gz_testauto.base.errors import GzTestautoError
-from gz_testauto.fidelity.physics.run import CHECKS, STEPS_S, check_physics
+from gz_testauto.extras.simulator_comparison.physics.run import CHECKS, STEPS_S, check_physics
 from gz_testauto.simulators import SIMULATORS, options_taken
 
 ENTRIES = {

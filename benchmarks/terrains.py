@@ -1,7 +1,7 @@
 """What the kinds of terrain look like, and whether simulators' ground is theirs.
 
 Draws them from above, lit from the side, with heights along the x axis below; and, for each
-simulator that is named, probes each kind (:mod:`gz_testauto.fidelity.probe`).
+simulator that is named, probes each kind (:mod:`gz_testauto.extras.simulator_comparison.probe`).
 
     python3 benchmarks/terrains.py --picture docs/images/terrains.png
     python3 benchmarks/terrains.py embedded gazebo kinematic
@@ -15,8 +15,8 @@ from typing import List
 import numpy as np
 from pydantic import TypeAdapter
 
-from gz_testauto.fidelity.probe import probe_ground
-from gz_testauto.fidelity.terrain import Terrain, TerrainSpec, make_terrain
+from gz_testauto.extras.simulator_comparison.probe import probe_ground
+from gz_testauto.extras.simulator_comparison.terrain import Terrain, TerrainSpec, make_terrain
 from gz_testauto.simulators import open_simulator
 
 KINDS = ("step", "bumps", "gravel", "iso8608", "fbm", "flat")

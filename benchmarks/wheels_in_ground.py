@@ -18,13 +18,13 @@ from pydantic import TypeAdapter
 
 from gz_testauto.base.errors import GzTestautoError
 from gz_testauto.base.resources import share_directory
-from gz_testauto.fidelity.bench.believable import DEEPEST_M
-from gz_testauto.fidelity.bench.host import sampling_options
-from gz_testauto.fidelity.bench.perform import DriveOrder, perform
-from gz_testauto.fidelity.bench.wheels import inside
-from gz_testauto.fidelity.drives.commands import PERIOD_S
-from gz_testauto.fidelity.drives.starts import start_of
-from gz_testauto.fidelity.terrain import TerrainSpec, make_terrain, write_world
+from gz_testauto.extras.simulator_comparison.bench.believable import DEEPEST_M
+from gz_testauto.extras.simulator_comparison.bench.host import sampling_options
+from gz_testauto.extras.simulator_comparison.bench.perform import DriveOrder, perform
+from gz_testauto.extras.simulator_comparison.bench.wheels import inside
+from gz_testauto.extras.simulator_comparison.drives.commands import PERIOD_S
+from gz_testauto.extras.simulator_comparison.drives.starts import start_of
+from gz_testauto.extras.simulator_comparison.terrain import TerrainSpec, make_terrain, write_world
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.simulators import open_simulator
 from gz_testauto.simulators.interface import PlacedRobot

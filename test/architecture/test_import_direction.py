@@ -28,9 +28,10 @@ LAYERS = (
     {"analysis"},
     {"workers"},
     {"campaign"},
-    {"environments", "fidelity"},
+    {"environments"},
     {"report"},
     {"cli", "ros"},
+    {"extras"},
 )
 PEERS = (LAYERS[0], LAYERS[2])
 TESTING = "testing"  # shipped to users who write adaptors: imports anything, imported by none

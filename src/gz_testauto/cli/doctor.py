@@ -1,4 +1,4 @@
-"""Report what this machine has, what it lacks and how to install it.
+"""Report what this machine has, what is missing and how to get it.
 
 Looks for Python and the libraries, ROS 1, Gazebo 11, gazebo_ros, move_base, RViz and a
 display. How to get what is missing depends on where this is used: in a checkout, in the

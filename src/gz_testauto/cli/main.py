@@ -25,7 +25,6 @@ VERBS = Registry(
         "scenic": "gz_testauto.cli.scenic",
         "map": "gz_testauto.cli.map",
         "run": "gz_testauto.cli.run",
-        "agree": "gz_testauto.cli.agree",
         "replay": "gz_testauto.cli.replay",
         "watch": "gz_testauto.cli.watch",
         "report": "gz_testauto.cli.report",
@@ -35,7 +34,6 @@ VERBS = Registry(
         "import": "gz_testauto.cli.import_",
         "train": "gz_testauto.cli.train",
         "record": "gz_testauto.cli.record",
-        "simulators": "gz_testauto.cli.simulators",
         "doctor": "gz_testauto.cli.doctor",
     },
 )

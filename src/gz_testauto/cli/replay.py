@@ -1,4 +1,4 @@
-"""Run one trial of a campaign again and say whether it ended the same.
+"""Run one trial of a campaign again and compare the outcome.
 
 The trial is run from what the results directory holds: the same campaign, world, robot, seed
 and simulator; if one of them is not what it was, the difference is named and nothing is run.

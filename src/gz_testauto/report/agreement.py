@@ -13,9 +13,7 @@ from rich.text import Text
 from gz_testauto.analysis.agreement import Agreement, Confirmation, Pair
 from gz_testauto.analysis.intervals import Estimate
 from gz_testauto.analysis.screening import REASONS
-from gz_testauto.base.escaping import all_printable, printable
-from gz_testauto.fidelity.findings import Findings
-from gz_testauto.fidelity.measures.interface import measure_named
+from gz_testauto.base.escaping import all_printable
 from gz_testauto.report.plain import (
     interval_text,
     methods_text,
@@ -23,8 +21,6 @@ from gz_testauto.report.plain import (
     plain_table,
     report_console,
 )
-from gz_testauto.report.simulators.sentences import circumstance_lines, measured_texts, number
-from gz_testauto.report.simulators.terminal import remark_table
 from gz_testauto.results.records import TrialRecord
 
 
@@ -76,28 +72,6 @@ def print_confirmation(
         )
         console.print(f"Interval: {methods_text([overall])}.")
     console.print(Group(*_differences(all_printable(found.disagreements))))
-
-
-def print_open_loop(found: Findings, console: Optional[Console] = None) -> None:
-    """Print how far a robot that is commanded alike drives alike: the measures of one simulator
-    against another, beside what the other's own repetitions differ by."""
-    console = console or report_console()
-    ((name, own),) = found.measured.items()
-    table = remark_table("", "value", "95 %", "floor", "")
-    for measure in map(measure_named, found.spec.weights):
-        one = own[measure.name]
-        unit = f", {measure.unit}" if measure.unit else ""
-        value, within, said = measured_texts(one)
-        remark = "ties" if one.ties else said
-        table.add_row(f"{measure.name}{unit}", value, within, number(one.floor), remark)
-    console.print(f"{name} against {found.spec.reference}, the robot commanded alike in both")
-    console.print(table)
-    console.print(
-        f"Floor: what the repetitions of {found.spec.reference} differ by among themselves, from "
-        "starts a little apart. Ties: the repetitions of the two cannot be told apart at 5 %."
-    )
-    for line in (*found.circumstances.notes, *circumstance_lines(found)):
-        console.print(printable(line))
 
 
 def _differences(pairs: Sequence[Pair]) -> List[RenderableType]:

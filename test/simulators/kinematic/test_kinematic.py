@@ -11,8 +11,8 @@ from simulators import embedded_scenes as scenes
 from gz_testauto.base.errors import SimulatorError
 from gz_testauto.base.observation import ModelState, Twist2D
 from gz_testauto.base.pose import Pose
-from gz_testauto.fidelity.probe import probe_ground
-from gz_testauto.fidelity.terrain import TerrainSpec, make_terrain, write_world
+from gz_testauto.extras.simulator_comparison.probe import probe_ground
+from gz_testauto.extras.simulator_comparison.terrain import TerrainSpec, make_terrain, write_world
 from gz_testauto.simulators import open_simulator
 
 G = 9.80665

@@ -1,0 +1,81 @@
+"""Whether a simulated drive can have happened.
+
+A robot that falls through the ground, drives through it, is flung or is no number says nothing of
+how well a simulator does what it can: such a drive is invalid, with its reason, and is not
+measured.
+"""
+
+import math
+from typing import Optional, Tuple
+
+import numpy as np
+
+from gz_testauto.extras.simulator_comparison.bench.perform import Driven
+from gz_testauto.extras.simulator_comparison.bench.wheels import inside
+from gz_testauto.extras.simulator_comparison.drives.commands import PERIOD_S
+from gz_testauto.extras.simulator_comparison.terrain import Terrain
+
+BELOW_M, ABOVE_M = 0.15, 0.5
+"""How far the base of a robot on wheels may be below and above the ground under it."""
+
+FASTEST_MPS = 3.0
+"""Up or down; a fall of half a metre ends with that."""
+
+TILTED_RAD = math.radians(75.0)
+
+STRONGEST_MPS2 = 500.0
+"""Mean acceleration over a sample: that changes the speed by 5 m/s. Hard wheels on sharp stones
+reach an eighth of it."""
+
+DEEPEST_M = 0.02
+"""Inside the ground, of a wheel. Where an engine stops wheels at edges they press 0 to 5 mm in;
+where it does not, 30 to 70 mm into sides of 38 and 76 mm."""
+
+POSES = 2
+"""So many in a row a wheel is that deep in where it is not believed."""
+
+
+def unbelievable(driven: Driven, terrain: Terrain) -> Optional[str]:
+    """Why a drive is not believed, None where it is."""
+    odometry, imu = driven.recording.odometry, driven.recording.imu
+    assert odometry is not None and imu is not None, "simulated drives have both"
+    ground = np.asarray(terrain.height_m(odometry.values[:, 0], odometry.values[:, 1]))
+    above = driven.height_m - driven.standing_m - ground
+    climbing = np.abs(np.diff(driven.height_m, prepend=driven.height_m[0])) / PERIOD_S
+    faults = (
+        (~np.isfinite(ground), "the robot has left the terrain"),
+        (above < -BELOW_M, f"the robot is more than {BELOW_M:g} m below the ground"),
+        (above > ABOVE_M, f"the robot is more than {ABOVE_M:g} m above the ground"),
+        (climbing > FASTEST_MPS, f"the robot moves up or down at more than {FASTEST_MPS:g} m/s"),
+        (driven.tilt_rad > TILTED_RAD, "the robot has tipped over"),
+    )
+    for wrong, said in faults:
+        if wrong.any():
+            return f"{said} after {odometry.time_s[int(np.argmax(wrong))]:.2f} s"
+    sunk = _first_inside(driven, terrain)
+    if sunk is not None:
+        link, index = sunk
+        return (
+            f"{link} is more than {1000 * DEEPEST_M:g} mm inside the ground after "
+            f"{odometry.time_s[index]:.2f} s"
+        )
+    strong = np.linalg.norm(imu.values[:, 3:], axis=1) > STRONGEST_MPS2
+    if strong.any():
+        at_s = imu.time_s[int(np.argmax(strong))]
+        return f"the accelerometer reads more than {STRONGEST_MPS2:g} m/s² after {at_s:.2f} s"
+    return None
+
+
+def _first_inside(driven: Driven, terrain: Terrain) -> Optional[Tuple[str, int]]:
+    """The wheel that is first too deep for too long, and the pose at which that begins."""
+    found = []
+    for link, points_m in driven.wheels_m.items():
+        deep = inside(terrain, points_m, DEEPEST_M).any(axis=1)
+        for index in range(len(deep) - POSES + 1):
+            if deep[index : index + POSES].all():
+                found.append((index, link))
+                break
+    if not found:
+        return None
+    index, link = min(found)
+    return link, index

@@ -1,0 +1,83 @@
+"""One simulator, opened with such options as are asked for, and what can be asked of it.
+
+Owns which options a simulator is opened with for which purpose, and when it is opened anew.
+"""
+
+import os
+from pathlib import Path
+from typing import Any, Dict, Mapping, NamedTuple, Optional, Tuple
+
+import psutil
+
+from gz_testauto.extras.simulator_comparison.bench.load import measure_load
+from gz_testauto.extras.simulator_comparison.bench.perform import Driven, DriveOrder, perform
+from gz_testauto.extras.simulator_comparison.probe import GroundProbe, probe_ground
+from gz_testauto.extras.simulator_comparison.recordings.recording import Load
+from gz_testauto.extras.simulator_comparison.steps import SAMPLE_S
+from gz_testauto.extras.simulator_comparison.terrain import Terrain
+from gz_testauto.simulators import open_simulator, options_taken
+from gz_testauto.simulators.interface import Simulator
+
+
+class Identity(NamedTuple):
+    """Which simulator it was."""
+
+    name: str
+    version: str
+
+
+class Host:
+    """Keeps a simulator open as long as it is asked for the same one. Every method raises what the
+    simulator raises; after that :meth:`close` is to be called."""
+
+    def __init__(self) -> None:
+        self._base_bytes = float(psutil.Process().memory_info().rss)
+        self._simulator: Optional[Simulator] = None
+        self._opened: Optional[Tuple[str, Dict[str, Any]]] = None
+
+    def open(self, name: str, options: Mapping[str, Any]) -> Identity:
+        """Have this simulator open, with these options."""
+        wanted = (name, dict(options))
+        if self._simulator is None or self._opened != wanted:
+            self.close()
+            self._simulator = open_simulator(name, **options)
+            self._opened = wanted
+        return Identity(self._simulator.name, self._simulator.version)
+
+    def perform(self, order: DriveOrder) -> Driven:
+        """See :func:`~gz_testauto.extras.simulator_comparison.bench.perform.perform`."""
+        return perform(self._required, order)
+
+    def measure_load(self, order: DriveOrder) -> Load:
+        """See :func:`~gz_testauto.extras.simulator_comparison.bench.load.measure_load`."""
+        return measure_load(self._required, order, self._base_bytes, os.getppid())
+
+    def probe(self, terrain: Terrain, folder: Path) -> GroundProbe:
+        """See :func:`~gz_testauto.extras.simulator_comparison.probe.probe_ground`."""
+        return probe_ground(self._required, terrain, folder)
+
+    def close(self) -> None:
+        """Close the simulator, if there is one."""
+        simulator, self._simulator, self._opened = self._simulator, None, None
+        if simulator is not None:
+            simulator.close()
+
+    def end(self) -> None:
+        """Close what there is."""
+        self.close()
+
+    def abandon(self) -> None:
+        """What it does in this process goes on to its end."""
+
+    @property
+    def _required(self) -> Simulator:
+        assert self._simulator is not None, "open comes first"
+        return self._simulator
+
+
+def sampling_options(simulator: str, options: Mapping[str, Any]) -> Dict[str, Any]:
+    """Options with which a simulator can be sampled every :data:`SAMPLE_S`: one that measures in
+    periods is told the period."""
+    if "period_s" in options_taken(simulator):
+        return {"period_s": SAMPLE_S, **options}
+    return dict(options)

@@ -1,0 +1,123 @@
+"""What a simulator costs: processor time, wall time and memory, without those of the harness.
+
+A simulator that has processes (``Simulator.processes``) is measured by them and their children.
+Others compute in ours: then it is the processor time of this process, all threads, while a step is
+being simulated, and the memory that has come since before the simulator was opened. Nobody reads
+sensors meanwhile: time passes in pieces of a second. Of the pieces the median counts, which one
+interruption does not move.
+"""
+
+import contextlib
+import time
+from dataclasses import dataclass
+from typing import Iterable, List, Tuple
+
+import numpy as np
+import psutil
+
+from gz_testauto.base.errors import SceneError
+from gz_testauto.base.observation import Twist2D
+from gz_testauto.extras.simulator_comparison.bench.perform import DriveOrder, placed, settle
+from gz_testauto.extras.simulator_comparison.drives.commands import PERIOD_S
+from gz_testauto.extras.simulator_comparison.recordings.recording import Load
+from gz_testauto.simulators.interface import Simulation, Simulator
+
+PIECE_S = 1.0
+"""Simulated time between two looks at the clocks."""
+
+LEAST_PIECES, MOST_PIECES = 12, 120
+ENOUGH_CPU_S = 1.5
+"""So many pieces are measured, and more until that much processor time was used."""
+
+
+@dataclass(frozen=True)
+class Clocks:
+    """Readings (s) at one moment: wall, processor time of the simulator, of the machine when it
+    was not idle, and of all that belongs to the measurement."""
+
+    wall_s: float
+    simulator_s: float
+    busy_s: float
+    ours_s: float
+
+
+def measure_load(simulator: Simulator, order: DriveOrder, base_bytes: float, owner: int) -> Load:
+    """Drive all robots of the order on and on by its last command. ``base_bytes`` is the memory of
+    this process before the simulator was opened; ``owner`` the process that belongs to the harness
+    beside this one. Raises ``SimulatorError``."""
+    if len(order.robots) > 1 and not simulator.several_robots:
+        raise SceneError(f"{simulator.name} has one robot in a world")
+    simulation = placed(simulator, order)
+    settle(simulation, PERIOD_S)
+    for linear_mps, angular_radps in order.commands.tolist():
+        for robot in order.robots:
+            simulation.drive(Twist2D(linear_mps, angular_radps), robot.robot.name)
+        simulation.step(PERIOD_S)
+    return _measured(simulator, simulation, base_bytes, owner)
+
+
+def _measured(simulator: Simulator, simulation: Simulation, base_bytes: float, owner: int) -> Load:
+    readings = [_read(simulator, owner)]
+    while len(readings) <= MOST_PIECES:
+        used_s = readings[-1].simulator_s - readings[0].simulator_s
+        if len(readings) > LEAST_PIECES and used_s >= ENOUGH_CPU_S:
+            break
+        simulation.step(PIECE_S)
+        readings.append(_read(simulator, owner))
+    count = len(readings) - 1
+    wall_s = float(np.median(np.diff([one.wall_s for one in readings])))
+    cpu_s = float(np.median(np.diff([one.simulator_s for one in readings])))
+    first, last = readings[0], readings[-1]
+    others_s = (last.busy_s - first.busy_s) - (last.ours_s - first.ours_s)
+    processors_s = (last.wall_s - first.wall_s) * (psutil.cpu_count() or 1)
+    memory = _memory_bytes(simulator.processes)
+    return Load(
+        simulated_s=count * PIECE_S,
+        wall_s=count * wall_s,
+        cpu_s=count * cpu_s,
+        memory_bytes=memory or max(0.0, psutil.Process().memory_info().rss - base_bytes),
+        others=max(0.0, others_s / processors_s),
+    )
+
+
+def _read(simulator: Simulator, owner: int) -> Clocks:
+    times = psutil.cpu_times()
+    idle_s = times.idle + getattr(times, "iowait", 0.0)
+    guests_s = getattr(times, "guest", 0.0) + getattr(times, "guest_nice", 0.0)
+    busy_s = sum(times) - idle_s - guests_s  # guests are in user and nice already
+    own_s, harness_s = time.process_time(), _cpu_s([owner], ended=False)
+    outside_s = _cpu_s(_with_children(simulator.processes))
+    return Clocks(
+        wall_s=time.perf_counter(),
+        simulator_s=outside_s if simulator.processes else own_s,
+        busy_s=busy_s,
+        ours_s=own_s + harness_s + outside_s,
+    )
+
+
+def _with_children(pids: Iterable[int]) -> List[int]:
+    found: List[int] = []
+    for pid in pids:
+        with contextlib.suppress(psutil.Error):
+            process = psutil.Process(pid)
+            found += [pid, *(child.pid for child in process.children(recursive=True))]
+    return list(dict.fromkeys(found))
+
+
+def _cpu_s(pids: Iterable[int], ended: bool = True) -> float:
+    """Of processes, and of those of their children that have ``ended``."""
+    total = 0.0
+    for pid in pids:
+        with contextlib.suppress(psutil.Error):
+            times = psutil.Process(pid).cpu_times()
+            total += times.user + times.system
+            total += times.children_user + times.children_system if ended else 0.0
+    return total
+
+
+def _memory_bytes(pids: Tuple[int, ...]) -> float:
+    total = 0.0
+    for pid in _with_children(pids):
+        with contextlib.suppress(psutil.Error):
+            total += psutil.Process(pid).memory_info().rss
+    return total

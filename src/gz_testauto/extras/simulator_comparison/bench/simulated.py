@@ -1,0 +1,131 @@
+"""What was simulated, as it is measured: recordings by entry and case, and what is left out."""
+
+import json
+from dataclasses import replace
+from typing import Dict, List, Mapping, NamedTuple, Optional
+
+from gz_testauto.extras.simulator_comparison.bench.plan import LOADS
+from gz_testauto.extras.simulator_comparison.bench.store import HALF, BenchDirectory, StoredDrive
+from gz_testauto.extras.simulator_comparison.circumstances import (
+    Circumstances,
+    Ground,
+    InvalidDrive,
+)
+from gz_testauto.extras.simulator_comparison.estimates import Drives
+from gz_testauto.extras.simulator_comparison.measures.load import LOAD
+from gz_testauto.extras.simulator_comparison.recordings.recording import Recording
+from gz_testauto.extras.simulator_comparison.spec import BenchSpec, EntrySpec
+
+BUSY = 0.1
+"""Share of the machine's processors used by others from which on a load is said to be disturbed."""
+
+
+class Simulated(NamedTuple):
+    """Drives of each entry, and under what circumstances. ``complete`` says whether all that was
+    to be driven was, and is compared."""
+
+    drives: Mapping[str, Drives]
+    circumstances: Circumstances
+    complete: bool
+
+
+def read_simulated(
+    spec: BenchSpec, directory: BenchDirectory, unavailable: Optional[Mapping[str, str]] = None
+) -> Simulated:
+    """All that is stored. ``unavailable`` says of entries why they were not driven. Raises
+    ``ResultsError`` for files that are damaged."""
+    readers = [_Reader(spec, directory, entry) for entry in spec.simulated]
+    drives = {reader.entry: reader.drives() for reader in readers}
+    grounds = tuple(one for reader in readers for one in reader.grounds)
+    invalid = tuple(one for reader in readers for one in reader.invalid)
+    missing = [f"{name}: {why}" for name, why in (unavailable or {}).items()]
+    missing += [line for reader in readers for line in reader.missing]
+    disturbed = [line for reader in readers for line in reader.disturbed]
+    circumstances = Circumstances(
+        simulators=_simulators(spec, directory),
+        grounds=grounds,
+        invalid=invalid,
+        notes=(*missing, *disturbed),
+    )
+    refused = any(ground.refusal is not None for ground in grounds)
+    return Simulated(drives, circumstances, not (refused or invalid or missing))
+
+
+def _simulators(spec: BenchSpec, directory: BenchDirectory) -> Dict[str, str]:
+    told = (directory.read_manifest() or {}).get("simulators", {})
+    found = {}
+    for entry in spec.simulated:
+        if entry.name in told:
+            options = f" {json.dumps(entry.options)}" if entry.options else ""
+            one = told[entry.name]
+            found[entry.name] = f"{one['name']}, {one['version']}{options}"
+    return found
+
+
+class _Reader:
+    """Of one entry."""
+
+    def __init__(self, spec: BenchSpec, directory: BenchDirectory, entry: EntrySpec) -> None:
+        self._spec, self._directory, self.entry = spec, directory, entry.name
+        self.grounds: List[Ground] = []
+        self.invalid: List[InvalidDrive] = []
+        self.missing: List[str] = []
+        self.disturbed: List[str] = []
+
+    def drives(self) -> Drives:
+        """By case, those that are valid and on the right ground."""
+        found: Dict[str, List[Recording]] = {}
+        for terrain in self._spec.terrains:
+            if self._is_right(terrain.name):
+                for case in self._spec.cases:
+                    if case.startswith(f"{terrain.name}/"):
+                        found[case] = self._case(case)
+        if self._spec.load:
+            for drive in LOADS:
+                case = f"{LOAD}/{drive}"
+                found[case] = self._case(case)
+                self._look_for_others(case, found[case])
+        return {case: recordings for case, recordings in found.items() if recordings}
+
+    def _is_right(self, terrain: str) -> bool:
+        stored = self._directory.read_ground(self.entry, terrain)
+        if stored is None:
+            return True  # what is missing is said of its drives
+        self.grounds.append(stored)
+        return stored.refusal is None
+
+    def _case(self, case: str) -> List[Recording]:
+        found: List[Recording] = []
+        missing = 0
+        for repetition in range(self._spec.repetitions):
+            stored = self._stored(case, repetition)
+            if stored is None:
+                missing += 1
+            elif stored.recording is None:
+                self.invalid.append(InvalidDrive(self.entry, case, repetition, stored.invalid))
+            else:
+                half = self._stored(case + HALF, repetition)
+                if half is not None and half.recording is None:
+                    self.invalid.append(
+                        InvalidDrive(self.entry, case + HALF, repetition, half.invalid)
+                    )
+                halved = None if half is None else half.recording
+                found.append(replace(stored.recording, half_step=halved))
+        if missing:
+            self.missing.append(
+                f"{self.entry}: {case}: {missing} of {self._spec.repetitions} repetitions were "
+                "not driven"
+            )
+        return found
+
+    def _stored(self, case: str, repetition: int) -> Optional[StoredDrive]:
+        return self._directory.read_drive(self._directory.drive(self.entry, case, repetition))
+
+    def _look_for_others(self, case: str, recordings: List[Recording]) -> None:
+        shares = [one.load.others for one in recordings if one.load is not None]
+        busy = [share for share in shares if share > BUSY]
+        if busy:
+            self.disturbed.append(
+                f"{self.entry}: {case}: the machine was busy with other things in {len(busy)} of "
+                f"{len(shares)} repetitions (up to {100 * max(busy):.0f} % of its processors)"
+            )

@@ -1,0 +1,191 @@
+"""A process of its own for one simulator: what computes in it is measured apart, and may die.
+
+Owns the talk with that process. What it is asked for is done by
+:class:`~gz_testauto.extras.simulator_comparison.bench.host.Host`. It ends when its owner ends,
+however that is."""
+
+import contextlib
+import logging
+import multiprocessing
+import os
+import pickle
+import signal
+import traceback
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, Mapping, Optional, Set, Type
+
+from gz_testauto.base.errors import GzTestautoError, SimulatorError
+from gz_testauto.extras.simulator_comparison.bench.host import Host, Identity
+from gz_testauto.extras.simulator_comparison.bench.perform import Driven, DriveOrder
+from gz_testauto.extras.simulator_comparison.probe import GroundProbe
+from gz_testauto.extras.simulator_comparison.recordings.recording import Load
+from gz_testauto.extras.simulator_comparison.terrain import Terrain
+from gz_testauto.processes import when_owner_ends
+
+HANGS_S = 600.0
+"""Wall time after which what was asked for is given up."""
+
+CLOSING_S, AT_ONCE_S = 15.0, 0.5
+"""Wall time that a process has to close its simulator, and where something went wrong here or
+Ctrl-C came twice. A simulator in a process of its own ends with it in any case."""
+
+
+class Station:
+    """A :class:`Host` in a process that is started when it is first asked for something, and again
+    when it has died. Methods raise what the host's raise, and ``SimulatorError`` for a process that
+    has died or hangs."""
+
+    def __init__(self, hangs_s: float = HANGS_S) -> None:
+        self._hangs_s = hangs_s
+        self._context = multiprocessing.get_context("spawn")
+        self._process: Optional[multiprocessing.process.BaseProcess] = None
+        self._line: Optional[Connection] = None
+
+    def open(self, name: str, options: Mapping[str, Any]) -> Identity:
+        """See :meth:`Host.open`."""
+        identity: Identity = self._ask("open", name, options)
+        return identity
+
+    def perform(self, order: DriveOrder) -> Driven:
+        """See :meth:`Host.perform`."""
+        driven: Driven = self._ask("perform", order)
+        return driven
+
+    def measure_load(self, order: DriveOrder) -> Load:
+        """See :meth:`Host.measure_load`."""
+        load: Load = self._ask("measure_load", order)
+        return load
+
+    def probe(self, terrain: Terrain, folder: Path) -> GroundProbe:
+        """See :meth:`Host.probe`."""
+        found: GroundProbe = self._ask("probe", terrain, folder)
+        return found
+
+    def close(self) -> None:
+        """Close the simulator; the process stays. One that does not answer is ended."""
+        if self._process is not None:
+            with contextlib.suppress(GzTestautoError):
+                self._ask("close")
+
+    def end(self, within_s: float = CLOSING_S) -> None:
+        """End the process, with its simulator; that has so long (wall time) for it."""
+        process, line = self._process, self._line
+        self._process = self._line = None
+        if line is not None:
+            line.close()  # upon which it closes its simulator and ends
+        if process is not None:
+            process.join(within_s)
+            process.kill()
+            process.join()
+
+    def abandon(self) -> None:
+        """Kill the process, from another thread than the one that waits for it and that is told
+        so."""
+        process = self._process
+        if process is not None:
+            process.kill()
+
+    def __enter__(self) -> "Station":
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], *_: object) -> None:
+        self.end(CLOSING_S if kind is None else AT_ONCE_S)
+
+    def _ask(self, method: str, *arguments: Any) -> Any:
+        line = self._started()
+        try:
+            line.send((method, arguments))
+            if not line.poll(self._hangs_s):
+                self._kill()
+                raise SimulatorError(f"no answer for {self._hangs_s:g} s")
+            value, error, trace = line.recv()
+        except (EOFError, OSError):
+            raise SimulatorError(f"its process died{self._kill()}") from None
+        if error is not None:
+            raise error from _Trace(trace)
+        return value
+
+    def _started(self) -> Connection:
+        if self._line is None:
+            self._line, theirs = self._context.Pipe()
+            self._process = self._context.Process(
+                target=_serve, args=(theirs, os.getpid()), daemon=False
+            )
+            self._process.start()
+            theirs.close()
+        return self._line
+
+    def _kill(self) -> str:
+        """End what is left of the process; how it ended, for a message."""
+        process, line = self._process, self._line
+        self._process = self._line = None
+        if line is not None:
+            line.close()
+        if process is None:
+            return ""
+        process.join(1.0)
+        status = process.exitcode
+        process.kill()
+        process.join()
+        if status is not None and status < 0:
+            return f" by {signal.Signals(-status).name}"
+        return "" if status is None else f" with exit status {status}"
+
+
+def _pass(number: int, frame: object) -> None:
+    """Go on."""
+
+
+class _Once:
+    """A simulator that is opened again has the same to say of the same world."""
+
+    def __init__(self) -> None:
+        self._said: Set[str] = set()
+
+    def is_new(self, record: logging.LogRecord) -> bool:
+        """Whether it was not said before."""
+        text = record.getMessage()
+        if text in self._said:
+            return False
+        self._said.add(text)
+        return True
+
+
+class _Trace(Exception):
+    """Where in the station's process an error was raised."""
+
+    def __str__(self) -> str:
+        return f"\n{self.args[0]}"
+
+
+def _serve(owner: Connection, owner_pid: int) -> None:
+    """Live a station's life."""
+    for number in (signal.SIGINT, signal.SIGTERM):  # what a group is sent; its owner decides
+        signal.signal(number, _pass)  # and not SIG_IGN, which a simulator would inherit
+    when_owner_ends(owner_pid, lambda: os._exit(1))
+    speaker = logging.StreamHandler()
+    speaker.addFilter(_Once().is_new)
+    logging.basicConfig(handlers=[speaker], format="%(message)s")
+    host = Host()
+    while True:
+        try:
+            method, arguments = owner.recv()
+        except (EOFError, OSError):
+            host.close()
+            return
+        with contextlib.suppress(BrokenPipeError):
+            owner.send(_answer(host, method, arguments))
+
+
+def _answer(host: Host, method: str, arguments: Any) -> Any:
+    """Value, error, and where it was raised."""
+    try:
+        return getattr(host, method)(*arguments), None, ""
+    except Exception as error:
+        trace = traceback.format_exc()
+        try:
+            pickle.loads(pickle.dumps(error))  # some can be sent and not be received
+        except Exception:
+            return None, SimulatorError(f"{type(error).__name__}: {error}"), trace
+        return None, error, trace

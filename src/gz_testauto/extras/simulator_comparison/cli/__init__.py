@@ -1,0 +1,1 @@
+"""The verbs ``simulators`` and ``agree``."""

@@ -1,0 +1,106 @@
+"""Run the same drives in two simulators and say how far they agree.
+
+First the robot is commanded alike in both on level ground: at rest, ahead, turning, stopping,
+pushing a box, each three times, in DIR/open_loop; poses and inertial measurements are compared as
+`gz_testauto simulators compare` does. Then every trial of the campaign is run in both, in DIR/FIRST
+and DIR/SECOND, which are results like any other; the same command given again continues. Then it
+says how often both end alike, by how much length, time and clearance differ, whether both tell
+planners apart alike, and which trials end differently.
+
+example:
+  gz_testauto agree config/campaign.yaml --out results/agree --worlds 20
+  gz_testauto agree config/campaign.yaml --open-loop
+"""
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+from typing import List, Sequence
+
+from gz_testauto.analysis.agreement import agreement
+from gz_testauto.base.errors import SpecError
+from gz_testauto.campaign.signals import StopSignals
+from gz_testauto.campaign.simulator import simulator_options, with_simulator
+from gz_testauto.cli.campaigns import add_campaign_arguments, exit_status, load_seeded, run_trials
+from gz_testauto.cli.progress import announce_stop
+from gz_testauto.extras.simulator_comparison.bench.host import Host
+from gz_testauto.extras.simulator_comparison.bench.runner import run_bench
+from gz_testauto.extras.simulator_comparison.findings import find
+from gz_testauto.extras.simulator_comparison.open_loop import open_loop_bench
+from gz_testauto.extras.simulator_comparison.report.open_loop import print_open_loop
+from gz_testauto.report.agreement import print_agreement
+from gz_testauto.results.records import CampaignResults
+from gz_testauto.spec.campaign import BuiltinCampaignSpec
+from gz_testauto.trial.plan import Selection
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the verb's arguments."""
+    parser.add_argument("campaign", type=Path, help="campaign file (YAML)")
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="directory for both results of the trials"
+    )
+    parser.add_argument(
+        "--open-loop", action="store_true", help="only the open-loop drives, which leave no results"
+    )
+    parser.add_argument(
+        "--simulators",
+        nargs=2,
+        default=["gazebo", "embedded"],
+        metavar=("FIRST", "SECOND"),
+        help="which two (default: gazebo embedded)",
+    )
+    parser.add_argument(
+        "--worlds", type=int, metavar="N", help="only the first N worlds (default: all)"
+    )
+    add_campaign_arguments(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run both and compare; 0 when all trials are done and none is invalid, 1 when some are,
+    128 + signal when stopped."""
+    spec = load_seeded(arguments)
+    specs = [with_simulator(spec, name) for name in arguments.simulators]
+    for one in specs:
+        simulator_options(one)  # raises before worlds are made
+    if arguments.out is None and not arguments.open_loop:
+        raise SpecError("--out is missing; or give --open-loop, which needs none")
+    first, second = (one.simulator for one in specs)
+    if arguments.open_loop and arguments.out is None:
+        with tempfile.TemporaryDirectory() as folder:
+            status = _open_loop(specs, Path(folder))
+    else:
+        status = _open_loop(specs, arguments.out / "open_loop")
+    if arguments.open_loop or status:
+        return status
+    print()
+    results: List[CampaignResults] = []
+    stop = StopSignals(on_first=announce_stop)
+    with stop:
+        for one in specs:
+            print(f"{one.simulator}:", file=sys.stderr, flush=True)
+            results.append(
+                run_trials(
+                    one, arguments.out / one.simulator, arguments, Selection(arguments.worlds), stop
+                )
+            )
+    print_agreement(agreement(*results), first, second)
+    return exit_status(stop, *results)
+
+
+def _open_loop(specs: Sequence[BuiltinCampaignSpec], out: Path) -> int:
+    """Drive both alike, in ``out``, and print how far they agree; 0, or 128 + signal when
+    stopped."""
+    bench = open_loop_bench(*specs)
+    stop = StopSignals(on_first=announce_stop)
+    with stop:
+        simulated = run_bench(bench, out, _tell, stop, Host)
+    if stop():
+        return stop.exit_status
+    print_open_loop(find(bench, simulated.drives, simulated.circumstances))
+    return 0
+
+
+def _tell(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,167 @@
+"""Compare simulators with each other, or with a real robot.
+
+compare  drives what BENCH.yaml names, measures it, ranks it by weights, and writes
+         DIR/findings.json, measures.csv and report.html; what DIR has already is not driven again
+report   measures, ranks and writes again what compare left in DIR
+probe    looks at the ground that each simulator makes of each terrain
+import   reads a recorded drive (CSV or rosbag) as BENCH.yaml describes it, checks it, and writes
+         it as CSV files that are read without any setting
+
+docs/simulator_comparison.md says what is in BENCH.yaml.
+
+exit status of compare: 0 where all was driven, 1 where something was left out, 128 + signal where
+Ctrl-C ended it (the same command continues); of probe: 0 where all grounds are right, else 1
+
+examples:
+  gz_testauto simulators compare config/simulator_comparison/farley_2022.yaml --out
+  results/farley_2022
+  gz_testauto simulators compare config/simulator_comparison/farley.yaml --out results/farley
+  gz_testauto simulators probe config/simulator_comparison/farley.yaml --entry bullet
+  gz_testauto simulators import bench.yaml real --out recordings/real
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Iterator, Optional
+
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.registry import unknown_name
+from gz_testauto.campaign.signals import StopSignals
+from gz_testauto.cli.progress import announce_stop
+from gz_testauto.extras.simulator_comparison.bench.probes import probe_bench
+from gz_testauto.extras.simulator_comparison.bench.runner import run_bench, store_bench
+from gz_testauto.extras.simulator_comparison.bench.simulated import Simulated, read_simulated
+from gz_testauto.extras.simulator_comparison.bench.store import BenchDirectory
+from gz_testauto.extras.simulator_comparison.findings import as_data, find
+from gz_testauto.extras.simulator_comparison.recordings.csv_file import write_channels
+from gz_testauto.extras.simulator_comparison.recordings.read import read_drives
+from gz_testauto.extras.simulator_comparison.report.export import write_measures
+from gz_testauto.extras.simulator_comparison.report.page import write_page
+from gz_testauto.extras.simulator_comparison.report.probes import print_probes
+from gz_testauto.extras.simulator_comparison.report.terminal import print_findings
+from gz_testauto.extras.simulator_comparison.spec import BenchSpec
+from gz_testauto.results.directory import reporting_disk, write_atomically
+from gz_testauto.spec.loader import load
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the verb's arguments."""
+    what = parser.add_subparsers(dest="what", metavar="compare|report|probe|import", required=True)
+    compare = what.add_parser("compare", help="drive, measure, score and rank")
+    compare.add_argument("bench", type=Path, help="what to compare (YAML)")
+    compare.add_argument(
+        "--out", type=Path, required=True, metavar="DIR", help="directory for what is found"
+    )
+    compare.add_argument(
+        "--workers",
+        type=_workers,
+        default=len(os.sched_getaffinity(0)),
+        metavar="N",
+        help="entries that drive side by side (default: as many as processors, %(default)s)",
+    )
+    report = what.add_parser("report", help="measure and write again, without driving")
+    report.add_argument("out", type=Path, metavar="DIR", help="what compare --out wrote to")
+    probe = what.add_parser("probe", help="look at the ground of each simulator")
+    probe.add_argument("bench", type=Path, help="BENCH.yaml, which names simulators and terrains")
+    probe.add_argument("--entry", metavar="NAME", help="only this one (default: all)")
+    imported = what.add_parser("import", help="check a recording and write it as plain CSV files")
+    imported.add_argument("bench", type=Path, help="BENCH.yaml, which says how to read it")
+    imported.add_argument("entry", help="the entry whose recordings are read")
+    imported.add_argument(
+        "--out", type=Path, required=True, metavar="DIR", help="directory for the CSV files"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do it; the exit status."""
+    if arguments.what == "report":
+        directory = BenchDirectory(arguments.out)
+        directory.require_bench()
+        spec = load(directory.bench, BenchSpec)
+        return _write(spec, read_simulated(spec, directory), arguments.out)
+    spec = load(arguments.bench, BenchSpec)
+    if arguments.what == "import":
+        return _import(arguments.bench, spec, arguments.entry, arguments.out)
+    if arguments.what == "probe":
+        return _probe(arguments.bench, spec, arguments.entry)
+    return _compare(arguments.bench, spec, arguments.out, arguments.workers)
+
+
+def _compare(bench: Path, spec: BenchSpec, out: Path, workers: int) -> int:
+    if not spec.simulated:
+        return _write(spec, read_simulated(spec, BenchDirectory(out)), out)
+    stop = StopSignals(on_first=announce_stop)
+    with stop, _naming(bench):
+        simulated = run_bench(spec, out, _tell, stop, workers=workers)
+    if stop():
+        _tell("stopped; the same command continues")
+        return stop.exit_status
+    return _write(spec, simulated, out)
+
+
+@contextlib.contextmanager
+def _naming(bench: Path) -> Iterator[None]:
+    """Says which file it is about of what is wrong with it when it is to be driven. Raises
+    ``SpecError``."""
+    try:
+        yield
+    except SpecError as error:
+        raise SpecError(f"{bench}: {error.full}") from None
+
+
+def _write(spec: BenchSpec, simulated: Simulated, out: Path) -> int:
+    """Measure, write and print; 1 where something was left out."""
+    found = find(spec, simulated.drives, simulated.circumstances)
+    with reporting_disk(out):
+        out.mkdir(parents=True, exist_ok=True)
+        store_bench(spec, BenchDirectory(out))
+        text = json.dumps(as_data(found), indent=1, ensure_ascii=False)
+        write_atomically(out / "findings.json", text.encode())
+        write_measures(found, out / "measures.csv")
+        write_page(found, out / "report.html")
+    print_findings(found)
+    return 0 if simulated.complete else 1
+
+
+def _probe(bench: Path, spec: BenchSpec, entry: Optional[str]) -> int:
+    names = [one.name for one in spec.simulated]
+    if not names:
+        raise SpecError(
+            f"{bench}: entries: none of them is a simulator; there is no ground to look at"
+        )
+    if entry is not None and entry not in names:
+        raise SpecError(f"--entry: {unknown_name('entry', entry, names)}")
+    with _naming(bench):
+        rows = list(probe_bench(spec, names if entry is None else [entry], _tell))
+    print_probes(rows)
+    return 1 if any(row.ground.refusal is not None for row in rows) else 0
+
+
+def _workers(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of workers")
+    return int(text)
+
+
+def _tell(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def _import(bench: Path, spec: BenchSpec, name: str, out: Path) -> int:
+    names = [entry.name for entry in spec.entries]
+    if name not in names:
+        raise SpecError(f"ENTRY: {unknown_name('entry', name, names)}")
+    recording = spec.entry(name).recording
+    if recording is None:
+        raise SpecError(f"{bench}: entries: {name} has no recording to read; give one that has")
+    for case, drives in read_drives(recording).items():
+        for number, drive in enumerate(drives):
+            folder = out / case / str(number)
+            with reporting_disk(out):
+                written = write_channels(drive, folder)
+            print(f"{folder}: {', '.join(path.name for path in written.values())}")
+    return 0

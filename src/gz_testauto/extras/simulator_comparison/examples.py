@@ -1,0 +1,32 @@
+"""Equation (7) of Farley et al. 2022 on means and ranges that somebody printed."""
+
+from typing import Optional, Tuple
+
+import numpy as np
+from pydantic import BeforeValidator
+from typing_extensions import Annotated, Literal
+
+from gz_testauto.extras.simulator_comparison.measures.mean_and_range import summary_error
+from gz_testauto.spec.model import Spec, as_tuple
+
+Axes = Annotated[Tuple[float, float, float], BeforeValidator(as_tuple)]
+
+
+class ExampleSpec(Spec):
+    """Of one drive, a simulator's and its reference's means and ranges, x y z, in the unit of
+    ``measure``; and the error that was ``printed`` for it."""
+
+    about: str
+    """Which drive, of which simulator, and where it stands."""
+    measure: Literal["imu_angular_error", "imu_linear_error"]
+    mean: Axes
+    range: Axes
+    reference_mean: Axes
+    reference_range: Axes
+    printed: Optional[float] = None
+
+    @property
+    def error(self) -> float:
+        """The sum over axes."""
+        own, reference = (self.mean, self.range), (self.reference_mean, self.reference_range)
+        return float(summary_error(*map(np.array, (*own, *reference))).sum())

@@ -1,0 +1,401 @@
+"""All that a bench found: measures, scores, ranking, and how sure that is.
+
+Owns the order of the work, from a specification to :class:`Findings`, which reports show and
+``findings.json`` keeps.
+"""
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+
+import numpy as np
+
+from gz_testauto.extras.simulator_comparison.circumstances import NOT_TOLD, Circumstances
+from gz_testauto.extras.simulator_comparison.estimates import (
+    NOTHING,
+    RESAMPLES,
+    Drives,
+    Measured,
+    measure_entry,
+    measure_planners,
+)
+from gz_testauto.extras.simulator_comparison.features import feature_score, said_features
+from gz_testauto.extras.simulator_comparison.measures.comparable import VERTICAL, inertial
+from gz_testauto.extras.simulator_comparison.measures.interface import (
+    MEASURES,
+    Measure,
+    measure_named,
+)
+from gz_testauto.extras.simulator_comparison.recordings.alike import Alike, made_alike
+from gz_testauto.extras.simulator_comparison.recordings.read import read_drives
+from gz_testauto.extras.simulator_comparison.recordings.recording import Recording
+from gz_testauto.extras.simulator_comparison.score import ScoreTable, scores_of
+from gz_testauto.extras.simulator_comparison.sensitivity import (
+    NONE,
+    Acceptability,
+    Lead,
+    Verdict,
+    WeightChange,
+    acceptability,
+    judge,
+    lead,
+    total_intervals,
+    turning_weights,
+)
+from gz_testauto.extras.simulator_comparison.signals import RATE_HZ, spectrum
+from gz_testauto.extras.simulator_comparison.spec import BenchSpec, EntrySpec
+from gz_testauto.results.loaded import load_campaign
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """Scores, intervals of the totals (entries, 2), and what becomes of the first place: ``near``
+    under weights within 20 %, ``any`` under any, both with measurements drawn anew."""
+
+    table: ScoreTable
+    intervals: np.ndarray
+    lead: Optional[Lead]
+    verdict: Verdict
+    near: Acceptability
+    any: Acceptability
+    turning: Tuple[WeightChange, ...]
+
+    @classmethod
+    def of(
+        cls,
+        table: ScoreTable,
+        measured: Optional[np.ndarray],
+        seed: int,
+        not_ranked: Mapping[str, str] = NONE,
+    ) -> "Ranking":
+        """Of a table and scores from measurements drawn anew (n, entries, criteria), with why
+        others are not in it."""
+        return cls(
+            table,
+            total_intervals(table, measured),
+            lead(table, measured),
+            judge(table, measured, seed, not_ranked),
+            acceptability(table, measured=measured, seed=seed),
+            acceptability(table, None, measured, seed),
+            tuple(turning_weights(table)),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Spectrum:
+    """Power spectral density (f,) of vertical acceleration in (m/s²)²/Hz, mean of an entry's
+    repetitions of a case, at ``frequency_hz`` (f,), above 0 and within the band."""
+
+    entry: str
+    is_reference: bool
+    frequency_hz: np.ndarray
+    density: np.ndarray
+
+
+BASELINE = "it is the baseline, which the others must beat"
+"""Why an entry is not ranked."""
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """By entry and measure what was measured, and why entries are not ranked of which too much
+    could not be; the ranking that follows, and the one of the scores that were printed, where all
+    entries have some; and spectra by case."""
+
+    spec: BenchSpec
+    measured: Mapping[str, Mapping[str, Measured]]
+    not_ranked: Mapping[str, str]
+    ranking: Ranking
+    printed: Optional[Ranking]
+    spectra: Mapping[str, Sequence[Spectrum]]
+    alike: Alike
+    """What was measured on: the length of each case and the band."""
+    circumstances: Circumstances
+
+    @property
+    def measures(self) -> List[Measure]:
+        """Those that any entry has, the weighted ones first."""
+        names = [name for name in self.spec.weights if name in MEASURES.names()]
+        names += [name for name in next(iter(self.measured.values())) if name not in names]
+        return [
+            measure_named(name)
+            for name in names
+            if any(not own[name].missing for own in self.measured.values())
+        ]
+
+    @property
+    def without_interval(self) -> List[str]:
+        """Measures that count of which some ranked entry's value has no interval, and is the same
+        in all draws."""
+        table = self.ranking.table
+        return [
+            name
+            for name, counts, weight in zip(table.criteria, table.counted, table.weights)
+            if counts and weight > 0 and name not in self.spec.features
+            for of_all in [[self.measured[entry][name] for entry in table.entries]]
+            if any(math.isnan(one.estimate.low) and not one.ties for one in of_all)
+        ]
+
+
+def find(
+    spec: BenchSpec,
+    drives: Optional[Mapping[str, Drives]] = None,
+    circumstances: Circumstances = NOT_TOLD,
+) -> Findings:
+    """Measure, score and rank. ``drives`` has those of entries that were simulated, by name, and
+    ``circumstances`` what is to be said of them.
+    Raises ``ResultsError`` for recordings that cannot be read or believed."""
+    all_drives: Dict[str, Drives] = dict(drives or {})
+    for entry in spec.entries:
+        if entry.recording is not None:
+            all_drives[entry.name] = read_drives(entry.recording)
+    alike = made_alike(all_drives)
+    all_drives = dict(alike.entries)
+    reference = None if spec.reference is None else all_drives.get(spec.reference)
+    measures = [measure_named(name) for name in MEASURES.names()]
+    measured = {
+        entry.name: {
+            measure.name: _measured(measure, entry, all_drives.get(entry.name), reference, spec)
+            for measure in measures
+            if measure.planners is None
+        }
+        for entry in spec.ranked
+    }
+    for name, of_planners in _of_planners(spec, measures).items():
+        measured[name].update(of_planners)
+    not_ranked = _not_ranked(spec, all_drives, circumstances)
+    kept = {name: own for name, own in measured.items() if name not in not_ranked}
+    table, drawn = _scored(spec, kept)
+    ranking = Ranking.of(table, drawn, spec.seed, not_ranked)
+    spectra = _spectra(spec, all_drives)
+    printed = _printed(spec)
+    return Findings(spec, measured, not_ranked, ranking, printed, spectra, alike, circumstances)
+
+
+def _not_ranked(
+    spec: BenchSpec, drives: Mapping[str, Drives], told: Circumstances
+) -> Dict[str, str]:
+    """Entries that are not compared, and why: simulators of which a case of the reference's was not
+    driven, or not so that it is believed, and those whose ground is not the one that was given.
+    What they lack would otherwise count for nobody."""
+    found: Dict[str, str] = {} if spec.baseline is None else {spec.baseline: BASELINE}
+    for entry in spec.ranked:
+        if entry.simulator is not None and not drives.get(entry.name):
+            found.setdefault(entry.name, "it has no drive")
+    for ground in told.grounds:
+        if ground.refusal:
+            found.setdefault(ground.entry, f"its ground {ground.terrain} is refused")
+    wanted = [case for case in drives.get(spec.reference or "", {}) if case in spec.cases]
+    for entry in spec.ranked:
+        lacking = [case for case in wanted if not drives.get(entry.name, {}).get(case)]
+        if entry.simulator is not None and lacking:
+            found.setdefault(entry.name, f"it has no valid drive of {', '.join(lacking)}")
+    ranked = {entry.name for entry in spec.ranked}
+    return {name: why for name, why in found.items() if name in ranked}
+
+
+def _measured(
+    measure: Measure,
+    entry: EntrySpec,
+    own: Optional[Drives],
+    reference: Optional[Drives],
+    spec: BenchSpec,
+) -> Measured:
+    if measure.name in entry.published:
+        return Measured.quoted(measure, entry.published[measure.name])
+    if own is None:
+        return Measured.absent(measure, NOTHING)
+    return measure_entry(measure, entry.name, own, reference, spec.seed)
+
+
+def _of_planners(spec: BenchSpec, measures: Sequence[Measure]) -> Dict[str, Dict[str, Measured]]:
+    """By entry, the measures of two campaigns. Raises ``ResultsError``."""
+    campaigns = {
+        entry.name: load_campaign(entry.campaign).results
+        for entry in spec.entries
+        if entry.campaign is not None
+    }
+    reference = campaigns.get(spec.reference or "")
+    return {
+        entry.name: {
+            measure.name: Measured.quoted(measure, entry.published[measure.name])
+            if measure.name in entry.published
+            else measure_planners(measure, campaigns.get(entry.name), reference, spec.seed)
+            for measure in measures
+            if measure.planners is not None
+        }
+        for entry in spec.ranked
+    }
+
+
+def _scored(
+    spec: BenchSpec, measured: Mapping[str, Mapping[str, Measured]]
+) -> Tuple[ScoreTable, np.ndarray]:
+    """The table, and scores (n, entries, criteria) from measurements drawn anew."""
+    entries = [entry for entry in spec.ranked if entry.name in measured]
+    names = [entry.name for entry in entries]
+    points = np.full((len(names), len(spec.weights)), np.nan)
+    drawn = np.full((RESAMPLES, len(names), len(spec.weights)), np.nan)
+    for column, criterion in enumerate(spec.weights if names else ()):
+        if criterion in spec.features:
+            given = [feature_score(entry.features, criterion) for entry in entries]
+            points[:, column] = [math.nan if one is None else one for one in given]
+            drawn[:, :, column] = points[:, column]
+            continue
+        of_all = [measured[name][criterion] for name in names]
+        floors = [one.floor for one in of_all if not math.isnan(one.floor)]
+        floor = floors[0] if floors else 0.0
+        better = of_all[0].measure.better
+        values = np.array([floor if one.ties else one.estimate.value for one in of_all])
+        draws = np.stack(
+            [
+                np.full(RESAMPLES, value) if one.ties or one.missing else one.draws
+                for one, value in zip(of_all, values)
+            ],
+            axis=1,
+        )
+        points[:, column] = scores_of(values, better, floor)
+        drawn[:, :, column] = scores_of(draws, better, floor)
+    weights = np.array(list(spec.weights.values()), dtype=float)
+    return ScoreTable(tuple(names), tuple(spec.weights), weights, points), drawn
+
+
+def _printed(spec: BenchSpec) -> Optional[Ranking]:
+    if not all(entry.printed for entry in spec.ranked):
+        return None
+    scores = {entry.name: dict(entry.printed) for entry in spec.ranked}
+    return Ranking.of(ScoreTable.of(scores, spec.weights), None, spec.seed)
+
+
+def _spectra(spec: BenchSpec, drives: Mapping[str, Drives]) -> Dict[str, List[Spectrum]]:
+    found: Dict[str, List[Spectrum]] = {}
+    for name, own in drives.items():
+        for case, recordings in own.items():
+            with_imu = [one for one in recordings if one.imu is not None]
+            if with_imu:
+                found.setdefault(case, []).append(_spectrum(name, name == spec.reference, with_imu))
+    return found
+
+
+def _spectrum(name: str, is_reference: bool, recordings: Sequence[Recording]) -> Spectrum:
+    """Of the repetitions' first samples, as many as all have."""
+    samples = [inertial(one)[:, VERTICAL] for one in recordings]
+    length = min(map(len, samples))
+    found = [spectrum(one[:length], RATE_HZ) for one in samples]
+    frequency, density = found[0][0], np.mean([one[1] for one in found], axis=0)
+    in_band = (frequency > 0) & (frequency <= recordings[0].band_hz)
+    return Spectrum(name, is_reference, frequency[in_band], density[in_band])
+
+
+def as_data(found: Findings) -> Dict[str, Any]:
+    """For ``findings.json``."""
+    return {
+        "format": 1,
+        "bench": found.spec.model_dump(mode="json"),
+        "reference": found.spec.reference,
+        "not_ranked": dict(found.not_ranked),
+        "without_interval": found.without_interval,
+        "ranking": _ranking_data(found.ranking),
+        "printed": None if found.printed is None else _ranking_data(found.printed),
+        "band_hz": found.alike.band_hz,
+        "band_of": found.alike.slowest or None,
+        "lengths": {
+            case: {
+                "duration_s": length.duration_s,
+                "of": length.shortest,
+                "longest_s": length.longest_s,
+            }
+            for case, length in found.alike.lengths.items()
+        },
+        "measures": {
+            measure.name: {
+                "unit": measure.unit,
+                "better": measure.better,
+                "formula": measure.formula,
+                "source": measure.source,
+                "entries": {
+                    name: _measured_data(own[measure.name]) for name, own in found.measured.items()
+                },
+            }
+            for measure in found.measures
+        },
+        "circumstances": _circumstances_data(found.circumstances),
+        "examples": [
+            {"about": one.about, "measure": one.measure, "error": one.error, "printed": one.printed}
+            for one in found.spec.examples
+        ],
+        "features": {
+            entry.name: {
+                "said": said_features(entry.features),
+                "source": entry.features.source,
+                "date": entry.features.date,
+            }
+            for entry in found.spec.ranked
+        },
+    }
+
+
+def _circumstances_data(told: Circumstances) -> Dict[str, Any]:
+    grounds = [
+        {
+            name: _number(value) if isinstance(value, float) else value
+            for name, value in asdict(ground).items()
+        }
+        for ground in told.grounds
+    ]
+    return {**asdict(told), "grounds": grounds}
+
+
+def _measured_data(one: Measured) -> Dict[str, Any]:
+    if one.missing:
+        return {"missing": one.missing}
+    return {
+        "value": _number(one.estimate.value),
+        "low": _number(one.estimate.low),
+        "high": _number(one.estimate.high),
+        "method": one.estimate.method,
+        "floor": _number(one.floor),
+        "p_same_as_reference": _number(one.p_tie),
+        "cases": {case: _number(value) for case, value in one.by_case.items()},
+    }
+
+
+def _number(value: float) -> Optional[float]:
+    return float(value) if math.isfinite(value) else None
+
+
+def _ranking_data(ranking: Ranking) -> Dict[str, Any]:
+    table, verdict = ranking.table, ranking.verdict
+    return {
+        "ranked": verdict.ranked,
+        "winner": verdict.winner,
+        "verdict": verdict.text,
+        "first_under_weights_and_measurements": _number(verdict.share),
+        "first_under_weights": _number(verdict.by_weights),
+        "first_under_measurements": _number(verdict.by_measurement),
+        "entries": {
+            name: {
+                "total": float(table.totals[row]),
+                "low": _number(ranking.intervals[row, 0]),
+                "high": _number(ranking.intervals[row, 1]),
+                "bounds": table.bounds[row].tolist(),
+                "scores": {
+                    criterion: _number(table.scores[row, column])
+                    for column, criterion in enumerate(table.criteria)
+                },
+                "rank_acceptability": ranking.near.ranks[row].tolist(),
+                "rank_acceptability_any_weights": ranking.any.ranks[row].tolist(),
+            }
+            for row, name in enumerate(table.entries)
+        },
+        "left_out": {name: list(lacking) for name, lacking in table.left_out.items()},
+        "turning_weights": [
+            {
+                "criterion": change.criterion,
+                "given": change.given,
+                "needed": change.needed,
+                "winner": change.winner,
+            }
+            for change in ranking.turning
+        ],
+    }

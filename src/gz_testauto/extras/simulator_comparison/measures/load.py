@@ -1,0 +1,97 @@
+"""What a simulator costs. Of the whole process tree, without what drives and records it."""
+
+from typing import Tuple
+
+from gz_testauto.extras.simulator_comparison.measures.interface import Measure
+from gz_testauto.extras.simulator_comparison.recordings.recording import Load, Recording
+
+LOAD = "load"
+"""The terrain on which load is measured."""
+
+IDLE, ONE, FIVE = "idle", "one", "five"
+"""Drives: of a world without a robot, with one that drives about, with five."""
+
+
+def _load(recording: Recording) -> Load:
+    assert recording.load is not None, "asked of recordings with a load only"
+    return recording.load
+
+
+def _real_time_factor(recording: Recording) -> Tuple[float, float]:
+    load = _load(recording)
+    return load.simulated_s, load.wall_s
+
+
+def _cpu(recording: Recording) -> Tuple[float, float]:
+    load = _load(recording)
+    return load.cpu_s, load.simulated_s
+
+
+def _memory(recording: Recording) -> Tuple[float, float]:
+    return _load(recording).memory_bytes / 2**20, 1.0
+
+
+REAL_TIME_FACTOR = Measure(
+    name="real_time_factor",
+    unit="",
+    better="higher",
+    description="simulated over wall time, as fast as it goes, one robot",
+    formula="sum of simulated s / sum of wall s",
+    source="Farley et al. 2022, equation (2)",
+    needs=("load",),
+    own=_real_time_factor,
+    terrain=LOAD,
+    drive=ONE,
+)
+
+CPU_IDLE = Measure(
+    name="cpu_idle",
+    unit="CPU s / s",
+    better="lower",
+    description="CPU time of all the simulator's processes per simulated second, no robot",
+    formula="sum of CPU s / sum of simulated s",
+    source="read from the processes",
+    needs=("load",),
+    own=_cpu,
+    terrain=LOAD,
+    drive=IDLE,
+)
+
+CPU_AVERAGE = Measure(
+    name="cpu_average",
+    unit="CPU s / s",
+    better="lower",
+    description="CPU time of all the simulator's processes per simulated second, one robot",
+    formula="sum of CPU s / sum of simulated s",
+    source="Farley et al. 2022, section 3.3.2, read from the processes; theirs is a share in %",
+    needs=("load",),
+    own=_cpu,
+    terrain=LOAD,
+    drive=ONE,
+)
+
+CPU_INTENSE = Measure(
+    name="cpu_intense",
+    unit="CPU s / s",
+    better="lower",
+    description="the same with five robots at once",
+    formula="sum of CPU s / sum of simulated s",
+    source="Farley et al. 2022, section 3.3.2",
+    needs=("load",),
+    own=_cpu,
+    terrain=LOAD,
+    drive=FIVE,
+)
+
+MEMORY = Measure(
+    name="memory",
+    unit="MiB",
+    better="lower",
+    description="resident memory of all the simulator's processes at the end of a drive, one robot",
+    formula="mean over drives",
+    source="psutil",
+    needs=("load",),
+    own=_memory,
+    terrain=LOAD,
+    drive=ONE,
+)

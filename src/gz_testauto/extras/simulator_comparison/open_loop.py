@@ -1,0 +1,110 @@
+"""Two simulators that drive a campaign's robot alike, whatever comes of it.
+
+Owns the comparison that this is: the second against the first, the robot and its limits from the
+campaign, on level ground: ahead, on the spot, along an arc, a stop from full speed, a box pushed.
+"""
+
+import math
+from typing import Any, Dict, List
+
+from gz_testauto.base.errors import SpecError
+from gz_testauto.extras.simulator_comparison.spec import BenchSpec
+from gz_testauto.extras.simulator_comparison.steps import (
+    physics_step_s,
+    simulator_fault,
+    step_fault,
+)
+from gz_testauto.spec.campaign import BuiltinCampaignSpec
+
+REPETITIONS = 3
+DURATION_S = 5.0
+MARGIN_M = 5.0
+"""Of ground beyond the way that is driven, at the greatest speed."""
+
+PIXELS = 257
+
+WORLD_STEP_S = 0.001
+
+MEASURES = (
+    "pose_drift",
+    "relative_pose",
+    "box_pushed",
+    "imu_angular_error",
+    "imu_linear_error",
+    "vertical_spectrum",
+    "vertical_wasserstein",
+    "yaw_rate_rmse",
+    "linear_rmse",
+    "delay",
+    "noise_density",
+)
+"""What is told of them, in this order."""
+
+
+def open_loop_bench(first: BuiltinCampaignSpec, second: BuiltinCampaignSpec) -> BenchSpec:
+    """The campaign in two simulators, the first as the reference. Raises ``SpecError`` for one
+    simulator twice, for a robot that has no model, and for a simulator or a step that cannot be
+    sampled."""
+    if first.simulator == second.simulator:
+        raise SpecError(f"--simulators: {first.simulator} is there twice; give two different ones")
+    robot = first.robot
+    if robot.model is None:
+        raise SpecError("robot.model is missing, by which simulators could drive it")
+    for one in (first, second):
+        reason = simulator_fault(one.simulator)
+        if reason is not None:
+            raise SpecError(f"--simulators: {one.simulator} {reason}")
+        step_s = physics_step_s(one.simulator, one.simulator_options, WORLD_STEP_S)
+        fault = step_fault(step_s)
+        if fault is not None:
+            raise SpecError(f"simulator_options.step_s of {one.simulator} {fault}")
+    return BenchSpec.model_validate(
+        {
+            "name": "open_loop",
+            "seed": first.seed,
+            "robot": {
+                "model": robot.model,
+                "max_linear_mps": robot.max_linear_mps,
+                "max_angular_radps": robot.max_angular_radps,
+                "max_linear_accel_mps2": robot.max_linear_accel_mps2,
+                "max_angular_accel_radps2": robot.max_angular_accel_radps2,
+            },
+            "terrains": [
+                {
+                    "name": "flat",
+                    "kind": "flat",
+                    "size_m": 2.0 * (robot.max_linear_mps * DURATION_S + MARGIN_M),
+                    "pixels": PIXELS,
+                }
+            ],
+            "drives": _drives(first),
+            "repetitions": REPETITIONS,
+            "step_s": WORLD_STEP_S,
+            "load": False,
+            "entries": [
+                {"name": one.simulator, "simulator": one.simulator, "options": options}
+                for one in (first, second)
+                for options in [dict(one.simulator_options)]
+            ],
+            "reference": first.simulator,
+            "weights": dict.fromkeys(MEASURES, 1.0),
+        }
+    )
+
+
+def _drives(spec: BuiltinCampaignSpec) -> List[Dict[str, Any]]:
+    fast, half = spec.robot.max_linear_mps, spec.robot.max_linear_mps / 2
+    turning = spec.robot.max_angular_radps / 2
+    drives: List[Dict[str, Any]] = [
+        {"name": "rest"},
+        {"name": "straight", "linear_mps": fast},
+        {"name": "stop", "linear_mps": fast},
+        {"name": "push", "linear_mps": half},
+    ]
+    steering = spec.robot.steering
+    if steering is None:
+        drives.append({"name": "turn", "angular_radps": turning})
+    else:
+        turning = min(turning, half * math.tan(steering.max_rad) / steering.wheelbase_m / 2)
+    drives.append({"name": "circle", "linear_mps": half, "angular_radps": turning})
+    return [{"duration_s": DURATION_S, **drive} for drive in drives]

@@ -1,0 +1,65 @@
+"""The robots that physics is checked with, and what is known of them on paper."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import List, Tuple
+
+import numpy as np
+
+from gz_testauto.base import resources
+from gz_testauto.extras.simulator_comparison.physics.bench import GRAVITY_MPS2
+from gz_testauto.sdf.robot import RobotModel, read_robot
+
+WHEELBASE_M = 0.512
+"""Of the Husky."""
+
+
+@dataclass(frozen=True)
+class Weight:
+    """Where a robot touches level ground and what it weighs there: the wheels' places and the
+    centre of mass (m) in its frame, its mass (kg), and how wide a wheel is (m): it touches along
+    a line across the robot, and in one point where that is 0."""
+
+    wheels_m: Tuple[Tuple[float, float], ...]
+    center_m: Tuple[float, float]
+    mass_kg: float
+    width_m: float = 0.0
+
+    def loads_n(self) -> List[float]:
+        """On each wheel, at rest. Of the loads that balance the weight the most even ones, as on
+        ground that gives a little."""
+        at = np.array(self.wheels_m)
+        balance = np.vstack([np.ones(len(at)), at.T])
+        weight = self.mass_kg * GRAVITY_MPS2
+        wanted = weight * np.array([1.0, *self.center_m])
+        return [float(load) for load in np.linalg.pinv(balance) @ wanted]
+
+
+HUSKY = Weight(
+    wheels_m=((0.256, 0.2854), (0.256, -0.2854), (-0.256, 0.2854), (-0.256, -0.2854)),
+    center_m=(-0.00065 * 46.034 / 56.582, -0.085 * 46.034 / 56.582),
+    mass_kg=56.582,
+    width_m=0.1143,
+)
+"""Clearpath's Husky A200 by the public figures that its model has."""
+
+
+def husky() -> RobotModel:
+    """A robot on four driven wheels."""
+    return read_robot(resources.share_directory() / "models" / "husky_a200")
+
+
+def differential() -> RobotModel:
+    """A robot on two driven wheels and two frictionless balls."""
+    return read_robot(resources.share_directory() / "models" / "jackal_sized")
+
+
+def spun(folder: Path, arm_m: float) -> RobotModel:
+    """A box without a drive, with an IMU so far (m) in front of its middle."""
+    path = folder / "spun.sdf"
+    path.write_text(f"""<sdf version="1.6"><model name="spun"><link name="base"><inertial>
+    <mass>10</mass><inertia><ixx>0.2</ixx><iyy>0.2</iyy><izz>0.3</izz></inertia></inertial>
+    <collision name="body"><geometry><box><size>0.4 0.4 0.2</size></box></geometry></collision>
+    <sensor name="imu" type="imu"><pose>{arm_m} 0 0 0 0 0</pose><always_on>1</always_on>
+    <update_rate>100</update_rate></sensor></link></model></sdf>""")
+    return read_robot(path)

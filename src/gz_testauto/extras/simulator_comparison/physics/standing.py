@@ -1,0 +1,45 @@
+"""A robot that stands with its front axle on a step: where its wheels carry it."""
+
+import math
+
+from gz_testauto.base.observation import ModelState
+from gz_testauto.base.pose import Pose
+from gz_testauto.extras.simulator_comparison.physics.bench import Bench, surface
+from gz_testauto.extras.simulator_comparison.physics.check import Check, Finding
+from gz_testauto.extras.simulator_comparison.physics.robots import WHEELBASE_M, husky
+
+STEP_M = 0.076
+ABOVE_M = 0.002
+"""How far above its place the robot is let go."""
+SETTLING_S = 1.5
+
+
+def pitch(bench: Bench) -> Finding:
+    """How far (rad) the robot's nose points up at rest."""
+    robot = husky()
+    exact = math.asin(STEP_M / WHEELBASE_M)
+    step = f"""<model name="step"><static>1</static><pose>1.0 0 {STEP_M / 2} 0 0 0</pose>
+    <link name="link"><collision name="block"><geometry><box><size>1.8 4 {STEP_M}</size></box>
+    </geometry>{surface(1.0)}</collision></link></model>"""
+    simulation = bench.load(step, robot=robot)
+    simulation.set_states({robot.name: ModelState(_over(exact))})
+    end = simulation.step(SETTLING_S).models[robot.name].pose
+    return Finding(-end.rpy[1], exact)
+
+
+def _over(pitch_rad: float) -> Pose:
+    """A little above where the robot has its rear axle over the floor, its front one on the step.
+
+    The axles are as high above the ground as the wheels are large, the model's origin is between
+    them and below; so the middle between the axles is half a step higher than on level ground.
+    """
+    radius_m = 0.1651
+    down = Pose.from_rpy(0.0, 0.0, 0.0, 0.0, -pitch_rad, 0.0).apply((0.0, 0.0, -radius_m))
+    x, _, z = (float(part) for part in down)
+    height_m = radius_m + STEP_M / 2 + ABOVE_M
+    return Pose.from_rpy(x, 0.0, height_m + z, 0.0, -pitch_rad, 0.0)
+
+
+PITCH = Check(
+    "pitch_on_step", "a Husky with its front axle on a step of 76 mm", "rad", "asin(h/L)", pitch
+)

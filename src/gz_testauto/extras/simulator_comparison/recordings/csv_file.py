@@ -1,0 +1,125 @@
+"""Channels in CSV files: the columns that a specification names, in SI.
+
+The first line names the columns. Files of trajectories that have a comment or nothing in its place
+are read too. Stamps are read as decimal numbers and counted from the first one, so that those of
+the Unix epoch keep their nanoseconds.
+"""
+
+import csv
+import itertools
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any, Dict, Iterable, List, Sequence, TextIO, Tuple
+
+import numpy as np
+
+from gz_testauto.base.errors import ResultsError
+from gz_testauto.base.registry import unknown_name
+from gz_testauto.extras.simulator_comparison.recordings.recording import CHANNELS, Recording, Series
+
+Stamps = List[Decimal]
+
+CANONICAL: Dict[str, Sequence[str]] = {
+    "imu": ("wx_radps", "wy_radps", "wz_radps", "ax_mps2", "ay_mps2", "az_mps2"),
+    "odometry": ("x_m", "y_m", "yaw_rad"),
+    "wheels": ("left_mps", "right_mps"),
+    "command": ("linear_mps", "angular_radps"),
+    "box": ("x_m", "y_m"),
+}
+"""Columns beside ``time_s`` of the files that :func:`write_channels` writes."""
+
+
+def read_columns(path: Path, time: str, names: Sequence[str]) -> Tuple[Stamps, np.ndarray]:
+    """Stamps (n,) in the file's unit and columns (n, k); rows in which all of these are empty are
+    samples of something else. Raises ``ResultsError`` with file, line and column."""
+    stamps: Stamps = []
+    values: List[List[float]] = []
+    line = 1
+    try:
+        with open(path, newline="", encoding="utf-8-sig") as file:
+            heading, before, rows = _table(file)
+            places = []
+            for name in (time, *names):
+                if _bare(name) not in heading:
+                    raise ResultsError(
+                        f"{path}:{max(1, before)}: {unknown_name('column', name, heading)}"
+                    )
+                places.append(heading.index(_bare(name)))
+            for row in rows:
+                line = before + rows.line_num
+                if not row:
+                    continue
+                if len(row) < len(heading):
+                    raise ResultsError(
+                        f"{path}:{line}: has {len(row)} columns; the heading has {len(heading)}"
+                    )
+                stamp, *cells = (row[place] for place in places)
+                if any(map(str.strip, cells)):
+                    stamps.append(Decimal(stamp.strip()))
+                    values.append([float(cell) for cell in cells])
+    except (OSError, UnicodeError, csv.Error) as error:
+        raise ResultsError(f"{path}: cannot be read as CSV: {error}") from error
+    except (ValueError, InvalidOperation) as error:
+        raise ResultsError(f"{path}:{line}: is no number: {error}") from error
+    return stamps, np.array(values, dtype=float).reshape(len(values), len(names))
+
+
+def _table(file: TextIO) -> Tuple[List[str], int, Any]:
+    """The heading, how many lines go before the rows, and the rows. Columns are separated by what
+    the first line that is no comment has of comma, semicolon, tab, else by spaces. Where that line
+    is numbers, the heading is the comment before it, or 1, 2, 3 …"""
+    comment, line, before = "", "", 0
+    for line in file:
+        if line.strip() and not line.startswith("#"):
+            break
+        comment = line if line.startswith("#") else comment
+        before += 1
+    separator = next((one for one in ",;\t" if one in line), " ")
+
+    def rows_of(lines: Iterable[str]) -> Any:
+        return csv.reader(lines, delimiter=separator, skipinitialspace=True)
+
+    first: List[str] = next(rows_of([line.strip()]), [])
+    said: List[str] = next(rows_of([_bare(comment)]), [])
+    if not first or line.startswith("#"):
+        return [_bare(name) for name in said], before, rows_of([])
+    if not all(map(_is_number, first)):
+        return [_bare(name) for name in first], before + 1, rows_of(file)
+    numbered = [str(number + 1) for number in range(len(first))]
+    heading = [_bare(name) for name in said] if len(said) == len(first) else numbered
+    return heading, before, rows_of(itertools.chain([line], file))
+
+
+def _bare(name: str) -> str:
+    return name.strip().lstrip("#").strip()
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text or "nan")
+    except ValueError:
+        return False
+    return True
+
+
+def write_channels(recording: Recording, folder: Path) -> Dict[str, Path]:
+    """Write each channel to ``folder/CHANNEL.csv`` as it is read without any setting; every digit
+    is kept. Raises ``OSError``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written = {}
+    for name, series in recording.channels.items():
+        path = folder / f"{name}.csv"
+        with open(path, "w", newline="", encoding="utf-8") as file:
+            rows = csv.writer(file)
+            rows.writerow(["time_s", *CANONICAL[name]])
+            for time_s, values in zip(series.time_s.tolist(), series.values.tolist()):
+                rows.writerow([repr(time_s), *map(repr, values)])
+        written[name] = path
+    assert set(written) <= set(CHANNELS)
+    return written
+
+
+def as_series(stamps: Stamps, unit_s: float, values: np.ndarray, zero: Decimal) -> Series:
+    """Stamps in seconds since ``zero``."""
+    scale = Decimal(repr(unit_s))
+    return Series(np.array([float((stamp - zero) * scale) for stamp in stamps]), values)

@@ -1,0 +1,160 @@
+"""Recorded drives as a specification describes them, checked.
+
+Owns the way from files to recordings in SI and in the robot's axes.
+"""
+
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Dict, List, Mapping, Sequence, Tuple, Union
+
+import numpy as np
+
+from gz_testauto.base.errors import ResultsError
+from gz_testauto.extras.simulator_comparison.recordings.bag_file import is_bag, read_topics, yaw_of
+from gz_testauto.extras.simulator_comparison.recordings.csv_file import as_series, read_columns
+from gz_testauto.extras.simulator_comparison.recordings.plausible import (
+    GRAVITY_MPS2,
+    check_plausible,
+)
+from gz_testauto.extras.simulator_comparison.recordings.recording import (
+    Recording,
+    check_gaps,
+    has_all,
+    in_order,
+)
+from gz_testauto.extras.simulator_comparison.recordings.spec import (
+    ANGLE_UNITS,
+    ANGULAR_UNITS,
+    LINEAR_UNITS,
+    TIME_UNITS,
+    CommandSpec,
+    ImuSpec,
+    OdometrySpec,
+    RecordingSpec,
+    WheelSpec,
+)
+
+Channel = Union[ImuSpec, OdometrySpec, WheelSpec, CommandSpec]
+Raw = Tuple[List[Decimal], float, np.ndarray]
+"""Stamps, their unit in seconds, values."""
+
+
+def read_drives(spec: RecordingSpec) -> Dict[str, Tuple[Recording, ...]]:
+    """All repetitions by case. Raises ``ResultsError`` for what cannot be read or believed."""
+    found = {}
+    for case, repetitions in spec.drives.items():
+        every = [one for files in repetitions for one in read_repetitions(spec, files)]
+        if spec.pieces_s is not None and len(every) > spec.most_pieces:
+            spread = np.linspace(0, len(every) - 1, spec.most_pieces).round().astype(int)
+            every = [every[number] for number in spread]
+        found[case] = tuple(every)
+    return found
+
+
+def read_repetitions(
+    spec: RecordingSpec, files: Union[Path, Mapping[Any, Path]]
+) -> Tuple[Recording, ...]:
+    """One drive, or its pieces of ``pieces_s``. Raises ``ResultsError``."""
+    recording = _read(spec, files)
+    if spec.pieces_s is None:
+        check_gaps(recording)
+        check_plausible(recording)
+        return (recording,)
+    check_plausible(recording)
+    return _pieces(recording, spec.pieces_s)
+
+
+def _pieces(recording: Recording, length_s: float) -> Tuple[Recording, ...]:
+    """Those of which IMU and odometry lack nothing, one after another."""
+    count = int(recording.duration_s / length_s + 1e-6)
+    whole = []
+    for number in range(count):
+        begin, end = number * length_s, (number + 1) * length_s
+        needed = (recording.imu, recording.odometry)
+        if all(has_all(series, begin, end) for series in needed if series is not None):
+            piece = recording.between(begin, end)
+            source = f"{recording.source} from {begin:g} s"
+            whole.append(Recording.of(source, piece.channels))
+    if not whole:
+        raise ResultsError(
+            f"{recording.source}: lasts {recording.duration_s:.3g} s and has no piece of "
+            f"{length_s:g} s without a loss of data; give a smaller pieces_s"
+        )
+    return tuple(whole)
+
+
+def _read(spec: RecordingSpec, files: Union[Path, Mapping[Any, Path]]) -> Recording:
+    named = dict.fromkeys(spec.channels, files) if isinstance(files, Path) else dict(files)
+    source = str(named.get("imu", next(iter(named.values()))))
+    raw: Dict[str, Raw] = {}
+    for path in dict.fromkeys(named.values()):
+        own = {name: spec.channels[name] for name in named if named[name] == path}
+        raw.update(_of_bag(path, own) if is_bag(path) else _of_csv(path, own))
+    zero = min(stamps[0] * Decimal(repr(unit)) for stamps, unit, _ in raw.values() if stamps)
+    series = {}
+    for name, (stamps, unit, values) in raw.items():
+        channel = spec.channels[name]
+        values = _in_si(channel, values)
+        series[name] = in_order(as_series(stamps, unit, values, zero / Decimal(repr(unit))))
+    return Recording.of(source, series).in_common()
+
+
+def _of_bag(path: Path, channels: Mapping[str, Channel]) -> Dict[str, Raw]:
+    topics = {}
+    for name, channel in channels.items():
+        if channel.topic is None:
+            raise ResultsError(f"{path}: is a rosbag; give {name}.topic")
+        topics[name] = channel.topic
+    wheels = channels.get("wheels")
+    joints: Sequence[str] = ()
+    if isinstance(wheels, WheelSpec):
+        joints = wheels.joints or ()
+        if wheels.radius_m is None:
+            raise ResultsError(f"{path}: joints turn in rad/s; give wheels.radius_m")
+    return {
+        name: (stamps, 1.0, values)
+        for name, (stamps, values) in read_topics(path, topics, joints).items()
+    }
+
+
+def _of_csv(path: Path, channels: Mapping[str, Channel]) -> Dict[str, Raw]:
+    found = {}
+    for name, channel in channels.items():
+        columns: Sequence[str]
+        if isinstance(channel, ImuSpec):
+            own = channel.columns
+            time, columns, unit = own.time, (*own.angular, *own.linear), channel.units.time
+        elif isinstance(channel, OdometrySpec):
+            time, unit = channel.columns.time, channel.units.time
+            named = channel.columns
+            columns = (named.x, named.y, *(named.quaternion or (named.yaw,)))
+        elif isinstance(channel, WheelSpec):
+            time, unit = channel.columns.time, channel.time
+            columns = (channel.columns.left, channel.columns.right)
+        else:
+            time, unit = channel.columns.time, channel.time
+            columns = (channel.columns.linear, channel.columns.angular)
+        stamps, values = read_columns(path, time, columns)
+        if not stamps:
+            raise ResultsError(f"{path}: has a heading and no samples")
+        found[name] = (stamps, TIME_UNITS[unit], values)
+    return found
+
+
+def _in_si(channel: Channel, values: np.ndarray) -> np.ndarray:
+    """In SI and in the robot's axes."""
+    if isinstance(channel, ImuSpec):
+        angular = values[:, :3] * ANGULAR_UNITS[channel.units.angular] @ channel.turn.T
+        linear = values[:, 3:] * LINEAR_UNITS[channel.units.linear] @ channel.turn.T
+        if channel.gravity == "opposite":
+            linear = -linear
+        elif channel.gravity == "subtracted":
+            linear = linear + np.array([0.0, 0.0, GRAVITY_MPS2])
+        return np.column_stack([angular, linear])
+    if isinstance(channel, OdometrySpec):
+        if values.shape[1] == len(("x", "y", "qx", "qy", "qz", "qw")):
+            return np.column_stack([values[:, :2], yaw_of(*values[:, 2:].T)])
+        return values * np.array([1.0, 1.0, ANGLE_UNITS[channel.units.angle]])
+    if isinstance(channel, WheelSpec) and channel.radius_m is not None:
+        return values * channel.radius_m
+    return values

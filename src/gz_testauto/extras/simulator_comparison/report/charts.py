@@ -1,0 +1,210 @@
+"""What is drawn of a comparison of simulators, as places for a template: nothing needs a script."""
+
+import math
+from dataclasses import dataclass
+from typing import Callable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+
+import numpy as np
+
+from gz_testauto.extras.simulator_comparison.findings import Findings, Ranking, Spectrum
+from gz_testauto.extras.simulator_comparison.measures.interface import Measure
+from gz_testauto.extras.simulator_comparison.report.sentences import (
+    floor_of,
+    measure_title,
+    measured_texts,
+    number,
+    of_entries,
+    score_text,
+)
+
+WIDTH, MARGIN = 200.0, 6.0
+"""Of the strip on which a value is drawn, in its own units."""
+
+LEAST_SPAN = 1e-3
+
+PLOT = (640.0, 270.0)
+FRAME = (48.0, 10.0, 630.0, 232.0)
+"""Left, top, right and bottom of what is plotted."""
+
+DECADES = 8
+"""Shown of a spectrum, at most."""
+FREQUENCIES_HZ = (0.5, 1, 2, 5, 10, 20)
+
+COLOURS = 6
+DASHES = ("none", "7 3", "2 3", "9 3 2 3")
+"""Of lines beside each other: colours first, then dashes, so that no two look alike."""
+
+BAR = 150.0
+"""Width of the longest bar on one side of the middle."""
+
+Place = Callable[[float], Optional[float]]
+"""Where on the strip a value is drawn; None for none."""
+
+
+class Row(NamedTuple):
+    """One entry of a chart: texts, and where its value and the ends of its interval are."""
+
+    name: str
+    value: str
+    interval: str
+    score: str
+    said: str
+    at: Optional[float]
+    begin: Optional[float]
+    end: Optional[float]
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One measure of all entries, on a strip from ``low`` to ``high``."""
+
+    title: str
+    measure: Measure
+    rows: Sequence[Row]
+    low: float
+    high: float
+    floor: Optional[str]
+    floor_at: Optional[float]
+    scored: bool
+    cases: Sequence[Tuple[str, Sequence[str]]]
+    """For each case the values of the entries that :attr:`rows` has, where there are several."""
+
+
+def chart(found: Findings, measure: Measure) -> Chart:
+    """Values, intervals and the floor of a measure."""
+    of_all = of_entries(found, measure)
+    floor = floor_of(found, measure)
+    shown = [
+        value
+        for one in of_all.values()
+        for value in one.estimate[:3]
+        if not one.missing and not math.isnan(value)
+    ]
+    shown += [] if math.isnan(floor) else [floor]
+    low, high = min([0.0, *shown]), max([*shown, LEAST_SPAN])
+
+    def at(value: float) -> Optional[float]:
+        if math.isnan(value):
+            return None
+        return round(MARGIN + (WIDTH - 2 * MARGIN) * (value - low) / (high - low), 1)
+
+    rows = []
+    for name, one in of_all.items():
+        value, interval, said = measured_texts(one)
+        places = (None, None, None) if one.missing else tuple(map(at, one.estimate[:3]))
+        rows.append(Row(name, value, interval, score_text(found, name, measure), said, *places))
+    return Chart(
+        measure_title(found, measure),
+        measure,
+        rows,
+        low,
+        high,
+        None if math.isnan(floor) else number(floor),
+        at(floor),
+        any(row.score for row in rows),
+        _cases([one.by_case for one in of_all.values()]),
+    )
+
+
+def _cases(of_entries_: Sequence[Mapping[str, float]]) -> List[Tuple[str, List[str]]]:
+    names = list(dict.fromkeys(name for by_case in of_entries_ for name in by_case))
+    if len(names) < 2:
+        return []
+    return [
+        (name, [number(by_case.get(name, math.nan)) for by_case in of_entries_]) for name in names
+    ]
+
+
+class Bar(NamedTuple):
+    """What a criterion brings to the first one, to the right, or to the second one, to the left."""
+
+    criterion: str
+    text: str
+    begin: float
+    width: float
+    for_first: bool
+
+
+def lead_bars(ranking: Ranking) -> List[Bar]:
+    """Those of the lead, from the middle at :data:`BAR`."""
+    if ranking.lead is None or not ranking.lead.parts:
+        return []
+    longest = max(abs(part) for _, part in ranking.lead.parts)
+    bars = []
+    for criterion, part in ranking.lead.parts:
+        width = round(BAR * abs(part) / longest, 1)
+        begin = BAR if part > 0 else BAR - width
+        text = f"{part:+.3f}".replace("-", "−")
+        bars.append(Bar(criterion, text, begin, width, part > 0))
+    return bars
+
+
+class Label(NamedTuple):
+    """A line of a plot's grid with its text."""
+
+    x1: float
+    x2: float
+    y1: float
+    y2: float
+    text: str
+    anchor: str
+    tx: float
+    ty: float
+
+
+class Line(NamedTuple):
+    """A spectrum; ``look`` is a class of the style sheet."""
+
+    points: str
+    look: str
+    dash: str
+    name: str
+
+
+class Plot(NamedTuple):
+    """Spectra of a case."""
+
+    case: str
+    grid: Sequence[Label]
+    lines: Sequence[Line]
+
+
+def plot(case: str, spectra: Sequence[Spectrum]) -> Plot:
+    """Lines in a frame with logarithmic axes."""
+    every = np.concatenate([one.density for one in spectra])
+    most = math.ceil(math.log10(max(every.max(), 1e-11)))
+    least = max(math.floor(math.log10(max(every.min(), 1e-12))), most - DECADES)
+    ends = [float(f(one.frequency_hz)) for f in (np.min, np.max) for one in spectra]
+    left, right = math.log10(min(ends)), math.log10(max(ends))
+
+    def x(frequency: float) -> float:
+        share = (math.log10(frequency) - left) / (right - left)
+        return round(FRAME[0] + share * (FRAME[2] - FRAME[0]), 1)
+
+    def y(density: float) -> float:
+        share = (math.log10(max(density, 10.0**least)) - least) / max(most - least, 1)
+        return round(FRAME[3] - share * (FRAME[3] - FRAME[1]), 1)
+
+    grid = []
+    for decade in range(least, most + 1):
+        level = y(10.0**decade)
+        grid.append(
+            Label(FRAME[0], FRAME[2], level, level, f"1e{decade}", "end", FRAME[0] - 4, level + 4)
+        )
+    for frequency in FREQUENCIES_HZ:
+        if min(ends) <= frequency <= max(ends):
+            place = x(frequency)
+            below = FRAME[3] + 18
+            text = f"{frequency:g} Hz"
+            grid.append(Label(place, place, FRAME[1], FRAME[3], text, "middle", place, below))
+    lines, coloured = [], 0
+    for one in spectra:
+        pairs = zip(one.frequency_hz.tolist(), one.density.tolist())
+        points = " ".join(f"{x(frequency)},{y(density)}" for frequency, density in pairs)
+        if one.is_reference:
+            lines.append(Line(points, "reference", "none", f"{one.entry} (reference)"))
+            continue
+        dash = DASHES[coloured // COLOURS % len(DASHES)]
+        lines.append(Line(points, f"p{coloured % COLOURS}", dash, one.entry))
+        coloured += 1
+    return Plot(case, grid, lines)

@@ -1,0 +1,92 @@
+"""A comparison of simulators as one HTML page that opens from disk and runs no script."""
+
+import base64
+import hashlib
+import platform
+import shlex
+from importlib.metadata import version
+from pathlib import Path
+from typing import List, Sequence, Tuple
+
+import jinja2
+import yaml
+
+import gz_testauto.report.page
+from gz_testauto import __version__
+from gz_testauto.base.escaping import printable
+from gz_testauto.extras.simulator_comparison.findings import Findings
+from gz_testauto.extras.simulator_comparison.report import sentences
+from gz_testauto.extras.simulator_comparison.report.charts import BAR, PLOT, chart, lead_bars, plot
+from gz_testauto.extras.simulator_comparison.report.terminal import millimetres
+from gz_testauto.results.directory import write_atomically
+
+_HERE = Path(__file__).resolve().parent
+_SHARED = Path(gz_testauto.report.page.__file__).resolve().parent / "page.css"
+
+BENCH = "bench.json"
+"""The bench, beside the page."""
+
+LIBRARIES = ("numpy", "scipy")
+"""Of which the page says the version, since numbers come from them."""
+
+
+def write_page(found: Findings, path: Path) -> None:
+    """Write it, beside the bench as it was stored, from which it says how to make it again. Raises
+    ``OSError``."""
+    folder, bench = (shlex.quote(str(one)) for one in (path.parent, path.parent / BENCH))
+    again = (
+        ("To measure and rank again what was recorded", f"gz_testauto simulators report {folder}"),
+        ("To do all of it again", f"gz_testauto simulators compare {bench} --out {folder}_again"),
+    )
+    write_atomically(path, page_html(found, again).encode())
+
+
+def page_html(found: Findings, again: Sequence[Tuple[str, str]] = ()) -> str:
+    """The page; ``again`` has commands, each after what it is for."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(str(_HERE)),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=lambda value: printable(value) if type(value) is str else value,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    style = "\n".join(
+        path.read_text(encoding="utf-8").strip() for path in (_SHARED, _HERE / "page.css")
+    )
+    digest = base64.b64encode(hashlib.sha256(style.encode("utf-8")).digest()).decode("ascii")
+    return environment.get_template("page.html.jinja").render(
+        policy=f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; "
+        "base-uri 'none'; form-action 'none'",
+        version=__version__,
+        style=style,
+        found=found,
+        say=sentences,
+        rankings=[
+            (title, ranking, lead_bars(ranking)) for title, ranking in sentences.rankings(found)
+        ],
+        bar=BAR,
+        size=PLOT,
+        millimetres=millimetres,
+        charts=[chart(found, measure) for measure in found.measures],
+        shown=[measure.name for measure in found.measures],
+        spectra=[plot(case, own) for case, own in found.spectra.items()],
+        features=sentences.features_said(found),
+        left_out=sentences.left_out_lines(found),
+        made=[*sentences.notes(found), _versions(found)],
+        again=again,
+        bench=yaml.safe_dump(
+            found.spec.model_dump(mode="json", exclude_defaults=True),
+            sort_keys=False,
+            allow_unicode=True,
+            width=100,
+        ),
+    )
+
+
+def _versions(found: Findings) -> str:
+    of_libraries: List[str] = [f"{name} {version(name)}" for name in LIBRARIES]
+    return (
+        f"gz_testauto {__version__}, Python {platform.python_version()}, "
+        f"{', '.join(of_libraries)}; seed {found.spec.seed}."
+    )

@@ -1,0 +1,40 @@
+"""The grounds of simulators on a terminal."""
+
+import math
+from typing import Optional, Sequence
+
+from rich.console import Console
+
+from gz_testauto.base.escaping import printable
+from gz_testauto.extras.simulator_comparison.bench.probes import ProbeRow
+from gz_testauto.extras.simulator_comparison.report.terminal import say
+from gz_testauto.report.plain import plain_table, report_console
+
+
+def print_probes(rows: Sequence[ProbeRow], console: Optional[Console] = None) -> None:
+    """A line for each entry and terrain, on standard output unless told, and below them what is
+    wrong with those that are refused."""
+    console = console or report_console()
+    table = plain_table("entry", "simulator", "terrain", "off, mm", "friction", "should be", "")
+    for column in table.columns[1:3]:
+        column.no_wrap = False
+    for row in rows:
+        ground = row.ground
+        table.add_row(
+            printable(ground.entry),
+            row.simulator,
+            printable(ground.terrain),
+            _text(1000.0 * ground.worst_m),
+            _text(ground.friction),
+            f"{ground.expected_friction:g}",
+            "refused" if ground.refusal else "right",
+        )
+    console.print(table)
+    for row in rows:
+        if row.ground.refusal:
+            where = f"{row.ground.entry} on {row.ground.terrain}"
+            say(console, f"{where}: {row.ground.refusal}", "  ")
+
+
+def _text(value: float) -> str:
+    return "-" if math.isnan(value) else f"{value:.3f}"

@@ -1,0 +1,249 @@
+"""A comparison of simulators on a terminal of 80 columns."""
+
+import math
+import textwrap
+from typing import Callable, Optional, Sequence
+
+from rich.console import Console
+from rich.table import Table
+
+from gz_testauto.base.escaping import printable
+from gz_testauto.extras.simulator_comparison.findings import Findings, Ranking
+from gz_testauto.extras.simulator_comparison.measures.interface import Measure
+from gz_testauto.extras.simulator_comparison.report.sentences import (
+    NEAR,
+    TURNS_SHOWN,
+    baseline_lines,
+    change_text,
+    example_lines,
+    features_said,
+    floor_of,
+    lead_text,
+    left_out_lines,
+    measure_title,
+    measured_texts,
+    notes,
+    number,
+    of_entries,
+    rankings,
+    reference_text,
+    relative,
+    score_text,
+    simulator_lines,
+    turning_text,
+    without_interval_text,
+)
+from gz_testauto.report.plain import WIDTH, plain_table, report_console
+
+SIDE_BY_SIDE = 5
+"""Entries whose scores fit beside each other."""
+
+
+def print_findings(found: Findings, console: Optional[Console] = None) -> None:
+    """Print all of it, on standard output unless told."""
+    console = console or report_console()
+    console.print(found.spec.name, style="bold")
+    for text in (found.spec.about, reference_text(found)):
+        say(console, text)
+    console.print()
+    if found.printed is not None:
+        _section(console, "Printed and measured", [change_text(found), *example_lines(found)])
+    else:
+        _section(console, "Printed means and ranges", example_lines(found))
+    for title, ranking in rankings(found):
+        _print_ranking(console, title, ranking, without_interval_text(found, ranking))
+    _section(console, "Beside the baseline", baseline_lines(found))
+    _print_scores(console, found)
+    weighted = [one for one in found.measures if found.spec.weights.get(one.name)]
+    for measure in weighted:
+        console.print(measure_title(found, measure), style="bold")
+        console.print(measure_table(found, measure))
+        console.print()
+    _print_shown_only(console, found, [one for one in found.measures if one not in weighted])
+    _section(console, "Left out", left_out_lines(found))
+    _print_grounds(console, found)
+    compared = [f"{name}: {what}" for name, what in simulator_lines(found)]
+    _section(console, "What was compared", compared)
+    features = [
+        f"{one.entry} ({one.where}): "
+        + "; ".join(f"{name} {value}" for name, value in one.features.items())
+        for one in features_said(found)
+    ]
+    _section(console, "Features, as quoted", features)
+    _section(console, "How to read it", notes(found))
+
+
+def say(console: Console, text: str, indent: str = "") -> None:
+    """A paragraph, unless it is empty; its second and later lines are set in by ``indent``."""
+    if text:
+        console.print(
+            textwrap.fill(
+                printable(" ".join(text.split())),
+                WIDTH,
+                subsequent_indent=indent,
+                break_on_hyphens=False,
+            )
+        )
+
+
+def _section(console: Console, title: str, lines: Sequence[str]) -> None:
+    if not lines:
+        return
+    console.print(title, style="bold")
+    for line in lines:
+        say(console, line, "  ")
+    console.print()
+
+
+def _print_ranking(console: Console, title: str, ranking: Ranking, unsure: str) -> None:
+    console.print(title, style="bold")
+    for text in (ranking.verdict.text, unsure):
+        say(console, text)
+    console.print()
+    if not ranking.verdict.ranked:
+        return
+    console.print(ranking_table(ranking))
+    console.print()
+    for text in (lead_text(ranking), turning_text(ranking)):
+        say(console, text)
+    if len(ranking.turning) > 1:
+        console.print(turning_table(ranking))
+    console.print()
+
+
+def ranking_table(ranking: Ranking) -> Table:
+    """Totals with intervals, and how often each is first."""
+    counted = float(ranking.table.weights[ranking.table.counted].sum())
+    shown = [
+        "",
+        f"total\nof {counted:g}",
+        "\n95 %",
+        f"first, weights\n{NEAR}",
+        "first,\nany weights",
+    ]
+    rows = []
+    for row in ranking.table.order:
+        low, high = ranking.intervals[row].tolist()
+        texts = [
+            printable(ranking.table.entries[row]),
+            f"{ranking.table.totals[row]:.3f}",
+            "" if math.isnan(low) else f"[{low:.2f}, {high:.2f}]",
+            f"{100 * ranking.near.first[row]:.1f} %",
+            f"{100 * ranking.any.first[row]:.1f} %",
+        ]
+        rows.append(texts)
+    return _without_empty(plain_table, shown, rows)
+
+
+def turning_table(ranking: Ranking) -> Table:
+    """The weights that turn the first place, those nearest to the given ones."""
+    table = plain_table("weight of", "given", "needed", "change", "then first")
+    for change in ranking.turning[:TURNS_SHOWN]:
+        table.add_row(
+            printable(change.criterion),
+            f"{change.given:g}",
+            f"{change.needed:.3f}",
+            relative(change),
+            printable(change.winner),
+        )
+    return table
+
+
+def _print_scores(console: Console, found: Findings) -> None:
+    table = found.ranking.table
+    if not table.entries:
+        return
+    console.print("Scores, from 0 to 1", style="bold")
+    for begin in range(0, len(table.entries), SIDE_BY_SIDE):
+        chosen = range(begin, min(begin + SIDE_BY_SIDE, len(table.entries)))
+        shown = _side_by_side(["", "weight", *(table.entries[row] for row in chosen)])
+        for column, criterion in enumerate(table.criteria):
+            scores = [float(table.scores[row, column]) for row in chosen]
+            texts = ("-" if math.isnan(score) else f"{score:.3f}" for score in scores)
+            shown.add_row(printable(criterion), f"{table.weights[column]:g}", *texts)
+        console.print(shown)
+        console.print()
+
+
+def measure_table(found: Findings, measure: Measure) -> Table:
+    """Value, interval, score, floor, and what is to be said."""
+    rows = []
+    for name, one in of_entries(found, measure).items():
+        value, within, said = measured_texts(one)
+        score = score_text(found, name, measure)
+        rows.append([printable(text) for text in (name, value, within, score, said)])
+    floor = floor_of(found, measure)
+    if not math.isnan(floor):
+        rows.append(["floor", number(floor), "", "", "the reference's own repetitions"])
+    return _without_empty(remark_table, ["", "value", "95 %", "score", ""], rows)
+
+
+def _print_shown_only(console: Console, found: Findings, measures: Sequence[Measure]) -> None:
+    """What has no weight, in few lines; intervals are on the page and in the CSV file."""
+    if not measures:
+        return
+    console.print("Without a weight (= ties with the reference)", style="bold")
+    names = list(found.measured)
+    for begin in range(0, len(names), SIDE_BY_SIDE):
+        chosen = names[begin : begin + SIDE_BY_SIDE]
+        table = _side_by_side(["", *chosen, "floor"])
+        for measure in measures:
+            unit = f", {measure.unit}" if measure.unit else ""
+            of_all = [found.measured[name][measure.name] for name in chosen]
+            texts = (number(one.estimate.value) + ("=" if one.ties else "") for one in of_all)
+            table.add_row(f"{measure.name}{unit}", *texts, number(floor_of(found, measure)))
+        console.print(table)
+        console.print()
+
+
+def _side_by_side(headings: Sequence[str]) -> Table:
+    """A table of entries beside each other, whose names may be folded."""
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    table.add_column(headings[0], overflow="fold")
+    for heading in headings[1:]:
+        table.add_column(printable(heading), justify="right", overflow="fold", max_width=11)
+    return table
+
+
+def remark_table(*headings: str) -> Table:
+    """A plain table whose last column is text."""
+    table = plain_table(*headings[:-1])
+    table.add_column(headings[-1], justify="left", overflow="fold")
+    return table
+
+
+def _without_empty(
+    make: Callable[..., Table], headings: Sequence[str], rows: Sequence[Sequence[str]]
+) -> Table:
+    """The table without columns in which no row has anything, the last one excepted."""
+    kept = [
+        column
+        for column in range(len(headings))
+        if column in (0, len(headings) - 1) or any(row[column] for row in rows)
+    ]
+    table = make(*(headings[column] for column in kept))
+    for row in rows:
+        table.add_row(*(row[column] for column in kept))
+    return table
+
+
+def _print_grounds(console: Console, found: Findings) -> None:
+    if not found.circumstances.grounds:
+        return
+    table = plain_table("ground of", "terrain", "worst error", "friction", "should be")
+    for one in found.circumstances.grounds:
+        table.add_row(
+            printable(one.entry),
+            printable(one.terrain),
+            millimetres(one.worst_m),
+            number(one.friction),
+            number(one.expected_friction),
+        )
+    console.print("Ground, as probed", style="bold")
+    console.print(table)
+    console.print()
+
+
+def millimetres(length_m: float) -> str:
+    """A length that is hoped to be short."""
+    return f"{1000 * length_m:.2f} mm" if math.isfinite(length_m) else "no ground"

@@ -1,0 +1,308 @@
+"""What is to be compared with what, and what counts how much.
+
+Owns the shape of a bench's YAML::
+
+    name: husky
+    entries:
+      - name: real
+        recording: {imu: {topic: /imu/data}, drives: {flat/straight: [a.bag, b.bag]}}
+      - name: other_simulator
+        recording: {drives: {flat/straight: [c.csv, d.csv]}}
+        features: {free: true, ros: plugin}
+      - name: from_a_paper
+        published: {real_time_factor: 0.97}
+        source: Farley et al. 2022, Table 10
+    reference: real
+    weights: {free: 4, real_time_factor: 4, imu_linear_error: 10}
+
+Of simulators that are to be driven, and not read::
+
+    robot: {model: package://gz_testauto/models/husky_a200}
+    terrains: [{name: gravel, kind: gravel, friction: 0.55}]
+    drives: [straight, circle]
+    repetitions: 5
+    entries:
+      - {name: ode, simulator: gazebo, options: {engine: ode}}
+      - {name: mujoco, simulator: embedded}
+    reference: ode
+"""
+
+from typing import Any, Dict, List, Mapping, Optional, Tuple
+
+from pydantic import BeforeValidator, Field, model_validator
+from pydantic_core import PydanticCustomError
+from typing_extensions import Annotated, Self
+
+from gz_testauto.base.errors import SpecError, UnknownNameError
+from gz_testauto.base.registry import unknown_name
+from gz_testauto.extras.simulator_comparison.drives.spec import (
+    FLAT,
+    ORDINARY,
+    STEP,
+    BenchRobotSpec,
+    DriveSpec,
+)
+from gz_testauto.extras.simulator_comparison.examples import ExampleSpec
+from gz_testauto.extras.simulator_comparison.features import RULES, FeaturesSpec
+from gz_testauto.extras.simulator_comparison.measures.interface import MEASURES, measure_named
+from gz_testauto.extras.simulator_comparison.measures.load import LOAD
+from gz_testauto.extras.simulator_comparison.recordings.spec import RecordingSpec
+from gz_testauto.extras.simulator_comparison.score import PAPER_WEIGHTS
+from gz_testauto.extras.simulator_comparison.steps import (
+    physics_step_s,
+    simulator_fault,
+    step_fault,
+    takes_step,
+)
+from gz_testauto.extras.simulator_comparison.terrain import TerrainSpec
+from gz_testauto.extras.simulator_comparison.terrain.kind import TerrainKind
+from gz_testauto.simulators import check_options
+from gz_testauto.spec.loader import WITHIN
+from gz_testauto.spec.model import Spec, SpecPath, as_tuple, repeated
+from gz_testauto.spec.stack import NAME
+
+Weight = Annotated[float, Field(ge=0, le=1e6)]
+
+
+class EntrySpec(Spec):
+    """One simulator, or the real robot. What is measured of it comes from a ``recording``, from
+    driving a ``simulator`` of this package, or was ``published``; ``printed`` are scores that
+    somebody gave, which are added up beside those that follow from the measurements."""
+
+    name: str = Field(pattern=NAME)
+    recording: Optional[RecordingSpec] = None
+    campaign: Optional[SpecPath] = None
+    """Results of a campaign that was run in it, for measures of planners."""
+    simulator: Optional[str] = None
+    options: Dict[str, Any] = Field(default_factory=dict)
+    """Of the simulator, as ``simulator_options`` of a campaign."""
+    published: Dict[str, float] = Field(default_factory=dict)
+    """Values of measures."""
+    printed: Dict[str, float] = Field(default_factory=dict)
+    """Scores of criteria, from 0 to 1."""
+    source: str = ""
+    """Where the published values stand."""
+    features: FeaturesSpec = FeaturesSpec()
+
+    @model_validator(mode="after")
+    def _is_one_or_the_other(self) -> Self:
+        if self.simulator is not None and self.recording is not None:
+            raise ValueError("has recording and simulator; make them two entries")
+        if self.simulator is None and self.options:
+            raise ValueError("has options and no simulator; give simulator")
+        if self.simulator is not None:
+            try:
+                check_options(self.simulator, self.options)
+            except SpecError as error:
+                raise ValueError(str(error)) from None
+            fault = simulator_fault(self.simulator)
+            if fault is not None:
+                reason = f"is {self.simulator}, which {fault}"
+                context = {"reason": reason, WITHIN: ("simulator",)}
+                raise PydanticCustomError("predicate", "{reason}", context)
+        return self
+
+    @model_validator(mode="after")
+    def _has_something(self) -> Self:
+        for name in self.published:
+            _require_known("published", name, MEASURES.names())
+        for name, score in self.printed.items():
+            if not 0.0 <= score <= 1.0:
+                raise ValueError(f"printed.{name} is {score:g}; a score is 0 to 1")
+        return self
+
+
+class BenchSpec(Spec):
+    """The whole comparison."""
+
+    name: str = Field(pattern=NAME)
+    about: str = ""
+    """For the report, above everything else."""
+    seed: int = Field(0, ge=0)
+    robot: Optional[BenchRobotSpec] = None
+    terrains: Annotated[Tuple[TerrainSpec, ...], BeforeValidator(as_tuple)] = ()
+    drives: Annotated[Tuple[DriveSpec, ...], BeforeValidator(as_tuple)] = ()
+    """All kinds unless given; each is driven on every terrain, ``step`` on those of its kind."""
+    repetitions: int = Field(5, ge=1, le=1000)
+    step_s: float = Field(0.001, gt=0, le=0.02)
+    """The physics step of the worlds. A simulator with an option ``step_s`` goes by that."""
+    load: bool = True
+    """Whether the load of the simulators is measured."""
+    half_step: bool = False
+    """Whether drives on a flat terrain are repeated at half the physics step."""
+    entries: Annotated[Tuple[EntrySpec, ...], BeforeValidator(as_tuple)]
+    reference: Optional[str] = None
+    """The entry that the others are measured against; it is not ranked."""
+    real: bool = False
+    """Whether the reference is a real robot; else the report speaks of agreement with it, never of
+    accuracy."""
+    baseline: Optional[str] = None
+    """The entry that everybody must beat, such as an ideal robot; it is not ranked."""
+    weights: Dict[str, Weight] = Field(default_factory=lambda: dict(PAPER_WEIGHTS))
+    """Of features and measures, by name; the paper's unless given. What has none is shown only."""
+    examples: Annotated[Tuple[ExampleSpec, ...], BeforeValidator(as_tuple)] = ()
+    """Printed means and ranges, of which the report says what error follows."""
+
+    @model_validator(mode="after")
+    def _names_fit(self) -> Self:
+        names = [entry.name for entry in self.entries]
+        if not names:
+            raise ValueError("entries: there are none; give those to compare")
+        twice = repeated(names)
+        if twice:
+            raise ValueError(f"entries: {', '.join(twice)} stands there more than once")
+        if self.reference is not None:
+            _require_known("reference", self.reference, names)
+            reference = self.entry(self.reference)
+            if not (reference.recording or reference.campaign or reference.simulator):
+                raise ValueError(f"reference: {self.reference} has no recording to compare with")
+            if self.real and reference.simulator is not None:
+                raise ValueError(f"real: {self.reference} is simulated; give recordings of a robot")
+        if self.real and self.reference is None:
+            raise ValueError("real: there is no reference; give one")
+        if self.baseline is not None:
+            _require_known("baseline", self.baseline, names)
+            if self.baseline == self.reference:
+                raise ValueError(f"baseline: {self.baseline} is the reference; take another entry")
+        if all(name in (self.reference, self.baseline) for name in names):
+            raise ValueError("entries: there is none to be ranked; give one to compare")
+        own = [name for entry in self.entries for name in entry.features.more]
+        for name in self.weights:
+            _require_known("weights", name, [*RULES, *own, *MEASURES.names()])
+        for entry in self.entries:
+            for name in entry.printed:
+                _require_known(f"{entry.name}.printed", name, list(self.weights))
+        if not any(weight > 0 for weight in self.weights.values()):
+            raise ValueError("weights: all are 0; give one that counts")
+        for entry in self.ranked:
+            _require_cases(entry, self._reference_cases)
+        return self
+
+    @model_validator(mode="before")
+    @classmethod
+    def _all_drives(cls, data: Any) -> Any:
+        """All kinds that there is ground for, where terrains are given and drives are not."""
+        if isinstance(data, dict) and data.get("terrains") and "drives" not in data:
+            ground = [one.get("kind") for one in data["terrains"] if isinstance(one, dict)]
+            return {**data, "drives": [kind for kind in ORDINARY if kind != STEP or STEP in ground]}
+        return data
+
+    @model_validator(mode="after")
+    def _can_be_driven(self) -> Self:
+        if self.simulated:
+            lacking = [name for name in ("robot", "terrains") if not getattr(self, name)]
+            if lacking:
+                raise ValueError(
+                    f"{lacking[0]} is missing, in which {self.simulated[0].name} is to be driven"
+                )
+        for what in ("terrains", "drives"):
+            twice = repeated([one.name for one in getattr(self, what)])
+            if twice:
+                raise ValueError(f"{what}: {', '.join(twice)} stands there more than once")
+        for terrain in self.terrains:
+            if terrain.name == LOAD:
+                raise ValueError(f"terrains: {LOAD} is where load is measured; take another name")
+        for drive in self.drives:
+            if not any(self.drives_on(drive, terrain) for terrain in self.terrains):
+                needed = STEP if drive.kind == STEP else FLAT
+                raise ValueError(f"drives: {drive.name} needs a terrain of kind {needed}")
+            self._require_recorded(drive)
+        return self
+
+    @model_validator(mode="after")
+    def _steps_divide_samples(self) -> Self:
+        for number, entry in enumerate(self.entries):
+            if entry.simulator is None:
+                continue
+            fault = step_fault(physics_step_s(entry.simulator, entry.options, self.step_s))
+            if fault is not None:
+                own = takes_step(entry.simulator)
+                place = ("entries", number, "options", "step_s") if own else ("step_s",)
+                raise PydanticCustomError("predicate", "{reason}", {"reason": fault, WITHIN: place})
+        return self
+
+    def _require_recorded(self, drive: DriveSpec) -> None:
+        command, where = drive.command, f"drives: {drive.name}.command"
+        if command is None:
+            return
+        recorded = {one.name: one.recording for one in self.entries if one.recording is not None}
+        _require_known(f"{where}.entry", command.entry, list(recorded))
+        recording = recorded[command.entry]
+        assert recording is not None, "those that have one"
+        if recording.command is None:
+            raise ValueError(
+                f"{where}: recording of {command.entry} does not say where its "
+                "commands are; give recording.command"
+            )
+        _require_known(f"{where}.case", command.case, list(recording.drives))
+        count = len(recording.drives[command.case])
+        if command.repetition >= count:
+            raise ValueError(
+                f"{where}.repetition is {command.repetition}; there are {count}, counted from 0"
+            )
+
+    @staticmethod
+    def drives_on(drive: DriveSpec, terrain: TerrainKind) -> bool:
+        """Whether a drive is for a terrain."""
+        return drive.is_for(getattr(terrain, "kind", ""))
+
+    @property
+    def simulated(self) -> List[EntrySpec]:
+        """Entries that are to be driven."""
+        return [entry for entry in self.entries if entry.simulator is not None]
+
+    @property
+    def cases(self) -> List[str]:
+        """What simulators are to be driven through, ``TERRAIN/DRIVE``."""
+        return [
+            f"{terrain.name}/{drive.name}"
+            for terrain in self.terrains
+            for drive in self.drives
+            if self.drives_on(drive, terrain)
+        ]
+
+    def entry(self, name: str) -> EntrySpec:
+        """By name."""
+        return next(entry for entry in self.entries if entry.name == name)
+
+    @property
+    def ranked(self) -> List[EntrySpec]:
+        """All but the reference; the baseline is among them, to be measured as they are."""
+        return [entry for entry in self.entries if entry.name != self.reference]
+
+    @property
+    def features(self) -> Mapping[str, float]:
+        """Weights of what is no measure."""
+        measures = set(MEASURES.names())
+        return {name: weight for name, weight in self.weights.items() if name not in measures}
+
+    @property
+    def _reference_cases(self) -> List[str]:
+        if self.reference is None:
+            return []
+        recording = self.entry(self.reference).recording
+        return self.cases if recording is None else list(recording.drives)
+
+
+def _require_cases(entry: EntrySpec, cases: List[str]) -> None:
+    """A case that the reference lacks is a name that is misspelt."""
+    if entry.recording is not None and cases:
+        for case in entry.recording.drives:
+            _require_known(f"{entry.name}.recording.drives", case, cases)
+
+
+def _require_known(where: str, name: str, known: List[str]) -> None:
+    if name not in known:
+        said = unknown_name("name", name, known)
+        raise PydanticCustomError("predicate", "{reason}", {"reason": f"{where}: {said}"})
+
+
+def weighted_measures(spec: BenchSpec) -> List[str]:
+    """Measures that count. Raises ``UnknownNameError`` for one that cannot be imported."""
+    found = [name for name in spec.weights if name not in spec.features]
+    for name in found:
+        measure_named(name)
+    return found
+
+
+__all__ = ["BenchSpec", "EntrySpec", "UnknownNameError", "weighted_measures"]

@@ -1,0 +1,7 @@
+"""Ground to drive on that is the same in every simulator."""
+
+from gz_testauto.extras.simulator_comparison.terrain.make import TerrainSpec, make_terrain
+from gz_testauto.extras.simulator_comparison.terrain.terrain import Terrain
+from gz_testauto.extras.simulator_comparison.terrain.world_file import write_world
+
+__all__ = ["Terrain", "TerrainSpec", "make_terrain", "write_world"]

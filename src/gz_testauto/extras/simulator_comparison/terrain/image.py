@@ -1,0 +1,48 @@
+"""Ground from an image of the user's."""
+
+import numpy as np
+from pydantic import Field
+from typing_extensions import Literal
+
+from gz_testauto.base.errors import MissingDependencyError, SpecError
+from gz_testauto.extras.simulator_comparison.terrain.kind import TerrainKind
+from gz_testauto.spec.model import SpecPath
+
+WIDE_MODES = ("I", "F")
+"""Pillow's grey images of more than 8 bits; their names begin so."""
+
+
+class ImageTerrain(TerrainKind):
+    """The brightness of an image that Pillow reads, stretched over ``size_m`` and resampled to
+    ``pixels``; from its darkest to its brightest point are ``relief_m``. The top of the image
+    is at the greatest y. Pictures in colour are read as grey ones."""
+
+    kind: Literal["image"] = "image"
+    image: SpecPath
+    relief_m: float = Field(gt=0.0, le=100.0)
+
+    def relief(self, x_m: np.ndarray, y_m: np.ndarray, draw: np.random.Generator) -> np.ndarray:
+        """See :class:`TerrainKind`. Raises ``SpecError`` for a file that is no image, or one of one
+        brightness only."""
+        try:
+            from PIL import Image
+        except ImportError as error:
+            raise MissingDependencyError(
+                f"reading {self.image} needs Pillow: python3 -m pip install pillow"
+            ) from error
+        try:
+            with Image.open(self.image) as image:
+                grey = image if image.mode.startswith(WIDE_MODES) else image.convert("L")
+                brightness = Image.fromarray(np.asarray(grey, dtype=np.float32))
+                smooth = Image.BILINEAR  # type: ignore[attr-defined]  # its name before 9.1 too
+                resampled = brightness.resize(x_m.shape[::-1], smooth)
+                heights = np.asarray(resampled, dtype=float)
+        except Exception as error:  # image readers raise whatever their input makes them raise
+            raise SpecError(f"{self.image} cannot be read as an image: {error}") from error
+        contrast = float(np.ptp(heights))
+        if not contrast > 0.0:
+            raise SpecError(
+                f"{self.image} is of one brightness all over, so it has no relief; take another "
+                "image, or a terrain of kind flat"
+            )
+        return heights * (self.relief_m / contrast)

@@ -1,7 +1,0 @@
-"""Ground to drive on that is the same in every simulator."""
-
-from gz_testauto.fidelity.terrain.make import TerrainSpec, make_terrain
-from gz_testauto.fidelity.terrain.terrain import Terrain
-from gz_testauto.fidelity.terrain.world_file import write_world
-
-__all__ = ["Terrain", "TerrainSpec", "make_terrain", "write_world"]

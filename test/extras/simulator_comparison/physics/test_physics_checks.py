@@ -1,0 +1,126 @@
+"""Simulators against physics on paper, and what is said of those that are off."""
+
+import math
+from dataclasses import replace
+
+import pytest
+from scipy.integrate import quad
+from scipy.optimize import brentq
+
+from gz_testauto.base.errors import SimulatorError
+from gz_testauto.base.observation import Twist2D
+from gz_testauto.extras.simulator_comparison.physics import run
+from gz_testauto.extras.simulator_comparison.physics.check import Check, Finding, Outcome
+from gz_testauto.extras.simulator_comparison.physics.driving import sliding_twist
+from gz_testauto.extras.simulator_comparison.physics.robots import HUSKY, Weight
+from gz_testauto.simulators.embedded.simulation import EmbeddedSimulation
+
+BY_NAME = {check.name: check for check in run.CHECKS}
+TURNED_AS_TOLD = ("skid_turn", "locked_wheels")
+"""What a base on servos does by construction."""
+
+
+def outcome_of(name, entry, simulator, **options):
+    (outcome,) = run.check_physics(entry, simulator, options, [BY_NAME[name]])
+    return outcome
+
+
+@pytest.mark.parametrize("name", [name for name in BY_NAME if name not in TURNED_AS_TOLD])
+def test_the_embedded_simulator_is_within_two_hundredths_of_paper(name):
+    assert outcome_of(name, "embedded", "embedded").deviation == pytest.approx(0, abs=0.02)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "within"), [("slide", 0.01), ("locked_wheels", 0.01), ("skid_turn", 0.02)]
+)
+def test_wheels_that_drive_by_friction_are_within_two_hundredths_of_paper(name, within):
+    outcome = outcome_of(name, "embedded", "embedded", skid="wheels")
+    assert outcome.deviation == pytest.approx(0, abs=within)
+    assert outcome.converged in (None, True)
+
+
+@pytest.mark.slow
+def test_a_husky_turns_as_it_would_on_the_rims_of_its_wheels_in_steps_of_1_and_5_ms():
+    # MuJoCo lets a cylinder touch a plane where its rims do; least power by quadrature, below
+    outcome = outcome_of("skid_turn", "embedded", "embedded", skid="wheels")
+    assert [outcome.value, outcome.other_value] == pytest.approx([0.2409] * 2, rel=1e-3)
+
+
+@pytest.mark.gazebo
+@pytest.mark.slow
+def test_gazebo_slides_rolls_and_feels_as_on_paper_and_does_not_turn_on_four_wheels():
+    names = ("slide", "rolling_ball", "imu_arm", "skid_turn")
+    outcomes = run.check_physics("ode", "gazebo", {}, [BY_NAME[name] for name in names])
+    *within, turn = outcomes
+    assert [o.deviation for o in within] == pytest.approx([0, 0, 0], abs=0.02)
+    assert turn.deviation < -0.5  # its wheels give way within the step
+
+
+def test_a_skid_steer_robot_with_equal_loads_turns_by_the_squares_of_its_arms():
+    square = Weight(((0.3, 0.2), (0.3, -0.2), (-0.3, 0.2), (-0.3, -0.2)), (0.0, 0.0), 40.0)
+    assert square.loads_n() == pytest.approx([98.0] * 4)
+    twist = sliding_twist(square, Twist2D(0.0, 1.0))
+    assert twist == pytest.approx((0, 0, 0.2**2 / (0.2**2 + 0.3**2)), abs=1e-5)
+    assert sliding_twist(square, Twist2D(0.7, 0.0)) == pytest.approx((0.7, 0, 0), abs=1e-5)
+
+
+def test_wheels_that_touch_along_a_line_turn_where_the_moments_along_it_balance():
+    a, b, half = 0.3, 0.2, 0.06
+    wheels = tuple((x, y) for x in (a, -a) for y in (b, -b))
+    weight = Weight(wheels, (0.0, 0.0), 40.0, width_m=2 * half)
+
+    def moment(share, beside):
+        """Of friction, about the middle, at a point of a wheel that is told 1 rad/s."""
+        along, across = b - share * beside, share * a
+        return (beside * along - a * across) / math.hypot(along, across)
+
+    def of_wheel(share):
+        return quad(lambda beside: moment(share, beside), b - half, b + half)[0]
+
+    expected = brentq(of_wheel, 0.1, 0.9)
+    twist = sliding_twist(weight, Twist2D(0.0, 1.0))
+    assert twist == pytest.approx((0, 0, expected), abs=1e-6)
+    assert expected < 0.995 * sliding_twist(replace(weight, width_m=0.0), Twist2D(0.0, 1.0))[2]
+    assert sliding_twist(weight, Twist2D(0.7, 0.0)) == pytest.approx((0.7, 0, 0), abs=1e-5)
+
+
+def test_the_heavy_side_of_a_husky_carries_more_and_the_loads_balance_its_weight():
+    loads = HUSKY.loads_n()
+    assert sum(loads) == pytest.approx(56.582 * 9.8)
+    moment = sum(load * y for load, (_, y) in zip(loads, HUSKY.wheels_m))
+    assert moment == pytest.approx(-0.085 * 46.034 * 9.8)
+    assert loads[1] > loads[0] > 0
+
+
+@pytest.mark.parametrize(("at_5_ms", "converged"), [(0.249, True), (0.12, False), (None, None)])
+def test_values_that_differ_between_two_steps_are_not_converged(at_5_ms, converged):
+    outcome = Outcome(
+        "e", "skid_turn", "rad/s", "", 0.001, 0.25, 0.277, other_step_s=0.005, other_value=at_5_ms
+    )
+    assert outcome.converged is converged
+    assert outcome.deviation == pytest.approx(0.25 / 0.277 - 1)
+
+
+def test_what_a_simulator_cannot_do_is_told_and_the_rest_is_measured():
+    def impossible(bench):
+        raise SimulatorError("there is no ground here")
+
+    checks = [
+        Check("no", "", "m", "", impossible, converges=True),
+        Check("yes", "", "m", "", lambda bench: Finding(bench.step_s, 0.0, 2.0), converges=True),
+    ]
+    refused, measured = run.check_physics("e", "embedded", {}, checks, (0.002, 0.004))
+    assert (refused.value, refused.refusal) == (None, "there is no ground here")
+    assert refused.deviation is None and refused.converged is None
+    assert (measured.step_s, measured.value, measured.deviation) == (0.002, 0.002, 0.001)
+    assert (measured.other_step_s, measured.other_value) == (0.004, 0.004)
+    assert math.isfinite(measured.value) and measured.refusal is None
+
+
+@pytest.mark.parametrize("name", ["sliding_stop", "imu_arm"])
+def test_a_body_that_does_not_take_a_twist_is_not_measured(name, monkeypatch):
+    monkeypatch.setattr(EmbeddedSimulation, "_apply", lambda self, changes: None)
+    outcome = outcome_of(name, "embedded", "embedded")
+    assert outcome.value is None
+    assert "did not take up" in outcome.refusal

@@ -1,0 +1,93 @@
+"""The page in a real browser, opened from disk: on a wide screen and a narrow one, in light and
+dark, read by rules of accessibility. Nothing may be said on the console."""
+
+import shutil
+
+import pytest
+from benches import paper, told_of
+
+from gz_testauto.extras.simulator_comparison.report.page import write_page
+
+sync_api = pytest.importorskip(
+    "playwright.sync_api", reason="no Playwright: pip install playwright"
+)
+axe = pytest.importorskip("axe_playwright_python.base", reason="no axe_playwright_python")
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
+LIMIT_MS = 30_000
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(300),
+    pytest.mark.skipif(CHROMIUM is None, reason="no chromium here: apt-get install chromium"),
+]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_api.sync_playwright() as playwright:
+        started = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox"], timeout=LIMIT_MS
+        )
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="module", params=["paper", "simulated"])
+def report(request, tmp_path_factory):
+    path = tmp_path_factory.mktemp("page") / f"{request.param}.html"
+    found = paper() if request.param == "paper" else told_of()
+    write_page(found, path)
+    return path
+
+
+def opened(browser, path, said, **settings):
+    context = browser.new_context(**settings)
+    context.set_default_timeout(LIMIT_MS)
+    tab = context.new_page()
+    tab.on("console", lambda message: said.append(message.text))
+    tab.on("pageerror", lambda error: said.append(str(error)))
+    tab.goto(path.as_uri())
+    return context, tab
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (400, "dark")])
+def test_the_page_fits_its_screen_without_a_script(browser, report, width, scheme):
+    said = []
+    context, tab = opened(
+        browser,
+        report,
+        said,
+        java_script_enabled=False,
+        color_scheme=scheme,
+        viewport={"width": width, "height": 900},
+    )
+    try:
+        assert len(tab.screenshot(full_page=True)) > 10_000
+        assert tab.locator("main").bounding_box()["width"] <= width
+        assert tab.locator("#verdict .lead").first.is_visible()
+        assert said == []
+    finally:
+        context.close()
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (400, "dark")])
+def test_nothing_serious_keeps_anybody_from_reading_it(browser, report, width, scheme):
+    """Contrast, names, order of headings, reach by keyboard: axe-core's rules."""
+    said = []
+    context, tab = opened(
+        browser,
+        report,
+        said,
+        bypass_csp=True,  # axe is a script
+        color_scheme=scheme,
+        viewport={"width": width, "height": 900},
+    )
+    try:
+        assert tab.evaluate("document.documentElement.scrollWidth") <= width
+        tab.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+        tab.evaluate(axe.AXE_FILE_PATH.read_text(encoding="utf-8"))
+        found = tab.evaluate("axe.run()")["violations"]
+        assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
+        assert said == []
+    finally:
+        context.close()

@@ -1,0 +1,261 @@
+"""A bench from its file to its drives: in turns, once each, and on where it was ended."""
+
+import time
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from gz_testauto.base.errors import MissingDependencyError, ResultsError, SimulatorError
+from gz_testauto.extras.simulator_comparison.bench import host
+from gz_testauto.extras.simulator_comparison.bench.host import Host
+from gz_testauto.extras.simulator_comparison.bench.runner import run_bench
+from gz_testauto.extras.simulator_comparison.bench.store import BenchDirectory
+from gz_testauto.extras.simulator_comparison.findings import find
+from gz_testauto.extras.simulator_comparison.probe import GroundProbe
+from gz_testauto.extras.simulator_comparison.recordings.recording import Load
+from gz_testauto.extras.simulator_comparison.spec import BenchSpec
+from gz_testauto.spec.loader import parse
+from gz_testauto.testing.planar import PlanarSimulator
+
+pytestmark = pytest.mark.slow
+
+BENCH = """name: small
+robot: {{model: package://gz_testauto/models/wheelchair}}
+terrains:
+  - {{name: flat, kind: flat, pixels: 17}}
+  - {{name: ice, kind: flat, pixels: 17, friction: 0.1}}
+drives: [{{name: straight, duration_s: {duration}}}, {{name: circle, duration_s: 1}}]
+repetitions: {repetitions}
+load: {load}
+seed: {seed}
+entries:
+  - {{name: one, simulator: embedded}}
+  - {{name: two, simulator: embedded}}
+reference: one
+weights: {{pose_drift: 1}}
+"""
+
+
+def bench(duration=1.0, repetitions=2, load="false", seed=3):
+    text = BENCH.format(duration=duration, repetitions=repetitions, load=load, seed=seed)
+    return parse(text, BenchSpec, Path("small.yaml"))
+
+
+class Planar(Host):
+    """In this process, by a simulator that is quick."""
+
+    driven: ClassVar[list] = []
+
+    def perform(self, order):
+        self.driven.append(order.source)
+        return super().perform(order)
+
+    def probe(self, terrain, folder):
+        return probe_that_finds(terrain, None)
+
+
+def probe_that_finds(terrain, refusal):
+    friction = terrain.friction
+    nothing = np.zeros((1, 2)), np.zeros(1)
+    return GroundProbe(terrain.name, "planar", *nothing, friction, friction, refusal)
+
+
+@pytest.fixture(autouse=True)
+def planar(monkeypatch):
+    monkeypatch.setattr(host, "open_simulator", lambda name, **options: PlanarSimulator())
+    monkeypatch.setattr(Planar, "driven", [])
+
+
+def run(spec, out, server=Planar, stop=lambda: False, told=None, workers=1):
+    tell = (lambda text: None) if told is None else told.append
+    return run_bench(spec, out, tell, stop, server, workers)
+
+
+def stored(out):
+    """Arrays of all drives, by file."""
+    return {
+        path.relative_to(out).as_posix(): {
+            name: array.tobytes() for name, array in np.load(path).items()
+        }
+        for path in sorted(out.rglob("*.npz"))
+    }
+
+
+def test_entries_take_turns_repetition_by_repetition(tmp_path):
+    run(bench(), tmp_path)
+    turns = [tuple(source.split(": ")) for source in Planar.driven]
+    assert [entry for entry, _ in turns[:8]] == ["one", "one", "two", "two"] * 2
+    assert [case.split(", ")[1] for _, case in turns] == ["repetition 1"] * 8 + ["repetition 2"] * 8
+
+
+def test_all_entries_begin_a_repetition_at_the_same_place(tmp_path):
+    drives = run(bench(), tmp_path).drives
+    first, second = (
+        [one.odometry.values[0].tolist() for one in drives[name]["flat/circle"]]
+        for name in ("one", "two")
+    )
+    assert first == second
+    assert first[0] != first[1]
+
+
+def test_entries_side_by_side_drive_the_same_and_load_is_measured_alone(tmp_path):
+    at_once, most = set(), []
+
+    class Watched(Planar):
+        def measure_load(self, order):
+            at_once.add(id(self))
+            most.append(len(at_once))
+            time.sleep(0.01)
+            at_once.remove(id(self))
+            return Load(10.0, 1.0, 0.5, 1e6)
+
+    one, two = tmp_path / "one", tmp_path / "two"
+    spec = bench(repetitions=1, load="true")
+    run(spec, one, Watched, workers=1)
+    run(spec, two, Watched, workers=2)
+    assert stored(one) == stored(two)
+    assert max(most) == 1
+
+
+def test_what_was_stopped_goes_on_and_ends_as_if_it_had_not_been(tmp_path):
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    run(bench(), whole)
+    for count in (1, 4, 5):
+        Planar.driven.clear()
+        result = run(bench(), parts, stop=lambda count=count: len(Planar.driven) >= count)
+        assert not result.complete
+    Planar.driven.clear()
+    assert run(bench(), parts).complete
+    assert 0 < len(Planar.driven) < 16
+    assert stored(parts) == stored(whole)
+    Planar.driven.clear()
+    assert run(bench(), parts).complete
+    assert Planar.driven == []
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"duration": 2.0}, "drive straight: duration_s is 2.0, was 1.0"),
+        ({"seed": 4}, "bench: seed is 4, was 3"),
+    ],
+)
+def test_a_changed_bench_in_the_same_folder_is_refused_with_what_changed(tmp_path, changed, said):
+    run(bench(), tmp_path)
+    with pytest.raises(ResultsError, match="another --out") as raised:
+        run(bench(**changed), tmp_path)
+    assert said in str(raised.value)
+
+
+def test_another_version_of_a_simulator_is_refused(tmp_path, monkeypatch):
+    run(bench(repetitions=1), tmp_path)
+    monkeypatch.setattr(PlanarSimulator, "version", "2")
+    with pytest.raises(ResultsError, match="entry one: version is 2, was 1"):
+        run(bench(), tmp_path)
+
+
+def test_repetitions_are_added_to_what_there_is(tmp_path):
+    run(bench(repetitions=1), tmp_path)
+    before = stored(tmp_path)
+    Planar.driven.clear()
+    assert run(bench(repetitions=3), tmp_path).complete
+    assert len(Planar.driven) == 16
+    assert before.items() <= stored(tmp_path).items()
+
+
+class Dying(Planar):
+    """Dies whenever ``flat/circle`` is driven, ``deaths`` times."""
+
+    deaths = 0
+
+    def open(self, name, options):
+        self.fresh = self._simulator is None
+        return super().open(name, options)
+
+    def perform(self, order):
+        if "two: flat/circle, repetition 1" in order.source and Dying.deaths > 0:
+            Dying.deaths -= 1
+            raise SimulatorError("its process died")
+        return super().perform(order)
+
+
+def test_a_simulator_that_dies_once_is_asked_again_on_a_fresh_one(tmp_path, monkeypatch):
+    monkeypatch.setattr(Dying, "deaths", 1)
+    told = []
+    assert run(bench(), tmp_path, Dying, told=told).complete
+    assert any("is tried again: its process died" in text for text in told)
+
+
+def test_one_that_dies_again_is_invalid_and_not_measured_and_never_0(tmp_path, monkeypatch):
+    monkeypatch.setattr(Dying, "deaths", 9)
+    spec = bench(repetitions=1)
+    result = run(spec, tmp_path, Dying)
+    (invalid,) = result.circumstances.invalid
+    assert (invalid.entry, invalid.case, invalid.why) == ("two", "flat/circle", "its process died")
+    assert Dying.deaths == 7 and not result.complete
+    drift = find(spec, *result[:2]).measured["two"]["pose_drift"]
+    assert drift.missing == "flat/circle was not driven"
+    assert np.isnan(drift.estimate.value)
+    again = run(spec, tmp_path, Dying)  # an invalid drive is an answer, and stays
+    assert again.circumstances.invalid == result.circumstances.invalid
+
+
+def test_an_entry_whose_ground_is_off_is_not_driven_there_and_named(tmp_path):
+    class OffGround(Planar):
+        def probe(self, terrain, folder):
+            off = "its surface is 13 mm too low" if terrain.name == "ice" else None
+            return probe_that_finds(terrain, off)
+
+    result = run(bench(), tmp_path, OffGround)
+    assert not any("ice" in source for source in Planar.driven)
+    assert set(result.drives["two"]) == {"flat/straight", "flat/circle"}
+    refused = [(one.entry, one.refusal) for one in result.circumstances.grounds if one.refusal]
+    assert refused == [(name, "its surface is 13 mm too low") for name in ("one", "two")]
+
+
+def test_an_entry_that_is_not_installed_is_left_out_but_the_reference_is_needed(tmp_path):
+    class NotInstalled(Planar):
+        lacking = 1
+
+        def open(self, name, options):
+            NotInstalled.lacking -= 1
+            if NotInstalled.lacking == 0:
+                raise MissingDependencyError("the simulator needs PyBullet")
+            return super().open(name, options)
+
+    with pytest.raises(MissingDependencyError):
+        run(bench(), tmp_path, NotInstalled)
+    NotInstalled.lacking = 4  # the first turn of the other
+    result = run(bench(), tmp_path, NotInstalled)
+    assert not result.complete
+    assert "two: not driven: the simulator needs PyBullet" in result.circumstances.notes
+
+
+def test_a_load_is_measured_again_while_the_machine_is_busy_and_marked_if_it_stays_so(tmp_path):
+    class Busy(Planar):
+        shares: ClassVar[list] = [0.5, 0.4, 0.02, 0.6, 0.5, 0.7, *[0.0] * 20]
+
+        def measure_load(self, order):
+            return Load(10.0, 1.0, 0.5, 1e6, others=Busy.shares.pop(0))
+
+    result = run(bench(repetitions=1, load="true"), tmp_path, Busy)
+    loads = {case: one.load.others for case, (one,) in result.drives["one"].items() if one.load}
+    assert loads == {"load/idle": 0.02, "load/one": 0.5, "load/five": 0.0}
+    (said,) = result.circumstances.notes
+    assert said.startswith("one: load/one: the machine was busy with other things in 1 of 1")
+    assert result.complete
+
+
+def test_two_runners_in_one_directory_are_refused(tmp_path):
+    with BenchDirectory(tmp_path).locked(), pytest.raises(ResultsError, match="another runner"):
+        run(bench(), tmp_path)
+
+
+def test_a_damaged_drive_is_named_with_what_to_do(tmp_path):
+    run(bench(repetitions=1), tmp_path)
+    path = BenchDirectory(tmp_path).drive("one", "flat/circle", 0)
+    path.write_bytes(path.read_bytes()[:200])
+    with pytest.raises(ResultsError, match=r"0.npz: is no stored drive .*remove it"):
+        run(bench(repetitions=1), tmp_path)

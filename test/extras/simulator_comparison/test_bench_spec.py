@@ -1,0 +1,162 @@
+"""What is wrong with a bench is said with file and line."""
+
+import pytest
+
+from gz_testauto.base.errors import SpecError
+from gz_testauto.extras.simulator_comparison.spec import BenchSpec
+from gz_testauto.extras.simulator_comparison.steps import REMEDIES_S, step_fault
+from gz_testauto.spec.loader import load
+
+BENCH = """name: small
+robot: {model: package://gz_testauto/models/wheelchair}
+terrains:
+  - {name: flat, kind: flat, pixels: 17}
+drives:
+  - straight
+  - {name: slow, kind: straight, linear_mps: 0.2}
+entries:
+  - {name: one, simulator: embedded}
+  - {name: two, simulator: embedded, options: {step_s: 0.002}}
+reference: one
+"""
+
+
+def read(tmp_path, *changes):
+    text = BENCH
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    file = tmp_path / "bench.yaml"
+    file.write_text(text)
+    return load(file, BenchSpec)
+
+
+def test_cases_are_every_drive_on_every_terrain(tmp_path):
+    assert read(tmp_path).cases == ["flat/straight", "flat/slow"]
+
+
+def test_without_drives_all_kinds_are_driven_that_there_is_ground_for(tmp_path):
+    drives = ("drives:\n  - straight\n  - {name: slow, kind: straight, linear_mps: 0.2}\n", "")
+    flat = read(tmp_path, drives)
+    assert [drive.name for drive in flat.drives] == [
+        "rest",
+        "straight",
+        "circle",
+        "stop",
+        "s_curve",
+    ]
+    step = ("pixels: 17}", "pixels: 17}\n  - {name: edge, kind: step}")
+    cases = read(tmp_path, drives, step).cases
+    assert "edge/step" in cases and "flat/step" not in cases
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "said"),
+    [
+        ("  - straight\n", "  - strait\n", 6, "did you mean 'straight'"),
+        ("kind: straight, lin", "kind: strait, lin", 7, "did you mean 'straight'"),
+        ("  - straight\n", "  - {name: step}\n", 1, "drives: step needs a terrain of kind step"),
+        ("  - straight\n", "  - slow\n", 6, "unknown kind of drive 'slow'"),
+        ("linear_mps: 0.2", "linear_mph: 0.2", 7, "did you mean 'linear_mps'"),
+        ("simulator: embedded}", "simulator: embeded}", 9, "did you mean 'embedded'"),
+        ("{step_s: 0.002}", "{stepp_s: 0.002}", 10, "did you mean 'step_s'"),
+        ("{step_s: 0.002}", "{step_s: fast}", 10, "step_s is 'fast'"),
+        (
+            "{step_s: 0.002}",
+            "{step_s: 0.004}",
+            10,
+            "entries[1].options.step_s is 0.004 s, which does not divide 0.01 s, over which "
+            "samples of the IMU are averaged; give 0.0025 or 0.005",
+        ),
+        ("one, simulator: embedded", "one, options: {step_s: 0.002}", 9, "give simulator"),
+        ("name: flat, kind", "name: load, kind", 1, "take another name"),
+        ("reference: one", "reference: one\nreal: true", 1, "one is simulated"),
+        ("reference: one", "reference: onne", 1, "did you mean 'one'"),
+        ("reference: one", "reference: one\nbaseline: tow", 1, "did you mean 'two'"),
+        ("reference: one", "reference: one\nbaseline: one", 1, "take another entry"),
+        ("reference: one", "reference: one\nbaseline: two", 1, "none to be ranked"),
+        ("reference: one", "repetitions: 0", 11, "repetitions is 0; it must be >= 1"),
+        (
+            "  - straight\n",
+            "  - {name: real_run, command: {entry: one, case: flat/straight}}\n",
+            1,
+            "drives: real_run.command.entry: unknown name 'one'",
+        ),
+        ("robot: {model: package://gz_testauto/models/wheelchair}\n", "", 1, "robot is missing"),
+    ],
+)
+def test_a_fault_is_named_with_its_line(tmp_path, old, new, line, said):
+    with pytest.raises(SpecError) as raised:
+        read(tmp_path, (old, new))
+    assert said in str(raised.value)
+    assert f"bench.yaml:{line}: " in str(raised.value)
+
+
+def test_a_simulator_that_goes_further_than_it_is_told_is_refused_by_name(tmp_path):
+    with pytest.raises(SpecError) as raised:
+        read(tmp_path, ("one, simulator: embedded", "one, simulator: gazebo_ros"))
+    said = str(raised.value)
+    assert said.splitlines() == [said]
+    assert "bench.yaml:9: entries[0].simulator is gazebo_ros, which cannot be stepped by" in said
+    assert "gazebo for the same Gazebo" in said and "as recording" in said
+
+
+def test_the_step_of_the_worlds_matters_where_a_simulator_goes_by_it(tmp_path):
+    step = ("reference: one", "reference: one\nstep_s: 0.003")
+    assert read(tmp_path, step).step_s == 0.003
+    with pytest.raises(
+        SpecError, match=r"bench.yaml:12: step_s is 0.003 s, .* give 0.0025 or 0.005"
+    ):
+        read(
+            tmp_path,
+            step,
+            ("two, simulator: embedded, options: {step_s: 0.002}", "two, simulator: gazebo"),
+        )
+
+
+def test_steps_that_are_named_as_a_remedy_can_be_driven_and_halved():
+    for step_s in REMEDIES_S:
+        assert step_fault(step_s) is None and step_fault(step_s / 2) is None
+    assert step_fault(0.02).endswith("give 0.01")
+    assert step_fault(0.00003).endswith("give 0.0001")
+
+
+def test_a_simulator_is_not_a_recording(tmp_path):
+    (tmp_path / "drive.csv").write_text("")
+    recording = "recording: {drives: {flat/straight: [drive.csv]}}, simulator: embedded}"
+    with pytest.raises(SpecError, match=r"bench.yaml:9: .*make them two entries"):
+        read(tmp_path, ("simulator: embedded}", recording))
+
+
+def test_drives_of_a_recording_are_those_it_has(tmp_path):
+    (tmp_path / "drive.csv").write_text("")
+    given = ("reference: one", "reference: real")
+    real = (
+        "  - {name: one,",
+        "  - {name: real, recording: {command: {}, drives: {flat/straight: [drive.csv]}}}\n"
+        "  - {name: one,",
+    )
+    run = "  - {name: run, command: {entry: real, case: flat/straight, repetition: %d}}\n"
+    spec = read(tmp_path, given, real, ("  - straight\n", run % 0))
+    assert spec.drives[0].kind == "recorded"
+    with pytest.raises(
+        SpecError, match=r"run.command.repetition is 1; there are 1, counted from 0"
+    ):
+        read(tmp_path, given, real, ("  - straight\n", run % 1))
+
+
+def test_entries_that_are_all_wrong_are_each_named_and_not_said_to_be_none(tmp_path):
+    wrong = [
+        (f"name: {name}, simulator: embedded", f"name: {name}, simulator: nobody")
+        for name in ("one", "two")
+    ]
+    with pytest.raises(SpecError) as raised:
+        read(tmp_path, *wrong)
+    lines = str(raised.value).splitlines()
+    assert [line.split(": ")[1] for line in lines] == ["entries[0]", "entries[1]"]
+
+
+def test_a_bench_without_entries_is_refused(tmp_path):
+    begin = BENCH.index("entries:")
+    with pytest.raises(SpecError, match="entries: there are none"):
+        read(tmp_path, (BENCH[begin:], "entries: []\n"))

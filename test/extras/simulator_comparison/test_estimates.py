@@ -1,0 +1,132 @@
+"""How sure a measure is, and whether an entry can be told from the reference."""
+
+import math
+
+import numpy as np
+import pytest
+from synthetic import drive
+
+from gz_testauto.base.errors import SpecError
+from gz_testauto.extras.simulator_comparison.estimates import measure_entry
+from gz_testauto.extras.simulator_comparison.measures.interface import Measure, measure_named
+from gz_testauto.extras.simulator_comparison.recordings.recording import Recording, Series
+
+LINEAR = measure_named("imu_linear_error")
+
+
+def of_level(level, source="made up"):
+    """A recording of which :data:`LEVEL_APART` and :data:`LEVEL` see but one number."""
+    return Recording(source, imu=Series(np.arange(2.0), np.full((2, 6), float(level))))
+
+
+LEVEL_APART = Measure(
+    name="level_apart",
+    unit="m",
+    better="lower",
+    description="distance of the levels",
+    formula="|x - x_ref|",
+    source="made up",
+    needs=("imu",),
+    between=lambda first, second: float(abs(first.imu.values[0, 0] - second.imu.values[0, 0])),
+)
+
+
+def levels(random, mean, count):
+    return [of_level(value) for value in random.normal(mean, 1.0, count)]
+
+
+def test_one_repetition_a_case_says_nothing_of_a_tie():
+    """Whose repetition is whose cannot be asked of one each, however many cases there are."""
+    cases = [f"flat/{number}" for number in range(8)]
+    reference = {case: [of_level(0.0)] for case in cases}
+    far_off = {case: [of_level(100.0)] for case in cases}
+    found = measure_entry(LEVEL_APART, "far_off", far_off, reference)
+    assert math.isnan(found.p_tie)
+    assert not found.ties
+
+
+def test_a_tie_is_asked_for_only_where_exchanges_could_tell():
+    """Two and two can be exchanged in 3 ways that differ, in two cases in 9: too few for 5 %."""
+    random = np.random.default_rng(0)
+
+    def p_tie(*sizes):
+        own = {f"{n}/x": levels(random, 50.0, size[0]) for n, size in enumerate(sizes)}
+        reference = {f"{n}/x": levels(random, 0.0, size[1]) for n, size in enumerate(sizes)}
+        return measure_entry(LEVEL_APART, "own", own, reference).p_tie
+
+    assert math.isnan(p_tie((2, 2), (2, 2)))
+    assert math.isnan(p_tie((2, 2), (1, 3)))
+    assert p_tie((2, 2), (2, 2), (2, 2)) == pytest.approx(1 / 27, abs=0.02)
+
+
+def test_a_reference_with_one_repetition_has_no_floor_and_no_ties():
+    """Else an entry that ties with it would be without fault."""
+    random = np.random.default_rng(1)
+    cases = ["a/x", "b/x", "c/x"]
+    reference = {case: levels(random, 0.0, 1) for case in cases}
+    own = {case: levels(random, 0.0, 5) for case in cases}
+    found = measure_entry(LEVEL_APART, "own", own, reference)
+    assert math.isnan(found.floor)
+    assert not found.ties
+
+
+def test_an_entry_that_is_alike_ties_and_a_louder_one_does_not():
+    drives = {
+        "real": [drive(seed, noise=0.3) for seed in range(5)],
+        "alike": [drive(seed, noise=0.3) for seed in range(5, 10)],
+        "loud": [drive(seed, noise=0.6) for seed in range(10, 15)],
+    }
+    reference = {"flat/weave": drives["real"]}
+    found = {
+        name: measure_entry(LINEAR, name, {"flat/weave": drives[name]}, reference)
+        for name in ("alike", "loud")
+    }
+    assert found["alike"].ties
+    assert not found["loud"].ties
+    assert found["loud"].estimate.low > found["loud"].floor
+
+
+@pytest.mark.slow
+def test_two_records_of_one_process_tie_in_nineteen_of_twenty_sets():
+    random = np.random.default_rng(2)
+    sets = 400
+    tied = sum(
+        measure_entry(
+            LEVEL_APART,
+            "own",
+            {"a/x": levels(random, 0.0, 5)},
+            {"a/x": levels(random, 0.0, 5)},
+            seed,
+        ).ties
+        for seed in range(sets)
+    )
+    # of a binomial with 0.95 the lowest hundredth lies at 369
+    assert tied >= 369
+
+
+def test_an_entry_that_is_nearer_to_the_reference_than_that_to_itself_ties():
+    """It scatters less, which the test finds, but its error is within the floor."""
+    random = np.random.default_rng(4)
+    reference = {"a/x": levels(random, 0.0, 10)}
+    middle = {"a/x": [of_level(np.mean([r.imu.values[0, 0] for r in reference["a/x"]]))] * 10}
+    found = measure_entry(LEVEL_APART, "own", middle, reference)
+    assert found.p_tie < 0.05
+    assert found.estimate.value < found.floor
+    assert found.ties
+
+
+def test_a_case_counts_by_its_repetitions_in_the_interval():
+    """Of 20 and 2 drives of one process the mean is as sure as that of 22, about 2.1 / sqrt(22):
+    the two do not make it unsure."""
+    random = np.random.default_rng(3)
+    level = Measure(
+        "level", "m", "lower", "d", "f", "s", ("imu",), own=lambda r: (r.imu.values[0, 0], 1.0)
+    )
+    own = {"a/x": levels(random, 0.0, 20), "b/x": levels(random, 0.0, 2)}
+    estimate = measure_entry(level, "own", own, None).estimate
+    assert (estimate.high - estimate.low) / 2.0 == pytest.approx(2.1 / np.sqrt(22), rel=0.4)
+
+
+def test_a_measure_of_two_recordings_is_a_distance():
+    with pytest.raises(SpecError, match=r"likeness: between is a distance; better is lower"):
+        Measure("likeness", "", "higher", "d", "f", "s", ("imu",), between=lambda a, b: 1.0)

@@ -1,0 +1,285 @@
+"""Errors that were put into recordings are found, in the size that they have."""
+
+import numpy as np
+import pytest
+from synthetic import RATE_HZ, changed, clock, delayed, drive
+
+from gz_testauto.base.errors import ResultsError
+from gz_testauto.extras.simulator_comparison.estimates import measure_entry
+from gz_testauto.extras.simulator_comparison.measures.comparable import comparable, mean_and_range
+from gz_testauto.extras.simulator_comparison.measures.interface import MEASURES, measure_named
+from gz_testauto.extras.simulator_comparison.measures.mean_and_range import summary_error
+from gz_testauto.extras.simulator_comparison.recordings.plausible import check_plausible
+from gz_testauto.extras.simulator_comparison.recordings.recording import (
+    Recording,
+    Series,
+    check_gaps,
+)
+from gz_testauto.extras.simulator_comparison.signals import allan_deviation, noise_density
+
+
+def value(name, first, second):
+    return measure_named(name).between(first, second)
+
+
+@pytest.mark.parametrize("bias", [0.05, 0.5])
+def test_a_bias_is_found_within_a_hundredth(bias):
+    recording = drive(1)
+
+    def shifted(values):
+        values[:, 3] += bias
+        return values
+
+    assert value("linear_bias", changed(recording, shifted), recording) == pytest.approx(
+        bias, rel=0.01
+    )
+
+
+@pytest.mark.parametrize("delay_s", [0.0, 0.05, 0.234, 0.8])
+def test_a_delay_is_found_within_a_sample(delay_s):
+    found = comparable(delayed(drive(2), delay_s), drive(3)).delay_s
+    assert found == pytest.approx(delay_s, abs=1.0 / RATE_HZ + 1e-9)
+
+
+def test_bias_noise_delay_and_gain_are_found_together():
+    recording = drive(12, duration_s=120.0, noise=0.2)
+    random = np.random.default_rng(13)
+
+    def spoilt(values):
+        values[:, 2] *= 1.3
+        values[:, 3:] += 0.1 * random.standard_normal((len(values), 3))
+        values[:, 4] += 0.5
+        return values
+
+    other = changed(delayed(recording, 0.2), spoilt)
+    assert value("linear_bias", other, recording) == pytest.approx(0.5, rel=0.01)
+    assert value("delay", other, recording) == pytest.approx(0.2, abs=0.01)
+    louder = np.log(np.sqrt(0.2**2 + 0.1**2) / 0.2)  # of each of three axes
+    assert value("gain", other, recording) == pytest.approx(
+        (np.log(1.3) + 3.0 * louder) / 6.0, rel=0.05
+    )
+
+
+def test_noise_alone_tells_no_delay():
+    still = [drive(seed, yaw_rate=np.zeros_like) for seed in (4, 5)]
+    assert comparable(*still).delay_s == 0.0
+
+
+def test_a_gain_is_found():
+    recording = drive(6)
+
+    def louder(values):
+        values[:, 5] = 1.2 * values[:, 5]
+        return values
+
+    loud = value("gain", changed(recording, louder), recording)
+    assert loud == pytest.approx(np.log(1.2) / 6, rel=1e-6)  # one of six axes
+
+
+@pytest.mark.parametrize("density", [0.001, 0.02])
+def test_the_density_of_white_noise_is_found_within_a_tenth(density):
+    noise = density * np.sqrt(RATE_HZ) * np.random.default_rng(7).standard_normal(60_000)
+    assert noise_density(noise, RATE_HZ) == pytest.approx(density, rel=0.1)
+
+
+@pytest.mark.parametrize("rate_hz", [50.0, 100.0, 1000.0])
+def test_the_noise_of_a_sensor_is_its_density_at_any_rate(rate_hz):
+    def noisy(seed, rate_hz):
+        random = np.random.default_rng(seed)
+        time_s = clock(300.0, rate_hz)
+        values = 0.01 * np.sqrt(rate_hz) * random.standard_normal((len(time_s), 6))
+        return Recording("noisy", imu=Series(time_s, values))
+
+    found = value("noise_density", noisy(1, rate_hz), noisy(2, RATE_HZ))
+    assert found < np.log10(1.1)
+
+
+def test_the_allan_deviation_of_a_ramp_is_known():
+    """A(τ) of slope R is R τ / √2: IEEE Std 952-1997, equation C.10."""
+    tau, deviation = allan_deviation(0.3 * clock(100.0), RATE_HZ)
+    assert deviation == pytest.approx(0.3 * tau / np.sqrt(2.0), rel=1e-6)
+
+
+@pytest.mark.parametrize("shift", [0.1, 1.0])
+def test_the_wasserstein_distance_of_a_shift_is_the_shift(shift):
+    recording = drive(8)
+
+    def shifted(values):
+        values[:, 5] += shift
+        return values
+
+    other = changed(recording, shifted)
+    assert value("vertical_wasserstein", other, recording) == pytest.approx(shift, rel=1e-6)
+    assert value("vertical_spectrum", other, recording) == pytest.approx(0.0, abs=1e-6)
+
+
+def test_ten_times_the_power_is_ten_decibels():
+    recording = drive(9)
+
+    def louder(values):
+        mean = values[:, 5].mean()
+        values[:, 5] = mean + np.sqrt(10.0) * (values[:, 5] - mean)
+        return values
+
+    found = value("vertical_spectrum", changed(recording, louder), recording)
+    assert found == pytest.approx(10.0, rel=1e-3)
+
+
+def test_drift_is_the_distance_between_two_ways():
+    def speed(time_s):
+        return np.full_like(time_s, 0.5)
+
+    ahead = drive(10, yaw_rate=np.zeros_like, speed_mps=speed)
+    turning = drive(11, yaw_rate=lambda time_s: np.full_like(time_s, 0.1), speed_mps=speed)
+    assert value("pose_drift", ahead, ahead) == 0.0
+    # after 1 s of turning at 0.1 rad/s at 0.5 m/s: beside by about v ω t² / 2
+    assert value("relative_pose", turning, ahead) == pytest.approx(0.025, rel=0.05)
+    assert value("pose_drift", turning, ahead) > 0.5
+
+
+def test_the_paper_s_worked_example():
+    """Tables 6 and 7: 1.237 rad/s and 23.43 m/s², for which 23.19 is printed."""
+    angular = summary_error(
+        np.array([-0.120, -0.020, 0.003]),
+        np.array([1.00, 0.74, 0.19]),
+        np.array([0.110, -0.010, 0.060]),
+        np.array([0.78, 1.20, 0.45]),
+    )
+    assert angular == pytest.approx([0.450, 0.470, 0.317])
+    assert angular.sum() == pytest.approx(1.237)
+    linear = summary_error(
+        np.array([0.02, -0.73, -10.70]),
+        np.array([3.9, 6.5, 3.3]),
+        np.array([-0.18, 0.10, -11.50]),
+        np.array([12.2, 11.3, 11.8]),
+    )
+    assert linear == pytest.approx([8.50, 5.63, 9.30])
+    assert linear.sum() == pytest.approx(23.43)
+
+
+def test_range_is_between_the_means_of_the_outermost_hundredths():
+    values = np.arange(1000.0)[:, None]
+    mean, extent = mean_and_range(values)
+    assert (mean[0], extent[0]) == (499.5, pytest.approx(994.5 - 4.5))
+
+
+def test_every_measure_says_what_it_is():
+    for name in MEASURES.names():
+        measure = measure_named(name)
+        assert measure.name == name
+        assert measure.description and measure.formula and measure.source and measure.needs
+
+
+def rolled(degrees):
+    """What turns rows of an IMU (6,) about x."""
+    cos, sin = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
+    return np.kron(np.eye(2), [[1, 0, 0], [0, cos, sin], [0, -sin, cos]])
+
+
+def test_a_robot_on_a_slope_is_believed():
+    check_plausible(changed(drive(12, noise=0.1), lambda v: v @ rolled(23.0)))
+
+
+@pytest.mark.parametrize(
+    ("duration_s", "rate_hz", "says"),
+    [
+        (0.5, 100.0, r"lasts 0.49 s; at least 1 s is needed \(is units.time"),
+        (60.0, 5.0, r"has 5 samples a second; at least 10 are needed"),
+    ],
+)
+def test_an_imu_that_says_too_little_is_refused(duration_s, rate_hz, says):
+    time_s = clock(duration_s, rate_hz)
+    recording = Recording.of("file", {"imu": Series(time_s, np.zeros((len(time_s), 6)))})
+    with pytest.raises(ResultsError, match=says):
+        check_plausible(recording)
+
+
+def speeding(time_s):
+    return 0.5 + 0.4 * np.sin(0.9 * time_s)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda v: np.column_stack([v[:, :3], v[:, 3:] / 9.80665]), "set units.linear: g"),
+        (lambda v: np.column_stack([v[:, :3], -v[:, 3:]]), "upside down"),
+        (lambda v: v - [0, 0, 0, 0, 0, 9.80665], "set gravity: subtracted"),
+        (lambda v: v[:, [0, 2, 1, 3, 5, 4]], r"up is its y axis; set axes: \[..., ..., y\]"),
+        (lambda v: v * [1, 1, 1, 1.1, 1.1, 1.1], r"10\.\d+ in all, not within 2 %"),
+        (lambda v: v - [0, 0, 0, 0, 0, -9.80665], "twice g: set gravity: measured"),
+        (lambda v: v * [1, 1, 1, 102, 102, 102], "1000 mg: set units.linear: mg"),
+        (lambda v: v * [1, 1, 57.3, 1, 1, 1], "57 times as much: set units.angular: deg/s"),
+        (lambda v: v @ rolled(40.0), "leans by 40 degrees, more than the 30"),
+        (lambda v: v * [1, 1, -1, 1, 1, 1], "turns, its -z axis follows"),
+        (lambda v: v[:, [2, 1, 0, 3, 4, 5]], "turns, its x axis follows"),
+        (lambda v: v[:, [0, 1, 2, 4, 3, 5]], "speeds up, its y axis follows"),
+        (lambda v: v * [1, 1, 1, -1, 1, 1], "speeds up, its -x axis follows"),
+    ],
+)
+def test_an_imu_that_cannot_be_what_it_is_said_to_be_is_refused(change, says):
+    recording = drive(12, speed_mps=speeding, noise=0.1)
+    check_plausible(recording)
+    with pytest.raises(ResultsError, match=says):
+        check_plausible(changed(recording, change))
+
+
+def test_a_command_holds_until_the_next():
+    """A robot that is told to turn for half a second, in three messages."""
+    command = Series(np.array([0.0, 5.0, 5.5]), np.array([[0.0, 0.0], [0.0, 0.5], [0.0, 0.0]]))
+    turning = drive(1, noise=0.1, yaw_rate=lambda t: np.where((t >= 5.0) & (t < 5.5), 0.5, 0.0))
+    values = turning.imu.values[:, [0, 2, 1, 3, 4, 5]]
+    swapped = {"imu": Series(turning.imu.time_s, values), "command": command}
+    check_plausible(Recording.of("file", {**swapped, "imu": turning.imu}))
+    with pytest.raises(ResultsError, match="turns, its y axis follows"):
+        check_plausible(Recording.of("file", swapped))
+
+
+@pytest.mark.parametrize(
+    ("stamps", "says"),
+    [
+        ([0.0, 0.01, 0.01], r"sample 3 is not after the one before"),
+        ([0.0, 0.01, np.nan], r"sample 3 has a number that is not finite"),
+        ([0.0], r"has 1 samples; at least 2 are needed"),
+    ],
+)
+def test_stamps_that_cannot_be_are_refused(stamps, says):
+    with pytest.raises(ResultsError, match=says):
+        Recording.of("file", {"imu": Series(np.array(stamps), np.zeros((len(stamps), 6)))})
+
+
+def test_lost_data_is_refused():
+    stamps = np.concatenate([clock(1.0), 2.0 + clock(1.0)])
+    with pytest.raises(ResultsError, match=r"nothing for 1\.01 s after 0\.990 s, at 100 Hz"):
+        check_gaps(Recording.of("file", {"imu": Series(stamps, np.zeros((len(stamps), 6)))}))
+
+
+def test_channels_on_two_clocks_are_refused():
+    recording = drive(1, speed_mps=speeding)
+    way = recording.odometry
+    late = Series(way.time_s + 1.7e9, way.values)
+    both = Recording.of("file", {"imu": recording.imu, "odometry": late})
+    with pytest.raises(ResultsError, match=r"file: odometry begins 1.7e\+09 s after imu ends"):
+        both.in_common()
+
+
+def test_channels_are_cut_to_what_they_have_in_common_but_for_sparse_commands():
+    recording = drive(1, speed_mps=speeding)
+    way = recording.odometry
+    command = Series(np.array([0.0, 0.1]), np.zeros((2, 2)))
+    channels = {"imu": recording.imu, "odometry": way.between(2.0, 8.0), "command": command}
+    found = Recording.of("file", channels).in_common()
+    assert found.imu.time_s[[0, -1]] == pytest.approx([0.0, 6.0])
+    assert found.imu.values[0].tolist() == recording.imu.values[200].tolist()
+    assert found.command is None
+
+
+def test_what_is_not_there_is_said_and_not_counted():
+    cases = {"flat/straight": [drive(1)]}
+    absent = measure_entry(measure_named("pose_drift"), "one", cases, cases)
+    assert absent.missing == "no drive of the reference is for it"
+    assert measure_entry(measure_named("imu_linear_error"), "one", cases, None).missing == (
+        "there is no reference"
+    )
+    other = {"flat/circle": [drive(1)]}
+    lacking = measure_entry(measure_named("imu_linear_error"), "one", other, cases)
+    assert lacking.missing == "flat/straight was not driven"

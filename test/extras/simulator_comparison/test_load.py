@@ -1,0 +1,107 @@
+"""What a simulator's load is taken to be."""
+
+import itertools
+import subprocess
+import sys
+
+import pytest
+
+from gz_testauto.base.errors import SimulatorError
+from gz_testauto.base.pose import Pose2D
+from gz_testauto.base.resources import share_directory
+from gz_testauto.extras.simulator_comparison.bench import load
+from gz_testauto.extras.simulator_comparison.bench.load import Clocks, measure_load
+from gz_testauto.extras.simulator_comparison.bench.perform import DriveOrder
+from gz_testauto.extras.simulator_comparison.bench.plan import LOAD_DRIVE, LOAD_TERRAIN
+from gz_testauto.extras.simulator_comparison.bench.robots import read_bench_robot
+from gz_testauto.extras.simulator_comparison.drives.commands import commands_of
+from gz_testauto.extras.simulator_comparison.drives.spec import BenchRobotSpec
+from gz_testauto.extras.simulator_comparison.terrain import make_terrain, write_world
+from gz_testauto.simulators.interface import PlacedRobot
+from gz_testauto.testing.planar import PlanarSimulator
+
+ROBOT = BenchRobotSpec(model=share_directory() / "models" / "wheelchair")
+
+
+@pytest.fixture
+def order(tmp_path):
+    """With so many robots."""
+    world = write_world(make_terrain(LOAD_TERRAIN, 0), tmp_path)
+    commands = commands_of(LOAD_DRIVE, ROBOT)
+
+    def of(count):
+        robots = read_bench_robot(ROBOT, max(count, 1), always=False)[:count]
+        placed = tuple(
+            PlacedRobot(robot, Pose2D(0.0, 3.0 * lane)) for lane, robot in enumerate(robots)
+        )
+        return DriveOrder("load", world, placed, (0.0,) * count, commands)
+
+    return of
+
+
+def pieces(monkeypatch, wall_s, cpu_s, others_s=0.0):
+    """Clocks that show so much for each piece, of a machine with two processors."""
+    shown = [Clocks(0.0, 0.0, 0.0, 0.0)]
+    for wall, cpu in zip(wall_s, cpu_s):
+        last = shown[-1]
+        shown.append(
+            Clocks(
+                last.wall_s + wall,
+                last.simulator_s + cpu,
+                last.busy_s + cpu + others_s,
+                last.ours_s + cpu,
+            )
+        )
+    readings = iter(shown)
+    monkeypatch.setattr(load, "_read", lambda simulator, owner: next(readings))
+    monkeypatch.setattr(load.psutil, "cpu_count", lambda: 2)
+
+
+def test_one_interruption_does_not_move_a_load(monkeypatch, order):
+    wall_s = [0.5] * 6 + [9.0] + [0.5] * 5
+    pieces(monkeypatch, wall_s, [0.25] * 12)
+    found = measure_load(PlanarSimulator(), order(1), 0.0, 1)
+    assert (found.simulated_s, found.wall_s, found.cpu_s) == pytest.approx((12.0, 6.0, 3.0))
+    assert found.others == pytest.approx(0.0)
+
+
+@pytest.mark.slow
+def test_pieces_are_added_until_there_is_enough_to_measure_by(monkeypatch, order):
+    pieces(monkeypatch, itertools.repeat(0.1), [0.05] * 200)
+    assert measure_load(PlanarSimulator(), order(1), 0.0, 1).simulated_s == 30.0
+    pieces(monkeypatch, itertools.repeat(0.1), [0.001] * 200)
+    assert measure_load(PlanarSimulator(), order(1), 0.0, 1).simulated_s == 120.0
+
+
+def test_what_others_do_on_the_machine_is_a_share_of_all_its_processors(monkeypatch, order):
+    pieces(monkeypatch, [1.0] * 12, [0.5] * 12, others_s=0.4)
+    assert measure_load(PlanarSimulator(), order(1), 0.0, 1).others == pytest.approx(0.2)
+
+
+@pytest.mark.slow
+def test_idle_is_a_world_without_a_robot_and_five_need_a_simulator_that_has_several(order):
+    assert measure_load(PlanarSimulator(), order(0), 0.0, 1).cpu_s >= 0.0
+    with pytest.raises(SimulatorError, match="planar has one robot in a world"):
+        measure_load(PlanarSimulator(), order(5), 0.0, 1)
+
+
+@pytest.mark.slow
+def test_a_simulator_in_other_processes_is_measured_by_these_and_not_by_ours(order):
+    burn = "import time\nwhile time.process_time() < 0.3: pass\nprint(1, flush=True)\ninput()"
+    child = subprocess.Popen(
+        [sys.executable, "-c", burn], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+
+    class Elsewhere(PlanarSimulator):
+        processes = (child.pid,)
+
+    try:
+        child.stdout.readline()
+        used_s = load._read(Elsewhere(), 1).simulator_s
+        found = measure_load(Elsewhere(), order(1), 1e15, 1)
+    finally:
+        child.kill()
+        child.wait(60)
+    assert used_s >= 0.25
+    assert found.cpu_s == 0.0  # it waits for input while our process simulates
+    assert found.memory_bytes > 1e6

@@ -1,0 +1,130 @@
+"""Two simulators that drive a campaign's robot alike, and the box that it pushes."""
+
+import math
+
+import numpy as np
+import pytest
+
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.resources import share_directory
+from gz_testauto.extras.simulator_comparison.bench.host import Host
+from gz_testauto.extras.simulator_comparison.bench.plan import Job, Plan
+from gz_testauto.extras.simulator_comparison.bench.store import BenchDirectory
+from gz_testauto.extras.simulator_comparison.drives.commands import PERIOD_S
+from gz_testauto.extras.simulator_comparison.measures.interface import measure_named
+from gz_testauto.extras.simulator_comparison.open_loop import open_loop_bench
+from gz_testauto.extras.simulator_comparison.recordings.recording import Recording, Series
+from gz_testauto.extras.simulator_comparison.spec import BenchSpec
+from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.loader import load
+
+CONFIG = share_directory() / "config"
+
+
+def both(campaign, **robot):
+    """A campaign in two simulators, its robot with other limits."""
+    spec = load(CONFIG / campaign, CampaignSpec)
+    spec = spec.model_copy(update={"robot": spec.robot.model_copy(update=robot)})
+    return [spec.model_copy(update={"simulator": name}) for name in ("gazebo", "embedded")]
+
+
+def test_the_second_simulator_is_measured_against_the_first_at_the_robot_s_limits():
+    limits = {"max_linear_mps": 0.8, "max_angular_radps": 1.2, "max_linear_accel_mps2": 0.7}
+    bench = open_loop_bench(*both("smoke_campaign.yaml", **limits))
+    assert bench.reference == "gazebo" and not bench.real
+    assert [entry.name for entry in bench.ranked] == ["embedded"]
+    drives = {one.name: (one.linear_mps, one.angular_radps) for one in bench.drives}
+    assert drives == {
+        "rest": (0.0, 0.0),
+        "straight": (0.8, 0.0),
+        "stop": (0.8, 0.0),
+        "push": (0.4, 0.0),
+        "turn": (0.0, 0.6),
+        "circle": (0.4, 0.6),
+    }
+    assert bench.robot.max_linear_accel_mps2 == 0.7
+
+
+def test_a_car_is_asked_for_no_turn_that_it_cannot_steer():
+    (first, second) = both("road/pedestrian_campaign.yaml")
+    steering = first.robot.steering
+    drives = {one.name: one for one in open_loop_bench(first, second).drives}
+    assert "turn" not in drives
+    radius_m = drives["circle"].linear_mps / drives["circle"].angular_radps
+    assert radius_m >= steering.wheelbase_m / math.tan(steering.max_rad)
+
+
+def test_one_simulator_is_not_two():
+    first, _ = both("smoke_campaign.yaml")
+    with pytest.raises(SpecError, match="gazebo is there twice"):
+        open_loop_bench(first, first)
+
+
+def test_a_simulator_that_goes_further_than_it_is_told_is_refused_by_name():
+    first, second = both("smoke_campaign.yaml")
+    ros = second.model_copy(update={"simulator": "gazebo_ros"})
+    with pytest.raises(SpecError, match=r"gazebo_ros cannot be stepped by exactly 0.01 s"):
+        open_loop_bench(first, ros)
+
+
+def test_a_step_that_samples_cannot_have_is_refused_before_anything_is_driven():
+    first, second = both("smoke_campaign.yaml")
+    slow = second.model_copy(update={"simulator_options": {"step_s": 0.004}})
+    with pytest.raises(SpecError, match=r"step_s of embedded is 0.004 s, .* give 0.0025 or 0.005"):
+        open_loop_bench(first, slow)
+
+
+def bench_with(*drives):
+    return BenchSpec.model_validate(
+        {
+            "name": "bench",
+            "robot": {"model": share_directory() / "models" / "wheelchair"},
+            "terrains": [{"name": "flat", "kind": "flat"}],
+            "drives": list(drives),
+            "load": False,
+            "entries": [{"name": "embedded", "simulator": "embedded"}],
+            "weights": {"box_pushed": 1},
+        }
+    )
+
+
+@pytest.mark.slow
+def test_the_box_is_pushed_by_what_pushes_it_and_by_nothing_else(tmp_path):
+    plan = Plan(bench_with("push", {"name": "straight", "duration_s": 2.0}))
+    host, directory = Host(), BenchDirectory(tmp_path)
+    driven = {}
+    for name in ("push", "straight"):
+        host.open("embedded", {})
+        driven[name] = host.perform(
+            plan.order(Job("embedded", "flat", name, 0), directory)
+        ).recording
+    host.end()
+    assert driven["straight"].box is None
+    robot, box = driven["push"].odometry.values, driven["push"].box
+    ways = [np.hypot(*(way - way[0]).T) for way in (robot[:, :2], box.values)]
+    assert ways[1][int(0.5 / PERIOD_S)] == pytest.approx(0.0, abs=1e-3)  # it stands ahead
+    assert 0.5 < ways[1][-1] < 2.8
+    # from the moment of contact on they go together
+    assert ways[0][-1] - ways[1][-1] == pytest.approx(0.5, abs=0.1)
+
+
+def test_no_box_is_pushed_but_on_the_flat():
+    terrains = [{"name": "rough", "kind": "gravel"}]
+    data = bench_with("push").model_dump(mode="json")
+    with pytest.raises(ValueError, match="push needs a terrain of kind flat"):
+        BenchSpec.model_validate({**data, "terrains": terrains})
+
+
+def test_a_bench_that_names_no_drives_has_no_box_and_no_turn_on_the_spot():
+    data = bench_with("push").model_dump(mode="json", exclude={"drives"})
+    names = [one.name for one in BenchSpec.model_validate(data).drives]
+    assert names == ["rest", "straight", "circle", "stop", "s_curve"]
+
+
+def test_boxes_are_compared_by_how_far_they_go():
+    def pushed(to_m):
+        places = np.linspace([1.0, 2.0], to_m, 10)
+        return Recording.of("pushed", {"box": Series(np.arange(10.0), places)})
+
+    between = measure_named("box_pushed").between
+    assert between(pushed([4.0, 6.0]), pushed([1.0, 2.5])) == pytest.approx(4.5)

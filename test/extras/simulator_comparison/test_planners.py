@@ -1,0 +1,59 @@
+"""Simulators compared by what planners reach in them: campaigns of the same worlds."""
+
+import math
+
+import pytest
+import yaml
+from page_results import results
+
+from gz_testauto.extras.simulator_comparison.findings import find
+from gz_testauto.extras.simulator_comparison.score import scores_of
+from gz_testauto.extras.simulator_comparison.spec import BenchSpec
+from gz_testauto.spec.loader import load
+
+WORLDS = tuple(f"world_{i:04d}" for i in range(4))
+
+
+def bench(folder, **entries):
+    file = folder / "bench.yaml"
+    named = [{"name": name, **entry} for name, entry in entries.items()]
+    weights = {"planner_same_winner": 1, "planner_srcc": 1}
+    file.write_text(
+        yaml.safe_dump({"name": "b", "entries": named, "reference": "real", "weights": weights})
+    )
+    return load(file, BenchSpec)
+
+
+def test_a_simulator_in_which_another_planner_wins_scores_nothing_by_its_planners(tmp_path):
+    results(tmp_path / "real", WORLDS)  # the first planner reaches every goal, the others none
+    results(tmp_path / "same", WORLDS)
+    results(tmp_path / "turned", WORLDS, planners=("dwa", "fgm"))
+    names = ("real", "same", "turned")
+    found = find(bench(tmp_path, **{name: {"campaign": name} for name in names}))
+    same, turned = (found.measured[name] for name in names[1:])
+    for name in ("planner_srcc", "planner_success_srcc", "planner_spearman"):
+        for found_in, value in ((same, 1.0), (turned, -1.0)):
+            assert found_in[name].estimate.value == pytest.approx(value)
+            assert "the same in each draw" in found_in[name].estimate.method
+    assert same["planner_same_winner"].estimate.value == 1.0
+    assert turned["planner_same_winner"].estimate.value == 0.0
+    assert found.ranking.table.totals == pytest.approx([2.0, 0.0])
+    assert found.ranking.verdict.winner == "same"
+    shown = {measure.name for measure in found.measures}
+    assert "planner_srcc" in shown and "imu_linear_error" not in shown
+
+
+def test_what_has_no_campaign_or_one_planner_is_not_measured(tmp_path):
+    results(tmp_path / "real", WORLDS)
+    results(tmp_path / "alone", WORLDS, planners=("fgm",))
+    entries = {"real": {"campaign": "real"}, "alone": {"campaign": "alone"}, "none": {}}
+    found = find(bench(tmp_path, **entries))
+    alone, none = (found.measured[name]["planner_srcc"] for name in ("alone", "none"))
+    assert alone.missing == "two planners are needed that both campaigns have, here: fgm"
+    assert none.missing == "it has no campaign"
+    assert found.ranking.table.left_out.keys() == {"planner_same_winner", "planner_srcc"}
+
+
+def test_planners_that_rank_the_other_way_round_score_0():
+    assert scores_of([0.8, -0.4], "higher") == pytest.approx([1.0, 0.0])
+    assert math.isnan(scores_of([0.8, math.nan], "higher")[1])

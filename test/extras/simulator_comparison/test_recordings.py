@@ -1,0 +1,278 @@
+"""Recorded drives in files."""
+
+import csv
+import json
+import re
+from decimal import Decimal
+
+import numpy as np
+import pytest
+import yaml
+from bags import EPOCH, as_bag
+from synthetic import drive
+
+from gz_testauto.base.errors import ResultsError
+from gz_testauto.cli.main import main
+from gz_testauto.extras.simulator_comparison.recordings.csv_file import write_channels
+from gz_testauto.extras.simulator_comparison.recordings.read import read_drives
+from gz_testauto.extras.simulator_comparison.recordings.spec import RecordingSpec
+from gz_testauto.extras.simulator_comparison.spec import BenchSpec
+from gz_testauto.spec.loader import load
+
+
+def speeding(time_s):
+    return 0.5 + 0.2 * np.sin(0.9 * time_s)
+
+
+def as_csv(recording, folder):
+    return {name: str(path) for name, path in write_channels(recording, folder).items()}
+
+
+def test_units_axes_and_columns_are_as_the_file_is_said_to_have_them(tmp_path):
+    recording = drive(1, noise=0.1)
+    imu = recording.imu
+    path = tmp_path / "imu.csv"
+    with open(path, "w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["note", "stamp", "gx", "gy", "gz", "fx", "fy", "fz"])
+        for time_s, (wx, wy, wz, ax, ay, az) in zip(imu.time_s.tolist(), imu.values.tolist()):
+            turned = np.degrees([wx, -wy, -wz])
+            force = np.array([ax, -ay, -az]) / 9.80665
+            stamp = (EPOCH + Decimal(repr(round(time_s, 6)))) * 10**9
+            rows.writerow(["", int(stamp), *turned.tolist(), *force.tolist()])
+    spec = RecordingSpec.model_validate(
+        {
+            "imu": {
+                "columns": {
+                    "time": "stamp",
+                    "angular": ["gx", "gy", "gz"],
+                    "linear": ["fx", "fy", "fz"],
+                },
+                "units": {"time": "ns", "angular": "deg/s", "linear": "g"},
+                "axes": ["x", "-y", "-z"],
+            },
+            "drives": {"straight": [path]},
+        }
+    )
+    (read,) = read_drives(spec)["straight"]
+    assert read.imu.time_s == pytest.approx(imu.time_s, abs=1e-9)
+    assert read.imu.values == pytest.approx(imu.values, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("t,wx\n0,1\n", r"imu.csv:1: unknown column 'time_s'"),
+        ("", r"imu.csv:1: unknown column 'time_s'"),
+        ("time_s,{}\n0,1,2,3,4,5\n", r"imu.csv:2: has 6 columns; the heading has 7"),
+        ("time_s,{}\n0,1,2,3,4,5,x\n", r"imu.csv:2: is no number"),
+        ("time_s,{}\n", r"imu.csv: has a heading and no samples"),
+    ],
+)
+def test_files_that_hold_something_else_are_refused(tmp_path, text, says):
+    columns = "wx_radps,wy_radps,wz_radps,ax_mps2,ay_mps2,az_mps2"
+    (tmp_path / "imu.csv").write_text(text.format(columns))
+    spec = RecordingSpec.model_validate({"drives": {"straight": [tmp_path / "imu.csv"]}})
+    with pytest.raises(ResultsError, match=says):
+        read_drives(spec)
+
+
+def test_a_bag_that_is_none_and_a_topic_that_is_not_there_are_refused(tmp_path):
+    recording = drive(1, speed_mps=speeding, noise=0.1)
+    bag = as_bag(recording, tmp_path / "one.bag", "ROS 1")
+
+    def read(path, **imu):
+        drives = {"straight": [path]}
+        read_drives(RecordingSpec.model_validate({"imu": imu, "drives": drives}))
+
+    with pytest.raises(ResultsError, match=r"unknown topic '/imu'.*Known: /imu/data, /pose"):
+        read(tmp_path / "one.bag", topic="/imu")
+    with pytest.raises(ResultsError, match=r"/pose is geometry_msgs/msg/PoseStamped; imu is read"):
+        read(tmp_path / "one.bag", topic="/pose")
+    with pytest.raises(ResultsError, match=r"is a rosbag; give imu.topic"):
+        read(tmp_path / "one.bag")
+    (tmp_path / "cut.bag").write_bytes((tmp_path / "one.bag").read_bytes()[:5000])
+    with pytest.raises(ResultsError, match=r"cut.bag: cannot be read as a rosbag"):
+        read(tmp_path / "cut.bag", topic="/imu/data")
+    assert bag
+
+
+@pytest.mark.parametrize(
+    ("heading", "line", "named"),
+    [
+        ("# a comment\n# t x y qx qy qz qw\n", "{t} {x} {y} 0 0 {qz} {qw}\n", ["t", "x", "y"]),
+        ("", "{t} {x} {y} 0 0 {qz} {qw}\n", ["1", "2", "3"]),
+        ("#t,x,y,qx,qy,qz,qw\n", "{t},{x},{y},0,0,{qz},{qw}\n", ["#t", "x", "y"]),
+        ("t; x; y; qx; qy; qz; qw\n", "{t};{x};{y};0;0;{qz};{qw}\n", ["t", "x", "y"]),
+        ("t\tx\ty\tqx\tqy\tqz\tqw\n", "{t}\t{x}\t{y}\t0\t0\t{qz}\t{qw}\n", ["t", "x", "y"]),
+        ("t,x,y,qx,qy,qz,qw\n", "{t},,,,,,\n{t},{x},{y},0,0,{qz},{qw}\n", ["t", "x", "y"]),
+    ],
+)
+def test_files_of_trajectories_are_read_as_they_come(tmp_path, heading, line, named):
+    """Separated by commas, semicolons, tabs or spaces; named in a comment, or not at all; with rows
+    of other channels between."""
+    recording = drive(1, duration_s=2.0, speed_mps=speeding)
+    way = recording.odometry
+    path = tmp_path / "way.txt"
+    lines = [
+        line.format(t=EPOCH + Decimal(repr(t)), x=x, y=y, qz=np.sin(yaw / 2), qw=np.cos(yaw / 2))
+        for t, (x, y, yaw) in zip(way.time_s.tolist(), way.values.tolist())
+    ]
+    path.write_text(heading + "".join(lines))
+    turned = ["4", "5", "6", "7"] if named[0] == "1" else ["qx", "qy", "qz", "qw"]
+    columns = {**dict(zip(("time", "x", "y"), named)), "quaternion": turned}
+    spec = {"imu": None, "odometry": {"columns": columns}, "drives": {"straight": [path]}}
+    (read,) = read_drives(RecordingSpec.model_validate(spec))["straight"]
+    assert read.odometry.time_s == pytest.approx(way.time_s, abs=1e-9)
+    assert read.odometry.values == pytest.approx(way.values, abs=1e-9)
+
+
+def test_samples_that_overtook_each_other_are_put_in_order(tmp_path):
+    recording = drive(1, noise=0.1)
+    files = as_csv(recording, tmp_path)
+    heading, *rows = (tmp_path / "imu.csv").read_text().splitlines(keepends=True)
+    rows[10], rows[12] = rows[12], rows[10]
+    (tmp_path / "imu.csv").write_text("".join([heading, *rows[:50], rows[49], *rows[50:]]))
+    spec = RecordingSpec.model_validate({"drives": {"straight": [files]}})
+    (read,) = read_drives(spec)["straight"]
+    assert np.array_equal(read.imu.values, recording.imu.values)
+    (tmp_path / "imu.csv").write_text("".join([heading, *rows[500:], *rows[:500]]))
+    with pytest.raises(ResultsError, match=r"imu.csv: imu: sample 501 is not after .* clock was"):
+        read_drives(spec)
+
+
+def test_axes_of_a_mirror_are_refused():
+    with pytest.raises(ValueError, match=r"left-handed, as no sensor is; x, -z, y is right-handed"):
+        RecordingSpec.model_validate({"imu": {"axes": ["x", "z", "y"]}, "drives": {"a": ["b.csv"]}})
+
+
+def test_a_long_recording_is_cut_into_pieces_that_lack_nothing(tmp_path):
+    recording = drive(1, duration_s=20.0, speed_mps=speeding, noise=0.1)
+    files = as_csv(recording, tmp_path / "whole")
+    rows = (tmp_path / "whole" / "imu.csv").read_text().splitlines(keepends=True)
+    (tmp_path / "whole" / "imu.csv").write_text("".join(rows[:701] + rows[801:]))  # 1 s is lost
+
+    def read(**more):
+        drives = {"flat/weave": [files]}
+        spec = {"imu": {}, "odometry": {}, "drives": drives, **more}
+        return read_drives(RecordingSpec.model_validate(spec))["flat/weave"]
+
+    with pytest.raises(ResultsError, match=r"nothing for 1\.01 s after 6\.990 s.* give pieces_s"):
+        read()
+    pieces = read(pieces_s=5)
+    assert [piece.source.split(" from ")[1] for piece in pieces] == ["0 s", "10 s"]
+    assert all(piece.imu.time_s[0] == 0.0 for piece in pieces)
+    assert pieces[1].imu.values[0].tolist() == recording.imu.values[1000].tolist()
+    assert pieces[1].odometry.values[0].tolist() == recording.odometry.values[1000].tolist()
+    some = read(pieces_s=1, most_pieces=3)
+    assert [piece.source.split(" from ")[1] for piece in some] == ["0 s", "9 s", "18 s"]
+    with pytest.raises(ResultsError, match=r"has no piece of 100 s without a loss of data"):
+        read(pieces_s=100)
+
+
+def bench_file(folder, **changes):
+    files = [as_csv(drive(i, noise=0.1, speed_mps=speeding), folder / str(i)) for i in range(8)]
+    channels = {"imu": {}, "odometry": {}}
+    features = {"free": True, "source": "its page", "date": "2026-11-01"}
+    data = {
+        "name": "bench",
+        "entries": [
+            {"name": "real", "recording": {**channels, "drives": {"flat/weave": files[:4]}}},
+            {
+                "name": "other",
+                "recording": {**channels, "drives": {"flat/weave": files[4:]}},
+                "features": features,
+            },
+            {"name": "told", "published": {"imu_linear_error": 5.0}, "features": features},
+        ],
+        "reference": "real",
+        "real": True,
+        "weights": {"free": 1, "imu_linear_error": 2, "pose_drift": 1},
+        **changes,
+    }
+    file = folder / "bench.yaml"
+    file.write_text(yaml.safe_dump(data))
+    return file
+
+
+def test_compare_says_and_writes_what_it_found(tmp_path, capsys):
+    out = tmp_path / "out"
+    assert main(["simulators", "compare", str(bench_file(tmp_path)), "--out", str(out)]) == 0
+    said = capsys.readouterr().out
+    assert "Measured against the real robot's recordings, real." in said
+    assert "ties with the reference" in said
+    assert "pose_drift does not count: not known of told." in said
+    data = json.loads((out / "findings.json").read_text())
+    assert data["ranking"]["winner"] == "other"
+    entry = data["measures"]["imu_linear_error"]["entries"]["other"]
+    assert entry["low"] <= entry["value"] <= entry["high"]
+    rows = list(csv.DictReader((out / "measures.csv").open()))
+    assert {"imu_linear_error", "pose_drift"} <= {row["measure"] for row in rows}
+    page = (out / "report.html").read_text()
+    assert "<script" not in page
+    assert "other is first" in page and "flat/weave" in page
+
+
+def test_the_baseline_is_measured_beside_the_others_and_not_ranked(tmp_path, capsys):
+    shaken = [as_csv(drive(i, noise=0.8, speed_mps=speeding), tmp_path / f"s{i}") for i in range(4)]
+    data = yaml.safe_load(bench_file(tmp_path).read_text())
+    data["entries"][2] = {
+        "name": "shaken",
+        "recording": {"imu": {}, "odometry": {}, "drives": {"flat/weave": shaken}},
+    }
+    file = tmp_path / "with_baseline.yaml"
+
+    def said(baseline):
+        file.write_text(yaml.safe_dump({**data, "baseline": baseline}))
+        assert main(["simulators", "compare", str(file), "--out", str(tmp_path / baseline)]) == 0
+        ranking = json.loads((tmp_path / baseline / "findings.json").read_text())["ranking"]
+        return " ".join(capsys.readouterr().out.split()), list(ranking["entries"])
+
+    text, ranked = said("shaken")
+    assert ranked == ["other"]
+    assert "shaken is not ranked: it is the baseline, which the others must beat." in text
+    assert "other: nearer than shaken in all that was measured." in text
+    text, ranked = said("other")
+    assert ranked == ["shaken"]
+    (behind,) = re.findall(r"shaken is no nearer than other in: ([a-z_, ]+)\.", text)
+    assert {"imu_linear_error", "vertical_wasserstein"} <= set(behind.split(", "))
+
+
+def test_without_a_real_robot_it_is_agreement(tmp_path, capsys):
+    file = bench_file(tmp_path, real=False)
+    assert main(["simulators", "compare", str(file), "--out", str(tmp_path / "out")]) == 0
+    assert "Measured against real: this is agreement with it, not accuracy." in (
+        capsys.readouterr().out
+    )
+
+
+def test_an_imported_recording_is_the_same_again(tmp_path, capsys):
+    file = bench_file(tmp_path)
+    out = tmp_path / "imported"
+    assert main(["simulators", "import", str(file), "real", "--out", str(out)]) == 0
+    spec = load(file, BenchSpec).entry("real").recording
+    folder = out / "flat" / "weave" / "0"
+    again = {"imu": folder / "imu.csv", "odometry": folder / "odometry.csv"}
+    copied = spec.model_copy(update={"drives": {"flat/weave": (again,)}})
+    (read,), first = read_drives(copied)["flat/weave"], read_drives(spec)["flat/weave"][0]
+    assert np.array_equal(read.imu.values, first.imu.values)
+    assert np.array_equal(read.odometry.time_s, first.odometry.time_s)
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"reference": "reel"}, r"reference: unknown name 'reel'; did you mean 'real'"),
+        ({"reference": "told"}, r"reference: told has no recording"),
+        ({"weights": {"speed": 1}}, r"weights: unknown name 'speed'"),
+        ({"weights": {"free": 0}}, r"weights: all are 0"),
+        ({"weights": {"free": -1}}, r"weights.free is -1; it must be >= 0"),
+        ({"entries": [{"name": "a"}, {"name": "a"}]}, r"entries: a stands there more than once"),
+    ],
+)
+def test_a_bench_that_makes_no_sense_is_refused(tmp_path, capsys, changes, says):
+    file = bench_file(tmp_path, **changes)
+    assert main(["simulators", "compare", str(file), "--out", str(tmp_path / "out")]) == 2
+    error = capsys.readouterr().err
+    assert str(file) in error
+    assert re.search(says, error), error

@@ -1,0 +1,125 @@
+"""Scores, totals, and what becomes of the first place."""
+
+import numpy as np
+import pytest
+
+from gz_testauto.base.resources import share_directory
+from gz_testauto.extras.simulator_comparison.features import FeaturesSpec, feature_score
+from gz_testauto.extras.simulator_comparison.findings import find
+from gz_testauto.extras.simulator_comparison.score import PAPER_WEIGHTS, ScoreTable, scores_of
+from gz_testauto.extras.simulator_comparison.sensitivity import (
+    acceptability,
+    judge,
+    turning_weights,
+)
+from gz_testauto.extras.simulator_comparison.spec import BenchSpec
+from gz_testauto.spec.loader import load
+
+PAPER = share_directory() / "config" / "simulator_comparison" / "farley_2022.yaml"
+
+
+@pytest.fixture(scope="module")
+def paper():
+    return find(load(PAPER, BenchSpec))
+
+
+def test_the_paper_s_printed_scores_give_its_totals(paper):
+    table = paper.printed.table
+    assert table.entries == ("coppeliasim", "gazebo", "morse", "webots")
+    assert table.totals == pytest.approx([49.100, 49.087, 32.145, 44.226], abs=0.001)
+    assert table.weights.sum() == 56.0
+
+
+def test_its_measurements_in_its_equations_give_another_winner(paper):
+    table = paper.ranking.table
+    assert table.totals == pytest.approx([49.094, 49.224, 31.629, 43.485], abs=0.001)
+    assert table.entries[table.order[0]] == "gazebo"
+    assert paper.ranking.verdict.winner is None
+
+
+def test_its_first_place_hangs_on_the_weights(paper):
+    printed = paper.printed
+    assert printed.near.first[:2] == pytest.approx([0.51, 0.49], abs=0.01)
+    assert printed.any.first == pytest.approx([0.26, 0.39, 0.0, 0.35], abs=0.01)
+    turning = {change.criterion: change for change in printed.turning}
+    assert printed.turning[0].criterion == "imu_linear_error"
+    assert turning["imu_linear_error"].needed == pytest.approx(9.955, abs=0.001)
+    assert turning["imu_linear_error"].winner == "gazebo"
+    needed = {"ros": 6.065, "open_source": 2.013, "imu_angular_error": 10.104, "languages": 2.961}
+    for name, weight in needed.items():
+        assert turning[name].needed == pytest.approx(weight, abs=0.001)
+
+
+def test_a_weight_that_turns_it_turns_it(paper):
+    for change in paper.printed.turning:
+        table = paper.printed.table
+        beyond = 1e-6 * np.sign(change.needed - change.given)
+        weights = dict(zip(table.criteria, table.weights))
+        weights[change.criterion] = change.needed + beyond
+        totals = table.scores @ np.array(list(weights.values()))
+        assert table.entries[int(np.argmax(totals))] == change.winner
+
+
+@pytest.mark.parametrize(
+    ("features", "name", "score"),
+    [
+        ({"free": True}, "free", 1.0),
+        ({"ros": "plugin"}, "ros", 0.8),
+        ({"languages": ["C++", "Python"]}, "languages", 0.667),
+        ({"languages": ["python"]}, "languages", 0.333),
+        ({"languages": ["c", "python", "matlab"]}, "languages", 0.667),
+        ({"languages": ["c", "python", "matlab", "lua"]}, "languages", 1.0),
+        ({"formats": ["urdf", "sdf"]}, "formats", 0.5),
+        ({"formats": ["urdf", "sdf", "obj"]}, "formats", 1.0),
+        ({"formats": [], "formats_by_plugin": ["urdf"]}, "formats", 0.25),
+        ({"engines": ["ode"]}, "engines", 0.0),
+        ({"engines": ["ode", "bullet"]}, "engines", 1.0),
+        ({"more": {"cloud": 0.5}}, "cloud", 0.5),
+        ({}, "ui", None),
+    ],
+)
+def test_features_score_by_the_paper_s_rules(features, name, score):
+    assert feature_score(FeaturesSpec.model_validate(features), name) == score
+
+
+def test_lower_and_higher_are_scored_against_the_best():
+    assert scores_of(np.array([2.0, 4.0]), "lower") == pytest.approx([1.0, 0.5])
+    assert scores_of(np.array([2.0, 4.0]), "higher") == pytest.approx([0.5, 1.0])
+    assert scores_of(np.array([0.0, 4.0]), "lower").tolist() == [1.0, 0.0]
+    assert scores_of(np.array([1.0, 2.0, 6.0]), "lower", floor=3.0) == pytest.approx([1, 1, 0.5])
+
+
+def test_what_is_not_measured_is_not_nothing():
+    scores = {"a": {"x": 1.0, "y": None}, "b": {"x": 0.5, "y": 1.0}}
+    table = ScoreTable.of(scores, {"x": 1.0, "y": 1.0})
+    assert table.totals.tolist() == [1.0, 0.5]
+    assert table.left_out == {"y": ("a",)}
+    assert table.bounds.tolist() == [[1.0, 2.0], [1.5, 1.5]]
+
+
+def test_equal_entries_share_the_first_place():
+    table = ScoreTable.of({"a": {"x": 1.0}, "b": {"x": 1.0}}, {"x": 3.0})
+    assert acceptability(table).ranks == pytest.approx(np.full((2, 2), 0.5))
+    assert judge(table).winner is None
+
+
+def test_a_clear_winner_is_one():
+    table = ScoreTable.of({"a": {"x": 1.0, "y": 1.0}, "b": {"x": 0.2, "y": 0.9}}, {"x": 3, "y": 1})
+    verdict = judge(table)
+    assert (verdict.winner, verdict.share) == ("a", 1.0)
+    assert turning_weights(table) == []
+
+
+def test_measurements_that_are_not_sure_make_no_winner():
+    table = ScoreTable.of({"a": {"x": 1.0}, "b": {"x": 0.9}}, {"x": 1.0})
+    random = np.random.default_rng(0)
+    drawn = np.stack([1.0 + 0.2 * random.standard_normal((2000, 2))], axis=2)
+    verdict = judge(table, drawn)
+    assert verdict.winner is None
+    assert verdict.by_weights == 1.0
+    assert "More repetitions decide" in verdict.text
+
+
+def test_the_paper_s_weights_are_those_of_a_bench_without_any():
+    spec = BenchSpec.model_validate({"name": "x", "entries": [{"name": "a"}]})
+    assert spec.weights == dict(PAPER_WEIGHTS)

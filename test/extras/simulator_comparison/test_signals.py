@@ -1,0 +1,86 @@
+"""Sensors of other rates, and what they have in common."""
+
+import numpy as np
+import pytest
+from synthetic import clock, drive
+
+from gz_testauto.extras.simulator_comparison.measures.comparable import inertial
+from gz_testauto.extras.simulator_comparison.recordings.alike import made_alike
+from gz_testauto.extras.simulator_comparison.recordings.recording import Recording, Series
+from gz_testauto.extras.simulator_comparison.signals import RATE_HZ, in_band
+
+
+def tone(frequency_hz, rate_hz, duration_s=20.0):
+    time_s = clock(duration_s, rate_hz)
+    return Series(time_s, np.tile(np.sin(2 * np.pi * frequency_hz * time_s)[:, None], (1, 6)))
+
+
+def amplitude(values):
+    """Of a tone, away from the record's ends."""
+    return np.sqrt(2.0) * values[200:-200, 0].std()
+
+
+@pytest.mark.parametrize("rate_hz", [50.0, 99.7, 200.0, 1000.0])
+def test_what_is_in_the_band_is_the_same_from_any_sensor(rate_hz):
+    expected = amplitude(in_band(tone(15.0, RATE_HZ), 20.0))
+    assert amplitude(in_band(tone(15.0, rate_hz), 20.0)) == pytest.approx(expected, rel=0.02)
+
+
+@pytest.mark.parametrize("frequency_hz", [90.0, 205.0, 488.0])
+def test_what_is_above_the_band_is_not_folded_into_it(frequency_hz):
+    assert amplitude(in_band(tone(frequency_hz, 1000.0), 20.0)) < 0.005
+
+
+def test_stamps_that_jitter_make_no_swings():
+    """Samples that arrive in pairs, one right after the other."""
+    exact = tone(5.0, RATE_HZ)
+    stamps = exact.time_s.copy()
+    stamps[1::2] = stamps[::2][: len(stamps[1::2])] + 1e-5
+    found = in_band(Series(stamps, exact.values), 20.0)
+    assert np.abs(found).max() < 1.5
+
+
+def test_a_short_record_of_a_fast_sensor_is_filtered_to_its_ends():
+    """Of a level and a tone beyond the band the level is left."""
+    series = tone(200.0, 1000.0, 2.0)
+    found = in_band(Series(series.time_s, series.values + 3.0), 20.0)
+    assert found == pytest.approx(3.0, abs=0.2)
+
+
+def test_all_recordings_of_a_case_are_as_long_as_the_shortest():
+    def own(*durations):
+        return tuple(drive(number, duration_s=one) for number, one in enumerate(durations))
+
+    found = made_alike(
+        {
+            "real": {"flat/a": own(10.0, 8.0), "flat/b": own(5.0)},
+            "other": {"flat/a": own(4.0)},
+        }
+    )
+    assert found.lengths["flat/a"].duration_s == pytest.approx(3.99)
+    assert found.lengths["flat/a"].shortest == "drive 0"
+    assert {len(one.imu.time_s) for one in found.entries["real"]["flat/a"]} == {400}
+    assert len(found.entries["real"]["flat/b"][0].imu.time_s) == 500
+    assert (found.band_hz, found.slowest) == (20.0, "")
+    assert found.notes == [
+        "flat/a: all are compared over 3.99 s, as long as the shortest, drive 0."
+    ]
+
+
+def test_the_slowest_sensor_gives_the_band_of_all():
+    slow = Recording("slow", imu=tone(1.0, 30.0))
+    found = made_alike({"real": {"flat/a": (slow,)}, "other": {"flat/b": (drive(1),)}})
+    assert found.band_hz == pytest.approx(12.0)
+    assert found.slowest == "slow"
+    assert (
+        found.notes
+        == [
+            "flat/a: all are compared over 20 s, as long as the shortest, slow.",
+            "Inertial samples are compared up to 12 Hz, not 20: slow has no faster ones.",
+        ][1:]
+    )
+    for own in found.entries.values():
+        for recordings in own.values():
+            assert recordings[0].band_hz == pytest.approx(12.0)
+    loud = Recording("loud", imu=tone(18.0, 100.0), band_hz=12.0)
+    assert amplitude(inertial(loud)) < 0.1

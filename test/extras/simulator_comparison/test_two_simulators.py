@@ -1,0 +1,105 @@
+"""Verbs that need two simulators."""
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from gz_testauto.cli import main as command
+from gz_testauto.extras.simulator_comparison.cli import agree
+from gz_testauto.extras.simulator_comparison.open_loop import MEASURES
+from gz_testauto.results.directory import CampaignDirectory
+from gz_testauto.results.store import ResultStore
+from gz_testauto.simulators import SIMULATORS
+from gz_testauto.simulators.embedded import EmbeddedSimulator
+from gz_testauto.testing.planar import PlanarSimulator
+
+CAMPAIGN = Path(__file__).resolve().parents[3] / "config" / "smoke_campaign.yaml"
+
+SIMULATORS.register("planar_for_two_speeds", PlanarSimulator)
+SIMULATORS.register("embedded_again", EmbeddedSimulator)
+
+
+def run(out, *more):
+    arguments = ["--screen", "embedded", "--confirm", "planar_for_two_speeds", "--workers", "1"]
+    return command.main(["run", str(CAMPAIGN), "--out", str(out), *arguments, *more])
+
+
+@pytest.mark.slow
+def test_all_trials_are_screened_and_the_chosen_ones_confirmed(tmp_path, capsys):
+    assert run(tmp_path, "--closest", "1", "--control", "1") == 0
+    said = capsys.readouterr()
+    assert "4 trials screened in embedded" in said.out
+    assert "end alike in both" in said.out
+    with ResultStore.read(CampaignDirectory(tmp_path / "embedded")) as store:
+        assert len(store.results().trials) == 4
+    with ResultStore.read(CampaignDirectory(tmp_path / "planar_for_two_speeds")) as store:
+        confirmed = [record.trial for record in store.results().trials]
+    assert 2 <= len(confirmed) <= 4
+    # again: the same choice, and nothing is run twice
+    assert run(tmp_path, "--closest", "1", "--control", "1") == 0
+    again = capsys.readouterr()
+    assert "ended" not in again.err and again.out == said.out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--screen", "embedded"],
+        ["--confirm", "embedded"],
+        ["--screen", "embedded", "--confirm", "embedded"],
+        ["--screen", "embedded", "--confirm", "planar_for_two_speeds", "--simulator", "embedded"],
+    ],
+)
+def test_two_different_simulators_are_needed(tmp_path, capsys, arguments):
+    assert command.main(["run", str(CAMPAIGN), "--out", str(tmp_path / "out"), *arguments]) == 2
+    assert "--screen and --confirm" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.slow
+def test_open_loop_drives_are_compared_and_leave_nothing(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    simulators = ["--simulators", "embedded", "embedded_again"]
+    assert command.main(["agree", str(CAMPAIGN), "--open-loop", *simulators]) == 0
+    said = capsys.readouterr()
+    assert "embedded_again against embedded, the robot commanded alike in both" in said.out
+    # the same simulator twice: nothing tells them apart
+    remarks = [line for line in said.out.splitlines() if line.rstrip().endswith(" ties")]
+    assert len(remarks) == len(MEASURES)
+    for drive in ("rest", "straight", "stop", "push", "turn", "circle"):
+        assert f"embedded_again: flat/{drive}, repetition 3: done" in said.err
+    assert list(tmp_path.iterdir()) == []
+    assert command.main(["agree", str(CAMPAIGN), *simulators]) == 2
+    assert "--out is missing" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_open_loop_drives_that_are_kept_are_not_driven_again(tmp_path, capsys):
+    arguments = ["agree", str(CAMPAIGN), "--open-loop", "--out", str(tmp_path)]
+    arguments += ["--simulators", "embedded", "embedded_again"]
+    assert command.main(arguments) == 0
+    first = capsys.readouterr()
+    assert command.main(arguments) == 0
+    again = capsys.readouterr()
+    assert "0 of 36 drives to do" in again.err
+    assert again.out == first.out
+
+
+def test_two_simulators_that_are_one_are_not_compared(capsys):
+    twice = ["--simulators", "embedded", "embedded"]
+    assert command.main(["agree", str(CAMPAIGN), "--open-loop", *twice]) == 2
+    assert "embedded is there twice; give two different ones" in capsys.readouterr().err
+
+
+def test_open_loop_drives_that_are_stopped_end_as_a_shell_expects(tmp_path, capsys, monkeypatch):
+    def stopped(bench, out, tell, stop, make_server):
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(agree, "run_bench", stopped)
+    for arguments in (["--open-loop"], ["--out", str(tmp_path / "out")]):
+        command_line = ["agree", str(CAMPAIGN), *arguments]
+        command_line += ["--simulators", "embedded", "embedded_again"]
+        assert command.main(command_line) == 128 + signal.SIGINT
+    assert not (tmp_path / "out" / "embedded").exists()
