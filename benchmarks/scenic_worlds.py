@@ -1,7 +1,8 @@
 """Makes worlds of eight scenarios for many seeds, checks them from their files, times the drawing.
 
 Two claims. That nothing is amiss in any world: names, files, penetration under 1 mm, workspace,
-support, mission (``test/scenic/output_check.py`` reads the output folders and nothing else). And
+support, mission (``test/extras/scenic/output_check.py`` reads the output folders and nothing
+else). And
 speed: 30 × 30 m with 16 objects in a median under 0.3 s per scene by rejection, 100 objects under
 5 s where what fits is kept; a scene is drawn and written as a world's bytes, on one processor.
 
@@ -22,8 +23,8 @@ sys.path[:0] = [str(ROOT / "test" / "scenic")]
 from output_check import faults_of  # noqa: E402
 from test_worlds import ROBOTS, SCENARIOS  # noqa: E402
 
-from gz_testauto.scenic.output import write_scenes  # noqa: E402
-from gz_testauto.scenic.source import ScenicSource  # noqa: E402
+from gz_testauto.extras.scenic.output import write_scenes  # noqa: E402
+from gz_testauto.extras.scenic.source import ScenicSource  # noqa: E402
 
 EXAMPLES = ROOT / "config" / "scenic"
 

@@ -18,7 +18,6 @@ LAYERS = (
     {"grid", "sdf"},
     {"sampling"},
     {"worlds", "colliders"},
-    {"scenic"},
     {"simulators", "planners", "metrics"},
     {"trees"},
     {"behaviours"},
@@ -67,6 +66,16 @@ def imports_of(path: Path) -> Iterator[str]:
 def part_of(path: Path) -> str:
     """The folder or top-level module that a file belongs to."""
     return path.relative_to(SOURCE).parts[0].replace(".py", "")
+
+
+STILL_IMPORT_EXTRAS = {
+    "campaign/resume.py",
+    "campaign/world_plugins.py",
+    "campaign/world_source.py",
+    "results/inputs.py",
+    "ros/obstacles/spec_argument.py",
+}
+"""Modules of the core whose imports of Scenic become requests to a registry."""
 
 
 def parts_imported(path: Path) -> Set[str]:
@@ -122,6 +131,8 @@ def test_modules_import_only_what_lies_below_them():
     inside = [path for path in MODULES if part_of(path) not in {"__init__", TESTING}]
     assert inside
     too_high = {where(path): parts_imported(path) - allowed(part_of(path)) for path in inside}
+    for path in STILL_IMPORT_EXTRAS:
+        too_high[path].discard("extras")
     assert {path: parts for path, parts in too_high.items() if parts} == {}
 
 

@@ -25,7 +25,7 @@ BEHAVIOURS = Registry(
     },
 )
 
-HOOKS = Registry("hook", {"scenario": "gz_testauto.behaviours.scenario:perform"})
+HOOKS = Registry("hook", {})
 """Functions that make a hook for one trial; see :func:`gz_testauto.trial.staging.stage_trial`."""
 
 __all__ = ["BEHAVIOURS", "HOOKS"]

@@ -14,8 +14,8 @@ from pydantic import ValidationError
 from gz_testauto.base.errors import ResultsError, SpecError
 from gz_testauto.base.json_file import read_json_object
 from gz_testauto.base.registry import unknown_name
-from gz_testauto.campaign.scenic_worlds import with_missions
 from gz_testauto.campaign.world_source import gather_worlds
+from gz_testauto.extras.scenic.campaign_worlds import with_missions
 from gz_testauto.metrics.interface import (
     RELEVANT_SUCCESS,
     SUCCESS,
@@ -157,7 +157,7 @@ def _recorded_by(spec: CampaignSpec) -> Tuple[str, ...]:
     act."""
     if not spec.worlds.dynamic:
         return ()
-    from gz_testauto.scenic.program import recorded_numbers
+    from gz_testauto.extras.scenic.program import recorded_numbers
 
     assert spec.worlds.scenic is not None, "a dynamic campaign has one"
     return recorded_numbers(spec.worlds.scenic)

@@ -12,7 +12,7 @@ from typing import Iterable, Iterator, Optional
 from gz_testauto.base.errors import GzTestautoError, SpecError
 from gz_testauto.base.escaping import printable
 from gz_testauto.base.parameters import parameters_of
-from gz_testauto.scenic.model_search import sdf_files
+from gz_testauto.extras.scenic.model_search import sdf_files
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.plugins import plugin_files

@@ -1,5 +1,5 @@
 """The worlds of a campaign: generated into its directory, or ready in one of the user's. Those of a
-scenario are :mod:`gz_testauto.campaign.scenic_worlds`'.
+scenario are :mod:`gz_testauto.extras.scenic.campaign_worlds`'.
 
 Owns the choice between the two, and of the files in a directory, and the length of the shortest
 path in each world, which the manifest of a multiplied set knows for the drive it was made for
@@ -15,8 +15,8 @@ import numpy as np
 import shapely
 
 from gz_testauto.base.errors import SpecError
-from gz_testauto.campaign.scenic_worlds import made_worlds, scenic_worlds, with_missions
 from gz_testauto.campaign.world_copies import copy_worlds, missing_plugins
+from gz_testauto.extras.scenic.campaign_worlds import made_worlds, scenic_worlds, with_missions
 from gz_testauto.grid.search import path_length_m
 from gz_testauto.grid.visibility import free_region, shortest_way_through, widen
 from gz_testauto.results.directory import reporting_disk

@@ -22,7 +22,6 @@ VERBS = Registry(
     "verb",
     {
         "multiply": "gz_testauto.cli.multiply",
-        "scenic": "gz_testauto.cli.scenic",
         "map": "gz_testauto.cli.map",
         "run": "gz_testauto.cli.run",
         "replay": "gz_testauto.cli.replay",

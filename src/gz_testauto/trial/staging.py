@@ -44,7 +44,7 @@ STACK = "gazebo_ros"
 class Staging:
     """Who and what comes into a scene. ``numbers`` are what was drawn, by column of the results;
     ``director`` is that of a scenario that acts
-    (:class:`gz_testauto.behaviours.scenario.Director`), None where there is none."""
+    (:class:`gz_testauto.extras.scenic.dynamic.scenario.Director`), None where there is none."""
 
     casting: Casting = field(default_factory=Casting)
     drawn: Drawn = field(default_factory=Drawn)

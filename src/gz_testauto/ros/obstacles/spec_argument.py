@@ -11,7 +11,7 @@ from typing import Mapping, Union
 
 from gz_testauto.base import resources
 from gz_testauto.base.errors import SpecError
-from gz_testauto.ros.obstacles.scenario import DESCRIPTOR, Scenario, ScenarioSpec
+from gz_testauto.extras.scenic.live_obstacles import DESCRIPTOR, Scenario, ScenarioSpec
 from gz_testauto.ros.parameters import user_directory
 from gz_testauto.spec.loader import load, parse
 from gz_testauto.spec.obstacles import ObstacleSpec

@@ -1,0 +1,204 @@
+"""Make worlds, missions and plan views from a Scenic scenario.
+
+SCENARIO is a Scenic 3 program, MODELS the YAML that describes the models it may place; their
+classes are there without an import. World i depends on the seed and i alone. DIR gets a .world, a
+mission (.yaml) and a plan view (.png, .svg) for each scene, the models, and worlds.json; point
+GAZEBO_MODEL_PATH at DIR/models to load the worlds. Nothing in DIR is ever removed.
+
+example:
+  gz_testauto scenic config/scenic/fetch.scenic config/scenic/models.yaml \\
+      --out fetch_worlds -n 5 --seed 1
+  gz_testauto scenic --convert old.scenic --out new.scenic
+"""
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any, Dict, List
+
+import yaml
+
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.escaping import printable
+from gz_testauto.cli.multiply import WorldCounter
+from gz_testauto.cli.workers import processors, worker_count
+
+NOTES_SHOWN = 10
+DRAWS_SHOWN_S = 5.0
+"""Wall time between two reports of the draws for one world."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The verb's options."""
+    parser.add_argument("scenario", metavar="SCENARIO", type=Path, help="a .scenic file")
+    parser.add_argument(
+        "models", metavar="MODELS", type=Path, nargs="?", help="the models' descriptor, YAML"
+    )
+    parser.add_argument("--out", type=Path, metavar="DIR", help="directory to write")
+    parser.add_argument(
+        "-n", "--count", type=int, default=1, metavar="N", help="how many worlds (default 1)"
+    )
+    parser.add_argument("-s", "--seed", type=int, default=0, metavar="N", help="default 0")
+    parser.add_argument(
+        *("-p", "--param"),
+        nargs=2,
+        action="append",
+        default=[],
+        metavar=("KEY", "VALUE"),
+        help="override a global parameter of the scenario; may be given several times",
+    )
+    parser.add_argument(
+        "--scenario",
+        dest="chosen",
+        metavar="NAME",
+        help="which modular scenario, if the file has several (default Main)",
+    )
+    parser.add_argument(
+        "--keep",
+        action="store_true",
+        help="keep what already fits and draw the rest again: for dense scenes; changes the "
+        "distribution; gives up after 10000 draws of objects, and 200 more for each object",
+    )
+    parser.add_argument(
+        "--download",
+        action="store_true",
+        help="fetch models that are not on this machine from Gazebo's database, Fuel, or their url",
+    )
+    parser.add_argument(
+        "--workers",
+        type=worker_count,
+        default=processors(),
+        metavar="N",
+        help="processes that make worlds side by side where it takes long (default: one per "
+        "processor, here %(default)s); worlds do not depend on it",
+    )
+    parser.add_argument("--no-plots", action="store_true", help="make no plan views")
+    parser.add_argument(
+        "--no-pruning", action="store_true", help="do not let Scenic narrow regions beforehand"
+    )
+    parser.add_argument(
+        "--show-params", action="store_true", help="print each scene's global parameters"
+    )
+    parser.add_argument(
+        "--dump-library",
+        type=Path,
+        metavar="FILE",
+        help="write the models' classes, in Scenic; without --out nothing else",
+    )
+    parser.add_argument(
+        "--convert",
+        action="store_true",
+        help="rewrite SCENARIO from Scenic 2 to Scenic 3, into the file --out, and mark what "
+        "cannot be converted",
+    )
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Make worlds, and say what was made."""
+    if arguments.convert:
+        return _convert(arguments)
+    only_library = arguments.out is None and arguments.dump_library is not None
+    if arguments.models is None:
+        raise SpecError("MODELS is missing; see gz_testauto scenic --help")
+    if arguments.out is None and not only_library:
+        raise SpecError("--out is missing; see gz_testauto scenic --help")
+    from gz_testauto.extras.scenic.output import write_scenes
+    from gz_testauto.extras.scenic.source import ScenicSource
+
+    source = ScenicSource(
+        arguments.scenario,
+        arguments.models,
+        arguments.seed,
+        parameters_of(arguments.param),
+        keep=arguments.keep,
+        download=arguments.download,
+        chosen=arguments.chosen,
+        pruning=not arguments.no_pruning,
+    )
+    _say(source.notes)
+    if arguments.dump_library is not None:
+        arguments.dump_library.write_text(source.library(), encoding="utf-8")
+    if only_library:
+        print(f"library   {arguments.dump_library}")
+        return 0
+    started = time.monotonic()
+    worlds = write_scenes(
+        source,
+        arguments.count,
+        arguments.out,
+        plots=not arguments.no_plots,
+        progress=WorldCounter() if sys.stderr.isatty() else None,
+        makers=arguments.workers,
+        draw_progress=DrawCounter(),
+    )
+    seconds = time.monotonic() - started
+    facts: Dict[str, Any] = {
+        "directory": str(worlds.directory),
+        "count": len(worlds),
+        "seed": arguments.seed,
+        "redrawn": sum(world.redrawn for world in worlds),
+    }
+    if arguments.show_params:
+        facts["parameters"] = [
+            {key: str(value) for key, value in source.make(index).parameters.items()}
+            for index in range(len(worlds))
+        ]
+    if arguments.json:
+        print(json.dumps(facts, indent=1))
+        return 0
+    print(f"{len(worlds)} worlds in {seconds:.1f} s, seed {arguments.seed}")
+    print(f"out   {worlds.directory}")
+    print(f"for Gazebo: export GAZEBO_MODEL_PATH={worlds.directory / 'models'}")
+    for world, values in zip(worlds, facts.get("parameters", [])):
+        print(f"{world.name}  " + ", ".join(f"{key} = {text}" for key, text in values.items()))
+    return 0
+
+
+class DrawCounter:
+    """Reports on stderr how many draws a world takes that takes long."""
+
+    def __init__(self) -> None:
+        self._shown_s = time.monotonic()
+
+    def __call__(self, draws: int, limit: int) -> None:
+        """Report it in a line, unless that was done less than ``DRAWS_SHOWN_S`` ago."""
+        now_s = time.monotonic()
+        if draws == 0:
+            self._shown_s = now_s
+        elif now_s - self._shown_s >= DRAWS_SHOWN_S:
+            self._shown_s = now_s
+            start = "\r\033[K" if sys.stderr.isatty() else ""
+            print(f"{start}drawing a world: {draws} of at most {limit} draws", file=sys.stderr)
+
+
+def parameters_of(pairs: List[List[str]]) -> Dict[str, Any]:
+    """Parameters as the command line has them: numbers and truth values as such, else text."""
+    parameters: Dict[str, Any] = {}
+    for key, text in pairs:
+        try:
+            value = yaml.safe_load(text)
+        except yaml.YAMLError:
+            value = text
+        plain = isinstance(value, (bool, int, float))
+        parameters[key] = value if plain else text
+    return parameters
+
+
+def _say(notes: Any) -> None:
+    for note in notes[:NOTES_SHOWN]:
+        print(f"note: {printable(note)}", file=sys.stderr)
+    if len(notes) > NOTES_SHOWN:
+        print(f"note: and {len(notes) - NOTES_SHOWN} more", file=sys.stderr)
+
+
+def _convert(arguments: argparse.Namespace) -> int:
+    from gz_testauto.extras.scenic.convert import convert_file
+
+    converted = convert_file(arguments.scenario, arguments.out)
+    _say(converted.notes)
+    if arguments.out is None:
+        print(converted.text, end="")
+    return 0

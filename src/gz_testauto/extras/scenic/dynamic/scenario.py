@@ -1,0 +1,392 @@
+"""A Scenic scenario that acts in a trial: its agents are actors, its loop is a tracker.
+
+Owns a Scenic ``Simulation`` on this package's port. Scenic's own loop runs, unchanged, in a
+coroutine: where it would have its simulator step it waits for the next period, so that behaviors,
+monitors and requirements see each period what the simulator shows, and drive what has a behavior,
+while the planner under test drives the ego. Imports Scenic when it is imported.
+"""
+
+import contextlib
+import functools
+import json
+import math
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Dict, List, Mapping, Optional, Tuple
+
+import numpy as np
+from greenlet import GreenletExit, getcurrent, greenlet
+from scenic.core import dynamics
+from scenic.core.distributions import RejectionException
+from scenic.core.dynamics import GuardViolation, RejectSimulationException
+from scenic.core.requirements import RequirementType
+from scenic.core.simulators import Action
+from scenic.core.simulators import Simulation as ScenicSimulation
+from scenic.core.vectors import Orientation, Vector
+from scipy.spatial.transform import Rotation
+
+from gz_testauto.base import resources
+from gz_testauto.base.errors import GzTestautoError, SceneError, SpecError
+from gz_testauto.base.observation import Snapshot
+from gz_testauto.base.pose import Pose
+from gz_testauto.behaviours.behaviour import ARRIVED_M, ROUNDING_S, straight, turning
+from gz_testauto.behaviours.bodies import mover_of
+from gz_testauto.behaviours.tracker import HIGH, Period, Tracker
+from gz_testauto.extras.scenic.dynamic.actions import Motion
+from gz_testauto.extras.scenic.dynamic.draws import GlobalDraws
+from gz_testauto.extras.scenic.dynamic.turns import begin_acting, end_acting, has_ended
+from gz_testauto.extras.scenic.language.faults import located_message
+from gz_testauto.extras.scenic.language.records import OF_SERIES, PREFIX
+from gz_testauto.extras.scenic.source import Performance, Performer, ScenicSource
+from gz_testauto.sampling.seeds import PERFORMANCE, child_seed
+from gz_testauto.sdf.document import SdfDocument
+from gz_testauto.sdf.includes import ModelLibrary
+from gz_testauto.simulators.changes import SetModel
+from gz_testauto.simulators.interface import NamedModel
+from gz_testauto.spec.worlds import WorldsSpec
+
+GLIDES_M = 0.02
+"""How far above where it stands an agent moves, so that the floor does not brake it."""
+
+
+def perform(
+    worlds: WorldsSpec, seed: int, world: Path, index: int, repetition: int, robot: str
+) -> "Director":
+    """What acts in a trial of world number ``index``, whose file is ``world``; ``seed`` is the
+    campaign's, ``robot`` the name of its model, for which the ego stands. Raises ``SpecError``
+    where the scenario cannot act. What acted before in this process is ended."""
+    end_acting()
+    assert worlds.mission is not None, "a dynamic scenario has one"
+    source = _source(worlds.scenic, worlds.models, seed, json.dumps(worlds.parameters), worlds.keep)
+    performance = source.perform(index, world.read_bytes())
+    ego = source.program.scenario.egoObject.gz_model
+    if ego != worlds.mission.start:
+        raise SpecError(
+            f"{worlds.scenic}: the ego is {'no mission item' if ego is None else ego}, and in a "
+            f"dynamic scenario it is the robot; make it the {worlds.mission.start} that "
+            "worlds.mission.start names"
+        )
+    draws = child_seed(seed, PERFORMANCE, index, repetition)
+    return Director(performance, robot, draws, world.parent / resources.MODELS)
+
+
+@functools.lru_cache(maxsize=1)
+def _source(scenario: Any, models: Any, seed: int, parameters: str, keep: bool) -> ScenicSource:
+    return ScenicSource(scenario, models, seed, json.loads(parameters), keep=keep, dynamic=True)
+
+
+class Director(Tracker):
+    """Has a scenario act, one of its steps for each period. ``models`` are the agents where they
+    begin, whose files are looked for in the folder ``files`` first. ``seed`` is that of what
+    behaviors draw."""
+
+    name = "scenario"
+    priority = HIGH
+
+    def __init__(self, performance: Performance, robot: str, seed: int, files: Path) -> None:
+        self._performance = performance
+        performers = [_lifted(found) for found in performance.performers]
+        first = performance.performers[0]  # the ego
+        performers[0] = replace(first, name=robot, origin=first.origin.planar.to_pose())
+        self.performers: Tuple[Performer, ...] = tuple(performers)
+        acting = {found.name: found for found in performers if found.acts and found.name}
+        self._agents = {name: performers.index(found) for name, found in acting.items()}
+        self.models = _models(performance.bodies, acting, files)
+        self._frames = [found.origin.inverse() * found.middle for found in performers]
+        self._motions = [Motion() for _ in performers]
+        self._draws = GlobalDraws.seeded(seed)
+        self._loop: Any = None
+        self._due_s, self._step_s = -math.inf, 0.0
+        self._last: Optional[Snapshot] = None
+        self.period: Optional[Period] = None
+        self.acting: Optional[_Acting] = None
+
+    def update(self, period: Period) -> None:
+        """Let the scenario take its step, and move its agents. Raises ``SceneError`` where the
+        scenario's requirements rule the trial out, or something in it fails."""
+        self.period = period
+        if self._loop is None:
+            self._begin(period)
+        while not self._loop.dead and self._due_s <= period.time_s + ROUNDING_S:
+            self._turn(period)
+            self._due_s += self._step_s
+        for name, number in self._agents.items():
+            self._move(number, name, period)
+
+    def observe(self, snapshot: Snapshot) -> None:
+        """Remember the end of the period."""
+        self._last = snapshot
+
+    def recorded(self) -> "Recorded":
+        """Return what the scenario recorded, the end of the trial included where it still acts;
+        call it once, at the end. Raises ``SceneError`` where a value cannot be stored."""
+        acting, last = self.acting, self._last
+        if acting is None:
+            return Recorded()
+        program = self._performance.program
+        try:
+            if not self._loop.dead and last is not None and self.period is not None:
+                before = self.period.snapshot
+                self.period = Period(last, self._step_s, self.period.describe, before)
+                with self._draws.going_on():
+                    acting.record_end()
+            return recorded_of(acting.records, self._step_s)
+        except Exception as error:  # a scenario may raise anything
+            said = located_message(program.path, error)
+            raise SceneError(f"the scenario failed at the end of the trial: {said}") from error
+
+    def close(self) -> None:
+        """End the scenario. Idempotent."""
+        has_ended(self.close)
+        if self._loop is not None and not self._loop.dead:
+            self._loop.throw(GreenletExit)
+
+    @property
+    def doing(self) -> Dict[str, str]:
+        """What its agents do, by name."""
+        objects = self._performance.scene.objects
+        return {
+            name: type(objects[number].behavior).__name__ for name, number in self._agents.items()
+        }
+
+    def pause(self) -> None:
+        """Called from within the scenario: wait for the next period."""
+        getcurrent().parent.switch()
+
+    # inside
+
+    def _begin(self, period: Period) -> None:
+        dynamics.stuckBehaviorWarningTimeout = 0  # by signals, which threads cannot have
+        begin_acting(self.close)
+        self._step_s, self._due_s = period.duration_s, period.time_s
+        self._loop = greenlet(self._run)
+
+    def _run(self) -> None:
+        with contextlib.suppress(GreenletExit):
+            _Acting(self, self._performance.scene, self._step_s)
+        self._motions = [Motion() for _ in self.performers]  # it has ended: they stand
+
+    def _turn(self, period: Period) -> None:
+        for motion in self._motions:
+            motion.toward = motion.place = None
+        self._loop.parent = getcurrent()
+        program = self._performance.program
+        at = f"at {period.time_s:.2f} s"
+        try:
+            with self._draws.going_on():
+                self._loop.switch()
+        except (RejectSimulationException, RejectionException, GuardViolation) as error:
+            said = located_message(program.path, error)
+            raise SceneError(f"the scenario rules this trial out {at}: {said}") from error
+        except GzTestautoError:
+            raise
+        except Exception as error:  # a scenario may raise anything
+            said = located_message(program.path, error)
+            raise SceneError(f"the scenario failed {at}: {said}") from error
+
+    def middle(self, number: int) -> Pose:
+        """Where Scenic's frame of an object is now."""
+        performer = self.performers[number]
+        assert self.period is not None
+        state = None if performer.name is None else self.period.state(performer.name)
+        if state is None:
+            return performer.middle
+        if number == 0:  # what it stands for is level
+            return state.pose.planar.to_pose() * self._frames[0]
+        return state.pose * self._frames[number]
+
+    def seen(self, number: int) -> Tuple[Pose, Tuple[float, float, float], float]:
+        """Where Scenic's frame of an object is now, and its mean velocity (m/s) and yaw rate
+        (rad/s) over the last period."""
+        name, period = self.performers[number].name, self.period
+        assert period is not None
+        if name is None:
+            return self.middle(number), (0.0, 0.0, 0.0), 0.0
+        return self.middle(number), period.velocity_mps(name), period.turn_radps(name)
+
+    def motion(self, number: int) -> Motion:
+        """How an object moves, for actions to change."""
+        return self._motions[number]
+
+    def _move(self, number: int, name: str, period: Period) -> None:
+        state = period.state(name)
+        if state is None:
+            return
+        motion, middle = self._motions[number], self.middle(number)
+        x_m, y_m, z_m = middle.position
+        if motion.place is not None:
+            place = Pose((motion.place.x, motion.place.y, z_m), middle.quaternion)
+            period.change(SetModel(name, place * self._frames[number].inverse()))
+            return
+        velocity, heading, duration_s = motion.velocity_mps, motion.heading, period.duration_s
+        if motion.toward is not None:
+            point, speed_mps, faces = motion.toward
+            way = np.array([point.x - x_m, point.y - y_m])
+            there, _ = straight(way, speed_mps, duration_s)
+            velocity = (float(there[0]), float(there[1]), 0.0)
+            if faces and np.linalg.norm(way) > ARRIVED_M:
+                heading = math.atan2(-way[0], way[1])
+        turn = motion.turn_radps
+        if heading is not None:
+            turn = turning(middle.yaw_rad, heading, duration_s)
+        x_away, y_away = state.pose.position[0] - x_m, state.pose.position[1] - y_m
+        # it turns about its middle
+        linear = (velocity[0] - turn * y_away, velocity[1] + turn * x_away, velocity[2])
+        period.change(SetModel(name, None, linear, (0.0, 0.0, turn)))
+
+
+class _Acting(ScenicSimulation):
+    """Scenic's loop, whose steps are the director's periods."""
+
+    def __init__(self, director: Director, scene: Any, step_s: float) -> None:
+        self._director = director
+        director.acting = self
+        self.objects: List[Any] = []
+        self._numbers: Dict[int, int] = {}
+        self._shown: Dict[int, Tuple[Any, ...]] = {}
+        super().__init__(scene, maxSteps=None, name="trial", timestep=step_s, enableReplay=False)
+
+    def createObjectInSimulator(self, obj: Any) -> None:
+        """Called by Scenic for each object; all are there."""
+        if len(self._numbers) == len(self._director.performers):
+            raise SpecError(
+                f"{self._director.performers[0].name}: a scenario must not make objects while it "
+                "acts; make them before, and have them wait"
+            )
+        self._numbers[id(obj)] = len(self._numbers)
+
+    def record_end(self) -> None:
+        """Record the state at the end of the trial, which the loop has not seen."""
+        self.currentTime += 1
+        self.updateObjects()
+        self.recordCurrentState()
+        scenario = self.scene.dynamicScenario
+        self.records.update(
+            scenario._evaluateRecordedExprs(RequirementType.recordFinal, self.currentTime)
+        )
+
+    def recordCurrentState(self) -> None:
+        """Called by Scenic in each step: store where a recorded object is now, not the object."""
+        super().recordCurrentState()
+        for values in self.records.values():
+            if isinstance(values, list) and values:
+                step, value = values[-1]
+                values[-1] = (step, getattr(value, "position", value))
+
+    def actionsAreCompatible(self, agent: Any, actions: Any) -> bool:
+        """Called by Scenic: reject what is no action, or an action that the agent cannot take."""
+        for action in actions:
+            if not isinstance(action, Action):
+                raise TypeError(
+                    f"`take {action!r}` in behavior {type(agent.behavior).__name__}: it is no "
+                    "action; take one of the actions in docs/scenic.md, as SetVelocityAction(1, 0)"
+                )
+        return bool(super().actionsAreCompatible(agent, actions))
+
+    def motion_of(self, agent: Any) -> Motion:
+        """See :mod:`gz_testauto.extras.scenic.dynamic.actions`."""
+        return self._director.motion(self._numbers[id(agent)])
+
+    def step(self) -> None:
+        """Called by Scenic: let the period pass."""
+        self._director.pause()
+
+    def updateObjects(self) -> None:
+        """Called by Scenic: take over where things are. Of most nothing is new, and Scenic takes
+        long over each."""
+        everything, director = self.objects, self._director
+        self.objects = []
+        for obj in everything:
+            number = self._numbers[id(obj)]
+            seen = director.seen(number)
+            if self._shown.get(number) != seen:
+                self._shown[number] = seen
+                self.objects.append(obj)
+        try:
+            super().updateObjects()
+        finally:
+            self.objects = everything
+
+    def getProperties(self, obj: Any, properties: Any) -> Dict[str, Any]:
+        """Called by Scenic: where an object is, and how it moves."""
+        pose, velocity, rate = self._shown[self._numbers[id(obj)]]
+        facing = Orientation(Rotation.from_quat(pose.quaternion))
+        yaw, pitch, roll = obj.parentOrientation.localAnglesFor(facing)
+        values: Dict[str, Any] = {
+            "position": Vector(*pose.position),
+            "yaw": yaw,
+            "pitch": pitch,
+            "roll": roll,
+            "velocity": Vector(*velocity),
+            "speed": math.hypot(*velocity),
+            "angularVelocity": Vector(0.0, 0.0, rate),
+            "angularSpeed": abs(rate),
+        }
+        return {name: values.get(name, getattr(obj, name, None)) for name in properties}
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What a scenario recorded: ``numbers`` by column of the results, and ``series`` by name, shape
+    (n, 2) or (n, 4): the time (s) since the trial began, and a number or a position (m)."""
+
+    numbers: Mapping[str, float] = field(default_factory=dict)
+    series: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+
+def recorded_of(records: Mapping[str, Any], step_s: float) -> Recorded:
+    """Return the numbers and series of Scenic's records: of a series of numbers its minimum, mean
+    and maximum. Raises ``TypeError`` for a value that is neither number, truth value nor
+    position."""
+    numbers: Dict[str, float] = {}
+    series: Dict[str, np.ndarray] = {}
+    for name, values in records.items():
+        if not isinstance(values, list):
+            numbers[PREFIX + name] = _number(name, values)
+            continue
+        rows = [(step * step_s, *_components(name, value)) for step, value in values]
+        array = np.array(rows, dtype=float)
+        series[PREFIX + name] = array
+        if array.shape[1] == 2:
+            for kind in OF_SERIES:
+                numbers[f"{PREFIX}{name}_{kind}"] = float(getattr(np, kind)(array[:, 1]))
+    return Recorded(numbers, series)
+
+
+def _components(name: str, value: Any) -> Tuple[float, ...]:
+    """The position, or the number, of one value of a series."""
+    if isinstance(value, Vector):
+        return tuple(float(one) for one in value)
+    return (_number(name, value),)
+
+
+def _number(name: str, value: Any) -> float:
+    if isinstance(value, (bool, int, float, np.number, np.bool_)):
+        return float(value)
+    raise TypeError(
+        f"`record ... as {name}` gives {value!r}; record a number or a truth value, or in a series "
+        "a position"
+    )
+
+
+def _lifted(performer: Performer) -> Performer:
+    """An agent a little above where it stands; others as they are."""
+    if not performer.acts:
+        return performer
+    x, y, z = performer.origin.position
+    return replace(performer, origin=Pose((x, y, z + GLIDES_M), performer.origin.quaternion))
+
+
+def _models(bodies: bytes, acting: Dict[str, Performer], files: Path) -> Tuple[NamedModel, ...]:
+    document = SdfDocument.parse(bodies.decode("utf-8"), "<agents>")
+    library = ModelLibrary((files, *resources.model_path()))
+    library.expand_all(document, document.root)
+    library.absolutize(document, document.root)
+    world = document.world
+    assert world is not None
+    found = []
+    for model in world.findall("model"):
+        name = model.get("name")
+        sdf = mover_of(model, document.root.get("version", "1.6"), f"agent {name!r}")
+        found.append(NamedModel(name, sdf, acting[name].origin))
+    return tuple(found)

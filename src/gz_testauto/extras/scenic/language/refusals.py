@@ -1,0 +1,167 @@
+"""What of Scenic cannot be had here, found in a program by name and line.
+
+Owns two lists for scenes that stand still and two for those that act in a trial: constructs that
+are refused, because what happens would not be what the program says, and constructs that have no
+effect, which are told. Imports Scenic when it is imported.
+"""
+
+import ast
+from typing import Any, Dict, List, NamedTuple, Set, Tuple
+
+from scenic.syntax import ast as s
+
+from gz_testauto.extras.scenic.language.assignments import OVERRIDE_BEFORE
+
+_OR_ACT = "or let it act in a campaign, by worlds.dynamic: true"
+_ONLY_IN_TIME = f"worlds are scenes at one moment; state it without time, {_OR_ACT}"
+
+_REFUSED: Dict[str, str] = {
+    "Always": f"`always` is about time: {_ONLY_IN_TIME}",
+    "Eventually": "`eventually` is about time: worlds are scenes at one moment, and a campaign "
+    "with worlds.dynamic does not support it either; remove it",
+    "Next": f"`next` is about time: {_ONLY_IN_TIME}",
+    "UntilOp": f"`until` is about time: {_ONLY_IN_TIME}",
+    "RequireMonitor": f"`require monitor` is about time: {_ONLY_IN_TIME}",
+    "MonitorDef": f"a `monitor` is about time: {_ONLY_IN_TIME}",
+    "BehaviorDef": "a `behavior` is what an agent does in time, and here nothing acts: remove it, "
+    + _OR_ACT,
+    "TryInterrupt": f"`try ... interrupt` is about time: remove it, {_OR_ACT}",
+    "InitialScenario": "`initial scenario` is about scenarios that follow each other: remove it",
+}
+
+_REFUSED_IN_TRIALS: Dict[str, str] = {
+    "Eventually": "`eventually` is known when a trial is over, which the planner decides: a trial "
+    "would be dropped for how the planner fared; write `record CONDITION as NAME` instead, whose "
+    "maximum in the results is 1 if it was ever true",
+    "InitialScenario": _REFUSED["InitialScenario"],
+}
+
+_NEVER_HEARD: Dict[str, str] = {"Simulator": "simulator"}
+
+_IF_DYNAMIC = "; a campaign with worlds.dynamic: true has it"
+_WITHOUT_EFFECT: Dict[str, str] = {
+    **_NEVER_HEARD,
+    "Record": "record",
+    "RecordInitial": "record initial",
+    "RecordFinal": "record final",
+    "TerminateWhen": "terminate when",
+    "TerminateSimulationWhen": "terminate simulation when",
+    "TerminateAfter": "terminate after",
+}
+
+_RECORD_IMPORTED = "`record` in a module that is imported has no effect; move it into the scenario"
+
+VERIFAI = (
+    "draws from VerifAI, whose draws depend on the draws before; use Range, DiscreteRange, Uniform "
+    "or Discrete, without the import of verifai"
+)
+_VERIFAI_MODULES = ("verifai", "scenic.core.external_params")
+
+_FOREIGN = ("scenic.simulators.", "scenic.domains.")
+
+
+class Place(NamedTuple):
+    """A line of a program and what is to be said of it."""
+
+    line: int
+    text: str
+
+
+def examine(tree: Any, dynamic: bool = False) -> Tuple[List[Place], List[Place]]:
+    """What is refused of a parsed program, and what has no effect, both by line. ``dynamic``: it
+    is to act in trials."""
+    wrong, unheard = (_REFUSED_IN_TRIALS, _NEVER_HEARD) if dynamic else (_REFUSED, _WITHOUT_EFFECT)
+    moment = "during a trial" if dynamic else "on a scene at one moment"
+    refused = _refused_everywhere(tree)
+    idle: List[Place] = []
+    for node in ast.walk(tree):
+        kind = type(node).__name__
+        line = line_of(node)
+        if kind in wrong:
+            refused.append(Place(line, wrong[kind]))
+        elif kind in unheard:
+            acting = "" if dynamic or kind in _NEVER_HEARD else _IF_DYNAMIC
+            idle.append(Place(line, f"`{unheard[kind]}` has no effect {moment}{acting}"))
+        elif kind == "ScenarioDef" and getattr(node, "compose", None):
+            text = "`compose` is about scenarios that follow each other: use `setup` alone"
+            refused.append(Place(line, text))
+        elif not dynamic and isinstance(node, s.WithSpecifier) and _gives_behavior(node):
+            refused.append(Place(line, "`with behavior`: " + _REFUSED["BehaviorDef"]))
+        elif not dynamic and isinstance(node, s.PropertyDef) and node.property == "behavior":
+            refused.append(Place(line, "property `behavior`: " + _REFUSED["BehaviorDef"]))
+        elif isinstance(node, s.parameter) and node.identifier.startswith("verifai"):
+            idle.append(
+                Place(line, f"`param {node.identifier}` has no effect: VerifAI draws nothing")
+            )
+    return sorted(set(refused)), sorted(set(idle))
+
+
+def examine_imported(tree: Any) -> List[Place]:
+    """What is refused of a program that is imported. What it defines about time need not be used,
+    and is refused where it is."""
+    recorded = [node for node in ast.walk(tree) if type(node).__name__.startswith("Record")]
+    places = [Place(line_of(node), _RECORD_IMPORTED) for node in recorded]
+    return sorted({*places, *_refused_everywhere(tree)})
+
+
+def line_of(node: Any) -> int:
+    """Return the line of a node; of one without a line, as ``override``, that of its first part."""
+    return next((one.lineno for one in ast.walk(node) if hasattr(one, "lineno")), 1)
+
+
+def _refused_everywhere(tree: Any) -> List[Place]:
+    """Return the constructs that are refused in every program, imported ones included."""
+    deferred = _deferred(tree)
+    refused: List[Place] = []
+    for node in ast.walk(tree):
+        line = line_of(node)
+        refused += [Place(line, text) for text in _foreign_models(node)]
+        if _uses_verifai(node):
+            refused.append(Place(line, VERIFAI))
+        if isinstance(node, s.Override) and id(node) not in deferred:
+            refused.append(Place(line, OVERRIDE_BEFORE))
+    return refused
+
+
+def _deferred(tree: Any) -> Set[int]:
+    """Return the ids of nodes that do not run when the program is compiled: those of behaviors,
+    monitors, and functions, which behaviors may call."""
+    kinds = (s.BehaviorDef, s.MonitorDef, ast.FunctionDef)
+    bodies = [node for node in ast.walk(tree) if isinstance(node, kinds)]
+    return {id(node) for body in bodies for node in ast.walk(body)}
+
+
+def _uses_verifai(node: Any) -> bool:
+    """Return whether a node draws from VerifAI, or imports it."""
+    if isinstance(node, ast.Name):
+        return node.id.startswith("Verifai")
+    return any(
+        name == module or name.startswith(f"{module}.")
+        for name in _modules_of(node)
+        for module in _VERIFAI_MODULES
+    )
+
+
+def _gives_behavior(node: Any) -> bool:
+    nothing = isinstance(node.value, ast.Constant) and node.value.value is None
+    return node.prop == "behavior" and not nothing
+
+
+def _modules_of(node: Any) -> List[str]:
+    """Return the modules that a statement imports."""
+    if isinstance(node, s.Model):
+        return [node.name]
+    if isinstance(node, ast.ImportFrom):
+        return [node.module or ""]
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    return []
+
+
+def _foreign_models(node: Any) -> List[str]:
+    return [
+        f"{name} is the library of another simulator; remove the line, and list the models that "
+        "the scenario uses in the descriptor"
+        for name in _modules_of(node)
+        if name.startswith(_FOREIGN)
+    ]

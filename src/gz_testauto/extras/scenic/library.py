@@ -1,0 +1,329 @@
+"""Writes the Scenic library of a descriptor: a class for each model, and what GzScenic offered.
+
+Owns the text of that library. A scenario sees it without importing anything; ``model
+gzscenic.model`` and ``from gzscenic.model import *`` are understood too.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Dict, List, Mapping, Optional, Tuple
+
+import numpy as np
+
+from gz_testauto.base import resources
+from gz_testauto.base.errors import GzTestautoError, SpecError
+from gz_testauto.base.pose import Pose
+from gz_testauto.extras.scenic.model_search import ModelSearch
+from gz_testauto.extras.scenic.solids import THINNEST_M, Solid, solid_of
+from gz_testauto.sdf.missing import required_whole
+from gz_testauto.spec.class_names import WALL, class_name
+from gz_testauto.spec.descriptor import (
+    MISSION_HEIGHT_M,
+    MISSION_SIDE_M,
+    DescriptorSpec,
+    ModelSpec,
+)
+from gz_testauto.spec.yaml_source import YamlSource, read_yaml_text
+
+DEFAULT_WORKSPACE_M = (5.0, 10.0)
+"""Width (along x) and length (along y) of the workspace of a scenario that sets none."""
+
+GROWTH = (0.5, 2.0)
+"""Smallest and largest factor of each axis of a model whose size is drawn, as in GzScenic."""
+
+_HEAD = '''\
+from gz_testauto.extras.scenic.scene_objects import SceneObject
+from gz_testauto.extras.scenic.library import shape_of
+
+Object = SceneObject
+
+_default_region = RectangularRegion(0 @ 0, 0, {width!r}, {length!r})
+{workspace}
+
+class Placed(SceneObject):
+    """A model of the descriptor: anywhere in the workspace, facing anywhere."""
+    position: new Point in _region_of_workspace()
+    yaw: Range(0, 360) deg
+
+
+class MissionItem(Placed):
+    """What is written into the mission and not into the world; its origin is at its base."""
+    _middle_share = 0.5
+
+
+{wall}def create_room(length, width, x=0, y=0, sides='NSWE', height={wall_height!r}, thickness=0.1):
+    """Walls around a room of that length (along y) and width (along x), its middle at x, y.
+
+    The middle of each wall is 0.1 m within the room's border. Walls meet at the corners.
+    """
+    unknown = set(sides) - set('NSWE')
+    if unknown:
+        raise ValueError(f"sides is {{sides!r}}; it may hold the letters N, S, W and E")
+    north = y + length / 2 - 0.1
+    south = y - length / 2 + 0.1
+    east = x + width / 2 - 0.1
+    west = x - width / 2 + 0.1
+    across = width - 0.2 + thickness
+    along = length - 0.2 - thickness
+    walls = []
+    if 'N' in sides:
+        walls.append(new GreyWall at x @ north, facing 90 deg, with length across,
+            with width thickness, with height height)
+    if 'S' in sides:
+        walls.append(new GreyWall at x @ south, facing 90 deg, with length across,
+            with width thickness, with height height)
+    if 'E' in sides:
+        walls.append(new GreyWall at east @ y, facing 0 deg, with length along,
+            with width thickness, with height height)
+    if 'W' in sides:
+        walls.append(new GreyWall at west @ y, facing 0 deg, with length along,
+            with width thickness, with height height)
+    return walls
+'''
+
+_WALL = '''\
+class GreyWall(Placed):
+    """A wall of {wall_height!r} m."""
+    yaw: 0
+    width: 0.1
+    length: 1.0
+    height: {wall_height!r}
+    is_wall: True
+    color: (0.6, 0.6, 0.6)
+
+
+'''
+
+_IN_TIME = '''
+
+from gz_testauto.extras.scenic.dynamic.actions import *
+
+
+behavior Stand():
+    """Stay in the same place."""
+    while True:
+        take SetVelocityAction(0, 0)
+
+
+behavior WalkTo(point, speed=1.4):
+    """Go straight to a point at a speed (m/s), facing it, and be there."""
+    while (distance from self.position.x @ self.position.y to point.x @ point.y) > NEAR_M:
+        take WalkTowardAction(point, speed)
+    take SetVelocityAction(0, 0)
+
+
+behavior WalkAlong(points, speed=1.4):
+    """Go to one point after the other."""
+    for point in points:
+        do WalkTo(point, speed)
+
+
+behavior SlideBy(offset, seconds):
+    """Be moved by an offset in the thing's own axes (across @ along), without turning."""
+    target = self.position offset along self.heading by offset
+    speed = (distance from self.position to target) / seconds
+    while (distance from self.position to target) > NEAR_M:
+        take SlideTowardAction(target, speed)
+    take SetVelocityAction(0, 0)
+'''
+
+_WITH_WORKSPACE = """\
+workspace = Workspace(_default_region)
+
+def _region_of_workspace():
+    return workspace
+"""
+_WITHOUT_WORKSPACE = """\
+def _region_of_workspace():
+    from gz_testauto.extras.scenic.library import workspace_region
+    return workspace_region(_default_region)
+"""
+
+WALL_HEIGHT_M = 1.0
+
+SUNK_M = 0.01
+"""What stands deeper in the ground is told."""
+
+
+@dataclass(frozen=True, eq=False)
+class PlacedModel:
+    """A model of the descriptor as scenarios see it.
+
+    ``turn_rad`` turns Scenic's frame, in which +y is the front, to the model's. ``size`` is
+    Scenic's width, length and height (m). ``directory`` and ``sdf`` are None of a mission item.
+    """
+
+    spec: ModelSpec
+    size: Tuple[float, float, float]
+    turn_rad: float
+    solid: Optional[Solid] = None
+    directory: Optional[Path] = None
+    sdf: Optional[Path] = None
+
+    @property
+    def resizable(self) -> bool:
+        """Whether a scenario may ask for another size."""
+        return self.spec.dynamic_size is not False
+
+    @property
+    def notes(self) -> Tuple[str, ...]:
+        """Says where the descriptor's ``z`` puts the model into a ground at 0."""
+        if self.solid is None or self.spec.z is None:
+            return ()
+        base_m = self.spec.z + float(self.solid.center[2] - self.solid.size[2] / 2)
+        if base_m > -SUNK_M:
+            return ()
+        return (
+            f"{self.spec.name}: the descriptor's z of {self.spec.z:g} puts its base at "
+            f"{base_m:.2f} m: where there is ground at 0, a simulator pushes it up unless it is "
+            "static; leave z out, and it stands",
+        )
+
+    def factors(self, size: Tuple[float, float, float]) -> np.ndarray:
+        """By how much each axis (3,) of the model grows in that size of Scenic's."""
+        across, along, up = (new / old for new, old in zip(size, self.size))
+        return np.array([along, across, up] if self.turn_rad else [across, along, up])
+
+
+def models_of(
+    descriptor: DescriptorSpec, search: ModelSearch, source: str
+) -> Dict[str, PlacedModel]:
+    """The descriptor's models by name. Raises ``SpecError`` with a line for each that is not
+    there or cannot be placed."""
+    found: Dict[str, PlacedModel] = {}
+    faults: List[str] = []
+    for number, spec in enumerate(descriptor.models):
+        try:
+            found[spec.name] = _model_of(spec, search)
+        except GzTestautoError as error:
+            faults.append(f"{_place(source, number)}: {error.full}")
+    if faults:
+        raise SpecError("\n".join(faults))
+    return found
+
+
+def _place(source: str, number: int) -> str:
+    """The file, line and field of a model's entry."""
+    document = YamlSource(read_yaml_text(Path(source)), source)
+    line, _ = document.locate(("models", number, "name"))
+    return f"{source}:{line}: models[{number}].name"
+
+
+def _model_of(spec: ModelSpec, search: ModelSearch) -> PlacedModel:
+    turn = np.pi / 2 if spec.faces == "x" else 0.0
+    if spec.mission_only:
+        size = (
+            spec.width or MISSION_SIDE_M,
+            spec.length or MISSION_SIDE_M,
+            spec.height or MISSION_HEIGHT_M,
+        )
+        return PlacedModel(spec, size, turn)
+    directory = search.find(spec)
+    sdf = resources.model_file(directory)
+    with required_whole("or remove it from a copy of the model in models_dir"):
+        model_path = tuple(dict.fromkeys([directory.parent, *search.model_path]))
+        solid = solid_of(sdf, model_path, spec.hollow)
+    x, y, z = map(float, solid.size)
+    return PlacedModel(spec, (y, x, z) if turn else (x, y, z), turn, solid, directory, sdf)
+
+
+_SHAPES: Dict[str, Any] = {}
+
+
+def shape_of(name: str) -> Any:
+    """The Scenic shape of a model of the library that is being compiled."""
+    return _SHAPES[name]
+
+
+def workspace_region(default: Any) -> Any:
+    """The workspace's region, or the default where it is everywhere."""
+    import scenic.syntax.veneer as veneer
+    from scenic.core.regions import AllRegion
+
+    workspace = veneer.currentScenario._workspace
+    if workspace is None or isinstance(workspace.region, AllRegion):
+        return default
+    return workspace
+
+
+def library_text(
+    models: Mapping[str, PlacedModel], default_workspace: bool, dynamic: bool = False
+) -> str:
+    """The library in Scenic, and its shapes made ready for :func:`shape_of`; with actions and
+    behaviors for what is ``dynamic``."""
+    _SHAPES.clear()
+    width, length = DEFAULT_WORKSPACE_M
+    replaced = any(class_name(name) == WALL for name in models)
+    text = _HEAD.format(
+        width=width,
+        length=length,
+        wall_height=WALL_HEIGHT_M,
+        wall="" if replaced else _WALL.format(wall_height=WALL_HEIGHT_M),
+        workspace=_WITH_WORKSPACE if default_workspace else _WITHOUT_WORKSPACE,
+    )
+    if dynamic:
+        text += _IN_TIME
+    for name, model in models.items():
+        _SHAPES[name] = _scenic_shape(model)
+        text += "\n\n" + "\n".join(_class_lines(name, model)) + "\n"
+    return text
+
+
+def _scenic_shape(model: PlacedModel) -> Any:
+    from scenic.core.shapes import BoxShape, MeshShape
+
+    if model.solid is None or model.solid.is_box:
+        return BoxShape(dimensions=model.size)
+    mesh = model.solid.mesh.copy()
+    mesh.apply_transform(Pose.from_rpy(0, 0, 0, 0, 0, model.turn_rad).matrix)
+    shape = MeshShape(mesh, dimensions=model.size)
+    if model.spec.hollow:
+        # a point inside: Scenic looks for one at random, which takes long in thin plates
+        face = int(np.argmax(mesh.area_faces))
+        point = mesh.triangles_center[face] - mesh.face_normals[face] * THINNEST_M / 2
+        shape._cached__interiorPoint = (point - mesh.bounds.mean(axis=0)) / mesh.extents
+    return shape
+
+
+def _drawn_size(model: PlacedModel) -> List[str]:
+    """Return the properties of a class whose size is drawn; a round model stays round."""
+    if model.spec.dynamic_size != "drawn" or model.solid is None:
+        return []
+    axes = ("width", "length", "height")
+    together = {"xyz": axes, "": ()}.get(model.solid.round_axes, axes[:2])
+    low, high = GROWTH
+    lines = []
+    for axis, size in zip(axes, model.size):
+        drawn = f"Range({low * size!r}, {high * size!r})"
+        follows = axis in together[1:]
+        lines.append(f"    {axis}: {f'self.{together[0]}' if follows else drawn}")
+    return lines
+
+
+def _class_lines(name: str, model: PlacedModel) -> List[str]:
+    spec = model.spec
+    base = "MissionItem" if spec.mission_only else "Placed"
+    lines = [f"class {class_name(name)}({base}):", f"    gz_model: {name!r}"]
+    lines.append(f"    shape: shape_of({name!r})")
+    wall = class_name(name) == WALL
+    if spec.heading is not None or wall:
+        lines.append(f"    yaw: {spec.heading or 0.0!r}")
+    if wall:
+        lines.append("    is_wall: True")
+    lines += _drawn_size(model)
+    bodiless = model.solid is not None and model.solid.bodiless
+    if spec.allow_collisions or bodiless:
+        lines.append("    allowCollisions: True")
+    if spec.color is not None:
+        lines.append(f"    color: {tuple(spec.color)!r}")
+    if model.solid is not None:
+        lines.append(f"    static: {model.solid.static}")
+        if model.solid.round_axes == "xyz":
+            lines.append("    _round_together = ('width', 'length', 'height')")
+        elif model.solid.round_axes:
+            lines.append("    _round_together = ('width', 'length')")
+        share = float(model.solid.center[2] / model.solid.size[2])
+        lines.append(f"    _middle_share = {share!r}")
+    if spec.z is not None:
+        lines.append(f"    _origin_z = {spec.z!r}")
+    return lines

@@ -1,0 +1,106 @@
+"""Scenes of a Scenic scenario as sets of obstacles that the spawner places.
+
+Owns what a scenario is in a service call, and the models of a scene as obstacles: all that it
+places, fixed or drawn, under the names of random obstacles, so that they are replaced and cleared
+together. What models name is kept in the user's cache, as Gazebo reads it at any later time.
+"""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any, Dict, Optional, Tuple, Union
+
+from pydantic import Field
+
+from gz_testauto.base import resources
+from gz_testauto.base.disk import write_whole, writing
+from gz_testauto.extras.scenic.model_search import cache_directory
+from gz_testauto.sampling.models import ObstacleModel
+from gz_testauto.sampling.naming import obstacle_name, parse_obstacle_name
+from gz_testauto.sampling.placement import Obstacle
+from gz_testauto.sdf.document import SdfDocument
+from gz_testauto.sdf.includes import ModelLibrary
+from gz_testauto.sdf.scene import SceneModel, read_scene
+from gz_testauto.spec.model import Spec, SpecPath
+
+DESCRIPTOR = "models.yaml"
+"""The descriptor of a scenario that is named alone, beside it."""
+
+
+class ScenarioSpec(Spec):
+    """A scenario, the descriptor of its models, and what ``-p`` and ``--keep`` say on the command
+    line."""
+
+    scenic: SpecPath
+    models: SpecPath
+    parameters: Dict[str, Union[bool, int, float, str]] = Field(default_factory=dict)
+    keep: bool = False
+
+
+class Scenario:
+    """Draws the scenes of a scenario as sets of obstacles: set *k* of a seed has the models of the
+    world *k* that ``gz_testauto scenic`` makes of that seed."""
+
+    def __init__(self, spec: ScenarioSpec) -> None:
+        self._spec = spec
+        self._compiled: Optional[Tuple[int, Any]] = None
+
+    def draw(self, seed: int, number: int) -> Tuple[Obstacle, ...]:
+        """The models of a scene, in the order in which the scenario makes them. Raises
+        ``SpecError``, ``SdfError``, ``PlacementError``, ``ResourceError``, ``DiskError`` or
+        ``MissingDependencyError``."""
+        source = self._source(seed)
+        world = source.make(number)
+        place = _kept(source, world)
+        document = SdfDocument.parse(world.content.decode("utf-8"), f"{self._spec.scenic}")
+        library = ModelLibrary((place / resources.MODELS, *resources.model_path()))
+        library.expand_all(document, document.root)
+        library.absolutize(document, document.root)
+        models = read_scene(document, model_path=library.model_path).models
+        placed = [name for name, _ in world.objects if name.text in models]
+        counts: Dict[str, int] = {}
+        obstacles = []
+        for name in placed:
+            parsed = parse_obstacle_name(name.text)
+            label = name.label if parsed is None else parsed.label
+            index = counts[label] = counts.get(label, -1) + 1
+            obstacles.append(_obstacle(obstacle_name(label, index), models[name.text], document))
+        return tuple(obstacles)
+
+    def _source(self, seed: int) -> Any:
+        """The compiled scenario; it is compiled anew for another seed."""
+        from gz_testauto.extras.scenic.source import ScenicSource
+
+        if self._compiled is None or self._compiled[0] != seed:
+            spec = self._spec
+            source = ScenicSource(spec.scenic, spec.models, seed, spec.parameters, keep=spec.keep)
+            self._compiled = (seed, source)
+        return self._compiled[1]
+
+
+def _obstacle(name: str, model: SceneModel, document: SdfDocument) -> Obstacle:
+    form = ObstacleModel.of("model", model, document)
+    return Obstacle(
+        name=name,
+        type="model",
+        pose=model.pose,
+        size=form.size,
+        mass_kg=form.mass_kg,
+        static=model.static,
+        outline=form.outline(form.size).moved(*model.pose.planar),
+        model=form,
+    )
+
+
+def _kept(source: Any, world: Any) -> Path:
+    """The folder of the user's cache that has the files which a scene names; they are written where
+    they are not there."""
+    inputs = json.dumps(source.inputs, sort_keys=True).encode()
+    place = cache_directory().parent / "scenes" / hashlib.sha256(inputs).hexdigest()[:16]
+    with writing(place):
+        for name, held in {**source.shared_files, **world.files}.items():
+            path = place / name
+            if not path.is_file():
+                path.parent.mkdir(parents=True, exist_ok=True)
+                write_whole(path, held if isinstance(held, bytes) else held.read_bytes())
+    return place

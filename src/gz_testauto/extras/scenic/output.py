@@ -1,0 +1,178 @@
+"""Writes the worlds of a scenario into a directory.
+
+Owns the directory: worlds, ``models/``, a mission and a plan view for each world, ``worlds.json``.
+It appears whole or not at all, and nothing that is there already is removed: a directory that
+holds anything but the same scenario's worlds is refused. Where it takes long, processes make worlds
+side by side, each from the scenario itself.
+"""
+
+import os
+import shutil
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Dict, Iterator, List, Optional, Tuple, Union
+
+from gz_testauto.base.disk import write_whole, writing
+from gz_testauto.base.errors import SpecError
+from gz_testauto.extras.scenic.mission import mission_bytes
+from gz_testauto.extras.scenic.source import ScenicSource, ScenicWorld
+from gz_testauto.processes import map_side_by_side
+from gz_testauto.worlds.manifest import (
+    MANIFEST,
+    WorldSet,
+    manifest_bytes,
+    read_manifest_data,
+    sha256_of,
+)
+from gz_testauto.worlds.record import Progress, WorldRecord
+
+ALONE_S = 5.0
+"""Wall time for which worlds are made one after the other, about what a process takes to start and
+to compile a scenario."""
+
+
+def write_scenes(
+    source: ScenicSource,
+    count: int,
+    out: Path,
+    plots: bool = True,
+    progress: Optional[Progress] = None,
+    makers: int = 1,
+    draw_progress: Optional[Progress] = None,
+) -> WorldSet:
+    """Write worlds 0 to ``count`` - 1 and all they need to the directory ``out``.
+
+    Where that takes longer than :data:`ALONE_S`, up to ``makers`` processes make worlds side by
+    side; how many makes no difference to the worlds. ``progress`` is called after each world, and
+    ``draw_progress``, unless processes make the worlds, before each draw of one, with the number
+    of draws so far and their limit. A directory that holds worlds of the same
+    inputs is completed. Raises ``SpecError``, ``PlacementError``, ``DiskError`` or, where a
+    process died, ``ResourceError``; ``out`` is then as it was.
+    """
+    if count < 1:
+        raise SpecError(f"-n is {count}; it must be >= 1")
+    out = Path(out).absolute()
+    inputs = source.inputs
+    _check_target(out, inputs, count)
+    with writing(out):
+        out.parent.mkdir(parents=True, exist_ok=True)
+        scratch = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=str(out.parent)))
+    try:
+        with writing(out):
+            scratch.chmod(0o755)
+            records: List[WorldRecord] = []
+            for record in _written(_Maker(source, scratch, plots), count, makers, draw_progress):
+                records.append(record)
+                if progress is not None:
+                    progress(len(records), count)
+            made = WorldSet(out, tuple(records), inputs)
+            _put(scratch / MANIFEST, manifest_bytes(made))
+            _put_in_place(scratch, out)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    return replace(made, worlds=tuple(replace(r, path=out / r.path.name) for r in records))
+
+
+def files_of(
+    source: ScenicSource, world: ScenicWorld, plots: bool = True
+) -> Dict[str, Union[Path, bytes]]:
+    """The files of one world but those that all share, by their path in the output."""
+    files: Dict[str, Union[Path, bytes]] = dict(world.files)
+    files[f"{world.name}.world"] = world.content
+    files[f"{world.name}.yaml"] = mission_bytes(world.mission)
+    if plots:
+        png, svg = source.picture(world)
+        files.update({f"{world.name}.png": png, f"{world.name}.svg": svg})
+    return files
+
+
+def record_of(world: ScenicWorld, directory: Path) -> WorldRecord:
+    """The manifest's entry of a world."""
+    return WorldRecord(
+        world.index,
+        world.name,
+        directory / f"{world.name}.world",
+        sha256_of(world.content),
+        obstacles=world.obstacles,
+        redrawn=world.draws - 1,
+    )
+
+
+class _Maker:
+    """Makes worlds of a scenario and writes them into a directory, in whatever process it is."""
+
+    def __init__(self, source: ScenicSource, directory: Path, plots: bool) -> None:
+        self.source, self._directory, self._plots = source, directory, plots
+
+    def __call__(self, index: int, progress: Optional[Progress] = None) -> WorldRecord:
+        """Make one world; write its files, and of those that worlds share what is not there."""
+        world = self.source.make(index, progress)
+        for name, held in files_of(self.source, world, self._plots).items():
+            _put(self._directory / name, held)
+        for name, held in self.source.shared_files.items():
+            if not (self._directory / name).exists():
+                _put(self._directory / name, held)
+        return record_of(world, self._directory)
+
+
+def _written(
+    maker: _Maker, count: int, makers: int, draw_progress: Optional[Progress]
+) -> Iterator[WorldRecord]:
+    """Make and write the worlds; their records in order, each when its files are there."""
+    began_s = time.monotonic()
+    alone = 0
+    while alone < count and (makers < 2 or time.monotonic() - began_s < ALONE_S):
+        yield maker(alone, draw_progress)
+        alone += 1
+    makers = min(makers, count - alone)
+    if makers > 0:
+        doing = f"making worlds of {maker.source.scenario}"
+        yield from map_side_by_side(maker, range(alone, count), makers, doing)
+
+
+def _put(path: Path, held: Union[Path, bytes]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(held if isinstance(held, bytes) else held.read_bytes())
+
+
+def _check_target(out: Path, inputs: Dict[str, Any], count: int) -> None:
+    if not out.exists():
+        return
+    if not out.is_dir():
+        raise SpecError(f"{out}: is a file; name a directory")
+    if not any(out.iterdir()):
+        return
+    if not (out / MANIFEST).is_file():
+        raise SpecError(f"{out}: holds other files; name another directory")
+    before = read_manifest_data(out / MANIFEST)
+    there = before.get("inputs", {})
+    differing = [key for key in {**inputs, **there} if there.get(key) != inputs.get(key)]
+    if differing:
+        raise SpecError(
+            f"{out}: holds worlds made from other inputs ({', '.join(differing)} "
+            f"{'differs' if len(differing) == 1 else 'differ'}): name another directory"
+        )
+    if int(before.get("count", 0)) > count:
+        raise SpecError(
+            f"{out}: holds {before.get('count')} worlds of this scenario already; ask for as many "
+            "or name another directory"
+        )
+
+
+def _put_in_place(scratch: Path, out: Path) -> None:
+    """Give the finished files their place; what is there already stays, or is what it was."""
+    if not out.exists() or not any(out.iterdir()):
+        os.rename(scratch, out)
+        return
+    manifest: Tuple[Path, bytes] = (out / MANIFEST, (scratch / MANIFEST).read_bytes())
+    for path in sorted(scratch.rglob("*")):
+        target = out / path.relative_to(scratch)
+        if path.is_dir():
+            target.mkdir(exist_ok=True)
+        elif path.name != MANIFEST or path.parent != scratch:
+            content = path.read_bytes()
+            if not target.is_file() or target.read_bytes() != content:
+                write_whole(target, content)
+    write_whole(*manifest)

@@ -1,0 +1,160 @@
+"""Gathers the files that worlds need, so that every name in them resolves inside the output.
+
+Owns the folder ``models/`` of an output: a copy of each model that is placed or included, with
+what those refer to, and of files that lay elsewhere. Nothing in it is an absolute path.
+"""
+
+import hashlib
+import os
+from pathlib import Path
+from typing import Dict, List, Optional, Sequence, Union
+
+from gz_testauto.base import resources
+from gz_testauto.base.errors import ResourceError, SdfError
+from gz_testauto.extras.scenic.model_search import ModelSearch
+from gz_testauto.sdf.document import Element, SdfDocument
+from gz_testauto.spec.descriptor import load_descriptor
+
+FOLDER = "models"
+MOST_BYTES = 500_000_000
+"""Of one model's folder; a larger one is no model."""
+_BESIDE = (".png", ".jpg", ".jpeg", ".mtl", ".tga", ".dds")
+"""What a mesh may name from its own folder."""
+_CONFIG = (
+    '<?xml version="1.0"?>\n<model>\n  <name>{name}</name>\n  <version>1.0</version>\n'
+    '  <sdf version="{version}">{file}</sdf>\n</model>\n'
+)
+
+
+def packed_models(models: Path) -> "ModelPack":
+    """All that worlds of a descriptor may name: its models, what they refer to, and what the world
+    refers to to which objects are added. Raises ``SpecError``, ``SdfError`` or ``ResourceError``.
+    """
+    descriptor = load_descriptor(models)
+    search = ModelSearch(descriptor)
+    pack = ModelPack(search.model_path)
+    for model in descriptor.models:
+        if not model.mission_only:
+            pack.add_model(search.find(model))
+    if descriptor.world is not None:
+        document = pack.read(descriptor.world)
+        pack.settle(document, document.root)
+    return pack
+
+
+class ModelPack:
+    """The files of ``models/``, by their path within the output (``models/table/model.sdf``)."""
+
+    def __init__(self, model_path: Sequence[Path]) -> None:
+        self._model_path = tuple(model_path)
+        self._folders: Dict[str, Path] = {}
+        self.files: Dict[str, Union[Path, bytes]] = {}
+        self.notes: List[str] = []
+
+    def add_model(self, directory: Path) -> None:
+        """Take a model's folder in, and the models that its SDF refers to."""
+        name = directory.name
+        if name in self._folders:
+            if self._folders[name] != directory:
+                raise ResourceError(
+                    f"two models are called {name!r}: {self._folders[name]} and {directory}; "
+                    "rename one folder"
+                )
+            return
+        self._folders[name] = directory
+        found, size = [], 0
+        for path in sorted(directory.rglob("*")):
+            inside = path.relative_to(directory)
+            if path.is_file() and not any(part.startswith(".") for part in inside.parts):
+                size += path.stat().st_size
+                found.append(inside)
+        if size > MOST_BYTES:
+            raise ResourceError(f"{directory} holds {size} bytes; is it a model's folder?")
+        for inside in found:
+            self.files[f"{FOLDER}/{name}/{inside.as_posix()}"] = directory / inside
+        sdf = resources.model_file(directory)
+        document = self.read(sdf)
+        self.settle(document, document.root)
+        place = f"{FOLDER}/{name}/{sdf.relative_to(directory).as_posix()}"
+        self.files[place] = document.to_bytes()
+        if not (directory / "model.config").is_file():
+            version = document.root.get("version")
+            config = _CONFIG.format(name=name, version=version, file=sdf.name)
+            self.files[f"{FOLDER}/{name}/model.config"] = config.encode()
+
+    def read(self, path: Path) -> SdfDocument:
+        """Read an SDF file; a repair of malformed XML is noted."""
+        document = SdfDocument.read(path, repair=True)
+        self.notes += [f"{path}: repaired {repair}" for repair in document.repairs]
+        return document
+
+    def settle(self, document: SdfDocument, element: Element) -> None:
+        """Rewrite the URIs below ``element`` so that they name what is in the pack, and take in
+        what they name. What is not found stays as it is, and is noted."""
+        for uri in element.iter("uri"):
+            text = (uri.text or "").strip()
+            settled = self._settled(document, uri, text) if text else None
+            if settled is not None and settled != text:
+                uri.text = settled
+
+    def add_file(self, path: Path) -> str:
+        """Take a single file in, with pictures beside it; returns its ``model://`` name."""
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+        folder = f"file_{digest}"
+        self.files[f"{FOLDER}/{folder}/{path.name}"] = path
+        for beside in sorted(path.parent.iterdir()):
+            if beside.suffix.lower() in _BESIDE and beside.is_file():
+                self.files[f"{FOLDER}/{folder}/{beside.name}"] = beside
+        return f"model://{folder}/{path.name}"
+
+    def _settled(self, document: SdfDocument, uri: Element, text: str) -> Optional[str]:
+        if text.startswith("file://media") or text.startswith("__default__"):
+            return None  # Gazebo's own
+        try:
+            path = resources.resolve(text, document.directory, self._model_path)
+        except ResourceError:
+            path = None
+        if path is None or not os.path.exists(path):
+            if uri.getparent().tag == "include":
+                raise SdfError(f"{document.where(uri)}: {text} is not there")
+            self.notes.append(f"{document.where(uri)}: {text} is not there and was left as it is")
+            return None
+        for name, folder in self._folders.items():
+            if path == folder or folder in path.parents:
+                inside = path.relative_to(folder).as_posix()
+                within = document.directory == folder and "://" not in text
+                return None if within else f"model://{name}/{inside}".rstrip("/.")
+        root = self._model_root(text, path)
+        if root is not None:
+            self.add_model(root)
+            return f"model://{root.name}/{path.relative_to(root).as_posix()}".rstrip("/.")
+        return self.add_file(path) if path.is_file() else None
+
+    def _model_root(self, text: str, path: Path) -> Optional[Path]:
+        """The model's folder in which a path lies, if it lies in one."""
+        for folder in (path, *path.parents):
+            if (folder / "model.config").is_file() or (folder / "model.sdf").is_file():
+                return folder
+        return None
+
+
+def mesh_model(name: str, mesh: bytes) -> Dict[str, bytes]:
+    """The files of a model folder that brings one mesh, ``meshes/shape.stl``, for models that are
+    written out in worlds."""
+    sdf = (
+        f'<?xml version="1.0"?>\n<sdf version="1.6">\n  <model name="{name}">\n'
+        '    <static>true</static>\n    <link name="link">\n'
+        + "".join(
+            f'      <{kind} name="{kind}"><geometry><mesh><uri>model://{name}/meshes/shape.stl'
+            f"</uri></mesh></geometry></{kind}>\n"
+            for kind in ("collision", "visual")
+        )
+        + "    </link>\n  </model>\n</sdf>\n"
+    )
+    return {
+        f"{FOLDER}/{name}/model.config": _CONFIG.format(
+            name=name, version="1.6", file="model.sdf"
+        ).encode(),
+        f"{FOLDER}/{name}/model.sdf": sdf.encode(),
+        f"{FOLDER}/{name}/meshes/shape.stl": mesh,
+    }

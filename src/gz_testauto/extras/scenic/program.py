@@ -1,0 +1,231 @@
+"""Compiles a scenario with the library of its models, and says of a fault where it stands.
+
+Owns the way from a ``.scenic`` file to a Scenic ``Scenario``: the library is put in front, and what
+needs time is refused. Errors are :mod:`gz_testauto.extras.scenic.language.faults`'. Imports Scenic
+when it compiles, which takes seconds the first time.
+"""
+
+import contextlib
+import functools
+import re
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+from typing import Any, Callable, Iterator, Mapping, Optional, Sequence, Tuple
+
+from gz_testauto.base.errors import MissingDependencyError, SpecError
+from gz_testauto.extras.scenic.dynamic.draws import GlobalDraws
+from gz_testauto.extras.scenic.dynamic.turns import end_acting
+from gz_testauto.extras.scenic.language.faults import LIBRARY, LINE_ADDED, located
+from gz_testauto.extras.scenic.library import PlacedModel, library_text
+
+_GZSCENIC = "gzscenic"
+_MENTIONS_DEFAULT = re.compile(r"\b(workspace|create_room|gzscenic)\b")
+_SETS_WORKSPACE = re.compile(r"^\s*workspace\s*=", re.MULTILINE)
+
+
+class Program:
+    """A compiled scenario. ``notes`` says what of it has no effect, each with file and line."""
+
+    def __init__(self, path: Path, scenario: Any, notes: Tuple[str, ...]) -> None:
+        self.path = path
+        self.scenario = scenario
+        self.notes = notes
+
+    def line(self, line: int) -> int:
+        """The line of the user's file for one of Scenic's."""
+        return max(1, line - LINE_ADDED)
+
+
+def require_scenic() -> None:
+    """Raise ``MissingDependencyError`` unless Scenic 3 is installed."""
+    hook = sys.excepthook
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            import scenic
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"scenarios need Scenic 3 ({error}): python3 -m pip install 'gz_testauto[scenic]'"
+        ) from error
+    finally:
+        sys.excepthook = hook  # Scenic sets its own
+    if not hasattr(scenic, "scenarioFromFile"):
+        raise MissingDependencyError(
+            f"{scenic.__file__} is not Scenic 3: python3 -m pip install 'gz_testauto[scenic]'"
+        )
+
+
+def compile_program(
+    path: Path,
+    models: Mapping[str, PlacedModel],
+    seed: int,
+    parameters: Mapping[str, Any],
+    scenario: Optional[str] = None,
+    pruning: bool = True,
+    dynamic: bool = False,
+) -> Program:
+    """Compile a scenario. What it draws by Python itself (``random``) depends on ``seed``.
+
+    ``scenario`` chooses one of several in the file; ``dynamic``: it is to act in trials.
+    Raises ``SpecError`` with file and line, of it ``UnknownNameError`` for one of ``parameters``
+    that the scenario does not have, or ``MissingDependencyError`` without Scenic.
+    """
+    require_scenic()
+    end_acting()
+    path = Path(path)
+    text = _text_of(path)
+    from gz_testauto.extras.scenic.language.parameters import ScenarioParameters
+
+    known = ScenarioParameters()
+    notes = _examine(path, text, dynamic, known)
+    implied = bool(_MENTIONS_DEFAULT.search(text)) and not _SETS_WORKSPACE.search(text)
+    library = library_text(models, implied, dynamic)
+    source = f"model {LIBRARY}\n{text}"
+    drawing = GlobalDraws.seeded(seed)
+    with _importable(library), located(path), warnings.catch_warnings(), drawing.going_on():
+        warnings.simplefilter("ignore")
+        compiled = _compile(source, path, parameters, scenario, pruning, known)
+    known.check(parameters, str(path))
+    _refuse_after_compiling(path, compiled, dynamic)
+    return Program(path, compiled, notes)
+
+
+def _compile(
+    source: str,
+    path: Path,
+    parameters: Mapping[str, Any],
+    scenario: Optional[str],
+    pruning: bool,
+    known: Any,
+) -> Any:
+    import io
+
+    from scenic.syntax import translator
+
+    from gz_testauto.extras.scenic import scene_objects
+    from gz_testauto.extras.scenic.language.compiler import adapted_compiler
+
+    scene_objects.begin_scenario(str(path), LINE_ADDED)
+    options = translator.CompileOptions(paramOverrides=dict(parameters))
+    examined = functools.partial(_examining, known=known)
+    with adapted_compiler(pruning, examined):
+        return translator._scenarioFromStream(
+            io.BytesIO(source.encode()), options, str(path), scenario=scenario, path=str(path)
+        )
+
+
+def _examine(path: Path, text: str, dynamic: bool, known: Any) -> Tuple[str, ...]:
+    from gz_testauto.extras.scenic.language.records import faulty_records
+    from gz_testauto.extras.scenic.language.refusals import examine
+
+    tree = _parse(path, text)
+    known.add(tree)
+    refused, idle = examine(tree, dynamic)
+    _refuse(path, [*refused, *(faulty_records(tree) if dynamic else ())])
+    return tuple(f"{path}:{place.line}: {place.text}" for place in idle)
+
+
+def recorded_numbers(path: Path) -> Tuple[str, ...]:
+    """Return the names of the numbers that a dynamic scenario records. Raises as
+    :func:`compile_program` does."""
+    require_scenic()
+    from gz_testauto.extras.scenic.language.records import faulty_records, record_statements
+
+    tree = _parse(path, _text_of(path))
+    _refuse(path, faulty_records(tree))
+    return tuple(name for one in record_statements(tree) for name in one.numbers)
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "is not UTF-8; save the file as UTF-8"
+        raise SpecError(f"{path}: cannot be read: {reason}") from error
+
+
+def _examining(load: Callable[[Any, Any], None], known: Any) -> Callable[[Any, Any], None]:
+    """Scenic's way to load a module that a program imports, which looks at it before and adds its
+    parameters to those that are known."""
+    from gz_testauto.extras.scenic.language.refusals import examine_imported
+
+    def load_examined(loader: Any, module: Any) -> None:
+        path = Path(loader.filepath)
+        tree = _parse(path, path.read_text(encoding="utf-8"))
+        known.add(tree)
+        _refuse(path, examine_imported(tree))
+        load(loader, module)
+
+    return load_examined
+
+
+def _parse(path: Path, text: str) -> Any:
+    from scenic.syntax.parser import parse_string
+
+    with located(path, added=0):
+        return parse_string(
+            text if text.endswith("\n") else text + "\n", "exec", filename=str(path)
+        )
+
+
+def _refuse(path: Path, refused: Sequence[Tuple[int, str]]) -> None:
+    if refused:
+        raise SpecError("\n".join(f"{path}:{line}: {text}" for line, text in refused))
+
+
+def _refuse_after_compiling(path: Path, compiled: Any, dynamic: bool) -> None:
+    """What an imported module brought in."""
+    if compiled.externalSampler is not None:
+        from gz_testauto.extras.scenic.language.refusals import VERIFAI
+
+        raise SpecError(f"{path}: {VERIFAI}")
+    if dynamic:
+        _require_robot_for_ego(path, compiled)
+        return
+    for requirement in compiled.requirements:
+        if requirement.proposition.has_temporal_operator:
+            raise SpecError(f"{path}: {requirement} is about time; worlds are scenes at one moment")
+    if compiled.monitors:
+        raise SpecError(f"{path}: `require monitor` is about time; remove it")
+    for found in compiled.objects:
+        if found.behavior is not None:
+            raise SpecError(
+                f"{path}: a {type(found).__name__} has a behavior, and here nothing acts; remove it"
+            )
+
+
+def _require_robot_for_ego(path: Path, compiled: Any) -> None:
+    """Of a program that acts: the ego is the robot, which the planner drives."""
+    ego = compiled.egoObject
+    if ego is None:
+        raise SpecError(
+            f"{path}: has no ego, and in a dynamic scenario that is the robot; write `ego = new "
+            "...` of the mission item that worlds.mission.start names"
+        )
+    if ego.behavior is not None:
+        raise SpecError(
+            f"{path}: the ego has a behavior, and the planner under test drives it; remove it"
+        )
+
+
+@contextlib.contextmanager
+def _importable(library: str) -> Iterator[None]:
+    """While inside, the library can be imported, also by GzScenic's name."""
+    with tempfile.TemporaryDirectory(prefix="gz_testauto_") as place:
+        (Path(place) / f"{LIBRARY}.scenic").write_text(library, encoding="utf-8")
+        alias = Path(place) / _GZSCENIC
+        alias.mkdir()
+        (alias / "__init__.py").write_text("")
+        (alias / "model.scenic").write_text(f"from {LIBRARY} import *\n", encoding="utf-8")
+        before = {name for name in sys.modules if name.split(".")[0] == _GZSCENIC}
+        sys.path.insert(0, place)
+        try:
+            yield
+        finally:
+            sys.path.remove(place)
+            sys.path_importer_cache.pop(place, None)
+            for name in list(sys.modules):
+                if name.split(".")[0] == _GZSCENIC and name not in before:
+                    del sys.modules[name]

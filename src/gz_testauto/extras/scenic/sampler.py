@@ -1,0 +1,417 @@
+"""Draws scenes from a compiled scenario, by rejection or by keeping what fits.
+
+Owns the drawing: which numbers a scene depends on (its seed and nothing else: not the order of
+time measurements, as in Scenic's own sampler, nor what was drawn before), the two ways to draw,
+and which requirements fail how often when there is no scene. Imports Scenic when it is imported.
+"""
+
+import functools
+import inspect
+import random
+from collections import Counter
+from dataclasses import dataclass
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterator,
+    List,
+    Mapping,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Tuple,
+)
+
+import numpy as np
+from scenic.core.distributions import RejectionException, Samplable, needsSampling
+from scenic.core.regions import AllRegion
+from scenic.core.requirements import NonVisibilityRequirement, VisibilityRequirement
+from scenic.core.utils import DefaultIdentityDict
+
+from gz_testauto.base.errors import PlacementError
+from gz_testauto.extras.scenic.dynamic.draws import GlobalDraws, undisturbed
+from gz_testauto.extras.scenic.language.faults import located
+from gz_testauto.extras.scenic.names import SceneName
+from gz_testauto.extras.scenic.program import Program
+from gz_testauto.extras.scenic.support import needs_support, stands_firmly
+
+MOST_DRAWS = 2000
+"""Of a whole scene."""
+KEEPING_DRAWS = 200
+"""Of one object, before all are drawn again."""
+MOST_KEEPING_DRAWS = 10_000
+"""Of single objects of one scene, and for each object :data:`KEEPING_DRAWS` in addition."""
+DIAGNOSED = 200
+"""Scenes in which each requirement is tested alone when no scene was found."""
+MOST_DIAGNOSED_OBJECTS = 2000
+"""Objects in these scenes; there are fewer scenes where each has many objects."""
+SHOWN = 5
+
+DrawProgress = Callable[[int, int], None]
+"""Called before each draw with the number of draws so far and their limit."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """One scene: each object of the scenario with its name and what was drawn of it. ``scene`` is
+    Scenic's own, where it was asked for."""
+
+    objects: Tuple[Tuple[SceneName, Any], ...]
+    parameters: Mapping[str, Any]
+    draws: int
+    scene: Any = None
+
+
+class SceneSampler:
+    """Draws scenes of one scenario. ``names`` has one per object of it, in its order. ``dynamic``:
+    they are to act, and come with Scenic's own."""
+
+    def __init__(
+        self,
+        scenario: Any,
+        names: Sequence[SceneName],
+        place: str,
+        program: Program,
+        keep: bool = False,
+        dynamic: bool = False,
+    ) -> None:
+        self._dynamic = dynamic
+        self._scenario = scenario
+        self._objects = scenario.objects
+        self._names = names
+        self._place = place
+        self._program = program
+        self._keep = keep
+        self._index = {id(obj): number for number, obj in enumerate(self._objects)}
+        self._dependencies = _ordered_dependencies(scenario)
+        self._visible = [
+            (requirement, self._label(requirement))
+            for requirement in scenario.defaultRequirements
+            if isinstance(requirement, (VisibilityRequirement, NonVisibilityRequirement))
+        ]
+        self._fixed = [obj._hasStaticBounds for obj in self._objects]
+
+    def draw(self, seed: int, progress: Optional[DrawProgress] = None) -> Drawn:
+        """The scene of a seed. Raises ``PlacementError`` that names the requirements that fail
+        most."""
+        # trimesh divides by the area of slivers, and drops the result
+        quiet = np.errstate(divide="ignore", invalid="ignore")
+        with GlobalDraws.seeded(seed).going_on(), located(self._program.path), quiet:
+            return self._draw(progress)
+
+    def _draw(self, progress: Optional[DrawProgress]) -> Drawn:
+        user = [r for r in self._scenario.userRequirements if random.random() <= r.prob]
+        limit = MOST_DRAWS
+        if self._keep:
+            limit = MOST_KEEPING_DRAWS + KEEPING_DRAWS * len(self._objects)
+        draws = _Draws(limit, progress)
+        attempt = 0
+        while draws.left:
+            sample = self._one_by_one(user, draws) if self._keep else self._at_once(user, draws)
+            attempt += 1
+            if sample is not None:
+                return self._drawn(sample, attempt)
+        raise PlacementError(self._report(limit, self._tested_alone(user)))
+
+    def _drawn(self, sample: Any, draws: int) -> Drawn:
+        objects = tuple((name, sample[obj]) for name, obj in zip(self._names, self._objects))
+        parameters = {key: sample[value] for key, value in self._scenario.params.items()}
+        scene = self._scenario._makeSceneFromSample(sample) if self._dynamic else None
+        return Drawn(objects, parameters, draws, scene)
+
+    # --- all at once: Scenic's own distribution -------------------------------------------------
+
+    def _at_once(self, user: List[Any], draws: "_Draws") -> Any:
+        draws.count()
+        try:
+            sample = Samplable.sampleAll(self._dependencies)
+        except RejectionException:
+            return None
+        return (
+            sample if self._holds(sample, range(len(self._objects)), user, self._visible) else None
+        )
+
+    # --- one by one: what fits stays -------------------------------------------------------------
+
+    def _one_by_one(self, user: List[Any], draws: "_Draws") -> Any:
+        sample = DefaultIdentityDict()
+        waiting = list(user)
+        visible = list(self._visible)
+        draws.count()
+        for number, obj in enumerate(self._objects):
+            for _ in range(KEEPING_DRAWS):
+                if not draws.left:
+                    return None
+                draws.count()
+                trial = _copy(sample)
+                if self._place_one(number, obj, trial, waiting, visible):
+                    sample = trial
+                    break
+            else:
+                return None
+            waiting = [r for r in waiting if not _ready(r.dependencies, sample)]
+            visible = [pair for pair in visible if not _ready(_seen_by(pair[0]), sample)]
+        try:
+            for quantity in self._dependencies:
+                _sample_into(quantity, sample)
+        except RejectionException:
+            return None
+        return sample if self._holds(sample, (), waiting, visible) else None
+
+    def _place_one(
+        self, number: int, obj: Any, sample: Any, waiting: List[Any], visible: List[Any]
+    ) -> bool:
+        try:
+            _sample_into(obj, sample)
+        except RejectionException:
+            return False
+        ready = [r for r in waiting if _ready(r.dependencies, sample)]
+        seen = [pair for pair in visible if _ready(_seen_by(pair[0]), sample)]
+        return self._holds(sample, (number,), ready, seen)
+
+    # --- what a scene must hold ------------------------------------------------------------------
+
+    def _holds(
+        self, sample: Any, numbers: Sequence[int], user: List[Any], visible: List[Any]
+    ) -> bool:
+        """Whether a sample satisfies all requirements, tested in a fixed order.
+
+        Requirements may draw numbers: they leave the state of drawing as it was.
+        """
+        with undisturbed():
+            try:
+                return not (
+                    self._outside(sample, numbers)
+                    or self._overlaps(sample, numbers)
+                    or self._unsupported(sample, numbers)
+                    or any(r.falsifiedBy(sample) for r in user)
+                    or any(r.falsifiedBy(sample) for r, _ in visible)
+                )
+            except RejectionException:
+                return False
+
+    def _outside(self, sample: Any, numbers: Sequence[int]) -> bool:
+        for number in numbers:
+            obj = self._objects[number]
+            container = self._scenario.containerOfObject(obj)
+            if isinstance(container, AllRegion):
+                continue
+            container = sample[container] if needsSampling(container) else container
+            if not container.containsObject(sample[obj]):
+                return True
+        return False
+
+    def _overlaps(self, sample: Any, numbers: Sequence[int]) -> bool:
+        there = [
+            number
+            for number, obj in enumerate(self._objects)
+            if obj in sample and not sample[obj].allowCollisions
+        ]
+        if len(there) < 2:
+            return False
+        placed = [sample[self._objects[number]] for number in there]
+        centers = np.array([[float(v) for v in obj.position] for obj in placed])
+        radii = np.array([float(obj.radius) for obj in placed])
+        wanted = set(numbers)
+        for first, number in enumerate(there):
+            if number not in wanted:
+                continue
+            others = range(first) if len(wanted) > 1 else range(len(there))
+            distances = np.linalg.norm(centers - centers[first], axis=1)
+            for second in others:
+                if second == first or distances[second] > radii[first] + radii[second]:
+                    continue
+                if self._fixed[number] and self._fixed[there[second]]:
+                    continue  # found out when the scenario was compiled
+                if placed[first].intersects(placed[second]):
+                    return True
+        return False
+
+    def _unsupported(self, sample: Any, numbers: Sequence[int]) -> bool:
+        """What was put on something, or beside something high up, must stand there firmly."""
+        for number in numbers:
+            obj = sample[self._objects[number]]
+            if not needs_support(obj):
+                continue
+            others = [
+                sample[other]
+                for index, other in enumerate(self._objects)
+                if index != number and other in sample
+            ]
+            if not stands_firmly(obj, others):
+                return True
+        return False
+
+    # --- when there is no scene ------------------------------------------------------------------
+
+    def _tested_alone(self, user: List[Any]) -> "_Tally":
+        """Draw whole scenes, and test each requirement of each object in them, whether or not the
+        others hold."""
+        tally = _Tally()
+        count = len(self._objects)
+        for _ in range(min(DIAGNOSED, max(1, MOST_DIAGNOSED_OBJECTS // max(1, count)))):
+            try:
+                sample = Samplable.sampleAll(self._dependencies)
+            except RejectionException as rejection:
+                tally.add(_no_place(rejection), True)
+                continue
+            for label, fails in self._tests(sample, user):
+                with undisturbed():
+                    try:
+                        failed = fails()
+                    except RejectionException as rejection:
+                        label, failed = _no_place(rejection), True
+                tally.add(label, failed)
+        return tally
+
+    def _tests(self, sample: Any, user: List[Any]) -> Iterator[Tuple["_Label", Callable[[], bool]]]:
+        """Each requirement of a sample, with its test: whether it fails."""
+        for number, (obj, name) in enumerate(zip(self._objects, self._names)):
+            one = (number,)
+            where = "the workspace" if obj.regionContainedIn is None else "its region"
+            yield (
+                _Label(f"within {where}", f"{name.text} within {where}"),
+                functools.partial(self._outside, sample, one),
+            )
+            yield (
+                _Label("apart", f"{name.text} apart from the others"),
+                functools.partial(self._overlaps, sample, one),
+            )
+            yield (
+                _Label("support", f"{name.text} standing firmly on something"),
+                functools.partial(self._unsupported, sample, one),
+            )
+        for requirement in user:
+            label = self._label(requirement)
+            yield _Label(label, label), functools.partial(requirement.falsifiedBy, sample)
+        for requirement, label in self._visible:
+            yield _Label(label, label), functools.partial(requirement.falsifiedBy, sample)
+
+    def _label(self, requirement: Any) -> str:
+        if isinstance(requirement, (VisibilityRequirement, NonVisibilityRequirement)):
+            sight = "visible from"
+            if isinstance(requirement, NonVisibilityRequirement):
+                sight = "not visible from"
+            return f"{self._called(requirement.target)} {sight} {self._called(requirement.source)}"
+        line = self._program.line(requirement.line)
+        name = requirement.name
+        named = "" if not name or name.startswith("requirement on line") else f" ({name})"
+        return f"`require` on line {line}{named}"
+
+    def _called(self, obj: Any) -> str:
+        number = self._index.get(id(obj))
+        return "a point" if number is None else self._names[number].text
+
+    def _report(self, limit: int, tally: "_Tally") -> str:
+        most = tally.most_failing()
+        shown = "; ".join(f"{label.text} ({share:.0%} of draws)" for label, share in most[:SHOWN])
+        drawn = f"no scene in {limit} draws {'of objects' if self._keep else 'of it'}"
+        remedy = (
+            "relax these, make the workspace larger, or ask for less"
+            if self._keep
+            else "relax these, make the workspace larger, ask for less, or try --keep"
+        )
+        return (
+            f"{self._place}: {drawn}; tested alone, most often fails: {shown or 'none'}: {remedy}"
+        )
+
+
+class _Label(NamedTuple):
+    """A requirement of one object, or of the scenario: its kind, and the text that names it."""
+
+    kind: str
+    text: str
+
+
+class _Tally:
+    """How often each requirement was tested, and failed."""
+
+    def __init__(self) -> None:
+        self._tested: Counter[_Label] = Counter()
+        self._failed: Counter[_Label] = Counter()
+
+    def add(self, label: _Label, failed: bool) -> None:
+        """Count one test."""
+        self._tested[label] += 1
+        self._failed[label] += failed
+
+    def most_failing(self) -> List[Tuple[_Label, float]]:
+        """The requirement of each kind that fails most, with its share of failures; the kind that
+        fails most is the first."""
+        shares = [
+            (label, count / self._tested[label]) for label, count in self._failed.items() if count
+        ]
+        shares.sort(key=lambda item: (-item[1], item[0]))
+        first: Dict[str, Tuple[_Label, float]] = {}
+        for label, share in shares:
+            first.setdefault(label.kind, (label, share))
+        return list(first.values())
+
+
+class _Draws:
+    """Counts the draws for one scene, up to a limit."""
+
+    def __init__(self, limit: int, progress: Optional[DrawProgress]) -> None:
+        self._limit, self._progress = limit, progress
+        self._count = 0
+
+    @property
+    def left(self) -> bool:
+        """Whether another draw is allowed."""
+        return self._count < self._limit
+
+    def count(self) -> None:
+        """Count a draw that is about to be made."""
+        if self._progress is not None:
+            self._progress(self._count, self._limit)
+        self._count += 1
+
+
+def _no_place(rejection: Exception) -> _Label:
+    text = str(rejection).strip().rstrip(".")
+    return _Label("a place", f"a place to draw from ({text})" if text else "a place to draw from")
+
+
+def _copy(sample: Any) -> Any:
+    copied = DefaultIdentityDict()
+    copied.storage = dict(sample.storage)
+    return copied
+
+
+def _sample_into(quantity: Any, sample: Any) -> None:
+    if quantity not in sample:
+        sample[quantity] = quantity.sample(sample) if needsSampling(quantity) else quantity
+
+
+def _ready(needed: Any, sample: Any) -> bool:
+    return all(value in sample or not needsSampling(value) for value in needed)
+
+
+def _seen_by(requirement: Any) -> Tuple[Any, ...]:
+    return (requirement.source, requirement.target, *requirement.potential_occluders)
+
+
+def _ordered_dependencies(scenario: Any) -> Tuple[Any, ...]:
+    """What is drawn for a scene, in an order that no hash has a say in."""
+    found: Dict[int, Any] = {}
+    for value in (*scenario._instances, *scenario.params.values()):
+        if isinstance(value, Samplable):
+            found.setdefault(id(value), value)
+    for requirement in scenario.requirements:
+        wanted = {id(value) for value in requirement.dependencies}
+        for value in _bound(requirement):
+            if id(value) in wanted:
+                found.setdefault(id(value), value)
+    for value in scenario.dependencies:
+        if isinstance(value, Samplable):
+            found.setdefault(id(value), value)
+    return tuple(found.values())
+
+
+def _bound(requirement: Any) -> Iterator[Any]:
+    """What the names in a requirement stand for, in the order of the program."""
+    outer = inspect.getclosurevars(requirement.closure).nonlocals
+    yield from outer.get("globalBindings", {}).values()
+    for _, value in outer.get("cells", ()):
+        yield value

@@ -1,0 +1,446 @@
+"""The Scenic class from which everything in a scenario derives: things stand, unless told.
+
+Owns the rule by which an object without a height of its own is put on the ground, or beside
+something at the height on which that stands, and what keeps walls from colliding with each other.
+Imports Scenic when it is imported, so it is imported late.
+
+A position has a height of its own where it comes from ``on``, ``above`` or ``below``, or where its
+z is neither 0 nor the z of the middle of something that stands already: ``at table offset by
+1 @ 0`` is beside the table, and not in the air at half its height.
+"""
+
+import inspect
+import math
+from typing import Any, ClassVar, Dict, List, Optional, Tuple
+
+from scenic.core.distributions import RejectionException, distributionFunction, needsSampling
+from scenic.core.lazy_eval import (
+    DelayedArgument,
+    isLazy,
+    requiredProperties,
+    valueInContext,
+)
+from scenic.core.object_types import Object
+from scenic.core.regions import (
+    PointInRegionDistribution,
+    PolygonalFootprintRegion,
+    PolygonalRegion,
+)
+from scenic.core.specifiers import ModifyingSpecifier, PropertyDefault, Specifier
+from scenic.core.vectors import Orientation, Vector
+
+from gz_testauto.extras.scenic.language.assignments import (
+    raise_if_not_overridable,
+    raise_if_without_effect,
+)
+from gz_testauto.extras.scenic.rest_heights import (
+    SAME_HEIGHT_M,
+    TOUCH_M,
+    rest_facing,
+    rest_height,
+    upright_height,
+)
+
+WALLS_MAY_SHARE_M = 5e-4
+"""So deep may walls of one kind reach into each other: they meet at corners."""
+
+_OWN_HEIGHT = ("On", "Above", "Below")
+_DIRECT = ("FacingDirectlyToward", "FacingDirectlyAwayFrom")
+_BESIDE = ("Left of", "Right of", "Ahead of", "Behind")
+
+
+class Levels:
+    """Heights (m) of the middles of things that stand, with those on which they stand."""
+
+    def __init__(self) -> None:
+        self._base: Dict[float, float] = {}
+
+    def note(self, middle: float, base: float) -> None:
+        """Something stands at ``base`` with its middle at ``middle``."""
+        self._base.setdefault(middle, base)
+
+    def base_of(self, z: float) -> Optional[float]:
+        """On what height a thing placed by a middle at ``z`` stands; None where it is its own."""
+        if abs(z) < SAME_HEIGHT_M:
+            return 0.0
+        for middle, base in self._base.items():
+            if abs(z - middle) < SAME_HEIGHT_M:
+                return base
+        return None
+
+
+_CURRENT = [Levels()]
+"""Of the scenario that is being compiled; Scenic compiles one at a time."""
+
+
+_PROGRAM: List[Tuple[str, int]] = [("", 0)]
+"""Of the same: its file, and how many lines it is longer there than its user wrote it."""
+
+
+def begin_scenario(path: str, added: int) -> None:
+    """Forget what stands: another scenario is compiled, that of the file ``path``, before which
+    ``added`` lines were put."""
+    _CURRENT[0] = Levels()
+    _PROGRAM[0] = (path, added)
+
+
+_STACKED = Specifier("Stacked", {"stacked": 1, "stands": 1}, {"stacked": True, "stands": True})
+
+
+class SceneObject(Object):
+    """An object of a scene.
+
+    ``gz_model`` names the descriptor's model, or is None for one that the scenario itself
+    describes; ``static`` says whether the latter stays where it is. ``restHeight`` is the height
+    (m) of its middle over what it stands on, ``supportLevel`` the height (m) of that where it is
+    what something beside it stands on. ``stacked`` says that it was put ``on`` something,
+    ``stands`` that it was put there or on the ground, and has no height of its own.
+    """
+
+    _scenic_properties: ClassVar[Dict[str, Any]] = {
+        "baseOffset": PropertyDefault(
+            {"restHeight"}, set(), lambda self: Vector(0, 0, -self.restHeight)
+        ),
+        "restHeight": PropertyDefault(
+            {"shape", "width", "length", "height", "pitch", "roll"},
+            set(),
+            lambda self: rest_height(
+                self.shape, self.width, self.length, self.height, self.pitch, self.roll
+            ),
+        ),
+        "contactTolerance": TOUCH_M,
+        "gz_model": None,
+        "static": True,
+        "is_wall": False,
+        "supportLevel": None,
+        "stacked": False,
+        "stands": False,
+    }
+
+    @classmethod
+    def _prepareSpecifiers(cls, specifiers: Any) -> Any:
+        specifiers = list(specifiers)
+        specifiers += cls._matching_sizes(specifiers)
+        specifiers = cls._level(specifiers)
+        names = [spec.name for spec in specifiers]
+        if "On" in names:
+            specifiers.append(_STACKED)
+        if any(name in _OWN_HEIGHT for name in names):
+            return specifiers
+        origin = next((spec for spec in specifiers if spec.name == "With(z)"), None)
+        if origin is not None:
+            specifiers.remove(origin)
+        placing = next((spec for spec in specifiers if "position" in spec.priorities), None)
+        if placing is None:
+            placing = cls._defaults["position"]
+            specifiers.append(placing)
+        direct = next((spec for spec in specifiers if spec.name in _DIRECT), None)
+        value = None if origin is None else origin.value
+        specifiers.append(cls._standing(placing, value, direct))
+        return specifiers
+
+    @classmethod
+    def _level(cls, specifiers: List[Any]) -> List[Any]:
+        """Say of what is turned about the vertical alone that it does not lean, which Scenic's
+        ``facing`` leaves open; and that what is placed beside a thing is aligned with it."""
+        relative = any("parentOrientation" in spec.priorities for spec in specifiers)
+        own = cls._states_first(("yaw", "parentOrientation")) == "parentOrientation"
+        if not relative and not cls._states_orientation():
+            specifiers = [_turned_only(spec) for spec in specifiers]
+        leaning = [spec for spec in specifiers if {"pitch", "roll"} & set(spec.priorities)]
+        given = {name for spec in specifiers for name in spec.priorities}
+        upright = leaning and all(_scalar_facing(spec) is not None for spec in leaning)
+        if upright or any("position" in spec.requiredProperties for spec in leaning):
+            # otherwise where it is could depend on how it leans, and that on where it is
+            upright_rest = DelayedArgument(
+                {"shape", "height"},
+                lambda self: {"restHeight": upright_height(self.shape, self.height)},
+            )
+            specifiers.append(Specifier("Upright", {"restHeight": 1}, upright_rest))
+        elif any(spec.name == "On" for spec in specifiers):
+            specifiers += _resting_as_it_faces(leaning)
+        aligned = any(
+            "parentOrientation" in spec.priorities and spec.name != "On" for spec in specifiers
+        )
+        if (aligned or own) and "yaw" not in given:
+            specifiers.append(Specifier("Aligned", {"yaw": 1}, {"yaw": 0.0}))
+        return specifiers
+
+    @classmethod
+    def _states_first(cls, names: Tuple[str, ...]) -> Optional[str]:
+        """Which of these properties the class states, or the nearest class over it does."""
+        for one in cls.__mro__:
+            stated = one.__dict__.get("_scenic_properties", {})
+            for name in names:
+                if name in stated:
+                    return name
+        return None
+
+    @classmethod
+    def _states_orientation(cls) -> bool:
+        """Whether a class of the scenario's own states ``parentOrientation``."""
+        return any(
+            "parentOrientation" in one.__dict__.get("_scenic_properties", {})
+            for one in cls.__mro__[: cls.__mro__.index(SceneObject)]
+        )
+
+    @classmethod
+    def _matching_sizes(cls, specifiers: List[Any]) -> List[Any]:
+        """Of a round model, one size that is asked for is asked for along its other axes."""
+        together = getattr(cls, "_round_together", ())
+        asked = {name: spec for spec in specifiers for name in spec.priorities if name in together}
+        if not asked:
+            return []
+        value = next(iter(asked.values())).value
+        given = next(iter(asked))
+        return [
+            Specifier(
+                f"With({name})",
+                {name: 1},
+                DelayedArgument(
+                    set(requiredProperties(value)),
+                    lambda context, name=name: {name: valueInContext(value, context)[given]},
+                ),
+            )
+            for name in together
+            if name not in asked
+        ]
+
+    @classmethod
+    def _standing(cls, placing: Any, origin: Any, direct: Any) -> Any:
+        beside, levels, target = _reference(placing), _CURRENT[0], _target(direct)
+        usual = getattr(cls, "_origin_z", None)
+        needed = {"restHeight", "contactTolerance"}
+        if target is not None:
+            needed |= {"shape", "width", "length", "height"}
+        if usual is not None:
+            needed |= {"height"}
+        if origin is not None:
+            needed |= set(requiredProperties(origin)) | {"height"}
+
+        def helper(context: Any) -> Dict[str, Any]:
+            position = context.position
+            rest = context.restHeight + context.contactTolerance / 2
+            if usual is not None:
+                rest = usual + cls._middle_over_origin(context)
+            if origin is not None:
+                z = valueInContext(origin, context)["z"] + cls._middle_over_origin(context)
+                here = Vector(position.x, position.y, z)
+                return {"position": here, "supportLevel": None, "stands": False}
+            if target is not None:
+                size = (context.width, context.length, context.height)
+                away = direct.name == "FacingDirectlyAwayFrom"
+                rest = rest_facing(context.shape, *size, position, target, away)
+                rest = rest + context.contactTolerance / 2
+            if _is_on_ground_plane(position):
+                _note(levels, rest, 0.0)
+                here = position + Vector(0, 0, rest)
+                return {"position": here, "supportLevel": None, "stands": True}
+            level, middle, stands = None, None, False
+            if beside is not None:
+                middle, stands = beside.position.z, beside.stands
+                level = middle - beside.restHeight - beside.contactTolerance / 2
+            always = placing.name in ("Beyond", "Following")
+            placed = put_down(position, rest, level, middle, stands, always, levels)
+            if not isLazy(placed):
+                _note(levels, placed.z, placed.z - rest)
+            elif beside is None:
+                _note(levels, rest, 0.0)
+            lifted = was_put_down(position, placed, stands)
+            carried = None if level is None else support_level(level, stands)
+            return {"position": placed, "supportLevel": carried, "stands": lifted}
+
+        gives = {"position": max(1, placing.priorities["position"]), "supportLevel": 1, "stands": 1}
+        return ModifyingSpecifier("Standing", gives, DelayedArgument(needed, helper), {"position"})
+
+    @classmethod
+    def _middle_over_origin(cls, context: Any) -> Any:
+        """How high (m) the middle is over the model's origin, in the size that was asked for."""
+        share = getattr(cls, "_middle_share", 0.0)
+        return share * context.height
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise_if_without_effect(self, name)
+        super().__setattr__(name, value)
+
+    def _override(self, specifiers: Any) -> Any:
+        raise_if_not_overridable(self, (name for one in specifiers for name in one.priorities))
+        return super()._override(specifiers)
+
+    def _register(self) -> None:
+        self._place = _place_in_program()
+        super()._register()
+
+    def __str__(self) -> str:
+        place = getattr(self, "_place", None)
+        return super().__str__() + ("" if place is None else f" ({place})")
+
+    def intersects(self, other: Any) -> bool:
+        """As Scenic's, but that walls may meet walls."""
+        if self.is_wall and getattr(other, "is_wall", False):
+            shared = self._boundingPolygon.buffer(-WALLS_MAY_SHARE_M).intersects(
+                other._boundingPolygon.buffer(-WALLS_MAY_SHARE_M)
+            )
+            return bool(shared) and abs(self.position.z - other.position.z) < (
+                (self.height + other.height) / 2
+            )
+        return bool(super().intersects(other))
+
+
+def _place_in_program() -> Optional[str]:
+    """Return the file and line of the scenario that creates an object; None outside of one."""
+    path, added = _PROGRAM[0]
+    frame = inspect.currentframe()
+    while frame is not None:
+        if frame.f_code.co_filename == path:
+            return f"{path}:{max(1, frame.f_lineno - added)}"
+        frame = frame.f_back
+    return None
+
+
+def _orientation(facing: Any) -> Any:
+    """What a ``facing`` with an orientation was given; None of any other specifier."""
+    if facing.name != "Facing" or "roll" not in facing.priorities:
+        return None
+    function = getattr(facing.value, "value", None)
+    if function is None:
+        return None
+    return inspect.getclosurevars(function).nonlocals.get("orientation")
+
+
+def _resting_as_it_faces(leaning: List[Any]) -> List[Any]:
+    """The height over what it is put ``on`` of what is ``facing`` a whole orientation.
+
+    Scenic works out pitch and roll against what it is put on, which gives them late: how it
+    leans would depend on where it is, and that on how high it stands as it leans. It faces that
+    orientation in the world whatever it is put on.
+    """
+    for spec in leaning:
+        orientation = _orientation(spec)
+        if orientation is None:
+            continue
+
+        def rest(context: Any, orientation: Any = orientation) -> Dict[str, Any]:
+            faced = valueInContext(orientation, context)
+            size = (context.width, context.length, context.height)
+            height = rest_height(context.shape, *size, faced.pitch, faced.roll)
+            return {"restHeight": height}
+
+        needed = {"shape", "width", "length", "height", *requiredProperties(orientation)}
+        return [Specifier("Leaning", {"restHeight": 1}, DelayedArgument(needed, rest))]
+    return []
+
+
+def _scalar_facing(spec: Any) -> Any:
+    """The heading of a ``facing`` that has one number; None of any other specifier."""
+    orientation = _orientation(spec)
+    drawn = getattr(orientation, "_dist", None) if needsSampling(orientation) else None
+    if drawn is not None:
+        return drawn if getattr(drawn, "_valueType", None) in (float, int) else None
+    if isinstance(orientation, Orientation) and not isLazy(orientation):
+        yaw, pitch, roll = orientation.eulerAngles
+        return float(yaw) if abs(pitch) + abs(roll) < SAME_HEIGHT_M else None
+    return None
+
+
+def _turned_only(spec: Any) -> Any:
+    heading = _scalar_facing(spec)
+    if heading is None:
+        return spec
+    angles = {"yaw": heading, "pitch": 0.0, "roll": 0.0}
+    return Specifier("Facing", dict.fromkeys(angles, 1), angles)
+
+
+def _note(levels: Levels, middle: Any, base: Any) -> None:
+    if not any(needsSampling(value) or isLazy(value) for value in (middle, base)):
+        levels.note(float(middle), float(base))
+
+
+def _reference(placing: Any) -> Optional[Any]:
+    """The object beside which a specifier places, where it is one that stands."""
+    if placing.name in _BESIDE:
+        function = getattr(placing.value, "value", None)
+        found = inspect.getclosurevars(function).nonlocals.get("pos") if function else None
+    elif placing.name in ("OffsetBy", "OffsetAlong"):
+        import scenic.syntax.veneer as veneer
+
+        found = veneer.ego()
+    else:
+        return None
+    return found if isinstance(found, SceneObject) else None
+
+
+def _target(direct: Any) -> Any:
+    """The point that a specifier faces directly; None where there is none."""
+    function = None if direct is None else getattr(direct.value, "value", None)
+    return inspect.getclosurevars(function).nonlocals.get("pos") if function else None
+
+
+def _is_on_ground_plane(position: Any) -> bool:
+    """Whether it is drawn from a flat region at height 0, which Scenic knows how to prune."""
+    if not isinstance(position, PointInRegionDistribution):
+        return False
+    region = getattr(position.region, "region", position.region)  # a workspace has one
+    return isinstance(region, PolygonalRegion) and not needsSampling(region) and region.z == 0
+
+
+@distributionFunction(valueType=Vector)
+def put_down(
+    position: Any,
+    rest: float,
+    level: Optional[float],
+    middle: Optional[float],
+    stands: bool,
+    always: bool,
+    levels: Levels,
+) -> Any:
+    """The position at which the thing stands, or its own where that has a height."""
+    x, y, z = position
+    if level is not None and middle is not None and abs(z - middle) < SAME_HEIGHT_M:
+        return Vector(x, y, level + rest if stands else z)
+    base = 0.0 if always else levels.base_of(z)
+    return Vector(x, y, z if base is None else base + rest)
+
+
+@distributionFunction(valueType=bool)
+def was_put_down(before: Any, after: Any, beside: bool) -> bool:
+    """Whether a position was given its height by what it stands on, as what is beside it was."""
+    return bool(before[2] != after[2]) or beside
+
+
+@distributionFunction
+def support_level(level: float, stands: bool) -> Optional[float]:
+    """The height (m) on which something stands; None where it has a height of its own."""
+    return level if stands else None
+
+
+def _project_on_plane(self: Any, point: Any, onDirection: Any) -> Any:
+    """What ``on`` makes of a position over or under a flat region: straight up or down."""
+    x, y, z = point
+    if onDirection is not None:
+        dx, dy, dz = onDirection
+        if abs(dz) < 1e-12:
+            raise RejectionException("A flat region is not reached in a level direction.")
+        x, y = x + dx / dz * (self.z - z), y + dy / dz * (self.z - z)
+    found = Vector(x, y, self.z)
+    return found if self.containsPoint(found) else None
+
+
+PolygonalRegion.projectVector = _project_on_plane  # Scenic has none
+
+
+def _point_on_ground(self: Any) -> Any:
+    """What ``not visible`` draws from the footprint of a workspace, where Scenic raises."""
+    if not hasattr(self, "_ground"):
+        self._ground = PolygonalRegion(polygon=self.polygons)
+    return self._ground.uniformPointInner()
+
+
+PolygonalFootprintRegion.uniformPointInner = _point_on_ground
+
+
+def angles_of(orientation: Any) -> Tuple[float, float, float, float]:
+    """An orientation's quaternion, xyzw as in ROS."""
+    x, y, z, w = (float(value) for value in orientation.getRotation().as_quat())
+    norm = math.sqrt(x * x + y * y + z * z + w * w)
+    return (x / norm, y / norm, z / norm, w / norm)

@@ -1,0 +1,347 @@
+"""A Scenic scenario as a source of worlds: world *i* depends on the seed and *i* alone.
+
+Owns the way from a scenario, a descriptor and a seed to single worlds, in any order and in any
+process. Writing a directory of them is :mod:`gz_testauto.extras.scenic.output`'s.
+"""
+
+import functools
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple, Union
+
+import numpy
+import scipy
+import shapely
+
+from gz_testauto import __version__
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.pose import Pose
+from gz_testauto.extras.scenic.imports import named_files
+from gz_testauto.extras.scenic.library import PlacedModel, library_text, models_of
+from gz_testauto.extras.scenic.mission import Mission, mission_of
+from gz_testauto.extras.scenic.model_search import ModelSearch
+from gz_testauto.extras.scenic.names import SceneName
+from gz_testauto.extras.scenic.packing import ModelPack
+from gz_testauto.extras.scenic.plan_view import plan_view
+from gz_testauto.extras.scenic.program import Program, compile_program
+from gz_testauto.extras.scenic.world_file import (
+    WorldWriter,
+    check_size,
+    described_mass_kg,
+    model_pose,
+    scenic_pose,
+    size_of,
+)
+from gz_testauto.sampling.seeds import SCENARIO, WORLD, child_seed
+from gz_testauto.sdf.document import SdfDocument
+from gz_testauto.sdf.includes import ModelLibrary
+from gz_testauto.sdf.missing import required_whole
+from gz_testauto.sdf.scene import read_scene
+from gz_testauto.sdf.state import apply_state
+from gz_testauto.spec.descriptor import load_descriptor
+from gz_testauto.worlds.manifest import sha256_of
+from gz_testauto.worlds.multiply import world_name
+from gz_testauto.worlds.record import ObstacleRecord
+
+EMPTY_WORLD = """\
+<?xml version="1.0"?>
+<sdf version="1.6">
+  <world name="default">
+    <include>
+      <uri>model://sun</uri>
+    </include>
+    <include>
+      <uri>model://ground_plane</uri>
+    </include>
+  </world>
+</sdf>
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class ScenicWorld:
+    """One world, made and not yet written.
+
+    ``content`` is the world file; ``files`` are those that it needs beside the source's own, by
+    their path in the output. ``objects`` are the scene's, mission items with them, as Scenic drew
+    them. ``draws`` counts the scenes that were drawn, this one included.
+    """
+
+    index: int
+    name: str
+    content: bytes
+    files: Mapping[str, bytes]
+    mission: Mission
+    objects: Tuple[Tuple[SceneName, Any], ...]
+    obstacles: Tuple[ObstacleRecord, ...]
+    parameters: Mapping[str, Any]
+    draws: int
+
+
+@dataclass(frozen=True, eq=False)
+class Performer:
+    """An object of a scene that acts: the name of its model, None of a mission item; the poses of
+    that model's origin and of Scenic's frame in its middle, at the beginning."""
+
+    name: Optional[str]
+    origin: Pose
+    middle: Pose
+    acts: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Performance:
+    """A scene that is to act: Scenic's own, a performer for each of its objects in its order, and
+    the SDF of a world that holds the models of those that act."""
+
+    program: Program
+    scene: Any
+    performers: Tuple[Performer, ...]
+    bodies: bytes
+
+
+class ScenicSource:
+    """Makes the worlds of one scenario.
+
+    ``parameters`` override the scenario's own ``param``. ``keep`` keeps what already fits and
+    draws the rest again: fast where things are dense, and another distribution. ``download``
+    allows the network for models that are nowhere else. ``chosen`` names one of several modular
+    scenarios of the file. ``dynamic``: the scenario is to act in trials; what has a behavior is
+    then not in the worlds, and comes in by :meth:`perform`. Raises ``SpecError``, ``SdfError``,
+    ``ResourceError`` or ``MissingDependencyError`` when there is something wrong with what it is
+    given.
+    """
+
+    def __init__(
+        self,
+        scenario: Path,
+        models: Path,
+        seed: int,
+        parameters: Optional[Mapping[str, Any]] = None,
+        *,
+        keep: bool = False,
+        download: bool = False,
+        chosen: Optional[str] = None,
+        pruning: bool = True,
+        dynamic: bool = False,
+    ) -> None:
+        if seed < 0:
+            raise SpecError(f"seed is {seed}; it must be >= 0")
+        self._arguments = (Path(scenario), Path(models), seed, dict(parameters or {}))
+        self._options: Dict[str, Any] = {
+            "keep": keep,
+            "download": download,
+            "chosen": chosen,
+            "pruning": pruning,
+            "dynamic": dynamic,
+        }
+        self.scenario, self.seed, self._keep = Path(scenario), seed, keep
+        self._parameters, self._chosen = dict(parameters or {}), chosen
+        self._dynamic = dynamic
+        descriptor = load_descriptor(Path(models))
+        search = ModelSearch(descriptor, download)
+        self.models: Dict[str, PlacedModel] = models_of(descriptor, search, str(models))
+        self._model_path = search.model_path
+        self._pack = ModelPack(search.model_path)
+        for model in self.models.values():
+            if model.directory is not None:
+                self._pack.add_model(model.directory)
+        with required_whole("or remove it from a copy of that world"):
+            base = _base_world(descriptor.world, self._pack, search)
+            self._taken = list(read_scene(base, self._search_path(), repair=True).models)
+        self.program: Program = compile_program(
+            self.scenario,
+            self.models,
+            child_seed(seed, SCENARIO),
+            self._parameters,
+            chosen,
+            pruning,
+            dynamic,
+        )
+        self._writer = WorldWriter(
+            base, self.models, self._pack, self._search_path(), str(self.scenario)
+        )
+        self._sampler = self._new_sampler()
+        self._model_bytes = Path(models).read_bytes()
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        """What another process is given; it reads and compiles for itself."""
+        return functools.partial(type(self), **self._options), self._arguments
+
+    def _search_path(self) -> Tuple[Path, ...]:
+        """Where ``model://`` is looked for: also beside each of the descriptor's models."""
+        own = [model.directory.parent for model in self.models.values() if model.directory]
+        return tuple(dict.fromkeys([*own, *self._model_path]))
+
+    def _new_sampler(self) -> Any:
+        from gz_testauto.extras.scenic.names import names_of
+        from gz_testauto.extras.scenic.sampler import SceneSampler
+
+        compiled = self.program.scenario
+        names = names_of(compiled.objects, self._taken)
+        self._check_sizes(names)
+        return SceneSampler(
+            compiled, names, str(self.scenario), self.program, self._keep, self._dynamic
+        )
+
+    def _check_sizes(self, names: List[SceneName]) -> None:
+        """Refuse at once what asks a model of one size for another."""
+        for name, obj in zip(names, self.program.scenario.objects):
+            if obj.gz_model is None or not obj._hasStaticBounds:
+                continue
+            check_size(name, obj, self.models[obj.gz_model], str(self.scenario))
+
+    @property
+    def notes(self) -> Tuple[str, ...]:
+        """What a user should know: what has no effect, what is kept clear of as a hull, what
+        stands in the ground, what a model names and is not there."""
+        of_models = [
+            note
+            for model in self.models.values()
+            if model.solid is not None
+            for note in model.solid.notes
+        ]
+        sunk = [note for model in self.models.values() for note in model.notes]
+        return tuple(dict.fromkeys([*self.program.notes, *of_models, *sunk, *self._pack.notes]))
+
+    @property
+    def shared_files(self) -> Mapping[str, Union[Path, bytes]]:
+        """The files that all worlds need, by their path in the output."""
+        return self._pack.files
+
+    @property
+    def inputs(self) -> Dict[str, Any]:
+        """Everything that decides what the worlds are, but how many."""
+        import scenic
+
+        digest = hashlib.sha256()
+        for name, held in sorted(self._pack.files.items()):
+            content = held if isinstance(held, bytes) else held.read_bytes()
+            digest.update(f"{name} {sha256_of(content)}\n".encode())
+        named = {
+            name: sha256_of(path.read_bytes()) for name, path in named_files(self.scenario).items()
+        }
+        return {
+            **({"named_files_sha256": named} if named else {}),
+            **({"dynamic": True} if self._dynamic else {}),
+            "seed": self.seed,
+            "scenario": self.scenario.name,
+            "scenario_sha256": sha256_of(self.scenario.read_bytes()),
+            "descriptor_sha256": sha256_of(self._model_bytes),
+            "models_sha256": digest.hexdigest(),
+            "parameters": json.loads(json.dumps(self._parameters, sort_keys=True, default=str)),
+            "chosen": self._chosen,
+            "keep": self._keep,
+            "versions": {
+                "gz_testauto": __version__,
+                "scenic": _version_of(scenic),
+                "numpy": numpy.__version__,
+                "scipy": scipy.__version__,
+                "geos": shapely.geos_version_string,
+            },
+        }
+
+    def library(self) -> str:
+        """The Scenic library that the scenario sees, as text."""
+        return library_text(self.models, True, self._dynamic)
+
+    def make(
+        self, index: int, progress: Optional[Callable[[int, int], None]] = None
+    ) -> ScenicWorld:
+        """World ``index``, from 0. ``progress`` is called before each draw with the number of
+        draws so far and their limit. Raises ``PlacementError`` that names the requirements that
+        fail most."""
+        drawn = self._sampler.draw(child_seed(self.seed, WORLD, index), progress)
+        content, files, _ = self._writer.write(drawn.objects)
+        return ScenicWorld(
+            index=index,
+            name=world_name(index),
+            content=content,
+            files=files,
+            mission=mission_of(drawn.objects, self.models),
+            objects=drawn.objects,
+            obstacles=tuple(self._records(drawn.objects)),
+            parameters=drawn.parameters,
+            draws=drawn.draws,
+        )
+
+    def perform(self, index: int, content: bytes) -> Performance:
+        """What acts in world ``index``, whose file has that content; only where ``dynamic``. Raises
+        ``SpecError`` where that is not the world that the scenario makes now, and as
+        :meth:`make`."""
+        drawn = self._sampler.draw(child_seed(self.seed, WORLD, index))
+        made, _, elements = self._writer.write(drawn.objects)
+        if made != content:
+            raise SpecError(
+                f"{self.scenario}: does not make {world_name(index)} as it is in the campaign's "
+                "worlds any more: Scenic or a library has changed since, or the file; take another "
+                "directory for the results"
+            )
+        performers = tuple(self._performer(name, obj) for name, obj in drawn.objects)
+        acting = [elements[found.name] for found in performers if found.acts and found.name]
+        bodies = self._writer.world_of(acting)
+        return Performance(self.program, drawn.scene, performers, bodies)
+
+    def _performer(self, name: SceneName, obj: Any) -> Performer:
+        model = self.models.get(obj.gz_model) if obj.gz_model is not None else None
+        origin = scenic_pose(obj) if model is None else model_pose(obj, model)
+        there = model is None or not model.spec.mission_only
+        if obj.behavior is not None and not there:
+            raise SpecError(
+                f"{self.scenario}: {name.text} has a behavior, and mission items are not in the "
+                "world; describe a model, or remove the behavior"
+            )
+        return Performer(
+            name.text if there else None, origin, scenic_pose(obj), obj.behavior is not None
+        )
+
+    def picture(self, world: ScenicWorld) -> Tuple[bytes, bytes]:
+        """The plan view of a world, as PNG and SVG."""
+        workspace = self.program.scenario.workspace
+        return plan_view(world.objects, self.models, workspace, world.name)
+
+    def _records(self, objects: Tuple[Tuple[SceneName, Any], ...]) -> Any:
+        for name, obj in objects:
+            model = self.models.get(obj.gz_model) if obj.gz_model is not None else None
+            mission_only = model is not None and model.spec.mission_only
+            if not name.drawn or mission_only or obj.behavior is not None:
+                continue
+            pose = scenic_pose(obj) if model is None else model_pose(obj, model)
+            x, y, z, roll, pitch, yaw = (float(text) for text in pose.to_text().split())
+            width, length, height = size_of(obj)
+            yield ObstacleRecord(
+                name=name.text,
+                type=obj.gz_model or name.label,
+                pose=(x, y, z, roll, pitch, yaw),
+                size={"width_m": width, "length_m": length, "height_m": height},
+                mass_kg=_mass_kg(obj, model),
+                static=bool(obj.static),
+            )
+
+
+def _base_world(path: Optional[Path], pack: ModelPack, search: ModelSearch) -> SdfDocument:
+    """The world to which objects are added, every name in it resolved in the pack."""
+    document = pack.read(path) if path else SdfDocument.parse(EMPTY_WORLD, "<empty world>")
+    world = document.world
+    if world is None:
+        raise SpecError(f"{path}: holds no <world>")
+    if world.find("state") is not None:
+        apply_state(document, ModelLibrary(search.model_path, repair=True))
+    pack.settle(document, document.root)
+    return document
+
+
+def _mass_kg(obj: Any, model: Optional[PlacedModel]) -> float:
+    """The mass of an object as its world has it."""
+    if model is None or model.solid is None:
+        return described_mass_kg(obj)
+    factors = model.factors(size_of(obj))
+    return float(model.solid.mass_kg * numpy.prod(factors))
+
+
+def _version_of(module: Any) -> str:
+    from importlib import metadata
+
+    return str(getattr(module, "__version__", None) or metadata.version("scenic"))

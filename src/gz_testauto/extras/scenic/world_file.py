@@ -1,0 +1,249 @@
+"""Writes one scene as a Gazebo world.
+
+Owns the elements of a world file that stand for objects: an ``<include>`` of a model in its own
+size, a ``<model>`` written out of one that was resized or that the scenario itself describes; and
+the one conversion from Scenic's frames to SDF's. Which objects there are is the sampler's.
+"""
+
+import copy
+import hashlib
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+
+import numpy as np
+from lxml import etree
+
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.pose import Pose
+from gz_testauto.extras.scenic.library import PlacedModel
+from gz_testauto.extras.scenic.names import SceneName
+from gz_testauto.extras.scenic.packing import ModelPack, mesh_model
+from gz_testauto.extras.scenic.stretch import stretch_model
+from gz_testauto.sdf.document import Element, SdfDocument
+from gz_testauto.sdf.includes import ModelLibrary
+from gz_testauto.sdf.mass import inertia_kgm2
+from gz_testauto.sdf.shapes import Box, Cylinder
+from gz_testauto.sdf.values import set_numbers, set_pose
+
+SAME_SIZE = 1e-9
+DENSITY_KGPM3 = 100.0
+"""Of an object that a scenario describes, is not static, and states no ``density``."""
+_GREY = (0.6, 0.6, 0.6, 1.0)
+
+
+def scenic_pose(obj: Any) -> Pose:
+    """The pose of an object's middle in the world, in Scenic's axes: +y is its front."""
+    from gz_testauto.extras.scenic.scene_objects import angles_of
+
+    x, y, z = (float(value) + 0.0 for value in obj.position)
+    return Pose((x, y, z), angles_of(obj.orientation))
+
+
+def size_of(obj: Any) -> Tuple[float, float, float]:
+    """Scenic's width, length and height (m)."""
+    return float(obj.width), float(obj.length), float(obj.height)
+
+
+def model_pose(obj: Any, model: PlacedModel) -> Pose:
+    """The pose of a model's own origin in the world, in the model's axes."""
+    turned = scenic_pose(obj) * Pose.from_rpy(0, 0, 0, 0, 0, model.turn_rad)
+    if model.solid is None:
+        return turned
+    x, y, z = (-model.solid.center * model.factors(size_of(obj))).tolist()
+    return turned * Pose((x, y, z))
+
+
+def check_size(name: SceneName, obj: Any, model: PlacedModel, place: str) -> bool:
+    """Whether a model has another size than its own; ``SpecError`` where it must not."""
+    factors = model.factors(size_of(obj))
+    if model.solid is None or np.abs(factors - 1).max() <= SAME_SIZE:
+        return False
+    if not model.resizable:
+        asked = " × ".join(f"{value:g}" for value in size_of(obj))
+        own = " × ".join(f"{value:g}" for value in model.size)
+        raise SpecError(
+            f"{place}: {name.text} is asked to be {asked} m (width × length × height), and model "
+            f"{model.spec.name!r} is {own} m and has a fixed size by `dynamic_size: false` in the "
+            "descriptor; remove that, or the size"
+        )
+    return True
+
+
+class WorldWriter:
+    """Writes the worlds of one scenario. ``base`` is the world to which objects are added; its
+    names must already resolve in ``pack``."""
+
+    def __init__(
+        self,
+        base: SdfDocument,
+        models: Mapping[str, PlacedModel],
+        pack: ModelPack,
+        model_path: Sequence[Any],
+        place: str,
+    ) -> None:
+        self._base = base
+        self._models = models
+        self._pack = pack
+        self._library = ModelLibrary(model_path, repair=True)
+        self._place = place
+
+    def write(
+        self, objects: Sequence[Tuple[SceneName, Any]]
+    ) -> Tuple[bytes, Dict[str, bytes], Dict[str, Element]]:
+        """The world's bytes, files that it needs beside the pack, and the elements by name. What
+        has a behavior has an element, and is not in the world: it comes in when it acts."""
+        document = self._base.copy()
+        world = document.world
+        files: Dict[str, bytes] = {}
+        elements: Dict[str, Element] = {}
+        for name, obj in objects:
+            model = self._models.get(obj.gz_model) if obj.gz_model is not None else None
+            if model is not None and model.spec.mission_only:
+                continue
+            if model is None:
+                element = self._described(name, obj, files)
+            elif check_size(name, obj, model, self._place):
+                element = self._resized(name, obj, model)
+            else:
+                element = _include(name, obj, model)
+            elements[name.text] = element
+        acting = {name.text for name, obj in objects if obj.behavior is not None}
+        _append(world, [element for name, element in elements.items() if name not in acting])
+        return document.to_bytes(), files, elements
+
+    def world_of(self, elements: List[Element]) -> bytes:
+        """A world of these elements alone."""
+        root = etree.Element("sdf", version=self._base.root.get("version"))
+        etree.SubElement(root, "world", name="acting").extend(elements)
+        return bytes(etree.tostring(root))
+
+    def _resized(self, name: SceneName, obj: Any, model: PlacedModel) -> Element:
+        version = self._base.root.get("version")
+        text = (
+            f'<sdf version="{version}"><world name="w"><include><uri>{model.directory}</uri>'
+            "</include></world></sdf>"
+        )
+        document = SdfDocument.parse(text, str(model.sdf))
+        assert document.world is not None
+        element = self._library.expand(document, document.world.find("include"))
+        self._library.expand_all(document, element)
+        stretch_model(document, element, model.factors(size_of(obj)))
+        self._pack.settle(document, element)
+        element = copy.deepcopy(element)
+        element.set("name", name.text)
+        set_pose(element, model_pose(obj, model))
+        return element
+
+    def _described(self, name: SceneName, obj: Any, files: Dict[str, bytes]) -> Element:
+        """A model of an object that only the scenario describes."""
+        from scenic.core.shapes import BoxShape
+
+        acts = obj.behavior is not None
+        moves = not obj.static or acts
+        element = etree.Element("model", name=name.text)
+        etree.SubElement(element, "static").text = "false" if moves else "true"
+        etree.SubElement(element, "pose").text = scenic_pose(obj).to_text()
+        link = etree.SubElement(element, "link", name="link")
+        size = size_of(obj)
+        mesh = None if isinstance(obj.shape, BoxShape) else _mesh_of(obj)
+        round_ = _cylinder_of(obj) if acts else None
+        if moves:
+            link.append(_inertial(obj, size, mesh, round_))
+        uri = None
+        if mesh is not None and round_ is None:
+            content: bytes = mesh.export(file_type="stl")
+            folder = f"shape_{hashlib.sha256(content).hexdigest()[:12]}"
+            files.update(mesh_model(folder, content))
+            uri = f"model://{folder}/meshes/shape.stl"
+        for kind in ("collision", "visual"):
+            part = etree.SubElement(link, kind, name=kind)
+            geometry = etree.SubElement(part, "geometry")
+            if round_ is not None:
+                cylinder = etree.SubElement(geometry, "cylinder")
+                set_numbers(etree.SubElement(cylinder, "radius"), round_.radius)
+                set_numbers(etree.SubElement(cylinder, "length"), round_.length)
+            elif uri is None:
+                set_numbers(etree.SubElement(etree.SubElement(geometry, "box"), "size"), *size)
+            else:
+                etree.SubElement(etree.SubElement(geometry, "mesh"), "uri").text = uri
+        _paint(part, obj.color)
+        return element
+
+
+def _include(name: SceneName, obj: Any, model: PlacedModel) -> Element:
+    assert model.directory is not None
+    include = etree.Element("include")
+    etree.SubElement(include, "name").text = name.text
+    etree.SubElement(include, "uri").text = f"model://{model.directory.name}"
+    etree.SubElement(include, "pose").text = model_pose(obj, model).to_text()
+    return include
+
+
+def _mesh_of(obj: Any) -> Any:
+    mesh = obj.shape.mesh.copy()
+    mesh.apply_transform(np.diag([*size_of(obj), 1.0]))
+    return mesh
+
+
+def described_mass_kg(obj: Any) -> float:
+    """The mass of an object that only the scenario describes: of its volume and density."""
+    density = float(getattr(obj, "density", None) or DENSITY_KGPM3)
+    return density * float(obj.shape.mesh.volume) * float(np.prod(size_of(obj)))
+
+
+def _cylinder_of(obj: Any) -> Optional[Cylinder]:
+    """An upright cylinder as such; None of what has another shape."""
+    from scenic.core.shapes import CylinderShape
+
+    width, length, height = size_of(obj)
+    if not isinstance(obj.shape, CylinderShape) or abs(width - length) > SAME_SIZE:
+        return None
+    return Cylinder(width / 2, height)
+
+
+def _inertial(
+    obj: Any, size: Tuple[float, float, float], mesh: Any, round_: Optional[Cylinder]
+) -> Element:
+    density = float(getattr(obj, "density", None) or DENSITY_KGPM3)
+    inertial = etree.Element("inertial")
+    center = np.zeros(3)
+    if round_ is not None:
+        mass = density * np.pi * round_.radius**2 * round_.length
+        tensor = np.diag(inertia_kgm2(round_, mass))
+    elif mesh is None:
+        mass = density * float(np.prod(size))
+        tensor = np.diag(inertia_kgm2(Box(size), mass))
+    else:
+        mesh.density = density
+        mass, center, tensor = float(mesh.mass), mesh.center_mass, mesh.moment_inertia
+    x, y, z = map(float, center)
+    etree.SubElement(inertial, "pose").text = Pose((x, y, z)).to_text()
+    set_numbers(etree.SubElement(inertial, "mass"), mass)
+    inertia = etree.SubElement(inertial, "inertia")
+    for row, one in enumerate("xyz"):
+        for column, other in enumerate("xyz"):
+            if row <= column:
+                tag = f"i{one}{other}"
+                set_numbers(etree.SubElement(inertia, tag), float(tensor[row, column]))
+    return inertial
+
+
+def _paint(visual: Element, color: Any) -> None:
+    values = _GREY if color is None else tuple(float(value) for value in color)
+    material = etree.SubElement(visual, "material")
+    for tag in ("ambient", "diffuse"):
+        set_numbers(
+            etree.SubElement(material, tag), *(values if len(values) == 4 else (*values, 1))
+        )
+
+
+def _append(world: Element, elements: List[Element]) -> None:
+    """Add elements behind the last that is not a state, indented as the file is."""
+    indent = world.text if world.text and not world.text.strip() else "\n    "
+    for element in elements:
+        etree.indent(element, space="  ", level=2)
+        if len(world):
+            element.tail = world[-1].tail
+            world[-1].tail = indent
+        else:
+            world.text, element.tail = indent, "\n  "
+        world.append(element)

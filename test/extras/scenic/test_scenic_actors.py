@@ -1,0 +1,403 @@
+"""Scenic scenarios that act, embedded: what agents do, what rules a trial out, what is refused."""
+
+import math
+import random
+import shutil
+
+import numpy as np
+import pytest
+
+pytest.importorskip("scenic.core", reason="needs Scenic 3: pip install 'gz_testauto[scenic]'")
+
+from gz_testauto.base.errors import SceneError, SpecError
+from gz_testauto.behaviours.stage import Stage
+from gz_testauto.extras.scenic.dynamic import scenario
+from gz_testauto.extras.scenic.dynamic.scenario import Director, perform
+from gz_testauto.extras.scenic.output import write_scenes
+from gz_testauto.extras.scenic.program import recorded_numbers
+from gz_testauto.extras.scenic.source import ScenicSource
+from gz_testauto.simulators import open_simulator
+from gz_testauto.simulators.interface import Scene
+from gz_testauto.spec.worlds import WorldsSpec
+
+pytestmark = pytest.mark.slow
+
+PERIOD_S = 0.1
+DESCRIPTOR = """\
+models_dir: parts
+models:
+  - {name: robot, type: MISSION_ONLY, width: 0.4, length: 0.4, height: 0.5, heading: 0}
+  - {name: waypoint, type: MISSION_ONLY}
+  - {name: cart, type: CUSTOM_MODEL, front: x}
+  - {name: train, type: CUSTOM_MODEL}
+"""
+LINK = """<link name="{name}"><pose>{x} 0 0.25 0 0 0</pose>
+<inertial><mass>5</mass><inertia><ixx>0.1</ixx><iyy>0.1</iyy><izz>0.1</izz></inertia></inertial>
+<collision name="c"><geometry><box><size>0.6 0.4 0.5</size></box></geometry></collision></link>"""
+HEAD = """\
+workspace = Workspace(RectangularRegion(0 @ 0, 0, 20, 20))
+ego = new Robot at 0 @ -8, facing 0 deg
+class Person:
+    shape: CylinderShape()
+    width: 0.5
+    length: 0.5
+    height: 1.7
+"""
+LINES_OF_HEAD = HEAD.count("\n")
+
+
+@pytest.fixture(scope="module")
+def simulator():
+    with open_simulator("embedded") as opened:
+        yield opened
+
+
+@pytest.fixture
+def stages(tmp_path, simulator):
+    """Makes a staged simulation of a scenario's text, after ``HEAD``."""
+    return Stages(tmp_path, simulator)
+
+
+class Stages:
+    def __init__(self, folder, simulator):
+        self.folder, self._simulator = folder, simulator
+        self.world = folder / "worlds" / "world_0000.world"
+        (folder / "models.yaml").write_text(DESCRIPTOR)
+        for name, xs in (("cart", (0.3,)), ("train", (0.0, 1.0))):
+            links = "".join(LINK.format(name=f"l{i}", x=x) for i, x in enumerate(xs))
+            (folder / "parts" / name).mkdir(parents=True)
+            (folder / "parts" / name / "model.sdf").write_text(
+                f'<sdf version="1.6"><model name="{name}">{links}</model></sdf>'
+            )
+
+    def worlds(self, text, head=HEAD):
+        (self.folder / "play.scenic").write_text(head + text)
+        return WorldsSpec.model_validate(
+            {
+                "scenic": str(self.folder / "play.scenic"),
+                "models": str(self.folder / "models.yaml"),
+                "count": 1,
+                "dynamic": True,
+                "mission": {"start": "robot"},
+            }
+        )
+
+    def director(self, text, seed=1, repetition=0, head=HEAD):
+        scenario._source.cache_clear()
+        shutil.rmtree(self.folder / "worlds", ignore_errors=True)
+        spec = self.worlds(text, head)
+        source = ScenicSource(spec.scenic, spec.models, seed, dynamic=True)
+        write_scenes(source, 1, self.folder / "worlds", plots=False)
+        return perform(spec, seed, self.world, 0, repetition, "robot")
+
+    def stage(self, text, seed=1, repetition=0):
+        director = self.director(text, seed, repetition)
+        scene = Scene(self.world, models=director.models)
+        return Stage(self._simulator.load(scene), [director]), director
+
+
+def poses(stage, name, periods):
+    """The positions of a model at the beginning and after each period, shape (periods + 1, 3)."""
+    found = [stage.snapshot().models[name].pose.position]
+    found += [stage.step(PERIOD_S).models[name].pose.position for _ in range(periods)]
+    return np.array(found)
+
+
+def test_an_agent_walks_to_a_point_at_its_speed_and_faces_it(stages):
+    stage, _ = stages.stage(
+        "walker = new Person at -3 @ 0, facing 0 deg, with behavior WalkTo(1 @ 3, 1.25)\n"
+    )
+    way = poses(stage, "person_0", 60)
+    assert np.allclose(way[20, :2] - way[0, :2], np.array([4, 3]) / 5 * 1.25 * 2.0, atol=2e-3)
+    assert np.allclose(way[40:, :2], [1, 3], atol=2e-3), "5 m at 1.25 m/s take 4 s"
+    assert np.ptp(way[:, 2]) < 1e-3, "it glides"
+    yaw = stage.snapshot().models["person_0"].pose.yaw_rad
+    assert yaw == pytest.approx(math.atan2(-4, 3), abs=0.02), "its front is +y"
+
+
+def test_a_thing_slides_along_its_own_axes_without_turning(stages):
+    stage, _ = stages.stage(
+        "class Door:\n    width: 1\n    length: 0.1\n    height: 2\n"
+        "new Door at 0 @ 0, facing 90 deg, with behavior SlideBy(-1.5 @ 0, 3)\n"
+    )
+    before = stage.snapshot().models["door_0"].pose
+    way = poses(stage, "door_0", 40)
+    assert np.allclose(way[15, :2], [0, -0.75], atol=5e-3)
+    assert np.allclose(way[-1, :2], [0, -1.5], atol=3e-3)
+    after = stage.snapshot().models["door_0"].pose
+    assert after.yaw_rad == pytest.approx(before.yaw_rad, abs=1e-3)
+
+
+def test_a_model_whose_origin_is_not_its_middle_moves_by_its_middle(stages):
+    stage, _ = stages.stage("new Cart at 0 @ 0, facing 0 deg, with behavior WalkTo(-3 @ 0, 1.0)\n")
+    poses(stage, "cart_0", 45)
+    pose = stage.snapshot().models["cart_0"].pose
+    middle = pose.apply(np.array([[0.3, 0.0, 0.25]]))[0]
+    assert np.allclose(middle[:2], [-3, 0], atol=5e-3)
+    assert abs(pose.yaw_rad) == pytest.approx(math.pi, abs=0.02), (
+        "its front is +x, and it went west"
+    )
+
+
+def test_actions_change_speed_direction_and_turning_and_hold(stages):
+    stage, _ = stages.stage(
+        "behavior Go():\n"
+        "    take SetWalkingDirectionAction(-90 deg), SetWalkingSpeedAction(1)\n"
+        "    do Hold() for 1 seconds\n"
+        "    take SetVelocityAction(0, 2)\n"
+        "    do Hold() for 1 seconds\n"
+        "    take SetVelocityAction(0, 0), SetTurnRateAction(0.5)\n"
+        "behavior Hold():\n    while True:\n        wait\n"
+        "new Person at 0 @ 0, facing -90 deg, with behavior Go()\n"
+    )
+    way = poses(stage, "person_0", 40)
+    east, north = way[11, :2]
+    assert east == pytest.approx(1.1, abs=0.11) and abs(north) < 0.01
+    assert way[30, 1] == pytest.approx(2.2, abs=0.25) and way[30, 0] == pytest.approx(1.1, abs=0.2)
+    first = stage.snapshot().models["person_0"].pose.yaw_rad
+    later = stage.step(1.0).models["person_0"].pose.yaw_rad
+    assert later - first == pytest.approx(0.5, abs=0.01)
+
+
+def test_agents_are_put_somewhere_by_position_and_offset(stages):
+    stage, _ = stages.stage(
+        "behavior Jump():\n    take SetPositionAction(2 @ 3)\n    take OffsetAction(0 @ 1)\n"
+        "new Person at 0 @ 0, facing 90 deg, with behavior Jump()\n"
+    )
+    way = poses(stage, "person_0", 3)
+    assert np.allclose(way[1, :2], [2, 3], atol=1e-6)
+    assert np.allclose(way[2, :2], [1, 3], atol=1e-6), "ahead is west"
+    assert np.ptp(way[:, 2]) < 1e-6, "at its height"
+
+
+def test_behaviors_see_others_and_interrupt_what_they_do(stages):
+    stage, _ = stages.stage(
+        "other = new Person at 0 @ 4, facing 0 deg, with behavior WalkTo(0 @ 0, 1)\n"
+        "behavior Careful():\n"
+        "    try:\n"
+        "        do WalkTo(0 @ -6, 1)\n"
+        "    interrupt when (distance from self to other) < 3:\n"
+        "        take SetVelocityAction(0, 0)\n"
+        "new Person at 0 @ -3, facing 0 deg, with behavior Careful()\n"
+        "new Person at 3 @ 0, facing 0 deg\n"
+    )
+    way = poses(stage, "person_1", 80)
+    assert way[-1, 1] > -6.01
+    assert way[20, 1] == pytest.approx(-5.0, abs=0.01), "they are 7 m apart at first"
+    stood = [step for step in np.diff(way[:, 1]) if abs(step) < 1e-4]
+    assert stood, "it stood when the other was near"
+
+
+def test_monitors_and_conditions_end_the_scenario_and_agents_stand(stages):
+    stage, director = stages.stage(
+        "new Person at 0 @ 0, facing 0 deg, with behavior WalkTo(0 @ 5, 1)\n"
+        "terminate after 2 seconds\n"
+    )
+    way = poses(stage, "person_0", 40)
+    assert way[-1, 1] == pytest.approx(2.0, abs=0.11)
+    assert np.allclose(way[25:], way[-1], atol=1e-4)
+    director.close()
+
+
+@pytest.mark.parametrize(
+    "line, said",
+    [
+        ("require always walker.position.y < 1\n", "rules this trial out at 1."),
+        ("require walker.position.y < 1 until walker.position.y > 2\n", "rules this trial out"),
+        (
+            "monitor Near():\n    while walker.position.y < 1:\n        wait\n"
+            "    require False\nrequire monitor Near()\n",
+            "rules this trial out at 1.",
+        ),
+    ],
+)
+def test_what_a_scenario_requires_rules_a_trial_out(stages, line, said):
+    stage, _ = stages.stage(
+        "walker = new Person at 0 @ 0, facing 0 deg, with behavior WalkTo(0 @ 5, 1)\n" + line
+    )
+    with pytest.raises(SceneError, match=said):
+        poses(stage, "person_0", 40)
+
+
+def test_what_a_behavior_raises_is_told_with_its_line(stages):
+    stage, _ = stages.stage(
+        "behavior Bad():\n    take SetVelocityAction(0, 1)\n    x = 1 / 0\n"
+        "new Person at 0 @ 0, facing 0 deg, with behavior Bad()\n"
+    )
+    place = rf"failed at 0\.10 s: .*play\.scenic:{LINES_OF_HEAD + 3}: ZeroDivisionError"
+    with pytest.raises(SceneError, match=place):
+        poses(stage, "person_0", 3)
+
+
+def test_what_behaviors_draw_depends_on_seed_and_repetition_and_nothing_else(stages):
+    text = (
+        "behavior Stagger():\n    while True:\n"
+        "        take SetVelocityAction(Range(-1, 1), Range(-1, 1))\n"
+        "new Person at 0 @ 0, facing 0 deg, with behavior Stagger()\n"
+    )
+    ways = {}
+    for seed, repetition in ((1, 0), (1, 0), (1, 1), (2, 0)):
+        random.seed(len(ways))  # somebody else's
+        before = random.getstate()
+        stage, _ = stages.stage(text, seed, repetition)
+        assert random.getstate() == before
+        ways.setdefault((seed, repetition), []).append(poses(stage, "person_0", 10))
+        assert random.getstate() == before
+    first, again = ways[1, 0]
+    assert np.array_equal(first, again)
+    assert not np.allclose(first, ways[1, 1][0]) and not np.allclose(first, ways[2, 0][0])
+
+
+@pytest.mark.parametrize(
+    "text, said",
+    [
+        ("new Waypoint at 0 @ 0, with behavior Stand()\n", "waypoint.* has a behavior"),
+        ("new Train at 0 @ 0, with behavior Stand()\n", "has 2 links"),
+        ("require eventually ego.position.y > 1\n", r":8: `eventually` is known when"),
+        ("scenario Main():\n    compose:\n        wait\n", "`compose` is about scenarios"),
+    ],
+)
+def test_what_cannot_act_is_refused_by_name(stages, text, said):
+    with pytest.raises(SpecError, match=said):
+        stages.director(text)
+
+
+@pytest.mark.parametrize(
+    "head, said",
+    [
+        ("new Robot at 0 @ 0\n", "has no ego"),
+        ("ego = new Robot at 0 @ 0, with behavior Stand()\n", "the ego has a behavior"),
+        ("ego = new Waypoint at 0 @ 0\n", "the ego is waypoint, .* make it the robot"),
+        ("ego = new Cart at 0 @ 0\n", "the ego is cart, .* make it the robot"),
+    ],
+)
+def test_an_ego_for_which_the_robot_cannot_stand_is_refused(stages, head, said):
+    workspace = "workspace = Workspace(RectangularRegion(0 @ 0, 0, 20, 20))\n"
+    with pytest.raises(SpecError, match=said):
+        stages.director("", head=workspace + head)
+
+
+def test_a_world_that_the_scenario_does_not_make_any_more_is_refused(stages):
+    text = "new Person at 0 @ 0, with behavior Stand()\n"
+    director = stages.director(text)
+    assert isinstance(director, Director)
+    path = stages.world
+    path.write_bytes(path.read_bytes().replace(b"default", b"another"))
+    with pytest.raises(SpecError, match="does not make world_0000 as it is in"):
+        perform(stages.worlds(text), 1, path, 0, 0, "robot")
+
+
+def test_a_scenario_that_makes_things_while_it_acts_is_refused(stages):
+    stage, _ = stages.stage(
+        "behavior Breed():\n    take SetVelocityAction(0, 0)\n    new Person at 5 @ 5\n"
+        "new Person at 0 @ 0, with behavior Breed()\n"
+    )
+    with pytest.raises((SceneError, SpecError), match=r"play\.scenic|must not make objects"):
+        poses(stage, "person_0", 3)
+
+
+@pytest.mark.parametrize(
+    "line, said",
+    [
+        ("take 5", r"`take 5` in behavior Bad: it is no action"),
+        ("self.position = 3 @ 3", r":9: `position` is assigned to a Person during a trial"),
+        ("override self with width 2", r":9: `override` of `width` has no effect"),
+        ("override other with behavior Stand()", r":9: .* create it as `new Person with behavior"),
+    ],
+)
+def test_a_statement_of_a_behavior_without_effect_is_rejected(stages, line, said):
+    assert LINES_OF_HEAD == 7
+    stage, _ = stages.stage(
+        f"behavior Bad():\n    {line}\n    wait\n"
+        "other = new Person at 4 @ 4, facing 0 deg\n"
+        "new Person at 0 @ 0, facing 0 deg, with behavior Bad()\n"
+    )
+    with pytest.raises(SceneError, match=said):
+        poses(stage, "person_1", 3)
+
+
+def test_an_override_of_a_behavior_acts_in_each_trial_anew(stages):
+    text = (
+        "class Guard(Person):\n    alarms: 0\n"
+        "behavior First():\n    for i in range(10):\n        take SetVelocityAction(1, 0)\n"
+        "    self.alarms = self.alarms + 1\n"
+        "    override self with behavior Second()\n    wait\n"
+        "behavior Second():\n    while True:\n        take SetVelocityAction(0, self.alarms)\n"
+        "new Guard at 0 @ 0, facing 0 deg, with behavior First()\n"
+    )
+    ways = []
+    for _ in range(2):
+        stage, director = stages.stage(text)
+        ways.append(poses(stage, "guard_0", 40))
+        director.close()
+    assert ways[0][-1, 0] == pytest.approx(1.1, abs=0.15), "1 m/s for ten periods"
+    assert ways[0][-1, 1] == pytest.approx(2.8, abs=0.3), "then 1 m/s the other way"
+    assert np.array_equal(*ways)
+
+
+RECORDS = (
+    "walker = new Person at 0 @ 0, facing 0 deg, with behavior WalkTo(0 @ 5, 1)\n"
+    "record initial walker.position.y as start\nrecord final walker.position.y as end\n"
+    "record walker.position.y > 0.55 as far\nrecord walker as place\n"
+)
+
+
+def test_a_scenario_records_numbers_truth_values_and_positions(stages):
+    stage, director = stages.stage(RECORDS)
+    way = poses(stage, "person_0", 10)
+    recorded = director.recorded()
+    assert recorded.numbers["recorded_start"] == pytest.approx(0, abs=1e-6)
+    assert recorded.numbers["recorded_end"] == pytest.approx(way[-1, 1], abs=1e-6)
+    assert np.allclose(recorded.series["recorded_place"][:, 0], np.arange(11) * PERIOD_S)
+    assert np.allclose(recorded.series["recorded_place"][:, 1:3], way[:, :2], atol=1e-6)
+    assert recorded.series["recorded_far"][:, 1].tolist() == [0.0] * 6 + [1.0] * 5
+    assert (recorded.numbers["recorded_far_max"], recorded.numbers["recorded_far_min"]) == (1, 0)
+    assert set(recorded.numbers) <= set(recorded_numbers(stages.folder / "play.scenic"))
+    director.close()
+
+
+def test_a_scenario_that_has_ended_records_no_more(stages):
+    stage, director = stages.stage(RECORDS + "terminate after 0.5 seconds\n")
+    poses(stage, "person_0", 10)
+    recorded = director.recorded()
+    assert len(recorded.series["recorded_far"]) == 6
+    assert recorded.numbers["recorded_end"] == pytest.approx(0.5, abs=0.01)
+    assert "recorded_far_max" in recorded.numbers
+
+
+def test_a_trial_without_a_period_has_no_records(stages):
+    _, director = stages.stage(RECORDS)
+    assert (director.recorded().numbers, director.recorded().series) == ({}, {})
+
+
+def test_a_value_that_results_cannot_hold_is_reported(stages):
+    stage, director = stages.stage(RECORDS + "record 'red' as color\n")
+    poses(stage, "person_0", 2)
+    with pytest.raises(SceneError, match=r"`record ... as color` gives 'red'; record a number"):
+        director.recorded()
+
+
+@pytest.mark.parametrize(
+    "text, said",
+    [
+        ("record ego.position.x\n", r":8: `record` needs a name"),
+        ("record final ego.position.x as 'a b'\n", r":8: `record final` needs a name"),
+        (
+            "for i in range(2):\n    record ego.position.x as x\n",
+            r":9: `record` must not be in a loop",
+        ),
+        (
+            "record ego.position.x as x\nrecord final ego.position.x as x_max\n",
+            r":9: `recorded_x_max` is recorded on line 8 already; rename one",
+        ),
+    ],
+)
+def test_a_record_that_results_cannot_hold_is_rejected_by_its_line(stages, text, said):
+    with pytest.raises(SpecError, match=said):
+        stages.director(text)
+
+
+def test_a_record_of_an_imported_module_is_rejected(stages):
+    (stages.folder / "parts.scenic").write_text("x = 1\nrecord x as y\n")
+    with pytest.raises(SpecError, match=r"parts\.scenic:2: `record` in a module that is imported"):
+        stages.director("from parts import x\n")

@@ -1,0 +1,312 @@
+"""Campaigns whose worlds are made of a scenario in Scenic."""
+
+import importlib.util
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from gz_testauto.base.errors import ResultsError, SpecError
+from gz_testauto.campaign.executors import chosen_executor
+from gz_testauto.campaign.progress import CampaignListener
+from gz_testauto.campaign.resume import read_campaign, reopen
+from gz_testauto.campaign.runner import run_campaign
+from gz_testauto.campaign.world_source import gather_worlds
+from gz_testauto.extras.scenic.campaign_worlds import with_missions
+from gz_testauto.report.page.page import write_final_page
+from gz_testauto.results.directory import CampaignDirectory
+from gz_testauto.results.store import ResultStore
+from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.loader import load, parse
+from gz_testauto.trial.setup import prepare, read_body
+
+SCENIC = Path(__file__).resolve().parents[3] / "config" / "scenic"
+needs_scenic = pytest.mark.skipif(
+    importlib.util.find_spec("scenic") is None,
+    reason="needs Scenic 3: pip install 'gz_testauto[scenic]'",
+)
+
+SCENARIO = """
+workspace = Workspace(RectangularRegion(0 @ 0, 0, 6, 8))
+create_room(8, 6)
+ego = new Turtlebot3 at Range(-1, 1) @ -2.5, facing 0 deg
+new Waypoint at -2 @ 0
+new Waypoint at Range(-1, 1) @ 0.5
+new CafeTable at 1.8 @ 3, facing 0 deg
+for i in range(globalParameters.crates):
+    new Crate in RectangularRegion(0 @ 2.6, 0, 5, 1)
+"""
+
+CAMPAIGN = """\
+name: small
+seed: 5
+worlds:
+  scenic: small.scenic
+  models: models.yaml
+  count: 2
+  parameters: {crates: 2}
+  mission: {start: turtlebot3, goal: waypoint}
+robot:
+  model: package://gz_testauto/models/wheelchair/model.sdf
+goal: {tolerance_m: 0.5}
+planners: [straight, fgm]
+simulator: embedded
+limits: {timeout_s: 20.0}
+"""
+
+
+@pytest.fixture
+def workshop(tmp_path):
+    """A folder with a campaign, its scenario and its models."""
+    shutil.copytree(SCENIC / "models", tmp_path / "models")
+    shutil.copy(SCENIC / "models.yaml", tmp_path)
+    (tmp_path / "small.scenic").write_text("param crates = 0\n" + SCENARIO)
+    (tmp_path / "small.yaml").write_text(CAMPAIGN)
+    return tmp_path
+
+
+def campaign(folder, *changes):
+    text = CAMPAIGN
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    return parse(text, CampaignSpec, folder / "small.yaml")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        ("  count: 2\n", "", r":3: worlds: scenic needs models and count as well"),
+        ("  models: models.yaml\n", "", r":3: worlds: scenic needs models and count as well"),
+        ("  scenic: small.scenic\n", "", r":3: worlds: give one of base .*, scenic"),
+        ("  scenic: small.scenic\n", "  directory: .\n", r":3: worlds: models goes with scenic"),
+        (
+            "  count: 2\n",
+            "  count: 2\n  repair: true\n",
+            r":3: worlds: repair does not go with scenic",
+        ),
+        ("{crates: 2}", "{crates: [2]}", r":7: worlds\.parameters\.crates"),
+        ("start: turtlebot3, ", "", r":9: robot\.start is missing"),
+        (", goal: waypoint", "", r":11: goal\.x_m is missing"),
+        ("{tolerance_m", "{y_m: 1, tolerance_m", r":11: goal\.y_m is said by worlds\.mission"),
+        (
+            "{tolerance_m",
+            "{via: [{x_m: 1, y_m: 1}], tolerance_m",
+            r":11: goal\.via is said by worlds\.mission; leave it out",
+        ),
+        (
+            "robot:\n",
+            "robot:\n  start: {x_m: 1, y_m: 1}\n",
+            r":9: robot\.start is said by worlds\.mission; leave it out",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said_with_file_and_line(old, new, complaint, workshop):
+    with pytest.raises(SpecError, match=r"small\.yaml" + complaint):
+        campaign(workshop, (old, new))
+
+
+@pytest.mark.parametrize(
+    ("mission", "place"),
+    [
+        ("{start: turtlebot3, goal: waypont}", r"8: worlds\.mission\.goal"),
+        ("\n    start: turtlebot3\n    goal: waypont", r"10: worlds\.mission\.goal"),
+        ("\n    start: turtlebot3\n    goal:\n    - waypont", r"11: worlds\.mission\.goal\[0\]"),
+    ],
+)
+def test_a_mission_item_that_the_descriptor_lacks_is_named_with_line_and_what_was_meant(
+    mission, place, workshop
+):
+    said = rf"small\.yaml:{place}: unknown mission item .*'waypont'; did you mean 'waypoint'"
+    with pytest.raises(SpecError, match=said):
+        campaign(workshop, ("{start: turtlebot3, goal: waypoint}", mission))
+
+
+def test_the_campaign_is_read_again_as_it_was_written(workshop):
+    spec = campaign(workshop)
+    again = CampaignSpec.kind_of({}).model_validate(json.loads(spec.model_dump_json()))
+    assert again == spec
+
+
+def test_the_example_campaign_is_a_campaign():
+    spec = load(SCENIC / "campaign.yaml", CampaignSpec)
+    assert spec.worlds.mission.goal == "waypoint"
+
+
+def test_missions_give_each_world_its_drive(workshop):
+    spec = campaign(workshop)
+    for index in range(2):
+        (workshop / f"world_000{index}.yaml").write_text(
+            f"turtlebot3: [{{x: {index}, y: 1, z: 0, heading: 0.5}}]\n"
+            f"waypoint: [{{x: 8, y: 8, z: 0, heading: 0}}, {{x: 3, y: 4, z: 0, heading: 1}}]\n"
+        )
+    spec = with_missions(spec, workshop)
+    start, goals = spec.start_in("world_0001"), spec.goals_in("world_0001")
+    assert (start.x_m, start.y_m, start.yaw_rad) == (1, 1, 0.5)
+    assert [goal[:2] for goal in goals] == [(8, 8), (3, 4)]  # in the scenario's order
+
+
+def test_goals_of_several_names_are_visited_name_by_name(workshop):
+    spec = campaign(workshop, ("goal: waypoint", "goal: [waypoint, turtlebot3]"))
+    for index in range(2):
+        (workshop / f"world_000{index}.yaml").write_text(
+            "turtlebot3: [{x: 1, y: 1, z: 0, heading: 0.5}]\n"
+            "waypoint: [{x: 8, y: 8, z: 0, heading: 0}, {x: 3, y: 4, z: 0, heading: 1}]\n"
+        )
+    goals = with_missions(spec, workshop).goals_in("world_0000")
+    assert [goal[:2] for goal in goals] == [(8, 8), (3, 4), (1, 1)]  # and back
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "complaint"),
+    [
+        ("turtlebot3: [{x: 1}]\n", ResultsError, r"world_0000\.yaml: is damaged"),
+        ("- 1\n", ResultsError, r"world_0000\.yaml: is damaged"),
+        (
+            "waypoint: [{x: 8, y: 8, z: 0, heading: 0}]\n",
+            SpecError,
+            r"small\.scenic: places no 'turtlebot3' in world_0000, .* it places: waypoint",
+        ),
+    ],
+)
+def test_a_mission_that_cannot_be_used_is_refused(text, error, complaint, workshop):
+    (workshop / "world_0000.yaml").write_text(text)
+    with pytest.raises(error, match=complaint):
+        with_missions(campaign(workshop), workshop)
+
+
+class Interrupted(Exception):
+    """Stands for a kill."""
+
+
+class Interrupting(CampaignListener):
+    """Ends the run after so many trials; remembers which began."""
+
+    def __init__(self, after):
+        self.after, self.began_trials = after, []
+
+    def trial_began(self, trial, progress):
+        if len(self.began_trials) == self.after:
+            raise Interrupted
+        self.began_trials.append(trial.label)
+
+
+@needs_scenic
+def test_a_misspelt_parameter_is_refused_with_the_nearest_name(workshop):
+    spec = campaign(workshop, ("parameters: {crates: 2}", "parameters: {cratez: 2}"))
+    complaint = r"worlds\.parameters: .*small\.scenic: unknown parameter 'cratez'; .*'crates'\?"
+    with pytest.raises(SpecError, match=complaint):
+        gather_worlds(spec, read_body(spec), workshop / "out")
+    assert not (workshop / "out").exists()
+
+
+@needs_scenic
+@pytest.mark.slow
+def test_a_campaign_of_scenic_worlds_runs_to_its_table_though_it_is_killed(workshop, monkeypatch):
+    spec, out = campaign(workshop), workshop / "out"
+    first = Interrupting(after=1)
+    with pytest.raises(Interrupted):
+        run_campaign(spec, out, chosen_executor(spec, out), listener=first)
+    before = {path.name: path.read_bytes() for path in (out / "worlds").glob("*.world")}
+    assert len(before) == 2
+
+    # What was made is not made again: the second run needs no scenario compiler.
+    monkeypatch.setattr("gz_testauto.extras.scenic.source.ScenicSource", None)
+    second = Interrupting(after=99)
+    results = run_campaign(spec, out, chosen_executor(spec, out), listener=second)
+    assert first.began_trials + second.began_trials == [
+        f"world_000{world}--{planner}--0" for world in range(2) for planner in ("straight", "fgm")
+    ]
+    assert all(trial.outcome.valid for trial in results.trials)
+    assert [trial.outcome.value for trial in results.of("straight")] == ["reached"] * 2
+    assert before == {path.name: path.read_bytes() for path in (out / "worlds").glob("*.world")}
+
+    # Looking back, and the page, know each world's start and goal too.
+    looked_back = read_campaign(CampaignDirectory(out))
+    assert looked_back.start_in("world_0000") != looked_back.start_in("world_0001")
+    assert list(write_final_page(out))
+    with ResultStore.open(CampaignDirectory(out)) as store:
+        assert reopen(CampaignDirectory(out), store).trials[0].world == "world_0000"
+
+
+@needs_scenic
+@pytest.mark.slow
+def test_worlds_are_the_scenarios_and_the_known_map_lacks_what_is_drawn(workshop, monkeypatch):
+    from gz_testauto.extras.scenic.source import ScenicSource
+
+    monkeypatch.delenv("GAZEBO_MODEL_PATH", raising=False)
+    spec, folder = campaign(workshop), workshop / "out" / "worlds"
+    robot = read_body(spec)
+    records = gather_worlds(spec, robot, folder)
+    source = ScenicSource(workshop / "small.scenic", workshop / "models.yaml", 5, {"crates": 2})
+    assert records[1].path.read_bytes() == source.make(1).content  # of the seed and 1 alone
+
+    os.rename(workshop / "models", workshop / "gone")  # the worlds bring their models
+    ready = prepare(with_missions(spec, folder), robot, records)
+    trial = ready.trials[-1]
+    mission = source.make(1).mission
+    assert ready.scene(trial).start.x_m == mission["turtlebot3"][0]["x"]
+    assert [ready.task(trial, visited).goal.x_m for visited in range(2)] == [
+        waypoint["x"] for waypoint in mission["waypoint"]
+    ]
+    places = [ready.spec.start_in("world_0000"), *ready.spec.goals_in("world_0000")]
+    straight_m = sum(one.distance_to(*other[:2]) for one, other in zip(places, places[1:]))
+    assert records[0].shortest_path_m == pytest.approx(straight_m, abs=0.2)
+    crates = [one.pose[:2] for one in records[1].obstacles]
+    assert len(crates) == 2
+    grid = ready.known_map.grid(ready.known_map.drive(records[1]))
+    assert all(grid.is_free(x, y) for x, y in crates)
+    assert not grid.is_free(0.0, 3.9)  # the wall
+
+
+@needs_scenic
+@pytest.mark.slow
+def test_a_statement_without_effect_is_logged_when_a_campaign_makes_its_worlds(workshop, caplog):
+    text = "param crates = 0\n" + SCENARIO + "terminate after 5 seconds\n"
+    (workshop / "small.scenic").write_text(text)
+    spec = campaign(workshop)
+    gather_worlds(spec, read_body(spec), workshop / "out" / "worlds")
+    line = text.count("\n")
+    assert f"small.scenic:{line}: `terminate after` has no effect on a scene" in caplog.text
+
+
+def test_a_changed_file_that_the_scenario_imports_or_names_is_another_campaign(workshop):
+    from gz_testauto.results.inputs import further_files
+
+    (workshop / "small.scenic").write_text(
+        "import furniture\nfrom parts.tall import *\nmodel room\nplan = localPath('plan.csv')\n"
+    )
+    (workshop / "furniture.scenic").write_text("from depths import depth\n")
+    (workshop / "depths.py").write_text("depth = 1\n")
+    (workshop / "parts").mkdir()
+    (workshop / "parts" / "tall.py").write_text("")
+    (workshop / "room.sc").write_text("")
+    (workshop / "plan.csv").write_text("")
+    (workshop / "beside.py").write_text("")  # nobody names it
+    spec = campaign(workshop)
+    robot = read_body(spec)
+    before = further_files(spec, robot)
+    named = ("furniture.scenic", "depths.py", "parts/tall.py", "room.sc", "plan.csv")
+    assert {name for name in before if name.startswith("worlds.scenic/")} == {
+        f"worlds.scenic/{name}" for name in named
+    }
+    for name in named:
+        (workshop / name).write_text("# changed\nfrom depths import depth\n")
+        after = further_files(spec, robot)
+        assert before[f"worlds.scenic/{name}"] != after[f"worlds.scenic/{name}"]
+
+
+def test_a_changed_model_is_another_campaign(workshop):
+    from gz_testauto.results.inputs import further_files
+
+    spec = campaign(workshop)
+    robot = read_body(spec)
+    before = further_files(spec, robot)
+    sdf = workshop / "models" / "crate" / "model.sdf"
+    sdf.write_text(sdf.read_text().replace("<mass>", "<mass>1"))
+    after = further_files(spec, robot)
+    assert {name for name in before if before[name] != after[name]} == {
+        "worlds.models/models/crate/model.sdf"
+    }

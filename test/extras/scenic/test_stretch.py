@@ -1,0 +1,85 @@
+"""Stretching a model, against values known on paper."""
+
+import numpy as np
+import pytest
+
+from gz_testauto.base.errors import SdfError
+from gz_testauto.extras.scenic.stretch import stretch_model
+from gz_testauto.sdf.document import SdfDocument
+
+
+def stretched(body, *factors):
+    document = SdfDocument.parse(
+        f'<sdf version="1.6"><model name="m">{body}</model></sdf>', "m.sdf"
+    )
+    stretch_model(document, document.model, np.array(factors))
+    return document.model
+
+
+def values(model, path):
+    return [float(text) for text in model.findtext(path).split()]
+
+
+BOX = (
+    '<link name="l"><pose>1 1 1 0 0 0</pose><inertial><pose>0 0 0.5 0 0 0</pose><mass>12</mass>'
+    "<inertia><ixx>13</ixx><iyy>10</iyy><izz>5</izz></inertia></inertial>"
+    '<collision name="c"><pose>0 0 1 {turn}</pose><geometry><box><size>1 2 3</size></box>'
+    "</geometry></collision></link>"
+)
+
+
+def test_each_axis_grows_by_its_own_factor():
+    model = stretched(BOX.format(turn="0 0 0"), 2, 3, 4)
+    assert values(model, "link/pose")[:3] == [2, 3, 4]
+    assert values(model, "link/collision/pose")[:3] == [0, 0, 4]
+    assert values(model, "link/collision/geometry/box/size") == [2, 6, 12]
+
+
+def test_mass_and_inertia_are_those_of_the_solid_that_was_stretched():
+    model = stretched(BOX.format(turn="0 0 0"), 2, 3, 4)
+    mass = 12 * 24
+    assert values(model, "link/inertial/mass") == [mass]
+    assert values(model, "link/inertial/pose")[2] == 2
+    x, y, z = 2, 6, 12
+    assert values(model, "link/inertial/inertia/ixx") == [pytest.approx(mass / 12 * (y**2 + z**2))]
+    assert values(model, "link/inertial/inertia/iyy") == [pytest.approx(mass / 12 * (x**2 + z**2))]
+    assert values(model, "link/inertial/inertia/izz") == [pytest.approx(mass / 12 * (x**2 + y**2))]
+
+
+def test_a_part_that_lies_on_its_side_grows_along_its_own_axes():
+    model = stretched(BOX.format(turn="0 0 1.5707963267948966"), 2, 3, 4)
+    assert values(model, "link/collision/geometry/box/size") == [3, 4, 12]
+
+
+def test_a_part_at_an_angle_is_refused_unless_all_factors_are_equal():
+    with pytest.raises(SdfError, match=r"m.sdf:1: model 'm' .* collision 'c' stands at an angle"):
+        stretched(BOX.format(turn="0 0 0.5"), 2, 3, 4)
+    model = stretched(BOX.format(turn="0 0 0.5"), 2, 2, 2)
+    assert values(model, "link/collision/geometry/box/size") == [2, 4, 6]
+
+
+@pytest.mark.parametrize(
+    ("shape", "factors"),
+    [
+        ("<sphere><radius>1</radius></sphere>", (1, 1, 2)),
+        ("<cylinder><radius>1</radius><length>1</length></cylinder>", (1, 2, 1)),
+    ],
+)
+def test_what_is_round_stays_round(shape, factors):
+    with pytest.raises(SdfError, match="must stay round"):
+        stretched(
+            f'<link name="l"><visual name="v"><geometry>{shape}</geometry></visual></link>',
+            *factors,
+        )
+
+
+def test_a_mesh_without_a_scale_gets_one():
+    mesh = "<mesh><uri>a.stl</uri></mesh>"
+    body = f'<link name="l"><visual name="v"><geometry>{mesh}</geometry></visual></link>'
+    assert values(stretched(body, 2, 3, 4), "link/visual/geometry/mesh/scale") == [2, 3, 4]
+
+
+def test_a_link_that_states_no_mass_gets_what_that_means():
+    model = stretched('<link name="l"/>', 2, 2, 2)
+    assert values(model, "link/inertial/mass") == [8]
+    assert values(model, "link/inertial/inertia/ixx") == [32]
