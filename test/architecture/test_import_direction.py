@@ -27,7 +27,6 @@ LAYERS = (
     {"analysis"},
     {"workers"},
     {"campaign"},
-    {"environments"},
     {"report"},
     {"cli", "ros"},
     {"extras"},

@@ -31,8 +31,6 @@ VERBS = Registry(
         "gate": "gz_testauto.cli.gate",
         "power": "gz_testauto.cli.power",
         "import": "gz_testauto.cli.import_",
-        "train": "gz_testauto.cli.train",
-        "record": "gz_testauto.cli.record",
         "doctor": "gz_testauto.cli.doctor",
     },
 )

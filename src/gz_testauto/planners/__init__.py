@@ -20,7 +20,6 @@ PLANNERS = Registry(
         "dwa": "gz_testauto.planners.dwa:DynamicWindow",
         "sst": "gz_testauto.planners.sst.planner:StableSparseRrt",
         "dki_sst": "gz_testauto.planners.sst.planner:InformedSst",
-        "policy": "gz_testauto.planners.policies.planner:PolicyPlanner",
     },
 )
 

@@ -1,0 +1,63 @@
+"""Record a planner in an environment, for imitation learning.
+
+FILE.npz has for every control period what a policy would have been shown, and the action that would
+have commanded what the planner did (docs/learning.md).
+
+example:
+  gz_testauto record config/learning/arena.yaml --planner fgm_improved --worlds 50 --out drives.npz
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+import yaml
+
+from gz_testauto.base.errors import SpecError
+from gz_testauto.extras.learning.demonstrations import cloned, record
+from gz_testauto.extras.learning.episode import PreparedEnvironment
+from gz_testauto.extras.learning.policies.files import write_policy
+from gz_testauto.trial.outcome import Outcome
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The verb's options."""
+    parser.add_argument("environment", metavar="ENV", type=Path, help="the environment's YAML")
+    parser.add_argument("--planner", required=True, metavar="NAME", help="who drives, a plugin")
+    parser.add_argument(
+        "--parameters", default="{}", metavar="YAML", help="its parameters: '{lookahead_m: 2.0}'"
+    )
+    parser.add_argument("--worlds", type=int, metavar="N", help="the first N worlds (default: all)")
+    parser.add_argument("--out", required=True, type=Path, metavar="FILE", help="where to write")
+    parser.add_argument(
+        "--clone", type=Path, metavar="POLICY", help="write the nearest linear policy here, too"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Drive, and say what was written."""
+    if arguments.out.suffix != ".npz":
+        raise SpecError(f"--out is {arguments.out}; it must end in .npz")
+    parameters = yaml.safe_load(arguments.parameters)
+    if not isinstance(parameters, dict):
+        raise SpecError(f"--parameters is {arguments.parameters!r}; it must be a YAML mapping")
+    folder = arguments.out.with_name(f"{arguments.out.stem}_worlds")
+    prepared = PreparedEnvironment.of_file(arguments.environment, folder)
+    there = len(prepared.campaign.worlds)
+    count = there if arguments.worlds is None else arguments.worlds
+    if not 1 <= count <= there:
+        raise SpecError(f"--worlds is {count}; there are {there}, and at least 1 must be driven")
+    found = record(prepared, arguments.planner, parameters, range(count), _tell)
+    found.write(arguments.out)
+    print(
+        f"{arguments.out}: {len(found.actions)} control periods of {count} drives, "
+        f"{int(found.reached.sum())} of which reached the goal"
+    )
+    if arguments.clone is not None:
+        write_policy(arguments.clone, cloned(found), prepared.card("linear"))
+        print(arguments.clone)
+    return 0
+
+
+def _tell(world: str, outcome: Outcome) -> None:
+    print(f"{world}: {outcome.value}", file=sys.stderr, flush=True)

@@ -1,0 +1,143 @@
+"""What a planner does in an environment's worlds, written down to be imitated.
+
+Owns the file (``.npz``): what a policy would have been shown in each control period, and the action
+that would have commanded what the planner did.
+"""
+
+import contextlib
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Callable, List, Mapping, Sequence
+
+import numpy as np
+
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.observation import Twist2D
+from gz_testauto.campaign.simulator import start_simulator
+from gz_testauto.extras.learning.episode import PreparedEnvironment
+from gz_testauto.extras.learning.policies.interface import ACTIONS, PolicyInterface
+from gz_testauto.extras.learning.policies.policy import LinearPolicy
+from gz_testauto.planners import make_planner
+from gz_testauto.planners.interface import LocalPlanner, Observation, RobotLimits, Task
+from gz_testauto.results.directory import reporting_disk
+from gz_testauto.trial.lockstep import LockstepExecutor, drive
+from gz_testauto.trial.outcome import Outcome
+
+LARGEST = 0.999
+"""Of an action that is imitated: hyperbolic tangents never get to 1."""
+
+
+@dataclass(frozen=True, eq=False)
+class Demonstrations:
+    """Control periods of a planner's drives: what was to be seen (n, size), what was done (n, 2),
+    and of which episode each is (n,). ``worlds`` (e,) are those of the episodes, ``reached`` (e,)
+    whether they came to their goal."""
+
+    observations: np.ndarray
+    actions: np.ndarray
+    episodes: np.ndarray
+    worlds: np.ndarray
+    reached: np.ndarray
+
+    def write(self, path: Path) -> None:
+        """Write them as ``.npz``."""
+        with reporting_disk(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            np.savez_compressed(path, **vars(self))
+
+    @classmethod
+    def read(cls, path: Path) -> "Demonstrations":
+        """Read them back. Raises ``SpecError``."""
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                return cls(**{name: np.array(file[name]) for name in cls.__dataclass_fields__})
+        except (OSError, ValueError, KeyError, EOFError) as error:
+            raise SpecError(f"{path}: holds no demonstrations ({error})") from error
+
+
+def record(
+    prepared: PreparedEnvironment,
+    plugin: str,
+    parameters: Mapping[str, Any],
+    worlds: Sequence[int],
+    tell: Callable[[str, Outcome], None] = lambda world, outcome: None,
+) -> Demonstrations:
+    """Have a planner drive through worlds, counted from 0, and write down what it does. Raises
+    ``SpecError`` for a planner or a world that is not there, and ``SimulatorError``."""
+    make_planner(plugin, **parameters)
+    trials = [prepared.trial(world) for world in worlds]
+    period_s = prepared.campaign.spec.control_period_s
+    executor = LockstepExecutor(prepared.campaign, start_simulator)
+    executor.open()
+    drives: List[_Witness] = []
+    reached: List[bool] = []
+    try:
+        for trial in trials:
+            witness = _Witness(make_planner(plugin, **parameters), prepared.interface())
+            entered = executor.enter(trial, planner=witness)
+            with contextlib.closing(entered.staging):
+                result = drive(entered.simulation, entered.drivers, period_s, lambda: False)
+            drives.append(witness)
+            reached.append(result.outcome.success)
+            tell(trial.world, result.outcome)
+    finally:
+        executor.close()
+    size = prepared.interface().encoder.size
+    return Demonstrations(
+        observations=np.array(
+            [shown for one in drives for shown in one.shown], dtype=np.float32
+        ).reshape(-1, size),
+        actions=np.array([done for one in drives for done in one.done]).reshape(-1, ACTIONS),
+        episodes=np.repeat(np.arange(len(drives)), [len(one.done) for one in drives]),
+        worlds=np.array(worlds, dtype=np.int64),
+        reached=np.array(reached),
+    )
+
+
+class _Witness(LocalPlanner):
+    """Lets another planner drive and writes down what a policy would have been ``shown``, and what
+    was ``done``, in each control period."""
+
+    def __init__(self, planner: LocalPlanner, interface: PolicyInterface) -> None:
+        self._planner, self._interface = planner, interface
+        self.wants_objects = planner.wants_objects or interface.encoder.wants_objects
+        self.shown: List[np.ndarray] = []
+        self.done: List[List[float]] = []
+
+    def begin(self, task: Task) -> None:
+        """See :class:`LocalPlanner`."""
+        self._limits = task.limits
+        self._planner.begin(task)
+        self._interface.begin(task)
+
+    def plan(self, observation: Observation) -> Twist2D:
+        """See :class:`LocalPlanner`."""
+        command = self._planner.plan(observation)
+        if all(map(math.isfinite, command)):  # else it has failed
+            self.shown.append(self._interface.encode(observation))
+            self.done.append(action_of(command, self._limits))
+        return command
+
+
+def action_of(command: Twist2D, limits: RobotLimits) -> List[float]:
+    """The action that commands this."""
+    forward = command.linear_mps / limits.max_linear_mps
+    if not limits.can_reverse:
+        forward = 2.0 * forward - 1.0
+    return [forward, command.angular_radps / limits.max_angular_radps]
+
+
+def cloned(demonstrations: Demonstrations, only_reached: bool = True) -> LinearPolicy:
+    """The linear policy that is nearest to what was done, by least squares. Raises ``SpecError``
+    where there is nothing to imitate."""
+    kept = np.ones(len(demonstrations.actions), dtype=bool)
+    if only_reached:
+        kept = demonstrations.reached[demonstrations.episodes]
+    shown = demonstrations.observations[kept].astype(float)
+    if len(shown) < 2:
+        raise SpecError("there is nothing to imitate: no drive reached its goal")
+    table = np.column_stack([shown, np.ones(len(shown))])
+    wanted = np.arctanh(np.clip(demonstrations.actions[kept], -LARGEST, LARGEST))
+    weights, *_ = np.linalg.lstsq(table, wanted, rcond=None)
+    return LinearPolicy(weights.T.ravel(), {"all": slice(0, shown.shape[1])})

@@ -1,0 +1,398 @@
+"""One episode: a trial of the campaign whose commands come from outside.
+
+Owns that it is the same trial as a campaign's with the planner ``policy``: the same loading,
+watching and judging, the same vector, the same commands, to the bit.
+"""
+
+import json
+import math
+from pathlib import Path
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+
+import numpy as np
+
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.json_file import read_json_object
+from gz_testauto.base.observation import Snapshot, Twist2D
+from gz_testauto.campaign.simulator import start_simulator, with_simulator
+from gz_testauto.campaign.world_source import gather_worlds
+from gz_testauto.extras.learning.policies.files import PolicyCard, TrainingCard
+from gz_testauto.extras.learning.policies.interface import PolicyInterface
+from gz_testauto.extras.learning.spec import POLICY, EnvironmentCampaignSpec
+from gz_testauto.extras.learning.terms import Judge, Transition
+from gz_testauto.metrics.interface import measure
+from gz_testauto.planners.timed import as_shown
+from gz_testauto.results.directory import reporting_disk, write_atomically
+from gz_testauto.sampling import seeds
+from gz_testauto.simulators.interface import Simulation
+from gz_testauto.spec.loader import load
+from gz_testauto.trial.checks import check_trials
+from gz_testauto.trial.executor import TrialResult
+from gz_testauto.trial.judge import Verdict
+from gz_testauto.trial.lockstep import Driver, LockstepExecutor
+from gz_testauto.trial.outcome import Outcome
+from gz_testauto.trial.plan import Trial
+from gz_testauto.trial.setup import PreparedBuiltin, prepare, read_body, require_builtin
+from gz_testauto.worlds.record import WorldRecord
+
+MOST_REPETITIONS = 2**20
+"""Of a world, from which an episode's is drawn."""
+
+
+class PreparedEnvironment:
+    """An environment's campaign with its worlds, which are made in ``folder``; pickled to worker
+    processes as it is."""
+
+    def __init__(self, spec: EnvironmentCampaignSpec, folder: Path) -> None:
+        """Raises what :func:`~gz_testauto.campaign.world_source.gather_worlds` does, and
+        ``SpecError`` for starts and goals that cannot be."""
+        self.spec = spec
+        _require_own(folder, spec)
+        run_by = with_simulator(spec)
+        robot = read_body(run_by)
+        self.campaign: PreparedBuiltin = require_builtin(
+            prepare(run_by, robot, gather_worlds(run_by, robot, folder))
+        )
+        check_trials(self.campaign, self.campaign.trials)
+        self._from_easy_to_hard = self._sorted()
+
+    @classmethod
+    def of_file(cls, file: Path, folder: Path) -> "PreparedEnvironment":
+        """Read an environment's YAML. Raises ``SpecError`` with file, line and field."""
+        return cls(load(file, EnvironmentCampaignSpec), folder)
+
+    @classmethod
+    def of(
+        cls,
+        environment: "Union[str, Path, PreparedEnvironment]",
+        worlds: Union[str, Path, None] = None,
+    ) -> "PreparedEnvironment":
+        """``environment`` as it is where it is made ready, else read from its YAML. Generated
+        worlds are kept in ``worlds``, unless given a folder beside the file called after it."""
+        if isinstance(environment, PreparedEnvironment):
+            return environment
+        file = Path(environment)
+        folder = file.with_name(f"{file.stem}_worlds") if worlds is None else Path(worlds)
+        return cls.of_file(file, folder)
+
+    def interface(self) -> PolicyInterface:
+        """A fresh one."""
+        return PolicyInterface([term.named for term in self.spec.environment.observations])
+
+    def judge(self) -> Judge:
+        """A fresh one."""
+        environment = self.spec.environment
+        return Judge(
+            [term.named for term in environment.rewards],
+            [term.named for term in environment.terminations],
+        )
+
+    @property
+    def learners(self) -> Tuple[int, ...]:
+        """The campaign's robots, the first of which is 0, that are commanded from outside where all
+        are: those without a planner of their own."""
+        others = (number for number, one in enumerate(self.spec.robots, 1) if not one.planner)
+        return (0, *others)
+
+    def worlds_after(self, steps: int) -> Sequence[int]:
+        """The worlds, counted from 0, that are driven after so many control periods: all, or what
+        the curriculum allows by then, the easiest first."""
+        curriculum, count = self.spec.environment.curriculum, len(self.campaign.worlds)
+        if curriculum is None:
+            return range(count)
+        grown = min(1.0, curriculum.share + (1.0 - curriculum.share) * steps / curriculum.steps)
+        return self._from_easy_to_hard[: max(1, math.ceil(grown * count - 1e-9))]
+
+    def _sorted(self) -> Sequence[int]:
+        curriculum = self.spec.environment.curriculum
+        if curriculum is None:
+            return ()
+        hardness = [_hardness(world, curriculum.by) for world in self.campaign.worlds]
+        return [int(index) for index in np.argsort(hardness, kind="stable")]
+
+    def card(self, kind: str, seed: int = 0, steps: int = 0) -> PolicyCard:
+        """That of a policy made in these worlds."""
+        return PolicyCard(
+            kind=kind,
+            observations=[
+                {"term": term.term, **term.parameters}
+                for term in self.spec.environment.observations
+            ],
+            training=TrainingCard(
+                environment=self.spec.name, seed=seed, steps=steps, worlds=self.world_hashes
+            ),
+        )
+
+    @property
+    def world_hashes(self) -> List[str]:
+        """SHA-256 of each world's file, sorted."""
+        return sorted({world.sha256 for world in self.campaign.worlds})
+
+    def trial(self, world: int, repetition: int = 0) -> Trial:
+        """The trial of a world, counted from 0, and a repetition, of which there is no end."""
+        if not 0 <= world < len(self.campaign.worlds):
+            raise SpecError(
+                f"campaign {self.spec.name}: world {world}; there are {len(self.campaign.worlds)}, "
+                "counted from 0"
+            )
+        if repetition < 0:
+            raise SpecError(f"campaign {self.spec.name}: repetition {repetition}; it must be >= 0")
+        name = self.campaign.worlds[world].name
+        seed = seeds.child_seed(self.spec.seed, seeds.TRIAL, world, repetition)
+        return Trial(0, name, world, self._planner, repetition, seed)
+
+    def drawn_trial(
+        self, random: np.random.Generator, steps: int, options: Optional[Mapping[str, Any]]
+    ) -> Trial:
+        """A trial after so many control periods: world and repetition are drawn, but for what
+        ``options`` have of them as ``world`` and ``repetition``."""
+        given = options or {}
+        allowed = self.worlds_after(steps)
+        world = allowed[int(random.integers(len(allowed)))]
+        repetition = int(random.integers(MOST_REPETITIONS))
+        return self.trial(int(given.get("world", world)), int(given.get("repetition", repetition)))
+
+    @property
+    def _planner(self) -> str:
+        names = [planner.name for planner in self.spec.planners]
+        return POLICY if POLICY in names else names[0]
+
+
+WORLDS_OF = ".environment.json"
+"""After the name of a folder of generated worlds: the file beside it that has what they were made
+from."""
+
+
+def _require_own(folder: Path, spec: EnvironmentCampaignSpec) -> None:
+    """Raise ``SpecError`` where a folder holds worlds that were made from something else."""
+    made_from = spec.model_dump(
+        mode="json", include={"seed", "worlds", "robot", "robots", "goal", "actors"}
+    )
+    file = folder.with_name(folder.name + WORLDS_OF)
+    if file.is_file() and folder.is_dir():  # else they were removed, or their making was cut off
+        if read_json_object(file, SpecError) != made_from:
+            raise SpecError(
+                f"{folder}: holds worlds made for another environment, or before this one was "
+                "changed; remove it, or give another folder"
+            )
+        return
+    if folder.is_dir() and any(folder.iterdir()):
+        raise SpecError(f"{folder}: is to hold generated worlds and is not empty; give another")
+    if spec.worlds.directory is None:
+        with reporting_disk(folder):
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(file, json.dumps(made_from, indent=1, sort_keys=True).encode())
+
+
+def _hardness(world: WorldRecord, by: str) -> float:
+    """How hard a world is by a measure; more is harder."""
+    figures = world.shortest_path_m if by == "shortest_path_m" else world.difficulty
+    if figures is None:
+        raise SpecError(
+            f"environment.curriculum: nothing says the {by} of world {world.name} ({world.path}); "
+            "take worlds of base and obstacles, or leave the curriculum out"
+        )
+    if isinstance(figures, float):
+        return figures
+    value: Optional[float] = getattr(figures, by)
+    if by == "density":
+        return 0.0 if value is None else value
+    return -math.inf if value is None else -value  # nothing to pass between is easiest
+
+
+class EpisodeRunner:
+    """Runs episodes of one environment, one at a time, in one simulator."""
+
+    def __init__(self, prepared: PreparedEnvironment) -> None:
+        """Start nothing yet."""
+        self._prepared = prepared
+        self._executor = LockstepExecutor(prepared.campaign, start_simulator)
+        self._open = False
+        self._current: Optional[Episode] = None
+
+    def begin(self, trial: Trial, every: bool = False) -> "Episode":
+        """Begin an episode; one that has not ended is over. Raises ``SimulatorError``."""
+        if not self._open:
+            self._executor.open()
+            self._open = True
+        self.end()
+        self._current = Episode(self._prepared, self._executor, trial, every)
+        return self._current
+
+    def end(self) -> None:
+        """End the episode that runs, if any."""
+        current, self._current = self._current, None
+        if current is not None:
+            current.close()
+
+    def close(self) -> None:
+        """End the simulator."""
+        self.end()
+        if self._open:
+            self._open = False
+            self._executor.close()
+
+
+class Agent:
+    """One robot of an episode that is commanded from outside. ``shown`` is what a policy is shown
+    now, ``verdict`` how it ended, None while it goes on. ``goal_is_new`` at the beginning, and
+    where the latest step led to a goal that is not the last: a policy that remembers forgets then,
+    as its planner does."""
+
+    def __init__(self, prepared: PreparedEnvironment, driver: Driver, snapshot: Snapshot) -> None:
+        self._period_s = prepared.campaign.spec.control_period_s
+        self._driver, self.robot = driver, driver.robot
+        self._interface, self._judge = prepared.interface(), prepared.judge()
+        self._driver.look(snapshot)
+        self._observation = as_shown(driver.observation(snapshot))
+        self._command = Twist2D()
+        self.goal_is_new = True
+        self._begin_task()
+
+    @property
+    def verdict(self) -> Optional[Verdict]:
+        """How it ended, None while it goes on."""
+        return self._driver.verdict
+
+    @property
+    def time_s(self) -> float:
+        """Simulated seconds since the episode began."""
+        return self._observation.time_s
+
+    @property
+    def terminated(self) -> bool:
+        """Whether it ended for good."""
+        return self.verdict is not None and self.verdict.outcome.declaration.terminal
+
+    @property
+    def truncated(self) -> bool:
+        """Whether a limit on time cut it short; the policy's further reward is then not 0."""
+        return self.verdict is not None and not self.verdict.outcome.declaration.terminal
+
+    def command(self, action: np.ndarray) -> None:
+        """What it is to do in the coming period; one that has ended does nothing. Raises
+        ``ValueError`` for what is no action."""
+        if self.verdict is None:
+            self._command = self._interface.command(action, self._observation.twist)
+
+    def obey(self, simulation: Simulation) -> None:
+        """Drive as commanded; one that has ended stands."""
+        if self.verdict is None:
+            self._driver.obey(self._command, simulation)
+        else:
+            self._driver.stand(simulation)
+
+    def look(self, snapshot: Snapshot) -> float:
+        """Watch what a period led to; returns the reward, 0 for one that had ended before."""
+        if self.verdict is not None:
+            return 0.0
+        driver, before = self._driver, self._observation
+        driver.look(snapshot)
+        self._observation = as_shown(driver.observation(snapshot))
+        outcome = None if self.verdict is None else self.verdict.outcome
+        transition = Transition(before, self._observation, self._command, self._period_s, outcome)
+        reward = self._judge.reward(transition)
+        if self.verdict is None:
+            reason = self._judge.reason(transition)
+            if reason is not None:
+                driver.verdict = Verdict(Outcome.PLANNER_ABORTED, reason)
+        self.goal_is_new = self.verdict is None and driver.task_is_new
+        if self.goal_is_new:
+            self._begin_task()
+        else:
+            self.shown = self._interface.encode(self._observation)
+        return reward
+
+    def result(self) -> TrialResult:
+        """Its drive, as a campaign records it, once it has ended."""
+        assert self.verdict is not None, "it goes on"
+        return self._driver.result(math.nan)
+
+    def _begin_task(self) -> None:
+        task = self._driver.task
+        self._interface.begin(task)
+        self._judge.begin(task)
+        self.shown = self._interface.encode(self._observation)
+
+
+class Episode:
+    """One trial, period by period. Its ``agents`` are the campaign's robot alone, or with ``every``
+    all its robots without a planner of their own; the others are driven by theirs."""
+
+    def __init__(
+        self,
+        prepared: PreparedEnvironment,
+        executor: LockstepExecutor,
+        trial: Trial,
+        every: bool = False,
+    ) -> None:
+        self._prepared, self.trial = prepared, trial
+        self._period_s = prepared.campaign.spec.control_period_s
+        shows = prepared.interface().encoder.wants_objects
+        self._simulation, drivers, self._staging = executor.enter(trial, show_objects=shows)
+        self._snapshot = self._simulation.snapshot()
+        learners = prepared.learners if every else (0,)
+        self.agents = tuple(Agent(prepared, drivers[one], self._snapshot) for one in learners)
+        self._others = [one for number, one in enumerate(drivers) if number not in learners]
+        for other in self._others:
+            other.look(self._snapshot)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether all agents have."""
+        return all(agent.verdict is not None for agent in self.agents)
+
+    def step(self, *actions: np.ndarray) -> List[float]:
+        """Drive for a control period, an action for each agent; those of agents that have ended do
+        not count. Returns the rewards. Raises ``ValueError`` for what is no action, and
+        ``SimulatorError``."""
+        assert not self.has_ended, "an episode that has ended takes no step"
+        for agent, action in zip(self.agents, actions):
+            agent.command(action)
+        for agent in self.agents:
+            agent.obey(self._simulation)
+        for other in self._others:
+            other.act(self._simulation, self._snapshot)
+        self._snapshot = self._simulation.step(self._period_s)
+        for other in self._others:
+            other.look(self._snapshot)
+        return [agent.look(self._snapshot) for agent in self.agents]
+
+    def info(self, agent: Agent) -> Dict[str, Any]:
+        """What environments say of an agent: the world, the repetition, the time, and once it has
+        ended outcome, detail and metrics."""
+        found = {
+            "world": self.trial.world,
+            "repetition": self.trial.repetition,
+            "time_s": agent.time_s,
+            "goal_is_new": agent.goal_is_new,
+        }
+        return found if agent.verdict is None else {**found, **self._told(agent)}
+
+    def _told(self, agent: Agent) -> Dict[str, Any]:
+        result, campaign = self.result(agent), self._prepared.campaign
+        return {
+            "outcome": result.outcome.value,
+            "detail": result.detail,
+            "metrics": measure(result.recording, campaign.metric_context, campaign.metrics),
+        }
+
+    def result(self, agent: Agent) -> TrialResult:
+        """An agent's drive, as a campaign records it, once it has ended."""
+        return agent.result().with_numbers(self._staging.numbers)
+
+    def close(self) -> None:
+        """End what acts in it. Idempotent."""
+        self._staging.close()
+
+
+def require_apart(training: PreparedEnvironment, held_out: Sequence[Tuple[str, str]]) -> None:
+    """Raise ``SpecError`` where a world to judge in, (name, SHA-256), is one of those to train
+    in."""
+    names = {world.sha256: world.name for world in training.campaign.worlds}
+    for name, sha256 in held_out:
+        if sha256 in names:
+            raise SpecError(
+                f"environment.held_out: its world {name} is the training world {names[sha256]} "
+                f"(SHA-256 {sha256[:12]}...): take other worlds, as by another seed"
+            )

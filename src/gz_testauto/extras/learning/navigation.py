@@ -1,0 +1,81 @@
+"""A campaign as an environment of Gymnasium (extra ``rl``)."""
+
+from pathlib import Path
+from typing import Any, Dict, Optional, Tuple, Union
+
+import numpy as np
+
+from gz_testauto.base.errors import MissingDependencyError
+from gz_testauto.extras.learning.episode import Episode, EpisodeRunner, PreparedEnvironment
+from gz_testauto.extras.learning.policies.interface import ACTIONS
+
+try:
+    import gymnasium
+    from gymnasium import spaces
+    from gymnasium.error import ResetNeeded
+except ImportError as missing:
+    raise MissingDependencyError(
+        f"environments need gymnasium ({missing}): python3 -m pip install 'gz_testauto[rl]'"
+    ) from missing
+
+
+class NavigationEnv(gymnasium.Env):  # type: ignore[misc]
+    """One robot on its way through the worlds of a campaign. A step is one control period.
+
+    Observations are vectors of 32-bit numbers from -1 to 1, as ``environment.observations`` says;
+    an action is forward speed and yaw rate, each from -1 to 1
+    (:mod:`gz_testauto.extras.learning.policies.interface`). ``reset`` draws world and repetition
+    from its
+    seed, unless ``options`` have them as ``world`` and ``repetition``. Getting stuck and running
+    out of time truncate, everything else terminates; the last ``info`` has ``outcome``, ``detail``
+    and ``metrics``, every ``info`` has ``world``, ``repetition``, ``time_s`` and
+    ``goal_is_new``: at the beginning, and when the robot is sent on to its next goal.
+    """
+
+    metadata: Dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - as Gymnasium declares it
+
+    def __init__(
+        self,
+        environment: Union[str, Path, PreparedEnvironment],
+        worlds: Union[str, Path, None] = None,
+    ) -> None:
+        """``environment`` is a YAML file (``docs/learning.md``), or one made ready. Generated
+        worlds are kept in ``worlds``, unless given a folder beside the file called after it.
+
+        Raises ``SpecError`` with file, line and field for what is wrong there.
+        """
+        self.prepared = prepared = PreparedEnvironment.of(environment, worlds)
+        self._runner = EpisodeRunner(prepared)
+        self._episode: Optional[Episode] = None
+        self._steps = 0
+        size = prepared.interface().encoder.size
+        self.observation_space = spaces.Box(-1.0, 1.0, (size,), np.float32)
+        self.action_space = spaces.Box(-1.0, 1.0, (ACTIONS,), np.float32)
+
+    def reset(
+        self, *, seed: Optional[int] = None, options: Optional[Dict[str, Any]] = None
+    ) -> Tuple[np.ndarray, Dict[str, Any]]:
+        """Begin an episode. Raises ``SimulatorError`` where the simulator fails, and ``SpecError``
+        for a world that is not there."""
+        super().reset(seed=seed)
+        trial = self.prepared.drawn_trial(self.np_random, self._steps, options)
+        self._episode = self._runner.begin(trial)
+        return self._episode.agents[0].shown, self._episode.info(self._episode.agents[0])
+
+    def step(self, action: np.ndarray) -> Tuple[np.ndarray, float, bool, bool, Dict[str, Any]]:
+        """Drive for a control period. Raises ``ValueError`` for an action of another shape or that
+        is no number, ``ResetNeeded`` for an episode that has ended, and ``SimulatorError``."""
+        episode = self._episode
+        if episode is None or episode.has_ended:
+            raise ResetNeeded("the episode has ended; call reset")
+        self._steps += 1
+        (reward,), (agent,) = episode.step(np.asarray(action)), episode.agents
+        info = episode.info(agent)
+        if episode.has_ended:
+            episode.close()
+        return agent.shown, reward, agent.terminated, agent.truncated, info
+
+    def close(self) -> None:
+        """End the simulator."""
+        self._episode = None
+        self._runner.close()

@@ -1,0 +1,126 @@
+"""A campaign with several robots as a parallel environment of PettingZoo (extra ``rl``)."""
+
+from pathlib import Path
+from typing import Any, Dict, List, Optional, Tuple, Union
+
+import numpy as np
+
+from gz_testauto.base.errors import MissingDependencyError, SpecError
+from gz_testauto.extras.learning.episode import Episode, EpisodeRunner, PreparedEnvironment
+from gz_testauto.extras.learning.policies.interface import ACTIONS
+
+try:
+    from gymnasium import spaces
+    from gymnasium.error import ResetNeeded
+    from pettingzoo import ParallelEnv
+except ImportError as missing:
+    raise MissingDependencyError(
+        f"environments of several robots need pettingzoo ({missing}): "
+        "python3 -m pip install 'gz_testauto[rl]'"
+    ) from missing
+
+
+class ParallelNavigationEnv(ParallelEnv):  # type: ignore[misc]
+    """The robots of a campaign, each an agent of its name, but those with a planner of their own,
+    which drives them; observations, actions, rewards and what ends an agent as of
+    :class:`~gz_testauto.extras.learning.navigation.NavigationEnv`. A robot that has ended stands
+    where it is until all have."""
+
+    metadata: Dict[str, Any] = {"render_modes": [], "name": "gz_testauto_v0"}  # noqa: RUF012
+
+    def __init__(
+        self,
+        environment: Union[str, Path, PreparedEnvironment],
+        worlds: Union[str, Path, None] = None,
+    ) -> None:
+        """Arguments and errors as of ``NavigationEnv``; ``SpecError`` for a campaign without
+        ``robots``."""
+        self.prepared = prepared = PreparedEnvironment.of(environment, worlds)
+        self.render_mode = None
+        if len(prepared.learners) < 2:
+            raise SpecError(
+                f"campaign {prepared.spec.name}: has one robot; give others without a planner "
+                "under robots, or take NavigationEnv"
+            )
+        self._runner = EpisodeRunner(prepared)
+        self._episode: Optional[Episode] = None
+        self._steps = 0
+        self._random = np.random.default_rng()
+        robots = prepared.campaign.robots
+        self.possible_agents: List[str] = [robots[one].robot.name for one in prepared.learners]
+        self.agents: List[str] = []
+        size = prepared.interface().encoder.size
+        self.observation_spaces = {
+            name: spaces.Box(-1.0, 1.0, (size,), np.float32) for name in self.possible_agents
+        }
+        self.action_spaces = {
+            name: spaces.Box(-1.0, 1.0, (ACTIONS,), np.float32) for name in self.possible_agents
+        }
+
+    def observation_space(self, agent: str) -> spaces.Box:
+        """The same for all agents."""
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> spaces.Box:
+        """The same for all agents."""
+        return self.action_spaces[agent]
+
+    def reset(
+        self, seed: Optional[int] = None, options: Optional[Dict[str, Any]] = None
+    ) -> Tuple[Dict[str, np.ndarray], Dict[str, Dict[str, Any]]]:
+        """Begin an episode, as ``NavigationEnv.reset`` does."""
+        if seed is not None:
+            self._random = np.random.default_rng(seed)
+        trial = self.prepared.drawn_trial(self._random, self._steps, options)
+        self._episode = episode = self._runner.begin(trial, every=True)
+        self.agents = list(self.possible_agents)
+        found = dict(zip(self.agents, episode.agents))
+        return (
+            {name: agent.shown for name, agent in found.items()},
+            {name: episode.info(agent) for name, agent in found.items()},
+        )
+
+    def step(
+        self, actions: Dict[str, np.ndarray]
+    ) -> Tuple[
+        Dict[str, np.ndarray],
+        Dict[str, float],
+        Dict[str, bool],
+        Dict[str, bool],
+        Dict[str, Dict[str, Any]],
+    ]:
+        """Drive for a control period, an action for each of ``agents``. Raises ``ValueError`` for
+        what is no action, and for an agent that has none."""
+        episode = self._episode
+        if episode is None or episode.has_ended:
+            raise ResetNeeded("the episode has ended; call reset")
+        lacking = [name for name in self.agents if name not in actions]
+        if lacking:
+            raise ValueError(f"no action for {', '.join(lacking)}")
+        nothing = np.zeros(ACTIONS)
+        self._steps += 1
+        rewards = episode.step(
+            *(np.asarray(actions.get(name, nothing)) for name in self.possible_agents)
+        )
+        worth = dict(zip(self.possible_agents, rewards))
+        found = dict(zip(self.possible_agents, episode.agents))
+        stepped = {name: found[name] for name in self.agents}
+        infos = {name: episode.info(agent) for name, agent in stepped.items()}
+        self.agents = [name for name in self.agents if found[name].verdict is None]
+        if episode.has_ended:
+            episode.close()
+        return (
+            {name: agent.shown for name, agent in stepped.items()},
+            {name: worth[name] for name in stepped},
+            {name: agent.terminated for name, agent in stepped.items()},
+            {name: agent.truncated for name, agent in stepped.items()},
+            infos,
+        )
+
+    def render(self) -> None:
+        """Nothing is drawn; a campaign's page shows drives."""
+
+    def close(self) -> None:
+        """End the simulator."""
+        self._episode = None
+        self._runner.close()

@@ -1,0 +1,205 @@
+"""Policies in files: this package's own, ONNX, and Stable-Baselines3's.
+
+Owns the *card* of a policy: what it must be shown, and what it was trained in. A ``.npz`` has it
+inside; beside ``policy.onnx`` or ``policy.zip`` it is ``policy.onnx.json`` or ``policy.zip.json``.
+"""
+
+import io
+import json
+import zipfile
+from pathlib import Path
+from typing import Any, Dict, List, Mapping, Tuple
+
+import numpy as np
+from pydantic import Field, ValidationError
+
+from gz_testauto.base.errors import MissingDependencyError, SpecError
+from gz_testauto.base.registry import unknown_name
+from gz_testauto.extras.learning.policies.interface import ACTIONS
+from gz_testauto.extras.learning.policies.observations import Named, ObservationEncoder
+from gz_testauto.extras.learning.policies.policy import WEIGHTED, Policy, WeightedPolicy
+from gz_testauto.spec.model import Spec
+
+FORMAT = 1
+WEIGHTS, CARD = "weights", "card"
+OWN, ONNX, STABLE_BASELINES = ".npz", ".onnx", ".zip"
+
+
+class TrainingCard(Spec):
+    """Where a policy comes from."""
+
+    environment: str = ""
+    """Name of the campaign that it was trained in."""
+    seed: int = 0
+    steps: int = 0
+    """Control periods driven in training."""
+    worlds: List[str] = Field(default_factory=list)
+    """SHA-256 of each world's file."""
+
+
+class PolicyCard(Spec):
+    """What a policy must be shown, and where it comes from."""
+
+    format: int = Field(FORMAT, ge=1, le=FORMAT)
+    kind: str
+    """``mirrored``, ``linear`` or ``perceptron`` of this package; ``onnx``, or an algorithm of
+    Stable-Baselines3 (``PPO``)."""
+    observations: List[Dict[str, Any]] = Field(min_length=1)
+    """The terms, each with its name as ``term`` and its parameters."""
+    training: TrainingCard = TrainingCard()
+
+    @property
+    def terms(self) -> Tuple[Named, ...]:
+        """The terms with their parameters."""
+        found = [dict(entry) for entry in self.observations]
+        return tuple((str(entry.pop("term", "")), entry) for entry in found)
+
+
+def write_policy(path: Path, policy: WeightedPolicy, card: PolicyCard) -> None:
+    """Write a ``.npz``: the same bytes for the same policy."""
+    buffer = io.BytesIO()
+    text = json.dumps(card.model_dump(mode="json"), sort_keys=True)
+    np.savez(buffer, **{WEIGHTS: policy.weights, CARD: np.array(text)})
+    path.write_bytes(buffer.getvalue())
+
+
+def is_program(path: Path) -> bool:
+    """Whether reading the policy in a file runs what somebody wrote into it: Stable-Baselines3
+    pickles."""
+    return path.suffix == STABLE_BASELINES
+
+
+def read_card(path: Path) -> PolicyCard:
+    """The card of the policy in a file, and nothing else of it. Raises ``SpecError`` as
+    :func:`read_policy` does."""
+    if not path.is_file():
+        raise SpecError(f"{path}: there is no such policy file")
+    if path.suffix == OWN:
+        return _card(_read_arrays(path)[1], path)
+    if path.suffix not in (ONNX, STABLE_BASELINES):
+        raise SpecError(f"{path}: a policy is a .npz, .onnx or .zip (Stable-Baselines3) file")
+    beside = path.with_name(path.name + ".json")
+    try:
+        text = beside.read_text(encoding="utf-8")
+    except OSError as error:
+        raise SpecError(
+            f"{beside}: is needed beside the policy, and says what it must be shown: "
+            '{"kind": "PPO", "observations": [{"term": "lidar"}, ...]} '
+            f"({error.strerror or error})"
+        ) from error
+    return _card(text, beside)
+
+
+def read_policy(path: Path) -> Tuple[Policy, PolicyCard]:
+    """The policy in a file. Raises ``SpecError`` for a file that is not there, is damaged or says
+    something else than it holds, ``MissingDependencyError`` for a library that is missing."""
+    card = read_card(path)
+    if path.suffix == OWN:
+        return _own(path, card), card
+    size = ObservationEncoder(card.terms).size
+    if path.suffix == ONNX:
+        return _OnnxPolicy(path, size), card
+    return _StableBaselinesPolicy(path, card.kind, size), card
+
+
+def _own(path: Path, card: PolicyCard) -> Policy:
+    if card.kind not in WEIGHTED:
+        raise SpecError(f"{path}: {unknown_name('kind of policy', card.kind, WEIGHTED)}")
+    try:
+        return WEIGHTED[card.kind](_read_arrays(path)[0], ObservationEncoder(card.terms).parts)
+    except ValueError as error:
+        raise SpecError(f"{path}: {error}; train it again") from error
+
+
+def _read_arrays(path: Path) -> Tuple[np.ndarray, str]:
+    """Weights and card of a ``.npz``."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            return np.array(file[WEIGHTS]), str(file[CARD])
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        raise SpecError(
+            f"{path}: is damaged or no policy ({error}); train it again or restore it"
+        ) from error
+
+
+def _card(text: str, path: Path) -> PolicyCard:
+    try:
+        return PolicyCard.model_validate_json(text)
+    except ValidationError as error:
+        faults = (f"{'.'.join(map(str, fault['loc']))} {fault['msg']}" for fault in error.errors())
+        raise SpecError(f"{path}: the policy's card: {'; '.join(faults)}") from error
+
+
+class _OnnxPolicy(Policy):
+    """A network of one input (1, n) and one output (1, 2)."""
+
+    def __init__(self, path: Path, size: int) -> None:
+        try:
+            import onnxruntime
+        except ImportError as error:
+            raise MissingDependencyError(
+                f"{path}: needs onnxruntime ({error}): python3 -m pip install onnxruntime"
+            ) from error
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1  # the same bits
+        try:
+            self._session = onnxruntime.InferenceSession(
+                str(path), options, providers=["CPUExecutionProvider"]
+            )
+        except Exception as error:  # it has errors of its own, of many types
+            raise SpecError(f"{path}: is no ONNX model that can be run: {error}") from error
+        (put,) = self._session.get_inputs()[:1]
+        length = put.shape[-1] if put.shape else None
+        if isinstance(length, int) and length != size:
+            raise SpecError(f"{path}: takes {length} numbers; its observations are {size}")
+        self._input = put.name
+
+    def act(self, shown: np.ndarray) -> np.ndarray:
+        """See :class:`Policy`."""
+        batch = np.asarray(shown, dtype=np.float32)[None]
+        return _action(self._session.run(None, {self._input: batch})[0])
+
+
+class _StableBaselinesPolicy(Policy):
+    """What ``model.save`` of Stable-Baselines3 wrote, without its noise."""
+
+    def __init__(self, path: Path, algorithm: str, size: int) -> None:
+        try:
+            import stable_baselines3
+            import torch
+        except ImportError as error:
+            raise MissingDependencyError(
+                f"{path}: needs Stable-Baselines3 ({error}): "
+                "python3 -m pip install stable_baselines3"
+            ) from error
+        maker = getattr(stable_baselines3, algorithm, None)
+        if maker is None:
+            raise SpecError(f"{path}: Stable-Baselines3 has no algorithm {algorithm!r}")
+        torch.set_num_threads(1)  # the same bits
+        try:
+            self._model = maker.load(path, device="cpu")
+        except Exception as error:  # whatever reading another's archive raises
+            raise SpecError(f"{path}: cannot be read by {algorithm}: {error}") from error
+        shape = self._model.observation_space.shape
+        if shape != (size,):
+            raise SpecError(f"{path}: is shown {shape}; its observations are ({size},)")
+        actions = self._model.action_space
+        bounds = (getattr(actions, "low", None), getattr(actions, "high", None))
+        if actions.shape != (ACTIONS,) or not np.array_equal(bounds, [[-1, -1], [1, 1]]):
+            raise SpecError(
+                f"{path}: its actions are {actions}; a policy's are {ACTIONS} numbers from -1 to 1"
+            )
+
+    def act(self, shown: np.ndarray) -> np.ndarray:
+        """See :class:`Policy`."""
+        return _action(self._model.predict(shown, deterministic=True)[0])
+
+
+def _action(answer: Any) -> np.ndarray:
+    """The first two numbers of an answer; fewer are told where the action is taken."""
+    return np.asarray(answer, dtype=float).ravel()[:ACTIONS]
+
+
+def training_worlds(cards: Mapping[str, PolicyCard]) -> Dict[str, str]:
+    """The name of a policy that was trained in it, by each world's hash."""
+    return {sha256: name for name, card in cards.items() for sha256 in card.training.worlds}

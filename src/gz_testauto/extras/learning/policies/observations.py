@@ -1,0 +1,236 @@
+"""What a policy is shown: terms, each some numbers made of what a planner sees.
+
+Owns the terms and their order in one vector. An environment and the planner that drives by a policy
+make the vector by the same code, so an episode and a trial are the same to the bit.
+"""
+
+import abc
+import math
+from typing import Any, Dict, List, Sequence, Tuple
+
+import numpy as np
+
+from gz_testauto.base.parameters import Count, Positive, construct
+from gz_testauto.base.registry import Registry
+from gz_testauto.planners.following import WaypointFollower, in_base_frame
+from gz_testauto.planners.interface import Observation, Task
+from gz_testauto.planners.scans import obstacle_points
+
+OBSERVATIONS = Registry(
+    "observation",
+    {
+        "lidar": "gz_testauto.extras.learning.policies.observations:Lidar",
+        "way": "gz_testauto.extras.learning.policies.observations:Way",
+        "goal": "gz_testauto.extras.learning.policies.observations:Goal",
+        "twist": "gz_testauto.extras.learning.policies.observations:MeasuredTwist",
+        "objects": "gz_testauto.extras.learning.policies.observations:NearestObjects",
+    },
+)
+
+Named = Tuple[str, Dict[str, Any]]
+"""A term's name and its parameters."""
+
+
+class ObservationTerm(abc.ABC):
+    """Some numbers from -1 to 1. A subclass declares its parameters as keyword arguments of its
+    constructor, each with a default. ``wants_objects`` as of
+    :class:`~gz_testauto.planners.interface.LocalPlanner`."""
+
+    wants_objects = False
+
+    @property
+    @abc.abstractmethod
+    def size(self) -> int:
+        """How many numbers."""
+
+    @abc.abstractmethod
+    def begin(self, task: Task) -> None:
+        """A new task."""
+
+    @abc.abstractmethod
+    def encode(self, observation: Observation) -> np.ndarray:
+        """The numbers, shape (size,)."""
+
+
+class Lidar(ObservationTerm):
+    """How near the nearest thing is in each of ``beams`` equal sectors about the robot's origin,
+    counter-clockwise from straight behind, or over ``field_rad`` about straight ahead: 1 at the
+    origin, 0 at ``range_m`` and beyond."""
+
+    def __init__(
+        self, beams: Count = 24, range_m: Positive = 5.0, field_rad: Positive = 2.0 * math.pi
+    ) -> None:
+        if field_rad > 2.0 * math.pi + 1e-9:
+            raise ValueError(f"field_rad is {field_rad:g}; it must be at most 2 pi")
+        self._beams, self._range_m, self._field_rad = beams, range_m, field_rad
+
+    @property
+    def size(self) -> int:
+        """See :class:`ObservationTerm`."""
+        return self._beams
+
+    def begin(self, task: Task) -> None:
+        """Nothing is remembered."""
+
+    def encode(self, observation: Observation) -> np.ndarray:
+        """See :class:`ObservationTerm`."""
+        nearest = np.full(self._beams, self._range_m)
+        if observation.scan is not None:
+            x, y = obstacle_points(observation.scan).T
+            bearing = np.arctan2(y, x) + 0.5 * self._field_rad
+            sector = np.floor(bearing * (self._beams / self._field_rad)).astype(np.int64)
+            if self._field_rad > 2.0 * math.pi - 1e-9:
+                sector %= self._beams
+            seen = (sector >= 0) & (sector < self._beams)
+            np.minimum.at(nearest, sector[seen], np.hypot(x, y)[seen])
+        return 1.0 - nearest / self._range_m
+
+
+class Way(ObservationTerm):
+    """The point of the way ``lookahead_m`` ahead: its distance over that, at most 1, and cosine and
+    sine of its bearing; and what is left of the way over ``range_m``, at most 1."""
+
+    def __init__(self, lookahead_m: Positive = 2.0, range_m: Positive = 10.0) -> None:
+        self._lookahead_m, self._range_m = lookahead_m, range_m
+
+    @property
+    def size(self) -> int:
+        """See :class:`ObservationTerm`."""
+        return 4
+
+    def begin(self, task: Task) -> None:
+        """See :class:`ObservationTerm`."""
+        self._follower = WaypointFollower(task.waypoints_m, self._lookahead_m)
+
+    def encode(self, observation: Observation) -> np.ndarray:
+        """See :class:`ObservationTerm`."""
+        pose = observation.pose
+        x, y = in_base_frame(pose, *self._follower.target(pose.x_m, pose.y_m))
+        left = min(1.0, self._follower.remaining_m / self._range_m)
+        return np.array([*_toward(x, y, self._lookahead_m), left])
+
+
+class Goal(ObservationTerm):
+    """The goal: its distance over ``range_m``, at most 1, and cosine and sine of its bearing."""
+
+    def __init__(self, range_m: Positive = 10.0) -> None:
+        self._range_m = range_m
+
+    @property
+    def size(self) -> int:
+        """See :class:`ObservationTerm`."""
+        return 3
+
+    def begin(self, task: Task) -> None:
+        """See :class:`ObservationTerm`."""
+        self._goal = task.goal
+
+    def encode(self, observation: Observation) -> np.ndarray:
+        """See :class:`ObservationTerm`."""
+        x, y = in_base_frame(observation.pose, self._goal.x_m, self._goal.y_m)
+        return np.array(_toward(x, y, self._range_m))
+
+
+class MeasuredTwist(ObservationTerm):
+    """Forward speed and yaw rate over the robot's greatest."""
+
+    @property
+    def size(self) -> int:
+        """See :class:`ObservationTerm`."""
+        return 2
+
+    def begin(self, task: Task) -> None:
+        """See :class:`ObservationTerm`."""
+        self._limits = task.limits
+
+    def encode(self, observation: Observation) -> np.ndarray:
+        """See :class:`ObservationTerm`."""
+        twist, limits = observation.twist, self._limits
+        numbers = (
+            twist.linear_mps / limits.max_linear_mps,
+            twist.angular_radps / limits.max_angular_radps,
+        )
+        return np.clip(numbers, -1.0, 1.0)
+
+
+class NearestObjects(ObservationTerm):
+    """The ``count`` nearest tracked objects, five numbers each: whether there is one, its place in
+    the robot's frame over ``range_m``, and its velocity there over ``speed_mps``."""
+
+    wants_objects = True
+
+    def __init__(
+        self, count: Count = 3, range_m: Positive = 5.0, speed_mps: Positive = 2.0
+    ) -> None:
+        self._count, self._range_m, self._speed_mps = count, range_m, speed_mps
+
+    @property
+    def size(self) -> int:
+        """See :class:`ObservationTerm`."""
+        return 5 * self._count
+
+    def begin(self, task: Task) -> None:
+        """Nothing is remembered."""
+
+    def encode(self, observation: Observation) -> np.ndarray:
+        """See :class:`ObservationTerm`."""
+        pose, found = observation.pose, np.zeros((self._count, 5))
+        places = [in_base_frame(pose, *one.path[0, :2].tolist()) for one in observation.objects]
+        seen = [(math.hypot(*at), at, one) for at, one in zip(places, observation.objects)]
+        near = [entry for entry in seen if entry[0] <= self._range_m]
+        near.sort(key=lambda entry: (entry[0], entry[2].name))
+        cos, sin = math.cos(pose.yaw_rad), math.sin(pose.yaw_rad)
+        for row, (_, (x, y), one) in zip(found, near):
+            vx, vy, _ = one.velocity
+            ahead, aside = cos * vx + sin * vy, cos * vy - sin * vx
+            row[:] = 1.0, x / self._range_m, y / self._range_m, ahead, aside
+            row[3:] = np.clip(row[3:] / self._speed_mps, -1.0, 1.0)
+        return found.ravel()
+
+
+class ObservationEncoder:
+    """Terms, one after the other in a vector of 32-bit numbers."""
+
+    def __init__(self, terms: Sequence[Named]) -> None:
+        """Raises ``SpecError`` for a term that is not known, and for its parameters."""
+        self.named = tuple((name, dict(parameters)) for name, parameters in terms)
+        self._terms: List[ObservationTerm] = [
+            construct(OBSERVATIONS, name, parameters) for name, parameters in self.named
+        ]
+
+    @property
+    def wants_objects(self) -> bool:
+        """Whether a term asks for what is tracked."""
+        return any(term.wants_objects for term in self._terms)
+
+    @property
+    def size(self) -> int:
+        """Length of the vector."""
+        return sum(term.size for term in self._terms)
+
+    @property
+    def parts(self) -> Dict[str, slice]:
+        """Where each term's numbers are, by its name; of a name that comes twice the first."""
+        found: Dict[str, slice] = {}
+        begin = 0
+        for (name, _), term in zip(self.named, self._terms):
+            found.setdefault(name, slice(begin, begin + term.size))
+            begin += term.size
+        return found
+
+    def begin(self, task: Task) -> None:
+        """A new task."""
+        for term in self._terms:
+            term.begin(task)
+
+    def encode(self, observation: Observation) -> np.ndarray:
+        """The vector (size,), of 32-bit numbers from -1 to 1."""
+        numbers = np.concatenate([term.encode(observation) for term in self._terms])
+        return np.clip(numbers, -1.0, 1.0).astype(np.float32)
+
+
+def _toward(x_m: float, y_m: float, range_m: float) -> Tuple[float, float, float]:
+    distance_m = math.hypot(x_m, y_m)
+    if distance_m == 0.0:
+        return 0.0, 1.0, 0.0
+    return min(1.0, distance_m / range_m), x_m / distance_m, y_m / distance_m

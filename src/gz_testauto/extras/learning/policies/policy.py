@@ -1,0 +1,238 @@
+"""What decides: from the vector that it is shown to an action.
+
+Owns the policies of numbers alone, which need numpy and nothing else. Each has its weights in one
+vector, so that whoever searches for weights sees no structure.
+"""
+
+import abc
+import math
+from typing import Dict, Mapping, Sequence, Type
+
+import numpy as np
+
+from gz_testauto.extras.learning.policies.interface import ACTIONS
+
+
+class Policy(abc.ABC):
+    """Decides once per control period."""
+
+    def begin(self) -> None:  # noqa: B027 - most remember nothing
+        """A new task: forget what was."""
+
+    @abc.abstractmethod
+    def act(self, shown: np.ndarray) -> np.ndarray:
+        """The action (2,) for what is shown (n,)."""
+
+
+class WeightedPolicy(Policy):
+    """A policy of ``weights`` (w,), for a vector with these ``parts``."""
+
+    kind: str
+
+    def __init__(self, weights: np.ndarray, parts: Mapping[str, slice]) -> None:
+        """Raises ``ValueError`` where the vector lacks a part, or for another number of weights."""
+        weights = np.asarray(weights, dtype=float)
+        needed = self.count(parts)
+        if weights.shape != (needed,):
+            raise ValueError(
+                f"a {self.kind} policy for this observation has {needed} weights; there are "
+                f"{weights.shape}"
+            )
+        if not np.isfinite(weights).all():
+            raise ValueError(f"the weights of a {self.kind} policy must be finite numbers")
+        self.weights = weights
+        self._lay(parts)
+
+    @classmethod
+    @abc.abstractmethod
+    def count(cls, parts: Mapping[str, slice]) -> int:
+        """How many weights it has for such a vector. Raises ``ValueError`` where that lacks a
+        part."""
+
+    @classmethod
+    @abc.abstractmethod
+    def start(cls, parts: Mapping[str, slice]) -> np.ndarray:
+        """Weights to begin a search at."""
+
+    @classmethod
+    def directions(cls, parts: Mapping[str, slice]) -> np.ndarray:
+        """How a search varies the weights, (w, d): by this times d numbers that are drawn
+        independently."""
+        return np.eye(cls.count(parts))
+
+    @abc.abstractmethod
+    def _lay(self, parts: Mapping[str, slice]) -> None:
+        """Take the weights apart."""
+
+
+def _require(kind: str, parts: Mapping[str, slice], names: Sequence[str]) -> None:
+    lacking = [name for name in names if name not in parts]
+    if lacking:
+        raise ValueError(
+            f"a {kind} policy must be shown {' and '.join(names)}; the observation lacks "
+            f"{' and '.join(lacking)}"
+        )
+
+
+class MirroredPolicy(WeightedPolicy):
+    """Steers by the difference of left and right, so that a world and its mirror image are driven
+    alike; has a weight for each pair of sectors.
+
+    It turns towards the way, away from what is near on one side, and around what is near ahead on
+    the side that it has chosen: the freer one when something came near, kept until that is passed.
+    It slows down for what is near, where it turns, at the end of the way, and where that leads
+    aside. The first three slow it whatever a weight's sign: else a search soon finds it best never
+    to brake.
+    """
+
+    kind = "mirrored"
+    FURTHER = 7
+    BRAKING = 1.5
+    """What is at the robot's origin, in a pair of sectors, slows by the weight times this."""
+    WAVES = 4
+    """How many numbers a search varies a row of weights by."""
+    SMOOTH_RAD = 0.6
+    """The waves are as large as those of a Gaussian of this width."""
+
+    @classmethod
+    def count(cls, parts: Mapping[str, slice]) -> int:
+        """See :class:`WeightedPolicy`: three for each pair of sectors, and seven."""
+        _require(cls.kind, parts, ("lidar", "way"))
+        beams = parts["lidar"].stop - parts["lidar"].start
+        if beams % 2:
+            raise ValueError(f"a mirrored policy needs an even number of lidar beams, not {beams}")
+        return 3 * (beams // 2) + cls.FURTHER
+
+    @classmethod
+    def start(cls, parts: Mapping[str, slice]) -> np.ndarray:
+        """See :class:`WeightedPolicy`: drives along the way and looks at nothing."""
+        weights = np.zeros(cls.count(parts))
+        weights[-cls.FURTHER :] = 1.0, 1.0, 1.0, 0.0, 0.0, 0.5, 0.5
+        return weights
+
+    @classmethod
+    def directions(cls, parts: Mapping[str, slice]) -> np.ndarray:
+        """See :class:`WeightedPolicy`: those of the sectors by a few cosines of the angle from
+        straight ahead, since what is near in one sector is nearly always near in the next."""
+        pairs = (cls.count(parts) - cls.FURTHER) // 3
+        angles = np.pi * (np.arange(pairs) + 0.5) / pairs
+        order = np.arange(min(cls.WAVES, pairs))
+        size = np.exp(-0.5 * (cls.SMOOTH_RAD * order) ** 2)
+        size /= np.sqrt(size[0] ** 2 + 0.5 * (size[1:] ** 2).sum())  # each weight by 1 in the mean
+        waves = size * np.cos(np.outer(angles, order))
+        found = np.zeros((3 * pairs + cls.FURTHER, 3 * len(order) + cls.FURTHER))
+        for block in range(3):
+            rows, columns = block * pairs, block * len(order)
+            found[rows : rows + pairs, columns : columns + len(order)] = waves
+        found[-cls.FURTHER :, -cls.FURTHER :] = np.eye(cls.FURTHER)
+        return found
+
+    def _lay(self, parts: Mapping[str, slice]) -> None:
+        lidar = parts["lidar"]
+        half = (lidar.stop - lidar.start) // 2
+        self._right = np.arange(lidar.start + half - 1, lidar.start - 1, -1)  # from ahead to behind
+        self._left = np.arange(lidar.start + half, lidar.stop)
+        self._way = parts["way"].start
+        self._push, self._around, self._slow = self.weights[: 3 * half].reshape(3, half)
+        further = self.weights[3 * half :].tolist()
+        self._seek, self._speed, self._facing, self._yield = further[:4]
+        self._turning, self._notice, self._arriving = further[4:]
+        self.begin()
+
+    def begin(self) -> None:
+        """See :class:`Policy`: no side is chosen."""
+        self._side = 0.0
+
+    def act(self, shown: np.ndarray) -> np.ndarray:
+        """See :class:`Policy`."""
+        seen = np.asarray(shown, dtype=float)
+        left, right = seen[self._left] ** 2, seen[self._right] ** 2
+        nearer = np.maximum(left, right)
+        bearing = math.atan2(seen[self._way + 2], seen[self._way + 1])
+        ahead = _product(np.abs(self._around), nearer)
+        if ahead < abs(self._notice) * 0.1:
+            self._side = 0.0
+        elif self._side == 0.0:
+            freer = _product(np.abs(self._around), right - left)
+            self._side = math.copysign(1.0, freer + 0.3 * bearing)
+        turn = (
+            self._seek * bearing / (1.0 + abs(self._yield) * ahead)
+            + _product(self._push, right - left)
+            + self._side * _product(self._around, nearer)
+        )
+        forward = (
+            self._speed
+            + self._facing * (math.cos(bearing) - 1.0)
+            - abs(self._turning * turn)
+            - abs(self._arriving) * (1.0 - seen[self._way])
+            - self.BRAKING * _product(np.abs(self._slow), nearer**2)
+        )
+        return np.tanh([forward, turn])
+
+
+class LinearPolicy(WeightedPolicy):
+    """The hyperbolic tangent of a weighted sum and a constant, for each of the two numbers."""
+
+    kind = "linear"
+
+    @classmethod
+    def count(cls, parts: Mapping[str, slice]) -> int:
+        """See :class:`WeightedPolicy`."""
+        return ACTIONS * (_length(parts) + 1)
+
+    @classmethod
+    def start(cls, parts: Mapping[str, slice]) -> np.ndarray:
+        """See :class:`WeightedPolicy`: stands in the middle of its speeds."""
+        return np.zeros(cls.count(parts))
+
+    def _lay(self, parts: Mapping[str, slice]) -> None:
+        table = self.weights.reshape(ACTIONS, -1)
+        self._matrix, self._constant = table[:, :-1], table[:, -1]
+
+    def act(self, shown: np.ndarray) -> np.ndarray:
+        """See :class:`Policy`."""
+        seen = np.asarray(shown, dtype=float)
+        return np.tanh([_product(row, seen) for row in self._matrix] + self._constant)
+
+
+class PerceptronPolicy(WeightedPolicy):
+    """One hidden layer of :data:`HIDDEN` hyperbolic tangents."""
+
+    kind = "perceptron"
+    HIDDEN = 8
+
+    @classmethod
+    def count(cls, parts: Mapping[str, slice]) -> int:
+        """See :class:`WeightedPolicy`."""
+        return cls.HIDDEN * (_length(parts) + 1) + ACTIONS * (cls.HIDDEN + 1)
+
+    @classmethod
+    def start(cls, parts: Mapping[str, slice]) -> np.ndarray:
+        """See :class:`WeightedPolicy`."""
+        return np.zeros(cls.count(parts))
+
+    def _lay(self, parts: Mapping[str, slice]) -> None:
+        first = self.HIDDEN * (_length(parts) + 1)
+        self._inner = self.weights[:first].reshape(self.HIDDEN, -1)
+        self._outer = self.weights[first:].reshape(ACTIONS, -1)
+
+    def act(self, shown: np.ndarray) -> np.ndarray:
+        """See :class:`Policy`."""
+        seen = np.asarray(shown, dtype=float)
+        for layer in (self._inner, self._outer):
+            seen = np.tanh([_product(row[:-1], seen) for row in layer] + layer[:, -1])
+        return seen
+
+
+WEIGHTED: Dict[str, Type[WeightedPolicy]] = {
+    policy.kind: policy for policy in (MirroredPolicy, LinearPolicy, PerceptronPolicy)
+}
+
+
+def _length(parts: Mapping[str, slice]) -> int:
+    return max((part.stop for part in parts.values()), default=0)
+
+
+def _product(first: np.ndarray, second: np.ndarray) -> float:
+    """The inner product, by the same order of sums on every machine."""
+    return math.fsum((first * second).tolist())

@@ -1,0 +1,121 @@
+"""Episodes driven by weights that a search asks for, in processes side by side.
+
+Owns what one was worth, and that one in which the simulator failed says nothing of the weights.
+"""
+
+import logging
+import math
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+
+import numpy as np
+
+from gz_testauto.base.errors import SimulatorError
+from gz_testauto.extras.learning.episode import (
+    MOST_REPETITIONS,
+    EpisodeRunner,
+    PreparedEnvironment,
+)
+from gz_testauto.extras.learning.policies.policy import WEIGHTED
+
+LOGGER = logging.getLogger(__name__)
+
+ATTEMPTS = 2
+"""At an episode in which the simulator fails, with a fresh one each, before it is left out."""
+
+Place = Tuple[int, int]
+"""A world and a repetition."""
+
+
+class Rollout(NamedTuple):
+    """One episode to be driven: the weights, and where. Held-out worlds are of another
+    environment."""
+
+    weights: Tuple[float, ...]
+    world: int
+    repetition: int
+    held_out: bool = False
+
+
+class RolloutResult(NamedTuple):
+    """What an episode was worth, how long it took (control periods), and whether it reached its
+    goal; with several robots, which all have the policy, their mean, sum, and whether all did. One
+    in which the simulator failed is not ``valid``, and says nothing of the weights."""
+
+    reward: float
+    steps: int
+    reached: bool
+    valid: bool = True
+
+
+class RolloutWorker:
+    """Drives episodes; made once in each process, where its simulators then stay."""
+
+    def __init__(
+        self, kind: str, training: PreparedEnvironment, held_out: Optional[PreparedEnvironment]
+    ) -> None:
+        self._kind, self._training, self._held_out = kind, training, held_out
+        self._runners: Dict[bool, EpisodeRunner] = {}
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        """Without simulators."""
+        return type(self), (self._kind, self._training, self._held_out)
+
+    def __call__(self, drive: Rollout) -> RolloutResult:
+        """Drive an episode to its end."""
+        for _ in range(ATTEMPTS):
+            try:
+                return self._drive(drive)
+            except SimulatorError as error:
+                LOGGER.warning("world %d: %s", drive.world, error)
+                self._runners[drive.held_out].close()
+        return RolloutResult(math.nan, 0, False, valid=False)
+
+    def _drive(self, drive: Rollout) -> RolloutResult:
+        prepared = self._held_out if drive.held_out else self._training
+        assert prepared is not None, "who judges has brought worlds"
+        if drive.held_out not in self._runners:
+            self._runners[drive.held_out] = EpisodeRunner(prepared)
+        runner = self._runners[drive.held_out]
+        parts, kind = prepared.interface().encoder.parts, WEIGHTED[self._kind]
+        worth, steps = 0.0, 0
+        episode = runner.begin(prepared.trial(drive.world, drive.repetition), every=True)
+        policies = [kind(np.array(drive.weights), parts) for _ in episode.agents]
+        while not episode.has_ended:
+            for agent, policy in zip(episode.agents, policies):
+                if agent.goal_is_new:
+                    policy.begin()
+            steps += sum(agent.verdict is None for agent in episode.agents)
+            driving = zip(policies, episode.agents)
+            worth += sum(episode.step(*(one.act(agent.shown) for one, agent in driving)))
+        runner.end()
+        verdicts = [agent.verdict for agent in episode.agents]
+        reached = all(one is not None and one.outcome.success for one in verdicts)
+        return RolloutResult(worth / len(policies), steps, reached)
+
+    def close(self) -> None:
+        """End the simulators."""
+        for runner in self._runners.values():
+            runner.close()
+
+
+def drawn_places(random: np.random.Generator, worlds: Sequence[int], wanted: int) -> List[Place]:
+    """So many worlds, each once as long as there are enough, and a repetition of each."""
+    chosen = random.choice(worlds, size=wanted, replace=wanted > len(worlds))
+    return list(zip(chosen.tolist(), random.integers(MOST_REPETITIONS, size=wanted).tolist()))
+
+
+def mean_worth(driven: Sequence[RolloutResult]) -> float:
+    """Over the valid ones. Raises ``SimulatorError`` where there are none."""
+    valid = [one.reward for one in driven if one.valid]
+    if not valid:
+        raise SimulatorError(
+            f"the simulator failed in all of {len(driven)} episodes, {ATTEMPTS} times each; what "
+            "is driven before is kept, and the same command goes on"
+        )
+    return math.fsum(valid) / len(valid)
+
+
+def share_reached(driven: Sequence[RolloutResult]) -> float:
+    """Of the valid ones; no number where there are none."""
+    valid = [one.reached for one in driven if one.valid]
+    return sum(valid) / len(valid) if valid else math.nan

@@ -1,0 +1,68 @@
+"""The search for weights by CMA-ES (N. Hansen, "The CMA evolution strategy: a tutorial", 2016,
+arXiv:1604.00772).
+
+Owns that it sees nothing but which candidates were better than which, and gives the same numbers
+for the same seed on any number of cores.
+"""
+
+import math
+from typing import Any, List, Mapping, Sequence, Type
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from gz_testauto.base.errors import MissingDependencyError
+from gz_testauto.extras.learning.policies.policy import WeightedPolicy
+
+
+class WeightSearch:
+    """Asks for weights to be tried, and is told which were better."""
+
+    def __init__(
+        self,
+        kind: Type[WeightedPolicy],
+        parts: Mapping[str, slice],
+        population: int,
+        sigma: float,
+        random: np.random.Generator,
+    ) -> None:
+        """``sigma`` is how far the first candidates lie from the start. Raises ``ValueError`` where
+        the observation's ``parts`` are not what the kind of policy needs,
+        ``MissingDependencyError`` without cma."""
+        self._start = kind.start(parts)
+        self._directions = kind.directions(parts)
+        self._strategy = _strategy(self._directions.shape[1], population, sigma, random)
+        self._asked: Sequence[np.ndarray] = ()
+
+    def ask(self) -> List[np.ndarray]:
+        """A generation's candidates, weights (w,) each."""
+        with threadpool_limits(limits=1):
+            self._asked = self._strategy.ask()
+            return [self._weights(point) for point in self._asked]
+
+    def tell(self, ranking: Sequence[int]) -> np.ndarray:
+        """What was asked for last, by their numbers, the best first; returns the weights (w,) of
+        the mean after it."""
+        places = np.empty(len(ranking))
+        places[list(ranking)] = np.arange(len(ranking))
+        with threadpool_limits(limits=1):
+            self._strategy.tell(self._asked, places.tolist())
+            return self._weights(np.array(self._strategy.mean, dtype=float))
+
+    def _weights(self, point: np.ndarray) -> np.ndarray:
+        return np.asarray(self._start + self._directions @ point)
+
+
+def _strategy(dimensions: int, population: int, sigma: float, random: np.random.Generator) -> Any:
+    try:
+        import cma
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"training needs cma ({error}): python3 -m pip install 'gz_testauto[rl]'"
+        ) from error
+
+    def normal(*size: int) -> np.ndarray:
+        return random.standard_normal(size)
+
+    chosen = {"popsize": population, "verbose": -9, "seed": math.nan, "randn": normal}
+    return cma.CMAEvolutionStrategy(np.zeros(dimensions), sigma, chosen)

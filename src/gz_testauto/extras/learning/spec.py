@@ -1,0 +1,129 @@
+"""A campaign to learn in.
+
+Owns the shape of ``environment:``, beside the keys of any other campaign::
+
+    environment:
+      observations: [{term: lidar, beams: 24}, way, twist]
+      rewards: [{term: progress, weight: 1.0}, {term: collided, weight: -10.0}]
+      terminations: [{term: off_way, limit_m: 4.0}]
+      curriculum: {by: density, share: 0.25, steps: 50000}
+      held_out: held_out_campaign.yaml
+
+Without ``planners`` there is one place for a policy, and ``embedded`` is the simulator unless
+another is given.
+"""
+
+import contextlib
+from typing import Any, Dict, Iterator, Optional, Tuple
+
+from pydantic import BeforeValidator, Field, field_validator, model_validator
+from typing_extensions import Annotated, Literal
+
+from gz_testauto.base.errors import GzTestautoError
+from gz_testauto.extras.learning.policies.observations import Named, ObservationEncoder
+from gz_testauto.extras.learning.terms import Judge
+from gz_testauto.spec.campaign import BuiltinCampaignSpec, BuiltinPlannerSpec
+from gz_testauto.spec.model import Spec, SpecPath, as_tuple
+
+POLICY = "policy"
+"""What the place of the policy is called among the planners."""
+
+
+class TermSpec(Spec):
+    """A registered term, by name or with its parameters beside ``term``."""
+
+    term: str = Field(min_length=1)
+    parameters: Dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _parameters_are_beside_it(cls, data: Any) -> Any:
+        if isinstance(data, str):
+            return {"term": data}
+        if not isinstance(data, dict) or set(data) == {"term", "parameters"}:
+            return data
+        rest = {name: value for name, value in data.items() if name != "term"}
+        return {**({"term": data["term"]} if "term" in data else {}), "parameters": rest}
+
+    @property
+    def named(self) -> Named:
+        """Name and parameters."""
+        return self.term, dict(self.parameters)
+
+
+Terms = Annotated[Tuple[TermSpec, ...], BeforeValidator(as_tuple)]
+
+
+def _terms(*entries: Tuple[str, Dict[str, Any]]) -> Tuple[TermSpec, ...]:
+    return tuple(TermSpec(term=name, parameters=parameters) for name, parameters in entries)
+
+
+class CurriculumSpec(Spec):
+    """From easy worlds to all: first the easiest ``share`` of them, then more and more, and all
+    once ``steps`` control periods have been driven."""
+
+    by: Literal["density", "mean_clearance_m", "narrowest_gap_m", "shortest_path_m"]
+    """Easier is less density, more clearance, a wider gap, a shorter way."""
+    share: float = Field(0.25, gt=0, le=1)
+    steps: int = Field(50_000, ge=1)
+
+
+class EnvironmentSpec(Spec):
+    """What a policy is shown, what it is rewarded for, and what ends an episode beside the rules of
+    the campaign."""
+
+    observations: Terms = Field(_terms(("lidar", {}), ("way", {}), ("twist", {})), min_length=1)
+    rewards: Terms = Field(
+        _terms(
+            ("progress", {"weight": 1.0}),
+            ("reached", {"weight": 10.0}),
+            ("collided", {"weight": -10.0}),
+            ("time", {"weight": -0.1}),
+        ),
+        min_length=1,
+    )
+    terminations: Terms = ()
+    curriculum: Optional[CurriculumSpec] = None
+    """All worlds from the beginning unless given."""
+    held_out: Optional[SpecPath] = None
+    """A campaign in whose worlds a policy is judged; none of them may be among those of this
+    one."""
+
+    @field_validator("observations")
+    @classmethod
+    def _can_be_shown(cls, terms: Tuple[TermSpec, ...]) -> Tuple[TermSpec, ...]:
+        with _as_value_error():
+            ObservationEncoder([term.named for term in terms])
+        return terms
+
+    @field_validator("rewards")
+    @classmethod
+    def _can_be_rewarded(cls, terms: Tuple[TermSpec, ...]) -> Tuple[TermSpec, ...]:
+        with _as_value_error():
+            Judge([term.named for term in terms], ())
+        return terms
+
+    @field_validator("terminations")
+    @classmethod
+    def _can_end(cls, terms: Tuple[TermSpec, ...]) -> Tuple[TermSpec, ...]:
+        with _as_value_error():
+            Judge((), [term.named for term in terms])
+        return terms
+
+
+@contextlib.contextmanager
+def _as_value_error() -> Iterator[None]:
+    try:
+        yield
+    except GzTestautoError as error:
+        raise ValueError(str(error)) from error
+
+
+class EnvironmentCampaignSpec(BuiltinCampaignSpec):
+    """A campaign with ``environment``."""
+
+    planners: Annotated[Tuple[BuiltinPlannerSpec, ...], BeforeValidator(as_tuple)] = (
+        BuiltinPlannerSpec(name=POLICY, plugin="straight"),
+    )
+    simulator: str = "embedded"
+    environment: EnvironmentSpec

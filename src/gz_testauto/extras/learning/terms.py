@@ -1,0 +1,197 @@
+"""What a policy is rewarded for, and what ends its episodes beside the campaign's rules.
+
+Owns the built-in terms; packages bring others under ``gz_testauto.rewards`` and
+``gz_testauto.terminations``. A subclass declares its parameters as keyword arguments of its
+constructor, each with a default.
+"""
+
+import abc
+import math
+from dataclasses import dataclass
+from typing import List, Optional, Sequence, Tuple
+
+import shapely
+
+from gz_testauto.base.observation import Twist2D
+from gz_testauto.base.parameters import Positive, construct
+from gz_testauto.base.registry import Registry
+from gz_testauto.extras.learning.policies.observations import Named
+from gz_testauto.planners.following import WaypointFollower
+from gz_testauto.planners.interface import Observation, Task
+from gz_testauto.trial.outcome import Outcome
+
+_HERE = "gz_testauto.extras.learning.terms"
+REWARDS = Registry(
+    "reward",
+    {
+        "progress": f"{_HERE}:Progress",
+        "reached": f"{_HERE}:Reached",
+        "collided": f"{_HERE}:Collided",
+        "time": f"{_HERE}:Time",
+        "near": f"{_HERE}:Near",
+        "turning": f"{_HERE}:Turning",
+        "given_up": f"{_HERE}:GivenUp",
+    },
+)
+TERMINATIONS = Registry("termination", {"off_way": f"{_HERE}:OffWay"})
+
+FOLLOWED_M = 2.0
+"""Half of how far ahead the point of the way that is reached is looked for."""
+
+
+@dataclass(frozen=True, eq=False)
+class Transition:
+    """One control period of ``duration_s``: what was before and is after it, what was commanded,
+    and how the episode ended, None while it goes on."""
+
+    before: Observation
+    after: Observation
+    command: Twist2D
+    duration_s: float
+    outcome: Optional[Outcome] = None
+
+
+class RewardTerm(abc.ABC):
+    """A number for each control period, times ``weight``."""
+
+    def __init__(self, weight: float = 1.0) -> None:
+        self.weight = weight
+
+    def begin(self, task: Task) -> None:  # noqa: B027 - most remember nothing
+        """A new task."""
+
+    @abc.abstractmethod
+    def value(self, transition: Transition) -> float:
+        """What the period is worth, before it is weighted."""
+
+
+class Progress(RewardTerm):
+    """Metres along the way, counted once: driving back takes nothing."""
+
+    def begin(self, task: Task) -> None:
+        """See :class:`RewardTerm`."""
+        self._follower = WaypointFollower(task.waypoints_m, FOLLOWED_M)
+        self._left_m = self._follower.remaining_m
+
+    def value(self, transition: Transition) -> float:
+        """See :class:`RewardTerm`."""
+        pose, before_m = transition.after.pose, self._left_m
+        self._follower.target(pose.x_m, pose.y_m)
+        self._left_m = self._follower.remaining_m
+        return before_m - self._left_m
+
+
+class Reached(RewardTerm):
+    """1 at the last goal."""
+
+    def value(self, transition: Transition) -> float:
+        """See :class:`RewardTerm`."""
+        return float(transition.outcome is not None and transition.outcome.success)
+
+
+class Collided(RewardTerm):
+    """1 for a collision, and for tipping over."""
+
+    def value(self, transition: Transition) -> float:
+        """See :class:`RewardTerm`."""
+        outcome = transition.outcome
+        return float(outcome is not None and outcome.declaration.crash)
+
+
+class GivenUp(RewardTerm):
+    """1 for a robot that is stuck or out of time."""
+
+    def value(self, transition: Transition) -> float:
+        """See :class:`RewardTerm`."""
+        outcome = transition.outcome
+        return float(outcome is not None and not outcome.declaration.terminal)
+
+
+class Time(RewardTerm):
+    """Seconds."""
+
+    def value(self, transition: Transition) -> float:
+        """See :class:`RewardTerm`."""
+        return transition.duration_s
+
+
+class Near(RewardTerm):
+    """From 0 to 1, over time: how near the lidar has something, within ``within_m`` of its
+    origin."""
+
+    def __init__(self, weight: float = -1.0, within_m: Positive = 1.0) -> None:
+        super().__init__(weight)
+        self._within_m = within_m
+
+    def value(self, transition: Transition) -> float:
+        """See :class:`RewardTerm`."""
+        scan = transition.after.scan
+        if scan is None or not len(scan.ranges_m):
+            return 0.0
+        nearest_m = max(0.0, min(map(float, scan.ranges_m)))
+        return max(0.0, 1.0 - nearest_m / self._within_m) * transition.duration_s
+
+
+class Turning(RewardTerm):
+    """Radians by which the robot is told to turn."""
+
+    def value(self, transition: Transition) -> float:
+        """See :class:`RewardTerm`."""
+        return abs(transition.command.angular_radps) * transition.duration_s
+
+
+class TerminationTerm(abc.ABC):
+    """Ends an episode for good, where the campaign's rules would not."""
+
+    def begin(self, task: Task) -> None:  # noqa: B027 - most remember nothing
+        """A new task."""
+
+    @abc.abstractmethod
+    def reason(self, transition: Transition) -> Optional[str]:
+        """Why it ends, None where it does not."""
+
+
+class OffWay(TerminationTerm):
+    """Farther than ``limit_m`` from the way."""
+
+    def __init__(self, limit_m: Positive = 5.0) -> None:
+        self._limit_m = limit_m
+
+    def begin(self, task: Task) -> None:
+        """See :class:`TerminationTerm`."""
+        self._way = shapely.LineString(task.waypoints_m)
+
+    def reason(self, transition: Transition) -> Optional[str]:
+        """See :class:`TerminationTerm`."""
+        pose = transition.after.pose
+        away_m = float(self._way.distance(shapely.Point(pose.x_m, pose.y_m)))
+        return f"{away_m:.2f} m off the way" if away_m > self._limit_m else None
+
+
+class Judge:
+    """All terms of an environment."""
+
+    def __init__(self, rewards: Sequence[Named], terminations: Sequence[Named]) -> None:
+        """Raises ``SpecError`` for a term that is not known, and for its parameters."""
+        self._rewards: List[Tuple[str, RewardTerm]] = [
+            (name, construct(REWARDS, name, parameters)) for name, parameters in rewards
+        ]
+        self._terminations: List[TerminationTerm] = [
+            construct(TERMINATIONS, name, parameters) for name, parameters in terminations
+        ]
+
+    def begin(self, task: Task) -> None:
+        """A new task."""
+        for _, reward in self._rewards:
+            reward.begin(task)
+        for termination in self._terminations:
+            termination.begin(task)
+
+    def reward(self, transition: Transition) -> float:
+        """The weighted sum."""
+        return math.fsum(term.weight * term.value(transition) for _, term in self._rewards)
+
+    def reason(self, transition: Transition) -> Optional[str]:
+        """Why the episode ends beside the campaign's rules."""
+        reasons = (term.reason(transition) for term in self._terminations)
+        return next((reason for reason in reasons if reason is not None), None)

@@ -1,0 +1,348 @@
+"""Training a policy by CMA-ES, in processes side by side, to be gone on with after any end.
+
+Owns what a generation drives, and the journals. All candidates drive the same worlds, and the
+better half of them as many again: which of two is better matters most among the best. The last of
+the steps go into choosing among the generations' means (``selection.py``). ``generations.jsonl``
+and ``selection.jsonl`` take down what was driven; going on asks for the same again and takes
+what the journals have, so that the policy is the same file whether it was interrupted or not, and
+whatever the number of processes.
+"""
+
+import hashlib
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterator,
+    List,
+    Mapping,
+    Optional,
+    Sequence,
+    Tuple,
+    Type,
+    TypeVar,
+    Union,
+)
+
+import numpy as np
+
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.json_file import read_json_object, shaped
+from gz_testauto.extras.learning.episode import PreparedEnvironment, require_apart
+from gz_testauto.extras.learning.policies.files import write_policy
+from gz_testauto.extras.learning.policies.policy import WEIGHTED
+from gz_testauto.extras.learning.rollouts import (
+    Place,
+    Rollout,
+    RolloutResult,
+    RolloutWorker,
+    drawn_places,
+    mean_worth,
+    share_reached,
+)
+from gz_testauto.extras.learning.search import WeightSearch
+from gz_testauto.extras.learning.selection import WORLDS, Portion, Selection, portion_of
+from gz_testauto.extras.learning.spec import EnvironmentCampaignSpec
+from gz_testauto.processes import TaskPool
+from gz_testauto.results.directory import reporting_disk, write_atomically
+from gz_testauto.sampling.seeds import child_generator
+
+SEARCH, DRAWS, SELECTION = "search", "draws", "selection"
+"""Paths of the generators."""
+
+MEND = "remove this line and all after it, and give the same command again"
+
+Pool = TaskPool[Rollout, RolloutResult]
+
+
+@dataclass(frozen=True)
+class TrainingOptions:
+    """How it is searched. A change of one of these is another training."""
+
+    seed: int = 0
+    steps: int = 200_000
+    """Control periods to drive at most."""
+    kind: str = "mirrored"
+    population: int = 12
+    episodes: int = 4
+    """Worlds that every candidate of a generation drives; the better half drive as many others."""
+    sigma: float = 0.35
+    """How far the first candidates lie from the start."""
+    selection: float = 0.25
+    """Share of the steps that goes into choosing among the means; 0: the last is taken."""
+    judged: int = 0
+    """Held-out worlds in which the mean of every generation is judged; these steps do not count."""
+
+    @property
+    def better(self) -> int:
+        """How many candidates are the better half."""
+        return (self.population + 1) // 2
+
+
+@dataclass(frozen=True)
+class Generation:
+    """What is known of one generation: what each candidate was worth, and their numbers, the best
+    first; the control periods driven so far, the share of the candidates' episodes that reached
+    the goal, and of the mean's held-out ones, None where these are not judged. ``mean`` is the
+    beginning of the SHA-256 of the mean's weights."""
+
+    number: int
+    worth: Tuple[float, ...]
+    ranking: Tuple[int, ...]
+    steps: int
+    reached: float
+    mean: str
+    held_out: Optional[float] = None
+    invalid: int = 0
+    """Episodes in which the simulator failed; they are left out."""
+
+
+class Training:
+    """One training in its directory."""
+
+    def __init__(
+        self,
+        training: PreparedEnvironment,
+        held_out: Optional[PreparedEnvironment],
+        options: TrainingOptions,
+        folder: Path,
+    ) -> None:
+        """Raises ``SpecError`` where a held-out world is among those to train in, for options that
+        make no sense, and for a directory that holds another training; ``MissingDependencyError``
+        without cma."""
+        self._prepared, self._held_out, self.options = training, held_out, options
+        self._folder = folder
+        _require_sense(options)
+        if held_out is not None:
+            require_apart(
+                training, [(world.name, world.sha256) for world in held_out.campaign.worlds]
+            )
+        try:
+            self._parts = training.interface().encoder.parts
+            random = child_generator(options.seed, SEARCH)
+            self._search = WeightSearch(
+                WEIGHTED[options.kind], self._parts, options.population, options.sigma, random
+            )
+        except ValueError as error:
+            raise SpecError(f"environment.observations: {error}") from error
+        self._means: List[np.ndarray] = []
+        with reporting_disk(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            self._require_same()
+        self.generations: List[Generation] = []
+        for generation in _read_journal(self._journal, Generation):
+            number, ranked = len(self.generations), sorted(generation.ranking)
+            if generation.number != number or ranked != list(range(options.population)):
+                raise SpecError(f"{self._journal}:{number + 1}: is no generation {number}; {MEND}")
+            self._search.ask()
+            self._means.append(self._search.tell(generation.ranking))
+            if generation.mean != _digest(self._means[-1]):
+                raise SpecError(
+                    f"{self._journal}:{number + 1}: the search leads elsewhere here than where it "
+                    "was made, with another version of gz_testauto, cma or numpy, or on a "
+                    "processor that rounds otherwise; go on there, or give another --out"
+                )
+            self.generations.append(generation)
+
+    @property
+    def is_searched(self) -> bool:
+        """Whether another generation as long as the last would pass the steps to search with."""
+        steps = [0, *(generation.steps for generation in self.generations)]
+        bound = (1.0 - self.options.selection) * self.options.steps
+        return bool(self.generations) and 2 * steps[-1] - steps[-2] > bound
+
+    @property
+    def _counted(self) -> List[Generation]:
+        """The generations within the steps, and the first. One that took longer than that before
+        it, and passed them, does not count."""
+        return [
+            one for one in self.generations if one.steps <= self.options.steps or not one.number
+        ]
+
+    def run(self, workers: int, tell: Callable[[Union[Generation, Portion]], None]) -> Path:
+        """Go on until all steps are driven; returns the policy's file. ``tell`` is told of every
+        generation, and of what is driven to choose among the means."""
+        driver = RolloutWorker(self.options.kind, self._prepared, self._held_out)
+        with TaskPool(driver, workers, "training") as pool:
+            while not self.is_searched:
+                generation = self._next(pool)
+                self.generations.append(generation)
+                self._append(self._journal, generation)
+                tell(generation)
+            selection = self._select(pool, tell)
+        return self._write(self._means[selection.best], selection.steps)
+
+    def _next(self, pool: Pool) -> Generation:
+        number, options = len(self.generations), self.options
+        before = self.generations[-1].steps if number else 0
+        random = child_generator(options.seed, DRAWS, number)
+        allowed = self._prepared.worlds_after(before)
+        candidates = self._search.ask()
+        everyone = range(len(candidates))
+        driven = self._drive(
+            pool, candidates, everyone, drawn_places(random, allowed, options.episodes)
+        )
+        better = _ranked(driven, everyone)[: options.better]
+        more = self._drive(
+            pool, candidates, better, drawn_places(random, allowed, options.episodes)
+        )
+        for candidate, own in more.items():
+            driven[candidate] += own
+        rest = [candidate for candidate in everyone if candidate not in better]
+        ranking = (*_ranked(driven, better), *_ranked(driven, rest))
+        self._means.append(self._search.tell(ranking))
+        every = [one for own in driven.values() for one in own]
+        return Generation(
+            number,
+            tuple(mean_worth(driven[candidate]) for candidate in everyone),
+            ranking,
+            before + sum(one.steps for one in every),
+            share_reached(every),
+            _digest(self._means[-1]),
+            self._judge(pool, self._means[-1]),
+            sum(not one.valid for one in every),
+        )
+
+    def _drive(
+        self,
+        pool: Pool,
+        weights: Sequence[np.ndarray],
+        who: Sequence[int],
+        places: Sequence[Place],
+    ) -> Dict[int, List[RolloutResult]]:
+        """What each of ``who`` did in all these places."""
+        drives = [Rollout(tuple(weights[one].tolist()), *place) for one in who for place in places]
+        driven = list(pool.map(drives))
+        return {
+            one: driven[place * len(places) : (place + 1) * len(places)]
+            for place, one in enumerate(who)
+        }
+
+    def _judge(self, pool: Pool, mean: np.ndarray) -> Optional[float]:
+        """The share of held-out worlds in which it reaches the goal."""
+        if self._held_out is None or not self.options.judged:
+            return None
+        count = min(self.options.judged, len(self._held_out.campaign.worlds))
+        weights = tuple(mean.tolist())
+        return share_reached(list(pool.map(Rollout(weights, one, 0, True) for one in range(count))))
+
+    def _select(self, pool: Pool, tell: Callable[[Union[Generation, Portion]], None]) -> Selection:
+        """The last means drive, until it is known which is best or the steps are driven."""
+        counted = self._counted
+        begun = counted[-1].steps
+        lately = begun - (counted[-2].steps if len(counted) > 1 else 0)
+        options = self.options
+        episodes = options.episodes * (options.population + options.better)
+        limit = options.steps if options.selection else begun
+        selection = Selection(len(counted), begun, limit, lately / episodes)
+        journal = self._folder / "selection.jsonl"
+        taken = 0
+        for portion in _read_journal(journal, Portion):
+            taken += 1
+            try:
+                selection.take(portion)
+            except ValueError as error:
+                raise SpecError(f"{journal}:{taken}: {error}; {MEND}") from error
+        every = range(len(self._prepared.campaign.worlds))
+        while True:
+            means = selection.next()
+            if means is None:
+                return selection
+            random = child_generator(options.seed, SELECTION, taken)
+            driven = self._drive(pool, self._means, means, drawn_places(random, every, WORLDS))
+            together = [one for mean in means for one in driven[mean]]
+            mean_worth(together)  # raises where the simulator failed in all
+            portion = portion_of(means, together, selection.steps)
+            self._append(journal, portion)
+            selection.take(portion)
+            tell(portion)
+            taken += 1
+
+    @property
+    def _journal(self) -> Path:
+        return self._folder / "generations.jsonl"
+
+    def _append(self, journal: Path, entry: Any) -> None:
+        with reporting_disk(self._folder), open(journal, "a", encoding="utf-8") as file:
+            file.write(json.dumps(asdict(entry)) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+    def _require_same(self) -> None:
+        """Raise ``SpecError`` where the directory holds another training."""
+        file = self._folder / "training.json"
+        own = {
+            "options": asdict(self.options),
+            "campaign": _identity(self._prepared.spec),
+            "worlds": self._prepared.world_hashes,
+        }
+        own = json.loads(json.dumps(own))
+        if not file.is_file():
+            write_atomically(file, json.dumps(own, indent=1, sort_keys=True).encode())
+            return
+        stored = read_json_object(file, SpecError)
+        changed = [name for name in own if stored.get(name) != own[name]]
+        if changed:
+            raise SpecError(
+                f"{self._folder}: holds a training with other {' and '.join(changed)}; give "
+                "another --out; where nothing was changed it is another version's, which does not "
+                "go on"
+            )
+
+    def _write(self, weights: np.ndarray, steps: int) -> Path:
+        options = self.options
+        policy = WEIGHTED[options.kind](weights, self._parts)
+        path = self._folder / "policy.npz"
+        with reporting_disk(self._folder):
+            write_policy(path, policy, self._prepared.card(options.kind, options.seed, steps))
+        return path
+
+
+Entry = TypeVar("Entry")
+
+
+def _read_journal(journal: Path, kind: Type[Entry]) -> Iterator[Entry]:
+    """What it has; a line that was cut off is left out. Raises ``SpecError`` for another fault."""
+    if not journal.is_file():
+        return
+    content = journal.read_bytes()
+    whole = content[: content.rfind(b"\n") + 1]
+    if whole != content:
+        write_atomically(journal, whole)
+    for number, line in enumerate(whole.splitlines(), 1):
+        try:
+            data = json.loads(line)
+        except ValueError as error:
+            raise SpecError(f"{journal}:{number}: is damaged ({error}); {MEND}") from error
+        yield shaped(kind, data, f"{journal}:{number}", SpecError)
+
+
+def _digest(weights: np.ndarray) -> str:
+    return hashlib.sha256(weights.tobytes()).hexdigest()[:16]
+
+
+def _ranked(driven: Mapping[int, Sequence[RolloutResult]], who: Sequence[int]) -> List[int]:
+    """The best first; of equals that of the lower number."""
+    return sorted(who, key=lambda one: (-mean_worth(driven[one]), one))
+
+
+def _require_sense(options: TrainingOptions) -> None:
+    if options.kind not in WEIGHTED:
+        raise SpecError(f"--kind is {options.kind!r}; there are {', '.join(sorted(WEIGHTED))}")
+    for name in ("steps", "episodes", "sigma"):
+        if not getattr(options, name) > 0:
+            raise SpecError(f"--{name} is {getattr(options, name)}; it must be above 0")
+    if options.population < 4:
+        raise SpecError(f"--population is {options.population}; it must be at least 4")
+    if options.judged < 0:
+        raise SpecError(f"--judge is {options.judged}; it must be at least 0")
+    if not 0 <= options.selection < 1:
+        raise SpecError(f"--selection is {options.selection:g}; it must be at least 0 and below 1")
+
+
+def _identity(spec: EnvironmentCampaignSpec) -> Mapping[str, Any]:
+    return spec.model_dump(mode="json", exclude={"environment": {"held_out"}})

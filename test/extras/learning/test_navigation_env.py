@@ -1,0 +1,146 @@
+"""A campaign as an environment of Gymnasium."""
+
+import numpy as np
+import pytest
+from room import written
+
+pytest.importorskip("gymnasium", reason="needs gymnasium: pip install 'gz_testauto[rl]'")
+
+from gymnasium.error import ResetNeeded
+from gymnasium.utils.env_checker import check_env
+
+from gz_testauto.base.errors import SpecError
+from gz_testauto.cli.main import main
+from gz_testauto.extras.learning.navigation import NavigationEnv
+from gz_testauto.extras.learning.policies.files import PolicyCard, write_policy
+from gz_testauto.extras.learning.policies.policy import MirroredPolicy
+from gz_testauto.results.directory import CampaignDirectory
+from gz_testauto.results.store import ResultStore
+
+pytestmark = pytest.mark.slow
+
+WALKER = {"name": "walker", "behaviour": "patrol", "waypoints_m": [[2.0, -2.0], [2.0, 2.0]]}
+NOISE = {"name": "noise", "term": "scan_noise", "set": 0.02}
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("environment")
+    made = NavigationEnv(written(folder), folder / "worlds")
+    yield made
+    made.close()
+
+
+def test_gymnasium_finds_nothing_wrong(environment):
+    check_env(environment, skip_render_check=True)
+
+
+def test_the_same_seed_is_the_same_episode(environment):
+    def first_steps(seed):
+        shown, info = environment.reset(seed=seed)
+        steps = [environment.step(np.array([0.5, 0.1], dtype=np.float32)) for _ in range(5)]
+        return [shown, *(step[0] for step in steps)], info["world"], info["repetition"]
+
+    shown, world, repetition = first_steps(5)
+    again, same_world, same_repetition = first_steps(5)
+    assert (world, repetition) == (same_world, same_repetition)
+    assert np.array_equal(shown, again)
+    assert first_steps(6)[1:] != (world, repetition)
+
+
+def test_the_last_step_says_how_it_ended(environment):
+    environment.reset(options={"world": 0, "repetition": 0})
+    ended, rewards = False, []
+    while not ended:
+        _, reward, terminated, truncated, info = environment.step(np.array([1.0, 0.0]))
+        rewards.append(reward)
+        ended = terminated or truncated
+    assert info["outcome"] in ("reached", "collided")
+    assert terminated and not truncated
+    assert info["metrics"]["time_s"] == pytest.approx(info["time_s"])
+    assert max(np.abs(rewards[:-1])) < 1.0
+    assert abs(rewards[-1]) > 9.0
+    with pytest.raises(ResetNeeded):
+        environment.step(np.zeros(2))
+
+
+def test_standing_still_truncates(environment):
+    environment.reset(options={"world": 1})
+    for _ in range(19):
+        assert not any(environment.step(np.array([-1.0, 0.0]))[2:4])
+    for _ in range(3):
+        _, _, terminated, truncated, info = environment.step(np.array([-1.0, 0.0]))
+        if truncated:
+            break
+    assert (terminated, truncated, info["outcome"]) == (False, True, "stuck")
+
+
+@pytest.mark.parametrize(
+    ("action", "says"),
+    [
+        ([np.nan, 0.0], "must be finite numbers"),
+        ([0.0, np.inf], "must be finite numbers"),
+        ([0.0, 0.0, 0.0], r"has shape \(2,\); this one has \(3,\)"),
+    ],
+)
+def test_what_is_no_action_is_an_error(environment, action, says):
+    environment.reset(seed=0)
+    with pytest.raises(ValueError, match=says):
+        environment.step(np.array(action))
+
+
+def test_a_world_that_is_not_there_is_refused(environment):
+    with pytest.raises(SpecError, match=r"world 4; there are 4, counted from 0"):
+        environment.reset(options={"world": 4})
+
+
+def test_an_episode_and_its_trial_are_the_same_to_the_bit(tmp_path):
+    """With somebody who walks, noise, several goals, and a policy of random weights."""
+    via = {"x_m": 3.0, "y_m": 0.0, "via": [{"x_m": 0.0, "y_m": 2.0}]}
+    more = {"actors": [WALKER], "randomise": [NOISE], "goal": via, "repetitions": 2}
+    learned = {"plugin": "policy", "parameters": {"file": "./policy.npz"}}
+    environment = NavigationEnv(written(tmp_path, **more), tmp_path / "worlds")
+    interface = environment.prepared.interface()
+    parts = interface.encoder.parts
+    random = np.random.default_rng(1)
+    weights = MirroredPolicy.start(parts) + 0.3 * random.standard_normal(
+        MirroredPolicy.count(parts)
+    )
+    policy = MirroredPolicy(weights, parts)
+    observations = [{"term": "lidar", "beams": 8}, {"term": "way"}, {"term": "twist"}]
+    card = PolicyCard(kind="mirrored", observations=observations)
+    write_policy(tmp_path / "policy.npz", policy, card)
+    driven = {}
+    for world in range(4):
+        for repetition in range(2):
+            shown, info = environment.reset(options={"world": world, "repetition": repetition})
+            ended = False
+            while not ended:
+                if info["goal_is_new"]:
+                    policy.begin()
+                shown, _, terminated, truncated, info = environment.step(policy.act(shown))
+                ended = terminated or truncated
+            episode = environment._episode
+            result = episode.result(episode.agents[0])
+            driven[world, repetition] = (info["outcome"], result.recording)
+    environment.close()
+    file = written(
+        tmp_path,
+        **more,
+        environment=None,
+        planners=[{"name": "learned", **learned}],
+        simulator="embedded",
+    )
+    out = tmp_path / "out"
+    assert main(["run", str(file), "--out", str(out), "--workers", "1"]) == 0
+    with ResultStore.read(CampaignDirectory(out)) as store:
+        for record in store.results().trials:
+            outcome, recording = driven[record.world_index, record.repetition]
+            assert record.outcome.value == outcome
+            trial = store.trajectory(record)
+            for name in ("time_s", "pose", "twist", "command", "clearance_m"):
+                assert np.array_equal(
+                    getattr(trial, name), getattr(recording, name), equal_nan=True
+                ), name
+            walked = [found.series["actor_walker"] for found in (trial, recording)]
+            assert np.array_equal(*walked)

@@ -1,0 +1,57 @@
+"""Policies judged as planners are."""
+
+import json
+import shutil
+
+import pytest
+from room import written
+
+from gz_testauto.cli.main import main
+from gz_testauto.extras.learning.policies.files import PolicyCard, write_policy
+from gz_testauto.extras.learning.policies.observations import ObservationEncoder
+from gz_testauto.extras.learning.policies.policy import MirroredPolicy
+
+pytestmark = pytest.mark.slow
+
+TERMS = [{"term": "lidar", "beams": 8}, {"term": "way"}]
+
+
+def judged(folder, speed):
+    """A campaign with a policy that drives along the way, faster or slower, or backwards."""
+    folder.mkdir()
+    card = PolicyCard(kind="mirrored", observations=TERMS)
+    parts = ObservationEncoder(card.terms).parts
+    weights = MirroredPolicy.start(parts)
+    weights[-MirroredPolicy.FURTHER + 1] = speed
+    file = folder / "policy.npz"
+    write_policy(file, MirroredPolicy(weights, parts), card)
+    learned = {"name": "learned", "plugin": "policy", "parameters": {"file": str(file)}}
+    changes = {"environment": None, "planners": [learned], "simulator": "embedded"}
+    out = folder / "out"
+    assert main(["run", str(written(folder, **changes)), "--out", str(out)]) == 0
+    return out
+
+
+@pytest.fixture(scope="module")
+def before(tmp_path_factory):
+    return judged(tmp_path_factory.mktemp("judged") / "before", 1.0)
+
+
+def test_a_policy_is_gated_against_the_one_before_it(before, tmp_path, capsys):
+    stands = judged(tmp_path / "stands", -9.0)
+    capsys.readouterr()
+    main(["gate", str(stands), "--baseline", str(before)])
+    said = capsys.readouterr()
+    assert "learned (new) succeeds not less often than learned (baseline)" in said.out
+    assert "in 4 worlds" in said.out
+    assert "does not compare" not in said.err
+
+
+def test_a_further_robot_with_another_policy_is_another_condition(before, tmp_path, capsys):
+    after = tmp_path / "after"
+    shutil.copytree(str(before), str(after))
+    manifest = json.loads((after / "manifest.json").read_text())
+    manifest["inputs"]["planner of robot other/file.npz"] = "sha256:0"
+    (after / "manifest.json").write_text(json.dumps(manifest))
+    assert main(["gate", str(after), "--baseline", str(before)]) == 2
+    assert "planner of robot other/file.npz: another file, and nothing" in capsys.readouterr().err

@@ -1,0 +1,206 @@
+"""Policies in files, and what they make of what they are shown."""
+
+import json
+
+import numpy as np
+import pytest
+
+from gz_testauto.base.errors import GzTestautoError, SpecError
+from gz_testauto.base.observation import LaserScan, TrackedObject, Twist2D
+from gz_testauto.base.pose import Pose2D
+from gz_testauto.extras.learning.policies.files import PolicyCard, read_policy, write_policy
+from gz_testauto.extras.learning.policies.interface import PolicyInterface
+from gz_testauto.extras.learning.policies.observations import ObservationEncoder
+from gz_testauto.extras.learning.policies.policy import WEIGHTED, MirroredPolicy
+from gz_testauto.planners import make_planner
+from gz_testauto.planners.interface import Observation, RobotLimits, Task
+
+TERMS = [("lidar", {"beams": 8, "range_m": 4.0}), ("way", {}), ("twist", {})]
+SQUARE = ((0.3, 0.3), (-0.3, 0.3), (-0.3, -0.3), (0.3, -0.3))
+LIMITS = RobotLimits(SQUARE, max_linear_mps=2.0, max_angular_radps=1.0, max_linear_accel_mps2=100.0)
+TASK = Task(Pose2D(5.0, 0.0, 0.0), 0.5, np.array([[0.0, 0.0], [5.0, 0.0]]), LIMITS)
+
+
+def card(kind="mirrored", terms=TERMS):
+    return PolicyCard(
+        kind=kind, observations=[{"term": name, **parameters} for name, parameters in terms]
+    )
+
+
+def scan(ranges, field_rad=2 * np.pi):
+    half = field_rad / 2
+    step = field_rad / len(ranges)
+    return LaserScan(0.0, -half + step / 2, half - step / 2, 0.1, 10.0, np.array(ranges, float))
+
+
+def seen(ranges, pose=(0.0, 0.0, 0.0), twist=(0.0, 0.0), objects=()):
+    return Observation(0.0, Pose2D(*pose), Twist2D(*twist), scan(ranges), objects)
+
+
+def encoded(terms, observation, task=TASK):
+    encoder = ObservationEncoder(terms)
+    encoder.begin(task)
+    return encoder.encode(observation)
+
+
+def test_a_lidar_is_the_nearest_of_each_sector():
+    ranges = np.full(16, np.inf)
+    ranges[[1, 8, 9]] = 1.0, 3.0, 2.0
+    assert encoded(TERMS[:1], seen(ranges)) == pytest.approx([0.75, 0, 0, 0, 0.5, 0, 0, 0])
+
+
+def test_way_and_goal_are_seen_from_the_robot():
+    beside = seen(np.full(8, np.inf), pose=(1.0, 0.0, np.pi / 2))
+    assert encoded([("way", {"lookahead_m": 2.0})], beside) == pytest.approx(
+        [1.0, 0.0, -1.0, 0.4], abs=1e-6
+    )
+    assert encoded([("goal", {"range_m": 8.0})], beside) == pytest.approx(
+        [0.5, 0.0, -1.0], abs=1e-6
+    )
+
+
+def test_a_twist_is_a_share_of_the_greatest():
+    assert encoded([("twist", {})], seen([np.inf], twist=(1.0, -0.5))) == pytest.approx([0.5, -0.5])
+
+
+def test_objects_are_the_nearest_first_in_the_frame_of_the_robot():
+    def tracked(name, x_m, y_m, vx_mps, vy_mps):
+        path = np.array([[x_m, y_m, 0.0]])
+        velocity = (vx_mps, vy_mps, 0.0)
+        return TrackedObject(name, Pose2D(x_m, y_m, 0.0), velocity, np.zeros((3, 2)), path, 0.1)
+
+    people = (tracked("a", 0.0, 4.0, 0.0, 1.0), tracked("b", 0.0, 2.0, -1.0, 0.0))
+    looking_left = seen(
+        [np.inf], pose=(0.0, 0.0, np.pi / 2), objects=(*people, tracked("c", 9, 9, 0, 0))
+    )
+    terms = [("objects", {"count": 3, "range_m": 8.0, "speed_mps": 2.0})]
+    assert encoded(terms, looking_left) == pytest.approx(
+        [1, 0.25, 0, 0, 0.5, 1, 0.5, 0, 0.5, 0, 0, 0, 0, 0, 0], abs=1e-6
+    )
+
+
+def test_an_action_is_forward_speed_and_yaw_rate():
+    interface = PolicyInterface(TERMS)
+    interface.begin(TASK)
+    assert interface.command(np.array([1.0, 0.0]), Twist2D()) == pytest.approx((2.0, 0.0))
+    assert interface.command(np.array([0.0, 9.0]), Twist2D())[0] == pytest.approx(1.0)
+    assert interface.command(np.array([-1.0, 0.0]), Twist2D())[0] == 0.0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_mirrored_world_is_driven_alike(seed):
+    random = np.random.default_rng(seed)
+    parts = ObservationEncoder(TERMS).parts
+    policy = MirroredPolicy(random.standard_normal(MirroredPolicy.count(parts)), parts)
+    ranges, angle = random.uniform(0.2, 5.0, 8), random.uniform(-1.0, 1.0)
+    shown = encoded(TERMS, seen(ranges, pose=(0.0, 0.0, angle)))
+    mirrored = encoded(TERMS, seen(ranges[::-1], pose=(0.0, 0.0, -angle)))
+    policy.begin()
+    forward, turn = policy.act(shown)
+    policy.begin()
+    assert policy.act(mirrored) == pytest.approx([forward, -turn], abs=1e-6)
+
+
+@pytest.mark.parametrize("kind", sorted(WEIGHTED))
+def test_a_policy_comes_back_from_its_file_as_it_was(tmp_path, kind):
+    parts = ObservationEncoder(TERMS).parts
+    random = np.random.default_rng(4)
+    policy = WEIGHTED[kind](random.standard_normal(WEIGHTED[kind].count(parts)), parts)
+    for name in ("a.npz", "b.npz"):
+        write_policy(tmp_path / name, policy, card(kind))
+    assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
+    back, told = read_policy(tmp_path / "a.npz")
+    assert told == card(kind)
+    shown = encoded(TERMS, seen(random.uniform(0.2, 5.0, 8)))
+    assert np.array_equal(back.act(shown), policy.act(shown))
+    planner = make_planner("policy", file=str(tmp_path / "a.npz"))
+    planner.begin(TASK)
+    command = planner.plan(seen(np.full(8, np.inf)))
+    assert 0.0 <= command.linear_mps <= 2.0
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("none.npz", None, "there is no such policy file"),
+        ("text.npz", b"not a policy", "is damaged or no policy"),
+        ("model.onnx", b"x", "model.onnx.json: is needed beside the policy"),
+        ("model.zip", b"x", "model.zip.json: is needed beside the policy"),
+        ("model.bin", b"x", r"model.bin: a policy is a .npz, .onnx or .zip \(Stable"),
+    ],
+)
+def test_files_that_are_no_policies_are_refused(tmp_path, name, content, says):
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(SpecError, match=says):
+        read_policy(tmp_path / name)
+
+
+def test_a_damaged_policy_is_refused(tmp_path):
+    parts = ObservationEncoder(TERMS).parts
+    path = tmp_path / "policy.npz"
+    write_policy(path, MirroredPolicy(MirroredPolicy.start(parts), parts), card())
+    whole = path.read_bytes()
+    for length in (10, len(whole) // 2, len(whole) - 30):
+        path.write_bytes(whole[:length])
+        with pytest.raises(SpecError, match="is damaged or no policy"):
+            read_policy(path)
+    write_policy(
+        path, MirroredPolicy(MirroredPolicy.start(parts), parts), card(terms=TERMS[:2][::-1])
+    )
+    read_policy(path)  # the same numbers in another order
+    fewer = [("lidar", {"beams": 6}), ("way", {})]
+    write_policy(path, MirroredPolicy(MirroredPolicy.start(parts), parts), card(terms=fewer))
+    with pytest.raises(SpecError, match="has 16 weights; there are"):
+        read_policy(path)
+
+
+def test_what_another_library_wrote_needs_that_library(tmp_path):
+    (tmp_path / "model.onnx").write_bytes(b"no model")
+    (tmp_path / "model.onnx.json").write_text(json.dumps(card("onnx").model_dump(mode="json")))
+    with pytest.raises(GzTestautoError, match=r"needs onnxruntime|is no ONNX model"):
+        read_policy(tmp_path / "model.onnx")
+
+
+def test_a_search_varies_the_weights_of_neighbouring_sectors_together():
+    parts = ObservationEncoder([("lidar", {"beams": 24}), ("way", {})]).parts
+    directions = MirroredPolicy.directions(parts)
+    assert directions.shape == (43, 19)
+    drawn = np.random.default_rng(0).standard_normal((4000, 19)) @ directions.T
+    rows = drawn[:, :36].reshape(-1, 3, 12)
+    assert np.mean(rows**2) == pytest.approx(1.0, rel=0.05)
+    first = rows[:, 0]
+    assert np.corrcoef(first[:, 0], first[:, 1])[0, 1] > 0.95
+    assert abs(np.corrcoef(first[:, 0], rows[:, 1, 0])[0, 1]) < 0.1
+    assert np.corrcoef(first[:, 0], first[:, 6])[0, 1] < 0.7
+    assert np.std(drawn[:, 36:], axis=0) == pytest.approx(np.ones(7), rel=0.05)
+
+
+def test_a_search_varies_few_sectors_each_for_itself():
+    parts = ObservationEncoder([("lidar", {"beams": 4}), ("way", {})]).parts
+    assert np.linalg.matrix_rank(MirroredPolicy.directions(parts)) == 13
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_mirrored_policy_is_never_faster_for_what_comes_nearer(seed):
+    parts = ObservationEncoder([("lidar", {"beams": 8}), ("way", {})]).parts
+    random = np.random.default_rng(seed)
+    weights = random.standard_normal(MirroredPolicy.count(parts))
+    weights[:8] = 0.0  # steers by nothing: turning slows too
+    speeds = []
+    for near in np.linspace(0.0, 1.0, 6):
+        shown = np.concatenate([np.full(8, near), [1.0, 1.0, 0.0, 1.0]])
+        speeds.append(MirroredPolicy(weights, parts).act(shown)[0])
+    assert speeds == sorted(speeds, reverse=True)
+    assert speeds[-1] < speeds[0]
+
+
+def test_what_slows_a_mirrored_policy_does_so_whatever_the_sign_of_its_weight():
+    parts = ObservationEncoder([("lidar", {"beams": 8}), ("way", {})]).parts
+    random = np.random.default_rng(1)
+    weights = random.standard_normal(MirroredPolicy.count(parts))
+    other = weights.copy()
+    other[[8, 9, 10, 11, -3, -1]] *= -1.0  # for what is near, for turning, at the end
+    shown = random.uniform(0.0, 1.0, 12)
+    ways = [MirroredPolicy(numbers, parts).act(shown) for numbers in (weights, other)]
+    assert np.array_equal(*ways)

@@ -1,0 +1,40 @@
+"""Episodes that a search asks for: those in which the simulator fails say nothing."""
+
+import pytest
+from room import written
+
+from gz_testauto.base.errors import SimulatorError
+from gz_testauto.extras.learning.episode import Episode, PreparedEnvironment
+from gz_testauto.extras.learning.policies.policy import WEIGHTED
+from gz_testauto.extras.learning.rollouts import Rollout, RolloutWorker, mean_worth
+
+pytestmark = pytest.mark.slow
+
+
+def test_an_episode_in_which_the_simulator_fails_is_tried_again_and_then_left_out(
+    tmp_path, monkeypatch
+):
+    prepared = PreparedEnvironment.of_file(written(tmp_path), tmp_path / "worlds")
+    start = WEIGHTED["mirrored"].start(prepared.interface().encoder.parts)
+    rollout = Rollout(tuple(start.tolist()), 0, 0)
+    worker = RolloutWorker("mirrored", prepared, None)
+    sound = worker(rollout)
+    step, failures = Episode.step, []
+
+    def failing(episode, *actions):
+        if len(failures) < most:
+            failures.append(1)
+            raise SimulatorError("it died")
+        return step(episode, *actions)
+
+    monkeypatch.setattr(Episode, "step", failing)
+    most = 1
+    assert worker(rollout) == sound
+    failures.clear()
+    most = 2
+    left_out = worker(rollout)
+    assert (left_out.valid, left_out.reached) == (False, False)
+    assert mean_worth([sound, left_out]) == sound.reward
+    with pytest.raises(SimulatorError, match="failed in all of 1 episodes"):
+        mean_worth([left_out])
+    worker.close()

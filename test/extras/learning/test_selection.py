@@ -1,0 +1,97 @@
+"""Which of a search's means becomes the policy."""
+
+import numpy as np
+import pytest
+
+from gz_testauto.extras.learning.rollouts import RolloutResult
+from gz_testauto.extras.learning.selection import WORLDS, Selection, portion_of
+
+
+def played(worth, generations=8, limit=100_000, per_episode=200.0, noise=0.0, seed=0):
+    """A selection among means that are worth so much; their drives are around that."""
+    random = np.random.default_rng(seed)
+    selection, portions = Selection(generations, 50_000, limit, per_episode), []
+    while True:
+        means = selection.next()
+        if means is None:
+            return selection, portions
+        driven = [
+            RolloutResult(worth[mean] + noise * random.standard_normal(), 200, True)
+            for mean in means
+            for _ in range(WORLDS)
+        ]
+        portions.append(portion_of(means, driven, selection.steps))
+        selection.take(portions[-1])
+
+
+def test_the_best_is_found_and_the_steps_are_kept():
+    selection, portions = played([3.0, 1.0, 4.0, 1.0, 5.0, 9.0, 2.0, 6.0])
+    assert selection.best == 5
+    assert 90_000 < selection.steps <= 100_000
+    assert len(portions[0].means) == 8
+    assert set(portions[-1].means) == {5, 7}
+
+
+def test_rounds_take_the_same_share_of_the_steps():
+    _, portions = played(list(range(8)))
+    spent = dict.fromkeys((8, 4, 2), 0)
+    for one in portions:
+        spent[len(one.means)] += len(one.means) * WORLDS * 200
+    assert all(abs(steps - 50_000 / 3) < 8 * WORLDS * 200 for steps in spent.values())
+
+
+def test_only_the_last_eight_are_looked_at():
+    _, portions = played(list(range(20)), generations=20)
+    assert portions[0].means == tuple(range(12, 20))
+
+
+def test_drives_that_differ_by_luck_are_averaged():
+    """Each drive is off by 20, and the best mean is better by 6 than the next: a choice by one
+    drive would find it in a quarter of all cases."""
+    worth = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 12.0]
+    found = [played(worth, noise=20.0, seed=seed)[0].best for seed in range(40)]
+    assert found.count(7) >= 32
+
+
+@pytest.mark.parametrize(("generations", "limit"), [(1, 100_000), (3, 50_100), (3, 50_000)])
+def test_without_a_choice_or_steps_the_last_is_taken(generations, limit):
+    selection, portions = played([5.0, 4.0, 3.0], generations=generations, limit=limit)
+    assert (selection.best, portions) == (generations - 1, [])
+
+
+def test_what_passes_the_limit_does_not_count():
+    selection = Selection(2, 0, 2000, 100.0)
+    first = selection.next()
+    driven = [RolloutResult(1.0 - mean, 200, True) for mean in first for _ in range(WORLDS)]
+    selection.take(portion_of(first, driven, 0))
+    assert (selection.best, selection.steps, selection.next()) == (0, 1600, None)
+    again = Selection(2, 0, 1500, 100.0)
+    again.take(portion_of(again.next(), driven, 0))
+    assert (again.best, again.steps, again.next()) == (1, 0, None)
+
+
+def test_a_world_in_which_the_simulator_failed_for_one_counts_for_none():
+    invalid = RolloutResult(float("nan"), 0, False, valid=False)
+    sound = RolloutResult(2.0, 100, True)
+    portion = portion_of((0, 1), [sound, invalid, sound, sound], 0)
+    assert (portion.worth, portion.valid, portion.steps) == ((2.0, 2.0), (1, 1), 300)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_told_again_what_was_driven_it_goes_on_alike(seed):
+    worth = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]
+    whole, portions = played(worth, noise=20.0, seed=seed)
+    for count in range(len(portions) + 1):
+        again = Selection(8, 50_000, 100_000, 200.0)
+        for portion in portions[:count]:
+            again.take(portion)
+        due = again.next()
+        assert due == (portions[count].means if count < len(portions) else None)
+    assert (again.best, again.steps) == (whole.best, whole.steps)
+
+
+def test_a_portion_of_other_means_is_refused():
+    selection = Selection(4, 0, 100_000, 200.0)
+    driven = [RolloutResult(1.0, 200, True)] * 2 * WORLDS
+    with pytest.raises(ValueError, match="due are"):
+        selection.take(portion_of((0, 1), driven, 0))

@@ -1,0 +1,230 @@
+"""Training by CMA-ES: the same file however it was interrupted, and what is refused."""
+
+import hashlib
+import json
+import shutil
+
+import pytest
+import yaml
+from room import written
+
+pytest.importorskip("cma", reason="needs cma: pip install 'gz_testauto[rl]'")
+
+from gz_testauto.cli.main import main
+from gz_testauto.extras.learning.policies.files import read_policy
+from gz_testauto.results.directory import CampaignDirectory
+
+pytestmark = pytest.mark.slow
+
+FEW = ("--population", "4", "--episodes", "2", "--steps", "4200", "--selection", "0.5")
+
+
+def train(file, out, *options):
+    return main(["train", str(file), "--out", str(out), *FEW, *options])
+
+
+def entries(journal):
+    return [json.loads(line) for line in journal.read_text().splitlines()]
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("trained")
+    file = written(folder)
+    assert train(file, folder / "one") == 0
+    return file, folder / "one"
+
+
+def test_two_workers_make_the_same_file(trained, tmp_path):
+    file, one = trained
+    assert train(file, tmp_path / "two", "--workers", "2") == 0
+    for name in ("policy.npz", "generations.jsonl", "selection.jsonl"):
+        assert (tmp_path / "two" / name).read_bytes() == (one / name).read_bytes()
+
+
+def test_it_goes_on_after_any_end_to_the_same_file(trained, tmp_path, capsys):
+    file, one = trained
+    assert train(file, tmp_path / "cut") == 0
+    (tmp_path / "cut" / "policy.npz").unlink()
+    journal = tmp_path / "cut" / "generations.jsonl"
+    lines = journal.read_text().splitlines(keepends=True)
+    assert len(lines) >= 3
+    journal.write_text("".join(lines[:1]) + lines[1][: len(lines[1]) // 2])  # killed while writing
+    capsys.readouterr()
+    assert train(file, tmp_path / "cut") == 0
+    assert "goes on after generation 0" in capsys.readouterr().err
+    assert (tmp_path / "cut" / "policy.npz").read_bytes() == (one / "policy.npz").read_bytes()
+
+
+def test_the_card_says_where_it_comes_from(trained):
+    _, card = read_policy(trained[1] / "policy.npz")
+    assert (card.kind, card.training.environment, card.training.seed) == ("mirrored", "small", 0)
+    assert 2100 < card.training.steps <= 4200
+    assert len(card.training.worlds) == 4
+    assert card.terms == (("lidar", {"beams": 8}), ("way", {}), ("twist", {}))
+
+
+def test_the_better_half_of_a_generation_drives_more_and_comes_first(trained):
+    generations = entries(trained[1] / "generations.jsonl")
+    for generation in generations:
+        assert sorted(generation["ranking"]) == [0, 1, 2, 3]
+        better = [generation["worth"][one] for one in generation["ranking"][:2]]
+        assert better == sorted(better, reverse=True)
+    for generation in generations:  # 2 worlds for 4 candidates, and 2 for 2 of them
+        assert generation["reached"] * 12 == pytest.approx(round(generation["reached"] * 12))
+    assert any(
+        round(generation["reached"] * 8) != generation["reached"] * 8 for generation in generations
+    )
+
+
+def test_a_share_of_the_steps_goes_into_choosing_among_the_means(trained):
+    searched = entries(trained[1] / "generations.jsonl")[-1]["steps"]
+    portions = entries(trained[1] / "selection.jsonl")
+    steps = [portion["steps"] for portion in portions]
+    assert 0.3 * 4200 < searched < 0.6 * 4200
+    assert searched < steps[0] and steps == sorted(steps)
+    in_at_last = [len(portion["means"]) for portion in portions]
+    assert in_at_last == sorted(in_at_last, reverse=True)
+    assert in_at_last[0] > in_at_last[-1]
+
+
+@pytest.mark.parametrize("share", [0.05, 0.5, 0.95, 1.0])
+def test_a_training_killed_while_it_chooses_ends_with_the_same_file(trained, tmp_path, share):
+    file, one = trained
+    out = tmp_path / "cut"
+    shutil.copytree(one, out)
+    (out / "policy.npz").unlink()
+    journal = out / "selection.jsonl"
+    whole = journal.read_text()
+    journal.write_text(whole[: int(share * len(whole))])  # killed while writing
+    assert train(file, out) == 0
+    assert (out / "policy.npz").read_bytes() == (one / "policy.npz").read_bytes()
+    assert journal.read_bytes() == (one / "selection.jsonl").read_bytes()
+
+
+def test_without_a_share_to_choose_with_the_last_mean_is_taken(trained, tmp_path):
+    file, _ = trained
+    out = tmp_path / "out"
+    assert train(file, out, "--selection", "0", "--steps", "1300") == 0
+    assert not (out / "selection.jsonl").exists()
+    last = entries(out / "generations.jsonl")[-1]
+    policy, card = read_policy(out / "policy.npz")
+    assert card.training.steps == last["steps"]
+    assert hashlib.sha256(policy.weights.tobytes()).hexdigest().startswith(last["mean"])
+
+
+def test_two_trainings_at_once_in_one_directory_are_refused(trained, capsys):
+    file, one = trained
+    with CampaignDirectory(one).locked():
+        assert train(file, one) == 2
+    assert "another runner" in capsys.readouterr().err
+
+
+def test_a_damaged_journal_is_named(trained, tmp_path, capsys):
+    file, one = trained
+    out = tmp_path / "damaged"
+    shutil.copytree(one, out)
+    journal = out / "generations.jsonl"
+    lines = journal.read_text().splitlines(keepends=True)
+    first = json.loads(lines[0])
+    for damaged, says in (
+        ('{"number": 0}\n', "generations.jsonl:1: is damaged: worth: Field required"),
+        ("{}}\n", "generations.jsonl:1: is damaged (Extra data"),
+        (
+            lines[0] * 2,
+            "generations.jsonl:2: is no generation 1; remove this line and all",
+        ),
+        (json.dumps({**first, "ranking": [0, 0, 1, 1]}) + "\n", "1: is no generation 0"),
+        (json.dumps({**first, "ranking": [3, 2, 1, 0]}) + "\n", "1: the search leads elsewhere"),
+    ):
+        journal.write_text(damaged)
+        assert train(file, out) == 2
+        assert says in capsys.readouterr().err
+
+
+def test_another_seed_is_refused_in_the_same_directory(trained, capsys):
+    file, one = trained
+    assert train(file, one, "--seed", "1") == 2
+    assert "holds a training with other options" in capsys.readouterr().err
+
+
+def test_it_is_not_judged_in_a_world_that_it_was_trained_in(trained, tmp_path, capsys):
+    file, one = trained
+    data = yaml.safe_load(file.read_text())
+    del data["environment"]
+    parameters = {"file": str(one / "policy.npz")}
+    data["planners"] = [{"name": "learned", "plugin": "policy", "parameters": parameters}]
+    data["simulator"] = "embedded"
+    judged = tmp_path / "judged.yaml"
+    judged.write_text(yaml.safe_dump(data))
+    assert main(["run", str(judged), "--out", str(tmp_path / "out")]) == 2
+    assert "planner 'learned' was trained in it" in capsys.readouterr().err
+    parameters["allow_training_worlds"] = True
+    judged.write_text(yaml.safe_dump(data))
+    assert main(["run", str(judged), "--out", str(tmp_path / "out2"), "--workers", "1"]) == 0
+    manifest = json.loads((tmp_path / "out2" / "manifest.json").read_text())
+    assert "planner learned/file.npz" in manifest["inputs"]
+    told = manifest["inputs"]["planner learned"]
+    assert told.startswith("trained in small, 4 worlds (SHA-256 of their hashes ")
+    assert "seed 0, " in told
+
+
+def test_a_held_out_world_among_those_to_train_in_is_refused(tmp_path, capsys):
+    file = written(tmp_path)
+    data = yaml.safe_load(file.read_text())
+    held_out = {key: value for key, value in data.items() if key != "environment"}
+    (tmp_path / "held_out.yaml").write_text(yaml.safe_dump({**held_out, "planners": ["fgm"]}))
+    data["environment"]["held_out"] = "./held_out.yaml"
+    file.write_text(yaml.safe_dump(data))
+    assert train(file, tmp_path / "out", "--judge", "2") == 2
+    assert "is the training world world_0000" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--kind", "deep"), "--kind is 'deep'; there are linear, mirrored, perceptron"),
+        (("--population", "3"), "--population is 3; it must be at least 4"),
+        (("--steps", "0"), "--steps is 0; it must be above 0"),
+        (("--judge", "-1"), "--judge"),
+        (("--selection", "1"), "--selection is 1; it must be at least 0 and below 1"),
+        (("--workers", "0"), "--workers is 0; it must be at least 1"),
+        (("--judge", "3"), "--judge needs environment.held_out"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(trained, tmp_path, capsys, options, says):
+    assert train(trained[0], tmp_path / "out", *options) == 2
+    assert says in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("environment", "says"),
+    [
+        ({"observations": ["sonar"]}, "environment.observations"),
+        ({"observations": [{"term": "lidar", "beams": 0}]}, "observation 'lidar': beams is 0"),
+        ({"observations": ["goal"]}, "must be shown lidar and way"),
+        ({"observations": [{"term": "lidar", "beams": 7}, "way"]}, "even number of lidar beams"),
+        ({"rewards": [{"term": "speed"}]}, "unknown reward 'speed'"),
+        ({"terminations": [{"term": "off_way", "limit": 2}]}, "parameter of termination 'off_way'"),
+        ({"reward": []}, "yaml:3: environment: unknown key 'reward'; did you mean 'rewards'?"),
+    ],
+)
+def test_terms_that_are_not_there_are_refused(tmp_path, capsys, environment, says):
+    assert train(written(tmp_path, environment=environment), tmp_path / "out") == 2
+    assert says in capsys.readouterr().err
+
+
+def test_two_robots_learn_one_policy(tmp_path):
+    other = {
+        "name": "other",
+        "start": {"x_m": 3.0, "y_m": 0.0, "yaw_rad": 3.14159},
+        "goal": {"x_m": -3.0, "y_m": 0.0},
+    }
+    file, out = written(tmp_path, robots=[other]), tmp_path / "out"
+    assert train(file, out, "--kind", "linear") == 0
+    (first, *_) = (out / "generations.jsonl").read_text().splitlines()
+    alone = tmp_path / "alone"
+    with_planner = written(tmp_path, robots=[{**other, "planner": "fgm"}])
+    assert train(with_planner, alone, "--kind", "linear") == 0
+    (first_alone, *_) = (alone / "generations.jsonl").read_text().splitlines()
+    assert json.loads(first)["steps"] > 1.5 * json.loads(first_alone)["steps"]
