@@ -15,7 +15,6 @@ SIMULATORS = Registry(
         "gazebo": "gz_testauto.simulators.gazebo:GazeboSimulator",
         "gazebo_ros": "gz_testauto.simulators.gazebo_ros:GazeboRosSimulator",
         "embedded": "gz_testauto.simulators.embedded:EmbeddedSimulator",
-        "pybullet": "gz_testauto.simulators.pybullet:PyBulletSimulator",
         "kinematic": "gz_testauto.simulators.kinematic:KinematicSimulator",
     },
 )

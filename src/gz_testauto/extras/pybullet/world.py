@@ -11,16 +11,10 @@ from typing import Any, Dict, FrozenSet, Iterable, List, Sequence, Tuple
 from gz_testauto.base.errors import SdfError, SimulatorError
 from gz_testauto.base.observation import ModelState
 from gz_testauto.base.pose import Pose
-from gz_testauto.sdf.engine_model.bodies import EngineModel, Shape, walk
-from gz_testauto.sdf.engine_model.coverage import Coverage
-from gz_testauto.sdf.floor import is_floor_slab
-from gz_testauto.sdf.meshes.surfaces import Heightmap
-from gz_testauto.sdf.shapes import Plane
-from gz_testauto.simulators.changes import Push
-from gz_testauto.simulators.pybullet.client import begin_world
-from gz_testauto.simulators.pybullet.friction import Rubs, solve
-from gz_testauto.simulators.pybullet.motion import model_state, motion
-from gz_testauto.simulators.pybullet.multibody import (
+from gz_testauto.extras.pybullet.client import begin_world
+from gz_testauto.extras.pybullet.friction import Rubs, solve
+from gz_testauto.extras.pybullet.motion import model_state, motion
+from gz_testauto.extras.pybullet.multibody import (
     Built,
     JointPlace,
     Key,
@@ -28,8 +22,14 @@ from gz_testauto.simulators.pybullet.multibody import (
     build,
     weightless,
 )
-from gz_testauto.simulators.pybullet.settling import Settling
-from gz_testauto.simulators.pybullet.shapes import ShapeFactory
+from gz_testauto.extras.pybullet.settling import Settling
+from gz_testauto.extras.pybullet.shapes import ShapeFactory
+from gz_testauto.sdf.engine_model.bodies import EngineModel, Shape, walk
+from gz_testauto.sdf.engine_model.coverage import Coverage
+from gz_testauto.sdf.floor import is_floor_slab
+from gz_testauto.sdf.meshes.surfaces import Heightmap
+from gz_testauto.sdf.shapes import Plane
+from gz_testauto.simulators.changes import Push
 
 Vector = Tuple[float, float, float]
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from gz_testauto.base.observation import ImuSample
 from gz_testauto.base.pose import Pose
-from gz_testauto.simulators.pybullet.motion import motion
-from gz_testauto.simulators.pybullet.multibody import LinkPlace
+from gz_testauto.extras.pybullet.motion import motion
+from gz_testauto.extras.pybullet.multibody import LinkPlace
 
 
 class Imu:

@@ -12,6 +12,15 @@ import numpy as np
 from gz_testauto.base.errors import SdfError, SimulatorError
 from gz_testauto.base.observation import ModelState, Snapshot
 from gz_testauto.base.pose import Pose
+from gz_testauto.extras.pybullet.changes import TAKEN, Alterations, check
+from gz_testauto.extras.pybullet.motion import (
+    STANDING,
+    LinkStates,
+    place_movable,
+    place_static,
+)
+from gz_testauto.extras.pybullet.onboard import Onboard
+from gz_testauto.extras.pybullet.world import World
 from gz_testauto.sdf.dynamics import read_gravity
 from gz_testauto.sdf.engine_model.bodies import EngineModel, read_engine_model
 from gz_testauto.sdf.engine_model.coverage import Coverage
@@ -19,15 +28,6 @@ from gz_testauto.sdf.engine_model.robots import EngineRobot
 from gz_testauto.sdf.scene import placed_model, read_scene
 from gz_testauto.simulators.changes import Change, SetModel
 from gz_testauto.simulators.interface import NamedModel, Scene
-from gz_testauto.simulators.pybullet.changes import TAKEN, Alterations, check
-from gz_testauto.simulators.pybullet.motion import (
-    STANDING,
-    LinkStates,
-    place_movable,
-    place_static,
-)
-from gz_testauto.simulators.pybullet.onboard import Onboard
-from gz_testauto.simulators.pybullet.world import World
 from gz_testauto.simulators.several_robots import SeveralRobotsSimulation
 from gz_testauto.simulators.standing_world import write_standing
 

@@ -8,8 +8,8 @@ from typing import Any, Dict, Iterator, Mapping, Optional, Sequence, Tuple
 
 from gz_testauto.base.observation import ModelState
 from gz_testauto.base.pose import Pose
+from gz_testauto.extras.pybullet.multibody import BASE, Built, LinkPlace, static_pose
 from gz_testauto.sdf.engine_model.bodies import Body, EngineModel
-from gz_testauto.simulators.pybullet.multibody import BASE, Built, LinkPlace, static_pose
 
 Vector = Tuple[float, float, float]
 

@@ -6,11 +6,11 @@ import numpy as np
 
 from gz_testauto.base.observation import LaserScan
 from gz_testauto.base.pose import Pose
+from gz_testauto.extras.pybullet.client import SEEN
+from gz_testauto.extras.pybullet.motion import motion
+from gz_testauto.extras.pybullet.multibody import LinkPlace
 from gz_testauto.sdf.robot import LidarDescription
 from gz_testauto.simulators.lidar_scan import measured_scan
-from gz_testauto.simulators.pybullet.client import SEEN
-from gz_testauto.simulators.pybullet.motion import motion
-from gz_testauto.simulators.pybullet.multibody import LinkPlace
 
 RAYS_AT_ONCE = 16_000
 """PyBullet takes 16,384 in one call."""

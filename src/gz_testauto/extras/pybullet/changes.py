@@ -8,6 +8,9 @@ from typing import FrozenSet, Mapping, Optional, Sequence
 
 from gz_testauto.base.errors import SimulatorError
 from gz_testauto.base.observation import ModelState
+from gz_testauto.extras.pybullet import motion
+from gz_testauto.extras.pybullet.multibody import Built
+from gz_testauto.extras.pybullet.world import World
 from gz_testauto.simulators.changes import (
     ALL,
     Change,
@@ -22,9 +25,6 @@ from gz_testauto.simulators.changes import (
 )
 from gz_testauto.simulators.description import Description
 from gz_testauto.simulators.pushes import Pushes
-from gz_testauto.simulators.pybullet import motion
-from gz_testauto.simulators.pybullet.multibody import Built
-from gz_testauto.simulators.pybullet.world import World
 
 TAKEN: FrozenSet[Kind] = ALL
 

@@ -10,13 +10,13 @@ import numpy as np
 
 from gz_testauto.base.errors import SimulatorError
 from gz_testauto.base.observation import Contact, ImuSample, LaserScan, Sensed, Twist2D
+from gz_testauto.extras.pybullet.contacts import contacts_of
+from gz_testauto.extras.pybullet.imu import Imu
+from gz_testauto.extras.pybullet.lidar import Lidar
+from gz_testauto.extras.pybullet.motors import torque_limits_nm
+from gz_testauto.extras.pybullet.world import World
 from gz_testauto.sdf.engine_model.robots import EngineRobot
 from gz_testauto.simulators.due_ticks import due_ticks
-from gz_testauto.simulators.pybullet.contacts import contacts_of
-from gz_testauto.simulators.pybullet.imu import Imu
-from gz_testauto.simulators.pybullet.lidar import Lidar
-from gz_testauto.simulators.pybullet.motors import torque_limits_nm
-from gz_testauto.simulators.pybullet.world import World
 
 
 class Onboard:

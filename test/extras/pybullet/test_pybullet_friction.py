@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from gz_testauto.simulators.pybullet.friction import Rubs, solve
+from gz_testauto.extras.pybullet.friction import Rubs, solve
 
 
 def products_of(collisions):

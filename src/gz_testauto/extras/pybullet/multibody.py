@@ -12,12 +12,12 @@ import numpy as np
 
 from gz_testauto.base.errors import SdfError
 from gz_testauto.base.pose import Pose
+from gz_testauto.extras.pybullet.client import SEEN
+from gz_testauto.extras.pybullet.shapes import Part, ShapeFactory
 from gz_testauto.sdf.dynamics import Inertial, JointAxis
 from gz_testauto.sdf.engine_model.bodies import Body, EngineModel, Shape, ground_pose, walk
 from gz_testauto.sdf.meshes.surfaces import Heightmap
 from gz_testauto.sdf.shapes import Plane
-from gz_testauto.simulators.pybullet.client import SEEN
-from gz_testauto.simulators.pybullet.shapes import Part, ShapeFactory
 
 MOST_LINKS = 127
 """Of one body, beside its base."""

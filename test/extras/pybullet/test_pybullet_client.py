@@ -5,8 +5,8 @@ import sys
 import pytest
 
 from gz_testauto.base.errors import MissingDependencyError, SpecError
+from gz_testauto.extras.pybullet import client
 from gz_testauto.simulators import open_simulator
-from gz_testauto.simulators.pybullet import client
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,12 @@ world is emptied before every scene, so one cannot leave anything to the next.
 from typing import Dict
 
 from gz_testauto.base.errors import SdfError, SimulatorError
+from gz_testauto.extras.pybullet.client import open_client
+from gz_testauto.extras.pybullet.simulation import PyBulletSimulation
 from gz_testauto.sdf.engine_model.coverage import Coverage
 from gz_testauto.sdf.engine_model.robots import EngineRobot, read_engine_robot
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.simulators.interface import Scene, Simulator
-from gz_testauto.simulators.pybullet.client import open_client
-from gz_testauto.simulators.pybullet.simulation import PyBulletSimulation
 
 
 class PyBulletSimulator(Simulator):

@@ -9,7 +9,7 @@ whatever is deep in something drove or fell there. Robots are left alone.
 import math
 from typing import Any, Dict, Iterable, List, NamedTuple, Set, Tuple
 
-from gz_testauto.simulators.pybullet.multibody import Built
+from gz_testauto.extras.pybullet.multibody import Built
 
 TICKS = 1000
 """Ticks after a placement in which bodies are moved apart, at most: Bullet moves by a twentieth

@@ -3,7 +3,7 @@
 from typing import Any, Dict, FrozenSet, List, Mapping, Sequence, Tuple
 
 from gz_testauto.base.observation import Contact
-from gz_testauto.simulators.pybullet.multibody import Key
+from gz_testauto.extras.pybullet.multibody import Key
 
 Vector = Tuple[float, float, float]
 

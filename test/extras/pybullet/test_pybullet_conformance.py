@@ -8,7 +8,7 @@ from gz_testauto.testing.simulator_conformance import SimulatorConformance
 
 pytest.importorskip("pybullet", reason="no PyBullet here: pip install gz_testauto[pybullet]")
 
-from gz_testauto.simulators.pybullet import PyBulletSimulator
+from gz_testauto.extras.pybullet import PyBulletSimulator
 
 
 @pytest.mark.slow
