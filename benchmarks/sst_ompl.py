@@ -17,8 +17,8 @@ from ompl import base as ob
 from ompl import control as oc
 from ompl import util as ou
 
+from gz_testauto.extras.sst.search import Search
 from gz_testauto.planners.interface import Lane
-from gz_testauto.planners.sst.search import Search
 
 LANES = [Lane(np.array([[0.0, y], [200.0, y]]), np.full(2, 3.5)) for y in (-1.75, 1.75)]
 ROOT = np.array([20.0, -1.75, 0.0, 5.0])

@@ -18,8 +18,6 @@ PLANNERS = Registry(
         "fgm": "gz_testauto.planners.fgm:FollowTheGap",
         "fgm_improved": "gz_testauto.planners.fgm_improved:ImprovedFollowTheGap",
         "dwa": "gz_testauto.planners.dwa:DynamicWindow",
-        "sst": "gz_testauto.planners.sst.planner:StableSparseRrt",
-        "dki_sst": "gz_testauto.planners.sst.planner:InformedSst",
     },
 )
 

@@ -14,16 +14,16 @@ import numpy as np
 from gz_testauto.base.observation import TrackedObject, Twist2D
 from gz_testauto.base.parameters import Count, Fraction, NotNegative, Positive, Seed
 from gz_testauto.base.pose import Pose2D
+from gz_testauto.extras.sst.judged import PAPER_SPEED_MPS, Judged
+from gz_testauto.extras.sst.model import Growth, Trajectory, Vehicle
+from gz_testauto.extras.sst.road import CenterLine
+from gz_testauto.extras.sst.road_users import predicted, without
+from gz_testauto.extras.sst.search import Search
+from gz_testauto.extras.sst.tracking import along, track
 from gz_testauto.planners.escape import Escape
 from gz_testauto.planners.interface import Lane, Observation, RobotLimits, Task
 from gz_testauto.planners.limits import stoppable_speed_mps
 from gz_testauto.planners.reactive import ReactivePlanner, Situation
-from gz_testauto.planners.sst.judged import PAPER_SPEED_MPS, Judged
-from gz_testauto.planners.sst.model import Growth, Trajectory, Vehicle
-from gz_testauto.planners.sst.road import CenterLine
-from gz_testauto.planners.sst.road_users import predicted, without
-from gz_testauto.planners.sst.search import Search
-from gz_testauto.planners.sst.tracking import along, track
 from gz_testauto.planners.sweep import ConvexFootprint
 
 FOLLOW = ("trajectory", "lane")
@@ -52,7 +52,7 @@ class StableSparseRrt(ReactivePlanner):
     """Follows the cheapest trajectory that SST finds.
 
     A bicycle model is driven by random controls; of states that are nearly the same the cheapest
-    is kept. What a trajectory costs (:class:`~gz_testauto.planners.sst.model.Costs`): its length,
+    is kept. What a trajectory costs (:class:`~gz_testauto.extras.sst.model.Costs`): its length,
     the deviation from the desired speed, how far off the way-points it is, how near to what the
     scan meets. Where nothing is found the last trajectory is followed to its end; then the robot
     turns on the spot until there is a way.
@@ -227,7 +227,7 @@ class StableSparseRrt(ReactivePlanner):
 
     @property
     def numbers(self) -> Mapping[str, float]:
-        """What its plans were like; see :class:`~gz_testauto.planners.sst.judged.Judged`."""
+        """What its plans were like; see :class:`~gz_testauto.extras.sst.judged.Judged`."""
         return self._judged.numbers
 
     def _is_blocked(self, situation: Situation) -> bool:

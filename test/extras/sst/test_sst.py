@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from shapely import affinity
 
 from gz_testauto.base.pose import Pose2D
+from gz_testauto.extras.sst.model import Costs, Growth, Objects, Trajectory, Vehicle
+from gz_testauto.extras.sst.planner import vehicle_of
+from gz_testauto.extras.sst.road import CenterLine, Lane, stretch
+from gz_testauto.extras.sst.search import Search
+from gz_testauto.extras.sst.tracking import track
+from gz_testauto.extras.sst.tree import Scene, apart, distance, drive, replay
 from gz_testauto.planners.interface import RobotLimits
-from gz_testauto.planners.sst.model import Costs, Growth, Objects, Trajectory, Vehicle
-from gz_testauto.planners.sst.planner import vehicle_of
-from gz_testauto.planners.sst.road import CenterLine, Lane, stretch
-from gz_testauto.planners.sst.search import Search
-from gz_testauto.planners.sst.tracking import track
-from gz_testauto.planners.sst.tree import Scene, apart, distance, drive, replay
 
 STRAIGHT = [Lane(np.array([[0.0, y], [200.0, y]]), np.full(2, 3.5)) for y in (-1.75, 1.75)]
 ROOT = np.array([20.0, -1.75, 0.0, 5.0])

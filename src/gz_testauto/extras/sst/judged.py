@@ -9,9 +9,9 @@ from typing import Dict, Optional, Sequence
 
 import numpy as np
 
+from gz_testauto.extras.sst.model import Trajectory
 from gz_testauto.planners.interface import Lane
 from gz_testauto.planners.lanes import aside_m
-from gz_testauto.planners.sst.model import Trajectory
 
 PAPER_SPEED_MPS = 5.0
 """Desired speed in Smit et al. 2022."""

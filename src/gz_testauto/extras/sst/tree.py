@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gz_testauto.base.compiled import compiled
-from gz_testauto.planners.sst.model import (
+from gz_testauto.extras.sst.model import (
     HEADING_WEIGHT,
     INVALID_PENALTY,
     SPEED_WEIGHT,
@@ -19,7 +19,7 @@ from gz_testauto.planners.sst.model import (
     Growth,
     Vehicle,
 )
-from gz_testauto.planners.sst.road import SPACING_M, Stretch
+from gz_testauto.extras.sst.road import SPACING_M, Stretch
 
 BUCKET_M = 1.0
 """Side of the squares by which nodes are found."""
@@ -96,7 +96,7 @@ def planted(root: np.ndarray, scene: Scene, most: int) -> Tree:
 
 @compiled
 def distance(first, second):  # type: ignore[no-untyped-def]
-    """How far two states are apart; see :class:`~gz_testauto.planners.sst.model.Growth`."""
+    """How far two states are apart; see :class:`~gz_testauto.extras.sst.model.Growth`."""
     turn = first[2] - second[2]
     turn -= 2.0 * math.pi * math.floor(turn / (2.0 * math.pi) + 0.5)
     return (

@@ -10,8 +10,8 @@ from typing import Tuple
 import numpy as np
 
 from gz_testauto.base.pose import Pose2D, wrap_angle
-from gz_testauto.planners.sst.model import Trajectory, Vehicle
-from gz_testauto.planners.sst.road import CenterLine
+from gz_testauto.extras.sst.model import Trajectory, Vehicle
+from gz_testauto.extras.sst.road import CenterLine
 
 AHEAD_M = 1.0
 """So much of a lane tells how it bends."""

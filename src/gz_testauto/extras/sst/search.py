@@ -10,8 +10,7 @@ from typing import Optional, Sequence
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from gz_testauto.planners.interface import Lane
-from gz_testauto.planners.sst.model import (
+from gz_testauto.extras.sst.model import (
     HEADING_WEIGHT,
     SPEED_WEIGHT,
     Costs,
@@ -20,8 +19,8 @@ from gz_testauto.planners.sst.model import (
     Trajectory,
     Vehicle,
 )
-from gz_testauto.planners.sst.road import BEYOND_M, SPACING_M, Stretch, stretch
-from gz_testauto.planners.sst.tree import (
+from gz_testauto.extras.sst.road import BEYOND_M, SPACING_M, Stretch, stretch
+from gz_testauto.extras.sst.tree import (
     Scene,
     cheapest_way,
     grow_at_random,
@@ -31,6 +30,7 @@ from gz_testauto.planners.sst.tree import (
     replay,
     room_at,
 )
+from gz_testauto.planners.interface import Lane
 
 TOUCH_M = 1e-3
 """A vehicle that begins nearer to something than it should may come no nearer than that, less

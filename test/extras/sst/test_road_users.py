@@ -7,14 +7,14 @@ import pytest
 
 from gz_testauto.base.observation import LaserScan, TrackedObject, Twist2D
 from gz_testauto.base.pose import Pose, Pose2D, wrap_angle
+from gz_testauto.extras.sst.judged import Judged
+from gz_testauto.extras.sst.model import Trajectory, Vehicle
+from gz_testauto.extras.sst.planner import vehicle_of
+from gz_testauto.extras.sst.road import CenterLine
+from gz_testauto.extras.sst.road_users import predicted, without
+from gz_testauto.extras.sst.tracking import along
 from gz_testauto.planners.interface import Lane, RobotLimits
 from gz_testauto.planners.limits import SpeedLimiter
-from gz_testauto.planners.sst.judged import Judged
-from gz_testauto.planners.sst.model import Trajectory, Vehicle
-from gz_testauto.planners.sst.planner import vehicle_of
-from gz_testauto.planners.sst.road import CenterLine
-from gz_testauto.planners.sst.road_users import predicted, without
-from gz_testauto.planners.sst.tracking import along
 
 BODY = np.array([[-1.0, -1.0], [3.0, -1.0], [3.0, 1.0], [-1.0, 1.0]])
 

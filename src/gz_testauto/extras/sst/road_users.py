@@ -11,7 +11,7 @@ import shapely
 
 from gz_testauto.base.observation import LaserScan, TrackedObject
 from gz_testauto.base.pose import Pose2D
-from gz_testauto.planners.sst.model import Objects
+from gz_testauto.extras.sst.model import Objects
 
 GROWN_M = 0.3
 """A ray that ends so near to a tracked object ended at it."""
