@@ -30,8 +30,8 @@ from scipy.spatial.transform import Rotation
 from gz_testauto.base.observation import ModelState, Snapshot, Twist2D
 from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.behaviours.bodies import body_sdf
-from gz_testauto.colliders.bodies import Bodies, Collider
-from gz_testauto.colliders.solids import Convex, Shape, Triangles
+from gz_testauto.extras.colliders.bodies import Bodies, Collider
+from gz_testauto.extras.colliders.solids import Convex, Shape, Triangles
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.sdf.shapes import Box, Capsule, Cylinder, Ellipsoid, Sphere
 from gz_testauto.simulators.embedded import EmbeddedSimulator

@@ -17,7 +17,7 @@ LAYERS = (
     {"spec"},
     {"grid", "sdf"},
     {"sampling"},
-    {"worlds", "colliders"},
+    {"worlds"},
     {"simulators", "planners", "metrics"},
     {"trees"},
     {"behaviours"},

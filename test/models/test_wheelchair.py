@@ -8,12 +8,12 @@ import pytest
 from gz_testauto.base.observation import Twist2D
 from gz_testauto.base.pose import Pose2D, wrap_angle
 from gz_testauto.base.resources import share_directory
-from gz_testauto.colliders.outline_rays import cast_rays, outline_segments
 from gz_testauto.planners.interface import RobotLimits
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.simulators import open_simulator
 from gz_testauto.simulators.interface import Scene
+from gz_testauto.simulators.outline_rays import cast_rays, outline_segments
 
 MODEL = share_directory() / "models" / "wheelchair" / "model.sdf"
 ARENA = share_directory() / "worlds" / "arena.world"

@@ -10,10 +10,10 @@ from gz_testauto.base.errors import SimulatorError
 from gz_testauto.base.observation import ModelState, Twist2D
 from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.base.resources import share_directory
-from gz_testauto.colliders.outline_rays import cast_rays, outline_segments
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.simulators.interface import NamedModel, Scene
+from gz_testauto.simulators.outline_rays import cast_rays, outline_segments
 from gz_testauto.testing.planar import PlanarSimulator, drive_arc
 
 WORLD = """<sdf version="1.6"><world name="default">

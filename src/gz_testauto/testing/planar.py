@@ -25,13 +25,13 @@ from gz_testauto.base.observation import (
     Twist2D,
 )
 from gz_testauto.base.pose import Pose, Pose2D, wrap_angle
-from gz_testauto.colliders.outline_rays import cast_rays, outline_segments
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.edit import add_model, remove_model, set_model_pose
 from gz_testauto.sdf.floor import ANY_ROBOT, obstructing_heights
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.simulators.interface import NamedModel, Scene, Simulation, Simulator
+from gz_testauto.simulators.outline_rays import cast_rays, outline_segments
 
 STEP_S = 0.01
 """The kinematic step. It plays the part of the physics step: durations are multiples of it."""

@@ -18,8 +18,8 @@ from shapely.geometry.base import BaseGeometry
 
 from gz_testauto.base.observation import LaserScan, TrackedObject, Twist2D
 from gz_testauto.base.pose import Pose, Pose2D
-from gz_testauto.colliders.outline_rays import cast_rays, outline_segments
 from gz_testauto.planners.interface import LocalPlanner, Observation, PlannerGaveUp, Task
+from gz_testauto.simulators.outline_rays import cast_rays, outline_segments
 from gz_testauto.testing.planar import drive_arc
 
 VIEW_RAD = 0.75 * math.pi

@@ -14,12 +14,12 @@ import numpy as np
 
 from gz_testauto.base.errors import SdfError
 from gz_testauto.base.pose import Pose
-from gz_testauto.colliders.mujoco_geoms import primitive, text
 from gz_testauto.sdf.engine_model.bodies import Shape
 from gz_testauto.sdf.engine_model.coverage import Coverage
 from gz_testauto.sdf.meshes import hulls
 from gz_testauto.sdf.meshes.surfaces import Heightmap, Mesh
 from gz_testauto.sdf.shapes import Cylinder, Geometry, Plane, Polyline
+from gz_testauto.simulators.mujoco_geoms import primitive, text
 
 MAX_FACES = 100_000
 """MuJoCo reads at most 200,000 triangles from one STL file."""

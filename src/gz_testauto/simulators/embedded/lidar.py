@@ -11,10 +11,10 @@ import numpy as np
 
 from gz_testauto.base.observation import LaserScan
 from gz_testauto.base.pose import Pose
-from gz_testauto.colliders.mujoco_geoms import cast_fan
 from gz_testauto.sdf.robot import LidarDescription
 from gz_testauto.simulators.embedded.geoms import Role
 from gz_testauto.simulators.lidar_scan import measured_scan
+from gz_testauto.simulators.mujoco_geoms import cast_fan
 
 SIMPLE = (0, 2, 4, 5, 6)
 """MuJoCo's numbers for plane, sphere, ellipsoid, cylinder and box."""

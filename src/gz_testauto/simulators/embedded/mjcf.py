@@ -13,7 +13,6 @@ import numpy as np
 from lxml import etree
 
 from gz_testauto.base.pose import Pose
-from gz_testauto.colliders.mujoco_geoms import text
 from gz_testauto.sdf.document import Element
 from gz_testauto.sdf.dynamics import Joint
 from gz_testauto.sdf.engine_model.bodies import Body, EngineModel, Shape, ground_pose, walk
@@ -24,6 +23,7 @@ from gz_testauto.sdf.shapes import Plane
 from gz_testauto.simulators.embedded.geoms import Geom, GeomFactory, Role
 from gz_testauto.simulators.embedded.grip import IMPRATIO, STIFFNESS, UNLIMITED_NM
 from gz_testauto.simulators.embedded.wheel_drive import Drivetrain, Servo, Wheel
+from gz_testauto.simulators.mujoco_geoms import text
 
 MAX_FRICTION = 10.0
 """What holds at this coefficient holds at any; more makes the solver's task ill-conditioned."""

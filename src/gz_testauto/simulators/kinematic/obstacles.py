@@ -12,10 +12,10 @@ from shapely.geometry.base import BaseGeometry
 
 from gz_testauto.base.observation import Contact, LaserScan, Twist2D
 from gz_testauto.base.pose import Pose2D
-from gz_testauto.colliders.outline_rays import cast_rays, outline_segments
 from gz_testauto.sdf.floor import obstructing_heights
 from gz_testauto.sdf.robot import LidarDescription, RobotModel
 from gz_testauto.sdf.scene import SceneModel
+from gz_testauto.simulators.outline_rays import cast_rays, outline_segments
 
 SKIN_M = 1e-3
 """Half the height of what a lidar's plane cuts."""

@@ -3,7 +3,7 @@
 Owns what can be asked of two of them, of points and of rays, as arrays. Straight sides are exact,
 by shapely, and so are circles: a centre and a radius. Each shape is given in a frame of its own and
 turned about that frame's origin, wherever its middle is. Solids are
-:mod:`gz_testauto.colliders.bodies`' business.
+:mod:`gz_testauto.extras.colliders.bodies`' business.
 """
 
 import math

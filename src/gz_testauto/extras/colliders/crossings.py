@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import FrozenSet, Iterable, Tuple
 
-from gz_testauto.colliders.bodies import Pair
+from gz_testauto.extras.colliders.bodies import Pair
 
 
 @dataclass(frozen=True)

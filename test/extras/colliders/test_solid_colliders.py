@@ -10,14 +10,14 @@ from trimesh.creation import box as box_mesh
 from gz_testauto.base.errors import MissingDependencyError, SpecError, UnknownNameError
 from gz_testauto.base.observation import ModelState, Snapshot
 from gz_testauto.base.pose import Pose
-from gz_testauto.colliders.bodies import Bodies, Collider
-from gz_testauto.colliders.crossings import Crossing, Crossings
-from gz_testauto.colliders.images import depth_image
-from gz_testauto.colliders.mujoco_geoms import distances_are_exact
-from gz_testauto.colliders.solids import Convex, Triangles
-from gz_testauto.colliders.views import Frustum
+from gz_testauto.extras.colliders.bodies import Bodies, Collider
+from gz_testauto.extras.colliders.crossings import Crossing, Crossings
+from gz_testauto.extras.colliders.images import depth_image
+from gz_testauto.extras.colliders.solids import Convex, Triangles
+from gz_testauto.extras.colliders.views import Frustum
 from gz_testauto.sdf.meshes.surfaces import Mesh
 from gz_testauto.sdf.shapes import Box, Capsule, Cylinder, Ellipsoid, Plane, Sphere
+from gz_testauto.simulators.mujoco_geoms import distances_are_exact
 
 CUBE = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=float)
 EXACT = pytest.mark.skipif(

@@ -7,7 +7,7 @@ import pytest
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.pose import Pose2D
-from gz_testauto.colliders.flat import FlatCollider
+from gz_testauto.extras.colliders.flat import FlatCollider
 
 QUARTER = math.pi / 2
 

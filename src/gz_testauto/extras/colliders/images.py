@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from gz_testauto.base.errors import SpecError
-from gz_testauto.colliders.bodies import Bodies
-from gz_testauto.colliders.views import Frustum
+from gz_testauto.extras.colliders.bodies import Bodies
+from gz_testauto.extras.colliders.views import Frustum
 
 
 class DepthImage(NamedTuple):

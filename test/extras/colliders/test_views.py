@@ -7,7 +7,7 @@ import pytest
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.pose import Pose
-from gz_testauto.colliders.views import Frustum, Plane
+from gz_testauto.extras.colliders.views import Frustum, Plane
 
 VIEW = Frustum(Pose.from_rpy(1, 2, 3, 0, 0, math.pi / 2), math.radians(90), 2.0, 0.5, 10.0)
 

@@ -9,11 +9,11 @@ import pytest
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.observation import ModelState
 from gz_testauto.base.pose import Pose
-from gz_testauto.colliders.views import Frustum
+from gz_testauto.extras.colliders.painting import AMBIENT, BACKGROUND, Painter
+from gz_testauto.extras.colliders.views import Frustum
 from gz_testauto.simulators.changes import SetLight, SetVisual
 from gz_testauto.simulators.embedded import EmbeddedSimulator
 from gz_testauto.simulators.interface import Scene
-from gz_testauto.simulators.painting import AMBIENT, BACKGROUND, Painter
 
 WORLD = """<?xml version="1.0"?><sdf version="1.6"><world name="default">
 <light name="sun" type="directional"><pose>0 0 10 0 0 0</pose><diffuse>0.5 0.5 0.5 1</diffuse>

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.spatial import ConvexHull, QhullError
 
 from gz_testauto.base.errors import SpecError
-from gz_testauto.colliders.flat import check_positive
+from gz_testauto.extras.colliders.flat import check_positive
 from gz_testauto.sdf.meshes.solids import with_solids
 from gz_testauto.sdf.meshes.surfaces import Mesh
 from gz_testauto.sdf.shapes import Box, Capsule, Cylinder, Ellipsoid, Sphere

@@ -14,9 +14,9 @@ import numpy as np
 import trimesh
 
 from gz_testauto.base.pose import Pose
-from gz_testauto.colliders.mujoco_geoms import EXACT, primitive, text
-from gz_testauto.colliders.solids import Convex
+from gz_testauto.extras.colliders.solids import Convex
 from gz_testauto.sdf.shapes import Capsule, Cylinder, Ellipsoid
+from gz_testauto.simulators.mujoco_geoms import EXACT, primitive, text
 
 Body = Union[Cylinder, Capsule, Ellipsoid, Convex]
 

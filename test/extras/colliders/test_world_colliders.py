@@ -6,7 +6,7 @@ import pytest
 
 from gz_testauto.base.observation import ModelState
 from gz_testauto.base.pose import Pose
-from gz_testauto.colliders.bodies import Bodies, colliders_of
+from gz_testauto.extras.colliders.bodies import Bodies, colliders_of
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.simulators.embedded import EmbeddedSimulator

@@ -18,18 +18,18 @@ from scipy.spatial.transform import Rotation
 from gz_testauto.base.errors import MissingDependencyError, SpecError, UnknownNameError
 from gz_testauto.base.observation import Snapshot
 from gz_testauto.base.pose import Pose
-from gz_testauto.colliders.flat import FARTHEST_M, rays
-from gz_testauto.colliders.mujoco_geoms import (
+from gz_testauto.extras.colliders.flat import FARTHEST_M, rays
+from gz_testauto.extras.colliders.solids import Convex, Shape, Triangles, inside, solid_of
+from gz_testauto.extras.colliders.triangle_gaps import TriangleGap
+from gz_testauto.sdf.scene import SceneModel
+from gz_testauto.sdf.shapes import Box, Capsule, Cylinder, Ellipsoid, Sphere
+from gz_testauto.simulators.mujoco_geoms import (
     EXACT,
     cast_fan,
     distances_are_exact,
     primitive,
     text,
 )
-from gz_testauto.colliders.solids import Convex, Shape, Triangles, inside, solid_of
-from gz_testauto.colliders.triangle_gaps import TriangleGap
-from gz_testauto.sdf.scene import SceneModel
-from gz_testauto.sdf.shapes import Box, Capsule, Cylinder, Ellipsoid, Sphere
 
 Pair = Tuple[str, str]
 """Names of two colliders, the one that was given first first."""
@@ -41,7 +41,8 @@ _AT_ORIGIN = Pose()
 class Collider:
     """A solid that goes where a model or link goes.
 
-    ``shape`` is one of SDF's or of :mod:`~gz_testauto.colliders.solids`; ``on`` is a model, or a
+    ``shape`` is one of SDF's or of :mod:`~gz_testauto.extras.colliders.solids`; ``on`` is a model,
+    or a
     link by its scoped name (``model::link``), and empty for the world; ``offset`` is the pose of
     the shape in that frame.
     """

@@ -13,7 +13,7 @@ import numpy as np
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.pose import Pose
-from gz_testauto.colliders.flat import rays
+from gz_testauto.extras.colliders.flat import rays
 
 
 @dataclass(frozen=True)
