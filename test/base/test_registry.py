@@ -5,6 +5,14 @@ from gz_testauto.base.errors import MissingDependencyError, PluginError, Unknown
 from gz_testauto.base.registry import Registry
 
 
+@pytest.fixture(autouse=True)
+def extras(tmp_path, monkeypatch):
+    monkeypatch.setattr(registries, "EXTRAS", tmp_path / "extras")
+    registries.extra_plugins.cache_clear()
+    yield tmp_path / "extras"
+    registries.extra_plugins.cache_clear()
+
+
 @pytest.fixture
 def registry():
     return Registry("planner", {"fgm": "collections:OrderedDict", "gone": "no_such_module:Thing"})
@@ -142,14 +150,6 @@ def test_a_broken_package_keeps_nobody_from_the_others(
 def extra(folder, declaration):
     (folder / "mine").mkdir(parents=True)
     (folder / "mine" / "entry_points.txt").write_text(declaration)
-
-
-@pytest.fixture
-def extras(tmp_path, monkeypatch):
-    monkeypatch.setattr(registries, "EXTRAS", tmp_path)
-    registries.extra_plugins.cache_clear()
-    yield tmp_path
-    registries.extra_plugins.cache_clear()
 
 
 def test_a_plugin_of_an_extra_is_found_by_its_declaration(extras):
