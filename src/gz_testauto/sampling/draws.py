@@ -10,7 +10,7 @@ that each number means the same in every world. Whether a proposal fits is
 import functools
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Dict, List, Optional, Sequence, Tuple
+from typing import Dict, Iterator, List, Optional, Sequence, Tuple
 
 import numpy as np
 import shapely
@@ -39,7 +39,7 @@ class Slot:
     """
 
     name: str
-    group: AnyObstacles  # type: ignore[valid-type]
+    group: AnyObstacles
     model: ObstacleModel
     ground_z_m: float = 0.0
 
@@ -58,9 +58,9 @@ class Proposal:
 class _Drawn:
     """A number that is drawn, rounded; its bounds are looked up once."""
 
-    def __init__(self, distribution: Distribution) -> None:  # type: ignore[valid-type]
-        self._quantile = distribution.quantile  # type: ignore[attr-defined]
-        self._low, self._high = distribution.support  # type: ignore[attr-defined]
+    def __init__(self, distribution: Distribution) -> None:
+        self._quantile = distribution.quantile
+        self._low, self._high = distribution.support
 
     def at(self, probability: float) -> float:
         """The value that belongs to a number in [0, 1)."""
@@ -72,11 +72,11 @@ class _GroupDraws:
     for a size that stays as the model has it. Raises ``PlacementError`` for a region without area.
     """
 
-    def __init__(self, spec: ObstacleSpec, group: AnyObstacles) -> None:  # type: ignore[valid-type]
+    def __init__(self, spec: ObstacleSpec, group: AnyObstacles) -> None:
         self.region = _region_sampler(spec, group)
-        self.x, self.y = (None if one is None else _Drawn(one) for one in (group.x_m, group.y_m))  # type: ignore[attr-defined]
-        self.yaw = _Drawn(group.yaw_rad)  # type: ignore[attr-defined]
-        self.sizes = [None if drawn is None else _Drawn(drawn) for _, drawn in group.sizes]  # type: ignore[attr-defined]
+        self.x, self.y = (None if one is None else _Drawn(one) for one in (group.x_m, group.y_m))
+        self.yaw = _Drawn(group.yaw_rad)
+        self.sizes = [None if drawn is None else _Drawn(drawn) for _, drawn in group.sizes]
 
     def place(self, first: float, second: float) -> Tuple[float, float]:
         """The centre (x, y) that belongs to two numbers in [0, 1)."""
@@ -170,8 +170,8 @@ class Roster:
         areas = [one.region.area_m2 for one in self._draws.values() if one.region is not None]
         return max(areas, default=0.0)
 
-    def _propose_one(self, slot: Slot, supply: "object") -> Proposal:
-        draw = supply.__next__  # type: ignore[attr-defined]
+    def _propose_one(self, slot: Slot, supply: Iterator[float]) -> Proposal:
+        draw = supply.__next__
         draws = self._draws[id(slot.group)]
         x, y = draws.place(draw(), draw())
         yaw = draws.yaw.at(draw())
@@ -198,13 +198,13 @@ def _largest(slot: Slot) -> Size:
     )
 
 
-def _drawn_sizes(group: AnyObstacles) -> int:  # type: ignore[valid-type]
+def _drawn_sizes(group: AnyObstacles) -> int:
     return sum(drawn is not None for _, drawn in group.sizes)
 
 
 def _region_sampler(
     spec: ObstacleSpec,
-    group: AnyObstacles,  # type: ignore[valid-type]
+    group: AnyObstacles,
 ) -> Optional[RegionSampler]:
     regions = group.region or spec.region
     if regions is None:

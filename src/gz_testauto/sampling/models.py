@@ -1,9 +1,7 @@
 """What an obstacle is made of: a model that can be given another size, place and name.
 
-Owns the reading of a size from a model SDF and the text of the resized model. A box, cylinder
-or sphere is a model with one upright collision shape of that kind and may be given other
-proportions; any other model may be scaled as a whole. Refuses what it could only get wrong,
-and says why.
+Owns reading such a model, what is computed of it once for all sizes, and the interface of a kind.
+The kinds themselves are in :mod:`gz_testauto.sampling.kinds`.
 """
 
 import copy
@@ -11,7 +9,7 @@ import functools
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Dict, Optional, Tuple
+from typing import Callable, ClassVar, Dict, Optional, Tuple, Type
 
 import shapely
 from lxml import etree
@@ -19,52 +17,84 @@ from shapely.geometry.base import BaseGeometry
 
 from gz_testauto.base.errors import SdfError
 from gz_testauto.base.pose import Pose
-from gz_testauto.sampling.model_form import ModelForm
 from gz_testauto.sampling.outline import Outline
-from gz_testauto.sampling.resize import scale_model
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.dynamics import read_mass_kg
 from gz_testauto.sdf.floor import Heights
 from gz_testauto.sdf.includes import ModelLibrary
-from gz_testauto.sdf.mass import volume_m3
 from gz_testauto.sdf.meshes.slices import EMPTY
-from gz_testauto.sdf.scale import resize_model
 from gz_testauto.sdf.scene import CollisionShape, SceneModel, read_scene
-from gz_testauto.sdf.shapes import Box, Cylinder, Geometry, Sphere
-from gz_testauto.sdf.values import pose_value, set_pose
+from gz_testauto.sdf.values import set_pose
+from gz_testauto.spec.obstacles import OBSTACLE_KINDS, ObstacleGroup
 
 Size = Tuple[float, ...]
 
-_UNIT_SHAPES = {
-    "box": ("<box><size>1 1 1</size></box>", 100.0, "0.85 0.45 0.2 1"),
-    "cylinder": (
-        "<cylinder><radius>0.5</radius><length>1</length></cylinder>",
-        78.53981633974483,
-        "0.25 0.5 0.8 1",
-    ),
-    "sphere": ("<sphere><radius>0.5</radius></sphere>", 52.35987755982989, "0.35 0.65 0.35 1"),
-}
-"""Shape, mass in kg (100 kg/m³: what is dynamic is hard to push) and colour."""
+Factors = Tuple[float, float, float]
+"""By how much x, y and z are stretched."""
 
-_UNIT_MODEL = """<sdf version="1.6">
-    <model name="{type}">
-      <static>true</static>
-      <pose>0 0 0 0 0 0</pose>
-      <link name="link">
-        <inertial>
-          <mass>{mass}</mass>
-        </inertial>
-        <collision name="collision">
-          <geometry>{shape}</geometry>
-        </collision>
-        <visual name="visual">
-          <geometry>{shape}</geometry>
-          <material><ambient>{color}</ambient><diffuse>{color}</diffuse></material>
-        </visual>
-      </link>
-    </model>
-</sdf>
-"""
+Writer = Callable[[str, Pose, Size, float, bool], str]
+"""Returns a model's text for a name, a pose, a size, a mass (kg), and whether it is static."""
+
+
+class ObstacleKind(ObstacleGroup):
+    """One kind of obstacle.
+
+    An instance is an entry of ``obstacles``; its fields are the YAML's. The class methods work on
+    sizes: a ``size`` has the values of ``size_names`` (m, or a factor), in that order. Lengths are
+    in m, in the model's frame.
+    """
+
+    marker: ClassVar[str] = "CUBE"
+    """The name of the shape in ``visualization_msgs/Marker`` that shows it."""
+
+    @classmethod
+    def unit_model(cls) -> str:
+        """Return the SDF of the model to use where an entry names none."""
+        raise NotImplementedError(f"{cls.__name__} has no model of its own")
+
+    @classmethod
+    def recognizes(cls, model: SceneModel) -> bool:
+        """Return whether a model found in a world is of this kind and of no more general one."""
+        return False
+
+    @classmethod
+    def measure(cls, model: SceneModel, where: str) -> Tuple[Size, Outline]:
+        """Return the size of a model of this kind and what it covers of the ground.
+
+        Raises ``SdfError`` that begins with ``where`` (file and line) for another model.
+        """
+        raise NotImplementedError
+
+    @classmethod
+    def factors(cls, own: Size, size: Size) -> Factors:
+        """Return by how much x, y and z are stretched from size ``own`` to ``size``."""
+        raise NotImplementedError
+
+    @classmethod
+    def mass_kg(cls, own: Size, own_kg: float, size: Size, density_kgpm3: Optional[float]) -> float:
+        """Return the mass in ``size`` of a model that has ``own_kg`` in size ``own``."""
+        raise NotImplementedError
+
+    @classmethod
+    def cut(cls, model: "ObstacleModel", size: Size, heights: Heights) -> Optional[Outline]:
+        """Return what it covers between two heights above its lowest point, of which at least one
+        is its own; None where that is as much as the whole obstacle covers."""
+        scale = cls.factors(model.size, size)[2]
+        low_m, high_m = heights.low_m / scale - model.lift_m, heights.high_m / scale - model.lift_m
+        core = model.slice(low_m, high_m)
+        return Outline(shapely.transform(core, lambda points: points * scale))
+
+    @classmethod
+    def resize(
+        cls, document: SdfDocument, element: Element, own: Size, size: Size, mass_kg: float
+    ) -> None:
+        """Write another size and mass into a ``<model>`` of this kind. Raises ``SdfError``."""
+        raise NotImplementedError
+
+    @classmethod
+    def writer(cls, model: "ObstacleModel") -> Optional[Writer]:
+        """Return a function that writes the model's text faster than :meth:`resize`, if any."""
+        return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,9 +120,8 @@ class ObstacleModel:
 
     @classmethod
     def unit(cls, type_: str) -> "ObstacleModel":
-        """Gazebo's unit shape of that type: 1 m across, 1 m high, static unless said."""
-        shape, mass, color = _UNIT_SHAPES[type_]
-        text = _UNIT_MODEL.format(type=type_, shape=shape, mass=mass, color=color)
+        """Return the kind's unit model: of a shape, 1 m across and high, static unless said."""
+        text = OBSTACLE_KINDS.get(type_).unit_model()
         document = SdfDocument.parse(text, f"unit {type_}")
         return cls.of(type_, next(iter(read_scene(document).models.values())), document)
 
@@ -107,11 +136,7 @@ class ObstacleModel:
             raise SdfError(f"{where}: model {model.name!r} has no collision shape")
         bottom = min(c.geometry.bounds(c.local_pose)[2, 0] for c in model.collisions)
         element = copy.deepcopy(model.element)
-        if type_ == "model":
-            size, outline = _whole(model)
-        else:
-            size, outline = _primitive(type_, model, where)
-            _ensure_inertials(element)
+        size, outline = OBSTACLE_KINDS.get(type_).measure(model, where)
         if min(size) <= 0:
             raise SdfError(f"{where}: model {model.name!r} has a size of 0; give it a larger one")
         mass = sum(
@@ -130,6 +155,11 @@ class ObstacleModel:
             element,
             document,
         )
+
+    @functools.cached_property
+    def kind(self) -> Type[ObstacleKind]:
+        """The kind's class."""
+        return OBSTACLE_KINDS.get(self.type)  # type: ignore[no-any-return]
 
     @property
     def resizable(self) -> bool:
@@ -176,24 +206,14 @@ class ObstacleModel:
         height_m = self.height_m(size)
         if not heights.meet(0.0, height_m):
             return Outline(EMPTY)
-        if self.type in ("box", "cylinder"):
-            return None
-        if self.type == "sphere":
-            radius_m = size[0]
-            away_m = max(heights.low_m - radius_m, radius_m - heights.high_m, 0.0)
-            cut_m = math.sqrt(radius_m**2 - away_m**2)
-            return Outline(self.outline(size).core, cut_m) if away_m else None
-        scale = self._factors(size)[2]
-        low_m, high_m = heights.low_m / scale - self.lift_m, heights.high_m / scale - self.lift_m
-        core = self._slice(low_m, high_m)
-        return Outline(shapely.transform(core, lambda points: points * scale))
+        return self.kind.cut(self, size, heights)
 
     @functools.cached_property
     def _slices(self) -> Dict[Tuple[float, float], BaseGeometry]:
         return {}
 
-    def _slice(self, low_m: float, high_m: float) -> BaseGeometry:
-        """What lies between two heights in the model's frame, in its own size."""
+    def slice(self, low_m: float, high_m: float) -> BaseGeometry:
+        """Return the outline of what lies between two heights (m), in the model's own size."""
         key = (low_m, high_m)
         if key not in self._slices:
             parts = [shape.geometry.footprint(shape.local_pose, *key) for shape in self.shapes]
@@ -202,63 +222,32 @@ class ObstacleModel:
 
     def mass_of(self, size: Size, density_kgpm3: Optional[float]) -> float:
         """Mass (kg) in that size: by density, or the model's own scaled with the volume."""
-        if self.type == "model":
-            return float(self.mass_kg * size[0] ** 3)
-        volume = volume_m3(_geometry(self.type, size))
-        if density_kgpm3 is not None:
-            return density_kgpm3 * volume
-        return self.mass_kg * volume / self._own_volume_m3
-
-    @functools.cached_property
-    def _own_volume_m3(self) -> float:
-        return volume_m3(_geometry(self.type, self.size))
+        return self.kind.mass_kg(self.size, self.mass_kg, size, density_kgpm3)
 
     def sdf(self, name: str, pose: Pose, size: Size, mass_kg: float, static: bool) -> str:
         """The element that places such an obstacle, as text, without the ``<sdf>`` around it."""
-        if self._form is not None:
-            return self._form.fill(name, pose, _geometry(self.type, size), mass_kg, static)
-        element = copy.deepcopy(self.element)
-        element.tail = None
+        if self._writer is not None:
+            return self._writer(name, pose, size, mass_kg, static)
+        element = self.copy_element()
         _set_name(element, name)
         set_pose(element, pose)
-        _set_static(element, static)
-        if self.type != "model":
-            resize_model(self.document, element, _geometry(self.type, size), mass_kg)
-            self._move_links(element, size)
-        elif size != self.size:
-            scale_model(element, size[0])
+        set_static(element, static)
+        self.kind.resize(self.document, element, self.size, size, mass_kg)
         return etree.tostring(element, encoding="unicode")
 
     @functools.cached_property
-    def _form(self) -> Optional[ModelForm]:
-        """The text with gaps, of a model in which no offset changes with the size."""
-        offsets = [
-            pose for pose in self.element.iter("pose") if pose.getparent() is not self.element
-        ]
-        centered = all(set((pose.text or "0").split()) <= {"0", "0.0", "-0"} for pose in offsets)
-        if self.type == "model" or not centered:
-            return None
+    def _writer(self) -> Optional[Writer]:
+        return self.kind.writer(self)
+
+    def copy_element(self) -> Element:
+        """Return a copy of ``element`` without what follows it."""
         element = copy.deepcopy(self.element)
         element.tail = None
-        _set_static(element, True)
-        set_pose(element, Pose())
-        resize_model(self.document, element, _geometry(self.type, self.size), self.mass_kg)
-        return ModelForm(element, self.type)
-
-    def _move_links(self, element: Element, size: Size) -> None:
-        """Stretch what is between the model's frame and its link's."""
-        for link in element.findall("link"):
-            pose = pose_value(self.document, link.find("pose"))
-            if pose.position != (0.0, 0.0, 0.0):
-                stretched = (p * factor for p, factor in zip(pose.position, self._factors(size)))
-                set_pose(link, Pose(tuple(stretched), pose.quaternion))  # type: ignore[arg-type]
+        return element
 
     def _factors(self, size: Size) -> Tuple[float, float, float]:
         """By how much x, y and z are stretched to come to ``size``."""
-        ratio = [new / old for new, old in zip(size, self.size)]
-        if self.type == "box":
-            return (ratio[0], ratio[1], ratio[2])
-        return (ratio[0], ratio[0], ratio[-1])
+        return self.kind.factors(self.size, size)
 
 
 def read_model(type_: str, path: Path) -> ObstacleModel:
@@ -278,62 +267,12 @@ def read_model(type_: str, path: Path) -> ObstacleModel:
 
 
 def type_of(model: SceneModel) -> str:
-    """What a model found in a world is: box, cylinder or sphere when it is just one upright
-    shape of that kind, else model."""
-    for type_ in _SHAPES:
-        try:
-            _primitive(type_, model, "")
-        except SdfError:
-            continue
-        return type_
+    """Return the ``type`` of the kind that a model found in a world is of: model, where no kind
+    recognizes it."""
+    for type_ in OBSTACLE_KINDS.names():
+        if OBSTACLE_KINDS.get(type_).recognizes(model):
+            return type_
     return "model"
-
-
-_SHAPES = {"box": Box, "cylinder": Cylinder, "sphere": Sphere}
-
-
-def _geometry(type_: str, size: Size) -> Geometry:
-    return Box(size) if type_ == "box" else _SHAPES[type_](*size)  # type: ignore[arg-type]
-
-
-def _primitive(type_: str, model: SceneModel, where: str) -> Tuple[Size, Outline]:
-    """Size and outline of a model that is one upright shape, else ``SdfError``."""
-    shapes = model.collisions
-    shape = shapes[0]
-    if len(shapes) != 1 or not isinstance(shape.geometry, _SHAPES[type_]):
-        raise SdfError(
-            f"{where}: model {model.name!r} is not just one {type_}; use it as type: model"
-        )
-    roll, pitch, yaw = shape.local_pose.rpy
-    upright = abs(roll) < 1e-6 and abs(pitch) < 1e-6
-    if (type_ != "sphere" and not upright) or (type_ == "box" and abs(yaw) > 1e-6):
-        raise SdfError(
-            f"{where}: the {type_} of model {model.name!r} is turned in its model, so it cannot "
-            "be stretched; turn the model instead, or use it as type: model"
-        )
-    x, y, _ = shape.local_pose.position
-    geometry = shape.geometry
-    if isinstance(geometry, Box):
-        return geometry.size, Outline.box(*geometry.size[:2]).moved(x, y, 0.0)
-    disc = Outline.disc(x, y, geometry.radius)
-    if isinstance(geometry, Cylinder):
-        return (geometry.radius, geometry.length), disc
-    return (geometry.radius,), disc
-
-
-def _whole(model: SceneModel) -> Tuple[Size, Outline]:
-    """Scale 1, and all of a model's collision shapes from above, in its own frame."""
-    parts = [c.geometry.footprint(c.local_pose, -math.inf, math.inf) for c in model.collisions]
-    return (1.0,), Outline(shapely.unary_union(parts))
-
-
-def _ensure_inertials(element: Element) -> None:
-    """Say what SDF leaves unsaid, so that mass and inertia can follow the size."""
-    for link in element.iter("link"):
-        if link.find("inertial") is None:
-            inertial = etree.Element("inertial")
-            etree.SubElement(inertial, "mass").text = "1"
-            link.insert(0, inertial)
 
 
 def _set_name(element: Element, name: str) -> None:
@@ -347,7 +286,8 @@ def _set_name(element: Element, name: str) -> None:
     child.text = name
 
 
-def _set_static(element: Element, static: bool) -> None:
+def set_static(element: Element, static: bool) -> None:
+    """Write ``<static>`` into a ``<model>`` or ``<include>``; none where it is false already."""
     child = element.find("static")
     if child is None:
         if not static:

@@ -21,7 +21,7 @@ from gz_testauto.spec.regions import union_of
 
 def places_of(
     spec: ObstacleSpec,
-    group: AnyObstacles,  # type: ignore[valid-type]
+    group: AnyObstacles,
 ) -> BaseGeometry:
     """Where the centres of a group's obstacles may lie, in the world frame (m): its region or
     the specification's, the rectangle of all that ``x_m`` and ``y_m`` can be, or, of both, what

@@ -6,7 +6,7 @@ the ``<scale>`` of a ``<state>``. Refuses to resize what has no one size, such a
 several shapes.
 """
 
-from typing import List, Optional, Tuple
+from typing import Dict, List, Optional, Tuple
 
 import numpy as np
 from lxml import etree
@@ -17,7 +17,7 @@ from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.geometry_reader import read_geometry
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.mass import inertia_kgm2, volume_m3
-from gz_testauto.sdf.shapes import Box, Capsule, Cylinder, Ellipsoid, Geometry, Sphere
+from gz_testauto.sdf.shapes import Geometry
 from gz_testauto.sdf.values import number, numbers, pose_value, required, set_numbers, set_pose
 
 _NO_FILES = ModelLibrary(())
@@ -85,17 +85,19 @@ def write_geometry(holder: Element, geometry: Geometry) -> None:
     """Write a simple shape's numbers into the ``<geometry>`` of a collision or visual, which
     must already be of that kind."""
     kind = type(geometry).__name__.lower()
-    shape = holder.find(f"geometry/{kind}")
-    if isinstance(geometry, Box):
-        set_numbers(_child(shape, "size"), *geometry.size)
-    elif isinstance(geometry, Ellipsoid):
-        set_numbers(_child(shape, "radii"), *geometry.radii)
-    elif isinstance(geometry, (Sphere, Cylinder, Capsule)):
-        set_numbers(_child(shape, "radius"), geometry.radius)
-        if not isinstance(geometry, Sphere):
-            set_numbers(_child(shape, "length"), geometry.length)
-    else:
+    if kind not in _SIMPLE:
         raise ValueError(f"a {kind} has no size to write")
+    shape = holder.find(f"geometry/{kind}")
+    for tag, values in shape_numbers(geometry).items():
+        set_numbers(_child(shape, tag), *values)
+
+
+def shape_numbers(geometry: Geometry) -> Dict[str, Tuple[float, ...]]:
+    """Return the numbers of a simple shape by their elements in SDF; these are its fields."""
+    return {
+        tag: value if isinstance(value, tuple) else (value,)
+        for tag, value in vars(geometry).items()
+    }
 
 
 def write_inertia(inertial: Element, geometry: Geometry, mass_kg: float) -> None:

@@ -4,7 +4,8 @@ Owns the walk from a field's path through a specification's type annotations. Re
 everything but names: values and lines are the loader's.
 """
 
-from typing import Any, Iterable, Iterator, List, Tuple, Type, Union
+import contextlib
+from typing import Any, Iterable, Iterator, List, Mapping, Tuple, Type, Union
 
 from pydantic import Tag
 from typing_extensions import Annotated, Literal, get_args, get_origin
@@ -12,20 +13,30 @@ from typing_extensions import Annotated, Literal, get_args, get_origin
 from gz_testauto.spec.model import Spec
 
 
-def known_fields(spec_class: Type[Spec], path: Iterable[Any]) -> List[str]:
-    """Names of the fields at ``path`` (pydantic's error location of the mapping), sorted."""
+def known_fields(spec_class: Type[Spec], path: Iterable[Any], data: Any) -> List[str]:
+    """Return the names of the fields at ``path`` (pydantic's error location of the mapping),
+    sorted. ``data`` is what is validated: it chooses the kind of a specification
+    (:meth:`Spec.kind_of`)."""
     places: List[Any] = [spec_class]
     for part in path:
-        deeper = [inner for place in places for inner in _step(place, part)]
+        deeper = [inner for place in places for inner in _step(place, part, data)]
         places = deeper or places
-    return sorted(
-        {name for place in places for spec in _specs(place) for name in spec.model_fields}
-    )
+        if isinstance(data, (Mapping, list)):
+            with contextlib.suppress(LookupError, TypeError):  # the tag of a union is no key
+                data = data[part]
+    specs = (_chosen(spec, data) for place in places for spec in _specs(place))
+    return sorted({name for spec in specs for name in spec.model_fields})
 
 
-def _step(place: Any, part: Any) -> Iterator[Any]:
+def _chosen(spec: Type[Spec], data: Any) -> Type[Spec]:
+    return spec.kind_of(data) if isinstance(data, Mapping) else spec
+
+
+def _step(place: Any, part: Any, data: Any) -> Iterator[Any]:
     """The annotations reached from ``place`` by a key, an index, or a union member's tag."""
     for tag, member in _members(place):
+        if isinstance(member, type) and issubclass(member, Spec):
+            member = _chosen(member, data)
         if tag == part:
             yield member
         elif isinstance(member, type) and issubclass(member, Spec):

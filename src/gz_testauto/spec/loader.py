@@ -65,7 +65,7 @@ def _describe(
     line, path = document.locate(place, missing=error["type"] == "missing")
     field = _dotted(path)
     if error["type"] == "extra_forbidden":
-        known = known_fields(spec_class, error["loc"][:-1])
+        known = known_fields(spec_class, error["loc"][:-1], document.data)
         parent = _dotted(path[:-1])
         where = f"{parent}: " if parent else ""
         return line, where + unknown_name("key", str(error["loc"][-1]), known)

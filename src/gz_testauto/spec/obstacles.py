@@ -1,25 +1,41 @@
 """What the random obstacles of a world are: how many, of what kind, where and how large.
 
-Owns the shape of ``obstacles.yaml``; ``config/obstacles.yaml`` shows it in use. Drawing a
-world from it is :mod:`gz_testauto.sampling`'s, writing one :mod:`gz_testauto.worlds`'.
+Owns the shape of ``obstacles.yaml``; ``config/obstacles.yaml`` shows it in use. The kinds are
+classes of :mod:`gz_testauto.sampling.kinds`, found by :data:`OBSTACLE_KINDS`. Drawing a world from
+it is :mod:`gz_testauto.sampling`'s, writing one :mod:`gz_testauto.worlds`'.
 
 A size that is not given stays as the model has it: as the saved world has it when a saved
 world is multiplied, else as ``model`` has it, else 1 m as Gazebo's unit shapes have it.
 """
 
 from pathlib import Path
-from typing import Any, List, Optional, Tuple, Union
+from typing import Any, ClassVar, List, Mapping, Optional, Tuple, Type, cast
 
-from pydantic import BeforeValidator, Field, model_validator
-from pydantic_core import PydanticCustomError
-from typing_extensions import Annotated, Literal
+from pydantic import BeforeValidator, Field, SerializeAsAny, ValidationInfo, model_validator
+from pydantic_core import PydanticCustomError, PydanticKnownError
+from typing_extensions import Annotated, Literal, Self
 
-from gz_testauto.spec.distributions import Distribution, PositiveDistribution, Uniform
+from gz_testauto.base.errors import UnknownNameError
+from gz_testauto.base.registry import Registry
+from gz_testauto.spec.distributions import Distribution, Uniform
 from gz_testauto.spec.model import LARGEST, Bounded, Interval, Point, Spec, SpecPath, repeated
 from gz_testauto.spec.regions import KeepOut, Regions
 
 MOST_OBSTACLES = 10_000
 """In one world; placing so many takes seconds, and no simulator runs with more."""
+
+OBSTACLE_KINDS = Registry(
+    "obstacle_kind",
+    {
+        "box": "gz_testauto.sampling.kinds:BoxObstacles",
+        "cylinder": "gz_testauto.sampling.kinds:CylinderObstacles",
+        "sphere": "gz_testauto.sampling.kinds:SphereObstacles",
+        "model": "gz_testauto.sampling.kinds:ModelObstacles",
+    },
+)
+"""The kinds by the ``type`` that selects them: subclasses of ``ObstacleKind`` in
+:mod:`gz_testauto.sampling.kinds`."""
+
 FULL_TURN = Uniform(min=-3.141592653589793, max=3.141592653589793)
 
 
@@ -53,12 +69,15 @@ def _count(value: Any) -> Any:
 
 
 class ObstacleGroup(Spec):
-    """What all kinds of obstacle have in common.
+    """What all kinds of obstacle have in common, as an entry of ``obstacles`` writes it.
 
     ``name`` goes into the obstacles' names, ``obstacle_<name>_<index>``, and is the type
     unless said. Centres lie in ``region`` (or the specification's), uniformly by area, or are
     drawn from ``x_m`` and ``y_m`` and then kept only where a region allows them.
     """
+
+    size_names: ClassVar[Tuple[str, ...]] = ()
+    """The fields that are sizes; an obstacle's ``size`` has its values in this order."""
 
     name: Optional[str] = Field(None, pattern=r"^[A-Za-z][A-Za-z0-9_]*$")
     count: Annotated[CountRange, BeforeValidator(_count)]
@@ -68,6 +87,9 @@ class ObstacleGroup(Spec):
     yaw_rad: Distribution = FULL_TURN
     static: Optional[bool] = None
     """Whether it stays where it is when pushed; as the model has it unless said."""
+    type: str
+    model: Optional[SpecPath] = None
+    """An SDF file with the model to use, instead of the kind's unit model."""
 
     @model_validator(mode="after")
     def _x_with_y(self) -> "ObstacleGroup":
@@ -78,80 +100,38 @@ class ObstacleGroup(Spec):
     @property
     def label(self) -> str:
         """What the obstacles' names say: ``name``, or the type."""
-        return self.name or self.type  # type: ignore[attr-defined]
+        return self.name or self.type
 
     @property
-    def sizes(self) -> "Tuple[Tuple[str, Optional[Distribution]], ...]":  # type: ignore[valid-type]
+    def sizes(self) -> Tuple[Tuple[str, Optional[Distribution]], ...]:  # type: ignore[valid-type]
         """The kind's size parameters by name, in the order in which they are drawn."""
-        return tuple((name, getattr(self, name)) for name in SIZE_NAMES[self.type])  # type: ignore[attr-defined]
+        return tuple((name, getattr(self, name)) for name in self.size_names)
+
+    @classmethod
+    def kind_of(cls, data: Mapping[str, Any]) -> Type[Self]:
+        """Return the class of :data:`OBSTACLE_KINDS` for ``data``; this one where it is unknown."""
+        try:
+            return cast(Type[Self], OBSTACLE_KINDS.get(str(data.get("type"))))
+        except UnknownNameError:
+            return cls
 
 
-class ShapeObstacles(ObstacleGroup):
-    """What boxes, cylinders and spheres have in common.
-
-    ``model`` is a model SDF with one such shape, for looks and for sizes that stay fixed;
-    Gazebo's unit shape unless said. The mass is volume times ``density_kgpm3``, or, where that
-    is not given, the model's own mass scaled with the volume.
-    """
-
-    model: Optional[SpecPath] = None
-    density_kgpm3: Optional[float] = Field(None, gt=0, le=LARGEST)
-
-
-class BoxObstacles(ShapeObstacles):
-    """Upright boxes."""
-
-    type: Literal["box"]
-    size_x_m: Optional[PositiveDistribution] = None
-    size_y_m: Optional[PositiveDistribution] = None
-    size_z_m: Optional[PositiveDistribution] = None
+def _as_kind(value: Any, info: ValidationInfo) -> Any:
+    """Validate an entry of ``obstacles`` as the kind that its ``type`` names."""
+    if not isinstance(value, Mapping):
+        return value
+    if "type" not in value:
+        raise PydanticKnownError("union_tag_not_found", {"discriminator": "'type'"})
+    kind = ObstacleGroup.kind_of(value)
+    if kind is ObstacleGroup:
+        known = ", ".join(map(repr, OBSTACLE_KINDS.names()))
+        tag = {"discriminator": "'type'", "tag": str(value["type"]), "expected_tags": known}
+        raise PydanticKnownError("union_tag_invalid", tag)
+    return kind.model_validate(value, context=info.context)
 
 
-class CylinderObstacles(ShapeObstacles):
-    """Upright cylinders."""
-
-    type: Literal["cylinder"]
-    radius_m: Optional[PositiveDistribution] = None
-    length_m: Optional[PositiveDistribution] = None
-
-
-class SphereObstacles(ShapeObstacles):
-    """Spheres that touch the ground."""
-
-    type: Literal["sphere"]
-    radius_m: Optional[PositiveDistribution] = None
-
-
-class ModelObstacles(ObstacleGroup):
-    """Any model of the user's, as it is or scaled as a whole, mass and inertia with it.
-
-    Without ``model``, and with a count of 0, this says how those that a saved world holds are
-    drawn anew.
-    """
-
-    type: Literal["model"]
-    model: Optional[SpecPath] = None
-    scale: Optional[PositiveDistribution] = None
-
-    @model_validator(mode="after")
-    def _made_of_something(self) -> "ModelObstacles":
-        if self.model is None and self.count.max > 0:
-            raise ValueError("give model, the SDF file to use, or a count of 0")
-        return self
-
-
-SIZE_NAMES = {
-    "box": ("size_x_m", "size_y_m", "size_z_m"),
-    "cylinder": ("radius_m", "length_m"),
-    "sphere": ("radius_m",),
-    "model": ("scale",),
-}
-"""Per type, the names of its sizes; an obstacle's ``size`` has its values in this order."""
-
-AnyObstacles = Annotated[
-    Union[BoxObstacles, CylinderObstacles, SphereObstacles, ModelObstacles],
-    Field(discriminator="type"),
-]
+AnyObstacles = SerializeAsAny[Annotated[ObstacleGroup, BeforeValidator(_as_kind)]]
+"""An entry of ``obstacles``: an instance of a class of :data:`OBSTACLE_KINDS`."""
 
 
 class DriveSpec(Spec):
@@ -256,6 +236,6 @@ class ObstacleSpec(Spec):
     @property
     def files(self) -> List[Path]:
         """Every file that the specification names, in a fixed order, once each."""
-        named = [getattr(group, "model", None) for group in self.obstacles]
+        named = [group.model for group in self.obstacles]
         named.append(self.drive.robot if self.drive else None)
         return sorted({path for path in named if path is not None})

@@ -156,7 +156,7 @@ class WorldTemplate:
         return b"".join([*parts, self._pieces[-1]])
 
 
-def _group_of(model: SceneModel, spec: ObstacleSpec, source: str) -> AnyObstacles:  # type: ignore[valid-type]
+def _group_of(model: SceneModel, spec: ObstacleSpec, source: str) -> AnyObstacles:
     """Which part of the specification an obstacle found in a world is drawn by."""
     parsed = parse_obstacle_name(model.name)
     if parsed is not None:

@@ -7,7 +7,6 @@ from typing import Callable, Iterable, List, Mapping, Optional, Tuple, Union
 
 from gz_testauto.sampling.difficulty import Difficulty
 from gz_testauto.sampling.placement import Obstacle
-from gz_testauto.spec.obstacles import SIZE_NAMES
 from gz_testauto.spec.worlds import PATH_M
 
 SHOWN = 5
@@ -32,7 +31,7 @@ class ObstacleRecord:
     @classmethod
     def of(cls, obstacle: Obstacle) -> "ObstacleRecord":
         """The record of a placed obstacle; its pose as the world's file has it."""
-        size = dict(zip(SIZE_NAMES[obstacle.type], obstacle.size))
+        size = dict(zip(obstacle.model.kind.size_names, obstacle.size))
         pose = obstacle.pose.values
         return cls(obstacle.name, obstacle.type, pose, size, obstacle.mass_kg, obstacle.static)
 

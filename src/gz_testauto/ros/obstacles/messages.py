@@ -17,7 +17,6 @@ from gz_testauto.sampling.placement import Obstacle
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.scene import read_scene
 
-SHAPES = {"box": Marker.CUBE, "cylinder": Marker.CYLINDER, "sphere": Marker.SPHERE}
 COLOR = ColorRGBA(0.85, 0.45, 0.2, 0.8)
 
 
@@ -53,7 +52,7 @@ def extents(obstacle: Obstacle) -> Tuple[np.ndarray, np.ndarray]:
 
 def _marker(obstacle: Obstacle, stamp: Time) -> Marker:
     center, size = extents(obstacle)
-    marker = Marker(ns=obstacle.type, type=SHAPES.get(obstacle.type, Marker.CUBE), color=COLOR)
+    marker = Marker(ns=obstacle.type, type=getattr(Marker, obstacle.model.kind.marker), color=COLOR)
     marker.header.stamp, marker.header.frame_id = stamp, WORLD_FRAME
     marker.text = obstacle.name
     marker.id = zlib.crc32(obstacle.name.encode()) & 0x7FFFFFFF

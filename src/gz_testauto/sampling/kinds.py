@@ -1,0 +1,366 @@
+"""The kinds of random obstacles: what an entry of ``obstacles.yaml`` states, and what it makes.
+
+Owns one class per kind, found by its ``type`` in
+:data:`gz_testauto.spec.obstacles.OBSTACLE_KINDS`. A kind reads the size of a model from its SDF,
+computes outline and mass for another size, and writes that size into the SDF. What all kinds share
+is :mod:`gz_testauto.sampling.models`'. CONTRIBUTING has the steps to add a kind.
+"""
+
+import math
+import re
+from typing import ClassVar, List, Optional, Tuple, Type
+from xml.sax.saxutils import escape
+
+import shapely
+from lxml import etree
+from pydantic import Field, model_validator
+from typing_extensions import Literal
+
+from gz_testauto.base.errors import SdfError
+from gz_testauto.base.pose import Pose
+from gz_testauto.sampling.models import (
+    Factors,
+    ObstacleKind,
+    ObstacleModel,
+    Size,
+    Writer,
+    set_static,
+)
+from gz_testauto.sampling.outline import Outline
+from gz_testauto.sampling.resize import scale_model
+from gz_testauto.sdf.document import Element, SdfDocument
+from gz_testauto.sdf.floor import Heights
+from gz_testauto.sdf.mass import inertia_kgm2, volume_m3
+from gz_testauto.sdf.scale import resize_model, shape_numbers
+from gz_testauto.sdf.scene import SceneModel
+from gz_testauto.sdf.shapes import Box, Cylinder, Geometry, Sphere
+from gz_testauto.sdf.values import format_number, pose_value, set_pose
+from gz_testauto.spec.distributions import PositiveDistribution
+from gz_testauto.spec.model import LARGEST
+
+
+class ModelObstacles(ObstacleKind):
+    """Any model of the user's, as it is or scaled as a whole, mass and inertia with it.
+
+    Without ``model``, and with a count of 0, this says how those that a saved world holds are
+    drawn anew.
+    """
+
+    size_names: ClassVar[Tuple[str, ...]] = ("scale",)
+
+    type: Literal["model"]
+    scale: Optional[PositiveDistribution] = None
+
+    @model_validator(mode="after")
+    def _made_of_something(self) -> "ModelObstacles":
+        if self.model is None and self.count.max > 0:
+            raise ValueError("give model, the SDF file to use, or a count of 0")
+        return self
+
+    @classmethod
+    def measure(cls, model: SceneModel, where: str) -> Tuple[Size, Outline]:
+        """Return scale 1, and all of the model's collision shapes from above."""
+        parts = [c.geometry.footprint(c.local_pose, -math.inf, math.inf) for c in model.collisions]
+        return (1.0,), Outline(shapely.unary_union(parts))
+
+    @classmethod
+    def factors(cls, own: Size, size: Size) -> Factors:
+        """See :class:`ObstacleKind`."""
+        ratio = size[0] / own[0]
+        return (ratio, ratio, ratio)
+
+    @classmethod
+    def mass_kg(cls, own: Size, own_kg: float, size: Size, density_kgpm3: Optional[float]) -> float:
+        """Return the model's own mass, scaled with the volume."""
+        return float(own_kg * size[0] ** 3)
+
+    @classmethod
+    def resize(
+        cls, document: SdfDocument, element: Element, own: Size, size: Size, mass_kg: float
+    ) -> None:
+        """See :class:`ObstacleKind`."""
+        if size != own:
+            scale_model(element, size[0])
+
+
+class ShapeObstacles(ObstacleKind):
+    """What boxes, cylinders, spheres and other single shapes have in common.
+
+    ``model`` is a model SDF with one such shape, for looks and for sizes that stay fixed;
+    Gazebo's unit shape unless said. The mass is volume times ``density_kgpm3``, or, where that
+    is not given, the model's own mass scaled with the volume.
+    """
+
+    shape: ClassVar[Type[Geometry]]
+    """The shape, a dataclass of :mod:`gz_testauto.sdf.shapes`; its values in order are the size."""
+    unit: ClassVar[Geometry]
+    """The shape of the unit model."""
+    unit_kg: ClassVar[float]
+    """The mass of the unit model: of ours, 100 kg/m³, which makes what is dynamic hard to push."""
+    color: ClassVar[str]
+    """Red, green, blue and opacity of the unit model."""
+    turns: ClassVar[Tuple[bool, bool]] = (False, True)
+    """Whether the shape may be tilted in its model, and whether it may be turned about z."""
+
+    density_kgpm3: Optional[float] = Field(None, gt=0, le=LARGEST)
+
+    @classmethod
+    def geometry(cls, size: Size) -> Geometry:
+        """Return the shape in that size."""
+        return cls.shape(*size)
+
+    @classmethod
+    def size_of(cls, geometry: Geometry) -> Size:
+        """Return the size of a shape of this kind."""
+        return tuple(value for values in shape_numbers(geometry).values() for value in values)
+
+    @classmethod
+    def outline_of(cls, size: Size, x_m: float, y_m: float) -> Outline:
+        """Return what the upright shape covers when its centre is at a place in the model: the
+        circle of the first size."""
+        return Outline.disc(x_m, y_m, size[0])
+
+    @classmethod
+    def unit_model(cls) -> str:
+        """See :class:`ObstacleKind`."""
+        kind = cls.shape.__name__.lower()
+        numbers = "".join(
+            f"<{tag}>{' '.join(map(format_number, values))}</{tag}>"
+            for tag, values in shape_numbers(cls.unit).items()
+        )
+        return _UNIT_MODEL.format(
+            kind=kind,
+            shape=f"<{kind}>{numbers}</{kind}>",
+            mass=cls.unit_kg,
+            color=cls.color,
+        )
+
+    @classmethod
+    def recognizes(cls, model: SceneModel) -> bool:
+        """See :class:`ObstacleKind`."""
+        try:
+            cls.measure(model, "")
+        except SdfError:
+            return False
+        return True
+
+    @classmethod
+    def measure(cls, model: SceneModel, where: str) -> Tuple[Size, Outline]:
+        """Return size and outline of a model that is one upright shape of this kind."""
+        shapes, kind = model.collisions, cls.shape.__name__.lower()
+        shape = shapes[0]
+        if len(shapes) != 1 or not isinstance(shape.geometry, cls.shape):
+            raise SdfError(
+                f"{where}: model {model.name!r} is not just one {kind}; use it as type: model"
+            )
+        roll, pitch, yaw = shape.local_pose.rpy
+        tilted = abs(roll) >= 1e-6 or abs(pitch) >= 1e-6
+        may_tilt, may_turn = cls.turns
+        if (tilted and not may_tilt) or (abs(yaw) > 1e-6 and not may_turn):
+            raise SdfError(
+                f"{where}: the {kind} of model {model.name!r} is turned in its model, so it cannot "
+                "be stretched; turn the model instead, or use it as type: model"
+            )
+        x, y, _ = shape.local_pose.position
+        size = cls.size_of(shape.geometry)
+        return size, cls.outline_of(size, x, y)
+
+    @classmethod
+    def factors(cls, own: Size, size: Size) -> Factors:
+        """Return the ratio of the first sizes for x and y, and of the last ones for z."""
+        ratio = size[0] / own[0]
+        return (ratio, ratio, size[-1] / own[-1])
+
+    @classmethod
+    def cut(cls, model: ObstacleModel, size: Size, heights: Heights) -> Optional[Outline]:
+        """See :class:`ObstacleKind`."""
+        shape, placed = cls.geometry(size), model.shapes[0].local_pose
+        x, y, _ = (p * f for p, f in zip(placed.position, cls.factors(model.size, size)))
+        lift_m = -float(shape.bounds(Pose((0.0, 0.0, 0.0), placed.quaternion))[2, 0])
+        pose = Pose((x, y, lift_m), placed.quaternion)
+        return Outline(shape.footprint(pose, heights.low_m, heights.high_m))
+
+    @classmethod
+    def mass_kg(cls, own: Size, own_kg: float, size: Size, density_kgpm3: Optional[float]) -> float:
+        """Return the mass by density, or the model's own scaled with the volume."""
+        volume = volume_m3(cls.geometry(size))
+        if density_kgpm3 is not None:
+            return density_kgpm3 * volume
+        return own_kg * volume / volume_m3(cls.geometry(own))
+
+    @classmethod
+    def resize(
+        cls, document: SdfDocument, element: Element, own: Size, size: Size, mass_kg: float
+    ) -> None:
+        """See :class:`ObstacleKind`; what is between the frames of model and link stretches."""
+        _ensure_inertials(element)
+        resize_model(document, element, cls.geometry(size), mass_kg)
+        for link in element.findall("link"):
+            pose = pose_value(document, link.find("pose"))
+            if pose.position != (0.0, 0.0, 0.0):
+                stretched = (p * f for p, f in zip(pose.position, cls.factors(own, size)))
+                set_pose(link, Pose(tuple(stretched), pose.quaternion))  # type: ignore[arg-type]
+
+    @classmethod
+    def writer(cls, model: ObstacleModel) -> Optional[Writer]:
+        """See :class:`ObstacleKind`: for a model in which no offset changes with the size."""
+        element = model.copy_element()
+        offsets = [pose for pose in element.iter("pose") if pose.getparent() is not element]
+        if not all(set((pose.text or "0").split()) <= {"0", "0.0", "-0"} for pose in offsets):
+            return None
+        set_static(element, True)
+        set_pose(element, Pose())
+        _ensure_inertials(element)
+        resize_model(model.document, element, cls.geometry(model.size), model.mass_kg)
+        return _ModelForm(element, cls).fill
+
+
+class BoxObstacles(ShapeObstacles):
+    """Upright boxes."""
+
+    size_names: ClassVar[Tuple[str, ...]] = ("size_x_m", "size_y_m", "size_z_m")
+    shape: ClassVar[Type[Geometry]] = Box
+    unit: ClassVar[Geometry] = Box((1.0, 1.0, 1.0))
+    unit_kg: ClassVar[float] = 100.0
+    color: ClassVar[str] = "0.85 0.45 0.2 1"
+    turns: ClassVar[Tuple[bool, bool]] = (False, False)
+
+    type: Literal["box"]
+    size_x_m: Optional[PositiveDistribution] = None
+    size_y_m: Optional[PositiveDistribution] = None
+    size_z_m: Optional[PositiveDistribution] = None
+
+    @classmethod
+    def geometry(cls, size: Size) -> Geometry:
+        """See :class:`ShapeObstacles`."""
+        return Box(size)  # type: ignore[arg-type]
+
+    @classmethod
+    def outline_of(cls, size: Size, x_m: float, y_m: float) -> Outline:
+        """See :class:`ShapeObstacles`."""
+        return Outline.box(*size[:2]).moved(x_m, y_m, 0.0)
+
+    @classmethod
+    def factors(cls, own: Size, size: Size) -> Factors:
+        """See :class:`ObstacleKind`."""
+        return (size[0] / own[0], size[1] / own[1], size[2] / own[2])
+
+    @classmethod
+    def cut(cls, model: ObstacleModel, size: Size, heights: Heights) -> Optional[Outline]:
+        """See :class:`ObstacleKind`."""
+        return None
+
+
+class CylinderObstacles(ShapeObstacles):
+    """Upright cylinders."""
+
+    size_names: ClassVar[Tuple[str, ...]] = ("radius_m", "length_m")
+    shape: ClassVar[Type[Geometry]] = Cylinder
+    unit: ClassVar[Geometry] = Cylinder(0.5, 1.0)
+    unit_kg: ClassVar[float] = 78.53981633974483
+    color: ClassVar[str] = "0.25 0.5 0.8 1"
+    marker: ClassVar[str] = "CYLINDER"
+
+    type: Literal["cylinder"]
+    radius_m: Optional[PositiveDistribution] = None
+    length_m: Optional[PositiveDistribution] = None
+
+    @classmethod
+    def cut(cls, model: ObstacleModel, size: Size, heights: Heights) -> Optional[Outline]:
+        """See :class:`ObstacleKind`."""
+        return None
+
+
+class SphereObstacles(ShapeObstacles):
+    """Spheres that touch the ground."""
+
+    size_names: ClassVar[Tuple[str, ...]] = ("radius_m",)
+    shape: ClassVar[Type[Geometry]] = Sphere
+    unit: ClassVar[Geometry] = Sphere(0.5)
+    unit_kg: ClassVar[float] = 52.35987755982989
+    color: ClassVar[str] = "0.35 0.65 0.35 1"
+    turns: ClassVar[Tuple[bool, bool]] = (True, True)
+    marker: ClassVar[str] = "SPHERE"
+
+    type: Literal["sphere"]
+    radius_m: Optional[PositiveDistribution] = None
+
+    @classmethod
+    def cut(cls, model: ObstacleModel, size: Size, heights: Heights) -> Optional[Outline]:
+        """See :class:`ObstacleKind`: the circle at the height nearest to the centre."""
+        radius_m = size[0]
+        away_m = max(heights.low_m - radius_m, radius_m - heights.high_m, 0.0)
+        cut_m = math.sqrt(radius_m**2 - away_m**2)
+        return Outline(model.outline(size).core, cut_m) if away_m else None
+
+
+_MOMENTS = ("ixx", "iyy", "izz")
+_GAP = re.compile(r"@gap_(\w+?)@")
+
+
+class _ModelForm:
+    """The text of ``element``, a model of one shape that is centred on its link, with gaps for all
+    that depends on name, place and size: filling them costs a fiftieth of editing the tree."""
+
+    def __init__(self, element: Element, kind: Type[ShapeObstacles]) -> None:
+        self._kind = kind
+        element.set("name", "@gap_name@")
+        gaps: List[Tuple[str, str]] = [("static", "static"), ("pose", "pose")]
+        gaps += [("link/inertial/mass", "mass")]
+        gaps += [(f"link/inertial/inertia/{moment}", moment) for moment in _MOMENTS]
+        for holder in ("collision", "visual"):
+            for tag in shape_numbers(kind.unit):
+                path = f"link/{holder}/geometry/{kind.shape.__name__.lower()}/{tag}"
+                gaps.append((path, tag))
+        for path, gap in gaps:
+            for found in element.findall(path):
+                found.text = f"@gap_{gap}@"
+        self._pieces = _GAP.split(etree.tostring(element, encoding="unicode"))
+        self._gaps = list(enumerate(self._pieces))[1::2]
+
+    def fill(self, name: str, pose: Pose, size: Size, mass_kg: float, static: bool) -> str:
+        """Return the model's text under that name, at that place, in that size."""
+        shape = self._kind.geometry(size)
+        values = {
+            "name": escape(name, {'"': "&quot;"}),
+            "pose": pose.to_text(),
+            "static": "true" if static else "false",
+            "mass": format_number(mass_kg),
+            **dict(zip(_MOMENTS, map(format_number, inertia_kgm2(shape, mass_kg)))),
+        }
+        for tag, numbers in shape_numbers(shape).items():
+            values[tag] = " ".join(map(format_number, numbers))
+        parts = self._pieces.copy()
+        for place, gap in self._gaps:
+            parts[place] = values[gap]
+        return "".join(parts)
+
+
+def _ensure_inertials(element: Element) -> None:
+    """Say what SDF leaves unsaid, so that mass and inertia can follow the size."""
+    for link in element.iter("link"):
+        if link.find("inertial") is None:
+            inertial = etree.Element("inertial")
+            etree.SubElement(inertial, "mass").text = "1"
+            link.insert(0, inertial)
+
+
+_UNIT_MODEL = """<sdf version="1.6">
+    <model name="{kind}">
+      <static>true</static>
+      <pose>0 0 0 0 0 0</pose>
+      <link name="link">
+        <inertial>
+          <mass>{mass}</mass>
+        </inertial>
+        <collision name="collision">
+          <geometry>{shape}</geometry>
+        </collision>
+        <visual name="visual">
+          <geometry>{shape}</geometry>
+          <material><ambient>{color}</ambient><diffuse>{color}</diffuse></material>
+        </visual>
+      </link>
+    </model>
+</sdf>
+"""
