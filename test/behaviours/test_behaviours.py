@@ -5,12 +5,12 @@ import math
 import numpy as np
 import pytest
 import shapely
-from stage_scenes import person, place, run, staged
+from actor_scenes import person, place, run, simulated
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.observation import Twist2D
 from gz_testauto.base.pose import Pose, Pose2D
-from gz_testauto.behaviours.behaviour import Behaviour
+from gz_testauto.behaviours.actor import Actor
 from gz_testauto.behaviours.bodies import body_sdf, read_body
 from gz_testauto.behaviours.cross import Cross
 from gz_testauto.behaviours.door import Door
@@ -30,21 +30,21 @@ def ways(snapshots, name):
 class TestPatrol:
     def test_it_goes_there_and_back_at_its_speed(self, tmp_path):
         patrol = Patrol("p", (), [(-2.0, 3.0), (1.0, 3.0)], 1.0)
-        way = ways(run(staged(tmp_path, [person("p", -2.0, 3.0)], [patrol]), 9.0), "p")
+        way = ways(run(simulated(tmp_path, [person("p", -2.0, 3.0)], [patrol]), 9.0), "p")
         assert way[29] == pytest.approx((1.0, 3.0), abs=1e-3)
         assert way[59] == pytest.approx((-2.0, 3.0), abs=2e-3)
         assert way[89] == pytest.approx((1.0, 3.0), abs=3e-3)
 
     def test_it_waits_at_its_way_points(self, tmp_path):
         patrol = Patrol("p", (), [(-2.0, 3.0), (-1.0, 3.0)], 1.0, pause_s=1.0)
-        way = ways(run(staged(tmp_path, [person("p", -2.0, 3.0)], [patrol]), 2.5), "p")
+        way = ways(run(simulated(tmp_path, [person("p", -2.0, 3.0)], [patrol]), 2.5), "p")
         assert way[9:20] == pytest.approx(np.tile((-1.0, 3.0), (11, 1)), abs=1e-3)
         assert way[20][0] < -1.05
 
     def test_a_closed_one_goes_around(self, tmp_path):
         square = [(-2.0, 3.0), (-1.0, 3.0), (-1.0, 4.0), (-2.0, 4.0)]
         patrol = Patrol("p", (), square, 1.0, closed=True)
-        way = ways(run(staged(tmp_path, [person("p", -2.0, 3.0)], [patrol]), 4.0), "p")
+        way = ways(run(simulated(tmp_path, [person("p", -2.0, 3.0)], [patrol]), 4.0), "p")
         assert way[[9, 19, 29, 39]] == pytest.approx(np.array([*square[1:], square[0]]), abs=3e-3)
 
     def test_several_begin_along_their_way(self):
@@ -57,15 +57,15 @@ class TestPatrol:
 class TestFollow:
     def test_it_comes_to_its_distance_and_stays(self, tmp_path):
         follow = Follow("f", (), "robot", 1.0, distance_m=2.0)
-        stage = staged(tmp_path, [person("f", -6.0, 0.0)], [follow])
-        last = run(stage, 6.0)[-1]
+        simulation = simulated(tmp_path, [person("f", -6.0, 0.0)], [follow])
+        last = run(simulation, 6.0)[-1]
         assert place(last, "f")[:2] == pytest.approx((-2.0, 0.0), abs=0.02)
 
     def test_at_an_offset_it_is_where_a_camera_would_be(self, tmp_path):
         follow = Follow("f", (), "robot", 5.0, offset_m=(-2.0, 0.0, 1.5))
-        stage = staged(tmp_path, [person("f", -2.0, 0.0)], [follow])
-        stage.drive(Twist2D(0.8, 0.0))
-        last = run(stage, 3.0)[-1]
+        simulation = simulated(tmp_path, [person("f", -2.0, 0.0)], [follow])
+        simulation.drive(Twist2D(0.8, 0.0))
+        last = run(simulation, 3.0)[-1]
         assert place(last, "robot")[0] > 2.0
         behind = place(last, "robot") - place(last, "f")
         assert behind[0] == pytest.approx(2.08, abs=0.03)  # a period of the robot's way behind
@@ -75,18 +75,18 @@ class TestFollow:
 class TestCross:
     def test_it_goes_when_the_robot_is_near_and_stays_on_the_other_side(self, tmp_path):
         cross = Cross("c", (), (3.0, -2.0), 1.0, within_m=3.0)
-        stage = staged(tmp_path, [person("c", 3.0, 2.0)], [cross])
-        run(stage, 1.0)
-        assert place(stage.snapshot(), "c") == pytest.approx((3.0, 2.0, 0.02), abs=1e-6)
-        stage.drive(Twist2D(1.0, 0.0))
-        run(stage, 1.2)
-        stage.drive(Twist2D(0.0, 0.0))
-        run(stage, 5.0)
-        assert place(stage.snapshot(), "c")[:2] == pytest.approx((3.0, -2.0), abs=1e-3)
+        simulation = simulated(tmp_path, [person("c", 3.0, 2.0)], [cross])
+        run(simulation, 1.0)
+        assert place(simulation.snapshot(), "c") == pytest.approx((3.0, 2.0, 0.02), abs=1e-6)
+        simulation.drive(Twist2D(1.0, 0.0))
+        run(simulation, 1.2)
+        simulation.drive(Twist2D(0.0, 0.0))
+        run(simulation, 5.0)
+        assert place(simulation.snapshot(), "c")[:2] == pytest.approx((3.0, -2.0), abs=1e-3)
 
     def test_it_waits_before_it_goes(self, tmp_path):
         cross = Cross("c", (), (3.0, -2.0), 1.0, within_m=9.0, delay_s=0.55)
-        way = ways(run(staged(tmp_path, [person("c", 3.0, 2.0)], [cross]), 1.0), "c")
+        way = ways(run(simulated(tmp_path, [person("c", 3.0, 2.0)], [cross]), 1.0), "c")
         assert way[5] == pytest.approx((3.0, 2.0), abs=1e-6)
         assert way[6] == pytest.approx((3.0, 1.9), abs=1e-3)
 
@@ -99,22 +99,24 @@ class TestDoor:
     def test_it_slides_open_for_who_comes_and_closes_after(self, tmp_path):
         door = Door("d", (), Pose2D(2.5, 0.0, math.pi / 2), "walker", 1.5, 1.0, 0.5, travel_m=1.0)
         there_and_away = Patrol("walker", (), [(2.5, 4.0), (2.5, 2.0)], 1.0)
-        stage = staged(tmp_path, [self.leaf(), person("walker", 2.5, 4.0)], [door, there_and_away])
-        snapshots = run(stage, 8.0)
+        simulation = simulated(
+            tmp_path, [self.leaf(), person("walker", 2.5, 4.0)], [door, there_and_away]
+        )
+        snapshots = run(simulation, 8.0)
         away = [abs(place(snapshot, "walker")[1]) for snapshot in snapshots]
         assert min(away) == pytest.approx(2.0, abs=0.01)
         assert place(snapshots[-1], "d")[:2] == pytest.approx((2.5, 0.0), abs=1e-3)
         near = Door("d", (), Pose2D(2.5, 0.0, math.pi / 2), "robot", 3.0, 1.0, 0.5, travel_m=1.0)
-        stage = staged(tmp_path, [self.leaf()], [near])
-        way = ways(run(stage, 1.5), "d")
+        simulation = simulated(tmp_path, [self.leaf()], [near])
+        way = ways(run(simulation, 1.5), "d")
         assert way[4] == pytest.approx((2.5, 0.5), abs=1e-3)
         assert way[-1] == pytest.approx((2.5, 1.0), abs=1e-3)
 
     def test_it_swings_about_its_hinge(self, tmp_path):
         at = Pose2D(2.5, 0.0, math.pi / 2)
         door = Door("d", (), at, "robot", 3.0, 1.0, swing_rad=1.2, middle_m=0.5)
-        stage = staged(tmp_path, [self.leaf(0.5)], [door])
-        for snapshot in run(stage, 2.0):
+        simulation = simulated(tmp_path, [self.leaf(0.5)], [door])
+        for snapshot in run(simulation, 2.0):
             assert place(snapshot, "d")[:2] == pytest.approx((2.5, 0.0), abs=1e-3)
         assert snapshot.models["d"].pose.yaw_rad == pytest.approx(math.pi / 2 + 1.2, abs=1e-3)
 
@@ -127,7 +129,7 @@ class TestWander:
         return Wander(name, (), self.region, Surroundings({"wall": self.wall}), 0.25, 1.0, **more)
 
     def test_it_stays_in_its_region_and_away_from_what_stands(self, tmp_path):
-        way = ways(run(staged(tmp_path, [person("w", 3.0, 5.0)], [self.wander()]), 60.0), "w")
+        way = ways(run(simulated(tmp_path, [person("w", 3.0, 5.0)], [self.wander()]), 60.0), "w")
         assert np.abs(way).max() <= 8.0 + 1e-3
         away = [self.wall.distance(shapely.Point(*point)) for point in way]
         assert min(away) > 0.25 - 1e-3
@@ -136,75 +138,77 @@ class TestWander:
 
     def test_the_same_seed_is_the_same_way_and_another_is_another(self, tmp_path):
         def way(seed):
-            stage = staged(tmp_path, [person("w", 3.0, 5.0)], [self.wander()], seed=seed)
-            return ways(run(stage, 10.0), "w").tobytes()
+            simulation = simulated(tmp_path, [person("w", 3.0, 5.0)], [self.wander()], seed=seed)
+            return ways(run(simulation, 10.0), "w").tobytes()
 
         assert way(1) == way(1)
         assert way(1) != way(2)
 
     def test_it_gives_way_to_the_robot(self, tmp_path):
         wander = self.wander(give_way_m=1.5)
-        stage = staged(tmp_path, [person("w", -2.5, 0.0)], [wander])
+        simulation = simulated(tmp_path, [person("w", -2.5, 0.0)], [wander])
         wander._target, wander._going, wander._until_s = (3.0, 0.0), True, 100.0
-        last = run(stage, 8.0)[-1]
+        last = run(simulation, 8.0)[-1]
         assert 1.4 < place(last, "robot")[0] - place(last, "w")[0] < 2.0
 
 
-class Counting(Behaviour):
+class Counting(Actor):
     fixed_period_s = 0.25
 
     def __init__(self, name, tags=()):
         super().__init__(name, tags)
         self.fixed, self.acted = [], 0
 
-    def fixed_update(self, me, period):
-        self.fixed.append(round(period.time_s, 6))
+    def fixed_update(self, context):
+        self.fixed.append(round(context.time_s, 6))
 
-    def act(self, me, period):
+    def act(self, context):
         self.acted += 1
-        me.set_twist((0.5, 0.0, 0.0))
+        self.set_twist((0.5, 0.0, 0.0))
 
 
 class TestLife:
     def test_fixed_updates_come_at_their_rate_and_a_disabled_one_stands(self, tmp_path):
         one = Counting("one")
-        stage = staged(tmp_path, [person("one", -2.0, 2.0)], [one])
-        run(stage, 1.0)
+        simulation = simulated(tmp_path, [person("one", -2.0, 2.0)], [one])
+        run(simulation, 1.0)
         assert one.fixed == [0.0, 0.3, 0.5, 0.8]
         assert one.acted == 10
         one.enabled = False
-        before = place(stage.snapshot(), "one")
-        last = run(stage, 1.0)[-1]
+        before = place(simulation.snapshot(), "one")
+        last = run(simulation, 1.0)[-1]
         assert place(last, "one") == pytest.approx(before, abs=1e-6)
         assert one.acted == 10
 
     def test_others_are_found_by_name_and_tag(self, tmp_path):
         one, two = Counting("one", ["people"]), Counting("two", ["people", "staff"])
-        staged(tmp_path, [person("one", -2.0, 2.0), person("two", -4.0, 2.0)], [two, one])
-        assert one.cast.find("two") is two
-        assert one.cast.find("three") is None
-        assert one.cast.tagged("people") == [one, two]
-        assert one.cast.names_of("staff") == ["two"]
-        assert one.cast.names_of("robot") == ("robot",)
-        with pytest.raises(ValueError, match="there is an actor named 'one' already"):
-            one.cast.add(Counting("one"))
+        models = [person("one", -2.0, 2.0), person("two", -4.0, 2.0)]
+        simulation = simulated(tmp_path, models, [two, one])
+        simulation.step(0.1)
+        assert one.context.actors == {"one": one, "two": two}
+        assert one.context.tagged("people") == [one, two]
+        assert one.context.names_of("staff") == ["two"]
+        assert one.context.names_of("robot") == ("robot",)
+        assert one.context.moving_models == ["robot", "one", "two"]
+        with pytest.raises(ValueError, match="a hook named 'one' exists already"):
+            simulation.add(Counting("one"))
 
     def test_one_whose_model_is_deleted_is_asked_no_more(self, tmp_path):
         one = Counting("one")
-        stage = staged(tmp_path, [person("one", -2.0, 2.0)], [one])
-        run(stage, 0.3)
-        stage.delete(["one"])
-        run(stage, 0.3)
+        simulation = simulated(tmp_path, [person("one", -2.0, 2.0)], [one])
+        run(simulation, 0.3)
+        simulation.delete(["one"])
+        run(simulation, 0.3)
         assert one.acted == 3
 
     def test_a_look_changes_all_visuals(self, tmp_path):
-        class Blushing(Behaviour):
-            def act(self, me, period):
-                me.look(diffuse=(1.0, 0.0, 0.0, 1.0))
+        class Blushing(Actor):
+            def act(self, context):
+                self.look(diffuse=(1.0, 0.0, 0.0, 1.0))
 
-        stage = staged(tmp_path, [person("b", -2.0, 2.0)], [Blushing("b")])
-        stage.step(0.1)
-        assert stage.describe().visuals["b::link::visual"].diffuse == (1.0, 0.0, 0.0, 1.0)
+        simulation = simulated(tmp_path, [person("b", -2.0, 2.0)], [Blushing("b")])
+        simulation.step(0.1)
+        assert simulation.describe().visuals["b::link::visual"].diffuse == (1.0, 0.0, 0.0, 1.0)
 
 
 class TestBodies:
@@ -243,18 +247,18 @@ class TestTree:
         return Tree.of_file("t", (), path)
 
     def test_it_does_what_the_tree_says(self, tmp_path):
-        stage = staged(tmp_path, [person("t", -3.0, 2.0)], [self.tree(tmp_path, self.TREE)])
-        way = ways(run(stage, 4.4), "t")
+        simulation = simulated(tmp_path, [person("t", -3.0, 2.0)], [self.tree(tmp_path, self.TREE)])
+        way = ways(run(simulation, 4.4), "t")
         assert way[19] == pytest.approx((-1.0, 2.0), abs=1e-3)
         assert way[20:24] == pytest.approx(np.tile((-1.0, 2.0), (4, 1)), abs=1e-3)
         assert way[-1] == pytest.approx((-3.0, 2.0), abs=2e-3)
 
     def test_a_condition_sends_it_another_way(self, tmp_path):
         near = self.TREE.replace('within_m="1.5"', 'within_m="9"')
-        stage = staged(tmp_path, [person("t", -3.0, 2.0)], [self.tree(tmp_path, near)])
-        last = run(stage, 1.0)[-1]
+        simulation = simulated(tmp_path, [person("t", -3.0, 2.0)], [self.tree(tmp_path, near)])
+        last = run(simulation, 1.0)[-1]
         assert place(last, "t")[:2] == pytest.approx((-3.0, 2.0), abs=1e-6)
-        assert stage.describe().visuals["t::link::visual"].diffuse == (1.0, 0.0, 0.0, 1.0)
+        assert simulation.describe().visuals["t::link::visual"].diffuse == (1.0, 0.0, 0.0, 1.0)
 
     def test_a_leaf_that_is_wrong_is_named_with_its_line(self, tmp_path):
         wrong = self.TREE.replace('speed_mps="1"', 'speed_mps="0"')
@@ -263,17 +267,17 @@ class TestTree:
 
 
 def test_a_velocity_is_the_mean_of_the_last_period_for_whoever_it_is_asked(tmp_path):
-    class Watching(Behaviour):
-        def act(self, me, period):
-            self.seen = self.handle("p", period).linear_mps
-            self.own = me.linear_mps
+    class Watching(Actor):
+        def act(self, context):
+            self.seen = context.velocity_mps("p")
+            self.own = self.linear_mps
 
     watching = Watching("w")
     patrol = Patrol("p", (), [(-2.0, 3.0), (4.0, 3.0)], 0.8)
     models = [person("p", -2.0, 3.0), person("w", -2.0, 5.0)]
-    stage = staged(tmp_path, models, [watching, patrol])
-    stage.step(0.1)
+    simulation = simulated(tmp_path, models, [watching, patrol])
+    simulation.step(0.1)
     assert watching.seen == (0.0, 0.0, 0.0)
-    run(stage, 0.5)
+    run(simulation, 0.5)
     assert watching.seen == pytest.approx((0.8, 0.0, 0.0), abs=1e-3)
     assert watching.own == pytest.approx((0.0, 0.0, 0.0), abs=1e-6)

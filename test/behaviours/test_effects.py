@@ -4,10 +4,10 @@ import itertools
 
 import numpy as np
 import pytest
-from stage_scenes import PERIOD_S, person, staged
+from actor_scenes import PERIOD_S, person, simulated
 
 from gz_testauto.behaviours.effects import Blink, Effects, Fade, Flicker, Invisible
-from gz_testauto.behaviours.tracker import Tracker
+from gz_testauto.behaviours.hook import Hook
 from gz_testauto.simulators.changes import SetVisual
 
 VISUAL = "p::link::visual"
@@ -20,82 +20,82 @@ def effects():
 
 
 @pytest.fixture
-def stage(tmp_path, effects):
-    return staged(tmp_path, [person("p", -2.0, 2.0)], trackers=[effects])
+def simulation(tmp_path, effects):
+    return simulated(tmp_path, [person("p", -2.0, 2.0)], hooks=[effects])
 
 
-def look(stage):
-    return stage.describe().visuals[VISUAL]
+def look(simulation):
+    return simulation.describe().visuals[VISUAL]
 
 
-def looks(stage, periods):
+def looks(simulation, periods):
     found = []
     for _ in range(periods):
-        stage.step(PERIOD_S)
-        found.append(look(stage))
+        simulation.step(PERIOD_S)
+        found.append(look(simulation))
     return found
 
 
-def test_a_blinking_one_has_its_colour_in_every_second_interval(stage, effects):
-    original = look(stage)
+def test_a_blinking_one_has_its_colour_in_every_second_interval(simulation, effects):
+    original = look(simulation)
     effects.start(Blink(RED, 0.2), "p", 1.0)
-    colors = [each.diffuse for each in looks(stage, 11)]
+    colors = [each.diffuse for each in looks(simulation, 11)]
     own = original.diffuse
     assert colors == [RED, RED, own, own, RED, RED, own, own, RED, RED, own]
-    assert look(stage) == original
+    assert look(simulation) == original
 
 
-def test_a_fade_goes_over_with_its_time_and_ends(stage, effects):
-    original = look(stage)
+def test_a_fade_goes_over_with_its_time_and_ends(simulation, effects):
+    original = look(simulation)
     effects.start(Fade(1.0), "p", 0.5)
-    shares = [each.transparency for each in looks(stage, 6)]
+    shares = [each.transparency for each in looks(simulation, 6)]
     assert shares == pytest.approx([0.0, 0.2, 0.4, 0.6, 0.8, 0.0])
-    assert look(stage) == original
+    assert look(simulation) == original
 
 
-def test_what_vanishes_comes_back_when_it_is_stopped(stage, effects):
-    original = look(stage)
+def test_what_vanishes_comes_back_when_it_is_stopped(simulation, effects):
+    original = look(simulation)
     ended = []
     running = effects.start(Invisible(), "p", on_end=ended.append)
-    assert [each.visible for each in looks(stage, 3)] == [False] * 3
+    assert [each.visible for each in looks(simulation, 3)] == [False] * 3
     assert ended == []
     running.stop()
-    assert looks(stage, 1) == [original]
+    assert looks(simulation, 1) == [original]
     assert ended == [running]
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
-def test_whichever_ends_last_leaves_the_original(stage, effects, order):
-    original = look(stage)
+def test_whichever_ends_last_leaves_the_original(simulation, effects, order):
+    original = look(simulation)
     kinds = (Invisible(), Blink(RED, 0.1), Fade(0.7))
     for rank, kind in zip(order, kinds):
         effects.start(kind, "p", 0.3 + 0.2 * rank)
-        stage.step(PERIOD_S)
-    looks(stage, 9)
-    assert look(stage) == original
+        simulation.step(PERIOD_S)
+    looks(simulation, 9)
+    assert look(simulation) == original
 
 
 def test_what_others_change_meanwhile_lies_under_the_effect(tmp_path):
-    class Painter(Tracker):
+    class Painter(Hook):
         name = "painter"
 
-        def update(self, period):
-            if period.time_s == pytest.approx(0.2):
-                period.change(SetVisual(VISUAL, diffuse=(0.0, 1.0, 0.0, 1.0)))
+        def before_step(self, context):
+            if context.time_s == pytest.approx(0.2):
+                context.change(SetVisual(VISUAL, diffuse=(0.0, 1.0, 0.0, 1.0)))
 
     effects = Effects()
-    stage = staged(tmp_path, [person("p", -2.0, 2.0)], trackers=[effects, Painter()])
+    simulation = simulated(tmp_path, [person("p", -2.0, 2.0)], hooks=[effects, Painter()])
     effects.start(Blink(RED, 10.0), "p", 0.5)
-    assert [each.diffuse for each in looks(stage, 5)] == [RED] * 5
-    assert looks(stage, 1)[0].diffuse == (0.0, 1.0, 0.0, 1.0)
+    assert [each.diffuse for each in looks(simulation, 5)] == [RED] * 5
+    assert looks(simulation, 1)[0].diffuse == (0.0, 1.0, 0.0, 1.0)
 
 
-def test_flickering_is_the_same_from_the_same_seed(stage, effects):
-    own = look(stage).diffuse[0]
+def test_flickering_is_the_same_from_the_same_seed(simulation, effects):
+    own = look(simulation).diffuse[0]
     effects.start(Flicker(np.random.default_rng(4), 0.2), "p", 1.0)
-    first = [each.diffuse[0] for each in looks(stage, 10)]
-    stage.step(PERIOD_S)
+    first = [each.diffuse[0] for each in looks(simulation, 10)]
+    simulation.step(PERIOD_S)
     effects.start(Flicker(np.random.default_rng(4), 0.2), "p", 1.0)
-    assert [each.diffuse[0] for each in looks(stage, 10)] == pytest.approx(first)
+    assert [each.diffuse[0] for each in looks(simulation, 10)] == pytest.approx(first)
     assert 0.2 * own <= min(first) < max(first) <= own
     assert len(set(first)) == 10

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from stage_scenes import PERIOD_S, person, staged
+from actor_scenes import PERIOD_S, person, simulated
 
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.base.resources import share_directory
@@ -92,11 +92,11 @@ def test_bounds_that_are_too_narrow_for_the_spread_are_kept_all_the_same():
     assert ((speeds >= 0.99) & (speeds <= 1.01)).all()
 
 
-def errors_m(stage, script, periods):
+def errors_m(simulation, script, periods):
     """How far it is from its script at the end of each period (m), and by which angle (rad)."""
     found = []
     for _ in range(periods):
-        snapshot = stage.step(PERIOD_S)
+        snapshot = simulation.step(PERIOD_S)
         x_m, y_m, yaw_rad = snapshot.models[script.name].pose.planar
         due = script.expected(np.array([snapshot.time_s]))[0]
         turn = np.remainder(yaw_rad - due[2] + np.pi, 2 * np.pi) - np.pi
@@ -109,8 +109,8 @@ WINDING = np.array([[2.0, -3.0], [3.0, -1.0], [2.5, 1.0], [3.5, 3.0]])
 
 def test_it_is_where_its_script_says_at_every_tick(tmp_path):
     script = Script("walker", (), Timetable(WINDING, np.array([1.3, 0.7, 2.1]), 0.3, "back"))
-    stage = staged(tmp_path, [person("walker", 2.0, -3.0)], [script])
-    away_m, turned_rad = errors_m(stage, script, 150)
+    simulation = simulated(tmp_path, [person("walker", 2.0, -3.0)], [script])
+    away_m, turned_rad = errors_m(simulation, script, 150)
     assert away_m < 1e-9
     assert turned_rad < 1e-9
 
@@ -118,17 +118,16 @@ def test_it_is_where_its_script_says_at_every_tick(tmp_path):
 @pytest.mark.slow
 @pytest.mark.gazebo
 def test_it_is_so_in_gazebo_as_well(tmp_path):
-    from gz_testauto.behaviours.behaviour import Cast
-    from gz_testauto.behaviours.stage import Stage
+    from gz_testauto.behaviours.simulation import ActorSimulation
 
     robot = read_robot(share_directory() / "models" / "wheelchair", "robot")
     script = Script("walker", (), Timetable(WINDING, np.array([1.3, 0.7, 2.1]), 0.3, "back"))
-    script.join(Cast("robot"), np.random.default_rng(0))
+    script.begin(np.random.default_rng(0))
     world = share_directory() / "worlds" / "plain.world"
     with open_simulator("gazebo") as simulator:
         models = (person("walker", 2.0, -3.0),)
         scene = Scene(world, robot, Pose2D(0.0, 0.0), 1, models=models)
-        away_m, turned_rad = errors_m(Stage(simulator.load(scene), [script]), script, 60)
+        away_m, turned_rad = errors_m(ActorSimulation(simulator.load(scene), [script]), script, 60)
     assert away_m < 1e-9
     assert turned_rad < 1e-4
 
@@ -137,12 +136,14 @@ def test_it_waits_for_the_robot_and_for_its_delay(tmp_path):
     timetable = Timetable(np.array([[2.0, 0.0], [2.0, 4.0]]), np.array([1.0]))
     early = Script("early", (), timetable, delay_s=0.5, within_m=2.5)
     late = Script("late", (), timetable, within_m=1.0)
-    stage = staged(tmp_path, [person("early", 2.0, 0.0), person("late", 2.0, 0.0)], [early, late])
+    simulation = simulated(
+        tmp_path, [person("early", 2.0, 0.0), person("late", 2.0, 0.0)], [early, late]
+    )
     for _ in range(20):
-        snapshot = stage.step(PERIOD_S)
+        snapshot = simulation.step(PERIOD_S)
     assert snapshot.models["early"].pose.position[1] == pytest.approx(1.5, abs=1e-6)
     assert snapshot.models["late"].pose.position[1] == pytest.approx(0.0, abs=1e-6)
-    assert late.doing == "script, waits for the robot"
+    assert late.activity == "script, waits for the robot"
     ahead = np.array([2.0, 3.0])
     assert early.expected(ahead)[:, 1] == pytest.approx([1.5, 2.5])
     assert late.expected(ahead)[:, 1] == pytest.approx([0.0, 0.0])

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 import shapely
-from stage_scenes import PERIOD_S, person, place, staged
+from actor_scenes import PERIOD_S, person, place, simulated
 
 from gz_testauto.behaviours.social_force import Forces, SocialForce, driving, repulsion
 from gz_testauto.behaviours.surroundings import Surroundings
@@ -43,8 +43,8 @@ def bound_for(name, x_m, y_m, standing=None, **forces):
 
 def test_alone_it_walks_at_its_speed_and_arrives(tmp_path):
     walker = bound_for("walker", 2.0, 4.0)
-    stage = staged(tmp_path, [person("walker", 2.0, -4.0)], [walker])
-    ys = np.array([place(stage.step(PERIOD_S), "walker")[1] for _ in range(90)])
+    simulation = simulated(tmp_path, [person("walker", 2.0, -4.0)], [walker])
+    ys = np.array([place(simulation.step(PERIOD_S), "walker")[1] for _ in range(90)])
     speeds = np.diff(ys) / PERIOD_S
     # x' = v (1 - e^{-t/τ}), in steps of a period
     assert speeds[3] == pytest.approx(1.2 * (1 - (1 - PERIOD_S / 0.5) ** 5), rel=1e-3)
@@ -55,10 +55,10 @@ def test_alone_it_walks_at_its_speed_and_arrives(tmp_path):
 def test_two_who_meet_pass_each_other(tmp_path):
     up, down = bound_for("up", 2.0, 4.0), bound_for("down", 2.02, -4.0)
     models = [person("up", 2.0, -4.0), person("down", 2.02, 4.0)]
-    stage = staged(tmp_path, models, [up, down])
+    simulation = simulated(tmp_path, models, [up, down])
     least = np.inf
     for _ in range(110):
-        snapshot = stage.step(PERIOD_S)
+        snapshot = simulation.step(PERIOD_S)
         apart = place(snapshot, "up") - place(snapshot, "down")
         least = min(least, float(np.hypot(*apart[:2])))
     assert least > 0.5
@@ -68,10 +68,10 @@ def test_two_who_meet_pass_each_other(tmp_path):
 
 def test_it_makes_way_for_the_robot_that_stands(tmp_path):
     walker = bound_for("walker", 0.05, 4.0)
-    stage = staged(tmp_path, [person("walker", 0.0, -4.0)], [walker])
+    simulation = simulated(tmp_path, [person("walker", 0.0, -4.0)], [walker])
     least = np.inf
     for _ in range(120):
-        snapshot = stage.step(PERIOD_S)
+        snapshot = simulation.step(PERIOD_S)
         least = min(least, float(np.hypot(*place(snapshot, "walker")[:2])))
     assert least > 0.6
     assert place(snapshot, "walker")[1] > 3.5
@@ -81,7 +81,7 @@ def test_it_keeps_off_what_stands(tmp_path):
     assert "wall" in WALL  # at x = 5 m
     walls = {"wall": shapely.box(4.9, -5.0, 5.1, 5.0)}
     walker = bound_for("walker", 4.45, 4.0, walls)
-    stage = staged(tmp_path, [person("walker", 4.45, -4.0)], [walker])
-    xs = [place(stage.step(PERIOD_S), "walker")[0] for _ in range(80)]
+    simulation = simulated(tmp_path, [person("walker", 4.45, -4.0)], [walker])
+    xs = [place(simulation.step(PERIOD_S), "walker")[0] for _ in range(80)]
     assert max(xs) < 4.65
     assert min(xs) < 4.4

@@ -12,7 +12,7 @@ from gz_testauto.base.errors import SpecError
 from gz_testauto.base.observation import LaserScan, Snapshot, Twist2D
 from gz_testauto.base.pose import Pose
 from gz_testauto.base.resources import share_directory
-from gz_testauto.behaviours.tracker import Period
+from gz_testauto.behaviours.hook import StepContext
 from gz_testauto.randomisation.terms import Subject, draw_terms, kinds_of
 from gz_testauto.sdf.dynamics import Inertial
 from gz_testauto.sdf.looks import Light, Look
@@ -56,10 +56,10 @@ def draw(*lines, world=0, repetition=0, subject=SUBJECT, seed=3):
 
 
 def changes(drawn, time_s=0.0):
-    period = Period(Snapshot(time_s, {}, {}), 0.1, lambda: WORLD)
-    for tracker in drawn.trackers:
-        tracker.update(period)
-    return period.changes
+    context = StepContext(Snapshot(time_s, {}, {}), 0.1, lambda: WORLD)
+    for hook in drawn.hooks:
+        hook.before_step(context)
+    return context.changes
 
 
 FRICTION = '{name: grip, term: friction, select: {names: ".*::l::c"}, set: [0.2, 0.9]}'

@@ -51,7 +51,7 @@ def executor_that_meets(error):
         raise error
 
     executor = object.__new__(RosTrialExecutor)
-    executor._campaign = types.SimpleNamespace(staging=fail)
+    executor._campaign = types.SimpleNamespace(actors=fail)
     return executor
 
 

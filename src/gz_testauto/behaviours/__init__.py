@@ -1,10 +1,8 @@
-"""What moves and changes in a world beside the robot, in lock-step with it.
+"""Actors and other hooks: everything that moves and changes in a world except the robot.
 
-:class:`~gz_testauto.behaviours.stage.Stage` is a simulation that asks trackers before each step
-what is to change; a :class:`~gz_testauto.behaviours.behaviour.Behaviour` is a tracker that has a
-model.
-``patrol``, ``wander``, ``social_force``, ``flow``, ``script``, ``polynomial``, ``follow``,
-``cross``, ``door`` and ``tree`` come with the package.
+A :class:`~gz_testauto.behaviours.hook.Hook` is called before each step and requests changes. An
+:class:`~gz_testauto.behaviours.actor.Actor` is a hook with a model. An
+:class:`~gz_testauto.behaviours.simulation.ActorSimulation` is a simulation with hooks.
 """
 
 from gz_testauto.base.registry import Registry
@@ -26,6 +24,6 @@ BEHAVIOURS = Registry(
 )
 
 HOOKS = Registry("hook", {})
-"""Functions that make a hook for one trial; see :func:`gz_testauto.trial.staging.stage_trial`."""
+"""Functions that make a hook for one trial; see :func:`gz_testauto.trial.actors.prepare_actors`."""
 
 __all__ = ["BEHAVIOURS", "HOOKS"]

@@ -2,11 +2,11 @@
 
 from typing import Optional, Sequence, Tuple
 
-from gz_testauto.behaviours.behaviour import Behaviour, Handle
-from gz_testauto.behaviours.tracker import Period
+from gz_testauto.behaviours.actor import Actor
+from gz_testauto.behaviours.hook import StepContext
 
 
-class Cross(Behaviour):
+class Cross(Actor):
     """Stands until the robot's origin is ``within_m``, waits ``delay_s``, goes straight ``to`` a
     point and stays there."""
 
@@ -28,11 +28,11 @@ class Cross(Behaviour):
         """Nobody has come yet."""
         self._goes_s: Optional[float] = None
 
-    def act(self, me: Handle, period: Period) -> None:
+    def act(self, context: StepContext) -> None:
         """Stand, or go."""
-        if self._goes_s is None and self.nearest("robot", me, period) <= self.within_m:
-            self._goes_s = period.time_s + self.delay_s
-        if self._goes_s is None or period.time_s < self._goes_s - 1e-9:
-            me.stand()
+        if self._goes_s is None and self.nearest("robot") <= self.within_m:
+            self._goes_s = context.time_s + self.delay_s
+        if self._goes_s is None or context.time_s < self._goes_s - 1e-9:
+            self.stand()
         else:
-            me.go_to(*self.to, self.speed_mps)
+            self.go_to(*self.to, self.speed_mps)

@@ -4,11 +4,11 @@ import math
 from typing import Sequence
 
 from gz_testauto.base.pose import Pose2D, wrap_angle
-from gz_testauto.behaviours.behaviour import Behaviour, Handle
-from gz_testauto.behaviours.tracker import Period
+from gz_testauto.behaviours.actor import Actor
+from gz_testauto.behaviours.hook import StepContext
 
 
-class Door(Behaviour):
+class Door(Actor):
     """A leaf that is open while any of ``opens_for`` is within ``within_m`` of where it is when it
     is closed, and ``stays_open_s`` longer.
 
@@ -41,12 +41,12 @@ class Door(Behaviour):
         self.open_share = 0.0
         self._closes_s = -math.inf
 
-    def act(self, me: Handle, period: Period) -> None:
+    def act(self, context: StepContext) -> None:
         """Go on opening or closing; ``open_share`` is how far it is open, from 0 to 1."""
-        if self._somebody_is_near(period):
-            self._closes_s = period.time_s + self.stays_open_s
-        opens = period.time_s <= self._closes_s
-        step = period.duration_s / self.opening_s
+        if self._somebody_is_near(context):
+            self._closes_s = context.time_s + self.stays_open_s
+        opens = context.time_s <= self._closes_s
+        step = context.duration_s / self.opening_s
         self.open_share = min(1.0, max(0.0, self.open_share + (step if opens else -step)))
         slid_m = self.open_share * self.travel_m
         x_m = self.at.x_m + slid_m * math.cos(self.at.yaw_rad)
@@ -54,25 +54,27 @@ class Door(Behaviour):
         yaw_rad = self.at.yaw_rad + self.open_share * self.swing_rad
         # Left to itself a body turns about its centre of mass, which goes straight: where that has
         # to be at the end says how fast, and so how fast the origin is at the beginning.
-        x, y, _ = me.pose.position
-        before, turn = me.pose.yaw_rad, wrap_angle(yaw_rad - me.pose.yaw_rad)
-        rate = turn / period.duration_s
+        x, y, _ = self.pose.position
+        before, turn = self.pose.yaw_rad, wrap_angle(yaw_rad - self.pose.yaw_rad)
+        rate = turn / context.duration_s
         center = (
             self.middle_m * (math.cos(before + turn) - math.cos(before)),
             self.middle_m * (math.sin(before + turn) - math.sin(before)),
         )
-        me.set_twist(
+        self.set_twist(
             (
-                (x_m - x + center[0]) / period.duration_s + rate * self.middle_m * math.sin(before),
-                (y_m - y + center[1]) / period.duration_s - rate * self.middle_m * math.cos(before),
+                (x_m - x + center[0]) / context.duration_s
+                + rate * self.middle_m * math.sin(before),
+                (y_m - y + center[1]) / context.duration_s
+                - rate * self.middle_m * math.cos(before),
                 0.0,
             ),
             (0.0, 0.0, rate),
         )
 
-    def _somebody_is_near(self, period: Period) -> bool:
-        for name in self.cast.names_of(self.opens_for):
-            state = period.state(name)
+    def _somebody_is_near(self, context: StepContext) -> bool:
+        for name in context.names_of(self.opens_for):
+            state = context.state(name)
             if state is not None and name != self.name:
                 x_m, y_m = state.pose.position[:2]
                 if self.at.distance_to(x_m, y_m) <= self.within_m:

@@ -11,7 +11,7 @@ from typing import Callable, Dict, List, Optional
 
 import numpy as np
 
-from gz_testauto.behaviours.tracker import LOW, Period, Tracker
+from gz_testauto.behaviours.hook import LOW, Hook, StepContext
 from gz_testauto.sdf.looks import Color, Look
 from gz_testauto.simulators.changes import SetVisual, given
 
@@ -105,7 +105,7 @@ class Running:
         self.stopped = True
 
 
-class Effects(Tracker):
+class Effects(Hook):
     """All effects of a stage: add it as a tracker, and start effects on it."""
 
     name = "effects"
@@ -128,22 +128,22 @@ class Effects(Tracker):
         self._running.append(running)
         return running
 
-    def update(self, period: Period) -> None:
-        """See :class:`Tracker`."""
+    def before_step(self, context: StepContext) -> None:
+        """See :class:`Hook`."""
         if not self._running and not self._underneath:
             return
-        ended = self._end(period.time_s)
-        self._take_down(period)
+        ended = self._end(context.time_s)
+        self._take_down(context)
         for visual, look in list(self._underneath.items()):
             model = visual.split("::")[0]
             layers = [one for one in self._running if one.model == model]
             for one in layers:
                 assert one.began_s is not None, "_end has set it"
-                passed_s = period.time_s - one.began_s
+                passed_s = context.time_s - one.began_s
                 share = 1.0 if one.duration_s is None else min(1.0, passed_s / one.duration_s)
                 look = one.effect.over(look, passed_s, share)
             if look != self._shown.get(visual):
-                period.change(SetVisual(visual, **vars(look)))
+                context.change(SetVisual(visual, **vars(look)))
                 self._shown[visual] = look
             if not layers:
                 del self._underneath[visual], self._shown[visual]
@@ -163,14 +163,14 @@ class Effects(Tracker):
         self._running = [one for one in self._running if one not in ended]
         return ended
 
-    def _take_down(self, period: Period) -> None:
+    def _take_down(self, context: StepContext) -> None:
         """Note what is under the effects: looks as they are, and what others change of them."""
         models = {one.model for one in self._running}
         if any(not self._has(model) for model in models):
-            for visual, look in period.describe().visuals.items():
+            for visual, look in context.describe().visuals.items():
                 if visual.split("::")[0] in models and visual not in self._underneath:
                     self._underneath[visual] = self._shown[visual] = look
-        for change in period.changes:
+        for change in context.changes:
             if isinstance(change, SetVisual) and change.name in self._underneath:
                 self._underneath[change.name] = replace(
                     self._underneath[change.name], **given(change)

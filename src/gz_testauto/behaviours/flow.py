@@ -4,18 +4,18 @@ import math
 from typing import Callable, Sequence, Tuple
 
 from gz_testauto.base.pose import Pose
-from gz_testauto.behaviours.behaviour import Behaviour, Handle
-from gz_testauto.behaviours.tracker import Period
+from gz_testauto.behaviours.actor import Actor
+from gz_testauto.behaviours.hook import StepContext
 
 RETRY_S = 0.5
 
 
-class Flow(Behaviour):
+class Flow(Actor):
     """One who passes through: away for a time that ``away_s`` draws (s), then in at the first
     way-point (m, world frame) as soon as nobody is within ``room_m`` of it, along to the last, and
     away again. ``height_m`` is that of its origin."""
 
-    comes_later = True
+    spawn_later = True
 
     def __init__(
         self,
@@ -37,31 +37,31 @@ class Flow(Behaviour):
         self.reset()
 
     @property
-    def doing(self) -> str:
-        """See :class:`~gz_testauto.behaviours.behaviour.Behaviour`."""
+    def activity(self) -> str:
+        """See :class:`~gz_testauto.behaviours.actor.Actor`."""
         return f"flow, to way-point {self._next + 1} of {len(self.waypoints_m)}"
 
     def reset(self) -> None:
         """Away, and draw for how long."""
         self._leave(0.0)
 
-    def absent(self, me: Handle, period: Period) -> None:
+    def update_before_spawn(self, context: StepContext) -> None:
         """Come, where it is time and there is room."""
-        if period.time_s < self._comes_s - 1e-9:
+        if context.time_s < self._comes_s - 1e-9:
             return
         (x_m, y_m), (to_x_m, to_y_m) = self.waypoints_m[:2]
-        if self._is_taken(x_m, y_m, period):
-            self._comes_s = period.time_s + RETRY_S
+        if self._is_taken(x_m, y_m, context):
+            self._comes_s = context.time_s + RETRY_S
             return
         yaw_rad = math.atan2(to_y_m - y_m, to_x_m - x_m)
-        me.spawn(Pose.from_rpy(x_m, y_m, self.height_m, 0.0, 0.0, yaw_rad))
+        self.spawn(Pose.from_rpy(x_m, y_m, self.height_m, 0.0, 0.0, yaw_rad))
 
-    def act(self, me: Handle, period: Period) -> None:
+    def act(self, context: StepContext) -> None:
         """Walk; at the end, go."""
         if self._next == len(self.waypoints_m):
-            me.delete()
-            self._leave(period.time_s)
-        elif me.go_to(*self.waypoints_m[self._next], self.speed_mps):
+            self.delete()
+            self._leave(context.time_s)
+        elif self.go_to(*self.waypoints_m[self._next], self.speed_mps):
             self._next += 1
 
     def _leave(self, now_s: float) -> None:
@@ -70,10 +70,10 @@ class Flow(Behaviour):
         self._comes_s = now_s + max(0.0, away_s)
         self._next = 1
 
-    def _is_taken(self, x_m: float, y_m: float, period: Period) -> bool:
-        states = [period.state(name) for name in self.cast.everybody]
+    def _is_taken(self, x_m: float, y_m: float, context: StepContext) -> bool:
+        states = [context.state(name) for name in context.moving_models]
         poses = [state.pose for state in states if state is not None]
-        poses.extend(model.pose for model in period.coming)
+        poses.extend(model.pose for model in context.to_spawn)
         return any(
             math.hypot(pose.position[0] - x_m, pose.position[1] - y_m) < self.room_m
             for pose in poses

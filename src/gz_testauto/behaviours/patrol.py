@@ -4,11 +4,11 @@ from typing import List, Sequence, Tuple
 
 import numpy as np
 
-from gz_testauto.behaviours.behaviour import Behaviour, Handle
-from gz_testauto.behaviours.tracker import Period
+from gz_testauto.behaviours.actor import Actor
+from gz_testauto.behaviours.hook import StepContext
 
 
-class Patrol(Behaviour):
+class Patrol(Actor):
     """Goes from one way-point (m, world frame) to the next, and back the way it came, or around
     where it is ``closed``. ``ahead_m`` is how far along its way it begins."""
 
@@ -38,16 +38,16 @@ class Patrol(Behaviour):
         self._next = self._first
         self._goes_on_s = 0.0
 
-    def act(self, me: Handle, period: Period) -> None:
+    def act(self, context: StepContext) -> None:
         """Walk, or wait at a way-point."""
-        if period.time_s < self._goes_on_s - 1e-9:
-            me.stand()
+        if context.time_s < self._goes_on_s - 1e-9:
+            self.stand()
             return
         x_m, y_m = self._way[self._next]
-        if me.go_to(x_m, y_m, self.speed_mps):
+        if self.go_to(x_m, y_m, self.speed_mps):
             self._next = (self._next + 1) % len(self._way)
             if self.pause_s:
-                self._goes_on_s = period.time_s + period.duration_s + self.pause_s
+                self._goes_on_s = context.time_s + context.duration_s + self.pause_s
 
 
 def round_trip(

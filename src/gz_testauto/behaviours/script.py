@@ -9,8 +9,8 @@ from typing import Optional, Sequence, Tuple
 import numpy as np
 
 from gz_testauto.base.pose import wrap_angle
-from gz_testauto.behaviours.behaviour import Behaviour, Handle
-from gz_testauto.behaviours.tracker import Period
+from gz_testauto.behaviours.actor import Actor
+from gz_testauto.behaviours.hook import StepContext
 
 
 class Timetable:
@@ -99,7 +99,7 @@ def _headings(ways: np.ndarray) -> np.ndarray:
     return np.asarray(np.arctan2(taken[:, 1], taken[:, 0]))
 
 
-class Script(Behaviour):
+class Script(Actor):
     """Goes by a timetable, which begins ``delay_s`` after the trial does, or after the robot's
     origin is ``within_m`` of it. One with a single way-point stands there, facing ``yaw_rad``."""
 
@@ -124,8 +124,8 @@ class Script(Behaviour):
         return x_m, y_m, yaw_rad
 
     @property
-    def doing(self) -> str:
-        """See :class:`~gz_testauto.behaviours.behaviour.Behaviour`."""
+    def activity(self) -> str:
+        """See :class:`~gz_testauto.behaviours.actor.Actor`."""
         return "script, waits for the robot" if self._begins_s is None else "script"
 
     def reset(self) -> None:
@@ -134,25 +134,25 @@ class Script(Behaviour):
         self._begins_s: Optional[float] = None
 
     def expected(self, times_s: np.ndarray) -> np.ndarray:
-        """Where it will be, by its script; see :class:`Behaviour`."""
+        """Where it will be, by its script; see :class:`Actor`."""
         if self._begins_s is None and self.within_m is not None:
             return self.timetable.at(np.zeros(len(times_s)), self.yaw_rad)
         begins_s = self.delay_s if self._begins_s is None else self._begins_s
         return self.timetable.at(np.asarray(times_s) - begins_s, self.yaw_rad)
 
-    def act(self, me: Handle, period: Period) -> None:
+    def act(self, context: StepContext) -> None:
         """Be where the script says at the end of the period."""
         if self._begins_s is None:
-            near = self.within_m is None or self.nearest("robot", me, period) <= self.within_m
+            near = self.within_m is None or self.nearest("robot") <= self.within_m
             if near:
-                came_s = 0.0 if self.within_m is None else period.time_s
+                came_s = 0.0 if self.within_m is None else context.time_s
                 self._begins_s = came_s + self.delay_s
-        ends_s = period.time_s + period.duration_s
+        ends_s = context.time_s + context.duration_s
         x_m, y_m, yaw_rad = self.expected(np.array([ends_s]))[0].tolist()
-        x, y, _ = me.pose.position
-        speed = ((x_m - x) / period.duration_s, (y_m - y) / period.duration_s, 0.0)
-        turn = wrap_angle(yaw_rad - me.pose.yaw_rad) / period.duration_s
-        me.set_twist(speed, (0.0, 0.0, turn))
+        x, y, _ = self.pose.position
+        speed = ((x_m - x) / context.duration_s, (y_m - y) / context.duration_s, 0.0)
+        turn = wrap_angle(yaw_rad - self.pose.yaw_rad) / context.duration_s
+        self.set_twist(speed, (0.0, 0.0, turn))
 
 
 HALF_M, LEGS = 10, 10

@@ -11,9 +11,9 @@ from typing import Iterator, NamedTuple, Optional, Sequence, Tuple
 import numpy as np
 from shapely.geometry.base import BaseGeometry
 
-from gz_testauto.behaviours.behaviour import Behaviour, Handle, turning
+from gz_testauto.behaviours.actor import Actor, turning
+from gz_testauto.behaviours.hook import StepContext
 from gz_testauto.behaviours.surroundings import Surroundings
-from gz_testauto.behaviours.tracker import Period
 from gz_testauto.behaviours.wander import Wander
 
 FASTEST = 1.3
@@ -80,20 +80,20 @@ class SocialForce(Wander):
         """Of the circle that others keep off."""
         return self._radius_m
 
-    def go(self, me: Handle, period: Period) -> bool:
+    def go(self, context: StepContext) -> bool:
         """Move by the forces; see :class:`~gz_testauto.behaviours.wander.Wander`."""
-        x, y, _ = me.pose.position
+        x, y, _ = self.pose.position
         way = np.array([self._target[0] - x, self._target[1] - y])
         left_m = float(np.hypot(*way))
         if left_m <= ARRIVED_M:
-            me.stand()
+            self.stand()
             return True
         heading = way / left_m
-        velocity = np.array(me.linear_mps[:2])
+        velocity = np.array(self.linear_mps[:2])
         pushed = driving(self.speed_mps * heading, velocity, self._forces)
-        for away, touch_m in self._around(me, period):
+        for away, touch_m in self._around(context):
             pushed = pushed + repulsion(away, touch_m, heading, self._forces)
-        velocity = velocity + period.duration_s * pushed
+        velocity = velocity + context.duration_s * pushed
         speed = float(np.hypot(*velocity))
         most = FASTEST * self.speed_mps
         if speed > most:
@@ -101,24 +101,24 @@ class SocialForce(Wander):
         turn = 0.0
         if speed > SLOWEST_MPS:
             yaw_rad = math.atan2(float(velocity[1]), float(velocity[0]))
-            turn = turning(me.pose.yaw_rad, yaw_rad, period.duration_s)
-        me.set_twist((float(velocity[0]), float(velocity[1]), 0.0), (0.0, 0.0, turn))
+            turn = turning(self.pose.yaw_rad, yaw_rad, context.duration_s)
+        self.set_twist((float(velocity[0]), float(velocity[1]), 0.0), (0.0, 0.0, turn))
         return False
 
-    def _around(self, me: Handle, period: Period) -> Iterator[Tuple[np.ndarray, float]]:
+    def _around(self, context: StepContext) -> Iterator[Tuple[np.ndarray, float]]:
         """Who and what is around: from its middle, or nearest point, to here, and the distance at
         which one touches it."""
-        here = np.array(me.pose.position[:2])
-        for name in self.cast.everybody:
-            state = period.state(name)
+        here = np.array(self.pose.position[:2])
+        for name in context.moving_models:
+            state = context.state(name)
             if state is not None and name != self.name:
-                radius_m = self._radius_of(self.cast.find(name))
+                radius_m = self._radius_of(context.actors.get(name))
                 yield here - np.array(state.pose.position[:2]), self._radius_m + radius_m
         nearest = self._surroundings.nearest_point(float(here[0]), float(here[1]))
         if nearest is not None:
             yield here - np.array(nearest), self._radius_m
 
-    def _radius_of(self, other: Optional[Behaviour]) -> float:
+    def _radius_of(self, other: Optional[Actor]) -> float:
         """Of the robot what was told; of who has none of its own, one's own."""
         if other is None:
             return self._others_m

@@ -5,9 +5,9 @@ from typing import Sequence, Tuple
 
 from shapely.geometry.base import BaseGeometry
 
-from gz_testauto.behaviours.behaviour import Behaviour, Handle
+from gz_testauto.behaviours.actor import Actor
+from gz_testauto.behaviours.hook import StepContext
 from gz_testauto.behaviours.surroundings import Surroundings, draw_point
-from gz_testauto.behaviours.tracker import Period
 
 TRIES = 50
 """Places that are drawn until there is a straight free way to one; then it stands for a while."""
@@ -21,7 +21,7 @@ AHEAD = 0.3
 """Cosine of the angle from its heading within which somebody counts as ahead."""
 
 
-class Wander(Behaviour):
+class Wander(Actor):
     """Goes straight to a place of ``region`` that it draws, waits there, and draws the next, such
     that on its way it touches nothing of what stands."""
 
@@ -47,47 +47,47 @@ class Wander(Behaviour):
         self._going = False
         self._until_s = 0.0
 
-    def act(self, me: Handle, period: Period) -> None:
+    def act(self, context: StepContext) -> None:
         """Walk, wait, or draw where to go."""
-        if self._going and period.time_s > self._until_s:
-            self._going, self._until_s = False, period.time_s  # somebody is in the way
-        if not self._going and period.time_s >= self._until_s - 1e-9:
-            self._draw(me, period)
-        if not self._going or self._must_give_way(me, period):
-            me.stand()
-        elif self.go(me, period):
+        if self._going and context.time_s > self._until_s:
+            self._going, self._until_s = False, context.time_s  # somebody is in the way
+        if not self._going and context.time_s >= self._until_s - 1e-9:
+            self._draw(context)
+        if not self._going or self._must_give_way(context):
+            self.stand()
+        elif self.go(context):
             self._going = False
-            self._until_s = period.time_s + period.duration_s + self.pause_s
+            self._until_s = context.time_s + context.duration_s + self.pause_s
 
-    def go(self, me: Handle, period: Period) -> bool:
+    def go(self, context: StepContext) -> bool:
         """Move on towards the place; whether it is reached at the end of the period."""
-        return me.go_to(*self._target, self.speed_mps)
+        return self.go_to(*self._target, self.speed_mps)
 
-    def _draw(self, me: Handle, period: Period) -> None:
-        here = (me.pose.position[0], me.pose.position[1])
+    def _draw(self, context: StepContext) -> None:
+        here = (self.pose.position[0], self.pose.position[1])
         for _ in range(TRIES):
             point = draw_point(self._region, self.random)
             if point is not None and self._surroundings.is_free_way(here, point, self._radius_m):
                 self._target, self._going = point, True
                 way_m = math.hypot(point[0] - here[0], point[1] - here[1])
-                self._until_s = period.time_s + LATE * way_m / self.speed_mps + 1.0
+                self._until_s = context.time_s + LATE * way_m / self.speed_mps + 1.0
                 return
-        self._until_s = period.time_s + RETRY_S
+        self._until_s = context.time_s + RETRY_S
 
-    def _must_give_way(self, me: Handle, period: Period) -> bool:
+    def _must_give_way(self, context: StepContext) -> bool:
         if not self.give_way_m:
             return False
-        x_m, y_m = me.pose.position[:2]
+        x_m, y_m = self.pose.position[:2]
         way = (self._target[0] - x_m, self._target[1] - y_m)
         length = math.hypot(*way)
-        for name in self.cast.everybody:
-            state = period.state(name)
+        for name in context.moving_models:
+            state = context.state(name)
             if state is None or name == self.name:
                 continue
             dx, dy = state.pose.position[0] - x_m, state.pose.position[1] - y_m
             away = math.hypot(dx, dy)
             ahead = dx * way[0] + dy * way[1] > AHEAD * away * length
             if away - self._radius_m < self.give_way_m and ahead:
-                self._until_s += period.duration_s
+                self._until_s += context.duration_s
                 return True
         return False

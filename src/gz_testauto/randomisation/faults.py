@@ -12,7 +12,7 @@ from typing import Callable, Deque
 import numpy as np
 
 from gz_testauto.base.observation import LaserScan, Twist2D
-from gz_testauto.behaviours.stage import Filter
+from gz_testauto.behaviours.simulation import Filter
 
 OfScan = Callable[[float], np.random.Generator]
 """What the faults of a scan are drawn from, by its stamp (s): so they depend neither on how many

@@ -16,8 +16,8 @@ import numpy as np
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.pose import Pose
 from gz_testauto.base.registry import unknown_name
-from gz_testauto.behaviours.stage import Filter
-from gz_testauto.behaviours.tracker import HIGH, Period, Tracker
+from gz_testauto.behaviours.hook import HIGH, Hook, StepContext
+from gz_testauto.behaviours.simulation import Filter
 from gz_testauto.randomisation import TERMS
 from gz_testauto.randomisation.faults import (
     ActuatorLag,
@@ -78,7 +78,7 @@ class Drawn:
     about."""
 
     numbers: Dict[str, float] = field(default_factory=dict)
-    trackers: List[Tracker] = field(default_factory=list)
+    hooks: List[Hook] = field(default_factory=list)
     filters: List[Filter] = field(default_factory=list)
 
 
@@ -127,15 +127,15 @@ def draw_terms(
             continue
         drawing = _Drawing(spec, subject, random)
         if isinstance(spec.when, EverySpec):
-            drawn.trackers.append(Repeated(spec.name, drawing, spec.when.every_s))
+            drawn.hooks.append(Repeated(spec.name, drawing, spec.when.every_s))
             continue
         changes, number = drawing()
         drawn.numbers[PREFIX + spec.name] = number
-        drawn.trackers.append(AtStart(spec.name, changes))
+        drawn.hooks.append(AtStart(spec.name, changes))
     return drawn
 
 
-class AtStart(Tracker):
+class AtStart(Hook):
     """Hands in changes in the first period."""
 
     priority = HIGH
@@ -144,13 +144,13 @@ class AtStart(Tracker):
         self.name = f"randomise.{name}"
         self._changes: Sequence[Change] = tuple(changes)
 
-    def update(self, period: Period) -> None:
-        """See :class:`Tracker`."""
-        period.change(*self._changes)
+    def before_step(self, context: StepContext) -> None:
+        """See :class:`Hook`."""
+        context.change(*self._changes)
         self._changes = ()
 
 
-class Repeated(Tracker):
+class Repeated(Hook):
     """Draws and hands in changes after intervals that it draws."""
 
     priority = HIGH
@@ -160,12 +160,12 @@ class Repeated(Tracker):
         self._drawing, self._every_s = drawing, every_s
         self._due_s = self._interval_s()
 
-    def update(self, period: Period) -> None:
-        """See :class:`Tracker`."""
-        while period.time_s >= self._due_s - 1e-9:
-            self._drawing.where = period
+    def before_step(self, context: StepContext) -> None:
+        """See :class:`Hook`."""
+        while context.time_s >= self._due_s - 1e-9:
+            self._drawing.where = context
             changes, _ = self._drawing()
-            period.change(*changes)
+            context.change(*changes)
             self._due_s += self._interval_s()
 
     def _interval_s(self) -> float:
@@ -178,7 +178,7 @@ class _Drawing:
 
     def __init__(self, spec: TermSpec, subject: Subject, random: np.random.Generator) -> None:
         self.spec, self.subject, self.random = spec, subject, random
-        self.where: Optional[Period] = None
+        self.where: Optional[StepContext] = None
 
     def __call__(self) -> Tuple[Sequence[Change], float]:
         spec = self.spec

@@ -223,7 +223,7 @@ class CampaignSpec(Spec):
         return bool(self.actors or self.robots or self.worlds.dynamic)
 
     @property
-    def is_staged(self) -> bool:
+    def changes_worlds(self) -> bool:
         """Whether anything moves or is drawn in a trial that is not in its world's file."""
         return bool(self.actors or self.randomise or self.worlds.dynamic)
 

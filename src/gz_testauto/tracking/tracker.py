@@ -16,7 +16,7 @@ from shapely.geometry.polygon import orient
 
 from gz_testauto.base.observation import ModelState, Snapshot, TrackedObject
 from gz_testauto.base.pose import Pose, Pose2D, wrap_angle
-from gz_testauto.behaviours.behaviour import Behaviour
+from gz_testauto.behaviours.actor import Actor
 from gz_testauto.behaviours.surroundings import Surroundings
 from gz_testauto.sampling.seeds import TRACKING, child_generator
 from gz_testauto.sdf.scene import placed_model
@@ -32,7 +32,7 @@ class TrackedScene:
     stands, and the seed with what follows it in the path of the noise."""
 
     models: Tuple[NamedModel, ...]
-    behaviours: Tuple[Behaviour, ...]
+    actors: Tuple[Actor, ...]
     standing: Surroundings
     seed: int
     world: int
@@ -62,7 +62,7 @@ class ObjectTracker:
         self._outlines = {
             model.name: outline_m(model.sdf) for model in subject.models if model.name != robot
         }
-        self._behaviours = {behaviour.name: behaviour for behaviour in subject.behaviours}
+        self._actors = {actor.name: actor for actor in subject.actors}
         self._times = spec.step_s * np.arange(round(spec.horizon_s / spec.step_s) + 1)
         self._past: Deque[_Seen] = deque()
         self._told: Dict[str, _Told] = {}
@@ -158,10 +158,10 @@ class ObjectTracker:
     def _predicted(self, told: _Told, now_s: float) -> TrackedObject:
         """What was told with its path from now on."""
         seen, age_s = told.seen, now_s - told.time_s
-        behaviour = self._behaviours.get(seen.name)
+        actor = self._actors.get(seen.name)
         path: Optional[np.ndarray] = None
-        if self._spec.prediction == "script" and behaviour is not None:
-            path = behaviour.expected(now_s + self._times)
+        if self._spec.prediction == "script" and actor is not None:
+            path = actor.expected(now_s + self._times)
         here = np.array(seen.pose)
         if path is None:
             path = here + (age_s + self._times)[:, None] * np.array(seen.velocity)

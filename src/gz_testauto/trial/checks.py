@@ -21,10 +21,10 @@ from gz_testauto.sdf.dynamics import read_physics
 from gz_testauto.sdf.meshes.surfaces import Heightmap
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.scene import WorldScene
+from gz_testauto.trial.actors import check_actors
 from gz_testauto.trial.clearance import footprint_at
 from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.setup import PreparedBuiltin, PreparedCampaign
-from gz_testauto.trial.staging import check_staging
 
 UNDER_GROUND_M = 0.05
 """Terrain that rises higher than this under the robot's start throws it out."""
@@ -37,15 +37,17 @@ def check_trials(campaign: PreparedCampaign, trials: Sequence[Trial]) -> Tuple[s
     Raises ``SpecError`` naming world and obstacle when the start or the goal lies in one, or
     naming the map when the known map has no way.
     """
-    check_staging(campaign.spec)
+    check_actors(campaign.spec)
     notices: Dict[int, str] = {}
     for one in campaign.robots if isinstance(campaign, PreparedBuiltin) else (campaign,):
         notices = _check_drives(one, trials)
     if isinstance(campaign, PreparedBuiltin):
         _check_starts(campaign, trials)
         _check_training(campaign, trials)
-    staged = [trial for trial in trials if campaign.spec.is_staged or notices[trial.world_index]]
-    _check_stagings(campaign, staged)
+    changing = [
+        trial for trial in trials if campaign.spec.changes_worlds or notices[trial.world_index]
+    ]
+    _check_all_actors(campaign, changing)
     return tuple(filter(None, notices.values()))[:1]
 
 
@@ -114,14 +116,14 @@ def _check_training(campaign: PreparedBuiltin, trials: Sequence[Trial]) -> None:
                 )
 
 
-def _check_stagings(campaign: PreparedCampaign, trials: Sequence[Trial]) -> None:
+def _check_all_actors(campaign: PreparedCampaign, trials: Sequence[Trial]) -> None:
     """Refuse actors that cannot begin, or terms that find nothing, in any of the worlds."""
     spec = campaign.spec
     for trial in {(trial.world_index, trial.repetition): trial for trial in trials}.values():
         world = campaign.world(trial)
         where = f"world {world.name} ({world.path})"
         try:
-            coming = [model.name for model in campaign.staging(trial).everyone]
+            coming = [model.name for model in campaign.actors(trial).all_models]
         except (PlacementError, SpecError) as error:
             raise SpecError(f"{where}: {error}") from error
         robots = [campaign.robot.name, *(one.name for one in spec.robots)]

@@ -20,6 +20,7 @@ from gz_testauto.planners.rehearsal import rehearse
 from gz_testauto.planners.timed import TimedPlanner
 from gz_testauto.simulators.interface import Simulation, Simulator
 from gz_testauto.tracking.tracker import ObjectTracker
+from gz_testauto.trial.actors import TrialActors
 from gz_testauto.trial.checks import require_drivable
 from gz_testauto.trial.executor import (
     SimulatorIdentity,
@@ -35,7 +36,6 @@ from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.recorder import CycleTimes
 from gz_testauto.trial.setup import PreparedBuiltin, PreparedCampaign, require_builtin
-from gz_testauto.trial.staging import Staging
 
 OpenSimulator = Callable[[PreparedBuiltin], Simulator]
 
@@ -82,9 +82,9 @@ class LockstepExecutor(TrialExecutor):
         try:
             with scene_faults(self._require_simulator().repeatable):
                 result = drive(entered.simulation, entered.drivers, period_s, should_stop)
-                return entered.staging.complete(result)
+                return entered.actors.complete(result)
         finally:
-            entered.staging.close()
+            entered.actors.close()
 
     def enter(
         self, trial: Trial, show_objects: bool = False, planner: Optional[LocalPlanner] = None
@@ -92,23 +92,23 @@ class LockstepExecutor(TrialExecutor):
         """A trial at its beginning: the scene loaded, and the planners given their tasks. With
         ``show_objects`` the robots are told of who moves whatever their planners ask for;
         ``planner`` drives the first robot in place of the campaign's. Whoever is given it closes
-        its staging. Raises as :meth:`execute` does."""
+        its actors. Raises as :meth:`execute` does."""
         campaign, simulator = self._campaign, self._require_simulator()
-        staging = campaign.staging(trial)
+        actors = campaign.actors(trial)
         drivers = tuple(
-            self._driver(one, trial, staging, show_objects, planner if one is campaign else None)
+            self._driver(one, trial, actors, show_objects, planner if one is campaign else None)
             for one in campaign.robots
         )
-        simulation = staging.stage(simulator.load(staging.scene(campaign.scene(trial))))
+        simulation = actors.simulation(simulator.load(actors.scene(campaign.scene(trial))))
         for driver in drivers:
             driver.begin()
-        return Entered(simulation, drivers, staging)
+        return Entered(simulation, drivers, actors)
 
     def _driver(
         self,
         one: PreparedBuiltin,
         trial: Trial,
-        staging: Staging,
+        actors: TrialActors,
         show_objects: bool,
         planner: Optional[LocalPlanner],
     ) -> "Driver":
@@ -118,10 +118,10 @@ class LockstepExecutor(TrialExecutor):
             spec = one.planner(trial)
             planner = make_planner(spec.plugin, **spec.parameters)
         shows = show_objects or planner.wants_objects
-        tracker = one.tracker(trial, staging, others) if shows else None
+        tracker = one.tracker(trial, actors, others) if shows else None
         return Driver(
             TimedPlanner(planner),
-            one.watch(trial, (*staging.everyone, *others)),
+            one.watch(trial, (*actors.all_models, *others)),
             functools.partial(one.task, trial),
             None if one is self._campaign else one.robot.name,
             tracker,
@@ -152,7 +152,7 @@ class Entered(NamedTuple):
 
     simulation: Simulation
     drivers: "Tuple[Driver, ...]"
-    staging: Staging
+    actors: TrialActors
 
 
 class Driver:

@@ -30,6 +30,7 @@ from gz_testauto.spec.companions import CompanionSpec
 from gz_testauto.spec.robot import NO_BODY
 from gz_testauto.spec.stack import LaunchSpec
 from gz_testauto.tracking.tracker import ObjectTracker, outline_m
+from gz_testauto.trial.actors import Site, TrialActors, prepare_actors, tracker_of
 from gz_testauto.trial.clearance import ObstacleField
 from gz_testauto.trial.contacts import ContactSorter
 from gz_testauto.trial.first_look import FirstLook
@@ -39,7 +40,6 @@ from gz_testauto.trial.monitor import TrialMonitor
 from gz_testauto.trial.plan import Trial, plan_trials
 from gz_testauto.trial.recorder import Recorder
 from gz_testauto.trial.route import KnownMap
-from gz_testauto.trial.staging import Site, Staging, stage_trial, tracker_of
 from gz_testauto.worlds.record import WorldRecord
 
 
@@ -123,9 +123,9 @@ class PreparedCampaign:
             self.world(trial),
         )
 
-    def staging(self, trial: Trial) -> Staging:
+    def actors(self, trial: Trial) -> TrialActors:
         """Who moves and what is drawn in a trial."""
-        return stage_trial(self.spec, self._site(trial), trial.world_index, trial.repetition)
+        return prepare_actors(self.spec, self._site(trial), trial.world_index, trial.repetition)
 
     def _site(self, trial: Trial) -> Site:
         world = self.world(trial)
@@ -133,14 +133,14 @@ class PreparedCampaign:
         return Site(self.robot, start, world.path, self.world_scene(world))
 
     def tracker(
-        self, trial: Trial, staging: Staging, others: Sequence[NamedModel] = ()
+        self, trial: Trial, actors: TrialActors, others: Sequence[NamedModel] = ()
     ) -> Optional[ObjectTracker]:
         """Who tells the robot what moves around it in a trial, ``others`` too; nobody where the
         campaign has no tracking."""
         if self.spec.tracking is None:
             return None
         spec, index, repetition = self.spec, trial.world_index, trial.repetition
-        return tracker_of(spec, self._site(trial), staging, index, repetition, others)
+        return tracker_of(spec, self._site(trial), actors, index, repetition, others)
 
     def obstacles(self, world: WorldRecord) -> ObstacleField:
         """The obstacles of a world where its file puts them."""

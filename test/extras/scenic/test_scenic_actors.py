@@ -10,9 +10,9 @@ import pytest
 pytest.importorskip("scenic.core", reason="needs Scenic 3: pip install 'gz_testauto[scenic]'")
 
 from gz_testauto.base.errors import SceneError, SpecError
-from gz_testauto.behaviours.stage import Stage
+from gz_testauto.behaviours.simulation import ActorSimulation
 from gz_testauto.extras.scenic.dynamic import scenario
-from gz_testauto.extras.scenic.dynamic.scenario import Director, perform
+from gz_testauto.extras.scenic.dynamic.scenario import ScenicDriver, perform
 from gz_testauto.extras.scenic.output import write_scenes
 from gz_testauto.extras.scenic.program import recorded_numbers
 from gz_testauto.extras.scenic.source import ScenicSource
@@ -53,12 +53,12 @@ def simulator():
 
 
 @pytest.fixture
-def stages(tmp_path, simulator):
-    """Makes a staged simulation of a scenario's text, after ``HEAD``."""
-    return Stages(tmp_path, simulator)
+def scenarios(tmp_path, simulator):
+    """Makes a simulation of a scenario's text, after ``HEAD``."""
+    return Scenarios(tmp_path, simulator)
 
 
-class Stages:
+class Scenarios:
     def __init__(self, folder, simulator):
         self.folder, self._simulator = folder, simulator
         self.world = folder / "worlds" / "world_0000.world"
@@ -82,7 +82,7 @@ class Stages:
             }
         )
 
-    def director(self, text, seed=1, repetition=0, head=HEAD):
+    def driver(self, text, seed=1, repetition=0, head=HEAD):
         scenario._source.cache_clear()
         shutil.rmtree(self.folder / "worlds", ignore_errors=True)
         spec = self.worlds(text, head)
@@ -90,48 +90,50 @@ class Stages:
         write_scenes(source, 1, self.folder / "worlds", plots=False)
         return perform(spec, seed, self.world, 0, repetition, "robot")
 
-    def stage(self, text, seed=1, repetition=0):
-        director = self.director(text, seed, repetition)
-        scene = Scene(self.world, models=director.models)
-        return Stage(self._simulator.load(scene), [director]), director
+    def simulation(self, text, seed=1, repetition=0):
+        driver = self.driver(text, seed, repetition)
+        scene = Scene(self.world, models=driver.models)
+        return ActorSimulation(self._simulator.load(scene), [driver]), driver
 
 
-def poses(stage, name, periods):
+def poses(simulation, name, periods):
     """The positions of a model at the beginning and after each period, shape (periods + 1, 3)."""
-    found = [stage.snapshot().models[name].pose.position]
-    found += [stage.step(PERIOD_S).models[name].pose.position for _ in range(periods)]
+    found = [simulation.snapshot().models[name].pose.position]
+    found += [simulation.step(PERIOD_S).models[name].pose.position for _ in range(periods)]
     return np.array(found)
 
 
-def test_an_agent_walks_to_a_point_at_its_speed_and_faces_it(stages):
-    stage, _ = stages.stage(
+def test_an_agent_walks_to_a_point_at_its_speed_and_faces_it(scenarios):
+    simulation, _ = scenarios.simulation(
         "walker = new Person at -3 @ 0, facing 0 deg, with behavior WalkTo(1 @ 3, 1.25)\n"
     )
-    way = poses(stage, "person_0", 60)
+    way = poses(simulation, "person_0", 60)
     assert np.allclose(way[20, :2] - way[0, :2], np.array([4, 3]) / 5 * 1.25 * 2.0, atol=2e-3)
     assert np.allclose(way[40:, :2], [1, 3], atol=2e-3), "5 m at 1.25 m/s take 4 s"
     assert np.ptp(way[:, 2]) < 1e-3, "it glides"
-    yaw = stage.snapshot().models["person_0"].pose.yaw_rad
+    yaw = simulation.snapshot().models["person_0"].pose.yaw_rad
     assert yaw == pytest.approx(math.atan2(-4, 3), abs=0.02), "its front is +y"
 
 
-def test_a_thing_slides_along_its_own_axes_without_turning(stages):
-    stage, _ = stages.stage(
+def test_a_thing_slides_along_its_own_axes_without_turning(scenarios):
+    simulation, _ = scenarios.simulation(
         "class Door:\n    width: 1\n    length: 0.1\n    height: 2\n"
         "new Door at 0 @ 0, facing 90 deg, with behavior SlideBy(-1.5 @ 0, 3)\n"
     )
-    before = stage.snapshot().models["door_0"].pose
-    way = poses(stage, "door_0", 40)
+    before = simulation.snapshot().models["door_0"].pose
+    way = poses(simulation, "door_0", 40)
     assert np.allclose(way[15, :2], [0, -0.75], atol=5e-3)
     assert np.allclose(way[-1, :2], [0, -1.5], atol=3e-3)
-    after = stage.snapshot().models["door_0"].pose
+    after = simulation.snapshot().models["door_0"].pose
     assert after.yaw_rad == pytest.approx(before.yaw_rad, abs=1e-3)
 
 
-def test_a_model_whose_origin_is_not_its_middle_moves_by_its_middle(stages):
-    stage, _ = stages.stage("new Cart at 0 @ 0, facing 0 deg, with behavior WalkTo(-3 @ 0, 1.0)\n")
-    poses(stage, "cart_0", 45)
-    pose = stage.snapshot().models["cart_0"].pose
+def test_a_model_whose_origin_is_not_its_middle_moves_by_its_middle(scenarios):
+    simulation, _ = scenarios.simulation(
+        "new Cart at 0 @ 0, facing 0 deg, with behavior WalkTo(-3 @ 0, 1.0)\n"
+    )
+    poses(simulation, "cart_0", 45)
+    pose = simulation.snapshot().models["cart_0"].pose
     middle = pose.apply(np.array([[0.3, 0.0, 0.25]]))[0]
     assert np.allclose(middle[:2], [-3, 0], atol=5e-3)
     assert abs(pose.yaw_rad) == pytest.approx(math.pi, abs=0.02), (
@@ -139,8 +141,8 @@ def test_a_model_whose_origin_is_not_its_middle_moves_by_its_middle(stages):
     )
 
 
-def test_actions_change_speed_direction_and_turning_and_hold(stages):
-    stage, _ = stages.stage(
+def test_actions_change_speed_direction_and_turning_and_hold(scenarios):
+    simulation, _ = scenarios.simulation(
         "behavior Go():\n"
         "    take SetWalkingDirectionAction(-90 deg), SetWalkingSpeedAction(1)\n"
         "    do Hold() for 1 seconds\n"
@@ -150,28 +152,28 @@ def test_actions_change_speed_direction_and_turning_and_hold(stages):
         "behavior Hold():\n    while True:\n        wait\n"
         "new Person at 0 @ 0, facing -90 deg, with behavior Go()\n"
     )
-    way = poses(stage, "person_0", 40)
+    way = poses(simulation, "person_0", 40)
     east, north = way[11, :2]
     assert east == pytest.approx(1.1, abs=0.11) and abs(north) < 0.01
     assert way[30, 1] == pytest.approx(2.2, abs=0.25) and way[30, 0] == pytest.approx(1.1, abs=0.2)
-    first = stage.snapshot().models["person_0"].pose.yaw_rad
-    later = stage.step(1.0).models["person_0"].pose.yaw_rad
+    first = simulation.snapshot().models["person_0"].pose.yaw_rad
+    later = simulation.step(1.0).models["person_0"].pose.yaw_rad
     assert later - first == pytest.approx(0.5, abs=0.01)
 
 
-def test_agents_are_put_somewhere_by_position_and_offset(stages):
-    stage, _ = stages.stage(
+def test_agents_are_put_somewhere_by_position_and_offset(scenarios):
+    simulation, _ = scenarios.simulation(
         "behavior Jump():\n    take SetPositionAction(2 @ 3)\n    take OffsetAction(0 @ 1)\n"
         "new Person at 0 @ 0, facing 90 deg, with behavior Jump()\n"
     )
-    way = poses(stage, "person_0", 3)
+    way = poses(simulation, "person_0", 3)
     assert np.allclose(way[1, :2], [2, 3], atol=1e-6)
     assert np.allclose(way[2, :2], [1, 3], atol=1e-6), "ahead is west"
     assert np.ptp(way[:, 2]) < 1e-6, "at its height"
 
 
-def test_behaviors_see_others_and_interrupt_what_they_do(stages):
-    stage, _ = stages.stage(
+def test_behaviors_see_others_and_interrupt_what_they_do(scenarios):
+    simulation, _ = scenarios.simulation(
         "other = new Person at 0 @ 4, facing 0 deg, with behavior WalkTo(0 @ 0, 1)\n"
         "behavior Careful():\n"
         "    try:\n"
@@ -181,22 +183,22 @@ def test_behaviors_see_others_and_interrupt_what_they_do(stages):
         "new Person at 0 @ -3, facing 0 deg, with behavior Careful()\n"
         "new Person at 3 @ 0, facing 0 deg\n"
     )
-    way = poses(stage, "person_1", 80)
+    way = poses(simulation, "person_1", 80)
     assert way[-1, 1] > -6.01
     assert way[20, 1] == pytest.approx(-5.0, abs=0.01), "they are 7 m apart at first"
     stood = [step for step in np.diff(way[:, 1]) if abs(step) < 1e-4]
     assert stood, "it stood when the other was near"
 
 
-def test_monitors_and_conditions_end_the_scenario_and_agents_stand(stages):
-    stage, director = stages.stage(
+def test_monitors_and_conditions_end_the_scenario_and_agents_stand(scenarios):
+    simulation, driver = scenarios.simulation(
         "new Person at 0 @ 0, facing 0 deg, with behavior WalkTo(0 @ 5, 1)\n"
         "terminate after 2 seconds\n"
     )
-    way = poses(stage, "person_0", 40)
+    way = poses(simulation, "person_0", 40)
     assert way[-1, 1] == pytest.approx(2.0, abs=0.11)
     assert np.allclose(way[25:], way[-1], atol=1e-4)
-    director.close()
+    driver.close()
 
 
 @pytest.mark.parametrize(
@@ -211,25 +213,25 @@ def test_monitors_and_conditions_end_the_scenario_and_agents_stand(stages):
         ),
     ],
 )
-def test_what_a_scenario_requires_rules_a_trial_out(stages, line, said):
-    stage, _ = stages.stage(
+def test_what_a_scenario_requires_rules_a_trial_out(scenarios, line, said):
+    simulation, _ = scenarios.simulation(
         "walker = new Person at 0 @ 0, facing 0 deg, with behavior WalkTo(0 @ 5, 1)\n" + line
     )
     with pytest.raises(SceneError, match=said):
-        poses(stage, "person_0", 40)
+        poses(simulation, "person_0", 40)
 
 
-def test_what_a_behavior_raises_is_told_with_its_line(stages):
-    stage, _ = stages.stage(
+def test_what_a_behavior_raises_is_told_with_its_line(scenarios):
+    simulation, _ = scenarios.simulation(
         "behavior Bad():\n    take SetVelocityAction(0, 1)\n    x = 1 / 0\n"
         "new Person at 0 @ 0, facing 0 deg, with behavior Bad()\n"
     )
     place = rf"failed at 0\.10 s: .*play\.scenic:{LINES_OF_HEAD + 3}: ZeroDivisionError"
     with pytest.raises(SceneError, match=place):
-        poses(stage, "person_0", 3)
+        poses(simulation, "person_0", 3)
 
 
-def test_what_behaviors_draw_depends_on_seed_and_repetition_and_nothing_else(stages):
+def test_what_behaviors_draw_depends_on_seed_and_repetition_and_nothing_else(scenarios):
     text = (
         "behavior Stagger():\n    while True:\n"
         "        take SetVelocityAction(Range(-1, 1), Range(-1, 1))\n"
@@ -239,9 +241,9 @@ def test_what_behaviors_draw_depends_on_seed_and_repetition_and_nothing_else(sta
     for seed, repetition in ((1, 0), (1, 0), (1, 1), (2, 0)):
         random.seed(len(ways))  # somebody else's
         before = random.getstate()
-        stage, _ = stages.stage(text, seed, repetition)
+        simulation, _ = scenarios.simulation(text, seed, repetition)
         assert random.getstate() == before
-        ways.setdefault((seed, repetition), []).append(poses(stage, "person_0", 10))
+        ways.setdefault((seed, repetition), []).append(poses(simulation, "person_0", 10))
         assert random.getstate() == before
     first, again = ways[1, 0]
     assert np.array_equal(first, again)
@@ -257,9 +259,9 @@ def test_what_behaviors_draw_depends_on_seed_and_repetition_and_nothing_else(sta
         ("scenario Main():\n    compose:\n        wait\n", "`compose` is about scenarios"),
     ],
 )
-def test_what_cannot_act_is_refused_by_name(stages, text, said):
+def test_what_cannot_act_is_refused_by_name(scenarios, text, said):
     with pytest.raises(SpecError, match=said):
-        stages.director(text)
+        scenarios.driver(text)
 
 
 @pytest.mark.parametrize(
@@ -271,29 +273,29 @@ def test_what_cannot_act_is_refused_by_name(stages, text, said):
         ("ego = new Cart at 0 @ 0\n", "the ego is cart, .* make it the robot"),
     ],
 )
-def test_an_ego_for_which_the_robot_cannot_stand_is_refused(stages, head, said):
+def test_an_ego_for_which_the_robot_cannot_stand_is_refused(scenarios, head, said):
     workspace = "workspace = Workspace(RectangularRegion(0 @ 0, 0, 20, 20))\n"
     with pytest.raises(SpecError, match=said):
-        stages.director("", head=workspace + head)
+        scenarios.driver("", head=workspace + head)
 
 
-def test_a_world_that_the_scenario_does_not_make_any_more_is_refused(stages):
+def test_a_world_that_the_scenario_does_not_make_any_more_is_refused(scenarios):
     text = "new Person at 0 @ 0, with behavior Stand()\n"
-    director = stages.director(text)
-    assert isinstance(director, Director)
-    path = stages.world
+    driver = scenarios.driver(text)
+    assert isinstance(driver, ScenicDriver)
+    path = scenarios.world
     path.write_bytes(path.read_bytes().replace(b"default", b"another"))
     with pytest.raises(SpecError, match="does not make world_0000 as it is in"):
-        perform(stages.worlds(text), 1, path, 0, 0, "robot")
+        perform(scenarios.worlds(text), 1, path, 0, 0, "robot")
 
 
-def test_a_scenario_that_makes_things_while_it_acts_is_refused(stages):
-    stage, _ = stages.stage(
+def test_a_scenario_that_makes_things_while_it_acts_is_refused(scenarios):
+    simulation, _ = scenarios.simulation(
         "behavior Breed():\n    take SetVelocityAction(0, 0)\n    new Person at 5 @ 5\n"
         "new Person at 0 @ 0, with behavior Breed()\n"
     )
     with pytest.raises((SceneError, SpecError), match=r"play\.scenic|must not make objects"):
-        poses(stage, "person_0", 3)
+        poses(simulation, "person_0", 3)
 
 
 @pytest.mark.parametrize(
@@ -305,18 +307,18 @@ def test_a_scenario_that_makes_things_while_it_acts_is_refused(stages):
         ("override other with behavior Stand()", r":9: .* create it as `new Person with behavior"),
     ],
 )
-def test_a_statement_of_a_behavior_without_effect_is_rejected(stages, line, said):
+def test_a_statement_of_a_behavior_without_effect_is_rejected(scenarios, line, said):
     assert LINES_OF_HEAD == 7
-    stage, _ = stages.stage(
+    simulation, _ = scenarios.simulation(
         f"behavior Bad():\n    {line}\n    wait\n"
         "other = new Person at 4 @ 4, facing 0 deg\n"
         "new Person at 0 @ 0, facing 0 deg, with behavior Bad()\n"
     )
     with pytest.raises(SceneError, match=said):
-        poses(stage, "person_1", 3)
+        poses(simulation, "person_1", 3)
 
 
-def test_an_override_of_a_behavior_acts_in_each_trial_anew(stages):
+def test_an_override_of_a_behavior_acts_in_each_trial_anew(scenarios):
     text = (
         "class Guard(Person):\n    alarms: 0\n"
         "behavior First():\n    for i in range(10):\n        take SetVelocityAction(1, 0)\n"
@@ -327,9 +329,9 @@ def test_an_override_of_a_behavior_acts_in_each_trial_anew(stages):
     )
     ways = []
     for _ in range(2):
-        stage, director = stages.stage(text)
-        ways.append(poses(stage, "guard_0", 40))
-        director.close()
+        simulation, driver = scenarios.simulation(text)
+        ways.append(poses(simulation, "guard_0", 40))
+        driver.close()
     assert ways[0][-1, 0] == pytest.approx(1.1, abs=0.15), "1 m/s for ten periods"
     assert ways[0][-1, 1] == pytest.approx(2.8, abs=0.3), "then 1 m/s the other way"
     assert np.array_equal(*ways)
@@ -342,39 +344,39 @@ RECORDS = (
 )
 
 
-def test_a_scenario_records_numbers_truth_values_and_positions(stages):
-    stage, director = stages.stage(RECORDS)
-    way = poses(stage, "person_0", 10)
-    recorded = director.recorded()
+def test_a_scenario_records_numbers_truth_values_and_positions(scenarios):
+    simulation, driver = scenarios.simulation(RECORDS)
+    way = poses(simulation, "person_0", 10)
+    recorded = driver.results()
     assert recorded.numbers["recorded_start"] == pytest.approx(0, abs=1e-6)
     assert recorded.numbers["recorded_end"] == pytest.approx(way[-1, 1], abs=1e-6)
     assert np.allclose(recorded.series["recorded_place"][:, 0], np.arange(11) * PERIOD_S)
     assert np.allclose(recorded.series["recorded_place"][:, 1:3], way[:, :2], atol=1e-6)
     assert recorded.series["recorded_far"][:, 1].tolist() == [0.0] * 6 + [1.0] * 5
     assert (recorded.numbers["recorded_far_max"], recorded.numbers["recorded_far_min"]) == (1, 0)
-    assert set(recorded.numbers) <= set(recorded_numbers(stages.folder / "play.scenic"))
-    director.close()
+    assert set(recorded.numbers) <= set(recorded_numbers(scenarios.folder / "play.scenic"))
+    driver.close()
 
 
-def test_a_scenario_that_has_ended_records_no_more(stages):
-    stage, director = stages.stage(RECORDS + "terminate after 0.5 seconds\n")
-    poses(stage, "person_0", 10)
-    recorded = director.recorded()
+def test_a_scenario_that_has_ended_records_no_more(scenarios):
+    simulation, driver = scenarios.simulation(RECORDS + "terminate after 0.5 seconds\n")
+    poses(simulation, "person_0", 10)
+    recorded = driver.results()
     assert len(recorded.series["recorded_far"]) == 6
     assert recorded.numbers["recorded_end"] == pytest.approx(0.5, abs=0.01)
     assert "recorded_far_max" in recorded.numbers
 
 
-def test_a_trial_without_a_period_has_no_records(stages):
-    _, director = stages.stage(RECORDS)
-    assert (director.recorded().numbers, director.recorded().series) == ({}, {})
+def test_a_trial_without_a_period_has_no_records(scenarios):
+    _, driver = scenarios.simulation(RECORDS)
+    assert (driver.results().numbers, driver.results().series) == ({}, {})
 
 
-def test_a_value_that_results_cannot_hold_is_reported(stages):
-    stage, director = stages.stage(RECORDS + "record 'red' as color\n")
-    poses(stage, "person_0", 2)
+def test_a_value_that_results_cannot_hold_is_reported(scenarios):
+    simulation, driver = scenarios.simulation(RECORDS + "record 'red' as color\n")
+    poses(simulation, "person_0", 2)
     with pytest.raises(SceneError, match=r"`record ... as color` gives 'red'; record a number"):
-        director.recorded()
+        driver.results()
 
 
 @pytest.mark.parametrize(
@@ -392,12 +394,12 @@ def test_a_value_that_results_cannot_hold_is_reported(stages):
         ),
     ],
 )
-def test_a_record_that_results_cannot_hold_is_rejected_by_its_line(stages, text, said):
+def test_a_record_that_results_cannot_hold_is_rejected_by_its_line(scenarios, text, said):
     with pytest.raises(SpecError, match=said):
-        stages.director(text)
+        scenarios.driver(text)
 
 
-def test_a_record_of_an_imported_module_is_rejected(stages):
-    (stages.folder / "parts.scenic").write_text("x = 1\nrecord x as y\n")
+def test_a_record_of_an_imported_module_is_rejected(scenarios):
+    (scenarios.folder / "parts.scenic").write_text("x = 1\nrecord x as y\n")
     with pytest.raises(SpecError, match=r"parts\.scenic:2: `record` in a module that is imported"):
-        stages.director("from parts import x\n")
+        scenarios.driver("from parts import x\n")

@@ -69,7 +69,7 @@ class BeltSimulator(Simulator):
         pass
 
 
-class Stage:
+class LoopThread:
     """A loop on a thread of its own, and what it showed."""
 
     def __init__(self, pace):
@@ -105,78 +105,78 @@ class Stage:
 
 
 @pytest.fixture
-def stage(request):
-    stage = Stage(request.param)
-    yield stage
-    stage.loop.end()
-    stage.thread.join(PATIENCE_S)
-    assert not stage.thread.is_alive()
+def running(request):
+    running = LoopThread(request.param)
+    yield running
+    running.loop.end()
+    running.thread.join(PATIENCE_S)
+    assert not running.thread.is_alive()
 
 
 def held(hold_timeout_s=FOREVER_S, start_timeout_s=FOREVER_S):
     return pytest.mark.parametrize(
-        "stage", [Hold(0.1, hold_timeout_s, start_timeout_s)], indirect=True
+        "running", [Hold(0.1, hold_timeout_s, start_timeout_s)], indirect=True
     )
 
 
-free = pytest.mark.parametrize("stage", [RateLimit(float("inf"), 0.1)], indirect=True)
+free = pytest.mark.parametrize("running", [RateLimit(float("inf"), 0.1)], indirect=True)
 
 
 @held()
-def test_held_time_stands_still_until_commanded_then_goes_one_period(stage):
-    stage.load()
-    assert stage.stands()
+def test_held_time_stands_still_until_commanded_then_goes_one_period(running):
+    running.load()
+    assert running.stands()
     for count in (1, 2, 3):
-        stage.loop.command(Twist2D(1.0, 0.0))
-        stage.await_periods(count)
-        assert stage.stands()
-        assert len(stage.periods) == count
-    assert [p.snapshot.time_s for p in stage.periods] == pytest.approx([0.1, 0.2, 0.3])
-    assert stage.periods[-1].snapshot.models["robot"].pose.position[0] == pytest.approx(0.3)
+        running.loop.command(Twist2D(1.0, 0.0))
+        running.await_periods(count)
+        assert running.stands()
+        assert len(running.periods) == count
+    assert [p.snapshot.time_s for p in running.periods] == pytest.approx([0.1, 0.2, 0.3])
+    assert running.periods[-1].snapshot.models["robot"].pose.position[0] == pytest.approx(0.3)
 
 
 @held()
-def test_a_command_is_in_force_in_the_period_after_it_and_is_shown_with_that(stage):
-    stage.load()
-    stage.loop.command(Twist2D(0.5, 0.1))
-    stage.await_periods(1)
-    assert stage.scenes[0].command is None
-    assert stage.periods[0].command == Twist2D(0.5, 0.1)
-    assert stage.periods[0].late is False
-    assert stage.scenes[0].held
-    assert stage.periods[0].held
+def test_a_command_is_in_force_in_the_period_after_it_and_is_shown_with_that(running):
+    running.load()
+    running.loop.command(Twist2D(0.5, 0.1))
+    running.await_periods(1)
+    assert running.scenes[0].command is None
+    assert running.periods[0].command == Twist2D(0.5, 0.1)
+    assert running.periods[0].late is False
+    assert running.scenes[0].held
+    assert running.periods[0].held
 
 
 @held(hold_timeout_s=0.1, start_timeout_s=0.1)
-def test_without_an_answer_time_runs_on_and_says_that_it_was_late(stage):
-    stage.load()
-    stage.await_periods(2)
-    assert [period.late for period in stage.periods[:2]] == [True, False]
+def test_without_an_answer_time_runs_on_and_says_that_it_was_late(running):
+    running.load()
+    running.await_periods(2)
+    assert [period.late for period in running.periods[:2]] == [True, False]
 
 
 @held()
-def test_a_robot_that_is_deleted_is_driven_no_more_and_time_goes_on(stage):
-    stage.load()
-    stage.loop.command(Twist2D(0.5, 0.0))
-    stage.await_periods(1)
-    stage.loop.perform(lambda: stage.loop.simulation.delete(["robot"]))
-    stage.loop.command(Twist2D(0.5, 0.0))
-    stage.await_periods(2)
-    assert stage.failures == []
-    assert stage.periods[1].snapshot.time_s == pytest.approx(0.2)
+def test_a_robot_that_is_deleted_is_driven_no_more_and_time_goes_on(running):
+    running.load()
+    running.loop.command(Twist2D(0.5, 0.0))
+    running.await_periods(1)
+    running.loop.perform(lambda: running.loop.simulation.delete(["robot"]))
+    running.loop.command(Twist2D(0.5, 0.0))
+    running.await_periods(2)
+    assert running.failures == []
+    assert running.periods[1].snapshot.time_s == pytest.approx(0.2)
 
 
 @free
-def test_time_that_waits_for_nobody_says_so(stage):
-    stage.load()
-    stage.await_periods(1)
-    assert not stage.scenes[0].held
-    assert not stage.periods[0].held
+def test_time_that_waits_for_nobody_says_so(running):
+    running.load()
+    running.await_periods(1)
+    assert not running.scenes[0].held
+    assert not running.periods[0].held
 
 
 @held()
-def test_a_command_to_the_scene_before_does_not_start_the_next(stage):
-    stage.load()
+def test_a_command_to_the_scene_before_does_not_start_the_next(running):
+    running.load()
     entered, leave = threading.Event(), threading.Event()
 
     def slow_load(scene):
@@ -184,89 +184,89 @@ def test_a_command_to_the_scene_before_does_not_start_the_next(stage):
         leave.wait(PATIENCE_S)
         return Belt()
 
-    stage.simulator.load = slow_load
-    loading = threading.Thread(target=stage.load)
+    running.simulator.load = slow_load
+    loading = threading.Thread(target=running.load)
     loading.start()
     assert entered.wait(PATIENCE_S)
-    stage.loop.command(Twist2D(1.0, 0.0))
+    running.loop.command(Twist2D(1.0, 0.0))
     leave.set()
     loading.join(PATIENCE_S)
-    assert len(stage.scenes) == 2
-    assert stage.stands()
-    assert not stage.periods
+    assert len(running.scenes) == 2
+    assert running.stands()
+    assert not running.periods
 
 
 @free
-def test_the_simulation_is_touched_by_one_thread_only(stage):
-    stage.load()
+def test_the_simulation_is_touched_by_one_thread_only(running):
+    running.load()
     threads = [
-        threading.Thread(target=stage.loop.perform, args=(stage.loop.look,)) for _ in range(8)
+        threading.Thread(target=running.loop.perform, args=(running.loop.look,)) for _ in range(8)
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(PATIENCE_S)
-    stage.await_periods(10)
-    assert stage.simulator.simulation.threads == {stage.thread.ident}
+    running.await_periods(10)
+    assert running.simulator.simulation.threads == {running.thread.ident}
 
 
 @free
-def test_calls_are_done_while_time_runs_as_fast_as_it_can(stage):
-    stage.load()
-    stage.await_periods(10)
+def test_calls_are_done_while_time_runs_as_fast_as_it_can(running):
+    running.load()
+    running.await_periods(10)
     done = threading.Event()
-    threading.Thread(target=stage.loop.perform, args=(done.set,), daemon=True).start()
+    threading.Thread(target=running.loop.perform, args=(done.set,), daemon=True).start()
     assert done.wait(PATIENCE_S)
 
 
 @free
-def test_paused_no_time_passes(stage):
-    stage.load()
+def test_paused_no_time_passes(running):
+    running.load()
 
     def pause():
-        stage.loop.paused = True
+        running.loop.paused = True
 
-    stage.loop.perform(pause)
-    count = len(stage.periods)
+    running.loop.perform(pause)
+    count = len(running.periods)
     time.sleep(0.1)
-    assert len(stage.periods) == count
+    assert len(running.periods) == count
 
 
 @held()
-def test_a_contact_that_a_look_has_taken_is_shown_with_the_next_period_all_the_same(stage):
-    stage.load()
+def test_a_contact_that_a_look_has_taken_is_shown_with_the_next_period_all_the_same(running):
+    running.load()
     touch = Contact(0.0, "robot::l::c", "wall::l::c")
-    stage.simulator.simulation.contacts = (touch,)
-    assert stage.loop.perform(stage.loop.look).contacts == (touch,)
-    stage.loop.command(Twist2D())
-    stage.await_periods(1)
-    assert stage.periods[0].snapshot.contacts == (touch,)
+    running.simulator.simulation.contacts = (touch,)
+    assert running.loop.perform(running.loop.look).contacts == (touch,)
+    running.loop.command(Twist2D())
+    running.await_periods(1)
+    assert running.periods[0].snapshot.contacts == (touch,)
 
 
 @free
-def test_a_simulation_that_dies_is_told_and_another_can_be_loaded(stage):
-    stage.load()
-    stage.await_periods(1)
-    stage.simulator.simulation.dead = True
+def test_a_simulation_that_dies_is_told_and_another_can_be_loaded(running):
+    running.load()
+    running.await_periods(1)
+    running.simulator.simulation.dead = True
     deadline = time.monotonic() + PATIENCE_S
-    while not stage.failures and time.monotonic() < deadline:
+    while not running.failures and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert [str(error) for error in stage.failures] == ["the belt tore"]
+    assert [str(error) for error in running.failures] == ["the belt tore"]
     with pytest.raises(SimulatorError, match="no world is loaded"):
-        stage.loop.perform(stage.loop.look)
-    stage.load()
-    stage.await_periods(len(stage.periods) + 1)
+        running.loop.perform(running.loop.look)
+    running.load()
+    running.await_periods(len(running.periods) + 1)
 
 
 @free
-def test_what_a_call_raises_reaches_who_asked_for_it(stage):
+def test_what_a_call_raises_reaches_who_asked_for_it(running):
     with pytest.raises(ZeroDivisionError):
-        stage.loop.perform(lambda: 1 / 0)
+        running.loop.perform(lambda: 1 / 0)
 
 
 def test_nobody_waits_for_a_loop_that_has_ended():
-    stage = Stage(RateLimit(1.0, 0.1))
-    stage.loop.end()
-    stage.thread.join(PATIENCE_S)
+    running = LoopThread(RateLimit(1.0, 0.1))
+    running.loop.end()
+    running.thread.join(PATIENCE_S)
     with pytest.raises(SimulatorError, match="shutting down"):
-        stage.loop.perform(lambda: None)
+        running.loop.perform(lambda: None)

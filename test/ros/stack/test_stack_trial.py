@@ -13,7 +13,7 @@ from gz_testauto.ros.stack import trial
 from gz_testauto.ros.stack.protocol import CannotSwap
 from gz_testauto.ros.stack.real_time_factor import require_truth
 from gz_testauto.ros.stack.trial import StackDrive
-from gz_testauto.trial.staging import Staging
+from gz_testauto.trial.actors import TrialActors
 
 
 def test_a_model_that_does_not_go_to_its_place_is_a_reason_to_start_anew_and_no_lost_attempt(
@@ -28,7 +28,7 @@ def test_a_model_that_does_not_go_to_its_place_is_a_reason_to_start_anew_and_no_
     warm._map, warm._put_back = lambda trial: None, stay
     monkeypatch.setattr(trial, "placeholder_values", lambda *arguments: {})
     with pytest.raises(CannotSwap, match="still elsewhere after being placed"):
-        warm._prepare(None, None, Staging())
+        warm._prepare(None, None, TrialActors())
 
 
 class Fell:
@@ -44,14 +44,14 @@ def test_a_robot_that_fell_is_told_before_anybody_waits_for_its_localiser(monkey
     cold._campaign = SimpleNamespace(
         robot=SimpleNamespace(name="limo"),
         watch=lambda trial, beside: Fell(),
-        staging=lambda trial: Staging(),
+        actors=lambda trial: TrialActors(),
     )
     cold._stack = cold._logs = cold._localisation = None
     cold._running = SimpleNamespace(simulating=False, start_navigation=lambda *arguments: False)
     cold._truth = SimpleNamespace(
         look=lambda robot, others: SimpleNamespace(models={robot: ModelState(Pose())})
     )
-    cold._swap = SimpleNamespace(cast=lambda actors, later: None)
+    cold._swap = SimpleNamespace(replace_actors=lambda actors, spare_models: None)
     cold._map = cold._start_simulator = cold._tell = lambda *arguments: None
     cold._await_contract = lambda: None
     monkeypatch.setattr(trial, "placeholder_values", lambda *arguments: {})

@@ -76,7 +76,7 @@ def record(
         for trial in trials:
             witness = _Witness(make_planner(plugin, **parameters), prepared.interface())
             entered = executor.enter(trial, planner=witness)
-            with contextlib.closing(entered.staging):
+            with contextlib.closing(entered.actors):
                 result = drive(entered.simulation, entered.drivers, period_s, lambda: False)
             drives.append(witness)
             reached.append(result.outcome.success)

@@ -329,7 +329,7 @@ class Episode:
         self._prepared, self.trial = prepared, trial
         self._period_s = prepared.campaign.spec.control_period_s
         shows = prepared.interface().encoder.wants_objects
-        self._simulation, drivers, self._staging = executor.enter(trial, show_objects=shows)
+        self._simulation, drivers, self._actors = executor.enter(trial, show_objects=shows)
         self._snapshot = self._simulation.snapshot()
         learners = prepared.learners if every else (0,)
         self.agents = tuple(Agent(prepared, drivers[one], self._snapshot) for one in learners)
@@ -379,11 +379,11 @@ class Episode:
 
     def result(self, agent: Agent) -> TrialResult:
         """An agent's drive, as a campaign records it, once it has ended."""
-        return agent.result().with_numbers(self._staging.numbers)
+        return agent.result().with_numbers(self._actors.numbers)
 
     def close(self) -> None:
         """End what acts in it. Idempotent."""
-        self._staging.close()
+        self._actors.close()
 
 
 def require_apart(training: PreparedEnvironment, held_out: Sequence[Tuple[str, str]]) -> None:

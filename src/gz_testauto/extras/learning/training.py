@@ -182,23 +182,23 @@ class Training:
         random = child_generator(options.seed, DRAWS, number)
         allowed = self._prepared.worlds_after(before)
         candidates = self._search.ask()
-        everyone = range(len(candidates))
+        all_models = range(len(candidates))
         driven = self._drive(
-            pool, candidates, everyone, drawn_places(random, allowed, options.episodes)
+            pool, candidates, all_models, drawn_places(random, allowed, options.episodes)
         )
-        better = _ranked(driven, everyone)[: options.better]
+        better = _ranked(driven, all_models)[: options.better]
         more = self._drive(
             pool, candidates, better, drawn_places(random, allowed, options.episodes)
         )
         for candidate, own in more.items():
             driven[candidate] += own
-        rest = [candidate for candidate in everyone if candidate not in better]
+        rest = [candidate for candidate in all_models if candidate not in better]
         ranking = (*_ranked(driven, better), *_ranked(driven, rest))
         self._means.append(self._search.tell(ranking))
         every = [one for own in driven.values() for one in own]
         return Generation(
             number,
-            tuple(mean_worth(driven[candidate]) for candidate in everyone),
+            tuple(mean_worth(driven[candidate]) for candidate in all_models),
             ranking,
             before + sum(one.steps for one in every),
             share_reached(every),

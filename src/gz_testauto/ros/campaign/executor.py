@@ -105,8 +105,8 @@ class RosTrialExecutor(TrialExecutor):
             return self._execute(trial, should_stop)
 
     def _execute(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
-        staging = self._campaign.staging(trial)
-        watch = self._campaign.watch(trial, staging.everyone)
+        actors = self._campaign.actors(trial)
+        watch = self._campaign.watch(trial, actors.all_models)
         planner = self._planner(trial)
         self._show_map(trial)
         self._inbox.clear()
@@ -126,7 +126,7 @@ class RosTrialExecutor(TrialExecutor):
         planner.move_base.end()  # after an error, recovering ends all planners
         cycles = self._inbox.cycle_times(scene.stamp.to_nsec(), last.stamp_ns)
         result = watch.result(verdict, cycles, time.monotonic() - began_s)
-        return result.with_numbers({**lateness.numbers, **staging.numbers})
+        return result.with_numbers({**lateness.numbers, **actors.numbers})
 
     def recover(self) -> None:
         """End all planners, which may have been harmed, and wait for the simulator node, which
@@ -202,7 +202,7 @@ class RosTrialExecutor(TrialExecutor):
             robot_name=robot.name,
             start=Pose2D(*scene.start),
             seed=scene.seed,
-            staged=spec.is_staged or spec.tracking is not None or bool(actors),
+            with_actors=spec.changes_worlds or spec.tracking is not None or bool(actors),
             world_index=trial.world_index,
             repetition=trial.repetition,
         )

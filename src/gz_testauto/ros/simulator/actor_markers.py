@@ -17,7 +17,7 @@ from gz_testauto.base.pose import Pose
 from gz_testauto.base.ros_messages import pose_message
 from gz_testauto.ros.simulator.shape_markers import publish, solid_markers
 from gz_testauto.sdf.scene import CollisionShape, placed_model
-from gz_testauto.trial.staging import Staging
+from gz_testauto.trial.actors import TrialActors
 
 COLOR = ColorRGBA(0.25, 0.45, 0.7, 0.8)
 TEXT = ColorRGBA(1.0, 1.0, 1.0, 1.0)
@@ -29,16 +29,16 @@ class ActorMarkers:
 
     def __init__(self) -> None:
         self._topic = rospy.Publisher("~actors", MarkerArray, queue_size=1)
-        self._staging = Staging()
+        self._actors = TrialActors()
         self._shapes: Mapping[str, Tuple[CollisionShape, ...]] = {}
         self._shown: Optional[Tuple[str, ...]] = None
 
-    def scene_began(self, staging: Staging) -> None:
+    def scene_began(self, actors: TrialActors) -> None:
         """Show the actors of a new scene."""
-        self._staging, self._shown = staging, None
+        self._actors, self._shown = actors, None
         self._shapes = {
             model.name: placed_model(model.sdf, model.name, Pose()).collisions
-            for model in staging.everyone
+            for model in actors.all_models
         }
 
     def show(self, states: Mapping[str, ModelState], stamp: Time) -> None:
@@ -46,15 +46,15 @@ class ActorMarkers:
         if not self._topic.get_num_connections():
             return
         found: List[Marker] = []
-        doing = self._staging.doing
-        there = tuple(name for name in doing if name in states)
+        activities = self._actors.activities
+        there = tuple(name for name in activities if name in states)
         if there != self._shown:  # of a scene before, or one who has gone
             found.append(Marker(action=Marker.DELETEALL))
             self._shown = there
         numbers = itertools.count()
         for name in there:
             found.extend(self._of(name, states[name].pose, numbers))
-            found.append(_label(name, doing[name], found[-1], next(numbers)))
+            found.append(_label(name, activities[name], found[-1], next(numbers)))
         publish(self._topic, found, stamp)
 
     def _of(self, name: str, pose: Pose, numbers: Iterator[int]) -> Iterator[Marker]:
@@ -64,9 +64,9 @@ class ActorMarkers:
                 yield marker
 
 
-def _label(name: str, doing: str, last: Marker, number: int) -> Marker:
+def _label(name: str, activity: str, last: Marker, number: int) -> Marker:
     marker = Marker(ns=name, id=number, type=Marker.TEXT_VIEW_FACING, color=TEXT)
-    marker.text = f"{name}: {doing}" if doing else name
+    marker.text = f"{name}: {activity}" if activity else name
     marker.scale.z = TEXT_HEIGHT_M
     at = last.pose.position
     marker.pose = pose_message(Pose((at.x, at.y, at.z + last.scale.z / 2 + TEXT_HEIGHT_M)))

@@ -15,10 +15,10 @@ from gz_testauto.base.errors import SimulatorError
 from gz_testauto.base.observation import Snapshot, Twist2D
 from gz_testauto.ros.simulator.pace import Pace
 from gz_testauto.simulators.interface import Scene, Simulation, Simulator
-from gz_testauto.trial.staging import Staging
+from gz_testauto.trial.actors import TrialActors
 
 Answer = TypeVar("Answer")
-NOTHING_STAGED = Staging()
+NO_ACTORS = TrialActors()
 WAKE_S = 0.2
 """How long at most an idle loop sleeps before it looks whether to end."""
 
@@ -63,7 +63,7 @@ class SimulationLoop:
         self.paused = False
         self.scene: Optional[Scene] = None
         self.scene_number = 0
-        self._staging = NOTHING_STAGED
+        self._actors = NO_ACTORS
 
     # -- from any thread
 
@@ -107,13 +107,13 @@ class SimulationLoop:
         self._seen_early = _merged(self._seen_early, snapshot)
         return snapshot
 
-    def load(self, scene: Scene, staging: Staging = NOTHING_STAGED) -> Snapshot:
-        """Make ``scene`` the current one, with what ``staging`` brings into it, standing still at
+    def load(self, scene: Scene, actors: TrialActors = NO_ACTORS) -> Snapshot:
+        """Make ``scene`` the current one, with ``actors``, standing still at
         its time 0, and show it."""
         self._simulation, self.scene, self._command, self._seen_early = None, None, None, None
-        self._staging.close()
-        self._staging = staging
-        simulation = staging.stage(self._simulator.load(staging.scene(scene)))
+        self._actors.close()
+        self._actors = actors
+        simulation = actors.simulation(self._simulator.load(actors.scene(scene)))
         snapshot = simulation.snapshot()
         self._command_epoch += 1  # what was said until now was said to the scene before
         self._simulation, self.scene = simulation, scene

@@ -18,7 +18,7 @@ from gz_testauto.sdf.scene import read_scene
 from gz_testauto.simulators.interface import Scene
 from gz_testauto.spec.campaign import BuiltinCampaignSpec
 from gz_testauto.srv import LoadSceneRequest, LoadSceneResponse
-from gz_testauto.trial.staging import Site, Staging, stage_trial, tracker_of
+from gz_testauto.trial.actors import Site, TrialActors, prepare_actors, tracker_of
 
 
 class SceneService:
@@ -57,20 +57,20 @@ class SceneService:
         )
 
     def _load(self, scene: Scene, request: LoadSceneRequest) -> None:
-        staging, tracker = Staging(), None
-        if request.staged:
-            spec, site = self._staged(scene)
+        actors, tracker = TrialActors(), None
+        if request.with_actors:
+            spec, site = self._campaign_site(scene)
             place = (request.world_index, request.repetition)
-            staging = stage_trial(spec, site, *place)  # here: a scenario acts in one thread
-            tracker = tracker_of(spec, site, staging, *place)
-        self._actors.scene_began(staging)
+            actors = prepare_actors(spec, site, *place)  # here: a scenario acts in one thread
+            tracker = tracker_of(spec, site, actors, *place)
+        self._actors.scene_began(actors)
         self._objects.scene_began(tracker)
-        self._loop.load(scene, staging)
+        self._loop.load(scene, actors)
 
-    def _staged(self, scene: Scene) -> Tuple[BuiltinCampaignSpec, Site]:
+    def _campaign_site(self, scene: Scene) -> Tuple[BuiltinCampaignSpec, Site]:
         """The campaign, and where its trial is."""
         if self._campaign is None:
-            raise SpecError("staged: the simulator node was given no campaign; give ~campaign")
+            raise SpecError("with_actors: the simulator node has no campaign; set ~campaign")
         assert scene.robot is not None, "a campaign's scene has one"
         site = Site(scene.robot, scene.start, scene.world, read_scene(scene.world))
         return self._campaign, site

@@ -10,9 +10,9 @@ from gz_testauto.msg import Road
 from gz_testauto.ros.road_messages import road_message
 from gz_testauto.ros.tracked_objects import TrackedObjectsPublisher
 from gz_testauto.spec.campaign import StackCampaignSpec
+from gz_testauto.trial.actors import TrialActors
 from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.setup import PreparedStack
-from gz_testauto.trial.staging import Staging
 
 MARKERS = "/tracked"
 
@@ -33,10 +33,10 @@ class TrafficPublisher:
         if spec.has_road:
             self._road = rospy.Publisher(names.road, Road, queue_size=1, latch=True)
 
-    def begin(self, trial: Trial, staging: Staging) -> None:
+    def begin(self, trial: Trial, actors: TrialActors) -> None:
         """Tell the road of a trial, well before its goal is sent."""
         if self._objects is not None:
-            self._objects.scene_began(self._campaign.tracker(trial, staging))
+            self._objects.scene_began(self._campaign.tracker(trial, actors))
         if self._road is not None:
             lanes = self._campaign.known_map.lanes(self._campaign.world(trial))
             self._road.publish(road_message(lanes, rospy.Time(), self._frame))

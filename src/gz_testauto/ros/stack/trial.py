@@ -38,6 +38,7 @@ from gz_testauto.ros.stack.world_update import WorldSwap
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient
 from gz_testauto.simulators.interface import Scene, Simulation
+from gz_testauto.trial.actors import TrialActors
 from gz_testauto.trial.executor import TrialResult, scene_faults
 from gz_testauto.trial.judge import Verdict
 from gz_testauto.trial.launch_files import placeholder_values
@@ -45,7 +46,6 @@ from gz_testauto.trial.monitor import TrialMonitor
 from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.recorder import CycleTimes
 from gz_testauto.trial.route import MappedDrive
-from gz_testauto.trial.staging import Staging
 
 ARRIVED_GRACE_S = 1.0
 """Simulated time after the stack reports success until a robot that is not there has failed."""
@@ -90,35 +90,35 @@ class StackDrive:
 
     def execute(self, trial: Trial) -> TrialResult:
         """Run one trial; raises as ``TrialExecutor.execute`` does."""
-        staging = self._campaign.staging(trial)
-        watch = self._campaign.watch(trial, staging.everyone)
+        actors = self._campaign.actors(trial)
+        watch = self._campaign.watch(trial, actors.all_models)
         try:
             with scene_faults(repeatable=False):
-                return self._run(trial, watch, staging)
+                return self._run(trial, watch, actors)
         finally:
-            staging.close()
+            actors.close()
 
-    def _run(self, trial: Trial, watch: TrialMonitor, staging: Staging) -> TrialResult:
+    def _run(self, trial: Trial, watch: TrialMonitor, actors: TrialActors) -> TrialResult:
         """From starting what the trial needs to its end, and who is to blame where it fails."""
         try:
             with master_faults():
-                self._prepare(trial, watch, staging)
+                self._prepare(trial, watch, actors)
                 with self._recorded(trial) as note:
-                    result = note.result = self._drive(trial, watch, staging)
+                    result = note.result = self._drive(trial, watch, actors)
         except (CannotSwap, SceneError):
             raise
         except (SimulatorError, NavigatorError) as error:
             self._tell("looking whether a process died")
             self._running.blame(error)
             raise
-        return staging.complete(result)
+        return actors.complete(result)
 
-    def _drive(self, trial: Trial, watch: TrialMonitor, staging: Staging) -> TrialResult:
+    def _drive(self, trial: Trial, watch: TrialMonitor, actors: TrialActors) -> TrialResult:
         """From the goal to the end."""
         self._tell("sending the goal")
         self._truth.begin()
-        world = self._running_world(trial, staging)
-        simulation = staging.stage(world)
+        world = self._running_world(trial, actors)
+        simulation = actors.simulation(world, self._campaign.robot.name)
         first = simulation.snapshot()
         self._traffic.show(first)
         self._listening.begin(first.time_s)
@@ -128,11 +128,11 @@ class StackDrive:
         wall_s = self._seen_s - began_s  # of what was seen: a planner may give up between looks
         self._tell("ending the goal")  # after an error, everything is ended
         self._end_goal()
-        if self._campaign.spec.is_staged or staging.everyone:
-            world.rest([model.name for model in staging.everyone])
+        if self._campaign.spec.changes_worlds or actors.all_models:
+            world.rest([model.name for model in actors.all_models])
         return self._result(watch, verdict, wall_s)
 
-    def _running_world(self, trial: Trial, staging: Staging) -> RunningWorld:
+    def _running_world(self, trial: Trial, actors: TrialActors) -> RunningWorld:
         campaign, robot = self._campaign, self._campaign.robot
         record = campaign.world(trial)
         obstacles = campaign.obstacles(record).initial_states
@@ -143,10 +143,10 @@ class StackDrive:
                 record.path,
                 robot if isinstance(robot, RobotModel) else None,
                 campaign.spec.start_in(trial.world),
-                models=staging.models,
+                models=actors.models,
             ),
             robot.name,
-            (*obstacles, *(model.name for model in staging.everyone)),
+            (*obstacles, *(model.name for model in actors.all_models)),
             campaign.spec.control_period_s,
             campaign.spec.limits.stall_timeout_s,
             self._look_around,
@@ -177,7 +177,7 @@ class StackDrive:
             self._tell("ending rosbag")
             bag.end(note.result is not None and note.result.outcome.success)
 
-    def _prepare(self, trial: Trial, watch: TrialMonitor, staging: Staging) -> None:
+    def _prepare(self, trial: Trial, watch: TrialMonitor, actors: TrialActors) -> None:
         """Have everything running, the robot at its start and the stack ready for a goal."""
         running, stack = self._running, self._stack
         values = placeholder_values(self._campaign, trial, self._map(trial), self._logs)
@@ -185,19 +185,19 @@ class StackDrive:
         if warm:
             try:
                 self._put_back(trial, values)
-                self._swap.cast(staging.models, staging.casting.reserve)
+                self._swap.replace_actors(actors.models, actors.spare_models)
             except SimulatorError as error:
                 raise CannotSwap(error.full) from error
         else:
             self._start_simulator(trial, values)
-            self._swap.cast(staging.models, staging.casting.reserve)
+            self._swap.replace_actors(actors.models, actors.spare_models)
         self._tell("starting the navigation")
         running.start_navigation(trial, values)
         self._await_contract()
         self._tell("localising the robot")
         watch.require_standing(self._true_pose())
         running.require_start(trial, self._true_place())
-        self._traffic.begin(trial, staging)
+        self._traffic.begin(trial, actors)
         try:
             self._localisation.establish(
                 self._true_place, stack.start_timeout_s, running.require_alive
@@ -216,7 +216,7 @@ class StackDrive:
                 self._true_states,
                 lambda: self._listening.scan,
                 running.require_alive,
-                staging.models,
+                actors.models,
             )
         except NavigatorError as error:
             if warm:  # as when sensors still have an obstacle where it was

@@ -63,10 +63,13 @@ class WorldSwap:
         self._place(placed)
         self._models = {world: after}
 
-    def cast(self, actors: Sequence[NamedModel], later: Sequence[NamedModel]) -> None:
-        """Have these actors, and none of the trial before, stand where they begin; ``later`` are
-        those that may come in this trial. Raises ``SimulatorError`` as :meth:`to` does."""
-        if not actors and not later and not self._actors:
+    def replace_actors(
+        self, actors: Sequence[NamedModel], spare_models: Sequence[NamedModel]
+    ) -> None:
+        """Replace the actors of the previous trial by these, at their start poses;
+        ``spare_models`` can be spawned during this trial. Raises ``SimulatorError`` as :meth:`to`
+        does."""
+        if not actors and not spare_models and not self._actors:
             return
         wanted = {model.name: model for model in actors}
         standing = self._gazebo.model_names() & self._actors.keys()
@@ -77,7 +80,7 @@ class WorldSwap:
             self._gazebo.delete(gone)
             self._gazebo.spawn_models([wanted[name] for name in new])
         self._place({name: wanted[name].pose for name in sorted(kept)})
-        self._actors = {model.name: model.sdf for model in (*actors, *later)}
+        self._actors = {model.name: model.sdf for model in (*actors, *spare_models)}
 
     def put_robot(self, name: str, pose: Pose) -> None:
         """Set the robot down, at rest, and see it there."""

@@ -1,8 +1,8 @@
-"""A Scenic scenario that acts in a trial: its agents are actors, its loop is a tracker.
+"""A Scenic scenario that acts in a trial: its loop is a hook.
 
 Owns a Scenic ``Simulation`` on this package's port. Scenic's own loop runs, unchanged, in a
-coroutine: where it would have its simulator step it waits for the next period, so that behaviors,
-monitors and requirements see each period what the simulator shows, and drive what has a behavior,
+coroutine: where it would have its simulator step it waits for the next step, so that behaviors,
+monitors and requirements see each snapshot, and drive what has a behavior,
 while the planner under test drives the ego. Imports Scenic when it is imported.
 """
 
@@ -10,7 +10,7 @@ import contextlib
 import functools
 import json
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
@@ -29,9 +29,9 @@ from gz_testauto.base import resources
 from gz_testauto.base.errors import GzTestautoError, SceneError, SpecError
 from gz_testauto.base.observation import Snapshot
 from gz_testauto.base.pose import Pose
-from gz_testauto.behaviours.behaviour import ARRIVED_M, ROUNDING_S, straight, turning
+from gz_testauto.behaviours.actor import ARRIVED_M, ROUNDING_S, straight, turning
 from gz_testauto.behaviours.bodies import mover_of
-from gz_testauto.behaviours.tracker import HIGH, Period, Tracker
+from gz_testauto.behaviours.hook import HIGH, Hook, HookResults, StepContext
 from gz_testauto.extras.scenic.dynamic.actions import Motion
 from gz_testauto.extras.scenic.dynamic.draws import GlobalDraws
 from gz_testauto.extras.scenic.dynamic.turns import begin_acting, end_acting, has_ended
@@ -51,7 +51,7 @@ GLIDES_M = 0.02
 
 def perform(
     worlds: WorldsSpec, seed: int, world: Path, index: int, repetition: int, robot: str
-) -> "Director":
+) -> "ScenicDriver":
     """What acts in a trial of world number ``index``, whose file is ``world``; ``seed`` is the
     campaign's, ``robot`` the name of its model, for which the ego stands. Raises ``SpecError``
     where the scenario cannot act. What acted before in this process is ended."""
@@ -67,7 +67,7 @@ def perform(
             "worlds.mission.start names"
         )
     draws = child_seed(seed, PERFORMANCE, index, repetition)
-    return Director(performance, robot, draws, world.parent / resources.MODELS)
+    return ScenicDriver(performance, robot, draws, world.parent / resources.MODELS)
 
 
 @functools.lru_cache(maxsize=1)
@@ -75,7 +75,7 @@ def _source(scenario: Any, models: Any, seed: int, parameters: str, keep: bool) 
     return ScenicSource(scenario, models, seed, json.loads(parameters), keep=keep, dynamic=True)
 
 
-class Director(Tracker):
+class ScenicDriver(Hook):
     """Has a scenario act, one of its steps for each period. ``models`` are the agents where they
     begin, whose files are looked for in the folder ``files`` first. ``seed`` is that of what
     behaviors draw."""
@@ -98,36 +98,36 @@ class Director(Tracker):
         self._loop: Any = None
         self._due_s, self._step_s = -math.inf, 0.0
         self._last: Optional[Snapshot] = None
-        self.period: Optional[Period] = None
+        self.context: Optional[StepContext] = None
         self.acting: Optional[_Acting] = None
 
-    def update(self, period: Period) -> None:
+    def before_step(self, context: StepContext) -> None:
         """Let the scenario take its step, and move its agents. Raises ``SceneError`` where the
         scenario's requirements rule the trial out, or something in it fails."""
-        self.period = period
+        self.context = context
         if self._loop is None:
-            self._begin(period)
-        while not self._loop.dead and self._due_s <= period.time_s + ROUNDING_S:
-            self._turn(period)
+            self._begin(context)
+        while not self._loop.dead and self._due_s <= context.time_s + ROUNDING_S:
+            self._turn(context)
             self._due_s += self._step_s
         for name, number in self._agents.items():
-            self._move(number, name, period)
+            self._move(number, name, context)
 
-    def observe(self, snapshot: Snapshot) -> None:
+    def after_step(self, snapshot: Snapshot) -> None:
         """Remember the end of the period."""
         self._last = snapshot
 
-    def recorded(self) -> "Recorded":
+    def results(self) -> HookResults:
         """Return what the scenario recorded, the end of the trial included where it still acts;
         call it once, at the end. Raises ``SceneError`` where a value cannot be stored."""
         acting, last = self.acting, self._last
         if acting is None:
-            return Recorded()
+            return HookResults()
         program = self._performance.program
         try:
-            if not self._loop.dead and last is not None and self.period is not None:
-                before = self.period.snapshot
-                self.period = Period(last, self._step_s, self.period.describe, before)
+            if not self._loop.dead and last is not None and self.context is not None:
+                before = self.context.snapshot
+                self.context = StepContext(last, self._step_s, self.context.describe, before)
                 with self._draws.going_on():
                     acting.record_end()
             return recorded_of(acting.records, self._step_s)
@@ -142,7 +142,7 @@ class Director(Tracker):
             self._loop.throw(GreenletExit)
 
     @property
-    def doing(self) -> Dict[str, str]:
+    def activities(self) -> Dict[str, str]:
         """What its agents do, by name."""
         objects = self._performance.scene.objects
         return {
@@ -155,10 +155,10 @@ class Director(Tracker):
 
     # inside
 
-    def _begin(self, period: Period) -> None:
+    def _begin(self, context: StepContext) -> None:
         dynamics.stuckBehaviorWarningTimeout = 0  # by signals, which threads cannot have
         begin_acting(self.close)
-        self._step_s, self._due_s = period.duration_s, period.time_s
+        self._step_s, self._due_s = context.duration_s, context.time_s
         self._loop = greenlet(self._run)
 
     def _run(self) -> None:
@@ -166,12 +166,12 @@ class Director(Tracker):
             _Acting(self, self._performance.scene, self._step_s)
         self._motions = [Motion() for _ in self.performers]  # it has ended: they stand
 
-    def _turn(self, period: Period) -> None:
+    def _turn(self, context: StepContext) -> None:
         for motion in self._motions:
             motion.toward = motion.place = None
         self._loop.parent = getcurrent()
         program = self._performance.program
-        at = f"at {period.time_s:.2f} s"
+        at = f"at {context.time_s:.2f} s"
         try:
             with self._draws.going_on():
                 self._loop.switch()
@@ -187,8 +187,8 @@ class Director(Tracker):
     def middle(self, number: int) -> Pose:
         """Where Scenic's frame of an object is now."""
         performer = self.performers[number]
-        assert self.period is not None
-        state = None if performer.name is None else self.period.state(performer.name)
+        assert self.context is not None
+        state = None if performer.name is None else self.context.state(performer.name)
         if state is None:
             return performer.middle
         if number == 0:  # what it stands for is level
@@ -198,27 +198,27 @@ class Director(Tracker):
     def seen(self, number: int) -> Tuple[Pose, Tuple[float, float, float], float]:
         """Where Scenic's frame of an object is now, and its mean velocity (m/s) and yaw rate
         (rad/s) over the last period."""
-        name, period = self.performers[number].name, self.period
-        assert period is not None
+        name, context = self.performers[number].name, self.context
+        assert context is not None
         if name is None:
             return self.middle(number), (0.0, 0.0, 0.0), 0.0
-        return self.middle(number), period.velocity_mps(name), period.turn_radps(name)
+        return self.middle(number), context.velocity_mps(name), context.turn_radps(name)
 
     def motion(self, number: int) -> Motion:
         """How an object moves, for actions to change."""
         return self._motions[number]
 
-    def _move(self, number: int, name: str, period: Period) -> None:
-        state = period.state(name)
+    def _move(self, number: int, name: str, context: StepContext) -> None:
+        state = context.state(name)
         if state is None:
             return
         motion, middle = self._motions[number], self.middle(number)
         x_m, y_m, z_m = middle.position
         if motion.place is not None:
             place = Pose((motion.place.x, motion.place.y, z_m), middle.quaternion)
-            period.change(SetModel(name, place * self._frames[number].inverse()))
+            context.change(SetModel(name, place * self._frames[number].inverse()))
             return
-        velocity, heading, duration_s = motion.velocity_mps, motion.heading, period.duration_s
+        velocity, heading, duration_s = motion.velocity_mps, motion.heading, context.duration_s
         if motion.toward is not None:
             point, speed_mps, faces = motion.toward
             way = np.array([point.x - x_m, point.y - y_m])
@@ -232,15 +232,15 @@ class Director(Tracker):
         x_away, y_away = state.pose.position[0] - x_m, state.pose.position[1] - y_m
         # it turns about its middle
         linear = (velocity[0] - turn * y_away, velocity[1] + turn * x_away, velocity[2])
-        period.change(SetModel(name, None, linear, (0.0, 0.0, turn)))
+        context.change(SetModel(name, None, linear, (0.0, 0.0, turn)))
 
 
 class _Acting(ScenicSimulation):
-    """Scenic's loop, whose steps are the director's periods."""
+    """Scenic's loop, whose steps are those of the hook."""
 
-    def __init__(self, director: Director, scene: Any, step_s: float) -> None:
-        self._director = director
-        director.acting = self
+    def __init__(self, driver: ScenicDriver, scene: Any, step_s: float) -> None:
+        self._director = driver
+        driver.acting = self
         self.objects: List[Any] = []
         self._numbers: Dict[int, int] = {}
         self._shown: Dict[int, Tuple[Any, ...]] = {}
@@ -294,11 +294,11 @@ class _Acting(ScenicSimulation):
     def updateObjects(self) -> None:
         """Called by Scenic: take over where things are. Of most nothing is new, and Scenic takes
         long over each."""
-        everything, director = self.objects, self._director
+        everything, driver = self.objects, self._director
         self.objects = []
         for obj in everything:
             number = self._numbers[id(obj)]
-            seen = director.seen(number)
+            seen = driver.seen(number)
             if self._shown.get(number) != seen:
                 self._shown[number] = seen
                 self.objects.append(obj)
@@ -325,16 +325,7 @@ class _Acting(ScenicSimulation):
         return {name: values.get(name, getattr(obj, name, None)) for name in properties}
 
 
-@dataclass(frozen=True)
-class Recorded:
-    """What a scenario recorded: ``numbers`` by column of the results, and ``series`` by name, shape
-    (n, 2) or (n, 4): the time (s) since the trial began, and a number or a position (m)."""
-
-    numbers: Mapping[str, float] = field(default_factory=dict)
-    series: Mapping[str, np.ndarray] = field(default_factory=dict)
-
-
-def recorded_of(records: Mapping[str, Any], step_s: float) -> Recorded:
+def recorded_of(records: Mapping[str, Any], step_s: float) -> HookResults:
     """Return the numbers and series of Scenic's records: of a series of numbers its minimum, mean
     and maximum. Raises ``TypeError`` for a value that is neither number, truth value nor
     position."""
@@ -350,7 +341,7 @@ def recorded_of(records: Mapping[str, Any], step_s: float) -> Recorded:
         if array.shape[1] == 2:
             for kind in OF_SERIES:
                 numbers[f"{PREFIX}{name}_{kind}"] = float(getattr(np, kind)(array[:, 1]))
-    return Recorded(numbers, series)
+    return HookResults(numbers, series)
 
 
 def _components(name: str, value: Any) -> Tuple[float, ...]:

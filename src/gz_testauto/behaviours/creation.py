@@ -1,7 +1,8 @@
-"""From the actors of a campaign to those of one trial: models where they begin, and behaviours.
+"""Creates the actors of one trial from those of a campaign.
 
-Owns what is drawn of an actor, from a generator of its own each, so that one more changes none of
-the others. Starts are drawn where nothing stands, the robot is not near, and nobody else begins.
+Owns the draws for an actor, from a separate generator each, so that an additional actor changes
+none of the others. Starts are drawn at places that are free, away from the robot and from the
+starts of other actors.
 """
 
 import math
@@ -13,7 +14,7 @@ import numpy as np
 from gz_testauto.base.errors import PlacementError, SpecError
 from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.behaviours import BEHAVIOURS
-from gz_testauto.behaviours.behaviour import Behaviour, Cast
+from gz_testauto.behaviours.actor import Actor
 from gz_testauto.behaviours.bodies import body_sdf, read_body
 from gz_testauto.behaviours.cross import Cross
 from gz_testauto.behaviours.door import Door
@@ -52,40 +53,28 @@ START_GAP_M = 0.1
 
 @dataclass(frozen=True)
 class Ground:
-    """Where actors begin: what stands, and where the robot does with the radius (m) of its
+    """Where actors can begin: the obstacles, the start of the robot and the radius (m) of its
     circle."""
 
     surroundings: Surroundings
-    robot: str
     start: Pose2D
     robot_radius_m: float
 
 
-@dataclass(frozen=True, eq=False)
-class Casting:
-    """The actors of one trial: models to be spawned with the world, those that may come later,
-    and who moves them."""
-
-    models: Tuple[NamedModel, ...] = ()
-    reserve: Tuple[NamedModel, ...] = ()
-    behaviours: Tuple[Behaviour, ...] = ()
-
-
-def cast(
+def create_actors(
     specs: Sequence[ActorSpec], seed: int, world: int, repetition: int, ground: Ground
-) -> Casting:
-    """The actors of a world's trial, the same for all planners. Raises ``PlacementError`` where
-    there is no room to begin, and ``SpecError`` for a behaviour that is not known."""
-    together = Cast(ground.robot)
-    models: List[NamedModel] = []
-    reserve: List[NamedModel] = []
-    behaviours: List[Behaviour] = []
+) -> Tuple[Actor, ...]:
+    """Return the actors of a world's trial, the same for all planners, with their models. Raises
+    ``PlacementError`` where no start is free, and ``SpecError`` for an unknown behaviour."""
+    actors: Dict[str, Actor] = {}
     begun: List[Tuple[float, float, float]] = []
     for spec in specs:
         for index, name in enumerate(spec.names):
             path = (ACTOR, spec.name, index, world, repetition)
             draw = _Draw(child_generator(seed, *path))
-            behaviour, start = _BUILDERS[type(spec)](spec, index, name, draw, ground, begun)
+            actor, start = _BUILDERS[type(spec)](spec, index, name, draw, ground, begun)
+            if name in actors:
+                raise SpecError(f"actor {name!r}: two actors have this name; rename one")
             if spec.path is not None and not isinstance(spec, DoorSpec):
                 stands = ground.surroundings.meets(spec.path.buffer(_reach_m(spec)))
                 if stands:
@@ -93,16 +82,15 @@ def cast(
                         f"actor {name!r}: its way meets {stands}, which it would walk into; lead "
                         "it another way, or keep that away from it"
                     )
-            behaviour.join(together, child_generator(seed, *path, 1))
-            behaviours.append(behaviour)
-            reserve.extend(behaviour.reserve)
+            actor.begin(child_generator(seed, *path, 1))
+            actors[name] = actor
             model = NamedModel(name, _sdf(spec), start.to_pose(spec.height_above_floor_m))
-            if behaviour.comes_later:
-                reserve.append(model)
+            if actor.spawn_later:
+                actor.spare_models = (*actor.spare_models, model)
             else:
                 begun.append((start.x_m, start.y_m, _reach_m(spec)))
-                models.append(model)
-    return Casting(tuple(models), tuple(reserve), tuple(behaviours))
+                actor.models = (model,)
+    return tuple(actors.values())
 
 
 class _Draw:
@@ -115,7 +103,7 @@ class _Draw:
         return float(distribution.quantile(float(self.random.random())))
 
 
-Built = Tuple[Behaviour, Pose2D]
+Built = Tuple[Actor, Pose2D]
 Begun = Sequence[Tuple[float, float, float]]
 
 
@@ -271,10 +259,10 @@ def _plugin(
         behaviour = make(name, spec.tags, **spec.parameters)
     except (TypeError, ValueError) as error:
         raise SpecError(f"actor {name!r}: behaviour {spec.behaviour!r}: {error}") from error
-    if not isinstance(behaviour, Behaviour):
+    if not isinstance(behaviour, Actor):
         raise SpecError(
             f"actor {name!r}: {spec.behaviour!r} is no behaviour; it must be a subclass of "
-            "gz_testauto.behaviours.behaviour.Behaviour"
+            "gz_testauto.behaviours.actor.Behaviour"
         )
     return behaviour, spec.start.pose
 

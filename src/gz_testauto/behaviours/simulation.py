@@ -1,42 +1,44 @@
-"""A simulation with what moves and changes in it by itself.
+"""A simulation with the actors and other hooks of a trial.
 
-Owns the loop: before each step every tracker is shown the world, who goes goes, who comes comes,
-what they ask for is applied in one batch, and time goes on. To who drives the robot it is a
-simulation like any other, so trials run the same with it, in-process and behind a node. Filters
-come between robot and planner: what they do to scans and commands changes nothing of the world.
+Owns the order of a step: before it every hook is called, models are deleted and spawned, and the
+requested changes are applied in one batch. It is used like any other simulation, so trials are
+alike with it, in-process and behind a node. Filters change scans and commands between the robot
+and its planner, and nothing in the world.
 """
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
+from typing import Dict, Iterable, Mapping, Optional, Sequence, Tuple
 
 from gz_testauto.base.errors import SceneError, SimulatorError
 from gz_testauto.base.observation import LaserScan, ModelState, Snapshot, Twist2D
-from gz_testauto.behaviours.tracker import Period, Tracker
+from gz_testauto.behaviours.actor import Actor
+from gz_testauto.behaviours.hook import Hook, StepContext
 from gz_testauto.simulators.changes import Change
 from gz_testauto.simulators.description import Description
 from gz_testauto.simulators.interface import NamedModel, Simulation
 
 
 class Filter:
-    """Stands between the first robot and who drives it. Asked in order of time."""
+    """A sensor or command filter between the first robot and its planner; called in order of
+    time."""
 
     def scanned(self, scan: LaserScan) -> LaserScan:
-        """A new scan as it is passed on; asked once for each."""
+        """Return a new scan as it is passed on; called once for each."""
         return scan
 
     def delayed(self, scan: LaserScan, time_s: float) -> LaserScan:
-        """The scan that is seen at ``time_s``; asked for every snapshot, with the newest."""
+        """Return the scan seen at ``time_s``; called for every snapshot, with the newest scan."""
         return scan
 
     def commanded(self, command: Twist2D, time_s: float, duration_s: float) -> Twist2D:
-        """What the drive is told for the period that begins at ``time_s`` and lasts
+        """Return the command that the drive gets for the step that begins at ``time_s`` and lasts
         ``duration_s``."""
         return command
 
 
-class Stage(Simulation):
-    """A simulation with trackers and filters. See the module.
+class ActorSimulation(Simulation):
+    """A simulation with hooks and filters. See the module.
 
     Closing, loading and ending are the inner simulation's; so are all checks.
     """
@@ -44,47 +46,55 @@ class Stage(Simulation):
     def __init__(
         self,
         simulation: Simulation,
-        trackers: Iterable[Tracker] = (),
+        hooks: Iterable[Hook] = (),
         filters: Sequence[Filter] = (),
-        reserve: Iterable[NamedModel] = (),
+        robot: Optional[str] = None,
     ) -> None:
-        """``reserve`` are models that trackers may have come. Raises ``ValueError`` for two
-        trackers of one name."""
+        """``robot`` is the name of the first robot's model, by default that of the simulation's.
+        Raises ``ValueError`` for two hooks of one name."""
         super().__init__(simulation.step_size_s, simulation.robot)
         self.changes = simulation.changes
         self._inner = simulation
         self._filters = tuple(filters)
-        self._reserve = {model.name: model for model in reserve}
-        self._trackers: Dict[str, Tracker] = {}
-        self._order: Tuple[Tracker, ...] = ()
+        self._robot_name = robot or (simulation.robot.name if simulation.robot else None)
+        self._hooks: Dict[str, Hook] = {}
+        self._order: Tuple[Hook, ...] = ()
+        self._actors: Dict[str, Actor] = {}
+        self._spare: Dict[str, NamedModel] = {}
         self._seen: Optional[Snapshot] = None
         self._before: Optional[Snapshot] = None
         self._scan: Optional[Tuple[LaserScan, LaserScan]] = None
         self._command = Twist2D()
         self._driven = False
-        for tracker in trackers:
-            self.add(tracker)
+        for hook in hooks:
+            self.add(hook)
 
-    # trackers
+    # hooks
 
-    def add(self, tracker: Tracker) -> None:
-        """Ask this one too, from the next period on. Raises ``ValueError`` for a name that is
-        taken."""
-        if tracker.name in self._trackers:
-            raise ValueError(f"there is a tracker named {tracker.name!r} already")
-        self._trackers[tracker.name] = tracker
-        self._order = _in_order(self._trackers.values())
+    def add(self, hook: Hook) -> None:
+        """Call this one too, from the next step on. Raises ``ValueError`` for a name that is in
+        use."""
+        if hook.name in self._hooks:
+            raise ValueError(f"a hook named {hook.name!r} exists already")
+        self._hooks[hook.name] = hook
+        self._arrange()
 
     def remove(self, name: str) -> None:
-        """Ask this one no more. Raises ``ValueError`` where there is none of that name."""
-        if self._trackers.pop(name, None) is None:
-            raise ValueError(f"there is no tracker named {name!r}")
-        self._order = _in_order(self._trackers.values())
+        """Stop calling this one. Raises ``ValueError`` where none has that name."""
+        if self._hooks.pop(name, None) is None:
+            raise ValueError(f"no hook is named {name!r}")
+        self._arrange()
 
     @property
-    def trackers(self) -> Mapping[str, Tracker]:
-        """Those that are asked, by name."""
-        return dict(self._trackers)
+    def hooks(self) -> Mapping[str, Hook]:
+        """Return the hooks by name."""
+        return dict(self._hooks)
+
+    def _arrange(self) -> None:
+        hooks = self._hooks.values()
+        self._order = tuple(sorted(hooks, key=lambda hook: (hook.priority, hook.name)))
+        self._actors = {hook.name: hook for hook in hooks if isinstance(hook, Actor)}
+        self._spare = {model.name: model for hook in hooks for model in hook.spare_models}
 
     # the interface
 
@@ -93,7 +103,7 @@ class Stage(Simulation):
         return self._shown(self._inner.snapshot())
 
     def drive(self, command: Twist2D, robot: Optional[str] = None) -> None:
-        """Command a robot. Filters work on what the first one is commanded, in each period that it
+        """Command a robot. Filters change the command of the first one in each step that it
         holds for."""
         self._inner.drive(command, robot)  # checks it; the next step tells what filters make of it
         if robot is not None and (self.robot is None or robot != self.robot.name):
@@ -101,30 +111,38 @@ class Stage(Simulation):
         self._command, self._driven = command, True
 
     def step(self, duration_s: float) -> Snapshot:
-        """Ask all trackers, apply what they want, and simulate ``duration_s``. Raises
-        ``SceneError`` naming a tracker that fails; then the simulation is over."""
+        """Call all hooks, apply what they request, and simulate ``duration_s``. Raises
+        ``SceneError`` with the name of a hook that fails; then the simulation is over."""
         self._check_usable()
         seen = self._inner.snapshot() if self._seen is None else self._seen
-        period = Period(seen, duration_s, self._inner.describe, self._before, self._reserve)
+        context = StepContext(
+            seen,
+            duration_s,
+            self._inner.describe,
+            self._before,
+            self._spare,
+            self._robot_name,
+            self._actors,
+        )
         self._before = seen
-        for tracker in self._order:
+        for hook in self._order:
             try:
-                tracker.update(period)
+                hook.before_step(context)
             except SimulatorError:
                 raise
-            except Exception as error:  # a tracker may be anybody's, and raise anything
+            except Exception as error:  # a hook of another package raises any exception
                 said = (
-                    f"tracker {tracker.name!r} ({type(tracker).__name__}) failed at "
+                    f"hook {hook.name!r} ({type(hook).__name__}) failed at "
                     f"{seen.time_s:.2f} s: {type(error).__name__}: {error}"
                 )
                 self.end(said)
                 raise SceneError(said) from error
-        changes = period.changes
-        if period.leaving:
-            self.delete(period.leaving)
-            changes = [one for one in changes if one.name.split("::")[0] not in period.leaving]
-        if period.coming:
-            self.spawn(period.coming)
+        changes = context.changes
+        if context.to_delete:
+            self.delete(context.to_delete)
+            changes = [one for one in changes if one.name.split("::")[0] not in context.to_delete]
+        if context.to_spawn:
+            self.spawn(context.to_spawn)
         if changes:
             self._inner.apply(changes)
         if self._filters and self._driven:
@@ -133,8 +151,8 @@ class Stage(Simulation):
                 command = filter_.commanded(command, seen.time_s, duration_s)
             self._inner.drive(command)
         after = self._inner.step(duration_s)
-        for tracker in self._order:
-            tracker.observe(after)
+        for hook in self._order:
+            hook.after_step(after)
         return self._shown(after)
 
     def spawn(self, models: Sequence[NamedModel]) -> None:
@@ -216,8 +234,3 @@ class Stage(Simulation):
 
     def _model_names(self) -> Iterable[str]:
         return self._inner.snapshot().models
-
-
-def _in_order(trackers: Iterable[Tracker]) -> Tuple[Tracker, ...]:
-    found: List[Tracker] = sorted(trackers, key=lambda tracker: (tracker.priority, tracker.name))
-    return tuple(found)

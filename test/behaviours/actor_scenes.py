@@ -4,9 +4,9 @@ import numpy as np
 
 from gz_testauto.base.pose import Pose
 from gz_testauto.base.resources import share_directory
-from gz_testauto.behaviours.behaviour import Cast
 from gz_testauto.behaviours.bodies import body_sdf
-from gz_testauto.behaviours.stage import Stage
+from gz_testauto.behaviours.hook import Hook
+from gz_testauto.behaviours.simulation import ActorSimulation
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.sdf.shapes import Cylinder
 from gz_testauto.simulators.embedded import EmbeddedSimulator
@@ -21,20 +21,29 @@ def person(name, x_m, y_m):
     return NamedModel(name, sdf, Pose((x_m, y_m, 0.02)))
 
 
-def staged(tmp_path, models, behaviours=(), filters=(), trackers=(), seed=1, reserve=()):
-    """A stage in a world with a wall at x = 5 m and the wheelchair at the origin."""
-    world = tmp_path / "stage.world"
+class SpareModels(Hook):
+    name = "spares"
+
+    def __init__(self, models):
+        self.spare_models = models
+
+    def before_step(self, context):
+        """Request nothing."""
+
+
+def simulated(tmp_path, models, actors=(), filters=(), hooks=(), seed=1, spare_models=()):
+    """Actors and hooks in a world with a wall at x = 5 m and the wheelchair at the origin."""
+    world = tmp_path / "actors.world"
     world.write_text(WORLD.format(models=WALL))
     robot = read_robot(share_directory() / "models" / "wheelchair", "robot")
     simulation = EmbeddedSimulator().load(Scene(world, robot, models=tuple(models)))
-    cast = Cast("robot")
-    for number, behaviour in enumerate(behaviours):
-        behaviour.join(cast, np.random.default_rng([seed, number]))
-    return Stage(simulation, (*behaviours, *trackers), filters, reserve)
+    for number, actor in enumerate(actors):
+        actor.begin(np.random.default_rng([seed, number]))
+    return ActorSimulation(simulation, (*actors, *hooks, SpareModels(spare_models)), filters)
 
 
-def run(stage, duration_s):
-    return [stage.step(PERIOD_S) for _ in range(round(duration_s / PERIOD_S))]
+def run(simulation, duration_s):
+    return [simulation.step(PERIOD_S) for _ in range(round(duration_s / PERIOD_S))]
 
 
 def place(snapshot, name):

@@ -10,14 +10,14 @@ import shapely
 
 from gz_testauto.base.errors import PlacementError, SpecError
 from gz_testauto.base.pose import Pose2D
-from gz_testauto.behaviours.casting import Ground, cast
+from gz_testauto.behaviours.creation import Ground, create_actors
 from gz_testauto.behaviours.surroundings import Surroundings
 from gz_testauto.spec.actors import Actor
 from gz_testauto.spec.loader import parse
 from gz_testauto.spec.model import Spec
 
 WALL = shapely.box(2.0, -5.0, 2.2, 5.0)
-GROUND = Ground(Surroundings({"wall": WALL}), "robot", Pose2D(0.0, 0.0), 0.6)
+GROUND = Ground(Surroundings({"wall": WALL}), Pose2D(0.0, 0.0), 0.6)
 
 
 class Actors(Spec):
@@ -36,13 +36,15 @@ WALKERS = (
 GUARD = "{name: guard, behaviour: patrol, waypoints_m: [[-4, -4], [-4, 4]], count: 2}"
 
 
-def starts(casting):
-    return {model.name: model.pose.position[:2] for model in casting.models}
+def starts(created):
+    return {model.name: model.pose.position[:2] for actor in created for model in actor.models}
 
 
 def test_walkers_begin_in_free_places_away_from_the_robot_and_each_other():
     for world in range(20):
-        places = np.array(list(starts(cast(actors(WALKERS), 5, world, 0, GROUND)).values()))
+        places = np.array(
+            list(starts(create_actors(actors(WALKERS), 5, world, 0, GROUND)).values())
+        )
         assert np.abs(places).max() <= 6.0
         assert np.hypot(*places.T).min() >= 0.6 + 0.25 + 1.5
         assert min(WALL.distance(shapely.Point(*place)) for place in places) > 0.25
@@ -52,22 +54,24 @@ def test_walkers_begin_in_free_places_away_from_the_robot_and_each_other():
 
 def test_a_world_and_a_repetition_have_their_own_and_always_the_same():
     def drawn(world, repetition):
-        casting = cast(actors(WALKERS), 5, world, repetition, GROUND)
-        speeds = [behaviour.speed_mps for behaviour in casting.behaviours]
-        return (*starts(casting).items(), *speeds)
+        created = create_actors(actors(WALKERS), 5, world, repetition, GROUND)
+        speeds = [actor.speed_mps for actor in created]
+        return (*starts(created).items(), *speeds)
 
     assert drawn(0, 0) == drawn(0, 0)
     assert len({drawn(world, repetition) for world in range(3) for repetition in range(3)}) == 9
 
 
 def test_one_entry_more_changes_none_before_it():
-    alone, both = (cast(actors(*lines), 5, 0, 0, GROUND) for lines in ([WALKERS], [WALKERS, GUARD]))
+    alone, both = (
+        create_actors(actors(*lines), 5, 0, 0, GROUND) for lines in ([WALKERS], [WALKERS, GUARD])
+    )
     first, second = starts(alone), starts(both)
     assert {name: second[name] for name in first} == first
 
 
 def test_patrols_of_several_begin_along_their_way():
-    assert starts(cast(actors(GUARD), 5, 0, 0, GROUND)) == {
+    assert starts(create_actors(actors(GUARD), 5, 0, 0, GROUND)) == {
         "guard_0": (-4.0, -4.0),
         "guard_1": (-4.0, 4.0),
     }
@@ -76,19 +80,19 @@ def test_patrols_of_several_begin_along_their_way():
 def test_where_there_is_no_room_that_is_said_with_a_remedy():
     many = WALKERS.replace("count: 8", "count: 200").replace("[-6, 6]", "[-4, 4]")
     with pytest.raises(PlacementError, match=r"finds no place to begin .* enlarge the region"):
-        cast(actors(many), 5, 0, 0, GROUND)
+        create_actors(actors(many), 5, 0, 0, GROUND)
 
 
 def test_a_way_into_what_stands_is_refused():
     through = GUARD.replace("[-4, 4]", "[6, 4]")
     with pytest.raises(PlacementError, match="'guard_0': its way meets wall"):
-        cast(actors(through), 5, 0, 0, GROUND)
+        create_actors(actors(through), 5, 0, 0, GROUND)
 
 
 def test_an_unknown_behaviour_is_refused_by_name():
     line = "{name: x, behaviour: wandr, start: {x_m: 0, y_m: 5}}"
     with pytest.raises(SpecError, match="unknown behaviour 'wandr'; did you mean 'wander'"):
-        cast(actors(line), 5, 0, 0, GROUND)
+        create_actors(actors(line), 5, 0, 0, GROUND)
 
 
 @pytest.mark.parametrize(
@@ -126,9 +130,9 @@ def test_a_model_of_ones_own_keeps_as_far_away_as_it_is_wide(tmp_path):
     )
     narrow = f"{{name: cart, behaviour: patrol, waypoints_m: [[0, -4], [0, 4]], model: {path}}}"
     with pytest.raises(PlacementError, match="'cart': its way meets wall"):
-        cast(actors(narrow), 5, 0, 0, GROUND)
+        create_actors(actors(narrow), 5, 0, 0, GROUND)
     wide = narrow.replace("[0, -4], [0, 4]", "[-2, -4], [-2, 4]")
-    assert starts(cast(actors(wide), 5, 0, 0, GROUND)) == {"cart": (-2.0, -4.0)}
+    assert starts(create_actors(actors(wide), 5, 0, 0, GROUND)) == {"cart": (-2.0, -4.0)}
 
 
 def test_scripts_are_shifted_as_drawn_and_keep_off_what_stands():
@@ -136,18 +140,20 @@ def test_scripts_are_shifted_as_drawn_and_keep_off_what_stands():
         "{name: w, behaviour: script, waypoints_m: [[-4, 0], [-4, 2]], shift_x_m: [-1, 1], "
         "speed_mps: [0.5, 1.0], start_s: [0, 2]}"
     )
-    xs = [starts(cast(actors(script), 5, world, 0, GROUND))["w"][0] for world in range(20)]
+    xs = [starts(create_actors(actors(script), 5, world, 0, GROUND))["w"][0] for world in range(20)]
     assert -5.0 <= min(xs) < -4.5 and -3.5 < max(xs) <= -3.0
-    again = [starts(cast(actors(script), 5, world, 0, GROUND))["w"][0] for world in range(20)]
+    again = [
+        starts(create_actors(actors(script), 5, world, 0, GROUND))["w"][0] for world in range(20)
+    ]
     assert xs == again
     with pytest.raises(PlacementError, match="its way meets wall"):
-        cast(actors(script.replace("-4", "1.9")), 5, 0, 0, GROUND)
+        create_actors(actors(script.replace("-4", "1.9")), 5, 0, 0, GROUND)
 
 
 def test_polynomials_begin_away_from_the_robot_and_each_other():
     spec = actors("{name: p, behaviour: polynomial, count: 10, order: [1, 4]}")
     for world in range(5):
-        places = np.array(list(starts(cast(spec, 5, world, 0, GROUND)).values()))
+        places = np.array(list(starts(create_actors(spec, 5, world, 0, GROUND)).values()))
         assert np.hypot(*places.T).min() >= 0.6 + 0.5 + 1.5
         apart = np.hypot(*(places[:, None] - places[None]).transpose(2, 0, 1))
         assert apart[~np.eye(10, dtype=bool)].min() >= 1.1

@@ -1,25 +1,26 @@
-"""What moves and is drawn in one trial beside its obstacles: actors, a scenario's agents, and terms
-of randomisation.
+"""The actors, other hooks and filters of one trial.
 
-Owns the joining of these to a simulation. It depends on the campaign, the world, its number and the
-repetition alone, so whoever runs the trial, in this process or behind a node, makes the same of it,
-for every planner.
+Owns their creation and their connection to a simulation. They depend only on the campaign, the
+world, its number and the repetition, so they are the same for all planners, and in this process and
+behind a node.
 """
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Dict, FrozenSet, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Dict, FrozenSet, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
 from gz_testauto.base.errors import MissingDependencyError, SpecError
 from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.behaviours import HOOKS
-from gz_testauto.behaviours.casting import Casting, Ground, cast
-from gz_testauto.behaviours.stage import Stage
+from gz_testauto.behaviours.actor import Actor
+from gz_testauto.behaviours.creation import Ground, create_actors
+from gz_testauto.behaviours.hook import Hook
+from gz_testauto.behaviours.simulation import ActorSimulation, Filter
 from gz_testauto.behaviours.surroundings import Surroundings
 from gz_testauto.behaviours.world_actors import world_actors
-from gz_testauto.randomisation.terms import Drawn, Subject, draw_terms, kinds_of
+from gz_testauto.randomisation.terms import Subject, draw_terms, kinds_of
 from gz_testauto.sdf.floor import obstructing_heights
 from gz_testauto.sdf.robot import RobotBody, RobotModel
 from gz_testauto.sdf.scene import WorldScene
@@ -41,63 +42,62 @@ STACK = "gazebo_ros"
 
 
 @dataclass(frozen=True, eq=False)
-class Staging:
-    """Who and what comes into a scene. ``numbers`` are what was drawn, by column of the results;
-    ``director`` is that of a scenario that acts
-    (:class:`gz_testauto.extras.scenic.dynamic.scenario.Director`), None where there is none."""
+class TrialActors:
+    """The hooks of a trial, actors among them, and the filters between the first robot and its
+    planner. ``numbers`` are the drawn values, by column of the results."""
 
-    casting: Casting = field(default_factory=Casting)
-    drawn: Drawn = field(default_factory=Drawn)
-    director: Optional[Any] = None
+    hooks: Tuple[Hook, ...] = ()
+    filters: Tuple[Filter, ...] = ()
+    numbers: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def actors(self) -> Tuple[Actor, ...]:
+        """Return the hooks that are actors."""
+        return tuple(hook for hook in self.hooks if isinstance(hook, Actor))
 
     @property
     def models(self) -> Tuple[NamedModel, ...]:
-        """The actors, where they begin, and the scenario's agents."""
-        agents = () if self.director is None else self.director.models
-        return (*self.casting.models, *agents)
+        """Return the models at the beginning, at their start poses."""
+        return tuple(model for hook in self.hooks for model in hook.models)
 
     @property
-    def everyone(self) -> Tuple[NamedModel, ...]:
-        """These and those that may come later."""
-        return (*self.models, *self.casting.reserve)
+    def spare_models(self) -> Tuple[NamedModel, ...]:
+        """Return the models that can be spawned during the trial."""
+        return tuple(model for hook in self.hooks for model in hook.spare_models)
 
     @property
-    def doing(self) -> Dict[str, str]:
-        """What who moves does now, in a few words, by name."""
-        acting = {found.name: found.doing for found in self.casting.behaviours}
-        return acting if self.director is None else {**acting, **self.director.doing}
+    def all_models(self) -> Tuple[NamedModel, ...]:
+        """Return :attr:`models` and :attr:`spare_models`."""
+        return (*self.models, *self.spare_models)
 
     @property
-    def numbers(self) -> Dict[str, float]:
-        """What was drawn for the trial."""
-        return dict(self.drawn.numbers)
+    def activities(self) -> Dict[str, str]:
+        """Return the current activity of each moving model, in a few words."""
+        return {name: text for hook in self.hooks for name, text in hook.activities.items()}
 
     def complete(self, result: TrialResult) -> TrialResult:
-        """Return the result with what was drawn, and with what the scenario recorded; call it at
-        the end of the trial, before :meth:`close`. Raises ``SceneError`` where the scenario
-        fails."""
-        if self.director is not None:
-            recorded = self.director.recorded()
-            result = result.with_numbers(recorded.numbers).with_series(recorded.series)
+        """Return the result with the drawn values and the results of the hooks; call it at the end
+        of the trial, before :meth:`close`. Raises ``SceneError`` where a hook fails."""
+        for hook in self.hooks:
+            found = hook.results()
+            result = result.with_numbers(found.numbers).with_series(found.series)
         return result.with_numbers(self.numbers)
 
     def scene(self, scene: Scene) -> Scene:
-        """The scene with the actors in it."""
+        """Return the scene with :attr:`models` in it."""
         return replace(scene, models=(*scene.models, *self.models))
 
-    def stage(self, simulation: Simulation) -> Simulation:
-        """The loaded scene with what moves and changes in it; itself where nothing does."""
-        trackers = [*self.casting.behaviours, *self.drawn.trackers]
-        if self.director is not None:
-            trackers.append(self.director)
-        if not trackers and not self.drawn.filters:
+    def simulation(self, simulation: Simulation, robot: Optional[str] = None) -> Simulation:
+        """Return the loaded scene with hooks and filters; the same object where there are none.
+        ``robot`` is the name of the first robot where ``simulation`` does not have its model."""
+        if not self.hooks and not self.filters:
             return simulation
-        return Stage(simulation, trackers, self.drawn.filters, self.casting.reserve)
+        return ActorSimulation(simulation, self.hooks, self.filters, robot)
 
     def close(self) -> None:
-        """End what acts; the trial is over. Idempotent."""
-        if self.director is not None:
-            self.director.close()
+        """Close the hooks; the trial is over. Idempotent."""
+        for hook in self.hooks:
+            hook.close()
 
 
 class Site(NamedTuple):
@@ -109,57 +109,63 @@ class Site(NamedTuple):
     scene: WorldScene
 
 
-def stage_trial(spec: CampaignSpec, site: Site, world: int, repetition: int) -> Staging:
-    """What comes into the scene of a trial of world number ``world``. Raises ``SpecError``,
-    ``PlacementError`` where actors have no place to begin, and ``SdfError`` for their models."""
+def prepare_actors(spec: CampaignSpec, site: Site, world: int, repetition: int) -> TrialActors:
+    """Return the actors, hooks and filters of a trial in world number ``world``. Raises
+    ``SpecError``, ``PlacementError`` where no start of an actor is free, and ``SdfError`` for the
+    model of an actor."""
     own = world_actors(site.scene)
-    if not (spec.is_staged or own):
-        return Staging()
-    director = None
-    if spec.worlds.dynamic:
-        try:
-            perform = HOOKS.get(SCENARIO)
-        except MissingDependencyError as error:
-            raise MissingDependencyError(
-                f"worlds.dynamic needs Scenic 3 ({error}): "
-                "python3 -m pip install 'gz_testauto[scenic]'"
-            ) from error
-        director = perform(spec.worlds, spec.seed, site.file, world, repetition, site.robot.name)
-    casting = Casting()
+    if not (spec.changes_worlds or own):
+        return TrialActors()
+    hooks: List[Hook] = []
+    scenario = _scenario(spec, site, world, repetition)
     if spec.actors or own:
         robot = spec.robot
         heights = obstructing_heights(robot.height_m or site.robot.height_m)
         outline = np.asarray(robot.footprint_m or site.robot.footprint_m)
         ground = Ground(
             Surroundings(ObstacleField(site.scene, heights).outlines()),
-            site.robot.name,
             site.start,
             float(np.hypot(*outline.T).max()),
         )
-        casting = cast((*spec.actors, *own), spec.seed, world, repetition, ground)
-    drawn = Drawn()
-    if spec.randomise:
-        subject = _subject(site, Staging(casting, drawn, director).models)
-        drawn = draw_terms(spec.randomise, spec.seed, world, repetition, subject)
-    return Staging(casting, drawn, director)
+        hooks.extend(create_actors((*spec.actors, *own), spec.seed, world, repetition, ground))
+    if scenario is not None:
+        hooks.append(scenario)
+    if not spec.randomise:
+        return TrialActors(tuple(hooks))
+    subject = _subject(site, TrialActors(tuple(hooks)).models)
+    drawn = draw_terms(spec.randomise, spec.seed, world, repetition, subject)
+    return TrialActors((*hooks, *drawn.hooks), tuple(drawn.filters), drawn.numbers)
+
+
+def _scenario(spec: CampaignSpec, site: Site, world: int, repetition: int) -> Optional[Hook]:
+    if not spec.worlds.dynamic:
+        return None
+    try:
+        perform = HOOKS.get(SCENARIO)
+    except MissingDependencyError as error:
+        raise MissingDependencyError(
+            f"worlds.dynamic needs Scenic 3 ({error}): python3 -m pip install 'gz_testauto[scenic]'"
+        ) from error
+    hook: Hook = perform(spec.worlds, spec.seed, site.file, world, repetition, site.robot.name)
+    return hook
 
 
 def tracker_of(
     spec: CampaignSpec,
     site: Site,
-    staging: Staging,
+    actors: TrialActors,
     world: int,
     repetition: int,
     others: Sequence[NamedModel] = (),
 ) -> Optional[ObjectTracker]:
-    """Who tells the robot what moves around it in a trial, ``others`` too; nobody where the
+    """Return the tracker of moving objects, ``others`` among them, for the robot; None where the
     campaign has no tracking."""
     if spec.tracking is None:
         return None
     heights = obstructing_heights(spec.robot.height_m or site.robot.height_m)
     subject = TrackedScene(
-        models=(*staging.everyone, *others),
-        behaviours=staging.casting.behaviours,
+        models=(*actors.all_models, *others),
+        actors=actors.actors,
         standing=Surroundings(ObstacleField(site.scene, heights).outlines()),
         seed=spec.seed,
         world=world,
@@ -181,7 +187,7 @@ def _subject(site: Site, models: Sequence[NamedModel]) -> Subject:
     return Subject(described.now, poses, robot)
 
 
-def check_staging(spec: CampaignSpec) -> None:
+def check_actors(spec: CampaignSpec) -> None:
     """Refuse, before anything starts, what the campaign's simulator cannot do. Raises ``SpecError``
     naming it."""
     on_stack = not isinstance(spec, BuiltinCampaignSpec)
