@@ -62,6 +62,11 @@ class PlannerSummary:
         """How many valid trials reached the goal."""
         return sum(count for outcome, count in self.outcomes.items() if outcome.success)
 
+    def mean_trials(self, metric: str) -> int:
+        """Return how many trials a metric's mean is over; 0 where no trial has the metric."""
+        found = self.metrics.get(metric)
+        return 0 if found is None else found.trials
+
 
 def summarize(results: CampaignResults) -> Tuple[PlannerSummary, ...]:
     """One summary per planner, in the campaign's order."""

@@ -11,7 +11,7 @@ from rich.text import Text
 from gz_testauto.analysis.across import Across, Side
 from gz_testauto.analysis.overview import Analysis
 from gz_testauto.base.escaping import all_printable
-from gz_testauto.report.plain import indented, plain_table, report_console
+from gz_testauto.report.plain import count_text, indented, plain_table, report_console
 from gz_testauto.report.table import report
 
 SHOWN = 8
@@ -37,7 +37,7 @@ def _heading(across: Across) -> Iterator[RenderableType]:
         yield from _of(side, across.sides[0])
     for label, worlds in across.only.items():
         if worlds:
-            noun = "1 world" if len(worlds) == 1 else f"{len(worlds)} worlds"
+            noun = count_text(len(worlds), "world")
             yield Text(f"Only in {label}, not compared: {noun}", style="yellow")
             more = " ..." if len(worlds) > SHOWN else ""
             yield indented(" ".join(worlds[:SHOWN]) + more)

@@ -13,9 +13,10 @@ import math
 from pathlib import Path
 from typing import Any, Dict, Mapping, Optional
 
+from gz_testauto.analysis.decisions.early_end import EarlyEnd
 from gz_testauto.analysis.overview import Analysis
 from gz_testauto.metrics.interface import Metric
-from gz_testauto.report.early_end import early_end_document
+from gz_testauto.report.notes import notes
 from gz_testauto.results.records import CampaignResults
 from gz_testauto.results.running import Runner
 from gz_testauto.trial.outcome import Outcome
@@ -74,7 +75,7 @@ def to_json(analysis: Analysis, **further: Any) -> str:
         "format": FORMAT,
         "campaign": results.name,
         "planned": results.planned,
-        "early_end": early_end_document(analysis.early_end),
+        "early_end": _early_end(analysis.early_end),
         "running": _running(results.running),
         "metrics": {m.name: _declaration(m) for m in sorted(analysis.metrics, key=_name)},
         "worlds": [{name: getattr(w, name) for name in _OF_WORLDS} for w in results.worlds],
@@ -84,6 +85,7 @@ def to_json(analysis: Analysis, **further: Any) -> str:
         "planners": analysis.summaries,
         "comparison": analysis.comparisons,
         "worlds_by_winner": analysis.winners,
+        "notes": [str(note) for note in notes(analysis)],
     }
     return json.dumps(_plain(document), indent=2, ensure_ascii=False) + "\n"
 
@@ -92,6 +94,18 @@ def _running(runner: Optional[Runner]) -> Optional[Dict[str, Any]]:
     if runner is None:
         return None
     return {**vars(runner), "silent_s": runner.silent_s(), "stale": runner.is_stale()}
+
+
+def _early_end(end: Optional[EarlyEnd]) -> Optional[Dict[str, Any]]:
+    if end is None:
+        return None
+    return {
+        "rule": end.rule.model_dump(),
+        "decided": end.decided,
+        "worlds": end.worlds,
+        "at_most": end.at_most,
+        "pairs": end.pairs,
+    }
 
 
 def _name(metric: Metric) -> str:

@@ -5,18 +5,27 @@ declarations. The text needs ``\usepackage{booktabs}`` and nothing else, and tex
 escaped.
 """
 
-import math
-from typing import List, Sequence
+from typing import Sequence
 
-from gz_testauto.analysis.comparison import Comparison
 from gz_testauto.analysis.intervals import LEVEL
 from gz_testauto.analysis.overview import Analysis
-from gz_testauto.analysis.summary import PlannerSummary, failures
+from gz_testauto.analysis.summary import failures
 from gz_testauto.metrics.interface import Metric
-from gz_testauto.report.metric_tables import OPEN_END, smallest_text, verdict_text
 from gz_testauto.report.names import metric_heading
-from gz_testauto.report.plain import methods_text, number_text
+from gz_testauto.report.notes import extent_text, notes, success_note
+from gz_testauto.report.plain import methods_text
+from gz_testauto.report.rows import (
+    OPEN_END,
+    Notation,
+    mean_of,
+    measured_metrics,
+    metric_differences,
+    smallest_text,
+    success_difference,
+    success_rows,
+)
 
+_NOTATION = Notation("–", "–", "−", "{} to {}")
 _SPECIAL = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
@@ -51,55 +60,42 @@ def latex_text(text: str) -> str:
 
 
 def _success(analysis: Analysis) -> str:
-    ends = failures(analysis.summaries)
-    head = ["planner", "reached", "success (%)", f"{_PERCENT:.0f} % interval"]
-    rows = []
-    for summary in analysis.summaries:
-        rate = summary.success
-        rows.append(
-            [
-                summary.planner,
-                f"{summary.reached}/{summary.trials}",
-                _number(100 * rate.value, 1),
-                _interval(100 * rate.low, 100 * rate.high, 1, ""),
-                *(str(summary.outcomes.get(outcome, 0)) for outcome in ends),
-            ]
-        )
+    shown = failures(analysis.summaries)
+    rows = [
+        [
+            summary.planner,
+            f"{summary.reached}/{summary.trials}",
+            rate,
+            interval,
+            *map(str, counts),
+        ]
+        for summary, rate, interval, counts in success_rows(analysis.summaries, shown, _NOTATION)
+    ]
     methods = methods_text(summary.success for summary in analysis.summaries)
-    worlds = max((summary.worlds for summary in analysis.summaries), default=0)
-    notes = (
-        f"{worlds} worlds; success: mean over worlds of the share of trials that reached the goal. "
-        f"Intervals: {methods}. Invalid trials "
-        "count for nobody."
-    )
-    head += [outcome.label for outcome in ends]
-    return _table("Success rates", head, rows, notes)
+    text = [
+        f"{extent_text(analysis.results)}.",
+        str(success_note(analysis.summaries)),
+        f"Intervals: {methods}. Invalid trials count for nobody.",
+        *map(str, notes(analysis)),
+    ]
+    head = ["planner", "reached", "success (%)", f"{_PERCENT:.0f} % interval"]
+    head += [outcome.label for outcome in shown]
+    return _table("Success rates", head, rows, " ".join(text))
 
 
 def _means(analysis: Analysis) -> str:
-    metrics = [
-        metric
-        for metric in analysis.metrics
-        if metric.in_table and any(_trials(metric, summary) for summary in analysis.summaries)
-    ]
+    metrics = measured_metrics(analysis)
     rows = []
     for metric in metrics:
-        row = [_heading(metric)]
-        for summary in analysis.summaries:
-            found = summary.metrics.get(metric.name)
-            if found is None or not found.trials:
-                row.append("–")
-                continue
-            mean = _number(found.mean * metric.shown_factor, metric.decimals)
-            spread = _number(found.deviation * metric.shown_factor, metric.decimals)
-            row.append(f"{mean} ({spread}; {found.trials})")
-        rows.append(row)
+        found = (mean_of(metric, summary, _NOTATION) for summary in analysis.summaries)
+        cells = [f"{o.mean} ({o.deviation}; {o.trials})" if o.trials else o.mean for o in found]
+        rows.append([_heading(metric), *cells])
     short = ", ".join(metric_heading(metric) for metric in metrics if metric.completed_only)
-    notes = "Mean (standard deviation; number of trials)."
+    text = "Mean (standard deviation; number of trials)."
     if short:
-        notes += f" Over trials that reached the goal only: {short}."
+        text += f" Over trials that reached the goal only: {short}."
     head = ["metric", *(summary.planner for summary in analysis.summaries)]
-    return _table("Means", head, rows, notes)
+    return _table("Means", head, rows, text)
 
 
 def _differences(analysis: Analysis) -> str:
@@ -109,28 +105,16 @@ def _differences(analysis: Analysis) -> str:
         if not pair.worlds:
             continue
         name = f"{pair.first} − {pair.second}"
-        rows.append([name, "success (points)", *_success_difference(pair)])
-        for found in pair.metrics:
-            metric = metrics[found.name]
-            shift = [number * metric.shown_factor for number in found.shift[:3]]
-            rows.append(
-                [
-                    "",
-                    _heading(metric),
-                    str(found.worlds),
-                    _number(shift[0], metric.decimals, "+"),
-                    _interval(shift[1], shift[2], metric.decimals, "+"),
-                    _p(found.p_value),
-                    _p(found.p_adjusted),
-                    verdict_text(found).replace("-", "–"),
-                ]
-            )
+        success = success_difference(pair, _NOTATION)
+        rows.append([name, "success (points)", *map(str, success)])
+        for metric, row in metric_differences(pair, metrics, _NOTATION):
+            rows.append(["", _heading(metric), *map(str, row)])
     pairs = [pair for pair in analysis.comparisons.pairs if pair.worlds]
     tests = sorted({pair.test for pair in pairs})
     compared = [metric for metric in analysis.metrics if metric.in_comparison]
     smallest = ", ".join(smallest_text(metric) for metric in compared)
     shifts = methods_text(found.shift for pair in pairs for found in pair.metrics)
-    notes = (
+    text = (
         f"First minus second planner. Success, mean over worlds: {'; '.join(tests)}, Holm-adjusted "
         f"over the pairs; intervals: {methods_text(pair.difference for pair in pairs)}. Metrics: "
         f"Wilcoxon signed-rank, Holm-adjusted together; intervals: {shifts or '–'}. {OPEN_END} "
@@ -140,19 +124,7 @@ def _differences(analysis: Analysis) -> str:
     )
     head = ["planners", "of", "worlds", "difference", f"{_PERCENT:.0f} % interval"]
     head += ["p", "p (Holm)", "verdict"]
-    return _table("Differences", head, rows, notes, left=2)
-
-
-def _success_difference(pair: Comparison) -> List[str]:
-    value, low, high = (100 * number for number in pair.difference[:3])
-    return [
-        str(pair.worlds),
-        _number(value, 1, "+"),
-        _interval(low, high, 1, "+"),
-        _p(pair.p_value),
-        _p(pair.p_adjusted),
-        verdict_text(pair).replace("-", "–"),
-    ]
+    return _table("Differences", head, rows, text, left=2)
 
 
 def _table(
@@ -181,27 +153,5 @@ def _row(cells: Sequence[str]) -> str:
     return "    " + " & ".join(map(latex_text, cells)) + r" \\"
 
 
-def _interval(low: float, high: float, decimals: int, sign: str) -> str:
-    if math.isnan(low) or math.isnan(high):
-        return "–"
-    return f"{_number(low, decimals, sign)} to {_number(high, decimals, sign)}"
-
-
 def _heading(metric: Metric) -> str:
     return metric_heading(metric) + (f" ({metric.label_unit})" if metric.label_unit else "")
-
-
-def _trials(metric: Metric, summary: PlannerSummary) -> int:
-    found = summary.metrics.get(metric.name)
-    return 0 if found is None else found.trials
-
-
-def _p(value: float) -> str:
-    if math.isnan(value):
-        return "–"
-    return "< 0.001" if value < 0.001 else f"{value:.3f}"
-
-
-def _number(value: float, decimals: int, sign: str = "") -> str:
-    """A number with a minus and a dash as they are printed."""
-    return "–" if math.isnan(value) else number_text(value, decimals, sign).replace("-", "−")

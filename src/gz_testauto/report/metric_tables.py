@@ -4,8 +4,7 @@ Owns headings, units and decimals on the page, all of which come from
 :class:`~gz_testauto.metrics.interface.Metric`.
 """
 
-import math
-from typing import Iterator, List, Mapping, Sequence, Tuple, Union
+from typing import Iterator, List, Mapping, Sequence, Tuple
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -16,16 +15,10 @@ from gz_testauto.analysis.overview import Analysis
 from gz_testauto.analysis.summary import PlannerSummary
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.report.names import metric_heading
-from gz_testauto.report.plain import (
-    WIDTH,
-    interval_text,
-    number_text,
-    p_text,
-    plain_table,
-)
+from gz_testauto.report.plain import WIDTH, plain_table
+from gz_testauto.report.rows import OPEN_END, Notation, mean_of, metric_differences, smallest_text
 
-OPEN_END = "An interval that ends at 0 does not contain it where p < 0.05."
-
+_NOTATION = Notation()
 FIRST = 6
 """Metrics in the first table of means; this package's own come first."""
 
@@ -37,7 +30,7 @@ def means_table(analysis: Analysis) -> Table:
     for metric in metrics:
         table.add_column(_heading(metric), justify="right")
     for summary in analysis.summaries:
-        cells = [_mean(metric, summary) for metric in metrics]
+        cells = [mean_of(metric, summary, _NOTATION).mean for metric in metrics]
         table.add_row(summary.planner, str(summary.reached), *cells)
     return table
 
@@ -46,7 +39,7 @@ def further_means(analysis: Analysis) -> List[RenderableType]:
     """Tables of the other metrics: plugins', and what the user's own stack published; each mean
     with its number of trials."""
     columns = [
-        (metric, [_mean(metric, summary, with_trials=True) for summary in analysis.summaries])
+        (metric, [_counted(metric, summary) for summary in analysis.summaries])
         for metric in _shown(analysis)[FIRST:]
     ]
     if not columns:
@@ -71,17 +64,9 @@ def differences_table(pair: Comparison, metrics: Mapping[str, Metric]) -> Table:
     table = plain_table("difference of", "worlds")
     for heading in ("shift", "95 % interval", "p", "p (Holm)", "verdict"):
         table.add_column(heading, justify="right")
-    for found in pair.metrics:
-        metric, shift = metrics[found.name], found.shift
-        table.add_row(
-            f"{metric_heading(metric)} {metric.label_unit}".strip(),
-            str(found.worlds),
-            number_text(shift.value * metric.shown_factor, metric.decimals, "+"),
-            interval_text(shift, metric.decimals, metric.shown_factor, "+") or "-",
-            p_text(found.p_value, ""),
-            p_text(found.p_adjusted, ""),
-            verdict_text(found),
-        )
+    for metric, row in metric_differences(pair, metrics, _NOTATION):
+        label = f"{metric_heading(metric)} {metric.label_unit}".strip()
+        table.add_row(label, *map(str, row))
     return table
 
 
@@ -102,22 +87,6 @@ def differences_note(pair: Comparison, metrics: Mapping[str, Metric]) -> Text:
     return Text(text, style="dim")
 
 
-def verdict_text(found: Union[Comparison, MetricComparison]) -> str:
-    """Whether a difference is significant, relevant, both or neither; a dash where nothing could be
-    compared."""
-    if math.isnan(found.p_value):
-        return "-"
-    if found.significant:
-        return "both" if found.relevant else "significant"
-    return "relevant" if found.relevant else "neither"
-
-
-def smallest_text(metric: Metric) -> str:
-    """The smallest relevant difference of a metric: ``time 1 s``."""
-    smallest = f"{metric.smallest_relevant * metric.shown_factor:g} {metric.label_unit}".strip()
-    return f"{metric_heading(metric)} {smallest if metric.smallest_relevant else 'any'}"
-
-
 def _ends_at_zero(found: MetricComparison) -> bool:
     return found.p_value < ALPHA and 0.0 in found.shift[1:3]
 
@@ -131,12 +100,10 @@ def _heading(metric: Metric) -> str:
     return f"{heading}\n{metric.label_unit}" if metric.label_unit else heading
 
 
-def _mean(metric: Metric, summary: PlannerSummary, with_trials: bool = False) -> str:
-    found = summary.metrics.get(metric.name)
-    if found is None or not found.trials:
-        return number_text(math.nan, metric.decimals)
-    text = number_text(found.mean * metric.shown_factor, metric.decimals)
-    return f"{text} ({found.trials})" if with_trials else text
+def _counted(metric: Metric, summary: PlannerSummary) -> str:
+    """The mean with its number of trials."""
+    found = mean_of(metric, summary, _NOTATION)
+    return f"{found.mean} ({found.trials})" if found.trials else found.mean
 
 
 def _fitting(

@@ -34,6 +34,11 @@ def plain_table(*headings: str) -> Table:
     return table
 
 
+def count_text(number: int, noun: str) -> str:
+    """``1 world``, ``2 worlds``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def p_text(value: float, prefix: str = "p ") -> str:
     """A p-value to three decimals: ``p = 0.012``; a dash for none."""
     if math.isnan(value):

@@ -5,45 +5,52 @@ Owns wording and layout; every number comes from :mod:`gz_testauto.analysis`.
 
 import math
 import textwrap
-from collections import Counter
 from typing import Iterable, List, Mapping, Optional, Sequence
 
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from gz_testauto.analysis.comparison import Comparison, Comparisons
+from gz_testauto.analysis.comparison import Comparison
 from gz_testauto.analysis.overview import Analysis
 from gz_testauto.analysis.summary import PlannerSummary, failures
 from gz_testauto.analysis.winners import WorldGroup
 from gz_testauto.base.escaping import all_printable
 from gz_testauto.metrics.interface import Metric
-from gz_testauto.report.early_end import early_end_lines, early_end_note
 from gz_testauto.report.metric_tables import (
     differences_note,
     differences_table,
     further_means,
     means_table,
-    verdict_text,
+)
+from gz_testauto.report.notes import (
+    CAUSE_SHOWN,
+    Note,
+    barn_notes,
+    correlation_notes,
+    early_end_caveats,
+    early_end_notes,
+    extent_text,
+    invalid_notes,
+    load_notes,
+    missing_notes,
+    overall_notes,
+    running_notes,
+    success_note,
+    unmeasured_notes,
+    worker_deaths_notes,
 )
 from gz_testauto.report.plain import (
-    correlation_text,
-    duration_text,
+    count_text,
     indented,
     interval_text,
     methods_text,
-    number_text,
     p_text,
     plain_table,
     report_console,
 )
+from gz_testauto.report.rows import Notation, success_rows, verdict_text
 from gz_testauto.results.records import CampaignResults
-from gz_testauto.results.running import age_s
-from gz_testauto.spec.stack import KEEPS_UP
-from gz_testauto.worlds.record import unmeasured_in
-
-CAUSE_SHOWN = 150
-"""Characters of an invalid trial's cause; the store has it all."""
 
 LAST_SHOWN = 8
 """Endings shown while a campaign runs."""
@@ -60,8 +67,8 @@ def report(analysis: Analysis) -> RenderableType:
     results, summaries = analysis.results, analysis.summaries
     parts: List[RenderableType] = [
         _heading(results),
-        *_running(results),
-        *early_end_lines(analysis.early_end),
+        *_noted(running_notes(results)),
+        *_noted(early_end_notes(analysis.early_end), "bold"),
         "",
     ]
     if not any(summary.trials for summary in summaries):
@@ -69,20 +76,21 @@ def report(analysis: Analysis) -> RenderableType:
     else:
         parts += [
             _outcome_table(summaries),
-            *_load(summaries),
+            *_noted(load_notes(summaries), "yellow"),
             "",
             means_table(analysis),
             *_notes(results, summaries),
-            *early_end_note(analysis.early_end),
+            *_noted(early_end_caveats(analysis.early_end), "dim"),
         ]
         parts += further_means(analysis)
         metrics = {metric.name: metric for metric in analysis.metrics}
         for pair in analysis.comparisons.pairs:
             parts += ["", *_comparison(pair, metrics)]
-        parts += [*_overall(analysis.comparisons), "", *_winners(results, analysis.winners)]
-    parts += [*_missing(results), *_unmeasured(results)]
-    parts += [*_invalid(results), *_worker_deaths(results)]
-    return Group(*parts)
+        parts += _noted(overall_notes(analysis.comparisons), apart=True)
+        parts += ["", *_winners(results, analysis.winners)]
+    parts += _noted(missing_notes(results), "yellow", apart=True)
+    parts += _noted(unmeasured_notes(results), "yellow", apart=True)
+    return Group(*parts, *_lost(results))
 
 
 def progress_report(analysis: Analysis) -> RenderableType:
@@ -90,7 +98,7 @@ def progress_report(analysis: Analysis) -> RenderableType:
     runs now, and what was invalid."""
     shown = all_printable(analysis)
     results = shown.results
-    parts: List[RenderableType] = [_heading(results), *_running(results), ""]
+    parts: List[RenderableType] = [_heading(results), *_noted(running_notes(results)), ""]
     if any(summary.trials for summary in shown.summaries):
         parts.append(_outcome_table(shown.summaries))
     last = sorted(results.trials, key=lambda record: (record.finished_at, record.trial))
@@ -99,38 +107,27 @@ def progress_report(analysis: Analysis) -> RenderableType:
     for record in reversed(last[-LAST_SHOWN:]):
         said = f"{record.world} {record.planner}: {record.outcome.value}, {record.detail}"
         parts.append(indented(textwrap.shorten(said, CAUSE_SHOWN)))
-    return Group(*parts, *_invalid(results), *_worker_deaths(results))
+    return Group(*parts, *_lost(results))
 
 
 def _heading(results: CampaignResults) -> Text:
-    done = len(results.trials)
     text = Text(f"Campaign {results.name}", style="bold")
-    text.append(
-        f"  {_count(done, 'trial')} of {results.planned}, {_count(len(results.worlds), 'world')}, "
-        f"{_count(len(results.planners), 'planner')}",
-        style="default",
-    )
-    return text
+    return text.append(f"  {extent_text(results)}", style="default")
 
 
-def _running(results: CampaignResults) -> List[RenderableType]:
-    """Who runs the campaign now, and what; silent where nobody does."""
-    runner = results.running
-    if runner is None:
-        return []
-    who = f"process {runner.process} on {runner.host}"
-    at = [f"{one.world} {one.planner}" for one in runner.trials]
-    if runner.is_stale():
-        said = (
-            f"Not running: the last heartbeat of {who} is {duration_text(runner.silent_s())} old, "
-            "so it was killed or stopped. The same command continues"
-        )
-        return [Text(f"{said}; to be begun again: {', '.join(at)}." if at else f"{said}.")]
-    lines = [Text(f"Running now, by {who}, since {duration_text(age_s(runner.started_at))}:")]
-    for one, what in zip(runner.trials, at):
-        worker = one.worker or "waiting for a worker"
-        lines.append(indented(f"{what}, since {duration_text(age_s(one.since))} ({worker})"))
-    return [*lines] if at else [Text(f"Running now, by {who}: no trial has begun.")]
+def _noted(notes: Iterable[Note], style: str = "", apart: bool = False) -> List[RenderableType]:
+    """Return notes as lines, each after an empty line where they are ``apart``."""
+    lines: List[RenderableType] = []
+    for note in notes:
+        lines += [""] if apart else []
+        lines += [Text(note.text, style), *map(indented, note.items)]
+    return lines
+
+
+def _lost(results: CampaignResults) -> List[RenderableType]:
+    """What was invalid, and what ended with its worker."""
+    invalid = _noted(invalid_notes(results), "yellow", apart=True)
+    return [*invalid, *_noted(worker_deaths_notes(results), apart=True)]
 
 
 def _outcome_table(summaries: Sequence[PlannerSummary]) -> Table:
@@ -138,71 +135,33 @@ def _outcome_table(summaries: Sequence[PlannerSummary]) -> Table:
     shown = failures(summaries, all_but_rare=True)
     for outcome in shown:
         table.add_column(outcome.heading, justify="right")
-    for summary in summaries:
-        rate = summary.success
+    for summary, rate, interval, counts in success_rows(summaries, shown, Notation()):
         table.add_row(
             summary.planner,
             f"{summary.reached}/{summary.trials}",
-            f"{100 * rate.value:.1f} {interval_text(rate, 1, 100)}".strip()
-            if summary.trials
-            else "-",
-            *[str(summary.outcomes.get(outcome, 0)) for outcome in shown],
+            f"{rate} {interval}" if summary.success.has_interval else rate,
+            *map(str, counts),
         )
     return table
 
 
-def _load(summaries: Sequence[PlannerSummary]) -> List[RenderableType]:
-    """What came late because the machine was busy, per planner; silent where nothing did."""
-    lines = []
-    for summary in summaries:
-        load = summary.load
-        counts = (
-            (load.slow_attempts, "attempt", "too slow to count"),
-            (load.slow_trials, "trial", f"below real-time factor {KEEPS_UP:g}"),
-            (load.missed_cycles_trials, "trial", "with missed control cycles"),
-            (load.late_trials, "trial", "with late periods"),
-        )
-        said = [f"{_count(number, noun)} {what}" for number, noun, what in counts if number]
-        if said:
-            lines.append(indented(f"{summary.planner}: {', '.join(said)}", style="yellow"))
-    return [Text("The machine was busy:", style="yellow"), *lines] if lines else []
-
-
 def _notes(results: CampaignResults, summaries: Sequence[PlannerSummary]) -> List[RenderableType]:
-    repeated = any(summary.trials > summary.worlds for summary in summaries)
     notes = [
-        "Success: share of worlds."
-        if not repeated
-        else "Success: mean over worlds of the share of trials that reached the goal.",
-        *_barn_scores(results, summaries),
-        "Length, time, safety and comfort: means over the n trials that reached the goal. SPL "
-        "and cycle time: over all valid trials; in SPL a failure counts 0.",
-        f"Intervals: {methods_text(summary.success for summary in summaries)}.",
+        success_note(summaries),
+        *barn_notes(results, summaries),
+        Note(
+            "Length, time, safety and comfort: means over the n trials that reached the goal. SPL "
+            "and cycle time: over all valid trials; in SPL a failure counts 0."
+        ),
+        Note(f"Intervals: {methods_text(summary.success for summary in summaries)}."),
+        *correlation_notes(summaries),
     ]
-    for summary in summaries:
-        if not math.isnan(summary.correlation):
-            notes.append(
-                f"{summary.planner}: {correlation_text(summary)}. With trials as the unit, the "
-                f"interval would be {interval_text(summary.naive, 1, 100)}."
-            )
-    return [Text(note, style="dim") for note in notes]
-
-
-def _barn_scores(results: CampaignResults, summaries: Sequence[PlannerSummary]) -> List[str]:
-    """The score of the BARN challenge, where the worlds' best ways are published."""
-    if not any(world.published_path_m for world in results.worlds):
-        return []
-    scores = [
-        f"{summary.planner} {number_text(summary.metrics['barn_score'].mean, 3)}"
-        for summary in summaries
-        if "barn_score" in summary.metrics
-    ]
-    return [f"BARN score, failures 0: {', '.join(scores)}."]
+    return _noted(notes, "dim")
 
 
 def _comparison(pair: Comparison, metrics: Mapping[str, Metric]) -> List[RenderableType]:
     title = Text(f"{pair.first} against {pair.second}", style="bold")
-    title.append(f"  {_count(pair.worlds, 'world')} with both", style="default")
+    title.append(f"  {count_text(pair.worlds, 'world')} with both", style="default")
     if not pair.worlds:
         return [title]
     difference = pair.difference
@@ -248,15 +207,6 @@ def _adjusted(pair: Comparison) -> str:
     return f", Holm {p_text(pair.p_adjusted, '')}."
 
 
-def _overall(comparisons: Comparisons) -> Iterable[RenderableType]:
-    if comparisons.overall_test:
-        yield ""
-        yield (
-            f"All planners together, success: {comparisons.overall_test} "
-            f"{p_text(comparisons.overall_p)}."
-        )
-
-
 def _winners(results: CampaignResults, groups: Sequence[WorldGroup]) -> Iterable[RenderableType]:
     if not groups:
         return
@@ -272,57 +222,3 @@ def _winners(results: CampaignResults, groups: Sequence[WorldGroup]) -> Iterable
             who = ("only " if len(group.winners) == 1 else "") + ", ".join(group.winners)
         yield Text(f"{who} ({len(group.worlds)}):")
         yield indented(" ".join(group.worlds))
-
-
-def _missing(results: CampaignResults) -> List[RenderableType]:
-    """What worlds were simulated without, as the campaign allows; silent when all was there."""
-    counts = Counter(name for world in results.worlds for name in world.missing)
-    if not counts:
-        return []
-    said = (
-        "Simulated without what worlds name and is not there, as worlds.allow_missing says "
-        "(plugins: where they are not installed):"
-    )
-    named = [indented(f"{name} ({_count(count, 'world')})") for name, count in counts.items()]
-    return ["", Text(said, style="yellow"), *named]
-
-
-def _unmeasured(results: CampaignResults) -> List[RenderableType]:
-    """What worlds hold and no figure above knows of; silent where there is nothing."""
-    found = unmeasured_in(results.worlds)
-    if not found:
-        return []
-    said = "Not measured: neither clearance, collisions nor the shortest path know of"
-    return ["", Text(said, style="yellow"), *map(indented, found)]
-
-
-def _invalid(results: CampaignResults) -> List[RenderableType]:
-    """How many tries said nothing, and why; silent when there were none."""
-    attempts = results.invalid_attempts
-    if not attempts:
-        return []
-    lost = sum(not record.outcome.valid for record in results.trials)
-    causes = Counter(textwrap.shorten(attempt.cause, CAUSE_SHOWN) for attempt in attempts)
-    lines: List[RenderableType] = [
-        "",
-        Text(
-            f"Invalid: {_count(len(attempts), 'attempt')} repeated or given up, "
-            f"{_count(lost, 'trial')} lost; none of them counts above.",
-            style="yellow",
-        ),
-    ]
-    for cause, times in causes.most_common():
-        lines.append(indented(f"{times} × {cause}"))
-    return lines
-
-
-def _worker_deaths(results: CampaignResults) -> List[RenderableType]:
-    """How many tries ended with their worker; silent when none did."""
-    deaths = results.worker_deaths
-    if not deaths:
-        return []
-    return ["", f"Workers died in {_count(len(deaths), 'attempt')}; those were repeated."]
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

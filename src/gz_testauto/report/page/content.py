@@ -8,65 +8,44 @@ import shlex
 from collections import Counter
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
-from gz_testauto.analysis.comparison import ALPHA, Comparison
+from gz_testauto.analysis.comparison import ALPHA
 from gz_testauto.analysis.curves.success import SuccessCurve
 from gz_testauto.analysis.overview import Analysis
-from gz_testauto.analysis.summary import PlannerSummary, failures
+from gz_testauto.analysis.summary import failures
 from gz_testauto.metrics.interface import Metric
-from gz_testauto.report.early_end import early_end_text
-from gz_testauto.report.metric_tables import OPEN_END, smallest_text
 from gz_testauto.report.names import metric_heading
+from gz_testauto.report.notes import invalid_notes, success_note, worker_deaths_notes
 from gz_testauto.report.page import sentences
 from gz_testauto.report.page.difficulty import Figure, Values
-from gz_testauto.report.plain import (
-    correlation_text,
-    duration_text,
-    methods_text,
-    number_text,
-    p_text,
+from gz_testauto.report.plain import count_text, methods_text, number_text
+from gz_testauto.report.rows import (
+    OPEN_END,
+    Notation,
+    mean_of,
+    measured_metrics,
+    metric_differences,
+    smallest_text,
+    success_rows,
 )
 from gz_testauto.results.manifest import Manifest
 from gz_testauto.results.records import CampaignResults, TrialRecord
-from gz_testauto.results.running import age_s
 from gz_testauto.trial.outcome import Outcome
-from gz_testauto.worlds.record import unmeasured_in
+
+_NOTATION = Notation(no_interval="–", interval_form="{} to {}")
 
 WORLDS_NAMED = 12
 """In one list of worlds; the table has them all."""
-
-
-def count(number: int, noun: str) -> str:
-    """``1 world``, ``2 worlds``."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def heading(results: CampaignResults) -> str:
     """How much there is, and how much of it is done."""
     done = sum(record.outcome.valid for record in results.trials)
     said = (
-        f"{count(len(results.planners), 'planner')}, {count(len(results.worlds), 'world')}, "
-        f"{count(done, 'valid trial')} of {results.planned} planned"
+        f"{count_text(len(results.planners), 'planner')}, "
+        f"{count_text(len(results.worlds), 'world')}, "
+        f"{count_text(done, 'valid trial')} of {results.planned} planned"
     )
     return said + ("." if done >= results.planned else ": not all of it is done.")
-
-
-def running(results: CampaignResults) -> List[str]:
-    """Who runs the campaign now, and what, a line each; the time that is left is not known."""
-    runner = results.running
-    if runner is None:
-        return ["Nobody runs this campaign now."]
-    who = f"process {runner.process} on {runner.host}"
-    if runner.is_stale():
-        silent = duration_text(runner.silent_s())
-        return [
-            f"Not running: the last heartbeat of {who} is {silent} old. The same command continues."
-        ]
-    lines = [f"Running now, by {who}, since {duration_text(age_s(runner.started_at))}."]
-    for one in runner.trials:
-        worker = one.worker or "waiting for a worker"
-        since = duration_text(age_s(one.since))
-        lines.append(f"{one.world} {one.planner}, since {since} ({worker})")
-    return lines
 
 
 def verdicts(analysis: Analysis) -> List[Dict[str, Any]]:
@@ -106,66 +85,33 @@ def verdicts(analysis: Analysis) -> List[Dict[str, Any]]:
 def rates(analysis: Analysis) -> List[Dict[str, Any]]:
     """Success rates with intervals, one row per planner."""
     rows, shown = [], failures(analysis.summaries)
-    for summary in analysis.summaries:
-        rate = summary.success
+    for summary, rate, interval, counts in success_rows(analysis.summaries, shown, _NOTATION):
+        one = summary.success
         rows.append(
             {
                 "planner": summary.planner,
                 "reached": f"{summary.reached} of {summary.trials}",
-                "rate": f"{100 * rate.value:.1f} %" if summary.trials else "–",
-                "interval": f"{100 * rate.low:.1f} to {100 * rate.high:.1f} %"
-                if rate.has_interval
-                else "–",
-                "method": rate.method if rate.has_interval else methods_text([rate]),
-                "bar": [round(100 * number, 2) for number in rate[:3]]
-                if rate.has_interval
-                else None,
-                "outcomes": [summary.outcomes.get(outcome, 0) for outcome in shown],
+                "rate": f"{rate} %" if summary.trials else "–",
+                "interval": f"{interval} %" if one.has_interval else interval,
+                "method": one.method if one.has_interval else methods_text([one]),
+                "bar": [round(100 * number, 2) for number in one[:3]] if one.has_interval else None,
+                "outcomes": counts,
                 "invalid": summary.invalid,
             }
         )
     return rows
 
 
-def rate_notes(analysis: Analysis) -> List[str]:
-    """What a reader of the rates has to know."""
-    notes = [] if analysis.early_end is None else [early_end_text(analysis.early_end)]
-    for summary in analysis.summaries:
-        if summary.correlation == summary.correlation:
-            notes.append(
-                f"{summary.planner}: {correlation_text(summary)}. With trials as the unit, the "
-                f"interval would be {100 * summary.naive.low:.1f} to "
-                f"{100 * summary.naive.high:.1f} %."
-            )
-    unmeasured = unmeasured_in(analysis.results.worlds)
-    if unmeasured:
-        notes.append(
-            "Neither clearance, collisions nor the shortest path know of: "
-            + ", ".join(unmeasured)
-            + "."
-        )
-    missing = Counter(name for world in analysis.results.worlds for name in world.missing)
-    if missing:
-        named = ", ".join(f"{name} ({count(n, 'world')})" for name, n in missing.items())
-        notes.append(f"Simulated without what worlds name and is not there: {named}.")
-    return notes
-
-
 def means(analysis: Analysis) -> Dict[str, Any]:
     """The means of all metrics that tables show."""
-    shown = [metric for metric in analysis.metrics if metric.in_table]
-    shown = [
-        metric
-        for metric in shown
-        if any(_mean(metric, summary)[0] != "-" for summary in analysis.summaries)
-    ]
+    shown = measured_metrics(analysis)
     return {
         "metrics": [
             (metric_heading(metric), metric.label_unit, _meaning(metric), metric.completed_only)
             for metric in shown
         ],
         "rows": [
-            (summary.planner, [_mean(metric, summary) for metric in shown])
+            (summary.planner, [mean_of(metric, summary, _NOTATION) for metric in shown])
             for summary in analysis.summaries
         ],
     }
@@ -179,27 +125,20 @@ def differences(analysis: Analysis) -> List[Dict[str, Any]]:
             "first": pair.first,
             "second": pair.second,
             "worlds": pair.worlds,
-            "rows": [_difference(pair, metrics[found.name], found) for found in pair.metrics],
+            "rows": [
+                {
+                    "label": metric_heading(metric),
+                    "unit": metric.label_unit,
+                    "difference": row,
+                    "verdict": sentences.advantage(pair, metric, found) if row.worlds else "–",
+                }
+                for found, (metric, row) in zip(
+                    pair.metrics, metric_differences(pair, metrics, _NOTATION)
+                )
+            ],
         }
         for pair in analysis.comparisons.pairs
     ]
-
-
-def _difference(pair: Comparison, metric: Metric, found: Any) -> Dict[str, str]:
-    value, low, high = (
-        number_text(number * metric.shown_factor, metric.decimals, "+")
-        for number in found.shift[:3]
-    )
-    return {
-        "label": metric_heading(metric),
-        "unit": metric.label_unit,
-        "worlds": str(found.worlds),
-        "shift": value,
-        "interval": f"{low} to {high}" if found.shift.has_interval else "–",
-        "p": p_text(found.p_value, ""),
-        "holm": p_text(found.p_adjusted, ""),
-        "verdict": sentences.advantage(pair, metric, found) if found.worlds else "–",
-    }
 
 
 def matrix(analysis: Analysis, figures: Mapping[Figure, Values]) -> List[Dict[str, Any]]:
@@ -291,8 +230,7 @@ def invalid(results: CampaignResults) -> Dict[str, Any]:
     for attempt in results.invalid_attempts:
         by_cause.setdefault(attempt.cause, []).append(attempt.trial)
     return {
-        "attempts": len(results.invalid_attempts),
-        "deaths": len(results.worker_deaths),
+        "notes": [note.text for note in (*invalid_notes(results), *worker_deaths_notes(results))],
         "causes": [
             (cause, len(trials), len(set(trials)))
             for cause, trials in sorted(by_cause.items(), key=lambda item: -len(item[1]))
@@ -361,8 +299,7 @@ def methods(analysis: Analysis) -> List[str]:
         else "; success by the test that ends the campaign, at its own alpha"
     )
     return [
-        f"Success rates: mean over worlds of the share of trials that reached the goal. Intervals: "
-        f"{rate or '–'}.",
+        f"{success_note(analysis.summaries)} Intervals: {rate or '–'}.",
         "The world is the unit: planners are compared in the worlds in which both have a valid "
         "trial. Success is the primary question, its p-values Holm-adjusted over the pairs; the "
         "metrics are secondary, Holm-adjusted together.",
@@ -376,16 +313,6 @@ def methods(analysis: Analysis) -> List[str]:
         "Curves: logistic regression with Firth's penalty, its band pointwise.",
         "Invalid trials are in no rate and no mean.",
     ]
-
-
-def _mean(metric: Metric, summary: PlannerSummary) -> Tuple[str, str, int]:
-    """Mean, deviation and the number of trials."""
-    found = summary.metrics.get(metric.name)
-    if found is None or not found.trials:
-        return "-", "", 0
-    mean = number_text(found.mean * metric.shown_factor, metric.decimals)
-    deviation = number_text(found.deviation * metric.shown_factor, metric.decimals)
-    return mean, deviation if deviation != "-" else "", found.trials
 
 
 def _meaning(metric: Metric) -> str:

@@ -20,16 +20,17 @@ from gz_testauto.analysis.overview import analyze
 from gz_testauto.analysis.summary import failures
 from gz_testauto.base.errors import GzTestautoError, ResultsError
 from gz_testauto.base.escaping import printable
+from gz_testauto.report.notes import caveats, overall_notes, running_notes
 from gz_testauto.report.page import content, data
 from gz_testauto.report.page.difficulty import SHORTEST_PATH, curves, figures_of_worlds
 from gz_testauto.report.page.drives import tolerances_text
 from gz_testauto.report.page.outlines import TOLERANCE_M
 from gz_testauto.report.page.ranking import ranking
-from gz_testauto.report.page.sentences import overall_sentence
 from gz_testauto.report.page.setup import length_note, setup
 from gz_testauto.report.page.worlds import Surroundings, WorldsDrawer
 from gz_testauto.results.directory import CampaignDirectory, write_atomically
 from gz_testauto.results.manifest import Manifest
+from gz_testauto.results.records import CampaignResults
 from gz_testauto.results.store import ResultStore
 
 PAGE = "report.html"
@@ -124,17 +125,17 @@ class PageMaker:
             version=__version__,
             heading=content.heading(results),
             ranking=ranking(analysis),
-            running=content.running(results) if self._live else [],
+            running=_running(results) if self._live else [],
             problems=problems,
             imported=imported,
             planners=results.planners,
             setup=setup(spec, footprint),
             length_note=length_note(spec) if SHORTEST_PATH in figures else "",
-            overall=overall_sentence(analysis.comparisons),
+            overall=list(map(str, overall_notes(analysis.comparisons))),
             verdicts=content.verdicts(analysis),
             ended_as=[outcome.label for outcome in failures(analysis.summaries)],
             rates=content.rates(analysis),
-            rate_notes=content.rate_notes(analysis),
+            rate_notes=list(map(str, caveats(analysis))),
             means=content.means(analysis),
             figures=list(figures),
             matrix=content.matrix(analysis, figures),
@@ -149,6 +150,12 @@ class PageMaker:
             world_blocks=[_json(world) for world in worlds],
         )
         return Page(html, tuple(problems))
+
+
+def _running(results: CampaignResults) -> List[str]:
+    """Return which process runs the campaign, and its trials, a line each."""
+    lines = [line for note in running_notes(results) for line in (note.text, *note.items)]
+    return lines or ["Nobody runs this campaign now."]
 
 
 def _manifest(place: CampaignDirectory, problems: List[str]) -> Optional[Manifest]:

@@ -11,16 +11,14 @@ from dataclasses import dataclass
 from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
 from gz_testauto.analysis.comparison import (
-    ALPHA,
     Comparison,
-    Comparisons,
     MetricComparison,
 )
 from gz_testauto.analysis.decisions.early_end import EarlyEnd, PairDecision
 from gz_testauto.analysis.intervals import LEVEL
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.report.names import metric_heading
-from gz_testauto.report.plain import number_text, p_text
+from gz_testauto.report.plain import count_text, number_text, p_text
 
 WITHOUT_SHIFT = (
     "The test finds a difference, but the shift is 0, as the two are equal in many worlds, so that "
@@ -64,7 +62,7 @@ def success_verdict(pair: Comparison, end: Optional[EarlyEnd] = None) -> Verdict
         lead = f"Not decided: does {ahead} or {behind} reach the goal more often?"
     evidence = (
         f"{_rates(pair, ahead)}{_ahead(ahead, 100 * sign * pair.difference.value)}, mean over "
-        f"{_worlds(pair.worlds)}, {_interval(pair, sign)}; {pair.test}, "
+        f"{count_text(pair.worlds, 'world')}, {_interval(pair, sign)}; {pair.test}, "
         f"{p_text(pair.p_value)}{_holm(pair)}."
     )
     return Verdict(lead, evidence, decided, won, ahead if decided else "")
@@ -87,7 +85,7 @@ def _early_verdict(pair: Comparison, decision: PairDecision, end: EarlyEnd, won:
     else:
         lead = f"Not decided: does {ahead} or {behind} reach the goal more often?"
     evidence = (
-        f"{_rates(pair, ahead)}{_ahead(ahead, value)} in {_worlds(decision.worlds)}, "
+        f"{_rates(pair, ahead)}{_ahead(ahead, value)} in {count_text(decision.worlds, 'world')}, "
         f"{100 * (1 - decision.alpha):.4g} % interval {low:+.1f} to {high:+.1f} points "
         f"({decision.difference.method}); {pair.test}, {p_text(decision.p_value)}, decided at "
         f"{decision.alpha:.3g} or less. {_ending(end)}"
@@ -121,17 +119,13 @@ def _ending(end: EarlyEnd) -> str:
     if not end.decided:
         return f"The campaign ends as soon as this test decides, {holds}"
     return (
-        f"The campaign ended early, after {_worlds(end.worlds)} of at most {end.at_most}, as "
-        f"soon as this test had decided, {holds}"
+        f"The campaign ended early, after {count_text(end.worlds, 'world')} of at most "
+        f"{end.at_most}, as soon as this test had decided, {holds}"
     )
 
 
 def _ahead(ahead: str, points: float) -> str:
     return f"{ahead} is ahead by {points:.1f} points" if points else "they are level"
-
-
-def _worlds(count: int) -> str:
-    return "1 world" if count == 1 else f"{count} worlds"
 
 
 def metric_verdicts(pair: Comparison, metrics: Mapping[str, Metric]) -> List[Verdict]:
@@ -178,17 +172,6 @@ def advantage(pair: Comparison, metric: Metric, found: MetricComparison) -> str:
     return f"better for {lower if metric.better == 'lower' else higher}"
 
 
-def overall_sentence(comparisons: Comparisons) -> str:
-    """Whether all planners together differ; empty for two."""
-    if not comparisons.overall_test or math.isnan(comparisons.overall_p):
-        return ""
-    said = "differ" if comparisons.overall_p < ALPHA else "are not shown to differ"
-    return (
-        f"All planners together {said} in how often they reach the goal "
-        f"({comparisons.overall_test}, {p_text(comparisons.overall_p)})."
-    )
-
-
 def _metric_verdict(pair: Comparison, metric: Metric, found: MetricComparison) -> Verdict:
     first_lower = found.shift.value < 0
     lower, higher = (pair.first, pair.second) if first_lower else (pair.second, pair.first)
@@ -216,7 +199,7 @@ def _metric_verdict(pair: Comparison, metric: Metric, found: MetricComparison) -
         lead = f"{lead[:-1]}, less than the {smallest}{unit} that are relevant."
     evidence = (
         f"{subject} minus {rest}: {shift}{unit}, {within}"
-        f"over {_worlds(found.worlds)} ({method}); Wilcoxon signed-rank, "
+        f"over {count_text(found.worlds, 'world')} ({method}); Wilcoxon signed-rank, "
         f"{p_text(found.p_value)}, Holm {p_text(found.p_adjusted, '')}."
     )
     return Verdict(lead, evidence, found.relevant)

@@ -1,0 +1,241 @@
+"""The notes of a campaign: what restricts its numbers, and what was lost or is incomplete.
+
+Owns the wording, which terminal, page, LaTeX and JSON share. Every number comes from
+:mod:`gz_testauto.analysis`.
+"""
+
+import math
+import textwrap
+from collections import Counter
+from dataclasses import dataclass
+from typing import List, Optional, Sequence, Tuple
+
+from gz_testauto.analysis.comparison import ALPHA, Comparisons
+from gz_testauto.analysis.decisions.early_end import EarlyEnd, PairDecision
+from gz_testauto.analysis.overview import Analysis
+from gz_testauto.analysis.summary import PlannerSummary
+from gz_testauto.report.plain import (
+    correlation_text,
+    count_text,
+    duration_text,
+    interval_text,
+    number_text,
+    p_text,
+)
+from gz_testauto.results.records import CampaignResults
+from gz_testauto.results.running import age_s
+from gz_testauto.spec.stack import KEEPS_UP
+from gz_testauto.worlds.record import unmeasured_in
+
+CAUSE_SHOWN = 150
+"""Characters of an invalid trial's cause; the store has it all."""
+
+_EARLY_END_CAVEAT = (
+    "The number of worlds depends on how they ended. What is said here, and the differences of "
+    "success below with their p-values, hold all the same, however often one looks; other "
+    "intervals and p-values are those of a number of worlds that was set before."
+)
+
+
+@dataclass(frozen=True)
+class Note:
+    """A sentence, and the items of the list that it introduces."""
+
+    text: str
+    items: Tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """Return the note as one paragraph."""
+        return f"{self.text} {'; '.join(self.items)}." if self.items else self.text
+
+
+def notes(analysis: Analysis) -> List[Note]:
+    """Return every note but those of :func:`running_notes`."""
+    return [
+        *caveats(analysis),
+        *overall_notes(analysis.comparisons),
+        *invalid_notes(analysis.results),
+        *worker_deaths_notes(analysis.results),
+    ]
+
+
+def caveats(analysis: Analysis) -> List[Note]:
+    """Return the notes that a reader of success rates and means needs."""
+    results, summaries = analysis.results, analysis.summaries
+    return [
+        *early_end_notes(analysis.early_end),
+        *early_end_caveats(analysis.early_end),
+        *load_notes(summaries),
+        *barn_notes(results, summaries),
+        *correlation_notes(summaries),
+        *missing_notes(results),
+        *unmeasured_notes(results),
+    ]
+
+
+def extent_text(results: CampaignResults) -> str:
+    """Return how many trials of the campaign have finished, and what they are of."""
+    return (
+        f"{count_text(len(results.trials), 'trial')} of {results.planned}, "
+        f"{count_text(len(results.worlds), 'world')}, "
+        f"{count_text(len(results.planners), 'planner')}"
+    )
+
+
+def running_notes(results: CampaignResults) -> List[Note]:
+    """Return which process runs the campaign now, and its trials; none where no process does."""
+    runner = results.running
+    if runner is None:
+        return []
+    who = f"process {runner.process} on {runner.host}"
+    at = [f"{one.world} {one.planner}" for one in runner.trials]
+    if runner.is_stale():
+        said = (
+            f"Not running: the last heartbeat of {who} is {duration_text(runner.silent_s())} old, "
+            "so it was killed or stopped. The same command continues"
+        )
+        return [Note(f"{said}; to be begun again: {', '.join(at)}." if at else f"{said}.")]
+    if not at:
+        return [Note(f"Running now, by {who}: no trial has begun.")]
+    lines = []
+    for one, what in zip(runner.trials, at):
+        worker = one.worker or "waiting for a worker"
+        lines.append(f"{what}, since {duration_text(age_s(one.since))} ({worker})")
+    since = duration_text(age_s(runner.started_at))
+    return [Note(f"Running now, by {who}, since {since}:", tuple(lines))]
+
+
+def success_note(summaries: Sequence[PlannerSummary]) -> Note:
+    """Return the definition of the success rate."""
+    if any(summary.trials > summary.worlds for summary in summaries):
+        return Note("Success: mean over worlds of the share of trials that reached the goal.")
+    return Note("Success: share of worlds.")
+
+
+def early_end_notes(end: Optional[EarlyEnd]) -> List[Note]:
+    """Return the decision that ends a campaign; none for one without ``stop``."""
+    if end is None:
+        return []
+    state = "Decided after" if end.decided else "Not decided after"
+    many = count_text(end.worlds, "world")
+    heading = f"{state} {many} of at most {end.at_most}, alpha {end.rule.alpha:g}:"
+    return [Note(heading, tuple(map(_pair_decision, end.pairs)))]
+
+
+def early_end_caveats(end: Optional[EarlyEnd]) -> List[Note]:
+    """Return what an early end means for the other numbers."""
+    return [] if end is None else [Note(_EARLY_END_CAVEAT)]
+
+
+def _pair_decision(pair: PairDecision) -> str:
+    """``fgm succeeds more often than dwa: +21.5 points [+9.2, +34.5] in 91 worlds``."""
+    if pair.better:
+        other = pair.second if pair.better == pair.first else pair.first
+        said = f"{pair.better} succeeds more often than {other}"
+    elif pair.negligible:
+        said = f"{pair.first} and {pair.second} do not differ by what matters"
+    else:
+        said = f"{pair.first} against {pair.second} is open"
+    if not pair.worlds:
+        return said
+    value, low, high = (number_text(100 * one, 1, "+") for one in pair.difference[:3])
+    return f"{said}: {pair.first} minus {pair.second} {value} points [{low}, {high}]"
+
+
+def load_notes(summaries: Sequence[PlannerSummary]) -> List[Note]:
+    """Return which trials were late because the machine was busy; none where none was."""
+    lines = []
+    for summary in summaries:
+        load = summary.load
+        counts = (
+            (load.slow_attempts, "attempt", "too slow to count"),
+            (load.slow_trials, "trial", f"below real-time factor {KEEPS_UP:g}"),
+            (load.missed_cycles_trials, "trial", "with missed control cycles"),
+            (load.late_trials, "trial", "with late periods"),
+        )
+        said = [f"{count_text(number, noun)} {what}" for number, noun, what in counts if number]
+        if said:
+            lines.append(f"{summary.planner}: {', '.join(said)}")
+    return [Note("The machine was busy:", tuple(lines))] if lines else []
+
+
+def barn_notes(results: CampaignResults, summaries: Sequence[PlannerSummary]) -> List[Note]:
+    """Return the score of the BARN challenge, where the worlds' best paths are published."""
+    if not any(world.published_path_m for world in results.worlds):
+        return []
+    scores = [
+        f"{summary.planner} {number_text(summary.metrics['barn_score'].mean, 3)}"
+        for summary in summaries
+        if "barn_score" in summary.metrics
+    ]
+    return [Note(f"BARN score, failures 0: {', '.join(scores)}.")]
+
+
+def correlation_notes(summaries: Sequence[PlannerSummary]) -> List[Note]:
+    """Return how much the trials of a world resemble each other, for each planner with several."""
+    return [
+        Note(
+            f"{summary.planner}: {correlation_text(summary)}. With trials as the unit, the "
+            f"interval would be {interval_text(summary.naive, 1, 100)}."
+        )
+        for summary in summaries
+        if not math.isnan(summary.correlation)
+    ]
+
+
+def overall_notes(comparisons: Comparisons) -> List[Note]:
+    """Return whether all planners together differ in success; none for two planners."""
+    if not comparisons.overall_test or math.isnan(comparisons.overall_p):
+        return []
+    said = "differ" if comparisons.overall_p < ALPHA else "are not shown to differ"
+    return [
+        Note(
+            f"All planners together {said} in how often they reach the goal "
+            f"({comparisons.overall_test}, {p_text(comparisons.overall_p)})."
+        )
+    ]
+
+
+def missing_notes(results: CampaignResults) -> List[Note]:
+    """Return which resources worlds were simulated without, as the campaign allows."""
+    counts = Counter(name for world in results.worlds for name in world.missing)
+    if not counts:
+        return []
+    named = (f"{name} ({count_text(count, 'world')})" for name, count in counts.items())
+    return [
+        Note(
+            "Simulated without what worlds name and is not there, as worlds.allow_missing says "
+            "(plugins: where they are not installed):",
+            tuple(named),
+        )
+    ]
+
+
+def unmeasured_notes(results: CampaignResults) -> List[Note]:
+    """Return which parts of worlds no number takes into account."""
+    found = tuple(unmeasured_in(results.worlds))
+    said = "Not measured: neither clearance, collisions nor the shortest path know of"
+    return [Note(said, found)] if found else []
+
+
+def invalid_notes(results: CampaignResults) -> List[Note]:
+    """Return how many attempts and trials were invalid, with their causes."""
+    attempts, lost = results.invalid_attempts, len(results.invalid)
+    if not attempts and not lost:
+        return []
+    causes = Counter(textwrap.shorten(attempt.cause, CAUSE_SHOWN) for attempt in attempts)
+    return [
+        Note(
+            f"Invalid: {count_text(len(attempts), 'attempt')} repeated or given up, "
+            f"{count_text(lost, 'trial')} lost; none of them counts above.",
+            tuple(f"{times} × {cause}" for cause, times in causes.most_common()),
+        )
+    ]
+
+
+def worker_deaths_notes(results: CampaignResults) -> List[Note]:
+    """Return how many attempts ended with their worker."""
+    deaths = results.worker_deaths
+    if not deaths:
+        return []
+    return [Note(f"Workers died in {count_text(len(deaths), 'attempt')}; those were repeated.")]

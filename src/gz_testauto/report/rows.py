@@ -1,0 +1,164 @@
+"""The rows of a campaign's tables, which terminal, page and LaTeX render.
+
+Owns the numbers of each row with their decimals, signs and verdicts. A renderer owns the layout
+and its :class:`Notation`.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import List, Mapping, NamedTuple, Sequence, Tuple, Union
+
+from gz_testauto.analysis.comparison import Comparison, MetricComparison
+from gz_testauto.analysis.intervals import Estimate
+from gz_testauto.analysis.overview import Analysis
+from gz_testauto.analysis.summary import PlannerSummary
+from gz_testauto.metrics.interface import Metric
+from gz_testauto.report.names import metric_heading
+from gz_testauto.report.plain import number_text, p_text
+from gz_testauto.trial.outcome import Outcome
+
+OPEN_END = "An interval that ends at 0 does not contain it where p < 0.05."
+
+
+@dataclass(frozen=True)
+class Notation:
+    """How a format writes numbers: what replaces a missing number and a missing interval, the minus
+    sign, and the form of an interval."""
+
+    missing: str = "-"
+    no_interval: str = "-"
+    minus: str = "-"
+    interval_form: str = "[{}, {}]"
+
+    def number(self, value: float, decimals: int, sign: str = "") -> str:
+        """Return a number with so many decimals; ``sign`` is that of a format specification."""
+        if math.isnan(value):
+            return self.missing
+        return number_text(value, decimals, sign).replace("-", self.minus)
+
+    def interval(self, one: Estimate, decimals: int, factor: float = 1.0, sign: str = "") -> str:
+        """Return the interval of an estimate, in units of 1 / ``factor``."""
+        if not one.has_interval:
+            return self.no_interval
+        ends = (self.number(factor * end, decimals, sign) for end in (one.low, one.high))
+        return self.interval_form.format(*ends)
+
+    def p(self, value: float) -> str:
+        """Return a p-value to three decimals."""
+        return self.missing if math.isnan(value) else p_text(value, "")
+
+
+class SuccessRow(NamedTuple):
+    """How often a planner reached the goal: success ``rate`` and ``interval`` in percent, and the
+    number of trials with each outcome in ``counts``."""
+
+    summary: PlannerSummary
+    rate: str
+    interval: str
+    counts: Tuple[int, ...]
+
+
+class Mean(NamedTuple):
+    """Mean and standard deviation of a metric over a number of trials."""
+
+    mean: str
+    deviation: str
+    trials: int
+
+
+class DifferenceRow(NamedTuple):
+    """The difference of two planners in a metric, or in success where ``metric`` is None."""
+
+    worlds: int
+    shift: str
+    interval: str
+    p: str
+    p_holm: str
+    verdict: str
+
+
+def success_rows(
+    summaries: Sequence[PlannerSummary], outcomes: Sequence[Outcome], notation: Notation
+) -> List[SuccessRow]:
+    """Return one row per planner, with counts of ``outcomes``."""
+    return [
+        SuccessRow(
+            summary,
+            notation.number(100 * summary.success.value, 1),
+            notation.interval(summary.success, 1, 100),
+            tuple(summary.outcomes.get(outcome, 0) for outcome in outcomes),
+        )
+        for summary in summaries
+    ]
+
+
+def measured_metrics(analysis: Analysis) -> List[Metric]:
+    """Return the metrics of tables that at least one trial has."""
+    return [
+        metric
+        for metric in analysis.metrics
+        if metric.in_table
+        and any(summary.mean_trials(metric.name) for summary in analysis.summaries)
+    ]
+
+
+def mean_of(metric: Metric, summary: PlannerSummary, notation: Notation) -> Mean:
+    """Return a planner's mean of a metric, as missing where no trial has it."""
+    trials = summary.mean_trials(metric.name)
+    if not trials:
+        return Mean(notation.missing, notation.missing, 0)
+    found, factor = summary.metrics[metric.name], metric.shown_factor
+    return Mean(
+        notation.number(found.mean * factor, metric.decimals),
+        notation.number(found.deviation * factor, metric.decimals),
+        trials,
+    )
+
+
+def success_difference(pair: Comparison, notation: Notation) -> DifferenceRow:
+    """Return the difference of two planners' success rates, in points."""
+    value = 100 * pair.difference.value
+    return DifferenceRow(
+        pair.worlds,
+        notation.number(value, 1, "+"),
+        notation.interval(pair.difference, 1, 100, "+"),
+        *_tested(pair, notation),
+    )
+
+
+def metric_differences(
+    pair: Comparison, metrics: Mapping[str, Metric], notation: Notation
+) -> List[Tuple[Metric, DifferenceRow]]:
+    """Return one row per metric in which two planners are compared; ``metrics`` by name."""
+    rows = []
+    for found in pair.metrics:
+        metric, shift = metrics[found.name], found.shift
+        row = DifferenceRow(
+            found.worlds,
+            notation.number(shift.value * metric.shown_factor, metric.decimals, "+"),
+            notation.interval(shift, metric.decimals, metric.shown_factor, "+"),
+            *_tested(found, notation),
+        )
+        rows.append((metric, row))
+    return rows
+
+
+def _tested(found: Union[Comparison, MetricComparison], notation: Notation) -> Tuple[str, str, str]:
+    verdict = verdict_text(found, notation.missing)
+    return notation.p(found.p_value), notation.p(found.p_adjusted), verdict
+
+
+def verdict_text(found: Union[Comparison, MetricComparison], missing: str = "-") -> str:
+    """Return whether a difference is significant, relevant, both or neither; ``missing`` where
+    nothing could be compared."""
+    if math.isnan(found.p_value):
+        return missing
+    if found.significant:
+        return "both" if found.relevant else "significant"
+    return "relevant" if found.relevant else "neither"
+
+
+def smallest_text(metric: Metric) -> str:
+    """Return the smallest relevant difference of a metric: ``time 1 s``."""
+    smallest = f"{metric.smallest_relevant * metric.shown_factor:g} {metric.label_unit}".strip()
+    return f"{metric_heading(metric)} {smallest if metric.smallest_relevant else 'any'}"
