@@ -65,16 +65,6 @@ def part_of(path: Path) -> str:
     return path.relative_to(SOURCE).parts[0].replace(".py", "")
 
 
-STILL_IMPORT_EXTRAS = {
-    "campaign/resume.py",
-    "campaign/world_plugins.py",
-    "campaign/world_source.py",
-    "results/inputs.py",
-    "ros/obstacles/spec_argument.py",
-}
-"""Modules of the core whose imports of Scenic become requests to a registry."""
-
-
 def parts_imported(path: Path) -> Set[str]:
     """The parts of this package that a module imports; generated messages are none."""
     names = (name.split(".") for name in imports_of(path) if name.startswith("gz_testauto."))
@@ -128,8 +118,6 @@ def test_modules_import_only_what_lies_below_them():
     inside = [path for path in MODULES if part_of(path) not in {"__init__", TESTING}]
     assert inside
     too_high = {where(path): parts_imported(path) - allowed(part_of(path)) for path in inside}
-    for path in STILL_IMPORT_EXTRAS:
-        too_high[path].discard("extras")
     assert {path: parts for path, parts in too_high.items() if parts} == {}
 
 

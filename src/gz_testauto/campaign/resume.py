@@ -15,7 +15,6 @@ from gz_testauto.base.errors import ResultsError, SpecError
 from gz_testauto.base.json_file import read_json_object
 from gz_testauto.base.registry import unknown_name
 from gz_testauto.campaign.world_source import gather_worlds
-from gz_testauto.extras.scenic.campaign_worlds import with_missions
 from gz_testauto.metrics.interface import (
     RELEVANT_SUCCESS,
     SUCCESS,
@@ -39,6 +38,7 @@ from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.trial.plan import may_be_run
 from gz_testauto.trial.setup import PreparedCampaign, prepare, read_body
 from gz_testauto.worlds.record import WorldRecord
+from gz_testauto.worlds.source import with_missions, world_source
 
 
 def enter_directory(
@@ -126,7 +126,9 @@ def _declared(spec: CampaignSpec) -> Tuple[Metric, ...]:
     own = (published_by_stack(one.name, one.unit, one.better) for one in spec.published_metrics)
     terms = (drawn(PREFIX + term.name) for term in spec.randomise)
     robots = (metric for one in spec.robots for metric in of_companion(one.name))
-    scenario = (recorded(name) for name in _recorded_by(spec))
+    source = world_source(spec)
+    numbers = () if source is None else source.recorded_numbers()
+    scenario = (recorded(name) for name in numbers)
     found = (
         *installed_metrics(),
         *task_metrics(spec),
@@ -150,17 +152,6 @@ def _declared(spec: CampaignSpec) -> Tuple[Metric, ...]:
         else metric
         for metric in found
     )
-
-
-def _recorded_by(spec: CampaignSpec) -> Tuple[str, ...]:
-    """Return the names of the numbers that the campaign's scenario records; none where it does not
-    act."""
-    if not spec.worlds.dynamic:
-        return ()
-    from gz_testauto.extras.scenic.program import recorded_numbers
-
-    assert spec.worlds.scenic is not None, "a dynamic campaign has one"
-    return recorded_numbers(spec.worlds.scenic)
 
 
 def find_world(world: WorldRecord, directory: CampaignDirectory) -> WorldRecord:

@@ -12,12 +12,12 @@ from typing import Iterable, Iterator, Optional
 from gz_testauto.base.errors import GzTestautoError, SpecError
 from gz_testauto.base.escaping import printable
 from gz_testauto.base.parameters import parameters_of
-from gz_testauto.extras.scenic.model_search import sdf_files
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.plugins import plugin_files
 from gz_testauto.simulators import SIMULATORS, chosen_simulator
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
+from gz_testauto.worlds.source import world_source
 
 SHOWN = 10
 
@@ -69,10 +69,11 @@ def _in_worlds(count: int) -> str:
 def _worlds(spec: CampaignSpec) -> Iterator[Path]:
     """The files that the campaign's worlds are, or are made from."""
     worlds = spec.worlds
+    source = world_source(spec)
     if worlds.base is not None:
         yield worlds.base
-    elif worlds.models is not None:
-        yield from sdf_files(worlds.models)
+    elif source is not None:
+        yield from source.sdf_files()
     elif worlds.directory is not None:
         chosen = worlds.files
         names = None if chosen is None else [Path(entry.file).name for entry in chosen]

@@ -1,5 +1,5 @@
 """The worlds of a campaign: generated into its directory, or ready in one of the user's. Those of a
-scenario are :mod:`gz_testauto.extras.scenic.campaign_worlds`'.
+program that generates worlds are a :class:`~gz_testauto.worlds.source.WorldSource`'s.
 
 Owns the choice between the two, and of the files in a directory, and the length of the shortest
 path in each world, which the manifest of a multiplied set knows for the drive it was made for
@@ -16,7 +16,6 @@ import shapely
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.campaign.world_copies import copy_worlds, missing_plugins
-from gz_testauto.extras.scenic.campaign_worlds import made_worlds, scenic_worlds, with_missions
 from gz_testauto.grid.search import path_length_m
 from gz_testauto.grid.visibility import free_region, shortest_way_through, widen
 from gz_testauto.results.directory import reporting_disk
@@ -32,6 +31,7 @@ from gz_testauto.worlds.manifest import MANIFEST, WorldSet, read_worlds
 from gz_testauto.worlds.multiply import drive_record, multiply
 from gz_testauto.worlds.published import PublishedFigures
 from gz_testauto.worlds.record import WorldRecord
+from gz_testauto.worlds.source import made_worlds, with_missions, world_source
 
 ROBOT_ROOM_M = 0.3
 """Free around a further robot where it starts and where it has to go."""
@@ -46,8 +46,10 @@ def gather_worlds(
     Worlds that are there already are not made again. Raises ``SpecError``, ``SdfError`` or
     ``PlacementError``.
     """
-    if spec.worlds.scenic is not None:
-        worlds = chosen = scenic_worlds(spec, folder, makers)
+    source = world_source(spec)
+    if source is not None:
+        made = os.path.isfile(folder / MANIFEST)
+        worlds = chosen = made_worlds(folder) if made else source.make(folder, makers)
         spec = with_missions(spec, folder)
     elif spec.worlds.base is None:
         worlds = chosen = _chosen(spec.worlds)

@@ -7,22 +7,19 @@ from typing import Dict, Iterable
 
 from lxml import etree
 
-from gz_testauto.base.errors import GzTestautoError, ResourceError, SpecError
+from gz_testauto.base.errors import GzTestautoError
 from gz_testauto.base.registry import Registry
 from gz_testauto.base.resources import model_file
 from gz_testauto.base.xml_file import parse_xml
 from gz_testauto.behaviours import BEHAVIOURS
-from gz_testauto.extras.scenic.imports import named_files
-from gz_testauto.extras.scenic.packing import packed_models
 from gz_testauto.planners import PLANNERS, planner_origin
 from gz_testauto.randomisation import TERMS
 from gz_testauto.results.manifest import file_sha256
 from gz_testauto.sdf.robot import RobotBody, RobotModel
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec, StackCampaignSpec
-from gz_testauto.spec.descriptor import load_descriptor
 from gz_testauto.spec.randomise import PluginTerm
 from gz_testauto.trial.launch_files import launch_inputs
-from gz_testauto.worlds.manifest import sha256_of
+from gz_testauto.worlds.source import world_source
 
 PLANNER_CODE = "code of planner "
 
@@ -39,11 +36,9 @@ def further_files(spec: CampaignSpec, robot: RobotBody) -> Dict[str, str]:
     if isinstance(spec, BuiltinCampaignSpec):
         found = {**_planner_code(spec), **_actor_files(spec), **_actor_code(spec)}
         found.update(_planner_files(spec))
-    if spec.worlds.models is not None:
-        found.update(_placed_files(spec.worlds.models))
-    if spec.worlds.scenic is not None:
-        for name, path in named_files(spec.worlds.scenic).items():
-            found[f"worlds.scenic/{name}"] = file_sha256(path)
+    source = world_source(spec)
+    if source is not None:
+        found.update(source.input_files())
     if isinstance(robot, RobotModel):
         found.update(_model_files(robot))
     return found
@@ -118,21 +113,6 @@ def _actor_files(spec: BuiltinCampaignSpec) -> Dict[str, str]:
         except etree.XMLSyntaxError:  # told when it is to be used
             continue
     return found
-
-
-def _placed_files(models: Path) -> Dict[str, str]:
-    """What worlds of a descriptor are made of, by its name among them."""
-    try:
-        files = dict(packed_models(models).files)
-        base = load_descriptor(models).world
-    except ResourceError as error:
-        raise SpecError(f"{models}: {error}") from error
-    if base is not None:
-        files[base.name] = base
-    return {
-        f"worlds.models/{name}": sha256_of(held) if isinstance(held, bytes) else file_sha256(held)
-        for name, held in files.items()
-    }
 
 
 def _model_files(robot: RobotModel) -> Dict[str, str]:

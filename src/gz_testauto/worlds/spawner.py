@@ -9,10 +9,11 @@ import dataclasses
 import math
 import os
 from pathlib import Path
-from typing import Dict, Iterable, List, Optional, Protocol, Set, Tuple, Union
+from typing import ClassVar, Dict, Iterable, List, Optional, Protocol, Set, Tuple, Type, Union
 
 from gz_testauto.base.errors import GzTestautoError, SimulatorError, SpecError
 from gz_testauto.base.pose import Pose, wrap_angle
+from gz_testauto.base.registry import Registry
 from gz_testauto.sampling.draws import Roster
 from gz_testauto.sampling.naming import is_obstacle, obstacle_name, parse_obstacle_name
 from gz_testauto.sampling.placement import Obstacle, Placer
@@ -21,6 +22,7 @@ from gz_testauto.sampling.sequences import UnitSequence
 from gz_testauto.sampling.site import Site
 from gz_testauto.sdf.edit import add_model, remove_model
 from gz_testauto.sdf.floor import ANY_ROBOT
+from gz_testauto.spec.model import Spec
 from gz_testauto.spec.obstacles import ObstacleSpec
 from gz_testauto.spec.regions import Circle, KeepOut, Region
 from gz_testauto.worlds.base import BaseWorld
@@ -53,11 +55,23 @@ class _Astray(SimulatorError):
 
 
 class SetSource(Protocol):
-    """Sets that are placed as they are, whatever stands in the base world: scenes of a scenario."""
+    """Sets of obstacles that are placed as they are, whatever the base world has: scenes of a
+    scenario. ``spec_type`` is the type of the constructor's argument."""
+
+    spec_type: ClassVar[Type[Spec]]
+
+    @classmethod
+    def of_file(cls, path: Path, called: str) -> "SetSource":
+        """Read a file of the source's own format. Messages name it as ``called``. Raises
+        ``SpecError``."""
 
     def draw(self, seed: int, number: int) -> Tuple[Obstacle, ...]:
         """Set ``number`` of a seed, in the order in which it is to be placed, under names of
         random obstacles. Raises ``GzTestautoError``."""
+
+
+SET_SOURCES = Registry("set source", {})
+"""Classes of :class:`SetSource`, by the suffix of the files that they read."""
 
 
 @dataclasses.dataclass(frozen=True)

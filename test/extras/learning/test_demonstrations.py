@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow
 
 def test_what_was_done_commands_the_same_again(tmp_path, capsys):
     """The actions of a planner's drives, given to the environment, are the same drives."""
-    pytest.importorskip("gymnasium", reason="needs gymnasium: pip install 'gz_testauto[rl]'")
+    pytest.importorskip("gymnasium", reason="needs gymnasium: pip install 'gz_testauto[learning]'")
     from gz_testauto.extras.learning.navigation import NavigationEnv
 
     file, out = written(tmp_path), tmp_path / "drives.npz"

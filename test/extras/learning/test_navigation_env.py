@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from room import written
 
-pytest.importorskip("gymnasium", reason="needs gymnasium: pip install 'gz_testauto[rl]'")
+pytest.importorskip("gymnasium", reason="needs gymnasium: pip install 'gz_testauto[learning]'")
 
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env

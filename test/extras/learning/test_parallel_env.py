@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from room import written
 
-pytest.importorskip("pettingzoo", reason="needs pettingzoo: pip install 'gz_testauto[rl]'")
+pytest.importorskip("pettingzoo", reason="needs pettingzoo: pip install 'gz_testauto[learning]'")
 
 from pettingzoo.test import parallel_api_test, parallel_seed_test
 

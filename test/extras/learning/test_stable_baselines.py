@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from room import written
 
-pytest.importorskip("gymnasium", reason="needs gymnasium: pip install 'gz_testauto[rl]'")
+pytest.importorskip("gymnasium", reason="needs gymnasium: pip install 'gz_testauto[learning]'")
 pytest.importorskip(
     "stable_baselines3", reason="needs Stable-Baselines3: pip install stable_baselines3"
 )

@@ -8,7 +8,7 @@ import pytest
 import yaml
 from room import written
 
-pytest.importorskip("cma", reason="needs cma: pip install 'gz_testauto[rl]'")
+pytest.importorskip("cma", reason="needs cma: pip install 'gz_testauto[learning]'")
 
 from gz_testauto.cli.main import main
 from gz_testauto.extras.learning.policies.files import read_policy

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from room import written
 
-pytest.importorskip("gymnasium", reason="needs gymnasium: pip install 'gz_testauto[rl]'")
+pytest.importorskip("gymnasium", reason="needs gymnasium: pip install 'gz_testauto[learning]'")
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.extras.learning.navigation import NavigationEnv

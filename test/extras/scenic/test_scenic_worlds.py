@@ -14,13 +14,13 @@ from gz_testauto.campaign.progress import CampaignListener
 from gz_testauto.campaign.resume import read_campaign, reopen
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.world_source import gather_worlds
-from gz_testauto.extras.scenic.campaign_worlds import with_missions
 from gz_testauto.report.page.page import write_final_page
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load, parse
 from gz_testauto.trial.setup import prepare, read_body
+from gz_testauto.worlds.source import with_missions
 
 SCENIC = Path(__file__).resolve().parents[3] / "config" / "scenic"
 needs_scenic = pytest.mark.skipif(

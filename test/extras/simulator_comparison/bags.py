@@ -27,7 +27,9 @@ READ = {
 def as_bag(recording, path, kind):
     """Write a recording as a bag of one of :data:`KINDS`; where it is. A ROS 1 bag is a file, the
     others are folders."""
-    pytest.importorskip("rosbags", reason="needs rosbags: pip install 'gz_testauto[bags]'")
+    pytest.importorskip(
+        "rosbags", reason="needs rosbags: pip install 'gz_testauto[simulator_comparison]'"
+    )
     from rosbags.typesys import Stores, get_typestore
 
     first = kind == "ROS 1"

@@ -10,7 +10,6 @@ import functools
 from dataclasses import dataclass
 from typing import Any, FrozenSet, List, Optional, Sequence, Tuple
 
-import fcl
 import mujoco
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -30,6 +29,13 @@ from gz_testauto.simulators.mujoco_geoms import (
     primitive,
     text,
 )
+
+try:
+    import fcl
+except ImportError as error:
+    raise MissingDependencyError(
+        f"colliders need FCL ({error}): python3 -m pip install 'gz_testauto[colliders]'"
+    ) from error
 
 Pair = Tuple[str, str]
 """Names of two colliders, the one that was given first first."""

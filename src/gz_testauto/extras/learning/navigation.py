@@ -15,7 +15,7 @@ try:
     from gymnasium.error import ResetNeeded
 except ImportError as missing:
     raise MissingDependencyError(
-        f"environments need gymnasium ({missing}): python3 -m pip install 'gz_testauto[rl]'"
+        f"environments need gymnasium ({missing}): python3 -m pip install 'gz_testauto[learning]'"
     ) from missing
 
 

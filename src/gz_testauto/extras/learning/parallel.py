@@ -16,7 +16,7 @@ try:
 except ImportError as missing:
     raise MissingDependencyError(
         f"environments of several robots need pettingzoo ({missing}): "
-        "python3 -m pip install 'gz_testauto[rl]'"
+        "python3 -m pip install 'gz_testauto[learning]'"
     ) from missing
 
 

@@ -58,7 +58,7 @@ def _strategy(dimensions: int, population: int, sigma: float, random: np.random.
         import cma
     except ImportError as error:
         raise MissingDependencyError(
-            f"training needs cma ({error}): python3 -m pip install 'gz_testauto[rl]'"
+            f"training needs cma ({error}): python3 -m pip install 'gz_testauto[learning]'"
         ) from error
 
     def normal(*size: int) -> np.ndarray:

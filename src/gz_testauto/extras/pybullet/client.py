@@ -58,7 +58,7 @@ def open_client() -> Tuple[Any, str]:
     except ImportError as error:
         here = ".".join(map(str, sys.version_info[:2]))
         remedy = (
-            'python3 -m pip install "pybullet>=3.2.5,<3.3"'
+            "python3 -m pip install 'gz_testauto[pybullet]'"
             if sys.version_info[:2] <= NEWEST_PYTHON
             else f"it is published for Python 3.8 to 3.11, and this is {here}; take one of these, "
             "or the simulator 'embedded'"

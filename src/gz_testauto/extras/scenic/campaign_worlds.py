@@ -6,21 +6,25 @@ items are its start and its goals. World *i* depends on the seed and *i* alone. 
 """
 
 import logging
-import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Dict, List
+from typing import Dict, Iterator, List, Optional, Tuple
 
-from gz_testauto.base.errors import ResultsError, SpecError, UnknownNameError
+from gz_testauto.base.errors import ResourceError, ResultsError, SpecError, UnknownNameError
 from gz_testauto.base.escaping import printable
 from gz_testauto.base.json_file import shaped
+from gz_testauto.extras.scenic.imports import named_files
+from gz_testauto.extras.scenic.model_search import sdf_files
+from gz_testauto.extras.scenic.packing import packed_models
 from gz_testauto.results.directory import reporting_disk
-from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.results.manifest import file_sha256
+from gz_testauto.spec.descriptor import load_descriptor
 from gz_testauto.spec.model import PoseSpec
 from gz_testauto.spec.worlds import MissionSpec, WorldFileSpec, WorldsSpec
 from gz_testauto.spec.yaml_source import YamlSource, read_yaml_text
-from gz_testauto.worlds.manifest import MANIFEST, WorldSet, read_worlds
+from gz_testauto.worlds.manifest import WorldSet, sha256_of
 from gz_testauto.worlds.multiply import world_name
+from gz_testauto.worlds.source import WorldSource
 
 LOGGER = logging.getLogger(__name__)
 
@@ -39,56 +43,77 @@ Items = Dict[str, List[Item]]
 """The mission items of a world, by the names of the descriptor."""
 
 
-def scenic_worlds(spec: CampaignSpec, folder: Path, makers: int = 1) -> WorldSet:
-    """The worlds of the campaign's scenario in ``folder``: those that are there, or made now, all
-    or none of them, by up to ``makers`` processes. Raises ``SpecError``, ``SdfError``,
-    ``ResourceError``, ``PlacementError``, ``MissingDependencyError`` or ``ResultsError``."""
-    worlds = spec.worlds
-    assert worlds.scenic is not None and worlds.models is not None and worlds.count is not None
-    if os.path.isfile(folder / MANIFEST):
-        return made_worlds(folder)
-    from gz_testauto.extras.scenic.output import write_scenes
-    from gz_testauto.extras.scenic.source import ScenicSource
+class ScenicWorlds(WorldSource):
+    """The worlds of the campaign's scenario, with a mission beside each."""
 
-    try:
-        source = ScenicSource(
-            worlds.scenic,
-            worlds.models,
-            spec.seed,
-            worlds.parameters,
-            keep=worlds.keep,
-            dynamic=worlds.dynamic,
-        )
-    except UnknownNameError as error:
-        raise SpecError(f"worlds.parameters: {error.full}") from error
-    for note in source.notes:
-        LOGGER.warning("%s", printable(note))
-    with reporting_disk(folder):
-        return write_scenes(source, worlds.count, folder, plots=False, makers=makers)
+    def make(self, folder: Path, makers: int) -> WorldSet:
+        """Make all worlds, or none. Raises ``SpecError``, ``SdfError``, ``ResourceError``,
+        ``PlacementError``, ``MissingDependencyError`` or ``ResultsError``."""
+        from gz_testauto.extras.scenic.output import write_scenes
+        from gz_testauto.extras.scenic.source import ScenicSource
 
+        worlds = self.worlds
+        assert worlds.scenic is not None and worlds.models is not None and worlds.count is not None
+        try:
+            source = ScenicSource(
+                worlds.scenic,
+                worlds.models,
+                self.seed,
+                worlds.parameters,
+                keep=worlds.keep,
+                dynamic=worlds.dynamic,
+            )
+        except UnknownNameError as error:
+            raise SpecError(f"worlds.parameters: {error.full}") from error
+        for note in source.notes:
+            LOGGER.warning("%s", printable(note))
+        with reporting_disk(folder):
+            return write_scenes(source, worlds.count, folder, plots=False, makers=makers)
 
-def made_worlds(folder: Path) -> WorldSet:
-    """The worlds that an earlier run made. Raises ``ResultsError`` where they are damaged."""
-    try:
-        return read_worlds(folder)
-    except SpecError as error:
-        raise ResultsError(
-            f"{folder}: the campaign's worlds are damaged; remove that folder, and the next "
-            f"run makes the same worlds again ({error})"
-        ) from error
+    def missions(self, folder: Path) -> Optional[List[WorldFileSpec]]:
+        """Read the missions beside the worlds; None for a campaign without ``worlds.mission``.
+        Raises ``SpecError`` where a world has no such item, ``ResultsError`` where a mission
+        cannot be read."""
+        worlds = self.worlds
+        if worlds.mission is None or worlds.count is None:
+            return None
+        names = map(world_name, range(worlds.count))
+        return [_entry(worlds.mission, name, folder, worlds) for name in names]
 
+    def input_files(self) -> Dict[str, str]:
+        """Hash the models that the scenario can place and all files that it imports or names."""
+        models, scenic = self.worlds.models, self.worlds.scenic
+        assert models is not None and scenic is not None
+        try:
+            files = dict(packed_models(models).files)
+            base = load_descriptor(models).world
+        except ResourceError as error:
+            raise SpecError(f"{models}: {error}") from error
+        if base is not None:
+            files[base.name] = base
+        found = {
+            f"worlds.models/{name}": sha256_of(held)
+            if isinstance(held, bytes)
+            else file_sha256(held)
+            for name, held in files.items()
+        }
+        for name, path in named_files(scenic).items():
+            found[f"worlds.scenic/{name}"] = file_sha256(path)
+        return found
 
-def with_missions(spec: CampaignSpec, folder: Path) -> CampaignSpec:
-    """The campaign with the start and goals of each of its worlds, as the missions beside the
-    worlds in ``folder`` say; a campaign without ``worlds.mission`` as it is. Raises ``SpecError``
-    where a world has no such item, ``ResultsError`` where a mission cannot be read."""
-    worlds = spec.worlds
-    if worlds.mission is None or worlds.count is None:
-        return spec
-    entries = [
-        _entry(worlds.mission, world_name(index), folder, worlds) for index in range(worlds.count)
-    ]
-    return spec.model_copy(update={"worlds": worlds.model_copy(update={"files": entries})})
+    def sdf_files(self) -> Iterator[Path]:
+        """Return the base world and the models of the descriptor."""
+        assert self.worlds.models is not None
+        return sdf_files(self.worlds.models)
+
+    def recorded_numbers(self) -> Tuple[str, ...]:
+        """Return the names of the scenario's ``record`` statements; none where it does not act."""
+        if not self.worlds.dynamic:
+            return ()
+        from gz_testauto.extras.scenic.program import recorded_numbers
+
+        assert self.worlds.scenic is not None
+        return recorded_numbers(self.worlds.scenic)
 
 
 def _entry(mission: MissionSpec, name: str, folder: Path, worlds: WorldsSpec) -> WorldFileSpec:

@@ -8,7 +8,7 @@ together. What models name is kept in the user's cache, as Gazebo reads it at an
 import hashlib
 import json
 from pathlib import Path
-from typing import Any, Dict, Optional, Tuple, Union
+from typing import Any, ClassVar, Dict, Optional, Tuple, Type, Union
 
 from pydantic import Field
 
@@ -21,6 +21,7 @@ from gz_testauto.sampling.placement import Obstacle
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.scene import SceneModel, read_scene
+from gz_testauto.spec.loader import parse
 from gz_testauto.spec.model import Spec, SpecPath
 
 DESCRIPTOR = "models.yaml"
@@ -40,6 +41,14 @@ class ScenarioSpec(Spec):
 class Scenario:
     """Draws the scenes of a scenario as sets of obstacles: set *k* of a seed has the models of the
     world *k* that ``gz_testauto scenic`` makes of that seed."""
+
+    spec_type: ClassVar[Type[Spec]] = ScenarioSpec
+
+    @classmethod
+    def of_file(cls, path: Path, called: str) -> "Scenario":
+        """The scenario in a ``.scenic`` file, with ``models.yaml`` in the same folder."""
+        data = f"{{scenic: {json.dumps(str(path))}, models: {DESCRIPTOR}}}"
+        return cls(parse(data, ScenarioSpec, path, called=called))
 
     def __init__(self, spec: ScenarioSpec) -> None:
         self._spec = spec

@@ -1,21 +1,20 @@
 """What ``spec`` may be in a service call: a specification's name, a path, or YAML; and for the
-spawner a scenario in Scenic.
+spawner a file of another format, such as a scenario in Scenic.
 
 Owns telling them apart, and the message that names them all when it is none.
 """
 
-import json
 import os
 from pathlib import Path
-from typing import Mapping, Union
+from typing import Any, Mapping, Union
 
 from gz_testauto.base import resources
 from gz_testauto.base.errors import SpecError
-from gz_testauto.extras.scenic.live_obstacles import DESCRIPTOR, Scenario, ScenarioSpec
 from gz_testauto.ros.parameters import user_directory
 from gz_testauto.spec.loader import load, parse
 from gz_testauto.spec.obstacles import ObstacleSpec
 from gz_testauto.spec.yaml_source import YamlSource, read_yaml_text
+from gz_testauto.worlds.spawner import SET_SOURCES, SetSource
 
 INLINE = "inline"
 """What messages and lists call a specification that was given as YAML text."""
@@ -38,27 +37,37 @@ def read_spec(argument: str) -> ObstacleSpec:
     raise SpecError(f"spec {text!r} is neither a name nor a file; {_choices()}")
 
 
-def read_set(argument: str) -> Union[ObstacleSpec, Scenario]:
-    """What ``argument`` has the spawner place: a scenario by its path, with ``models.yaml`` beside
-    it, or written out (``{scenic: FILE, models: FILE}``), in a file or in place; else a
-    specification, as :func:`read_spec`. Raises ``SpecError`` as that does."""
+def read_set(argument: str) -> Union[ObstacleSpec, SetSource]:
+    """Return the sets that ``argument`` has the spawner place. A file of another format is read by
+    the source of its suffix (``room.scenic``); so is YAML, in a file or in place, that has the name
+    of a source as a key (``{scenic: FILE, models: FILE}``). Anything else is a specification, as of
+    :func:`read_spec`. Raises ``SpecError`` as that does."""
     text = argument.strip()
     if isinstance(_yaml(text), dict):
-        if "scenic" in _mapping(text, INLINE):
-            return Scenario(parse(text, ScenarioSpec, user_directory() / INLINE, called=INLINE))
-        return read_spec(argument)
+        source = _source_of(_mapping(text, INLINE))
+        if source is None:
+            return read_spec(argument)
+        return source(parse(text, source.spec_type, user_directory() / INLINE, called=INLINE))
     path = resources.resolve(text, user_directory()) if text else Path()
-    if path.suffix == ".scenic" and os.path.isfile(path):
-        data = f"{{scenic: {json.dumps(str(path))}, models: {DESCRIPTOR}}}"
-        return Scenario(parse(data, ScenarioSpec, path, called=text))
-    if os.path.isfile(path) and "scenic" in _mapping(read_yaml_text(path), str(path)):
-        return Scenario(load(path, ScenarioSpec))
-    return read_spec(argument)
+    if not os.path.isfile(path):
+        return read_spec(argument)
+    suffix = path.suffix[1:]
+    if suffix in SET_SOURCES.names():
+        found: SetSource = SET_SOURCES.get(suffix).of_file(path, text)
+        return found
+    source = _source_of(_mapping(read_yaml_text(path), str(path)))
+    return read_spec(argument) if source is None else source(load(path, source.spec_type))
 
 
 def label_of(argument: str) -> str:
     """How the specification is called when obstacles are listed."""
     return INLINE if isinstance(_yaml(argument), dict) else argument.strip()
+
+
+def _source_of(keys: Mapping[str, object]) -> Any:
+    """Return the source whose name is one of the keys; None where there is none."""
+    name = next((name for name in SET_SOURCES.names() if name in keys), None)
+    return None if name is None else SET_SOURCES.get(name)
 
 
 def _mapping(text: str, name: str) -> Mapping[str, object]:

@@ -88,7 +88,7 @@ def read_topics(
     except ImportError as error:
         raise MissingDependencyError(
             f"{path}: rosbags are read by rosbags ({error}): "
-            "python3 -m pip install 'gz_testauto[bags]'"
+            "python3 -m pip install 'gz_testauto[simulator_comparison]'"
         ) from error
     found: Dict[str, Tuple[List[Decimal], List[List[float]]]] = {}
     readers: Dict[str, List[Tuple[str, Callable[[Any], List[float]]]]] = {}

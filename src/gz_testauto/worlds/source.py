@@ -1,0 +1,82 @@
+"""Sources of worlds other than a base world or a directory: programs that generate worlds.
+
+Owns the interface of such a source, its registry, and which source a campaign uses. A source is
+named by its key in ``worlds`` of ``campaign.yaml``.
+"""
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import Dict, Iterator, List, Optional, Tuple
+
+from gz_testauto.base.errors import ResultsError, SpecError
+from gz_testauto.base.registry import Registry
+from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.worlds import WorldFileSpec, WorldsSpec
+from gz_testauto.worlds.manifest import WorldSet, read_worlds
+
+
+class WorldSource(ABC):
+    """The worlds of one campaign. World *i* depends on the seed and *i* only.
+
+    Constructed from the campaign's ``worlds`` and its seed. :meth:`input_files` is called first,
+    then :meth:`make`, then :meth:`missions`.
+    """
+
+    def __init__(self, worlds: WorldsSpec, seed: int) -> None:
+        self.worlds, self.seed = worlds, seed
+
+    @abstractmethod
+    def make(self, folder: Path, makers: int) -> WorldSet:
+        """Make all worlds in ``folder``, or none, with up to ``makers`` processes. Raises
+        ``GzTestautoError``. Is not called where the worlds exist."""
+
+    @abstractmethod
+    def missions(self, folder: Path) -> Optional[List[WorldFileSpec]]:
+        """Return start and goals in each of the worlds in ``folder``; None where they are the
+        campaign's. Raises ``SpecError`` or ``ResultsError``."""
+
+    @abstractmethod
+    def input_files(self) -> Dict[str, str]:
+        """Return the SHA-256 hashes of all files that decide the worlds, by name. Raises
+        ``SpecError``."""
+
+    @abstractmethod
+    def sdf_files(self) -> Iterator[Path]:
+        """Return the SDF files that worlds are made from."""
+
+    @abstractmethod
+    def recorded_numbers(self) -> Tuple[str, ...]:
+        """Return the names of the numbers that each trial records for this source."""
+
+
+WORLD_SOURCES = Registry("world source", {})
+
+
+def world_source(spec: CampaignSpec) -> Optional[WorldSource]:
+    """Return the source of the campaign's worlds; None for a base world and for a directory.
+    Raises ``UnknownNameError``."""
+    if spec.worlds.scenic is None:
+        return None
+    source: WorldSource = WORLD_SOURCES.get("scenic")(spec.worlds, spec.seed)
+    return source
+
+
+def with_missions(spec: CampaignSpec, folder: Path) -> CampaignSpec:
+    """Return the campaign with the start and goals in each of its worlds in ``folder``, where a
+    source defines them. Raises as :meth:`WorldSource.missions`."""
+    source = world_source(spec)
+    files = None if source is None else source.missions(folder)
+    if files is None:
+        return spec
+    return spec.model_copy(update={"worlds": spec.worlds.model_copy(update={"files": files})})
+
+
+def made_worlds(folder: Path) -> WorldSet:
+    """Read the worlds that an earlier run made. Raises ``ResultsError`` where they are damaged."""
+    try:
+        return read_worlds(folder)
+    except SpecError as error:
+        raise ResultsError(
+            f"{folder}: the campaign's worlds are damaged; remove that folder, and the next "
+            f"run makes the same worlds again ({error})"
+        ) from error
