@@ -10,6 +10,8 @@ Four ways, each for another kind of child:
   are asked for.
 - :func:`when_owner_ends`: our own code in a process that others start, such as a worker of
   multiprocessing or a node of roslaunch. It looks itself whether its parent is still there.
+
+:mod:`~gz_testauto.processes.remote` is how our own code in a child answers its owner's requests.
 """
 
 from gz_testauto.processes.owner import when_owner_ends

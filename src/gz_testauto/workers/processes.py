@@ -17,6 +17,7 @@ from multiprocessing import resource_tracker
 from typing import Any, List, Optional, Tuple
 
 from gz_testauto.base.errors import SimulatorError
+from gz_testauto.processes.remote import Answer, receive
 from gz_testauto.trial.executor import SimulatorIdentity, StopRequest, TrialStopped
 from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.setup import PreparedCampaign
@@ -32,7 +33,7 @@ from gz_testauto.workers.interface import (
 )
 from gz_testauto.workers.liveness import Vigil
 from gz_testauto.workers.pool import CLOSING_S, WorkerPool
-from gz_testauto.workers.worker_process import Answer, work
+from gz_testauto.workers.worker_process import work
 
 AT_ONCE_S = 2.0
 """Wall time that workers have to end when asked twice."""
@@ -323,13 +324,10 @@ class _Worker:
         stopped in the middle of a word keeps its listener."""
         while True:
             try:
-                answer = self._owner.recv()
+                events.put((self, receive(self._owner)))
             except (EOFError, OSError):
                 events.put((self, None))
                 return
-            except Exception as error:  # what cannot be unpickled here
-                answer = Answer(None, error)
-            events.put((self, answer))
 
 
 def local_workers(count: int, at_most: bool = False) -> WorkersFactory:

@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 from typing import Mapping, Optional
 
-from gz_testauto.ros.campaign.session import Parameter, Setting
+from gz_testauto.ros.campaign.session import IDENTITY, Parameter, Setting
 from gz_testauto.ros.session import Session, new_log_directory
 from gz_testauto.trial.executor import (
     SimulatorIdentity,
@@ -43,7 +43,7 @@ class IsolatedNodesExecutor(TrialExecutor):
     def open(self) -> None:
         """Start master and simulator node, and wait for them."""
         try:
-            self._identity = self._required().ask(None, lambda: False, self._silence_timeout_s)
+            self._identity = self._required().ask(IDENTITY, lambda: False, self._silence_timeout_s)
         except BaseException:
             self.close()
             raise

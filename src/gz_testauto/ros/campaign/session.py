@@ -8,7 +8,7 @@ Owns the order *environment first, then rospy*, and the life of the simulator no
 
 import sys
 from pathlib import Path
-from typing import Mapping, NamedTuple, Optional, Union
+from typing import Mapping, NamedTuple, Union
 
 from gz_testauto.base.errors import MasterError, SimulatorError
 from gz_testauto.ros import session
@@ -20,6 +20,8 @@ from gz_testauto.trial.setup import PreparedBuiltin
 
 MASTER_TIMEOUT_S = 60.0
 SIMULATOR = "/simulator"
+IDENTITY = "identity"
+"""The request for the simulator's identity."""
 
 Parameter = Union[str, float, int, bool]
 
@@ -35,7 +37,7 @@ class Setting(NamedTuple):
 
 def start(setting: Setting, say: session.Say) -> session.Answer:
     """Start a master and a simulator node, join them, and return what answers a trial with its
-    result, and None with the simulator's identity."""
+    result, and :data:`IDENTITY` with the simulator's identity."""
     home = setting.logs / "ros_home"
     home.mkdir(parents=True, exist_ok=True)
     start_master(home, setting.logs, MASTER_TIMEOUT_S)
@@ -64,9 +66,11 @@ def start(setting: Setting, say: session.Say) -> session.Answer:
     trials = RosTrialExecutor(setting.campaign, setting.logs, look, SIMULATOR)
     trials.open()
 
-    def answer(trial: Optional[Trial]) -> Union[TrialResult, SimulatorIdentity]:
+    def answer(request: Union[Trial, str]) -> Union[TrialResult, SimulatorIdentity]:
         try:
-            return trials.identity if trial is None else trials.execute(trial, look)
+            if isinstance(request, Trial):
+                return trials.execute(request, look)
+            return trials.identity
         except MasterError as error:  # it is this session's: the next one has another
             raise SimulatorError(str(error)) from error
 

@@ -8,9 +8,7 @@ import contextlib
 import logging
 import multiprocessing
 import os
-import pickle
 import signal
-import traceback
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Mapping, Optional, Set, Type
@@ -22,6 +20,7 @@ from gz_testauto.extras.simulator_comparison.probe import GroundProbe
 from gz_testauto.extras.simulator_comparison.recordings.recording import Load
 from gz_testauto.extras.simulator_comparison.terrain import Terrain
 from gz_testauto.processes import when_owner_ends
+from gz_testauto.processes.remote import NoAnswerError, ask, serve
 
 HANGS_S = 600.0
 """Wall time after which what was asked for is given up."""
@@ -70,10 +69,7 @@ class Station:
 
     def end(self, within_s: float = CLOSING_S) -> None:
         """End the process, with its simulator; that has so long (wall time) for it."""
-        process, line = self._process, self._line
-        self._process = self._line = None
-        if line is not None:
-            line.close()  # upon which it closes its simulator and ends
+        process = self._disconnect()  # upon which it closes its simulator and ends
         if process is not None:
             process.join(within_s)
             process.kill()
@@ -93,18 +89,12 @@ class Station:
         self.end(CLOSING_S if kind is None else AT_ONCE_S)
 
     def _ask(self, method: str, *arguments: Any) -> Any:
-        line = self._started()
         try:
-            line.send((method, arguments))
-            if not line.poll(self._hangs_s):
-                self._kill()
-                raise SimulatorError(f"no answer for {self._hangs_s:g} s")
-            value, error, trace = line.recv()
-        except (EOFError, OSError):
-            raise SimulatorError(f"its process died{self._kill()}") from None
-        if error is not None:
-            raise error from _Trace(trace)
-        return value
+            return ask(self._started(), (method, arguments), self._hangs_s)
+        except NoAnswerError as error:
+            end = self._kill()
+            silent = f"no answer for {self._hangs_s:g} s"
+            raise SimulatorError(silent if error.is_silent else f"its process died{end}") from None
 
     def _started(self) -> Connection:
         if self._line is None:
@@ -116,12 +106,16 @@ class Station:
             theirs.close()
         return self._line
 
-    def _kill(self) -> str:
-        """End what is left of the process; how it ended, for a message."""
+    def _disconnect(self) -> Optional[multiprocessing.process.BaseProcess]:
         process, line = self._process, self._line
         self._process = self._line = None
         if line is not None:
             line.close()
+        return process
+
+    def _kill(self) -> str:
+        """End what is left of the process; how it ended, for a message."""
+        process = self._disconnect()
         if process is None:
             return ""
         process.join(1.0)
@@ -152,13 +146,6 @@ class _Once:
         return True
 
 
-class _Trace(Exception):
-    """Where in the station's process an error was raised."""
-
-    def __str__(self) -> str:
-        return f"\n{self.args[0]}"
-
-
 def _serve(owner: Connection, owner_pid: int) -> None:
     """Live a station's life."""
     for number in (signal.SIGINT, signal.SIGTERM):  # what a group is sent; its owner decides
@@ -168,24 +155,5 @@ def _serve(owner: Connection, owner_pid: int) -> None:
     speaker.addFilter(_Once().is_new)
     logging.basicConfig(handlers=[speaker], format="%(message)s")
     host = Host()
-    while True:
-        try:
-            method, arguments = owner.recv()
-        except (EOFError, OSError):
-            host.close()
-            return
-        with contextlib.suppress(BrokenPipeError):
-            owner.send(_answer(host, method, arguments))
-
-
-def _answer(host: Host, method: str, arguments: Any) -> Any:
-    """Value, error, and where it was raised."""
-    try:
-        return getattr(host, method)(*arguments), None, ""
-    except Exception as error:
-        trace = traceback.format_exc()
-        try:
-            pickle.loads(pickle.dumps(error))  # some can be sent and not be received
-        except Exception:
-            return None, SimulatorError(f"{type(error).__name__}: {error}"), trace
-        return None, error, trace
+    serve(owner, lambda request: getattr(host, request[0])(*request[1]))
+    host.close()

@@ -1,0 +1,134 @@
+"""Requests to a child process of our own code and its answers, over one pipe.
+
+The child answers each request with a value, or with an error that carries its traceback, and can
+report its progress before that. It serves until it receives None or the pipe closes, which happens
+when its owner ends. How a child is started and ended is its owner's concern.
+"""
+
+import contextlib
+import functools
+import pickle
+import time
+import traceback
+from multiprocessing.connection import Connection
+from typing import Any, Callable, NamedTuple, Optional, Union
+
+from gz_testauto.base.errors import SimulatorError
+
+POLL_S = 0.05
+
+
+class Progress(NamedTuple):
+    """What the child does until its answer."""
+
+    doing: str
+
+
+class Answer(NamedTuple):
+    """The end of one request: a value, or an error and its traceback in the child."""
+
+    value: Any = None
+    error: Optional[BaseException] = None
+    trace: str = ""
+
+    def result(self) -> Any:
+        """Return the value, or raise the error."""
+        if self.error is not None:
+            raise self.error from RemoteTraceback(self.trace)
+        return self.value
+
+
+class RemoteTraceback(Exception):
+    """The traceback of an error in a child process, shown as the cause of that error."""
+
+    def __str__(self) -> str:
+        return f"\n{self.args[0]}"
+
+
+class NoAnswerError(Exception):
+    """The child process ended, or sent nothing for too long (``is_silent``)."""
+
+    def __init__(self, doing: str, is_silent: bool) -> None:
+        super().__init__(doing)
+        self.doing = doing
+        """The last progress that it reported."""
+        self.is_silent = is_silent
+
+
+def ask(
+    child: Connection,
+    request: object,
+    silence_timeout_s: float,
+    before_each_wait: Optional[Callable[[], object]] = None,
+) -> Any:
+    """Send a request to a child and return the value of its answer.
+
+    ``before_each_wait`` is called at each report of progress and at least every :data:`POLL_S`;
+    what it raises ends the wait. Raises the child's error, or ``NoAnswerError`` after
+    ``silence_timeout_s`` of wall time without a message. After any but the child's error, the
+    connection must be closed.
+    """
+    doing = "starting"
+    try:
+        child.send(request)
+        deadline_s = time.monotonic() + silence_timeout_s
+        while True:
+            wait_s = max(deadline_s - time.monotonic(), 0.0)
+            if before_each_wait is not None:
+                before_each_wait()
+                wait_s = min(wait_s, POLL_S)
+            if child.poll(wait_s):
+                message = receive(child)
+                if isinstance(message, Answer):
+                    break
+                doing, deadline_s = message.doing, time.monotonic() + silence_timeout_s
+            elif time.monotonic() >= deadline_s:
+                raise NoAnswerError(doing, is_silent=True)
+    except (EOFError, OSError) as error:
+        raise NoAnswerError(doing, is_silent=False) from error
+    return message.result()
+
+
+def receive(child: Connection) -> Union[Answer, Progress]:
+    """Return the next message of a child; one that cannot be unpickled becomes an error.
+
+    Raises ``EOFError`` or ``OSError`` once the child has ended.
+    """
+    try:
+        message: Union[Answer, Progress] = child.recv()
+    except (EOFError, OSError):
+        raise
+    except Exception as error:
+        return Answer(error=error)
+    return message
+
+
+def serve(owner: Connection, handle: Callable[[Any], Any]) -> None:
+    """Answer each request of the owner with the result of ``handle``, until the owner sends None
+    or closes the pipe."""
+    with contextlib.suppress(EOFError, OSError):
+        for request in iter(owner.recv, None):
+            answer(owner, functools.partial(handle, request))
+
+
+def answer(owner: Connection, act: Callable[[], Any]) -> None:
+    """Send the result of ``act``, or its error.
+
+    An error that the owner cannot receive, and ``SystemExit``, which must not end the owner, are
+    replaced by one with the same text: a ``SimulatorError`` if it was one, or a ``RuntimeError``.
+    """
+    try:
+        message = Answer(act())
+    except BaseException as error:
+        message = Answer(None, _sendable(error), traceback.format_exc())
+    with contextlib.suppress(ConnectionError):  # the owner has ended, and so will this process
+        owner.send(message)
+
+
+def _sendable(error: BaseException) -> BaseException:
+    with contextlib.suppress(Exception):
+        pickle.loads(pickle.dumps(error))  # some can be pickled and not be unpickled
+        if isinstance(error, Exception):
+            return error
+    kind = SimulatorError if isinstance(error, SimulatorError) else RuntimeError
+    return kind(f"{type(error).__name__}: {error}")
