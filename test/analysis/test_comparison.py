@@ -116,7 +116,9 @@ def test_a_metric_of_others_counts_among_the_questions_of_holm():
     before = {m.name: m.p_adjusted for m in compare(results).pairs[0].metrics}
     for record in results.trials:
         record.metrics["swerves"] = 7.0 * (record.planner == "a") + record.world_index
-    swerves = Metric(name="swerves", better="lower", completed_only=True, description="turns")
+    swerves = Metric(
+        name="swerves", better="lower", completed_only=True, in_comparison=True, description="turns"
+    )
     asked = replace(results, declared=(*builtin_metrics(), swerves))
     after = {m.name: m for m in compare(asked).pairs[0].metrics}
     assert list(after) == [*before, "swerves"]

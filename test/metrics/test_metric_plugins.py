@@ -16,19 +16,22 @@ from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore
 
 MODULE = """
-from gz_testauto.metrics.interface import Metric
+from gz_testauto.metrics.interface import metric
 
-SWERVES = Metric(
-    name="swerves_per_m",
+@metric(
     heading="swerves",
     unit="1/m",
     decimals=1,
     better="lower",
     completed_only=True,
+    in_table=True,
+    in_comparison=True,
     description="changes of turning side per metre",
-    compute=lambda recording, context: 2.5,
 )
-METRICS = {"swerves_per_m": SWERVES}
+def swerves_per_m(recording, context):
+    return 2.5
+
+METRICS = {"swerves_per_m": swerves_per_m}
 """
 
 
@@ -51,7 +54,7 @@ def pip_package(folder, monkeypatch):
     information.mkdir()
     (information / "METADATA").write_text("Metadata-Version: 2.1\nName: swerving\nVersion: 1.0\n")
     (information / "entry_points.txt").write_text(
-        "[gz_testauto.metrics]\nswerves_per_m = swerving_of_pip:SWERVES\n"
+        "[gz_testauto.metrics]\nswerves_per_m = swerving_of_pip:swerves_per_m\n"
     )
     (folder / "swerving_of_pip.py").write_text(MODULE)
 

@@ -158,6 +158,8 @@ def _metrics(texts: Sequence[str]) -> Tuple[Dict[str, str], List[Metric]]:
                 name=name,
                 better=better or "neither",
                 completed_only=True,
+                in_table=True,
+                in_comparison=True,
                 description=f"as imported from {column}",
             )
         )

@@ -4,23 +4,23 @@ Owns the one declaration that tables, comparisons, exports and the store read, t
 the one place where all metrics of a recording are computed. A metric knows nothing of other
 trials; averaging and comparing are :mod:`gz_testauto.analysis`'s.
 
-A plugin of another package is a :class:`Metric` under its name::
+A metric is a function with a declaration above it, here and in other packages::
 
-    SWERVES = Metric(
-        name="swerves",
-        heading="swerves",
+    @metric(
         better="lower",
         decimals=0,
         completed_only=True,
+        in_table=True,
         description="changes of turning side",
-        compute=count_swerves,
     )
-    METRICS = {"swerves": SWERVES}
+    def swerves(recording: Recording, context: MetricContext) -> float:
+        turning = np.sign(recording.twist[:, 2])
+        return float(np.count_nonzero(np.diff(turning[turning != 0])))
 """
 
 import math
 from dataclasses import dataclass, field
-from typing import Callable, Dict, Iterable, Optional, Tuple
+from typing import Any, Callable, Dict, Iterable, Optional, Tuple
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.registry import Registry
@@ -58,7 +58,7 @@ Compute = Callable[[Recording, MetricContext], float]
 
 @dataclass(frozen=True)
 class Metric:
-    """The declaration of one metric; given by keyword.
+    """The declaration of one metric; given by keyword, mostly by :func:`metric`.
 
     ``unit`` is SI text (``"m"``; empty for a pure number), in which values are stored and exported.
     ``better`` is ``"lower"``, ``"higher"`` or ``"neither"``. ``completed_only`` says that a trial
@@ -87,8 +87,8 @@ class Metric:
     decimals: int = 2
     shown_unit: str = ""
     shown_factor: float = 1.0
-    in_table: bool = True
-    in_comparison: bool = True
+    in_table: bool = False
+    in_comparison: bool = False
     in_agreement: bool = False
     smallest_relevant: float = 0.0
     compute: Optional[Compute] = field(default=None, compare=False, repr=False)
@@ -116,50 +116,68 @@ class Metric:
                 "0 or more, in the metric's unit"
             )
 
+    def __call__(self, recording: Recording, context: MetricContext) -> float:
+        """Compute the metric of one recording."""
+        assert self.compute is not None, f"metric {self.name} is not computed"
+        return self.compute(recording, context)
+
     @property
     def label_unit(self) -> str:
         """The unit that tables show, empty for a pure number."""
         return self.shown_unit or self.unit
 
 
-_HERE = "gz_testauto.metrics"
+def metric(**declaration: Any) -> Callable[[Compute], Metric]:
+    """Return a decorator that makes a :class:`Metric`, named as the function that it decorates.
 
-_BUILTINS = {
-    "spl": f"{_HERE}.spl:SPL",
-    "distance_m": f"{_HERE}.distance:DISTANCE",
-    "time_s": f"{_HERE}.duration:TIME",
-    "safety": f"{_HERE}.safety:SAFETY",
-    "comfort_mps2": f"{_HERE}.comfort:COMFORT",
-    "cycle_mean_s": f"{_HERE}.cycle_time:MEAN",
-    "standing_s": f"{_HERE}.duration:STANDING",
-    "danger_share": f"{_HERE}.safety:DANGER",
-    "clearance_min_m": f"{_HERE}.clearance:MINIMUM",
-    "clearance_mean_m": f"{_HERE}.clearance:MEAN",
-    "clearance_p05_m": f"{_HERE}.clearance:FIFTH_PERCENTILE",
-    "collisions": f"{_HERE}.collisions:COLLISIONS",
-    "impact_speed_mps": f"{_HERE}.collisions:IMPACT_SPEED",
-    "jerk_rms_mps3": f"{_HERE}.jerk:RMS_JERK",
-    "log_dimensionless_jerk": f"{_HERE}.jerk:LOG_DIMENSIONLESS_JERK",
-    "curvature_mean_1pm": f"{_HERE}.curvature:MEAN",
-    "curvature_max_1pm": f"{_HERE}.curvature:MAXIMUM",
-    "heading_change_radpm": f"{_HERE}.heading_change:HEADING_CHANGE",
-    "reversals": f"{_HERE}.reversals:REVERSALS",
-    "barn_score": f"{_HERE}.barn:BARN_SCORE",
-    "cycle_p95_s": f"{_HERE}.cycle_time:P95",
-    "cycle_p99_s": f"{_HERE}.cycle_time:P99",
-    "cycle_max_s": f"{_HERE}.cycle_time:MAXIMUM",
-    "cycle_cpu_mean_s": f"{_HERE}.cycle_time:CPU_MEAN",
-    "cycle_missed_share": f"{_HERE}.cycle_time:MISSED",
-    "real_time_factor": f"{_HERE}.real_time_factor:REAL_TIME_FACTOR",
+    ``declaration`` are the fields of :class:`Metric` other than ``name`` and ``compute``.
+    """
+
+    def declare(compute: Compute) -> Metric:
+        return Metric(name=compute.__name__, compute=compute, **declaration)
+
+    return declare
+
+
+_MODULES = {
+    "spl": "efficiency",
+    "distance_m": "efficiency",
+    "time_s": "efficiency",
+    "safety": "safety",
+    "comfort_mps2": "comfort",
+    "cycle_mean_s": "computing",
+    "standing_s": "efficiency",
+    "danger_share": "safety",
+    "clearance_min_m": "safety",
+    "clearance_mean_m": "safety",
+    "clearance_p05_m": "safety",
+    "collisions": "safety",
+    "impact_speed_mps": "safety",
+    "jerk_rms_mps3": "comfort",
+    "log_dimensionless_jerk": "comfort",
+    "curvature_mean_1pm": "path_shape",
+    "curvature_max_1pm": "path_shape",
+    "heading_change_radpm": "path_shape",
+    "reversals": "path_shape",
+    "barn_score": "efficiency",
+    "cycle_p95_s": "computing",
+    "cycle_p99_s": "computing",
+    "cycle_max_s": "computing",
+    "cycle_cpu_mean_s": "computing",
+    "cycle_missed_share": "computing",
+    "real_time_factor": "computing",
 }
-"""In the order in which results show them."""
+"""The module of each metric, in the order in which results show them."""
 
-METRICS = Registry("metric", _BUILTINS)
+
+METRICS = Registry(
+    "metric", {name: f"gz_testauto.metrics.{module}:{name}" for name, module in _MODULES.items()}
+)
 
 
 def builtin_metrics() -> Tuple[Metric, ...]:
     """This package's, in the order in which results show them."""
-    return tuple(METRICS.get(name) for name in _BUILTINS)
+    return tuple(METRICS.get(name) for name in _MODULES)
 
 
 def installed_metrics() -> Tuple[Metric, ...]:
@@ -167,7 +185,7 @@ def installed_metrics() -> Tuple[Metric, ...]:
 
     Raises ``SpecError`` for a plugin that is no metric, or is one under another name.
     """
-    others = (name for name in METRICS.names() if name not in _BUILTINS)
+    others = (name for name in METRICS.names() if name not in _MODULES)
     return (*builtin_metrics(), *map(_plugin, others))
 
 

@@ -24,8 +24,6 @@ def _reported(
         decimals=decimals,
         better=better,
         completed_only=completed_only,
-        in_table=False,
-        in_comparison=False,
         description=description,
     )
 
@@ -56,7 +54,7 @@ def published_by_stack(name: str, unit: str, better: str) -> Metric:
         decimals=3,
         better=better,
         completed_only=True,
-        in_comparison=False,
+        in_table=True,
         description="published by the stack",
     )
 

@@ -1,24 +1,73 @@
-"""How near to obstacles the robot was: the safety metric of Sezer (2022) and the share of danger.
+"""How near to obstacles the robot was, and what it touched.
 
-``dis(t) = 1/d_min − 1/d_0`` where ``d_min ≤ d_0``, else 0; ``f_s = sqrt(∫ dis² dt / T)``,
-with d_min the clearance and d_0 the distance that is no danger any more. The share is that of the
-time with d_min below d_0, the last interval included.
+Clearance itself is computed while a trial runs, by :mod:`gz_testauto.trial.clearance`; the metrics
+here summarize the recorded series.
 
-V. Sezer, "An optimized path tracking approach considering obstacle avoidance and comfort",
-J. Intelligent & Robotic Systems 105(1), 2022; equations (1) and (2) of "Development of Gazebo
-Test Automation Tool for Autonomous Mobile Robots".
-J. Wen et al., "MRPB 1.0: A unified benchmark for the evaluation of mobile robot local planning
-approaches", ICRA 2021 (there: percentage of time spent in dangerous area around obstacles).
+- Clearance: from the footprint polygon to the nearest obstacle's collision geometry. Minimum, mean
+  over time, and the value that it falls below for 5 % of the time. Exact geometry and not laser
+  returns, after Heiden et al., "Bench-MR: A motion planning benchmark for wheeled mobile robots",
+  RA-L 6(3), 2021.
+- How near to obstacles the robot was: the safety metric of Sezer (2022) and the share of danger.
+  ``dis(t) = 1/d_min − 1/d_0`` where ``d_min ≤ d_0``, else 0; ``f_s = sqrt(∫ dis² dt / T)``, with
+  d_min the clearance and d_0 the distance that is no danger any more. The share is that of the
+  time with d_min below d_0, the last interval included. V. Sezer, "An optimized path tracking
+  approach considering obstacle avoidance and comfort", J. Intelligent & Robotic Systems 105(1),
+  2022; equations (1) and (2) of "Development of Gazebo Test Automation Tool for Autonomous Mobile
+  Robots". J. Wen et al., "MRPB 1.0: A unified benchmark for the evaluation of mobile robot local
+  planning approaches", ICRA 2021 (there: percentage of time spent in dangerous area around
+  obstacles).
+- Collisions: how many contact episodes there were, and how fast the first one was. What a
+  collision is, and when two touches are one, is decided where they are recorded: see
+  :class:`~gz_testauto.metrics.recording.ContactEpisode`.
 """
+
+import math
 
 import numpy as np
 
-from gz_testauto.metrics.interface import Metric, MetricContext
+from gz_testauto.metrics.interface import MetricContext, metric
 from gz_testauto.metrics.recording import Recording
-from gz_testauto.metrics.time_average import share_below, time_rms
+from gz_testauto.metrics.time_average import share_below, time_mean, time_percentile, time_rms
 
 CLEARANCE_FLOOR_M = 0.01
 """1/d has no value at a touch: clearance below 1 cm counts as 1 cm."""
+
+
+@metric(
+    heading="least clearance",
+    unit="m",
+    better="higher",
+    completed_only=True,
+    in_agreement=True,
+    description="smallest clearance",
+)
+def clearance_min_m(recording: Recording, context: MetricContext) -> float:
+    """Smallest clearance (m), 0 when touching."""
+    return float(np.min(recording.clearance_m)) if len(recording.clearance_m) else math.nan
+
+
+@metric(
+    heading="mean clearance",
+    unit="m",
+    better="higher",
+    completed_only=True,
+    description="mean clearance over time",
+)
+def clearance_mean_m(recording: Recording, context: MetricContext) -> float:
+    """Mean clearance over time (m)."""
+    return time_mean(recording.clearance_m, recording.time_s)
+
+
+@metric(
+    heading="clearance 5 %",
+    unit="m",
+    better="higher",
+    completed_only=True,
+    description="clearance undercut for 5 % of the time",
+)
+def clearance_p05_m(recording: Recording, context: MetricContext) -> float:
+    """Clearance (m) that is undercut for 5 % of the time."""
+    return time_percentile(recording.clearance_m, recording.time_s, 5.0)
 
 
 def danger(clearance_m: np.ndarray, safety_distance_m: float) -> np.ndarray:
@@ -27,33 +76,50 @@ def danger(clearance_m: np.ndarray, safety_distance_m: float) -> np.ndarray:
     return np.where(near > safety_distance_m, 0.0, 1.0 / near - 1.0 / safety_distance_m)
 
 
-def safety(recording: Recording, context: MetricContext) -> float:
-    """``f_s`` (1/m), 0 when the robot never came nearer than d_0."""
-    return time_rms(danger(recording.clearance_m, context.safety_distance_m), recording.time_s)
-
-
-def danger_share(recording: Recording, context: MetricContext) -> float:
-    """Return the time with clearance below d_0 as a share of the whole, in [0, 1]."""
-    return share_below(recording.clearance_m, recording.time_s, context.safety_distance_m)
-
-
-SAFETY = Metric(
-    name="safety",
+@metric(
     unit="1/m",
     decimals=3,
     better="lower",
     smallest_relevant=0.05,
     completed_only=True,
+    in_table=True,
+    in_comparison=True,
     description="RMS of 1/clearance − 1/d_0 where nearer than d_0",
-    compute=safety,
 )
-DANGER = Metric(
-    name="danger_share",
+def safety(recording: Recording, context: MetricContext) -> float:
+    """``f_s`` (1/m), 0 when the robot never came nearer than d_0."""
+    return time_rms(danger(recording.clearance_m, context.safety_distance_m), recording.time_s)
+
+
+@metric(
     heading="danger",
     better="lower",
     completed_only=True,
-    in_table=False,
-    in_comparison=False,
     description="share of the time nearer than d_0",
-    compute=danger_share,
 )
+def danger_share(recording: Recording, context: MetricContext) -> float:
+    """Return the time with clearance below d_0 as a share of the whole, in [0, 1]."""
+    return share_below(recording.clearance_m, recording.time_s, context.safety_distance_m)
+
+
+@metric(
+    decimals=0,
+    better="lower",
+    completed_only=False,
+    description="contact episodes",
+)
+def collisions(recording: Recording, context: MetricContext) -> float:
+    """Number of contact episodes."""
+    return float(len(recording.contacts))
+
+
+@metric(
+    heading="impact speed",
+    unit="m/s",
+    better="lower",
+    completed_only=False,
+    description="speed at the first touch",
+)
+def impact_speed_mps(recording: Recording, context: MetricContext) -> float:
+    """The robot's speed (m/s) at its first touch; NaN when it touched nothing."""
+    return recording.contacts[0].speed_mps if recording.contacts else math.nan

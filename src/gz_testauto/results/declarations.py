@@ -126,8 +126,6 @@ def _installed(name: str) -> Metric:
         name=name,
         better="neither",
         completed_only=True,
-        in_table=False,
-        in_comparison=False,
         description="not installed",
     )
 

@@ -102,7 +102,7 @@ class ObstacleModel:
     """One kind of obstacle, in the size ``size`` that it has before anybody changes it.
 
     ``type`` is box, cylinder, sphere or model; ``size`` is as
-    ``gz_testauto.spec.obstacles.SIZE_NAMES`` orders it (of a model: its scale, 1).
+    its kind's ``size_names`` orders it (of a model: its scale, 1).
     ``lift_m`` is the height of the model's frame above its lowest point and ``base_outline``
     what it covers, both in that size and in the model's frame; ``shapes`` are its
     collisions. ``element`` is the ``<model>`` or ``<include>`` of ``document`` that stands for it.

@@ -44,8 +44,8 @@ SLACK_M = 1e-5
 class Obstacle:
     """One obstacle of a world.
 
-    ``type`` is box, cylinder, sphere or model; ``size`` as ``SIZE_NAMES`` of
-    :mod:`gz_testauto.spec.obstacles` orders it; ``pose`` that of the model frame in the world.
+    ``type`` is that of its kind; ``size`` as the kind's ``size_names`` orders it;
+    ``pose`` that of the model frame in the world.
     """
 
     name: str

@@ -11,7 +11,7 @@ from typing import Callable, Dict, NamedTuple, Tuple
 
 import numpy as np
 
-from gz_testauto.metrics.duration import STANDING_MPS
+from gz_testauto.metrics.efficiency import STANDING_MPS
 from gz_testauto.metrics.recording import Recording
 
 FINE = 20_001

@@ -10,8 +10,8 @@ think: it is invalid, repeated alone, and lost where that is too slow as well.
 import math
 from typing import Optional
 
+from gz_testauto.metrics.computing import real_time_factor
 from gz_testauto.metrics.interface import MetricContext
-from gz_testauto.metrics.real_time_factor import real_time_factor
 from gz_testauto.metrics.recording import Recording
 from gz_testauto.spec.campaign import CampaignSpec
 

@@ -41,8 +41,6 @@ def extra_metric(
         decimals=decimals,
         better=better,
         completed_only=False,
-        in_table=False,
-        in_comparison=False,
         description=description,
         compute=compute,
     )

@@ -1,0 +1,97 @@
+"""Time of computing: of planner cycles, and of the simulation.
+
+Time of one local-planner cycle: the paper's execution time (its mean), and its tail.
+
+Wall time, as a robot would feel it, and CPU time of the planner's thread, which a busy machine
+does not blur. A cycle that takes longer than the control period is missed.
+
+Real-time factor: simulated time over the wall time that it took, planner included.
+"""
+
+import math
+from typing import Callable
+
+import numpy as np
+
+from gz_testauto.metrics.interface import Compute, Metric, MetricContext, metric
+from gz_testauto.metrics.recording import Recording
+
+
+def _cycle(heading: str, description: str, shown: bool = False) -> Callable[[Compute], Metric]:
+    """Declare a time of a cycle, shown in ms; ``shown`` in the table of means and compared."""
+    return metric(
+        heading=heading,
+        unit="s",
+        shown_unit="ms",
+        shown_factor=1000.0,
+        better="lower",
+        smallest_relevant=0.005,
+        completed_only=False,
+        in_table=shown,
+        in_comparison=shown,
+        description=description,
+    )
+
+
+@_cycle("cycle", "mean wall time of a planner cycle", shown=True)
+def cycle_mean_s(recording: Recording, context: MetricContext) -> float:
+    """Mean wall time (s) of a cycle: the paper's execution time."""
+    return _mean(recording.cycle_time_s)
+
+
+@_cycle("cycle CPU", "mean CPU time of a planner cycle")
+def cycle_cpu_mean_s(recording: Recording, context: MetricContext) -> float:
+    """Mean CPU time (s) of a cycle."""
+    return _mean(recording.cycle_cpu_s)
+
+
+@_cycle("longest cycle", "longest planner cycle")
+def cycle_max_s(recording: Recording, context: MetricContext) -> float:
+    """Wall time (s) of the longest cycle."""
+    return float(np.max(recording.cycle_time_s)) if len(recording.cycle_time_s) else math.nan
+
+
+@_cycle("cycle 95 %", "95th percentile of cycle time")
+def cycle_p95_s(recording: Recording, context: MetricContext) -> float:
+    """Return the wall time (s) that 95 % of the cycles do not exceed."""
+    return _percentile(recording.cycle_time_s, 95.0)
+
+
+@_cycle("cycle 99 %", "99th percentile of cycle time")
+def cycle_p99_s(recording: Recording, context: MetricContext) -> float:
+    """Return the wall time (s) that 99 % of the cycles do not exceed."""
+    return _percentile(recording.cycle_time_s, 99.0)
+
+
+@metric(
+    heading="missed cycles",
+    decimals=4,
+    better="lower",
+    completed_only=False,
+    description="share of cycles over the period",
+)
+def cycle_missed_share(recording: Recording, context: MetricContext) -> float:
+    """Share of cycles, in [0, 1], that took longer than the control period."""
+    return _mean(recording.cycle_time_s > context.control_period_s)
+
+
+def _mean(values: np.ndarray) -> float:
+    return float(np.mean(values)) if len(values) else math.nan
+
+
+def _percentile(values: np.ndarray, percent: float) -> float:
+    return float(np.percentile(values, percent)) if len(values) else math.nan
+
+
+@metric(
+    heading="real-time factor",
+    decimals=1,
+    better="neither",
+    completed_only=False,
+    description="simulated time over wall time",
+)
+def real_time_factor(recording: Recording, context: MetricContext) -> float:
+    """Simulated seconds per wall second; NaN where the wall time is not known."""
+    if not recording.wall_time_s > 0.0:
+        return math.nan
+    return recording.duration_s / recording.wall_time_s

@@ -1,0 +1,132 @@
+"""How far, how long, and how near to the best way: length, time, standing, SPL, BARN score.
+
+- Distance: ``D = Σ sqrt((x_i − x_{i−1})² + (y_i − y_{i−1})²)``, i from 1. There is no step from
+  the last sample back to the first, and turning adds nothing. Equation (3) of "Development of
+  Gazebo Test Automation Tool for Autonomous Mobile Robots".
+- Time: simulated, from goal to end, and how much of it the robot stood still.
+- SPL: success weighted by path length: ``S · L / max(P, L)``, in [0, 1]. S is 1 for a trial that
+  reached the goal and 0 otherwise, P the path driven and L the shortest path for this footprint in
+  this world. Failures count as 0, so that a planner which only solves the easy worlds gains
+  nothing by it. Anderson et al., "On evaluation of embodied navigation agents", arXiv:1807.06757,
+  2018.
+- BARN score: ``S · OT / clip(AT, k OT, 8 OT)``, in [0, 1/k]. S is 1 for a trial that reached the
+  goal and 0 otherwise. OT is the best time: the length of the published best way over the robot's
+  greatest speed; where none is published, the shortest way's. AT is the time driven, counted, as
+  there, from when the robot is 0.1 m away from where it started. k is 2 in ``report_test.py`` of
+  github.com/Daffan/the-barn-challenge since March 2026, and was 4 before. X. Xiao et al.,
+  "Autonomous ground navigation in highly constrained spaces: lessons learned from the BARN
+  challenge at ICRA 2022", IEEE Robotics & Automation Magazine 29(4), 2022.
+"""
+
+import math
+
+import numpy as np
+
+from gz_testauto.metrics.interface import MetricContext, metric
+from gz_testauto.metrics.recording import Recording
+
+STANDING_MPS = 0.02
+"""Slower than this on average between two samples is standing; turning on the spot too."""
+
+SLOWEST = 8.0
+"""The multiple of the best time above which the time driven does not count."""
+
+STARTED_M = 0.1
+"""So far from the start, the robot counts as moving, and the time begins."""
+
+
+@metric(
+    heading="length",
+    unit="m",
+    better="lower",
+    smallest_relevant=0.2,
+    completed_only=True,
+    in_table=True,
+    in_comparison=True,
+    in_agreement=True,
+    description="distance travelled",
+)
+def distance_m(recording: Recording, context: MetricContext) -> float:
+    """Length (m) of the true path, 0 for fewer than two samples."""
+    steps = np.diff(recording.pose[:, :2], axis=0)
+    return float(np.hypot(steps[:, 0], steps[:, 1]).sum())
+
+
+@metric(
+    heading="time",
+    unit="s",
+    decimals=1,
+    better="lower",
+    smallest_relevant=1.0,
+    completed_only=True,
+    in_table=True,
+    in_comparison=True,
+    in_agreement=True,
+    description="simulated time from goal to end",
+)
+def time_s(recording: Recording, context: MetricContext) -> float:
+    """Simulated time (s) from the goal to the end of the trial."""
+    return recording.duration_s
+
+
+@metric(
+    heading="standing",
+    unit="s",
+    decimals=1,
+    better="lower",
+    completed_only=True,
+    description="simulated time standing still",
+)
+def standing_s(recording: Recording, context: MetricContext) -> float:
+    """Simulated time (s) of all intervals in which the robot did not get anywhere."""
+    intervals = np.diff(recording.time_s)
+    steps = np.diff(recording.pose[:, :2], axis=0)
+    return float(intervals[np.hypot(steps[:, 0], steps[:, 1]) < STANDING_MPS * intervals].sum())
+
+
+@metric(
+    heading="SPL",
+    decimals=3,
+    better="higher",
+    smallest_relevant=0.05,
+    completed_only=False,
+    in_table=True,
+    in_comparison=True,
+    description="success weighted by path length, failures 0",
+)
+def spl(recording: Recording, context: MetricContext) -> float:
+    """``S · L / max(P, L)``; NaN when a trial succeeded and the shortest path is not known."""
+    if not recording.completed:
+        return 0.0
+    shortest_m = recording.shortest_path_m
+    if shortest_m is None or shortest_m <= 0.0:
+        return math.nan
+    return shortest_m / max(distance_m(recording, context), shortest_m)
+
+
+@metric(
+    heading="BARN score",
+    decimals=3,
+    better="higher",
+    completed_only=False,
+    description="score of the BARN challenge, failures 0",
+)
+def barn_score(recording: Recording, context: MetricContext) -> float:
+    """``S · OT / clip(AT, k OT, 8 OT)``; NaN when a trial succeeded and no way is known."""
+    if not recording.completed:
+        return 0.0
+    way_m = recording.published_path_m
+    if way_m is None:
+        way_m = recording.shortest_path_m
+    if way_m is None or way_m <= 0.0:
+        return math.nan
+    best_s = way_m / context.max_linear_mps
+    driven_s = max(_driven_s(recording), context.barn_k * best_s)
+    return best_s / min(driven_s, SLOWEST * best_s)
+
+
+def _driven_s(recording: Recording) -> float:
+    """Simulated time (s) from the first sample away from the start to the last one."""
+    away_m = np.hypot(*(recording.pose[:, :2] - recording.pose[0, :2]).T)
+    moving = np.flatnonzero(away_m >= STARTED_M)
+    return float(recording.time_s[-1] - recording.time_s[moving[0]]) if len(moving) else 0.0
