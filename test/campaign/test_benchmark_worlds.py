@@ -13,10 +13,10 @@ from gz_testauto.campaign.world_source import gather_worlds
 from gz_testauto.report.export import to_csv
 from gz_testauto.results.manifest import campaign_inputs
 from gz_testauto.simulators.gazebo.drive_command import DriveCommand
+from gz_testauto.simulators.kinematic import KinematicSimulator
 from gz_testauto.spec.campaign import BuiltinCampaignSpec
 from gz_testauto.spec.model import PoseSpec
 from gz_testauto.spec.worlds import WorldsSpec
-from gz_testauto.testing.planar import PlanarSimulator
 from gz_testauto.trial.setup import prepare, read_body
 
 MODEL = (
@@ -149,7 +149,7 @@ def test_published_figures_come_from_points_from_the_world_and_from_a_table(spec
 def test_a_robot_that_turns_faster_than_its_simulator_takes_is_refused_before_the_first_trial(
     spec, monkeypatch
 ):
-    class Slow(PlanarSimulator):
+    class Slow(KinematicSimulator):
         def turn_limit_radps(self, robot):
             return DriveCommand(robot).limit_radps
 

@@ -17,19 +17,16 @@ from gz_testauto.report import plots
 from gz_testauto.results import inputs
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.simulators import SIMULATORS
-from gz_testauto.testing.planar import PlanarSimulator
+from gz_testauto.simulators.kinematic import KinematicSimulator
 
 SMOKE = str(Path(__file__).resolve().parents[2] / "config" / "smoke_campaign.yaml")
-PLANAR = "planar_for_commands"
-IN_PLANAR = ("--simulator", PLANAR, "--workers", "1")  # nobody else knows what is registered here
-
-SIMULATORS.register(PLANAR, PlanarSimulator)
+IN_KINEMATIC = ("--simulator", "kinematic", "--workers", "1")
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
     out = tmp_path_factory.mktemp("campaign") / "out"
-    assert main(["run", SMOKE, "--out", str(out), *IN_PLANAR]) == 0
+    assert main(["run", SMOKE, "--out", str(out), *IN_KINEMATIC]) == 0
     return out
 
 
@@ -37,7 +34,7 @@ def finished(tmp_path_factory):
 def test_run_prints_the_table_on_standard_output_and_progress_on_standard_error(
     finished, tmp_path, capsys
 ):
-    assert main(["run", SMOKE, "--out", str(tmp_path / "o"), *IN_PLANAR]) == 0
+    assert main(["run", SMOKE, "--out", str(tmp_path / "o"), *IN_KINEMATIC]) == 0
     printed = capsys.readouterr()
     assert "4 trials of 4, 2 worlds, 2 planners" in printed.out
     assert "[4/4, 0 s left] world_0001 fgm: reached" in printed.err
@@ -46,7 +43,7 @@ def test_run_prints_the_table_on_standard_output_and_progress_on_standard_error(
 
 @pytest.mark.slow
 def test_run_given_again_prints_the_same_table_and_runs_nothing(finished, capsys):
-    assert main(["run", SMOKE, "--out", str(finished), *IN_PLANAR]) == 0
+    assert main(["run", SMOKE, "--out", str(finished), *IN_KINEMATIC]) == 0
     again = capsys.readouterr()
     assert "4 trials of 4" in again.out
     assert again.err == f"page: {finished / 'report.html'}\nresults: {finished}\n"
@@ -68,7 +65,7 @@ def test_an_unknown_simulator_or_planner_is_one_line(tmp_path, capsys):
     assert capsys.readouterr().err.count("\n") == 1
 
 
-class Failing(PlanarSimulator):
+class Failing(KinematicSimulator):
     """Loads the first world only."""
 
     def load(self, scene):
@@ -77,13 +74,13 @@ class Failing(PlanarSimulator):
         return super().load(scene)
 
 
-SIMULATORS.register("planar_that_fails", Failing)
+SIMULATORS.register("kinematic_that_fails", Failing)
 
 
 @pytest.mark.slow
 def test_run_ends_with_status_1_when_a_trial_is_invalid_and_says_how_to_try_again(tmp_path, capsys):
     command = ["run", SMOKE, "--out", str(tmp_path / "o"), "--workers", "1"]
-    command += ["--simulator", "planar_that_fails"]
+    command += ["--simulator", "kinematic_that_fails"]
     assert main(command) == 1
     told = capsys.readouterr()
     assert "invalid trials: 2; to try them again: --retry-invalid" in told.err
@@ -101,14 +98,14 @@ def test_run_ends_with_status_2_and_the_cause_when_nothing_is_to_be_expected(
 
     monkeypatch.setattr(Failing, "load", fails)
     command = ["run", SMOKE, "--out", str(tmp_path / "o"), "--workers", "1"]
-    assert main([*command, "--simulator", "planar_that_fails"]) == 2
+    assert main([*command, "--simulator", "kinematic_that_fails"]) == 2
     last = capsys.readouterr().err.splitlines()[-1]
     assert "world_0000 straight was lost in each of 3 attempts: the world does not load" in last
 
 
 @pytest.mark.slow
 def test_json_is_all_that_run_prints(finished, capsys):
-    assert main(["run", SMOKE, "--out", str(finished), *IN_PLANAR, "--json"]) == 0
+    assert main(["run", SMOKE, "--out", str(finished), *IN_KINEMATIC, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["campaign"] == "smoke"
 
 
@@ -149,7 +146,7 @@ def test_pictures_do_not_depend_on_how_many_processes_draw_them(finished, tmp_pa
 def test_reports_status_says_whether_every_trial_is_done_when_asked(finished, tmp_path, capsys):
     assert main(["report", str(finished), "--complete"]) == 0
     part = str(tmp_path / "part")
-    assert main(["run", SMOKE, "--out", part, *IN_PLANAR, "--worlds", "1"]) == 0
+    assert main(["run", SMOKE, "--out", part, *IN_KINEMATIC, "--worlds", "1"]) == 0
     assert main(["report", part]) == 0
     assert main(["report", part, "--complete"]) == 1
 
@@ -167,7 +164,7 @@ def test_replay_says_that_a_trial_ended_the_same(finished, world, capsys):
     assert "the same as before, bit for bit" in printed
 
 
-class Drifting(PlanarSimulator):
+class Drifting(KinematicSimulator):
     """Starts every trial a millimetre aside."""
 
     def load(self, scene):
@@ -212,8 +209,8 @@ def test_results_can_be_moved(finished, tmp_path, capsys):
 SLOW = """
 import sys, time
 from gz_testauto.simulators import SIMULATORS
-from gz_testauto.testing.planar import PlanarSimulator
-class Slow(PlanarSimulator):
+from gz_testauto.simulators.kinematic import KinematicSimulator
+class Slow(KinematicSimulator):
     def load(self, scene):
         simulation = super().load(scene)
         step = simulation.step
@@ -344,14 +341,14 @@ def test_an_unknown_option_of_the_simulator_is_refused_before_worlds_are_made(tm
 @pytest.mark.slow
 def test_agree_runs_both_and_says_how_far_they_agree(tmp_path, capsys):
     command = ["agree", SMOKE, "--out", str(tmp_path / "o"), "--workers", "1", "--worlds", "1"]
-    assert main([*command, "--simulators", PLANAR, "embedded"]) == 0
+    assert main([*command, "--simulators", "kinematic", "embedded"]) == 0
     printed = capsys.readouterr().out
     said = " ".join(printed.split())
-    assert f"{PLANAR} and embedded end 2 of 2 trials alike; mean over worlds 100.0 %" in said
+    assert "kinematic and embedded end 2 of 2 trials alike; mean over worlds 100.0 %" in said
     assert "distance_m (m)" in printed
     assert max(map(len, printed.splitlines())) <= 80
     assert sorted(path.name for path in (tmp_path / "o").iterdir()) == [
         "embedded",
+        "kinematic",
         "open_loop",
-        PLANAR,
     ]

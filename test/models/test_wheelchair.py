@@ -13,7 +13,7 @@ from gz_testauto.sdf.robot import read_robot
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.simulators import open_simulator
 from gz_testauto.simulators.interface import Scene
-from gz_testauto.simulators.outline_rays import cast_rays, outline_segments
+from gz_testauto.simulators.kinematic.outlines import Outlines
 
 MODEL = share_directory() / "models" / "wheelchair" / "model.sdf"
 ARENA = share_directory() / "worlds" / "arena.world"
@@ -39,7 +39,7 @@ def test_lidar_looks_270_degrees_around_and_does_not_see_the_chair(robot):
     # 2 cm of play up and down: the chair pitches a little when it brakes.
     shapes = [shape.footprint(level - 0.02, level + 0.02) for shape in chair.collisions]
     angles = np.linspace(lidar.angle_min_rad, lidar.angle_max_rad, lidar.samples)
-    ranges = cast_rays(outline_segments(shapes), *lidar.mount.planar, angles, lidar.range_max_m)
+    ranges = Outlines.of(shapes).cast(*lidar.mount.planar, angles, lidar.range_max_m)
     assert np.isinf(ranges).all()
 
 

@@ -1,4 +1,4 @@
-"""Planners driving a robot through worlds, on the planar fake.
+"""Planners driving a robot through worlds, in the simulator ``kinematic``.
 
 The worlds are small and made to show one thing each; which planner does how well in random
 ones is a campaign's business, not a test's.
@@ -16,7 +16,7 @@ from gz_testauto.planners import make_planner
 from gz_testauto.planners.interface import Observation, RobotLimits, Task
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.simulators.interface import Scene
-from gz_testauto.testing.planar import PlanarSimulator
+from gz_testauto.simulators.kinematic import KinematicSimulator
 
 PERIOD_S = 0.1
 START, GOAL = Pose2D(0.0, 0.0, 0.0), Pose2D(12.0, 0.0, 0.0)
@@ -24,6 +24,9 @@ START, GOAL = Pose2D(0.0, 0.0, 0.0), Pose2D(12.0, 0.0, 0.0)
 BLOCK = """<model name="{name}"><static>true</static><pose>{x} {y} 0.5 0 0 {yaw}</pose>
 <link name="link"><collision name="c"><geometry><box><size>{w} {h} 1</size></box></geometry>
 </collision></link></model>"""
+
+FLOOR = """<model name="floor"><static>true</static><link name="link"><collision name="c">
+<geometry><plane><normal>0 0 1</normal></plane></geometry></collision></link></model>"""
 
 CLUTTER = [
     (3.5, 0.4, 1.2, 1.2, 0.3),
@@ -43,7 +46,7 @@ def write_world(path, blocks):
         BLOCK.format(name=f"block_{index}", x=x, y=y, w=w, h=h, yaw=yaw)
         for index, (x, y, w, h, yaw) in enumerate(blocks)
     )
-    path.write_text(f'<sdf version="1.6"><world name="default">{models}</world></sdf>')
+    path.write_text(f'<sdf version="1.6"><world name="default">{FLOOR}{models}</world></sdf>')
     return path
 
 
@@ -54,7 +57,7 @@ def drive(robot, world, name, timeout_s=90.0):
     waypoints = np.linspace((START.x_m, START.y_m), (GOAL.x_m, GOAL.y_m), 25)
     planner.begin(Task(GOAL, 0.5, waypoints, limits, PERIOD_S))
     poses, command = [], Twist2D()
-    with PlanarSimulator() as simulator:
+    with KinematicSimulator() as simulator:
         simulation = simulator.load(Scene(world, robot, START))
         snapshot = simulation.snapshot()
         while snapshot.time_s < timeout_s:

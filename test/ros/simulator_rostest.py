@@ -267,7 +267,7 @@ class SimulatorNodeTest(unittest.TestCase):
 
     def test_a_link_has_a_state_by_its_scoped_name(self):
         if not self.real:
-            self.skipTest("the planar fake tells no links")
+            self.skipTest("this simulator reports no links")
         states = Heard("/gazebo/link_states", LinkStates)
         self.run_for(0.5)
         await_true(lambda: states.last is not None, "/gazebo/link_states")

@@ -9,8 +9,8 @@ import numpy as np
 from faults import Fault, rejections
 
 from gz_testauto.base.errors import SimulatorError
+from gz_testauto.simulators.kinematic import KinematicSimulator
 from gz_testauto.testing.executor_conformance import ExecutorConformance
-from gz_testauto.testing.planar import PlanarSimulator
 from gz_testauto.trial.executor import SimulatorIdentity, TrialStopped
 from gz_testauto.trial.lockstep import LockstepExecutor
 from gz_testauto.trial.outcome import Outcome
@@ -28,7 +28,7 @@ class Executor(LockstepExecutor):
     def start(self, campaign):
         if not self.can_open:
             raise SimulatorError("no simulator starts here")
-        self.simulators.append(PlanarSimulator())
+        self.simulators.append(KinematicSimulator())
         return self.simulators[-1]
 
 

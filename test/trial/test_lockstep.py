@@ -18,9 +18,9 @@ from gz_testauto.planners import PLANNERS
 from gz_testauto.planners.interface import LocalPlanner, PlannerGaveUp
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore
+from gz_testauto.simulators.kinematic import KinematicSimulator
 from gz_testauto.spec.campaign import BuiltinPlannerSpec
 from gz_testauto.spec.model import PoseSpec
-from gz_testauto.testing.planar import PlanarSimulator
 from gz_testauto.trial.lockstep import LockstepExecutor
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.plan import Selection
@@ -77,7 +77,7 @@ for planner in (GivesUp, Crashes, CommandsNothingSane, StandsStill, NotesBlasThr
 
 @pytest.fixture
 def drive(smoke, tmp_path):
-    def start(*planners, simulator=PlanarSimulator, **options):
+    def start(*planners, simulator=KinematicSimulator, **options):
         entries = tuple(BuiltinPlannerSpec(name=name, plugin=name) for name in planners)
         spec = smoke.model_copy(update={"planners": entries, **options.pop("spec", {})})
         return run_campaign(
@@ -216,7 +216,7 @@ def test_linear_algebra_keeps_to_one_thread_while_trials_run_and_only_then(drive
         assert blas_threads() == before
 
 
-class Unstartable(PlanarSimulator):
+class Unstartable(KinematicSimulator):
     def __init__(self):
         raise AssertionError("a simulator was started before the input was checked")
 

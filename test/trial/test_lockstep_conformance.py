@@ -1,8 +1,8 @@
 """The executor in lock-step passes the conformance suite."""
 
 from gz_testauto.base.errors import SimulatorError
+from gz_testauto.simulators.kinematic import KinematicSimulator
 from gz_testauto.testing.executor_conformance import ExecutorConformance
-from gz_testauto.testing.planar import PlanarSimulator
 from gz_testauto.trial.lockstep import LockstepExecutor
 
 
@@ -21,7 +21,7 @@ class TestLockstep(ExecutorConformance):
         return LockstepExecutor(campaign, cannot_start)
 
     def open_simulator(self, campaign):
-        simulator = PlanarSimulator()
+        simulator = KinematicSimulator()
         type(self).simulators = (*self.simulators, simulator)
         return simulator
 

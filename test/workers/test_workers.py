@@ -21,9 +21,9 @@ from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore
 from gz_testauto.simulators import SIMULATORS
+from gz_testauto.simulators.kinematic import KinematicSimulator
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load, parse
-from gz_testauto.testing.planar import PlanarSimulator
 from gz_testauto.trial.executor import TrialStopped
 from gz_testauto.trial.lockstep import LockstepExecutor
 from gz_testauto.trial.outcome import Outcome
@@ -38,11 +38,11 @@ def processes(size):
     return functools.partial(ProcessWorkers, size=size)
 
 
-def planar(campaign):
-    return PlanarSimulator()
+def kinematic(campaign):
+    return KinematicSimulator()
 
 
-drive = functools.partial(LockstepExecutor, open_simulator=planar)
+drive = functools.partial(LockstepExecutor, open_simulator=kinematic)
 
 
 class Eventful(ScriptedExecutor):
@@ -279,8 +279,8 @@ class TestSharedSimulator:
 
     @pytest.fixture
     def campaign(self, monkeypatch):
-        monkeypatch.setattr(PlanarSimulator, "shared", True)
-        monkeypatch.setattr(SIMULATORS, "get", lambda name: PlanarSimulator)
+        monkeypatch.setattr(KinematicSimulator, "shared", True)
+        monkeypatch.setattr(SIMULATORS, "get", lambda name: KinematicSimulator)
         monkeypatch.setattr(SIMULATORS, "names", lambda: ["theirs"])
         spec = load(CONFIG / "smoke_campaign.yaml", CampaignSpec)
         return SimpleNamespace(spec=spec.model_copy(update={"simulator": "theirs"}))

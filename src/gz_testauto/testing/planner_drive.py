@@ -19,8 +19,8 @@ from shapely.geometry.base import BaseGeometry
 from gz_testauto.base.observation import LaserScan, TrackedObject, Twist2D
 from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.planners.interface import LocalPlanner, Observation, PlannerGaveUp, Task
-from gz_testauto.simulators.outline_rays import cast_rays, outline_segments
-from gz_testauto.testing.planar import drive_arc
+from gz_testauto.simulators.kinematic.outlines import Outlines
+from gz_testauto.simulators.kinematic.track import drive_arc
 
 VIEW_RAD = 0.75 * math.pi
 RAYS = 181
@@ -51,8 +51,8 @@ class Lidar:
         forward, up = sensor.rotation[:, 0], sensor.rotation[:, 2]
         yaw_rad = math.atan2(forward[1], forward[0])
         angles_rad = np.linspace(-self.view_rad, self.view_rad, RAYS)
-        segments, place = outline_segments(outlines), sensor.position
-        ranges_m = cast_rays(segments, place[0], place[1], yaw_rad, angles_rad, RANGE_MAX_M)
+        x_m, y_m, _ = sensor.position
+        ranges_m = Outlines.of(outlines).cast(x_m, y_m, yaw_rad, angles_rad, RANGE_MAX_M)
         ranges_m[ranges_m < RANGE_MIN_M] = -np.inf
         if up[2] < 0.0:  # upside down, its angles count clockwise in the world
             ranges_m = np.ascontiguousarray(ranges_m[::-1])

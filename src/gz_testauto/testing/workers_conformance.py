@@ -10,7 +10,7 @@ Subclass the suite in a pytest file and say how the workers are made::
         def make_workers(self, make_executor, campaign):
             return MyWorkers(make_executor, campaign, size=3)
 
-The trials are driven in the kinematic simulator (:mod:`~gz_testauto.testing.planar`), in a clear
+The trials are driven in the simulator ``kinematic``, in a clear
 world and in a blocked one, by an executor that meets with what a test orders: its simulator fails,
 its process dies, it waits.
 """
@@ -38,7 +38,7 @@ import pytest
 
 from gz_testauto.analysis.repeatability import compare_recordings
 from gz_testauto.base.errors import NavigatorError, SceneError, SimulatorError
-from gz_testauto.testing.planar import PlanarSimulator
+from gz_testauto.simulators.kinematic import KinematicSimulator
 from gz_testauto.testing.two_worlds import CLEAR, two_worlds
 from gz_testauto.trial.executor import SimulatorIdentity, StopRequest, TrialResult, TrialStopped
 from gz_testauto.trial.lockstep import LockstepExecutor
@@ -51,9 +51,9 @@ WAIT_TIMEOUT_S = 120.0
 """Wall time that anything may take which is waited for, on a busy machine too."""
 
 
-def planar(campaign: PreparedCampaign) -> PlanarSimulator:
+def kinematic(campaign: PreparedCampaign) -> KinematicSimulator:
     """The simulator of these trials."""
-    return PlanarSimulator()
+    return KinematicSimulator()
 
 
 class OrderedExecutor(LockstepExecutor):
@@ -63,7 +63,7 @@ class OrderedExecutor(LockstepExecutor):
     EVENTS = ("die", "fail", "lose", "fault", "crash", "wait", "meet")
 
     def __init__(self, campaign: PreparedCampaign, directory: Path) -> None:
-        super().__init__(campaign, planar)
+        super().__init__(campaign, kinematic)
         self._directory = directory
 
     def open(self) -> None:
@@ -266,7 +266,7 @@ class WorkersConformance:
 
     def test_results_are_the_same_bits_as_those_of_an_executor_alone(self, serving: Bench) -> None:
         attempts = serving.run()
-        alone = LockstepExecutor(serving.campaign, planar)
+        alone = LockstepExecutor(serving.campaign, kinematic)
         alone.open()
         try:
             expected = [alone.execute(trial, never) for trial in serving.campaign.trials]
@@ -278,7 +278,7 @@ class WorkersConformance:
             assert compare_recordings(attempt.result.recording, result.recording).identical
 
     def test_the_simulator_is_known_once_open(self, serving: Bench) -> None:
-        expected = SimulatorIdentity(PlanarSimulator.name, PlanarSimulator.version)
+        expected = SimulatorIdentity(KinematicSimulator.name, KinematicSimulator.version)
         assert serving.workers.identity == expected
 
     def test_as_many_trials_run_side_by_side_as_it_says(self, serving: Bench) -> None:

@@ -16,8 +16,8 @@ from gz_testauto.extras.simulator_comparison.findings import find
 from gz_testauto.extras.simulator_comparison.probe import GroundProbe
 from gz_testauto.extras.simulator_comparison.recordings.recording import Load
 from gz_testauto.extras.simulator_comparison.spec import BenchSpec
+from gz_testauto.simulators.kinematic import KinematicSimulator
 from gz_testauto.spec.loader import parse
-from gz_testauto.testing.planar import PlanarSimulator
 
 pytestmark = pytest.mark.slow
 
@@ -43,7 +43,7 @@ def bench(duration=1.0, repetitions=2, load="false", seed=3):
     return parse(text, BenchSpec, Path("small.yaml"))
 
 
-class Planar(Host):
+class Counted(Host):
     """In this process, by a simulator that is quick."""
 
     driven: ClassVar[list] = []
@@ -59,16 +59,16 @@ class Planar(Host):
 def probe_that_finds(terrain, refusal):
     friction = terrain.friction
     nothing = np.zeros((1, 2)), np.zeros(1)
-    return GroundProbe(terrain.name, "planar", *nothing, friction, friction, refusal)
+    return GroundProbe(terrain.name, "kinematic", *nothing, friction, friction, refusal)
 
 
 @pytest.fixture(autouse=True)
-def planar(monkeypatch):
-    monkeypatch.setattr(host, "open_simulator", lambda name, **options: PlanarSimulator())
-    monkeypatch.setattr(Planar, "driven", [])
+def kinematic(monkeypatch):
+    monkeypatch.setattr(host, "open_simulator", lambda name, **options: KinematicSimulator())
+    monkeypatch.setattr(Counted, "driven", [])
 
 
-def run(spec, out, server=Planar, stop=lambda: False, told=None, workers=1):
+def run(spec, out, server=Counted, stop=lambda: False, told=None, workers=1):
     tell = (lambda text: None) if told is None else told.append
     return run_bench(spec, out, tell, stop, server, workers)
 
@@ -85,7 +85,7 @@ def stored(out):
 
 def test_entries_take_turns_repetition_by_repetition(tmp_path):
     run(bench(), tmp_path)
-    turns = [tuple(source.split(": ")) for source in Planar.driven]
+    turns = [tuple(source.split(": ")) for source in Counted.driven]
     assert [entry for entry, _ in turns[:8]] == ["one", "one", "two", "two"] * 2
     assert [case.split(", ")[1] for _, case in turns] == ["repetition 1"] * 8 + ["repetition 2"] * 8
 
@@ -103,7 +103,7 @@ def test_all_entries_begin_a_repetition_at_the_same_place(tmp_path):
 def test_entries_side_by_side_drive_the_same_and_load_is_measured_alone(tmp_path):
     at_once, most = set(), []
 
-    class Watched(Planar):
+    class Watched(Counted):
         def measure_load(self, order):
             at_once.add(id(self))
             most.append(len(at_once))
@@ -123,16 +123,16 @@ def test_what_was_stopped_goes_on_and_ends_as_if_it_had_not_been(tmp_path):
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     run(bench(), whole)
     for count in (1, 4, 5):
-        Planar.driven.clear()
-        result = run(bench(), parts, stop=lambda count=count: len(Planar.driven) >= count)
+        Counted.driven.clear()
+        result = run(bench(), parts, stop=lambda count=count: len(Counted.driven) >= count)
         assert not result.complete
-    Planar.driven.clear()
+    Counted.driven.clear()
     assert run(bench(), parts).complete
-    assert 0 < len(Planar.driven) < 16
+    assert 0 < len(Counted.driven) < 16
     assert stored(parts) == stored(whole)
-    Planar.driven.clear()
+    Counted.driven.clear()
     assert run(bench(), parts).complete
-    assert Planar.driven == []
+    assert Counted.driven == []
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_a_changed_bench_in_the_same_folder_is_refused_with_what_changed(tmp_pat
 
 def test_another_version_of_a_simulator_is_refused(tmp_path, monkeypatch):
     run(bench(repetitions=1), tmp_path)
-    monkeypatch.setattr(PlanarSimulator, "version", "2")
+    monkeypatch.setattr(KinematicSimulator, "version", "2")
     with pytest.raises(ResultsError, match="entry one: version is 2, was 1"):
         run(bench(), tmp_path)
 
@@ -159,13 +159,13 @@ def test_another_version_of_a_simulator_is_refused(tmp_path, monkeypatch):
 def test_repetitions_are_added_to_what_there_is(tmp_path):
     run(bench(repetitions=1), tmp_path)
     before = stored(tmp_path)
-    Planar.driven.clear()
+    Counted.driven.clear()
     assert run(bench(repetitions=3), tmp_path).complete
-    assert len(Planar.driven) == 16
+    assert len(Counted.driven) == 16
     assert before.items() <= stored(tmp_path).items()
 
 
-class Dying(Planar):
+class Dying(Counted):
     """Dies whenever ``flat/circle`` is driven, ``deaths`` times."""
 
     deaths = 0
@@ -203,20 +203,20 @@ def test_one_that_dies_again_is_invalid_and_not_measured_and_never_0(tmp_path, m
 
 
 def test_an_entry_whose_ground_is_off_is_not_driven_there_and_named(tmp_path):
-    class OffGround(Planar):
+    class OffGround(Counted):
         def probe(self, terrain, folder):
             off = "its surface is 13 mm too low" if terrain.name == "ice" else None
             return probe_that_finds(terrain, off)
 
     result = run(bench(), tmp_path, OffGround)
-    assert not any("ice" in source for source in Planar.driven)
+    assert not any("ice" in source for source in Counted.driven)
     assert set(result.drives["two"]) == {"flat/straight", "flat/circle"}
     refused = [(one.entry, one.refusal) for one in result.circumstances.grounds if one.refusal]
     assert refused == [(name, "its surface is 13 mm too low") for name in ("one", "two")]
 
 
 def test_an_entry_that_is_not_installed_is_left_out_but_the_reference_is_needed(tmp_path):
-    class NotInstalled(Planar):
+    class NotInstalled(Counted):
         lacking = 1
 
         def open(self, name, options):
@@ -234,7 +234,7 @@ def test_an_entry_that_is_not_installed_is_left_out_but_the_reference_is_needed(
 
 
 def test_a_load_is_measured_again_while_the_machine_is_busy_and_marked_if_it_stays_so(tmp_path):
-    class Busy(Planar):
+    class Busy(Counted):
         shares: ClassVar[list] = [0.5, 0.4, 0.02, 0.6, 0.5, 0.7, *[0.0] * 20]
 
         def measure_load(self, order):

@@ -18,7 +18,7 @@ from gz_testauto.extras.simulator_comparison.drives.commands import commands_of
 from gz_testauto.extras.simulator_comparison.drives.spec import BenchRobotSpec
 from gz_testauto.extras.simulator_comparison.terrain import make_terrain, write_world
 from gz_testauto.simulators.interface import PlacedRobot
-from gz_testauto.testing.planar import PlanarSimulator
+from gz_testauto.simulators.kinematic import KinematicSimulator
 
 ROBOT = BenchRobotSpec(model=share_directory() / "models" / "wheelchair")
 
@@ -60,7 +60,7 @@ def pieces(monkeypatch, wall_s, cpu_s, others_s=0.0):
 def test_one_interruption_does_not_move_a_load(monkeypatch, order):
     wall_s = [0.5] * 6 + [9.0] + [0.5] * 5
     pieces(monkeypatch, wall_s, [0.25] * 12)
-    found = measure_load(PlanarSimulator(), order(1), 0.0, 1)
+    found = measure_load(KinematicSimulator(), order(1), 0.0, 1)
     assert (found.simulated_s, found.wall_s, found.cpu_s) == pytest.approx((12.0, 6.0, 3.0))
     assert found.others == pytest.approx(0.0)
 
@@ -68,21 +68,21 @@ def test_one_interruption_does_not_move_a_load(monkeypatch, order):
 @pytest.mark.slow
 def test_pieces_are_added_until_there_is_enough_to_measure_by(monkeypatch, order):
     pieces(monkeypatch, itertools.repeat(0.1), [0.05] * 200)
-    assert measure_load(PlanarSimulator(), order(1), 0.0, 1).simulated_s == 30.0
+    assert measure_load(KinematicSimulator(), order(1), 0.0, 1).simulated_s == 30.0
     pieces(monkeypatch, itertools.repeat(0.1), [0.001] * 200)
-    assert measure_load(PlanarSimulator(), order(1), 0.0, 1).simulated_s == 120.0
+    assert measure_load(KinematicSimulator(), order(1), 0.0, 1).simulated_s == 120.0
 
 
 def test_what_others_do_on_the_machine_is_a_share_of_all_its_processors(monkeypatch, order):
     pieces(monkeypatch, [1.0] * 12, [0.5] * 12, others_s=0.4)
-    assert measure_load(PlanarSimulator(), order(1), 0.0, 1).others == pytest.approx(0.2)
+    assert measure_load(KinematicSimulator(), order(1), 0.0, 1).others == pytest.approx(0.2)
 
 
 @pytest.mark.slow
 def test_idle_is_a_world_without_a_robot_and_five_need_a_simulator_that_has_several(order):
-    assert measure_load(PlanarSimulator(), order(0), 0.0, 1).cpu_s >= 0.0
-    with pytest.raises(SimulatorError, match="planar has one robot in a world"):
-        measure_load(PlanarSimulator(), order(5), 0.0, 1)
+    assert measure_load(KinematicSimulator(), order(0), 0.0, 1).cpu_s >= 0.0
+    with pytest.raises(SimulatorError, match="kinematic has one robot in a world"):
+        measure_load(KinematicSimulator(), order(5), 0.0, 1)
 
 
 @pytest.mark.slow
@@ -92,7 +92,7 @@ def test_a_simulator_in_other_processes_is_measured_by_these_and_not_by_ours(ord
         [sys.executable, "-c", burn], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
 
-    class Elsewhere(PlanarSimulator):
+    class Elsewhere(KinematicSimulator):
         processes = (child.pid,)
 
     try:

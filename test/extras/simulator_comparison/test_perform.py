@@ -29,7 +29,7 @@ from gz_testauto.extras.simulator_comparison.terrain.step import StepTerrain
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.simulators import open_simulator
 from gz_testauto.simulators.interface import PlacedRobot
-from gz_testauto.testing.planar import PlanarSimulator
+from gz_testauto.simulators.kinematic import KinematicSimulator
 
 ROBOT = BenchRobotSpec(model=share_directory() / "models" / "wheelchair")
 HUSKY = read_robot(share_directory() / "models" / "husky_a200")
@@ -46,11 +46,11 @@ def order(tmp_path):
     return DriveOrder("a drive", world, (start,), (0.0,), commands_of(drive, ROBOT))
 
 
-class PeriodSimulator(PlanarSimulator):
+class PeriodSimulator(KinematicSimulator):
     inertial = "period"
 
 
-@pytest.mark.parametrize("simulator", [PlanarSimulator, PeriodSimulator])
+@pytest.mark.parametrize("simulator", [KinematicSimulator, PeriodSimulator])
 def test_the_imu_is_sampled_every_10_ms_and_poses_are_as_true_as_the_simulator_s(simulator, order):
     driven = perform(simulator(), order)
     imu, odometry = driven.recording.imu, driven.recording.odometry
@@ -105,7 +105,7 @@ def test_a_step_that_does_not_divide_10_ms_is_refused(order):
 
 
 def test_a_robot_without_samples_is_named(order):
-    class Silent(PlanarSimulator):
+    class Silent(KinematicSimulator):
         def _load(self, scene):
             robot = replace(scene.robot, imu=None)
             return super()._load(replace(scene, robot=robot))
@@ -119,7 +119,7 @@ def with_(driven, **changed):
 
 
 def test_what_cannot_have_happened_is_not_believed(order):
-    driven = perform(PlanarSimulator(), order)
+    driven = perform(KinematicSimulator(), order)
     count = len(driven.height_m)
     sunk = np.linspace(0.0, -1.0, count)
     assert "below the ground" in unbelievable(with_(driven, height_m=sunk), TERRAIN)
@@ -165,7 +165,7 @@ def test_a_wheel_is_inside_by_its_distance_from_the_surface_not_by_the_height_ab
 
 
 def test_a_robot_that_drives_through_a_step_is_not_believed_and_one_that_presses_into_it_is(order):
-    driven = perform(PlanarSimulator(), order)
+    driven = perform(KinematicSimulator(), order)
     count = len(driven.height_m)
     assert driven.wheels_m == {}
     x_m = np.linspace(1.0, 3.0, count)
@@ -243,7 +243,7 @@ def test_wheels_turn_as_the_robot_is_told_and_the_outer_ones_faster(name, model,
 
 
 def test_wheels_are_not_told_where_links_are_not(order):
-    assert perform(PlanarSimulator(), order).recording.wheels is None
+    assert perform(KinematicSimulator(), order).recording.wheels is None
 
 
 def turning(rate_radps, count=20):
@@ -289,7 +289,7 @@ def test_wheels_that_drive_by_friction_roll_over_stones_and_not_into_them(order,
 
 
 def test_numbers_that_are_none_are_no_recording(order):
-    class Broken(PlanarSimulator):
+    class Broken(KinematicSimulator):
         def _load(self, scene):
             simulation = super()._load(scene)
             simulation._snapshot, whole = self._broken(simulation), simulation._snapshot

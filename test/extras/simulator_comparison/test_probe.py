@@ -14,7 +14,7 @@ from gz_testauto.extras.simulator_comparison.terrain import TerrainSpec, make_te
 from gz_testauto.extras.simulator_comparison.terrain.contact import resting_m
 from gz_testauto.simulators import open_simulator
 from gz_testauto.simulators.embedded import EmbeddedSimulator
-from gz_testauto.testing.planar import PlanarSimulation, PlanarSimulator
+from gz_testauto.simulators.kinematic import KinematicSimulation, KinematicSimulator
 
 
 def terrain_of(kind, **more):
@@ -139,18 +139,18 @@ def test_real_gazebo_has_the_ground_that_it_is_given(tmp_path):
     assert probe.friction == pytest.approx(0.55, rel=0.001)
 
 
-class SilentSimulation(PlanarSimulation):
+class SilentSimulation(KinematicSimulation):
     ground_m = None  # as where a simulation has no such method
 
 
-class SilentSimulator(PlanarSimulator):
+class SilentSimulator(KinematicSimulator):
     def _load(self, scene):
-        return SilentSimulation(scene)
+        return SilentSimulation(scene, 0.01)
 
 
 def test_a_simulator_that_tells_no_links_may_tell_its_ground_itself(tmp_path):
     terrain = terrain_of("flat")
-    found = probe_ground(PlanarSimulator(), terrain, tmp_path)
+    found = probe_ground(KinematicSimulator(), terrain, tmp_path)
     assert (found.worst_m, found.friction, found.refusal) == (0.0, None, None)
     with pytest.raises(SceneError, match=r"tells no poses of links, .*; give its Simulation"):
         probe_ground(SilentSimulator(), terrain, tmp_path)

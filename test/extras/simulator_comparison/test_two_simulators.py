@@ -12,16 +12,14 @@ from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore
 from gz_testauto.simulators import SIMULATORS
 from gz_testauto.simulators.embedded import EmbeddedSimulator
-from gz_testauto.testing.planar import PlanarSimulator
 
 CAMPAIGN = Path(__file__).resolve().parents[3] / "config" / "smoke_campaign.yaml"
 
-SIMULATORS.register("planar_for_two_speeds", PlanarSimulator)
 SIMULATORS.register("embedded_again", EmbeddedSimulator)
 
 
 def run(out, *more):
-    arguments = ["--screen", "embedded", "--confirm", "planar_for_two_speeds", "--workers", "1"]
+    arguments = ["--screen", "embedded", "--confirm", "kinematic", "--workers", "1"]
     return command.main(["run", str(CAMPAIGN), "--out", str(out), *arguments, *more])
 
 
@@ -33,7 +31,7 @@ def test_all_trials_are_screened_and_the_chosen_ones_confirmed(tmp_path, capsys)
     assert "end alike in both" in said.out
     with ResultStore.read(CampaignDirectory(tmp_path / "embedded")) as store:
         assert len(store.results().trials) == 4
-    with ResultStore.read(CampaignDirectory(tmp_path / "planar_for_two_speeds")) as store:
+    with ResultStore.read(CampaignDirectory(tmp_path / "kinematic")) as store:
         confirmed = [record.trial for record in store.results().trials]
     assert 2 <= len(confirmed) <= 4
     # again: the same choice, and nothing is run twice
@@ -49,7 +47,7 @@ def test_all_trials_are_screened_and_the_chosen_ones_confirmed(tmp_path, capsys)
         ["--screen", "embedded"],
         ["--confirm", "embedded"],
         ["--screen", "embedded", "--confirm", "embedded"],
-        ["--screen", "embedded", "--confirm", "planar_for_two_speeds", "--simulator", "embedded"],
+        ["--screen", "embedded", "--confirm", "kinematic", "--simulator", "embedded"],
     ],
 )
 def test_two_different_simulators_are_needed(tmp_path, capsys, arguments):

@@ -55,7 +55,7 @@ def rostest_of_a_campaign(rostest, tmp_path):
     def start(**parameters):
         return rostest(
             campaign=HERE / "gate_campaign.yaml",
-            simulator="planar",
+            simulator="kinematic",
             out=tmp_path / "out",
             **parameters,
         )

@@ -1,5 +1,5 @@
-"""An ideal robot on the ground of the world: what simulators with masses are held against."""
+"""An ideal robot on the ground of the world: the reference for simulators with masses."""
 
-from gz_testauto.simulators.kinematic.simulator import KinematicSimulator
+from gz_testauto.simulators.kinematic.simulator import KinematicSimulation, KinematicSimulator
 
-__all__ = ["KinematicSimulator"]
+__all__ = ["KinematicSimulation", "KinematicSimulator"]

@@ -22,7 +22,11 @@ class Ground:
     """The ground that these shapes make; those that are none are left out."""
 
     def __init__(self, shapes: Iterable[CollisionShape]) -> None:
-        self._surfaces: List[Surface] = [_surface(shape) for shape in shapes if shape.is_ground]
+        ground = [shape for shape in shapes if shape.is_ground]
+        self._surfaces: List[Surface] = [_surface(shape) for shape in ground]
+
+        self.is_level = bool(ground) and all(map(_is_level, ground))
+        """Whether the ground has the same height everywhere."""
 
     def height_m(self, x_m: np.ndarray, y_m: np.ndarray) -> np.ndarray:
         """Heights above the world's zero at points of any shape; -inf where there is no ground."""
@@ -30,6 +34,14 @@ class Ground:
         for surface in self._surfaces:
             height = np.maximum(height, surface(x_m, y_m))
         return height
+
+
+def _is_level(shape: CollisionShape) -> bool:
+    """Return whether a shape is a plane without slope, which is endless."""
+    if not isinstance(shape.geometry, Plane):
+        return False
+    east, north, _ = shape.geometry.world_normal
+    return bool(east == 0.0 and north == 0.0)
 
 
 def _surface(shape: CollisionShape) -> Surface:

@@ -1,95 +1,170 @@
-"""What stands in an ideal robot's way, and what its lidar sees: outlines from above.
+"""Contacts and scans of an ideal robot: outlines from above of everything that is not ground.
 
-Owns contacts and scans. A model is met at the heights of the robot's body, and seen where its
-outline is at the height of the lidar on level ground.
+A shape obstructs at the heights of the robot's body, and is seen where its outline is at the height
+of the lidar on level ground.
 """
 
-from typing import Iterable, List, Tuple
+import math
+from dataclasses import dataclass
+from typing import Iterable, List, Mapping, Optional, Tuple
 
 import numpy as np
 import shapely
 from shapely.geometry.base import BaseGeometry
 
 from gz_testauto.base.observation import Contact, LaserScan, Twist2D
-from gz_testauto.base.pose import Pose2D
-from gz_testauto.sdf.floor import obstructing_heights
+from gz_testauto.base.pose import Pose, Pose2D
+from gz_testauto.sdf.floor import Heights, obstructing_heights
 from gz_testauto.sdf.robot import LidarDescription, RobotModel
-from gz_testauto.sdf.scene import SceneModel
-from gz_testauto.simulators.outline_rays import cast_rays, outline_segments
+from gz_testauto.sdf.scene import CollisionShape, SceneModel
+from gz_testauto.simulators.kinematic.outlines import Outlines, edges_of
 
 SKIN_M = 1e-3
-"""Half the height of what a lidar's plane cuts."""
+"""Half the height of what a lidar's plane cuts, and a distance that is not skipped."""
+
+LEVEL = 1e-12
+"""A motion that changes height (m), roll or pitch by no more is one in the plane."""
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """A collision shape: its name, and outlines where it obstructs and where it is seen."""
+
+    name: str
+    solid: BaseGeometry
+    solid_edges: np.ndarray
+    seen_edges: np.ndarray
+
+    def moved(self, motion: Pose2D) -> "_Shape":
+        """Return the shape after a motion in the plane."""
+        return _Shape(
+            self.name,
+            shapely.transform(self.solid, motion.place),
+            motion.place(self.solid_edges.reshape(-1, 2)).reshape(-1, 4),
+            motion.place(self.seen_edges.reshape(-1, 2)).reshape(-1, 4),
+        )
+
+
+@dataclass(frozen=True)
+class _Model:
+    """The shapes of a model where they were read, and where it is now."""
+
+    read: SceneModel
+    read_shapes: Tuple[_Shape, ...]
+    pose: Pose
+    shapes: Tuple[_Shape, ...]
 
 
 class Obstacles:
-    """All that is no ground, for one robot."""
+    """All shapes that are not ground, for one robot."""
 
-    def __init__(self, models: Iterable[SceneModel], robot: RobotModel, body: str) -> None:
-        """``body`` is what the robot's part is called in contacts."""
+    def __init__(self, robot: RobotModel, body: str) -> None:
+        """``body`` is the name of the robot's shape in contacts."""
         self._corners = np.asarray(robot.footprint_m, dtype=float)
-        self._body = body
-        self._middle_m = sum(robot.height_m) / 2
-        heights = obstructing_heights(robot.height_m)
-        shapes = [shape for model in models for shape in model.collisions if not shape.is_ground]
-        self._names = [shape.scoped_name for shape in shapes]
-        self._tree = shapely.STRtree([shape.footprint(*heights) for shape in shapes])
-        seen: List[BaseGeometry] = []
+        self._radius_m = float(np.hypot(*self._corners.T).max())
+        self._body, self._middle_m = body, sum(robot.height_m) / 2
+        self._heights = obstructing_heights(robot.height_m)
+        self._lidar = robot.lidar
         if robot.lidar is not None:
-            level = robot.lidar.mount.position[2]
-            seen = [shape.footprint(level - SKIN_M, level + SKIN_M) for shape in shapes]
-        self._segments = outline_segments(seen)
+            low, high = robot.lidar.angle_min_rad, robot.lidar.angle_max_rad
+            self._angles_rad = np.linspace(low, high, robot.lidar.samples)
+        self._models: Mapping[str, _Model] = {}
 
-    def within(self, pose: Pose2D, way_m: float) -> bool:
-        """Whether anything can be met from ``pose`` on a way that no corner exceeds."""
-        near = self._tree.query_nearest(self._placed(pose), max_distance=way_m + SKIN_M)
-        return len(near) > 0
+    def update(self, models: Iterable[SceneModel]) -> None:
+        """Take over the models that there are now. One that has only moved in the plane is moved,
+        which is faster than to compute its outlines anew."""
+        before = self._models
+        self._models = {model.name: self._of(model, before.get(model.name)) for model in models}
+        self._shapes = [shape for model in self._models.values() for shape in model.shapes]
+        self._solids = np.array([shape.solid for shape in self._shapes], dtype=object)
+        self.solid = Outlines(shape.solid_edges for shape in self._shapes)
+        self.seen = Outlines(shape.seen_edges for shape in self._shapes)
 
-    def reach_m(self, command: Twist2D, duration_s: float) -> float:
-        """The longest way of any corner in that time."""
-        radius = float(np.hypot(*self._corners.T).max())
-        return (abs(command.linear_mps) + abs(command.angular_radps) * radius) * duration_s
+    def free_steps(self, pose: Pose2D, command: Twist2D, step_s: float, most: int) -> int:
+        """Return for how many steps, at most ``most``, the robot cannot touch anything."""
+        speed_mps = abs(command.linear_mps) + abs(command.angular_radps) * self._radius_m
+        limit_m = speed_mps * step_s * most + SKIN_M  # no corner moves farther
+        clear_m = self.solid.clearance_m(pose.place(self._corners), limit_m)
+        if clear_m >= limit_m:
+            return most
+        return max(0, math.floor((clear_m - SKIN_M) / (speed_mps * step_s))) if speed_mps else 0
 
     def meet(self, start: Pose2D, wanted: Pose2D, stamp_s: float) -> Tuple[bool, List[Contact]]:
-        """Whether a step is possible, which it is not farther into something that the robot is in
-        already, and what is touched at its end."""
+        """Return whether a step is possible, and the contacts at its end. A step farther into an
+        obstacle that the robot overlaps already is not possible."""
         met, depth = self._overlaps(wanted)
         if not met:
             return True, []
         _, depth_now = self._overlaps(start)
         possible = depth_now == 0.0 or depth <= depth_now
-        placed = self._placed(wanted if possible else start)
-        return possible, [self._contact(placed, index, stamp_s) for index in met]
+        return possible, [self.contact(wanted if possible else start, one, stamp_s) for one in met]
 
-    def scan(self, base: Pose2D, lidar: LidarDescription, stamp_s: float) -> LaserScan:
-        """What the lidar measures of a base in that place."""
-        sensor = (base.to_pose() * lidar.mount).planar
-        angles = np.linspace(lidar.angle_min_rad, lidar.angle_max_rad, lidar.samples)
-        ranges = cast_rays(self._segments, *sensor, angles, lidar.range_max_m)
-        ranges[ranges < lidar.range_min_m] = -np.inf
-        ranges.setflags(write=False)
-        limits = (lidar.angle_min_rad, lidar.angle_max_rad, lidar.range_min_m, lidar.range_max_m)
-        return LaserScan(stamp_s, *limits, ranges, lidar.mount)
-
-    def _overlaps(self, pose: Pose2D) -> Tuple[List[int], float]:
-        """Which outlines the robot's meets at a pose, and by how much area in all (m²)."""
-        outline = self._placed(pose)
-        met = sorted(int(index) for index in self._tree.query(outline, predicate="intersects"))
-        area = sum(outline.intersection(self._tree.geometries[index]).area for index in met)
-        return met, float(area)
-
-    def _placed(self, pose: Pose2D) -> BaseGeometry:
-        return shapely.polygons(pose.place(self._corners))
-
-    def _contact(self, placed: BaseGeometry, index: int, stamp_s: float) -> Contact:
-        touched = placed.intersection(self._tree.geometries[index])
+    def contact(self, pose: Pose2D, index: int, stamp_s: float) -> Contact:
+        """Return the contact of the robot at ``pose`` with a shape."""
+        placed = self._placed(pose)
+        touched = placed.intersection(self._solids[index])
         point = (touched if not touched.is_empty else placed).centroid
         away = np.array([placed.centroid.x - point.x, placed.centroid.y - point.y])
         away = away / max(1e-9, float(np.hypot(*away)))
         return Contact(
             stamp_s=stamp_s,
             first=self._body,
-            second=self._names[index],
+            second=self._shapes[index].name,
             positions_m=((point.x, point.y, self._middle_m),),
             normals=((float(away[0]), float(away[1]), 0.0),),
             depths_m=(0.0,),
         )
+
+    def scan(self, base: Pose2D, lidar: LidarDescription, stamp_s: float) -> LaserScan:
+        """Return the scan of a lidar on a base at that place."""
+        mount_x, mount_y, _ = lidar.mount.position
+        ((x, y),) = base.place(np.array([[mount_x, mount_y]])).tolist()
+        yaw_rad = base.yaw_rad + lidar.mount.yaw_rad
+        ranges = self.seen.cast(x, y, yaw_rad, self._angles_rad, lidar.range_max_m)
+        ranges[ranges < lidar.range_min_m] = -np.inf
+        ranges.setflags(write=False)
+        limits = (lidar.angle_min_rad, lidar.angle_max_rad, lidar.range_min_m, lidar.range_max_m)
+        return LaserScan(stamp_s, *limits, ranges, lidar.mount)
+
+    def _of(self, model: SceneModel, before: Optional[_Model]) -> _Model:
+        if before is not None and before.read.node is model.node:
+            if model.pose == before.pose:
+                return before
+            motion = _planar_motion(before.read.pose, model.pose)
+            if motion is not None:
+                shapes = tuple(shape.moved(motion) for shape in before.read_shapes)
+                return _Model(before.read, before.read_shapes, model.pose, shapes)
+        level_m = None if self._lidar is None else self._lidar.mount.position[2]
+        shapes = tuple(
+            _read_shape(shape, self._heights, level_m)
+            for shape in model.collisions
+            if not shape.is_ground
+        )
+        return _Model(model, shapes, model.pose, shapes)
+
+    def _overlaps(self, pose: Pose2D) -> Tuple[List[int], float]:
+        """Return which shapes the robot overlaps or touches at a pose, and their area (m²)."""
+        outline = self._placed(pose)
+        met = np.flatnonzero(shapely.intersects(outline, self._solids)).tolist()
+        area = sum(outline.intersection(self._solids[index]).area for index in met)
+        return met, float(area)
+
+    def _placed(self, pose: Pose2D) -> BaseGeometry:
+        return shapely.polygons(pose.place(self._corners))
+
+
+def _read_shape(shape: CollisionShape, heights: Heights, lidar_m: Optional[float]) -> _Shape:
+    solid = shape.footprint(*heights)
+    seen = np.empty((0, 4))
+    if lidar_m is not None:
+        seen = edges_of(shape.footprint(lidar_m - SKIN_M, lidar_m + SKIN_M))
+    return _Shape(shape.scoped_name, solid, edges_of(solid), seen)
+
+
+def _planar_motion(start: Pose, end: Pose) -> Optional[Pose2D]:
+    """Return the motion in the plane from one pose to another; None where it is none."""
+    motion = end * start.inverse()
+    x, y, _, _ = motion.quaternion
+    if max(abs(x), abs(y), abs(motion.position[2])) > LEVEL:
+        return None
+    return motion.planar

@@ -10,6 +10,7 @@ from typing import List, Tuple
 
 import numpy as np
 
+from gz_testauto.base.errors import SimulatorError
 from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.scene import placed_model
@@ -53,6 +54,35 @@ class Stance:
         lifted = np.maximum.reduceat(heights - self._above, self._starts, axis=1)
         z_m, forward, left = self._fit @ np.where(np.isinf(lifted), np.nan, lifted).T
         return z_m, np.arcsin(left / np.sqrt(1 + forward**2 + left**2)), -np.arctan(forward)
+
+
+class Footing:
+    """A robot's stance on one ground."""
+
+    def __init__(self, stance: Stance, ground: Ground) -> None:
+        self._stance, self._ground = stance, ground
+        self.is_level = ground.is_level
+        """Whether it is the same at all poses."""
+        self._level = self._on(np.zeros((1, 3))) if self.is_level else None
+
+    def stand(self, poses: np.ndarray) -> np.ndarray:
+        """Return height (m), roll and pitch (rad), shape (n, 3), at poses (n, 3) in the plane.
+        Raises ``SimulatorError`` where there is no ground."""
+        if self._level is not None:
+            return np.tile(self._level, (len(poses), 1))
+        standing = self._on(poses)
+        gone = np.flatnonzero(np.isnan(standing[:, 0]))
+        if len(gone):
+            x, y, _ = poses[gone[0]]
+            raise SimulatorError(
+                f"there is no ground under the robot at ({x:.2f}, {y:.2f}): 'kinematic' knows "
+                "planes, height maps and wide flat slabs; keep the robot on them, or use another "
+                "simulator"
+            )
+        return standing
+
+    def _on(self, poses: np.ndarray) -> np.ndarray:
+        return np.column_stack(self._stance.on(self._ground, *poses.T))
 
 
 def _terms(feet: List[Foot]) -> np.ndarray:

@@ -1,98 +1,139 @@
-"""Where an ideal robot was in the last steps, and what its IMU felt.
+"""The last steps of an ideal robot, and the samples of its IMU.
 
 Owns the arcs that it drives, and differences: a velocity is that of a step, an acceleration the
-change of that velocity over a step.
+change of that velocity over a step. Samples are computed when they are read, which planners and
+recorders of trials never do.
 """
 
-from dataclasses import dataclass
-from typing import List, Tuple
+import math
+from typing import List, Sequence, Tuple, Union, overload
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
 from gz_testauto.base.observation import ImuSample, ModelState, Twist2D
-from gz_testauto.base.pose import Pose, Pose2D
+from gz_testauto.base.pose import Pose, Pose2D, wrap_angle
+from gz_testauto.simulators.kinematic.stance import Footing
 
 BEFORE = 2
-"""So many states before a step are needed for an acceleration at its end."""
+"""So many poses before a step are needed for an acceleration at its end."""
+
+
+def drive_arc(pose: Pose2D, twist: Twist2D, duration_s: float) -> Pose2D:
+    """Return the pose of a unicycle after a constant twist."""
+    x, y, yaw = arc(pose, twist, np.array([duration_s]))[0].tolist()
+    return Pose2D(x, y, wrap_angle(yaw))
 
 
 def arc(pose: Pose2D, twist: Twist2D, times_s: np.ndarray) -> np.ndarray:
-    """Poses (n, 3) in the plane, x, y and yaw, of a unicycle at times (n,) after ``pose``."""
-    turned = twist.angular_radps * times_s
-    chord = twist.linear_mps * times_s * np.sinc(turned / (2 * np.pi))
-    direction = pose.yaw_rad + turned / 2
+    """Return the poses (n, 3), x, y and yaw, of a unicycle at times (n,) after ``pose``."""
+    turn = twist.angular_radps * times_s
+    chord = twist.linear_mps * times_s * np.sinc(turn / (2 * np.pi))
+    direction = pose.yaw_rad + turn / 2
     return np.column_stack(
         [
             pose.x_m + chord * np.cos(direction),
             pose.y_m + chord * np.sin(direction),
-            pose.yaw_rad + turned,
+            pose.yaw_rad + turn,
         ]
     )
 
 
-@dataclass
 class Track:
-    """Positions (n, 3) in m and attitudes (n) of a base at successive steps of ``step_s``, oldest
-    first; the first two are before those that are looked at."""
+    """Poses in the plane at successive steps, shape (n, 3), oldest first; the first two are those
+    before the steps of interest."""
 
-    positions_m: np.ndarray
-    attitudes: Rotation
-    step_s: float
+    def __init__(self, poses: np.ndarray, footing: Footing, step_s: float) -> None:
+        """Raises ``SimulatorError`` where there is no ground under the robot."""
+        self._poses, self._footing, self._step_s = poses, footing, step_s
+        self._standing = None if footing.is_level else footing.stand(poses)
 
     @classmethod
-    def at_rest(cls, pose: Pose, step_s: float) -> "Track":
-        """Of a robot that has stood there."""
-        count = BEFORE + 1
-        return cls(
-            np.tile(pose.position, (count, 1)),
-            Rotation.from_quat(np.tile(pose.quaternion, (count, 1))),
-            step_s,
-        )
+    def at_rest(cls, pose: Pose2D, footing: Footing, step_s: float) -> "Track":
+        """Return the track of a robot that has not moved."""
+        return cls(np.tile(pose, (BEFORE + 1, 1)), footing, step_s)
 
-    def followed_by(self, positions_m: np.ndarray, attitudes: Rotation) -> "Track":
-        """The last two states of this one, and these."""
-        return Track(
-            np.vstack([self.positions_m[-BEFORE:], positions_m]),
-            Rotation.from_quat(
-                np.vstack([self.attitudes.as_quat()[-BEFORE:], attitudes.as_quat()])
-            ),
-            self.step_s,
-        )
+    def followed_by(self, poses: np.ndarray, footing: Footing) -> "Track":
+        """Return the last two poses of this track, and these."""
+        return Track(np.vstack([self._poses[-BEFORE:], poses]), footing, self._step_s)
 
     @property
     def state(self) -> ModelState:
-        """The last one, with its twist of the last step."""
-        linear = (self.positions_m[-1] - self.positions_m[-2]) / self.step_s
-        turn = (self.attitudes[-1] * self.attitudes[-2].inv()).as_rotvec() / self.step_s
-        return ModelState(self.pose, triple(linear), triple(turn))
+        """The state at the last step, with the twist of that step."""
+        before, pose = self._at(-2), self._at(-1)
+        moved = np.subtract(pose.position, before.position) / self._step_s
+        *axis, cosine = (pose * before.inverse()).quaternion
+        sine = math.hypot(*axis)
+        turn_rad = 2 * math.atan2(math.copysign(sine, cosine), abs(cosine))
+        rate = (turn_rad / sine if sine else 0.0) / self._step_s
+        return ModelState(pose, _triple(moved), _triple(rate * np.array(axis)))
 
     @property
     def pose(self) -> Pose:
-        """The last one."""
-        x, y, z, w = self.attitudes[-1].as_quat().tolist()
-        return Pose(triple(self.positions_m[-1]), (x, y, z, w))
+        """The pose at the last step."""
+        return self._at(-1)
 
-    def felt(
-        self, mount: Pose, gravity_mps2: np.ndarray, stamps_s: np.ndarray, due: np.ndarray
+    def samples(
+        self, mount: Pose, gravity_mps2: np.ndarray, rows: Sequence[int], stamps_s: Sequence[float]
     ) -> List[ImuSample]:
-        """What an IMU at ``mount`` in the base felt in those steps that are ``due``, booleans of
-        all but the first two; ``stamps_s`` are their times."""
-        sensor = self.attitudes * Rotation.from_quat(mount.quaternion)
-        places = self.positions_m + self.attitudes.apply(mount.position)
-        velocities = np.diff(places, axis=0) / self.step_s
-        pushes = np.diff(velocities, axis=0) / self.step_s - gravity_mps2
-        turns = (sensor[BEFORE - 1 : -1].inv() * sensor[BEFORE:]).as_rotvec() / self.step_s
-        linear = sensor[BEFORE:].inv().apply(pushes)
-        quaternions = sensor[BEFORE:].as_quat()
+        """Return what an IMU at ``mount`` in the base measures at some rows of the poses."""
+        first = min(rows) - BEFORE
+        poses, due = self._poses[first : max(rows) + 1], np.array(rows) - first
+        z_m, roll, pitch = self._stand(slice(first, max(rows) + 1)).T
+        attitudes = Rotation.from_euler("ZYX", np.column_stack([poses[:, 2], pitch, roll]))
+        sensor = attitudes * Rotation.from_quat(mount.quaternion)
+        places = np.column_stack([poses[:, :2], z_m]) + attitudes.apply(mount.position)
+        velocities = np.diff(places, axis=0) / self._step_s
+        felt = np.diff(velocities, axis=0)[due - BEFORE] / self._step_s - gravity_mps2
+        now = sensor[due]
+        turns = (sensor[due - 1].inv() * now).as_rotvec() / self._step_s
         return [
-            ImuSample(float(stamps_s[index]), tuple(quaternions[index].tolist()), *rates)
-            for index in np.flatnonzero(due)
-            for rates in [(triple(turns[index]), triple(linear[index]))]
+            ImuSample(stamp_s, tuple(quaternion), _triple(turn), _triple(linear))
+            for stamp_s, quaternion, turn, linear in zip(
+                stamps_s, now.as_quat().tolist(), turns, now.inv().apply(felt)
+            )
         ]
 
+    def _at(self, row: int) -> Pose:
+        (x, y, yaw), (z, roll, pitch) = self._poses[row].tolist(), self._stand(row).tolist()
+        return Pose.from_rpy(x, y, z, roll, pitch, yaw)
 
-def triple(values: np.ndarray) -> Tuple[float, float, float]:
-    """Three numbers of an array (3,)."""
+    def _stand(self, rows: Union[int, slice]) -> np.ndarray:
+        if self._standing is None:
+            self._standing = self._footing.stand(self._poses)
+        return np.asarray(self._standing[rows])
+
+
+class ImuSamples(Sequence[ImuSample]):
+    """Samples in order of time, computed when the first is read."""
+
+    def __init__(self, mount: Pose, gravity_mps2: np.ndarray) -> None:
+        self._mount, self._gravity = mount, gravity_mps2
+        self._due: List[Tuple[Track, Sequence[int], Sequence[float]]] = []
+        self._computed: List[ImuSample] = []
+
+    def add(self, track: Track, rows: Sequence[int], stamps_s: Sequence[float]) -> None:
+        """Add the samples that are due at some rows of a track."""
+        self._due.append((track, rows, stamps_s))
+
+    @overload
+    def __getitem__(self, index: int) -> ImuSample: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[ImuSample]: ...
+
+    def __getitem__(self, index: Union[int, slice]) -> Union[ImuSample, Sequence[ImuSample]]:
+        for track, rows, stamps_s in self._due if not self._computed else ():
+            self._computed += track.samples(self._mount, self._gravity, rows, stamps_s)
+        return self._computed[index]
+
+    def __len__(self) -> int:
+        return sum(len(rows) for _, rows, _ in self._due)
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+
+def _triple(values: np.ndarray) -> Tuple[float, float, float]:
     x, y, z = values.tolist()
     return (x, y, z)

@@ -1,0 +1,189 @@
+"""Outlines of shapes seen from above: distances of a planar lidar's rays, and of a polygon.
+
+Owns the arithmetic, compiled, on one array of the edges of all outlines. An outline that is too far
+is skipped by its bounding circle, and others are tested only against the rays that point at them.
+"""
+
+import math
+from typing import Iterable, List
+
+import numpy as np
+import shapely
+from shapely.geometry.base import BaseGeometry
+
+from gz_testauto.base.compiled import compiled
+
+FEW_RAYS = 40
+"""An outline that is seen by fewer is tested as a whole: faster than to find the rays per edge."""
+
+
+def edges_of(shape: BaseGeometry) -> np.ndarray:
+    """Return the edges of all rings of polygons, shape (n, 4): x0, y0, x1, y1 (m)."""
+    pieces = [np.empty((0, 4))]
+    for ring in shapely.get_rings(shapely.get_parts(shape)):
+        corners = shapely.get_coordinates(ring)
+        pieces.append(np.hstack([corners[:-1], corners[1:]]))
+    return np.concatenate(pieces)
+
+
+class Outlines:
+    """Outlines, each given by its edges (n, 4)."""
+
+    def __init__(self, edges: Iterable[np.ndarray]) -> None:
+        pieces: List[np.ndarray] = [np.empty((0, 4)), *edges]
+        self._edges = np.concatenate(pieces)
+        self._ends = np.cumsum([len(piece) for piece in pieces])
+        self._circles = _bounding_circles(self._edges, self._ends)
+
+    @classmethod
+    def of(cls, shapes: Iterable[BaseGeometry]) -> "Outlines":
+        """Return the outlines of polygons."""
+        return cls(map(edges_of, shapes))
+
+    def cast(
+        self, x_m: float, y_m: float, yaw_rad: float, angles_rad: np.ndarray, range_max_m: float
+    ) -> np.ndarray:
+        """Return the distance (m) along each ray from a point to the first edge, shape (n,);
+        ``inf`` beyond the range. ``angles_rad`` (n,) are evenly spaced, rising, and relative to
+        ``yaw_rad``."""
+        ranges = np.full(len(angles_rad), np.inf)
+        first, last = float(angles_rad[0]), float(angles_rad[-1])
+        spacing = (last - first) / max(1, len(angles_rad) - 1) or 1.0
+        directions = yaw_rad + angles_rad
+        view = (x_m, y_m, yaw_rad + first, spacing, range_max_m)
+        _cast(
+            self._edges,
+            self._ends,
+            self._circles,
+            view,
+            np.cos(directions),
+            np.sin(directions),
+            ranges,
+        )
+        return ranges
+
+    def clearance_m(self, corners_m: np.ndarray, limit_m: float) -> float:
+        """Return the distance between the polygon with these corners (k, 2) and the nearest
+        outline: 0 where they overlap, and ``limit_m`` where it is no less."""
+        return float(_clearance(self._edges, self._ends, self._circles, corners_m, limit_m))
+
+
+@compiled
+def _bounding_circles(edges, ends):  # type: ignore[no-untyped-def]
+    """Centre and radius of each outline's bounding circle, shape (n, 3); the first is empty."""
+    circles = np.zeros((len(ends), 3))
+    for group in range(1, len(ends)):
+        low_x = low_y = np.inf
+        high_x = high_y = -np.inf
+        for edge in range(ends[group - 1], ends[group]):
+            low_x, high_x = min(low_x, edges[edge, 0]), max(high_x, edges[edge, 0])
+            low_y, high_y = min(low_y, edges[edge, 1]), max(high_y, edges[edge, 1])
+        circles[group, 0] = x = (low_x + high_x) / 2
+        circles[group, 1] = y = (low_y + high_y) / 2
+        for edge in range(ends[group - 1], ends[group]):
+            away = math.hypot(edges[edge, 0] - x, edges[edge, 1] - y)
+            circles[group, 2] = max(circles[group, 2], away)
+    return circles
+
+
+@compiled
+def _cast(edges, ends, circles, view, cosines, sines, ranges):  # type: ignore[no-untyped-def]
+    """Shorten ``ranges`` to the first edge on each ray."""
+    x, y, first_rad, spacing, range_max = view
+    count = len(ranges)
+    for group in range(1, len(ends)):
+        dx, dy, radius = circles[group, 0] - x, circles[group, 1] - y, circles[group, 2]
+        away = math.hypot(dx, dy)
+        if away - radius > range_max:
+            continue
+        half = math.asin(radius / away) if away > radius else math.pi
+        low, width = _wrapped(math.atan2(dy, dx) - half - first_rad), 2 * half
+        few = width / spacing < FEW_RAYS
+        for edge in range(ends[group - 1], ends[group]):
+            px, py = edges[edge, 0] - x, edges[edge, 1] - y
+            ex, ey = edges[edge, 2] - edges[edge, 0], edges[edge, 3] - edges[edge, 1]
+            if not few:
+                bearing = math.atan2(py, px) - first_rad
+                turn = _wrapped(math.atan2(py + ey, px + ex) - first_rad - bearing)
+                low, width = _wrapped(min(bearing, bearing + turn)), abs(turn)
+            for image in range(-1, 2):  # the bearing, and the same a turn less and more
+                start = (low + image * 2 * math.pi) / spacing
+                first = max(0, math.floor(start))
+                last = min(count - 1, math.ceil(start + width / spacing))
+                for ray in range(first, last + 1):
+                    across = cosines[ray] * ey - sines[ray] * ex
+                    along_ray = (px * ey - py * ex) / across
+                    along_edge = (px * sines[ray] - py * cosines[ray]) / across
+                    if along_ray >= 0 and along_edge >= -1e-9 and along_edge <= 1 + 1e-9:
+                        ranges[ray] = min(ranges[ray], along_ray)
+    for ray in range(count):
+        if ranges[ray] > range_max:
+            ranges[ray] = np.inf
+
+
+@compiled
+def _wrapped(angle):  # type: ignore[no-untyped-def]
+    """The same angle in -pi to pi."""
+    return (angle + math.pi) % (2 * math.pi) - math.pi
+
+
+@compiled
+def _clearance(edges, ends, circles, corners, limit):  # type: ignore[no-untyped-def]
+    """Distance between a polygon and the nearest outline."""
+    x, y, radius = np.mean(corners[:, 0]), np.mean(corners[:, 1]), 0.0
+    for corner in corners:
+        radius = max(radius, math.hypot(corner[0] - x, corner[1] - y))
+    count, nearest = len(corners), limit
+    for group in range(1, len(ends)):
+        first, end = ends[group - 1], ends[group]
+        away = math.hypot(circles[group, 0] - x, circles[group, 1] - y)
+        if first == end or away - circles[group, 2] - radius >= nearest:
+            continue
+        inside = False  # a corner, within the outline: a ray along x crosses its edges oddly
+        for edge in edges[first:end]:
+            inside ^= _crosses(edge[0], edge[1], edge[2], edge[3], corners[0, 0], corners[0, 1])
+            within = False  # the edge's first point, within the polygon
+            for side in range(count):
+                ax, ay = corners[side]
+                bx, by = corners[(side + 1) % count]
+                within ^= _crosses(ax, ay, bx, by, edge[0], edge[1])
+                between = _between((ax, ay, bx, by), (edge[0], edge[1], edge[2], edge[3]))
+                nearest = min(nearest, between)
+            if within:
+                return 0.0
+        if inside:
+            return 0.0
+    return nearest
+
+
+@compiled
+def _crosses(ax, ay, bx, by, x, y):  # type: ignore[no-untyped-def]
+    """Whether the ray from a point along x crosses an edge."""
+    return (ay > y) != (by > y) and x < (bx - ax) * (y - ay) / (by - ay) + ax
+
+
+@compiled
+def _between(one, other):  # type: ignore[no-untyped-def]
+    """Distance between two segments."""
+    ax, ay, bx, by = one
+    cx, cy, dx, dy = other
+    ux, uy, vx, vy = bx - ax, by - ay, dx - cx, dy - cy
+    across = ux * vy - uy * vx
+    if across != 0:
+        s = ((cx - ax) * vy - (cy - ay) * vx) / across
+        t = ((cx - ax) * uy - (cy - ay) * ux) / across
+        if s >= 0 and s <= 1 and t >= 0 and t <= 1:
+            return 0.0
+    return min(
+        min(_to_segment(cx, cy, ax, ay, ux, uy), _to_segment(dx, dy, ax, ay, ux, uy)),
+        min(_to_segment(ax, ay, cx, cy, vx, vy), _to_segment(bx, by, cx, cy, vx, vy)),
+    )
+
+
+@compiled
+def _to_segment(x, y, ax, ay, ux, uy):  # type: ignore[no-untyped-def]
+    """Distance from a point to the segment from ``a`` along ``u``."""
+    length = ux * ux + uy * uy
+    along = 0.0 if length == 0 else ((x - ax) * ux + (y - ay) * uy) / length
+    along = min(1.0, max(0.0, along))
+    return math.hypot(x - ax - along * ux, y - ay - along * uy)
