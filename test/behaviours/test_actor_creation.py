@@ -7,26 +7,77 @@ from typing import List
 import numpy as np
 import pytest
 import shapely
+from typing_extensions import Literal
 
 from gz_testauto.base.errors import PlacementError, SpecError
 from gz_testauto.base.pose import Pose2D
+from gz_testauto.behaviours.actor import Actor
 from gz_testauto.behaviours.creation import Ground, create_actors
 from gz_testauto.behaviours.surroundings import Surroundings
-from gz_testauto.spec.actors import Actor
+from gz_testauto.spec.actors import BEHAVIOURS, ActorSpec
+from gz_testauto.spec.distributions import Fixed, PositiveDistribution
 from gz_testauto.spec.loader import parse
-from gz_testauto.spec.model import Spec
+from gz_testauto.spec.model import PoseSpec, Spec
 
 WALL = shapely.box(2.0, -5.0, 2.2, 5.0)
 GROUND = Ground(Surroundings({"wall": WALL}), Pose2D(0.0, 0.0), 0.6)
 
 
 class Actors(Spec):
-    actors: List[Actor]
+    actors: List[ActorSpec]
 
 
 def actors(*lines):
     text = "actors:\n" + "\n".join(f"  - {line}" for line in lines)
     return parse(text, Actors, Path("actors.yaml")).actors
+
+
+class Spin(Actor):
+    def __init__(self, name, tags=(), rate_radps: float = 1.0):
+        super().__init__(name, tags)
+        self.rate_radps = rate_radps
+
+    def act(self, context):
+        self.set_twist((0.0, 0.0, 0.0), (0.0, 0.0, self.rate_radps))
+
+
+class SpinSpec(ActorSpec):
+    behaviour: Literal["spin"]
+    start: PoseSpec
+    rate_radps: PositiveDistribution = Fixed(value=1.0)
+
+    def create(self, new):
+        return Spin(new.name, self.tags, new.draw(self.rate_radps)), self.start.pose
+
+
+@pytest.fixture
+def registered(monkeypatch):
+    """Registers an actor type, as another package does, until the end of the test."""
+    monkeypatch.setattr(BEHAVIOURS, "_loaders", dict(BEHAVIOURS._loaders))
+    return BEHAVIOURS.register
+
+
+def test_an_actor_type_of_another_package_has_keys_of_its_own(registered):
+    registered("spin", SpinSpec)
+    line = "{name: top, behaviour: spin, start: {x_m: -4, y_m: 1}, rate_radps: [0.5, 2.0]}"
+    (top,) = create_actors(actors(line), 5, 0, 0, GROUND)
+    assert isinstance(top, Spin) and 0.5 <= top.rate_radps <= 2.0
+    assert starts([top]) == {"top": (-4.0, 1.0)}
+    says = "actors.yaml:2: actors[0]: unknown key 'rate_rdps'; did you mean 'rate_radps'"
+    with pytest.raises(SpecError, match=re.escape(says)):
+        actors(line.replace("rate_radps", "rate_rdps"))
+    with pytest.raises(SpecError, match=re.escape("actors[0].rate_radps is 0; it must be > 0")):
+        actors(line.replace("[0.5, 2.0]", "0"))
+
+
+def test_an_actor_class_of_another_package_has_the_parameters_of_its_constructor(registered):
+    registered("spin", Spin)
+    line = "{name: top, behaviour: spin, start: {x_m: -4, y_m: 1}, parameters: {rate_radps: 2.0}}"
+    (top,) = create_actors(actors(line), 5, 0, 0, GROUND)
+    assert top.rate_radps == 2.0
+    (wrong,) = (actors(line.replace("2.0", "fast")),)
+    with pytest.raises(SpecError, match="rate_radps is 'fast'; it must be a valid number"):
+        create_actors(wrong, 5, 0, 0, GROUND)
 
 
 WALKERS = (

@@ -17,7 +17,7 @@ from gz_testauto.behaviours.door import Door
 from gz_testauto.behaviours.follow import Follow
 from gz_testauto.behaviours.patrol import Patrol, along, length_m
 from gz_testauto.behaviours.surroundings import Surroundings
-from gz_testauto.behaviours.tree import Tree
+from gz_testauto.behaviours.tree_leaves import Tree
 from gz_testauto.behaviours.wander import Wander
 from gz_testauto.sdf.shapes import Box
 from gz_testauto.simulators.interface import NamedModel

@@ -6,7 +6,8 @@ from actor_scenes import PERIOD_S, person, simulated
 
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.base.resources import share_directory
-from gz_testauto.behaviours.script import Script, Timetable, dynabarn_path, dynabarn_speeds
+from gz_testauto.behaviours.polynomial import dynabarn_path, dynabarn_speeds
+from gz_testauto.behaviours.script import Script, Timetable
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.simulators import open_simulator
 from gz_testauto.simulators.interface import Scene

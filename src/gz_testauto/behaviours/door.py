@@ -1,11 +1,87 @@
 """Opens while somebody is near."""
 
 import math
-from typing import Sequence
+from typing import Sequence, Tuple
+
+import shapely
+import shapely.affinity
+from pydantic import Field
+from shapely.geometry.base import BaseGeometry
+from typing_extensions import Annotated, Literal
 
 from gz_testauto.base.pose import Pose2D, wrap_angle
 from gz_testauto.behaviours.actor import Actor
+from gz_testauto.behaviours.creation import NewActor
 from gz_testauto.behaviours.hook import StepContext
+from gz_testauto.spec.actors import ActorSpec, Positive, Size, Solid
+from gz_testauto.spec.distributions import Fixed, PositiveDistribution
+from gz_testauto.spec.model import LARGEST, PoseSpec
+
+
+class DoorSpec(ActorSpec):
+    """Opens while somebody is near, and closes after: slides along itself, or swings about the end
+    at its origin."""
+
+    behaviour: Literal["door"]
+    at: PoseSpec
+    """The middle of a sliding door when it is closed, the hinge of a swinging one; along x."""
+    kind: Literal["sliding", "swinging"] = "sliding"
+    size_m: Size = (1.0, 0.08, 2.0)
+    mass_kg: Positive = 40.0
+    opens_for: str = "robot"
+    """The name of a model, or a tag of actors."""
+    within_m: Positive = 2.0
+    opening_s: PositiveDistribution = Fixed(value=1.5)
+    stays_open_s: Annotated[float, Field(ge=0, le=LARGEST)] = 1.0
+    swing_rad: Annotated[float, Field(gt=-3.15, lt=3.15)] = 1.5
+
+    @property
+    def path(self) -> BaseGeometry:
+        """See :class:`ActorSpec`."""
+        length, width, _ = self.size_m
+        hinge = shapely.Point(self.at.x_m, self.at.y_m)
+        if self.kind == "swinging":
+            return hinge.buffer(length + width / 2)
+        ahead = (math.cos(self.at.yaw_rad), math.sin(self.at.yaw_rad))
+        ends = [
+            (self.at.x_m + far * ahead[0], self.at.y_m + far * ahead[1])
+            for far in (-length / 2, length * 1.5)
+        ]
+        return shapely.LineString(ends).buffer(width / 2, cap_style="flat")
+
+    @property
+    def way(self) -> BaseGeometry:
+        """The same."""
+        return self.path
+
+    def create(self, new: NewActor) -> Tuple["Door", Pose2D]:
+        """See :class:`ActorSpec`."""
+        slides = self.kind == "sliding"
+        door = Door(
+            new.name,
+            self.tags,
+            self.at.pose,
+            self.opens_for,
+            self.within_m,
+            new.draw(self.opening_s),
+            self.stays_open_s,
+            travel_m=self.size_m[0] if slides else 0.0,
+            swing_rad=0.0 if slides else self.swing_rad,
+            middle_m=0.0 if slides else self.size_m[0] / 2,
+        )
+        return door, self.at.pose
+
+    @property
+    def solid(self) -> Solid:
+        """See :class:`ActorSpec`: the leaf."""
+        length, _, height = self.size_m
+        shift = length / 2 if self.kind == "swinging" else 0.0
+        return self.size_m, self.mass_kg, (shift, 0.0, height / 2)
+
+    @property
+    def needs_free_path(self) -> bool:
+        """Return False: it fills its doorway, in which no other actor begins by chance."""
+        return False
 
 
 class Door(Actor):

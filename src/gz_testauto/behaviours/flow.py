@@ -1,11 +1,57 @@
 """In at one place, along way-points, out at another, and in again some time later."""
 
 import math
-from typing import Callable, Sequence, Tuple
+from typing import Callable, ClassVar, List, Sequence, Tuple
 
-from gz_testauto.base.pose import Pose
+import shapely
+import shapely.affinity
+from pydantic import Field
+from shapely.geometry.base import BaseGeometry
+from typing_extensions import Annotated, Literal
+
+from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.behaviours.actor import Actor
+from gz_testauto.behaviours.creation import NewActor
 from gz_testauto.behaviours.hook import StepContext
+from gz_testauto.spec.actors import ActorSpec
+from gz_testauto.spec.distributions import Distribution, Fixed, PositiveDistribution, Uniform
+from gz_testauto.spec.model import LARGEST, Point
+
+
+class FlowSpec(ActorSpec):
+    """Passes through, again and again: comes in at the first way-point, goes along to the last and
+    is gone; several do so independently of each other."""
+
+    behaviour: Literal["flow"]
+    waypoints_m: List[Point] = Field(min_length=2)
+    speed_mps: PositiveDistribution = Fixed(value=1.0)
+    """Drawn anew each time."""
+    away_s: Distribution = Uniform(min=0.0, max=20.0)
+    """Before it comes, drawn anew each time."""
+    room_m: Annotated[float, Field(ge=0, le=LARGEST)] = 1.5
+    """It does not come while the robot or another actor is nearer to the first way-point, from
+    origin to origin."""
+
+    @property
+    def path(self) -> BaseGeometry:
+        """See :class:`ActorSpec`."""
+        return shapely.LineString(self.waypoints_m)
+
+    has_several_starts: ClassVar[bool] = True
+
+    def create(self, new: NewActor) -> Tuple["Flow", Pose2D]:
+        """See :class:`ActorSpec`."""
+        flow = Flow(
+            new.name,
+            self.tags,
+            self.waypoints_m,
+            self.speed_mps.quantile,
+            self.away_s.quantile,
+            self.room_m,
+            self.height_above_floor_m,
+        )
+        return flow, Pose2D(*self.waypoints_m[0])
+
 
 RETRY_S = 0.5
 

@@ -3,8 +3,43 @@
 import math
 from typing import Optional, Sequence, Tuple
 
+import shapely
+import shapely.affinity
+from pydantic import Field
+from shapely.geometry.base import BaseGeometry
+from typing_extensions import Annotated, Literal
+
+from gz_testauto.base.pose import Pose2D
 from gz_testauto.behaviours.actor import Actor
+from gz_testauto.behaviours.creation import NewActor
 from gz_testauto.behaviours.hook import StepContext
+from gz_testauto.spec.actors import ActorSpec, Offset
+from gz_testauto.spec.distributions import Fixed, PositiveDistribution
+from gz_testauto.spec.model import LARGEST, PoseSpec
+
+
+class FollowSpec(ActorSpec):
+    """Goes after a model at a distance, or stays at an offset from it, as a camera does."""
+
+    behaviour: Literal["follow"]
+    start: PoseSpec
+    target: str = "robot"
+    """The name of a model; ``robot`` is the robot whatever it is called."""
+    distance_m: Annotated[float, Field(ge=0, le=LARGEST)] = 1.5
+    offset_m: Optional[Offset] = None
+    """x forward, y left, z up of the target's own origin and heading; overrules ``distance_m``."""
+    speed_mps: PositiveDistribution = Fixed(value=1.0)
+
+    @property
+    def path(self) -> BaseGeometry:
+        """Where it begins."""
+        return shapely.Point(self.start.x_m, self.start.y_m)
+
+    def create(self, new: NewActor) -> Tuple["Follow", Pose2D]:
+        """See :class:`ActorSpec`."""
+        speed = new.draw(self.speed_mps)
+        follow = Follow(new.name, self.tags, self.target, speed, self.distance_m, self.offset_m)
+        return follow, self.start.pose
 
 
 class Follow(Actor):

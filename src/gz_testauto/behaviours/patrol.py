@@ -1,11 +1,49 @@
 """Along way-points, over and over."""
 
-from typing import List, Sequence, Tuple
+from typing import ClassVar, List, Sequence, Tuple
 
 import numpy as np
+import shapely
+import shapely.affinity
+from pydantic import Field
+from shapely.geometry.base import BaseGeometry
+from typing_extensions import Annotated, Literal
 
+from gz_testauto.base.pose import Pose2D
 from gz_testauto.behaviours.actor import Actor
+from gz_testauto.behaviours.creation import NewActor
 from gz_testauto.behaviours.hook import StepContext
+from gz_testauto.spec.actors import ActorSpec
+from gz_testauto.spec.distributions import Fixed, PositiveDistribution
+from gz_testauto.spec.model import LARGEST, Point
+
+
+class PatrolSpec(ActorSpec):
+    """Goes along way-points, over and over: back the way it came, or around (``closed``)."""
+
+    behaviour: Literal["patrol"]
+    waypoints_m: List[Point] = Field(min_length=2)
+    closed: bool = False
+    speed_mps: PositiveDistribution = Fixed(value=1.0)
+    pause_s: Annotated[float, Field(ge=0, le=LARGEST)] = 0.0
+    """At each way-point."""
+
+    @property
+    def path(self) -> BaseGeometry:
+        """See :class:`ActorSpec`."""
+        ends = [*self.waypoints_m, *(self.waypoints_m[:1] if self.closed else ())]
+        return shapely.LineString(ends)
+
+    has_several_starts: ClassVar[bool] = True
+
+    def create(self, new: NewActor) -> Tuple["Patrol", Pose2D]:
+        """See :class:`ActorSpec`; several begin spread along the path."""
+        speed = new.draw(self.speed_mps)
+        ahead_m = length_m(self.waypoints_m, self.closed) * new.index / self.count
+        patrol = Patrol(
+            new.name, self.tags, self.waypoints_m, speed, self.pause_s, self.closed, ahead_m
+        )
+        return patrol, Pose2D(*patrol.start_m)
 
 
 class Patrol(Actor):

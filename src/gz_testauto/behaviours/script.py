@@ -1,16 +1,97 @@
-"""Along way-points by a timetable: where it is, is a function of time.
+"""``script``: an actor that follows way-points by a timetable, so its pose is a function of time.
 
-Owns the timetable and the recipe of DynaBARN's obstacles (Nair, Jiang, Hou, Xu, Li, Xiao 2022) that
-makes one from a random polynomial. Who goes by a script does not look where it goes.
+It ignores obstacles, the robot and other actors.
 """
 
-from typing import Optional, Sequence, Tuple
+from typing import List, Optional, Sequence, Tuple
 
 import numpy as np
+import shapely
+import shapely.affinity
+from pydantic import Field, model_validator
+from shapely.geometry.base import BaseGeometry
+from typing_extensions import Annotated, Literal
 
-from gz_testauto.base.pose import wrap_angle
+from gz_testauto.base.pose import Pose2D, wrap_angle
 from gz_testauto.behaviours.actor import Actor
+from gz_testauto.behaviours.creation import NewActor
 from gz_testauto.behaviours.hook import StepContext
+from gz_testauto.spec.actors import ActorSpec, Positive
+from gz_testauto.spec.distributions import Distribution, Fixed, PositiveDistribution
+from gz_testauto.spec.model import LARGEST, Bounded, Point
+
+
+class ScriptSpec(ActorSpec):
+    """Goes by a timetable: where it is, is a function of the time since it began."""
+
+    behaviour: Literal["script"]
+    waypoints_m: List[Point] = Field(min_length=1)
+    """One way-point: it stands there."""
+    speed_mps: PositiveDistribution = Fixed(value=1.0)
+    speeds_mps: Optional[List[Positive]] = None
+    """Of each leg; overrules ``speed_mps``."""
+    times_s: Optional[List[Annotated[float, Field(ge=0, le=LARGEST)]]] = None
+    """When it is at each way-point, from 0 on; ``around`` needs one more, when it is back.
+    Overrules speeds and ``wait_s``; two way-points in one place are a pause."""
+    wait_s: Annotated[float, Field(ge=0, le=LARGEST)] = 0.0
+    """At each way-point."""
+    repeat: Literal["once", "back", "around"] = "once"
+    yaw_rad: Bounded = 0.0
+    """How one with a single way-point stands."""
+    start_s: Distribution = Fixed(value=0.0)
+    """From the beginning, or from when the robot is near, until it goes."""
+    within_m: Optional[Positive] = None
+    """How near the robot's origin must come to its own; null: it does not wait for it."""
+    shift_x_m: Distribution = Fixed(value=0.0)
+    shift_y_m: Distribution = Fixed(value=0.0)
+    """By how much all way-points lie elsewhere."""
+
+    @property
+    def path(self) -> BaseGeometry:
+        """See :class:`ActorSpec`; anywhere that shifts may bring it."""
+        ends = [*self.waypoints_m, *(self.waypoints_m[:1] if self.repeat == "around" else ())]
+        way = shapely.LineString(ends) if len(ends) > 1 else shapely.Point(ends[0])
+        shifts = [(x, y) for x in self.shift_x_m.support for y in self.shift_y_m.support]
+        ways = [shapely.affinity.translate(way, *shift) for shift in dict.fromkeys(shifts)]
+        return ways[0] if len(ways) == 1 else shapely.unary_union(ways).convex_hull
+
+    @model_validator(mode="after")
+    def _has_legs(self) -> "ScriptSpec":
+        count = len(self.waypoints_m)
+        if self.repeat == "around" and count < 3:
+            raise ValueError("around needs at least three way-points; give them, or repeat: back")
+        legs = count if self.repeat == "around" else count - 1
+        if self.times_s is not None:
+            if len(self.times_s) != legs + 1:
+                raise ValueError(
+                    f"times_s has {len(self.times_s)} entries; {legs} legs need {legs + 1}"
+                )
+            if self.times_s[0] != 0 or any(a >= b for a, b in zip(self.times_s, self.times_s[1:])):
+                raise ValueError("times_s must begin with 0 and rise")
+            return self
+        if any(a == b for a, b in zip(self.waypoints_m, self.waypoints_m[1:])):
+            raise ValueError("two way-points that follow one another are in the same place")
+        if self.repeat == "around" and self.waypoints_m[0] == self.waypoints_m[-1]:
+            raise ValueError("around closes the way itself; leave out the last way-point")
+        if self.speeds_mps is not None and len(self.speeds_mps) != legs:
+            raise ValueError(
+                f"speeds_mps has {len(self.speeds_mps)} entries; {legs} legs need {legs}"
+            )
+        return self
+
+    def create(self, new: NewActor) -> Tuple["Script", Pose2D]:
+        """See :class:`ActorSpec`."""
+        speed, start_s = new.draw(self.speed_mps), max(0.0, new.draw(self.start_s))
+        shift_m = np.array([new.draw(self.shift_x_m), new.draw(self.shift_y_m)])
+        points = np.array(self.waypoints_m) + shift_m
+        legs = len(points) if self.repeat == "around" else len(points) - 1
+        speeds = np.full(legs, speed) if self.speeds_mps is None else np.array(self.speeds_mps)
+        if self.times_s is None:
+            timetable = Timetable(points, speeds, self.wait_s, self.repeat)
+        else:
+            timetable = Timetable.of_times(points, np.array(self.times_s), self.repeat)
+        script = Script(new.name, self.tags, timetable, start_s, self.within_m, self.yaw_rad)
+        return script, Pose2D(*script.start)
 
 
 class Timetable:
@@ -153,67 +234,3 @@ class Script(Actor):
         speed = ((x_m - x) / context.duration_s, (y_m - y) / context.duration_s, 0.0)
         turn = wrap_angle(yaw_rad - self.pose.yaw_rad) / context.duration_s
         self.set_twist(speed, (0.0, 0.0, turn))
-
-
-HALF_M, LEGS = 10, 10
-"""Of DynaBARN's field, and how many way-points its paths have beside their ends."""
-
-TRIES = 1000
-"""Draws until another way is taken, so that nobody waits for ever."""
-
-LEAST_SHARE = 0.1
-"""Of half the field: a shorter path is drawn again."""
-
-
-def dynabarn_path(random: np.random.Generator, order: int, half_m: float = HALF_M) -> np.ndarray:
-    """Way-points (n, 2) of an obstacle in a square field about the origin: on a polynomial of that
-    order through as many random points and one, from where it comes into the field to where it
-    leaves it, one way or the other; straight across, should none be found. Raises ``ValueError``
-    for a field with too few columns of points."""
-    reach = int(half_m)
-    low, high, curve = -half_m, half_m, np.polynomial.Polynomial([0.0, 0.0])
-    for _ in range(TRIES):
-        xs = random.choice(np.arange(-reach, reach + 1), size=order + 1, replace=False)
-        ys = random.integers(-reach, reach + 1, size=order + 1)
-        drawn = np.polynomial.Polynomial.fit(xs, ys, order).convert()
-        ends = _longest_inside(drawn, half_m)
-        if ends[1] - ends[0] >= LEAST_SHARE * half_m:
-            (low, high), curve = ends, drawn
-            break
-    even = np.linspace(low, high, LEGS + 2)
-    points = np.column_stack([even, np.clip(curve(even), -half_m, half_m)])
-    return points[::-1].copy() if random.random() < 0.5 else points
-
-
-def _longest_inside(curve: np.polynomial.Polynomial, half_m: float) -> Tuple[float, float]:
-    """From where to where (m) along x the longest piece of a curve within the field goes."""
-    roots = np.concatenate([(curve - edge).roots() for edge in (-half_m, half_m)])
-    real = roots.real[np.abs(roots.imag) < 1e-9]
-    cuts = np.unique(np.concatenate([[-half_m, half_m], real[np.abs(real) < half_m]]))
-    middles = 0.5 * (cuts[:-1] + cuts[1:])
-    lengths = np.where(np.abs(curve(middles)) <= half_m, np.diff(cuts), 0.0)
-    longest = int(np.argmax(lengths))
-    if lengths[longest] == 0.0:
-        return 0.0, 0.0
-    return float(cuts[longest]), float(cuts[longest + 1])
-
-
-def dynabarn_speeds(
-    random: np.random.Generator,
-    legs: int,
-    mean_mps: float,
-    sigma_mps: float,
-    bounds_mps: Sequence[float],
-) -> np.ndarray:
-    """The speed of each leg (legs,): normal about the obstacle's mean, drawn again where out of
-    bounds; even between the bounds where these are too narrow for that."""
-    low, high = bounds_mps
-    speeds = np.empty(legs)
-    for leg in range(legs):
-        for _ in range(TRIES):
-            speeds[leg] = random.normal(mean_mps, sigma_mps)
-            if low <= speeds[leg] < high:
-                break
-        else:
-            speeds[leg] = random.uniform(low, high)
-    return speeds

@@ -9,12 +9,49 @@ import math
 from typing import Iterator, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
+from pydantic import Field
 from shapely.geometry.base import BaseGeometry
+from typing_extensions import Annotated, Literal
 
 from gz_testauto.behaviours.actor import Actor, turning
+from gz_testauto.behaviours.creation import NewActor
 from gz_testauto.behaviours.hook import StepContext
 from gz_testauto.behaviours.surroundings import Surroundings
-from gz_testauto.behaviours.wander import Wander
+from gz_testauto.behaviours.wander import Wander, WanderSpec
+from gz_testauto.spec.actors import Positive
+
+
+class SocialForceSpec(WanderSpec):
+    """Goes as ``wander`` does, but makes way for the robot, for others and for what stands, by the
+    forces of a crowd."""
+
+    behaviour: Literal["social_force"]  # type: ignore[assignment]
+    relax_s: Positive = 0.5
+    """How fast it takes on its desired velocity."""
+    push_mps2: Annotated[float, Field(ge=0, le=100)] = 3.0
+    """Acceleration by somebody who touches it."""
+    reach_m: Positive = 0.2
+    """The gap at which that is 1/e of it."""
+    behind: Annotated[float, Field(ge=0, le=1)] = 0.25
+    """The share of it by who is behind."""
+
+    def wanderer(
+        self, new: NewActor, region: BaseGeometry, reach_m: float, speed_mps: float
+    ) -> "SocialForce":
+        """See :class:`~gz_testauto.behaviours.wander.WanderSpec`."""
+        return SocialForce(
+            new.name,
+            self.tags,
+            region,
+            new.ground.surroundings,
+            reach_m,
+            speed_mps,
+            self.pause_s,
+            self.give_way_m,
+            new.ground.robot_radius_m,
+            Forces(self.relax_s, self.push_mps2, self.reach_m, self.behind),
+        )
+
 
 FASTEST = 1.3
 """Nobody is pushed to more than this many times its desired speed."""

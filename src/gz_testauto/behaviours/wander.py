@@ -1,13 +1,68 @@
 """From one free place to the next."""
 
 import math
-from typing import Sequence, Tuple
+from typing import ClassVar, Sequence, Tuple
 
+from pydantic import Field
 from shapely.geometry.base import BaseGeometry
+from typing_extensions import Annotated, Literal
 
+from gz_testauto.base.errors import PlacementError
+from gz_testauto.base.pose import Pose2D
 from gz_testauto.behaviours.actor import Actor
+from gz_testauto.behaviours.creation import NewActor, reach_of
 from gz_testauto.behaviours.hook import StepContext
+from gz_testauto.behaviours.surroundings import TRIES as TRIES_TO_START
 from gz_testauto.behaviours.surroundings import Surroundings, draw_point
+from gz_testauto.spec.actors import ActorSpec
+from gz_testauto.spec.distributions import Fixed, PositiveDistribution
+from gz_testauto.spec.model import LARGEST
+from gz_testauto.spec.regions import Regions, union_of
+
+
+class WanderSpec(ActorSpec):
+    """Goes from one free place to the next, in straight lines that meet nothing that stands."""
+
+    behaviour: Literal["wander"]
+    region: Regions
+    speed_mps: PositiveDistribution = Fixed(value=1.0)
+    pause_s: Annotated[float, Field(ge=0, le=LARGEST)] = 0.0
+    keep_from_robot_m: Annotated[float, Field(ge=0, le=LARGEST)] = 1.5
+    """How far from the robot's start it begins, from edge to edge."""
+    give_way_m: Annotated[float, Field(ge=0, le=LARGEST)] = 0.0
+    """It stands while the robot or another actor is nearer than this ahead of it; 0: it does not
+    look."""
+
+    @property
+    def ground(self) -> BaseGeometry:
+        """See :class:`ActorSpec`."""
+        return union_of(self.region)
+
+    has_several_starts: ClassVar[bool] = True
+
+    def create(self, new: NewActor) -> Tuple["Wander", Pose2D]:
+        """See :class:`ActorSpec`; the start is drawn."""
+        region, reach_m = union_of(self.region), reach_of(self)
+        wander = self.wanderer(new, region, reach_m, new.draw(self.speed_mps))
+        for _ in range(TRIES_TO_START):
+            point = draw_point(region, new.random)
+            if point is None:
+                break
+            if new.is_free(point, reach_m, self.keep_from_robot_m):
+                return wander, Pose2D(*point, float(new.random.uniform(-math.pi, math.pi)))
+        raise PlacementError(
+            f"actor {new.name!r} finds no place to begin after {TRIES_TO_START} tries "
+            f"({reach_m:g} m around it, {self.keep_from_robot_m:g} m from the robot): enlarge the "
+            "region, lower count or keep_from_robot_m"
+        )
+
+    def wanderer(
+        self, new: NewActor, region: BaseGeometry, reach_m: float, speed_mps: float
+    ) -> "Wander":
+        """Return the actor without its start."""
+        where = (region, new.ground.surroundings, reach_m)
+        return Wander(new.name, self.tags, *where, speed_mps, self.pause_s, self.give_way_m)
+
 
 TRIES = 50
 """Places that are drawn until there is a straight free way to one; then it stands for a while."""

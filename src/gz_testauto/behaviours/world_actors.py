@@ -13,10 +13,10 @@ from typing import Any, Dict, List, Tuple
 import numpy as np
 
 from gz_testauto.base.errors import SdfError
+from gz_testauto.behaviours.script import ScriptSpec
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.scene import WorldScene
 from gz_testauto.sdf.values import flag, number, pose_value, required
-from gz_testauto.spec.actors import ScriptSpec
 from gz_testauto.spec.distributions import Fixed
 
 SUFFIX = "_body"

@@ -13,6 +13,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Type, ca
 from pydantic import (
     BeforeValidator,
     Field,
+    SerializeAsAny,
     ValidationInfo,
     field_validator,
     model_validator,
@@ -22,7 +23,7 @@ from typing_extensions import Annotated, Literal, Self
 
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.base.registry import unknown_name
-from gz_testauto.spec.actors import Actor
+from gz_testauto.spec.actors import ActorSpec
 from gz_testauto.spec.companions import MOST_ROBOTS, CompanionSpec
 from gz_testauto.spec.model import (
     Bounded,
@@ -200,7 +201,7 @@ class CampaignSpec(Spec):
         Tuple[CompanionSpec, ...], BeforeValidator(as_tuple), Field(max_length=MOST_ROBOTS)
     ] = ()
     """Who drives beside the robot."""
-    actors: Annotated[Tuple[Actor, ...], BeforeValidator(as_tuple)] = ()
+    actors: Annotated[Tuple[SerializeAsAny[ActorSpec], ...], BeforeValidator(as_tuple)] = ()
     """What moves in the worlds beside the robot."""
     randomise: Annotated[Tuple[Term, ...], BeforeValidator(as_tuple)] = ()
     """What is drawn of worlds, sensors and drive."""

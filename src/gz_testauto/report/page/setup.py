@@ -9,7 +9,7 @@ from typing import List, Optional, Sequence, Tuple
 
 import numpy as np
 
-from gz_testauto.spec.actors import Actor
+from gz_testauto.spec.actors import ActorSpec
 from gz_testauto.spec.campaign import (
     BuiltinPlannerSpec,
     CampaignSpec,
@@ -66,7 +66,7 @@ def length_note(spec: Optional[CampaignSpec]) -> str:
     )
 
 
-def _actor(actor: Actor) -> str:
+def _actor(actor: ActorSpec) -> str:
     several = f"{actor.count} × " if actor.count > 1 else ""
     return f"{several}{actor.name} ({actor.behaviour})"
 
