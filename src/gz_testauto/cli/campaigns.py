@@ -3,16 +3,19 @@
 import argparse
 import sys
 from pathlib import Path
+from typing import Tuple
 
+from gz_testauto.base.errors import SpecError
 from gz_testauto.base.escaping import printable
 from gz_testauto.campaign.executors import chosen_executor
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.signals import StopSignals
+from gz_testauto.campaign.simulator import simulator_options, with_simulator
 from gz_testauto.campaign.world_plugins import plugins_notice
 from gz_testauto.cli.progress import progress_listener
 from gz_testauto.cli.workers import add_worker_arguments, chosen_workers, processors
 from gz_testauto.results.records import CampaignResults
-from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
 from gz_testauto.spec.loader import load
 from gz_testauto.spec.worlds import SEEDS
 from gz_testauto.trial.executor import StopRequest
@@ -50,6 +53,19 @@ def load_seeded(arguments: argparse.Namespace) -> CampaignSpec:
     if arguments.seed is None:
         return spec
     return spec.model_copy(update={"seed": arguments.seed})
+
+
+def on_two_simulators(
+    spec: CampaignSpec, first: str, second: str, options: str
+) -> Tuple[BuiltinCampaignSpec, BuiltinCampaignSpec]:
+    """Return the campaign on each of two simulators, which ``options`` name. Raises ``SpecError``,
+    before worlds are generated, if they are the same or one rejects the campaign's options."""
+    one, other = with_simulator(spec, first), with_simulator(spec, second)
+    if one.simulator == other.simulator:
+        raise SpecError(f"{options} are both {one.simulator}; name two different simulators")
+    simulator_options(one)
+    simulator_options(other)
+    return one, other
 
 
 def run_trials(

@@ -24,7 +24,13 @@ from gz_testauto.analysis.screening import CONTROL, choose_trials
 from gz_testauto.base.errors import SpecError
 from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.campaign.simulator import simulator_options, with_simulator
-from gz_testauto.cli.campaigns import add_campaign_arguments, exit_status, load_seeded, run_trials
+from gz_testauto.cli.campaigns import (
+    add_campaign_arguments,
+    exit_status,
+    load_seeded,
+    on_two_simulators,
+    run_trials,
+)
 from gz_testauto.cli.progress import announce_stop
 from gz_testauto.results.records import CampaignResults
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
@@ -126,11 +132,9 @@ def _run_at_two_speeds(
 
     if not (arguments.screen and arguments.confirm) or arguments.simulator:
         raise SpecError("--screen and --confirm belong together, and --simulator to neither")
-    screen, confirm = (with_simulator(spec, n) for n in (arguments.screen, arguments.confirm))
-    if screen.simulator == confirm.simulator:
-        raise SpecError(f"--screen and --confirm are both {screen.simulator}")
-    for one in (screen, confirm):
-        simulator_options(one)  # raises before worlds are made
+    screen, confirm = on_two_simulators(
+        spec, arguments.screen, arguments.confirm, "--screen and --confirm"
+    )
     out = arguments.out / screen.simulator
     screened = run_trials(screen, out, arguments, selection, stop, arguments.resume)
     _show(screened, arguments, out)

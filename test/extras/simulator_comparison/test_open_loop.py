@@ -54,12 +54,6 @@ def test_a_car_is_asked_for_no_turn_that_it_cannot_steer():
     assert radius_m >= steering.wheelbase_m / math.tan(steering.max_rad)
 
 
-def test_one_simulator_is_not_two():
-    first, _ = both("smoke_campaign.yaml")
-    with pytest.raises(SpecError, match="gazebo is there twice"):
-        open_loop_bench(first, first)
-
-
 def test_a_simulator_that_goes_further_than_it_is_told_is_refused_by_name():
     first, second = both("smoke_campaign.yaml")
     ros = second.model_copy(update={"simulator": "gazebo_ros"})

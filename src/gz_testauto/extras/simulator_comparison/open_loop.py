@@ -42,11 +42,8 @@ MEASURES = (
 
 
 def open_loop_bench(first: BuiltinCampaignSpec, second: BuiltinCampaignSpec) -> BenchSpec:
-    """The campaign in two simulators, the first as the reference. Raises ``SpecError`` for one
-    simulator twice, for a robot that has no model, and for a simulator or a step that cannot be
-    sampled."""
-    if first.simulator == second.simulator:
-        raise SpecError(f"--simulators: {first.simulator} is there twice; give two different ones")
+    """The campaign in two different simulators, the first as the reference. Raises ``SpecError``
+    for a robot without a model, and for a simulator or a step that cannot be sampled."""
     robot = first.robot
     if robot.model is None:
         raise SpecError("robot.model is missing, by which simulators could drive it")

@@ -21,8 +21,13 @@ from typing import List, Sequence
 from gz_testauto.analysis.agreement import agreement
 from gz_testauto.base.errors import SpecError
 from gz_testauto.campaign.signals import StopSignals
-from gz_testauto.campaign.simulator import simulator_options, with_simulator
-from gz_testauto.cli.campaigns import add_campaign_arguments, exit_status, load_seeded, run_trials
+from gz_testauto.cli.campaigns import (
+    add_campaign_arguments,
+    exit_status,
+    load_seeded,
+    on_two_simulators,
+    run_trials,
+)
 from gz_testauto.cli.progress import announce_stop
 from gz_testauto.extras.simulator_comparison.bench.host import Host
 from gz_testauto.extras.simulator_comparison.bench.runner import run_bench
@@ -61,9 +66,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Run both and compare; 0 when all trials are done and none is invalid, 1 when some are,
     128 + signal when stopped."""
     spec = load_seeded(arguments)
-    specs = [with_simulator(spec, name) for name in arguments.simulators]
-    for one in specs:
-        simulator_options(one)  # raises before worlds are made
+    names = arguments.simulators
+    specs = on_two_simulators(spec, names[0], names[1], "--simulators")
     if arguments.out is None and not arguments.open_loop:
         raise SpecError("--out is missing; or give --open-loop, which needs none")
     first, second = (one.simulator for one in specs)
