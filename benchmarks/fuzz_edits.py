@@ -6,6 +6,8 @@ import zipfile
 
 from hypothesis import strategies as st
 
+from gz_testauto.results.schema import TABLES
+
 NUMBERS = (
     "nan", "-nan", "inf", "-inf", "NaN", ".nan", ".inf", "1e308", "-1e308", "1e-320", "1e999", "0",
     "-0", "-1", "1e5", "1e12", "1000000", "99999999999999999999", "9" * 5000, "", "x", "0x10",
@@ -133,17 +135,7 @@ VALUES = (
     "NULL", "''", "'x'", "0", "-1", "1e999", "-1e999", "9223372036854775807", "x'00ff'", "1.5",
     "'[red]'", "char(27) || '[2J'", "'nan'", "'../../x'", "'[]'", "'{}'", "zeroblob(100000)",
 )  # fmt: skip
-COLUMNS = {
-    "meta": ("key", "value"),
-    "worlds": ("world_index", "name", "path", "sha256", "shortest_path_m"),
-    "planners": ("position", "name"),
-    "trials": (
-        "trial", "world", "world_index", "planner", "repetition", "seed", "outcome", "detail",
-        "attempts", "wall_s", "finished_at", "trajectory",
-    ),
-    "metrics": ("trial", "name", "value"),
-    "invalid_attempts": ("trial", "attempt", "cause", "wall_s", "finished_at"),
-}  # fmt: skip
+COLUMNS = {table.name: table.columns for table in TABLES}
 _CELLS = st.sampled_from([(table, name) for table in COLUMNS for name in COLUMNS[table]])
 _TABLES = st.sampled_from(sorted(COLUMNS))
 statements = st.one_of(
@@ -154,10 +146,6 @@ statements = st.one_of(
         st.sampled_from(VALUES),
     ),
     st.builds("DELETE FROM {}".format, _TABLES),
-    st.builds("DELETE FROM meta WHERE key = '{}'".format, st.sampled_from(
-        ("schema_version", "name", "planned", "declared_metrics"))),
-    st.builds("UPDATE meta SET value = {1} WHERE key = '{0}'".format, st.sampled_from(
-        ("schema_version", "name", "planned", "declared_metrics")), st.sampled_from(VALUES)),
     st.builds("DROP TABLE {}".format, _TABLES),
     st.builds("ALTER TABLE {0[0]} RENAME COLUMN {0[1]} TO other".format, _CELLS),
     st.just("CREATE VIEW v AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM n)"

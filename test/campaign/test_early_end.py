@@ -255,7 +255,7 @@ def test_worlds_that_depend_on_one_another_are_refused(tmp_path):
 def test_a_store_whose_rule_is_damaged_is_refused_by_name(endless, tmp_path):
     run(endless(), tmp_path / "out", selection=Selection(worlds=2))
     with sqlite3.connect(tmp_path / "out" / "results.sqlite") as store:
-        store.execute("UPDATE meta SET value = '{}' WHERE key = 'stop'")
+        store.execute("UPDATE stop SET alpha = 0.9")
     store.close()
     with ResultStore.read(CampaignDirectory(tmp_path / "out")) as read, pytest.raises(
         Exception, match=r"results\.sqlite: is damaged: stop"

@@ -28,7 +28,7 @@ def test_watch_shows_progress_rates_endings_and_causes(tmp_path, capsys):
 def test_watch_ends_when_the_last_trial_has_ended(tmp_path, capsys):
     out = results(tmp_path / "out")
     with ResultStore.open(CampaignDirectory(out)) as store:
-        store._connection.execute("UPDATE meta SET value = '5' WHERE key = 'planned'")
+        store._connection.execute("UPDATE campaign SET planned = 5")
         watching = threading.Thread(target=main, args=(["watch", str(out), "--every", "0.1"],))
         watching.start()
         watching.join(0.5)

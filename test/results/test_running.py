@@ -16,7 +16,7 @@ from gz_testauto.base.errors import ResultsError
 from gz_testauto.report.plain import report_console
 from gz_testauto.report.table import print_report
 from gz_testauto.results.directory import CampaignDirectory
-from gz_testauto.results.running import STALE_S
+from gz_testauto.results.records import STALE_S
 from gz_testauto.results.store import ResultStore
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.plan import Trial

@@ -1,6 +1,4 @@
-import json
 import math
-import sqlite3
 import subprocess
 import sys
 from dataclasses import replace
@@ -89,30 +87,17 @@ def test_a_trial_that_fails_to_be_stored_leaves_nothing_behind(store):
 def test_invalid_attempts_keep_their_causes(store):
     store.add_invalid_attempt(AttemptRecord(2, 1, "gzserver died", 3.0, "then"))
     store.add_invalid_attempt(AttemptRecord(2, 2, "the clock stood", 3.0, "then"))
-    assert [attempt.cause for attempt in store.invalid_attempts(2)] == [
+    assert [attempt.cause for attempt in store.results().invalid_attempts] == [
         "gzserver died",
         "the clock stood",
     ]
-    assert store.invalid_attempts(1) == ()
-    assert len(store.results().invalid_attempts) == 2
 
 
 def test_deaths_of_workers_are_kept_apart_from_invalid_attempts(store):
     store.add_worker_death(AttemptRecord(2, 1, "the worker died", 3.0, "then"))
-    assert [death.cause for death in store.worker_deaths(2)] == ["the worker died"]
-    assert store.invalid_attempts(2) == ()
-    assert store.results().worker_deaths == store.worker_deaths(2)
-
-
-def test_a_store_from_before_deaths_of_workers_were_counted_is_read_and_continued(store, directory):
-    store.finish(record(), recording())
-    store._connection.execute("DROP TABLE worker_deaths")
-    store.close()
-    with ResultStore.read(directory) as reader:
-        assert reader.results().worker_deaths == ()
-    with ResultStore.open(directory) as continued:
-        continued.add_worker_death(AttemptRecord(1, 1, "the worker died", 3.0, "then"))
-        assert len(continued.results().worker_deaths) == 1
+    results = store.results()
+    assert [death.cause for death in results.worker_deaths] == ["the worker died"]
+    assert results.invalid_attempts == ()
 
 
 SWERVES = Metric(
@@ -152,24 +137,6 @@ def test_a_metric_that_is_no_longer_installed_stays_declared(store):
     assert len(store.results().declared) == len(builtin_metrics()) + 1
 
 
-def test_a_store_from_before_metrics_were_declared_is_read_and_continued(store, directory):
-    """As version 0.1.0 wrote them: the numbers of the user's own stack under a key of ``meta``."""
-    own = [{"name": "wiggle", "unit": "rad", "better": "lower"}]
-    store._connection.execute("INSERT INTO meta VALUES ('declared_metrics', ?)", (json.dumps(own),))
-    store.finish(record(metrics={"distance_m": 1.0, "recoveries": 2.0, "lost": 3.0}), recording())
-    assert not store._has_table("metric_declarations")
-    store.close()
-    with ResultStore.read(directory) as reader:
-        found = {metric.name: metric for metric in reader.results().metrics}
-    assert found["distance_m"].heading == "length"
-    assert (found["wiggle"].unit, found["wiggle"].in_table) == ("rad", True)
-    assert found["recoveries"].description == "recovery behaviours that move_base began"
-    assert found["lost"].description == "not installed"
-    with ResultStore.open(directory) as continued:
-        continued.declare([*builtin_metrics(), SWERVES])
-        assert continued.results().declared[-1] == SWERVES
-
-
 def test_a_valid_end_takes_the_place_of_an_invalid_one(store):
     store.finish(record(outcome=Outcome.INVALID, trajectory="", metrics={}))
     store.finish(record(), recording())
@@ -187,15 +154,6 @@ def test_a_reader_may_read_while_a_runner_writes(store, directory):
 def test_a_reader_cannot_write(store, directory):
     with ResultStore.read(directory) as reader, pytest.raises(ResultsError, match="readonly"):
         reader.finish(record())
-
-
-def test_a_store_of_another_schema_is_refused(store, directory):
-    store.close()
-    with sqlite3.connect(directory.results) as connection:
-        connection.execute("UPDATE meta SET value = '99' WHERE key = 'schema_version'")
-    connection.close()
-    with pytest.raises(ResultsError, match="schema version 99"):
-        ResultStore.open(directory)
 
 
 def test_a_file_that_is_no_database_is_named(directory):
@@ -224,7 +182,7 @@ store._connection.execute("PRAGMA cache_size = 1")
 store._connection.execute("BEGIN IMMEDIATE")
 store._connection.execute("DELETE FROM trials")
 for index in range(2000):
-    store._connection.execute("INSERT INTO meta VALUES (?, ?)", (f"key {{index}}", "x" * 100))
+    store._connection.execute("INSERT INTO judged VALUES (?)", (f"{{index}}" + "x" * 100,))
 os.kill(os.getpid(), 9)
 """
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == -9
@@ -310,14 +268,3 @@ def test_smallest_relevant_differences_are_kept_with_the_results(store):
     results = store.results()
     assert results.relevant_success == 0.1
     assert {one.name: one.smallest_relevant for one in results.metrics}["swerves"] == 2.0
-
-
-def test_declarations_of_before_have_the_relevant_differences_of_this_version(store):
-    store.declare(builtin_metrics())
-    with sqlite3.connect(store._directory.results) as connection:
-        connection.execute("ALTER TABLE metric_declarations DROP COLUMN smallest_relevant")
-    known = {one.name: one.smallest_relevant for one in store.results().metrics}
-    assert known["time_s"] == 1.0
-    store.declare([replace(SWERVES, smallest_relevant=2.0)])
-    known = {one.name: one.smallest_relevant for one in store.results().metrics}
-    assert (known["swerves"], known["time_s"]) == (2.0, 1.0)

@@ -118,12 +118,12 @@ class Attempts:
             "max_attempts": self._limits.max_attempts,
             "max_worker_deaths": self._limits.max_worker_deaths,
         }
-        before = self._store.patience()
+        before = self._store.retry_limits()
         if now == before:
             return
-        raised = any(now[name] > limit for name, limit in before.items())
+        raised = any(limit is not None and now[name] > limit for name, limit in before.items())
         again = {trial for trial in self._given_up if raised and not self.used_up(trial)}
-        self._store.reopen(again, now)
+        self._store.reopen(again, **now)
         self._given_up -= again
 
     def _count(self, attempt: AttemptRecord, where: DefaultDict[int, List[AttemptRecord]]) -> None:

@@ -22,8 +22,7 @@ from gz_testauto.metrics.interface import measure
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.manifest import Manifest
 from gz_testauto.results.paper_log import CampaignLog
-from gz_testauto.results.records import AttemptRecord, CampaignResults, TrialRecord
-from gz_testauto.results.running import utc_now
+from gz_testauto.results.records import AttemptRecord, CampaignResults, TrialRecord, utc_now
 from gz_testauto.results.store import ResultStore
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.trial.checks import check_trials
@@ -244,12 +243,12 @@ class _Run:
 
     def _keep(self, attempt: Attempt, result: TrialResult) -> None:
         trial = attempt.trial
-        record = _record(
+        record = TrialRecord.of(
             trial,
-            result.outcome,
-            result.detail,
-            self._attempts.made(trial.index) + 1,
-            attempt.wall_s,
+            outcome=result.outcome,
+            detail=result.detail,
+            attempts=self._attempts.made(trial.index) + 1,
+            wall_s=attempt.wall_s,
             trajectory=f"{trial.label}.npz",
             metrics=measure(
                 result.recording, self._campaign.metric_context, self._campaign.metrics
@@ -260,7 +259,9 @@ class _Run:
 
     def _give_up(self, trial: Trial, scene_at_fault: bool = False) -> None:
         made, cause = self._attempts.made(trial.index), self._attempts.last_cause(trial.index)
-        record = _record(trial, Outcome.INVALID, brief(cause), made, wall_s=0.0)
+        record = TrialRecord.of(
+            trial, outcome=Outcome.INVALID, detail=brief(cause), attempts=made, wall_s=0.0
+        )
         self._store.finish(record)
         self._attempts.given_up(trial, scene_at_fault)
         self._tell_finished(record)
@@ -285,22 +286,3 @@ def _settled(records: Sequence[TrialRecord], pending: Sequence[Trial]) -> List[T
     """The records of trials that are not run again."""
     again = {trial.index for trial in pending}
     return [record for record in records if record.trial not in again]
-
-
-def _record(
-    trial: Trial, outcome: Outcome, detail: str, attempts: int, wall_s: float, **rest: object
-) -> TrialRecord:
-    return TrialRecord(
-        trial=trial.index,
-        world=trial.world,
-        world_index=trial.world_index,
-        planner=trial.planner,
-        repetition=trial.repetition,
-        seed=trial.seed,
-        outcome=outcome,
-        detail=detail,
-        attempts=attempts,
-        wall_s=wall_s,
-        finished_at=utc_now(),
-        **rest,  # type: ignore[arg-type]
-    )

@@ -17,36 +17,13 @@ from gz_testauto.analysis.decisions.early_end import EarlyEnd
 from gz_testauto.analysis.overview import Analysis
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.report.notes import notes
-from gz_testauto.results.records import CampaignResults
-from gz_testauto.results.running import Runner
+from gz_testauto.results.records import CampaignResults, Runner
+from gz_testauto.results.schema import TRIALS, WORLDS
 from gz_testauto.trial.outcome import Outcome
 
 FORMAT = 1
 
-_COLUMNS = (
-    "trial",
-    "world",
-    "planner",
-    "repetition",
-    "seed",
-    "outcome",
-    "detail",
-    "attempts",
-    "wall_s",
-    "finished_at",
-    "trajectory",
-)
-
-_OF_WORLDS = (
-    "world_index",
-    "name",
-    "path",
-    "sha256",
-    "shortest_path_m",
-    "published",
-    "missing",
-    "unmeasured",
-)
+_COLUMNS = tuple(name for name in TRIALS.columns if name != "world_index")
 
 
 def to_csv(results: CampaignResults) -> str:
@@ -78,7 +55,7 @@ def to_json(analysis: Analysis, **further: Any) -> str:
         "early_end": _early_end(analysis.early_end),
         "running": _running(results.running),
         "metrics": {m.name: _declaration(m) for m in sorted(analysis.metrics, key=_name)},
-        "worlds": [{name: getattr(w, name) for name in _OF_WORLDS} for w in results.worlds],
+        "worlds": [{name: getattr(w, name) for name in WORLDS.columns} for w in results.worlds],
         "trials": results.trials,
         "invalid_attempts": results.invalid_attempts,
         "worker_deaths": results.worker_deaths,

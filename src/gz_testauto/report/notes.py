@@ -22,8 +22,7 @@ from gz_testauto.report.plain import (
     number_text,
     p_text,
 )
-from gz_testauto.results.records import CampaignResults
-from gz_testauto.results.running import age_s
+from gz_testauto.results.records import CampaignResults, age_s
 from gz_testauto.spec.stack import KEEPS_UP
 from gz_testauto.worlds.record import unmeasured_in
 

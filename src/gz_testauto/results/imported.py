@@ -14,9 +14,9 @@ from gz_testauto.metrics.interface import Metric, builtin_metrics
 from gz_testauto.results.directory import CampaignDirectory, reporting_disk
 from gz_testauto.results.manifest import Manifest, file_sha256
 from gz_testauto.results.records import AttemptRecord, TrialRecord
-from gz_testauto.results.running import utc_now
 from gz_testauto.results.store import ResultStore
 from gz_testauto.results.trial_rows import TrialTable
+from gz_testauto.trial.plan import Trial
 from gz_testauto.worlds.record import WorldRecord
 
 
@@ -87,26 +87,19 @@ def _records(
     """The trials world by world, as a plan has them, and the attempts that were invalid."""
     places: Dict[str, int] = {world.name: world.world_index for world in worlds}
     rows = sorted(table.rows, key=lambda row: (places[row.world], row.repetition))
-    now = utc_now()
     records = tuple(
-        TrialRecord(
-            trial=index,
-            world=row.world,
-            world_index=places[row.world],
-            planner=row.planner,
-            repetition=row.repetition,
-            seed=0,
+        TrialRecord.of(
+            Trial(index, row.world, places[row.world], row.planner, row.repetition, seed=0),
             outcome=row.outcome,
             detail=row.detail,
             attempts=1,
             wall_s=0.0,
-            finished_at=now,
             metrics=row.metrics,
         )
         for index, row in enumerate(rows)
     )
     attempts = tuple(
-        AttemptRecord(one.trial, 1, one.detail or "invalid, as imported", 0.0, now)
+        AttemptRecord(one.trial, 1, one.detail or "invalid, as imported", 0.0, one.finished_at)
         for one in records
         if not one.outcome.valid
     )

@@ -1,17 +1,27 @@
-"""What is known of finished trials: the records that the store keeps and analysis reads.
+"""The records that the store keeps and analysis reads.
 
-Plain frozen data. Where it is kept is :mod:`gz_testauto.results.store`'s.
+Plain frozen data. The fields of a record are the columns of its table
+(:mod:`gz_testauto.results.schema`), so a field is declared here and nowhere else.
 """
 
+import datetime
 from dataclasses import dataclass, field
-from typing import Mapping, Optional, Tuple
+from typing import Any, Mapping, Optional, Tuple
 
 from gz_testauto.metrics.interface import RELEVANT_SUCCESS, Metric
 from gz_testauto.results.declarations import shown_metrics
-from gz_testauto.results.running import Runner
 from gz_testauto.spec.stopping import StopSpec
 from gz_testauto.trial.outcome import Outcome
+from gz_testauto.trial.plan import Trial
 from gz_testauto.worlds.record import WorldRecord
+
+STALE_S = 30.0
+"""A heartbeat older than this is that of a runner that was killed or stopped."""
+
+
+def utc_now() -> str:
+    """Return the current time: UTC, ISO 8601, to the second."""
+    return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
 
 
 @dataclass(frozen=True)
@@ -38,6 +48,16 @@ class TrialRecord:
     trajectory: str = ""
     metrics: Mapping[str, float] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, trial: Trial, **fields: Any) -> "TrialRecord":
+        """Return the record of a trial that ended now, with the fields that ``trial`` lacks."""
+        return cls(
+            trial=trial.index,
+            finished_at=utc_now(),
+            **{name: value for name, value in vars(trial).items() if name != "index"},
+            **fields,
+        )
+
     @property
     def completed(self) -> bool:
         """Whether the robot reached its goal."""
@@ -54,6 +74,44 @@ class AttemptRecord:
     cause: str
     wall_s: float
     finished_at: str
+
+
+@dataclass(frozen=True)
+class RunningTrial:
+    """A trial under way. ``worker`` says who runs it, in words, empty where it is not known;
+    ``since`` is UTC, ISO 8601."""
+
+    trial: int
+    world: str
+    planner: str
+    repetition: int
+    worker: str
+    since: str
+
+
+@dataclass(frozen=True)
+class Runner:
+    """Who runs a campaign, or did when its process was killed. Times are UTC, ISO 8601."""
+
+    process: int
+    host: str
+    started_at: str
+    heartbeat_at: str
+    trials: Tuple[RunningTrial, ...] = ()
+
+    def silent_s(self, now: Optional[datetime.datetime] = None) -> float:
+        """Wall time since the last heartbeat, as far as the clocks agree."""
+        return age_s(self.heartbeat_at, now)
+
+    def is_stale(self, now: Optional[datetime.datetime] = None) -> bool:
+        """Whether it was killed or stopped, so that nothing runs."""
+        return self.silent_s(now) > STALE_S
+
+
+def age_s(moment: str, now: Optional[datetime.datetime] = None) -> float:
+    """Wall time since ``moment`` (ISO 8601, UTC), 0 where that is still to come."""
+    now = now or datetime.datetime.now(datetime.timezone.utc)
+    return max((now - datetime.datetime.fromisoformat(moment)).total_seconds(), 0.0)
 
 
 @dataclass(frozen=True)

@@ -1,99 +1,44 @@
 """What runs now, kept in the store for other processes to see.
 
-Owns the tables ``runner`` (who runs the campaign, with a heartbeat) and ``running`` (the trials
-under way). They are written by a thread of the runner over a connection of its own, at most once
-per second when a trial begins or ends, and every :data:`BEAT_S` else; finished trials are none of
-its concern. A runner that was killed leaves its last heartbeat, which then grows old; the next
-one takes its place. What cannot be written, as on a full disk, is left out.
+Owns what is in the tables ``runner`` (the process that runs the campaign, with a heartbeat) and
+``running`` (its trials). They are written by a thread of the runner over a connection of its own,
+at most once per second when a trial begins or ends, and every :data:`BEAT_S` else; finished trials
+are none of its concern. A runner that was killed leaves its last heartbeat, which then grows old;
+the next one takes its place. What cannot be written, as on a full disk, is left out.
 """
 
 import contextlib
-import datetime
 import os
 import socket
 import sqlite3
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Dict, Optional, Tuple, Type
+from typing import Dict, Optional, Type
 
+from gz_testauto.results.records import Runner, RunningTrial, age_s, utc_now
+from gz_testauto.results.schema import RUNNER, RUNNING
 from gz_testauto.trial.plan import Trial
 
 BEAT_S = 5.0
 """Wall time between two heartbeats."""
-
-STALE_S = 30.0
-"""A heartbeat older than this is that of a runner that was killed or stopped."""
 
 GATHERING_S = 1.0
 """Beginnings and ends of trials within this wall time are written together."""
 
 _BUSY_TIMEOUT_S = 10.0
 
-TABLE = "runner"
-_CREATE = (
-    "CREATE TABLE IF NOT EXISTS runner (process INTEGER NOT NULL, host TEXT NOT NULL, "
-    "started_at TEXT NOT NULL, heartbeat_at TEXT NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS running (trial INTEGER PRIMARY KEY, world TEXT NOT NULL, "
-    "planner TEXT NOT NULL, repetition INTEGER NOT NULL, worker TEXT NOT NULL, "
-    "since TEXT NOT NULL)",
-)
-
-
-@dataclass(frozen=True)
-class RunningTrial:
-    """A trial under way. ``worker`` says who runs it, in words, empty where it is not known;
-    ``since`` is UTC, ISO 8601."""
-
-    trial: int
-    world: str
-    planner: str
-    repetition: int
-    worker: str
-    since: str
-
-
-@dataclass(frozen=True)
-class Runner:
-    """Who runs a campaign, or did when its process was killed. Times are UTC, ISO 8601."""
-
-    process: int
-    host: str
-    started_at: str
-    heartbeat_at: str
-    trials: Tuple[RunningTrial, ...] = ()
-
-    def silent_s(self, now: Optional[datetime.datetime] = None) -> float:
-        """Wall time since the last heartbeat, as far as the clocks agree."""
-        return age_s(self.heartbeat_at, now)
-
-    def is_stale(self, now: Optional[datetime.datetime] = None) -> bool:
-        """Whether it was killed or stopped, so that nothing runs."""
-        return self.silent_s(now) > STALE_S
-
-
-def age_s(moment: str, now: Optional[datetime.datetime] = None) -> float:
-    """Wall time since ``moment`` (ISO 8601, UTC), 0 where that is still to come."""
-    now = now or datetime.datetime.now(datetime.timezone.utc)
-    return max((now - datetime.datetime.fromisoformat(moment)).total_seconds(), 0.0)
-
 
 def read_runner(connection: sqlite3.Connection) -> Optional[Runner]:
-    """What the tables say; None when nobody runs the campaign. The caller knows that they are
-    there. Raises ``ValueError`` where no runner wrote them so."""
-    rows = connection.execute("SELECT process, host, started_at, heartbeat_at FROM runner")
-    row = rows.fetchone()
-    if row is None:
-        return None
-    process, host, started_at, heartbeat_at = row
-    trials = connection.execute(
-        "SELECT trial, world, planner, repetition, worker, since FROM running ORDER BY trial"
-    )
-    under_way = tuple(RunningTrial(*trial) for trial in trials.fetchall())
-    for moment in (started_at, heartbeat_at, *(one.since for one in under_way)):
-        age_s(moment)
-    return Runner(process, host, started_at, heartbeat_at, under_way)
+    """Return the process that runs the campaign, with its trials; None when no process does.
+    Raises ``ValueError`` for rows that no runner wrote."""
+    for row in RUNNER.rows(connection):
+        runner = Runner(**row, trials=tuple(RUNNING.read(connection)))
+        for moment in (runner.started_at, runner.heartbeat_at, *(t.since for t in runner.trials)):
+            age_s(moment)
+        return runner
+    return None
 
 
 class Heartbeat:
@@ -165,27 +110,13 @@ def _write(connection: sqlite3.Connection, runner: Optional[Runner]) -> None:
     with contextlib.suppress(sqlite3.Error):
         connection.execute("BEGIN IMMEDIATE")
         try:
-            for statement in (*_CREATE, "DELETE FROM runner", "DELETE FROM running"):
-                connection.execute(statement)
+            for table in (RUNNER, RUNNING):
+                connection.execute(f"DELETE FROM {table.name}")
             if runner is not None:
-                connection.execute(
-                    "INSERT INTO runner VALUES (?, ?, ?, ?)",
-                    (runner.process, runner.host, runner.started_at, runner.heartbeat_at),
-                )
-                connection.executemany(
-                    "INSERT INTO running VALUES (?, ?, ?, ?, ?, ?)",
-                    [
-                        (one.trial, one.world, one.planner, one.repetition, one.worker, one.since)
-                        for one in runner.trials
-                    ],
-                )
+                RUNNER.insert(connection, [runner])
+                RUNNING.insert(connection, runner.trials)
             connection.execute("COMMIT")
         except BaseException:
             with contextlib.suppress(sqlite3.Error):
                 connection.execute("ROLLBACK")
             raise
-
-
-def utc_now() -> str:
-    """Now, UTC, ISO 8601, to the second."""
-    return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")

@@ -3,23 +3,22 @@
 Owns ``results.sqlite`` and ``trajectories/``. A trial is in the store wholly or not at all: its
 trajectory is on the disk before the row that names it, the row and its metrics are one
 transaction, and a transaction is durable when the call returns (rollback journal, full
-synchronisation). Refuses to know what the numbers mean.
+synchronisation). Refuses to know what the numbers mean, and which columns there are: that is
+:mod:`gz_testauto.results.schema`'s.
 """
 
 import contextlib
-import dataclasses
-import json
 import math
 import os
 import sqlite3
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
 
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.base.json_file import shaped
 from gz_testauto.metrics.interface import RELEVANT_SUCCESS, Metric
 from gz_testauto.metrics.recording import Recording
-from gz_testauto.results import declarations, judged, running
+from gz_testauto.results import running, schema
 from gz_testauto.results.database import BUSY_TIMEOUT_S, connect, reporting, undo_half_a_transaction
 from gz_testauto.results.directory import CampaignDirectory, reporting_disk
 from gz_testauto.results.recordings import read_trajectory, write_trajectory
@@ -28,51 +27,8 @@ from gz_testauto.spec.stopping import StopSpec
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.worlds.record import WorldRecord
 
-SCHEMA_VERSION = 1
-
-_SCHEMA = """
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE worlds (
-    world_index INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, path TEXT NOT NULL,
-    sha256 TEXT NOT NULL, shortest_path_m REAL);
-CREATE TABLE planners (position INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
-CREATE TABLE trials (
-    trial INTEGER PRIMARY KEY, world TEXT NOT NULL, world_index INTEGER NOT NULL,
-    planner TEXT NOT NULL, repetition INTEGER NOT NULL, seed INTEGER NOT NULL,
-    outcome TEXT NOT NULL, detail TEXT NOT NULL, attempts INTEGER NOT NULL,
-    wall_s REAL NOT NULL, finished_at TEXT NOT NULL, trajectory TEXT NOT NULL,
-    UNIQUE (world, planner, repetition));
-CREATE TABLE metrics (
-    trial INTEGER NOT NULL REFERENCES trials (trial), name TEXT NOT NULL, value REAL,
-    PRIMARY KEY (trial, name)) WITHOUT ROWID;
-CREATE TABLE invalid_attempts (
-    trial INTEGER NOT NULL, attempt INTEGER NOT NULL, cause TEXT NOT NULL,
-    wall_s REAL NOT NULL, finished_at TEXT NOT NULL, PRIMARY KEY (trial, attempt));
-"""
-
-_WORKER_DEATHS = """
-CREATE TABLE IF NOT EXISTS worker_deaths (
-    trial INTEGER NOT NULL, attempt INTEGER NOT NULL, cause TEXT NOT NULL,
-    wall_s REAL NOT NULL, finished_at TEXT NOT NULL, PRIMARY KEY (trial, attempt))
-"""
-"""Stores of before have none; a reader of before passes over it."""
-
-_OF_WORLDS: Mapping[str, Tuple[str, Callable[[Any], Any]]] = {
-    "published": ("published_of_worlds", dict),
-    "missing": ("missing_of_worlds", tuple),
-    "unmeasured": ("unmeasured_of_worlds", tuple),
-}
-"""What is kept in ``meta`` of the worlds that have it: the field, its key there, and its type."""
-_PATIENCE = "patience"
-"""Keys in ``meta``; stores of before have none."""
-
-_TRIAL_COLUMNS = (
-    "trial, world, world_index, planner, repetition, seed, outcome, detail, attempts, wall_s, "
-    "finished_at, trajectory"
-)
 _LISTS = ("worlds", "trials", "invalid_attempts", "worker_deaths", "declared")
 """Fields of :class:`CampaignResults` that hold records."""
-_ATTEMPT_COLUMNS = "trial, attempt, cause, wall_s, finished_at"
 
 
 class ResultStore:
@@ -101,40 +57,11 @@ class ResultStore:
             directory.trajectories.mkdir(exist_ok=True)
         store = cls(directory, connect(directory.results))
         with store._transaction():
-            # One by one: sqlite3's executescript would commit in the middle.
-            for statement in filter(str.strip, _SCHEMA.split(";")):
-                store._connection.execute(statement)
-            store._connection.execute(_WORKER_DEATHS)
-            store._connection.executemany(
-                "INSERT INTO meta VALUES (?, ?)",
-                [
-                    ("schema_version", str(SCHEMA_VERSION)),
-                    ("name", name),
-                    ("planned", str(planned)),
-                    *(
-                        (key, json.dumps(_of_worlds(worlds, field, kind)))
-                        for field, (key, kind) in _OF_WORLDS.items()
-                    ),
-                ],
-            )
-            if stop is not None:
-                judged.write_rule(store._connection, stop)
-            store._connection.executemany(
-                "INSERT INTO planners VALUES (?, ?)", list(enumerate(planners))
-            )
-            store._connection.executemany(
-                "INSERT INTO worlds VALUES (?, ?, ?, ?, ?)",
-                [
-                    (
-                        world.world_index,
-                        world.name,
-                        str(world.path),
-                        world.sha256,
-                        world.shortest_path_m,
-                    )
-                    for world in worlds
-                ],
-            )
+            schema.create_tables(store._connection)
+            schema.CAMPAIGN.insert(store._connection, [schema.CampaignRow(name, planned)])
+            schema.STOP.insert(store._connection, [] if stop is None else [stop])
+            schema.PLANNERS.insert(store._connection, map(schema.PlannerRow, planners))
+            schema.WORLDS.insert(store._connection, worlds)
         return store
 
     @classmethod
@@ -143,17 +70,19 @@ class ResultStore:
         if not os.path.isfile(directory.results):
             return None
         store = cls(directory, connect(directory.results))
-        if not store._is_made():
+        version = store._version()
+        if version is None:
             store.close()
             return None
-        store._check_schema()
-        with store._transaction():
-            store._connection.execute(_WORKER_DEATHS)
+        if version < schema.SCHEMA_VERSION:
+            with store._transaction():
+                schema.upgrade(store._connection, version)
         return store
 
     @classmethod
     def read(cls, directory: CampaignDirectory) -> "ResultStore":
-        """Open the store for reading only; a runner may be writing meanwhile."""
+        """Open the store for reading only; a runner may be writing meanwhile. A store of an older
+        version is upgraded in a copy in memory."""
         directory.require_campaign()
         if not os.path.isfile(directory.results):
             raise ResultsError(f"{directory.path}: no trial has ended yet")
@@ -162,10 +91,14 @@ class ResultStore:
         with reporting(directory.results):
             connection = sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_S)
         store = cls(directory, connection)
-        if not store._is_made():
+        version = store._version()
+        if version is None:
             store.close()
             raise ResultsError(f"{directory.path}: no trial has ended yet")
-        store._check_schema()
+        if version < schema.SCHEMA_VERSION:
+            store._continue_in_memory()
+            with store._transaction():
+                schema.upgrade(store._connection, version)
         return store
 
     def close(self) -> None:
@@ -181,15 +114,24 @@ class ResultStore:
     def declare(
         self, metrics: Sequence[Metric], relevant_success: float = RELEVANT_SUCCESS
     ) -> None:
-        """Keep what the metrics are that the campaign's trials have from now on, and the smallest
-        difference of two success rates that matters."""
+        """Keep what the metrics are that the campaign's trials have from now on, in place of what
+        was declared under their names, and the smallest difference of two success rates that
+        matters."""
+        named = {metric.name: metric for metric in metrics}
         with _reporting_damage(self._directory.results), self._transaction():
-            declarations.write_declarations(self._connection, metrics, relevant_success)
+            before = schema.DECLARATIONS.read(self._connection)
+            kept = [metric for metric in before if metric.name not in named]
+            self._connection.execute(f"DELETE FROM {schema.DECLARATIONS.name}")
+            schema.DECLARATIONS.insert(self._connection, [*named.values(), *kept])
+            self._connection.execute(
+                f"UPDATE {schema.CAMPAIGN.name} SET smallest_relevant_success = ?",
+                (relevant_success,),
+            )
 
     def judge(self, world: str) -> None:
-        """Note that one more world counts for the decision, for good."""
-        with self._transaction():
-            judged.append_judged(self._connection, world)
+        """Count one more world for the decision, for good. The order is part of the test: worlds
+        are only appended."""
+        self._insert(schema.JUDGED, schema.JudgedWorld(world))
 
     def holds_valid_trial(self) -> bool:
         """Whether any trial has said something about a planner."""
@@ -197,30 +139,21 @@ class ResultStore:
             self._query("SELECT 1 FROM trials WHERE outcome <> ? LIMIT 1", (Outcome.INVALID.value,))
         )
 
-    def invalid_attempts(self, trial: int) -> Tuple[AttemptRecord, ...]:
-        """The tries at a trial that ended invalid so far, in order."""
-        return self._attempts("invalid_attempts", trial)
-
     def add_invalid_attempt(self, attempt: AttemptRecord) -> None:
         """Note one try that said nothing about the planner."""
-        self._add_attempt("invalid_attempts", attempt)
-
-    def worker_deaths(self, trial: int) -> Tuple[AttemptRecord, ...]:
-        """The tries at a trial that ended with their worker so far, in order."""
-        return self._attempts("worker_deaths", trial)
+        self._insert(schema.INVALID_ATTEMPTS, attempt)
 
     def add_worker_death(self, attempt: AttemptRecord) -> None:
         """Note one try whose worker died."""
-        self._add_attempt("worker_deaths", attempt)
+        self._insert(schema.WORKER_DEATHS, attempt)
 
-    def patience(self) -> Dict[str, int]:
-        """The limits by which trials are given up, as :meth:`reopen` was told; empty before."""
-        rows = self._query("SELECT value FROM meta WHERE key = ?", (_PATIENCE,))
+    def retry_limits(self) -> Dict[str, Optional[int]]:
+        """Return the limits of the last :meth:`reopen`, by name; None before that."""
         with _reporting_damage(self._directory.results):
-            known = dict(json.loads(rows[0][0])) if rows else {}
-            return {str(name): int(limit) for name, limit in known.items()}
+            row = self._campaign()
+        return {"max_attempts": row.max_attempts, "max_worker_deaths": row.max_worker_deaths}
 
-    def reopen(self, trials: Iterable[int], patience: Mapping[str, int]) -> None:
+    def reopen(self, trials: Iterable[int], max_attempts: int, max_worker_deaths: int) -> None:
         """Forget that trials ended invalid, now that other limits hold."""
         with self._transaction():
             self._connection.executemany(
@@ -228,7 +161,8 @@ class ResultStore:
                 [(trial, Outcome.INVALID.value) for trial in trials],
             )
             self._connection.execute(
-                "INSERT OR REPLACE INTO meta VALUES (?, ?)", (_PATIENCE, json.dumps(dict(patience)))
+                f"UPDATE {schema.CAMPAIGN.name} SET max_attempts = ?, max_worker_deaths = ?",
+                (max_attempts, max_worker_deaths),
             )
 
     def finish(self, record: TrialRecord, recording: Optional[Recording] = None) -> None:
@@ -238,100 +172,67 @@ class ResultStore:
             write_trajectory(self._directory.trajectories / record.trajectory, recording)
         self.finish_all([record])
 
-    def finish_all(self, records: Iterable[TrialRecord]) -> None:
+    def finish_all(self, records: Sequence[TrialRecord]) -> None:
         """Keep finished trials whose recordings are written, or that have none."""
+        values = [
+            schema.MetricValue(record.trial, name, None if math.isnan(value) else value)
+            for record in records
+            for name, value in record.metrics.items()
+        ]
         with self._transaction():
-            for record in records:
-                self._insert(record)
-
-    def _insert(self, record: TrialRecord) -> None:
-        self._connection.execute(
-            "DELETE FROM trials WHERE trial = ? AND outcome = ?",
-            (record.trial, Outcome.INVALID.value),
-        )
-        row = {**vars(record), "outcome": record.outcome.value}
-        self._connection.execute(
-            f"INSERT INTO trials ({_TRIAL_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
-            [row[name] for name in _TRIAL_COLUMNS.split(", ")],
-        )
-        self._connection.executemany(
-            "INSERT INTO metrics VALUES (?, ?, ?)",
-            [
-                (record.trial, name, None if math.isnan(value) else value)
-                for name, value in record.metrics.items()
-            ],
-        )
+            self._connection.executemany(
+                f"DELETE FROM {schema.TRIALS.name} WHERE trial = ? AND outcome = ?",
+                [(record.trial, Outcome.INVALID.value) for record in records],
+            )
+            schema.TRIALS.insert(self._connection, records)
+            schema.METRICS.insert(self._connection, values)
 
     def worlds(self) -> Tuple[WorldRecord, ...]:
         """The campaign's worlds, in the plan's order."""
-        rows = self._query(
-            "SELECT world_index, name, path, sha256, shortest_path_m FROM worlds "
-            "ORDER BY world_index"
-        )
-        meta = dict(self._query("SELECT key, value FROM meta"))
-        stored = {field: json.loads(meta.get(key, "{}")) for field, (key, _) in _OF_WORLDS.items()}
-        return tuple(
-            dataclasses.replace(
-                world,
-                **{
-                    field: kind(stored[field].get(world.name, ()))
-                    for field, (_, kind) in _OF_WORLDS.items()
-                },
-            )
-            for world in (
-                WorldRecord(index, name, Path(str(path)), *rest)
-                for index, name, path, *rest in rows
-            )
-        )
+        with _reporting_damage(self._directory.results), reporting(self._directory.results):
+            return tuple(schema.WORLDS.read(self._connection))
 
     def results(self) -> CampaignResults:
         """Everything that is known so far."""
-        with _reporting_damage(self._directory.results):
-            return _checked(self._all_rows(), self._directory.results)
+        path = self._directory.results
+        with _reporting_damage(path), reporting(path):
+            return _checked(self._all_rows(), path)
 
     def _all_rows(self) -> CampaignResults:
-        meta = dict(self._query("SELECT key, value FROM meta"))
-        metrics: dict = {}
-        for trial, name, value in self._query("SELECT trial, name, value FROM metrics"):
-            metrics.setdefault(trial, {})[name] = math.nan if value is None else value
-        trials = self._query(f"SELECT {_TRIAL_COLUMNS} FROM trials ORDER BY trial")
-        planners = self._query("SELECT name FROM planners ORDER BY position")
+        connection = self._connection
+        campaign = self._campaign()
+        metrics: Dict[int, Dict[str, float]] = {}
+        for row in schema.METRICS.rows(connection):
+            value = row["value"]
+            of_trial = metrics.setdefault(row["trial"], {})
+            of_trial[row["name"]] = math.nan if value is None else value
         return CampaignResults(
-            name=meta["name"],
-            planners=tuple(row[0] for row in planners),
-            worlds=self.worlds(),
-            planned=int(meta["planned"]),
-            trials=tuple(_record(row, metrics.get(row[0], {})) for row in trials),
-            invalid_attempts=self._attempts("invalid_attempts"),
-            worker_deaths=self._attempts("worker_deaths"),
-            declared=tuple(self._declared(meta)),
-            relevant_success=declarations.relevant_success(meta),
-            stop=judged.read_rule(meta.get(judged.RULE)),
-            judged=self._judged(),
-            running=self._running(),
+            name=campaign.name,
+            planners=tuple(row.name for row in schema.PLANNERS.read(connection)),
+            worlds=tuple(schema.WORLDS.read(connection)),
+            planned=campaign.planned,
+            trials=tuple(
+                TrialRecord(**row, metrics=metrics.get(row["trial"], {}))
+                for row in schema.TRIALS.rows(connection)
+            ),
+            invalid_attempts=tuple(schema.INVALID_ATTEMPTS.read(connection)),
+            worker_deaths=tuple(schema.WORKER_DEATHS.read(connection)),
+            declared=tuple(schema.DECLARATIONS.read(connection)),
+            relevant_success=campaign.smallest_relevant_success,
+            stop=next(iter(schema.STOP.read(connection)), None),
+            judged=tuple(row.world for row in schema.JUDGED.read(connection)),
+            running=running.read_runner(connection),
         )
 
-    def _judged(self) -> Tuple[str, ...]:
-        if not self._has_table(judged.TABLE):
-            return ()
-        with reporting(self._directory.results):
-            return judged.read_judged(self._connection)
+    def _campaign(self) -> schema.CampaignRow:
+        rows = schema.CAMPAIGN.read(self._connection)
+        if len(rows) != 1:
+            raise ValueError(f"{schema.CAMPAIGN.name} has {len(rows)} rows, not 1")
+        return rows[0]
 
     def heartbeat(self) -> running.Heartbeat:
         """A context in which other processes see that this one runs the campaign, and what."""
         return running.Heartbeat(self._directory.results)
-
-    def _running(self) -> Optional[running.Runner]:
-        if not self._has_table(running.TABLE):
-            return None
-        with reporting(self._directory.results):
-            return running.read_runner(self._connection)
-
-    def _declared(self, meta: Mapping[str, str]) -> List[Metric]:
-        if not self._has_table(declarations.TABLE):
-            return declarations.declarations_of_before(meta.get(declarations.OF_STACK, "[]"))
-        with reporting(self._directory.results):
-            return declarations.read_declarations(self._connection)
 
     def trajectory(self, record: TrialRecord) -> Recording:
         """The recording of a finished, valid trial."""
@@ -345,22 +246,9 @@ class ResultStore:
             )
         return read_trajectory(self._directory.trajectories / record.trajectory)
 
-    def _attempts(self, table: str, trial: Optional[int] = None) -> Tuple[AttemptRecord, ...]:
-        """Those at one trial, or all; a reader may meet a store without the table."""
-        if not self._has_table(table):
-            return ()
-        where, values = ("", ()) if trial is None else ("WHERE trial = ?", (trial,))
-        rows = self._query(
-            f"SELECT {_ATTEMPT_COLUMNS} FROM {table} {where} ORDER BY trial, attempt", values
-        )
-        return tuple(AttemptRecord(*row) for row in rows)
-
-    def _add_attempt(self, table: str, attempt: AttemptRecord) -> None:
+    def _insert(self, table: schema.Table[schema.Record], record: schema.Record) -> None:
         with self._transaction():
-            self._connection.execute(
-                f"INSERT INTO {table} ({_ATTEMPT_COLUMNS}) VALUES (?, ?, ?, ?, ?)",
-                dataclasses.astuple(attempt),
-            )
+            table.insert(self._connection, [record])
 
     def _query(self, statement: str, values: Sequence = ()) -> List[Tuple]:
         with reporting(self._directory.results):
@@ -378,42 +266,26 @@ class ResultStore:
                     self._connection.execute("ROLLBACK")
                 raise
 
-    def _is_made(self) -> bool:
-        return self._has_table("meta")
-
-    def _has_table(self, name: str) -> bool:
-        return bool(self._query("SELECT 1 FROM sqlite_master WHERE name = ?", (name,)))
-
-    def _check_schema(self) -> None:
-        """A store is tables of one version. A view can take for ever to read, and a trigger
-        change what is written: somebody else made those."""
+    def _version(self) -> Optional[int]:
+        """Return the version of the tables, None where none were completely created; close the
+        file where it cannot be read."""
         path = self._directory.results
-        made = self._query("SELECT type, name FROM sqlite_master WHERE type IN ('view', 'trigger')")
-        found = (
-            self._query("SELECT value FROM meta WHERE key = 'schema_version'") if not made else ()
-        )
-        if made or not found:
+        try:
+            with reporting(path):
+                if not schema.is_created(self._connection):
+                    return None
+                return schema.stored_version(self._connection)
+        except ValueError as error:
             self.close()
-            what = f"holds the {made[0][0]} {made[0][1]!r}" if made else "says no schema version"
-            raise ResultsError(f"{path}: is damaged or not of gz_testauto: {what}")
-        if str(found[0][0]) != str(SCHEMA_VERSION):
-            self.close()
-            raise ResultsError(
-                f"{path}: has schema version {found[0][0]}, this version of "
-                f"gz_testauto reads {SCHEMA_VERSION}; use the version that wrote it"
-            )
+            raise ResultsError(f"{path}: {error}") from error
 
-
-def _of_worlds(
-    worlds: Sequence[WorldRecord], field: str, kind: Callable[[Any], Any]
-) -> Dict[str, Any]:
-    """What a field says of the worlds that have it, by their names."""
-    return {w.name: kind(getattr(w, field)) for w in worlds if getattr(w, field)}
-
-
-def _record(row: Tuple, metrics: Mapping[str, float]) -> TrialRecord:
-    values = dict(zip(_TRIAL_COLUMNS.split(", "), row))
-    return TrialRecord(**{**values, "outcome": Outcome(values["outcome"]), "metrics": metrics})
+    def _continue_in_memory(self) -> None:
+        """Read from a copy of the file."""
+        copy = sqlite3.connect(":memory:", isolation_level=None)
+        with reporting(self._directory.results):
+            self._connection.backup(copy)
+        self._connection.close()
+        self._connection = copy
 
 
 def _checked(results: CampaignResults, path: Path) -> CampaignResults:

@@ -15,6 +15,7 @@ from typing import Counter, Dict, Iterator, List, Mapping, Optional, Sequence, S
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.base.registry import unknown_name
 from gz_testauto.metrics.interface import METRICS
+from gz_testauto.results.schema import TRIALS
 from gz_testauto.trial.outcome import Outcome
 
 SYNONYMS: Mapping[str, Outcome] = {
@@ -28,8 +29,8 @@ SYNONYMS: Mapping[str, Outcome] = {
 LONGEST_NAME = 255
 """Characters of a world's or planner's name, as many as a file's name may have."""
 _TRUE, _FALSE = ("1", "true", "yes"), ("0", "false", "no", "")
-_OURS = {"trial", "seed", "attempts", "wall_s", "finished_at", "trajectory"}
-"""Columns of our own CSV that a trial of others has no use for."""
+_UNUSED = set(TRIALS.columns) - {"world", "planner", "repetition", "outcome", "detail"}
+"""Columns of our own CSV that are not read."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +135,7 @@ class _Reader:
             **{name: name for name in header if name in known},
             **columns.metrics,
         }
-        read = {*needed, *self._metrics, columns.repetition, columns.detail, *_OURS}
+        read = {*needed, *self._metrics, columns.repetition, columns.detail, *_UNUSED}
         self.ignored = tuple(name for name in header if name not in read)
         self._words = {outcome.value: outcome for outcome in Outcome}
         self._words.update(SYNONYMS)

@@ -4,7 +4,7 @@ Owns the decision: a pair of planners is decided after the first world at which 
 "they succeed equally often" (:mod:`gz_testauto.analysis.decisions.anytime`) reach ``1/α``, ``α``
 split among the pairs; or, where a difference is said to be negligible, at which their confidence
 sequence lies within it. Both hold however often it is looked at. Everything is a function of the
-worlds judged, in the order in which they were (:mod:`gz_testauto.results.judged`): that is the
+worlds judged, in the order in which they were (table ``judged``): that is the
 order of the plan, and a world is judged when all trials of it and of all worlds before it have
 ended. So what finishes first, in how many workers, and when the runner was killed change nothing.
 """

@@ -1,0 +1,318 @@
+"""The tables of ``results.sqlite``, each column declared once.
+
+A column is a field of a record: :class:`Table` reads name and type of its columns from the
+record's fields, and writes and reads records by them. To add a column, add the field to the record
+and set it where the record is made; the other readers, CSV and JSON included, find it here. From
+the first release on, such a change also raises :data:`SCHEMA_VERSION` and adds a function to
+:data:`UPGRADES`.
+"""
+
+import collections.abc
+import enum
+import json
+import sqlite3
+from dataclasses import dataclass
+from pathlib import Path
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Generic,
+    Iterable,
+    List,
+    Mapping,
+    Optional,
+    Sequence,
+    Tuple,
+    Type,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+from pydantic import ValidationError
+
+from gz_testauto.base.errors import SpecError
+from gz_testauto.metrics.interface import RELEVANT_SUCCESS, Metric
+from gz_testauto.results.records import AttemptRecord, Runner, RunningTrial, TrialRecord
+from gz_testauto.spec.stopping import StopSpec
+from gz_testauto.worlds.record import WorldRecord
+
+SCHEMA_VERSION = 1
+
+Upgrade = Callable[[sqlite3.Connection], None]
+
+UPGRADES: Dict[int, Upgrade] = {}
+"""By version, the function that changes the tables of that version into those of the next one. It
+runs in a transaction. Tables of a released version are never described by the records: such a
+function uses SQL only."""
+
+Record = TypeVar("Record")
+
+_SQL_TYPES = {bool: "INTEGER", int: "INTEGER", float: "REAL"}
+"""Types of columns by the type of the field; TEXT for any other."""
+
+
+class Table(Generic[Record]):
+    """A table whose columns are the fields of a record, but for the fields ``without``.
+
+    ``constraints`` are those of SQL's ``CREATE TABLE``, ``options`` what follows it. Records are
+    read in the order ``order``, which unless given is the one in which they were inserted, or
+    that of an integer primary key. Text of a mapping or tuple is JSON; None is NULL.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        record: Type[Record],
+        *,
+        without: Sequence[str] = (),
+        constraints: Sequence[str] = (),
+        options: str = "",
+        order: str = "rowid",
+    ) -> None:
+        hints = get_type_hints(record)
+        names = getattr(record, "model_fields", None) or record.__dataclass_fields__  # type: ignore[attr-defined]
+        self.name = name
+        self._record = record
+        self._kinds = {field: _kind(hints[field]) for field in names if field not in without}
+        self.columns: Tuple[str, ...] = tuple(self._kinds)
+        self._constraints, self._options, self._order = constraints, options, order
+
+    def create(self, connection: sqlite3.Connection) -> None:
+        """Create the table, which must not exist."""
+        columns = [
+            f"[{name}] {_SQL_TYPES.get(kind, 'TEXT')}{'' if optional else ' NOT NULL'}"
+            for name, (kind, optional) in self._kinds.items()
+        ]
+        connection.execute(
+            f"CREATE TABLE {self.name} ({', '.join([*columns, *self._constraints])}) "
+            f"{self._options}"
+        )
+
+    def insert(self, connection: sqlite3.Connection, records: Iterable[Record]) -> None:
+        """Add a row for each record."""
+        connection.executemany(
+            f"INSERT INTO {self.name} ({self._named}) VALUES (?{', ?' * (len(self.columns) - 1)})",
+            [[_stored(getattr(record, name)) for name in self.columns] for record in records],
+        )
+
+    def rows(
+        self, connection: sqlite3.Connection, where: str = "", values: Sequence = ()
+    ) -> List[Dict[str, Any]]:
+        """Return the rows, each as the fields of its record. Raises ``ValueError`` for a value that
+        no writer stored."""
+        decoders = {
+            name: decoder
+            for name, (kind, _) in self._kinds.items()
+            for decoder in (_decoder(kind),)
+            if decoder is not None
+        }
+        found = connection.execute(
+            f"SELECT {self._named} FROM {self.name} {where} ORDER BY {self._order}", values
+        )
+        rows = [dict(zip(self.columns, row)) for row in found.fetchall()]
+        for row in rows:
+            for name, decoder in decoders.items():
+                if row[name] is not None:
+                    row[name] = decoder(row[name])
+        return rows
+
+    def read(
+        self, connection: sqlite3.Connection, where: str = "", values: Sequence = ()
+    ) -> List[Record]:
+        """Return the records. Raises ``ValueError`` for rows that no writer stored."""
+        try:
+            return [self._record(**row) for row in self.rows(connection, where, values)]
+        except ValidationError as error:
+            fault = error.errors(include_url=False)[0]
+            field = ".".join(map(str, fault["loc"]))
+            raise ValueError(f"{self.name}.{field}: {fault['msg']}") from error
+        except (SpecError, TypeError, ValueError) as error:
+            raise ValueError(f"{self.name}: {error}") from error
+
+    @property
+    def _named(self) -> str:
+        # In double quotes, SQLite takes the name of a missing column for text.
+        return ", ".join(f"[{name}]" for name in self.columns)
+
+
+def _kind(hint: Any) -> Tuple[Any, bool]:
+    """Return the type of a field without ``Optional``, and whether it had that."""
+    arguments = get_args(hint)
+    if get_origin(hint) is Union and type(None) in arguments:
+        (kind,) = (argument for argument in arguments if argument is not type(None))
+        return kind, True
+    return hint, False
+
+
+def _stored(value: Any) -> Any:
+    """Return a field's value as SQLite stores it."""
+    if isinstance(value, enum.Enum):
+        return value.value
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, Mapping):
+        return json.dumps(dict(value))
+    if isinstance(value, (list, tuple)):
+        return json.dumps(list(value))
+    return value
+
+
+def _decoder(kind: Any) -> Optional[Callable[[Any], Any]]:
+    """Return the function that makes a field's value of a stored one; None if that is the same."""
+    if kind is bool:
+        return lambda stored: {0: False, 1: True}.get(stored, stored)
+    if get_origin(kind) is tuple:
+        return lambda stored: tuple(json.loads(stored))
+    if get_origin(kind) is collections.abc.Mapping:
+        return json.loads
+    if isinstance(kind, type) and issubclass(kind, (enum.Enum, Path)):
+        return kind
+    return None
+
+
+@dataclass(frozen=True)
+class CampaignRow:
+    """The campaign that a store belongs to; the table has one row.
+
+    ``smallest_relevant_success`` is the smallest difference of two success rates that matters.
+    The limits are those by which trials were last given up; None before any was.
+    """
+
+    name: str
+    planned: int
+    smallest_relevant_success: float = RELEVANT_SUCCESS
+    max_attempts: Optional[int] = None
+    max_worker_deaths: Optional[int] = None
+
+
+@dataclass(frozen=True)
+class PlannerRow:
+    """A planner of the campaign."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class MetricValue:
+    """The value of a metric of a trial; None if it is not known."""
+
+    trial: int
+    name: str
+    value: Optional[float]
+
+
+@dataclass(frozen=True)
+class JudgedWorld:
+    """A world that counts for the decision of a campaign that ends when decided."""
+
+    world: str
+
+
+@dataclass(frozen=True)
+class SchemaRow:
+    """The version of the tables; the table has one row."""
+
+    version: int
+
+
+_ATTEMPT = ("PRIMARY KEY (trial, attempt)",)
+
+SCHEMA = Table("schema", SchemaRow)
+CAMPAIGN = Table("campaign", CampaignRow)
+STOP = Table("stop", StopSpec)
+PLANNERS = Table("planners", PlannerRow, constraints=["UNIQUE (name)"])
+WORLDS = Table(
+    "worlds",
+    WorldRecord,
+    without=("obstacles", "difficulty", "redrawn"),
+    constraints=["PRIMARY KEY (world_index)", "UNIQUE (name)"],
+)
+TRIALS = Table(
+    "trials",
+    TrialRecord,
+    without=("metrics",),
+    constraints=["PRIMARY KEY (trial)", "UNIQUE (world, planner, repetition)"],
+)
+METRICS = Table(
+    "metrics",
+    MetricValue,
+    constraints=["PRIMARY KEY (trial, name)", "FOREIGN KEY (trial) REFERENCES trials (trial)"],
+    options="WITHOUT ROWID",
+    order="trial, name",
+)
+INVALID_ATTEMPTS = Table(
+    "invalid_attempts", AttemptRecord, constraints=_ATTEMPT, order="trial, attempt"
+)
+WORKER_DEATHS = Table("worker_deaths", AttemptRecord, constraints=_ATTEMPT, order="trial, attempt")
+DECLARATIONS = Table(
+    "metric_declarations", Metric, without=("compute",), constraints=["UNIQUE (name)"]
+)
+JUDGED = Table("judged", JudgedWorld, constraints=["UNIQUE (world)"])
+RUNNER = Table("runner", Runner, without=("trials",))
+RUNNING = Table("running", RunningTrial, constraints=["PRIMARY KEY (trial)"])
+
+TABLES: Tuple[Table[Any], ...] = (
+    SCHEMA,
+    CAMPAIGN,
+    STOP,
+    PLANNERS,
+    WORLDS,
+    TRIALS,
+    METRICS,
+    INVALID_ATTEMPTS,
+    WORKER_DEATHS,
+    DECLARATIONS,
+    JUDGED,
+    RUNNER,
+    RUNNING,
+)
+
+
+def create_tables(connection: sqlite3.Connection) -> None:
+    """Create all tables of this version; the caller has begun a transaction."""
+    for table in TABLES:
+        table.create(connection)
+    SCHEMA.insert(connection, [SchemaRow(SCHEMA_VERSION)])
+
+
+def is_created(connection: sqlite3.Connection) -> bool:
+    """Return whether a transaction has created the tables, of whatever version."""
+    found = connection.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (SCHEMA.name,))
+    return bool(found.fetchall())
+
+
+def stored_version(connection: sqlite3.Connection) -> int:
+    """Return the version of the tables. Raises ``ValueError`` where the file is not one that this
+    version can read: views can take unlimited time to read, triggers change what is written."""
+    made = connection.execute(
+        "SELECT type, name FROM sqlite_master WHERE type IN ('view', 'trigger')"
+    ).fetchone()
+    if made:
+        raise ValueError(f"is damaged or not of gz_testauto: holds the {made[0]} {made[1]!r}")
+    versions = [row.version for row in SCHEMA.read(connection)]
+    if len(versions) != 1 or not isinstance(versions[0], int):
+        raise ValueError(f"is damaged or not of gz_testauto: has schema version {versions}")
+    version = versions[0]
+    if version > SCHEMA_VERSION:
+        raise ValueError(
+            f"has schema version {version}, this version of gz_testauto reads up to "
+            f"{SCHEMA_VERSION}; use the version of gz_testauto that wrote it, or a later one"
+        )
+    if any(older not in UPGRADES for older in range(version, SCHEMA_VERSION)):
+        raise ValueError(
+            f"has schema version {version}, which this version of gz_testauto cannot upgrade to "
+            f"{SCHEMA_VERSION}; use the version of gz_testauto that wrote it"
+        )
+    return version
+
+
+def upgrade(connection: sqlite3.Connection, version: int) -> None:
+    """Change tables of ``version`` into those of this version; the caller has begun a
+    transaction."""
+    for older in range(version, SCHEMA_VERSION):
+        UPGRADES[older](connection)
+    connection.execute(f"UPDATE {SCHEMA.name} SET version = ?", (SCHEMA_VERSION,))
