@@ -43,17 +43,19 @@ def store_campaign(out, stop):
         store.add_invalid_attempt(AttemptRecord(1, 1, "gzserver died", 1.0, "then"))
         store.add_worker_death(AttemptRecord(2, 1, "the worker died", 1.0, "then"))
         store.finish_all(
-            record(
-                number,
-                world=f"w{world}",
-                world_index=world,
-                planner=planner,
-                repetition=repetition,
-                outcome=Outcome.REACHED if world % 2 or planner == "a" else Outcome.STUCK,
-                trajectory="",
-                metrics=late,
-            )
-            for number, (world, planner, repetition) in enumerate(plan)
+            [
+                record(
+                    number,
+                    world=f"w{world}",
+                    world_index=world,
+                    planner=planner,
+                    repetition=repetition,
+                    outcome=Outcome.REACHED if world % 2 or planner == "a" else Outcome.STUCK,
+                    trajectory="",
+                    metrics=late,
+                )
+                for number, (world, planner, repetition) in enumerate(plan)
+            ]
         )
         for world in worlds if stop else ():
             store.judge(world.name)

@@ -7,7 +7,7 @@ each is called before every step, in order of priority, and of names within a pr
 
 import abc
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Callable, Dict, FrozenSet, List, Mapping, Optional, Protocol, Sequence, Tuple
 
 import numpy as np
 
@@ -17,11 +17,18 @@ from gz_testauto.simulators.changes import Change
 from gz_testauto.simulators.description import Description
 from gz_testauto.simulators.interface import NamedModel
 
-if TYPE_CHECKING:
-    from gz_testauto.behaviours.actor import Actor
-
 HIGH, NORMAL, LOW = 0, 1, 2
 """Priorities: what others depend on, behaviours, effects that follow them."""
+
+
+class OtherActor(Protocol):
+    """An :class:`~gz_testauto.behaviours.actor.Actor` as other hooks see it: ``name`` and ``tags``
+    find it, ``pose`` is that of its model, and it does not move while ``enabled`` is False."""
+
+    name: str
+    tags: FrozenSet[str]
+    enabled: bool
+    pose: Pose
 
 
 class StepContext:
@@ -39,7 +46,7 @@ class StepContext:
         before: Optional[Snapshot] = None,
         spare_models: Optional[Mapping[str, NamedModel]] = None,
         robot: Optional[str] = None,
-        actors: Optional[Mapping[str, "Actor"]] = None,
+        actors: Optional[Mapping[str, OtherActor]] = None,
     ) -> None:
         self.snapshot = snapshot
         self.before = before
@@ -49,7 +56,7 @@ class StepContext:
         self.to_delete: List[str] = []
         self.spare_models = {} if spare_models is None else spare_models
         self.robot = robot
-        self.actors: Mapping[str, Actor] = {} if actors is None else actors
+        self.actors: Mapping[str, OtherActor] = {} if actors is None else actors
         self._describe = describe
 
     @property
@@ -108,7 +115,7 @@ class StepContext:
         """Return the contents of the world before the changes of this step."""
         return self._describe()
 
-    def tagged(self, tag: str) -> List["Actor"]:
+    def tagged(self, tag: str) -> List[OtherActor]:
         """Return all actors with a tag, in order of their names."""
         return [self.actors[name] for name in sorted(self.actors) if tag in self.actors[name].tags]
 

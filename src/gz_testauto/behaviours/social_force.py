@@ -13,9 +13,9 @@ from pydantic import Field
 from shapely.geometry.base import BaseGeometry
 from typing_extensions import Annotated, Literal
 
-from gz_testauto.behaviours.actor import Actor, turning
+from gz_testauto.behaviours.actor import turning
 from gz_testauto.behaviours.creation import NewActor
-from gz_testauto.behaviours.hook import StepContext
+from gz_testauto.behaviours.hook import OtherActor, StepContext
 from gz_testauto.behaviours.surroundings import Surroundings
 from gz_testauto.behaviours.wander import Wander, WanderSpec
 from gz_testauto.spec.actors import Positive
@@ -155,7 +155,7 @@ class SocialForce(Wander):
         if nearest is not None:
             yield here - np.array(nearest), self._radius_m
 
-    def _radius_of(self, other: Optional[Actor]) -> float:
+    def _radius_of(self, other: Optional[OtherActor]) -> float:
         """Of the robot what was told; of who has none of its own, one's own."""
         if other is None:
             return self._others_m

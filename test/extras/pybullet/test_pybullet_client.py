@@ -11,7 +11,10 @@ from gz_testauto.simulators import open_simulator
 
 @pytest.mark.parametrize(
     ("newest", "remedy"),
-    [((9, 0), 'python3 -m pip install "pybullet>='), ((3, 0), "published for Python 3.8 to 3.11")],
+    [
+        ((9, 0), r"pip install 'gz_testauto\[pybullet\]'"),
+        ((3, 0), "published for Python 3.8 to 3.11"),
+    ],
 )
 def test_without_pybullet_it_says_how_to_have_it_on_this_python(monkeypatch, newest, remedy):
     monkeypatch.setitem(sys.modules, "pybullet", None)

@@ -142,6 +142,7 @@ def test_a_campaign_that_ended_early_says_so_in_its_verdict_with_the_interval_th
     assert "success by the test that ends the campaign" in said
 
 
+@pytest.mark.slow
 def test_a_pair_is_decided_by_the_test_that_ends_the_campaign_and_by_no_other(tmp_path):
     worlds = [f"world_{i:04d}" for i in range(6)]
     said = []
