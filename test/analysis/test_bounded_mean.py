@@ -63,6 +63,7 @@ def test_limits_are_the_quantiles_of_the_weighted_mean_that_defines_them(worlds,
     assert (share_below, share_above) == pytest.approx((0.025, 0.025), abs=error)
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(SHARES, st.sampled_from([HALF, WHOLE]), st.floats(-0.99, 0.99))
 def test_the_test_and_the_interval_never_contradict_each_other(values, weight, mean):

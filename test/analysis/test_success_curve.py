@@ -24,6 +24,7 @@ def test_a_figure_that_separates_success_from_failure_still_gives_a_finite_curve
     assert (curve.low <= curve.rate).all() and (curve.rate <= curve.high).all()
 
 
+@pytest.mark.slow
 def test_the_interval_of_the_slope_covers_the_truth():
     generator = np.random.default_rng(3)
     covered = 0

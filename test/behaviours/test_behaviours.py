@@ -128,6 +128,7 @@ class TestWander:
     def wander(self, name="w", **more):
         return Wander(name, (), self.region, Surroundings({"wall": self.wall}), 0.25, 1.0, **more)
 
+    @pytest.mark.slow
     def test_it_stays_in_its_region_and_away_from_what_stands(self, tmp_path):
         way = ways(run(simulated(tmp_path, [person("w", 3.0, 5.0)], [self.wander()]), 60.0), "w")
         assert np.abs(way).max() <= 8.0 + 1e-3
@@ -136,6 +137,7 @@ class TestWander:
         length = np.hypot(*np.diff(way, axis=0).T).sum()
         assert 45.0 < length <= 60.0 + 1e-2
 
+    @pytest.mark.slow
     def test_the_same_seed_is_the_same_way_and_another_is_another(self, tmp_path):
         def way(seed):
             simulation = simulated(tmp_path, [person("w", 3.0, 5.0)], [self.wander()], seed=seed)

@@ -73,6 +73,7 @@ def assert_refused(answer, *said):
         assert words in err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [

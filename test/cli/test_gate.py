@@ -145,6 +145,7 @@ def test_junit_is_read_back_by_the_parser_of_rostest(results, tmp_path):
     assert "w003" in failed[0].failures[0].text
 
 
+@pytest.mark.slow
 def test_power_says_what_worlds_can_show(results, capsys):
     assert main(["power", "--worlds", "100", "--rates", "0.9,0.7", "--discordant", "0.25"]) == 0
     said = capsys.readouterr().out
@@ -156,6 +157,7 @@ def test_power_says_what_worlds_can_show(results, capsys):
     assert "30.0 % [21.2, 40.0] tell the planners apart (mine and theirs in 100 worlds" in said
 
 
+@pytest.mark.slow
 def test_power_of_a_pilot_whose_planners_never_differ_is_not_certain(results, capsys):
     both = results("equal", table(mine=GOOD, theirs=GOOD))
     assert main(["power", "--worlds", "100", "--pilot", both]) == 0

@@ -214,6 +214,7 @@ def test_the_share_that_a_message_asks_for_is_enough(results, gate):
     require_allowed(gate(out, "--min-success", "0.5", "--max-invalid", share), "7 of 103 trials")
 
 
+@pytest.mark.slow
 def test_one_invalid_trial_in_a_hundred_is_allowed_and_listed(results, gate):
     out = results("new_ones", table(fgm="x" + "1" * 99))
     require_allowed(gate(out, "--min-success", "0.5"), "1 of 100 trials of fgm is invalid")
@@ -385,6 +386,7 @@ def test_the_only_planner_of_a_baseline_is_compared_under_its_other_name_with_a_
     assert "note: dwa is compared with fgm, the only planner of the baseline" in ended.lines
 
 
+@pytest.mark.slow
 def test_differences_that_are_accepted_are_listed(run, smoke, tmp_path, gate):
     one = run(out=tmp_path / "one")
     changed = smoke.model_copy(

@@ -92,6 +92,7 @@ def test_who_is_where_somebody_is_shares_the_ground_at_once():
     assert found["mover_ttc_min_s"] == 0.0
 
 
+@pytest.mark.slow
 def test_times_to_collision_are_those_of_small_steps():
     random = np.random.default_rng(5)
     angles = np.sort(random.uniform(0, 2 * np.pi, 7))

@@ -73,6 +73,7 @@ def drive(robot, world, name, timeout_s=90.0):
     return "timed_out", np.array(poses)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["straight", "fgm", "fgm_improved", "dwa", "sst", "dki_sst"])
 def test_every_planner_reaches_the_goal_in_an_empty_world(robot, tmp_path, name):
     outcome, poses = drive(robot, write_world(tmp_path / "empty.world", []), name)
@@ -81,6 +82,7 @@ def test_every_planner_reaches_the_goal_in_an_empty_world(robot, tmp_path, name)
     assert np.abs(poses[:, 1]).max() < aside_m
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["fgm", "fgm_improved", "dwa", "sst", "dki_sst"])
 def test_reaches_the_goal_where_straight_collides(robot, tmp_path, name):
     world = write_world(tmp_path / "clutter.world", CLUTTER)

@@ -178,6 +178,7 @@ SOLIDS = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=8)
 @given(SOLIDS)
 def test_volume_and_inertia_agree_with_an_integral_over_slices(shape):

@@ -94,6 +94,7 @@ def _grown(shape, by):
     return type(shape)(shape.radius + by, shape.length + 2 * by)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(SOLIDS, POSES)
 def test_bounds_hold_every_point_and_touch_the_shape(shape, pose):

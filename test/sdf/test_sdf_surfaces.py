@@ -94,6 +94,7 @@ def box_mesh(tmp_path_factory):
     return Mesh(path)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=40)
 @given(
     st.tuples(*[st.floats(-5, 5)] * 3, *[st.floats(-3, 3)] * 3), st.floats(0, 1), st.floats(0, 1)

@@ -29,7 +29,6 @@ class Fault:
     of: Mapping[str, Any]
     cases: Mapping[str, Any] = field(default_factory=dict)
     raises: Tuple[Type[BaseException], ...] = ()
-    is_slow: bool = False
 
 
 def rejections(suite, reference, faults):
@@ -44,9 +43,9 @@ def rejections(suite, reference, faults):
     for fault in faults:
         name = "TestRejects" + "".join(word.capitalize() for word in re.split(r"\W+", fault.name))
         classes[name] = _subclass(name, suite, {fault.test: _rejected(suite, fault)}, fault.of)
-        classes[name].pytestmark = [pytest.mark.slow] if fault.is_slow else []
+        classes[name].pytestmark = [pytest.mark.slow]  # they concern who changes a suite
     name = f"TestAcceptsTheReferenceOf{suite.__name__}"
-    classes[name] = type(name, (suite,), dict(reference))
+    classes[name] = type(name, (suite,), {**reference, "pytestmark": [pytest.mark.slow]})
     return classes
 
 

@@ -465,9 +465,9 @@ class NumbersThatCount(Wrapped):
         return command._replace(linear_mps=command.linear_mps * (1 - 1e-3 * (self.cycles > 20)))
 
 
-def fault(name, planner, test, message, cases=None, raises=(), is_slow=False, **declared):
+def fault(name, planner, test, message, cases=None, raises=(), **declared):
     of = {"make_planner": lambda suite: planner(), **declared}
-    return Fault(name, test, message, of, cases or {}, raises, is_slow)
+    return Fault(name, test, message, of, cases or {}, raises)
 
 
 SAME = "test_same_observations_give_the_same_commands"
@@ -580,10 +580,7 @@ FAULTS = [
         RIGHT,
         passes_obstacles=False,
     ),
-    *(
-        fault(name, make, PASSES, BLOCKED, side, is_slow=True, timeout_s=25.0)
-        for name, make, side in MIRRORED
-    ),
+    *(fault(name, make, PASSES, BLOCKED, side, timeout_s=25.0) for name, make, side in MIRRORED),
     fault("ignores an obstacle that moves", IgnoresTheScan, MOVES, "collided"),
     fault("maps once", MapsOnce, MOVES, "collided|changed no command"),
     fault(

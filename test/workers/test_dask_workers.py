@@ -72,6 +72,7 @@ def test_a_worker_that_dies_costs_one_attempt_and_its_successor_goes_on(eventful
     assert times_run(tmp_path) == [0, 1, 1, 2, 3]
 
 
+@pytest.mark.slow
 def test_a_dead_simulator_costs_one_attempt(eventful):
     results = eventful("fail-2")
     assert [record.attempts for record in results.trials] == [1, 1, 2, 1]
@@ -82,6 +83,7 @@ def test_a_bug_in_a_worker_is_a_bug_here(eventful):
         eventful("crash-0")
 
 
+@pytest.mark.slow
 def test_stopping_gives_up_what_is_under_way_and_the_rest_follows_later(eventful, tmp_path):
     def all_wait():
         return len(times_run(tmp_path)) >= 3
@@ -224,12 +226,14 @@ def test_a_lost_scheduler_loses_no_finished_trial(smoke, tmp_path, monkeypatch):
     assert [record.attempts for record in results.trials] == [1, 1, 1, 1]
 
 
+@pytest.mark.slow
 def test_a_worker_with_other_code_is_refused(eventful, monkeypatch):
     monkeypatch.setattr(dask_module, "__version__", "0.0.0")
     with pytest.raises(ResultsError, match=r"the campaign is run by 0\.0\.0; install the same"):
         eventful()
 
 
+@pytest.mark.slow
 def test_a_worker_without_the_worlds_is_refused(eventful, tmp_path, monkeypatch):
     def break_world():
         with (tmp_path / "out" / "worlds" / "world_0001.world").open("a") as world:

@@ -37,6 +37,7 @@ def decision(worlds, **rule):
     return found
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(WORLDS)
 def test_the_p_value_is_one_over_the_largest_capital_so_far(worlds):
@@ -45,6 +46,7 @@ def test_the_p_value_is_one_over_the_largest_capital_so_far(worlds):
     assert decision(worlds).p_value == pytest.approx(min(1.0, 1.0 / largest), rel=1e-9)
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(WORLDS)
 def test_the_interval_is_where_the_capital_is_below_its_limit(worlds):

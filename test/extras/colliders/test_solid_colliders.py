@@ -62,6 +62,7 @@ def test_bodies_are_as_far_apart_as_they_are(one, other):
     assert near.distance_m("one", "other") == 0.0
 
 
+@pytest.mark.slow
 @EXACT
 @pytest.mark.parametrize("kind", ["cylinder", "capsule", "ellipsoid", "convex"])
 def test_bodies_are_as_far_from_a_surface_as_from_the_box_that_it_goes_round(kind):

@@ -387,6 +387,7 @@ class TestDriving:
         wheel = second.links["robot::left_wheel"]
         assert math.hypot(*wheel.linear_mps[:2]) == pytest.approx(0.5 - 0.5 * 0.27, abs=0.01)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("plugin", [scenes.SKID_STEER, scenes.SKID_STEER_OF_GAZEBO_ROS])
     def test_skid_steer_robots_go_straight_as_told_and_turn_by_friction(
         self, simulator, tmp_path, plugin
@@ -445,6 +446,7 @@ class TestSensors:
         felt = np.array([sample.linear_mps2 for sample in simulation.step(0.5).imu])
         assert np.linalg.norm(felt, axis=1) == pytest.approx(GRAVITY_MPS2, abs=1e-4)
 
+    @pytest.mark.slow
     def test_what_touches_the_robot_is_told_with_the_force_that_moves_it(self, simulator, tmp_path):
         smooth = scenes.friction(0.0)
         box = scenes.box("box", 1, 0, 0.25, "0.5 0.5 0.5", static=False, surface=smooth)
@@ -459,6 +461,7 @@ class TestSensors:
         given_ns = sum(force[0] for contact in touched for force in contact.forces_n) / 1000
         assert given_ns == pytest.approx(-5.0 * snapshots[-1].models["box"].linear_mps[0], rel=0.01)
 
+    @pytest.mark.slow
     def test_noise_of_the_lidar_is_drawn_from_the_seed_of_the_scene(self, simulator, tmp_path):
         noise = "<noise><type>gaussian</type><mean>0.1</mean><stddev>0.02</stddev></noise>"
         rover = scenes.rover(tmp_path, scenes.SKID_STEER, lidar_noise=noise)

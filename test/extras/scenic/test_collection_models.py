@@ -115,6 +115,7 @@ def test_malformed_xml_that_gazebo_accepts_is_repaired_in_the_copy_and_noted(wor
         assert original.read_text() == sdf
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("included", [True, False])
 def test_a_malformed_world_or_a_malformed_model_in_it_is_repaired(workshop, included):
     parts = workshop.folder / "parts" / "stage"

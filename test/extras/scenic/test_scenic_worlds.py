@@ -193,6 +193,7 @@ class Interrupting(CampaignListener):
         self.began_trials.append(trial.label)
 
 
+@pytest.mark.slow
 @needs_scenic
 def test_a_misspelt_parameter_is_refused_with_the_nearest_name(workshop):
     spec = campaign(workshop, ("parameters: {crates: 2}", "parameters: {cratez: 2}"))

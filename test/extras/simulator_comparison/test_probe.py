@@ -123,6 +123,7 @@ def test_points_that_only_one_simulator_would_have_are_not_probed():
     assert np.isnan(resting_m(saddles, at, np.zeros(2), 0.01)).any()
 
 
+@pytest.mark.slow
 def test_more_points_than_there_are_is_an_error(tmp_path):
     with EmbeddedSimulator() as simulator, pytest.raises(SpecError, match="ask for fewer"):
         probe_ground(simulator, terrain_of("flat", pixels=17), tmp_path, points=250)
@@ -148,6 +149,7 @@ class SilentSimulator(KinematicSimulator):
         return SilentSimulation(scene, 0.01)
 
 
+@pytest.mark.slow
 def test_a_simulator_that_tells_no_links_may_tell_its_ground_itself(tmp_path):
     terrain = terrain_of("flat")
     found = probe_ground(KinematicSimulator(), terrain, tmp_path)

@@ -195,6 +195,7 @@ def bench_file(folder, **changes):
     return file
 
 
+@pytest.mark.slow
 def test_compare_says_and_writes_what_it_found(tmp_path, capsys):
     out = tmp_path / "out"
     assert main(["simulators", "compare", str(bench_file(tmp_path)), "--out", str(out)]) == 0
@@ -213,6 +214,7 @@ def test_compare_says_and_writes_what_it_found(tmp_path, capsys):
     assert "other is first" in page and "flat/weave" in page
 
 
+@pytest.mark.slow
 def test_the_baseline_is_measured_beside_the_others_and_not_ranked(tmp_path, capsys):
     shaken = [as_csv(drive(i, noise=0.8, speed_mps=speeding), tmp_path / f"s{i}") for i in range(4)]
     data = yaml.safe_load(bench_file(tmp_path).read_text())
@@ -238,6 +240,7 @@ def test_the_baseline_is_measured_beside_the_others_and_not_ranked(tmp_path, cap
     assert {"imu_linear_error", "vertical_wasserstein"} <= set(behind.split(", "))
 
 
+@pytest.mark.slow
 def test_without_a_real_robot_it_is_agreement(tmp_path, capsys):
     file = bench_file(tmp_path, real=False)
     assert main(["simulators", "compare", str(file), "--out", str(tmp_path / "out")]) == 0

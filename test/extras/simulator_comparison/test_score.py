@@ -23,6 +23,7 @@ def paper():
     return find(load(PAPER, BenchSpec))
 
 
+@pytest.mark.slow
 def test_the_paper_s_printed_scores_give_its_totals(paper):
     table = paper.printed.table
     assert table.entries == ("coppeliasim", "gazebo", "morse", "webots")

@@ -92,6 +92,7 @@ class TestModel:
         root = np.array([20.0, -0.01, 0.0, 5.0])
         assert drive(empty_road(), root, 0.0, 0.0, 0, 10)[1] > 0.0
 
+    @pytest.mark.slow
     @given(
         st.tuples(*[st.floats(-4, 4)] * 4),
         st.floats(-math.pi, math.pi),
@@ -148,6 +149,7 @@ class TestRoad:
 
 
 class TestSearch:
+    @pytest.mark.slow
     @settings(max_examples=15, deadline=None)
     @given(
         st.integers(0, 2**20),
@@ -194,6 +196,7 @@ class TestSearch:
         assert np.array_equal(first.states, second.states)
         assert not np.array_equal(first.states, plan(seed=8).states)
 
+    @pytest.mark.slow
     def test_more_iterations_cost_no_more(self):
         """Of one seed each, in the mean: what is kept is the cheapest."""
         costs = [
@@ -202,6 +205,7 @@ class TestSearch:
         ]
         assert costs[1] < costs[0]
 
+    @pytest.mark.slow
     def test_the_lane_in_the_tree_gives_what_the_paper_reports(self):
         """Scenario I: at least 60 % less of each criterion."""
         found = {}

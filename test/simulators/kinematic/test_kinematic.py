@@ -93,6 +93,7 @@ def test_its_imu_feels_gravity_on_a_slope_and_the_turn(simulator, rover, tmp_pat
     assert turning[-1].angular_radps == pytest.approx((0, 0, 1.5), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_what_its_imu_felt_is_how_it_moved(simulator, rover, tmp_path):
     """Sums of the samples give back velocity and attitude, over any ground and any command."""
     simulation = on_terrain(simulator, tmp_path, rover, terrain_of("gravel"))
@@ -116,6 +117,7 @@ def test_what_its_imu_felt_is_how_it_moved(simulator, rover, tmp_path):
     assert np.ptp(felt[:, 2]) > 1.0
 
 
+@pytest.mark.slow
 def test_it_drives_where_it_is_told_whatever_the_ground(simulator, rover, tmp_path):
     simulation = on_terrain(simulator, tmp_path, rover, terrain_of("bumps"))
     last = pose_of(scenes.drive(simulation, Twist2D(0.5, 0.5), 3.0)[-1])
@@ -140,6 +142,7 @@ def test_a_robot_that_is_put_somewhere_stands_there_at_rest(simulator, rover, tm
     assert np.linalg.norm(after.imu[0].linear_mps2) == pytest.approx(G)
 
 
+@pytest.mark.slow
 def test_its_ground_is_the_terrain_and_it_has_no_friction(simulator, tmp_path):
     for kind in ("flat", "gravel"):
         probe = probe_ground(simulator, terrain_of(kind), tmp_path, points=50)

@@ -62,6 +62,7 @@ def both(of_paper):
     return " ".join(printed(of_paper).split()), Page(page_html(of_paper)).said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "said",
     [
@@ -110,6 +111,7 @@ def of_both(of_simulators):
     return " ".join(printed(of_simulators).split()), Page(page_html(of_simulators)).said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "said",
     [
@@ -244,6 +246,7 @@ def test_a_simulator_without_a_valid_drive_of_a_case_takes_nothing_from_the_othe
     assert found.ranking.table.left_out == {}
 
 
+@pytest.mark.slow
 def test_invalid_drives_of_a_case_are_told_in_one_sentence():
     why = "the robot has tipped over after 1.00 s"
     drives = tuple(InvalidDrive("lost", CASES[1], number, why) for number in (0, 3))
@@ -252,6 +255,7 @@ def test_invalid_drives_of_a_case_are_told_in_one_sentence():
     assert all(said in text for text in said_by_both(found))
 
 
+@pytest.mark.slow
 def test_who_was_not_measured_does_not_beat_the_baseline():
     found = simulated(("near", "loud", "lost"), repetitions=2)
     spec = found.spec.model_copy(update={"baseline": "loud"})
@@ -297,6 +301,7 @@ def test_one_entry_alone_is_not_called_first():
     assert as_data(found)["ranking"]["winner"] is None
 
 
+@pytest.mark.slow
 def test_measures_that_count_and_have_no_interval_are_named_beside_the_verdict():
     said = "Without an interval, and so the same in all draws: "
     once = simulated(("near", "loud"), repetitions=1)
@@ -306,6 +311,7 @@ def test_measures_that_count_and_have_no_interval_are_named_beside_the_verdict()
         assert said not in text
 
 
+@pytest.mark.slow
 def test_what_is_known_of_no_entry_is_named_in_the_verdict():
     found = simulated(("near", "loud"), repetitions=2)
     spec = found.spec.model_copy(

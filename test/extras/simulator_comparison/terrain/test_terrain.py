@@ -27,6 +27,7 @@ def ground_of(world):
     return shape
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ROUGH)
 def test_heights_have_256_levels_of_which_both_ends_are_used(kind):
     levels = terrain_of(kind).levels
@@ -45,6 +46,7 @@ def test_a_robot_starts_on_flat_ground_at_height_0(kind):
     assert terrain.relief_m > 0.01
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ROUGH)
 def test_readers_of_the_world_find_the_heights_of_the_grid(kind, tmp_path):
     terrain = terrain_of(kind)
@@ -84,6 +86,7 @@ def test_between_the_points_heights_are_bilinear_and_beyond_the_edge_there_are_n
     assert np.isnan(terrain.height_m(6.5, 0.0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ("bumps", "gravel", "iso8608", "fbm"))
 def test_the_same_seed_gives_the_same_terrain_and_another_seed_another(kind):
     first, again, other = terrain_of(kind, 0), terrain_of(kind, 0), terrain_of(kind, 1)
@@ -130,6 +133,7 @@ def roughness_m3(terrain, hurst=0.5):
     return flattened.mean(), np.polyfit(np.log(frequency[band]), np.log(flattened), 1)[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("road_class", "ACE")
 def test_a_road_of_a_class_has_its_spectrum_along_lines(road_class):
     found = [
@@ -141,6 +145,7 @@ def test_a_road_of_a_class_has_its_spectrum_along_lines(road_class):
     assert slope == pytest.approx(0.0, abs=0.15)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hurst", (0.3, 0.8))
 def test_fractional_brownian_ground_falls_off_as_its_exponent_says(hurst):
     found = [
