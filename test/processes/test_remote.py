@@ -10,11 +10,18 @@ from gz_testauto.base.errors import SimulatorError
 from gz_testauto.processes.remote import NoAnswerError, Progress, RemoteTraceback, ask, serve
 
 
+def _refuse():
+    raise ValueError("cannot be unpickled")
+
+
 class Unsendable(Exception):
     """Can be pickled and not be unpickled."""
 
     def __init__(self, text, number):
         super().__init__(text)
+
+    def __reduce__(self):  # without it, tblib can unpickle the error once Dask was imported
+        return _refuse, ()
 
 
 class UnsendableSimulatorError(Unsendable, SimulatorError):
