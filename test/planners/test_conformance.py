@@ -1,4 +1,4 @@
-"""Every planner of this package passes the suite that it offers to others."""
+"""Every planner of the core passes the suite that it offers to others."""
 
 import pytest
 
@@ -28,22 +28,6 @@ class TestDynamicWindow(PlannerConformance):
         return make_planner("dwa")
 
 
-@pytest.mark.slow
-class TestStableSparseRrt(PlannerConformance):
-    draws_random_numbers = True
-
-    def make_planner(self):
-        return make_planner("sst", iterations=500)
-
-
-@pytest.mark.slow
-class TestInformedSst(PlannerConformance):
-    draws_random_numbers = True
-
-    def make_planner(self):
-        return make_planner("dki_sst", iterations=500)
-
-
-@pytest.mark.parametrize("name", ["straight", "fgm", "fgm_improved", "dwa", "sst", "dki_sst"])
+@pytest.mark.parametrize("name", ["straight", "fgm", "fgm_improved", "dwa"])
 def test_every_planner_that_the_package_offers_is_tested_here(name):
     assert name in PLANNERS.names()

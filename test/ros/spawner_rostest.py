@@ -123,6 +123,7 @@ class SpawnerTest(unittest.TestCase):
             self.assertAlmostEqual(there.pose[0], here.pose.position.x, places=6)
             self.assertAlmostEqual(there.pose[1], here.pose.position.y, places=6)
 
+    @unittest.skipUnless(SCENARIO.exists(), "the extra scenic is deleted")
     @unittest.skipIf(importlib.util.find_spec("scenic") is None, "needs Scenic 3")
     def test_a_scenario_is_placed_as_its_world_has_it_and_taken_away_again(self):
         placed = self.place(seed=3, spec=str(SCENARIO))

@@ -11,6 +11,7 @@ import pytest
 from gz_testauto.campaign.executors import chosen_executor
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.cli.main import main
+from gz_testauto.planners import PLANNERS
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore
 from gz_testauto.spec.campaign import CampaignSpec
@@ -65,6 +66,7 @@ road:
 """
 
 
+@pytest.mark.skipif("sst" not in PLANNERS.names(), reason="the extra sst is deleted")
 @pytest.mark.timeout(300)
 def test_a_stack_is_told_of_the_road_and_of_who_moves(tmp_path):
     told = "[{name: told_mps, topic: /move_base/TebLocalPlannerROS/obstacles, reduce: max,"

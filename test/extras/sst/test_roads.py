@@ -81,12 +81,6 @@ def test_a_goal_off_the_route_is_refused_before_the_first_trial(tmp_path, capsys
     assert "goal (-20, -1.75) does not lie after robot.start" in capsys.readouterr().err
 
 
-def test_a_world_without_a_road_is_written_as_before_there_were_any(tmp_path):
-    spec = load(campaign(tmp_path), CampaignSpec)
-    written = spec.model_dump()["worlds"]["files"]
-    assert [sorted(entry) for entry in written] == [["file", "goal", "name", "start"]] * 2
-
-
 def test_a_road_whose_route_is_not_there_is_refused(tmp_path):
     road = tmp_path / "road.yaml"
     road.write_text("lanes: [{name: a, center_m: [[0, 0], [1, 0]]}]\nroute: [elsewhere]\n")
