@@ -27,9 +27,9 @@ import shapely
 import trimesh
 from scipy.spatial.transform import Rotation
 
+from gz_testauto.actors.bodies import body_sdf
 from gz_testauto.base.observation import ModelState, Snapshot, Twist2D
 from gz_testauto.base.pose import Pose, Pose2D
-from gz_testauto.behaviours.bodies import body_sdf
 from gz_testauto.extras.colliders.bodies import Bodies, Collider
 from gz_testauto.extras.colliders.solids import Convex, Shape, Triangles
 from gz_testauto.sdf.robot import read_robot

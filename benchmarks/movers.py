@@ -19,9 +19,9 @@ from pathlib import Path
 
 import numpy as np
 
+from gz_testauto.actors.bodies import body_sdf
 from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.base.resources import share_directory
-from gz_testauto.behaviours.bodies import body_sdf
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.sdf.shapes import Cylinder
 from gz_testauto.simulators import open_simulator

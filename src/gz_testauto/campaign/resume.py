@@ -29,7 +29,7 @@ from gz_testauto.metrics.reported import (
     recorded,
 )
 from gz_testauto.metrics.tasks import task_metrics
-from gz_testauto.randomisation.terms import PREFIX
+from gz_testauto.randomization.terms import PREFIX
 from gz_testauto.results.directory import CampaignDirectory, reporting_disk, write_atomically
 from gz_testauto.results.inputs import PLANNER_CODE, further_files
 from gz_testauto.results.manifest import Manifest, file_sha256

@@ -12,7 +12,7 @@ from gz_testauto.base.registry import Registry
 from gz_testauto.base.resources import model_file
 from gz_testauto.base.xml_file import parse_xml
 from gz_testauto.planners import PLANNERS, planner_origin
-from gz_testauto.randomisation import TERMS
+from gz_testauto.randomization import TERMS
 from gz_testauto.results.manifest import file_sha256
 from gz_testauto.sdf.robot import RobotBody, RobotModel
 from gz_testauto.spec.actors import BEHAVIOURS

@@ -9,13 +9,13 @@ from geometry_msgs.msg import Point, Point32
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
+from gz_testauto.actors.tracker import ObjectTracker
 from gz_testauto.base.observation import Snapshot, TrackedObject
 from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.base.ros_messages import WORLD_FRAME, pose_message, twist_message
 from gz_testauto.msg import TrackedObjects
 from gz_testauto.ros.road_messages import object_messages
 from gz_testauto.ros.simulator.shape_markers import publish
-from gz_testauto.tracking.tracker import ObjectTracker
 
 try:
     from costmap_converter.msg import ObstacleArrayMsg, ObstacleMsg

@@ -3,7 +3,7 @@
 Owns the reading of whole worlds and the answers planners, maps and metrics need: where each
 model stands, its outline from above, and which parts are the ground. ``<state>`` is applied,
 includes are followed, nested models are part of the model that holds them. Visuals, lights and
-plugins are not looked at, nor actors, which :mod:`gz_testauto.behaviours.world_actors` moves.
+plugins are not looked at, nor actors, which :mod:`gz_testauto.actors.world_actors` moves.
 """
 
 import functools

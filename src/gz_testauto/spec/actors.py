@@ -9,7 +9,7 @@ one actor or several alike::
       - {name: door, behaviour: door, at: {x_m: 4, y_m: 0}, size_m: [1, 0.08, 2], within_m: 2.5}
 
 Draws are repeated for each world and repetition, the same for all planners. The specification of
-each type, with its own keys, is in the module of its behaviour (:mod:`gz_testauto.behaviours`).
+each type, with its own keys, is in the module of its behaviour (:mod:`gz_testauto.actors`).
 """
 
 from typing import Any, ClassVar, Mapping, Optional, Tuple, Type, cast
@@ -29,23 +29,23 @@ MOST_ACTORS = 200
 """Of one entry; each costs time in every step."""
 
 BUILT_IN = {
-    "patrol": "gz_testauto.behaviours.patrol:PatrolSpec",
-    "wander": "gz_testauto.behaviours.wander:WanderSpec",
-    "social_force": "gz_testauto.behaviours.social_force:SocialForceSpec",
-    "flow": "gz_testauto.behaviours.flow:FlowSpec",
-    "script": "gz_testauto.behaviours.script:ScriptSpec",
-    "polynomial": "gz_testauto.behaviours.polynomial:PolynomialSpec",
-    "follow": "gz_testauto.behaviours.follow:FollowSpec",
-    "cross": "gz_testauto.behaviours.cross:CrossSpec",
-    "door": "gz_testauto.behaviours.door:DoorSpec",
-    "tree": "gz_testauto.behaviours.tree:TreeSpec",
+    "patrol": "gz_testauto.actors.patrol:PatrolSpec",
+    "wander": "gz_testauto.actors.wander:WanderSpec",
+    "social_force": "gz_testauto.actors.social_force:SocialForceSpec",
+    "flow": "gz_testauto.actors.flow:FlowSpec",
+    "script": "gz_testauto.actors.script:ScriptSpec",
+    "polynomial": "gz_testauto.actors.polynomial:PolynomialSpec",
+    "follow": "gz_testauto.actors.follow:FollowSpec",
+    "cross": "gz_testauto.actors.cross:CrossSpec",
+    "door": "gz_testauto.actors.door:DoorSpec",
+    "tree": "gz_testauto.actors.tree:TreeSpec",
 }
 
 BEHAVIOURS = Registry("behaviour", BUILT_IN)
 """Actor types: subclasses of :class:`ActorSpec`, or of
-:class:`~gz_testauto.behaviours.actor.Actor` where the parameters of the constructor suffice."""
+:class:`~gz_testauto.actors.actor.Actor` where the parameters of the constructor suffice."""
 
-OF_CLASS = Registry("behaviour", {"class": "gz_testauto.behaviours.plugin:PluginSpec"})
+OF_CLASS = Registry("behaviour", {"class": "gz_testauto.actors.plugin:PluginSpec"})
 """The specification of an actor whose registered type is a bare class."""
 
 Positive = Annotated[float, Field(gt=0, le=LARGEST)]
@@ -121,8 +121,8 @@ class ActorSpec(Spec):
     """Whether the actors of one entry begin at different places."""
 
     def create(self, new: Any) -> Tuple[Any, Pose2D]:
-        """Return the actor (:class:`~gz_testauto.behaviours.actor.Actor`) that ``new``
-        (:class:`~gz_testauto.behaviours.creation.NewActor`) describes, and its start. Draw from
+        """Return the actor (:class:`~gz_testauto.actors.actor.Actor`) that ``new``
+        (:class:`~gz_testauto.actors.creation.NewActor`) describes, and its start. Draw from
         ``new`` only, in the same order each time."""
         raise NotImplementedError
 

@@ -10,7 +10,7 @@ Owns the shape of ``randomise:`` in a campaign. Each entry is one term::
 
 A term draws from a generator of its own, so one more changes none of the others, once a world, once
 a trial (that is, a world and a repetition: all planners get the same), or at intervals. What the
-terms do is :mod:`gz_testauto.randomisation`'s.
+terms do is :mod:`gz_testauto.randomization`'s.
 """
 
 import re

@@ -1,7 +1,7 @@
 """Behaviour trees: py_trees in simulated time, with what it lacks, and BehaviorTree.CPP's XML.
 
 Needs py_trees, and nothing else of this package but its errors until a tree moves an actor
-(:mod:`gz_testauto.behaviours.tree_leaves`).
+(:mod:`gz_testauto.actors.tree_leaves`).
 """
 
 import inspect

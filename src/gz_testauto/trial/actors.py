@@ -11,16 +11,17 @@ from typing import Dict, FrozenSet, List, Mapping, NamedTuple, Optional, Sequenc
 
 import numpy as np
 
+from gz_testauto.actors import HOOKS
+from gz_testauto.actors.actor import Actor
+from gz_testauto.actors.creation import Ground, create_actors
+from gz_testauto.actors.hook import Hook
+from gz_testauto.actors.simulation import ActorSimulation, Filter
+from gz_testauto.actors.surroundings import Surroundings
+from gz_testauto.actors.tracker import ObjectTracker, TrackedScene
+from gz_testauto.actors.world_actors import world_actors
 from gz_testauto.base.errors import MissingDependencyError, SpecError
 from gz_testauto.base.pose import Pose, Pose2D
-from gz_testauto.behaviours import HOOKS
-from gz_testauto.behaviours.actor import Actor
-from gz_testauto.behaviours.creation import Ground, create_actors
-from gz_testauto.behaviours.hook import Hook
-from gz_testauto.behaviours.simulation import ActorSimulation, Filter
-from gz_testauto.behaviours.surroundings import Surroundings
-from gz_testauto.behaviours.world_actors import world_actors
-from gz_testauto.randomisation.terms import Subject, draw_terms, kinds_of
+from gz_testauto.randomization.terms import Subject, draw_terms, kinds_of
 from gz_testauto.sdf.floor import obstructing_heights
 from gz_testauto.sdf.robot import RobotBody, RobotModel
 from gz_testauto.sdf.scene import WorldScene
@@ -30,12 +31,11 @@ from gz_testauto.simulators.description import DescribedWorld
 from gz_testauto.simulators.interface import NamedModel, Scene, Simulation
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
 from gz_testauto.spec.randomise import FaultTerm
-from gz_testauto.tracking.tracker import ObjectTracker, TrackedScene
 from gz_testauto.trial.clearance import ObstacleField
 from gz_testauto.trial.executor import TrialResult
 
 SCENARIO = "scenario"
-"""The name in :data:`~gz_testauto.behaviours.HOOKS` of the hook that runs a scenario's agents."""
+"""The name in :data:`~gz_testauto.actors.HOOKS` of the hook that runs a scenario's agents."""
 
 STACK = "gazebo_ros"
 """What a stack of the user's own simulates with."""

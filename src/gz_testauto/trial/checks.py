@@ -13,9 +13,9 @@ import numpy as np
 import shapely
 from shapely.geometry.base import BaseGeometry
 
+from gz_testauto.actors.world_actors import notice_of
 from gz_testauto.base.errors import PlacementError, SpecError
 from gz_testauto.base.pose import Pose
-from gz_testauto.behaviours.world_actors import notice_of
 from gz_testauto.planners import planner_origin
 from gz_testauto.sdf.dynamics import read_physics
 from gz_testauto.sdf.meshes.surfaces import Heightmap

@@ -12,6 +12,7 @@ from typing import Callable, NamedTuple, Optional, Sequence, Tuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from gz_testauto.actors.tracker import ObjectTracker
 from gz_testauto.base.errors import SimulatorError
 from gz_testauto.base.observation import Snapshot, Twist2D
 from gz_testauto.planners import make_planner
@@ -19,7 +20,6 @@ from gz_testauto.planners.interface import LocalPlanner, Observation, PlannerGav
 from gz_testauto.planners.rehearsal import rehearse
 from gz_testauto.planners.timed import TimedPlanner
 from gz_testauto.simulators.interface import Simulation, Simulator
-from gz_testauto.tracking.tracker import ObjectTracker
 from gz_testauto.trial.actors import TrialActors
 from gz_testauto.trial.checks import require_drivable
 from gz_testauto.trial.executor import (

@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any, Dict, Optional, Sequence, Tuple, overload
 
+from gz_testauto.actors.tracker import ObjectTracker, outline_m
 from gz_testauto.base.errors import SpecError
 from gz_testauto.metrics.interface import Metric, MetricContext, installed_metrics
 from gz_testauto.metrics.tasks import task_metrics
@@ -29,7 +30,6 @@ from gz_testauto.spec.campaign import (
 from gz_testauto.spec.companions import CompanionSpec
 from gz_testauto.spec.robot import NO_BODY
 from gz_testauto.spec.stack import LaunchSpec
-from gz_testauto.tracking.tracker import ObjectTracker, outline_m
 from gz_testauto.trial.actors import Site, TrialActors, prepare_actors, tracker_of
 from gz_testauto.trial.clearance import ObstacleField
 from gz_testauto.trial.contacts import ContactSorter

@@ -9,8 +9,8 @@ import pytest
 
 pytest.importorskip("scenic.core", reason="needs Scenic 3: pip install 'gz_testauto[scenic]'")
 
+from gz_testauto.actors.simulation import ActorSimulation
 from gz_testauto.base.errors import SceneError, SpecError
-from gz_testauto.behaviours.simulation import ActorSimulation
 from gz_testauto.extras.scenic.dynamic import scenario
 from gz_testauto.extras.scenic.dynamic.scenario import ScenicDriver, perform
 from gz_testauto.extras.scenic.output import write_scenes

@@ -8,10 +8,10 @@ import shapely
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker
 
+from gz_testauto.actors.bodies import body_sdf
 from gz_testauto.base.observation import ModelState
 from gz_testauto.base.pose import Pose
 from gz_testauto.base.resources import share_directory
-from gz_testauto.behaviours.bodies import body_sdf
 from gz_testauto.ros.simulator import collider_markers
 from gz_testauto.ros.simulator.collider_markers import ColliderMarkers
 from gz_testauto.ros.simulator.shape_markers import line_markers, solid_markers

@@ -8,11 +8,11 @@ import pytest
 from nav_msgs.msg import OccupancyGrid
 from sensor_msgs.msg import LaserScan
 
+from gz_testauto.actors.bodies import body_sdf
 from gz_testauto.base.errors import NavigatorError
 from gz_testauto.base.observation import ModelState
 from gz_testauto.base.pose import Pose
 from gz_testauto.base.ros_messages import pose_message
-from gz_testauto.behaviours.bodies import body_sdf
 from gz_testauto.ros.stack import costmap_check
 from gz_testauto.ros.stack.costmap import (
     Layers,

@@ -15,9 +15,9 @@ import rospy
 from geometry_msgs.msg import Pose2D
 from nav_msgs.msg import OccupancyGrid as OccupancyGridMessage
 
+from gz_testauto.actors.world_actors import world_actors
 from gz_testauto.base.errors import SimulatorError, SpecError
 from gz_testauto.base.ros_messages import NANOSECONDS, nanoseconds_of
-from gz_testauto.behaviours.world_actors import world_actors
 from gz_testauto.msg import PlannerCycle, Road
 from gz_testauto.planners.interface import PlannerGaveUp
 from gz_testauto.ros.campaign.lateness import Lateness

@@ -1,7 +1,7 @@
 """The world of a stack as a simulation whose time goes on by itself.
 
 Owns what a step is there: waiting until a control period has passed, and looking. So what moves
-and changes in a trial (:mod:`gz_testauto.behaviours`) is asked and obeyed as in lock-step, but for
+and changes in a trial (:mod:`gz_testauto.actors`) is asked and obeyed as in lock-step, but for
 what passes while it is: a twist holds until the next look, however late that is.
 """
 

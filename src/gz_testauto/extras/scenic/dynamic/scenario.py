@@ -25,13 +25,13 @@ from scenic.core.simulators import Simulation as ScenicSimulation
 from scenic.core.vectors import Orientation, Vector
 from scipy.spatial.transform import Rotation
 
+from gz_testauto.actors.actor import ARRIVED_M, ROUNDING_S, straight, turning
+from gz_testauto.actors.bodies import mover_of
+from gz_testauto.actors.hook import HIGH, Hook, HookResults, StepContext
 from gz_testauto.base import resources
 from gz_testauto.base.errors import GzTestautoError, SceneError, SpecError
 from gz_testauto.base.observation import Snapshot
 from gz_testauto.base.pose import Pose
-from gz_testauto.behaviours.actor import ARRIVED_M, ROUNDING_S, straight, turning
-from gz_testauto.behaviours.bodies import mover_of
-from gz_testauto.behaviours.hook import HIGH, Hook, HookResults, StepContext
 from gz_testauto.extras.scenic.dynamic.actions import Motion
 from gz_testauto.extras.scenic.dynamic.draws import GlobalDraws
 from gz_testauto.extras.scenic.dynamic.turns import begin_acting, end_acting, has_ended

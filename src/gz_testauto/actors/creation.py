@@ -1,0 +1,117 @@
+"""Creates the actors of one trial from those of a campaign.
+
+Owns the draws for an actor, from a separate generator each, so that an additional actor changes
+none of the others. Starts are drawn at places that are free, away from the robot and from the
+starts of other actors.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Dict, List, Sequence, Tuple
+
+import numpy as np
+
+from gz_testauto.actors.actor import Actor
+from gz_testauto.actors.bodies import body_sdf, read_body
+from gz_testauto.actors.surroundings import Surroundings
+from gz_testauto.base.errors import PlacementError, SpecError
+from gz_testauto.base.pose import Pose, Pose2D
+from gz_testauto.sampling.seeds import ACTOR, child_generator
+from gz_testauto.sdf.scene import placed_model
+from gz_testauto.sdf.shapes import Box, Cylinder
+from gz_testauto.simulators.interface import NamedModel
+from gz_testauto.spec.actors import ActorSpec
+from gz_testauto.spec.distributions import Distribution
+
+START_GAP_M = 0.1
+"""Between two actors at the beginning, from edge to edge, at least."""
+
+
+@dataclass(frozen=True)
+class Ground:
+    """Where actors can begin: the obstacles, the start of the robot and the radius (m) of its
+    circle."""
+
+    surroundings: Surroundings
+    start: Pose2D
+    robot_radius_m: float
+
+
+@dataclass(frozen=True)
+class NewActor:
+    """One actor to create: its name, its index in the entry, the generator for its draws, and the
+    starts of the actors before it: x, y and radius (m)."""
+
+    name: str
+    index: int
+    random: np.random.Generator
+    ground: Ground
+    begun: Sequence[Tuple[float, float, float]]
+
+    def draw(self, distribution: Distribution) -> float:
+        """Return a number drawn from a distribution."""
+        return float(distribution.quantile(float(self.random.random())))
+
+    def is_free(self, point: Tuple[float, float], reach_m: float, keep_from_robot_m: float) -> bool:
+        """Return whether a circle at a point is free of obstacles and of the starts of other
+        actors, and as far from the robot's start."""
+        keep_m = self.ground.robot_radius_m + reach_m + keep_from_robot_m
+        return (
+            self.ground.start.distance_to(*point) >= keep_m
+            and self.ground.surroundings.is_free(*point, reach_m)
+            and all(
+                math.hypot(point[0] - x_m, point[1] - y_m) >= reach_m + other_m + START_GAP_M
+                for x_m, y_m, other_m in self.begun
+            )
+        )
+
+
+def create_actors(
+    specs: Sequence[ActorSpec], seed: int, world: int, repetition: int, ground: Ground
+) -> Tuple[Actor, ...]:
+    """Return the actors of a world's trial, the same for all planners, with their models. Raises
+    ``PlacementError`` where no start is free, and ``SpecError`` for an unknown behaviour."""
+    actors: Dict[str, Actor] = {}
+    begun: List[Tuple[float, float, float]] = []
+    for spec in specs:
+        for index, name in enumerate(spec.names):
+            path = (ACTOR, spec.name, index, world, repetition)
+            new = NewActor(name, index, child_generator(seed, *path), ground, begun)
+            actor, start = spec.create(new)
+            if name in actors:
+                raise SpecError(f"actor {name!r}: two actors have this name; rename one")
+            if spec.path is not None and spec.needs_free_path:
+                stands = ground.surroundings.meets(spec.path.buffer(reach_of(spec)))
+                if stands:
+                    raise PlacementError(
+                        f"actor {name!r}: its way meets {stands}, which it would walk into; lead "
+                        "it another way, or keep that away from it"
+                    )
+            actor.begin(child_generator(seed, *path, 1))
+            actors[name] = actor
+            model = NamedModel(name, sdf_of(spec), start.to_pose(spec.height_above_floor_m))
+            if actor.spawn_later:
+                actor.spare_models = (*actor.spare_models, model)
+            else:
+                begun.append((start.x_m, start.y_m, reach_of(spec)))
+                actor.models = (model,)
+    return tuple(actors.values())
+
+
+def sdf_of(spec: ActorSpec) -> str:
+    """Return the model of an entry's actors. Raises as :func:`read_body` does."""
+    if spec.model is not None:
+        return read_body(spec.model)
+    size, mass_kg, center_m = spec.solid
+    geometry = Box(size) if len(size) == 3 else Cylinder(*size)
+    return body_sdf(geometry, mass_kg, center_m)
+
+
+def reach_of(spec: ActorSpec) -> float:
+    """Return the radius (m) of the circle that an entry's actor needs where it begins."""
+    if not spec.needs_free_path:
+        return 0.0
+    if spec.model is None:
+        return spec.body.reach_m
+    bounds = placed_model(sdf_of(spec), spec.name, Pose()).bounds
+    return 0.0 if bounds is None else float(np.hypot(*np.abs(bounds[:2]).max(axis=1)))

@@ -1,0 +1,72 @@
+"""To the other side, when the robot comes near."""
+
+from typing import Optional, Sequence, Tuple
+
+import shapely
+import shapely.affinity
+from shapely.geometry.base import BaseGeometry
+from typing_extensions import Literal
+
+from gz_testauto.actors.actor import Actor
+from gz_testauto.actors.creation import NewActor
+from gz_testauto.actors.hook import StepContext
+from gz_testauto.base.pose import Pose2D
+from gz_testauto.spec.actors import ActorSpec, Positive
+from gz_testauto.spec.distributions import Distribution, Fixed, PositiveDistribution
+from gz_testauto.spec.model import Point, PoseSpec
+
+
+class CrossSpec(ActorSpec):
+    """Stands until the robot comes near, then crosses to the other side and stays."""
+
+    behaviour: Literal["cross"]
+    start: PoseSpec
+    to: Point
+    within_m: Positive = 4.0
+    """How near the robot's origin must come to the actor's."""
+    speed_mps: PositiveDistribution = Fixed(value=1.4)
+    delay_s: Distribution = Fixed(value=0.0)
+    """From when the robot is near until it goes."""
+
+    @property
+    def path(self) -> BaseGeometry:
+        """See :class:`ActorSpec`."""
+        return shapely.LineString([(self.start.x_m, self.start.y_m), self.to])
+
+    def create(self, new: NewActor) -> Tuple["Cross", Pose2D]:
+        """See :class:`ActorSpec`."""
+        speed, delay_s = new.draw(self.speed_mps), max(0.0, new.draw(self.delay_s))
+        cross = Cross(new.name, self.tags, self.to, speed, self.within_m, delay_s)
+        return cross, self.start.pose
+
+
+class Cross(Actor):
+    """Stands until the robot's origin is ``within_m``, waits ``delay_s``, goes straight ``to`` a
+    point and stays there."""
+
+    def __init__(
+        self,
+        name: str,
+        tags: Sequence[str],
+        to: Tuple[float, float],
+        speed_mps: float,
+        within_m: float,
+        delay_s: float = 0.0,
+    ) -> None:
+        super().__init__(name, tags)
+        self.to, self.speed_mps = to, speed_mps
+        self.within_m, self.delay_s = within_m, delay_s
+        self.reset()
+
+    def reset(self) -> None:
+        """Nobody has come yet."""
+        self._goes_s: Optional[float] = None
+
+    def act(self, context: StepContext) -> None:
+        """Stand, or go."""
+        if self._goes_s is None and self.nearest("robot") <= self.within_m:
+            self._goes_s = context.time_s + self.delay_s
+        if self._goes_s is None or context.time_s < self._goes_s - 1e-9:
+            self.stand()
+        else:
+            self.go_to(*self.to, self.speed_mps)

@@ -1,0 +1,158 @@
+"""Opens while somebody is near."""
+
+import math
+from typing import Sequence, Tuple
+
+import shapely
+import shapely.affinity
+from pydantic import Field
+from shapely.geometry.base import BaseGeometry
+from typing_extensions import Annotated, Literal
+
+from gz_testauto.actors.actor import Actor
+from gz_testauto.actors.creation import NewActor
+from gz_testauto.actors.hook import StepContext
+from gz_testauto.base.pose import Pose2D, wrap_angle
+from gz_testauto.spec.actors import ActorSpec, Positive, Size, Solid
+from gz_testauto.spec.distributions import Fixed, PositiveDistribution
+from gz_testauto.spec.model import LARGEST, PoseSpec
+
+
+class DoorSpec(ActorSpec):
+    """Opens while somebody is near, and closes after: slides along itself, or swings about the end
+    at its origin."""
+
+    behaviour: Literal["door"]
+    at: PoseSpec
+    """The middle of a sliding door when it is closed, the hinge of a swinging one; along x."""
+    kind: Literal["sliding", "swinging"] = "sliding"
+    size_m: Size = (1.0, 0.08, 2.0)
+    mass_kg: Positive = 40.0
+    opens_for: str = "robot"
+    """The name of a model, or a tag of actors."""
+    within_m: Positive = 2.0
+    opening_s: PositiveDistribution = Fixed(value=1.5)
+    stays_open_s: Annotated[float, Field(ge=0, le=LARGEST)] = 1.0
+    swing_rad: Annotated[float, Field(gt=-3.15, lt=3.15)] = 1.5
+
+    @property
+    def path(self) -> BaseGeometry:
+        """See :class:`ActorSpec`."""
+        length, width, _ = self.size_m
+        hinge = shapely.Point(self.at.x_m, self.at.y_m)
+        if self.kind == "swinging":
+            return hinge.buffer(length + width / 2)
+        ahead = (math.cos(self.at.yaw_rad), math.sin(self.at.yaw_rad))
+        ends = [
+            (self.at.x_m + far * ahead[0], self.at.y_m + far * ahead[1])
+            for far in (-length / 2, length * 1.5)
+        ]
+        return shapely.LineString(ends).buffer(width / 2, cap_style="flat")
+
+    @property
+    def way(self) -> BaseGeometry:
+        """The same."""
+        return self.path
+
+    def create(self, new: NewActor) -> Tuple["Door", Pose2D]:
+        """See :class:`ActorSpec`."""
+        slides = self.kind == "sliding"
+        door = Door(
+            new.name,
+            self.tags,
+            self.at.pose,
+            self.opens_for,
+            self.within_m,
+            new.draw(self.opening_s),
+            self.stays_open_s,
+            travel_m=self.size_m[0] if slides else 0.0,
+            swing_rad=0.0 if slides else self.swing_rad,
+            middle_m=0.0 if slides else self.size_m[0] / 2,
+        )
+        return door, self.at.pose
+
+    @property
+    def solid(self) -> Solid:
+        """See :class:`ActorSpec`: the leaf."""
+        length, _, height = self.size_m
+        shift = length / 2 if self.kind == "swinging" else 0.0
+        return self.size_m, self.mass_kg, (shift, 0.0, height / 2)
+
+    @property
+    def needs_free_path(self) -> bool:
+        """Return False: it fills its doorway, in which no other actor begins by chance."""
+        return False
+
+
+class Door(Actor):
+    """A leaf that is open while any of ``opens_for`` is within ``within_m`` of where it is when it
+    is closed, and ``stays_open_s`` longer.
+
+    ``at`` is where its origin is then, ``travel_m`` how far it slides along its x axis; or
+    ``swing_rad`` how far it turns about its origin. ``opening_s`` is how long either takes, and
+    ``middle_m`` how far along x its centre of mass is from its origin.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        tags: Sequence[str],
+        at: Pose2D,
+        opens_for: str,
+        within_m: float,
+        opening_s: float,
+        stays_open_s: float = 1.0,
+        travel_m: float = 0.0,
+        swing_rad: float = 0.0,
+        middle_m: float = 0.0,
+    ) -> None:
+        super().__init__(name, tags)
+        self.at, self.opens_for, self.within_m = at, opens_for, within_m
+        self.opening_s, self.stays_open_s = opening_s, stays_open_s
+        self.travel_m, self.swing_rad, self.middle_m = travel_m, swing_rad, middle_m
+        self.reset()
+
+    def reset(self) -> None:
+        """Closed."""
+        self.open_share = 0.0
+        self._closes_s = -math.inf
+
+    def act(self, context: StepContext) -> None:
+        """Go on opening or closing; ``open_share`` is how far it is open, from 0 to 1."""
+        if self._somebody_is_near(context):
+            self._closes_s = context.time_s + self.stays_open_s
+        opens = context.time_s <= self._closes_s
+        step = context.duration_s / self.opening_s
+        self.open_share = min(1.0, max(0.0, self.open_share + (step if opens else -step)))
+        slid_m = self.open_share * self.travel_m
+        x_m = self.at.x_m + slid_m * math.cos(self.at.yaw_rad)
+        y_m = self.at.y_m + slid_m * math.sin(self.at.yaw_rad)
+        yaw_rad = self.at.yaw_rad + self.open_share * self.swing_rad
+        # Left to itself a body turns about its centre of mass, which goes straight: where that has
+        # to be at the end says how fast, and so how fast the origin is at the beginning.
+        x, y, _ = self.pose.position
+        before, turn = self.pose.yaw_rad, wrap_angle(yaw_rad - self.pose.yaw_rad)
+        rate = turn / context.duration_s
+        center = (
+            self.middle_m * (math.cos(before + turn) - math.cos(before)),
+            self.middle_m * (math.sin(before + turn) - math.sin(before)),
+        )
+        self.set_twist(
+            (
+                (x_m - x + center[0]) / context.duration_s
+                + rate * self.middle_m * math.sin(before),
+                (y_m - y + center[1]) / context.duration_s
+                - rate * self.middle_m * math.cos(before),
+                0.0,
+            ),
+            (0.0, 0.0, rate),
+        )
+
+    def _somebody_is_near(self, context: StepContext) -> bool:
+        for name in context.names_of(self.opens_for):
+            state = context.state(name)
+            if state is not None and name != self.name:
+                x_m, y_m = state.pose.position[:2]
+                if self.at.distance_to(x_m, y_m) <= self.within_m:
+                    return True
+        return False

@@ -1,0 +1,126 @@
+"""In at one place, along way-points, out at another, and in again some time later."""
+
+import math
+from typing import Callable, ClassVar, List, Sequence, Tuple
+
+import shapely
+import shapely.affinity
+from pydantic import Field
+from shapely.geometry.base import BaseGeometry
+from typing_extensions import Annotated, Literal
+
+from gz_testauto.actors.actor import Actor
+from gz_testauto.actors.creation import NewActor
+from gz_testauto.actors.hook import StepContext
+from gz_testauto.base.pose import Pose, Pose2D
+from gz_testauto.spec.actors import ActorSpec
+from gz_testauto.spec.distributions import Distribution, Fixed, PositiveDistribution, Uniform
+from gz_testauto.spec.model import LARGEST, Point
+
+
+class FlowSpec(ActorSpec):
+    """Passes through, again and again: comes in at the first way-point, goes along to the last and
+    is gone; several do so independently of each other."""
+
+    behaviour: Literal["flow"]
+    waypoints_m: List[Point] = Field(min_length=2)
+    speed_mps: PositiveDistribution = Fixed(value=1.0)
+    """Drawn anew each time."""
+    away_s: Distribution = Uniform(min=0.0, max=20.0)
+    """Before it comes, drawn anew each time."""
+    room_m: Annotated[float, Field(ge=0, le=LARGEST)] = 1.5
+    """It does not come while the robot or another actor is nearer to the first way-point, from
+    origin to origin."""
+
+    @property
+    def path(self) -> BaseGeometry:
+        """See :class:`ActorSpec`."""
+        return shapely.LineString(self.waypoints_m)
+
+    has_several_starts: ClassVar[bool] = True
+
+    def create(self, new: NewActor) -> Tuple["Flow", Pose2D]:
+        """See :class:`ActorSpec`."""
+        flow = Flow(
+            new.name,
+            self.tags,
+            self.waypoints_m,
+            self.speed_mps.quantile,
+            self.away_s.quantile,
+            self.room_m,
+            self.height_above_floor_m,
+        )
+        return flow, Pose2D(*self.waypoints_m[0])
+
+
+RETRY_S = 0.5
+
+
+class Flow(Actor):
+    """One who passes through: away for a time that ``away_s`` draws (s), then in at the first
+    way-point (m, world frame) as soon as nobody is within ``room_m`` of it, along to the last, and
+    away again. ``height_m`` is that of its origin."""
+
+    spawn_later = True
+
+    def __init__(
+        self,
+        name: str,
+        tags: Sequence[str],
+        waypoints_m: Sequence[Tuple[float, float]],
+        speed_mps: Callable[[float], float],
+        away_s: Callable[[float], float],
+        room_m: float,
+        height_m: float = 0.0,
+    ) -> None:
+        """``speed_mps`` and ``away_s`` make a value of a number that is drawn evenly from 0 to 1:
+        quantiles of distributions."""
+        super().__init__(name, tags)
+        self.waypoints_m = [(float(x), float(y)) for x, y in waypoints_m]
+        self.room_m, self.height_m = room_m, height_m
+        self._draws = (speed_mps, away_s)
+        self.speed_mps = self._comes_s = 0.0
+        self.reset()
+
+    @property
+    def activity(self) -> str:
+        """See :class:`~gz_testauto.actors.actor.Actor`."""
+        return f"flow, to way-point {self._next + 1} of {len(self.waypoints_m)}"
+
+    def reset(self) -> None:
+        """Away, and draw for how long."""
+        self._leave(0.0)
+
+    def update_before_spawn(self, context: StepContext) -> None:
+        """Come, where it is time and there is room."""
+        if context.time_s < self._comes_s - 1e-9:
+            return
+        (x_m, y_m), (to_x_m, to_y_m) = self.waypoints_m[:2]
+        if self._is_taken(x_m, y_m, context):
+            self._comes_s = context.time_s + RETRY_S
+            return
+        yaw_rad = math.atan2(to_y_m - y_m, to_x_m - x_m)
+        self.spawn(Pose.from_rpy(x_m, y_m, self.height_m, 0.0, 0.0, yaw_rad))
+
+    def act(self, context: StepContext) -> None:
+        """Walk; at the end, go."""
+        if self._next == len(self.waypoints_m):
+            self.delete()
+            self._leave(context.time_s)
+        elif self.go_to(*self.waypoints_m[self._next], self.speed_mps):
+            self._next += 1
+
+    def _leave(self, now_s: float) -> None:
+        speed_mps, away_s = (float(draw(float(self.random.random()))) for draw in self._draws)
+        self.speed_mps = speed_mps
+        self._comes_s = now_s + max(0.0, away_s)
+        self._next = 1
+
+    def _is_taken(self, x_m: float, y_m: float, context: StepContext) -> bool:
+        states = [context.state(name) for name in context.moving_models]
+        poses = [state.pose for state in states if state is not None]
+        poses.extend(model.pose for model in context.to_spawn)
+        return any(
+            math.hypot(pose.position[0] - x_m, pose.position[1] - y_m) < self.room_m
+            for pose in poses
+        )

@@ -1,0 +1,85 @@
+"""After a model, or beside it at an offset."""
+
+import math
+from typing import Optional, Sequence, Tuple
+
+import shapely
+import shapely.affinity
+from pydantic import Field
+from shapely.geometry.base import BaseGeometry
+from typing_extensions import Annotated, Literal
+
+from gz_testauto.actors.actor import Actor
+from gz_testauto.actors.creation import NewActor
+from gz_testauto.actors.hook import StepContext
+from gz_testauto.base.pose import Pose2D
+from gz_testauto.spec.actors import ActorSpec, Offset
+from gz_testauto.spec.distributions import Fixed, PositiveDistribution
+from gz_testauto.spec.model import LARGEST, PoseSpec
+
+
+class FollowSpec(ActorSpec):
+    """Goes after a model at a distance, or stays at an offset from it, as a camera does."""
+
+    behaviour: Literal["follow"]
+    start: PoseSpec
+    target: str = "robot"
+    """The name of a model; ``robot`` is the robot whatever it is called."""
+    distance_m: Annotated[float, Field(ge=0, le=LARGEST)] = 1.5
+    offset_m: Optional[Offset] = None
+    """x forward, y left, z up of the target's own origin and heading; overrules ``distance_m``."""
+    speed_mps: PositiveDistribution = Fixed(value=1.0)
+
+    @property
+    def path(self) -> BaseGeometry:
+        """Where it begins."""
+        return shapely.Point(self.start.x_m, self.start.y_m)
+
+    def create(self, new: NewActor) -> Tuple["Follow", Pose2D]:
+        """See :class:`ActorSpec`."""
+        speed = new.draw(self.speed_mps)
+        follow = Follow(new.name, self.tags, self.target, speed, self.distance_m, self.offset_m)
+        return follow, self.start.pose
+
+
+class Follow(Actor):
+    """Comes after ``target`` until it is ``distance_m`` away, or stays at ``offset_m`` (x forward,
+    y left, z up of the target's origin and heading), facing as the target does."""
+
+    def __init__(
+        self,
+        name: str,
+        tags: Sequence[str],
+        target: str,
+        speed_mps: float,
+        distance_m: float = 1.5,
+        offset_m: Optional[Tuple[float, float, float]] = None,
+    ) -> None:
+        super().__init__(name, tags)
+        self.target, self.speed_mps = target, speed_mps
+        self.distance_m, self.offset_m = distance_m, offset_m
+
+    def act(self, context: StepContext) -> None:
+        """Go where the target is now."""
+        names = context.names_of(self.target)
+        state = context.state(names[0]) if names else None
+        if state is None:
+            self.stand()
+            return
+        pose = state.pose
+        if self.offset_m is not None:
+            ahead_m, left_m, up_m = self.offset_m
+            cos, sin = math.cos(pose.yaw_rad), math.sin(pose.yaw_rad)
+            x_m = pose.position[0] + cos * ahead_m - sin * left_m
+            y_m = pose.position[1] + sin * ahead_m + cos * left_m
+            self.go_to(x_m, y_m, self.speed_mps, pose.position[2] + up_m, pose.yaw_rad)
+            return
+        dx, dy = pose.position[0] - self.pose.position[0], pose.position[1] - self.pose.position[1]
+        away_m = math.hypot(dx, dy)
+        if away_m <= self.distance_m:
+            self.stand()
+            return
+        part = (away_m - self.distance_m) / away_m
+        self.go_to(
+            self.pose.position[0] + part * dx, self.pose.position[1] + part * dy, self.speed_mps
+        )

@@ -1,0 +1,172 @@
+"""A hook: called before each step of a simulation, to request changes.
+
+Owns the contract. A hook reads the snapshot and requests changes, and models to spawn and to
+delete, all of which is applied in one batch before the step. Hooks have neither thread nor clock;
+each is called before every step, in order of priority, and of names within a priority.
+"""
+
+import abc
+from dataclasses import dataclass, field, replace
+from typing import Callable, Dict, FrozenSet, List, Mapping, Optional, Protocol, Sequence, Tuple
+
+import numpy as np
+
+from gz_testauto.base.observation import ModelState, Snapshot
+from gz_testauto.base.pose import Pose, wrap_angle
+from gz_testauto.simulators.changes import Change
+from gz_testauto.simulators.description import Description
+from gz_testauto.simulators.interface import NamedModel
+
+HIGH, NORMAL, LOW = 0, 1, 2
+"""Priorities: what others depend on, behaviours, effects that follow them."""
+
+
+class OtherActor(Protocol):
+    """An :class:`~gz_testauto.actors.actor.Actor` as other hooks see it: ``name`` and ``tags``
+    find it, ``pose`` is that of its model, and it does not move while ``enabled`` is False."""
+
+    name: str
+    tags: FrozenSet[str]
+    enabled: bool
+    pose: Pose
+
+
+class StepContext:
+    """What a hook reads and requests before one step of ``duration_s``. ``snapshot`` is the current
+    one, at ``time_s`` of the scene, and ``before`` that at the beginning of the last step, None in
+    the first. ``spare_models`` are the models that can be spawned, by name; ``to_spawn`` and
+    ``to_delete`` those that are spawned and deleted with this step. ``robot`` is the name of the
+    first robot's model, ``actors`` are those of the trial by name."""
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        duration_s: float,
+        describe: Callable[[], Description],
+        before: Optional[Snapshot] = None,
+        spare_models: Optional[Mapping[str, NamedModel]] = None,
+        robot: Optional[str] = None,
+        actors: Optional[Mapping[str, OtherActor]] = None,
+    ) -> None:
+        self.snapshot = snapshot
+        self.before = before
+        self.duration_s = duration_s
+        self.changes: List[Change] = []
+        self.to_spawn: List[NamedModel] = []
+        self.to_delete: List[str] = []
+        self.spare_models = {} if spare_models is None else spare_models
+        self.robot = robot
+        self.actors: Mapping[str, OtherActor] = {} if actors is None else actors
+        self._describe = describe
+
+    @property
+    def time_s(self) -> float:
+        """Return the simulated time at which the step begins."""
+        return self.snapshot.time_s
+
+    def change(self, *changes: Change) -> None:
+        """Request changes, which hold from the beginning of the step. Of two of the same thing the
+        later one holds."""
+        self.changes.extend(changes)
+
+    def spawn(self, name: str, pose: Pose) -> None:
+        """Request that a spare model is spawned, at rest at ``pose``. Raises ``ValueError`` for one
+        that is not a spare model, or exists."""
+        model = self.spare_models.get(name)
+        if model is None:
+            raise ValueError(
+                f"{name!r} is not a spare model (these are: {', '.join(self.spare_models) or 0}); "
+                "name it in spare_models of the hook"
+            )
+        if name in self.snapshot.models or any(one.name == name for one in self.to_spawn):
+            raise ValueError(f"{name!r} exists already")
+        self.to_spawn.append(replace(model, pose=pose))
+
+    def delete(self, name: str) -> None:
+        """Request that a model is deleted. Raises ``ValueError`` for one that does not exist."""
+        if name not in self.snapshot.models or name in self.to_delete:
+            raise ValueError(f"{name!r} does not exist and cannot be deleted")
+        self.to_delete.append(name)
+
+    def state(self, model: str) -> Optional[ModelState]:
+        """Return the state of a model; None where it does not exist."""
+        return self.snapshot.models.get(model)
+
+    def velocity_mps(self, model: str) -> Tuple[float, float, float]:
+        """Return the mean velocity of a model over the last step, in the world frame; 0 where it is
+        not known. Not all simulators report one, and those that do report different ones."""
+        now, before = self.state(model), self.before
+        if now is None or before is None or model not in before.models:
+            return (0.0, 0.0, 0.0)
+        passed_s = self.snapshot.time_s - before.time_s
+        was = before.models[model].pose.position
+        x, y, z = ((a - b) / passed_s for a, b in zip(now.pose.position, was))
+        return (x, y, z)
+
+    def turn_radps(self, model: str) -> float:
+        """Return the mean yaw rate of a model over the last step; 0 where it is not known."""
+        now, before = self.state(model), self.before
+        if now is None or before is None or model not in before.models:
+            return 0.0
+        turned = wrap_angle(now.pose.yaw_rad - before.models[model].pose.yaw_rad)
+        return turned / (self.snapshot.time_s - before.time_s)
+
+    def describe(self) -> Description:
+        """Return the contents of the world before the changes of this step."""
+        return self._describe()
+
+    def tagged(self, tag: str) -> List[OtherActor]:
+        """Return all actors with a tag, in order of their names."""
+        return [self.actors[name] for name in sorted(self.actors) if tag in self.actors[name].tags]
+
+    def names_of(self, who: str) -> Sequence[str]:
+        """Return the models that a word denotes: ``robot``, a tag, or a model's own name."""
+        if who == "robot":
+            return () if self.robot is None else (self.robot,)
+        return [actor.name for actor in self.tagged(who)] or (who,)
+
+    @property
+    def moving_models(self) -> Sequence[str]:
+        """Return the models of the robot and of all actors."""
+        return [*self.names_of("robot"), *sorted(self.actors)]
+
+
+@dataclass(frozen=True)
+class HookResults:
+    """What a hook adds to a trial's results: ``numbers`` by column, and ``series`` by name, shape
+    (n, 2) or (n, 4): the time (s) since the trial began, and a number or a position (m)."""
+
+    numbers: Mapping[str, float] = field(default_factory=dict)
+    series: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+
+class Hook(abc.ABC):
+    """Called before each step of a trial. ``name`` denotes it in messages. ``models`` are in the
+    world from the beginning, ``spare_models`` can be spawned later."""
+
+    name: str = ""
+    priority: int = NORMAL
+    models: Sequence[NamedModel] = ()
+    spare_models: Sequence[NamedModel] = ()
+
+    @abc.abstractmethod
+    def before_step(self, context: StepContext) -> None:
+        """Read the snapshot and request changes. An exception ends the trial and is reported with
+        the hook's name."""
+
+    def after_step(self, snapshot: Snapshot) -> None:
+        """Read the snapshot at the end of a step, also of the last one. Does nothing by default."""
+        return
+
+    @property
+    def activities(self) -> Dict[str, str]:
+        """Return the current activity of each of its models, in a few words, for display."""
+        return {}
+
+    def results(self) -> HookResults:
+        """Return what it adds to the results; called once, at the end of a complete trial."""
+        return HookResults()
+
+    def close(self) -> None:
+        """Release resources; the trial is over. Must be idempotent."""
+        return

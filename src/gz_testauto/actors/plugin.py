@@ -1,0 +1,39 @@
+"""Actors whose behaviour is a class of another package, without a specification of its own."""
+
+from typing import Any, Dict, Tuple
+
+import shapely
+import shapely.affinity
+from pydantic import Field
+from shapely.geometry.base import BaseGeometry
+
+from gz_testauto.actors.actor import Actor
+from gz_testauto.actors.creation import NewActor
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.parameters import construct
+from gz_testauto.base.pose import Pose2D
+from gz_testauto.spec.actors import BEHAVIOURS, ActorSpec
+from gz_testauto.spec.model import PoseSpec
+
+
+class PluginSpec(ActorSpec):
+    """A behaviour that another package brings, by its registered name."""
+
+    behaviour: str
+    start: PoseSpec
+    parameters: Dict[str, Any] = Field(default_factory=dict)
+
+    @property
+    def path(self) -> BaseGeometry:
+        """Where it begins."""
+        return shapely.Point(self.start.x_m, self.start.y_m)
+
+    def create(self, new: NewActor) -> Tuple[Actor, Pose2D]:
+        """See :class:`ActorSpec`."""
+        actor = construct(BEHAVIOURS, self.behaviour, self.parameters, new.name, self.tags)
+        if not isinstance(actor, Actor):
+            raise SpecError(
+                f"actor {new.name!r}: {self.behaviour!r} is no behaviour; it must be a subclass of "
+                "gz_testauto.actors.actor.Actor"
+            )
+        return actor, self.start.pose

@@ -1,0 +1,162 @@
+"""``polynomial``: an actor that follows a random polynomial, as DynaBARN's obstacles do.
+
+Owns their recipe (Nair, Jiang, Hou, Xu, Li, Xiao 2022), which makes a timetable from a random
+polynomial. The actor ignores obstacles, the robot and other actors.
+"""
+
+from typing import ClassVar, Sequence, Tuple
+
+import numpy as np
+import shapely
+import shapely.affinity
+from pydantic import BeforeValidator, Field, model_validator
+from shapely.geometry.base import BaseGeometry
+from typing_extensions import Annotated, Literal
+
+from gz_testauto.actors.creation import NewActor, reach_of
+from gz_testauto.actors.script import Script, Timetable
+from gz_testauto.actors.surroundings import TRIES as TRIES_TO_START
+from gz_testauto.base.errors import PlacementError
+from gz_testauto.base.pose import Pose2D
+from gz_testauto.spec.actors import ActorSpec, BodySpec
+from gz_testauto.spec.distributions import PositiveDistribution, Uniform
+from gz_testauto.spec.model import LARGEST, Interval, Point, as_tuple
+
+MOST_ORDER = 9
+"""Of a polynomial: DynaBARN's field has 21 columns of points to draw from."""
+
+
+class PolynomialSpec(ActorSpec):
+    """Goes there and back along a random polynomial through a square field, as DynaBARN's obstacles
+    do: of that ``order`` through random points, with a random speed for each leg around one of its
+    own."""
+
+    behaviour: Literal["polynomial"]
+    body: BodySpec = BodySpec(radius_m=0.5, height_m=1.0)
+    center_m: Point = (0.0, 0.0)
+    half_m: Annotated[float, Field(ge=2, le=1000)] = 10.0
+    """Half the side of the field."""
+    order: Annotated[Tuple[int, int], BeforeValidator(as_tuple)] = (1, 3)
+    """Least and greatest."""
+    mean_mps: PositiveDistribution = Uniform(min=0.5, max=1.0)
+    """Drawn once for each actor."""
+    sigma_mps: Annotated[float, Field(ge=0, le=LARGEST)] = 0.2
+    speed_bounds_mps: Interval = (0.1, 3.0)
+    """Speeds of legs are drawn again until they are at least the first and below the second."""
+    keep_from_robot_m: Annotated[float, Field(ge=0, le=LARGEST)] = 1.5
+    """How far from the robot's start it begins, from edge to edge."""
+
+    @property
+    def ground(self) -> BaseGeometry:
+        """See :class:`ActorSpec`: the field."""
+        x_m, y_m = self.center_m
+        return shapely.box(
+            x_m - self.half_m, y_m - self.half_m, x_m + self.half_m, y_m + self.half_m
+        )
+
+    @model_validator(mode="after")
+    def _can_be_drawn(self) -> "PolynomialSpec":
+        low, high = self.order
+        if not 1 <= low <= high <= MOST_ORDER:
+            raise ValueError(f"order must be two integers from 1 to {MOST_ORDER}, the lower first")
+        columns = 2 * int(self.half_m) + 1
+        if high + 1 > columns:
+            raise ValueError(
+                f"order {high} needs {high + 1} columns of points, and a field of half_m "
+                f"{self.half_m:g} has {columns}; lower order or enlarge half_m"
+            )
+        low_mps, high_mps = self.speed_bounds_mps
+        if low_mps <= 0:
+            raise ValueError("speed_bounds_mps must be above 0")
+        for mean in self.mean_mps.support:
+            if not low_mps <= mean < high_mps:
+                raise ValueError(
+                    f"mean_mps can be {mean:g}, which is outside speed_bounds_mps; widen those"
+                )
+        return self
+
+    has_several_starts: ClassVar[bool] = True
+
+    def create(self, new: NewActor) -> Tuple[Script, Pose2D]:
+        """See :class:`ActorSpec`; the polynomial is drawn until its beginning is free."""
+        mean = new.draw(self.mean_mps)
+        order = int(new.random.integers(self.order[0], self.order[1] + 1))
+        reach_m = reach_of(self)
+        for _ in range(TRIES_TO_START):
+            points = dynabarn_path(new.random, order, self.half_m) + np.array(self.center_m)
+            if new.is_free(tuple(points[0].tolist()), reach_m, self.keep_from_robot_m):
+                break
+        else:
+            raise PlacementError(
+                f"actor {new.name!r} finds no way whose beginning is free after {TRIES_TO_START} "
+                "tries; lower count or keep_from_robot_m"
+            )
+        speeds = dynabarn_speeds(
+            new.random, len(points) - 1, mean, self.sigma_mps, self.speed_bounds_mps
+        )
+        script = Script(new.name, self.tags, Timetable(points, speeds, repeat="back"))
+        return script, Pose2D(*script.start)
+
+
+HALF_M, LEGS = 10, 10
+"""Of DynaBARN's field, and how many way-points its paths have beside their ends."""
+
+TRIES = 1000
+"""Draws until another way is taken, so that nobody waits for ever."""
+
+LEAST_SHARE = 0.1
+"""Of half the field: a shorter path is drawn again."""
+
+
+def dynabarn_path(random: np.random.Generator, order: int, half_m: float = HALF_M) -> np.ndarray:
+    """Way-points (n, 2) of an obstacle in a square field about the origin: on a polynomial of that
+    order through as many random points and one, from where it comes into the field to where it
+    leaves it, one way or the other; straight across, should none be found. Raises ``ValueError``
+    for a field with too few columns of points."""
+    reach = int(half_m)
+    low, high, curve = -half_m, half_m, np.polynomial.Polynomial([0.0, 0.0])
+    for _ in range(TRIES):
+        xs = random.choice(np.arange(-reach, reach + 1), size=order + 1, replace=False)
+        ys = random.integers(-reach, reach + 1, size=order + 1)
+        drawn = np.polynomial.Polynomial.fit(xs, ys, order).convert()
+        ends = _longest_inside(drawn, half_m)
+        if ends[1] - ends[0] >= LEAST_SHARE * half_m:
+            (low, high), curve = ends, drawn
+            break
+    even = np.linspace(low, high, LEGS + 2)
+    points = np.column_stack([even, np.clip(curve(even), -half_m, half_m)])
+    return points[::-1].copy() if random.random() < 0.5 else points
+
+
+def _longest_inside(curve: np.polynomial.Polynomial, half_m: float) -> Tuple[float, float]:
+    """From where to where (m) along x the longest piece of a curve within the field goes."""
+    roots = np.concatenate([(curve - edge).roots() for edge in (-half_m, half_m)])
+    real = roots.real[np.abs(roots.imag) < 1e-9]
+    cuts = np.unique(np.concatenate([[-half_m, half_m], real[np.abs(real) < half_m]]))
+    middles = 0.5 * (cuts[:-1] + cuts[1:])
+    lengths = np.where(np.abs(curve(middles)) <= half_m, np.diff(cuts), 0.0)
+    longest = int(np.argmax(lengths))
+    if lengths[longest] == 0.0:
+        return 0.0, 0.0
+    return float(cuts[longest]), float(cuts[longest + 1])
+
+
+def dynabarn_speeds(
+    random: np.random.Generator,
+    legs: int,
+    mean_mps: float,
+    sigma_mps: float,
+    bounds_mps: Sequence[float],
+) -> np.ndarray:
+    """The speed of each leg (legs,): normal about the obstacle's mean, drawn again where out of
+    bounds; even between the bounds where these are too narrow for that."""
+    low, high = bounds_mps
+    speeds = np.empty(legs)
+    for leg in range(legs):
+        for _ in range(TRIES):
+            speeds[leg] = random.normal(mean_mps, sigma_mps)
+            if low <= speeds[leg] < high:
+                break
+        else:
+            speeds[leg] = random.uniform(low, high)
+    return speeds

@@ -1,0 +1,236 @@
+"""A simulation with the actors and other hooks of a trial.
+
+Owns the order of a step: before it every hook is called, models are deleted and spawned, and the
+requested changes are applied in one batch. It is used like any other simulation, so trials are
+alike with it, in-process and behind a node. Filters change scans and commands between the robot
+and its planner, and nothing in the world.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Dict, Iterable, Mapping, Optional, Sequence, Tuple
+
+from gz_testauto.actors.actor import Actor
+from gz_testauto.actors.hook import Hook, StepContext
+from gz_testauto.base.errors import SceneError, SimulatorError
+from gz_testauto.base.observation import LaserScan, ModelState, Snapshot, Twist2D
+from gz_testauto.simulators.changes import Change
+from gz_testauto.simulators.description import Description
+from gz_testauto.simulators.interface import NamedModel, Simulation
+
+
+class Filter:
+    """A sensor or command filter between the first robot and its planner; called in order of
+    time."""
+
+    def scanned(self, scan: LaserScan) -> LaserScan:
+        """Return a new scan as it is passed on; called once for each."""
+        return scan
+
+    def delayed(self, scan: LaserScan, time_s: float) -> LaserScan:
+        """Return the scan seen at ``time_s``; called for every snapshot, with the newest scan."""
+        return scan
+
+    def commanded(self, command: Twist2D, time_s: float, duration_s: float) -> Twist2D:
+        """Return the command that the drive gets for the step that begins at ``time_s`` and lasts
+        ``duration_s``."""
+        return command
+
+
+class ActorSimulation(Simulation):
+    """A simulation with hooks and filters. See the module.
+
+    Closing, loading and ending are the inner simulation's; so are all checks.
+    """
+
+    def __init__(
+        self,
+        simulation: Simulation,
+        hooks: Iterable[Hook] = (),
+        filters: Sequence[Filter] = (),
+        robot: Optional[str] = None,
+    ) -> None:
+        """``robot`` is the name of the first robot's model, by default that of the simulation's.
+        Raises ``ValueError`` for two hooks of one name."""
+        super().__init__(simulation.step_size_s, simulation.robot)
+        self.changes = simulation.changes
+        self._inner = simulation
+        self._filters = tuple(filters)
+        self._robot_name = robot or (simulation.robot.name if simulation.robot else None)
+        self._hooks: Dict[str, Hook] = {}
+        self._order: Tuple[Hook, ...] = ()
+        self._actors: Dict[str, Actor] = {}
+        self._spare: Dict[str, NamedModel] = {}
+        self._seen: Optional[Snapshot] = None
+        self._before: Optional[Snapshot] = None
+        self._scan: Optional[Tuple[LaserScan, LaserScan]] = None
+        self._command = Twist2D()
+        self._driven = False
+        for hook in hooks:
+            self.add(hook)
+
+    # hooks
+
+    def add(self, hook: Hook) -> None:
+        """Call this one too, from the next step on. Raises ``ValueError`` for a name that is in
+        use."""
+        if hook.name in self._hooks:
+            raise ValueError(f"a hook named {hook.name!r} exists already")
+        self._hooks[hook.name] = hook
+        self._arrange()
+
+    def remove(self, name: str) -> None:
+        """Stop calling this one. Raises ``ValueError`` where none has that name."""
+        if self._hooks.pop(name, None) is None:
+            raise ValueError(f"no hook is named {name!r}")
+        self._arrange()
+
+    @property
+    def hooks(self) -> Mapping[str, Hook]:
+        """Return the hooks by name."""
+        return dict(self._hooks)
+
+    def _arrange(self) -> None:
+        hooks = self._hooks.values()
+        self._order = tuple(sorted(hooks, key=lambda hook: (hook.priority, hook.name)))
+        self._actors = {hook.name: hook for hook in hooks if isinstance(hook, Actor)}
+        self._spare = {model.name: model for hook in hooks for model in hook.spare_models}
+
+    # the interface
+
+    def snapshot(self) -> Snapshot:
+        """What the world looks like now, as the planner sees it."""
+        return self._shown(self._inner.snapshot())
+
+    def drive(self, command: Twist2D, robot: Optional[str] = None) -> None:
+        """Command a robot. Filters change the command of the first one in each step that it
+        holds for."""
+        self._inner.drive(command, robot)  # checks it; the next step tells what filters make of it
+        if robot is not None and (self.robot is None or robot != self.robot.name):
+            return
+        self._command, self._driven = command, True
+
+    def step(self, duration_s: float) -> Snapshot:
+        """Call all hooks, apply what they request, and simulate ``duration_s``. Raises
+        ``SceneError`` with the name of a hook that fails; then the simulation is over."""
+        self._check_usable()
+        seen = self._inner.snapshot() if self._seen is None else self._seen
+        context = StepContext(
+            seen,
+            duration_s,
+            self._inner.describe,
+            self._before,
+            self._spare,
+            self._robot_name,
+            self._actors,
+        )
+        self._before = seen
+        for hook in self._order:
+            try:
+                hook.before_step(context)
+            except SimulatorError:
+                raise
+            except Exception as error:  # a hook of another package raises any exception
+                said = (
+                    f"hook {hook.name!r} ({type(hook).__name__}) failed at "
+                    f"{seen.time_s:.2f} s: {type(error).__name__}: {error}"
+                )
+                self.end(said)
+                raise SceneError(said) from error
+        changes = context.changes
+        if context.to_delete:
+            self.delete(context.to_delete)
+            changes = [one for one in changes if one.name.split("::")[0] not in context.to_delete]
+        if context.to_spawn:
+            self.spawn(context.to_spawn)
+        if changes:
+            self._inner.apply(changes)
+        if self._filters and self._driven:
+            command = self._command
+            for filter_ in self._filters:
+                command = filter_.commanded(command, seen.time_s, duration_s)
+            self._inner.drive(command)
+        after = self._inner.step(duration_s)
+        for hook in self._order:
+            hook.after_step(after)
+        return self._shown(after)
+
+    def spawn(self, models: Sequence[NamedModel]) -> None:
+        """As the inner one does."""
+        self._inner.spawn(models)
+        self._seen = None
+
+    def delete(self, names: Iterable[str]) -> None:
+        """As the inner one does."""
+        self._inner.delete(names)
+        self.robot, self._seen = self._inner.robot, None
+
+    def set_states(self, states: Mapping[str, ModelState]) -> None:
+        """As the inner one does."""
+        self._inner.set_states(states)
+        self._seen = None
+
+    def apply(self, changes: Sequence[Change]) -> None:
+        """As the inner one does."""
+        self._inner.apply(changes)
+
+    def describe(self) -> Description:
+        """As the inner one does."""
+        return self._inner.describe()
+
+    @property
+    def brought(self) -> Mapping[str, str]:
+        """As the inner one has it."""
+        return self._inner.brought
+
+    def save_world(self, path: Path) -> None:
+        """As the inner one does."""
+        self._inner.save_world(path)
+
+    # inside
+
+    def _check_usable(self) -> None:
+        super()._check_usable()
+        self._inner._check_usable()
+
+    def _shown(self, snapshot: Snapshot) -> Snapshot:
+        """Remember what is there, and show it as filters have it."""
+        self._seen = snapshot
+        scan = snapshot.scan
+        if scan is None or not self._filters:
+            return snapshot
+        if self._scan is None or self._scan[0] is not scan:
+            changed = scan
+            for filter_ in self._filters:
+                changed = filter_.scanned(changed)
+            self._scan = (scan, changed)
+        seen = self._scan[1]
+        for filter_ in self._filters:
+            seen = filter_.delayed(seen, snapshot.time_s)
+        return replace(snapshot, scan=seen)
+
+    # nobody asks for these: the public methods are the inner simulation's
+
+    def _snapshot(self) -> Snapshot:
+        return self._inner.snapshot()
+
+    def _drive(self, command: Twist2D) -> None:
+        self._inner.drive(command)
+
+    def _step(self, count: int) -> None:
+        self._inner.step(count * self.step_size_s)
+
+    def _spawn(self, models: Sequence[NamedModel]) -> None:
+        self._inner.spawn(models)
+
+    def _delete(self, names: Sequence[str]) -> None:
+        self._inner.delete(names)
+
+    def _set_states(self, states: Mapping[str, ModelState]) -> None:
+        self._inner.set_states(states)
+
+    def _save_world(self, path: Path) -> None:
+        self._inner.save_world(path)
+
+    def _model_names(self) -> Iterable[str]:
+        return self._inner.snapshot().models

@@ -1,0 +1,193 @@
+"""From the true states of what moves to what a tracker tells of it.
+
+Owns range, delay, line of sight, noise and prediction. Noise depends on seed, object and stamp
+alone, so that all planners meet the same.
+"""
+
+import functools
+from collections import deque
+from dataclasses import dataclass, replace
+from typing import Deque, Dict, List, Mapping, NamedTuple, Optional, Tuple, Union
+
+import numpy as np
+import shapely
+from shapely.geometry.base import BaseGeometry
+from shapely.geometry.polygon import orient
+
+from gz_testauto.actors.actor import Actor
+from gz_testauto.actors.surroundings import Surroundings
+from gz_testauto.base.observation import ModelState, Snapshot, TrackedObject
+from gz_testauto.base.pose import Pose, Pose2D, wrap_angle
+from gz_testauto.sampling.seeds import TRACKING, child_generator
+from gz_testauto.sdf.scene import placed_model
+from gz_testauto.simulators.interface import NamedModel
+from gz_testauto.spec.tracking import TrackingSpec
+
+ROUNDING_S = 1e-9
+
+
+@dataclass(frozen=True)
+class TrackedScene:
+    """Whom a tracker looks at, and what hides them: the models that move, who moves them, what
+    stands, and the seed with what follows it in the path of the noise."""
+
+    models: Tuple[NamedModel, ...]
+    actors: Tuple[Actor, ...]
+    standing: Surroundings
+    seed: int
+    world: int
+    repetition: int
+
+
+@dataclass(frozen=True)
+class _Seen:
+    time_s: float
+    robot: Pose2D
+    poses: Mapping[str, Pose2D]
+
+
+class _Told(NamedTuple):
+    """What is told of one, of when it is, and where it truly was then."""
+
+    time_s: float
+    seen: TrackedObject
+    true: Pose2D
+
+
+class ObjectTracker:
+    """Tells one robot what moves around it. Shown every snapshot, in order of time."""
+
+    def __init__(self, spec: TrackingSpec, robot: str, subject: TrackedScene) -> None:
+        self._spec, self._robot, self._subject = spec, robot, subject
+        self._outlines = {
+            model.name: outline_m(model.sdf) for model in subject.models if model.name != robot
+        }
+        self._actors = {actor.name: actor for actor in subject.actors}
+        self._times = spec.step_s * np.arange(round(spec.horizon_s / spec.step_s) + 1)
+        self._past: Deque[_Seen] = deque()
+        self._told: Dict[str, _Told] = {}
+        self._objects: Tuple[TrackedObject, ...] = ()
+
+    @property
+    def objects(self) -> Tuple[TrackedObject, ...]:
+        """What is told at the latest snapshot, in order of names."""
+        return self._objects
+
+    def observe(self, snapshot: Snapshot) -> None:
+        """Take a snapshot in. One of the stamp of the one before changes nothing."""
+        time_s = snapshot.time_s
+        if self._past and time_s <= self._past[-1].time_s + ROUNDING_S:
+            return
+        self._past.append(
+            _Seen(
+                time_s,
+                _planar(snapshot.models[self._robot]),
+                {
+                    name: _planar(snapshot.models[name])
+                    for name in self._outlines
+                    if name in snapshot.models
+                },
+            )
+        )
+        latest_s = time_s - self._spec.delay_s + ROUNDING_S
+        while len(self._past) > 2 and self._past[2].time_s <= latest_s:
+            self._past.popleft()
+        self._objects = self._tell(time_s, latest_s)
+
+    def _tell(self, time_s: float, latest_s: float) -> Tuple[TrackedObject, ...]:
+        past = [seen for seen in self._past if seen.time_s <= latest_s]
+        if past:
+            now, before = past[-1], past[-2] if len(past) > 1 else None
+            for name in self._visible(now):
+                told = self._object(name, now, before)
+                self._told[name] = _Told(now.time_s, told, now.poses[name])
+        oldest_s = (past[-1].time_s if past else time_s) - self._spec.keep_s - ROUNDING_S
+        self._told = {name: told for name, told in self._told.items() if told.time_s >= oldest_s}
+        return tuple(self._predicted(self._told[name], time_s) for name in sorted(self._told))
+
+    def _visible(self, seen: _Seen) -> List[str]:
+        """Who is near enough, and in sight."""
+        limit_m = np.inf if self._spec.range_m is None else self._spec.range_m
+        x_m, y_m = seen.robot.x_m, seen.robot.y_m
+        near = [name for name, pose in seen.poses.items() if pose.distance_to(x_m, y_m) <= limit_m]
+        if not self._spec.occlusion:
+            return near
+        bodies = {
+            name: shapely.polygons(pose.place(self._outlines[name]))
+            for name, pose in seen.poses.items()
+        }
+        eye = np.array([x_m, y_m])
+        return [name for name in near if self._is_in_sight(name, eye, bodies)]
+
+    def _is_in_sight(self, name: str, eye: np.ndarray, bodies: Mapping[str, BaseGeometry]) -> bool:
+        """Whether a line from the eye to a corner of it, or to its middle, meets nothing else."""
+        body = bodies[name]
+        corners = shapely.get_coordinates(body)[:-1]
+        ends = np.vstack([corners, shapely.get_coordinates(body.centroid)])
+        lines = shapely.linestrings(np.stack([np.broadcast_to(eye, ends.shape), ends], axis=1))
+        free = ~self._subject.standing.crossed(lines)
+        for other, shape in bodies.items():
+            if not free.any():
+                return False
+            if other != name:
+                free &= ~shapely.intersects(shape, lines)
+        return bool(free.any())
+
+    def _object(self, name: str, now: _Seen, before: Optional[_Seen]) -> TrackedObject:
+        """What is seen of one, at its stamp; its path is to follow."""
+        pose, velocity = now.poses[name], (0.0, 0.0, 0.0)
+        was = None if before is None else before.poses.get(name)
+        if before is not None and was is not None:
+            passed_s = now.time_s - before.time_s
+            velocity = (
+                (pose.x_m - was.x_m) / passed_s,
+                (pose.y_m - was.y_m) / passed_s,
+                wrap_angle(pose.yaw_rad - was.yaw_rad) / passed_s,
+            )
+        noise = self._spec.noise
+        if noise.position_m or noise.yaw_rad or noise.speed_mps:
+            drawn = self._noise(name, now.time_s)
+            x_m, y_m = (drawn[:2] * noise.position_m).tolist()
+            vx_mps, vy_mps = (drawn[3:] * noise.speed_mps).tolist()
+            yaw_rad = wrap_angle(pose.yaw_rad + float(drawn[2]) * noise.yaw_rad)
+            pose = Pose2D(pose.x_m + x_m, pose.y_m + y_m, yaw_rad)
+            velocity = (velocity[0] + vx_mps, velocity[1] + vy_mps, velocity[2])
+        nowhere = np.empty((0, 3))
+        return TrackedObject(name, pose, velocity, self._outlines[name], nowhere, self._spec.step_s)
+
+    def _predicted(self, told: _Told, now_s: float) -> TrackedObject:
+        """What was told with its path from now on."""
+        seen, age_s = told.seen, now_s - told.time_s
+        actor = self._actors.get(seen.name)
+        path: Optional[np.ndarray] = None
+        if self._spec.prediction == "script" and actor is not None:
+            path = actor.expected(now_s + self._times)
+        here = np.array(seen.pose)
+        if path is None:
+            path = here + (age_s + self._times)[:, None] * np.array(seen.velocity)
+        else:
+            path = path + (here - np.array(told.true))  # nothing without noise
+        return replace(seen, path=path, age_s=age_s)
+
+    def _noise(self, name: str, stamp_s: float) -> np.ndarray:
+        subject = self._subject
+        path: Tuple[Union[int, str], ...] = (TRACKING, name, subject.world, subject.repetition)
+        stamp = round(max(stamp_s, 0.0) * 1e6)
+        return child_generator(subject.seed, *path, stamp).standard_normal(5)
+
+
+@functools.lru_cache(maxsize=256)  # actors of an entry are alike
+def outline_m(sdf: str) -> np.ndarray:
+    """The convex hull of a model seen from above (n, 2), about its origin, counter-clockwise; of
+    one without a body its origin."""
+    footprint = placed_model(sdf, "model", Pose()).obstacle_footprint(-np.inf, np.inf)
+    hull = footprint.convex_hull
+    if not isinstance(hull, shapely.Polygon) or hull.is_empty:
+        return np.zeros((3, 2))
+    outline = shapely.get_coordinates(orient(hull))[:-1]
+    outline.setflags(write=False)
+    return np.asarray(outline)
+
+
+def _planar(state: ModelState) -> Pose2D:
+    return state.pose.planar

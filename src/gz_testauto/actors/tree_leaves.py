@@ -1,0 +1,196 @@
+"""An actor that a behaviour tree moves.
+
+Owns the leaves of such trees: going, standing, conditions on who is where, looks, and changes. The
+tree is ticked once a period; one that has ended begins anew with the next.
+"""
+
+import math
+from pathlib import Path
+from typing import Any, Callable, Dict, Optional, Sequence
+
+import numpy as np
+from py_trees.behaviour import Behaviour as Node
+from py_trees.common import Status
+
+from gz_testauto.actors.actor import Actor
+from gz_testauto.actors.hook import StepContext
+from gz_testauto.simulators.changes import Change
+from gz_testauto.trees.bt_xml import MakeLeaf, read_tree
+from gz_testauto.trees.nodes import Clock
+
+
+class Tree(Actor):
+    """Does what a tree says. ``make`` makes it, of the actor for its leaves, a clock of simulated
+    time and the generator that it draws from."""
+
+    def __init__(
+        self,
+        name: str,
+        tags: Sequence[str],
+        make: Callable[[Actor, Clock, np.random.Generator], Node],
+    ) -> None:
+        super().__init__(name, tags)
+        self._make = make
+        self._clock = Clock()
+        self.root: Optional[Node] = None
+
+    @classmethod
+    def of_file(cls, name: str, tags: Sequence[str], path: Path) -> "Tree":
+        """A tree in BehaviorTree.CPP's XML with this module's leaves. Raises ``SpecError``."""
+
+        def make(actor: Actor, clock: Clock, random: np.random.Generator) -> Node:
+            return read_tree(path, leaves(actor), clock, random)
+
+        tree = cls(name, tags, make)
+        tree.reset()
+        return tree
+
+    @property
+    def activity(self) -> str:
+        """The leaf that was ticked last."""
+        tip = None if self.root is None else self.root.tip()
+        return "tree" if tip is None else str(tip.name)
+
+    def reset(self) -> None:
+        """Make the tree."""
+        self.root = self._make(self, self._clock, self.random)
+
+    def act(self, context: StepContext) -> None:
+        """Tick. Where no leaf moves the actor, it stands."""
+        assert self.root is not None, "reset made it"
+        self.stand()
+        self._clock.now_s = context.time_s
+        for _ in self.root.tick():
+            pass
+
+
+class Leaf(Node):
+    """A leaf of an actor's tree. ``attributes`` are what it has in XML."""
+
+    def __init__(self, name: str, actor: Actor, **attributes: Any) -> None:
+        super().__init__(name)
+        self.actor, self.attributes = actor, attributes
+
+
+class GoTo(Leaf):
+    """Goes straight to a point (m, world frame); succeeds when it will be there."""
+
+    def __init__(
+        self, name: str, actor: Actor, x_m: float, y_m: float, speed_mps: float = 1.0
+    ) -> None:
+        super().__init__(name, actor, x_m=x_m, y_m=y_m, speed_mps=speed_mps)
+        self._x_m, self._y_m = float(x_m), float(y_m)
+        self._speed_mps = _above_0("speed_mps", speed_mps)
+
+    def update(self) -> Status:
+        """See py_trees."""
+        arrives = self.actor.go_to(self._x_m, self._y_m, self._speed_mps)
+        return Status.SUCCESS if arrives else Status.RUNNING
+
+
+class Stand(Leaf):
+    """Stands, and has succeeded."""
+
+    def update(self) -> Status:
+        """See py_trees."""
+        return Status.SUCCESS
+
+
+class IsNear(Leaf):
+    """Whether somebody, ``robot``, a tag or a model, is within a distance (m)."""
+
+    def __init__(self, name: str, actor: Actor, within_m: float, who: str = "robot") -> None:
+        super().__init__(name, actor, within_m=within_m, who=who)
+        self._within_m, self._who = _above_0("within_m", within_m), who
+
+    def update(self) -> Status:
+        """See py_trees."""
+        near = self.actor.nearest(self._who) <= self._within_m
+        return Status.SUCCESS if near else Status.FAILURE
+
+
+class IsInside(Leaf):
+    """Whether any of somebody's origins is within a circle (m, world frame)."""
+
+    def __init__(
+        self, name: str, actor: Actor, x_m: float, y_m: float, radius_m: float, who: str = "robot"
+    ) -> None:
+        super().__init__(name, actor, x_m=x_m, y_m=y_m, radius_m=radius_m, who=who)
+        self._x_m, self._y_m, self._who = float(x_m), float(y_m), who
+        self._radius_m = _above_0("radius_m", radius_m)
+
+    def update(self) -> Status:
+        """See py_trees."""
+        for name in self.actor.context.names_of(self._who):
+            state = self.actor.context.state(name)
+            if state is not None:
+                x_m, y_m = state.pose.position[:2]
+                if math.hypot(x_m - self._x_m, y_m - self._y_m) <= self._radius_m:
+                    return Status.SUCCESS
+        return Status.FAILURE
+
+
+class SetLook(Leaf):
+    """Changes how the actor looks: ``diffuse`` as ``r g b`` from 0 to 1, ``transparency``,
+    ``visible`` (true or false)."""
+
+    def __init__(self, name: str, actor: Actor, **attributes: str) -> None:
+        super().__init__(name, actor, **attributes)
+        self._looks: Dict[str, Any] = {}
+        for key, text in attributes.items():
+            if key == "diffuse":
+                red, green, blue = (float(part) for part in str(text).split())
+                self._looks["diffuse"] = self._looks["ambient"] = (red, green, blue, 1.0)
+            elif key == "transparency":
+                self._looks[key] = float(text)
+            elif key == "visible" and text in ("true", "false"):
+                self._looks[key] = text == "true"
+            else:
+                raise ValueError(f"takes diffuse, transparency and visible, not {key}={text!r}")
+
+    def update(self) -> Status:
+        """See py_trees."""
+        self.actor.look(**self._looks)
+        return Status.SUCCESS
+
+
+class Apply(Leaf):
+    """Hands in changes of anything in the world. From Python only."""
+
+    def __init__(self, name: str, actor: Actor, changes: Sequence[Change]) -> None:
+        super().__init__(name, actor)
+        self._changes = tuple(changes)
+
+    def update(self) -> Status:
+        """See py_trees."""
+        self.actor.context.change(*self._changes)
+        return Status.SUCCESS
+
+
+class Check(Leaf):
+    """Whether something holds of the period: a collider that is touched, a gate that was passed.
+    From Python only."""
+
+    def __init__(self, name: str, actor: Actor, holds: Callable[[StepContext], bool]) -> None:
+        super().__init__(name, actor)
+        self._holds = holds
+
+    def update(self) -> Status:
+        """See py_trees."""
+        return Status.SUCCESS if self._holds(self.actor.context) else Status.FAILURE
+
+
+def leaves(actor: Actor) -> Dict[str, MakeLeaf]:
+    """The leaves that XML can name, for one actor."""
+
+    def bound(kind: Callable[..., Node]) -> MakeLeaf:
+        return lambda name, **attributes: kind(name, actor, **attributes)
+
+    return {kind.__name__: bound(kind) for kind in (GoTo, Stand, IsNear, IsInside, SetLook)}
+
+
+def _above_0(name: str, value: Any) -> float:
+    number = float(value)
+    if not number > 0:
+        raise ValueError(f"{name} is {value}; it must be > 0")
+    return number

@@ -1,0 +1,397 @@
+"""From the terms of a campaign to what is drawn for one trial, and who brings it about.
+
+Owns the drawing. Values that hold for a whole trial are drawn before it begins, so that they are
+known wherever it runs; those that come at intervals are drawn while it runs, from the term's own
+generator.
+"""
+
+import functools
+import math
+import re
+from dataclasses import dataclass, field
+from typing import Any, Callable, Dict, FrozenSet, List, Mapping, Optional, Sequence, Tuple, Type
+
+import numpy as np
+
+from gz_testauto.actors.hook import HIGH, Hook, StepContext
+from gz_testauto.actors.simulation import Filter
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.pose import Pose
+from gz_testauto.base.registry import unknown_name
+from gz_testauto.randomization import TERMS
+from gz_testauto.randomization.faults import (
+    ActuatorLag,
+    OfScan,
+    ScanDelay,
+    ScanDropout,
+    ScanNoise,
+    WheelSlip,
+)
+from gz_testauto.sampling.seeds import TERM, child_generator
+from gz_testauto.sdf.robot import RobotModel
+from gz_testauto.simulators.changes import (
+    Change,
+    Kind,
+    Push,
+    SetFriction,
+    SetGravity,
+    SetLight,
+    SetMass,
+    SetModel,
+    SetVisual,
+)
+from gz_testauto.simulators.description import Description
+from gz_testauto.spec.distributions import Distribution
+from gz_testauto.spec.randomise import (
+    ColourTerm,
+    EverySpec,
+    FaultTerm,
+    FrictionTerm,
+    GravityTerm,
+    LightTerm,
+    MassTerm,
+    PluginTerm,
+    PoseTerm,
+    PushTerm,
+    TermSpec,
+)
+
+PREFIX = "drawn_"
+"""Begins the name of a column with what a term drew."""
+
+LEAST_MASS_KG = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """What terms are drawn for: what the world consists of, its models with their poses, and the
+    robot."""
+
+    description: Description
+    models: Mapping[str, Pose]
+    robot: Optional[RobotModel]
+
+
+@dataclass(eq=False)
+class Drawn:
+    """What was drawn for a trial: ``numbers`` for its results, by column, and who brings it
+    about."""
+
+    numbers: Dict[str, float] = field(default_factory=dict)
+    hooks: List[Hook] = field(default_factory=list)
+    filters: List[Filter] = field(default_factory=list)
+
+
+class Term:
+    """A term of another package: subclass it, and register the class under ``terms``.
+
+    ``kinds`` are the kinds of change that it makes. :meth:`draw` returns the changes that one draw
+    makes and the number that stands in the results.
+    """
+
+    kinds: FrozenSet[Kind] = frozenset()
+
+    def draw(
+        self, spec: PluginTerm, subject: Subject, random: np.random.Generator
+    ) -> Tuple[Sequence[Change], float]:
+        """Draw once."""
+        raise NotImplementedError
+
+
+def kinds_of(specs: Sequence[TermSpec]) -> FrozenSet[Kind]:
+    """The kinds of change that terms make. Raises ``UnknownNameError`` for a plugin that is not
+    there."""
+    kinds: List[Kind] = []
+    for spec in specs:
+        if isinstance(spec, PluginTerm):
+            kinds.extend(_plugin(spec).kinds)
+        elif not isinstance(spec, FaultTerm):
+            kinds.append(_KINDS[type(spec)])
+    return frozenset(kinds)
+
+
+def draw_terms(
+    specs: Sequence[TermSpec], seed: int, world: int, repetition: int, subject: Subject
+) -> Drawn:
+    """Everything that is drawn for a trial of a world. Raises ``SpecError`` for a pattern that
+    nothing matches, or a value that makes no sense."""
+    drawn = Drawn()
+    for spec in specs:
+        of_trial = (world, repetition)
+        random = child_generator(
+            seed, TERM, spec.name, *((world,) if spec.when == "world" else of_trial)
+        )
+        if isinstance(spec, FaultTerm):
+            path = (seed, TERM, spec.name, *of_trial, 1)
+            _add_fault(spec, random, functools.partial(_of_scan, path), subject, drawn)
+            continue
+        drawing = _Drawing(spec, subject, random)
+        if isinstance(spec.when, EverySpec):
+            drawn.hooks.append(Repeated(spec.name, drawing, spec.when.every_s))
+            continue
+        changes, number = drawing()
+        drawn.numbers[PREFIX + spec.name] = number
+        drawn.hooks.append(AtStart(spec.name, changes))
+    return drawn
+
+
+class AtStart(Hook):
+    """Hands in changes in the first period."""
+
+    priority = HIGH
+
+    def __init__(self, name: str, changes: Sequence[Change]) -> None:
+        self.name = f"randomise.{name}"
+        self._changes: Sequence[Change] = tuple(changes)
+
+    def before_step(self, context: StepContext) -> None:
+        """See :class:`Hook`."""
+        context.change(*self._changes)
+        self._changes = ()
+
+
+class Repeated(Hook):
+    """Draws and hands in changes after intervals that it draws."""
+
+    priority = HIGH
+
+    def __init__(self, name: str, drawing: "_Drawing", every_s: Distribution) -> None:
+        self.name = f"randomise.{name}"
+        self._drawing, self._every_s = drawing, every_s
+        self._due_s = self._interval_s()
+
+    def before_step(self, context: StepContext) -> None:
+        """See :class:`Hook`."""
+        while context.time_s >= self._due_s - 1e-9:
+            self._drawing.where = context
+            changes, _ = self._drawing()
+            context.change(*changes)
+            self._due_s += self._interval_s()
+
+    def _interval_s(self) -> float:
+        return max(1e-3, float(self._every_s.quantile(float(self._drawing.random.random()))))
+
+
+class _Drawing:
+    """Draws one term; what is drawn always starts from what the world was at its beginning, so that
+    a term that scales again and again does not run away."""
+
+    def __init__(self, spec: TermSpec, subject: Subject, random: np.random.Generator) -> None:
+        self.spec, self.subject, self.random = spec, subject, random
+        self.where: Optional[StepContext] = None
+
+    def __call__(self) -> Tuple[Sequence[Change], float]:
+        spec = self.spec
+        if isinstance(spec, PluginTerm):
+            return _plugin(spec).draw(spec, self.subject, self.random)
+        try:
+            return _MAKERS[type(spec)](self)
+        except ValueError as error:
+            raise SpecError(f"randomise {spec.name!r}: {error}") from error
+
+    def value(self, before: float) -> float:
+        """What a number becomes."""
+        spec = self.spec
+        distribution = next(d for d in (spec.set, spec.add, spec.scale) if d is not None)
+        drawn = float(distribution.quantile(float(self.random.random())))
+        if spec.add is not None:
+            return before + drawn
+        return before * drawn if spec.scale is not None else drawn
+
+    def values(self, befores: Sequence[float], alike: bool) -> List[float]:
+        """What numbers become: each of a draw of its own, or all of one."""
+        if not alike:
+            return [self.value(before) for before in befores]
+        state = self.random.bit_generator.state
+        found = []
+        for before in befores:
+            self.random.bit_generator.state = state
+            found.append(self.value(before))
+        return found
+
+    def selected(self, names: Sequence[str], what: str) -> List[str]:
+        """The names that the term is about. Raises ``SpecError`` where there are none."""
+        select = self.spec.select  # type: ignore[attr-defined]
+        found = [name for name in names if re.fullmatch(select.names, name)]
+        if not found:
+            raise SpecError(
+                f"randomise {self.spec.name!r}: "
+                + unknown_name(f"{what} that matches", select.names, sorted(names)[:20])
+            )
+        if select.number is None:
+            return found
+        if select.number > len(found):
+            raise SpecError(
+                f"randomise {self.spec.name!r}: select.number is {select.number}, and only "
+                f"{len(found)} match {select.names!r}"
+            )
+        chosen = self.random.choice(len(found), select.number, replace=False)
+        return [found[index] for index in sorted(chosen.tolist())]
+
+
+Made = Tuple[Sequence[Change], float]
+
+
+def _friction(drawing: _Drawing) -> Made:
+    table = drawing.subject.description.collisions
+    names = drawing.selected(list(table), "collision")
+    values = [
+        max(0.0, v)
+        for v in drawing.values([table[name].mu for name in names], drawing.spec.together)
+    ]
+    return [SetFriction(name, mu) for name, mu in zip(names, values)], _mean(values)
+
+
+def _mass(drawing: _Drawing) -> Made:
+    links = drawing.subject.description.links
+    weighed = {name: link.inertial for name, link in links.items() if link.inertial is not None}
+    names = drawing.selected(list(weighed), "link that can move")
+    values = drawing.values([weighed[name].mass_kg for name in names], drawing.spec.together)
+    values = [max(LEAST_MASS_KG, value) for value in values]
+    return [SetMass(name, mass) for name, mass in zip(names, values)], _mean(values)
+
+
+def _gravity(drawing: _Drawing) -> Made:
+    x, y, z = drawing.subject.description.gravity_mps2
+    value = drawing.value(-z)
+    return [SetGravity(mps2=(x, y, -value))], value
+
+
+def _colour(drawing: _Drawing) -> Made:
+    visuals = drawing.subject.description.visuals
+    changes: List[Change] = []
+    values: List[float] = []
+    for name in drawing.selected(list(visuals), "visual"):
+        red, green, blue = (_share(drawing.value(v)) for v in visuals[name].diffuse[:3])
+        color = (red, green, blue, visuals[name].diffuse[3])
+        changes.append(SetVisual(name, ambient=color, diffuse=color))
+        values.extend(color[:3])
+    return changes, _mean(values)
+
+
+def _light(drawing: _Drawing) -> Made:
+    lights = drawing.subject.description.lights
+    names = drawing.selected(list(lights), "light")
+    changes, values = [], []
+    for name in names:
+        drawn = drawing.values(lights[name].diffuse[:3], alike=True)
+        channels = [_share(value) for value in drawn]
+        red, green, blue = channels
+        changes.append(SetLight(name, diffuse=(red, green, blue, lights[name].diffuse[3])))
+        values.extend(channels)
+    return changes, _mean(values)
+
+
+def _push(drawing: _Drawing) -> Made:
+    links = drawing.subject.description.links
+    movable = [name for name, link in links.items() if not link.static]
+    assert isinstance(drawing.spec, PushTerm)
+    changes, values = [], []
+    for name in drawing.selected(movable, "link that can move"):
+        force = drawing.value(0.0)
+        angle = float(drawing.random.uniform(-math.pi, math.pi))
+        lasts = drawing.spec.duration_s.quantile(float(drawing.random.random()))
+        direction = (force * math.cos(angle), force * math.sin(angle), 0.0)
+        changes.append(Push(name, direction, duration_s=float(lasts)))
+        values.append(force)
+    return changes, _mean(values)
+
+
+def _pose(drawing: _Drawing) -> Made:
+    assert isinstance(drawing.spec, PoseTerm)
+    models = drawing.subject.models
+    changes, values = [], []
+    for name in drawing.selected(list(models), "model"):
+        pose = models[name]
+        if drawing.where is not None:
+            state = drawing.where.state(name)
+            pose = pose if state is None else state.pose
+        shift = (drawing.value(0.0), drawing.value(0.0))
+        turn = drawing.spec.yaw_rad.quantile(float(drawing.random.random()))
+        around = Pose.from_rpy(0.0, 0.0, 0.0, 0.0, 0.0, float(turn))
+        x, y, z = pose.position
+        turned = (around * Pose((0.0, 0.0, 0.0), pose.quaternion)).quaternion
+        changes.append(SetModel(name, Pose((x + shift[0], y + shift[1], z), turned)))
+        values.append(math.hypot(*shift))
+    return changes, _mean(values)
+
+
+_MAKERS: Dict[Type[TermSpec], Callable[[_Drawing], Made]] = {
+    FrictionTerm: _friction,
+    MassTerm: _mass,
+    GravityTerm: _gravity,
+    ColourTerm: _colour,
+    LightTerm: _light,
+    PushTerm: _push,
+    PoseTerm: _pose,
+}
+_KINDS: Dict[Type[TermSpec], Kind] = {
+    FrictionTerm: SetFriction,
+    MassTerm: SetMass,
+    GravityTerm: SetGravity,
+    ColourTerm: SetVisual,
+    LightTerm: SetLight,
+    PushTerm: Push,
+    PoseTerm: SetModel,
+}
+
+
+def _add_fault(
+    spec: FaultTerm,
+    random: np.random.Generator,
+    of_scan: OfScan,
+    subject: Subject,
+    drawn: Drawn,
+) -> None:
+    """``of_scan`` is what the fault itself draws from while the trial runs."""
+    assert spec.set is not None, "the specification asks for it"
+
+    def draw() -> float:
+        assert spec.set is not None
+        return float(spec.set.quantile(float(random.random())))
+
+    value = draw()
+    made: Filter
+    if spec.term == "wheel_slip":
+        drive = subject.robot.drive if subject.robot is not None else None
+        if drive is None:
+            raise SpecError(f"randomise {spec.name!r}: the robot has no drive whose wheels slip")
+        other = value if spec.together else draw()
+        made = WheelSlip(value, other, drive.wheel_separation_m)
+        value = (value + other) / 2
+    else:
+        made = _FAULTS[spec.term](value, of_scan)
+    drawn.numbers[PREFIX + spec.name] = value
+    drawn.filters.append(made)
+
+
+_FAULTS: Dict[str, Callable[[float, OfScan], Filter]] = {
+    "scan_noise": lambda value, of_scan: ScanNoise(value, 0.0, of_scan),
+    "scan_bias": lambda value, of_scan: ScanNoise(0.0, value, of_scan),
+    "scan_dropout": ScanDropout,
+    "scan_delay": lambda value, of_scan: ScanDelay(value),
+    "actuator_lag": lambda value, of_scan: ActuatorLag(value),
+}
+
+
+def _of_scan(path: Tuple[Any, ...], stamp_s: float) -> np.random.Generator:
+    seed, *rest = path
+    return child_generator(seed, *rest, round(stamp_s * 1e6))
+
+
+def _plugin(spec: PluginTerm) -> Term:
+    made: Any = TERMS.get(spec.term)()
+    if not isinstance(made, Term):
+        raise SpecError(
+            f"randomise {spec.name!r}: {spec.term!r} is no term; it must be a subclass of "
+            "gz_testauto.randomization.terms.Term"
+        )
+    return made
+
+
+def _share(value: float) -> float:
+    return min(1.0, max(0.0, value))
+
+
+def _mean(values: Sequence[float]) -> float:
+    return float(np.mean(values)) if len(values) else math.nan

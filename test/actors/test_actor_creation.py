@@ -1,0 +1,226 @@
+"""Actors of a campaign: where they begin, what is drawn, and what is refused before a trial."""
+
+import re
+from pathlib import Path
+from typing import List
+
+import numpy as np
+import pytest
+import shapely
+from typing_extensions import Literal
+
+from gz_testauto.actors.actor import Actor
+from gz_testauto.actors.creation import Ground, create_actors
+from gz_testauto.actors.surroundings import Surroundings
+from gz_testauto.base.errors import PlacementError, SpecError
+from gz_testauto.base.pose import Pose2D
+from gz_testauto.spec.actors import BEHAVIOURS, ActorSpec
+from gz_testauto.spec.distributions import Fixed, PositiveDistribution
+from gz_testauto.spec.loader import parse
+from gz_testauto.spec.model import PoseSpec, Spec
+
+WALL = shapely.box(2.0, -5.0, 2.2, 5.0)
+GROUND = Ground(Surroundings({"wall": WALL}), Pose2D(0.0, 0.0), 0.6)
+
+
+class Actors(Spec):
+    actors: List[ActorSpec]
+
+
+def actors(*lines):
+    text = "actors:\n" + "\n".join(f"  - {line}" for line in lines)
+    return parse(text, Actors, Path("actors.yaml")).actors
+
+
+class Spin(Actor):
+    def __init__(self, name, tags=(), rate_radps: float = 1.0):
+        super().__init__(name, tags)
+        self.rate_radps = rate_radps
+
+    def act(self, context):
+        self.set_twist((0.0, 0.0, 0.0), (0.0, 0.0, self.rate_radps))
+
+
+class SpinSpec(ActorSpec):
+    behaviour: Literal["spin"]
+    start: PoseSpec
+    rate_radps: PositiveDistribution = Fixed(value=1.0)
+
+    def create(self, new):
+        return Spin(new.name, self.tags, new.draw(self.rate_radps)), self.start.pose
+
+
+@pytest.fixture
+def registered(monkeypatch):
+    """Registers an actor type, as another package does, until the end of the test."""
+    monkeypatch.setattr(BEHAVIOURS, "_loaders", dict(BEHAVIOURS._loaders))
+    return BEHAVIOURS.register
+
+
+def test_an_actor_type_of_another_package_has_keys_of_its_own(registered):
+    registered("spin", SpinSpec)
+    line = "{name: top, behaviour: spin, start: {x_m: -4, y_m: 1}, rate_radps: [0.5, 2.0]}"
+    (top,) = create_actors(actors(line), 5, 0, 0, GROUND)
+    assert isinstance(top, Spin) and 0.5 <= top.rate_radps <= 2.0
+    assert starts([top]) == {"top": (-4.0, 1.0)}
+    says = "actors.yaml:2: actors[0]: unknown key 'rate_rdps'; did you mean 'rate_radps'"
+    with pytest.raises(SpecError, match=re.escape(says)):
+        actors(line.replace("rate_radps", "rate_rdps"))
+    with pytest.raises(SpecError, match=re.escape("actors[0].rate_radps is 0; it must be > 0")):
+        actors(line.replace("[0.5, 2.0]", "0"))
+
+
+def test_an_actor_class_of_another_package_has_the_parameters_of_its_constructor(registered):
+    registered("spin", Spin)
+    line = "{name: top, behaviour: spin, start: {x_m: -4, y_m: 1}, parameters: {rate_radps: 2.0}}"
+    (top,) = create_actors(actors(line), 5, 0, 0, GROUND)
+    assert top.rate_radps == 2.0
+    (wrong,) = (actors(line.replace("2.0", "fast")),)
+    with pytest.raises(SpecError, match="rate_radps is 'fast'; it must be a valid number"):
+        create_actors(wrong, 5, 0, 0, GROUND)
+
+
+WALKERS = (
+    "{name: walker, behaviour: wander, count: 8, speed_mps: [0.5, 1.5], "
+    "region: {rectangle: {x_m: [-6, 6], y_m: [-6, 6]}}}"
+)
+GUARD = "{name: guard, behaviour: patrol, waypoints_m: [[-4, -4], [-4, 4]], count: 2}"
+
+
+def starts(created):
+    return {model.name: model.pose.position[:2] for actor in created for model in actor.models}
+
+
+def test_walkers_begin_in_free_places_away_from_the_robot_and_each_other():
+    for world in range(20):
+        places = np.array(
+            list(starts(create_actors(actors(WALKERS), 5, world, 0, GROUND)).values())
+        )
+        assert np.abs(places).max() <= 6.0
+        assert np.hypot(*places.T).min() >= 0.6 + 0.25 + 1.5
+        assert min(WALL.distance(shapely.Point(*place)) for place in places) > 0.25
+        apart = np.hypot(*(places[:, None] - places[None]).transpose(2, 0, 1))
+        assert apart[~np.eye(8, dtype=bool)].min() >= 0.6
+
+
+def test_a_world_and_a_repetition_have_their_own_and_always_the_same():
+    def drawn(world, repetition):
+        created = create_actors(actors(WALKERS), 5, world, repetition, GROUND)
+        speeds = [actor.speed_mps for actor in created]
+        return (*starts(created).items(), *speeds)
+
+    assert drawn(0, 0) == drawn(0, 0)
+    assert len({drawn(world, repetition) for world in range(3) for repetition in range(3)}) == 9
+
+
+def test_one_entry_more_changes_none_before_it():
+    alone, both = (
+        create_actors(actors(*lines), 5, 0, 0, GROUND) for lines in ([WALKERS], [WALKERS, GUARD])
+    )
+    first, second = starts(alone), starts(both)
+    assert {name: second[name] for name in first} == first
+
+
+def test_patrols_of_several_begin_along_their_way():
+    assert starts(create_actors(actors(GUARD), 5, 0, 0, GROUND)) == {
+        "guard_0": (-4.0, -4.0),
+        "guard_1": (-4.0, 4.0),
+    }
+
+
+def test_where_there_is_no_room_that_is_said_with_a_remedy():
+    many = WALKERS.replace("count: 8", "count: 200").replace("[-6, 6]", "[-4, 4]")
+    with pytest.raises(PlacementError, match=r"finds no place to begin .* enlarge the region"):
+        create_actors(actors(many), 5, 0, 0, GROUND)
+
+
+def test_a_way_into_what_stands_is_refused():
+    through = GUARD.replace("[-4, 4]", "[6, 4]")
+    with pytest.raises(PlacementError, match="'guard_0': its way meets wall"):
+        create_actors(actors(through), 5, 0, 0, GROUND)
+
+
+def test_an_unknown_behaviour_is_refused_by_name():
+    line = "{name: x, behaviour: wandr, start: {x_m: 0, y_m: 5}}"
+    with pytest.raises(SpecError, match="unknown behaviour 'wandr'; did you mean 'wander'"):
+        create_actors(actors(line), 5, 0, 0, GROUND)
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("{name: x}", "actors.yaml:2: actors[0] has no behaviour; give patrol, wander"),
+        (
+            "{name: x, behaviour: wander}",
+            "actors.yaml:2: actors[0].region is missing",
+        ),
+        (
+            "{name: x, behaviour: patrol, waypoints_m: [[0, 0]]}",
+            "actors[0].waypoints_m has 1 entries, too few; at least 2",
+        ),
+        (
+            "{name: x, behaviour: cross, start: {x_m: 0, y_m: 0}, to: [1, 1], count: 2}",
+            "x has a count of 2, and all would begin in the same place",
+        ),
+        (GUARD.replace("count: 2", "speed_mps: 0"), "speed_mps is 0; it must be > 0"),
+        (GUARD.replace("count: 2", "sped_mps: 1"), "unknown key 'sped_mps'; did you mean"),
+        (GUARD.replace("name: guard", "name: 'a b'"), 'name is "a b"; it must match'),
+        (GUARD.replace("count: 2", "model: nowhere.sdf"), "there is no such file"),
+    ],
+)
+def test_an_entry_that_makes_no_sense_is_refused_with_its_line(line, says):
+    with pytest.raises(SpecError, match=re.escape(says)):
+        actors(line)
+
+
+def test_a_model_of_ones_own_keeps_as_far_away_as_it_is_wide(tmp_path):
+    path = tmp_path / "cart.sdf"
+    path.write_text(
+        '<sdf version="1.6"><model name="cart"><link name="l"><collision name="c"><geometry><box>'
+        "<size>3 4 1</size></box></geometry></collision></link></model></sdf>"
+    )
+    narrow = f"{{name: cart, behaviour: patrol, waypoints_m: [[0, -4], [0, 4]], model: {path}}}"
+    with pytest.raises(PlacementError, match="'cart': its way meets wall"):
+        create_actors(actors(narrow), 5, 0, 0, GROUND)
+    wide = narrow.replace("[0, -4], [0, 4]", "[-2, -4], [-2, 4]")
+    assert starts(create_actors(actors(wide), 5, 0, 0, GROUND)) == {"cart": (-2.0, -4.0)}
+
+
+def test_scripts_are_shifted_as_drawn_and_keep_off_what_stands():
+    script = (
+        "{name: w, behaviour: script, waypoints_m: [[-4, 0], [-4, 2]], shift_x_m: [-1, 1], "
+        "speed_mps: [0.5, 1.0], start_s: [0, 2]}"
+    )
+    xs = [starts(create_actors(actors(script), 5, world, 0, GROUND))["w"][0] for world in range(20)]
+    assert -5.0 <= min(xs) < -4.5 and -3.5 < max(xs) <= -3.0
+    again = [
+        starts(create_actors(actors(script), 5, world, 0, GROUND))["w"][0] for world in range(20)
+    ]
+    assert xs == again
+    with pytest.raises(PlacementError, match="its way meets wall"):
+        create_actors(actors(script.replace("-4", "1.9")), 5, 0, 0, GROUND)
+
+
+def test_polynomials_begin_away_from_the_robot_and_each_other():
+    spec = actors("{name: p, behaviour: polynomial, count: 10, order: [1, 4]}")
+    for world in range(5):
+        places = np.array(list(starts(create_actors(spec, 5, world, 0, GROUND)).values()))
+        assert np.hypot(*places.T).min() >= 0.6 + 0.5 + 1.5
+        apart = np.hypot(*(places[:, None] - places[None]).transpose(2, 0, 1))
+        assert apart[~np.eye(10, dtype=bool)].min() >= 1.1
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("script, waypoints_m: [[0, 0], [0, 0]]", "are in the same place"),
+        ("script, waypoints_m: [[0, 0], [1, 0]], repeat: around", "at least three way-points"),
+        ("script, waypoints_m: [[0, 0], [1, 0]], speeds_mps: [1, 2]", "1 legs need 1"),
+        ("polynomial, order: [3, 1]", "order must be two integers from 1 to 9"),
+        ("polynomial, mean_mps: 4.0", "outside speed_bounds_mps"),
+        ("polynomial, order: [3, 6], half_m: 2", "needs 7 columns of points"),
+    ],
+)
+def test_a_script_that_cannot_be_is_refused_with_what_to_do(line, said):
+    with pytest.raises(SpecError, match=said):
+        actors(f"{{name: w, behaviour: {line}}}")

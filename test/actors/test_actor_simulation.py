@@ -1,0 +1,123 @@
+"""The loop: who is asked when, what holds from when on, and what happens to who fails."""
+
+import re
+
+import numpy as np
+import pytest
+from actor_scenes import PERIOD_S, person, place, run, simulated
+
+from gz_testauto.actors.hook import HIGH, LOW, Hook
+from gz_testauto.actors.simulation import Filter
+from gz_testauto.base.errors import SceneError, SimulatorError
+from gz_testauto.base.observation import Twist2D
+from gz_testauto.simulators.changes import SetModel, SetVisual
+
+
+class Noting(Hook):
+    def __init__(self, name, priority, log):
+        self.name, self.priority, self.log = name, priority, log
+
+    def before_step(self, context):
+        self.log.append((self.name, round(context.time_s, 6)))
+
+
+class Failing(Hook):
+    name = "careless"
+
+    def before_step(self, context):
+        if context.time_s > 0.15:
+            raise KeyError("nobody")
+
+
+class Moving(Hook):
+    name = "mover"
+
+    def before_step(self, context):
+        context.change(SetModel("walker", linear_mps=(1.0, 0.0, 0.0)))
+
+
+def test_hooks_are_called_before_each_step_by_priority_and_then_by_name(tmp_path):
+    log = []
+    names = [("b", LOW), ("c", HIGH), ("a", LOW), ("d", HIGH)]
+    simulation = simulated(tmp_path, (), hooks=[Noting(name, rank, log) for name, rank in names])
+    run(simulation, 0.3)
+    order = ["c", "d", "a", "b"]
+    assert log == [(name, time_s) for time_s in (0.0, 0.1, 0.2) for name in order]
+
+
+def test_a_hook_that_is_removed_is_asked_no_more_and_names_are_taken_once(tmp_path):
+    log = []
+    simulation = simulated(tmp_path, (), hooks=[Noting("a", HIGH, log)])
+    with pytest.raises(ValueError, match="a hook named 'a' exists already"):
+        simulation.add(Noting("a", LOW, log))
+    simulation.step(PERIOD_S)
+    simulation.remove("a")
+    with pytest.raises(ValueError, match="no hook is named 'a'"):
+        simulation.remove("a")
+    simulation.step(PERIOD_S)
+    assert len(log) == 1
+
+
+def test_what_is_asked_for_holds_from_the_beginning_of_the_period(tmp_path):
+    simulation = simulated(tmp_path, [person("walker", 2.0, 2.0)], hooks=[Moving()])
+    assert place(simulation.step(PERIOD_S), "walker") == pytest.approx((2.1, 2.0, 0.02), abs=1e-6)
+
+
+def test_a_hook_that_fails_ends_the_trial_by_name(tmp_path):
+    simulation = simulated(tmp_path, (), hooks=[Failing()])
+    run(simulation, 0.2)
+    says = "hook 'careless' (Failing) failed at 0.20 s: KeyError: 'nobody'"
+    with pytest.raises(SceneError, match=re.escape(says)):
+        simulation.step(PERIOD_S)
+    with pytest.raises(SimulatorError, match="this simulation is over: hook 'careless'"):
+        simulation.step(PERIOD_S)
+
+
+def test_a_change_that_is_refused_ends_the_trial_with_the_simulators_words(tmp_path):
+    class Wrong(Hook):
+        name = "wrong"
+
+        def before_step(self, context):
+            context.change(SetVisual("nobody::link::visual", visible=False))
+
+    simulation = simulated(tmp_path, (), hooks=[Wrong()])
+    with pytest.raises(SimulatorError, match="unknown visual 'nobody::link::visual'"):
+        simulation.step(PERIOD_S)
+
+
+class Recorded(Filter):
+    def __init__(self):
+        self.stamps, self.commands = [], []
+
+    def scanned(self, scan):
+        self.stamps.append(round(scan.stamp_s, 6))
+        return scan
+
+    def commanded(self, command, time_s, duration_s):
+        self.commands.append((round(time_s, 6), command.linear_mps))
+        return Twist2D(command.linear_mps / 2, command.angular_radps)
+
+
+def test_filters_see_each_scan_once_and_the_command_in_every_period(tmp_path):
+    filter_ = Recorded()
+    simulation = simulated(tmp_path, (), filters=[filter_])
+    simulation.drive(Twist2D(1.0, 0.0))
+    snapshots = run(simulation, 2.0)
+    simulation.snapshot()
+    assert filter_.stamps == sorted(set(filter_.stamps))
+    assert len(filter_.stamps) == 20
+    assert filter_.commands == [(round(0.1 * i, 6), 1.0) for i in range(20)]
+    speeds = np.diff([place(snapshot, "robot")[0] for snapshot in snapshots[-5:]]) / PERIOD_S
+    assert speeds == pytest.approx(np.full(4, 0.5), rel=0.02)
+
+
+def test_without_hooks_and_filters_a_stage_gives_the_bits_of_the_simulation(tmp_path):
+    def drive(simulation):
+        rows = []
+        for index in range(30):
+            simulation.drive(Twist2D(0.6, 0.3 * (-1) ** index))
+            snapshot = simulation.step(PERIOD_S)
+            rows.append(np.array(snapshot.models["robot"].pose.position).tobytes())
+        return rows
+
+    assert drive(simulated(tmp_path, ())) == drive(simulated(tmp_path, ())._inner)

@@ -1,0 +1,138 @@
+"""Models that behaviours have come and go while a trial goes on."""
+
+import numpy as np
+import pytest
+from actor_scenes import PERIOD_S, person, place, run, simulated
+
+from gz_testauto.actors.actor import Actor
+from gz_testauto.actors.flow import Flow
+from gz_testauto.actors.hook import Hook
+from gz_testauto.actors.patrol import Patrol
+from gz_testauto.base.errors import SceneError
+from gz_testauto.base.pose import Pose
+from gz_testauto.simulators.changes import SetModel
+from gz_testauto.spec.distributions import Fixed
+
+WAY = [(-2.0, 3.0), (1.0, 3.0)]
+
+
+def flow(name="f", way=WAY, speed_mps=1.0, away_s=1.0, room_m=0.0):
+    return Flow(
+        name, (), way, Fixed(value=speed_mps).quantile, Fixed(value=away_s).quantile, room_m, 0.02
+    )
+
+
+def present(snapshots, name):
+    return [name in snapshot.models for snapshot in snapshots]
+
+
+class TestFlow:
+    def test_it_comes_walks_and_is_gone_and_comes_again(self, tmp_path):
+        simulation = simulated(tmp_path, (), [flow()], spare_models=[person("f", 0.0, 0.0)])
+        seen = run(simulation, 10.0)
+        # asked at 1.0 s it comes, walks from 1.1 s on for 3 s, goes at 4.1, and comes at 5.1
+        expected = [10 <= i < 41 or 51 <= i < 82 or i >= 92 for i in range(100)]
+        assert present(seen, "f") == expected
+        assert place(seen[10], "f") == pytest.approx((-2.0, 3.0, 0.02), abs=1e-6)
+        assert place(seen[40], "f") == pytest.approx((1.0, 3.0, 0.02), abs=1e-3)
+
+    def test_it_waits_until_there_is_room(self, tmp_path):
+        stands = Patrol("p", (), [(-2.0, 3.0), (-2.0, 6.0)], 1.0, pause_s=0.0)
+        simulation = simulated(
+            tmp_path,
+            [person("p", -2.0, 3.0)],
+            [stands, flow(away_s=0.0, room_m=1.25)],
+            spare_models=[person("f", 0.0, 0.0)],
+        )
+        seen = run(simulation, 2.5)
+        assert present(seen, "f").index(True) == 15  # 1.3 m away at 1.3 s, asked every 0.5 s
+
+    def test_two_do_not_come_into_one_another(self, tmp_path):
+        pair = [flow(name, away_s=0.0, room_m=1.0) for name in ("a", "b")]
+        simulation = simulated(
+            tmp_path, (), pair, spare_models=[person(name, 0.0, 0.0) for name in "ab"]
+        )
+        seen = run(simulation, 3.0)
+        assert present(seen, "a")[0]
+        assert not present(seen, "b")[0]
+        both = [s for s in seen if "a" in s.models and "b" in s.models]
+        assert both
+        assert all(np.hypot(*(place(s, "a") - place(s, "b"))[:2]) > 0.9 for s in both)
+
+    def test_nobody_else_is_disturbed(self, tmp_path):
+        """The same bits of who walks elsewhere, with and without."""
+
+        def way(*others):
+            patrol = Patrol("p", (), [(-4.0, -3.0), (3.0, -3.0)], 1.3)
+            come = [person(one.name, 0.0, 0.0) for one in others]
+            simulation = simulated(
+                tmp_path, [person("p", -4.0, -3.0)], [patrol, *others], spare_models=come
+            )
+            return np.array([place(snapshot, "p") for snapshot in run(simulation, 6.0)])
+
+        assert np.array_equal(way(), way(flow()))
+
+
+class Dropping(Actor):
+    """Has a crate come beside it, once."""
+
+    spare_models = (person("crate", 0.0, 0.0),)
+
+    def act(self, context):
+        if context.state("crate") is None:
+            x_m, y_m, z_m = self.pose.position
+            context.spawn("crate", Pose((x_m + 1.0, y_m, z_m)))
+
+
+class Once(Hook):
+    name = "once"
+
+    def __init__(self, do, at_s=0.0):
+        self.do, self.at_s = do, at_s
+
+    def before_step(self, context):
+        if abs(context.time_s - self.at_s) < PERIOD_S / 2:
+            self.do(context)
+
+
+def test_an_actor_has_something_else_come(tmp_path):
+    dropping = Dropping("d")
+    simulation = simulated(
+        tmp_path, [person("d", -2.0, 3.0)], [dropping], spare_models=dropping.spare_models
+    )
+    assert place(run(simulation, 0.5)[-1], "crate") == pytest.approx((-1.0, 3.0, 0.02), abs=1e-6)
+
+
+def test_what_goes_is_told_nothing_more(tmp_path):
+    def tell_and_delete(context):
+        context.change(SetModel("f", linear_mps=(1.0, 0.0, 0.0)))
+        context.delete("f")
+
+    simulation = simulated(tmp_path, [person("f", -2.0, 3.0)], hooks=[Once(tell_and_delete)])
+    assert present(run(simulation, 0.2), "f") == [False, False]
+
+
+@pytest.mark.parametrize(
+    ("do", "said"),
+    [
+        (lambda context: context.spawn("stranger", Pose()), "is not a spare model"),
+        (lambda context: context.spawn("f", Pose()), "'f' exists already"),
+        (lambda context: context.delete("stranger"), "'stranger' does not exist"),
+        (lambda context: [context.delete("f") for _ in range(2)], "'f' does not exist"),
+    ],
+)
+def test_what_cannot_come_or_go_ends_the_trial_by_name(tmp_path, do, said):
+    body = person("f", -2.0, 3.0)
+    simulation = simulated(tmp_path, [body], hooks=[Once(do)], spare_models=[body])
+    with pytest.raises(SceneError, match=f"hook 'once' .*{said}"):
+        simulation.step(PERIOD_S)
+
+
+def test_two_that_come_at_once_need_two_names(tmp_path):
+    def twice(context):
+        for _ in range(2):
+            context.spawn("f", Pose((-2.0, 3.0, 0.02)))
+
+    simulation = simulated(tmp_path, (), hooks=[Once(twice)], spare_models=[person("f", 0.0, 0.0)])
+    with pytest.raises(SceneError, match="'f' exists already"):
+        simulation.step(PERIOD_S)

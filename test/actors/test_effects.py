@@ -1,0 +1,101 @@
+"""Effects lie over each other, and whichever ends last leaves the original."""
+
+import itertools
+
+import numpy as np
+import pytest
+from actor_scenes import PERIOD_S, person, simulated
+
+from gz_testauto.actors.effects import Blink, Effects, Fade, Flicker, Invisible
+from gz_testauto.actors.hook import Hook
+from gz_testauto.simulators.changes import SetVisual
+
+VISUAL = "p::link::visual"
+RED = (1.0, 0.0, 0.0, 1.0)
+
+
+@pytest.fixture
+def effects():
+    return Effects()
+
+
+@pytest.fixture
+def simulation(tmp_path, effects):
+    return simulated(tmp_path, [person("p", -2.0, 2.0)], hooks=[effects])
+
+
+def look(simulation):
+    return simulation.describe().visuals[VISUAL]
+
+
+def looks(simulation, periods):
+    found = []
+    for _ in range(periods):
+        simulation.step(PERIOD_S)
+        found.append(look(simulation))
+    return found
+
+
+def test_a_blinking_one_has_its_colour_in_every_second_interval(simulation, effects):
+    original = look(simulation)
+    effects.start(Blink(RED, 0.2), "p", 1.0)
+    colors = [each.diffuse for each in looks(simulation, 11)]
+    own = original.diffuse
+    assert colors == [RED, RED, own, own, RED, RED, own, own, RED, RED, own]
+    assert look(simulation) == original
+
+
+def test_a_fade_goes_over_with_its_time_and_ends(simulation, effects):
+    original = look(simulation)
+    effects.start(Fade(1.0), "p", 0.5)
+    shares = [each.transparency for each in looks(simulation, 6)]
+    assert shares == pytest.approx([0.0, 0.2, 0.4, 0.6, 0.8, 0.0])
+    assert look(simulation) == original
+
+
+def test_what_vanishes_comes_back_when_it_is_stopped(simulation, effects):
+    original = look(simulation)
+    ended = []
+    running = effects.start(Invisible(), "p", on_end=ended.append)
+    assert [each.visible for each in looks(simulation, 3)] == [False] * 3
+    assert ended == []
+    running.stop()
+    assert looks(simulation, 1) == [original]
+    assert ended == [running]
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+def test_whichever_ends_last_leaves_the_original(simulation, effects, order):
+    original = look(simulation)
+    kinds = (Invisible(), Blink(RED, 0.1), Fade(0.7))
+    for rank, kind in zip(order, kinds):
+        effects.start(kind, "p", 0.3 + 0.2 * rank)
+        simulation.step(PERIOD_S)
+    looks(simulation, 9)
+    assert look(simulation) == original
+
+
+def test_what_others_change_meanwhile_lies_under_the_effect(tmp_path):
+    class Painter(Hook):
+        name = "painter"
+
+        def before_step(self, context):
+            if context.time_s == pytest.approx(0.2):
+                context.change(SetVisual(VISUAL, diffuse=(0.0, 1.0, 0.0, 1.0)))
+
+    effects = Effects()
+    simulation = simulated(tmp_path, [person("p", -2.0, 2.0)], hooks=[effects, Painter()])
+    effects.start(Blink(RED, 10.0), "p", 0.5)
+    assert [each.diffuse for each in looks(simulation, 5)] == [RED] * 5
+    assert looks(simulation, 1)[0].diffuse == (0.0, 1.0, 0.0, 1.0)
+
+
+def test_flickering_is_the_same_from_the_same_seed(simulation, effects):
+    own = look(simulation).diffuse[0]
+    effects.start(Flicker(np.random.default_rng(4), 0.2), "p", 1.0)
+    first = [each.diffuse[0] for each in looks(simulation, 10)]
+    simulation.step(PERIOD_S)
+    effects.start(Flicker(np.random.default_rng(4), 0.2), "p", 1.0)
+    assert [each.diffuse[0] for each in looks(simulation, 10)] == pytest.approx(first)
+    assert 0.2 * own <= min(first) < max(first) <= own
+    assert len(set(first)) == 10

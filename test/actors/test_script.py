@@ -1,0 +1,150 @@
+"""Actors who go by a timetable: where they are is known for every time, and they are there."""
+
+import numpy as np
+import pytest
+from actor_scenes import PERIOD_S, person, simulated
+
+from gz_testauto.actors.polynomial import dynabarn_path, dynabarn_speeds
+from gz_testauto.actors.script import Script, Timetable
+from gz_testauto.base.pose import Pose2D
+from gz_testauto.base.resources import share_directory
+from gz_testauto.sdf.robot import read_robot
+from gz_testauto.simulators import open_simulator
+from gz_testauto.simulators.interface import Scene
+
+CORNER = np.array([[0.0, 0.0], [4.0, 0.0], [4.0, 3.0]])
+
+
+def at(timetable, *times_s):
+    return timetable.at(np.array(times_s))
+
+
+def test_once_it_goes_leg_by_leg_at_their_speeds_and_stays_at_the_end():
+    timetable = Timetable(CORNER, np.array([2.0, 1.0]))
+    assert timetable.duration_s == 5.0
+    found = at(timetable, -1.0, 0.0, 1.0, 2.0, 3.5, 5.0, 99.0)
+    expected = [(0, 0), (0, 0), (2, 0), (4, 0), (4, 1.5), (4, 3), (4, 3)]
+    assert found[:, :2] == pytest.approx(np.array(expected, dtype=float))
+    assert found[:, 2] == pytest.approx([0, 0, 0, np.pi / 2, np.pi / 2, np.pi / 2, np.pi / 2])
+
+
+def test_it_waits_at_each_point():
+    timetable = Timetable(CORNER, np.array([2.0, 1.0]), wait_s=1.5)
+    found = at(timetable, 2.0, 3.4, 3.5, 4.5)
+    assert found[:, :2] == pytest.approx(np.array([(4, 0), (4, 0), (4, 0), (4, 1)], dtype=float))
+
+
+def test_back_it_returns_the_way_it_came_and_begins_anew():
+    timetable = Timetable(CORNER, np.array([2.0, 1.0]), repeat="back")
+    assert timetable.duration_s == 10.0
+    found = at(timetable, 6.5, 9.0, 10.0, 11.0)
+    assert found[:, :2] == pytest.approx(np.array([(4, 1.5), (2, 0), (0, 0), (2, 0)], dtype=float))
+    assert found[0, 2] == pytest.approx(-np.pi / 2)
+
+
+def test_around_it_closes_the_way():
+    timetable = Timetable(CORNER, np.array([2.0, 1.0, 2.5]), repeat="around")
+    assert timetable.duration_s == 7.0
+    assert at(timetable, 6.0)[0, :2] == pytest.approx([2.0, 1.5])
+
+
+def test_a_single_way_point_is_stood_at():
+    timetable = Timetable(np.array([[1.0, 2.0]]), np.empty(0))
+    assert timetable.at(np.array([0.0, 9.0]), 0.5) == pytest.approx(np.array([[1, 2, 0.5]] * 2))
+
+
+@pytest.mark.parametrize(
+    ("points", "speeds", "said"),
+    [(CORNER, [1.0], "2 legs, and as many speeds"), ([[1, 1], [1, 1]], [1.0], "the same place")],
+)
+def test_what_is_no_timetable_is_refused(points, speeds, said):
+    with pytest.raises(ValueError, match=said):
+        Timetable(np.array(points), np.array(speeds))
+
+
+@pytest.mark.parametrize("order", [1, 2, 3, 4, 6])
+def test_paths_of_polynomials_cross_the_field_from_border_to_border(order):
+    for seed in range(40):
+        points = dynabarn_path(np.random.default_rng(seed), order)
+        assert points.shape == (12, 2)
+        assert np.abs(points).max() <= 10.0 + 1e-9
+        steps = np.diff(points[:, 0])
+        assert np.allclose(steps, steps[0])
+        ends = np.abs(points[[0, -1]]).max(axis=1)
+        assert ends == pytest.approx([10.0, 10.0], abs=1e-5)
+
+
+def test_paths_go_either_way_and_repeat_by_their_seed():
+    paths = [dynabarn_path(np.random.default_rng(seed), 2) for seed in range(30)]
+    again = [dynabarn_path(np.random.default_rng(seed), 2) for seed in range(30)]
+    assert all(np.array_equal(a, b) for a, b in zip(paths, again))
+    assert {bool(path[0, 0] < path[-1, 0]) for path in paths} == {True, False}
+
+
+def test_speeds_of_legs_lie_within_their_bounds_around_the_mean():
+    speeds = dynabarn_speeds(np.random.default_rng(1), 2000, 1.0, 0.4, (0.5, 1.5))
+    assert ((speeds >= 0.5) & (speeds < 1.5)).all()
+    assert speeds.mean() == pytest.approx(1.0, abs=0.02)
+    assert 0.2 < speeds.std() < 0.3
+
+
+def test_bounds_that_are_too_narrow_for_the_spread_are_kept_all_the_same():
+    speeds = dynabarn_speeds(np.random.default_rng(1), 5, 1.0, 1e9, (0.99, 1.01))
+    assert ((speeds >= 0.99) & (speeds <= 1.01)).all()
+
+
+def errors_m(simulation, script, periods):
+    """How far it is from its script at the end of each period (m), and by which angle (rad)."""
+    found = []
+    for _ in range(periods):
+        snapshot = simulation.step(PERIOD_S)
+        x_m, y_m, yaw_rad = snapshot.models[script.name].pose.planar
+        due = script.expected(np.array([snapshot.time_s]))[0]
+        turn = np.remainder(yaw_rad - due[2] + np.pi, 2 * np.pi) - np.pi
+        found.append((np.hypot(x_m - due[0], y_m - due[1]), abs(turn)))
+    return np.array(found).max(axis=0)
+
+
+WINDING = np.array([[2.0, -3.0], [3.0, -1.0], [2.5, 1.0], [3.5, 3.0]])
+
+
+def test_it_is_where_its_script_says_at_every_tick(tmp_path):
+    script = Script("walker", (), Timetable(WINDING, np.array([1.3, 0.7, 2.1]), 0.3, "back"))
+    simulation = simulated(tmp_path, [person("walker", 2.0, -3.0)], [script])
+    away_m, turned_rad = errors_m(simulation, script, 150)
+    assert away_m < 1e-9
+    assert turned_rad < 1e-9
+
+
+@pytest.mark.slow
+@pytest.mark.gazebo
+def test_it_is_so_in_gazebo_as_well(tmp_path):
+    from gz_testauto.actors.simulation import ActorSimulation
+
+    robot = read_robot(share_directory() / "models" / "wheelchair", "robot")
+    script = Script("walker", (), Timetable(WINDING, np.array([1.3, 0.7, 2.1]), 0.3, "back"))
+    script.begin(np.random.default_rng(0))
+    world = share_directory() / "worlds" / "plain.world"
+    with open_simulator("gazebo") as simulator:
+        models = (person("walker", 2.0, -3.0),)
+        scene = Scene(world, robot, Pose2D(0.0, 0.0), 1, models=models)
+        away_m, turned_rad = errors_m(ActorSimulation(simulator.load(scene), [script]), script, 60)
+    assert away_m < 1e-9
+    assert turned_rad < 1e-4
+
+
+def test_it_waits_for_the_robot_and_for_its_delay(tmp_path):
+    timetable = Timetable(np.array([[2.0, 0.0], [2.0, 4.0]]), np.array([1.0]))
+    early = Script("early", (), timetable, delay_s=0.5, within_m=2.5)
+    late = Script("late", (), timetable, within_m=1.0)
+    simulation = simulated(
+        tmp_path, [person("early", 2.0, 0.0), person("late", 2.0, 0.0)], [early, late]
+    )
+    for _ in range(20):
+        snapshot = simulation.step(PERIOD_S)
+    assert snapshot.models["early"].pose.position[1] == pytest.approx(1.5, abs=1e-6)
+    assert snapshot.models["late"].pose.position[1] == pytest.approx(0.0, abs=1e-6)
+    assert late.activity == "script, waits for the robot"
+    ahead = np.array([2.0, 3.0])
+    assert early.expected(ahead)[:, 1] == pytest.approx([1.5, 2.5])
+    assert late.expected(ahead)[:, 1] == pytest.approx([0.0, 0.0])

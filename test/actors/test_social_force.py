@@ -1,0 +1,87 @@
+"""People who make way: the forces on paper, and what comes of them."""
+
+import math
+
+import numpy as np
+import pytest
+import shapely
+from actor_scenes import PERIOD_S, person, place, simulated
+
+from gz_testauto.actors.social_force import Forces, SocialForce, driving, repulsion
+from gz_testauto.actors.surroundings import Surroundings
+from gz_testauto.testing.simulator_scene import WALL
+
+AHEAD = np.array([1.0, 0.0])
+
+
+def test_the_desired_velocity_is_taken_on_within_the_time_to_relax():
+    found = driving(np.array([1.0, 0.0]), np.array([0.0, 0.5]), Forces(relax_s=0.5))
+    assert found == pytest.approx([2.0, -1.0])
+
+
+@pytest.mark.parametrize(
+    ("away", "share"),
+    [((-1.0, 0.0), 1.0), ((1.0, 0.0), 0.25), ((0.0, 1.0), 0.625), ((0.0, -1.0), 0.625)],
+)
+def test_who_is_ahead_pushes_most(away, share):
+    found = repulsion(np.array(away), 0.6, AHEAD, Forces())
+    assert found == pytest.approx(share * 3.0 * math.exp(-0.4 / 0.2) * np.array(away))
+
+
+def test_who_touches_pushes_with_all_of_it_and_who_is_in_the_same_place_nowhere():
+    assert repulsion(np.array([-0.6, 0.0]), 0.6, AHEAD, Forces()) == pytest.approx([-3.0, 0.0])
+    assert repulsion(np.zeros(2), 0.6, AHEAD, Forces()) == pytest.approx([0.0, 0.0])
+
+
+def bound_for(name, x_m, y_m, standing=None, **forces):
+    """One who wants to that place, and stays there."""
+    region = shapely.Point(x_m, y_m).buffer(0.01)
+    surroundings = Surroundings(standing or {})
+    options = {"pause_s": 99.0, "others_m": 0.6, "forces": Forces(**forces)}
+    return SocialForce(name, (), region, surroundings, 0.25, 1.2, **options)
+
+
+def test_alone_it_walks_at_its_speed_and_arrives(tmp_path):
+    walker = bound_for("walker", 2.0, 4.0)
+    simulation = simulated(tmp_path, [person("walker", 2.0, -4.0)], [walker])
+    ys = np.array([place(simulation.step(PERIOD_S), "walker")[1] for _ in range(90)])
+    speeds = np.diff(ys) / PERIOD_S
+    # x' = v (1 - e^{-t/τ}), in steps of a period
+    assert speeds[3] == pytest.approx(1.2 * (1 - (1 - PERIOD_S / 0.5) ** 5), rel=1e-3)
+    assert speeds[20:50] == pytest.approx(1.2, rel=1e-2)
+    assert ys[-1] == pytest.approx(4.0, abs=0.35)
+
+
+def test_two_who_meet_pass_each_other(tmp_path):
+    up, down = bound_for("up", 2.0, 4.0), bound_for("down", 2.02, -4.0)
+    models = [person("up", 2.0, -4.0), person("down", 2.02, 4.0)]
+    simulation = simulated(tmp_path, models, [up, down])
+    least = np.inf
+    for _ in range(110):
+        snapshot = simulation.step(PERIOD_S)
+        apart = place(snapshot, "up") - place(snapshot, "down")
+        least = min(least, float(np.hypot(*apart[:2])))
+    assert least > 0.5
+    assert place(snapshot, "up")[1] > 3.5
+    assert place(snapshot, "down")[1] < -3.5
+
+
+def test_it_makes_way_for_the_robot_that_stands(tmp_path):
+    walker = bound_for("walker", 0.05, 4.0)
+    simulation = simulated(tmp_path, [person("walker", 0.0, -4.0)], [walker])
+    least = np.inf
+    for _ in range(120):
+        snapshot = simulation.step(PERIOD_S)
+        least = min(least, float(np.hypot(*place(snapshot, "walker")[:2])))
+    assert least > 0.6
+    assert place(snapshot, "walker")[1] > 3.5
+
+
+def test_it_keeps_off_what_stands(tmp_path):
+    assert "wall" in WALL  # at x = 5 m
+    walls = {"wall": shapely.box(4.9, -5.0, 5.1, 5.0)}
+    walker = bound_for("walker", 4.45, 4.0, walls)
+    simulation = simulated(tmp_path, [person("walker", 4.45, -4.0)], [walker])
+    xs = [place(simulation.step(PERIOD_S), "walker")[0] for _ in range(80)]
+    assert max(xs) < 4.65
+    assert min(xs) < 4.4
