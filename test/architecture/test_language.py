@@ -1,0 +1,240 @@
+"""Limits on odd words, docstrings without a verb, long sentences and repeated class names.
+
+``language.py`` in this folder lists each place; see "Language" in CONTRIBUTING.md for the rules.
+"""
+
+import re
+from typing import Dict, NamedTuple
+
+import language
+import pytest
+
+AIM = 2.0  # odd words in 1,000 words; a limit may be lowered, never raised
+
+
+class Limit(NamedTuple):
+    """The largest counts of a group of files; ``language.py limits`` prints the present ones."""
+
+    odd: float  # in 1,000 words
+    relative: int = 0  # docstrings that start with a relative clause
+    long: int = 0  # sentences of a page with more than 30 words
+
+
+LIMITS: Dict[str, Limit] = {
+    "CHANGELOG.md": Limit(17.5, 0, 18),
+    "CONTRIBUTING.md": Limit(2.0),
+    "README.md": Limit(18.5, 0, 5),
+    "benchmarks": Limit(19.5, 60),
+    "bootstrap": Limit(40.5),
+    "config": Limit(26.0),
+    "docs": Limit(2.0),
+    "docs/architecture.md": Limit(27.0, 0, 18),
+    "docs/behaviours.md": Limit(40.0, 0, 10),
+    "docs/benchmarks.md": Limit(16.5, 0, 6),
+    "docs/colliders.md": Limit(35.0, 0, 4),
+    "docs/gate.md": Limit(12.5, 0, 5),
+    "docs/learning.md": Limit(26.0, 0, 7),
+    "docs/metrics.md": Limit(15.0, 0, 8),
+    "docs/performance.md": Limit(25.0, 0, 6),
+    "docs/planners.md": Limit(18.5, 0, 15),
+    "docs/report.md": Limit(25.5, 0, 9),
+    "docs/results.md": Limit(26.5, 0, 13),
+    "docs/roads.md": Limit(27.0, 0, 9),
+    "docs/robots.md": Limit(22.0, 0, 3),
+    "docs/ros.md": Limit(28.5, 0, 15),
+    "docs/scenic.md": Limit(26.0, 0, 23),
+    "docs/security.md": Limit(24.5, 0, 3),
+    "docs/simulator_comparison.md": Limit(21.5, 0, 35),
+    "docs/simulators.md": Limit(24.5, 0, 62),
+    "docs/statistics.md": Limit(16.0, 0, 12),
+    "docs/worlds.md": Limit(37.5, 0, 14),
+    "docs/your_robot.md": Limit(29.0, 0, 16),
+    "launch": Limit(16.0),
+    "msg": Limit(36.5),
+    "overlay": Limit(2.0),
+    "overlay/README.md": Limit(29.0, 0, 1),
+    "scripts": Limit(2.0),
+    "setup.py": Limit(62.0),
+    "src/gz_testauto": Limit(29.0),
+    "src/gz_testauto/actors": Limit(43.0, 48),
+    "src/gz_testauto/analysis": Limit(17.5, 40),
+    "src/gz_testauto/base": Limit(23.0, 19),
+    "src/gz_testauto/campaign": Limit(43.5, 15),
+    "src/gz_testauto/cli": Limit(25.5, 6),
+    "src/gz_testauto/extras": Limit(2.0),
+    "src/gz_testauto/extras/colliders": Limit(27.0, 27),
+    "src/gz_testauto/extras/learning": Limit(25.0, 46),
+    "src/gz_testauto/extras/pybullet": Limit(26.0, 17),
+    "src/gz_testauto/extras/scenic": Limit(22.5, 57),
+    "src/gz_testauto/extras/simulator_comparison": Limit(26.5, 133),
+    "src/gz_testauto/extras/sst": Limit(33.5, 23),
+    "src/gz_testauto/grid": Limit(27.5, 11),
+    "src/gz_testauto/metrics": Limit(15.0, 19),
+    "src/gz_testauto/planners": Limit(24.5, 33),
+    "src/gz_testauto/processes": Limit(28.0, 4),
+    "src/gz_testauto/randomization": Limit(41.0, 6),
+    "src/gz_testauto/report": Limit(21.5, 41),
+    "src/gz_testauto/results": Limit(27.0, 22),
+    "src/gz_testauto/ros": Limit(36.0, 90),
+    "src/gz_testauto/sampling": Limit(27.0, 39),
+    "src/gz_testauto/sdf": Limit(21.5, 76),
+    "src/gz_testauto/simulators": Limit(30.0, 98),
+    "src/gz_testauto/spec": Limit(26.0, 82),
+    "src/gz_testauto/testing": Limit(27.0, 25),
+    "src/gz_testauto/trees": Limit(21.0, 2),
+    "src/gz_testauto/trial": Limit(26.5, 73),
+    "src/gz_testauto/workers": Limit(35.5, 23),
+    "src/gz_testauto/worlds": Limit(30.0, 14),
+    "srv": Limit(20.0),
+    "test": Limit(14.0),
+    "test/actors": Limit(108.0),
+    "test/analysis": Limit(24.5),
+    "test/architecture": Limit(10.5),
+    "test/base": Limit(33.0),
+    "test/campaign": Limit(29.5),
+    "test/cli": Limit(24.0),
+    "test/extras": Limit(35.0),
+    "test/grid": Limit(62.5),
+    "test/metrics": Limit(34.5),
+    "test/models": Limit(38.0),
+    "test/packaging": Limit(29.5),
+    "test/planners": Limit(19.0),
+    "test/processes": Limit(31.0),
+    "test/randomization": Limit(40.5),
+    "test/report": Limit(38.5),
+    "test/results": Limit(24.5),
+    "test/ros": Limit(51.0),
+    "test/sampling": Limit(43.0),
+    "test/sdf": Limit(33.5),
+    "test/simulators": Limit(38.5),
+    "test/spec": Limit(38.0),
+    "test/testing": Limit(18.5),
+    "test/trees": Limit(61.5),
+    "test/trial": Limit(40.5),
+    "test/workers": Limit(32.0),
+    "test/worlds": Limit(28.5),
+}
+
+REPEATED_CLASS_NAMES = set(
+    """
+    Agreement Alterations Answer Bench Check Coverage Drawn Drive DriveSpec Finding Ground
+    ImuSamples Judged Kind Label Lidar LinkStates Load ModelState Motion Note Onboard
+    Outcome Place Plane Progress Pushing Reader Recording Row Rules Runner Scene Seen
+    Selection Setting Settling Shape Simulator Site Stretch Surroundings Task TermSpec Tree
+    Verdict Wheel World Writer
+    """.split()  # noqa: SIM905
+)
+"""Names that several classes still have; each is to get one class."""
+
+
+@pytest.fixture(scope="module")
+def figures():
+    return language.figures(language.all_texts())
+
+
+def test_no_group_has_more_odd_words_than_its_limit(figures):
+    exceeded = {
+        group: f"{row.per_thousand:.1f} in 1,000 words, limit {LIMITS[group].odd}"
+        for group, row in figures.items()
+        if group in LIMITS and row.per_thousand > LIMITS[group].odd and row.odd > 1
+    }
+    assert exceeded == {}, "python test/architecture/language.py list PATH prints each place"
+
+
+def test_new_folders_and_pages_meet_the_aim(figures):
+    new = {group: row for group, row in figures.items() if group not in LIMITS}
+    assert {
+        group: row for group, row in new.items() if row.per_thousand > AIM and row.odd > 1
+    } == {}
+    assert {group: row for group, row in new.items() if row.relative or row.long} == {}
+
+
+def test_no_more_docstrings_start_with_a_relative_clause(figures):
+    counts = {group: row.relative for group, row in figures.items() if group in LIMITS}
+    assert {g: n for g, n in counts.items() if n > LIMITS[g].relative} == {}
+
+
+def test_no_more_sentences_of_a_page_have_over_30_words(figures):
+    counts = {group: row.long for group, row in figures.items() if group in LIMITS}
+    assert {g: n for g, n in counts.items() if n > LIMITS[g].long} == {}
+
+
+def test_no_further_class_name_occurs_twice():
+    repeated = language.repeated_class_names()
+    further = {name: repeated[name] for name in repeated if name not in REPEATED_CLASS_NAMES}
+    assert further == {}
+
+
+def test_glossary_names_existing_modules():
+    page = (language.CHECKOUT / "CONTRIBUTING.md").read_text("utf-8")
+    glossary = page.split("## Glossary")[1].split("\n## ")[0]
+    roots = [language.CHECKOUT, language.CHECKOUT / language.SOURCE]
+    roots.append(roots[1] / "extras" / "simulator_comparison")
+    paths = re.findall(r"`([\w/]+(?:\.py|/))`", glossary)
+    assert len(paths) > 80
+    assert [path for path in paths if not any((root / path).exists() for root in roots)] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Return the remaining trials, such as those that were stopped.", []),
+        ("The planner is told what goes on beside it.", ["told", "goes", "beside"]),
+        ("Whoever ASKS is told at once.", ["Whoever", "ASKS", "told", "at once"]),
+        ("Run `gz_testauto tell` in the two-way mode; the ``thing`` exists.", []),
+        ("Users who install MuJoCo, which comes with the package, need no more.", []),
+    ],
+)
+def test_odd_words_are_found_outside_code_and_standard_phrases(text, found):
+    assert language.oddities(text) == found
+
+
+def test_texts_of_a_module_are_docstrings_comments_messages_and_test_names(tmp_path, monkeypatch):
+    monkeypatch.setattr(language, "CHECKOUT", tmp_path)
+    monkeypatch.setattr(language, "SOURCE", "")
+    (tmp_path / "module.py").write_text(
+        '"""A module."""\n'
+        "class Case:\n"
+        '    """A class."""\n'
+        "    limit_s = 3.0  # a comment of four words\n"
+        "    def test_it_is_valid(self, name):\n"
+        '        raise ValueError(f"no planner has the name {name} today", "#fff", "a b")\n'
+    )
+    texts = {(text.kind, text.line, text.text) for text in language.texts_of("module.py")}
+    assert texts == {
+        ("docstring", 1, "A module."),
+        ("docstring", 3, "A class."),
+        ("comment", 4, "a comment of four words"),
+        ("test name", 5, "it is valid"),
+        ("message", 6, "no planner has the name `…` today"),
+    }
+
+
+def test_texts_of_a_page_leave_out_code_and_the_column_of_words_to_avoid(tmp_path, monkeypatch):
+    monkeypatch.setattr(language, "CHECKOUT", tmp_path)
+    (tmp_path / "page.md").write_text(
+        "# Title of a page\n\nOne sentence\nover [two](lines.md).\n\n```sh\nwhoever\n```\n"
+        "| term | not |\n|---|---|\n| way point | told |\n"
+    )
+    texts = [text.text for text in language.texts_of("page.md")]
+    assert texts == ["Title of a page", "One sentence over two.", "term", "way point"]
+
+
+def test_same_seed_draws_the_same_sample():
+    sample = language.draw_sample(1)
+    assert {name: len(texts) for name, texts in sample.items()} == {
+        "docstrings": 40,
+        "messages": 40,
+        "sentences of documents": 40,
+        "test names": 40,
+    }
+    assert sample == language.draw_sample(1)
+    assert sample != language.draw_sample(2)
+
+
+@pytest.mark.slow
+def test_sampled_verdicts_name_planners():
+    verdicts = language.draw_verdicts(1)
+    assert len(set(verdicts)) == 20
+    assert all(re.search(r"\b(?:fgm|dwa|vfh)\b", verdict) for verdict in verdicts)
+    assert verdicts == language.draw_verdicts(1)
