@@ -14,7 +14,6 @@ from gz_testauto.actors.door import Door
 from gz_testauto.actors.follow import Follow
 from gz_testauto.actors.patrol import Patrol, along, length_m
 from gz_testauto.actors.surroundings import Surroundings
-from gz_testauto.actors.tree_leaves import Tree
 from gz_testauto.actors.wander import Wander
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.observation import Twist2D
@@ -235,37 +234,6 @@ class TestBodies:
             SpecError, match="has 2 links, and the model of what moves must have one"
         ):
             read_body(path)
-
-
-class TestTree:
-    TREE = """<root BTCPP_format="4"><BehaviorTree ID="main"><Fallback>
-    <Sequence><Inverter><IsNear within_m="1.5"/></Inverter><GoTo x_m="-1" y_m="2" speed_mps="1"/>
-    <Sleep msec="500"/><GoTo x_m="-3" y_m="2" speed_mps="1"/></Sequence>
-    <Sequence><SetLook diffuse="1 0 0"/><Stand/></Sequence></Fallback></BehaviorTree></root>"""
-
-    def tree(self, tmp_path, text):
-        path = tmp_path / "walker.xml"
-        path.write_text(text)
-        return Tree.of_file("t", (), path)
-
-    def test_it_does_what_the_tree_says(self, tmp_path):
-        simulation = simulated(tmp_path, [person("t", -3.0, 2.0)], [self.tree(tmp_path, self.TREE)])
-        way = ways(run(simulation, 4.4), "t")
-        assert way[19] == pytest.approx((-1.0, 2.0), abs=1e-3)
-        assert way[20:24] == pytest.approx(np.tile((-1.0, 2.0), (4, 1)), abs=1e-3)
-        assert way[-1] == pytest.approx((-3.0, 2.0), abs=2e-3)
-
-    def test_a_condition_sends_it_another_way(self, tmp_path):
-        near = self.TREE.replace('within_m="1.5"', 'within_m="9"')
-        simulation = simulated(tmp_path, [person("t", -3.0, 2.0)], [self.tree(tmp_path, near)])
-        last = run(simulation, 1.0)[-1]
-        assert place(last, "t")[:2] == pytest.approx((-3.0, 2.0), abs=1e-6)
-        assert simulation.describe().visuals["t::link::visual"].diffuse == (1.0, 0.0, 0.0, 1.0)
-
-    def test_a_leaf_that_is_wrong_is_named_with_its_line(self, tmp_path):
-        wrong = self.TREE.replace('speed_mps="1"', 'speed_mps="0"')
-        with pytest.raises(SpecError, match="xml:2: GoTo: speed_mps is 0; it must be > 0"):
-            self.tree(tmp_path, wrong)
 
 
 def test_a_velocity_is_the_mean_of_the_last_period_for_whoever_it_is_asked(tmp_path):

@@ -19,7 +19,6 @@ LAYERS = (
     {"sampling"},
     {"worlds"},
     {"simulators", "planners", "metrics"},
-    {"trees"},
     {"actors"},
     {"randomization"},
     {"trial"},

@@ -114,20 +114,3 @@ def test_a_simulator_that_cannot_is_named_before_the_first_trial(tmp_path, capsy
     assert run(campaign(tmp_path), tmp_path / "out") == 2
     said = " ".join(capsys.readouterr().err.split())
     assert "actor 'walker': the simulator 'embedded' takes no SetModel; take 'gazebo'" in said
-
-
-def test_a_tree_that_was_changed_is_another_campaign(tmp_path, capsys):
-    tree = tmp_path / "walker.xml"
-    text = '<root><BehaviorTree ID="m"><Sleep msec="{}"/></BehaviorTree></root>'
-    tree.write_text(text.format(500))
-    actor = {
-        "name": "thinker",
-        "behaviour": "tree",
-        "file": str(tree),
-        "start": {"x_m": 0.0, "y_m": 12.0},
-    }
-    file = campaign(tmp_path, actors=[actor], randomise=[])
-    assert run(file, tmp_path / "out", "--worlds", "1", "--planners", "fgm") == 0
-    tree.write_text(text.format(600))
-    assert run(file, tmp_path / "out") == 2
-    assert "actors[0].file" in " ".join(capsys.readouterr().err.split())

@@ -38,7 +38,6 @@ BUILT_IN = {
     "follow": "gz_testauto.actors.follow:FollowSpec",
     "cross": "gz_testauto.actors.cross:CrossSpec",
     "door": "gz_testauto.actors.door:DoorSpec",
-    "tree": "gz_testauto.actors.tree:TreeSpec",
 }
 
 BEHAVIOURS = Registry("behaviour", BUILT_IN)

@@ -5,7 +5,7 @@ import py_trees
 import pytest
 from py_trees.common import Status
 
-from gz_testauto.trees import nodes
+from gz_testauto.extras.trees import nodes
 
 
 class Scripted(py_trees.behaviour.Behaviour):

@@ -8,8 +8,8 @@ import pytest
 from py_trees.common import Status
 
 from gz_testauto.base.errors import SpecError
-from gz_testauto.trees import nodes
-from gz_testauto.trees.bt_xml import KNOWN, parse_tree, write_tree
+from gz_testauto.extras.trees import nodes
+from gz_testauto.extras.trees.bt_xml import KNOWN, parse_tree, write_tree
 
 
 class Note(py_trees.behaviour.Behaviour):

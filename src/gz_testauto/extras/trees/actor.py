@@ -14,9 +14,9 @@ from py_trees.common import Status
 
 from gz_testauto.actors.actor import Actor
 from gz_testauto.actors.hook import StepContext
+from gz_testauto.extras.trees.bt_xml import MakeLeaf, read_tree
+from gz_testauto.extras.trees.nodes import Clock
 from gz_testauto.simulators.changes import Change
-from gz_testauto.trees.bt_xml import MakeLeaf, read_tree
-from gz_testauto.trees.nodes import Clock
 
 
 class Tree(Actor):

@@ -17,8 +17,8 @@ from py_trees.behaviour import Behaviour
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.registry import unknown_name
 from gz_testauto.base.xml_file import parse_xml
-from gz_testauto.trees import nodes
-from gz_testauto.trees.nodes import Clock
+from gz_testauto.extras.trees import nodes
+from gz_testauto.extras.trees.nodes import Clock
 
 Element = Any  # lxml has no public name for it
 MakeLeaf = Callable[..., Behaviour]

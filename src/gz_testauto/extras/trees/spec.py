@@ -1,0 +1,50 @@
+"""``tree``: an actor that a behaviour tree moves; see :mod:`gz_testauto.extras.trees.actor`."""
+
+import inspect
+from typing import Tuple
+
+import shapely
+from shapely.geometry.base import BaseGeometry
+from typing_extensions import Literal
+
+from gz_testauto.actors.actor import Actor
+from gz_testauto.actors.creation import NewActor
+from gz_testauto.base.errors import MissingDependencyError
+from gz_testauto.base.pose import Pose2D
+from gz_testauto.spec.actors import ActorSpec
+from gz_testauto.spec.model import PoseSpec, SpecPath
+
+_REMEDY = "python3 -m pip install 'gz_testauto[trees]'"
+
+
+class TreeSpec(ActorSpec):
+    """Does what a behaviour tree in BehaviorTree.CPP's XML says."""
+
+    behaviour: Literal["tree"]
+    start: PoseSpec
+    file: SpecPath
+
+    @property
+    def path(self) -> BaseGeometry:
+        """Where it begins."""
+        return shapely.Point(self.start.x_m, self.start.y_m)
+
+    def create(self, new: NewActor) -> Tuple[Actor, Pose2D]:
+        """See :class:`ActorSpec`. Raises ``MissingDependencyError`` without a recent py_trees."""
+        _require_py_trees()
+        from gz_testauto.extras.trees.actor import Tree  # needs py_trees, others do not
+
+        return Tree.of_file(new.name, self.tags, self.file), self.start.pose
+
+
+def _require_py_trees() -> None:
+    try:
+        import py_trees
+    except ImportError as error:
+        raise MissingDependencyError(f"behaviour trees need py_trees: {_REMEDY}") from error
+    if "memory" not in inspect.signature(py_trees.composites.Sequence.__init__).parameters:
+        raise MissingDependencyError(
+            f"the py_trees in {py_trees.__file__} is too old (ROS Noetic has 0.7); behaviour trees "
+            f"need 2.2 or later: {_REMEDY}, in an environment whose packages come before those of "
+            "ROS on PYTHONPATH"
+        )
