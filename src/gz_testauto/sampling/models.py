@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable, ClassVar, Dict, Optional, Tuple, Type
 
+import numpy as np
 import shapely
 from lxml import etree
 from shapely.geometry.base import BaseGeometry
@@ -208,6 +209,22 @@ class ObstacleModel:
             return Outline(EMPTY)
         return self.kind.cut(self, size, heights)
 
+    def bounds(self, size: Size) -> np.ndarray:
+        """Return lower and upper bounds (m) of the collision shapes in that size, in the model's
+        frame, shape (3, 2). They are read from the SDF, once per size."""
+        if size not in self._bounds:
+            document = SdfDocument.parse(
+                self.sdf_file("obstacle", Pose(), size, self.mass_kg, True), "obstacle"
+            )
+            (model,) = read_scene(document).models.values()
+            assert model.bounds is not None, "an obstacle has a collision shape"
+            self._bounds[size] = model.bounds
+        return self._bounds[size]
+
+    @functools.cached_property
+    def _bounds(self) -> Dict[Size, np.ndarray]:
+        return {}
+
     @functools.cached_property
     def _slices(self) -> Dict[Tuple[float, float], BaseGeometry]:
         return {}
@@ -234,6 +251,11 @@ class ObstacleModel:
         set_static(element, static)
         self.kind.resize(self.document, element, self.size, size, mass_kg)
         return etree.tostring(element, encoding="unicode")
+
+    def sdf_file(self, name: str, pose: Pose, size: Size, mass_kg: float, static: bool) -> str:
+        """Return :meth:`sdf` in a complete SDF document."""
+        version = self.document.root.get("version", "1.6")
+        return f'<sdf version="{version}">\n{self.sdf(name, pose, size, mass_kg, static)}\n</sdf>\n'
 
     @functools.cached_property
     def _writer(self) -> Optional[Writer]:

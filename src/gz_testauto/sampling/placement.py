@@ -69,9 +69,8 @@ class Obstacle:
         return self.outline if part is None else part.moved(*self.pose.planar)
 
     def sdf(self) -> str:
-        """The complete SDF of the obstacle, pose included, as text."""
-        version = self.model.document.root.get("version", "1.6")
-        return f'<sdf version="{version}">\n{self.element_text()}\n</sdf>\n'
+        """Return the complete SDF of the obstacle, with its pose, as text."""
+        return self.model.sdf_file(self.name, self.pose, self.size, self.mass_kg, self.static)
 
     def element_text(self) -> str:
         """The ``<model>`` element alone, to stand in a world."""

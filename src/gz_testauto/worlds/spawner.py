@@ -103,13 +103,21 @@ class ObstacleSpawner:
         self._avoided: Set[str] = set()
         self.draw: Optional[Draw] = None
 
+    @property
+    def last_known(self) -> Tuple[Obstacle, ...]:
+        """Return the obstacles that were placed here and not deleted, each where it was when the
+        simulator was last asked. Sends no request."""
+        return tuple(self._standing.values())
+
     def obstacles(self) -> Tuple[Obstacle, ...]:
-        """Those placed here that the simulator still shows, each where it is now."""
+        """Return the obstacles placed here that the simulator still has, each where it is now."""
         shown = self._look()
         poses = self._world.poses([name for name in self._standing if name in shown])
-        return tuple(
-            dataclasses.replace(self._standing[name], pose=pose) for name, pose in poses.items()
-        )
+        self._standing = {
+            name: dataclasses.replace(self._standing[name], pose=pose)
+            for name, pose in poses.items()
+        }
+        return self.last_known
 
     def spawn(self, draw: Draw, replace: bool) -> Tuple[Obstacle, ...]:
         """Draw a set and place it, in place of all obstacles that stand or beside them.
@@ -224,13 +232,15 @@ class ObstacleSpawner:
             for obstacle in obstacles:
                 placed.append(obstacle.name)
                 self._world.spawn(obstacle.name, obstacle.sdf())
-                self._check_place(obstacle)
-                self._standing[obstacle.name] = obstacle
+                pose = self._pose_of_placed(obstacle)
+                self._standing[obstacle.name] = dataclasses.replace(obstacle, pose=pose)
         except GzTestautoError:
             self._remove(set(placed) & self._look())
             raise
 
-    def _check_place(self, obstacle: Obstacle) -> None:
+    def _pose_of_placed(self, obstacle: Obstacle) -> Pose:
+        """Return where the simulator has a new obstacle. Raises ``SimulatorError`` if it is
+        elsewhere than requested."""
         pose = self._world.poses([obstacle.name]).get(obstacle.name)
         if pose is None:
             raise SimulatorError(f"{obstacle.name} was spawned and is gone again")
@@ -239,6 +249,7 @@ class ObstacleSpawner:
         off_m = math.hypot(x - x_put, y - y_put)
         if off_m > ASTRAY_M or abs(wrap_angle(yaw - yaw_put)) > ASTRAY_RAD:
             raise _Astray(f"{obstacle.name} stands {off_m:.2f} m from where it was put")
+        return pose
 
     def _put_back(self, obstacles: Iterable[Obstacle]) -> None:
         """Place again those that no longer stand."""

@@ -7,34 +7,29 @@ from pathlib import Path
 
 import rospy
 
-from gz_testauto.base.errors import GzTestautoError, SpecError
-from gz_testauto.base.truncation import log_in_full
+from gz_testauto.base.errors import SpecError
 from gz_testauto.ros import parameters
 from gz_testauto.ros.node import run_node
 from gz_testauto.ros.obstacles.spec_argument import read_spec
+from gz_testauto.ros.services import offer
 from gz_testauto.srv import MultiplyWorld, MultiplyWorldRequest, MultiplyWorldResponse
 from gz_testauto.worlds.multiply import multiply
 
 
 def serve(request: MultiplyWorldRequest) -> MultiplyWorldResponse:
-    """Write the worlds and name them."""
+    """Write the worlds and return their paths."""
+    if not request.out:
+        raise SpecError("out is empty; name a directory to write the worlds to")
     out = parameters.user_directory() / Path(request.out).expanduser()
-    try:
-        if not request.out:
-            raise SpecError("out is empty; name a directory to write the worlds to")
-        world = parameters.existing_file(request.world, "world")
-        worlds = multiply(world, read_spec(request.spec), request.count, request.seed, out)
-    except (GzTestautoError, OSError) as error:
-        rospy.logerr("%s", error)
-        log_in_full(str(getattr(error, "full", error)))
-        return MultiplyWorldResponse(success=False, message=str(error))
+    world = parameters.existing_file(request.world, "world")
+    worlds = multiply(world, read_spec(request.spec), request.count, request.seed, out)
     paths = [str(entry.path) for entry in worlds]
     return MultiplyWorldResponse(True, f"{len(paths)} worlds in {out}", paths)
 
 
 def start() -> int:
     """Offer the service until shut down."""
-    rospy.Service("~multiply", MultiplyWorld, serve)
+    offer({"~multiply": (MultiplyWorld, serve)})
     rospy.spin()
     return 0
 

@@ -1,34 +1,31 @@
 """The services of gazebo_ros, with its semantics and its texts, over any simulator.
 
-Owns what a request means: frames, composed poses, which failure has which text. Does its work
-on the loop's thread and answers with plain values; that they are ROS services is
-:mod:`gz_testauto.ros.simulator.node`'s to say. The texts are interface: people match them.
+Owns the meaning of a request: frames, composed poses, the text of each failure. Works on the
+loop's thread; :func:`gz_testauto.ros.services.offer` registers the services. The texts are part of
+the interface: users match them.
 """
 
 import tempfile
 from pathlib import Path
-from typing import Callable, Dict, List
+from typing import Dict, List
 
 from gazebo_msgs import srv
 from lxml import etree
 from std_srvs.srv import Empty, EmptyRequest, EmptyResponse
 
 from gz_testauto.base import ros_messages
-from gz_testauto.base.errors import GzTestautoError
 from gz_testauto.base.observation import ModelState
 from gz_testauto.base.pose import Pose
-from gz_testauto.base.truncation import log_in_full
 from gz_testauto.base.xml_file import read_xml
+from gz_testauto.ros.services import Services
 from gz_testauto.ros.simulator import entities, spawn_xml
 from gz_testauto.ros.simulator.clock import SceneClock
 from gz_testauto.ros.simulator.loop import SimulationLoop
 from gz_testauto.ros.simulator.physics import PhysicsProperties
 
-Handler = Callable[..., object]
-
 
 class GazeboServices:
-    """Handlers for ``/gazebo/*``; :attr:`table` has name, type and handler of each."""
+    """Handlers for ``/gazebo/*``; :attr:`services` has the name and type of each."""
 
     def __init__(
         self,
@@ -45,23 +42,29 @@ class GazeboServices:
         self._asked: Dict[str, int] = {}
 
     @property
-    def table(self) -> Dict[str, tuple]:
-        """Every service: name below ``/gazebo/`` → (type, handler)."""
+    def services(self) -> Services:
+        """Return the services."""
         return {
-            "spawn_sdf_model": (srv.SpawnModel, self.spawn_sdf_model),
-            "spawn_urdf_model": (srv.SpawnModel, self.spawn_urdf_model),
-            "delete_model": (srv.DeleteModel, self.delete_model),
-            "get_model_state": (srv.GetModelState, self.get_model_state),
-            "set_model_state": (srv.SetModelState, self.set_model_state),
-            "get_link_state": (srv.GetLinkState, self.get_link_state),
-            "get_model_properties": (srv.GetModelProperties, self.get_model_properties),
-            "get_world_properties": (srv.GetWorldProperties, self.get_world_properties),
-            "get_physics_properties": (srv.GetPhysicsProperties, self.get_physics_properties),
-            "set_physics_properties": (srv.SetPhysicsProperties, self.set_physics_properties),
-            "pause_physics": (Empty, lambda request: self._pause(True)),
-            "unpause_physics": (Empty, lambda request: self._pause(False)),
-            "reset_world": (Empty, self.reset_world),
-            "reset_simulation": (Empty, self.reset_simulation),
+            "/gazebo/spawn_sdf_model": (srv.SpawnModel, self.spawn_sdf_model),
+            "/gazebo/spawn_urdf_model": (srv.SpawnModel, self.spawn_urdf_model),
+            "/gazebo/delete_model": (srv.DeleteModel, self.delete_model),
+            "/gazebo/get_model_state": (srv.GetModelState, self.get_model_state),
+            "/gazebo/set_model_state": (srv.SetModelState, self.set_model_state),
+            "/gazebo/get_link_state": (srv.GetLinkState, self.get_link_state),
+            "/gazebo/get_model_properties": (srv.GetModelProperties, self.get_model_properties),
+            "/gazebo/get_world_properties": (srv.GetWorldProperties, self.get_world_properties),
+            "/gazebo/get_physics_properties": (
+                srv.GetPhysicsProperties,
+                self.get_physics_properties,
+            ),
+            "/gazebo/set_physics_properties": (
+                srv.SetPhysicsProperties,
+                self.set_physics_properties,
+            ),
+            "/gazebo/pause_physics": (Empty, lambda request: self._pause(True)),
+            "/gazebo/unpause_physics": (Empty, lambda request: self._pause(False)),
+            "/gazebo/reset_world": (Empty, self.reset_world),
+            "/gazebo/reset_simulation": (Empty, self.reset_simulation),
         }
 
     def scene_began(self, poses: Dict[str, Pose]) -> None:
@@ -86,8 +89,6 @@ class GazeboServices:
                 "SpawnModel: reference reference_frame not found, did you forget to scope the "
                 "link by model name?",
             )
-        except GzTestautoError as error:
-            return srv.SpawnModelResponse(False, str(error))
         return srv.SpawnModelResponse(True, "SpawnModel: Successfully spawned entity")
 
     def _spawn(self, request: srv.SpawnModelRequest) -> None:
@@ -115,7 +116,7 @@ class GazeboServices:
             self._initial.pop(request.model_name, None)
             return srv.DeleteModelResponse(True, "DeleteModel: successfully deleted model")
 
-        return self._answer(delete, srv.DeleteModelResponse)
+        return self._loop.perform(delete)
 
     def get_model_state(self, request: srv.GetModelStateRequest) -> srv.GetModelStateResponse:
         """Pose and twist of a model, in the world or relative to an entity."""
@@ -147,7 +148,7 @@ class GazeboServices:
             response.success, response.status_message = True, "GetModelState: got properties"
             return response
 
-        return self._answer(get, srv.GetModelStateResponse)
+        return self._loop.perform(get)
 
     def get_link_state(self, request: srv.GetLinkStateRequest) -> srv.GetLinkStateResponse:
         """Pose and twist of a link, in the world or relative to an entity."""
@@ -177,7 +178,7 @@ class GazeboServices:
             response.success, response.status_message = True, "GetLinkState: got state"
             return response
 
-        return self._answer(get, srv.GetLinkStateResponse)
+        return self._loop.perform(get)
 
     def set_model_state(self, request: srv.SetModelStateRequest) -> srv.SetModelStateResponse:
         """Place a model. A twist is given in the axes of the reference frame."""
@@ -205,7 +206,7 @@ class GazeboServices:
             self._loop.simulation.set_states({wanted.model_name: placed})
             return srv.SetModelStateResponse(True, "SetModelState: set model state done")
 
-        return self._answer(place, srv.SetModelStateResponse)
+        return self._loop.perform(place)
 
     def get_world_properties(self, request: object) -> srv.GetWorldPropertiesResponse:
         """Simulated time, as on ``/clock``, and the names of all models."""
@@ -220,7 +221,7 @@ class GazeboServices:
                 status_message="GetWorldProperties: got properties",
             )
 
-        return self._answer(get, srv.GetWorldPropertiesResponse)
+        return self._loop.perform(get)
 
     def get_model_properties(
         self, request: srv.GetModelPropertiesRequest
@@ -243,19 +244,17 @@ class GazeboServices:
                 status_message="GetModelProperties: got properties",
             )
 
-        return self._answer(get, srv.GetModelPropertiesResponse)
+        return self._loop.perform(get)
 
     def get_physics_properties(self, request: object) -> srv.GetPhysicsPropertiesResponse:
         """The solver's settings and whether time stands still."""
-        return self._answer(lambda: self._physics.get(self._loop), srv.GetPhysicsPropertiesResponse)
+        return self._loop.perform(lambda: self._physics.get(self._loop))
 
     def set_physics_properties(
         self, request: srv.SetPhysicsPropertiesRequest
     ) -> srv.SetPhysicsPropertiesResponse:
         """Change what can be changed; all of it or nothing."""
-        return self._answer(
-            lambda: self._physics.set(self._loop, request), srv.SetPhysicsPropertiesResponse
-        )
+        return self._loop.perform(lambda: self._physics.set(self._loop, request))
 
     def reset_world(self, request: EmptyRequest) -> EmptyResponse:
         """Put every model back where it first stood, at rest; time goes on."""
@@ -291,14 +290,6 @@ class GazeboServices:
             self._loop.simulation.save_world(path)
             world = read_xml(path).find("world")
         return next((model for model in world.findall("model") if model.get("name") == name), None)
-
-    def _answer(self, call: Callable[[], object], response_type: type) -> object:
-        """Let the loop make the call; what fails for a known reason says so."""
-        try:
-            return self._loop.perform(call)
-        except GzTestautoError as error:
-            log_in_full(error.full)
-            return response_type(success=False, status_message=str(error))
 
 
 def _names(model: "etree._Element", path: str) -> List[str]:

@@ -22,6 +22,7 @@ from gz_testauto.base.truncation import log_in_full
 from gz_testauto.ros import parameters
 from gz_testauto.ros.campaign_parameters import read_builtin_campaign
 from gz_testauto.ros.node import run_node
+from gz_testauto.ros.services import offer, respond
 from gz_testauto.ros.simulator.actor_markers import ActorMarkers
 from gz_testauto.ros.simulator.clock import SceneClock
 from gz_testauto.ros.simulator.collider_markers import ColliderMarkers
@@ -44,7 +45,6 @@ from gz_testauto.simulators import open_simulator
 from gz_testauto.simulators.interface import Scene, Simulator
 from gz_testauto.simulators.urdf import convert_urdf
 from gz_testauto.spec.campaign import BuiltinCampaignSpec
-from gz_testauto.srv import LoadScene
 
 
 class SimulatorNode:
@@ -80,18 +80,13 @@ class SimulatorNode:
             self._loop.load(first)
         rospy.on_shutdown(self._loop.end)
         self._kept = [
-            *(
-                rospy.Service("/gazebo/" + name, kind, handler)
-                for name, (kind, handler) in {
-                    **self._services.table,
-                    **self._properties.table,
-                }.items()
+            *offer(
+                {
+                    **self._services.services,
+                    **self._properties.services,
+                    **self._scenes.services,
+                }
             ),
-            *(
-                rospy.Service("~" + name, kind, handler)
-                for name, (kind, handler) in self._properties.own.items()
-            ),
-            rospy.Service("~load_scene", LoadScene, self._scenes.load_scene),
             rospy.Subscriber("cmd_vel", Twist, self._take_command, tcp_nodelay=True),
             rospy.Subscriber("/gazebo/set_model_state", ModelStateMessage, self._place),
         ]
@@ -122,7 +117,8 @@ class SimulatorNode:
         self._loop.command(ros_messages.command_of(message))
 
     def _place(self, message: ModelStateMessage) -> None:
-        response = self._services.set_model_state(SetModelStateRequest(message))
+        name = "/gazebo/set_model_state"
+        response = respond(name, *self._services.services[name], SetModelStateRequest(message))
         if not response.success:
             rospy.logerr("/gazebo/set_model_state: %s", response.status_message)
 

@@ -12,9 +12,10 @@ from gazebo_msgs.msg import ModelState as ModelStateMessage
 from std_msgs.msg import ColorRGBA
 
 from gz_testauto.base import ros_messages
-from gz_testauto.base.errors import GzTestautoError, SimulatorError
+from gz_testauto.base.errors import SimulatorError
 from gz_testauto.base.pose import Pose
-from gz_testauto.base.truncation import listed, log_in_full
+from gz_testauto.base.truncation import listed
+from gz_testauto.ros.services import Services
 from gz_testauto.ros.simulator import entities
 from gz_testauto.ros.simulator.clock import SceneClock
 from gz_testauto.ros.simulator.loop import SimulationLoop
@@ -43,36 +44,31 @@ from gz_testauto.srv import (
     SetVisualsResponse,
 )
 
-Handler = Callable[..., object]
-
 
 class PropertyServices:
-    """Handlers; :attr:`table` has those below ``/gazebo/``, :attr:`own` those of the node."""
+    """Handlers; :attr:`services` has the name and type of each."""
 
     def __init__(self, loop: SimulationLoop, clock: SceneClock) -> None:
         self._loop, self._clock = loop, clock
 
     @property
-    def table(self) -> Dict[str, Tuple[type, Handler]]:
-        """Name below ``/gazebo/`` → (type, handler)."""
+    def services(self) -> Services:
+        """Return the services, those of gazebo_ros and those of the node."""
         return {
-            "set_link_state": (srv.SetLinkState, self.set_link_state),
-            "get_link_properties": (srv.GetLinkProperties, self.get_link_properties),
-            "set_link_properties": (srv.SetLinkProperties, self.set_link_properties),
-            "get_light_properties": (srv.GetLightProperties, self.get_light_properties),
-            "set_light_properties": (srv.SetLightProperties, self.set_light_properties),
-            "apply_body_wrench": (srv.ApplyBodyWrench, self.apply_body_wrench),
-            "set_model_configuration": (srv.SetModelConfiguration, self.set_model_configuration),
-        }
-
-    @property
-    def own(self) -> Dict[str, Tuple[type, Handler]]:
-        """Name below the node's → (type, handler)."""
-        return {
-            "get_model_states": (GetModelStates, self.get_model_states),
-            "set_model_states": (SetModelStates, self.set_model_states),
-            "set_visuals": (SetVisuals, self.set_visuals),
-            "set_lights": (SetLights, self.set_lights),
+            "/gazebo/set_link_state": (srv.SetLinkState, self.set_link_state),
+            "/gazebo/get_link_properties": (srv.GetLinkProperties, self.get_link_properties),
+            "/gazebo/set_link_properties": (srv.SetLinkProperties, self.set_link_properties),
+            "/gazebo/get_light_properties": (srv.GetLightProperties, self.get_light_properties),
+            "/gazebo/set_light_properties": (srv.SetLightProperties, self.set_light_properties),
+            "/gazebo/apply_body_wrench": (srv.ApplyBodyWrench, self.apply_body_wrench),
+            "/gazebo/set_model_configuration": (
+                srv.SetModelConfiguration,
+                self.set_model_configuration,
+            ),
+            "~get_model_states": (GetModelStates, self.get_model_states),
+            "~set_model_states": (SetModelStates, self.set_model_states),
+            "~set_visuals": (SetVisuals, self.set_visuals),
+            "~set_lights": (SetLights, self.set_lights),
         }
 
     # many in one request
@@ -101,7 +97,7 @@ class PropertyServices:
                 ],
             )
 
-        return self._perform(get, GetModelStatesResponse, "message")
+        return self._perform(get)
 
     def set_model_states(self, request: SetModelStatesRequest) -> SetModelStatesResponse:
         """Place models."""
@@ -118,7 +114,7 @@ class PropertyServices:
             self._loop.simulation.set_states(states)
             return SetModelStatesResponse(True, f"{len(states)} models placed")
 
-        return self._perform(place, SetModelStatesResponse, "message")
+        return self._perform(place)
 
     def set_visuals(self, request: SetVisualsRequest) -> SetVisualsResponse:
         """Change looks."""
@@ -137,7 +133,7 @@ class PropertyServices:
             self._loop.simulation.apply(changes)
             return SetVisualsResponse(True, f"{len(changes)} visuals changed")
 
-        return self._perform(change, SetVisualsResponse, "message")
+        return self._perform(change)
 
     def set_lights(self, request: SetLightsRequest) -> SetLightsResponse:
         """Change lights."""
@@ -151,7 +147,7 @@ class PropertyServices:
             self._loop.simulation.apply(changes)
             return SetLightsResponse(True, f"{len(changes)} lights changed")
 
-        return self._perform(change, SetLightsResponse, "message")
+        return self._perform(change)
 
     # as gazebo_ros has them
 
@@ -171,7 +167,7 @@ class PropertyServices:
             self._apply(SetLink(link, state.pose, state.linear_mps, state.angular_radps))
             return srv.SetLinkStateResponse(True, "SetLinkState: success")
 
-        return self._perform(place, srv.SetLinkStateResponse)
+        return self._perform(place)
 
     def get_link_properties(
         self, request: srv.GetLinkPropertiesRequest
@@ -197,7 +193,7 @@ class PropertyServices:
                 status_message="GetLinkProperties: got properties",
             )
 
-        return self._perform(get, srv.GetLinkPropertiesResponse)
+        return self._perform(get)
 
     def set_link_properties(
         self, request: srv.SetLinkPropertiesRequest
@@ -211,7 +207,7 @@ class PropertyServices:
                 True, "SetLinkProperties: mass set, and the inertia in proportion"
             )
 
-        return self._perform(change, srv.SetLinkPropertiesResponse)
+        return self._perform(change)
 
     def get_light_properties(
         self, request: srv.GetLightPropertiesRequest
@@ -232,7 +228,7 @@ class PropertyServices:
                 status_message="GetLightProperties: success",
             )
 
-        return self._perform(get, srv.GetLightPropertiesResponse)
+        return self._perform(get)
 
     def set_light_properties(
         self, request: srv.SetLightPropertiesRequest
@@ -257,7 +253,7 @@ class PropertyServices:
             )
             return srv.SetLightPropertiesResponse(True, "SetLightProperties: success")
 
-        return self._perform(change, srv.SetLightPropertiesResponse)
+        return self._perform(change)
 
     def apply_body_wrench(self, request: srv.ApplyBodyWrenchRequest) -> srv.ApplyBodyWrenchResponse:
         """A force and a torque at a link's centre of mass, along the world's axes, from now on."""
@@ -278,7 +274,7 @@ class PropertyServices:
             )
             return srv.ApplyBodyWrenchResponse(True, "ApplyBodyWrench: applied")
 
-        return self._perform(push, srv.ApplyBodyWrenchResponse)
+        return self._perform(push)
 
     def set_model_configuration(
         self, request: srv.SetModelConfigurationRequest
@@ -299,7 +295,7 @@ class PropertyServices:
             )
             return srv.SetModelConfigurationResponse(True, "SetModelConfiguration: success")
 
-        return self._perform(configure, srv.SetModelConfigurationResponse)
+        return self._perform(configure)
 
     # inside
 
@@ -321,15 +317,12 @@ class PropertyServices:
     def _apply(self, *changes: Change) -> None:
         self._loop.simulation.apply(changes)
 
-    def _perform(
-        self, call: Callable[[], Any], response_type: type, text: str = "status_message"
-    ) -> Any:
-        """Let the loop make the call; what fails for a known reason says so."""
+    def _perform(self, call: Callable[[], Any]) -> Any:
+        """Run the call on the loop's thread. Raises ``SimulatorError`` for an invalid change."""
         try:
             return self._loop.perform(call)
-        except (GzTestautoError, ValueError) as error:
-            log_in_full(str(error))
-            return response_type(**{"success": False, text: str(error)})
+        except ValueError as error:
+            raise SimulatorError(str(error)) from error
 
 
 def _columns(request: Any, **kinds: Callable[[Any], Any]) -> List[Tuple[str, Dict[str, Any]]]:

@@ -6,9 +6,9 @@ Owns what a request means, the campaign's actors and terms in it included, and i
 from typing import Optional, Tuple
 
 from gz_testauto.base import ros_messages
-from gz_testauto.base.errors import GzTestautoError, SpecError
+from gz_testauto.base.errors import SpecError
 from gz_testauto.base.pose import Pose2D
-from gz_testauto.base.truncation import log_in_full
+from gz_testauto.ros.services import Services
 from gz_testauto.ros.simulator.actor_markers import ActorMarkers
 from gz_testauto.ros.simulator.clock import SceneClock
 from gz_testauto.ros.simulator.loop import SimulationLoop
@@ -17,7 +17,7 @@ from gz_testauto.ros.tracked_objects import TrackedObjectsPublisher
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.simulators.interface import Scene
 from gz_testauto.spec.campaign import BuiltinCampaignSpec
-from gz_testauto.srv import LoadSceneRequest, LoadSceneResponse
+from gz_testauto.srv import LoadScene, LoadSceneRequest, LoadSceneResponse
 from gz_testauto.trial.actors import Site, TrialActors, prepare_actors, tracker_of
 
 
@@ -35,20 +35,21 @@ class SceneService:
         self._loop, self._clock, self._actors, self._campaign = loop, clock, actors, campaign
         self._objects = objects
 
+    @property
+    def services(self) -> Services:
+        """Return the service."""
+        return {"~load_scene": (LoadScene, self.load_scene)}
+
     def load_scene(self, request: LoadSceneRequest) -> LoadSceneResponse:
-        """Make the scene that is asked for the current one."""
-        try:
-            scene = make_scene(
-                request.world,
-                request.robot_model,
-                request.robot_name or "robot",
-                Pose2D(request.start.x, request.start.y, request.start.theta),
-                request.seed,
-            )
-            self._loop.perform(lambda: self._load(scene, request))
-        except GzTestautoError as error:
-            log_in_full(error.full)
-            return LoadSceneResponse(success=False, message=str(error))
+        """Make the requested scene the current one."""
+        scene = make_scene(
+            request.world,
+            request.robot_model,
+            request.robot_name or "robot",
+            Pose2D(request.start.x, request.start.y, request.start.theta),
+            request.seed,
+        )
+        self._loop.perform(lambda: self._load(scene, request))
         return LoadSceneResponse(
             success=True,
             message=f"{scene.world.name} is at its beginning",

@@ -1,0 +1,162 @@
+"""The spawner's services: what they cost, and what they publish, without a ROS master."""
+
+import pytest
+
+pytest.importorskip("rospy")
+
+import rospy
+
+from gz_testauto.base.errors import SimulatorError
+from gz_testauto.ros.obstacles import node as spawner_node
+from gz_testauto.ros.services import respond
+from gz_testauto.sdf.document import SdfDocument
+from gz_testauto.sdf.scene import read_scene
+from gz_testauto.worlds.spawner import ObstacleSpawner
+
+SPEC = """
+obstacles:
+  - {type: box, count: 3, size_x_m: [0.4, 0.8], size_y_m: [0.4, 0.8], size_z_m: 1.2}
+region: {rectangle: {x_m: [-5, 5], y_m: [-5, 5]}}
+"""
+
+
+class World:
+    """Models with a pose each; counts the requests that it gets."""
+
+    def __init__(self):
+        self.models = {}
+        self.requests = []
+
+    def model_names(self):
+        self.requests.append("model_names")
+        return set(self.models)
+
+    def poses(self, names):
+        self.requests.append("poses")
+        return {name: self.models[name] for name in names if name in self.models}
+
+    def spawn(self, name, sdf):
+        self.requests.append("spawn")
+        (model,) = read_scene(SdfDocument.parse(sdf, name)).models.values()
+        self.models[name] = model.pose
+
+    def delete(self, names):
+        self.requests.append("delete")
+        for name in names:
+            del self.models[name]
+
+
+class Topic:
+    """Keeps what is published."""
+
+    def __init__(self, *args, **kwargs):
+        self.messages = []
+
+    def publish(self, message):
+        self.messages.append(message)
+
+
+@pytest.fixture
+def world():
+    return World()
+
+
+@pytest.fixture
+def node(world, monkeypatch):
+    monkeypatch.setattr(rospy, "Publisher", Topic)
+    monkeypatch.setattr(rospy.Time, "now", lambda: rospy.Time(1))
+    return spawner_node.ObstacleSpawnerNode(ObstacleSpawner(world))
+
+
+@pytest.fixture
+def parsed(monkeypatch):
+    """The SDF texts that are parsed to make messages, which are named ``obstacle``."""
+    texts, parse = [], SdfDocument.parse
+
+    def counting(text, source):
+        if source == "obstacle" or source.startswith("obstacle_"):
+            texts.append(text)
+        return parse(text, source)
+
+    monkeypatch.setattr(SdfDocument, "parse", counting)
+    return texts
+
+
+def call(node, name, **fields):
+    kind, handler = node.services[name]
+    return respond(name, kind, handler, kind._request_class(**fields))
+
+
+def spawn(node, seed=1):
+    response = call(node, "~spawn", spec=SPEC, seed=seed, replace=True)
+    assert response.success, response.message
+    return response
+
+
+def test_an_obstacle_is_parsed_once_for_response_topic_and_marker(node, world, parsed):
+    world.spawn = lambda name, sdf: world.models.update({name: _pose_in(sdf)})
+    spawn(node)
+    assert len(parsed) == 3
+    call(node, "~list")
+    assert len(parsed) == 3
+
+
+def _pose_in(sdf):
+    (model,) = read_scene(SdfDocument.parse(sdf, "in the simulator")).models.values()
+    return model.pose
+
+
+def test_publishing_sends_no_request_to_the_simulator(node, world):
+    spawner = node._spawner
+    spawn(node)
+    with_publishing = list(world.requests)
+    world.requests.clear()
+    spawner.spawn(spawner.draw, replace=True)
+    alone = [one for one in world.requests if one != "delete"]
+    assert with_publishing == alone
+    world.requests.clear()
+    call(node, "~clear")
+    assert world.requests == ["model_names", "delete"]
+
+
+def test_the_set_is_published_where_the_simulator_has_it(node, world):
+    response = spawn(node)
+    (message,) = node._set.messages
+    assert [(o.name, o.size) for o in message.obstacles] == [
+        (o.name, o.size) for o in response.obstacles
+    ]
+    assert [o.pose.position.x for o in message.obstacles] == [
+        world.models[o.name].position[0] for o in response.obstacles
+    ]
+    assert (message.seed, message.spec) == (1, "inline")
+    (shown,) = node._markers.messages
+    assert [one.text for one in shown.markers[1:]] == [o.name for o in response.obstacles]
+    call(node, "~clear")
+    assert node._set.messages[-1].obstacles == []
+
+
+def test_a_failed_call_reports_the_error_and_publishes_the_remaining_set(node, world):
+    before = spawn(node).obstacles
+    working, refused = world.spawn, []
+
+    def refuse_once(name, sdf):
+        if name == "obstacle_box_1" and not refused:
+            refused.append(name)
+            raise SimulatorError("no room")
+        working(name, sdf)
+
+    world.spawn = refuse_once
+    response = call(node, "~spawn", spec=SPEC, seed=2, replace=True)
+    assert (response.success, response.message) == (False, "no room")
+    assert len(node._set.messages) == 2
+    assert [o.name for o in node._set.messages[-1].obstacles] == [o.name for o in before]
+
+
+def test_a_response_without_a_field_for_the_error_fails_the_call(node, world):
+    def refuse():
+        raise SimulatorError("gone")
+
+    world.model_names = refuse
+    with pytest.raises(rospy.ServiceException, match="gone"):
+        call(node, "~list")
+    assert not call(node, "~clear").success
