@@ -2,6 +2,7 @@
 
     ./bootstrap exec python3 benchmarks/without_extra.py                # imports and structure
     ./bootstrap exec python3 benchmarks/without_extra.py --fast         # all fast tests
+    ./bootstrap exec python3 benchmarks/without_extra.py --together     # one copy without any
     ./bootstrap exec python3 benchmarks/without_extra.py scenic -- test/campaign -x
 
 Deletes ``src/gz_testauto/extras/NAME``, ``test/extras/NAME``, ``docs/NAME.md`` and ``config/NAME``.
@@ -26,19 +27,23 @@ STRUCTURE = ("test/architecture", "test/base/test_registry.py", "test/cli/test_m
 FAST = ("-m", "not slow and not gazebo and not gazebo_ros and not ros", "test")
 
 
-def copy_without(extra, place):
-    """Copy the tracked files into ``place``, all but those of the extra."""
+def copy_without(extras, place):
+    """Copy the tracked files into ``place``, except the files of the extras."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=CHECKOUT,
         stdout=subprocess.PIPE,
         check=True,
     )
-    deleted = (
-        f"src/gz_testauto/extras/{extra}/",
-        f"test/extras/{extra}/",
-        f"docs/{extra}.md",
-        f"config/{extra}/",
+    deleted = tuple(
+        path
+        for extra in extras
+        for path in (
+            f"src/gz_testauto/extras/{extra}/",
+            f"test/extras/{extra}/",
+            f"docs/{extra}.md",
+            f"config/{extra}/",
+        )
     )
     for name in filter(None, listed.stdout.decode().split("\0")):
         source = CHECKOUT / name
@@ -71,10 +76,11 @@ def pytest(place, arguments):
     return ran.returncode, ran.stdout
 
 
-def check(extra, runs):
-    """Whether all runs pass without the extra; prints the output of one that fails."""
-    with tempfile.TemporaryDirectory(prefix=f"without_{extra}_") as folder:
-        copy_without(extra, Path(folder))
+def check(extras, runs):
+    """Whether all runs pass without the extras; prints the output of one that fails."""
+    extra = ", ".join(extras)
+    with tempfile.TemporaryDirectory(prefix="without_extra_") as folder:
+        copy_without(extras, Path(folder))
         for arguments in runs:
             status, output = pytest(Path(folder), arguments)
             lines = output.strip().splitlines()
@@ -92,6 +98,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("extras", nargs="*", help="default: all")
     parser.add_argument("--fast", action="store_true", help="run all fast tests")
+    parser.add_argument("--together", action="store_true", help="delete all of them in one copy")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N")
     arguments = parser.parse_args(own)
     names = arguments.extras or sorted(path.parent.name for path in EXTRAS.glob("*/__init__.py"))
@@ -100,8 +107,9 @@ def main():
         runs = [list(FAST)]
     if further:
         runs = [further]
+    copies = [names] if arguments.together else [[name] for name in names]
     with ThreadPoolExecutor(arguments.jobs) as pool:
-        return 0 if all(list(pool.map(lambda name: check(name, runs), names))) else 1
+        return 0 if all(list(pool.map(lambda copy: check(copy, runs), copies))) else 1
 
 
 if __name__ == "__main__":

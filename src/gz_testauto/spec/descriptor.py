@@ -2,8 +2,7 @@
 
 Owns the YAML that GzScenic introduced (Afzal, Le Goues and Timperley: GzScenic: Automatic Scene
 Generation for Gazebo Simulator, 2021), all of its keys, and the keys that this package adds.
-Where a model is found is :mod:`gz_testauto.extras.scenic.model_search`'s, what it measures
-:mod:`gz_testauto.extras.scenic.solids`'s.
+The extra ``scenic`` searches for the files of the models and measures them.
 """
 
 import re

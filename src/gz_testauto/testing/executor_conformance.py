@@ -26,6 +26,7 @@ import numpy as np
 import pytest
 
 from gz_testauto.analysis.repeatability import compare_recordings
+from gz_testauto.planners import PLANNERS
 from gz_testauto.testing.two_worlds import (
     BLOCKED,
     CLEAR,
@@ -90,8 +91,9 @@ class ExecutorConformance:
     planners = STRAIGHT
     """YAML of a campaign that names one planner, which drives straight at the goal."""
     stochastic = "planners: [{name: sst, parameters: {iterations: 50}}]"
-    """YAML of a campaign that names one planner of this package that draws random numbers; empty
-    for an executor that runs no planners of this package."""
+    """YAML of a campaign that names one planner of this package that draws random numbers (``sst``
+    is an extra; without it the test is skipped); empty for an executor that runs no planners of
+    this package."""
     ending_timeout_s = 60.0
     """Wall time within which processes must have ended once the executor is closed."""
     harm_at = 10
@@ -294,6 +296,8 @@ class ExecutorConformance:
         """Others in each repetition, and the same when a trial is repeated."""
         if not self.stochastic:
             pytest.skip("it runs no planners of this package")
+        if self.stochastic == ExecutorConformance.stochastic and "sst" not in PLANNERS.names():
+            pytest.skip("the planner sst is not installed")
         campaign = two_worlds(tmp_path / "campaign", self.stochastic, repetitions=2)
         first, second = [trial for trial in campaign.trials if trial.world == CLEAR]
         executor = self.make_executor(campaign, tmp_path / "executor")
