@@ -1,4 +1,4 @@
-"""Actors of a campaign: where they begin, what is drawn, and what is refused before a trial."""
+"""Actors of a campaign: start poses, draws, and what is refused before a trial."""
 
 import re
 from pathlib import Path
@@ -57,7 +57,7 @@ def registered(monkeypatch):
     return BEHAVIOURS.register
 
 
-def test_an_actor_type_of_another_package_has_keys_of_its_own(registered):
+def test_an_actor_type_of_another_package_has_its_own_keys(registered):
     registered("spin", SpinSpec)
     line = "{name: top, behaviour: spin, start: {x_m: -4, y_m: 1}, rate_radps: [0.5, 2.0]}"
     (top,) = create_actors(actors(line), 5, 0, 0, GROUND)
@@ -91,7 +91,7 @@ def starts(created):
     return {model.name: model.pose.position[:2] for actor in created for model in actor.models}
 
 
-def test_walkers_begin_in_free_places_away_from_the_robot_and_each_other():
+def test_walkers_start_in_free_places_away_from_the_robot_and_each_other():
     for world in range(20):
         places = np.array(
             list(starts(create_actors(actors(WALKERS), 5, world, 0, GROUND)).values())
@@ -121,7 +121,7 @@ def test_one_entry_more_changes_none_before_it():
     assert {name: second[name] for name in first} == first
 
 
-def test_patrols_of_several_begin_along_their_way():
+def test_patrols_of_several_start_along_their_route():
     assert starts(create_actors(actors(GUARD), 5, 0, 0, GROUND)) == {
         "guard_0": (-4.0, -4.0),
         "guard_1": (-4.0, 4.0),
@@ -201,7 +201,7 @@ def test_scripts_are_shifted_as_drawn_and_keep_off_what_stands():
         create_actors(actors(script.replace("-4", "1.9")), 5, 0, 0, GROUND)
 
 
-def test_polynomials_begin_away_from_the_robot_and_each_other():
+def test_polynomials_start_away_from_the_robot_and_each_other():
     spec = actors("{name: p, behaviour: polynomial, count: 10, order: [1, 4]}")
     for world in range(5):
         places = np.array(list(starts(create_actors(spec, 5, world, 0, GROUND)).values()))

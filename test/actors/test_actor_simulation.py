@@ -1,4 +1,4 @@
-"""The loop: who is asked when, what holds from when on, and what happens to who fails."""
+"""The loop: the order of calls, the time at which changes apply, and exceptions."""
 
 import re
 

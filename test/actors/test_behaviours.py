@@ -1,4 +1,4 @@
-"""Actors go where their behaviour says, to what is known on paper."""
+"""Actors follow their behaviour, compared with values known on paper."""
 
 import math
 

@@ -1,7 +1,7 @@
 """An actor that a behaviour tree moves.
 
-Owns the leaves of such trees: going, standing, conditions on who is where, looks, and changes. The
-tree is ticked once a period; one that has ended begins anew with the next.
+Owns the leaves of these trees: moving, standing still, conditions on positions, looks and changes.
+The tree is ticked once a period; after it has finished, the next period starts it again.
 """
 
 import math
@@ -20,7 +20,7 @@ from gz_testauto.simulators.changes import Change
 
 
 class Tree(Actor):
-    """Does what a tree says. ``make`` makes it, of the actor for its leaves, a clock of simulated
+    """Executes a tree. ``make`` creates it from the actor for its leaves, a clock of simulated
     time and the generator that it draws from."""
 
     def __init__(
@@ -56,7 +56,7 @@ class Tree(Actor):
         self.root = self._make(self, self._clock, self.random)
 
     def act(self, context: StepContext) -> None:
-        """Tick. Where no leaf moves the actor, it stands."""
+        """Tick. If no leaf moves the actor, it does not move."""
         assert self.root is not None, "reset made it"
         self.stand()
         self._clock.now_s = context.time_s
@@ -73,7 +73,7 @@ class Leaf(Node):
 
 
 class GoTo(Leaf):
-    """Goes straight to a point (m, world frame); succeeds when it will be there."""
+    """Moves straight to a point (m, world frame); succeeds when it will be there."""
 
     def __init__(
         self, name: str, actor: Actor, x_m: float, y_m: float, speed_mps: float = 1.0
@@ -89,7 +89,7 @@ class GoTo(Leaf):
 
 
 class Stand(Leaf):
-    """Stands, and has succeeded."""
+    """Does not move, and succeeds."""
 
     def update(self) -> Status:
         """See py_trees."""
@@ -97,7 +97,7 @@ class Stand(Leaf):
 
 
 class IsNear(Leaf):
-    """Whether somebody, ``robot``, a tag or a model, is within a distance (m)."""
+    """Succeeds if the robot, a tagged model or a named model is within a distance (m)."""
 
     def __init__(self, name: str, actor: Actor, within_m: float, who: str = "robot") -> None:
         super().__init__(name, actor, within_m=within_m, who=who)
@@ -110,7 +110,7 @@ class IsNear(Leaf):
 
 
 class IsInside(Leaf):
-    """Whether any of somebody's origins is within a circle (m, world frame)."""
+    """Succeeds if an origin of the models ``who`` is within a circle (m, world frame)."""
 
     def __init__(
         self, name: str, actor: Actor, x_m: float, y_m: float, radius_m: float, who: str = "robot"
@@ -168,7 +168,7 @@ class Apply(Leaf):
 
 
 class Check(Leaf):
-    """Whether something holds of the period: a collider that is touched, a gate that was passed.
+    """Succeeds if a condition holds in the period: a collider is touched, a gate was passed.
     From Python only."""
 
     def __init__(self, name: str, actor: Actor, holds: Callable[[StepContext], bool]) -> None:

@@ -77,7 +77,7 @@ def parse_tree(
     clock: Clock,
     random: np.random.Generator,
 ) -> Behaviour:
-    """As :func:`read_tree`, from XML; ``source`` is its name in messages."""
+    """Do as :func:`read_tree`, from XML; ``source`` is its name in messages."""
     try:
         root = parse_xml(content)
     except etree.XMLSyntaxError as error:

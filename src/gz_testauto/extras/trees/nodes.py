@@ -1,8 +1,8 @@
-"""Nodes that py_trees lacks, or has by the clock on the wall.
+"""Additional nodes for py_trees, and nodes that py_trees has by wall time only.
 
-Owns random composites whose order is drawn from a generator that is handed in, a parallel one that
-counts, a sequence that goes on where it failed, and decorators and leaves that end by simulated
-time or by ticks.
+Owns random composites whose order is drawn from a generator that is passed, a parallel one that
+counts, a sequence that continues at the child that failed, and decorators and leaves that end by
+simulated time or by ticks.
 """
 
 from typing import Iterator, Optional, Sequence
@@ -14,14 +14,14 @@ from py_trees.common import Status
 
 
 class Clock:
-    """Simulated time (s), set by who ticks the tree."""
+    """Simulated time (s), set by the caller that ticks the tree."""
 
     def __init__(self) -> None:
         self.now_s = 0.0
 
 
 class _Shuffled(py_trees.composites.Composite):
-    """Draws the order of the children whenever it begins anew; a mixin."""
+    """Draws the order of the children at each start; a mixin."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class _Shuffled(py_trees.composites.Composite):
         self._random, self._in_order = random, list(self.children)
 
     def tick(self) -> Iterator[Behaviour]:
-        """Draw the order where it begins, then tick."""
+        """Draw the order at the start, then tick."""
         if self.status != Status.RUNNING:
             if len(self._in_order) != len(self.children):
                 self._in_order = list(self.children)
@@ -44,12 +44,12 @@ class _Shuffled(py_trees.composites.Composite):
 
 
 class RandomSequence(_Shuffled, py_trees.composites.Sequence):
-    """A sequence in an order that is drawn whenever it begins. Another generator state is another
+    """A sequence in an order that is drawn at each start. Another generator state is another
     order, so one that is ticked again and again has many."""
 
 
 class RandomSelector(_Shuffled, py_trees.composites.Selector):
-    """A selector in an order that is drawn whenever it begins."""
+    """A selector in an order that is drawn at each start."""
 
 
 class CountingParallel(py_trees.composites.Composite):
@@ -111,7 +111,7 @@ class ParallelSelector(CountingParallel):
 
 
 class SequenceWithMemory(py_trees.composites.Composite):
-    """A sequence that goes on with the child that failed when it is ticked again."""
+    """A sequence that continues with the child that failed when it is ticked again."""
 
     def __init__(self, name: str, children: Optional[Sequence[Behaviour]] = None) -> None:
         super().__init__(name, list(children or ()))
@@ -135,7 +135,7 @@ class SequenceWithMemory(py_trees.composites.Composite):
         yield self
 
     def terminate(self, new_status: Status) -> None:
-        """Begin at the first child again where it was interrupted."""
+        """Start at the first child again after an interruption."""
         if new_status == Status.INVALID:
             self._at = 0
 
@@ -151,7 +151,7 @@ class TickLimit(py_trees.decorators.Decorator):
         self.limit, self._ticks = limit, 0
 
     def initialise(self) -> None:
-        """Count anew."""
+        """Reset the counter."""
         self._ticks = 0
 
     def update(self) -> Status:
@@ -174,7 +174,7 @@ class UntilFail(py_trees.decorators.Decorator):
 
 
 class KeepRunningUntilFailure(UntilFail):
-    """The same, but that it then fails, as BehaviorTree.CPP has it."""
+    """Differs from it in that it then fails, as in BehaviorTree.CPP."""
 
     ends_with = Status.FAILURE
 
@@ -187,7 +187,7 @@ class Wait(Behaviour):
         self._clock, self.duration_s = clock, duration_s
 
     def initialise(self) -> None:
-        """Begin to wait."""
+        """Start to wait."""
         self._until_s = self._clock.now_s + self.duration_s
 
     def update(self) -> Status:
@@ -204,7 +204,7 @@ class Timeout(py_trees.decorators.Decorator):
         self._clock, self.duration_s = clock, duration_s
 
     def initialise(self) -> None:
-        """Begin to count."""
+        """Start to count."""
         self._until_s = self._clock.now_s + self.duration_s
 
     def update(self) -> Status:

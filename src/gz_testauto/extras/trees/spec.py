@@ -18,7 +18,7 @@ _REMEDY = "python3 -m pip install 'gz_testauto[trees]'"
 
 
 class TreeSpec(ActorSpec):
-    """Does what a behaviour tree in BehaviorTree.CPP's XML says."""
+    """Executes a behaviour tree in BehaviorTree.CPP's XML."""
 
     behaviour: Literal["tree"]
     start: PoseSpec
@@ -26,7 +26,7 @@ class TreeSpec(ActorSpec):
 
     @property
     def path(self) -> BaseGeometry:
-        """Where it begins."""
+        """The start position."""
         return shapely.Point(self.start.x_m, self.start.y_m)
 
     def create(self, new: NewActor) -> Tuple[Actor, Pose2D]:
