@@ -59,6 +59,8 @@ def gazebo_ros_lacks():
     return ros_lacks()
 
 
+# Run last, after deselection: a selection without Gazebo then starts no Gazebo to read its version.
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
     for mark, variable, lacks in (
         ("gazebo", "GZ_TESTAUTO_REQUIRE_GAZEBO", gazebo_lacks),
