@@ -12,7 +12,6 @@ from typing import Callable, Iterable, Tuple
 
 import numpy as np
 import shapely
-from scipy import ndimage
 
 _TILES = (64, 16, 4, 1)
 """Cells along the sides of the tiles in which a large shape is looked for, coarse to fine."""
@@ -108,6 +107,8 @@ class OccupancyGrid:
 
         Infinite everywhere in a grid with nothing in it.
         """
+        from scipy import ndimage
+
         if not self.occupied.any():
             return np.full(self.occupied.shape, np.inf)
         return ndimage.distance_transform_edt(~self.occupied) * self.resolution_m

@@ -6,13 +6,14 @@ than the straight line). Refuses to know robots: inflate the grid first.
 """
 
 import math
-from typing import Optional, Tuple
+from typing import TYPE_CHECKING, Optional, Tuple
 
 import numpy as np
-from scipy.sparse import coo_matrix, csr_matrix
-from scipy.sparse.csgraph import dijkstra
 
 from gz_testauto.grid.occupancy import OccupancyGrid
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 MOST_SEARCHED_CELLS = 1e7
 """A square of 300 m at 0.1 m, in which a search takes 2 GB."""
@@ -30,6 +31,8 @@ def shortest_path(
     cells between, the goal. A diagonal step needs both cells beside it free, so that nothing
     cuts a corner. None also when start or goal lies outside or in an occupied cell.
     """
+    from scipy.sparse.csgraph import dijkstra
+
     if not (grid.is_free(*start_xy) and grid.is_free(*goal_xy)):
         return None
     start, goal = grid.cell_of(*start_xy), grid.cell_of(*goal_xy)
@@ -117,8 +120,10 @@ def _pull(grid: OccupancyGrid, path: np.ndarray) -> np.ndarray:
     return path[kept]
 
 
-def _graph(occupied: np.ndarray) -> csr_matrix:
+def _graph(occupied: np.ndarray) -> "csr_matrix":
     """Edges between free neighbours, each once, weighted by their length in cells."""
+    from scipy.sparse import coo_matrix
+
     free = ~occupied
     rows, columns = free.shape
     index = np.arange(rows * columns, dtype=np.int32).reshape(rows, columns)

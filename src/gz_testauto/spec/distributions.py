@@ -19,7 +19,6 @@ from typing import Any, List, Optional, Tuple, Union
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
-from scipy.special import ndtr, ndtri
 from typing_extensions import Annotated
 
 from gz_testauto.spec.model import LARGEST, Bounded, Spec
@@ -87,6 +86,8 @@ class TruncatedNormal(Spec):
 
     def quantile(self, probability: float) -> float:
         """The value below which a share ``probability``, in [0, 1), of all values lies."""
+        from scipy.special import ndtri  # imported late: it takes as long as all specifications
+
         low, high = _tails(self.mean, self.stddev, self.min, self.max)
         value = self.mean + self.stddev * float(ndtri(low + probability * (high - low)))
         return min(max(value, self.min), self.max)
@@ -127,6 +128,8 @@ class Choice(Spec):
 
 @lru_cache(maxsize=1024)
 def _tails(mean: float, stddev: float, low: float, high: float) -> Tuple[float, float]:
+    from scipy.special import ndtr
+
     return (float(ndtr((low - mean) / stddev)), float(ndtr((high - mean) / stddev)))
 
 

@@ -10,7 +10,6 @@ from types import MappingProxyType
 from typing import List, Mapping, Optional, Pattern, Sequence, Tuple
 
 import numpy as np
-from scipy import ndimage
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.grid.occupancy import OccupancyGrid
@@ -154,6 +153,8 @@ def unknown_outside(grid: OccupancyGrid) -> Optional[np.ndarray]:
     These are the free cells that are connected to the map's border, when there are more free
     cells that are not; else there are no walls around, and the answer is None.
     """
+    from scipy import ndimage
+
     free = np.pad(~grid.occupied, 1, constant_values=True)
     labels, _ = ndimage.label(free)
     outside = (labels == labels[0, 0])[1:-1, 1:-1]

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Optional, Sequence
 
 import numpy as np
-from scipy.special import expit
 
 from gz_testauto.analysis.intervals import LEVEL, Estimate
 
@@ -62,6 +61,7 @@ def success_curve(
     variance = _variance(design, success, count, beta, information)
     x = np.linspace(figure.min(), figure.max(), points)
     at = np.column_stack([np.ones(points), (x - centre) / scale])
+    from scipy.special import expit
     from scipy.stats import norm, t
 
     repeated = bool((count > 1).any())
@@ -80,6 +80,8 @@ def success_curve(
 
 def _fit(design: np.ndarray, success: np.ndarray, count: np.ndarray) -> tuple:
     """The coefficients, by Newton's method on Firth's score, and the information there."""
+    from scipy.special import expit
+
     beta = np.zeros(design.shape[1])
     information = design.T @ design
     for _ in range(_STEPS):
@@ -105,6 +107,8 @@ def _variance(
     information: np.ndarray,
 ) -> np.ndarray:
     """The inverse information; with repetitions the sandwich over worlds where that is wider."""
+    from scipy.special import expit
+
     inverse = np.linalg.inv(information)
     if (count == 1).all():
         return inverse

@@ -28,7 +28,6 @@ import math
 from typing import Callable, Optional, Tuple
 
 import numpy as np
-from scipy.special import logsumexp
 
 from gz_testauto.analysis import rounding
 from gz_testauto.analysis.bounded_mean import DIFFERENCE as DIFFERENCE
@@ -72,12 +71,19 @@ def shift_above(differences: np.ndarray, centre: float) -> np.ndarray:
 
 def capital(bets: np.ndarray) -> float:
     """The logarithm of the whole capital after all values; ``bets`` has shape (n, bets)."""
-    return float(logsumexp(bets.sum(axis=0)) - math.log(bets.shape[-1]))
+    return float(_log_mean_exp(bets.sum(axis=0)))
 
 
 def capital_over_time(bets: np.ndarray) -> np.ndarray:
     """The logarithm of the capital after each value: shape (..., n) of (..., n, bets)."""
-    return logsumexp(np.cumsum(bets, axis=-2), axis=-1) - math.log(bets.shape[-1])
+    return _log_mean_exp(np.cumsum(bets, axis=-2))
+
+
+def _log_mean_exp(bets: np.ndarray) -> np.ndarray:
+    """Return the logarithm of the mean of what the bets of the last axis gain, shape (...)."""
+    from scipy.special import logsumexp
+
+    return logsumexp(bets, axis=-1) - math.log(bets.shape[-1])
 
 
 def two_sided(values: np.ndarray, mean: float, bounds: Tuple[float, float]) -> np.ndarray:
@@ -159,8 +165,7 @@ def worlds_needed(bets: np.ndarray, alpha: float) -> Optional[int]:
     totals = bets.sum(axis=0)
 
     def enough(number: int) -> bool:
-        scaled = logsumexp(totals * (number / count)) - math.log(bets.shape[-1])
-        return bool(scaled >= limit)
+        return bool(_log_mean_exp(totals * (number / count)) >= limit)
 
     if not enough(NEVER):
         return None

@@ -16,7 +16,6 @@ from typing import List, Mapping, Tuple
 
 import numpy as np
 import shapely
-from scipy.spatial import cKDTree
 
 from gz_testauto.metrics.recording import (
     ACTOR_SERIES,
@@ -222,6 +221,8 @@ def _between(
 
 def _near(ours: np.ndarray, theirs: np.ndarray, reach_m: float) -> Tuple[np.ndarray, np.ndarray]:
     """Which poses of each, (n,) each, are within reach of one that the other has at any time."""
+    from scipy.spatial import cKDTree
+
     found = cKDTree(ours[:, :2]).query_ball_tree(cKDTree(theirs[:, :2]), reach_m)
     first = np.array([bool(one) for one in found])
     second = np.zeros(len(theirs), dtype=bool)

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 import shapely
-from scipy.sparse import coo_matrix
-from scipy.sparse.csgraph import connected_components
 from shapely.geometry.base import BaseGeometry
 
 from gz_testauto.sdf.meshes.solids import numbered_corners
@@ -209,6 +207,9 @@ def terrain_triangles(terrain: Heightmap) -> np.ndarray:
 
 def _connected(triangles: np.ndarray) -> List[np.ndarray]:
     """The rows of triangles that share corners, together; in the order of their first."""
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import connected_components
+
     faces = numbered_corners(triangles)
     edges = np.concatenate([faces[:, :2], faces[:, 1:]])
     count = int(faces.max()) + 1

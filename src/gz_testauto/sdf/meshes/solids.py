@@ -7,8 +7,6 @@ each side: taken as they are, the two cancel and nothing is inside. Knows nothin
 from typing import Optional, Tuple
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse import csgraph
 
 _DIGITS = 7
 """Corners are the same when they agree to so many digits of the mesh's size."""
@@ -75,6 +73,9 @@ def _directed_edges(faces: np.ndarray) -> np.ndarray:
 def _parts(faces: np.ndarray) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
     """To which connected part (n,) each face belongs, the numbers of its edges (n, 3), and how
     often each edge is used; faces that share an edge are connected."""
+    from scipy import sparse
+    from scipy.sparse import csgraph
+
     _, edge, uses = np.unique(
         np.sort(_directed_edges(faces), axis=1), axis=0, return_inverse=True, return_counts=True
     )
@@ -98,6 +99,9 @@ def _beside_a_gap(faces: np.ndarray, edge: np.ndarray, chosen: np.ndarray) -> np
 def _orientation(faces: np.ndarray, edge: np.ndarray) -> Optional[np.ndarray]:
     """Which faces (n,) to turn round for the connected surface to be closed, or None when it
     has one side only. Each of its edges is used twice."""
+    from scipy import sparse
+    from scipy.sparse import csgraph
+
     pairs = np.argsort(edge.ravel(), kind="stable").reshape(-1, 2)
     one, other = (pairs // 3).T
     starts = faces.ravel()[pairs]

@@ -8,7 +8,6 @@ from typing import Callable, Iterable, List
 
 import numpy as np
 import shapely
-from scipy.ndimage import map_coordinates
 
 from gz_testauto.sdf.meshes.surfaces import Heightmap
 from gz_testauto.sdf.scene import CollisionShape
@@ -61,6 +60,8 @@ def _plane(shape: CollisionShape, plane: Plane) -> Surface:
 def _terrain(shape: CollisionShape, terrain: Heightmap) -> Surface:
     """Bilinear between the pixels, as Gazebo places it: about the world's origin, turned by the
     yaw only."""
+    from scipy.ndimage import map_coordinates
+
     heights = terrain.heights + terrain.position[2]
     rows, columns = heights.shape
     cos, sin = np.cos(shape.pose.yaw_rad), np.sin(shape.pose.yaw_rad)

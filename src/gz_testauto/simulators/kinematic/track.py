@@ -9,7 +9,6 @@ import math
 from typing import List, Sequence, Tuple, Union, overload
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from gz_testauto.base.observation import ImuSample, ModelState, Twist2D
 from gz_testauto.base.pose import Pose, Pose2D, wrap_angle
@@ -77,6 +76,8 @@ class Track:
         self, mount: Pose, gravity_mps2: np.ndarray, rows: Sequence[int], stamps_s: Sequence[float]
     ) -> List[ImuSample]:
         """Return what an IMU at ``mount`` in the base measures at some rows of the poses."""
+        from scipy.spatial.transform import Rotation
+
         first = min(rows) - BEFORE
         poses, due = self._poses[first : max(rows) + 1], np.array(rows) - first
         z_m, roll, pitch = self._stand(slice(first, max(rows) + 1)).T
