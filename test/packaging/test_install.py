@@ -108,7 +108,7 @@ def test_launch_files_are_found_after_catkin_install(install):
 
 def test_the_recipe_for_a_workspace_renews_pip_before_it_builds_with_it():
     """The pip of Ubuntu 20.04 and Debian 11 fails to build the wheel (install_layout)."""
-    recipe = (CHECKOUT / "README.md").read_text().partition("In a catkin workspace of your own")[2]
+    recipe = (CHECKOUT / "docs" / "install.md").read_text().partition("In a catkin workspace")[2]
     lines = recipe.split("```")[1].splitlines()
     renewed = next(n for n, line in enumerate(lines) if "pip install --upgrade pip" in line)
     built = next(n for n, line in enumerate(lines) if "pip install './src/gz_testauto" in line)

@@ -106,8 +106,8 @@ def _remedies() -> Remedies:
     workspace = _sourced_workspace()
     if workspace is not None:
         return Remedies(
-            libraries='make the Python environment that README.md describes under "In a catkin '
-            f'workspace of your own", and build {workspace.parent} with its PYTHON_EXECUTABLE',
+            libraries="create the Python environment that docs/install.md describes under "
+            f'"In a catkin workspace", and build {workspace.parent} with its PYTHON_EXECUTABLE',
             gazebo="install gazebo11, or name the tree of one by GZ_TESTAUTO_GAZEBO_ROOT",
             ros="source the setup.bash of a ROS 1 with rospy",
             gazebo_msgs=f"install ros-noetic-gazebo-msgs, or have gazebo_ros_pkgs in {workspace}; "

@@ -1,0 +1,68 @@
+"""Links, sizes and commands of the documents."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+TUTORIAL = sorted((CHECKOUT / "docs" / "tutorial").glob("*.md"))
+PAGES = [
+    *CHECKOUT.glob("*.md"),
+    *sorted((CHECKOUT / "docs").glob("*.md")),
+    *TUTORIAL,
+    *sorted((CHECKOUT / "overlay").glob("*.md")),
+]
+
+
+def anchors(page):
+    """Return the names that a link to ``page`` can have behind ``#``."""
+    text = re.sub(r"```.*?```", "", page.read_text("utf-8"), flags=re.DOTALL)
+    titles = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    plain = (re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", title).lower() for title in titles)
+    return {re.sub(r"[^\w\- ]", "", title).replace(" ", "-") for title in plain} | set(
+        re.findall(r'<a id="([^"]+)"', text)
+    )
+
+
+def dead_links(page):
+    text = re.sub(r"```.*?```|`[^`\n]*`(?!\])", "", page.read_text("utf-8"), flags=re.DOTALL)
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        if re.match(r"https?:|mailto:", link):
+            continue
+        name, _, anchor = link.partition("#")
+        target = (page.parent / name).resolve() if name else page
+        exists = target.exists()
+        if exists and anchor and target.suffix == ".md":
+            exists = anchor in anchors(target)
+        if not exists:
+            yield link
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(CHECKOUT)))
+def test_links_lead_to_existing_files_and_headings(page):
+    assert list(dead_links(page)) == []
+
+
+def test_a_link_to_a_missing_file_or_heading_is_found(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("# Two words\n[a](#two-words) [b](#three) [c](other.md) [d](page.md#two-words)")
+    assert list(dead_links(page)) == ["#three", "other.md"]
+
+
+def test_readme_names_the_subject_and_has_at_most_700_words():
+    text = (CHECKOUT / "README.md").read_text("utf-8")
+    assert len(text.split()) <= 700
+    first = re.split(r"(?<=\.)\s", text.split("\n\n")[1])[0]
+    assert all(word in first for word in ("ROS 1", "Gazebo", "Monte Carlo", "planners"))
+
+
+def test_each_page_of_docs_is_linked_from_the_readme():
+    linked = set(re.findall(r"\]\((docs/[\w/]+\.md)", (CHECKOUT / "README.md").read_text("utf-8")))
+    pages = {str(path.relative_to(CHECKOUT)) for path in (CHECKOUT / "docs").rglob("*.md")}
+    assert pages - linked == set()
+
+
+@pytest.mark.parametrize("page", TUTORIAL, ids=lambda page: page.stem)
+def test_tutorial_pages_have_at_most_1200_words(page):
+    assert len(page.read_text("utf-8").split()) <= 1200

@@ -1,0 +1,107 @@
+"""The commands of docs/tutorial, run in the order in which a reader types them.
+
+A block of code that follows "Write `PATH`:" is written to that file. Each line of a block of
+``sh`` is a command; a comment `# exit status N` at its end states the expected exit status.
+"""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TUTORIAL = Path(__file__).resolve().parents[2] / "docs" / "tutorial"
+FILE = re.compile(r"Write `([\w./]+)`[^`]*:\n\n```\w+\n(.*?)```", re.DOTALL)
+COMMANDS = re.compile(r"```sh\n(.*?)```", re.DOTALL)
+STATUS = re.compile(r"# exit status (\d+)$")
+
+
+def steps(page):
+    """Return the files and commands of a page in their order."""
+    text = page.read_text("utf-8")
+    found = [(match.start(), "file", match.groups()) for match in FILE.finditer(text)]
+    for match in COMMANDS.finditer(text):
+        lines = match[1].replace("\\\n", " ").splitlines()
+        found += [(match.start(), "command", (line,)) for line in lines if line.strip()]
+    return [(kind, values) for _, kind, values in sorted(found, key=lambda step: step[0])]
+
+
+@pytest.fixture
+def environment(tmp_path):
+    """An environment in which pip installs into a folder of the test, without network."""
+    site = tmp_path / "site"
+    binaries = tmp_path / "bin"
+    binaries.mkdir()
+    scripts = {
+        "gz_testauto": "-m gz_testauto.cli.main",
+        "pip": "-m pip",
+        "python3": "",
+    }
+    for name, arguments in scripts.items():
+        script = binaries / name
+        script.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {arguments} "$@"\n')
+        script.chmod(0o755)
+    inherited = os.environ.get("PYTHONPATH", "")
+    return {
+        **os.environ,
+        "PATH": f"{binaries}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": os.pathsep.join(filter(None, (str(site), inherited))),
+        "PIP_TARGET": str(site),
+        "PIP_UPGRADE": "1",
+        "PIP_NO_DEPS": "1",
+        "PIP_NO_INDEX": "1",
+        "PIP_NO_BUILD_ISOLATION": "0",  # pip reads this as: without isolation
+    }
+
+
+def follow(page, folder, environment):
+    """Do what a page of the tutorial states, in ``folder``."""
+    for kind, values in steps(page):
+        if kind == "file":
+            name, text = values
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text, "utf-8")
+            continue
+        (line,) = values
+        expected = STATUS.search(line)
+        done = subprocess.run(
+            ["bash", "-c", line],
+            cwd=folder,
+            env=environment,
+            timeout=500,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        output = done.stdout.decode("utf-8", "replace")[-3000:]
+        assert done.returncode == int(expected[1] if expected else 0), f"{line}\n{output}"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_commands_of_the_tutorial_without_ros_run(tmp_path, environment):
+    for name in ("1_first_campaign", "2_planner", "3_world", "5_gate"):
+        follow(TUTORIAL / f"{name}.md", tmp_path, environment)
+
+
+@pytest.mark.ros
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_commands_of_the_tutorial_with_ros_run(tmp_path, environment):
+    follow(TUTORIAL / "4_robot.md", tmp_path, environment)
+
+
+def test_a_page_has_its_files_and_commands_in_order(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(
+        "Write `a/b.yaml`:\n\n```yaml\nkey: 1\n```\n\n```sh\none\ntwo # exit status 1\n```\n"
+        "\n```\noutput\n```\n\nWrite `c.py`:\n\n```python\npass\n```\n"
+    )
+    assert steps(page) == [
+        ("file", ("a/b.yaml", "key: 1\n")),
+        ("command", ("one",)),
+        ("command", ("two # exit status 1",)),
+        ("file", ("c.py", "pass\n")),
+    ]
