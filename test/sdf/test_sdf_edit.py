@@ -11,7 +11,6 @@ from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.edit import add_model, remove_model, set_model_pose, set_model_size
 from gz_testauto.sdf.includes import ModelLibrary
-from gz_testauto.sdf.mass import inertia_kgm2, volume_m3
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.sdf.shapes import Box, Capsule, Cylinder, Ellipsoid, Sphere
 
@@ -187,8 +186,8 @@ def test_volume_and_inertia_agree_with_an_integral_over_slices(shape):
     heights = (levels[1:] + levels[:-1]) / 2
     areas = np.array([shape.footprint(Pose(), z, z).area for z in heights])
     slice_volumes = areas * (high - low) / 24
-    volume = volume_m3(shape)
+    volume = shape.volume_m3()
     assert slice_volumes.sum() == pytest.approx(volume, rel=2e-2)
     # the moments add up to twice the polar one, of which this part is the integral of z²
-    ixx, iyy, izz = inertia_kgm2(shape, volume)
+    ixx, iyy, izz = shape.inertia_kgm2(volume)
     assert (slice_volumes * heights**2).sum() == pytest.approx((ixx + iyy - izz) / 2, rel=3e-2)

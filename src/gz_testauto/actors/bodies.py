@@ -18,7 +18,6 @@ from gz_testauto.base.xml_file import parse_xml
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.edit import parse_model
 from gz_testauto.sdf.includes import ModelLibrary
-from gz_testauto.sdf.mass import inertia_kgm2
 from gz_testauto.sdf.shapes import Box, Cylinder, Geometry
 from gz_testauto.sdf.values import ensure_child, set_numbers
 
@@ -34,7 +33,7 @@ def body_sdf(geometry: Geometry, mass_kg: float, center_m: Tuple[float, float, f
     etree.SubElement(inertial, "pose").text = Pose(center_m).to_text()
     set_numbers(etree.SubElement(inertial, "mass"), mass_kg)
     moments = etree.SubElement(inertial, "inertia")
-    for tag, value in zip(("ixx", "iyy", "izz"), inertia_kgm2(geometry, mass_kg)):
+    for tag, value in zip(("ixx", "iyy", "izz"), geometry.inertia_kgm2(mass_kg)):
         set_numbers(etree.SubElement(moments, tag), value)
     for tag in ("collision", "visual"):
         part = etree.SubElement(link, tag, name=tag)

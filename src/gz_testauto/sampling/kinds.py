@@ -27,11 +27,9 @@ from gz_testauto.sampling.models import (
     set_static,
 )
 from gz_testauto.sampling.outline import Outline
-from gz_testauto.sampling.resize import scale_model
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.floor import Heights
-from gz_testauto.sdf.mass import inertia_kgm2, volume_m3
-from gz_testauto.sdf.scale import resize_model, shape_numbers
+from gz_testauto.sdf.scale import resize_model, scale_model, shape_numbers
 from gz_testauto.sdf.scene import SceneModel
 from gz_testauto.sdf.shapes import Box, Cylinder, Geometry, Sphere
 from gz_testauto.sdf.values import format_number, pose_value, set_pose
@@ -183,10 +181,10 @@ class ShapeObstacles(ObstacleKind):
     @classmethod
     def mass_kg(cls, own: Size, own_kg: float, size: Size, density_kgpm3: Optional[float]) -> float:
         """Return the mass by density, or the model's own scaled with the volume."""
-        volume = volume_m3(cls.geometry(size))
+        volume = cls.geometry(size).volume_m3()
         if density_kgpm3 is not None:
             return density_kgpm3 * volume
-        return own_kg * volume / volume_m3(cls.geometry(own))
+        return own_kg * volume / cls.geometry(own).volume_m3()
 
     @classmethod
     def resize(
@@ -326,7 +324,7 @@ class _ModelForm:
             "pose": pose.to_text(),
             "static": "true" if static else "false",
             "mass": format_number(mass_kg),
-            **dict(zip(_MOMENTS, map(format_number, inertia_kgm2(shape, mass_kg)))),
+            **dict(zip(_MOMENTS, map(format_number, shape.inertia_kgm2(mass_kg)))),
         }
         for tag, numbers in shape_numbers(shape).items():
             values[tag] = " ".join(map(format_number, numbers))

@@ -1,11 +1,12 @@
 """Changes the size of models, collision and visual and inertia together.
 
-Owns two edits: :func:`resize_model`, which gives a simple obstacle a new shape of the same
-kind, and :func:`scale_geometry`, which multiplies everything in a link as Gazebo does for
-the ``<scale>`` of a ``<state>``. Refuses to resize what has no one size, such as a model of
-several shapes.
+Owns which numbers of a shape are lengths, and three edits: :func:`resize_model` gives a model of
+one simple shape another size; :func:`scale_model` multiplies a whole model by one factor;
+:func:`scale_geometry` multiplies the shapes of a link as Gazebo does for the ``<scale>`` of a
+``<state>``.
 """
 
+import dataclasses
 from typing import Dict, List, Optional, Tuple
 
 import numpy as np
@@ -16,13 +17,27 @@ from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.geometry_reader import read_geometry
 from gz_testauto.sdf.includes import ModelLibrary
-from gz_testauto.sdf.mass import inertia_kgm2, volume_m3
-from gz_testauto.sdf.shapes import Geometry
-from gz_testauto.sdf.values import number, numbers, pose_value, required, set_numbers, set_pose
+from gz_testauto.sdf.shapes import Box, Capsule, Cylinder, Ellipsoid, Geometry, Sphere
+from gz_testauto.sdf.values import (
+    leading_numbers,
+    number,
+    numbers,
+    pose_value,
+    required,
+    set_numbers,
+    set_pose,
+)
 
 _NO_FILES = ModelLibrary(())
 """Simple shapes name no files."""
-_SIMPLE = ("box", "cylinder", "sphere", "capsule", "ellipsoid")
+_SIMPLE = {
+    shape.__name__.lower(): tuple(each.name for each in dataclasses.fields(shape))
+    for shape in (Box, Cylinder, Sphere, Capsule, Ellipsoid)
+}
+"""Shapes of one size, with their elements in SDF; the classes have the same names for them."""
+_LENGTHS = {**_SIMPLE, "mesh": ("scale",), "polyline": ("point", "height"), "empty": ()}
+"""Elements that are lengths, or factors of lengths."""
+_DIGITS = 9  # nanometres: what a product with a drawn number has beyond that is rounding
 _PRODUCTS = ("ixy", "ixz", "iyz")
 
 
@@ -70,7 +85,7 @@ def resize_model(
         try:
             mass = mass_kg
             if mass is None:
-                growth = volume_m3(geometry) / volume_m3(old)
+                growth = geometry.volume_m3() / old.volume_m3()
                 mass = growth * number(document, inertial, "mass", 1.0)
             write_inertia(inertial, geometry, mass)
         except OverflowError as error:
@@ -79,6 +94,27 @@ def resize_model(
                 f"of inertia that are numbers: {geometry}; give it another size"
             ) from error
         _move_out(document, inertial, ratio)
+
+
+def scale_model(model: Element, factor: float) -> None:
+    """Multiply every length below ``model`` by ``factor``, in place; its own pose stays.
+
+    Raises ``SdfError`` when it has a shape that cannot be scaled (planes, terrain).
+    """
+    for geometry in model.iter("geometry"):
+        for shape in geometry:
+            if isinstance(shape.tag, str):
+                _scale_shape(model, shape, factor)
+    own = model.find("pose")
+    for pose in model.iter("pose"):
+        numbers = _numbers(pose)
+        if pose is not own and numbers:
+            _write(pose, [*(value * factor for value in numbers[:3]), *numbers[3:]])
+    for inertial in model.iter("inertial"):
+        for mass in inertial.findall("mass"):
+            set_numbers(mass, *(value * factor**3 for value in _numbers(mass)))
+        for moment in inertial.iterfind("inertia/*"):
+            set_numbers(moment, *(value * factor**5 for value in _numbers(moment)))
 
 
 def write_geometry(holder: Element, geometry: Geometry) -> None:
@@ -104,7 +140,7 @@ def write_inertia(inertial: Element, geometry: Geometry, mass_kg: float) -> None
     """Write mass and the homogeneous solid's moments into an ``<inertial>`` element."""
     set_numbers(_child(inertial, "mass"), mass_kg)
     tensor = _child(inertial, "inertia")
-    for tag, moment in zip(("ixx", "iyy", "izz"), inertia_kgm2(geometry, mass_kg)):
+    for tag, moment in zip(("ixx", "iyy", "izz"), geometry.inertia_kgm2(mass_kg)):
         set_numbers(_child(tensor, tag), moment)
     for tag in _PRODUCTS:
         product = tensor.find(tag)
@@ -177,3 +213,23 @@ def _move_out(document: SdfDocument, element: Element, ratio: np.ndarray) -> Non
     turned = pose.rotation.T @ np.asarray(pose.position)
     x, y, z = pose.rotation @ (turned * ratio)
     set_pose(element, Pose((float(x), float(y), float(z)), pose.quaternion))
+
+
+def _scale_shape(model: Element, shape: Element, factor: float) -> None:
+    if shape.tag not in _LENGTHS:
+        raise SdfError(
+            f"model {model.get('name')!r} has <{shape.tag}> geometry, which cannot be scaled"
+        )
+    if shape.tag == "mesh" and shape.find("scale") is None:
+        etree.SubElement(shape, "scale").text = "1 1 1"
+    for tag in _LENGTHS[shape.tag]:
+        for length in shape.findall(tag):
+            _write(length, [value * factor for value in _numbers(length)])
+
+
+def _numbers(element: Element) -> List[float]:
+    return leading_numbers(element.text or "")[0]
+
+
+def _write(element: Element, values: List[float]) -> None:
+    set_numbers(element, *(round(value, _DIGITS) for value in values))

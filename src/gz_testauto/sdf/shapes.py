@@ -4,7 +4,8 @@ Owns each shape's size and arithmetic, all poses applied. Reading them from XML 
 :mod:`gz_testauto.sdf.geometry_reader`'s, meshes and height maps are
 :mod:`gz_testauto.sdf.meshes.surfaces`'s.
 
-Every shape answers the same two questions for a pose in the world:
+Simple shapes have the textbook formulas for volume and inertia of a homogeneous solid. Every shape
+has two methods for a pose in the world:
 
 ``bounds(pose)``
     the exact axis-aligned box, shape (3, 2): rows x, y, z; columns lowest and highest (m);
@@ -39,6 +40,9 @@ _BOX_EDGES = np.array(
 )
 
 
+Moments = Tuple[float, float, float]
+
+
 class Geometry(ABC):
     """A shape in its own frame; see the module's docstring for what it answers."""
 
@@ -49,6 +53,15 @@ class Geometry(ABC):
     @abstractmethod
     def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
         """Outline from above of what lies at ``z_min <= z <= z_max``."""
+
+    def volume_m3(self) -> float:
+        """Return the volume. Raises ``ValueError`` for a shape without a formula."""
+        raise ValueError(f"no volume is known of a {type(self).__name__.lower()}")
+
+    def inertia_kgm2(self, mass_kg: float) -> Moments:
+        """Return the moments about x, y and z of the homogeneous solid, whose products of inertia
+        are zero. Raises ``ValueError`` for a shape without a formula."""
+        raise ValueError(f"no inertia is known of a {type(self).__name__.lower()}")
 
 
 def _around(center: np.ndarray, half: np.ndarray) -> np.ndarray:
@@ -70,6 +83,15 @@ class Box(Geometry):
     """A cuboid around its origin; ``size`` (m) along x, y, z."""
 
     size: Tuple[float, float, float]
+
+    def volume_m3(self) -> float:
+        """See :class:`Geometry`."""
+        return math.prod(self.size)
+
+    def inertia_kgm2(self, mass_kg: float) -> Moments:
+        """See :class:`Geometry`."""
+        x, y, z = (side**2 for side in self.size)
+        return (mass_kg / 12 * (y + z), mass_kg / 12 * (x + z), mass_kg / 12 * (x + y))
 
     def bounds(self, pose: Pose) -> np.ndarray:
         """See :class:`Geometry`."""
@@ -110,6 +132,15 @@ class Cylinder(Geometry):
     radius: float
     length: float
 
+    def volume_m3(self) -> float:
+        """See :class:`Geometry`."""
+        return math.pi * self.radius**2 * self.length
+
+    def inertia_kgm2(self, mass_kg: float) -> Moments:
+        """See :class:`Geometry`."""
+        across = mass_kg / 12 * (3 * self.radius**2 + self.length**2)
+        return (across, across, mass_kg / 2 * self.radius**2)
+
     def bounds(self, pose: Pose) -> np.ndarray:
         """See :class:`Geometry`."""
         axis = pose.rotation[:, 2]
@@ -138,6 +169,15 @@ class Sphere(Geometry):
     """A sphere around its origin; ``radius`` in m."""
 
     radius: float
+
+    def volume_m3(self) -> float:
+        """See :class:`Geometry`."""
+        return 4 / 3 * math.pi * self.radius**3
+
+    def inertia_kgm2(self, mass_kg: float) -> Moments:
+        """See :class:`Geometry`."""
+        moment = 2 / 5 * mass_kg * self.radius**2
+        return (moment, moment, moment)
 
     def bounds(self, pose: Pose) -> np.ndarray:
         """See :class:`Geometry`."""
@@ -169,6 +209,15 @@ class Ellipsoid(Geometry):
     """
 
     radii: Tuple[float, float, float]
+
+    def volume_m3(self) -> float:
+        """See :class:`Geometry`."""
+        return 4 / 3 * math.pi * math.prod(self.radii)
+
+    def inertia_kgm2(self, mass_kg: float) -> Moments:
+        """See :class:`Geometry`."""
+        a, b, c = (radius**2 for radius in self.radii)
+        return (mass_kg / 5 * (b + c), mass_kg / 5 * (a + c), mass_kg / 5 * (a + b))
 
     def _spread(self, pose: Pose) -> np.ndarray:
         """The matrix M with which the support point along d is M d / sqrt(d' M d)."""
@@ -211,6 +260,22 @@ class Capsule(Geometry):
 
     radius: float
     length: float
+
+    def volume_m3(self) -> float:
+        """See :class:`Geometry`."""
+        return math.pi * self.radius**2 * (self.length + 4 / 3 * self.radius)
+
+    def inertia_kgm2(self, mass_kg: float) -> Moments:
+        """See :class:`Geometry`."""
+        radius, length = self.radius, self.length
+        density = mass_kg / self.volume_m3()
+        barrel = density * math.pi * radius**2 * length
+        caps = density * 4 / 3 * math.pi * radius**3  # both half spheres together
+        along = barrel * radius**2 / 2 + caps * 2 / 5 * radius**2
+        across = barrel * (3 * radius**2 + length**2) / 12 + caps * (
+            2 / 5 * radius**2 + length**2 / 4 + 3 / 8 * length * radius
+        )
+        return (across, across, along)
 
     def bounds(self, pose: Pose) -> np.ndarray:
         """See :class:`Geometry`."""

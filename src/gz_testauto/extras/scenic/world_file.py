@@ -20,7 +20,6 @@ from gz_testauto.extras.scenic.packing import ModelPack, mesh_model
 from gz_testauto.extras.scenic.stretch import stretch_model
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.includes import ModelLibrary
-from gz_testauto.sdf.mass import inertia_kgm2
 from gz_testauto.sdf.shapes import Box, Cylinder
 from gz_testauto.sdf.values import set_numbers, set_pose
 
@@ -208,10 +207,10 @@ def _inertial(
     center = np.zeros(3)
     if round_ is not None:
         mass = density * np.pi * round_.radius**2 * round_.length
-        tensor = np.diag(inertia_kgm2(round_, mass))
+        tensor = np.diag(round_.inertia_kgm2(mass))
     elif mesh is None:
         mass = density * float(np.prod(size))
-        tensor = np.diag(inertia_kgm2(Box(size), mass))
+        tensor = np.diag(Box(size).inertia_kgm2(mass))
     else:
         mesh.density = density
         mass, center, tensor = float(mesh.mass), mesh.center_mass, mesh.moment_inertia
