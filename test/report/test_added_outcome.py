@@ -70,6 +70,12 @@ def test_the_page_counts_marks_colours_and_explains_it(out):
     block = json.loads(re.search(r'id="data">(.*?)</script>', text).group(1))
     kinds = [outcome["kind"] for outcome in block["outcomes"]]
     assert block["worlds"][2]["ended"] == [[1, kinds.index("drowned")]]
+    assert [outcome["kind"] for outcome in block["outcomes"] if outcome["crash"]] == [
+        "collided",
+        "tipped_over",
+        "drowned",
+    ]
+    assert "where a robot collided or tipped over or drowned" in text
     assert f".cell.drowned {{ background: var(--{Colour.GREY.value}); }}" in text
     shown = unescape(text)
     assert '<th scope="col">drowned</th>' in shown

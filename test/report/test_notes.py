@@ -17,6 +17,7 @@ from gz_testauto.report.export import to_json
 from gz_testauto.report.latex import latex_text, to_latex
 from gz_testauto.report.page.page import make_page
 from gz_testauto.report.table import print_report
+from gz_testauto.report.verdicts import success_verdict
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.manifest import Manifest
 from gz_testauto.results.records import AttemptRecord
@@ -137,3 +138,14 @@ def test_latex_states_how_much_of_the_campaign_has_finished(campaigns):
     results = dataclasses.replace(analysis.results, planned=99)
     text = to_latex(dataclasses.replace(analysis, results=results))
     assert f"{len(results.trials)} trials of 99, 4 worlds" in text
+
+
+@pytest.mark.parametrize("ends_early", [False, True])
+def test_terminal_and_page_state_the_same_verdict(ends_early, campaigns):
+    analysis, terminal, page = campaigns[not ends_early]
+    assert (analysis.early_end is not None) == ends_early
+    for pair in analysis.comparisons.pairs:
+        verdict = success_verdict(pair, analysis.early_end)
+        for text in (terminal, page):
+            assert words(verdict.lead) in text
+            assert words(verdict.evidence) in text

@@ -3,7 +3,6 @@
 Owns wording and layout; every number comes from :mod:`gz_testauto.analysis`.
 """
 
-import math
 import textwrap
 from typing import Iterable, List, Mapping, Optional, Sequence
 
@@ -12,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gz_testauto.analysis.comparison import Comparison
+from gz_testauto.analysis.decisions.early_end import EarlyEnd
 from gz_testauto.analysis.overview import Analysis
 from gz_testauto.analysis.summary import PlannerSummary, failures
 from gz_testauto.analysis.winners import WorldGroup
@@ -43,13 +43,12 @@ from gz_testauto.report.notes import (
 from gz_testauto.report.plain import (
     count_text,
     indented,
-    interval_text,
     methods_text,
-    p_text,
     plain_table,
     report_console,
 )
-from gz_testauto.report.rows import Notation, success_rows, verdict_text
+from gz_testauto.report.rows import Notation, success_rows
+from gz_testauto.report.verdicts import success_verdict
 from gz_testauto.results.records import CampaignResults
 
 LAST_SHOWN = 8
@@ -85,7 +84,7 @@ def report(analysis: Analysis) -> RenderableType:
         parts += further_means(analysis)
         metrics = {metric.name: metric for metric in analysis.metrics}
         for pair in analysis.comparisons.pairs:
-            parts += ["", *_comparison(pair, metrics)]
+            parts += ["", *_comparison(pair, metrics, analysis.early_end)]
         parts += _noted(overall_notes(analysis.comparisons), apart=True)
         parts += ["", *_winners(results, analysis.winners)]
     parts += _noted(missing_notes(results), "yellow", apart=True)
@@ -159,52 +158,21 @@ def _notes(results: CampaignResults, summaries: Sequence[PlannerSummary]) -> Lis
     return _noted(notes, "dim")
 
 
-def _comparison(pair: Comparison, metrics: Mapping[str, Metric]) -> List[RenderableType]:
+def _comparison(
+    pair: Comparison, metrics: Mapping[str, Metric], end: Optional[EarlyEnd]
+) -> List[RenderableType]:
     title = Text(f"{pair.first} against {pair.second}", style="bold")
     title.append(f"  {count_text(pair.worlds, 'world')} with both", style="default")
     if not pair.worlds:
         return [title]
-    difference = pair.difference
-    lines: List[RenderableType] = [
-        title,
-        f"Success {100 * difference.value:+.1f} points{_interval(pair)}, mean over worlds; "
-        f"{pair.test}: {p_text(pair.p_value)}{_adjusted(pair)} {_size(pair)}",
-    ]
+    verdict = success_verdict(pair, end)
+    lines: List[RenderableType] = [title, Text(f"{verdict.lead} {verdict.evidence}")]
     if pair.counts is not None:
         lines.append(
             f"Both {pair.counts.both}, only {pair.first} {pair.counts.first_only}, only "
             f"{pair.second} {pair.counts.second_only}, neither {pair.counts.neither}."
         )
     return [*lines, differences_table(pair, metrics), differences_note(pair, metrics)]
-
-
-def _interval(pair: Comparison) -> str:
-    shown = interval_text(pair.difference, 1, 100, "+")
-    if not shown:
-        return f" (no interval: {pair.difference.method})"
-    return (
-        f" {shown}"
-        if pair.difference.method == pair.test
-        else (f" {shown} ({pair.difference.method})")
-    )
-
-
-def _size(pair: Comparison) -> str:
-    """Whether the difference of success is significant and relevant, as a sentence."""
-    said = {
-        "both": "Significant and relevant",
-        "significant": "Significant, but smaller than what is relevant",
-        "relevant": "As large as what is relevant, but not significant",
-        "neither": "Neither significant nor relevant",
-        "-": "Not tested",
-    }[verdict_text(pair)]
-    return f"{said} (from {100 * pair.smallest_relevant:g} points)."
-
-
-def _adjusted(pair: Comparison) -> str:
-    if math.isnan(pair.p_adjusted) or pair.p_adjusted == pair.p_value:
-        return "."
-    return f", Holm {p_text(pair.p_adjusted, '')}."
 
 
 def _winners(results: CampaignResults, groups: Sequence[WorldGroup]) -> Iterable[RenderableType]:

@@ -84,7 +84,7 @@ def shown_worlds(tab):
 def test_worlds_are_filtered_found_and_sorted(opened, report):
     tab = opened(report)
     assert shown_worlds(tab) == ["world_0000", "world_0001"]
-    tab.select_option("#filter", "collided")
+    tab.select_option("#filter", "crash")
     assert shown_worlds(tab) == ["world_0000"]
     assert tab.locator("#shown").inner_text() == "1 of 2 worlds"
     tab.select_option("#filter", "only 1")

@@ -15,7 +15,6 @@ from gz_testauto.analysis.summary import failures
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.report.names import metric_heading
 from gz_testauto.report.notes import invalid_notes, success_note, worker_deaths_notes
-from gz_testauto.report.page import sentences
 from gz_testauto.report.page.difficulty import Figure, Values
 from gz_testauto.report.plain import count_text, methods_text, number_text
 from gz_testauto.report.rows import (
@@ -27,6 +26,7 @@ from gz_testauto.report.rows import (
     smallest_text,
     success_rows,
 )
+from gz_testauto.report.verdicts import advantage, metric_verdicts, success_verdict, undecided
 from gz_testauto.results.manifest import Manifest
 from gz_testauto.results.records import CampaignResults, TrialRecord
 from gz_testauto.trial.outcome import Outcome
@@ -54,7 +54,7 @@ def verdicts(analysis: Analysis) -> List[Dict[str, Any]]:
     at = {world.name: index for index, world in enumerate(analysis.results.worlds)}
     found = []
     for place, pair in enumerate(analysis.comparisons.pairs):
-        success = sentences.success_verdict(pair, analysis.early_end)
+        success = success_verdict(pair, analysis.early_end)
         won = [
             {
                 "heading": f"Only {planner}" if pair.counts else f"{planner} more often",
@@ -74,8 +74,8 @@ def verdicts(analysis: Analysis) -> List[Dict[str, Any]]:
         found.append(
             {
                 "success": success,
-                "metrics": sentences.metric_verdicts(pair, metrics) if pair.worlds else [],
-                "undecided": sentences.undecided(pair, metrics) if pair.worlds else "",
+                "metrics": metric_verdicts(pair, metrics) if pair.worlds else [],
+                "undecided": undecided(pair, metrics) if pair.worlds else "",
                 "won": won,
             }
         )
@@ -130,7 +130,7 @@ def differences(analysis: Analysis) -> List[Dict[str, Any]]:
                     "label": metric_heading(metric),
                     "unit": metric.label_unit,
                     "difference": row,
-                    "verdict": sentences.advantage(pair, metric, found) if row.worlds else "–",
+                    "verdict": advantage(pair, metric, found) if row.worlds else "–",
                 }
                 for found, (metric, row) in zip(
                     pair.metrics, metric_differences(pair, metrics, _NOTATION)
@@ -183,6 +183,11 @@ def _outcome_cell(outcome: Outcome) -> Dict[str, str]:
 def legend() -> List[Dict[str, str]]:
     """Every outcome as the table of worlds marks it."""
     return [_outcome_cell(outcome) for outcome in Outcome]
+
+
+def crash_labels() -> str:
+    """Return the outcomes that do harm: ``collided or tipped over``."""
+    return " or ".join(outcome.label for outcome in Outcome if outcome.declaration.crash)
 
 
 def outcome_style() -> str:

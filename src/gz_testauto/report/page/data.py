@@ -45,7 +45,7 @@ def campaign_block(
                 "kind": outcome.value,
                 "valid": outcome.valid,
                 "success": outcome.success,
-                "collision": outcome is Outcome.COLLIDED,
+                "crash": outcome.declaration.crash,
             }
             for outcome in outcomes
         ],

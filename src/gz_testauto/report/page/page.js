@@ -31,7 +31,7 @@
     differ: (world) => new Set(valid(world)).size > 1,
     one: (world) => reaching(world).length === 1 && valid(world).length > 1,
     nobody: (world) => valid(world).length > 0 && reaching(world).length === 0,
-    collided: (world) => world.ended.some(([, how]) => data.outcomes[how].collision),
+    crash: (world) => world.ended.some(([, how]) => data.outcomes[how].crash),
     invalid: (world) => world.ended.some(([, how]) => !data.outcomes[how].valid),
   };
 

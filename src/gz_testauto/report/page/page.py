@@ -145,6 +145,7 @@ class PageMaker:
             reproduction=content.reproduction(manifest, results, self._typed),
             methods=content.methods(analysis),
             legend=content.legend(),
+            crash_labels=content.crash_labels(),
             tolerances=f"{tolerances_text()}; outlines {1000 * TOLERANCE_M:g} mm",
             campaign_block=_json({**block, "live": self._live}),
             world_blocks=[_json(world) for world in worlds],

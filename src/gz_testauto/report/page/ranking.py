@@ -1,13 +1,13 @@
 """The one line at the head of the page: who reaches the goal most often, and who is not told apart.
 
 Owns the wording. The order is that of the success rates, which decides nothing; what is decided of
-a pair is its verdict (:func:`gz_testauto.report.page.sentences.success_verdict`).
+a pair is its verdict (:func:`gz_testauto.report.verdicts.success_verdict`).
 """
 
 from typing import Dict, List
 
 from gz_testauto.analysis.overview import Analysis
-from gz_testauto.report.page.sentences import success_verdict
+from gz_testauto.report.verdicts import success_verdict
 
 Others = Dict[str, List[str]]
 """Planners, each with those of whom the same is said."""

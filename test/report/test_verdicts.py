@@ -7,7 +7,7 @@ import pytest
 from gz_testauto.analysis.comparison import Comparison, MetricComparison
 from gz_testauto.analysis.intervals import Estimate
 from gz_testauto.metrics.interface import Metric
-from gz_testauto.report.page import sentences
+from gz_testauto.report import verdicts
 
 SAFETY = Metric(
     name="safety", unit="1/m", decimals=3, better="lower", completed_only=True, description=""
@@ -53,7 +53,7 @@ def pair_with(shift, low, high, p_adjusted=0.038, worlds=20, smallest=0.1, succe
 )
 def test_an_interval_of_a_metric_is_signed_as_its_sentence_is_said(shift, low, high, said):
     pair = pair_with(shift, low, high)
-    (verdict,) = sentences.metric_verdicts(pair, {"safety": SAFETY})
+    (verdict,) = verdicts.metric_verdicts(pair, {"safety": SAFETY})
     better = "fgm" if shift < 0 else "dwa"
     other = "dwa" if shift < 0 else "fgm"
     assert verdict.lead == f"Safety is better for {better}: lower by 0.200 1/m than for {other}."
@@ -63,14 +63,14 @@ def test_an_interval_of_a_metric_is_signed_as_its_sentence_is_said(shift, low, h
 def test_a_difference_that_is_told_from_chance_but_has_no_size_is_explained():
     pair = pair_with(0.0, 0.0, 0.1)
     metrics = {"safety": SAFETY}
-    assert sentences.metric_verdicts(pair, metrics) == []
-    said = sentences.undecided(pair, metrics)
+    assert verdicts.metric_verdicts(pair, metrics) == []
+    said = verdicts.undecided(pair, metrics)
     assert said.startswith("The test finds a difference, but the shift is 0, as the two are equal")
     assert said.endswith("in: safety.") and "No difference" not in said
-    assert sentences.advantage(pair, SAFETY, pair.metrics[0]) == "significant: the shift is 0"
+    assert verdicts.advantage(pair, SAFETY, pair.metrics[0]) == "significant: the shift is 0"
     not_told = pair_with(0.0, 0.0, 0.1, p_adjusted=0.2)
-    assert sentences.undecided(not_told, metrics) == "No difference is shown in: safety."
-    assert sentences.advantage(not_told, SAFETY, not_told.metrics[0]) == "neither"
+    assert verdicts.undecided(not_told, metrics) == "No difference is shown in: safety."
+    assert verdicts.advantage(not_told, SAFETY, not_told.metrics[0]) == "neither"
 
 
 @pytest.mark.parametrize(
@@ -85,12 +85,12 @@ def test_a_difference_that_is_told_from_chance_but_has_no_size_is_explained():
 )
 def test_a_metric_is_better_only_where_significant_and_relevant(shift, p_adjusted, said):
     pair = pair_with(shift, shift - 0.1, shift + 0.1, p_adjusted)
-    assert sentences.advantage(pair, SAFETY, pair.metrics[0]) == said
+    assert verdicts.advantage(pair, SAFETY, pair.metrics[0]) == said
 
 
 def test_a_significant_difference_too_small_to_matter_is_called_so():
     pair = pair_with(-0.05, -0.09, -0.01, 0.01)
-    (verdict,) = sentences.metric_verdicts(pair, {"safety": SAFETY})
+    (verdict,) = verdicts.metric_verdicts(pair, {"safety": SAFETY})
     assert verdict.lead == (
         "Safety: lower by 0.050 1/m for fgm than for dwa, less than the 0.100 1/m that are "
         "relevant."
@@ -113,12 +113,12 @@ def test_a_significant_difference_too_small_to_matter_is_called_so():
     ],
 )
 def test_success_is_decided_where_significant_and_relevant(success, p_adjusted, lead, better):
-    verdict = sentences.success_verdict(pair_with(0.0, 0.0, 0.0, p_adjusted, success=success))
+    verdict = verdicts.success_verdict(pair_with(0.0, 0.0, 0.0, p_adjusted, success=success))
     assert (verdict.lead, verdict.better) == (lead, better)
     assert verdict.decided == bool(better)
 
 
 def test_a_metric_that_no_world_has_for_both_is_told_apart_from_one_without_difference():
     pair = pair_with(math.nan, math.nan, math.nan, math.nan, worlds=0)
-    said = sentences.undecided(pair, {"safety": SAFETY})
+    said = verdicts.undecided(pair, {"safety": SAFETY})
     assert said == "In no world both have a number in: safety."
