@@ -5,7 +5,7 @@ for the rest.
 """
 
 from dataclasses import dataclass
-from typing import Dict, FrozenSet, List, Mapping
+from typing import Dict, FrozenSet, List, Mapping, Tuple
 
 from gz_testauto.results.records import CampaignResults, TrialRecord
 from gz_testauto.sampling.seeds import CONTROL_SAMPLE, child_generator
@@ -16,14 +16,11 @@ DISAGREE = "planners disagree"
 CLOSEST = "lowest clearance"
 CONTROL = "control sample"
 
-REASONS = (
-    INVALID,
-    DISAGREE,
-    *(outcome.label for outcome in Outcome if outcome.declaration.crash),
-    CLOSEST,
-    CONTROL,
-)
-"""Why a trial is taken; the first that holds counts."""
+
+def possible_reasons() -> Tuple[str, ...]:
+    """Return the reasons for which a trial is chosen; the first that applies counts."""
+    crashes = (outcome.label for outcome in Outcome if outcome.declaration.crash)
+    return (INVALID, DISAGREE, *crashes, CLOSEST, CONTROL)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from gz_testauto.analysis.agreement import Agreement, Confirmation, Pair
 from gz_testauto.analysis.intervals import Estimate
-from gz_testauto.analysis.screening import REASONS
+from gz_testauto.analysis.screening import possible_reasons
 from gz_testauto.base.escaping import all_printable
 from gz_testauto.report.plain import (
     interval_text,
@@ -57,7 +57,7 @@ def print_confirmation(
     """Print how far the trials screened in one simulator hold in the other."""
     console = console or report_console()
     table = plain_table("run again because", "trials", "ended alike")
-    for reason in REASONS:
+    for reason in possible_reasons():
         if reason in found.trials:
             table.add_row(reason, str(found.trials[reason]), str(found.same[reason]))
     count, overall = sum(found.trials.values()), found.overall
