@@ -66,8 +66,8 @@ class Questions:
         return self.answer(self.asked)
 
 
-class _Stage:
-    """What the tests of one suite share: campaign, executor, and the two trials' results."""
+class _SharedExecutor:
+    """The campaign and the executor of one suite, with the results of two trials."""
 
     def __init__(self, campaign: PreparedCampaign, executor: TrialExecutor) -> None:
         self.campaign = campaign
@@ -116,43 +116,45 @@ class ExecutorConformance:
         as long as that is not there. Called from question ``harm_at`` on."""
         raise NotImplementedError
 
-    # what the tests stand on
+    # the executor that the tests share
 
-    _stage: ClassVar[Optional[_Stage]] = None
+    _shared: ClassVar[Optional[_SharedExecutor]] = None
 
     @pytest.fixture
-    def stage(self, tmp_path_factory: pytest.TempPathFactory) -> _Stage:
-        """The one executor of the suite, opened when first asked for, and both trials driven."""
+    def shared(self, tmp_path_factory: pytest.TempPathFactory) -> _SharedExecutor:
+        """Return the executor of the suite, open, after both trials."""
         suite = type(self)
-        if suite._stage is None:
+        if suite._shared is None:
             directory = tmp_path_factory.mktemp("campaign")
             campaign = two_worlds(directory, self.planners, several=True)
             executor = self.make_executor(campaign, tmp_path_factory.mktemp("executor"))
-            suite._stage = stage = _Stage(campaign, executor)
+            suite._shared = shared = _SharedExecutor(campaign, executor)
             executor.open()
             for world in (CLEAR, BLOCKED):
-                stage.driven[world] = stage.drive(world)
-        if len(suite._stage.driven) < 2:
+                shared.driven[world] = shared.drive(world)
+        if len(suite._shared.driven) < 2:
             pytest.fail("the executor ran no trial; the first test says why")
-        return suite._stage
+        return suite._shared
 
     @classmethod
     def teardown_class(cls) -> None:
         """Close the executor of the suite."""
-        stage, cls._stage = cls._stage, None
-        if stage is not None:
-            stage.executor.close()
+        shared, cls._shared = cls._shared, None
+        if shared is not None:
+            shared.executor.close()
 
     # trials
 
-    def test_its_simulator_has_a_name(self, stage: _Stage) -> None:
-        identity = stage.executor.identity
+    def test_its_simulator_has_a_name(self, shared: _SharedExecutor) -> None:
+        identity = shared.executor.identity
         assert isinstance(identity, SimulatorIdentity)
         assert identity.name != ""
         assert isinstance(identity.version, str)
 
-    def test_a_clear_way_is_driven_from_the_start_to_the_goal(self, stage: _Stage) -> None:
-        result, _ = stage.driven[CLEAR]
+    def test_a_clear_way_is_driven_from_the_start_to_the_goal(
+        self, shared: _SharedExecutor
+    ) -> None:
+        result, _ = shared.driven[CLEAR]
         assert result.outcome is Outcome.REACHED, result.detail
         assert result.recording.completed
         first, last = result.recording.pose[0], result.recording.pose[-1]
@@ -162,8 +164,8 @@ class ExecutorConformance:
         speed_mps, steps_s = result.recording.twist[1:, 0], np.diff(result.recording.time_s)
         assert float(speed_mps @ steps_s) == pytest.approx(WAY_M, rel=0.2), "the twist is another"
 
-    def test_several_goals_are_reached_one_after_the_other(self, stage: _Stage) -> None:
-        result, _ = stage.drive(SEVERAL)
+    def test_several_goals_are_reached_one_after_the_other(self, shared: _SharedExecutor) -> None:
+        result, _ = shared.drive(SEVERAL)
         assert result.outcome is Outcome.REACHED, result.detail
         recording = result.recording
         assert recording.goal_times_s is not None
@@ -173,21 +175,27 @@ class ExecutorConformance:
             pose = recording.pose[np.searchsorted(recording.time_s, reached_s)]
             assert np.hypot(*(pose[:2] - place)) <= 0.5
 
-    def test_a_blocked_way_ends_at_the_obstacle_which_is_named(self, stage: _Stage) -> None:
-        result, _ = stage.driven[BLOCKED]
+    def test_a_blocked_way_ends_at_the_obstacle_which_is_named(
+        self, shared: _SharedExecutor
+    ) -> None:
+        result, _ = shared.driven[BLOCKED]
         assert result.outcome is Outcome.COLLIDED, result.detail
         assert OBSTACLE in result.detail
         assert not result.recording.completed
         assert {contact.partner for contact in result.recording.contacts} == {OBSTACLE}
         assert result.recording.pose[-1][0] < 0.0
 
-    def test_no_clearance_is_left_where_it_collided_and_some_before(self, stage: _Stage) -> None:
-        clearance_m = stage.driven[BLOCKED][0].recording.clearance_m
+    def test_no_clearance_is_left_where_it_collided_and_some_before(
+        self, shared: _SharedExecutor
+    ) -> None:
+        clearance_m = shared.driven[BLOCKED][0].recording.clearance_m
         assert clearance_m[-1] < 0.05
         assert clearance_m[0] > 1.0
 
-    def test_time_passes_as_fast_as_the_robot_can_drive_and_no_faster(self, stage: _Stage) -> None:
-        recording, spec = stage.driven[CLEAR][0].recording, stage.campaign.spec
+    def test_time_passes_as_fast_as_the_robot_can_drive_and_no_faster(
+        self, shared: _SharedExecutor
+    ) -> None:
+        recording, spec = shared.driven[CLEAR][0].recording, shared.campaign.spec
         assert recording.time_s[0] == pytest.approx(0.0, abs=1e-9)
         assert recording.duration_s >= WAY_M / spec.robot.max_linear_mps - 0.1
         gaps_s = np.diff(recording.time_s)
@@ -197,26 +205,30 @@ class ExecutorConformance:
             assert np.median(gaps_s) < 5 * spec.control_period_s
 
     def test_what_the_planner_asked_for_and_how_long_it_thought_is_kept(
-        self, stage: _Stage
+        self, shared: _SharedExecutor
     ) -> None:
-        recording = stage.driven[CLEAR][0].recording
+        recording = shared.driven[CLEAR][0].recording
         assert np.isfinite(recording.command[1:]).any()
         assert len(recording.cycle_time_s) > 0
         assert (recording.cycle_time_s >= 0.0).all()
         assert recording.wall_time_s > 0.0
 
-    def test_whether_to_stop_is_asked_in_every_control_period(self, stage: _Stage) -> None:
-        result, asked = stage.driven[CLEAR]
+    def test_whether_to_stop_is_asked_in_every_control_period(
+        self, shared: _SharedExecutor
+    ) -> None:
+        result, asked = shared.driven[CLEAR]
         assert asked >= len(result.recording.time_s) - 1
 
-    def test_a_trial_is_the_same_to_the_bit_after_others(self, stage: _Stage) -> None:
+    def test_a_trial_is_the_same_to_the_bit_after_others(self, shared: _SharedExecutor) -> None:
         if not self.repeatable:
             pytest.skip("its trials run in wall time: no two are the same to the bit")
-        self.assert_drives_as_before(stage, CLEAR)
+        self.assert_drives_as_before(shared, CLEAR)
 
     # ends
 
-    def test_a_stop_ends_the_trial_at_once_and_the_next_one_runs(self, stage: _Stage) -> None:
+    def test_a_stop_ends_the_trial_at_once_and_the_next_one_runs(
+        self, shared: _SharedExecutor
+    ) -> None:
         asked: List[int] = []
 
         def stop(number: int) -> bool:
@@ -224,20 +236,24 @@ class ExecutorConformance:
             return number >= self.harm_at
 
         with pytest.raises(TrialStopped):
-            stage.drive(CLEAR, stop)
+            shared.drive(CLEAR, stop)
         assert asked[-1] == self.harm_at
-        stage.executor.recover()
-        self.assert_drives_as_before(stage, BLOCKED)
+        shared.executor.recover()
+        self.assert_drives_as_before(shared, BLOCKED)
 
-    def test_a_stop_that_is_asked_for_before_the_trial_ends_it(self, stage: _Stage) -> None:
+    def test_a_stop_that_is_asked_for_before_the_trial_ends_it(
+        self, shared: _SharedExecutor
+    ) -> None:
         with pytest.raises(TrialStopped):
-            stage.drive(CLEAR, lambda number: True)
-        stage.executor.recover()
+            shared.drive(CLEAR, lambda number: True)
+        shared.executor.recover()
 
-    def test_what_dies_under_a_trial_makes_it_invalid_and_is_replaced(self, stage: _Stage) -> None:
+    def test_what_dies_under_a_trial_makes_it_invalid_and_is_replaced(
+        self, shared: _SharedExecutor
+    ) -> None:
         if type(self).harm is ExecutorConformance.harm:
             pytest.skip("it depends on nothing that could be ended from outside")
-        identity = stage.executor.identity
+        identity = shared.executor.identity
         harmed: List[int] = []
 
         def harm(number: int) -> bool:
@@ -245,17 +261,17 @@ class ExecutorConformance:
                 harmed.append(number)
             return False
 
-        trial = stage.campaign.trials[0]
+        trial = shared.campaign.trials[0]
         for _ in range(ATTEMPTS):
             with pytest.raises(INVALID) as raised:
-                stage.executor.execute(trial, Questions(harm))
-            stage.executor.recover()
+                shared.executor.execute(trial, Questions(harm))
+            shared.executor.recover()
             if harmed:
                 break
         assert len(harmed) == 1
         assert str(raised.value) != "" and self.cause in str(raised.value)
-        assert stage.executor.identity == identity
-        self.assert_drives_as_before(stage, BLOCKED)
+        assert shared.executor.identity == identity
+        self.assert_drives_as_before(shared, BLOCKED)
 
     def test_closing_ends_all_that_was_started_and_may_come_twice(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -315,9 +331,9 @@ class ExecutorConformance:
                 "a trial that is repeated draws other random numbers"
             )
 
-    def assert_drives_as_before(self, stage: _Stage, world: str) -> None:
+    def assert_drives_as_before(self, shared: _SharedExecutor, world: str) -> None:
         """Assert that a trial ends as it did the first time, to the bit where that is promised."""
-        (before, _), (again, _) = stage.driven[world], stage.drive(world)
+        (before, _), (again, _) = shared.driven[world], shared.drive(world)
         assert again.outcome is before.outcome
         if self.repeatable:
             assert again.detail == before.detail
@@ -327,7 +343,7 @@ class ExecutorConformance:
 def _attempted(
     executor: TrialExecutor, trial: Trial, answer: Callable[[int], bool]
 ) -> Tuple[TrialResult, int]:
-    """Run a trial, several times where it is invalid; see :meth:`_Stage.drive`."""
+    """Run a trial, several times where it is invalid; see :meth:`_SharedExecutor.drive`."""
     for attempt in range(ATTEMPTS):
         questions = Questions(answer)
         try:
