@@ -25,6 +25,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -47,6 +48,7 @@ ABSOLUTE_FOLDER = re.compile(r"(?<![\w.])/[^\s<>\"']*/")
 IDENTITY = ("world", "planner", "repetition", "measure", "entry", "number")
 """Columns that identify a row."""
 TIMEOUT_S = 3600.0
+END_TIMEOUT_S = 30.0
 SHOWN = 4
 
 # ---- the cases
@@ -153,21 +155,42 @@ class Checkout:
         if self._keep:
             self._cache.mkdir(parents=True, exist_ok=True)
             partial = kept.with_name(f"{kept.name}.{os.getpid()}")
-            shutil.copytree(out, partial)
-            partial.rename(kept)
+            try:
+                shutil.copytree(out, partial)
+                partial.rename(kept)
+            finally:
+                shutil.rmtree(partial, ignore_errors=True)
         return out
 
     def run(self, arguments):
         """Run ``gz_testauto`` of this checkout; status 1 means that part of the work is missing."""
-        done = subprocess.run(
+        process = subprocess.Popen(
             [str(self.path / "bootstrap"), "exec", "gz_testauto", *arguments],
-            capture_output=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
             text=True,
-            timeout=TIMEOUT_S,
             cwd=str(self.path),
+            start_new_session=True,
         )
-        if done.returncode not in (0, 1) or "Traceback" in done.stderr:
-            raise CommandError(f"{self.path}: {' '.join(arguments)}\n{done.stderr[-3000:]}")
+        try:
+            _, errors = process.communicate(timeout=TIMEOUT_S)
+        except BaseException:
+            end_group(process)
+            raise
+        if process.returncode not in (0, 1) or "Traceback" in errors:
+            raise CommandError(f"{self.path}: {' '.join(arguments)}\n{errors[-3000:]}")
+
+
+def end_group(process):
+    """End a process and all that it started, within ``END_TIMEOUT_S``: by SIGTERM, then SIGKILL."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, number)
+            process.communicate(timeout=END_TIMEOUT_S)
+        except ProcessLookupError:
+            return
+        except subprocess.TimeoutExpired:
+            continue
 
 
 # ---- reading
@@ -292,6 +315,8 @@ def main():
     parser.add_argument("--cases", default=",".join(CASES), help="of %(default)s")
     parser.add_argument("--no-cache", action="store_true", help="run all again")
     arguments = parser.parse_args()
+    for number in (signal.SIGTERM, signal.SIGHUP):  # so that children end and folders are removed
+        signal.signal(number, lambda *_: sys.exit("interrupted"))
     checkouts = [Checkout(path, not arguments.no_cache) for path in (arguments.a, arguments.b)]
     for letter, checkout in zip("AB", checkouts):
         print(f"{letter}: {checkout.path} at {checkout.commit}")
