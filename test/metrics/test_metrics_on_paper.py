@@ -4,7 +4,10 @@ import math
 
 import numpy as np
 import pytest
+from scipy import signal
 
+from gz_testauto.metrics.comfort import _window as window_for_cutoff
+from gz_testauto.metrics.comfort import acceleration
 from gz_testauto.metrics.interface import METRICS, MetricContext, measure
 from gz_testauto.metrics.recording import ContactEpisode, Recording
 
@@ -149,6 +152,13 @@ def test_comfort_of_a_recording_shorter_than_the_filter_is_still_a_number(sample
     assert value("comfort_mps2", ramp) == pytest.approx(1.0, rel=0.25)
 
 
+def test_four_samples_are_filtered_and_three_are_not():
+    three = drive(0.1 * np.arange(3), forward=np.array([0.0, 1.0, 0.0]))
+    assert value("comfort_mps2", three) == pytest.approx(math.sqrt(50.0))  # 10, 0, -10 m/s²
+    four = drive(0.1 * np.arange(4), forward=np.array([0.0, 1.0, 0.0, 1.0]))
+    assert value("comfort_mps2", four) < 0.9 * math.sqrt(100.0 / 3.0)  # 10, 0, 0, 10 m/s²
+
+
 def test_comfort_of_one_sample_is_unknown():
     assert math.isnan(value("comfort_mps2", drive([0.0])))
 
@@ -182,8 +192,9 @@ def test_safety_weighs_time_and_not_samples():
     )
 
 
-def test_safety_is_finite_at_a_touch():
-    assert math.isfinite(value("safety", straight_line(clearance=0.0)))
+def test_safety_counts_a_touch_as_a_clearance_of_one_centimetre():
+    assert value("safety", straight_line(clearance=0.0)) == pytest.approx(100.0 - 1.0)
+    assert value("safety", straight_line(clearance=0.02)) == pytest.approx(50.0 - 1.0)
 
 
 def test_danger_closes_its_last_interval():
@@ -242,6 +253,18 @@ def test_barn_score_is_zero_for_a_failure_and_takes_the_shortest_way_where_none_
     assert math.isnan(value("barn_score", straight_line(), BARN))
 
 
+@pytest.mark.parametrize("way_m", [0.0, -1.0])
+def test_success_over_a_path_without_length_has_no_score(way_m):
+    assert math.isnan(value("spl", straight_line(shortest_path_m=way_m)))
+    assert math.isnan(value("barn_score", straight_line(shortest_path_m=way_m), BARN))
+
+
+def test_a_robot_as_fast_as_the_limit_does_not_stand():
+    steps = np.array([0.0, 0.02, 0.03, 0.03])
+    assert value("standing_s", drive(np.arange(4.0), x=steps)) == pytest.approx(2.0)
+    assert value("reversals", drive(np.arange(3.0), forward=np.array([0.02, -0.5, 0.5]))) == 1
+
+
 def test_barn_time_begins_when_the_robot_moves():
     time_s = np.array([0.0, 30.0, 30.1, 50.1])  # half a minute of thinking, then 10 m in 20 s
     late = drive(time_s, x=np.array([0.0, 0.0, 0.1, 10.1]), published_path_m=10.0)
@@ -256,7 +279,22 @@ def test_cycle_times_have_mean_tail_and_missed_periods():
     assert value("cycle_p95_s", recording) == pytest.approx(0.01)
     assert value("cycle_p99_s", recording) == pytest.approx(np.percentile(cycles, 99))
     assert value("cycle_max_s", recording) == 0.3
+    even = straight_line(cycle_time_s=np.arange(101.0))
+    assert value("cycle_p95_s", even) == pytest.approx(95.0)
+    assert value("cycle_p99_s", even) == pytest.approx(99.0)
+    on_time = straight_line(cycle_time_s=np.array([0.1, 0.1, 0.11, 0.09]))
+    assert value("cycle_missed_share", on_time) == 0.25
     assert value("cycle_missed_share", recording) == pytest.approx(0.02)
+
+
+def test_a_recording_without_cycles_has_no_times_of_cycles():
+    for name in ("cycle_mean_s", "cycle_cpu_mean_s", "cycle_p95_s", "cycle_max_s"):
+        assert math.isnan(value(name, straight_line()))
+    assert math.isnan(value("cycle_missed_share", straight_line()))
+
+
+def test_a_simulation_of_no_wall_time_has_no_real_time_factor():
+    assert math.isnan(value("real_time_factor", straight_line(wall_time_s=0.0)))
 
 
 def test_real_time_factor_is_simulated_over_wall_time():
@@ -340,6 +378,66 @@ def test_a_circle_has_the_curvature_one_over_r_everywhere(radius_m):
     assert value("heading_change_radpm", around) == pytest.approx(1 / radius_m, rel=0.01)
 
 
+@pytest.mark.parametrize("samples", [9, 21])
+def test_the_curvature_of_a_circle_is_exact_for_few_samples(samples):
+    time_s = 3.0 + np.linspace(0.0, 2 * math.pi * 2.0, samples)
+    angle = (time_s - 3.0) / 2.0
+    yaw = np.remainder(angle + math.pi, 2 * math.pi) - math.pi
+    coarse = drive(time_s, yaw=yaw, forward=1.0, turn=0.5)
+    assert value("curvature_mean_1pm", coarse) == pytest.approx(0.5, rel=1e-9)
+    assert value("curvature_max_1pm", coarse) == pytest.approx(0.5, rel=1e-9)
+    assert value("heading_change_radpm", coarse) == pytest.approx(0.5, rel=1e-9)
+    clockwise = drive(time_s, yaw=-yaw, forward=1.0, turn=-0.5)
+    assert value("curvature_max_1pm", clockwise) == pytest.approx(0.5, rel=1e-9)
+
+
+@pytest.mark.parametrize(("length_m", "known"), [(0.19, False), (0.21, True), (0.31, True)])
+def test_heading_change_needs_a_path_of_two_tenths_of_a_metre(length_m, known):
+    time_s = np.linspace(0.0, length_m, 32)
+    bend = drive(time_s, yaw=time_s, forward=1.0, turn=1.0)
+    found = value("heading_change_radpm", bend)
+    assert found == pytest.approx(1.0 if known else math.nan, nan_ok=True)
+    assert value("curvature_mean_1pm", bend) == pytest.approx(
+        1.0 if known else math.nan, nan_ok=True
+    )
+
+
+def test_heading_change_is_sampled_every_tenth_of_a_metre():
+    length_m = 0.4 + 1e-6
+    time_s = np.linspace(0.0, length_m, 401)
+    weaving = 0.2 * np.abs(np.remainder(time_s / 0.1 + 1.0, 2.0) - 1.0)  # up and down by 0.2 rad
+    turn = np.where(np.arange(401) // 100 % 2 == 0, 2.0, -2.0)
+    recording = drive(time_s, yaw=weaving, forward=1.0, turn=turn)
+    assert value("heading_change_radpm", recording) == pytest.approx(4 * 0.2 / 0.4, rel=1e-3)
+
+
+def test_comfort_pads_a_long_recording_as_scipy_does():
+    time_s = 0.1 * np.arange(40)
+    twist = np.column_stack([np.sin(time_s), np.cos(3.0 * time_s), np.zeros(40)])
+    sections = signal.butter(2, 2.0, fs=10.0, output="sos")
+    filtered = signal.sosfiltfilt(sections, twist[:, :2], axis=0)
+    _, found = acceleration(time_s, twist, 2.0)
+    assert found == pytest.approx(np.gradient(filtered, 0.1, axis=0), abs=1e-9)
+
+
+@pytest.mark.parametrize(("samples", "known"), [(4, False), (5, True)])
+def test_jerk_needs_as_many_samples_as_its_polynomial(samples, known):
+    time_s = 0.1 * np.arange(samples)
+    speeding_up = drive(time_s, forward=1.0 + time_s**2)  # the jerk is 2 m/s³
+    expected = 2.0 if known else math.nan
+    assert value("jerk_rms_mps3", speeding_up) == pytest.approx(expected, nan_ok=True)
+    assert math.isnan(value("log_dimensionless_jerk", speeding_up)) != known
+
+
+@pytest.mark.parametrize(
+    ("cutoff_hz", "samples", "width"),
+    [(2.0, 100, 11), (1.0, 100, 19), (20.0, 100, 5), (1e6, 100, 5), (2.0, 7, 7), (2.0, 8, 7)],
+)
+def test_the_window_for_jerk_has_the_width_of_its_cutoff(cutoff_hz, samples, width):
+    # (5 / (2 f Δt) + 4.6) / 3.2 samples to each side, Δt = 0.1 s; Schafer 2011, equation 6
+    assert window_for_cutoff(cutoff_hz, 0.1, samples) == width
+
+
 def test_a_straight_line_has_no_curvature_however_unevenly_it_is_driven():
     time_s = np.arange(0.0, 20.0, 0.1)
     forward = np.where(time_s < 10.0, 0.01, 1.0)
@@ -356,7 +454,7 @@ def test_half_a_line_and_half_a_circle_have_half_its_mean_curvature():
     y = np.concatenate([0 * line, radius_m * (1 - np.cos(bend))])
     yaw = np.concatenate([0 * line, bend])
     recording = drive(0.01 * np.arange(len(x)), x=x, y=y, yaw=yaw, forward=0.1 * math.pi)
-    assert value("curvature_mean_1pm", recording) == pytest.approx(0.5, rel=0.03)
+    assert value("curvature_mean_1pm", recording) == pytest.approx(0.5, rel=2e-3)
     assert value("curvature_max_1pm", recording) == pytest.approx(1.0, rel=0.03)
     assert value("heading_change_radpm", recording) == pytest.approx(0.5, rel=0.01)
 
