@@ -43,3 +43,47 @@ def test_equal_areas_get_equally_many_points(name):
 def test_region_without_area_is_refused():
     with pytest.raises(ValueError, match="no area"):
         RegionSampler(shapely.Polygon())
+
+
+@pytest.mark.parametrize(
+    ("region", "numbers", "point"),
+    [
+        (shapely.box(-1, 2, 3, 4), (0.25, 0.5), (0.0, 3.0)),
+        (shapely.box(-1, 2, 3, 4), (0.0, 0.0), (-1.0, 2.0)),
+        # the area to the left of x is 2 x - x²/2, and the chord at x = 1 is 1 m long
+        (shapely.Polygon([(0, 0), (2, 0), (0, 2)]), (0.75, 0.5), (1.0, 0.5)),
+        (REGIONS["in two pieces"], (1 / 6, 0.25), (0.5, 0.25)),
+        (REGIONS["in two pieces"], (2 / 3, 0.5), (4.0, 5.5)),
+        (
+            shapely.union_all([shapely.box(0, 0, 2, 1), shapely.box(0, 3, 2, 4)]),
+            (0.5, 0.25),
+            (1, 0.5),
+        ),
+        (
+            shapely.union_all([shapely.box(0, 0, 2, 1), shapely.box(0, 3, 2, 4)]),
+            (0.5, 0.75),
+            (1, 3.5),
+        ),
+        (REGIONS["with a hole"], (0.5, 0.5), (None, None)),
+    ],
+)
+def test_two_numbers_are_a_point_by_the_area_to_its_left(region, numbers, point):
+    x, y = RegionSampler(region).point(*numbers)
+    if point == (None, None):
+        left = region.intersection(shapely.box(0, 0, x, 4)).area
+        assert left == pytest.approx(0.5 * region.area)
+        return
+    assert (x, y) == pytest.approx(point, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", sorted(REGIONS))
+def test_the_first_number_is_the_share_of_the_area_to_the_left(name):
+    region = REGIONS[name]
+    sampler = RegionSampler(region)
+    for first in (0.0, 0.1, 0.37, 0.5, 0.83, 0.999):
+        x, y = sampler.point(first, 0.3)
+        line = shapely.LineString([(x, -9.0), (x, 9.0)])
+        left = region.intersection(shapely.box(-9, -9, x, 9)).area
+        assert left == pytest.approx(first * region.area, abs=1e-6)
+        below = region.intersection(shapely.LineString([(x, -9.0), (x, y)])).length
+        assert below == pytest.approx(0.3 * region.intersection(line).length, abs=1e-5)

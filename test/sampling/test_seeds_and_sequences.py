@@ -104,3 +104,28 @@ def test_independent_points_have_the_discrepancy_expected_of_them():
     found = [UnitSequence(SamplingSpec(), 6, seed).coverage(64) for seed in range(60)]
     mean = np.mean([coverage.discrepancy for coverage in found])
     assert mean == pytest.approx(found[0].independent, rel=0.1)
+
+
+def test_two_blocks_of_sobol_have_one_point_per_finer_layer():
+    for column in points("sobol", 512, dimensions=2).T:
+        assert sorted((column * 512).astype(int)) == list(range(512))
+
+
+def test_blocks_of_a_hypercube_differ():
+    drawn = points("lhs", 40)
+    assert not np.array_equal(drawn[:20], drawn[20:])
+    assert len(np.unique(drawn[:, 0])) == 40
+
+
+@pytest.mark.parametrize(("dimensions", "expected"), [(1, 1 / 6), (2, 7 / 18), (5, 7 / 18)])
+def test_independent_points_have_a_known_mean_discrepancy(dimensions, expected):
+    # Hickernell 1998: (5/4)^d - (13/12)^d over the number of points, d at most 2
+    coverage = UnitSequence(SamplingSpec(), dimensions, 3).coverage(10)
+    assert coverage.independent == pytest.approx(expected / 10)
+
+
+def test_coverage_is_the_mean_over_neighboring_dimensions():
+    sequence = UnitSequence(SamplingSpec(), 3, 3)
+    drawn = points("uniform", 16, dimensions=3)
+    pairs = [stats.qmc.discrepancy(drawn[:, d : d + 2], method="CD") for d in (0, 1)]
+    assert sequence.coverage(16).discrepancy == pytest.approx(np.mean(pairs))
