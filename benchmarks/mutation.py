@@ -66,7 +66,7 @@ class Mutant(NamedTuple):
 
 
 class Baseline(NamedTuple):
-    """What the tests of some folders do on the original."""
+    """Results of the tests of some folders on the original."""
 
     seconds: dict
     """Processor time by test."""
@@ -114,7 +114,7 @@ def _is_left_out(operator):
 
 
 def _is_unpacking(node):
-    """Whether an operator is no arithmetic: the star of a signature, two stars in a dictionary."""
+    """Return whether an operator is the star of a signature or two stars in a dictionary."""
     parent = node.parent.type if node.parent else ""
     return node.type == "operator" and (
         parent == "parameters" or (node.value == "**" and parent in ("dictorsetmaker", "atom"))
@@ -225,7 +225,7 @@ def in_child(copy, call, cpu_s=None):
 def _enter(copy, cpu_s):
     os.chdir(str(copy))
     paths = [str(copy / "src")]
-    sys.path[:] = paths + [path for path in sys.path if not Path(path, "gz_testauto").is_dir()]
+    sys.path[:] = paths + sys.path
     kept = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     os.environ["PYTHONPATH"] = os.pathsep.join(paths + [path for path in kept if path])
     if cpu_s:  # a mutant; the baseline leaves the bytecode of the original
@@ -334,7 +334,9 @@ def judge(copy, mutant, own, elsewhere, slow):
     }
     try:
         path.write_text(after, encoding="utf-8")
-        os.utime(str(path), (times.st_atime, times.st_mtime + 7))  # bytecode goes by time and size
+        os.utime(
+            str(path), (times.st_atime, times.st_mtime + 7)
+        )  # bytecode is valid for a time and size
         for stage, tests in stages(mutant, own, elsewhere):
             if not tests:
                 continue

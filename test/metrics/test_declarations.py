@@ -1,4 +1,4 @@
-"""The declarations of this package's metrics: where they are shown, and as docs/metrics.md says."""
+"""The declarations of this package's metrics: the tables that show them, and the documentation."""
 
 import math
 import re
@@ -7,7 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from frozen_data import mutable_dataclasses
 
+from gz_testauto import metrics
 from gz_testauto.base.errors import SpecError
 from gz_testauto.metrics.interface import Metric, MetricContext, builtin_metrics, measure
 from gz_testauto.metrics.recording import Recording
@@ -143,3 +145,7 @@ def test_a_recording_of_two_samples_has_a_duration_and_one_of_one_sample_none():
         arrays = {name: array[:samples] for name, array in part.items()}
         short = replace(wavy_drive(), time_s=np.array([3.0, 3.5])[:samples], **arrays)
         assert short.duration_s == duration_s
+
+
+def test_recordings_and_declarations_cannot_be_changed():
+    assert mutable_dataclasses(metrics) == []

@@ -239,3 +239,18 @@ def test_who_stands_before_somebody_yields(step_s):
         assert measured(way)["yielding_s"] == pytest.approx(expected_s, abs=1.01 * step_s)
     aside = drive(6.0, lambda t: (0, 0, math.pi / 2), lambda t: (9 - t, 0, 0), step_s)
     assert measured(aside)["yielding_s"] == 0.0  # it would be gone before the other is there
+
+
+@pytest.mark.parametrize(("closing", "time_s"), [((1.0, 1.0), 0.15), ((1.0, 0.0), 0.3)])
+def test_a_square_meets_a_diamond_at_its_slanted_side(closing, time_s):
+    # the diamond's side is x + y = 1.3; their ranges of x and of y overlap from the start
+    diamond = np.array([[0.5, 0.0], [0.0, 0.5], [-0.5, 0.0], [0.0, -0.5]]) + 0.9
+    for one, other, sign in ((SQUARE, diamond, 1.0), (diamond, SQUARE, -1.0)):
+        found = time_to_collision_s(one[None], other[None], sign * np.array([closing]))
+        assert found == pytest.approx(time_s)
+
+
+def test_a_mover_at_the_limit_is_not_nearer_than_it():
+    at_limit = measured(drive(2.0, lambda t: (0, 0, 0), lambda t: (1.5, 0, 0)))
+    assert at_limit["space_compliance"] == 1.0
+    assert at_limit["mover_distance_min_m"] == 0.5
