@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gz_testauto.base.disk import read_whole, write_whole
+from gz_testauto.base.disk import read_file, replace_file
 from gz_testauto.base.errors import GzTestautoError, ResultsError, SpecError
 from gz_testauto.base.json_file import read_json_object
 from gz_testauto.cli import main as command
@@ -34,7 +34,7 @@ def test_a_file_that_the_disk_has_no_room_for_stays_as_it_was(tmp_path, monkeypa
 
     monkeypatch.setattr(os, "fsync", refuse)
     with pytest.raises(OSError):
-        write_whole(tmp_path / "x", b"after")
+        replace_file(tmp_path / "x", b"after")
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
     assert (tmp_path / "x").read_bytes() == b"before"
 
@@ -79,12 +79,12 @@ def test_a_map_in_which_nothing_would_be_seen_is_not_written(tmp_path, capsys):
 
 def test_a_file_is_read_to_its_end_or_as_far_as_wanted(tmp_path):
     (tmp_path / "x").write_bytes(b"whole")
-    assert read_whole(tmp_path / "x") == b"whole"
-    assert read_whole(tmp_path / "x", 2) == b"wh"
+    assert read_file(tmp_path / "x") == b"whole"
+    assert read_file(tmp_path / "x", 2) == b"wh"
     with pytest.raises(FileNotFoundError):
-        read_whole(tmp_path / "y")
+        read_file(tmp_path / "y")
     with pytest.raises(IsADirectoryError):
-        read_whole(tmp_path)
+        read_file(tmp_path)
 
 
 @pytest.mark.timeout(30)

@@ -1,7 +1,7 @@
 from dataclasses import dataclass
 from typing import Mapping, Tuple
 
-from gz_testauto.base.escaping import all_printable, printable
+from gz_testauto.base.escaping import escape_all_texts, escape_text
 
 
 @dataclass(frozen=True)
@@ -12,12 +12,12 @@ class Planner:
 
 
 def test_control_sequences_are_shown_and_not_sent():
-    assert printable("\x1b]0;title\x07 \x9b2J größe\n\u202e") == (
+    assert escape_text("\x1b]0;title\x07 \x9b2J größe\n\u202e") == (
         "\\x1b]0;title\\x07 \\x9b2J größe\n\\u202e"
     )
 
 
 def test_every_text_of_a_record_becomes_printable():
-    assert all_printable(Planner("a\x1b", {"m\r": 1.0}, ("w\x08",))) == Planner(
+    assert escape_all_texts(Planner("a\x1b", {"m\r": 1.0}, ("w\x08",))) == Planner(
         "a\\x1b", {"m\\r": 1.0}, ("w\\x08",)
     )

@@ -10,7 +10,7 @@ import pytest
 from process_groups import gone, members
 
 from gz_testauto.base.errors import ResourceError, SpecError
-from gz_testauto.processes import map_side_by_side
+from gz_testauto.processes import map_in_processes
 
 
 class Slowest:
@@ -30,14 +30,14 @@ class Slowest:
 
 @pytest.mark.slow
 def test_results_come_in_order_from_other_processes():
-    made = list(map_side_by_side(Slowest(), range(7), 2, "trying"))
+    made = list(map_in_processes(Slowest(), range(7), 2, "trying"))
     assert [item for item, _ in made] == list(range(7))
     assert os.getpid() not in {process for _, process in made}
 
 
 @pytest.mark.slow
 def test_what_the_task_raises_arrives_after_what_came_before():
-    results = map_side_by_side(Slowest(fails=1), range(100), 2, "trying")
+    results = map_in_processes(Slowest(fails=1), range(100), 2, "trying")
     assert next(results)[0] == 0
     with pytest.raises(SpecError, match="1 is wrong"):
         next(results)
@@ -46,7 +46,7 @@ def test_what_the_task_raises_arrives_after_what_came_before():
 @pytest.mark.slow
 def test_a_process_that_died_is_said():
     with pytest.raises(ResourceError, match=r"a process died while trying.*--workers"):
-        list(map_side_by_side(Slowest(dies=2), range(5), 2, "trying"))
+        list(map_in_processes(Slowest(dies=2), range(5), 2, "trying"))
 
 
 @pytest.mark.slow
@@ -54,12 +54,12 @@ def test_the_processes_end_with_their_owner(tmp_path):
     script = tmp_path / "owner.py"
     script.write_text(
         "import os, time\n"
-        "from gz_testauto.processes import map_side_by_side\n"
+        "from gz_testauto.processes import map_in_processes\n"
         "def wait(_):\n"
         "    print(os.getpid(), flush=True)\n"
         "    time.sleep(60)\n"
         "if __name__ == '__main__':\n"
-        "    list(map_side_by_side(wait, range(2), 2, 'waiting'))\n"
+        "    list(map_in_processes(wait, range(2), 2, 'waiting'))\n"
     )
     owner = subprocess.Popen(
         [sys.executable, str(script)],

@@ -7,7 +7,13 @@ import time
 import pytest
 
 from gz_testauto.base.errors import SimulatorError
-from gz_testauto.processes.remote import NoAnswerError, Progress, RemoteTraceback, ask, serve
+from gz_testauto.processes.remote import (
+    NoReplyError,
+    ProgressReport,
+    RemoteTraceback,
+    send_request,
+    serve_requests,
+)
 
 
 def _refuse():
@@ -36,7 +42,7 @@ def child():
 
     def start(handle):
         def run():
-            serve(theirs, lambda request: handle(request, theirs))
+            serve_requests(theirs, lambda request: handle(request, theirs))
             theirs.close()
 
         threads.append(threading.Thread(target=run, daemon=True))
@@ -58,12 +64,12 @@ def raises(error):
 
 def test_requests_are_answered_in_order(child):
     line = child(lambda request, _: request + 1)
-    assert [ask(line, number, 10.0) for number in (1, 2)] == [2, 3]
+    assert [send_request(line, number, 10.0) for number in (1, 2)] == [2, 3]
 
 
 def test_an_error_has_the_childs_traceback_as_its_cause(child):
     with pytest.raises(ValueError, match="wrong") as caught:
-        ask(child(raises(ValueError("wrong"))), "go", 10.0)
+        send_request(child(raises(ValueError("wrong"))), "go", 10.0)
     assert isinstance(caught.value.__cause__, RemoteTraceback)
     assert "in handle" in str(caught.value.__cause__)
 
@@ -80,23 +86,23 @@ def test_an_error_that_cannot_be_sent_keeps_its_text_and_kind(child, error, kind
     line = child(raises(error))
     for _ in range(2):  # the child serves on
         with pytest.raises(kind, match=f"{type(error).__name__}: wrong"):
-            ask(line, "go", 10.0)
+            send_request(line, "go", 10.0)
 
 
 def test_a_child_that_ends_is_not_waited_for(child):
     def handle(_request, owner):
-        owner.send(Progress("driving"))
+        owner.send(ProgressReport("driving"))
         owner.close()
 
-    with pytest.raises(NoAnswerError, match="driving") as caught:
-        ask(child(handle), "go", 60.0)
+    with pytest.raises(NoReplyError, match="driving") as caught:
+        send_request(child(handle), "go", 60.0)
     assert not caught.value.is_silent
 
 
 def test_a_silent_child_is_given_up_after_the_timeout(child):
     proceed = threading.Event()
-    with pytest.raises(NoAnswerError, match="starting") as caught:
-        ask(child(lambda *_: proceed.wait(10.0)), "go", 0.1)
+    with pytest.raises(NoReplyError, match="starting") as caught:
+        send_request(child(lambda *_: proceed.wait(10.0)), "go", 0.1)
     proceed.set()
     assert caught.value.is_silent
 
@@ -105,10 +111,10 @@ def test_progress_postpones_the_timeout(child):
     def handle(_request, owner):
         for _ in range(6):
             time.sleep(0.1)
-            owner.send(Progress("driving"))
+            owner.send(ProgressReport("driving"))
         return "done"
 
-    assert ask(child(handle), "go", 0.5) == "done"
+    assert send_request(child(handle), "go", 0.5) == "done"
 
 
 def test_an_error_of_the_callers_check_ends_the_wait(child):
@@ -119,5 +125,5 @@ def test_an_error_of_the_callers_check_ends_the_wait(child):
 
     line = child(lambda *_: proceed.wait(10.0))
     with pytest.raises(KeyError):
-        ask(line, "go", 60.0, check)
+        send_request(line, "go", 60.0, check)
     proceed.set()

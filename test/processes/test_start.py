@@ -9,7 +9,7 @@ import time
 import pytest
 from process_groups import await_members, gone, kill_watcher, members
 
-from gz_testauto.processes import free_port, free_ports, start_under_subreaper, start_watched
+from gz_testauto.processes import free_port, free_ports, start_under_subreaper, start_with_watchdog
 
 PROMPT_S = 10.0
 """Limit on the time from a signal to the end; the processes themselves sleep for 100 s."""
@@ -17,11 +17,11 @@ PROMPT_S = 10.0
 PARENT = """
 import os, signal, sys, time
 from pathlib import Path
-from gz_testauto.processes import start_watched
+from gz_testauto.processes import start_with_watchdog
 for each in (signal.SIGINT, signal.SIGHUP):
     signal.signal(each, signal.SIG_DFL)  # `nohup … &` starts us with both ignored
 {more_descriptors}
-process = start_watched(
+process = start_with_watchdog(
     ["/bin/sh", "-c", "sleep 100 & sleep 100"],
     dict(os.environ),
     Path(sys.argv[1]) / "log",
@@ -62,9 +62,9 @@ def test_everything_ends_when_we_are_ended(tmp_path, end, many_files_open):
 ALONE = """
 import os, sys, threading, time
 from pathlib import Path
-from gz_testauto.processes import start_watched
+from gz_testauto.processes import start_with_watchdog
 def start():
-    process = start_watched(["sleep", "100"], dict(os.environ), Path(sys.argv[1]))
+    process = start_with_watchdog(["sleep", "100"], dict(os.environ), Path(sys.argv[1]))
     print(process.pid, flush=True)
 thread = threading.Thread(target=start)
 thread.start()
@@ -89,7 +89,7 @@ def test_a_process_whose_watcher_was_killed_first_ends_with_us_and_not_with_the_
 
 
 def test_what_is_killed_is_gone_whether_or_not_it_is_watched_still(tmp_path):
-    process = start_watched(["sleep", "100"], dict(os.environ), tmp_path / "log")
+    process = start_with_watchdog(["sleep", "100"], dict(os.environ), tmp_path / "log")
     kill_watcher(process.pid)
     process.kill()
     process.kill()
@@ -99,19 +99,19 @@ def test_what_is_killed_is_gone_whether_or_not_it_is_watched_still(tmp_path):
 
 def test_what_is_asked_to_end_may_go_on_until_it_is_killed(tmp_path):
     deaf = 'trap "" TERM; echo up; while :; do sleep 0.1; done'
-    process = start_watched(["sh", "-c", deaf], dict(os.environ), tmp_path / "log")
+    process = start_with_watchdog(["sh", "-c", deaf], dict(os.environ), tmp_path / "log")
     deadline = time.monotonic() + 60
     while "up" not in (tmp_path / "log").read_text() and time.monotonic() < deadline:
         time.sleep(0.02)
-    process.ask_to_end(signal.SIGTERM, 0.2)
+    process.request_exit(signal.SIGTERM, 0.2)
     assert process.poll() is None
     process.kill()
     assert gone(process.pid)
 
 
 def test_the_status_of_the_command_is_its_own(tmp_path):
-    process = start_watched(["sh", "-c", "exit 3"], dict(os.environ), tmp_path / "log")
-    process.ask_to_end(signal.SIGCONT, 60)
+    process = start_with_watchdog(["sh", "-c", "exit 3"], dict(os.environ), tmp_path / "log")
+    process.request_exit(signal.SIGCONT, 60)
     assert process.poll() == 3
     process.kill()
     assert gone(process.pid)
@@ -146,10 +146,10 @@ time.sleep(100)
 """
 LOOKS_ITSELF = """
 import os, time
-from gz_testauto.processes import when_owner_ends
+from gz_testauto.processes import on_parent_exit
 owner = {owner}
 print(os.getpid(), flush=True)
-when_owner_ends(owner, lambda: os._exit(1))
+on_parent_exit(owner, lambda: os._exit(1))
 time.sleep(100)
 """
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from faults import Fault, rejections
 
 from gz_testauto.base.errors import SimulatorError
-from gz_testauto.base.observation import Sensed, Twist2D
+from gz_testauto.base.observation import SensorReadings, Twist2D
 from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.simulators.changes import (
     Push,
@@ -371,7 +371,9 @@ class KeepsTheDeleted(EmbeddedSimulation):
 
     def _snapshot(self):
         shown = super()._snapshot()
-        return replace(shown, others={**shown.others, **{name: Sensed() for name in self.deleted}})
+        return replace(
+            shown, others={**shown.others, **{name: SensorReadings() for name in self.deleted}}
+        )
 
 
 class DrivesTheDeleted(EmbeddedSimulation):

@@ -17,7 +17,7 @@ from gz_testauto.base.errors import DiskError
 PARTIAL_SUFFIX = ".partial"
 
 
-def read_whole(path: Union[str, Path], most_bytes: int = -1) -> bytes:
+def read_file(path: Union[str, Path], most_bytes: int = -1) -> bytes:
     """What a regular file holds; the first ``most_bytes`` of it unless that is negative.
 
     Raises ``OSError``, also for a pipe or a device, which might never say anything, or never end.
@@ -33,17 +33,17 @@ def _open_at_once(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK)
 
 
-def partial_of(path: Path) -> Path:
+def partial_path(path: Path) -> Path:
     """Where a file is until it is whole."""
     return path.with_name(path.name + PARTIAL_SUFFIX)
 
 
-def write_whole(path: Path, content: bytes) -> None:
+def replace_file(path: Path, content: bytes) -> None:
     """Put ``content`` at ``path`` whole and durably, or leave what was there.
 
     Raises ``OSError`` when the disk is full or refuses; nothing half-written stays.
     """
-    partial = partial_of(path)
+    partial = partial_path(path)
     try:
         with open(partial, "wb") as stream:
             stream.write(content)
@@ -57,7 +57,7 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 @contextlib.contextmanager
-def writing(path: Path) -> Iterator[None]:
+def disk_errors(path: Path) -> Iterator[None]:
     """Turn what the operating system says while ``path`` is written into a ``DiskError``."""
     try:
         yield

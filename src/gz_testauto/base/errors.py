@@ -8,7 +8,7 @@ and exit status 2; anything else is a bug and keeps its traceback. How a trial *
 
 import traceback
 
-from gz_testauto.base.truncation import brief
+from gz_testauto.base.truncation import truncate
 
 
 class GzTestautoError(Exception):
@@ -23,7 +23,7 @@ class GzTestautoError(Exception):
         return super().__str__()
 
     def __str__(self) -> str:
-        return brief(self.full)
+        return truncate(self.full)
 
 
 class SpecError(GzTestautoError):
@@ -38,17 +38,17 @@ class SdfError(GzTestautoError):
     """An SDF file cannot be read, or says something that cannot be represented."""
 
 
-WITHOUT_IT = "a world can be read without it (--allow-missing)"
+ALLOW_MISSING_HINT = "a world can be read without it (--allow-missing)"
 """The remedy for a missing file that commands with the option ``--allow-missing`` offer."""
 
 
 class MissingFileError(SdfError):
-    """A file that an SDF file names is missing; the message ends with :data:`WITHOUT_IT`."""
+    """A file that an SDF file references is missing; ends with :data:`ALLOW_MISSING_HINT`."""
 
     @property
-    def fact(self) -> str:
+    def without_hint(self) -> str:
         """The message without that remedy, for commands that do not offer it."""
-        return self.full.replace(f"; {WITHOUT_IT}", "")
+        return self.full.replace(f"; {ALLOW_MISSING_HINT}", "")
 
 
 class ResourceError(GzTestautoError):

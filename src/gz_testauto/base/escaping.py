@@ -13,7 +13,7 @@ Value = TypeVar("Value")
 _LAYOUT = "\n\t"
 
 
-def printable(text: str) -> str:
+def escape_text(text: str) -> str:
     """``text`` with everything but printable characters, line ends and tabs escaped."""
     if text.isprintable():
         return text
@@ -23,23 +23,23 @@ def printable(text: str) -> str:
     )
 
 
-def all_printable(value: Value) -> Value:
+def escape_all_texts(value: Value) -> Value:
     """The same value with every text in it printable: in dataclasses, tuples, lists and
     mappings."""
     shown: Any = value
     if isinstance(value, str) and type(value) is str:
-        shown = printable(value)
+        shown = escape_text(value)
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {one.name: getattr(value, one.name) for one in dataclasses.fields(value)}
-        shown = dataclasses.replace(value, **all_printable(fields))
+        shown = dataclasses.replace(value, **escape_all_texts(fields))
     elif hasattr(value, "_asdict"):
         shown = value._replace(  # type: ignore[attr-defined]
-            **all_printable(value._asdict())
+            **escape_all_texts(value._asdict())
         )
     elif isinstance(value, Mapping):
-        shown = {all_printable(key): all_printable(item) for key, item in value.items()}
+        shown = {escape_all_texts(key): escape_all_texts(item) for key, item in value.items()}
     elif type(value) in (tuple, list):
-        items = [all_printable(item) for item in value]  # type: ignore[attr-defined]
+        items = [escape_all_texts(item) for item in value]  # type: ignore[attr-defined]
         shown = tuple(items) if type(value) is tuple else items
     return shown  # type: ignore[no-any-return]
 

@@ -11,7 +11,7 @@ from typing import Any, Dict, Type, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from gz_testauto.base.disk import read_whole
+from gz_testauto.base.disk import read_file
 from gz_testauto.base.errors import GzTestautoError
 
 Shape = TypeVar("Shape")
@@ -20,7 +20,7 @@ Shape = TypeVar("Shape")
 def read_json_object(path: Path, error_class: Type[GzTestautoError]) -> Dict[str, Any]:
     """The object that a JSON file holds. Raises ``error_class`` for any other content."""
     try:
-        content = json.loads(read_whole(path).decode("utf-8"))
+        content = json.loads(read_file(path).decode("utf-8"))
     except OSError as error:
         raise error_class(f"{path}: cannot be read: {error.strerror or error}") from error
     except ValueError as error:
@@ -32,7 +32,7 @@ def read_json_object(path: Path, error_class: Type[GzTestautoError]) -> Dict[str
     return content
 
 
-def shaped(
+def validate_as(
     shape: Type[Shape], values: Any, where: str, error_class: Type[GzTestautoError]
 ) -> Shape:
     """``values`` as a ``shape``, a dataclass or another type with annotations.

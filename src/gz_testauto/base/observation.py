@@ -115,7 +115,7 @@ class TrackedObject:
 
 
 @dataclass(frozen=True)
-class Sensed:
+class SensorReadings:
     """What the sensors of one robot show after a step; see :class:`Snapshot`."""
 
     scan: Optional[LaserScan] = None
@@ -140,9 +140,9 @@ class Snapshot:
     scan: Optional[LaserScan] = None
     imu: Sequence[ImuSample] = ()
     contacts: Tuple[Contact, ...] = ()
-    others: Mapping[str, Sensed] = field(default_factory=dict)
+    others: Mapping[str, SensorReadings] = field(default_factory=dict)
 
-    def seen_by(self, robot: str) -> "Snapshot":
+    def of_robot(self, robot: str) -> "Snapshot":
         """The same with what a further robot senses in place of the first one's."""
         sensed = self.others[robot]
         return replace(self, scan=sensed.scan, imu=sensed.imu, contacts=sensed.contacts)

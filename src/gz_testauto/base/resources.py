@@ -41,7 +41,7 @@ def resolve(
     does not, it is also looked for in ``GAZEBO_RESOURCE_PATH``, as Gazebo does for
     ``file://media/…``. ``package://name/…``
     needs the ROS package to exist, ``model://name/…`` needs the file or directory itself
-    to be found among the models that a set of worlds brings (:func:`models_brought`), or on
+    to be found among the models that a set of worlds brings (:func:`world_set_models`), or on
     ``model_path`` (by default :func:`model_path`).
 
     Raises ``ResourceError`` that says where was looked and how to mend it.
@@ -56,7 +56,7 @@ def resolve(
     if scheme == "package":
         return _in_package(rest)
     if scheme == "model":
-        return _on_model_path(rest, models_brought(relative_to), model_path)
+        return _on_model_path(rest, world_set_models(relative_to), model_path)
     fetched = ""
     if scheme in ("http", "https"):
         fetched = (
@@ -68,7 +68,7 @@ def resolve(
     )
 
 
-def spelled_otherwise(start: Path, name: str) -> Optional[str]:
+def find_ignoring_case(start: Path, name: str) -> Optional[str]:
     """What ``name``, relative to ``start``, would be in the upper and lower case in which it is
     there; None where it is not there in any."""
     found = start
@@ -114,7 +114,7 @@ def model_path() -> Tuple[Path, ...]:
     return tuple(dict.fromkeys(directories))
 
 
-def models_brought(relative_to: Path) -> Tuple[Path, ...]:
+def world_set_models(relative_to: Path) -> Tuple[Path, ...]:
     """``models/`` beside the ``worlds.json`` of the set of worlds to which ``relative_to`` belongs:
     one of its worlds, their directory, or something in that ``models/``. Empty for anything else.
     """
@@ -229,7 +229,7 @@ def _on_model_path(
         candidate = directory / rest
         if os.path.exists(candidate):
             return Path(os.path.normpath(candidate.absolute()))
-    meant = next(filter(None, (spelled_otherwise(start, rest) for start in searched)), None)
+    meant = next(filter(None, (find_ignoring_case(start, rest) for start in searched)), None)
     hint = f"did you mean model://{meant}? " if meant else ""
     name, _, inside = rest.partition("/")
     model = next((start / name for start in searched if os.path.isdir(start / name)), None)

@@ -9,38 +9,40 @@ import logging
 import re
 from typing import Sequence
 
-LONGEST = 500
+MAX_LENGTH = 500
 """Characters of one line of a message that is shown."""
-NAMED = 5
+MAX_NAMES = 5
 """So many names are listed in a message; of more than that it is told how many they are."""
 _LEFT_OUT = " [...] "
 _END = 150
-_BEGIN = LONGEST - _END - len(_LEFT_OUT)
+_BEGIN = MAX_LENGTH - _END - len(_LEFT_OUT)
 
 _LOGGER = logging.getLogger("gz_testauto.full_messages")
 _LOGGER.setLevel(logging.INFO)  # whatever a node lets its console show
 
 
-def brief(message: str) -> str:
+def truncate(message: str) -> str:
     """The message with the middle of each line left out that is too long to read."""
-    return "\n".join(map(_brief_line, message.splitlines())) if len(message) > LONGEST else message
+    return (
+        "\n".join(map(_brief_line, message.splitlines())) if len(message) > MAX_LENGTH else message
+    )
 
 
-def listed(names: Sequence[str]) -> str:
+def join_truncated(names: Sequence[str]) -> str:
     """Names for a message, the first few and how many more there are."""
-    more = len(names) - NAMED
-    return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
+    more = len(names) - MAX_NAMES
+    return ", ".join(names[:MAX_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
-def log_in_full(message: str) -> None:
+def log_untruncated(message: str) -> None:
     """Put a message whose brief form is being shown into the log of this process, where it has
     one: in a node that is its log file and not its console."""
-    if brief(message) != message:
+    if truncate(message) != message:
         _LOGGER.info("a message in full: %s", message)
 
 
 def _brief_line(line: str) -> str:
-    if len(line) <= LONGEST:
+    if len(line) <= MAX_LENGTH:
         return line
     begin = re.sub(r"\S*$", "", line[:_BEGIN]) or line[:_BEGIN]
     end = re.sub(r"^\S*", "", line[-_END:]) or line[-_END:]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lxml import etree
 
-from gz_testauto.base.disk import read_whole
+from gz_testauto.base.disk import read_file
 
 
 def parse_xml(
@@ -35,4 +35,4 @@ def parse_xml(
 
 def read_xml(path: Path, recover: bool = False) -> "etree._Element":
     """As :func:`parse_xml`, of a file. Raises ``OSError`` as well."""
-    return parse_xml(read_whole(path), recover)
+    return parse_xml(read_file(path), recover)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Deque, List, Optional, Sequence
 
-from gz_testauto.base.truncation import brief
+from gz_testauto.base.truncation import truncate
 from gz_testauto.campaign.attempts import Attempts
 from gz_testauto.campaign.decision import DecisionWatch
 from gz_testauto.campaign.progress import CampaignListener, Progress
@@ -232,7 +232,7 @@ class _Run:
         number = self._attempts.made(trial.index) + 1
         record = AttemptRecord(trial.index, number, attempt.cause, attempt.wall_s, utc_now())
         self._attempts.failed(record, attempt.worker_died)
-        self._listener.attempt_failed(trial, number, brief(attempt.cause))
+        self._listener.attempt_failed(trial, number, truncate(attempt.cause))
 
     def _is_to_repeat(self, trial: Trial, result: TrialResult) -> bool:
         """Whether a trial fell below the pace that the campaign states; tells of it."""
@@ -260,7 +260,7 @@ class _Run:
     def _give_up(self, trial: Trial, scene_at_fault: bool = False) -> None:
         made, cause = self._attempts.made(trial.index), self._attempts.last_cause(trial.index)
         record = TrialRecord.of(
-            trial, outcome=Outcome.INVALID, detail=brief(cause), attempts=made, wall_s=0.0
+            trial, outcome=Outcome.INVALID, detail=truncate(cause), attempts=made, wall_s=0.0
         )
         self._store.finish(record)
         self._attempts.given_up(trial, scene_at_fault)

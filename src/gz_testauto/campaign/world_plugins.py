@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Iterable, Iterator, Optional
 
 from gz_testauto.base.errors import GzTestautoError, SpecError
-from gz_testauto.base.escaping import printable
+from gz_testauto.base.escaping import escape_text
 from gz_testauto.base.parameters import parameters_of
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.includes import ModelLibrary
@@ -54,7 +54,9 @@ def plugins_notice(spec: CampaignSpec, worlds: Optional[Iterable[Path]] = None) 
             found.update(plugin_files(SdfDocument.read(path), library))
     if not found:
         return ""
-    named = [f"{printable(name)} ({_in_worlds(count)})" for name, count in found.most_common(SHOWN)]
+    named = [
+        f"{escape_text(name)} ({_in_worlds(count)})" for name, count in found.most_common(SHOWN)
+    ]
     if len(found) > SHOWN:
         named.append(f"and {len(found) - SHOWN} more")
     can_leave_out = worlds is None and isinstance(spec, BuiltinCampaignSpec)

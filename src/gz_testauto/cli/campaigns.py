@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Tuple
 
 from gz_testauto.base.errors import SpecError
-from gz_testauto.base.escaping import printable
+from gz_testauto.base.escaping import escape_text
 from gz_testauto.campaign.executors import chosen_executor
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.signals import StopSignals
@@ -100,7 +100,7 @@ def run_trials(
         from gz_testauto.report.page.page import write_final_page
 
         for line in write_final_page(out):
-            print(printable(line), file=sys.stderr)
+            print(escape_text(line), file=sys.stderr)
     return results
 
 

@@ -18,7 +18,7 @@ from typing import List, Sequence
 from gz_testauto.analysis.across import bring_together
 from gz_testauto.analysis.overview import analyze
 from gz_testauto.base.errors import SpecError
-from gz_testauto.base.escaping import printable
+from gz_testauto.base.escaping import escape_text
 from gz_testauto.report.across import print_across
 from gz_testauto.report.export import to_json
 from gz_testauto.results.loaded import load_campaign
@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     analysis = analyze(across.results, across.pairs)
     if arguments.json:
         text = to_json(analysis, directories=across.sides, only_in=across.only)
-        sys.stdout.write(printable(text) if sys.stdout.isatty() else text)
+        sys.stdout.write(escape_text(text) if sys.stdout.isatty() else text)
     else:
         print_across(across, analysis)
     return EXIT_LEFT_OUT if any(side.left_out for side in across.sides) else 0

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Dict, List, Sequence, Tuple
 
 from gz_testauto.base.errors import SpecError
-from gz_testauto.base.escaping import printable
+from gz_testauto.base.escaping import escape_text
 from gz_testauto.base.registry import unknown_name
 from gz_testauto.metrics.interface import BETTER, METRICS, Metric
 from gz_testauto.results.imported import write_imported
@@ -114,7 +114,7 @@ def run(arguments: argparse.Namespace) -> int:
         metrics=metrics,
     )
     if table.ignored:
-        print(printable(f"not taken: {', '.join(table.ignored)}"), file=sys.stderr)
+        print(escape_text(f"not taken: {', '.join(table.ignored)}"), file=sys.stderr)
     worlds = len({row.world for row in table.rows})
     print(f"results: {arguments.out}, {len(table.rows)} trials in {worlds} worlds", file=sys.stderr)
     return 0

@@ -15,7 +15,7 @@ from typing import List, Optional
 
 from gz_testauto import __version__
 from gz_testauto.base.errors import GzTestautoError
-from gz_testauto.base.escaping import printable
+from gz_testauto.base.escaping import escape_text
 from gz_testauto.base.registry import Registry
 
 VERBS = Registry(
@@ -51,7 +51,7 @@ def main(argv: Optional[List[str]] = None) -> int:
     try:
         return _run_verb(arguments[0], arguments[1:])
     except GzTestautoError as error:
-        print(f"gz_testauto: {printable(str(error))}", file=sys.stderr)
+        print(f"gz_testauto: {escape_text(str(error))}", file=sys.stderr)
         if str(error) != error.full:
             print(f"gz_testauto: in full: {_kept(error.full)}", file=sys.stderr)
         return EXIT_ERROR

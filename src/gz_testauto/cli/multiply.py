@@ -19,7 +19,7 @@ from statistics import median
 from typing import Any, Dict, List, Optional, Pattern
 
 from gz_testauto.base.errors import SpecError
-from gz_testauto.base.escaping import printable
+from gz_testauto.base.escaping import escape_text
 from gz_testauto.sdf.scene import WorldScene
 from gz_testauto.spec.loader import load
 from gz_testauto.spec.obstacles import ObstacleSpec
@@ -121,7 +121,7 @@ def say_what_was_done(scene: WorldScene) -> None:
     if len(repairs) > REPAIRS_SHOWN:
         print(f"mended: and {len(repairs) - REPAIRS_SHOWN} more", file=sys.stderr)
     for name in scene.missing:
-        print(f"not there, left out: {printable(name)}", file=sys.stderr)
+        print(f"not there, left out: {escape_text(name)}", file=sys.stderr)
 
 
 class WorldCounter:

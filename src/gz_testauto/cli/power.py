@@ -35,7 +35,7 @@ from gz_testauto.analysis.decisions.power import (
 )
 from gz_testauto.analysis.intervals import success_rate
 from gz_testauto.base.errors import ResultsError, SpecError
-from gz_testauto.base.escaping import printable
+from gz_testauto.base.escaping import escape_text
 from gz_testauto.base.registry import unknown_name
 from gz_testauto.report.plain import interval_text
 from gz_testauto.results.loaded import load_campaign
@@ -89,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise SpecError("give either --pilot DIR or --rates A,B")
     source, described = _pilot(arguments) if arguments.pilot else _stated(arguments)
     for line in _lines(arguments.worlds, source, described, arguments.margin, arguments.alpha):
-        print(printable(line))
+        print(escape_text(line))
     return 0
 
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.text import Text
 
-from gz_testauto.base.escaping import printable
+from gz_testauto.base.escaping import escape_text
 from gz_testauto.campaign.progress import CampaignListener
 from gz_testauto.campaign.progress import Progress as CampaignProgress
 from gz_testauto.results.records import TrialRecord
@@ -58,7 +58,7 @@ class LineListener(CampaignListener):
         self._say(f"{trial.world} {trial.planner}: {_too_slow(real_time_factor)}")
 
     def _say(self, text: str) -> None:
-        print(printable(text), file=self._stream, flush=True)
+        print(escape_text(text), file=self._stream, flush=True)
 
 
 class BarListener(CampaignListener):
@@ -116,13 +116,13 @@ class BarListener(CampaignListener):
 
     def _show(self, *parts: Union[str, Tuple[str, str]]) -> None:
         """Text, or text with a style; names and details are shown as they are."""
-        shown = (printable(part) if isinstance(part, str) else part for part in parts)
+        shown = (escape_text(part) if isinstance(part, str) else part for part in parts)
         self._console.print(Text.assemble(*shown))
 
     def _update(self, description: str, progress: CampaignProgress) -> None:
         self._bar.update(
             self._task,
-            description=printable(description),
+            description=escape_text(description),
             completed=progress.done,
             left=time_left(progress),
         )

@@ -26,7 +26,7 @@ from typing import Callable, Sequence, Tuple
 
 from gz_testauto.analysis.repeatability import compare_recordings
 from gz_testauto.base.errors import ResultsError, SimulatorError, SpecError
-from gz_testauto.base.escaping import printable
+from gz_testauto.base.escaping import escape_text
 from gz_testauto.base.registry import unknown_name
 from gz_testauto.campaign.executors import chosen_executor
 from gz_testauto.campaign.resume import changed_planners, reopen
@@ -104,13 +104,13 @@ def run(arguments: argparse.Namespace) -> int:
     slow = too_slow(campaign.spec, result.recording)
     if slow:
         raise SimulatorError(f"{trial.world} {trial.planner}: not to be compared: {slow}")
-    detail = printable(result.detail)
-    print(f"{printable(trial.world)} {trial.planner}: {result.outcome.value}, {detail}")
+    detail = escape_text(result.detail)
+    print(f"{escape_text(trial.world)} {trial.planner}: {result.outcome.value}, {detail}")
     if stored is None or recording is None:
         print("the campaign has no valid result of this trial to compare with")
         return 0
     if stored.outcome is not result.outcome:
-        print(f"before: {stored.outcome.value}, {printable(stored.detail)}")
+        print(f"before: {stored.outcome.value}, {escape_text(stored.detail)}")
     agreement = compare_recordings(recording, result.recording)
     if agreement.identical and stored.outcome is result.outcome:
         print(f"the same as before, bit for bit ({agreement.samples[0]} samples)")
@@ -134,7 +134,7 @@ def _require_trust(spec: CampaignSpec) -> None:
     runs, what = _programs(spec)
     if not runs:
         return
-    files = "\n  ".join(printable(str(file)) for file in runs)
+    files = "\n  ".join(escape_text(str(file)) for file in runs)
     says = f"this campaign's trials run {what}:\n  {files}"
     if sys.stdin.isatty():
         print(f"{says}\nRun them? [y/N] ", end="", file=sys.stderr, flush=True)

@@ -15,7 +15,7 @@ from pathlib import Path
 from gz_testauto.analysis.decisions.early_end import early_end
 from gz_testauto.analysis.overview import analyze
 from gz_testauto.base.errors import ResultsError
-from gz_testauto.base.escaping import printable
+from gz_testauto.base.escaping import escape_text
 from gz_testauto.cli.multiply import WorldCounter
 from gz_testauto.cli.workers import processors, worker_count
 from gz_testauto.report.export import to_csv, to_json
@@ -100,10 +100,10 @@ def run(arguments: argparse.Namespace) -> int:
         results = store.results()
     if arguments.csv == "-":
         text = to_csv(results)
-        sys.stdout.write(printable(text) if sys.stdout.isatty() else text)
+        sys.stdout.write(escape_text(text) if sys.stdout.isatty() else text)
     elif arguments.json:
         text = to_json(analyze(results))
-        sys.stdout.write(printable(text) if sys.stdout.isatty() else text)
+        sys.stdout.write(escape_text(text) if sys.stdout.isatty() else text)
     else:
         print_report(analyze(results))
     if arguments.csv and arguments.csv != "-":
@@ -112,8 +112,8 @@ def run(arguments: argparse.Namespace) -> int:
         from gz_testauto.report.page.page import write_page
 
         for problem in write_page(arguments.directory, arguments.html):
-            print(f"not on the page: {printable(problem)}", file=sys.stderr)
-        print(printable(str(arguments.html)), file=sys.stderr)
+            print(f"not on the page: {escape_text(problem)}", file=sys.stderr)
+        print(escape_text(str(arguments.html)), file=sys.stderr)
     if arguments.latex:
         write_atomically(arguments.latex, to_latex(analyze(results)).encode("utf-8"))
     if arguments.figures:
@@ -121,7 +121,7 @@ def run(arguments: argparse.Namespace) -> int:
 
         paths, problems = write_figures(directory, arguments.figures, arguments.format)
         for line in (*(f"not drawn: {problem}" for problem in problems), *map(str, paths)):
-            print(printable(line), file=sys.stderr)
+            print(escape_text(line), file=sys.stderr)
     if arguments.plots:
         from gz_testauto.report.plots import plot_worlds
 
@@ -129,7 +129,7 @@ def run(arguments: argparse.Namespace) -> int:
         for path in plot_worlds(
             directory, arguments.plots, arguments.format, arguments.workers, counter
         ):
-            print(printable(str(path)), file=sys.stderr)
+            print(escape_text(str(path)), file=sys.stderr)
     return int(arguments.complete and not _is_complete(results))
 
 

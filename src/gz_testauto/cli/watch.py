@@ -23,7 +23,7 @@ from rich.text import Text
 
 from gz_testauto.analysis.overview import analyze
 from gz_testauto.base.errors import ResultsError
-from gz_testauto.base.escaping import printable
+from gz_testauto.base.escaping import escape_text
 from gz_testauto.report.plain import report_console
 from gz_testauto.report.table import progress_report
 from gz_testauto.results.directory import CampaignDirectory
@@ -66,7 +66,7 @@ def look(directory: CampaignDirectory) -> Tuple[RenderableType, bool]:
         with ResultStore.read(directory) as store:
             results = store.results()
     except ResultsError as error:
-        return Text(printable(str(error))), False
+        return Text(escape_text(str(error))), False
     analysis = analyze(results)
     end = analysis.early_end
     over = len(results.trials) >= results.planned or (end is not None and end.decided)

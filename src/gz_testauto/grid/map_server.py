@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import ConfigDict, Field
 from typing_extensions import Annotated, Literal
 
-from gz_testauto.base.disk import read_whole, write_whole, writing
+from gz_testauto.base.disk import disk_errors, read_file, replace_file
 from gz_testauto.base.errors import SpecError
 from gz_testauto.grid.occupancy import OccupancyGrid
 from gz_testauto.spec.loader import load
@@ -56,10 +56,10 @@ def write_map(
         f"occupied_thresh: {OCCUPIED_THRESHOLD}\n"
         f"free_thresh: {FREE_THRESHOLD}\n"
     )
-    with writing(directory):
+    with disk_errors(directory):
         directory.mkdir(parents=True, exist_ok=True)
-        write_whole(image, header.encode("ascii") + pixels[::-1].tobytes())
-        write_whole(description, text.encode("utf-8"))
+        replace_file(image, header.encode("ascii") + pixels[::-1].tobytes())
+        replace_file(description, text.encode("utf-8"))
     return description, image
 
 
@@ -104,7 +104,7 @@ def _occupied(pixels: np.ndarray, fields: _MapFile) -> np.ndarray:
 
 def _read_pgm(path: Path) -> np.ndarray:
     """Pixels of an 8-bit binary or plain PGM, shape (rows, columns)."""
-    data = read_whole(path)
+    data = read_file(path)
     header = _PGM_HEADER.match(data)
     if not header:
         raise SpecError(f"{path}: is not a PGM image")

@@ -13,7 +13,7 @@ from concurrent.futures.process import BrokenProcessPool
 from typing import Any, Callable, Deque, Generic, Iterable, Iterator, List, TypeVar
 
 from gz_testauto.base.errors import ResourceError
-from gz_testauto.processes.owner import when_owner_ends
+from gz_testauto.processes.parent import on_parent_exit
 
 Item = TypeVar("Item")
 Made = TypeVar("Made")
@@ -58,7 +58,7 @@ class TaskPool(Generic[Item, Made]):
             ) from error
 
 
-def map_side_by_side(
+def map_in_processes(
     task: Callable[[Item], Made], items: Iterable[Item], workers: int, doing: str
 ) -> Iterator[Made]:
     """As :meth:`TaskPool.map`, by a pool for these items alone."""
@@ -73,7 +73,7 @@ _task: List[Callable[[Any], Any]] = []
 def _begin(owner: int, task: Callable[[Any], Any]) -> None:
     """Become a process that works for ``owner``."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches us too; our owner decides
-    when_owner_ends(owner, lambda: os._exit(1))
+    on_parent_exit(owner, lambda: os._exit(1))
     _task.append(task)
 
 

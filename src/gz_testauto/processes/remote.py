@@ -18,13 +18,13 @@ from gz_testauto.base.errors import SimulatorError
 POLL_S = 0.05
 
 
-class Progress(NamedTuple):
+class ProgressReport(NamedTuple):
     """What the child does until its answer."""
 
     doing: str
 
 
-class Answer(NamedTuple):
+class Reply(NamedTuple):
     """The end of one request: a value, or an error and its traceback in the child."""
 
     value: Any = None
@@ -45,7 +45,7 @@ class RemoteTraceback(Exception):
         return f"\n{self.args[0]}"
 
 
-class NoAnswerError(Exception):
+class NoReplyError(Exception):
     """The child process ended, or sent nothing for too long (``is_silent``)."""
 
     def __init__(self, doing: str, is_silent: bool) -> None:
@@ -55,7 +55,7 @@ class NoAnswerError(Exception):
         self.is_silent = is_silent
 
 
-def ask(
+def send_request(
     child: Connection,
     request: object,
     silence_timeout_s: float,
@@ -64,7 +64,7 @@ def ask(
     """Send a request to a child and return the value of its answer.
 
     ``before_each_wait`` is called at each report of progress and at least every :data:`POLL_S`;
-    what it raises ends the wait. Raises the child's error, or ``NoAnswerError`` after
+    what it raises ends the wait. Raises the child's error, or ``NoReplyError`` after
     ``silence_timeout_s`` of wall time without a message. After any but the child's error, the
     connection must be closed.
     """
@@ -78,49 +78,49 @@ def ask(
                 before_each_wait()
                 wait_s = min(wait_s, POLL_S)
             if child.poll(wait_s):
-                message = receive(child)
-                if isinstance(message, Answer):
+                message = receive_message(child)
+                if isinstance(message, Reply):
                     break
                 doing, deadline_s = message.doing, time.monotonic() + silence_timeout_s
             elif time.monotonic() >= deadline_s:
-                raise NoAnswerError(doing, is_silent=True)
+                raise NoReplyError(doing, is_silent=True)
     except (EOFError, OSError) as error:
-        raise NoAnswerError(doing, is_silent=False) from error
+        raise NoReplyError(doing, is_silent=False) from error
     return message.result()
 
 
-def receive(child: Connection) -> Union[Answer, Progress]:
+def receive_message(child: Connection) -> Union[Reply, ProgressReport]:
     """Return the next message of a child; one that cannot be unpickled becomes an error.
 
     Raises ``EOFError`` or ``OSError`` once the child has ended.
     """
     try:
-        message: Union[Answer, Progress] = child.recv()
+        message: Union[Reply, ProgressReport] = child.recv()
     except (EOFError, OSError):
         raise
     except Exception as error:
-        return Answer(error=error)
+        return Reply(error=error)
     return message
 
 
-def serve(owner: Connection, handle: Callable[[Any], Any]) -> None:
-    """Answer each request of the owner with the result of ``handle``, until the owner sends None
+def serve_requests(owner: Connection, handle: Callable[[Any], Any]) -> None:
+    """Reply each request of the owner with the result of ``handle``, until the owner sends None
     or closes the pipe."""
     with contextlib.suppress(EOFError, OSError):
         for request in iter(owner.recv, None):
-            answer(owner, functools.partial(handle, request))
+            send_reply(owner, functools.partial(handle, request))
 
 
-def answer(owner: Connection, act: Callable[[], Any]) -> None:
+def send_reply(owner: Connection, act: Callable[[], Any]) -> None:
     """Send the result of ``act``, or its error.
 
     An error that the owner cannot receive, and ``SystemExit``, which must not end the owner, are
     replaced by one with the same text: a ``SimulatorError`` if it was one, or a ``RuntimeError``.
     """
     try:
-        message = Answer(act())
+        message = Reply(act())
     except BaseException as error:
-        message = Answer(None, _sendable(error), traceback.format_exc())
+        message = Reply(None, _sendable(error), traceback.format_exc())
     with contextlib.suppress(ConnectionError):  # the owner has ended, and so will this process
         owner.send(message)
 

@@ -33,7 +33,7 @@ _WATCHED_START = (
     'exec 3<&-; exec "$@"'
 )
 # Becomes the command, which keeps what is set here. 1 is PR_SET_PDEATHSIG, 9 SIGKILL.
-_TIED_START = """
+_PDEATHSIG_WRAPPER = """
 import ctypes, os, sys
 ctypes.CDLL(None).prctl(1, 9, 0, 0, 0)
 if os.getppid() != int(sys.argv[1]):
@@ -42,7 +42,7 @@ os.execvp(sys.argv[2], sys.argv[2:])
 """
 
 
-class OwnedProcess:
+class ChildProcess:
     """A command that was started here, and everything that comes of it."""
 
     def __init__(self, process: "subprocess.Popen[bytes]", lifeline: int, one_group: bool) -> None:
@@ -61,7 +61,7 @@ class OwnedProcess:
         """Its exit status, negative where a signal killed it; None while it runs."""
         return self._process.poll()
 
-    def ask_to_end(self, number: int, timeout_s: float) -> None:
+    def request_exit(self, number: int, timeout_s: float) -> None:
         """Send it a signal, and wait for its end for so long (wall time); it may go on."""
         if self._process.poll() is None:
             self._process.send_signal(number)
@@ -80,18 +80,18 @@ class OwnedProcess:
         self._process.wait()
 
 
-def start_watched(
+def start_with_watchdog(
     command: Sequence[str],
     environment: Mapping[str, str],
     log_file: Path,
     remove: Sequence[Path] = (),
     within: Optional[ContextManager[Any]] = None,
-) -> OwnedProcess:
+) -> ChildProcess:
     """Start ``command`` in a session of its own that ends when this process ends, and takes what
     is to ``remove`` with it then. ``within`` is entered by the thread that starts it."""
     removal = f"rm -rf -- {' '.join(shlex.quote(str(path)) for path in remove)};" if remove else ""
     shell = ["/bin/sh", "-c", _WATCHED_START.format(remove=removal), "gz_testauto"]
-    tie = [sys.executable, "-I", "-S", "-c", _TIED_START, str(os.getpid())]
+    tie = [sys.executable, "-I", "-S", "-c", _PDEATHSIG_WRAPPER, str(os.getpid())]
     read_end, write_end = os.pipe()
 
     def start() -> "subprocess.Popen[bytes]":
@@ -112,7 +112,7 @@ def start_watched(
         raise
     finally:
         os.close(read_end)
-    return OwnedProcess(process, write_end, one_group=True)
+    return ChildProcess(process, write_end, one_group=True)
 
 
 def start_under_subreaper(
@@ -120,7 +120,7 @@ def start_under_subreaper(
     environment: Mapping[str, str],
     log_file: Path,
     pass_fds: Sequence[int] = (),
-) -> OwnedProcess:
+) -> ChildProcess:
     """Start ``command`` below a subreaper, in a session of its own: what it starts ends with this
     process or with it, in whatever session that is. ``pass_fds`` are handed on to it."""
     read_end, write_end = os.pipe()
@@ -140,7 +140,7 @@ def start_under_subreaper(
         raise
     finally:
         os.close(read_end)
-    return OwnedProcess(process, write_end, one_group=False)
+    return ChildProcess(process, write_end, one_group=False)
 
 
 class _LastingThread:

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from gz_testauto.analysis.across import Across, Side
 from gz_testauto.analysis.overview import Analysis
-from gz_testauto.base.escaping import all_printable
+from gz_testauto.base.escaping import escape_all_texts
 from gz_testauto.report.plain import count_text, indented, plain_table, report_console
 from gz_testauto.report.table import report
 
@@ -21,7 +21,7 @@ SHOWN = 8
 def print_across(across: Across, analysis: Analysis, console: Optional[Console] = None) -> None:
     """Print what compares, what does not and why, then the tables."""
     console = console or report_console()
-    across, analysis = all_printable(across), all_printable(analysis)
+    across, analysis = escape_all_texts(across), escape_all_texts(analysis)
     console.print(Group(*_heading(across)))
     if sum(not side.left_out for side in across.sides) > 1:
         console.print(report(analysis))

@@ -13,7 +13,7 @@ from rich.text import Text
 from gz_testauto.analysis.agreement import Agreement, Confirmation, Pair
 from gz_testauto.analysis.intervals import Estimate
 from gz_testauto.analysis.screening import possible_reasons
-from gz_testauto.base.escaping import all_printable
+from gz_testauto.base.escaping import escape_all_texts
 from gz_testauto.report.plain import (
     interval_text,
     methods_text,
@@ -29,7 +29,7 @@ def print_agreement(
 ) -> None:
     """Print it, on standard output unless told; ``first`` and ``second`` are the simulators."""
     console = console or report_console()
-    console.print(agreement_report(all_printable(found), first, second))
+    console.print(agreement_report(escape_all_texts(found), first, second))
 
 
 def agreement_report(found: Agreement, first: str, second: str) -> RenderableType:
@@ -71,7 +71,7 @@ def print_confirmation(
             f"{interval_text(overall, 1, 100)} end alike in both.".replace("  ", " ")
         )
         console.print(f"Interval: {methods_text([overall])}.")
-    console.print(Group(*_differences(all_printable(found.disagreements))))
+    console.print(Group(*_differences(escape_all_texts(found.disagreements))))
 
 
 def _differences(pairs: Sequence[Pair]) -> List[RenderableType]:

@@ -15,7 +15,7 @@ from gz_testauto.analysis.comparison import Comparison, metric_differences
 from gz_testauto.analysis.curves.success import SuccessCurve
 from gz_testauto.analysis.intervals import LEVEL
 from gz_testauto.analysis.overview import Analysis, analyze
-from gz_testauto.base.escaping import printable
+from gz_testauto.base.escaping import escape_text
 from gz_testauto.report.names import metric_heading
 from gz_testauto.report.page.difficulty import Figure, Values, curves, figures_of_worlds
 from gz_testauto.report.page.worlds import Surroundings
@@ -167,7 +167,7 @@ def _curve(axes: Any, curve: Optional[SuccessCurve], figure: Figure, **line: str
 
 def _name(planner: str) -> str:
     """A planner's name, no longer than leaves room for the chart."""
-    shown = printable(planner)
+    shown = escape_text(planner)
     return chart_text(shown if len(shown) <= NAME_SHOWN else shown[:NAME_SHOWN] + "…")
 
 

@@ -16,7 +16,7 @@ from gz_testauto.analysis.decisions.gate import Answer, Kind, Verdict
 from gz_testauto.analysis.decisions.gate_coverage import NotJudged
 from gz_testauto.analysis.decisions.gate_request import Judged
 from gz_testauto.base.errors import GzTestautoError
-from gz_testauto.base.escaping import printable
+from gz_testauto.base.escaping import escape_text
 from gz_testauto.report.plain import number_text
 
 SHOWN = 5
@@ -49,7 +49,7 @@ def gate_lines(judged: Judged) -> List[str]:
         *(not_judged_line(item) for item in judged.not_judged if item.allowed),
         *(f"note: {note}" for note in judged.notes),
     ]
-    return [printable(line) for line in lines]
+    return [escape_text(line) for line in lines]
 
 
 def reason(answer: Answer) -> str:
@@ -176,7 +176,7 @@ def _suite(
     suite = etree.SubElement(
         root, "testsuite", {**totals, "skipped": str(elements.count("skipped"))}
     )
-    listed = [{"name": key, "value": printable(value)} for key, value in properties]
+    listed = [{"name": key, "value": escape_text(value)} for key, value in properties]
     if listed:
         parent = etree.SubElement(suite, "properties")
         for one in listed:
@@ -184,10 +184,10 @@ def _suite(
     for title, element, kind, message, lines in cases:
         names = {"classname": _junit_name(classname), "name": _junit_name(title), "time": "0"}
         case = etree.SubElement(suite, "testcase", names)
-        said = printable(message)
+        said = escape_text(message)
         if element:
             found = etree.SubElement(case, element, message=said, type=kind)
-            found.text = "\n".join([said, *map(printable, lines)])
+            found.text = "\n".join([said, *map(escape_text, lines)])
         else:
             etree.SubElement(case, "system-out").text = said
     text: str = etree.tostring(root, encoding="unicode", pretty_print=True)
@@ -196,7 +196,7 @@ def _suite(
 
 def _junit_name(text: str) -> str:
     """Return a name without ``%``, which rosunit takes for a format."""
-    return printable(text).replace("%", "percent")
+    return escape_text(text).replace("%", "percent")
 
 
 def _listed(worlds: Sequence[str]) -> str:

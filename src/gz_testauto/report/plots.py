@@ -15,7 +15,7 @@ from shapely.geometry.base import BaseGeometry
 from shapely.geometry.polygon import orient
 
 from gz_testauto.base.errors import MissingDependencyError
-from gz_testauto.base.escaping import printable
+from gz_testauto.base.escaping import escape_text
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.campaign.resume import reopen
 from gz_testauto.metrics.recording import (
@@ -26,7 +26,7 @@ from gz_testauto.metrics.recording import (
 )
 from gz_testauto.metrics.traffic.among_movers import lanes_of, surface_of
 from gz_testauto.metrics.traffic.encounters import encounters
-from gz_testauto.processes import map_side_by_side
+from gz_testauto.processes import map_in_processes
 from gz_testauto.results.directory import CampaignDirectory, reporting_disk
 from gz_testauto.results.records import TrialRecord
 from gz_testauto.results.store import ResultStore
@@ -72,7 +72,7 @@ def plot_worlds(
     drawn = (
         map(artist, worlds)
         if workers < 2
-        else map_side_by_side(artist, worlds, workers, "drawing worlds")
+        else map_in_processes(artist, worlds, workers, "drawing worlds")
     )
     paths: List[Path] = []
     for path in drawn:
@@ -128,7 +128,7 @@ def figure_class() -> type:
 def chart_text(text: str) -> str:
     """Text as it is: matplotlib takes what stands between dollars for a formula. What is not
     printable is shown escaped, as on a terminal: fonts lack it, and SVG may not contain it."""
-    return printable(text).replace("\n", " ").replace("$", r"\$")
+    return escape_text(text).replace("\n", " ").replace("$", r"\$")
 
 
 def _by_world(worlds: Tuple[WorldRecord, ...], trials: Tuple[TrialRecord, ...]) -> Iterator[Drives]:

@@ -15,7 +15,7 @@ from gz_testauto.analysis.decisions.early_end import EarlyEnd
 from gz_testauto.analysis.overview import Analysis
 from gz_testauto.analysis.summary import PlannerSummary, failures
 from gz_testauto.analysis.winners import WorldGroup
-from gz_testauto.base.escaping import all_printable
+from gz_testauto.base.escaping import escape_all_texts
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.report.metric_tables import (
     differences_note,
@@ -58,7 +58,7 @@ LAST_SHOWN = 8
 def print_report(analysis: Analysis, console: Optional[Console] = None) -> None:
     """Print the whole report, on standard output unless told."""
     console = console or report_console()
-    console.print(report(all_printable(analysis)))
+    console.print(report(escape_all_texts(analysis)))
 
 
 def report(analysis: Analysis) -> RenderableType:
@@ -95,7 +95,7 @@ def report(analysis: Analysis) -> RenderableType:
 def progress_report(analysis: Analysis) -> RenderableType:
     """What somebody looks at while a campaign runs: progress, rates so far, the last endings, what
     runs now, and what was invalid."""
-    shown = all_printable(analysis)
+    shown = escape_all_texts(analysis)
     results = shown.results
     parts: List[RenderableType] = [_heading(results), *_noted(running_notes(results)), ""]
     if any(summary.trials for summary in shown.summaries):

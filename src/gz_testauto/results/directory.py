@@ -21,7 +21,7 @@ import shutil
 from pathlib import Path
 from typing import Iterator, List
 
-from gz_testauto.base.disk import PARTIAL_SUFFIX, partial_of, write_whole
+from gz_testauto.base.disk import PARTIAL_SUFFIX, partial_path, replace_file
 from gz_testauto.base.errors import ResultsError
 
 LOCK_NAME = ".lock"
@@ -42,7 +42,7 @@ class CampaignDirectory:
     @property
     def _unfinished(self) -> List[Path]:
         """What is left of a file of ours when its writer is killed."""
-        return [partial_of(path) for path in (self.manifest, self.campaign, self.log)]
+        return [partial_path(path) for path in (self.manifest, self.campaign, self.log)]
 
     @property
     def holds_campaign(self) -> bool:
@@ -114,7 +114,7 @@ def write_atomically(path: Path, content: bytes) -> None:
     Raises ``ResultsError`` when the disk is full or refuses.
     """
     with reporting_disk(path):
-        write_whole(path, content)
+        replace_file(path, content)
 
 
 @contextlib.contextmanager

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple
 
 from gz_testauto import __version__
-from gz_testauto.base.disk import read_whole
+from gz_testauto.base.disk import read_file
 from gz_testauto.base.errors import ResultsError
-from gz_testauto.base.json_file import read_json_object, shaped
+from gz_testauto.base.json_file import read_json_object, validate_as
 from gz_testauto.results.directory import CampaignDirectory, write_atomically
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.trial.executor import SimulatorIdentity
@@ -45,7 +45,7 @@ SHOWN_DIFFERENCES = 5
 def file_sha256(path: Path) -> str:
     """Hash of a file's content, in hex. Raises ``ResultsError`` when it cannot be read."""
     try:
-        return hashlib.sha256(read_whole(path)).hexdigest()
+        return hashlib.sha256(read_file(path)).hexdigest()
     except OSError as error:
         raise ResultsError(f"{path}: cannot be read: {error.strerror or error}") from error
 
@@ -164,7 +164,7 @@ class Manifest:
                 f"{directory.manifest}: has format {content.get('format')}, not {FORMAT}; "
                 "use the version of gz_testauto that wrote it"
             )
-        shaped(_Used, content, str(directory.manifest), ResultsError)
+        validate_as(_Used, content, str(directory.manifest), ResultsError)
         return cls(content)
 
     def write(self, directory: CampaignDirectory) -> None:

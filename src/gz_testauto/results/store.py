@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
 
 from gz_testauto.base.errors import ResultsError
-from gz_testauto.base.json_file import shaped
+from gz_testauto.base.json_file import validate_as
 from gz_testauto.metrics.interface import RELEVANT_SUCCESS, Metric
 from gz_testauto.metrics.recording import Recording
 from gz_testauto.results import running, schema
@@ -296,7 +296,7 @@ def _checked(results: CampaignResults, path: Path) -> CampaignResults:
         name: list(map(vars, value)) if name in _LISTS else value
         for name, value in vars(results).items()
     }
-    checked = shaped(CampaignResults, values, str(path), ResultsError)
+    checked = validate_as(CampaignResults, values, str(path), ResultsError)
     listed = {"planner": set(checked.planners), "world": {world.name for world in checked.worlds}}
     for record in checked.trials:
         for kind, names in listed.items():

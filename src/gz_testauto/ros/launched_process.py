@@ -94,7 +94,7 @@ class LaunchedProcess:
 
     def interrupt(self, timeout_s: float) -> None:
         """Ask it to end in good order, then see to it."""
-        self._process.ask_to_end(signal.SIGINT, timeout_s)
+        self._process.request_exit(signal.SIGINT, timeout_s)
         self.close()
 
     def close(self) -> None:

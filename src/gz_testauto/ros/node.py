@@ -13,8 +13,8 @@ import rospy
 from threadpoolctl import threadpool_limits
 
 from gz_testauto.base.errors import GzTestautoError
-from gz_testauto.base.truncation import log_in_full
-from gz_testauto.processes import when_owner_ends
+from gz_testauto.base.truncation import log_untruncated
+from gz_testauto.processes import on_parent_exit
 from gz_testauto.ros import LAUNCHER_PID
 from gz_testauto.ros.services import needing_the_master
 
@@ -33,7 +33,7 @@ def run_node(name: str, main: Callable[[], int], own_signals: bool = False) -> i
             return main()
     except GzTestautoError as error:
         rospy.logfatal("%s", error)
-        log_in_full(error.full)
+        log_untruncated(error.full)
         return 2
     except rospy.ROSInterruptException:
         return 0
@@ -45,7 +45,7 @@ def end_with_launcher() -> None:
         return  # started by hand, by rosrun or by a test: who starts it may go before it
 
     launcher = None if _is_init(LAUNCHER_PID) else LAUNCHER_PID
-    when_owner_ends(launcher, lambda: os.kill(os.getpid(), signal.SIGTERM))
+    on_parent_exit(launcher, lambda: os.kill(os.getpid(), signal.SIGTERM))
 
 
 def _is_init(pid: int) -> bool:

@@ -13,7 +13,7 @@ import rosgraph
 import rospy
 
 from gz_testauto.base.errors import GzTestautoError, MasterError, NavigatorError, SimulatorError
-from gz_testauto.base.truncation import log_in_full
+from gz_testauto.base.truncation import log_untruncated
 
 Services = Mapping[str, Tuple[type, Callable[[Any], Any]]]
 """For the full name of each service its type and its handler, which gets the request and returns
@@ -38,7 +38,7 @@ def respond(name: str, kind: Any, handler: Callable[[Any], Any], request: Any) -
         return handler(request)
     except (GzTestautoError, OSError) as error:
         rospy.logerr("%s: %s", rospy.resolve_name(name), error)
-        log_in_full(getattr(error, "full", str(error)))
+        log_untruncated(getattr(error, "full", str(error)))
         response = kind._response_class
         fields = [field for field in _MESSAGE_FIELDS if field in response.__slots__]
         if not fields:

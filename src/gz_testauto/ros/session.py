@@ -16,7 +16,13 @@ from pathlib import Path
 from typing import Any, Callable, List
 
 from gz_testauto.base.errors import SimulatorError
-from gz_testauto.processes.remote import POLL_S, NoAnswerError, Progress, ask, serve
+from gz_testauto.processes.remote import (
+    POLL_S,
+    NoReplyError,
+    ProgressReport,
+    send_request,
+    serve_requests,
+)
 from gz_testauto.ros.launched_process import LaunchedProcess
 from gz_testauto.trial.executor import StopRequest, TrialStopped
 
@@ -53,8 +59,8 @@ class Session:
                 raise TrialStopped
 
         try:
-            return ask(self._connection, request, silence_timeout_s, check)
-        except NoAnswerError as error:
+            return send_request(self._connection, request, silence_timeout_s, check)
+        except NoReplyError as error:
             if error.is_silent:
                 cause = (
                     f"the trial hung for {silence_timeout_s:g} s while {error.doing}; its logs are "
@@ -92,7 +98,7 @@ def run(start: Callable[[Any, Say], Answer]) -> None:
     answers: List[Answer] = []
 
     def say(doing: str) -> None:
-        owner.send(Progress(doing))
+        owner.send(ProgressReport(doing))
 
     def handle(request: Any) -> object:
         if not answers:
@@ -102,6 +108,6 @@ def run(start: Callable[[Any, Say], Answer]) -> None:
 
     with contextlib.suppress(EOFError, OSError):
         setting = owner.recv()
-        serve(owner, handle)
+        serve_requests(owner, handle)
     sys.stdout.flush()
     os._exit(0)  # rospy's threads wait for a master that is going down with us

@@ -17,7 +17,7 @@ from typing import Any, Optional, Tuple, Union
 
 from lxml import etree
 
-from gz_testauto.base.disk import read_whole, write_whole
+from gz_testauto.base.disk import read_file, replace_file
 from gz_testauto.base.errors import SdfError
 from gz_testauto.base.xml_file import parse_xml
 from gz_testauto.sdf.repair import Repair, repair_xml
@@ -71,7 +71,7 @@ class SdfDocument:
         """
         path = Path(path)
         try:
-            content = read_whole(path)
+            content = read_file(path)
         except OSError as error:
             raise SdfError(f"{path}: cannot be read: {error.strerror or error}") from error
         return cls._parse(content, str(path), path, repair)
@@ -186,7 +186,7 @@ class SdfDocument:
     def write(self, path: Union[str, Path]) -> None:
         """Write the file; raises ``SdfError`` when that cannot be done."""
         try:
-            write_whole(Path(path), self.to_bytes())
+            replace_file(Path(path), self.to_bytes())
         except OSError as error:
             raise SdfError(f"{path}: cannot be written: {error.strerror or error}") from error
 

@@ -13,7 +13,7 @@ from typing import Callable, Dict, Iterator, List, NamedTuple, Optional, Sequenc
 from lxml import etree
 
 from gz_testauto.base import resources
-from gz_testauto.base.errors import WITHOUT_IT, MissingFileError, ResourceError, SdfError
+from gz_testauto.base.errors import ALLOW_MISSING_HINT, MissingFileError, ResourceError, SdfError
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.meshes.files import is_lfs_pointer
 from gz_testauto.sdf.values import insert_child, remove_child, text_of
@@ -66,15 +66,17 @@ class ModelLibrary:
         try:
             found = resources.resolve(uri, document.directory, self.model_path)
         except ResourceError as error:
-            raise MissingFileError(f"{document.where(element)}: {error}; {WITHOUT_IT}") from error
+            raise MissingFileError(
+                f"{document.where(element)}: {error}; {ALLOW_MISSING_HINT}"
+            ) from error
         if not os.path.exists(found):
             raise MissingFileError(
-                f"{document.where(element)}: {_not_there(uri, found)}; {WITHOUT_IT}"
+                f"{document.where(element)}: {_not_there(uri, found)}; {ALLOW_MISSING_HINT}"
             )
         if found.is_file() and is_lfs_pointer(found):
             raise MissingFileError(
                 f"{document.where(element)}: {found} is only a pointer of Git LFS: fetch the file "
-                f"by `git lfs pull`; {WITHOUT_IT}"
+                f"by `git lfs pull`; {ALLOW_MISSING_HINT}"
             )
         return found
 
@@ -106,7 +108,9 @@ class ModelLibrary:
         try:
             path = resources.model_file(path)
         except ResourceError as error:
-            raise MissingFileError(f"{document.where(uri)}: {error}; {WITHOUT_IT}") from error
+            raise MissingFileError(
+                f"{document.where(uri)}: {error}; {ALLOW_MISSING_HINT}"
+            ) from error
         if path not in self._documents:
             try:
                 self._documents[path] = SdfDocument.read(path, repair=self._repair)
@@ -251,7 +255,7 @@ def _not_there(uri: str, path: Path) -> str:
     places = [(Path(path.anchor), str(path.relative_to(path.anchor)))]
     places += [(folder, uri[len("file://") :]) for folder in resources.media_folders() if also]
     for start, name in places:
-        meant = resources.spelled_otherwise(start, name)
+        meant = resources.find_ignoring_case(start, name)
         if meant:
             return f"{named} not there; did you mean {start / meant}?"
     remedy = "; a file:// is also looked for on GAZEBO_RESOURCE_PATH" if also else ""

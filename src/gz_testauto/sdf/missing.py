@@ -34,7 +34,7 @@ def required_whole(remedy: str = "") -> Iterator[None]:
     try:
         yield
     except MissingFileError as error:
-        raise SdfError("; ".join(filter(None, [error.fact, remedy]))) from error
+        raise SdfError("; ".join(filter(None, [error.without_hint, remedy]))) from error
 
 
 def leave_out_missing(

@@ -4,10 +4,10 @@ from typing import Dict, Generic, Mapping, TypeVar
 
 from typing_extensions import Protocol
 
-from gz_testauto.base.observation import ModelState, Sensed, Snapshot, Twist2D
+from gz_testauto.base.observation import ModelState, SensorReadings, Snapshot, Twist2D
 from gz_testauto.simulators.interface import Simulation
 
-NOTHING = Sensed()
+NOTHING = SensorReadings()
 
 
 class OnboardRobot(Protocol):
@@ -16,7 +16,7 @@ class OnboardRobot(Protocol):
     def drive(self, command: Twist2D) -> None:
         """Obey this from now on."""
 
-    def sensed(self) -> Sensed:
+    def sensed(self) -> SensorReadings:
         """What was measured since it was last asked."""
 
 

@@ -12,7 +12,7 @@ from typing import Any, Dict, Iterable, List, Tuple
 
 import yaml
 
-from gz_testauto.base.disk import read_whole
+from gz_testauto.base.disk import read_file
 from gz_testauto.base.errors import SpecError
 
 MOST_BYTES = 1_000_000
@@ -105,7 +105,7 @@ def read_yaml_text(path: Path) -> str:
     """The text of a YAML file. Raises ``SpecError`` when it cannot be read, is not UTF-8, or is
     too large to be one."""
     try:
-        content = read_whole(path, MOST_BYTES + 1)
+        content = read_file(path, MOST_BYTES + 1)
         if len(content) > MOST_BYTES:
             raise SpecError(f"{path}: is larger than {MOST_BYTES} bytes; is it the right file?")
         return content.decode("utf-8")

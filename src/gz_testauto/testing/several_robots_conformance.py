@@ -50,7 +50,7 @@ class SeveralRobotsConformance(SimulatorSuite):
         simulation = simulator.load(scene)
         began = simulation.snapshot()
         assert {"robot", "second"} <= set(began.models)
-        for scan in (began.scan, began.seen_by("second").scan):
+        for scan in (began.scan, began.of_robot("second").scan):
             assert scan is not None and scan.stamp_s == 0.0, "no scan at time 0"
         simulation.drive(Twist2D(0.0, 0.4))
         simulation.drive(Twist2D(1.0, 0.0), "second")
@@ -60,14 +60,14 @@ class SeveralRobotsConformance(SimulatorSuite):
         assert first.yaw_rad == pytest.approx(1.2, abs=0.15)
         assert second.x_m == pytest.approx(3.0, abs=0.2)
         assert second.y_m == pytest.approx(-2.0, abs=0.1)
-        seen = snapshots[-1].seen_by("second").scan
+        seen = snapshots[-1].of_robot("second").scan
         assert seen is not None and snapshots[-1].scan is not None
         ahead_m = float(seen.ranges_m[np.argmin(np.abs(seen.angles_rad))])
         assert ahead_m == pytest.approx(4.9 - second.x_m - seen.mount.position[0], abs=0.05)
         assert not off_the_floor(snapshots)
         snapshots += [simulation.step(PERIOD_S) for _ in range(30)]
         assert not off_the_floor(snapshots), "the first touches nothing"
-        touched = contacts([snapshot.seen_by("second") for snapshot in snapshots])
+        touched = contacts([snapshot.of_robot("second") for snapshot in snapshots])
         assert {"second", "wall"} in touched
         samples = [sample for shown in snapshots for sample in shown.others["second"].imu]
         assert len(samples) >= len(snapshots) - 1

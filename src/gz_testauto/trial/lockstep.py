@@ -234,7 +234,7 @@ class Driver:
         return result.with_numbers(self._planner.numbers)
 
     def _own(self, snapshot: Snapshot) -> Snapshot:
-        return snapshot if self.robot is None else snapshot.seen_by(self.robot)
+        return snapshot if self.robot is None else snapshot.of_robot(self.robot)
 
 
 def drive(

@@ -17,7 +17,7 @@ from multiprocessing import resource_tracker
 from typing import Any, List, Optional, Tuple
 
 from gz_testauto.base.errors import SimulatorError
-from gz_testauto.processes.remote import Answer, receive
+from gz_testauto.processes.remote import Reply, receive_message
 from gz_testauto.trial.executor import SimulatorIdentity, StopRequest, TrialStopped
 from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.setup import PreparedCampaign
@@ -146,7 +146,7 @@ class ProcessWorkers(WorkerPool):
             return self._take_start(place, worker, answer)
         return self._take_trial(place, worker, answer)
 
-    def _take_start(self, place: "_Place", worker: "_Worker", answer: Answer) -> Optional[Attempt]:
+    def _take_start(self, place: "_Place", worker: "_Worker", answer: Reply) -> Optional[Attempt]:
         """None: a start is no attempt."""
         try:
             identity = answer.result()
@@ -161,7 +161,7 @@ class ProcessWorkers(WorkerPool):
         place.failed_starts = 0
         return None
 
-    def _take_trial(self, place: "_Place", worker: "_Worker", answer: Answer) -> Optional[Attempt]:
+    def _take_trial(self, place: "_Place", worker: "_Worker", answer: Reply) -> Optional[Attempt]:
         trial, wall_s = worker.ended()
         place.deaths = 0
         try:
@@ -324,7 +324,7 @@ class _Worker:
         stopped in the middle of a word keeps its listener."""
         while True:
             try:
-                events.put((self, receive(self._owner)))
+                events.put((self, receive_message(self._owner)))
             except (EOFError, OSError):
                 events.put((self, None))
                 return

@@ -16,8 +16,8 @@ from multiprocessing import parent_process
 from multiprocessing.connection import Connection
 from typing import Any
 
-from gz_testauto.processes import when_owner_ends
-from gz_testauto.processes.remote import answer, serve
+from gz_testauto.processes import on_parent_exit
+from gz_testauto.processes.remote import send_reply, serve_requests
 from gz_testauto.workers.interface import RenewableExecutor
 
 BEATS, QUESTIONS = 0, 1
@@ -34,7 +34,7 @@ def work(owner: Connection, setting: Any, stop: Any, pulse: Any) -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     parent = parent_process()
     assert parent is not None
-    when_owner_ends(parent.pid, lambda: os._exit(1))
+    on_parent_exit(parent.pid, lambda: os._exit(1))
     threading.Thread(target=_beat, args=(pulse,), daemon=True).start()
 
     def should_stop() -> bool:
@@ -43,8 +43,8 @@ def work(owner: Connection, setting: Any, stop: Any, pulse: Any) -> None:
 
     make_executor, campaign = pickle.loads(bytes(setting))
     executor = RenewableExecutor(make_executor(campaign))
-    answer(owner, executor.open)
-    serve(owner, lambda trial: executor.execute(trial, should_stop))
+    send_reply(owner, executor.open)
+    serve_requests(owner, lambda trial: executor.execute(trial, should_stop))
     executor.close()
 
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Collection, Dict, Mapping, Optional, Sequence, Tuple
 
-from gz_testauto.base.disk import read_whole
+from gz_testauto.base.disk import read_file
 from gz_testauto.base.errors import SpecError
-from gz_testauto.base.json_file import read_json_object, shaped
+from gz_testauto.base.json_file import read_json_object, validate_as
 from gz_testauto.base.registry import unknown_name
 from gz_testauto.base.resources import WORLDS_MANIFEST
 from gz_testauto.sampling.difficulty import Difficulty
@@ -89,7 +89,7 @@ def read_worlds(directory: Path, files: Optional[Collection[str]] = None) -> Wor
 
 def _digest(path: Path) -> str:
     try:
-        return sha256_of(read_whole(path))
+        return sha256_of(read_file(path))
     except OSError as error:
         raise SpecError(f"{path}: cannot be read: {error.strerror or error}") from error
 
@@ -195,7 +195,7 @@ class _Content:
             "drive": inputs.get("drive") if isinstance(inputs, dict) else None,
             "coverage": data.get("coverage"),
         }
-        return shaped(cls, values, str(path), SpecError)
+        return validate_as(cls, values, str(path), SpecError)
 
 
 def _record(index: int, listed: _Listed, directory: Path) -> WorldRecord:

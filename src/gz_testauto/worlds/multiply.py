@@ -19,7 +19,7 @@ import scipy
 import shapely
 
 from gz_testauto import __version__
-from gz_testauto.base.disk import read_whole, writing
+from gz_testauto.base.disk import disk_errors, read_file
 from gz_testauto.base.errors import PlacementError, SpecError
 from gz_testauto.sampling.placement import Placer
 from gz_testauto.sampling.seeds import WORLD, child_generator
@@ -161,14 +161,14 @@ def multiply(
     maker = WorldMaker(base_world, spec, seed, drive)
     if base_world.missing:
         inputs["missing"] = list(base_world.missing)
-    with writing(out):
+    with disk_errors(out):
         out.parent.mkdir(parents=True, exist_ok=True)
         scratch = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=str(out.parent)))
     try:
         scratch.chmod(0o755)
         entries: List[WorldRecord] = []
         for index in range(count):
-            with writing(out):
+            with disk_errors(out):
                 entries.append(maker.make(index, scratch))
             if progress is not None:
                 progress(index + 1, count)
@@ -176,7 +176,7 @@ def multiply(
         if spec.sampling.method != "uniform":
             coverage = maker.sequence.coverage(count)._asdict()
         made = WorldSet(out, tuple(entries), inputs, coverage)
-        with writing(out):
+        with disk_errors(out):
             (scratch / MANIFEST).write_bytes(manifest_bytes(made))
             _put_in_place(scratch, out)
     finally:
@@ -195,12 +195,12 @@ def _inputs(
 ) -> Dict[str, Any]:
     """Everything that decides what the worlds are, but how many."""
     try:
-        base_content = read_whole(base)
+        base_content = read_file(base)
     except OSError as error:
         raise SpecError(f"{base}: cannot be read: {error.strerror or error}") from error
     # The paths in a specification say nothing of the files behind them; their hashes do.
     described = json.dumps(_without_paths(spec.model_dump(mode="json")), sort_keys=True)
-    files = [sha256_of(read_whole(path)) for path in spec.files if os.path.isfile(path)]
+    files = [sha256_of(read_file(path)) for path in spec.files if os.path.isfile(path)]
     return {
         "seed": seed,
         "base": base.name,

@@ -12,7 +12,7 @@ from typing import Any, Callable, Dict, List, Mapping, Union
 
 import numpy as np
 
-from gz_testauto.base.disk import read_whole
+from gz_testauto.base.disk import read_file
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.spec.campaign import CampaignSpec
@@ -98,7 +98,7 @@ def _read(path: Path, where: str, reader: Callable[[Path], Any]) -> Any:
 
 
 def _text(path: Path) -> str:
-    return read_whole(path).decode("utf-8", errors="replace")
+    return read_file(path).decode("utf-8", errors="replace")
 
 
 def _number_or_text(text: str) -> Figure:

@@ -31,7 +31,7 @@ from typing import (
 import numpy as np
 
 from gz_testauto.base.errors import SpecError
-from gz_testauto.base.json_file import read_json_object, shaped
+from gz_testauto.base.json_file import read_json_object, validate_as
 from gz_testauto.extras.learning.episode import PreparedEnvironment, require_apart
 from gz_testauto.extras.learning.policies.files import write_policy
 from gz_testauto.extras.learning.policies.policy import WEIGHTED
@@ -318,7 +318,7 @@ def _read_journal(journal: Path, kind: Type[Entry]) -> Iterator[Entry]:
             data = json.loads(line)
         except ValueError as error:
             raise SpecError(f"{journal}:{number}: is damaged ({error}); {MEND}") from error
-        yield shaped(kind, data, f"{journal}:{number}", SpecError)
+        yield validate_as(kind, data, f"{journal}:{number}", SpecError)
 
 
 def _digest(weights: np.ndarray) -> str:

@@ -9,7 +9,7 @@ from typing import Any, List, Optional, Sequence, Set
 import numpy as np
 
 from gz_testauto.base.errors import SimulatorError
-from gz_testauto.base.observation import Contact, ImuSample, LaserScan, Sensed, Twist2D
+from gz_testauto.base.observation import Contact, ImuSample, LaserScan, SensorReadings, Twist2D
 from gz_testauto.extras.pybullet.contacts import contacts_of
 from gz_testauto.extras.pybullet.imu import Imu
 from gz_testauto.extras.pybullet.lidar import Lidar
@@ -109,9 +109,9 @@ class Onboard:
         if tick == self._scan_tick and self._lidar is not None:
             self._scan = self._lidar.scan(time_s)
 
-    def sensed(self) -> Sensed:
+    def sensed(self) -> SensorReadings:
         """What was measured since it was last asked, and the latest scan."""
         samples, contacts = tuple(self._samples), tuple(self._contacts)
         self._samples.clear()
         self._contacts.clear()
-        return Sensed(self._scan, samples, contacts)
+        return SensorReadings(self._scan, samples, contacts)

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Dict, Iterator, List, Optional, Tuple
 
 from gz_testauto.base.errors import ResourceError, ResultsError, SpecError, UnknownNameError
-from gz_testauto.base.escaping import printable
-from gz_testauto.base.json_file import shaped
+from gz_testauto.base.escaping import escape_text
+from gz_testauto.base.json_file import validate_as
 from gz_testauto.extras.scenic.imports import named_files
 from gz_testauto.extras.scenic.model_search import sdf_files
 from gz_testauto.extras.scenic.packing import packed_models
@@ -66,7 +66,7 @@ class ScenicWorlds(WorldSource):
         except UnknownNameError as error:
             raise SpecError(f"worlds.parameters: {error.full}") from error
         for note in source.notes:
-            LOGGER.warning("%s", printable(note))
+            LOGGER.warning("%s", escape_text(note))
         with reporting_disk(folder):
             return write_scenes(source, worlds.count, folder, plots=False, makers=makers)
 
@@ -119,7 +119,7 @@ class ScenicWorlds(WorldSource):
 def _entry(mission: MissionSpec, name: str, folder: Path, worlds: WorldsSpec) -> WorldFileSpec:
     path = folder / f"{name}.yaml"
     data = YamlSource(read_yaml_text(path), str(path)).data
-    items = shaped(Items, data, f"{path}: is damaged", ResultsError)
+    items = validate_as(Items, data, f"{path}: is damaged", ResultsError)
     for place, item in mission.named:
         if not items.get(item):
             raise SpecError(

@@ -21,7 +21,7 @@ from typing import Any, Dict, List
 import yaml
 
 from gz_testauto.base.errors import SpecError
-from gz_testauto.base.escaping import printable
+from gz_testauto.base.escaping import escape_text
 from gz_testauto.cli.multiply import WorldCounter
 from gz_testauto.cli.workers import processors, worker_count
 
@@ -189,7 +189,7 @@ def parameters_of(pairs: List[List[str]]) -> Dict[str, Any]:
 
 def _say(notes: Any) -> None:
     for note in notes[:NOTES_SHOWN]:
-        print(f"note: {printable(note)}", file=sys.stderr)
+        print(f"note: {escape_text(note)}", file=sys.stderr)
     if len(notes) > NOTES_SHOWN:
         print(f"note: and {len(notes) - NOTES_SHOWN} more", file=sys.stderr)
 

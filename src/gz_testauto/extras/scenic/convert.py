@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable, List, Optional, Set, Tuple
 
-from gz_testauto.base.disk import write_whole, writing
+from gz_testauto.base.disk import disk_errors, replace_file
 from gz_testauto.base.errors import SpecError
 
 MARK = "# NOT CONVERTED:"
@@ -64,8 +64,8 @@ def convert_file(path: Path, out: Optional[Path] = None) -> Converted:
         raise SpecError(f"{out}: is there already; name another file")
     converted = convert(text, str(path if out is None else out))
     if out is not None:
-        with writing(out):
-            write_whole(out, converted.text.encode())
+        with disk_errors(out):
+            replace_file(out, converted.text.encode())
     return converted
 
 

@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from typing import Dict, Iterator, List, Tuple
 
-from gz_testauto.base.disk import read_whole
+from gz_testauto.base.disk import read_file
 
 _IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+(?P<source>[\w.]+)[ \t]+import[ \t]+(?P<names>\([^)]*\)|[^#\n]*)"
@@ -44,7 +44,7 @@ def named_files(scenario: Path) -> Dict[str, Path]:
 def _named_in(path: Path, folder: Path) -> Iterator[Tuple[Path, Path]]:
     """The files that one file names, each with the folder from which its name is counted;
     ``folder`` is the scenario's."""
-    text = read_whole(path).decode("utf-8", errors="replace")
+    text = read_file(path).decode("utf-8", errors="replace")
     bases = [(path.parent, folder), (folder, folder)]
     further = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     bases += [(Path(place).absolute(), Path(place).absolute()) for place in further if place]

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Dict, Optional, Tuple, Type, Union
 from pydantic import Field
 
 from gz_testauto.base import resources
-from gz_testauto.base.disk import write_whole, writing
+from gz_testauto.base.disk import disk_errors, replace_file
 from gz_testauto.extras.scenic.model_search import cache_directory
 from gz_testauto.sampling.models import ObstacleModel
 from gz_testauto.sampling.naming import obstacle_name, parse_obstacle_name
@@ -106,10 +106,10 @@ def _kept(source: Any, world: Any) -> Path:
     they are not there."""
     inputs = json.dumps(source.inputs, sort_keys=True).encode()
     place = cache_directory().parent / "scenes" / hashlib.sha256(inputs).hexdigest()[:16]
-    with writing(place):
+    with disk_errors(place):
         for name, held in {**source.shared_files, **world.files}.items():
             path = place / name
             if not path.is_file():
                 path.parent.mkdir(parents=True, exist_ok=True)
-                write_whole(path, held if isinstance(held, bytes) else held.read_bytes())
+                replace_file(path, held if isinstance(held, bytes) else held.read_bytes())
     return place

@@ -20,7 +20,7 @@ import zipfile
 from pathlib import Path, PurePosixPath
 from typing import Dict, Iterator, List, Optional, Tuple
 
-from gz_testauto.base.disk import write_whole, writing
+from gz_testauto.base.disk import disk_errors, replace_file
 from gz_testauto.base.errors import ResourceError
 
 DATABASE = "http://models.gazebosim.org"
@@ -133,7 +133,7 @@ def _keep(
             f"model {name!r} from {address} is not what it was (SHA-256 {checksum}, before "
             f"{known}): remove {note} to accept it"
         )
-    with writing(target):
+    with disk_errors(target):
         cache.mkdir(parents=True, exist_ok=True)
         scratch = Path(tempfile.mkdtemp(prefix=f".{name}.", dir=str(cache)))
         try:
@@ -141,7 +141,7 @@ def _keep(
                 place = scratch / "model" / path
                 place.parent.mkdir(parents=True, exist_ok=True)
                 place.write_bytes(held)
-            write_whole(note, json.dumps({"url": address, "sha256": checksum}, indent=1).encode())
+            replace_file(note, json.dumps({"url": address, "sha256": checksum}, indent=1).encode())
             if not target.exists():
                 os.rename(scratch / "model", target)
         finally:

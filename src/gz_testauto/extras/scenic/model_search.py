@@ -54,7 +54,7 @@ class ModelSearch:
 
     def _not_found(self, model: ModelSpec) -> str:
         meant: Optional[str] = next(
-            filter(None, (resources.spelled_otherwise(d, model.name) for d in self.model_path)),
+            filter(None, (resources.find_ignoring_case(d, model.name) for d in self.model_path)),
             None,
         )
         where: List[str] = [str(directory) for directory in self.model_path]

@@ -14,11 +14,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Optional, Tuple, Union
 
-from gz_testauto.base.disk import write_whole, writing
+from gz_testauto.base.disk import disk_errors, replace_file
 from gz_testauto.base.errors import SpecError
 from gz_testauto.extras.scenic.mission import mission_bytes
 from gz_testauto.extras.scenic.source import ScenicSource, ScenicWorld
-from gz_testauto.processes import map_side_by_side
+from gz_testauto.processes import map_in_processes
 from gz_testauto.worlds.manifest import (
     MANIFEST,
     WorldSet,
@@ -56,11 +56,11 @@ def write_scenes(
     out = Path(out).absolute()
     inputs = source.inputs
     _check_target(out, inputs, count)
-    with writing(out):
+    with disk_errors(out):
         out.parent.mkdir(parents=True, exist_ok=True)
         scratch = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=str(out.parent)))
     try:
-        with writing(out):
+        with disk_errors(out):
             scratch.chmod(0o755)
             records: List[WorldRecord] = []
             for record in _written(_Maker(source, scratch, plots), count, makers, draw_progress):
@@ -129,7 +129,7 @@ def _written(
     makers = min(makers, count - alone)
     if makers > 0:
         doing = f"making worlds of {maker.source.scenario}"
-        yield from map_side_by_side(maker, range(alone, count), makers, doing)
+        yield from map_in_processes(maker, range(alone, count), makers, doing)
 
 
 def _put(path: Path, held: Union[Path, bytes]) -> None:
@@ -174,5 +174,5 @@ def _put_in_place(scratch: Path, out: Path) -> None:
         elif path.name != MANIFEST or path.parent != scratch:
             content = path.read_bytes()
             if not target.is_file() or target.read_bytes() != content:
-                write_whole(target, content)
-    write_whole(*manifest)
+                replace_file(target, content)
+    replace_file(*manifest)

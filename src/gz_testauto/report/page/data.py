@@ -10,7 +10,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence
 from gz_testauto.analysis.comparison import metric_differences
 from gz_testauto.analysis.curves.success import SuccessCurve
 from gz_testauto.analysis.overview import Analysis
-from gz_testauto.base.escaping import all_printable, printable
+from gz_testauto.base.escaping import escape_all_texts, escape_text
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.report.names import metric_heading
 from gz_testauto.report.page.difficulty import Figure, Values
@@ -38,7 +38,7 @@ def campaign_block(
         entry = [results.planners.index(record.planner), outcomes.index(record.outcome)]
         ended.setdefault(record.world, []).append(entry)
     return {
-        "planners": all_printable(results.planners),
+        "planners": escape_all_texts(results.planners),
         "outcomes": [
             {
                 "text": outcome.label,
@@ -51,7 +51,7 @@ def campaign_block(
         ],
         "worlds": [
             {
-                "name": printable(world.name),
+                "name": escape_text(world.name),
                 "ended": ended.get(world.name, []),
                 "figures": [short(values[at]) for values in figures.values()],
             }
@@ -73,7 +73,7 @@ def trial_block(record: TrialRecord, analysis: Analysis) -> Dict[str, Any]:
         "planner": analysis.results.planners.index(record.planner),
         "repetition": record.repetition,
         "outcome": list(Outcome).index(record.outcome),
-        "detail": printable(record.detail),
+        "detail": escape_text(record.detail),
         "attempts": record.attempts,
         "metrics": [short(value) for value in values],
     }
@@ -118,8 +118,8 @@ def _pairs(analysis: Analysis) -> List[Dict[str, Any]]:
             )
         pairs.append(
             {
-                "first": printable(pair.first),
-                "second": printable(pair.second),
+                "first": escape_text(pair.first),
+                "second": escape_text(pair.second),
                 "won": [[at[name] for name in won] for won in (pair.first_won, pair.second_won)],
                 "metrics": compared,
             }

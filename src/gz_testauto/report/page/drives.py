@@ -11,7 +11,7 @@ from typing import Any, Dict, List
 import numpy as np
 import shapely
 
-from gz_testauto.base.escaping import printable
+from gz_testauto.base.escaping import escape_text
 from gz_testauto.metrics.recording import ACTOR_SERIES, OUTLINE_SERIES, Recording
 from gz_testauto.metrics.traffic.encounters import movers
 
@@ -50,7 +50,7 @@ def thinned_drive(recording: Recording) -> Dict[str, Any]:
     }
     beside = [
         {
-            "name": printable(name),
+            "name": escape_text(name),
             "outline": np.round(recording.series[OUTLINE_SERIES + name].ravel(), 3).tolist(),
             "way": _way(time_s, recording.series[ACTOR_SERIES + name]),
         }

@@ -19,7 +19,7 @@ from gz_testauto import __version__
 from gz_testauto.analysis.overview import analyze
 from gz_testauto.analysis.summary import failures
 from gz_testauto.base.errors import GzTestautoError, ResultsError
-from gz_testauto.base.escaping import printable
+from gz_testauto.base.escaping import escape_text
 from gz_testauto.report.notes import caveats, overall_notes, running_notes
 from gz_testauto.report.page import content, data
 from gz_testauto.report.page.difficulty import SHORTEST_PATH, curves, figures_of_worlds
@@ -196,7 +196,7 @@ def _rendered(live: bool, **values: Any) -> str:
 def _shown(value: Any) -> Any:
     """Text as on a terminal: a mark that turns the direction of writing would turn its
     neighbours' too. What is marked safe stays."""
-    return printable(value) if type(value) is str else value
+    return escape_text(value) if type(value) is str else value
 
 
 def _asset(name: str) -> str:

@@ -11,7 +11,7 @@ import shapely
 from shapely.geometry.base import BaseGeometry
 
 from gz_testauto.base.errors import GzTestautoError
-from gz_testauto.base.escaping import printable
+from gz_testauto.base.escaping import escape_text
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.campaign.resume import find_world, read_campaign
 from gz_testauto.metrics.recording import Recording
@@ -167,12 +167,12 @@ def _trial(
         recording = store.trajectory(record)
     except GzTestautoError as error:
         surroundings.problems.append(str(error))
-        return {**data, "problem": printable(str(error))}
+        return {**data, "problem": escape_text(str(error))}
     data.update(thinned_drive(recording))
     data["contacts"] = [
         [
             round(1000 * episode.start_s),
-            printable(episode.partner),
+            escape_text(episode.partner),
             episode.speed_mps,
             *_touched(surroundings.footprint_m, recording, outlines, episode),
         ]

@@ -16,7 +16,7 @@ import rospy
 
 from gz_testauto.analysis.overview import analyze
 from gz_testauto.base.errors import GzTestautoError, SpecError
-from gz_testauto.base.escaping import printable
+from gz_testauto.base.escaping import escape_text
 from gz_testauto.campaign.executors import chosen_executor
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.signals import StopSignals
@@ -73,7 +73,7 @@ def start() -> int:
     print_report(analyze(results))
     if not stop():
         for line in write_final_page(out):
-            print(printable(line), flush=True)
+            print(escape_text(line), flush=True)
     print(f"Results: {out}", flush=True)
     return 1 if stop() or results.invalid else 0
 

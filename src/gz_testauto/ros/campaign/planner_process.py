@@ -15,7 +15,7 @@ from typing import Dict
 import rospy
 
 from gz_testauto.base.errors import NavigatorError
-from gz_testauto.processes import start_watched
+from gz_testauto.processes import start_with_watchdog
 from gz_testauto.ros.move_base import MoveBaseClient
 from gz_testauto.ros.planner.settings import SEED, PlannerSettings, parameters_of
 from gz_testauto.trial.executor import StopRequest, TrialStopped
@@ -47,7 +47,7 @@ class PlannerProcess:
         log_directory.mkdir(parents=True, exist_ok=True)
         remappings = [f"{topic}:=/{topic}" for topic in ROBOT_TOPICS]
         remappings.append(f"objects:={simulator}/objects")
-        self._process = start_watched(
+        self._process = start_with_watchdog(
             [
                 *(sys.executable, "-m", "gz_testauto.ros.planner.node"),
                 *(f"__ns:=/{name}", "__name:=planner", *remappings),
@@ -86,7 +86,7 @@ class PlannerProcess:
             return
         self._closed = True
         self.move_base.close()
-        self._process.ask_to_end(signal.SIGTERM, END_GRACE_S)
+        self._process.request_exit(signal.SIGTERM, END_GRACE_S)
         self._process.kill()
 
     def _last_words(self) -> str:

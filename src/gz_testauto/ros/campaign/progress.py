@@ -9,7 +9,7 @@ from typing import Dict, Optional
 import rospy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
-from gz_testauto.base.escaping import printable
+from gz_testauto.base.escaping import escape_text
 from gz_testauto.campaign.progress import CampaignListener, Progress
 from gz_testauto.msg import CampaignProgress
 from gz_testauto.results.records import TrialRecord
@@ -54,14 +54,14 @@ class ProgressPublisher(CampaignListener):
         counts["done"] += 1
         counts["reached"] += record.completed
         line = f"{record.world} {record.planner}: {record.outcome.value}. {record.detail}"
-        said, left = printable(line), _left(progress)
+        said, left = escape_text(line), _left(progress)
         rospy.loginfo("%d of %d: %s%s", progress.done, progress.total, said, left)
         self._say("running", line, progress)
 
     def attempt_failed(self, trial: Trial, attempt: int, cause: str) -> None:
         """A try ended invalid."""
         self._message.invalid += 1
-        rospy.logwarn("%s: attempt %d is invalid: %s", trial.label, attempt, printable(cause))
+        rospy.logwarn("%s: attempt %d is invalid: %s", trial.label, attempt, escape_text(cause))
 
     def ended(self, progress: Progress) -> None:
         """No trial will follow."""

@@ -18,7 +18,7 @@ from std_msgs.msg import String
 from gz_testauto.base import ros_messages
 from gz_testauto.base.errors import GzTestautoError, SimulatorError
 from gz_testauto.base.observation import Snapshot
-from gz_testauto.base.truncation import log_in_full
+from gz_testauto.base.truncation import log_untruncated
 from gz_testauto.ros import parameters
 from gz_testauto.ros.campaign_parameters import read_builtin_campaign
 from gz_testauto.ros.node import run_node
@@ -110,7 +110,7 @@ class SimulatorNode:
 
     def _fail(self, error: SimulatorError) -> None:
         rospy.logerr("the simulation has ended: %s; load_scene starts another", error)
-        log_in_full(error.full)
+        log_untruncated(error.full)
         self._failures.publish(str(error))
 
     def _take_command(self, message: Twist) -> None:

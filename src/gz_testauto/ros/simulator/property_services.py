@@ -14,7 +14,7 @@ from std_msgs.msg import ColorRGBA
 from gz_testauto.base import ros_messages
 from gz_testauto.base.errors import SimulatorError
 from gz_testauto.base.pose import Pose
-from gz_testauto.base.truncation import listed
+from gz_testauto.base.truncation import join_truncated
 from gz_testauto.ros.services import Services
 from gz_testauto.ros.simulator import entities
 from gz_testauto.ros.simulator.clock import SceneClock
@@ -311,7 +311,8 @@ class PropertyServices:
         raise SimulatorError(
             f"there is no link {name!r}; give model::link"
             if not found
-            else f"{name!r} is the name of several links ({listed(found)}); give model::link"
+            else f"{name!r} is the name of several links ({join_truncated(found)}); "
+            "give model::link"
         )
 
     def _apply(self, *changes: Change) -> None:

@@ -18,7 +18,7 @@ from std_srvs.srv import Empty
 from gz_testauto.base import ros_messages
 from gz_testauto.base.errors import NavigatorError
 from gz_testauto.base.pose import Pose, Pose2D
-from gz_testauto.base.truncation import listed
+from gz_testauto.base.truncation import join_truncated
 from gz_testauto.ros.stack.requirements import Awaited, Patience
 from gz_testauto.spec.stack import StackSpec
 
@@ -112,7 +112,8 @@ class Localisation:
         if believed is None:
             return (
                 f"tf has no transform from {frames.base!r} to {frames.map!r} after "
-                f"{waited_s:.0f} s; frames that it has: {listed(self._frames()) or 'none'}; is a "
+                f"{waited_s:.0f} s; frames that it has: "
+                f"{join_truncated(self._frames()) or 'none'}; is a "
                 "localiser running, and are stack.frames.map and stack.frames.base its frames?"
             )
         return (

@@ -11,7 +11,7 @@ from typing import Callable, List, Sequence, Tuple
 
 import rospy
 
-from gz_testauto.base.truncation import listed
+from gz_testauto.base.truncation import join_truncated
 
 QUIET_SHARE = 0.25
 """Part of ``stack.start_timeout_s`` in which nothing was added, after which nothing will be."""
@@ -46,7 +46,7 @@ class Awaited:
     def message(self) -> str:
         """What is missing, what there is, and what to do."""
         others = [name for name in self.there() if name != self.name]
-        found = f"; {self.kind}: {listed(others) or 'none'}" if self.kind else ""
+        found = f"; {self.kind}: {join_truncated(others) or 'none'}" if self.kind else ""
         return f"{self.missing}{found}; {self.remedy}"
 
 

@@ -14,7 +14,7 @@ from typing import Any, Iterator, List, Tuple
 import numpy as np
 from lxml import etree
 
-from gz_testauto.base.disk import read_whole
+from gz_testauto.base.disk import read_file
 from gz_testauto.base.errors import MissingDependencyError, SdfError
 from gz_testauto.base.xml_file import parse_xml
 
@@ -40,7 +40,7 @@ def mesh_parts(path: Path, modified_ns: int) -> List[Tuple[str, np.ndarray]]:
     if suffix not in MESH_SUFFIXES:
         raise SdfError(f"mesh {path}: Gazebo loads STL, OBJ and DAE, not {suffix or 'this'}")
     try:
-        content = read_whole(path)
+        content = read_file(path)
         if content.startswith(_LFS_POINTER):
             raise SdfError(
                 f"mesh {path} is only a pointer of Git LFS: fetch the file by `git lfs pull`"

@@ -15,7 +15,12 @@ import numpy as np
 import shapely
 from shapely.geometry.base import BaseGeometry
 
-from gz_testauto.base.errors import WITHOUT_IT, MissingDependencyError, MissingFileError, SdfError
+from gz_testauto.base.errors import (
+    ALLOW_MISSING_HINT,
+    MissingDependencyError,
+    MissingFileError,
+    SdfError,
+)
 from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.meshes import slices
 from gz_testauto.sdf.meshes.files import mesh_parts
@@ -111,7 +116,7 @@ def _scaled_surface(mesh: Mesh, modified_ns: int) -> TriangleMesh:
         chosen = [triangles for _, triangles in parts]
     if not chosen or not sum(map(len, chosen)):
         raise MissingFileError(
-            f"mesh {mesh.path} holds no triangles: export it again; {WITHOUT_IT}"
+            f"mesh {mesh.path} holds no triangles: export it again; {ALLOW_MISSING_HINT}"
         )
     triangles = np.concatenate(chosen)
     if mesh.submesh is not None and mesh.center:

@@ -9,7 +9,7 @@ from typing import Any, FrozenSet, List, Optional, Set
 import numpy as np
 
 from gz_testauto.base.errors import SimulatorError
-from gz_testauto.base.observation import Contact, LaserScan, Sensed, Twist2D
+from gz_testauto.base.observation import Contact, LaserScan, SensorReadings, Twist2D
 from gz_testauto.simulators.due_ticks import due_ticks
 from gz_testauto.simulators.embedded.engine import Engine, actuators
 from gz_testauto.simulators.embedded.imu import ImuSamples
@@ -102,12 +102,12 @@ class Onboard:
         if tick == self._scan_tick and self._lidar is not None:
             self._scan = self._lidar.scan(time_s)
 
-    def sensed(self) -> Sensed:
+    def sensed(self) -> SensorReadings:
         """What was measured since it was last asked, and the latest scan."""
         imu, contacts = self._imu, tuple(self._contacts)
         self._imu = ImuSamples()
         self._contacts.clear()
-        return Sensed(self._scan, imu, contacts)
+        return SensorReadings(self._scan, imu, contacts)
 
     def _set_motors(self) -> None:
         drive = self.outfit.drive

@@ -12,7 +12,7 @@ import numpy as np
 import trimesh
 from trimesh.exchange.stl import export_stl
 
-from gz_testauto.base.disk import write_whole
+from gz_testauto.base.disk import replace_file
 from gz_testauto.sdf.meshes.surfaces import Heightmap
 
 
@@ -41,5 +41,5 @@ def write_mesh(terrain: Heightmap, folder: Path) -> Path:
     content = bytes(export_stl(mesh))
     path = folder / f"{hashlib.sha256(content).hexdigest()[:16]}.stl"
     if not path.exists():
-        write_whole(path, content)
+        replace_file(path, content)
     return path

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 from gz_testauto.base.errors import MissingDependencyError
-from gz_testauto.processes import start_watched
+from gz_testauto.processes import start_with_watchdog
 from gz_testauto.simulators.gazebo.installation import GazeboInstallation
 
 
@@ -24,7 +24,7 @@ class GuiClient:
         if not os.environ.get("DISPLAY"):
             raise MissingDependencyError("gzclient needs a display: DISPLAY is not set")
         self._directory = Path(tempfile.mkdtemp(prefix="gz_testauto_gzclient_"))
-        self._process = start_watched(
+        self._process = start_with_watchdog(
             list(installation.client),
             installation.process_environment(master_port),
             self._directory / "gzclient.log",

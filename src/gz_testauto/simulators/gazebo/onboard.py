@@ -6,7 +6,14 @@ Owns the one robot's share of a simulation: its topics, and what arrives on them
 
 from typing import Any, List, Optional, Sequence, Tuple
 
-from gz_testauto.base.observation import Contact, ImuSample, LaserScan, ModelState, Sensed, Twist2D
+from gz_testauto.base.observation import (
+    Contact,
+    ImuSample,
+    LaserScan,
+    ModelState,
+    SensorReadings,
+    Twist2D,
+)
 from gz_testauto.base.pose import Pose
 from gz_testauto.simulators.gazebo.drive_command import DriveCommand
 from gz_testauto.simulators.gazebo.instruments import InstrumentedRobot
@@ -103,10 +110,10 @@ class Onboard:
         """Its state where it is there; its twist is the mean of the last stretch."""
         return ModelState(pose, *(self._twist or (None, None)))
 
-    def sensed(self) -> Sensed:
+    def sensed(self) -> SensorReadings:
         """What was measured since it was last asked, and the latest scan."""
         contacts = tuple(sorted(self._contacts, key=lambda contact: contact.stamp_s))
-        sensed = Sensed(self._scan, tuple(self._imu), contacts)
+        sensed = SensorReadings(self._scan, tuple(self._imu), contacts)
         self._imu.clear()
         self._contacts.clear()
         return sensed

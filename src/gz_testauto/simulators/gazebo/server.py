@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Iterable, List, Optional, Sequence
 
 from gz_testauto.base.errors import SimulatorError
-from gz_testauto.processes import OwnedProcess, free_port, start_watched
+from gz_testauto.processes import ChildProcess, free_port, start_with_watchdog
 from gz_testauto.sdf.missing import is_allowed
 from gz_testauto.simulators.gazebo.installation import GazeboInstallation
 from gz_testauto.simulators.gazebo.scratch import ScratchDirectory, remove_orphans
@@ -57,7 +57,7 @@ class ServerProcess:
         self.log_file = self.directory / "gzserver.log"
         self._world_file = self.directory / "start.world"
         self._world_file.write_text(world, encoding="utf-8")
-        self._process: Optional[OwnedProcess] = None
+        self._process: Optional[ChildProcess] = None
         self._processor = ClaimedProcessor() if one_processor else None
         self.port = 0
         try:
@@ -158,7 +158,7 @@ class ServerProcess:
         environment = self._installation.process_environment(
             self.port, model_path=self._model_path, resource_path=self._resource_path
         )
-        self._process = start_watched(
+        self._process = start_with_watchdog(
             command,
             environment,
             self.log_file,

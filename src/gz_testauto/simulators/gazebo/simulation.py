@@ -13,7 +13,7 @@ from lxml import etree
 from gz_testauto.base.errors import SdfError, SimulatorError
 from gz_testauto.base.observation import ModelState, Snapshot
 from gz_testauto.base.pose import Pose
-from gz_testauto.base.truncation import listed
+from gz_testauto.base.truncation import join_truncated
 from gz_testauto.base.xml_file import parse_xml
 from gz_testauto.sdf.edit import parse_model
 from gz_testauto.simulators.changes import Change, Push, SetGravity, SetLight, SetModel
@@ -146,7 +146,7 @@ class GazeboSimulation(SeveralRobotsSimulation[Onboard]):
         complaint = self._link.server.fatal_complaint_since(mark)
         if complaint is not None:
             self._delete(names)
-            raise SimulatorError(f"gzserver could not spawn {listed(names)}: {complaint}")
+            raise SimulatorError(f"gzserver could not spawn {join_truncated(names)}: {complaint}")
 
     def _delete(self, names: Sequence[str]) -> None:
         for name in names:

@@ -15,7 +15,7 @@ from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequ
 
 from gz_testauto.base.errors import SimulatorError
 from gz_testauto.base.pose import Pose
-from gz_testauto.base.truncation import listed
+from gz_testauto.base.truncation import join_truncated
 from gz_testauto.simulators.gazebo.aliases import own_name
 from gz_testauto.simulators.gazebo.messages import MESSAGES
 from gz_testauto.simulators.gazebo.server import ServerProcess
@@ -276,7 +276,7 @@ class WorldLink:
             cause = " | ".join(said[-4:]) if said else error.full
             raise SimulatorError(
                 f"gzserver spawned {len(names) - len(absent)} of {len(names)} models: {cause}"
-                + (f"; missing: {listed(absent)}" if absent else "")
+                + (f"; missing: {join_truncated(absent)}" if absent else "")
             ) from error
 
     def _count_lost_moves(self, mark: int) -> int:

@@ -25,7 +25,7 @@ from gz_testauto.base import ros_messages
 from gz_testauto.base.errors import SdfError, SimulatorError
 from gz_testauto.base.observation import ModelState
 from gz_testauto.base.pose import Pose
-from gz_testauto.base.truncation import NAMED, listed
+from gz_testauto.base.truncation import MAX_NAMES, join_truncated
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.tree import read_model
@@ -231,7 +231,9 @@ class GazeboRosClient:
             return not left
 
         if not self._await(there):
-            raise SimulatorError(f"still elsewhere after being placed: {listed(sorted(left))}")
+            raise SimulatorError(
+                f"still elsewhere after being placed: {join_truncated(sorted(left))}"
+            )
 
     def send_states(self, states: Mapping[str, ModelState]) -> None:
         """The same without looking; who moves while time runs is elsewhere by then."""
@@ -245,7 +247,7 @@ class GazeboRosClient:
             if not answer.success
         ]
         if refused:
-            raise SimulatorError(f"not placed: {listed(refused)}")
+            raise SimulatorError(f"not placed: {join_truncated(refused)}")
 
     def spawn(self, name: str, xml: str, urdf: bool = False) -> None:
         """Add a model from SDF or URDF where it says itself, and see it there.
@@ -283,8 +285,10 @@ class GazeboRosClient:
             if not left:
                 return
             if time.monotonic() > deadline:
-                reasons = "; ".join(said[name] for name in left[:NAMED] if name in said)
-                raise SimulatorError(f"still there after being deleted: {listed(left)} ({reasons})")
+                reasons = "; ".join(said[name] for name in left[:MAX_NAMES] if name in said)
+                raise SimulatorError(
+                    f"still there after being deleted: {join_truncated(left)} ({reasons})"
+                )
             requests = [srv.DeleteModelRequest(name) for name in left]
             for name, answer in zip(left, self._call("delete_model", requests)):
                 self._deleted_at[name] = time.monotonic()
@@ -316,8 +320,10 @@ class GazeboRosClient:
             return not left
 
         if not self._await(shown):
-            reasons = "; ".join(said[name] for name in sorted(left)[:NAMED])
-            raise SimulatorError(f"{listed(sorted(left))} not shown after spawning: {reasons}")
+            reasons = "; ".join(said[name] for name in sorted(left)[:MAX_NAMES])
+            raise SimulatorError(
+                f"{join_truncated(sorted(left))} not shown after spawning: {reasons}"
+            )
 
     def _spawn_one(self, service: str, request: srv.SpawnModelRequest) -> str:
         """Ask for a model and return what was said, where it may appear; else raise."""

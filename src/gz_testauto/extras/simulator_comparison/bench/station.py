@@ -19,8 +19,8 @@ from gz_testauto.extras.simulator_comparison.bench.perform import Driven, DriveO
 from gz_testauto.extras.simulator_comparison.probe import GroundProbe
 from gz_testauto.extras.simulator_comparison.recordings.recording import Load
 from gz_testauto.extras.simulator_comparison.terrain import Terrain
-from gz_testauto.processes import when_owner_ends
-from gz_testauto.processes.remote import NoAnswerError, ask, serve
+from gz_testauto.processes import on_parent_exit
+from gz_testauto.processes.remote import NoReplyError, send_request, serve_requests
 
 HANGS_S = 600.0
 """Wall time after which what was asked for is given up."""
@@ -90,8 +90,8 @@ class Station:
 
     def _ask(self, method: str, *arguments: Any) -> Any:
         try:
-            return ask(self._started(), (method, arguments), self._hangs_s)
-        except NoAnswerError as error:
+            return send_request(self._started(), (method, arguments), self._hangs_s)
+        except NoReplyError as error:
             end = self._kill()
             silent = f"no answer for {self._hangs_s:g} s"
             raise SimulatorError(silent if error.is_silent else f"its process died{end}") from None
@@ -150,10 +150,10 @@ def _serve(owner: Connection, owner_pid: int) -> None:
     """Live a station's life."""
     for number in (signal.SIGINT, signal.SIGTERM):  # what a group is sent; its owner decides
         signal.signal(number, _pass)  # and not SIG_IGN, which a simulator would inherit
-    when_owner_ends(owner_pid, lambda: os._exit(1))
+    on_parent_exit(owner_pid, lambda: os._exit(1))
     speaker = logging.StreamHandler()
     speaker.addFilter(_Once().is_new)
     logging.basicConfig(handlers=[speaker], format="%(message)s")
     host = Host()
-    serve(owner, lambda request: getattr(host, request[0])(*request[1]))
+    serve_requests(owner, lambda request: getattr(host, request[0])(*request[1]))
     host.close()

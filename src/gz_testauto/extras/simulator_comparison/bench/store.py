@@ -20,9 +20,9 @@ from typing import Any, Dict, Iterator, Mapping, Optional
 
 import numpy as np
 
-from gz_testauto.base.disk import read_whole
+from gz_testauto.base.disk import read_file
 from gz_testauto.base.errors import ResultsError
-from gz_testauto.base.json_file import read_json_object, shaped
+from gz_testauto.base.json_file import read_json_object, validate_as
 from gz_testauto.extras.simulator_comparison.circumstances import Ground
 from gz_testauto.extras.simulator_comparison.recordings.recording import (
     CHANNELS,
@@ -88,7 +88,7 @@ class BenchDirectory:
         if not path.is_file():
             return None
         try:
-            with np.load(io.BytesIO(read_whole(path)), allow_pickle=False) as arrays:
+            with np.load(io.BytesIO(read_file(path)), allow_pickle=False) as arrays:
                 return _drive_of(dict(arrays))
         except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
             raise ResultsError(
@@ -105,7 +105,7 @@ class BenchDirectory:
         path = self.ground(entry, terrain)
         if not path.is_file():
             return None
-        return shaped(Ground, read_json_object(path, ResultsError), str(path), ResultsError)
+        return validate_as(Ground, read_json_object(path, ResultsError), str(path), ResultsError)
 
     def write_manifest(self, content: Mapping[str, Any]) -> None:
         """Store the manifest."""

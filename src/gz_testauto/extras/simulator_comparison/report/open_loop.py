@@ -4,7 +4,7 @@ from typing import Optional
 
 from rich.console import Console
 
-from gz_testauto.base.escaping import printable
+from gz_testauto.base.escaping import escape_text
 from gz_testauto.extras.simulator_comparison.findings import Findings
 from gz_testauto.extras.simulator_comparison.measures.interface import measure_named
 from gz_testauto.extras.simulator_comparison.report.sentences import (
@@ -35,4 +35,4 @@ def print_open_loop(found: Findings, console: Optional[Console] = None) -> None:
         "starts a little apart. Ties: the repetitions of the two cannot be told apart at 5 %."
     )
     for line in (*found.circumstances.notes, *circumstance_lines(found)):
-        console.print(printable(line))
+        console.print(escape_text(line))

@@ -13,7 +13,7 @@ import yaml
 
 import gz_testauto.report.page
 from gz_testauto import __version__
-from gz_testauto.base.escaping import printable
+from gz_testauto.base.escaping import escape_text
 from gz_testauto.extras.simulator_comparison.findings import Findings
 from gz_testauto.extras.simulator_comparison.report import sentences
 from gz_testauto.extras.simulator_comparison.report.charts import BAR, PLOT, chart, lead_bars, plot
@@ -47,7 +47,7 @@ def page_html(found: Findings, again: Sequence[Tuple[str, str]] = ()) -> str:
         loader=jinja2.FileSystemLoader(str(_HERE)),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
-        finalize=lambda value: printable(value) if type(value) is str else value,
+        finalize=lambda value: escape_text(value) if type(value) is str else value,
         trim_blocks=True,
         lstrip_blocks=True,
     )

@@ -5,7 +5,7 @@ from typing import Optional, Sequence
 
 from rich.console import Console
 
-from gz_testauto.base.escaping import printable
+from gz_testauto.base.escaping import escape_text
 from gz_testauto.extras.simulator_comparison.bench.probes import ProbeRow
 from gz_testauto.extras.simulator_comparison.report.terminal import say
 from gz_testauto.report.plain import plain_table, report_console
@@ -21,9 +21,9 @@ def print_probes(rows: Sequence[ProbeRow], console: Optional[Console] = None) ->
     for row in rows:
         ground = row.ground
         table.add_row(
-            printable(ground.entry),
+            escape_text(ground.entry),
             row.simulator,
-            printable(ground.terrain),
+            escape_text(ground.terrain),
             _text(1000.0 * ground.worst_m),
             _text(ground.friction),
             f"{ground.expected_friction:g}",

@@ -7,7 +7,7 @@ from typing import Callable, Optional, Sequence
 from rich.console import Console
 from rich.table import Table
 
-from gz_testauto.base.escaping import printable
+from gz_testauto.base.escaping import escape_text
 from gz_testauto.extras.simulator_comparison.findings import Findings, Ranking
 from gz_testauto.extras.simulator_comparison.measures.interface import Measure
 from gz_testauto.extras.simulator_comparison.report.sentences import (
@@ -78,7 +78,7 @@ def say(console: Console, text: str, indent: str = "") -> None:
     if text:
         console.print(
             textwrap.fill(
-                printable(" ".join(text.split())),
+                escape_text(" ".join(text.split())),
                 WIDTH,
                 subsequent_indent=indent,
                 break_on_hyphens=False,
@@ -125,7 +125,7 @@ def ranking_table(ranking: Ranking) -> Table:
     for row in ranking.table.order:
         low, high = ranking.intervals[row].tolist()
         texts = [
-            printable(ranking.table.entries[row]),
+            escape_text(ranking.table.entries[row]),
             f"{ranking.table.totals[row]:.3f}",
             "" if math.isnan(low) else f"[{low:.2f}, {high:.2f}]",
             f"{100 * ranking.near.first[row]:.1f} %",
@@ -140,11 +140,11 @@ def turning_table(ranking: Ranking) -> Table:
     table = plain_table("weight of", "given", "needed", "change", "then first")
     for change in ranking.turning[:TURNS_SHOWN]:
         table.add_row(
-            printable(change.criterion),
+            escape_text(change.criterion),
             f"{change.given:g}",
             f"{change.needed:.3f}",
             relative(change),
-            printable(change.winner),
+            escape_text(change.winner),
         )
     return table
 
@@ -160,7 +160,7 @@ def _print_scores(console: Console, found: Findings) -> None:
         for column, criterion in enumerate(table.criteria):
             scores = [float(table.scores[row, column]) for row in chosen]
             texts = ("-" if math.isnan(score) else f"{score:.3f}" for score in scores)
-            shown.add_row(printable(criterion), f"{table.weights[column]:g}", *texts)
+            shown.add_row(escape_text(criterion), f"{table.weights[column]:g}", *texts)
         console.print(shown)
         console.print()
 
@@ -171,7 +171,7 @@ def measure_table(found: Findings, measure: Measure) -> Table:
     for name, one in of_entries(found, measure).items():
         value, within, said = measured_texts(one)
         score = score_text(found, name, measure)
-        rows.append([printable(text) for text in (name, value, within, score, said)])
+        rows.append([escape_text(text) for text in (name, value, within, score, said)])
     floor = floor_of(found, measure)
     if not math.isnan(floor):
         rows.append(["floor", number(floor), "", "", "the reference's own repetitions"])
@@ -201,7 +201,7 @@ def _side_by_side(headings: Sequence[str]) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     table.add_column(headings[0], overflow="fold")
     for heading in headings[1:]:
-        table.add_column(printable(heading), justify="right", overflow="fold", max_width=11)
+        table.add_column(escape_text(heading), justify="right", overflow="fold", max_width=11)
     return table
 
 
@@ -233,8 +233,8 @@ def _print_grounds(console: Console, found: Findings) -> None:
     table = plain_table("ground of", "terrain", "worst error", "friction", "should be")
     for one in found.circumstances.grounds:
         table.add_row(
-            printable(one.entry),
-            printable(one.terrain),
+            escape_text(one.entry),
+            escape_text(one.terrain),
             millimetres(one.worst_m),
             number(one.friction),
             number(one.expected_friction),

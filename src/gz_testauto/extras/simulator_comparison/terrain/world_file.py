@@ -8,7 +8,7 @@ import io
 from pathlib import Path
 from typing import Tuple
 
-from gz_testauto.base.disk import write_whole
+from gz_testauto.base.disk import replace_file
 from gz_testauto.base.errors import MissingDependencyError
 from gz_testauto.extras.simulator_comparison.terrain.terrain import Terrain
 
@@ -75,7 +75,7 @@ def write_world(
     )
     if terrain.relief_m > 0.0:
         image = folder.absolute() / f"{terrain.name}.png"
-        write_whole(image, _grey_png(terrain))
+        replace_file(image, _grey_png(terrain))
         geometry = (
             f"<heightmap><uri>file://{image}</uri>"
             f"<size>{terrain.size_m!r} {terrain.size_m!r} {terrain.relief_m!r}</size>"
@@ -91,7 +91,7 @@ def write_world(
         gravity=" ".join(map(repr, gravity_mps2)),
     )
     path = folder / f"{terrain.name}.world"
-    write_whole(path, world.encode("utf-8"))
+    replace_file(path, world.encode("utf-8"))
     return path
 
 

@@ -12,7 +12,7 @@ from typing import Callable, Optional
 POLL_S = 0.2
 
 
-def when_owner_ends(owner: Optional[int], act: Callable[[], object]) -> None:
+def on_parent_exit(owner: Optional[int], act: Callable[[], object]) -> None:
     """Call ``act``, in a thread of its own, once the parent process is not ``owner`` any more, or
     never was. None stands for an owner that is known to be gone."""
 
