@@ -41,8 +41,6 @@ LIMITS: Dict[str, Limit] = {
     "docs/simulator_comparison.md": Limit(21.5, 0, 35),
     "docs/simulators.md": Limit(24.5, 0, 62),
     "docs/statistics.md": Limit(16.0, 0, 12),
-    "docs/worlds.md": Limit(37.5, 0, 14),
-    "docs/your_robot.md": Limit(29.0, 0, 16),
     "launch": Limit(16.0),
     "msg": Limit(36.5),
     "overlay": Limit(2.0),
