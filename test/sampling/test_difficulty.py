@@ -56,6 +56,28 @@ def test_a_gap_is_the_free_width_between_two_obstacles_up_to_five_metres(y_m, ga
     assert figures(posts).narrowest_gap_m == (None if gap_m is None else pytest.approx(gap_m))
 
 
+@pytest.mark.parametrize("radius_m", [0.25, 1.5, 6.0])
+def test_a_gap_of_five_metres_counts_between_obstacles_of_any_size(radius_m):
+    posts = [Outline.disc(0.0, side * (radius_m + 2.5), radius_m) for side in (1.0, -1.0)]
+    assert figures(posts).narrowest_gap_m == pytest.approx(5.0)
+
+
+def test_obstacles_that_overlap_have_no_gap():
+    posts = [Outline.disc(0.0, 0.3, 0.5), Outline.disc(0.0, -0.3, 0.5)]
+    assert figures(posts).narrowest_gap_m is None
+
+
+def test_clearance_is_taken_at_even_steps_that_are_a_little_less_than_the_spacing():
+    path = np.array([[0.0, 0.0], [0.5, 0.0]])  # three steps of 1/6 m
+    evaluator = DifficultyEvaluator(Site((), DRIVE), 0.0, GROUND)
+    found = evaluator.difficulty([Outline.disc(0.0, 0.0, 0.0)], 1.0, path)
+    assert found.mean_clearance_m == pytest.approx(0.25)
+    skewed = evaluator.difficulty([Outline.disc(0.0, 1.0, 0.0)], 1.0, path)
+    assert skewed.mean_clearance_m == pytest.approx(
+        np.hypot(np.array([0.0, 0.5, 1.0, 1.5]) / 3.0, 1.0).mean(), rel=1e-12
+    )
+
+
 def test_the_narrowest_of_the_gaps_that_the_path_crosses_counts():
     posts = [
         Outline.disc(x, y, 0.5) for x, half in ((-3.0, 2.4), (3.0, 1.5)) for y in (half, -half)

@@ -131,6 +131,7 @@ def test_any_model_is_scaled_as_a_whole_with_mass_and_inertia(tmp_path):
     after = read_scene(document).models["obstacle_x_0"].bounds
     assert np.allclose(after, 2 * before)
     assert float(document.root.findtext(".//mass")) == 2.0 * 8
+    assert model.mass_of((3.0,), None) == 2.0 * 27
     assert float(document.root.findtext(".//ixx")) == 3.0 * 32
     assert document.root.findtext(".//inertial/pose").split()[2] == "2"
     outline = model.outline((2.0,)).polygon

@@ -28,6 +28,7 @@ from gz_testauto.sampling.placement import (
 )
 from gz_testauto.sampling.seeds import child_generator
 from gz_testauto.sampling.site import RequiredDrive, Site
+from gz_testauto.sdf.floor import Heights
 from gz_testauto.spec.loader import parse
 from gz_testauto.spec.obstacles import ObstacleSpec
 
@@ -294,3 +295,82 @@ min_gap_m: 0.2
             assert ground._crowd(one, other) == (apart_m < 0.2), (seed, apart_m)
             decided.add(apart_m < 0.2)
     assert decided == {True, False}
+
+
+@pytest.mark.parametrize("min_gap_m", [0.0, 0.5])
+@pytest.mark.parametrize(
+    "sizes",
+    ["type: box, size_x_m: [2, 5], size_y_m: 1", "type: cylinder, radius_m: 2.5",
+     "type: sphere, radius_m: [0.2, 1.5]"],
+)  # fmt: skip
+def test_large_and_small_obstacles_are_apart_by_the_gap(sizes, min_gap_m):
+    spec = spec_of(
+        f"obstacles: [{{count: 8, {sizes}}}]\nmin_gap_m: {min_gap_m}\n"
+        "region: {rectangle: {x_m: [-10, 10], y_m: [-10, 10]}}\n"
+    )
+    for seed in range(6):
+        placed = place_obstacles(spec, np.random.default_rng(seed)).obstacles
+        for one, other in itertools.combinations([obstacle.outline for obstacle in placed], 2):
+            apart_m = one.distance_m(other)
+            assert apart_m >= min_gap_m
+            assert apart_m > 0.0
+
+
+def test_heights_are_rounded_to_nanometres():
+    spec = spec_of(
+        "obstacles: [{type: sphere, count: 1, radius_m: 0.1, x_m: 0, y_m: 0}]\n"
+        "ground_z_m: 0.33333333333\n"
+    )
+    (sphere,) = place_obstacles(spec, np.random.default_rng(0)).obstacles
+    assert sphere.pose.position == (0.0, 0.0, 0.433333333)
+
+
+@pytest.mark.parametrize(
+    ("heights", "radius_m"),
+    [((0.1, 2.0), 0.5), ((0.8, 2.0), 0.4), ((-1.0, 0.2), 0.4), ((0.5, 0.5), 0.5)],
+)
+def test_a_sphere_obstructs_with_its_circle_nearest_to_the_centre(heights, radius_m):
+    spec = spec_of("obstacles: [{type: sphere, count: 1, radius_m: 0.5, x_m: 3, y_m: 0}]")
+    (sphere,) = place_obstacles(spec, np.random.default_rng(0)).obstacles
+    part = sphere.obstructing(Heights(*heights))
+    assert part.radius_m == pytest.approx(radius_m)
+    assert (part.core.x, part.core.y) == (3.0, 0.0)
+    assert sphere.obstructing(Heights(1.1, 2.0)).core.is_empty
+
+
+def test_a_place_with_a_way_is_accepted_with_its_length_and_without_a_redraw():
+    spec = spec_of(
+        "obstacles: [{type: sphere, count: 1, radius_m: 0.5, x_m: 0, y_m: 5}]\nsolvable: true\n"
+    )
+    site = Site((), RequiredDrive((-5, 0), (5, 0), 0.5))
+    placed = place_obstacles(spec, np.random.default_rng(0), site)
+    assert placed.redrawn == 0
+    assert placed.shortest_path_m == pytest.approx(10.0)
+
+
+def test_counts_and_values_come_from_their_numbers_in_order():
+    spec = spec_of(
+        "obstacles:\n"
+        "  - {type: cylinder, count: [1, 3], radius_m: [0.2, 0.6], yaw_rad: 0}\n"
+        "  - {type: sphere, count: 1, radius_m: 0.1, x_m: [0, 4], y_m: [-8, 0]}\n"
+        "region: {rectangle: {x_m: [-6, 6], y_m: [0, 4]}}\n"
+    )
+    roster = Roster.of_spec(spec)
+    assert [slot.name for slot in roster.slots][:3] == [f"obstacle_cylinder_{i}" for i in range(3)]
+    sizes = sum(one is not None for slot in roster.slots for _, one in slot.group.sizes)
+    assert roster.dimensions == 2 + 4 * 3 + sizes
+    numbers = np.full(roster.dimensions, 0.25)
+    numbers[0] = 0.99
+    proposals = roster.propose(numbers)
+    assert len(proposals) == 4
+    assert (proposals[0].x_m, proposals[0].y_m) == (-3.0, 1.0)
+    assert proposals[0].size[0] == pytest.approx(0.3)
+    assert (proposals[3].x_m, proposals[3].y_m) == (1.0, -6.0)
+    numbers[0] = 0.5
+    assert [one.slot.name for one in roster.propose(numbers)] == [
+        "obstacle_cylinder_0", "obstacle_cylinder_1", "obstacle_sphere_0",
+    ]  # fmt: skip
+    assert roster.propose(numbers)[2].x_m == 1.0
+    assert roster.area_m2() == pytest.approx(48.0)
+    fine = roster.propose(np.full(roster.dimensions, 1 / 3))[0]
+    assert (fine.x_m, fine.y_m) == (-2.0, 1.333333)
