@@ -31,7 +31,6 @@ LIMITS: Dict[str, Limit] = {
     "docs/behaviours.md": Limit(26.0, 0, 7),
     "docs/colliders.md": Limit(35.0, 0, 4),
     "docs/learning.md": Limit(26.0, 0, 7),
-    "docs/metrics.md": Limit(15.0, 0, 8),
     "docs/performance.md": Limit(25.0, 0, 6),
     "docs/planners.md": Limit(18.5, 0, 15),
     "docs/roads.md": Limit(27.0, 0, 9),
