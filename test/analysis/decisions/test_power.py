@@ -5,6 +5,7 @@ import pytest
 from scipy.stats import binomtest
 
 from gz_testauto.analysis.bounded_mean import DIFFERENCE, HALF, mean_p_value
+from gz_testauto.analysis.decisions import anytime
 from gz_testauto.analysis.decisions.power import (
     Apart,
     Pilot,
@@ -101,3 +102,85 @@ def test_the_power_with_repetitions_is_what_fresh_campaigns_find():
 def test_a_pilot_without_a_difference_needs_endless_worlds():
     assert worlds_for_mean(Pilot(np.array([0.2, -0.2, 0.0])), 0.05) is None
     assert Pilot(np.array([0.5, 0.1])).as_good().difference == 0.0
+
+
+@pytest.mark.parametrize(("discordant", "difference"), [(0.0, 0.0), (1.0, 1.0), (1.0, -1.0)])
+def test_the_largest_difference_is_in_all_worlds(discordant, difference):
+    apart = Apart(discordant, difference)
+    assert apart.first_only == max(difference, 0.0)
+    assert (apart.draw(np.random.default_rng(1), (3, 5)) == difference).all()
+    assert apart.as_good() == Apart(discordant, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("discordant", "difference"), [(0.2, 0.3), (0.2, -0.3), (1.1, 0.0), (-0.1, 0.0)]
+)
+def test_a_difference_larger_than_the_discordant_share_is_rejected(discordant, difference):
+    with pytest.raises(SpecError):
+        Apart(discordant, difference)
+
+
+def test_differences_are_drawn_with_their_shares():
+    apart = Apart(0.4, 0.3)
+    assert apart.first_only == pytest.approx(0.35)
+    drawn = apart.draw(np.random.default_rng(1), (100, 200))
+    shares = [(drawn == value).mean() for value in (-1.0, 0.0, 1.0)]
+    assert shares == pytest.approx([0.05, 0.6, 0.35], abs=0.01)
+
+
+@pytest.mark.parametrize(
+    "rates", [(0.0, 0.0, 0.0), (1.0, 1.0, 0.0), (0.9, 0.9, 0.2), (0.1, 0.2, 0.3)]
+)
+def test_rates_allow_a_discordant_share_up_to_all_successes_or_failures(rates):
+    assert Apart.of_rates(*rates).discordant == rates[2]
+    with pytest.raises(SpecError):
+        Apart.of_rates(rates[0], rates[1], rates[2] + 0.01)
+    for wrong in (-0.1, 1.1):
+        with pytest.raises(SpecError):
+            Apart.of_rates(wrong, rates[1])
+
+
+def test_the_power_of_eight_worlds_is_the_sum_over_all_tables():
+    for apart in (Apart(0.9, 0.5), Apart(0.9, -0.5), Apart(1.0, 0.2)):
+        second = apart.discordant - apart.first_only
+        total = 0.0
+        for first in range(9):
+            for other in range(9 - first):
+                ways = math.comb(8, first) * math.comb(8 - first, other)
+                chance = apart.first_only**first * second**other
+                chance *= (1.0 - apart.discordant) ** (8 - first - other)
+                if first + other and binomtest(first, first + other).pvalue <= 0.05:
+                    total += ways * chance
+        assert mcnemar_power(8, apart, 0.05) == pytest.approx(total, abs=1e-9)
+    assert mcnemar_power(8, Apart(0.0, 0.0), 0.05) == 0.0
+
+
+def test_differences_that_are_all_equal_decide_after_a_known_number_of_worlds():
+    needed = next(n for n in range(1, 50) if anytime.p_value(np.ones(n)) <= 0.05)
+    assert stopping_worlds(30, Apart(1.0, 1.0), 0.05) == (needed, 1.0)
+    assert stopping_worlds(needed, Apart(1.0, -1.0), 0.05) == (needed, 1.0)
+    assert stopping_worlds(needed - 1, Apart(1.0, 1.0), 0.05) == (needed - 1, 0.0)
+
+
+def test_planners_that_never_differ_pass_the_gate_after_enough_worlds_for_the_margin():
+    never = Apart(0.0, 0.0)
+    assert [gate_power(n, never, 0.4, 0.05) for n in (3, 25)] == [0.0, 1.0]
+    assert gate_power(25, never, 0.05, 0.05) == 0.0
+
+
+def test_more_than_a_hundred_thousand_worlds_are_not_planned():
+    assert worlds_for(Apart(1e-3, 1e-5), 0.05) is None
+    assert worlds_for(Apart(1.0, 1.0), 0.05) in range(6, 9)  # 2 / 2^6 is below 0.05
+
+
+def test_a_share_that_was_zero_in_one_world_is_at_most_95_percent():
+    assert share_at_most(1) == pytest.approx(0.95)
+
+
+def test_a_pilot_counts_its_differences_in_favor_of_either_planner():
+    pilot = Pilot(np.array([0.5, 0.1]))
+    assert pilot.difference == pytest.approx(0.3)
+    assert sorted(pilot.as_good().differences) == [-0.5, -0.1, 0.1, 0.5]
+    drawn = pilot.draw(np.random.default_rng(1), (20, 30))
+    assert drawn.shape == (20, 30)
+    assert set(drawn.ravel()) == {0.5, 0.1}
