@@ -8,7 +8,7 @@ from gz_testauto.base.disk import read_file, replace_file
 from gz_testauto.base.errors import GzTestautoError, ResultsError, SpecError
 from gz_testauto.base.json_file import read_json_object
 from gz_testauto.cli import main as command
-from gz_testauto.results.manifest import file_sha256
+from gz_testauto.results.comparability import file_sha256
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.meshes.files import mesh_parts
 from gz_testauto.spec.yaml_source import read_yaml_text

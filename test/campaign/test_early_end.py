@@ -219,7 +219,7 @@ def test_the_report_says_the_decision_and_what_holds(endless, tmp_path, capsys):
 @pytest.mark.slow
 def test_another_alpha_is_another_campaign(endless, tmp_path):
     run(endless(), tmp_path / "out", selection=Selection(worlds=2))
-    with pytest.raises(Exception, match=r"stop\.alpha: 0\.05 there, 0\.2 now"):
+    with pytest.raises(Exception, match=r"stop\.alpha is 0\.2, was 0\.05"):
         run(endless(alpha=0.2), tmp_path / "out")
 
 

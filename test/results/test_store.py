@@ -249,7 +249,7 @@ with CampaignDirectory(Path({str(directory.path)!r})).locked():
 def test_a_directory_with_foreign_files_is_refused(tmp_path):
     (tmp_path / "thesis.tex").write_text("precious")
     with pytest.raises(ResultsError, match=r"holds thesis\.tex but no campaign"):
-        CampaignDirectory(tmp_path).require_fresh_or_campaign()
+        CampaignDirectory(tmp_path).require_fresh_or_begun()
 
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path):

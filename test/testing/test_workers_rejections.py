@@ -11,10 +11,11 @@ import pytest
 from faults import Fault, rejections
 
 from gz_testauto.base.errors import SimulatorError
+from gz_testauto.results.attempts import FAILURES
 from gz_testauto.testing import workers_conformance
 from gz_testauto.testing.workers_conformance import OrderedExecutor, WorkersConformance
 from gz_testauto.trial.executor import SimulatorIdentity, TrialStopped
-from gz_testauto.workers.interface import INVALID, Attempt, RenewableExecutor, Workers
+from gz_testauto.workers.interface import Attempt, RenewableExecutor, Workers
 
 
 class Died(BaseException):
@@ -53,7 +54,7 @@ class ThreadWorkers(Workers):
         try:
             result = executor.execute(trial, self.stopping.is_set)
             ended = Attempt(trial, time.monotonic() - began_s, result)
-        except INVALID as error:
+        except FAILURES as error:
             ended = Attempt.invalid(trial, time.monotonic() - began_s, error)
         except Died:
             wall_s = time.monotonic() - began_s
@@ -218,7 +219,7 @@ class TriesInvalidTrialsAgain(ThreadWorkers):
     def run(self, executor, trial):
         try:
             executor.execute(trial, self.stopping.is_set)
-        except INVALID:
+        except FAILURES:
             pass
         except Exception as error:
             self.ended.put((executor, trial, error))

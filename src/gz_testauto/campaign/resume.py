@@ -30,9 +30,10 @@ from gz_testauto.metrics.reported import (
 )
 from gz_testauto.metrics.tasks import task_metrics
 from gz_testauto.randomization.terms import PREFIX
+from gz_testauto.results.comparability import file_sha256
 from gz_testauto.results.directory import CampaignDirectory, reporting_disk, write_atomically
 from gz_testauto.results.inputs import PLANNER_CODE, further_files
-from gz_testauto.results.manifest import Manifest, file_sha256
+from gz_testauto.results.manifest import Manifest
 from gz_testauto.results.store import ResultStore
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.trial.plan import may_be_run
@@ -56,7 +57,7 @@ def enter_directory(
     declared = _declared(spec)
     manifest = Manifest.of(spec, further_files(spec, robot))
     directory.remove_unfinished()
-    store = _open_store(manifest, directory) if directory.holds_campaign else None
+    store = _open_store(manifest, directory) if directory.is_begun else None
     try:
         if store is None or not store.holds_valid_trial():
             manifest.write(directory)  # first: it makes the directory ours

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Deque, List, Optional, Sequence
 
 from gz_testauto.base.truncation import truncate
-from gz_testauto.campaign.attempts import Attempts
 from gz_testauto.campaign.decision import DecisionWatch
 from gz_testauto.campaign.progress import CampaignListener, Progress
 from gz_testauto.campaign.resume import enter_directory
 from gz_testauto.metrics.interface import measure
+from gz_testauto.results.attempts import Attempts
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.manifest import Manifest
 from gz_testauto.results.paper_log import CampaignLog
@@ -75,8 +75,8 @@ def run_campaign(
     selection.check(spec)
     directory = CampaignDirectory(out)
     if resume:
-        directory.require_campaign()
-    directory.require_fresh_or_campaign()
+        directory.require_begun()
+    directory.require_fresh_or_begun()
     with directory.locked():
         campaign, store = enter_directory(spec, directory, makers)
         with store:

@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Look until every trial has ended; 0."""
     directory = CampaignDirectory(arguments.directory)
-    directory.require_campaign()
+    directory.require_begun()
     console = report_console()
     if arguments.once or not sys.stdout.isatty():
         return _print(directory, console, arguments)

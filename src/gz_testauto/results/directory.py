@@ -1,4 +1,7 @@
-"""The folder that holds one campaign's results: its layout, its lock, and atomic writing.
+"""The directory of a run that can be continued: its layout, its lock, and atomic writing.
+
+:class:`RunDirectory` owns what campaigns, comparisons of simulators and trainings have in common:
+the lock, and the check that a directory holds no other kind of run. A campaign's directory:
 
 ======================  =======================================================
 ``manifest.json``       what was run: inputs with their hashes, versions, seeds
@@ -7,7 +10,7 @@
 ``trajectories/``       one ``.npz`` per valid trial
 ``worlds/``             the worlds, where the campaign generated them
 ``campaign.log``        the log in the paper's words
-``report.html``         the page, written anew at the end of each run
+``report.html``         the page, written at the end of each run
 ======================  =======================================================
 
 One runner at a time: a lock that the kernel releases when its process ends, however it ends.
@@ -18,73 +21,82 @@ import errno
 import fcntl
 import os
 import shutil
+from fnmatch import fnmatch
 from pathlib import Path
-from typing import Iterator, List
+from typing import Iterator, Tuple
 
-from gz_testauto.base.disk import PARTIAL_SUFFIX, partial_path, replace_file
+from typing_extensions import ClassVar
+
+from gz_testauto.base.disk import PARTIAL_SUFFIX, replace_file
 from gz_testauto.base.errors import ResultsError
 
 LOCK_NAME = ".lock"
 
 
-class CampaignDirectory:
-    """Paths in a results directory. Creating the object touches nothing."""
+class RunDirectory:
+    """A directory that one command writes to and continues in. Creating the object changes no
+    file."""
+
+    CONTENT: ClassVar[str]
+    """The kind of run, in messages."""
+    COMMAND: ClassVar[str]
+    """The command that starts the run, in messages."""
+    MARKER: ClassVar[str]
+    """The file that the command writes first; a directory with it holds this kind of run."""
+    EARLIER: ClassVar[Tuple[str, ...]] = ()
+    """Patterns of files that can exist without the marker."""
+    UNFINISHED: ClassVar[Tuple[str, ...]]
+    """Patterns of the remains when the command is killed."""
 
     def __init__(self, path: Path) -> None:
         self.path = Path(path).absolute()
-        self.manifest = self.path / "manifest.json"
-        self.campaign = self.path / "campaign.json"
-        self.results = self.path / "results.sqlite"
-        self.trajectories = self.path / "trajectories"
-        self.worlds = self.path / "worlds"
-        self.log = self.path / "campaign.log"
+        self.marker = self.path / self.MARKER
 
     @property
-    def _unfinished(self) -> List[Path]:
-        """What is left of a file of ours when its writer is killed."""
-        return [partial_path(path) for path in (self.manifest, self.campaign, self.log)]
+    def is_begun(self) -> bool:
+        """True if a run of this kind was started here."""
+        return os.path.isfile(self.marker)
 
-    @property
-    def holds_campaign(self) -> bool:
-        """Whether a campaign was begun here."""
-        return os.path.isfile(self.manifest)
-
-    def require_campaign(self) -> None:
-        """Raise ``ResultsError`` unless a campaign was begun here."""
-        if not self.holds_campaign:
+    def require_begun(self) -> None:
+        """Raise ``ResultsError`` unless a run of this kind was started here."""
+        if not self.is_begun:
             raise ResultsError(
-                f"{self.path}: holds no campaign (no {self.manifest.name}); "
-                "give the directory that `gz_testauto run --out` wrote to"
+                f"{self.path}: holds no {self.CONTENT} (no {self.MARKER}); "
+                f"give the directory that `{self.COMMAND} --out` wrote to"
             )
 
-    def require_fresh_or_campaign(self) -> None:
-        """Raise ``ResultsError`` if there are files here that no campaign wrote."""
-        if self.holds_campaign or not os.path.exists(self.path):
+    def require_fresh_or_begun(self) -> None:
+        """Raise ``ResultsError`` if files exist here that no run of this kind wrote."""
+        if self.is_begun or not os.path.exists(self.path):
             return
         if not os.path.isdir(self.path):
             raise ResultsError(f"{self.path}: is a file; results need a directory")
-        ours = {self.path / LOCK_NAME, *self._unfinished}
-        foreign = sorted(entry.name for entry in self.path.iterdir() if entry not in ours)
+        ours = (LOCK_NAME, *self.EARLIER, *self.UNFINISHED)
+        names = sorted(entry.name for entry in self.path.iterdir())
+        foreign = [name for name in names if not any(fnmatch(name, one) for one in ours)]
         if foreign:
             raise ResultsError(
-                f"{self.path}: holds {foreign[0]} but no campaign; give an empty or new directory"
+                f"{self.path}: holds {foreign[0]} but no {self.CONTENT}; "
+                "give an empty or new directory"
             )
 
     def remove_unfinished(self) -> None:
-        """Remove what a runner was writing when it was killed; the caller holds the lock."""
+        """Remove the files that were being written when the command was killed; the caller holds
+        the lock."""
         with reporting_disk(self.path):
-            for partial in (*self._unfinished, *self.trajectories.glob(f"*.npz{PARTIAL_SUFFIX}")):
-                if os.path.exists(partial):
-                    partial.unlink()
-            for scratch in self.path.glob(f".{self.worlds.name}.*"):
-                shutil.rmtree(scratch)
+            for pattern in self.UNFINISHED:
+                for remains in list(self.path.glob(pattern)):
+                    if remains.is_dir():
+                        shutil.rmtree(remains)
+                    else:
+                        remains.unlink()
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
         """Hold the directory, creating it, while the block runs.
 
-        Raises ``ResultsError`` at once when another process holds it, or when the directory
-        cannot be written.
+        Raises ``ResultsError``, without waiting, when another process holds it, or when the
+        directory cannot be written.
         """
         with contextlib.ExitStack() as stack:
             with reporting_disk(self.path):
@@ -108,6 +120,26 @@ class CampaignDirectory:
             yield
 
 
+class CampaignDirectory(RunDirectory):
+    """Paths in a campaign's directory."""
+
+    CONTENT, COMMAND, MARKER = "campaign", "gz_testauto run", "manifest.json"
+    UNFINISHED = (
+        *(f"{name}{PARTIAL_SUFFIX}" for name in ("manifest.json", "campaign.json", "campaign.log")),
+        f"trajectories/*.npz{PARTIAL_SUFFIX}",
+        ".worlds.*",
+    )
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.manifest = self.marker
+        self.campaign = self.path / "campaign.json"
+        self.results = self.path / "results.sqlite"
+        self.trajectories = self.path / "trajectories"
+        self.worlds = self.path / "worlds"
+        self.log = self.path / "campaign.log"
+
+
 def write_atomically(path: Path, content: bytes) -> None:
     """Put ``content`` at ``path`` whole and durably, or leave what was there.
 
@@ -119,7 +151,7 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 @contextlib.contextmanager
 def reporting_disk(path: Path) -> Iterator[None]:
-    """Turn what the operating system says about files into a ``ResultsError``."""
+    """Turn errors of the operating system about files into a ``ResultsError``."""
     try:
         yield
     except OSError as error:
@@ -127,7 +159,7 @@ def reporting_disk(path: Path) -> Iterator[None]:
 
 
 def disk_message(path: Path, error: OSError) -> str:
-    """Say what went wrong with a file, and that nothing is lost."""
+    """Return the message for a file that cannot be written; finished trials are kept."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return (
             f"{path}: no space left on the device; finished trials are safe: "

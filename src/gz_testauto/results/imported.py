@@ -11,8 +11,9 @@ from typing import Dict, Optional, Sequence, Tuple
 
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.metrics.interface import Metric, builtin_metrics
+from gz_testauto.results.comparability import file_sha256
 from gz_testauto.results.directory import CampaignDirectory, reporting_disk
-from gz_testauto.results.manifest import Manifest, file_sha256
+from gz_testauto.results.manifest import Manifest
 from gz_testauto.results.records import AttemptRecord, TrialRecord
 from gz_testauto.results.store import ResultStore
 from gz_testauto.results.trial_rows import TrialTable
@@ -37,7 +38,7 @@ def write_imported(
     ``ResultsError`` where ``out`` is not new or empty, or a world's file is missing.
     """
     directory = CampaignDirectory(out)
-    if directory.holds_campaign or (out.is_dir() and any(out.iterdir())) or out.is_file():
+    if directory.is_begun or (out.is_dir() and any(out.iterdir())) or out.is_file():
         raise ResultsError(f"{out}: is not empty; give a new directory")
     worlds = _worlds(table, world_files)
     scratch = CampaignDirectory(directory.path.with_name(f".{directory.path.name}.importing"))

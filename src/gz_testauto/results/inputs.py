@@ -13,7 +13,7 @@ from gz_testauto.base.resources import model_file
 from gz_testauto.base.xml_file import parse_xml
 from gz_testauto.planners import PLANNERS, planner_origin
 from gz_testauto.randomization import TERMS
-from gz_testauto.results.manifest import file_sha256
+from gz_testauto.results.comparability import file_sha256
 from gz_testauto.sdf.robot import RobotBody, RobotModel
 from gz_testauto.spec.actors import BEHAVIOURS
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec, StackCampaignSpec

@@ -8,17 +8,23 @@ what does. Limits that only say how patient the runner is do not count.
 
 import hashlib
 import json
-import platform
 import re
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple
 
 from gz_testauto import __version__
-from gz_testauto.base.disk import read_file
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.base.json_file import read_json_object, validate_as
+from gz_testauto.results.comparability import (
+    SHA256,
+    differing_names,
+    file_sha256,
+    flatten,
+    list_differences,
+    refuse_differences,
+    software,
+)
 from gz_testauto.results.directory import CampaignDirectory, write_atomically
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.trial.executor import SimulatorIdentity
@@ -39,16 +45,6 @@ IMPORTED = "imported trials"
 
 LIBRARIES = ("numpy", "scipy", "shapely", "lxml", "protobuf", "pydantic", "trimesh")
 
-SHOWN_DIFFERENCES = 5
-
-
-def file_sha256(path: Path) -> str:
-    """Hash of a file's content, in hex. Raises ``ResultsError`` when it cannot be read."""
-    try:
-        return hashlib.sha256(read_file(path)).hexdigest()
-    except OSError as error:
-        raise ResultsError(f"{path}: cannot be read: {error.strerror or error}") from error
-
 
 def campaign_inputs(spec: CampaignSpec) -> Dict[str, str]:
     """Every field of the campaign by its dotted name, as JSON text; a path as its content.
@@ -56,26 +52,15 @@ def campaign_inputs(spec: CampaignSpec) -> Dict[str, str]:
     A directory is told by the names and contents of the ``.world`` files in it.
     """
     inputs = {}
-    for name, value in _leaves("", spec.model_dump(mode="python")):
+    for name, value in flatten(spec.model_dump(mode="python")):
         if name in PATIENCE:
             continue
         if isinstance(value, Path):
             for suffix, digest in _content(value):
-                inputs[name + suffix] = "sha256:" + digest
+                inputs[name + suffix] = SHA256 + digest
         else:
             inputs[name] = json.dumps(value)
     return inputs
-
-
-def _leaves(prefix: str, value: Any) -> Iterator[Tuple[str, Any]]:
-    if isinstance(value, Mapping):
-        for key, item in value.items():
-            yield from _leaves(f"{prefix}.{key}" if prefix else str(key), item)
-    elif isinstance(value, (list, tuple)):
-        for index, item in enumerate(value):
-            yield from _leaves(f"{prefix}[{index}]", item)
-    else:
-        yield prefix, value
 
 
 def _content(path: Path) -> Iterator[Tuple[str, str]]:
@@ -119,18 +104,14 @@ class Manifest:
             **campaign_inputs(spec),
             **{name: _as_input(told) for name, told in files.items()},
         }
-        canonical = json.dumps(inputs, sort_keys=True).encode()
         return cls(
             {
                 "format": FORMAT,
                 "campaign": spec.name,
-                "identity": "sha256:" + hashlib.sha256(canonical).hexdigest(),
+                "identity": _identity(inputs),
                 "seed": spec.seed,
                 "inputs": dict(sorted(inputs.items())),
-                "gz_testauto": __version__,
-                "python": platform.python_version(),
-                "platform": platform.platform(),
-                "libraries": dict(_library_versions()),
+                **software(LIBRARIES),
                 "simulator": None,
             }
         )
@@ -139,14 +120,13 @@ class Manifest:
     def imported(cls, name: str, source: Path, simulator: str = "") -> "Manifest":
         """Describe trials that others ran, by the file they were read from; the name and version
         of their simulator where it is known."""
-        inputs = {IMPORTED: f"sha256:{file_sha256(source)}"}
-        canonical = json.dumps(inputs, sort_keys=True).encode()
+        inputs = {IMPORTED: SHA256 + file_sha256(source)}
         known = {"name": simulator, "version": ""} if simulator else None
         return cls(
             {
                 "format": FORMAT,
                 "campaign": name,
-                "identity": "sha256:" + hashlib.sha256(canonical).hexdigest(),
+                "identity": _identity(inputs),
                 "inputs": inputs,
                 "gz_testauto": __version__,
                 "platform": "",
@@ -157,7 +137,7 @@ class Manifest:
     @classmethod
     def read(cls, directory: CampaignDirectory) -> "Manifest":
         """Read the one in ``directory``. Raises ``ResultsError``."""
-        directory.require_campaign()
+        directory.require_begun()
         content = read_json_object(directory.manifest, ResultsError)
         if content.get("format") != FORMAT:
             raise ResultsError(
@@ -183,33 +163,20 @@ class Manifest:
 
         Inputs whose names begin with ``but_for``, unless that is empty, may differ.
         """
-        differences = self._differences(stored, but_for)
-        if not differences:
-            return
-        shown = differences[:SHOWN_DIFFERENCES]
-        if len(differences) > len(shown):
-            shown.append(f"... and {len(differences) - len(shown)} more")
-        raise ResultsError(
-            f"{directory.path}: holds results of another campaign "
-            f"({stored._content['campaign']}); give another --out. What differs:\n  "
-            + "\n  ".join(shown)
-        )
+        content = f"results of another campaign ({stored._content['campaign']})"
+        refuse_differences(directory.path, content, self._differences(stored, but_for))
 
     def differing_inputs(self, stored: "Manifest") -> List[str]:
         """Names of the inputs that are not the same in ``stored``, sorted."""
-        there, here = stored._content["inputs"], self._content["inputs"]
-        return [name for name in sorted({*there, *here}) if there.get(name) != here.get(name)]
+        return differing_names(stored.inputs, self.inputs)
 
     def _differences(self, stored: "Manifest", but_for: str) -> List[str]:
-        there, here = stored._content["inputs"], self._content["inputs"]
-        lines = [
-            f"{name}: {_shown(there.get(name))} there, {_shown(here.get(name))} now"
-            for name in self.differing_inputs(stored)
-            if not (but_for and name.startswith(but_for))
-        ]
-        if stored._content["gz_testauto"] != __version__:
-            lines.append(f"gz_testauto: {stored._content['gz_testauto']} there, {__version__} now")
-        return lines
+        return list_differences(stored._compared(but_for), self._compared(but_for))
+
+    def _compared(self, but_for: str) -> Dict[str, str]:
+        inputs = self.inputs.items()
+        kept = {name: it for name, it in inputs if not (but_for and name.startswith(but_for))}
+        return {**kept, "gz_testauto": self.gz_testauto}
 
     def with_simulator(self, identity: SimulatorIdentity, bound: bool) -> "Manifest":
         """The same manifest, now that the simulator is known.
@@ -259,20 +226,11 @@ class Manifest:
         return IMPORTED in self._content["inputs"]
 
 
-def _shown(value: Any) -> str:
-    if value is None:
-        return "nothing"
-    return f"{value[:15]}…" if value.startswith("sha256:") else str(value)
+def _identity(inputs: Mapping[str, str]) -> str:
+    canonical = json.dumps(inputs, sort_keys=True).encode()
+    return SHA256 + hashlib.sha256(canonical).hexdigest()
 
 
 def _as_input(told: str) -> str:
     """A file's digest as such, and any other text as it is."""
-    return f"sha256:{told}" if _DIGEST.fullmatch(told) else told
-
-
-def _library_versions() -> Iterator[Tuple[str, str]]:
-    for name in LIBRARIES:
-        try:
-            yield name, metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
+    return SHA256 + told if _DIGEST.fullmatch(told) else told

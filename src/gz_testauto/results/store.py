@@ -83,7 +83,7 @@ class ResultStore:
     def read(cls, directory: CampaignDirectory) -> "ResultStore":
         """Open the store for reading only; a runner may be writing meanwhile. A store of an older
         version is upgraded in a copy in memory."""
-        directory.require_campaign()
+        directory.require_begun()
         if not os.path.isfile(directory.results):
             raise ResultsError(f"{directory.path}: no trial has ended yet")
         undo_half_a_transaction(directory.results)

@@ -27,6 +27,7 @@ import pytest
 
 from gz_testauto.analysis.repeatability import compare_recordings
 from gz_testauto.planners import PLANNERS
+from gz_testauto.results.attempts import FAILURES
 from gz_testauto.testing.two_worlds import (
     BLOCKED,
     CLEAR,
@@ -46,7 +47,6 @@ from gz_testauto.trial.executor import (
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.setup import PreparedCampaign
-from gz_testauto.workers.interface import INVALID
 
 MARK = "GZ_TESTAUTO_CONFORMANCE"
 ATTEMPTS = 4
@@ -263,7 +263,7 @@ class ExecutorConformance:
 
         trial = shared.campaign.trials[0]
         for _ in range(ATTEMPTS):
-            with pytest.raises(INVALID) as raised:
+            with pytest.raises(FAILURES) as raised:
                 shared.executor.execute(trial, Questions(harm))
             shared.executor.recover()
             if harmed:
@@ -282,7 +282,7 @@ class ExecutorConformance:
         executor = self.make_executor(campaign, tmp_path / "executor")
         try:
             executor.open()
-            with contextlib.suppress(TrialStopped, *INVALID):
+            with contextlib.suppress(TrialStopped, *FAILURES):
                 executor.execute(
                     campaign.trials[0], Questions(lambda number: number >= self.harm_at)
                 )
@@ -303,7 +303,7 @@ class ExecutorConformance:
         executor = self.make_broken_executor(campaign, tmp_path / "executor")
         if executor is None:
             pytest.skip("opening it starts nothing that could fail")
-        with pytest.raises(INVALID) as raised:
+        with pytest.raises(FAILURES) as raised:
             executor.open()
         assert str(raised.value) != ""
         executor.close()
@@ -348,7 +348,7 @@ def _attempted(
         questions = Questions(answer)
         try:
             return executor.execute(trial, questions), questions.asked
-        except INVALID:
+        except FAILURES:
             executor.recover()
             if attempt == ATTEMPTS - 1:
                 raise

@@ -14,8 +14,9 @@ from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Set
 
 from gz_testauto import __version__
 from gz_testauto.base.errors import MissingDependencyError, ResultsError, SimulatorError
+from gz_testauto.results.attempts import FAILURES
+from gz_testauto.results.comparability import file_sha256
 from gz_testauto.results.inputs import further_files
-from gz_testauto.results.manifest import file_sha256
 from gz_testauto.trial.executor import (
     SimulatorIdentity,
     StopRequest,
@@ -25,7 +26,6 @@ from gz_testauto.trial.executor import (
 from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.setup import PreparedCampaign
 from gz_testauto.workers.interface import (
-    INVALID,
     Attempt,
     ExecutorFactory,
     RenewableExecutor,
@@ -237,7 +237,7 @@ class DaskWorkers(WorkerPool):
                 del self._under_way[future]
                 try:
                     return Attempt(task.trial, wall_s, future.result())
-                except INVALID as error:
+                except FAILURES as error:
                     return Attempt.invalid(task.trial, wall_s, error)
                 except TrialStopped:
                     continue

@@ -20,13 +20,8 @@ import time
 from dataclasses import dataclass
 from typing import Callable, List, Optional
 
-from gz_testauto.base.errors import (
-    GzTestautoError,
-    NavigatorError,
-    SceneError,
-    SimulatorError,
-    SpecError,
-)
+from gz_testauto.base.errors import GzTestautoError, SpecError
+from gz_testauto.results.attempts import FAILURES, will_recur
 from gz_testauto.simulators import SIMULATORS
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
 from gz_testauto.trial.executor import (
@@ -40,9 +35,6 @@ from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.setup import PreparedCampaign
 
 ExecutorFactory = Callable[[PreparedCampaign], TrialExecutor]
-
-INVALID = (SimulatorError, NavigatorError)
-"""What an executor raises when a trial says nothing about the planner."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,8 +51,8 @@ class Attempt:
 
     @classmethod
     def invalid(cls, trial: Trial, wall_s: float, error: GzTestautoError) -> "Attempt":
-        """One that ended by one of :data:`INVALID`."""
-        return cls(trial, wall_s, cause=error.full, repeatable=isinstance(error, SceneError))
+        """One that ended by one of :data:`~gz_testauto.results.attempts.FAILURES`."""
+        return cls(trial, wall_s, cause=error.full, repeatable=will_recur(error))
 
 
 class Workers(abc.ABC):
@@ -156,7 +148,7 @@ class RenewableExecutor:
         self.open()
         try:
             return self._executor.execute(trial, should_stop)
-        except INVALID:
+        except FAILURES:
             self._harmed = True
             raise
 
@@ -198,7 +190,7 @@ class OneWorker(Workers):
         trial, began_s = self._begun.pop(), time.monotonic()
         try:
             result = self._executor.execute(trial, should_stop)
-        except INVALID as error:
+        except FAILURES as error:
             return Attempt.invalid(trial, time.monotonic() - began_s, error)
         return Attempt(trial, time.monotonic() - began_s, result)
 

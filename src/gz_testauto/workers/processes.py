@@ -18,11 +18,11 @@ from typing import Any, List, Optional, Tuple
 
 from gz_testauto.base.errors import SimulatorError
 from gz_testauto.processes.remote import Reply, receive_message
+from gz_testauto.results.attempts import FAILURES
 from gz_testauto.trial.executor import SimulatorIdentity, StopRequest, TrialStopped
 from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.setup import PreparedCampaign
 from gz_testauto.workers.interface import (
-    INVALID,
     Attempt,
     ExecutorFactory,
     OneWorker,
@@ -150,7 +150,7 @@ class ProcessWorkers(WorkerPool):
         """None: a start is no attempt."""
         try:
             identity = answer.result()
-        except INVALID:
+        except FAILURES:
             if self._identity is None:  # the first one: what else is to be expected
                 raise
             worker.lost = f"the simulator did not start: {answer.error}"
@@ -166,7 +166,7 @@ class ProcessWorkers(WorkerPool):
         place.deaths = 0
         try:
             return Attempt(trial, wall_s, answer.result())
-        except INVALID as error:
+        except FAILURES as error:
             return Attempt.invalid(trial, wall_s, error)
         except TrialStopped:
             return None

@@ -6,7 +6,7 @@ import pytest
 import yaml
 from room import written
 
-from gz_testauto.base.errors import SpecError
+from gz_testauto.base.errors import ResultsError, SpecError
 from gz_testauto.cli.main import main
 from gz_testauto.extras.learning.episode import PreparedEnvironment
 
@@ -56,7 +56,7 @@ def test_worlds_of_another_environment_are_not_taken(tmp_path):
     assert PreparedEnvironment.of_file(written(tmp_path), folder).world_hashes == first
     rewarded = written(tmp_path, environment={"rewards": ["progress"]})
     assert PreparedEnvironment.of_file(rewarded, folder).world_hashes == first
-    with pytest.raises(SpecError, match="holds worlds made for another environment"):
+    with pytest.raises(ResultsError, match="holds worlds made for another environment"):
         PreparedEnvironment.of_file(written(tmp_path, seed=4), folder)
     shutil.rmtree(folder)  # as it says, or killed before they were there
     assert PreparedEnvironment.of_file(written(tmp_path, seed=4), folder).world_hashes != first

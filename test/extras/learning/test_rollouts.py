@@ -3,7 +3,7 @@
 import pytest
 from room import written
 
-from gz_testauto.base.errors import SimulatorError
+from gz_testauto.base.errors import SceneError, SimulatorError
 from gz_testauto.extras.learning.episode import Episode, PreparedEnvironment
 from gz_testauto.extras.learning.policies.policy import WEIGHTED
 from gz_testauto.extras.learning.rollouts import Rollout, RolloutWorker, mean_worth
@@ -24,11 +24,11 @@ def test_an_episode_in_which_the_simulator_fails_is_tried_again_and_then_left_ou
     def failing(episode, *actions):
         if len(failures) < most:
             failures.append(1)
-            raise SimulatorError("it died")
+            raise cause
         return step(episode, *actions)
 
     monkeypatch.setattr(Episode, "step", failing)
-    most = 1
+    most, cause = 1, SimulatorError("it died")
     assert worker(rollout) == sound
     failures.clear()
     most = 2
@@ -37,4 +37,7 @@ def test_an_episode_in_which_the_simulator_fails_is_tried_again_and_then_left_ou
     assert mean_worth([sound, left_out]) == sound.reward
     with pytest.raises(SimulatorError, match="failed in all of 1 episodes"):
         mean_worth([left_out])
+    failures.clear()
+    cause = SceneError("crate_1 flew 12 m")
+    assert not worker(rollout).valid and len(failures) == 1  # it would end the same again
     worker.close()

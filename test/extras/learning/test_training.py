@@ -145,7 +145,20 @@ def test_a_damaged_journal_is_named(trained, tmp_path, capsys):
 def test_another_seed_is_refused_in_the_same_directory(trained, capsys):
     file, one = trained
     assert train(file, one, "--seed", "1") == 2
-    assert "holds a training with other options" in capsys.readouterr().err
+    assert "holds another training" in capsys.readouterr().err
+
+
+def test_files_of_others_and_remains_of_a_killed_training(trained, tmp_path, capsys):
+    file, one = trained
+    (tmp_path / "thesis.tex").touch()
+    assert train(file, tmp_path) == 2
+    assert "holds thesis.tex but no training" in capsys.readouterr().err
+    out = tmp_path / "out"
+    shutil.copytree(one / "worlds", out / "worlds")  # killed before training.json
+    shutil.copy(one / "worlds.environment.json", out)
+    (out / ".worlds.k1l2ed").mkdir()
+    assert train(file, out, "--seed", "-1") != 2 or "no training" not in capsys.readouterr().err
+    assert not (out / ".worlds.k1l2ed").exists()
 
 
 def test_it_is_not_judged_in_a_world_that_it_was_trained_in(trained, tmp_path, capsys):

@@ -149,6 +149,24 @@ def test_a_changed_bench_in_the_same_folder_is_refused_with_what_changed(tmp_pat
     assert said in str(raised.value)
 
 
+def test_the_directory_of_a_campaign_is_refused_and_unchanged(tmp_path):
+    files = {"manifest.json": '{"format": 1, "inputs": {}, "campaign": "c"}', "campaign.json": "{}"}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    with pytest.raises(ResultsError, match=r"holds campaign\.json but no comparison"):
+        run(bench(), tmp_path)
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == files
+
+
+def test_remains_of_a_killed_comparison_are_removed(tmp_path):
+    run(bench(), tmp_path)
+    remains = [tmp_path / "drives/one/flat/circle/9.npz.partial", tmp_path / "bench.json.partial"]
+    for path in remains:
+        path.write_text("cut off")
+    run(bench(), tmp_path)
+    assert [path for path in remains if path.exists()] == []
+
+
 def test_another_version_of_a_simulator_is_refused(tmp_path, monkeypatch):
     run(bench(repetitions=1), tmp_path)
     monkeypatch.setattr(KinematicSimulator, "version", "2")

@@ -11,7 +11,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
-from gz_testauto.base.errors import SpecError
+from gz_testauto.base.errors import ResultsError, SpecError
 from gz_testauto.base.json_file import read_json_object
 from gz_testauto.base.observation import Snapshot, Twist2D
 from gz_testauto.campaign.simulator import start_simulator, with_simulator
@@ -22,6 +22,7 @@ from gz_testauto.extras.learning.spec import POLICY, EnvironmentCampaignSpec
 from gz_testauto.extras.learning.terms import Judge, Transition
 from gz_testauto.metrics.interface import measure
 from gz_testauto.planners.timed import as_shown
+from gz_testauto.results.comparability import flatten, list_differences, refuse_differences
 from gz_testauto.results.directory import reporting_disk, write_atomically
 from gz_testauto.sampling import seeds
 from gz_testauto.simulators.interface import Simulation
@@ -164,17 +165,18 @@ from."""
 
 
 def _require_own(folder: Path, spec: EnvironmentCampaignSpec) -> None:
-    """Raise ``SpecError`` where a folder holds worlds that were made from something else."""
+    """Raise ``ResultsError`` where a folder holds worlds that were made from something else, and
+    ``SpecError`` where it holds other files."""
     made_from = spec.model_dump(
         mode="json", include={"seed", "worlds", "robot", "robots", "goal", "actors"}
     )
     file = folder.with_name(folder.name + WORLDS_OF)
     if file.is_file() and folder.is_dir():  # else they were removed, or their making was cut off
-        if read_json_object(file, SpecError) != made_from:
-            raise SpecError(
-                f"{folder}: holds worlds made for another environment, or before this one was "
-                "changed; remove it, or give another folder"
-            )
+        differences = list_differences(
+            dict(flatten(read_json_object(file, ResultsError))), dict(flatten(made_from))
+        )
+        content, remedy = "worlds made for another environment", "remove it, or give another folder"
+        refuse_differences(folder, content, differences, remedy)
         return
     if folder.is_dir() and any(folder.iterdir()):
         raise SpecError(f"{folder}: is to hold generated worlds and is not empty; give another")

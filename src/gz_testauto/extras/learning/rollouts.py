@@ -9,18 +9,16 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
-from gz_testauto.base.errors import SimulatorError
+from gz_testauto.base.errors import GzTestautoError, SimulatorError
 from gz_testauto.extras.learning.episode import (
     MOST_REPETITIONS,
     EpisodeRunner,
     PreparedEnvironment,
 )
 from gz_testauto.extras.learning.policies.policy import WEIGHTED
+from gz_testauto.results.attempts import FAILURES, run_attempts
 
 LOGGER = logging.getLogger(__name__)
-
-ATTEMPTS = 2
-"""At an episode in which the simulator fails, with a fresh one each, before it is left out."""
 
 Place = Tuple[int, int]
 """A world and a repetition."""
@@ -62,13 +60,15 @@ class RolloutWorker:
 
     def __call__(self, drive: Rollout) -> RolloutResult:
         """Drive an episode to its end."""
-        for _ in range(ATTEMPTS):
-            try:
-                return self._drive(drive)
-            except SimulatorError as error:
-                LOGGER.warning("world %d: %s", drive.world, error)
-                self._runners[drive.held_out].close()
-        return RolloutResult(math.nan, 0, False, valid=False)
+
+        def failed(error: GzTestautoError, _follows: bool) -> None:
+            LOGGER.warning("world %d: %s", drive.world, error)
+            self._runners[drive.held_out].close()
+
+        try:
+            return run_attempts(lambda: self._drive(drive), failed)
+        except FAILURES:
+            return RolloutResult(math.nan, 0, False, valid=False)
 
     def _drive(self, drive: Rollout) -> RolloutResult:
         prepared = self._held_out if drive.held_out else self._training
@@ -109,8 +109,8 @@ def mean_worth(driven: Sequence[RolloutResult]) -> float:
     valid = [one.reward for one in driven if one.valid]
     if not valid:
         raise SimulatorError(
-            f"the simulator failed in all of {len(driven)} episodes, {ATTEMPTS} times each; what "
-            "is driven before is kept, and the same command goes on"
+            f"the simulator failed in all of {len(driven)} episodes; finished generations are "
+            "kept, and the same command continues"
         )
     return math.fsum(valid) / len(valid)
 

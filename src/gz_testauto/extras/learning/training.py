@@ -30,9 +30,10 @@ from typing import (
 
 import numpy as np
 
-from gz_testauto.base.errors import SpecError
+from gz_testauto.base.disk import PARTIAL_SUFFIX
+from gz_testauto.base.errors import ResultsError, SpecError
 from gz_testauto.base.json_file import read_json_object, validate_as
-from gz_testauto.extras.learning.episode import PreparedEnvironment, require_apart
+from gz_testauto.extras.learning.episode import WORLDS_OF, PreparedEnvironment, require_apart
 from gz_testauto.extras.learning.policies.files import write_policy
 from gz_testauto.extras.learning.policies.policy import WEIGHTED
 from gz_testauto.extras.learning.rollouts import (
@@ -48,7 +49,8 @@ from gz_testauto.extras.learning.search import WeightSearch
 from gz_testauto.extras.learning.selection import WORLDS, Portion, Selection, portion_of
 from gz_testauto.extras.learning.spec import EnvironmentCampaignSpec
 from gz_testauto.processes import TaskPool
-from gz_testauto.results.directory import reporting_disk, write_atomically
+from gz_testauto.results.comparability import flatten, list_differences, refuse_differences
+from gz_testauto.results.directory import RunDirectory, reporting_disk, write_atomically
 from gz_testauto.sampling.seeds import child_generator
 
 SEARCH, DRAWS, SELECTION = "search", "draws", "selection"
@@ -101,6 +103,22 @@ class Generation:
     """Episodes in which the simulator failed; they are left out."""
 
 
+class TrainingDirectory(RunDirectory):
+    """Paths in a training's directory."""
+
+    CONTENT, COMMAND, MARKER = "training", "gz_testauto train", "training.json"
+    EARLIER = ("worlds", "held_out_worlds", f"*worlds{WORLDS_OF}")
+    UNFINISHED = (f"*{PARTIAL_SUFFIX}", ".worlds.*", ".held_out_worlds.*")
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.worlds = self.path / "worlds"
+        self.held_out = self.path / "held_out_worlds"
+        self.generations = self.path / "generations.jsonl"
+        self.selection = self.path / "selection.jsonl"
+        self.policy = self.path / "policy.npz"
+
+
 class Training:
     """One training in its directory."""
 
@@ -109,13 +127,13 @@ class Training:
         training: PreparedEnvironment,
         held_out: Optional[PreparedEnvironment],
         options: TrainingOptions,
-        folder: Path,
+        directory: TrainingDirectory,
     ) -> None:
-        """Raises ``SpecError`` where a held-out world is among those to train in, for options that
-        make no sense, and for a directory that holds another training; ``MissingDependencyError``
-        without cma."""
+        """Raises ``SpecError`` where a held-out world is among those to train in, and for options
+        that make no sense; ``ResultsError`` for a directory that holds another training;
+        ``MissingDependencyError`` without cma."""
         self._prepared, self._held_out, self.options = training, held_out, options
-        self._folder = folder
+        self._directory = directory
         _require_sense(options)
         if held_out is not None:
             require_apart(
@@ -130,21 +148,20 @@ class Training:
         except ValueError as error:
             raise SpecError(f"environment.observations: {error}") from error
         self._means: List[np.ndarray] = []
-        with reporting_disk(folder):
-            folder.mkdir(parents=True, exist_ok=True)
-            self._require_same()
+        self._require_same()
         self.generations: List[Generation] = []
-        for generation in _read_journal(self._journal, Generation):
+        for generation in _read_journal(directory.generations, Generation):
             number, ranked = len(self.generations), sorted(generation.ranking)
+            place = f"{directory.generations}:{number + 1}"
             if generation.number != number or ranked != list(range(options.population)):
-                raise SpecError(f"{self._journal}:{number + 1}: is no generation {number}; {MEND}")
+                raise SpecError(f"{place}: is no generation {number}; {MEND}")
             self._search.ask()
             self._means.append(self._search.tell(generation.ranking))
             if generation.mean != _digest(self._means[-1]):
                 raise SpecError(
-                    f"{self._journal}:{number + 1}: the search leads elsewhere here than where it "
-                    "was made, with another version of gz_testauto, cma or numpy, or on a "
-                    "processor that rounds otherwise; go on there, or give another --out"
+                    f"{place}: the search leads elsewhere here than where it was made, with "
+                    "another version of gz_testauto, cma or numpy, or on a processor "
+                    "that rounds otherwise; continue there, or give another --out"
                 )
             self.generations.append(generation)
 
@@ -171,7 +188,7 @@ class Training:
             while not self.is_searched:
                 generation = self._next(pool)
                 self.generations.append(generation)
-                self._append(self._journal, generation)
+                self._append(self._directory.generations, generation)
                 tell(generation)
             selection = self._select(pool, tell)
         return self._write(self._means[selection.best], selection.steps)
@@ -239,7 +256,7 @@ class Training:
         episodes = options.episodes * (options.population + options.better)
         limit = options.steps if options.selection else begun
         selection = Selection(len(counted), begun, limit, lately / episodes)
-        journal = self._folder / "selection.jsonl"
+        journal = self._directory.selection
         taken = 0
         for portion in _read_journal(journal, Portion):
             taken += 1
@@ -262,42 +279,33 @@ class Training:
             tell(portion)
             taken += 1
 
-    @property
-    def _journal(self) -> Path:
-        return self._folder / "generations.jsonl"
-
     def _append(self, journal: Path, entry: Any) -> None:
-        with reporting_disk(self._folder), open(journal, "a", encoding="utf-8") as file:
+        with reporting_disk(self._directory.path), open(journal, "a", encoding="utf-8") as file:
             file.write(json.dumps(asdict(entry)) + "\n")
             file.flush()
             os.fsync(file.fileno())
 
     def _require_same(self) -> None:
-        """Raise ``SpecError`` where the directory holds another training."""
-        file = self._folder / "training.json"
+        """Raise ``ResultsError`` where the directory holds another training."""
         own = {
             "options": asdict(self.options),
             "campaign": _identity(self._prepared.spec),
             "worlds": self._prepared.world_hashes,
         }
         own = json.loads(json.dumps(own))
-        if not file.is_file():
-            write_atomically(file, json.dumps(own, indent=1, sort_keys=True).encode())
+        if not self._directory.is_begun:
+            text = json.dumps(own, indent=1, sort_keys=True)
+            write_atomically(self._directory.marker, text.encode())
             return
-        stored = read_json_object(file, SpecError)
-        changed = [name for name in own if stored.get(name) != own[name]]
-        if changed:
-            raise SpecError(
-                f"{self._folder}: holds a training with other {' and '.join(changed)}; give "
-                "another --out; where nothing was changed it is another version's, which does not "
-                "go on"
-            )
+        stored = read_json_object(self._directory.marker, ResultsError)
+        differences = list_differences(dict(flatten(stored)), dict(flatten(own)))
+        refuse_differences(self._directory.path, "another training", differences)
 
     def _write(self, weights: np.ndarray, steps: int) -> Path:
         options = self.options
         policy = WEIGHTED[options.kind](weights, self._parts)
-        path = self._folder / "policy.npz"
-        with reporting_disk(self._folder):
+        path = self._directory.policy
+        with reporting_disk(path):
             write_policy(path, policy, self._prepared.card(options.kind, options.seed, steps))
         return path
 

@@ -16,8 +16,8 @@ from gz_testauto.base.json_file import validate_as
 from gz_testauto.extras.scenic.imports import named_files
 from gz_testauto.extras.scenic.model_search import sdf_files
 from gz_testauto.extras.scenic.packing import packed_models
+from gz_testauto.results.comparability import file_sha256
 from gz_testauto.results.directory import reporting_disk
-from gz_testauto.results.manifest import file_sha256
 from gz_testauto.spec.descriptor import load_descriptor
 from gz_testauto.spec.model import PoseSpec
 from gz_testauto.spec.worlds import MissionSpec, WorldFileSpec, WorldsSpec

@@ -32,7 +32,7 @@ class PageServer(ThreadingHTTPServer):
 
     def __init__(self, directory: Path, port: int) -> None:
         self._place = CampaignDirectory(directory)
-        self._place.require_campaign()
+        self._place.require_begun()
         self._maker = PageMaker(directory, live=True)
         self._making = threading.Lock()
         self._made: Tuple[str, bytes] = ("", b"")

@@ -16,12 +16,14 @@ from gz_testauto.base.errors import SpecError
 from gz_testauto.extras.learning.episode import PreparedEnvironment
 from gz_testauto.extras.learning.selection import Portion
 from gz_testauto.extras.learning.spec import EnvironmentCampaignSpec
-from gz_testauto.extras.learning.training import Generation, Training, TrainingOptions
-from gz_testauto.results.directory import CampaignDirectory
+from gz_testauto.extras.learning.training import (
+    Generation,
+    Training,
+    TrainingDirectory,
+    TrainingOptions,
+)
 from gz_testauto.spec.campaign import BuiltinCampaignSpec
 from gz_testauto.spec.loader import load
-
-WORLDS, HELD_OUT = "worlds", "held_out_worlds"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -83,13 +85,18 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.workers < 1:
         raise SpecError(f"--workers is {arguments.workers}; it must be at least 1")
     spec = load(arguments.environment, EnvironmentCampaignSpec)
-    with CampaignDirectory(arguments.out).locked():
-        return _train(arguments, spec)
+    directory = TrainingDirectory(arguments.out)
+    directory.require_fresh_or_begun()
+    with directory.locked():
+        directory.remove_unfinished()
+        return _train(arguments, spec, directory)
 
 
-def _train(arguments: argparse.Namespace, spec: EnvironmentCampaignSpec) -> int:
-    prepared = PreparedEnvironment(spec, arguments.out / WORLDS)
-    held_out = _held_out(spec, arguments.out / HELD_OUT)
+def _train(
+    arguments: argparse.Namespace, spec: EnvironmentCampaignSpec, directory: TrainingDirectory
+) -> int:
+    prepared = PreparedEnvironment(spec, directory.worlds)
+    held_out = _held_out(spec, directory.held_out)
     if arguments.judge and held_out is None:
         raise SpecError(f"{arguments.environment}: --judge needs environment.held_out")
     options = TrainingOptions(
@@ -102,7 +109,7 @@ def _train(arguments: argparse.Namespace, spec: EnvironmentCampaignSpec) -> int:
         selection=arguments.selection,
         judged=arguments.judge,
     )
-    training = Training(prepared, held_out, options, arguments.out)
+    training = Training(prepared, held_out, options, directory)
     if training.generations:
         print(f"goes on after generation {training.generations[-1].number}", file=sys.stderr)
     path = training.run(arguments.workers, _tell)

@@ -9,8 +9,6 @@ count.
 
 import hashlib
 import json
-import platform
-from importlib import metadata
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Mapping, Tuple
 
@@ -20,13 +18,18 @@ from gz_testauto.base.resources import model_file
 from gz_testauto.extras.simulator_comparison.bench.host import Identity
 from gz_testauto.extras.simulator_comparison.bench.plan import Plan
 from gz_testauto.extras.simulator_comparison.bench.store import BenchDirectory
-from gz_testauto.results.manifest import file_sha256
+from gz_testauto.results.comparability import (
+    SHA256,
+    file_sha256,
+    flatten,
+    list_differences,
+    refuse_differences,
+    software,
+)
 
 FORMAT = 1
 
 LIBRARIES = ("numpy", "scipy", "psutil", "mujoco", "pybullet")
-
-SHOWN = 5
 
 Inputs = Dict[str, Dict[str, Any]]
 
@@ -36,21 +39,21 @@ def bench_inputs(plan: Plan) -> Inputs:
     spec = plan.spec
     assert spec.robot is not None, "there are simulators"
     whole = {"seed": spec.seed, "step_s": spec.step_s, "gz_testauto": __version__}
-    found: Inputs = {"bench": whole, "robot": dict(_leaves("", spec.robot.model_dump()))}
+    found: Inputs = {"bench": whole, "robot": dict(_fields(spec.robot.model_dump()))}
     for terrain in spec.terrains:
         made = plan.terrains[terrain.name].heights_m
         found[f"terrain {terrain.name}"] = {
-            **dict(_leaves("", terrain.model_dump())),
+            **dict(_fields(terrain.model_dump())),
             "heights": _sha256(made.tobytes()),
         }
     for drive in spec.drives:
         found[f"drive {drive.name}"] = {
-            **dict(_leaves("", drive.model_dump())),
+            **dict(_fields(drive.model_dump())),
             "commands": _sha256(plan.commands[drive.name].tobytes()),
         }
     for entry in spec.simulated:
         told = {"simulator": entry.simulator, "options": entry.options}
-        found[f"entry {entry.name}"] = dict(_leaves("", told))
+        found[f"entry {entry.name}"] = dict(_fields(told))
     return found
 
 
@@ -73,10 +76,7 @@ class BenchManifest:
         self._content: Dict[str, Any] = {
             "format": FORMAT,
             "bench": plan.spec.name,
-            "gz_testauto": __version__,
-            "python": platform.python_version(),
-            "platform": platform.platform(),
-            "libraries": dict(_versions()),
+            **software(LIBRARIES),
             "inputs": {**before, **inputs},
             "simulators": dict(stored.get("simulators", {})),
         }
@@ -96,50 +96,26 @@ class BenchManifest:
             self._refuse([f"entry {entry}: version is {identity.version}, was {known['version']}"])
 
     def _refuse(self, differences: List[str]) -> None:
-        if not differences:
-            return
-        more = len(differences) - SHOWN
-        shown = differences[:SHOWN] + ([f"... and {more} more"] if more > 0 else [])
-        raise ResultsError(
-            f"{self._directory.path}: holds drives of another bench; give another --out. What "
-            "differs:\n  " + "\n  ".join(shown)
-        )
+        refuse_differences(self._directory.path, "drives of another bench", differences)
 
 
 def _differences(
     before: Mapping[str, Mapping[str, Any]], now: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[str]:
     for group in now:
-        if group not in before:
-            continue
-        old, new = before[group], json.loads(json.dumps(now[group]))
-        for name in sorted({*old, *new}):
-            if old.get(name) != new.get(name):
-                yield f"{group}: {name} is {_said(new, name)}, was {_said(old, name)}"
+        if group in before:
+            current = json.loads(json.dumps(now[group]))
+            for difference in list_differences(before[group], current):
+                yield f"{group}: {difference}"
 
 
-def _said(values: Mapping[str, Any], name: str) -> str:
-    return json.dumps(values[name]) if name in values else "not given"
-
-
-def _leaves(prefix: str, value: Any) -> Iterator[Tuple[str, Any]]:
-    """Fields by dotted names; a file as its content."""
-    if isinstance(value, Mapping):
-        for key, item in value.items():
-            yield from _leaves(f"{prefix}.{key}" if prefix else str(key), item)
-    elif isinstance(value, Path):
-        yield prefix, "sha256:" + file_sha256(model_file(value) if value.is_dir() else value)
-    else:
-        yield prefix, value
+def _fields(values: Mapping[str, Any]) -> Iterator[Tuple[str, Any]]:
+    """Yield the fields by dotted names; a file as the hash of its content."""
+    for name, value in flatten(values, lists=False):
+        if isinstance(value, Path):
+            value = SHA256 + file_sha256(model_file(value) if value.is_dir() else value)
+        yield name, value
 
 
 def _sha256(content: bytes) -> str:
-    return "sha256:" + hashlib.sha256(content).hexdigest()
-
-
-def _versions() -> Iterator[Tuple[str, str]]:
-    for library in LIBRARIES:
-        try:
-            yield library, metadata.version(library)
-        except metadata.PackageNotFoundError:
-            continue
+    return SHA256 + hashlib.sha256(content).hexdigest()

@@ -15,7 +15,7 @@ from typing import Any, Callable, Dict, List, Mapping, Sequence, TypeVar
 
 from typing_extensions import Protocol
 
-from gz_testauto.base.errors import MissingDependencyError, SceneError, SimulatorError
+from gz_testauto.base.errors import GzTestautoError, MissingDependencyError, SimulatorError
 from gz_testauto.extras.simulator_comparison.bench.believable import unbelievable
 from gz_testauto.extras.simulator_comparison.bench.host import Identity, sampling_options
 from gz_testauto.extras.simulator_comparison.bench.manifest import BenchManifest
@@ -31,9 +31,8 @@ from gz_testauto.extras.simulator_comparison.probe import GroundProbe
 from gz_testauto.extras.simulator_comparison.recordings.recording import Load, Recording
 from gz_testauto.extras.simulator_comparison.spec import BenchSpec
 from gz_testauto.extras.simulator_comparison.terrain import Terrain
+from gz_testauto.results.attempts import run_attempts
 from gz_testauto.results.directory import write_atomically
-
-ATTEMPTS = 2
 
 MEASURED_AGAIN = 2
 """How often a load is measured again while the machine is busy with other things."""
@@ -78,15 +77,18 @@ def run_bench(
     """Drive what is missing in ``out``, so many ``workers`` side by side, until done or told to
     stop; what is stored then.
 
-    Raises ``SpecError`` for what cannot be driven, ``ResultsError`` for a directory of another
-    bench, ``MissingDependencyError`` where the reference's simulator is not installed.
+    Raises ``SpecError`` for what cannot be driven, ``ResultsError`` for a directory with another
+    bench or other files, ``MissingDependencyError`` where the reference's simulator is not
+    installed.
     """
     directory = BenchDirectory(out)
+    directory.require_fresh_or_begun()
     plan = Plan(spec)
     with directory.locked():
+        directory.remove_unfinished()
         manifest = BenchManifest(directory, plan)
+        store_bench(spec, directory)  # first: it makes the directory a comparison's
         manifest.write()
-        store_bench(spec, directory)
         runner = _Runner(plan, directory, manifest, tell, make_server)
         try:
             runner.run(should_stop, workers)
@@ -255,14 +257,14 @@ class _Runner:
         return min(found, key=lambda load: load.others)
 
     def _tried(self, server: Server, what: str, act: Callable[[], Found]) -> Found:
-        """What ``act`` returns; raises what it raises the last time."""
-        for attempt in range(ATTEMPTS):
-            try:
-                return act()
-            except SimulatorError as error:
-                server.end()
-                again = attempt + 1 < ATTEMPTS and not isinstance(error, SceneError)
-                if self._given_up or not again:
-                    raise
+        """Return the result of ``act``, which is repeated once on a fresh simulator. Raises the
+        last error."""
+
+        def failed(error: GzTestautoError, follows: bool) -> None:
+            server.end()
+            if self._given_up:
+                raise error
+            if follows:
                 self._tell(f"{what}: is tried again: {error}")
-        raise AssertionError("the last attempt returns or raises")
+
+        return run_attempts(act, failed)

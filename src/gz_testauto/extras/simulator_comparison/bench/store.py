@@ -20,7 +20,7 @@ from typing import Any, Dict, Iterator, Mapping, Optional
 
 import numpy as np
 
-from gz_testauto.base.disk import read_file
+from gz_testauto.base.disk import PARTIAL_SUFFIX, read_file
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.base.json_file import read_json_object, validate_as
 from gz_testauto.extras.simulator_comparison.circumstances import Ground
@@ -30,7 +30,7 @@ from gz_testauto.extras.simulator_comparison.recordings.recording import (
     Recording,
     Series,
 )
-from gz_testauto.results.directory import CampaignDirectory, reporting_disk, write_atomically
+from gz_testauto.results.directory import RunDirectory, reporting_disk, write_atomically
 
 HALF = "@half"
 """Follows the name of a drive at half the physics step."""
@@ -45,14 +45,20 @@ class StoredDrive:
     step_s: Optional[float] = None
 
 
-class BenchDirectory:
-    """Paths in a bench's directory, and what is in them. Creating the object touches nothing."""
+class BenchDirectory(RunDirectory):
+    """Paths in a comparison's directory, and what is in them."""
+
+    CONTENT, COMMAND, MARKER = "comparison", "gz_testauto simulators compare", "bench.json"
+    UNFINISHED = (
+        f"*{PARTIAL_SUFFIX}",
+        f"drives/*/*/*/*{PARTIAL_SUFFIX}",
+        f"grounds/*/*{PARTIAL_SUFFIX}",
+    )
 
     def __init__(self, path: Path) -> None:
-        self.path = Path(path).absolute()
-        self.bench = self.path / "bench.json"
+        super().__init__(path)
+        self.bench = self.marker
         self.manifest = self.path / "manifest.json"
-        self.locked = CampaignDirectory(self.path).locked
 
     def worlds(self, step_s: float) -> Path:
         """The folder of worlds with a physics step."""
@@ -65,14 +71,6 @@ class BenchDirectory:
     def ground(self, entry: str, terrain: str) -> Path:
         """The file of one probe."""
         return self.path / "grounds" / entry / f"{terrain}.json"
-
-    def require_bench(self) -> None:
-        """Raise ``ResultsError`` unless a bench was begun here."""
-        if not self.bench.is_file():
-            raise ResultsError(
-                f"{self.path}: holds no comparison (no {self.bench.name}); give the directory that "
-                "`gz_testauto simulators compare --out` wrote to"
-            )
 
     def write_drive(self, path: Path, drive: StoredDrive) -> None:
         """Store it. Raises ``ResultsError`` when the disk refuses."""

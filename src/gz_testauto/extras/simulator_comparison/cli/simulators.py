@@ -80,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Do it; the exit status."""
     if arguments.what == "report":
         directory = BenchDirectory(arguments.out)
-        directory.require_bench()
+        directory.require_begun()
         spec = load(directory.bench, BenchSpec)
         return _write(spec, read_simulated(spec, directory), arguments.out)
     spec = load(arguments.bench, BenchSpec)
@@ -93,7 +93,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _compare(bench: Path, spec: BenchSpec, out: Path, workers: int) -> int:
     if not spec.simulated:
-        return _write(spec, read_simulated(spec, BenchDirectory(out)), out)
+        directory = BenchDirectory(out)
+        directory.require_fresh_or_begun()
+        return _write(spec, read_simulated(spec, directory), out)
     stop = StopSignals(on_first=announce_stop)
     with stop, _naming(bench):
         simulated = run_bench(spec, out, _tell, stop, workers=workers)

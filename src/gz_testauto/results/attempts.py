@@ -1,31 +1,69 @@
-"""How often a trial is tried: counts attempts that came to nothing, and says when it is enough.
+"""Attempts, invalid attempts, and the rule whether another attempt follows.
 
-Two things go wrong, and each has a count of its own. An attempt that ended ``invalid`` (the
-simulator died, the world did not load) is bounded by ``limits.max_attempts``. One whose worker
-died (killed by hand or for want of memory) mostly says nothing of the trial, so it costs none of
-those; ``limits.max_worker_deaths`` only keeps a trial that kills every worker from going on for
-ever. Both counts are in the store and outlive the runner.
+An attempt is one run of a trial, of a drive (comparison of simulators) or of an episode (training).
+It is invalid if it ends by one of :data:`FAILURES`: then it has no result. Drives and episodes are
+repeated by :func:`run_attempts`. A campaign's trials run on several workers and continue in later
+processes; :class:`Attempts` counts their attempts by two limits. ``limits.max_attempts`` limits
+invalid attempts. ``limits.max_worker_deaths`` limits attempts whose worker process died (it was
+killed, or the memory was full), which mostly have another cause than the trial. Both counts are in
+the store.
 """
 
 import collections
 import re
-from typing import Counter, DefaultDict, List, Optional, Sequence, Tuple
+from typing import Callable, Counter, DefaultDict, List, Optional, Sequence, Tuple, TypeVar
 
-from gz_testauto.base.errors import LostTrialsError
+from gz_testauto.base.errors import (
+    GzTestautoError,
+    LostTrialsError,
+    NavigatorError,
+    SceneError,
+    SimulatorError,
+)
 from gz_testauto.results.records import AttemptRecord
 from gz_testauto.results.store import ResultStore
 from gz_testauto.spec.campaign import LimitsSpec
 from gz_testauto.trial.plan import Trial
 
+FAILURES = (SimulatorError, NavigatorError)
+"""Errors that make an attempt invalid: it does not measure planner, simulator or weights."""
+
+MAX_ATTEMPTS = 2
+"""At a drive or an episode; of trials ``limits.max_attempts``."""
+
 _NUMBER = re.compile(r"\d+(\.\d+)?")
+
+Result = TypeVar("Result")
+
+
+def will_recur(error: GzTestautoError) -> bool:
+    """Return whether another attempt would end by the same error."""
+    return isinstance(error, SceneError)
+
+
+def run_attempts(
+    attempt: Callable[[], Result],
+    failed: Callable[[GzTestautoError, bool], None],
+    limit: int = MAX_ATTEMPTS,
+) -> Result:
+    """Return the result of the first valid attempt of at most ``limit``. ``failed`` is called with
+    the error of each invalid one, and whether another attempt follows. Raises the last error."""
+    for number in range(1, limit + 1):
+        try:
+            return attempt()
+        except FAILURES as error:
+            follows = number < limit and not will_recur(error)
+            failed(error, follows)
+            if not follows:
+                raise
+    raise AssertionError("the last attempt returns or raises")
 
 
 class Attempts:
     """The attempts at the trials of one campaign, those of earlier runs included.
 
-    With ``retry_invalid``, a trial that was given up in an earlier run is tried again as if it
-    were new; so it is as long as no trial of the campaign has been valid. Otherwise it is only
-    when the limits have been raised since.
+    A trial that was given up in an earlier run gets new attempts with ``retry_invalid``, while no
+    trial of the campaign is valid, and after the limits were raised.
     """
 
     def __init__(self, store: ResultStore, limits: LimitsSpec, retry_invalid: bool = False) -> None:
@@ -47,30 +85,30 @@ class Attempts:
         self._go_on_where_limits_were_raised()
 
     def left(self, trials: Sequence[Trial]) -> List[Trial]:
-        """Those that are neither done nor given up."""
+        """Return the trials that are neither finished nor given up."""
         return [trial for trial in trials if trial.index not in self._valid | self._given_up]
 
     @property
     def some_trial_is_valid(self) -> bool:
-        """Whether any trial has said something about a planner, in this run or before."""
+        """True if any trial is valid, in this run or an earlier one."""
         return bool(self._valid)
 
     def made(self, trial: int) -> int:
-        """How many attempts at a trial have come to nothing, in all."""
+        """Return the number of invalid attempts at a trial, in all runs."""
         return self._made[trial]
 
     def used_up(self, trial: int) -> bool:
-        """Whether a trial has been tried too often."""
+        """Return whether a trial has reached a limit."""
         invalid, deaths = self._invalid[trial], self._deaths[trial]
         limits = self._limits
         return len(invalid) >= limits.max_attempts or len(deaths) >= limits.max_worker_deaths
 
     def last_cause(self, trial: int) -> str:
-        """Why the last attempt at a trial came to nothing."""
+        """Return the cause of the last invalid attempt at a trial."""
         return self._counted(trial)[-1].cause
 
     def failed(self, attempt: AttemptRecord, worker_died: bool) -> None:
-        """Keep an attempt that said nothing about the planner."""
+        """Store an invalid attempt."""
         if worker_died:
             self._store.add_worker_death(attempt)
         else:
@@ -78,12 +116,12 @@ class Attempts:
         self._count(attempt, self._deaths if worker_died else self._invalid)
 
     def succeeded(self, trial: int) -> None:
-        """Note that a trial has a result."""
+        """Record that a trial has a result."""
         self._valid.add(trial)
 
     def given_up(self, trial: Trial, scene_at_fault: bool = False) -> None:
-        """Note that a trial will not be tried again; ``scene_at_fault``: for a cause that lies in
-        its own world, and says nothing of others."""
+        """Record that a trial gets no further attempt; ``scene_at_fault``: because of its own
+        world, which other trials do not share."""
         if scene_at_fault:
             return
         causes = {_NUMBER.sub("0", attempt.cause) for attempt in self._counted(trial.index)}
@@ -92,8 +130,8 @@ class Attempts:
 
     @property
     def hopeless(self) -> bool:
-        """Whether other trials will be lost, too: no trial has ever been valid, and one was given
-        up whose attempts all came to nothing for the same cause, but for numbers in it."""
+        """True if other trials will be invalid too: no trial is valid, and all attempts at one
+        that was given up have the same cause, except for numbers in it."""
         return self._lost is not None and not self._valid
 
     def require_hope(self) -> None:
@@ -107,7 +145,7 @@ class Attempts:
             )
 
     def _begin_anew(self) -> None:
-        """Forget the attempts at trials that were given up, or were about to be."""
+        """Discard the attempts at trials that have reached a limit."""
         for trial in [trial for trial in self._made if self.used_up(trial)] + [*self._given_up]:
             self._invalid.pop(trial, None)
             self._deaths.pop(trial, None)
@@ -131,6 +169,6 @@ class Attempts:
         where[attempt.trial].append(attempt)
 
     def _counted(self, trial: int) -> Tuple[AttemptRecord, ...]:
-        """Those that count for the limits, in order."""
+        """Return the attempts that count for the limits, in order."""
         both = [*self._invalid[trial], *self._deaths[trial]]
         return tuple(sorted(both, key=lambda attempt: attempt.attempt))

@@ -1,0 +1,97 @@
+"""The inputs of results, and the comparison of stored inputs with those of the current command.
+
+Owns the inputs by name, the list of differences, and the refusal to mix results. Campaigns,
+comparisons of simulators and trainings choose their inputs and where they store them.
+"""
+
+import hashlib
+import json
+import platform
+from importlib import metadata
+from pathlib import Path
+from typing import Any, Dict, Iterator, List, Mapping, Sequence, Tuple
+
+from gz_testauto import __version__
+from gz_testauto.base.disk import read_file
+from gz_testauto.base.errors import ResultsError
+
+SHOWN_DIFFERENCES = 5
+
+SHA256 = "sha256:"
+"""The start of an input that is the hash of a content."""
+
+
+def file_sha256(path: Path) -> str:
+    """Hash of a file's content, in hex. Raises ``ResultsError`` when it cannot be read."""
+    try:
+        return hashlib.sha256(read_file(path)).hexdigest()
+    except OSError as error:
+        raise ResultsError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def flatten(value: Any, prefix: str = "", lists: bool = True) -> Iterator[Tuple[str, Any]]:
+    """Yield the leaves of nested mappings, each by its dotted name below ``prefix``; with
+    ``lists`` those of lists too, as ``name[index]``."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from flatten(item, f"{prefix}.{key}" if prefix else str(key), lists)
+    elif lists and isinstance(value, (list, tuple)):
+        for index, item in enumerate(value):
+            yield from flatten(item, f"{prefix}[{index}]", lists)
+    else:
+        yield prefix, value
+
+
+def differing_names(stored: Mapping[str, Any], current: Mapping[str, Any]) -> List[str]:
+    """Return the names of the inputs that are not the same in both, sorted."""
+    absent = object()
+    names = sorted({*stored, *current})
+    return [name for name in names if stored.get(name, absent) != current.get(name, absent)]
+
+
+def list_differences(stored: Mapping[str, Any], current: Mapping[str, Any]) -> List[str]:
+    """Return what differs, one line for each input: ``NAME is CURRENT, was STORED``."""
+    return [
+        f"{name} is {_text(current, name)}, was {_text(stored, name)}"
+        for name in differing_names(stored, current)
+    ]
+
+
+def refuse_differences(
+    path: Path, content: str, differences: Sequence[str], remedy: str = "give another --out"
+) -> None:
+    """Raise ``ResultsError`` with the first ``differences``, unless there are none; ``content``
+    describes the content of ``path``."""
+    if not differences:
+        return
+    shown = list(differences[:SHOWN_DIFFERENCES])
+    if len(differences) > len(shown):
+        shown.append(f"... and {len(differences) - len(shown)} more")
+    raise ResultsError(f"{path}: holds {content}; {remedy}. What differs:\n  " + "\n  ".join(shown))
+
+
+def software(libraries: Sequence[str]) -> Dict[str, Any]:
+    """Return the versions of this package, of Python, of the machine's system and of those
+    ``libraries`` that are installed, as manifests store them."""
+    return {
+        "gz_testauto": __version__,
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "libraries": dict(_versions(libraries)),
+    }
+
+
+def _versions(libraries: Sequence[str]) -> Iterator[Tuple[str, str]]:
+    for library in libraries:
+        try:
+            yield library, metadata.version(library)
+        except metadata.PackageNotFoundError:
+            continue
+
+
+def _text(inputs: Mapping[str, Any], name: str) -> str:
+    if name not in inputs:
+        return "not given"
+    value = inputs[name]
+    text = value if isinstance(value, str) else json.dumps(value)
+    return f"{text[:15]}…" if text.startswith(SHA256) else text
