@@ -19,6 +19,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
 
+from source_trees import walk
+
 CHECKOUT = Path(__file__).resolve().parents[2]
 SOURCE = "src/gz_testauto/"
 
@@ -156,7 +158,8 @@ def _python_texts(path: str) -> Iterator[Text]:
     tree = ast.parse(content)
     documented: Set[int] = set()
     in_strings: Set[int] = set()  # lines within a string of several lines
-    for node in ast.walk(tree):
+    nodes = list(walk(tree))
+    for node in nodes:
         body = getattr(node, "body", None)
         for statement in body if isinstance(body, list) else ():
             value = getattr(statement, "value", None)
@@ -169,7 +172,7 @@ def _python_texts(path: str) -> Iterator[Text]:
         if isinstance(node, (ast.Constant, ast.JoinedStr)):
             in_strings.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
     if path.startswith(SOURCE):
-        yield from _messages(path, tree, documented)
+        yield from _messages(path, nodes, documented)
     for number, line in enumerate(content.splitlines(), 1):
         found = re.search(r"(?:^\s*|\s\s)#:? (?!noqa|type:|fmt:|!)(.*)", line)
         quoted = found and number in in_strings and re.search(r"[\"']", found[1])
@@ -177,10 +180,10 @@ def _python_texts(path: str) -> Iterator[Text]:
             yield Text("comment", path, number, found[1])
 
 
-def _messages(path: str, tree: ast.AST, documented: Set[int]) -> Iterator[Text]:
+def _messages(path: str, nodes: Sequence[ast.AST], documented: Set[int]) -> Iterator[Text]:
     """Yield strings of at least four words, with a placeholder for each value in an f-string."""
     parts: Set[int] = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.JoinedStr):
             parts.update(id(value) for value in node.values)
             text = "".join(
@@ -292,7 +295,7 @@ def repeated_class_names() -> Dict[str, List[str]]:
     """Return the names that several classes of the package have, a leading underscore aside."""
     places: Dict[str, List[str]] = collections.defaultdict(list)
     for path in sorted((CHECKOUT / SOURCE).rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.ClassDef):
                 where = f"{path.relative_to(CHECKOUT)}:{node.lineno}"
                 places[node.name.lstrip("_")].append(where)

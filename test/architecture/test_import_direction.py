@@ -3,10 +3,12 @@ may import which others."""
 
 import ast
 import re
+from functools import lru_cache
 from pathlib import Path
-from typing import Dict, Iterator, Set
+from typing import Dict, Iterator, Set, Tuple
 
 import pytest
+from source_trees import walk
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "gz_testauto"
 MODULES = sorted(SOURCE.rglob("*.py"))
@@ -47,9 +49,14 @@ REFERENCE = re.compile(r"gz_testauto(\.\w+)+:\w+")
 SAYS_NOTHING = {"common", "helper", "helpers", "misc", "util", "utilities", "utils"}
 
 
-def imports_of(path: Path) -> Iterator[str]:
-    """Full names of what a module imports, those inside functions included."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+@lru_cache(maxsize=None)
+def imports_of(path: Path) -> Tuple[str, ...]:
+    """Return the full names of a module's imports, those inside functions included."""
+    return tuple(_imports_of(ast.parse(path.read_text(encoding="utf-8")), path))
+
+
+def _imports_of(tree: ast.AST, path: Path) -> Iterator[str]:
+    for node in walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield alias.name
@@ -151,7 +158,7 @@ def test_only_registries_and_load_object_import_by_a_string():
     by_string = {
         where(path)
         for path in MODULES
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Constant)
         and isinstance(node.value, str)
         and REFERENCE.fullmatch(node.value)

@@ -78,6 +78,7 @@ def test_a_dead_simulator_costs_one_attempt(eventful):
     assert [record.attempts for record in results.trials] == [1, 1, 2, 1]
 
 
+@pytest.mark.slow
 def test_a_bug_in_a_worker_is_a_bug_here(eventful):
     with pytest.raises(ZeroDivisionError, match="bug"):
         eventful("crash-0")
@@ -244,6 +245,7 @@ def test_a_worker_without_the_worlds_is_refused(eventful, tmp_path, monkeypatch)
         eventful(should_stop=break_world)
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_is_not_there_is_named(smoke, tmp_path, monkeypatch):
     monkeypatch.setattr(dask_module, "CONNECTING_S", 0.5)
     workers = functools.partial(DaskWorkers, scheduler="tcp://127.0.0.1:1")
