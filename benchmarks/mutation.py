@@ -13,8 +13,9 @@ for ``==``, which depends on how Python stores small numbers and texts.
 
 ``--size`` mutants are drawn per folder (0: all), by ``--seed``. Each runs in a copy of the
 checkout: first the tests of the folder of the same name that execute the changed line, then the
-other tests of that folder, then, with ``--elsewhere``, the tests of other folders that execute the
-line. Tests marked slow are included with ``--slow``, those that need ROS or Gazebo never.
+other tests of their files (all tests of the folder for a line that only an import executes), then,
+with ``--elsewhere``, the tests of other folders that execute the line. Tests marked slow are
+included with ``--slow``, those that need ROS or Gazebo never.
 
 =========== ====================================================================================
 killed      a test fails, or the module cannot be imported
@@ -311,7 +312,10 @@ def stages(mutant, own, elsewhere):
     covering = own.lines.get((mutant.module, mutant.line), [])
     chosen = sorted(filter(None, covering), key=lambda test: own.seconds.get(test, 0.0))
     yield "own", chosen
-    yield "own", [test for test in own.seconds if test not in set(chosen)]
+    # A fixture runs within the first test that uses it, an import before all tests.
+    files = {test.partition("::")[0] for test in chosen}
+    others = [test for test in own.seconds if test.partition("::")[0] in files or not files]
+    yield "own", [test for test in others if test not in set(chosen)]
     if elsewhere:
         covering = elsewhere.lines.get((mutant.module, mutant.line), [])
         yield (

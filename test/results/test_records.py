@@ -1,0 +1,78 @@
+"""Records of results, and the metrics that results show."""
+
+import datetime
+import sqlite3
+
+import pytest
+from scripted import record
+
+from gz_testauto.base.errors import ResultsError
+from gz_testauto.metrics.interface import METRICS, Metric
+from gz_testauto.results.database import reporting
+from gz_testauto.results.declarations import shown_metrics
+from gz_testauto.results.records import CampaignResults, Runner, age_s, utc_now
+from gz_testauto.trial.outcome import Outcome
+
+NOON = datetime.datetime(2024, 1, 1, 12, 0, 0, tzinfo=datetime.timezone.utc)
+
+
+def runner(heartbeat_at):
+    return Runner(1, "host", "2024-01-01T00:00:00+00:00", heartbeat_at)
+
+
+@pytest.mark.parametrize(("second", "stale"), [("29", True), ("30", False), ("31", False)])
+def test_a_runner_is_stale_after_more_than_thirty_seconds_without_a_heartbeat(second, stale):
+    silent = runner(f"2024-01-01T11:59:{second}+00:00")
+    assert silent.silent_s(NOON) == 60.0 - float(second)
+    assert silent.is_stale(NOON) == stale
+
+
+def test_a_moment_in_the_future_has_the_age_zero():
+    assert age_s("2024-01-01T12:00:05+00:00", NOON) == 0.0
+    assert age_s("2024-01-01T11:00:00+00:00", NOON) == 3600.0
+    assert 0.0 <= age_s(utc_now()) < 60.0
+
+
+def test_results_select_trials_of_a_planner_and_invalid_ones():
+    trials = (
+        record(0, planner="a"),
+        record(1, planner="b", outcome=Outcome.INVALID),
+        record(2, planner="a", outcome=Outcome.REACHED),
+    )
+    results = CampaignResults("c", ("a", "b"), (), 3, trials)
+    assert [one.trial for one in results.of("a")] == [0, 2]
+    assert [one.trial for one in results.invalid] == [1]
+    assert [one.completed for one in trials] == [False, False, True]
+
+
+def test_metrics_of_tables_and_measured_ones_are_shown_in_order():
+    shown = [metric.name for metric in shown_metrics((), {"jerk_rms_mps3", "recoveries", "new"})]
+    tables = ["spl", "distance_m", "time_s", "safety", "comfort_mps2", "cycle_mean_s"]
+    assert shown == [*tables, "clearance_min_m", "jerk_rms_mps3", "new", "recoveries"]
+
+
+def test_a_metric_that_is_not_installed_is_known_by_its_name():
+    (new,) = [metric for metric in shown_metrics((), {"new"}) if metric.name == "new"]
+    assert (new.better, new.completed_only, new.unit) == ("neither", True, "")
+    (declared,) = shown_metrics(
+        (Metric(name="new", better="lower", completed_only=False, description="d"),), {"new"}
+    )
+    assert declared.better == "lower"
+    assert METRICS.get("spl") in shown_metrics((), ())
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (sqlite3.OperationalError("database or disk is full"), "make room"),
+        (sqlite3.OperationalError("disk I/O error"), "make room"),
+        (sqlite3.DatabaseError("file is not a database"), "not a database"),
+        (sqlite3.DatabaseError(), "is damaged"),
+        (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "bad"), "is damaged"),
+    ],
+)
+def test_an_error_of_the_database_names_the_file_and_the_remedy(tmp_path, error, words):
+    path = tmp_path / "results.sqlite"
+    with pytest.raises(ResultsError, match=f"{path.name}: .*{words}") as caught, reporting(path):
+        raise error
+    assert ("make room" in str(caught.value)) == (words == "make room")

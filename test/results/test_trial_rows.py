@@ -1,0 +1,134 @@
+"""Tables of trials of other programs: rows, words, flags and faults with file and line."""
+
+import math
+
+import pytest
+from frozen_data import mutable_dataclasses
+
+from gz_testauto import results
+from gz_testauto.base.errors import ResultsError
+from gz_testauto.results.trial_rows import LONGEST_NAME, Columns, read_trials
+from gz_testauto.trial.outcome import Outcome
+
+
+def table(tmp_path, text, **columns):
+    path = tmp_path / "trials.csv"
+    path.write_bytes(text.encode("utf-8"))
+    return read_trials(path, Columns(**columns))
+
+
+def fault(tmp_path, text, **columns):
+    with pytest.raises(ResultsError) as caught:
+        table(tmp_path, text, **columns)
+    return str(caught.value).rpartition("trials.csv")[2]
+
+
+def test_a_row_is_a_trial_with_its_metrics(tmp_path):
+    found = table(
+        tmp_path,
+        "world,planner,outcome,detail,distance_m,color,repetition\n"
+        "w1,dwa,reached,fine,3.5,red,4\n\nw1,fgm,collided,,,blue,4\n",
+    )
+    assert found.ignored == ("color",)
+    first, second = found.rows
+    assert (first.world, first.planner, first.repetition) == ("w1", "dwa", 4)
+    assert (first.outcome, first.detail) == (Outcome.REACHED, "fine")
+    assert first.metrics == {"distance_m": 3.5}
+    assert (second.outcome, second.detail) == (Outcome.COLLIDED, "")
+    assert math.isnan(second.metrics["distance_m"])
+
+
+@pytest.mark.parametrize(
+    ("word", "outcome"),
+    [("1", Outcome.REACHED), ("TRUE", Outcome.REACHED), ("yes", Outcome.REACHED),
+     ("Success", Outcome.REACHED), ("succeeded", Outcome.REACHED), ("0", Outcome.FAILED),
+     ("false", Outcome.FAILED), ("no", Outcome.FAILED), ("failure", Outcome.FAILED),
+     ("collision", Outcome.COLLIDED), ("timeout", Outcome.TIMED_OUT), ("Stuck", Outcome.STUCK),
+     ("crashed", Outcome.TIPPED_OVER)],
+)  # fmt: skip
+def test_words_name_outcomes_in_any_case(tmp_path, word, outcome):
+    text = f"world,planner,outcome\nw,p,{word}\n"
+    found = table(tmp_path, text, words={"Crashed": Outcome.TIPPED_OVER})
+    assert found.rows[0].outcome is outcome
+
+
+def test_repetitions_are_counted_by_planner_and_world_where_no_column_has_them(tmp_path):
+    found = table(tmp_path, "world,planner,outcome\nw,a,1\nw,a,0\nw,b,1\nv,a,1\nw,a,1\n")
+    assert [row.repetition for row in found.rows] == [0, 1, 0, 0, 2]
+
+
+def test_an_invalid_trial_has_no_metrics_and_infinite_numbers_are_unknown(tmp_path):
+    found = table(tmp_path, "world,planner,outcome,time_s\nw,a,invalid,1\nw,a,1,inf\n")
+    assert found.rows[0].metrics == {}
+    assert math.isnan(found.rows[1].metrics["time_s"])
+
+
+def test_flags_replace_the_column_of_outcomes(tmp_path):
+    flags = {"ok": Outcome.REACHED, "hit": Outcome.COLLIDED}
+    text = "world,planner,ok,hit\nw,a,1,0\nw,a,no,Yes\nw,a,true,\n"
+    found = table(tmp_path, text, flags=flags)
+    assert [row.outcome for row in found.rows] == [
+        Outcome.REACHED, Outcome.COLLIDED, Outcome.REACHED
+    ]  # fmt: skip
+    for cells, count in (("1,1", 2), ("0,0", 0)):
+        assert fault(tmp_path, f"world,planner,ok,hit\nw,a,{cells}\n", flags=flags).startswith(
+            f":2: {count} of ok, hit"
+        )
+    assert fault(tmp_path, "world,planner,ok,hit\nw,a,2,0\n", flags=flags).startswith(":2: ok is")
+
+
+def test_columns_have_other_names_a_delimiter_and_a_header_of_their_own(tmp_path):
+    columns = {
+        "world": "map", "outcome": "end", "planner_name": "teb", "delimiter": ";",
+        "header": ("map", "end", "length"), "metrics": {"length": "distance_m"},
+    }  # fmt: skip
+    found = table(tmp_path, "m1;1;2.5\n m2 ; 0 ; 3\n", **columns)
+    assert [(row.world, row.planner) for row in found.rows] == [("m1", "teb"), ("m2", "teb")]
+    assert [row.metrics for row in found.rows] == [{"distance_m": 2.5}, {"distance_m": 3.0}]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", ": is empty"),
+        ("world,planner,outcome\n", ": holds no trial"),
+        ("world,world,outcome\nw,a,1\n", ": column 'world' appears twice"),
+        ("world,planner\nw,a\n", ": unknown column 'outcome'"),
+        ("world,planner,outcome\nw,a\n", ":2: has 2 cells, not 3"),
+        ("world,planner,outcome\n\nw,,1\n", ":3: planner is empty"),
+        ("world,planner,outcome\n,a,1\n", ":2: world is empty"),
+        ("world,planner,outcome\nw,a,maybe\n", ":2: outcome is 'maybe'"),
+        ("world,planner,outcome,time_s\nw,a,1,fast\n", ":2: time_s is 'fast'"),
+        ("world,planner,outcome,repetition\nw,a,1,-1\n", ":2: repetition is '-1'"),
+        ("world,planner,outcome,repetition\nw,a,1,1234567890\n", ":2: repetition is '12"),
+        ("world,planner,outcome,repetition\nw,a,1,0\nw,a,1,0\n", ":3: world w, planner a"),
+        ('world,planner,outcome\n"w,a,1\n', ":2: "),
+    ],
+)
+def test_a_fault_has_its_line_and_its_column(tmp_path, text, message):
+    assert fault(tmp_path, text).startswith(message)
+
+
+def test_a_name_has_at_most_255_characters_and_one_line(tmp_path):
+    longest = "n" * LONGEST_NAME
+    found = table(tmp_path, f'world,planner,outcome,repetition\n{longest},"a\nb",1,123456789\n')
+    assert LONGEST_NAME == 255
+    assert (found.rows[0].world, found.rows[0].planner) == (longest, "a b")
+    assert found.rows[0].repetition == 123456789
+    assert fault(tmp_path, f"world,planner,outcome\n{longest}n,a,1\n").startswith(
+        ":2: world has 256 characters"
+    )
+
+
+def test_a_file_that_is_missing_or_is_no_text_is_named(tmp_path):
+    with pytest.raises(ResultsError, match=r"none\.csv: cannot be read"):
+        read_trials(tmp_path / "none.csv", Columns())
+    (tmp_path / "bytes.csv").write_bytes(b"world\xff\n")
+    with pytest.raises(ResultsError, match=r"bytes.csv: is not UTF-8"):
+        read_trials(tmp_path / "bytes.csv", Columns())
+    (tmp_path / "mark.csv").write_bytes(b"\xef\xbb\xbfworld,planner,outcome\nw,a,1\n")
+    assert read_trials(tmp_path / "mark.csv", Columns()).rows[0].world == "w"
+
+
+def test_records_of_results_cannot_be_changed():
+    assert mutable_dataclasses(results) == []

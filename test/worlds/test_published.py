@@ -1,0 +1,142 @@
+"""Published figures of worlds, records of worlds, and bounds of maps."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from frozen_data import mutable_dataclasses
+
+from gz_testauto import worlds
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.pose import Pose2D
+from gz_testauto.sdf.document import SdfDocument
+from gz_testauto.sdf.scene import read_scene
+from gz_testauto.spec.worlds import PATH_M, PublishedSpec
+from gz_testauto.worlds.known_map import bounds_of, heights_m, map_of
+from gz_testauto.worlds.published import PublishedFigures, way_length_m
+from gz_testauto.worlds.record import WorldRecord, unmeasured_in, unmeasured_notice
+
+START, GOAL = Pose2D(0.0, 0.0, 0.0), Pose2D(6.0, 4.0, 0.0)
+
+
+def figures(world="world_3", path=None, goals=(GOAL,), **published):
+    spec = SimpleNamespace(
+        worlds=SimpleNamespace(published=published),
+        start_in=lambda name: START,
+        goals_in=lambda name: list(goals),
+    )
+    return PublishedFigures(spec).of(world, path)
+
+
+@pytest.mark.parametrize("suffix", ["npy", "txt"])
+def test_the_length_of_a_published_path_is_that_through_its_points(tmp_path, suffix):
+    points = np.array([[1.0, 2.0], [4.0, 2.0]])  # cells of 1 m, from (2, 2): (3, 4) and (6, 4)
+    path = tmp_path / f"path_3.{suffix}"
+    (np.save if suffix == "npy" else np.savetxt)(path, points)
+    source = PublishedSpec(points=f"path_{{number}}.{suffix}", cell_m=1.0, origin_m=(2.0, 2.0))
+    assert way_length_m(path, source, START, GOAL) == pytest.approx(5.0 + 3.0)
+    half = PublishedSpec(points=f"path_{{number}}.{suffix}", cell_m=0.5, origin_m=(4.0, 3.0))
+    assert way_length_m(path, half, START, GOAL) == pytest.approx(np.hypot(4.5, 4.0) + 1.5)
+    found = figures(path=tmp_path / "world_3.world", length=source)
+    assert found == {"length": pytest.approx(8.0)}
+    with pytest.raises(SpecError, match="2; leave"):
+        figures(path=tmp_path / "world_3.world", goals=(GOAL, GOAL), length=source)
+    with pytest.raises(SpecError, match="no number"):
+        figures(path=tmp_path / "world.world", length=source)
+
+
+@pytest.mark.parametrize("points", [[[1.0, 2.0, 3.0]], [[np.nan, 1.0]], [1.0, 2.0]])
+def test_points_without_two_finite_coordinates_are_rejected(tmp_path, points):
+    np.save(tmp_path / "p.npy", np.array(points))
+    source = PublishedSpec(points="p.npy", cell_m=1.0, origin_m=(0.0, 0.0))
+    with pytest.raises(SpecError, match="two finite coordinates"):
+        way_length_m(tmp_path / "p.npy", source, START, GOAL)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("level=3.5;", 3.5), ("level= hard ;", "hard"), ("level=nan;", "nan")]
+)
+def test_a_figure_is_found_in_the_text_of_the_world(tmp_path, text, value):
+    path = tmp_path / "w.world"
+    path.write_text(f"<!-- {text} -->")
+    source = PublishedSpec(match="level=(.*?);")
+    assert figures(path=path, level=source) == {"level": value}
+    with pytest.raises(SpecError, match=r"worlds.published.level: .* matches nowhere"):
+        figures(path=path, level=PublishedSpec(match="grade=(.*)"))
+
+
+def test_a_figure_is_found_in_the_row_of_the_world(tmp_path):
+    (tmp_path / "t.csv").write_text("world,hard\nw1,0.5\nw2.world,x\nw3\n")
+    source = PublishedSpec(table=tmp_path / "t.csv", column="hard")
+    for name, value in (("w1", 0.5), ("w2", "x")):
+        assert figures(path=tmp_path / f"{name}.world", hard=source) == {"hard": value}
+    for name in ("w3", "w4"):
+        with pytest.raises(SpecError, match=f"no row with {name} .* columns: world, hard"):
+            figures(path=tmp_path / f"{name}.world", hard=source)
+
+
+def world(index, *unmeasured, **published):
+    return WorldRecord(index, f"w{index}", None, "", published=published, unmeasured=unmeasured)
+
+
+def test_models_that_nothing_measures_are_counted_by_world():
+    several = [world(0, "crowd", "cloud", "crowd"), world(1, "crowd")]
+    assert unmeasured_in(several) == ["crowd (in 2 worlds)", "cloud (in 1 world)"]
+    assert unmeasured_notice([world(0)]) == ""
+    assert unmeasured_notice(several).endswith(": crowd (in 2 worlds), cloud (in 1 world)")
+    six = unmeasured_notice([world(0, *"abcdef")])
+    assert six.endswith("e (in 1 world), and 1 more")
+    assert "more" not in unmeasured_notice([world(0, *"abcde")])
+
+
+def test_a_published_length_is_a_number():
+    assert world(0, **{PATH_M: 7.5}).published_path_m == 7.5
+    assert world(0, **{PATH_M: "far"}).published_path_m is None
+    assert world(0).published_path_m is None
+
+
+BOX = (
+    '<model name="{}"><pose>{} {} {} 0 0 0</pose><link name="l"><collision name="c"><geometry>'
+    "<box><size>1 2 0.5</size></box></geometry></collision></link></model>"
+)
+
+
+def scene(*boxes):
+    models = "".join(BOX.format(*box) for box in boxes)
+    text = f'<sdf version="1.6"><world name="w">{models}</world></sdf>'
+    return read_scene(SdfDocument.parse(text, "w.world"))
+
+
+def test_bounds_of_a_map_are_two_cells_beyond_everything():
+    two = scene(("crate", 1, 2, 0.5), ("obstacle_box_0", 5, -3, 0.5))
+    assert bounds_of(two, 0.1) == pytest.approx((0.3, -4.2, 5.7, 3.2))
+    assert bounds_of(two, 0.25) == (0.0, -4.5, 6.0, 3.5)
+
+
+def test_places_outside_have_room_and_places_inside_change_nothing():
+    one = scene(("crate", 0, 0, 0.5))
+    alone = bounds_of(one, 0.5)
+    assert alone == (-1.5, -2.0, 1.5, 2.0)
+    assert bounds_of(one, 0.5, {"goal": (0.0, 0.0, 0.5, 1.0)}, 3.0) == alone
+    assert bounds_of(one, 0.5, {"goal": (4.0, 0.0, 4.0, 0.0)}, 3.0) == (-1.5, -4.0, 8.0, 4.0)
+    assert bounds_of(scene(), 0.5, {"goal": (4.0, 0.0, 4.0, 0.0)}, 1.0) == (2.0, -2.0, 6.0, 2.0)
+
+
+def test_a_map_has_at_most_a_number_of_cells():
+    one = scene(("crate", 0, 0, 0.5))  # 1 m by 2 m
+    assert bounds_of(one, 0.5, most_cells=8.0)
+    with pytest.raises(SpecError, match="model crate reaches 1 m"):
+        bounds_of(one, 0.5, most_cells=7.0)
+    for bounds in ((0.0, 0.0, 1e5 + 1, 0.5), (0.0, 0.0, 0.5, 1e5 + 1), (0.0, 0.0, 2e4, 2e4)):
+        with pytest.raises(SpecError, match="smaller bounds"):
+            map_of(one, 1.0, bounds=bounds)
+
+
+def test_heights_are_those_of_all_but_random_obstacles():
+    models = scene(("crate", 0, 0, 0.5), ("shelf", 3, 0, 2.0), ("obstacle_box_0", 5, 0, 9.0))
+    assert heights_m(models) == (0.25, 2.25)
+    assert heights_m(scene(("obstacle_box_0", 5, 0, 9.0))) == (0.0, 0.0)
+
+
+def test_records_of_worlds_cannot_be_changed():
+    assert mutable_dataclasses(worlds) == []
