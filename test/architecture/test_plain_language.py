@@ -39,7 +39,6 @@ LIMITS: Dict[str, Limit] = {
     "docs/security.md": Limit(24.5, 0, 3),
     "docs/simulator_comparison.md": Limit(21.5, 0, 35),
     "docs/simulators.md": Limit(24.5, 0, 62),
-    "docs/statistics.md": Limit(16.0, 0, 12),
     "launch": Limit(16.0),
     "msg": Limit(36.5),
     "overlay": Limit(2.0),
