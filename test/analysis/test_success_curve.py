@@ -105,3 +105,27 @@ def test_the_interval_with_repetitions_is_that_of_mancl_and_derouen():
     error = math.sqrt((inverse @ middle @ inverse)[1, 1])
     half = student.ppf(0.975, 6) * error
     assert (curve.slope.high - curve.slope.low) / 2 == pytest.approx(half, rel=1e-6)
+
+
+@pytest.mark.parametrize("trials", [1, 3])
+def test_the_band_is_symmetric_on_the_scale_of_the_logit(trials):
+    figure = np.arange(12.0)
+    success = trials * np.array([1, 1, 1, 0, 1, 1, 0, 1, 0, 0, 0, 0])
+    curve = success_curve(figure, success, [trials] * 12, points=5)
+    upper, lower = logit(curve.high) - logit(curve.rate), logit(curve.rate) - logit(curve.low)
+    assert upper == pytest.approx(lower)
+    assert (upper > 0.1).all()
+    assert curve.x.tolist() == [0.0, 2.75, 5.5, 8.25, 11.0]
+    assert curve.worlds == 12
+    slope = curve.slope
+    assert slope.high - slope.value == pytest.approx(slope.value - slope.low)
+    along = np.diff(logit(curve.rate)) / np.diff(curve.x)
+    assert along == pytest.approx(np.full(4, slope.value))
+
+
+def test_worlds_without_trials_or_without_a_figure_are_left_out():
+    figure, success = [0.0, 1.0, 2.0, 3.0, 9.0, math.nan], [1, 1, 0, 0, 0, 1]
+    curve = success_curve(figure, success, [1, 1, 1, 1, 0, 1], points=3)
+    assert curve.worlds == 4
+    assert curve.x.tolist() == [0.0, 1.5, 3.0]
+    assert success_curve(figure[:3], success[:3], [1, 1, 1]) is None

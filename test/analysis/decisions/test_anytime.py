@@ -99,3 +99,36 @@ def test_shift_bounds_hold_the_shift_and_follow_it():
     assert low < 0.4 < high
     moved = anytime.shift_bounds(values + 5.0, 0.05)
     assert moved == pytest.approx((low + 5.0, high + 5.0), abs=1e-6)
+
+
+def test_no_difference_is_no_evidence_and_no_value_has_no_mean():
+    assert anytime.p_value(np.empty(0)) == 1.0
+    assert math.isnan(anytime.interval(np.empty(0), anytime.RATE).value)
+    assert anytime.worlds_needed(np.empty((0, 64)), 0.05) is None
+
+
+def test_bounds_of_a_shift_are_mirrored_with_the_differences():
+    values = np.random.default_rng(3).normal(0.4, 1.0, 40)
+    low, high = anytime.shift_bounds(values, 0.05)
+    assert low < float(np.median(values)) < high
+    assert anytime.shift_bounds(-values, 0.05) == pytest.approx((-high, -low), abs=1e-9)
+    assert anytime.shift_bounds(values + 7.0, 0.05) == pytest.approx((low + 7.0, high + 7.0))
+    assert anytime.shift_bounds(values[:2], 0.05) == (-math.inf, math.inf)
+
+
+def test_bounds_of_a_mean_are_mirrored_with_the_values():
+    values = np.random.default_rng(3).choice([-1.0, 0.0, 1.0], p=[0.1, 0.5, 0.4], size=60)
+    low, high = anytime.one_sided_bounds(values, 0.05, anytime.DIFFERENCE)
+    assert -1.0 < low < values.mean() < high < 1.0
+    mirrored = anytime.one_sided_bounds(-values, 0.05, anytime.DIFFERENCE)
+    assert mirrored == pytest.approx((-high, -low), abs=1e-9)
+    both = anytime.interval(values, anytime.DIFFERENCE)
+    assert both.low < low and high < both.high
+
+
+def test_as_many_worlds_are_needed_as_reach_the_limit_at_the_present_rate():
+    bets = anytime.above(np.ones(4), 0.5, anytime.RATE)
+    needed = anytime.worlds_needed(bets, 0.05)
+    capitals = [anytime.capital(anytime.above(np.ones(n), 0.5, anytime.RATE)) for n in range(1, 30)]
+    assert needed == 1 + next(n for n, one in enumerate(capitals) if one >= math.log(20.0))
+    assert anytime.worlds_needed(anytime.above(np.zeros(4), 0.5, anytime.RATE), 0.05) is None
