@@ -65,6 +65,7 @@ ODDITIES = {
 ALLOWED = (
     r"(?:users?|people|readers?|developers?|engineers?|teachers?|researchers?) who",
     r"comes? (?:with|from)",  # a dependency comes with a package; a value comes from a source
+    r"asks? for confirmation",
     r"lie-in|let's|go-to",
     r"ways? to",
     r"right of way",

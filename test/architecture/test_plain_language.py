@@ -36,7 +36,6 @@ LIMITS: Dict[str, Limit] = {
     "docs/roads.md": Limit(27.0, 0, 9),
     "docs/ros.md": Limit(28.5, 0, 15),
     "docs/scenic.md": Limit(26.0, 0, 23),
-    "docs/security.md": Limit(24.5, 0, 3),
     "docs/simulator_comparison.md": Limit(21.5, 0, 35),
     "docs/simulators.md": Limit(24.5, 0, 62),
     "launch": Limit(16.0),
