@@ -81,9 +81,7 @@ def capital_over_time(bets: np.ndarray) -> np.ndarray:
 
 def _log_mean_exp(bets: np.ndarray) -> np.ndarray:
     """Return the logarithm of the mean of what the bets of the last axis gain, shape (...)."""
-    from scipy.special import logsumexp
-
-    return logsumexp(bets, axis=-1) - math.log(bets.shape[-1])
+    return np.logaddexp.reduce(bets, axis=-1) - math.log(bets.shape[-1])
 
 
 def two_sided(values: np.ndarray, mean: float, bounds: Tuple[float, float]) -> np.ndarray:
