@@ -24,16 +24,15 @@ from gz_testauto.workers.interface import Attempt, Workers
 SMOKE = CONFIG / "smoke_campaign.yaml"
 
 
-@pytest.fixture
-def endless(smoke, tmp_path):
+@pytest.fixture(scope="module")
+def endless(smoke, tmp_path_factory):
     """The small campaign over 40 ready worlds, all of one file, with an end."""
+    folder = tmp_path_factory.mktemp("worlds")
+    base = smoke.worlds.base.read_text()
+    for number in range(40):
+        (folder / f"w{number:02d}.world").write_text(base + f"<!-- {number} -->")
 
     def make(**stop):
-        folder = tmp_path / "worlds"
-        folder.mkdir(exist_ok=True)
-        base = smoke.worlds.base.read_text()
-        for number in range(40):
-            (folder / f"w{number:02d}.world").write_text(base + f"<!-- {number} -->")
         worlds = type(smoke.worlds)(directory=folder)
         rule = StopSpec(**{"when": "decided", **stop})
         return smoke.model_copy(update={"worlds": worlds, "stop": rule})
@@ -84,9 +83,16 @@ def run(spec, out, script=fgm_wins, seed=None, **options):
     return results, executor
 
 
+@pytest.fixture(scope="module")
+def decided(endless, tmp_path_factory):
+    """The directory and the results of a campaign that one worker ran until its decision."""
+    out = tmp_path_factory.mktemp("decided") / "out"
+    return out, run(endless(), out)[0]
+
+
 @pytest.mark.slow
-def test_the_campaign_ends_when_the_decision_is_in(endless, tmp_path):
-    results, _ = run(endless(), tmp_path / "out")
+def test_the_campaign_ends_when_the_decision_is_in(decided):
+    _, results = decided
     end = early_end(results)
     assert end.decided
     assert end.pairs[0].better == "fgm"
@@ -99,8 +105,10 @@ def test_the_campaign_ends_when_the_decision_is_in(endless, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
-def test_workers_that_finish_in_any_order_decide_by_the_same_worlds(endless, tmp_path, seed):
-    one, _ = run(endless(), tmp_path / "one")
+def test_workers_that_finish_in_any_order_decide_by_the_same_worlds(
+    endless, decided, tmp_path, seed
+):
+    _, one = decided
     many, _ = run(endless(), tmp_path / "many", seed=seed)
     assert many.judged == one.judged
     assert early_end(many) == early_end(one)
@@ -109,16 +117,16 @@ def test_workers_that_finish_in_any_order_decide_by_the_same_worlds(endless, tmp
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
-def test_killed_and_resumed_it_decides_by_the_same_worlds(endless, tmp_path, seed):
+def test_killed_and_resumed_it_decides_by_the_same_worlds(endless, decided, tmp_path, seed):
     class Killed(BaseException):
         pass
 
-    one, _ = run(endless(), tmp_path / "one")
+    _, one = decided
     done = []
 
     def dying(trial):
         done.append(trial)
-        if len(done) % 5 == 0:
+        if len(done) % 9 == 0:
             raise Killed
         return fgm_wins(trial)
 
@@ -128,14 +136,15 @@ def test_killed_and_resumed_it_decides_by_the_same_worlds(endless, tmp_path, see
         except Killed:
             continue
         break
+    assert len(done) > 27  # killed at least three times
     assert results.judged == one.judged
     assert early_end(results) == early_end(one)
 
 
 @pytest.mark.slow
-def test_given_again_a_decided_campaign_runs_nothing(endless, tmp_path):
-    first, _ = run(endless(), tmp_path / "out")
-    again, executor = run(endless(), tmp_path / "out")
+def test_given_again_a_decided_campaign_runs_nothing(endless, decided):
+    out, first = decided
+    again, executor = run(endless(), out)
     assert executor.calls == []
     assert again == first
 
@@ -173,7 +182,9 @@ def test_a_world_that_was_given_up_is_passed_over_and_judged_last_when_it_is_men
 
 
 @pytest.mark.slow
-def test_a_world_whose_worker_died_does_not_hold_up_the_decision_to_the_end(endless, tmp_path):
+def test_a_world_whose_worker_died_does_not_hold_up_the_decision_to_the_end(
+    endless, decided, tmp_path
+):
     class Dies(OutOfOrder):
         died = False
 
@@ -183,7 +194,7 @@ def test_a_world_whose_worker_died_does_not_hold_up_the_decision_to_the_end(endl
                 return Attempt(self._begun.pop(0), 0.1, cause="killed", worker_died=True)
             return super().next_ended(should_stop)
 
-    one, _ = run(endless(), tmp_path / "one")
+    _, one = decided
     executor = ScriptedExecutor(fgm_wins)
     results = run_campaign(
         endless(),
@@ -196,22 +207,20 @@ def test_a_world_whose_worker_died_does_not_hold_up_the_decision_to_the_end(endl
 
 
 @pytest.mark.slow
-def test_the_report_says_the_decision_and_what_holds(endless, tmp_path, capsys):
-    results, _ = run(endless(), tmp_path / "out")
-    assert main(["report", str(tmp_path / "out"), "--complete"]) == 0
+def test_the_report_says_the_decision_and_what_holds(decided, capsys):
+    out, results = decided
+    assert main(["report", str(out), "--complete"]) == 0
     text = " ".join(capsys.readouterr().out.split())
     count = len(results.judged)
     assert f"Decided after {count} worlds of at most 40, alpha 0.05:" in text
     assert "fgm succeeds more often than straight: straight minus fgm -" in text
-    assert (
-        "(confidence sequence by betting), mean over worlds; bets on the discordant worlds" in text
-    )
+    assert "(confidence sequence by betting); bets on the discordant worlds, at any time" in text
     assert "The number of worlds depends on how they ended." in text
     (pair,) = analyze(results).comparisons.pairs
     assert pair.worlds == count
-    assert main(["report", str(tmp_path / "out"), "--json"]) == 0
+    assert main(["report", str(out), "--json"]) == 0
     assert '"decided": true' in capsys.readouterr().out
-    page = make_page(tmp_path / "out").html
+    page = make_page(out).html
     assert f"Decided after {count} worlds of at most 40, alpha 0.05:" in page
     assert "The number of worlds depends on how they ended." in page
 
