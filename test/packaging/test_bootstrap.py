@@ -1,7 +1,11 @@
 """What ./bootstrap promises that shows without setting anything up."""
 
 import os
+import re
+import signal
 import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -160,3 +164,71 @@ def test_ros_listens_on_loopback_unless_the_user_speaks_to_other_machines(
         machine.environment.pop(name, None)
     ran = machine.run('stay_on_loopback; echo "address=${ROS_IP:-}"', **variables)
     assert f"address={address}\n" in ran.stdout, ran.stdout
+
+
+def test_parts_run_at_the_same_time_and_are_shown_when_they_have_ended(machine):
+    done = machine.run(
+        "prepare_parts;"
+        'start_part first bash -c "echo first begins; sleep 2; echo first ends";'
+        'start_part second bash -c "echo second; exit 3";'
+        "end_parts; conclude fine"
+    )
+    assert done.returncode == 1
+    shown = [line for line in done.stdout.splitlines() if line[:5] in ("first", "secon")]
+    assert shown == ["second", "first begins", "first ends"]
+    assert re.search(r"^FAILED +\d+ s  second$", done.stdout, re.MULTILINE)
+    assert re.search(r"^passed +\d+ s  first$", done.stdout, re.MULTILINE)
+
+
+def test_a_part_whose_results_are_bad_fails(machine):
+    done = machine.run(
+        "prepare_parts; start_part rostest true; start_part pytest true;"
+        "judge() { echo no results; return 1; }; end_parts rostest judge; conclude fine"
+    )
+    assert done.returncode == 1
+    assert "no results" in done.stdout
+    assert re.search(r"^FAILED +\d+ s  rostest$", done.stdout, re.MULTILINE)
+    assert re.search(r"^passed +\d+ s  pytest$", done.stdout, re.MULTILINE)
+
+
+PART = """
+import pathlib, subprocess, sys, time
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+place = pathlib.Path(sys.argv[1])
+try:
+    (place / "child").write_text(str(child.pid))
+    time.sleep(600)
+except KeyboardInterrupt:
+    child.wait(60)
+    (place / "interrupted").write_text("")
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "kill"])
+def test_an_end_of_bootstrap_interrupts_its_parts_and_leaves_no_process(machine, tmp_path, number):
+    commands = (
+        f'prepare_parts; start_part one "{sys.executable}" -c "$PART" "{tmp_path}"; end_parts'
+    )
+    process = subprocess.Popen(
+        ["bash", "-c", f'source "{BOOTSTRAP}"; {commands}'],
+        env={**machine.environment, "PART": PART},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    child = tmp_path / "child"
+    try:
+        wait_for(lambda: child.is_file() and child.read_text() != "")
+        process.send_signal(number)
+        assert process.wait(60) == 128 + number
+    finally:
+        process.kill()
+    assert (tmp_path / "interrupted").exists()
+    wait_for(lambda: not Path(f"/proc/{child.read_text()}").exists())
+
+
+def wait_for(condition):
+    deadline = time.monotonic() + 60.0
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
