@@ -1,4 +1,4 @@
-"""That compiled arithmetic gives the bits of the same arithmetic in numpy."""
+"""Compiled arithmetic is compared with NumPy's bit for bit."""
 
 import math
 
@@ -30,16 +30,16 @@ def numbers():
     return generator.uniform(0.001, 30.0, (3, 20_000))
 
 
-def test_compiled_lengths_are_numpys_to_the_last_bit(numbers):
+def test_compiled_lengths_equal_those_of_numpy_bit_for_bit(numbers):
     x, y, _ = numbers
     assert lengths(x, y).tobytes() == np.hypot(x, y).tobytes()
 
 
-def test_nothing_is_fused_or_reordered(numbers):
+def test_operations_are_not_fused_or_reordered(numbers):
     x, y, z = numbers
     assert products_and_sum(x, y, z).tobytes() == (x * y + z * np.sqrt(x) - x / y).tobytes()
 
 
-def test_what_has_a_signature_is_compiled_before_it_is_called():
+def test_function_with_a_signature_is_compiled_before_its_first_call():
     assert lengths.signatures
     assert not compiled(lambda value: value + 1).signatures

@@ -22,43 +22,47 @@ region: {rectangle: {x_m: [-3, 3], y_m: [-3, 3]}}
 
 
 @pytest.fixture(params=[errno.ENOSPC, errno.EROFS])
-def refusal(request):
+def disk_error(request):
     return OSError(request.param, os.strerror(request.param))
 
 
-def test_a_file_that_the_disk_has_no_room_for_stays_as_it_was(tmp_path, monkeypatch, refusal):
+def test_failed_replacement_keeps_the_previous_file(tmp_path, monkeypatch, disk_error):
     (tmp_path / "x").write_bytes(b"before")
 
-    def refuse(descriptor):
-        raise refusal
+    def fail(descriptor):
+        raise disk_error
 
-    monkeypatch.setattr(os, "fsync", refuse)
+    monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(OSError):
         replace_file(tmp_path / "x", b"after")
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
     assert (tmp_path / "x").read_bytes() == b"before"
 
 
-def test_a_map_on_a_full_disk_leaves_nothing_and_says_so(tmp_path, monkeypatch, capsys, refusal):
-    def refuse(descriptor):
-        raise refusal
+def test_map_that_cannot_be_written_is_reported_and_leaves_no_files(
+    tmp_path, monkeypatch, capsys, disk_error
+):
+    def fail(descriptor):
+        raise disk_error
 
-    monkeypatch.setattr(os, "fsync", refuse)
+    monkeypatch.setattr(os, "fsync", fail)
     assert command.main(["map", str(ROOM), "--out", str(tmp_path / "maps")]) == 2
-    said = capsys.readouterr().err
-    assert said.startswith(f"gz_testauto: {tmp_path / 'maps'}: ")
-    assert "no space left" in said or "cannot be written" in said
+    message = capsys.readouterr().err
+    assert message.startswith(f"gz_testauto: {tmp_path / 'maps'}: ")
+    assert "no space left" in message or "cannot be written" in message
     assert list((tmp_path / "maps").iterdir()) == []
 
 
-def test_worlds_on_a_full_disk_leave_nothing_and_say_so(tmp_path, monkeypatch, capsys, refusal):
+def test_worlds_that_cannot_be_written_are_reported_and_leave_no_files(
+    tmp_path, monkeypatch, capsys, disk_error
+):
     (tmp_path / "spec.yaml").write_text(SPEC)
     write_bytes, written = Path.write_bytes, []
 
     def write_two(path, content):
         written.append(path)
         if len(written) > 2:
-            raise refusal
+            raise disk_error
         return write_bytes(path, content)
 
     monkeypatch.setattr(Path, "write_bytes", write_two)
@@ -69,15 +73,16 @@ def test_worlds_on_a_full_disk_leave_nothing_and_say_so(tmp_path, monkeypatch, c
     assert [path.name for path in tmp_path.iterdir()] == ["spec.yaml"]
 
 
-def test_a_map_in_which_nothing_would_be_seen_is_not_written(tmp_path, capsys):
+def test_empty_map_is_not_written(tmp_path, capsys):
     assert command.main(["map", str(ROOM), "--out", str(tmp_path), "--height", "100"]) == 2
-    said = capsys.readouterr().err
-    assert "nothing stands 100 m above the ground" in said
-    assert "all that stands lies between 0.00 and 1.50 m: give a --height" in said
+    message = capsys.readouterr().err
+    assert "100 m" in message
+    assert "0.00 and 1.50 m" in message
+    assert "--height" in message
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_is_read_to_its_end_or_as_far_as_wanted(tmp_path):
+def test_file_is_read_completely_or_up_to_a_limit(tmp_path):
     (tmp_path / "x").write_bytes(b"whole")
     assert read_file(tmp_path / "x") == b"whole"
     assert read_file(tmp_path / "x", 2) == b"wh"
@@ -99,12 +104,12 @@ def test_a_file_is_read_to_its_end_or_as_far_as_wanted(tmp_path):
         ("pipe.stl", lambda path: mesh_parts(path, 0)),
     ],
 )
-def test_a_pipe_in_the_place_of_a_file_is_refused_and_not_waited_for(tmp_path, name, read):
+def test_pipe_is_rejected_without_waiting_for_its_writer(tmp_path, name, read):
     os.mkfifo(tmp_path / name)
     with pytest.raises(GzTestautoError, match=rf"{name}.* cannot be read: .*not a regular file"):
         read(tmp_path / name)
 
 
-def test_a_device_without_an_end_is_refused():
+def test_endless_device_is_rejected():
     with pytest.raises(SpecError, match="/dev/zero: cannot be read: it is not a regular file"):
         read_yaml_text(Path("/dev/zero"))

@@ -11,13 +11,13 @@ class Planner:
     worlds: Tuple[str, ...]
 
 
-def test_control_sequences_are_shown_and_not_sent():
+def test_control_sequences_are_escaped():
     assert escape_text("\x1b]0;title\x07 \x9b2J größe\n\u202e") == (
         "\\x1b]0;title\\x07 \\x9b2J größe\n\\u202e"
     )
 
 
-def test_every_text_of_a_record_becomes_printable():
+def test_all_strings_of_a_record_are_escaped():
     assert escape_all_texts(Planner("a\x1b", {"m\r": 1.0}, ("w\x08",))) == Planner(
         "a\\x1b", {"m\\r": 1.0}, ("w\\x08",)
     )

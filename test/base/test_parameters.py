@@ -1,4 +1,4 @@
-"""A plug-in is constructed from YAML, or its name, its parameter and the fault are reported."""
+"""A plug-in is constructed from YAML, or its name, parameter and problem are reported."""
 
 import pytest
 
@@ -18,14 +18,14 @@ def test_parameters_reach_the_planner():
     assert make_planner("fgm", alpha_m=2, margin_m=0.1).alpha_m == 2
 
 
-def test_unknown_parameter_names_the_near_miss_and_the_known_ones():
-    said = message("fgm", alpa_m=2.0)
-    assert "parameter of planner 'fgm'" in said
-    assert "did you mean 'alpha_m'?" in said
-    assert "horizon_m" in said
+def test_unknown_parameter_is_rejected_with_the_similar_and_all_known_names():
+    text = message("fgm", alpa_m=2.0)
+    assert "parameter of planner 'fgm'" in text
+    assert "did you mean 'alpha_m'?" in text
+    assert "horizon_m" in text
 
 
-def test_wrong_type_names_planner_parameter_and_value():
+def test_wrong_type_is_rejected_with_planner_parameter_and_value():
     assert message("fgm", alpha_m="2") == (
         "planner 'fgm': alpha_m is '2'; it must be a valid number"
     )
@@ -34,11 +34,11 @@ def test_wrong_type_names_planner_parameter_and_value():
 
 
 @pytest.mark.parametrize("value", [-1.0, 0.0, float("inf"), float("nan")])
-def test_out_of_range_names_the_bound(value):
+def test_value_out_of_range_is_rejected(value):
     assert "horizon_m" in message("fgm", horizon_m=value)
 
 
-def test_out_of_range_says_which_bound():
+def test_value_out_of_range_is_rejected_with_its_bound():
     assert message("fgm", horizon_m=-1.0) == (
         "planner 'fgm': horizon_m is -1.0; it must be greater than 0"
     )
@@ -46,7 +46,7 @@ def test_out_of_range_says_which_bound():
 
 
 class Plain:
-    """A plug-in of another package, with bare annotations and a check of its own."""
+    """A plug-in of another package, with plain types and a check in its constructor."""
 
     def __init__(self, gain: float = 1.0, name: str = "x", anything=None):
         if name == "forbidden":
@@ -64,30 +64,30 @@ def constructed(plugin, parameters, *arguments):
     return construct(registry, "plain", parameters, *arguments)
 
 
-def refusal(plugin, parameters, *arguments, error=SpecError):
+def raised(plugin, parameters, *arguments, error=SpecError):
     with pytest.raises(error) as caught:
         constructed(plugin, parameters, *arguments)
     return caught.value
 
 
-def test_bare_annotations_are_checked_and_the_constructors_own_refusal_is_passed_on():
+def test_plain_types_and_value_errors_of_the_constructor_are_rejected():
     assert list(parameters_of(Plain)) == ["gain", "name", "anything"]
     assert constructed(Plain, {"gain": 3, "anything": [1]}).gain == 3
-    assert "planner 'plain': gain is nan" in str(refusal(Plain, {"gain": float("nan")}))
-    said = str(refusal(Plain, {"name": "forbidden"}))
-    assert said == "planner 'plain': name must not be forbidden"
+    assert "planner 'plain': gain is nan" in str(raised(Plain, {"gain": float("nan")}))
+    message = str(raised(Plain, {"name": "forbidden"}))
+    assert message == "planner 'plain': name must not be forbidden"
 
 
-def test_a_bug_of_a_constructor_is_shown_as_its_exception_with_its_place():
-    error = refusal(Plain, {"name": "bug"}, error=PluginError)
+def test_exception_of_a_constructor_is_reported_with_type_and_location():
+    error = raised(Plain, {"name": "bug"}, error=PluginError)
     assert isinstance(error.__cause__, KeyError)
     assert "planner 'plain'" in str(error)
     assert "KeyError: 'missing'" in str(error)
     assert f"{__file__}:" in str(error)
 
 
-def test_a_missing_dependency_of_a_constructor_stays_one():
-    error = refusal(Plain, {"name": "needs"}, error=MissingDependencyError)
+def test_missing_dependency_of_a_constructor_propagates_unchanged():
+    error = raised(Plain, {"name": "needs"}, error=MissingDependencyError)
     assert str(error) == "plain needs a library"
 
 
@@ -95,22 +95,22 @@ class Bare:
     """A plug-in without a constructor has no parameters."""
 
 
-def test_a_plugin_without_constructor_has_no_parameters():
+def test_plugin_without_constructor_has_no_parameters():
     assert isinstance(constructed(Bare, {}), Bare)
-    assert "Known: none" in str(refusal(Bare, {"gain": 1.0}))
+    assert "Known: none" in str(raised(Bare, {"gain": 1.0}))
 
 
 class Named:
-    """A plug-in whose first arguments come from the caller, as those of behaviours do."""
+    """A plug-in whose first arguments are set by the caller, like those of behaviors."""
 
     def __init__(self, name, tags, count: Count):
         self.all = (name, tags, count)
 
 
-def test_arguments_of_the_caller_come_first_and_are_not_the_users():
+def test_arguments_of_the_caller_are_not_parameters_of_the_user():
     assert constructed(Named, {"count": 2}, "walker", ()).all == ("walker", (), 2)
     assert "parameter of planner 'plain': 'name'" in str(
-        refusal(Named, {"count": 2, "name": "x"}, "walker", ())
+        raised(Named, {"count": 2, "name": "x"}, "walker", ())
     )
 
 
@@ -118,7 +118,7 @@ def of_any_name(length_m: float = 1.0, **others):
     return length_m, others
 
 
-def test_a_plugin_that_takes_any_parameter_gets_it_unchecked():
+def test_plugin_with_arbitrary_parameters_receives_them_unchecked():
     assert constructed(of_any_name, {"length_m": 2.0, "more": "x"}) == (2.0, {"more": "x"})
 
 
@@ -126,25 +126,25 @@ def with_unknown_annotation(length_m: "Metres" = 1.0):  # noqa: F821
     return length_m
 
 
-def test_an_annotation_that_cannot_be_evaluated_is_not_checked():
+def test_annotation_that_cannot_be_evaluated_is_not_checked():
     assert constructed(with_unknown_annotation, {"length_m": "x"}) == "x"
 
 
-def test_a_parameter_without_default_must_be_given():
-    assert "parameter 'count' is missing" in str(refusal(Named, {}, "walker", ()))
+def test_missing_parameter_without_default_is_rejected():
+    assert "parameter 'count' is missing" in str(raised(Named, {}, "walker", ()))
 
 
 class Own:
-    """A type that pydantic does not know."""
+    """A type that pydantic does not support."""
 
 
-def of_own_type(thing: Own = None, length_m: float = 1.0):
-    return thing, length_m
+def of_own_type(own: Own = None, length_m: float = 1.0):
+    return own, length_m
 
 
-def test_a_function_is_a_plugin_and_types_of_its_own_are_not_checked():
-    assert constructed(of_own_type, {"thing": 3}) == (3, 1.0)
-    assert "length_m is 'x'" in str(refusal(of_own_type, {"length_m": "x"}))
+def test_function_is_a_plugin_and_unsupported_types_are_not_checked():
+    assert constructed(of_own_type, {"own": 3}) == (3, 1.0)
+    assert "length_m is 'x'" in str(raised(of_own_type, {"length_m": "x"}))
 
 
 def test_parameters_are_checked_without_constructing():

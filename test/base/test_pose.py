@@ -15,7 +15,7 @@ poses = st.builds(Pose.from_rpy, length, length, length, angle, pitch, angle)
 
 
 @given(poses)
-def test_rotation_is_that_of_fixed_axis_roll_pitch_yaw(pose):
+def test_rotation_equals_scipys_fixed_axis_roll_pitch_yaw(pose):
     expected = Rotation.from_euler("xyz", pose.rpy).as_matrix()
     np.testing.assert_allclose(pose.rotation, expected, atol=1e-12)
 
@@ -26,12 +26,12 @@ def test_product_of_poses_is_product_of_matrices(first, second):
 
 
 @given(poses)
-def test_inverse_undoes(pose):
+def test_product_with_the_inverse_is_the_identity(pose):
     np.testing.assert_allclose((pose * pose.inverse()).matrix, np.eye(4), atol=1e-9)
 
 
 @given(poses)
-def test_text_reads_back_as_the_same_transform(pose):
+def test_parsed_text_is_the_same_transform(pose):
     again = Pose.from_values(map(float, pose.to_text().split()))
     assert again.position == pose.position
     np.testing.assert_allclose(again.rotation, pose.rotation, atol=1e-9)
@@ -39,7 +39,7 @@ def test_text_reads_back_as_the_same_transform(pose):
 
 @pytest.mark.parametrize("sign", [1, -1])
 @given(roll=angle, yaw=angle)
-def test_roll_pitch_yaw_survive_looking_straight_up_or_down(sign, roll, yaw):
+def test_roll_pitch_yaw_preserve_the_rotation_at_gimbal_lock(sign, roll, yaw):
     pose = Pose.from_rpy(0, 0, 0, roll, sign * math.pi / 2, yaw)
     again = Pose.from_rpy(0, 0, 0, *pose.rpy)
     np.testing.assert_allclose(again.rotation, pose.rotation, atol=1e-7)
@@ -53,14 +53,14 @@ def test_apply_maps_points_as_the_matrix_does(pose, points):
 
 
 @given(length, length, angle, length)
-def test_lifting_into_three_dimensions_and_flattening_again_changes_nothing(x, y, yaw, z):
+def test_planar_pose_is_preserved_by_conversion_to_three_dimensions(x, y, yaw, z):
     pose = Pose2D(x, y, yaw).to_pose(z)
     assert pose.position == (x, y, z)
     assert pose.planar.yaw_rad == pytest.approx(yaw, abs=1e-12)
 
 
 @given(st.floats(-1e4, 1e4))
-def test_wrapped_angle_points_the_same_way(value):
+def test_wrapped_angle_has_the_same_direction(value):
     wrapped = wrap_angle(value)
     assert -math.pi <= wrapped <= math.pi
     assert math.cos(wrapped) == pytest.approx(math.cos(value), abs=1e-9)
@@ -68,6 +68,6 @@ def test_wrapped_angle_points_the_same_way(value):
 
 
 @pytest.mark.parametrize("values", [[1, 2, 3], [0] * 7, [0, 0, float("nan"), 0, 0, 0]])
-def test_a_pose_that_is_not_six_finite_numbers_is_refused(values):
+def test_pose_without_six_finite_numbers_is_rejected(values):
     with pytest.raises(ValueError, match=r"6 numbers|finite"):
         Pose.from_values(values)

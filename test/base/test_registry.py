@@ -18,19 +18,22 @@ def registry():
     return Registry("planner", {"fgm": "collections:OrderedDict", "gone": "no_such_module:Thing"})
 
 
-def test_a_builtin_is_imported_when_asked_for(registry):
+def test_builtin_is_imported_when_it_is_requested(registry):
     from collections import OrderedDict
 
     assert registry.get("fgm") is OrderedDict
 
 
-def test_an_unknown_name_says_what_was_meant(registry):
+def test_unknown_name_is_rejected_with_the_most_similar_name(registry):
     with pytest.raises(UnknownNameError) as caught:
         registry.get("fmg")
-    assert str(caught.value) == "unknown planner 'fmg'; did you mean 'fgm'? Known: fgm, gone"
+    message = str(caught.value)
+    assert message.startswith("unknown planner 'fmg'")
+    assert "'fgm'?" in message
+    assert message.endswith("fgm, gone")
 
 
-def test_a_plugin_that_cannot_be_imported_is_a_missing_dependency(registry):
+def test_missing_module_of_a_builtin_is_a_missing_dependency(registry):
     with pytest.raises(MissingDependencyError, match=r"planner 'gone' cannot be loaded: .*no_such"):
         registry.get("gone")
 
@@ -45,7 +48,7 @@ def test_a_plugin_that_cannot_be_imported_is_a_missing_dependency(registry):
     ],
     ids=["raises", "import", "syntax", "attribute"],
 )
-def test_a_bug_of_a_plugins_module_is_shown_as_its_exception(
+def test_exception_of_a_plugins_module_is_reported_with_type_and_file(
     tmp_path, monkeypatch, request, content, error
 ):
     name = f"plugin_{request.node.callspec.id}_mod"
@@ -53,22 +56,22 @@ def test_a_bug_of_a_plugins_module_is_shown_as_its_exception(
     monkeypatch.syspath_prepend(str(tmp_path))
     with pytest.raises(PluginError) as caught:
         Registry("planner", {"mine": f"{name}:P"}).get("mine")
-    said = str(caught.value)
-    assert said.startswith("planner 'mine' cannot be loaded: ")
-    assert error.format(request.node.callspec.id) in said
+    message = str(caught.value)
+    assert message.startswith("planner 'mine' cannot be loaded: ")
+    assert error.format(request.node.callspec.id) in message
     if content:
-        assert f"{name}.py" in said
+        assert f"{name}.py" in message
     assert type(caught.value.__cause__).__name__ in error
 
 
-def test_a_missing_module_that_a_plugin_imports_is_a_missing_dependency(tmp_path, monkeypatch):
+def test_missing_module_that_a_plugin_imports_is_a_missing_dependency(tmp_path, monkeypatch):
     (tmp_path / "needing_mod.py").write_text("import no_such_library\nP = 1\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     with pytest.raises(MissingDependencyError, match=r"planner 'mine'.*'no_such_library'"):
         Registry("planner", {"mine": "needing_mod:P"}).get("mine")
 
 
-def test_an_error_of_this_package_passes_unchanged(tmp_path, monkeypatch):
+def test_error_of_this_package_propagates_unchanged(tmp_path, monkeypatch):
     (tmp_path / "refusing_mod.py").write_text(
         "from gz_testauto.base.errors import MissingDependencyError\n"
         "raise MissingDependencyError('install it')\n"
@@ -78,14 +81,14 @@ def test_an_error_of_this_package_passes_unchanged(tmp_path, monkeypatch):
         Registry("planner", {"mine": "refusing_mod:P"}).get("mine")
 
 
-def test_a_registered_plugin_is_found_and_its_name_is_taken(registry):
+def test_registered_plugin_is_found_and_cannot_be_replaced(registry):
     registry.register("mine", int)
     assert registry.get("mine") is int
     with pytest.raises(ValueError, match="already registered"):
         registry.register("mine", float)
 
 
-def test_an_entry_point_of_another_package_is_found(registry, tmp_path, monkeypatch):
+def test_entry_point_of_another_package_is_found(registry, tmp_path, monkeypatch):
     package = tmp_path / "other-1.0.dist-info"
     package.mkdir()
     (package / "METADATA").write_text("Metadata-Version: 2.1\nName: other\nVersion: 1.0\n")
@@ -97,12 +100,12 @@ def test_an_entry_point_of_another_package_is_found(registry, tmp_path, monkeypa
     from decimal import Decimal
 
     assert registry.get("borrowed") is Decimal
-    assert registry.get("fgm") is OrderedDict, "a built-in is not displaced"
+    assert registry.get("fgm") is OrderedDict, "a built-in is not replaced"
 
 
 @pytest.fixture
 def workspace(tmp_path, monkeypatch):
-    """ROS packages, each with a module that it exports as planners."""
+    """Return a function that creates a ROS package with a module of planners."""
     pytest.importorskip("rospkg", reason="ROS package exports need rospkg")
 
     def package(name, content):
@@ -120,7 +123,7 @@ def workspace(tmp_path, monkeypatch):
     return package
 
 
-def test_an_export_of_another_ros_package_is_found(registry, workspace):
+def test_export_of_another_ros_package_is_found(registry, workspace):
     workspace("theirs", "P = {'roslike': complex}\n")
     assert registry.get("roslike") is complex
 
@@ -134,7 +137,7 @@ def test_an_export_of_another_ros_package_is_found(registry, workspace):
     ],
     ids=["import", "raises", "attribute"],
 )
-def test_a_broken_package_keeps_nobody_from_the_others(
+def test_broken_package_does_not_affect_plugins_of_others(
     registry, workspace, request, content, cause
 ):
     name = f"broken_{request.node.callspec.id}"
@@ -142,8 +145,8 @@ def test_a_broken_package_keeps_nobody_from_the_others(
     workspace("theirs", "P = {'roslike': complex}\n")
     assert registry.get("roslike") is complex
     with pytest.raises(UnknownNameError) as caught:
-        registry.get("unheard")
-    assert f"{name}/package.xml exports planners that cannot be loaded" in str(caught.value)
+        registry.get("unknown")
+    assert f"{name}/package.xml" in str(caught.value)
     assert cause.format(request.node.callspec.id) in str(caught.value)
 
 
@@ -152,7 +155,7 @@ def extra(folder, declaration):
     (folder / "mine" / "entry_points.txt").write_text(declaration)
 
 
-def test_a_plugin_of_an_extra_is_found_by_its_declaration(extras):
+def test_plugin_of_an_extra_is_found_in_its_entry_points_file(extras):
     planners = "[gz_testauto.planners]\nPlan = decimal:Decimal\n"
     extra(extras, planners + "[gz_testauto.verbs]\nv = cgi:v\n")
     from decimal import Decimal
@@ -162,13 +165,13 @@ def test_a_plugin_of_an_extra_is_found_by_its_declaration(extras):
     assert "v" not in registry.names()
 
 
-def test_a_missing_dependency_of_an_extra_names_the_pip_command(extras):
+def test_missing_dependency_of_an_extra_is_reported_with_the_pip_command(extras):
     extra(extras, "[gz_testauto.planners]\nplan = no_such_module:Thing\n")
     with pytest.raises(MissingDependencyError, match=r"pip install 'gz_testauto\[mine\]'"):
         Registry("planner", {}).get("plan")
 
 
-def test_the_summary_of_a_module_is_the_first_line_of_its_docstring():
+def test_summary_of_a_module_is_the_first_line_of_its_docstring():
     assert Registry("verb", {"this": "this"}).summary("this") == ""
     found = Registry("verb", {"json": "json.decoder"}).summary("json")
     assert found == "Implementation of JSONDecoder"

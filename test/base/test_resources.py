@@ -1,4 +1,4 @@
-"""Which file a URI means."""
+"""URIs are resolved to files."""
 
 import sys
 import types
@@ -10,7 +10,7 @@ from gz_testauto.base import resources
 from gz_testauto.base.errors import ResourceError
 
 
-def test_plain_path_is_relative_to_the_file_or_directory_that_names_it(tmp_path):
+def test_plain_path_is_relative_to_the_given_file_or_directory(tmp_path):
     spec = tmp_path / "config" / "a.yaml"
     spec.parent.mkdir()
     spec.touch()
@@ -20,7 +20,7 @@ def test_plain_path_is_relative_to_the_file_or_directory_that_names_it(tmp_path)
     assert resources.resolve("~/y", spec) == Path.home() / "y"
 
 
-def test_file_uri_is_a_path_and_may_lie_on_gazebos_resource_path(tmp_path, monkeypatch):
+def test_file_uri_is_resolved_on_gazebos_resource_path(tmp_path, monkeypatch):
     media = tmp_path / "media"
     media.mkdir()
     (media / "a.png").touch()
@@ -40,9 +40,9 @@ def test_file_uri_is_found_in_the_media_folders_of_gazebos_resource_path(
     assert resources.resolve("file://a.stl", Path("/elsewhere")) == mesh
 
 
-def test_model_uri_is_looked_for_in_order(tmp_path):
-    for place in ("first", "second"):
-        (tmp_path / place).mkdir()
+def test_model_uri_is_searched_in_the_order_of_the_path(tmp_path):
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
     (tmp_path / "second" / "box").mkdir()
     path = [tmp_path / "first", tmp_path / "second"]
     assert resources.resolve("model://box", tmp_path, path) == tmp_path / "second" / "box"
@@ -51,20 +51,20 @@ def test_model_uri_is_looked_for_in_order(tmp_path):
     assert resources.resolve("model:///box", tmp_path, path) == tmp_path / "first" / "box"
 
 
-def test_model_uri_in_another_case_is_told_how_it_is_spelled(tmp_path):
+def test_model_uri_with_wrong_case_is_rejected_with_the_correct_spelling(tmp_path):
     mesh = tmp_path / "second" / "Shelf" / "meshes" / "Shelf.DAE"
     mesh.parent.mkdir(parents=True)
     mesh.touch()
     path = [tmp_path / "first", tmp_path / "second"]
     with pytest.raises(ResourceError, match=r"did you mean model://Shelf\?") as caught:
         resources.resolve("model://shelf", tmp_path, path)
-    assert str(caught.value).endswith("add the directory that holds it to GAZEBO_MODEL_PATH")
-    meant = r"has no meshes/shelf\.dae; did you mean model://Shelf/meshes/Shelf\.DAE\?$"
-    with pytest.raises(ResourceError, match=meant):
+    assert str(caught.value).endswith("GAZEBO_MODEL_PATH")
+    suggestion = r"meshes/shelf\.dae; did you mean model://Shelf/meshes/Shelf\.DAE\?$"
+    with pytest.raises(ResourceError, match=suggestion):
         resources.resolve("model://Shelf/meshes/shelf.dae", tmp_path, path)
 
 
-def test_a_file_that_a_model_lacks_is_not_looked_for_in_other_directories(tmp_path):
+def test_missing_file_of_an_existing_model_is_not_searched_in_other_directories(tmp_path):
     (tmp_path / "shelf").mkdir()
     with pytest.raises(ResourceError) as caught:
         resources.resolve("model://shelf/meshes/a.dae", tmp_path, [tmp_path])
@@ -72,22 +72,22 @@ def test_a_file_that_a_model_lacks_is_not_looked_for_in_other_directories(tmp_pa
     assert "GAZEBO_MODEL_PATH" not in str(caught.value)
 
 
-def test_model_path_has_own_models_then_the_environment_then_the_home(tmp_path, monkeypatch):
+def test_model_path_is_package_then_environment_then_home(tmp_path, monkeypatch):
     monkeypatch.setenv("GAZEBO_MODEL_PATH", f"{tmp_path}::/other")
     found = resources.model_path()
     assert found[0] == resources.share_directory() / "models"
     assert found[1:] == (tmp_path, Path("/other"), Path.home() / ".gazebo" / "models")
 
 
-def test_own_package_is_known_without_ros(monkeypatch):
+def test_uri_of_this_package_is_resolved_without_ros(monkeypatch):
     monkeypatch.setitem(sys.modules, "rospkg", None)
     expected = resources.share_directory() / "models"
     assert resources.resolve("package://gz_testauto/models", Path("/")) == expected
-    with pytest.raises(ResourceError, match="rospkg is not installed here"):
+    with pytest.raises(ResourceError, match=r"package://other/models .*rospkg is not installed"):
         resources.resolve("package://other/models", Path("/"))
 
 
-def test_ros_package_is_found_through_rospkg_or_named(monkeypatch):
+def test_ros_package_is_found_by_rospkg_or_reported_by_name(monkeypatch):
     class NotFoundError(Exception):
         pass
 
@@ -101,19 +101,17 @@ def test_ros_package_is_found_through_rospkg_or_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "rospkg", fake)
     found = resources.resolve("package://known/worlds/a.world", Path("/"))
     assert found == Path("/ws/src/known/worlds/a.world")
-    with pytest.raises(ResourceError, match="no ROS package 'unknown'; source the workspace"):
+    with pytest.raises(ResourceError, match="no ROS package 'unknown'; source"):
         resources.resolve("package://unknown/a", Path("/"))
 
 
-def test_unknown_scheme_says_what_is_known():
-    said = (
-        "known are plain paths, file://, package:// and model://; .*download it.*GAZEBO_MODEL_PATH"
-    )
-    with pytest.raises(ResourceError, match=said):
+def test_unknown_scheme_is_rejected_with_the_supported_ones():
+    expected = "file://, package:// and model://; .*download it.*GAZEBO_MODEL_PATH"
+    with pytest.raises(ResourceError, match=expected):
         resources.resolve("https://example.org/x", Path("/"))
 
 
-def test_installed_package_finds_its_share_beside_the_library(tmp_path, monkeypatch):
+def test_installed_package_finds_its_share_directory_next_to_the_library(tmp_path, monkeypatch):
     code = tmp_path / "lib" / "python3" / "dist-packages" / "gz_testauto" / "base" / "resources.py"
     share = tmp_path / "share" / "gz_testauto"
     (share / "models").mkdir(parents=True)
@@ -121,7 +119,7 @@ def test_installed_package_finds_its_share_beside_the_library(tmp_path, monkeypa
     assert resources.share_directory() == share
 
 
-def test_share_that_is_nowhere_is_an_error_with_a_remedy(tmp_path, monkeypatch):
+def test_missing_share_directory_is_reported_with_a_remedy(tmp_path, monkeypatch):
     code = tmp_path / "a" / "b" / "c" / "d" / "resources.py"
     monkeypatch.setattr(resources, "__file__", str(code))
     monkeypatch.setattr(resources.sysconfig, "get_path", lambda name: str(tmp_path))
@@ -130,20 +128,20 @@ def test_share_that_is_nowhere_is_an_error_with_a_remedy(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("config", "complaint"),
+    ("config", "problem"),
     [
-        ("<model/>", "names no <sdf> file"),
-        ("<model><sdf>absent.sdf</sdf></model>", r"names 'absent\.sdf', which is not there"),
+        ("<model/>", "no <sdf> file"),
+        ("<model><sdf>absent.sdf</sdf></model>", r"'absent\.sdf', which does not exist"),
     ],
 )
-def test_model_config_that_names_nothing_is_refused(tmp_path, config, complaint):
+def test_model_config_without_an_existing_sdf_file_is_rejected(tmp_path, config, problem):
     (tmp_path / "model.config").write_text(config)
-    with pytest.raises(ResourceError, match=complaint):
+    with pytest.raises(ResourceError, match=problem):
         resources.model_file(tmp_path)
 
 
 @pytest.mark.parametrize("other", ["1." + "9" * 5000, "1" * 5000, "1.8", "x", "²", ""])
-def test_model_config_with_any_version_gives_the_newest_that_can_be_read(tmp_path, other):
+def test_model_config_with_several_versions_returns_the_newest_supported(tmp_path, other):
     named = f"<sdf version='{other}'>b.sdf</sdf><sdf version='1.06'>a.sdf</sdf>"
     (tmp_path / "model.config").write_text(f"<model>{named}</model>", encoding="utf-8")
     for name in ("a.sdf", "b.sdf"):
@@ -151,13 +149,13 @@ def test_model_config_with_any_version_gives_the_newest_that_can_be_read(tmp_pat
     assert resources.model_file(tmp_path) == tmp_path / "a.sdf"
 
 
-def test_directory_with_model_sdf_alone_is_a_model(tmp_path):
+def test_directory_with_only_model_sdf_is_a_model(tmp_path):
     (tmp_path / "model.sdf").touch()
     assert resources.model_file(tmp_path) == tmp_path / "model.sdf"
 
 
 @pytest.mark.parametrize("name", ["x" * 256, "a/" * 1500, "a\0b"])
-def test_what_no_file_can_be_called_is_said_so(tmp_path, name):
+def test_impossible_file_name_is_rejected(tmp_path, name):
     with pytest.raises(ResourceError, match="cannot be the name of a file"):
         resources.resolve(name, tmp_path)
     if "\0" not in name:

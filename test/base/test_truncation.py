@@ -11,29 +11,29 @@ NAMES = [f"obstacle_box_{i}" for i in range(800)]
 LONG = f"the sky is missing, seen from {', '.join(NAMES)}; bring a ladder"
 
 
-def test_a_short_message_is_shown_as_it_is():
+def test_short_message_is_unchanged():
     assert truncate("the sky is missing") == "the sky is missing"
 
 
-def test_a_long_message_keeps_its_cause_and_its_end():
+def test_long_message_keeps_its_start_and_end():
     shown = truncate(LONG)
     assert len(shown) <= MAX_LENGTH
     assert shown.startswith("the sky is missing, seen from obstacle_box_0,")
     assert shown.endswith("; bring a ladder")
 
 
-def test_a_long_word_is_cut_as_well():
+def test_long_word_is_truncated():
     assert len(truncate("x" * 10_000)) <= MAX_LENGTH
 
 
-def test_of_several_lines_each_is_told():
+def test_each_of_several_lines_is_truncated():
     shown = truncate(f"{LONG}\nand a second one\n{LONG}").splitlines()
     assert len(shown) == 3
     assert shown[1] == "and a second one"
     assert max(map(len, shown)) <= MAX_LENGTH
 
 
-def test_an_error_is_read_in_brief_and_kept_in_full_also_in_another_process():
+def test_error_keeps_its_full_message_after_pickling():
     error = pickle.loads(pickle.dumps(SimulatorError(LONG)))
     assert str(error) == truncate(LONG)
     assert error.full == LONG
@@ -41,21 +41,23 @@ def test_an_error_is_read_in_brief_and_kept_in_full_also_in_another_process():
 
 
 @pytest.mark.parametrize(
-    ("names", "said"),
+    ("names", "expected"),
     [([], ""), (["a", "b"], "a, b"), (list("abcdefg"), "a, b, c, d, e and 2 more")],
 )
-def test_names_are_listed_up_to_a_few(names, said):
-    assert join_truncated(names) == said
+def test_names_are_listed_up_to_the_limit(names, expected):
+    assert join_truncated(names) == expected
 
 
-def test_only_what_is_not_shown_whole_is_logged(caplog):
+def test_only_truncated_messages_are_logged(caplog):
     with caplog.at_level(logging.INFO):
         log_untruncated("short")
         log_untruncated(LONG)
-    assert [record.getMessage() for record in caplog.records] == [f"a message in full: {LONG}"]
+    assert [record.getMessage() for record in caplog.records] == [f"full message: {LONG}"]
 
 
-def test_the_command_line_shows_what_can_be_read_and_keeps_the_rest(tmp_path, monkeypatch, capsys):
+def test_command_line_prints_the_truncated_message_and_saves_the_full_one(
+    tmp_path, monkeypatch, capsys
+):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
 
     def fails(*arguments):

@@ -111,8 +111,8 @@ def test_a_trajectory_outside_of_the_directory_is_not_opened(directory):
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("[]", "holds no JSON object"),
-        ("null", "holds no JSON object"),
+        ("[]", "does not contain a JSON object"),
+        ("null", "does not contain a JSON object"),
         ("[" * 100_000, "is nested too deep"),
         ('{"a": ' * 100_000, "is nested too deep"),
         ("\x00", "cannot be read"),

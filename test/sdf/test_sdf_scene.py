@@ -243,10 +243,8 @@ def test_missing_model_says_which_where_and_what_to_do(tmp_path):
         scene_of(world("<light name='l'/>", include("model://absent")), [tmp_path])
     message = str(caught.value)
     assert message.startswith("w.world:4: model://absent was not found in " + str(tmp_path))
-    assert message.endswith(
-        "add the directory that holds it to GAZEBO_MODEL_PATH; a world can be read without it "
-        "(--allow-missing)"
-    )
+    assert "GAZEBO_MODEL_PATH" in message
+    assert message.endswith("(--allow-missing)")
 
 
 def test_error_in_an_included_file_also_says_who_included_it(model_directory):

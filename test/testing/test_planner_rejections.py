@@ -330,7 +330,7 @@ class MapsOnce(Wrapped):
     def before(self, observation):
         scan, pose = observation.scan, observation.pose
         if self.map_m is None:
-            self.map_m = pose.place(obstacle_points(scan))
+            self.map_m = pose.apply(obstacle_points(scan))
         x_m, y_m = in_base_frame(pose, *self.map_m.T)
         x_m, y_m = x_m - scan.mount.position[0], y_m - scan.mount.position[1]
         rays = np.arctan2(y_m, x_m)[:, None] - scan.angles_rad

@@ -113,7 +113,7 @@ class ObjectTracker:
         if not self._spec.occlusion:
             return near
         bodies = {
-            name: shapely.polygons(pose.place(self._outlines[name]))
+            name: shapely.polygons(pose.apply(self._outlines[name]))
             for name, pose in seen.poses.items()
         }
         eye = np.array([x_m, y_m])

@@ -1,1 +1,1 @@
-"""Plain values, errors, files and registries: what every other module may import."""
+"""Plain values, errors, files and registries, which any other module can import."""

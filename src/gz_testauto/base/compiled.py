@@ -1,10 +1,9 @@
-"""Compiles inner loops with numba; only importing this module loads it.
+"""Decorators that compile inner loops with numba, which is imported only with this module.
 
-Owns how it is done, so that it is done the same way everywhere. What is compiled gives the same
-bits as the same arithmetic in Python or numpy: sums keep their order, nothing is fused or taken
-for exact. Sine, cosine, their inverses and the like are numpy's to compute, whose last bit differs
-from that of the C library, which a compiled loop would ask; square roots and ``math.hypot`` are
-the same in both.
+Compiled functions return the same bits as the same arithmetic in Python or NumPy: sums keep their
+order, and no operations are fused or reordered. Do not call trigonometric functions in a compiled
+function: it would use the C library, whose last bit differs from NumPy's. Square roots and
+``math.hypot`` are identical in both.
 """
 
 from typing import Any, Callable, Optional
@@ -13,14 +12,14 @@ import numba
 
 
 def compiled(function):  # type: ignore[no-untyped-def]
-    """Compile when first called, kept on disk where there is a place for it."""
+    """Compile ``function`` at its first call; cache the result on disk if possible."""
     return _compile(function, None)
 
 
 def compiled_for(signature: str) -> Callable[[Any], Any]:
-    """Compile at once for arguments of these types, numba's text for them, kept on disk likewise.
+    """Compile at import for a numba signature; cache the result on disk if possible.
 
-    For what a planner calls: so its first cycle is no longer than the others.
+    Use it for functions that a planner calls, so that its first cycle takes no longer than others.
     """
     return lambda function: _compile(function, signature)
 
@@ -28,5 +27,5 @@ def compiled_for(signature: str) -> Callable[[Any], Any]:
 def _compile(function: Any, signature: Optional[str]) -> Any:
     try:
         return numba.njit(signature, cache=True, error_model="numpy")(function)
-    except RuntimeError:  # neither beside the source nor in the user's cache
+    except RuntimeError:  # neither the source's directory nor the user's cache is writable
         return numba.njit(signature, error_model="numpy")(function)

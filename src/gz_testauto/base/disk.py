@@ -1,8 +1,7 @@
-"""Files on the disk: only regular ones are read, and they are written whole or not at all.
+"""Read regular files only, and write files atomically.
 
-Owns the way from a file that somebody else put there to its bytes, without waiting for what has no
-end; the way from bytes to a file that is there under its name only when it is complete; and
-saying in one line what the disk refused. What a file holds is its reader's and writer's.
+Reading never blocks on a pipe or a device. A written file has its name only when it is complete.
+Failures to write are reported in one line.
 """
 
 import contextlib
@@ -18,30 +17,30 @@ PARTIAL_SUFFIX = ".partial"
 
 
 def read_file(path: Union[str, Path], most_bytes: int = -1) -> bytes:
-    """What a regular file holds; the first ``most_bytes`` of it unless that is negative.
+    """Return the content of a regular file, at most ``most_bytes`` unless that is negative.
 
-    Raises ``OSError``, also for a pipe or a device, which might never say anything, or never end.
+    Raises ``OSError``, also for a pipe or a device, which could block or never end.
     """
-    with open(path, "rb", opener=_open_at_once) as stream:
+    with open(path, "rb", opener=_open_without_waiting) as stream:
         if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
             raise OSError(errno.EINVAL, "it is not a regular file", str(path))
         return stream.read(most_bytes)
 
 
-def _open_at_once(path: str, flags: int) -> int:
-    """As ``open`` opens files; a pipe without waiting for its writer."""
+def _open_without_waiting(path: str, flags: int) -> int:
+    """Open a file; do not wait for the writer of a pipe."""
     return os.open(path, flags | os.O_NONBLOCK)
 
 
 def partial_path(path: Path) -> Path:
-    """Where a file is until it is whole."""
+    """Return the path of an incomplete file."""
     return path.with_name(path.name + PARTIAL_SUFFIX)
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Put ``content`` at ``path`` whole and durably, or leave what was there.
+    """Replace the file at ``path`` by ``content`` atomically and durably.
 
-    Raises ``OSError`` when the disk is full or refuses; nothing half-written stays.
+    Raises ``OSError`` if that fails; the previous file remains, and the partial one is removed.
     """
     partial = partial_path(path)
     try:
@@ -58,12 +57,12 @@ def replace_file(path: Path, content: bytes) -> None:
 
 @contextlib.contextmanager
 def disk_errors(path: Path) -> Iterator[None]:
-    """Turn what the operating system says while ``path`` is written into a ``DiskError``."""
+    """Return a context in which an ``OSError`` becomes a ``DiskError`` about writing ``path``."""
     try:
         yield
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            reason = "no space left on the device; make room, or name another place"
+            reason = "no space left on the device; free some space or choose another directory"
         else:
             reason = f"cannot be written: {error.strerror or error}"
         raise DiskError(f"{path}: {reason}") from error

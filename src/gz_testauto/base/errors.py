@@ -1,9 +1,8 @@
-"""Every error that a user can cause or meet, as one small hierarchy.
+"""The exceptions that this package raises for errors of its users and their environment.
 
-A message says where, what was wrong and how to mend it. These errors are caught at the
-boundary only, in the command line and in the nodes, where a known error becomes one line
-and exit status 2; anything else is a bug and keeps its traceback. How a trial *ended*
-(collided, timed out, ...) is a result and never an error.
+A message states the place, the problem and the remedy. The command line and the nodes catch these
+exceptions, print one line and exit with status 2. Any other exception is a bug and keeps its
+traceback. The outcome of a trial (collided, timed out, ...) is a result and never an error.
 """
 
 import traceback
@@ -12,14 +11,14 @@ from gz_testauto.base.truncation import truncate
 
 
 class GzTestautoError(Exception):
-    """Base of all errors that this package raises on purpose.
+    """Base of the exceptions that this package raises deliberately.
 
-    As text it is no longer than somebody reads; ``full`` is all of it.
+    ``str()`` returns the truncated message, and ``full`` the whole one.
     """
 
     @property
     def full(self) -> str:
-        """The message as it was raised."""
+        """Return the message without truncation."""
         return super().__str__()
 
     def __str__(self) -> str:
@@ -27,19 +26,19 @@ class GzTestautoError(Exception):
 
 
 class SpecError(GzTestautoError):
-    """A campaign, obstacle or planner description is wrong."""
+    """A specification of a campaign, obstacles or a planner is invalid."""
 
 
 class UnknownNameError(SpecError):
-    """A plugin, entity or parameter was requested by a name that does not exist."""
+    """No plug-in, model or parameter has the requested name."""
 
 
 class SdfError(GzTestautoError):
-    """An SDF file cannot be read, or says something that cannot be represented."""
+    """An SDF file cannot be read, or contains an element that is not supported."""
 
 
 ALLOW_MISSING_HINT = "a world can be read without it (--allow-missing)"
-"""The remedy for a missing file that commands with the option ``--allow-missing`` offer."""
+"""The remedy for a missing file in commands with the option ``--allow-missing``."""
 
 
 class MissingFileError(SdfError):
@@ -47,36 +46,36 @@ class MissingFileError(SdfError):
 
     @property
     def without_hint(self) -> str:
-        """The message without that remedy, for commands that do not offer it."""
+        """Return the message without that remedy, for commands without the option."""
         return self.full.replace(f"; {ALLOW_MISSING_HINT}", "")
 
 
 class ResourceError(GzTestautoError):
-    """A file, model or package was named that is not where its name says."""
+    """A file, model or package does not exist at the specified location."""
 
 
 class PlacementError(GzTestautoError):
-    """Obstacles do not fit where they were asked to go."""
+    """Obstacles do not fit into their region."""
 
 
 class SimulatorError(GzTestautoError):
-    """The simulator died, stalled or refused: a trial that meets this is invalid."""
+    """The simulator exited, stalled or rejected a request; the trial is invalid."""
 
 
 class SceneError(SimulatorError):
-    """The scene is at fault, and the simulator would show the same again: it is not tried again."""
+    """The scene causes the failure, so another attempt would fail as well."""
 
 
 class NavigatorError(GzTestautoError):
-    """The navigation under test could not be reached or started."""
+    """The navigation stack under test could not be started or reached."""
 
 
 class MasterError(GzTestautoError):
-    """The ROS master has gone, and with it the graph that everything runs on."""
+    """The ROS master has stopped."""
 
 
 class LostTrialsError(GzTestautoError):
-    """No trial of a campaign has been valid, for a cause that will stop the others as well."""
+    """All trials so far are invalid, for a cause that affects the remaining trials too."""
 
 
 class ResultsError(GzTestautoError):
@@ -84,20 +83,23 @@ class ResultsError(GzTestautoError):
 
 
 class DiskError(GzTestautoError):
-    """A file cannot be written: no space is left, or the place does not allow it."""
+    """A file cannot be written: the disk is full or the directory is not writable."""
 
 
 class MissingDependencyError(GzTestautoError):
-    """Something this machine does not have is needed; the message says how to get it."""
+    """A required package or program is not installed; the message states how to install it."""
 
 
 class PluginError(GzTestautoError):
-    """A plug-in raised an exception that is neither a refusal nor a missing dependency: a bug."""
+    """A plug-in has a bug: it raised an unexpected exception."""
 
     @classmethod
     def of(cls, failure: str, error: Exception) -> "PluginError":
-        """Append type, text and place of an exception to ``failure``, which names the plug-in."""
+        """Append type, text and location of an exception to ``failure``, which names the plug-in.
+
+        Returns the new exception.
+        """
         frames = traceback.extract_tb(error.__traceback__)
-        inside = frames and not isinstance(error, SyntaxError)  # whose text has its place
+        inside = frames and not isinstance(error, SyntaxError)  # its text contains the location
         place = f" ({frames[-1].filename}:{frames[-1].lineno})" if inside else ""
         return cls(f"{failure}: {type(error).__name__}: {error}{place}")

@@ -1,8 +1,8 @@
-"""Text from files, made fit for a terminal.
+"""Escape text from files for display in a terminal.
 
-Owns the one rule: what is not printable (control sequences, which move the cursor, change colours
-or the window's title; marks that turn the direction of writing) is shown as Python writes it,
-``\\x1b``. Files and JSON get the text as it is.
+Characters that are not printable are replaced by Python's escape sequences (``\\x1b``). Among these
+are terminal control sequences, which can change the window's title, and marks that reverse the
+text direction. Files and JSON contain the text unchanged.
 """
 
 import dataclasses
@@ -14,7 +14,7 @@ _LAYOUT = "\n\t"
 
 
 def escape_text(text: str) -> str:
-    """``text`` with everything but printable characters, line ends and tabs escaped."""
+    """Return ``text`` with all characters escaped that are not printable, a line end or a tab."""
     if text.isprintable():
         return text
     return "".join(
@@ -24,8 +24,10 @@ def escape_text(text: str) -> str:
 
 
 def escape_all_texts(value: Value) -> Value:
-    """The same value with every text in it printable: in dataclasses, tuples, lists and
-    mappings."""
+    """Return ``value`` with :func:`escape_text` applied to each string in it.
+
+    Dataclasses, tuples, lists and mappings are converted recursively.
+    """
     shown: Any = value
     if isinstance(value, str) and type(value) is str:
         shown = escape_text(value)

@@ -1,7 +1,6 @@
-"""JSON that others may have written, read with everything that can be wrong with it.
+"""Read JSON files from untrusted sources and validate their content against a type.
 
-Owns turning a file into plain values of a stated shape, and saying of a file that is damaged
-where. What the values mean is said where the shapes are.
+An error names the file and the first invalid field.
 """
 
 import functools
@@ -18,7 +17,10 @@ Shape = TypeVar("Shape")
 
 
 def read_json_object(path: Path, error_class: Type[GzTestautoError]) -> Dict[str, Any]:
-    """The object that a JSON file holds. Raises ``error_class`` for any other content."""
+    """Return the object in a JSON file.
+
+    Raises ``error_class`` if the file cannot be read or contains anything else.
+    """
     try:
         content = json.loads(read_file(path).decode("utf-8"))
     except OSError as error:
@@ -28,24 +30,25 @@ def read_json_object(path: Path, error_class: Type[GzTestautoError]) -> Dict[str
     except RecursionError:
         raise error_class(f"{path}: cannot be read: it is nested too deep") from None
     if not isinstance(content, dict):
-        raise error_class(f"{path}: is damaged: holds no JSON object")
+        raise error_class(f"{path}: is damaged: does not contain a JSON object")
     return content
 
 
 def validate_as(
     shape: Type[Shape], values: Any, where: str, error_class: Type[GzTestautoError]
 ) -> Shape:
-    """``values`` as a ``shape``, a dataclass or another type with annotations.
+    """Convert ``values`` to ``shape``, a dataclass or another annotated type.
 
-    Raises ``error_class`` that begins with ``where`` and names the first field that is wrong.
+    Raises ``error_class`` with a message that starts with ``where`` and names the first invalid
+    field.
     """
     try:
         return _adapter(shape).validate_python(values)  # type: ignore[no-any-return, arg-type]
     except ValidationError as invalid:
         fault = invalid.errors(include_url=False)[0]
         field = ".".join(map(str, fault["loc"]))
-        said = f"{field}: {fault['msg']}" if field else fault["msg"]
-        raise error_class(f"{where}: is damaged: {said}") from None
+        problem = f"{field}: {fault['msg']}" if field else fault["msg"]
+        raise error_class(f"{where}: is damaged: {problem}") from None
 
 
 @functools.lru_cache(maxsize=32)

@@ -1,7 +1,6 @@
-"""What a simulator shows: states, scans, inertial samples and contacts at one instant.
+"""Snapshots of a simulation: states, scans, IMU samples and contacts at one simulated time.
 
-The vocabulary shared by simulators, which make these, and by planners and metrics, which
-read them. Plain frozen data in SI units; no behaviour beyond what the data says itself.
+Simulators create these objects; planners and metrics read them. They are frozen data in SI units.
 """
 
 from dataclasses import dataclass, field, replace
@@ -21,10 +20,10 @@ class Twist2D(NamedTuple):
 
 @dataclass(frozen=True)
 class ModelState:
-    """Pose of a model in the world frame and, where the simulator knows it, its twist.
+    """Pose and twist of a model in the world frame.
 
-    ``linear_mps`` and ``angular_radps`` are in the world frame, shape (3,); None where the
-    simulator does not tell.
+    ``linear_mps`` and ``angular_radps`` have shape (3,), or are None if the simulator does not
+    report them.
     """
 
     pose: Pose
@@ -36,10 +35,10 @@ class ModelState:
 class LaserScan:
     """One planar scan.
 
-    ``ranges_m`` has shape (n,), counter-clockwise from ``angle_min_rad``; a ray that met
-    nothing is ``inf``, one that met something nearer than ``range_min_m`` is ``-inf``
-    (REP-117). ``stamp_s`` is simulated time of the measurement. Angles are about the z axis
-    of the sensor, whose pose on the robot is ``mount`` (in the robot's base frame).
+    ``ranges_m`` has shape (n,), counter-clockwise from ``angle_min_rad``. As in REP-117, a ray
+    without a hit is ``inf``, and a hit nearer than ``range_min_m`` is ``-inf``. ``stamp_s`` is the
+    simulated time of the measurement. Angles are about the z axis of the sensor frame; ``mount``
+    is the pose of the sensor in the robot's base frame.
     """
 
     stamp_s: float
@@ -52,12 +51,11 @@ class LaserScan:
 
     @property
     def angles_rad(self) -> np.ndarray:
-        """Direction of every ray in the sensor frame, shape (n,)."""
+        """Return the directions of the rays in the sensor frame, shape (n,)."""
         return np.linspace(self.angle_min_rad, self.angle_max_rad, len(self.ranges_m))
 
     def in_single_precision(self) -> "LaserScan":
-        """The same scan with every number of the 32 bits that ROS's ``sensor_msgs/LaserScan``
-        has for it; no lidar measures more."""
+        """Return the scan with all numbers rounded to 32 bits, as in ``sensor_msgs/LaserScan``."""
         values = (self.angle_min_rad, self.angle_max_rad, self.range_min_m, self.range_max_m)
         angle_min, angle_max, range_min, range_max = np.array(values, dtype=np.float32).tolist()
         ranges = np.asarray(self.ranges_m, dtype=np.float32).astype(float)
@@ -68,7 +66,7 @@ class LaserScan:
 
 @dataclass(frozen=True)
 class ImuSample:
-    """One inertial measurement in the sensor frame; includes gravity, as an IMU does."""
+    """One IMU measurement in the sensor frame; the acceleration includes gravity."""
 
     stamp_s: float
     quaternion: Tuple[float, float, float, float]
@@ -78,11 +76,11 @@ class ImuSample:
 
 @dataclass(frozen=True)
 class Contact:
-    """One touching pair of collision shapes, by scoped name (``model::link::collision``).
+    """One pair of collision shapes in contact, by scoped name (``model::link::collision``).
 
-    ``positions_m`` and ``normals`` are in the world frame, one entry per contact point; the
-    normal points from the second shape to the first. ``depths_m`` is the penetration.
-    ``forces_n``, where the simulator tells, acts on the first shape.
+    ``positions_m`` and ``normals`` are in the world frame, with one entry per contact point. A
+    normal points from the second shape to the first. ``depths_m`` are penetration depths.
+    ``forces_n`` act on the first shape; they are empty if the simulator does not report them.
     """
 
     stamp_s: float
@@ -96,13 +94,13 @@ class Contact:
 
 @dataclass(frozen=True, eq=False)
 class TrackedObject:
-    """A road user or another thing that moves, as a tracker tells of it.
+    """A moving object, such as a road user, as a tracker reports it.
 
-    ``name`` stays the same while it is tracked. ``pose`` (world frame) and ``velocity``, m/s along
-    x and y of the world and rad/s about z, are of the moment ``age_s`` before it was told.
-    ``outline_m`` (n, 2) is its convex hull seen from above, about its pose, counter-clockwise.
-    ``path`` (k, 3) says where it is expected, x, y and yaw, from the moment it was told on, one row
-    every ``path_step_s``; after the last it stands.
+    ``name`` is constant while the object is tracked. ``pose`` (world frame) and ``velocity`` (m/s
+    along x and y of the world, rad/s about z) were valid ``age_s`` before the report.
+    ``outline_m`` (n, 2) is its convex hull in the horizontal plane, in the frame of ``pose``,
+    counter-clockwise. ``path`` (k, 3) is the predicted x, y and yaw, with one row every
+    ``path_step_s`` from the time of the report; after the last row, the object is at rest.
     """
 
     name: str
@@ -116,7 +114,7 @@ class TrackedObject:
 
 @dataclass(frozen=True)
 class SensorReadings:
-    """What the sensors of one robot show after a step; see :class:`Snapshot`."""
+    """The sensor data of one robot after a step; see :class:`Snapshot`."""
 
     scan: Optional[LaserScan] = None
     imu: Sequence[ImuSample] = ()
@@ -125,13 +123,13 @@ class SensorReadings:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """Everything a simulation shows after a step.
+    """The state of a simulation after a step.
 
-    ``models`` holds every model of the world by name, the robot too; ``links`` every link by
-    scoped name where the simulator tells. ``scan`` is the latest scan, which may be older
-    than ``time_s``: look at its stamp. ``imu`` and ``contacts`` hold what arrived since the
-    previous snapshot, in order of time. These three are of the scene's first robot; ``others`` has
-    them of each further one, by name.
+    ``models`` has each model of the world by name, including the robot; ``links`` has each link by
+    scoped name if the simulator reports links. ``scan`` is the latest scan, whose stamp can be
+    earlier than ``time_s``. ``imu`` and ``contacts`` contain the data since the previous snapshot,
+    ordered by time. These three belong to the first robot of the scene; ``others`` has them for
+    each other robot, by name.
     """
 
     time_s: float
@@ -143,6 +141,6 @@ class Snapshot:
     others: Mapping[str, SensorReadings] = field(default_factory=dict)
 
     def of_robot(self, robot: str) -> "Snapshot":
-        """The same with what a further robot senses in place of the first one's."""
+        """Return the snapshot with the sensor data of another robot in place of the first one's."""
         sensed = self.others[robot]
         return replace(self, scan=sensed.scan, imu=sensed.imu, contacts=sensed.contacts)

@@ -1,9 +1,9 @@
-"""Constructs a plug-in from the name and the parameters of a YAML file.
+"""Construct a plug-in from the name and the parameters of a YAML file.
 
-Owns the reading of a plug-in's signature: its parameters, their types, ranges and defaults. A
-plug-in states a range by annotating a parameter with one of the types below or with any type of
-pydantic; a bare ``float``, ``int``, ``bool`` or ``str`` is checked for its type alone, and a
-parameter without annotation, or with one that pydantic does not know, is not checked.
+Parameters are validated against the signature of the plug-in. A plug-in states a range by
+annotating a parameter with one of the types below or any pydantic type. For a plain ``float``,
+``int``, ``bool`` or ``str``, only the type is checked. A parameter without annotation, or with a
+type that pydantic does not support, is not checked.
 """
 
 import inspect
@@ -16,7 +16,7 @@ from gz_testauto.base.errors import GzTestautoError, PluginError, SpecError
 from gz_testauto.base.registry import Registry, unknown_name
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-"""A finite number above zero."""
+"""A finite number greater than zero."""
 
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 """A finite number of zero or more."""
@@ -34,13 +34,15 @@ _BARE = {float: Annotated[float, Field(allow_inf_nan=False)]}
 
 
 def construct(registry: Registry, name: str, parameters: Mapping[str, Any], *arguments: Any) -> Any:
-    """Construct the plug-in ``name`` of a registry: call it with ``arguments``, which are the
-    caller's, and ``parameters``, which are the user's and are checked first.
+    """Construct the plug-in ``name`` of a registry.
+
+    The plug-in is called with ``arguments``, which the caller sets, and with ``parameters``, which
+    the user sets and which are validated first.
 
     Raises ``UnknownNameError`` for an unknown name, ``MissingDependencyError`` for a missing module
-    that the plug-in imports, ``SpecError`` for parameters (:func:`check_parameters`) and for a
-    ``ValueError`` of the plug-in, which is its refusal of a combination of values, and
-    ``PluginError`` for any other exception of the plug-in.
+    that the plug-in imports, ``SpecError`` for invalid parameters (:func:`check_parameters`) and
+    for a ``ValueError`` of the plug-in, which rejects a combination of values, and ``PluginError``
+    for any other exception of the plug-in.
     """
     plugin = registry.get(name)
     checked = check_parameters(registry, name, parameters, len(arguments))
@@ -57,11 +59,12 @@ def construct(registry: Registry, name: str, parameters: Mapping[str, Any], *arg
 def check_parameters(
     registry: Registry, name: str, parameters: Mapping[str, Any], arguments: int = 0
 ) -> Dict[str, Any]:
-    """Return the parameters as the plug-in ``name`` gets them, without constructing it; its first
-    ``arguments`` positional parameters are the caller's.
+    """Return the validated parameters for the plug-in ``name`` without constructing it.
 
-    Raises ``SpecError`` for a parameter that the plug-in does not have, a value of another type
-    or out of range, and a parameter without default that is missing.
+    The first ``arguments`` positional parameters of the plug-in are set by the caller.
+
+    Raises ``SpecError`` for an unknown parameter, a value of a wrong type or out of range, and a
+    missing parameter that has no default.
     """
     plugin, owner = registry.get(name), f"{registry.kind} {name!r}"
     known = dict(list(parameters_of(plugin).items())[arguments:])
@@ -94,18 +97,18 @@ def takes_any_parameter(plugin: Any) -> bool:
 
 
 def _annotations(plugin: Any) -> Dict[str, Any]:
-    """Return the annotations by parameter; none where they cannot be evaluated."""
+    """Return the annotations by parameter, or none if they cannot be evaluated."""
     function = inspect.unwrap(plugin.__init__) if inspect.isclass(plugin) else plugin
     try:
         return get_type_hints(function, include_extras=True)
-    except (NameError, TypeError):  # a name imported for type checkers only; a partial function
+    except (NameError, TypeError):  # a name imported for type checking only; a partial function
         return {}
 
 
 def _check(owner: str, name: str, value: Any, annotation: Any) -> Any:
     try:
         adapter: TypeAdapter = TypeAdapter(_BARE.get(annotation, annotation))
-    except PydanticUserError:  # a type of the plug-in's own
+    except PydanticUserError:  # a class of the plug-in
         return value
     try:
         return adapter.validate_python(value, strict=True)

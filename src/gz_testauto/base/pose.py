@@ -1,10 +1,8 @@
 """Poses and angles in three dimensions and in the plane.
 
-Owns the one representation of a rigid transform that the rest of the package passes
-around, and its conversion from and to SDF's ``x y z roll pitch yaw`` text. Polygons are
-shapely's business and grids are :mod:`gz_testauto.grid`'s.
-
-Frames follow REP-103: x forward, y left, z up, yaw counter-clockwise from +x.
+All modules use these classes for rigid transforms. They convert from and to SDF's
+``x y z roll pitch yaw`` text. Frames follow REP-103: x forward, y left, z up, yaw counter-clockwise
+from +x.
 """
 
 import math
@@ -15,27 +13,27 @@ import numpy as np
 
 
 def wrap_angle(angle_rad: float) -> float:
-    """Return the same angle in [-pi, pi]."""
+    """Return the equivalent angle in [-pi, pi]."""
     return math.remainder(angle_rad, 2.0 * math.pi)
 
 
 class Pose2D(NamedTuple):
-    """Position (m) and heading (rad) in the plane, in the world frame unless said."""
+    """Position (m) and heading (rad) in the plane, in the world frame unless stated otherwise."""
 
     x_m: float
     y_m: float
     yaw_rad: float = 0.0
 
     def to_pose(self, z_m: float = 0.0) -> "Pose":
-        """Lift into three dimensions at height ``z_m``, upright."""
+        """Return the upright pose in three dimensions at height ``z_m``."""
         return Pose.from_rpy(self.x_m, self.y_m, z_m, 0.0, 0.0, self.yaw_rad)
 
     def distance_to(self, x_m: float, y_m: float) -> float:
-        """Euclidean distance (m) to a point in the same frame."""
+        """Return the Euclidean distance (m) to a point in the same frame."""
         return math.hypot(x_m - self.x_m, y_m - self.y_m)
 
-    def place(self, points_m: np.ndarray) -> np.ndarray:
-        """Points (n, 2) of this pose's frame in the frame in which it is given."""
+    def apply(self, points_m: np.ndarray) -> np.ndarray:
+        """Map points, shape (n, 2) in this pose's frame, into the parent frame."""
         cos, sin = math.cos(self.yaw_rad), math.sin(self.yaw_rad)
         return np.asarray(points_m @ np.array([[cos, sin], [-sin, cos]]) + (self.x_m, self.y_m))
 
@@ -44,9 +42,8 @@ class Pose2D(NamedTuple):
 class Pose:
     """A rigid transform: position (m) and unit quaternion, xyzw as in ROS.
 
-    ``a * b`` is the pose ``b``, given in the frame ``a``, expressed in the frame in which
-    ``a`` is given. The quaternion is kept exactly as it was handed in, so that a pose read
-    from a simulator can be compared bit for bit.
+    ``a * b`` is pose ``b``, relative to frame ``a``, expressed in the parent frame of ``a``. The
+    quaternion is stored unchanged, so that poses from a simulator can be compared bit for bit.
     """
 
     position: Tuple[float, float, float] = (0.0, 0.0, 0.0)
@@ -56,7 +53,7 @@ class Pose:
     def from_rpy(
         cls, x: float, y: float, z: float, roll: float, pitch: float, yaw: float
     ) -> "Pose":
-        """Build from metres and radians, fixed-axis roll-pitch-yaw as in SDF and URDF."""
+        """Construct from meters and radians, with fixed-axis roll-pitch-yaw as in SDF and URDF."""
         cr, sr = math.cos(roll / 2), math.sin(roll / 2)
         cp, sp = math.cos(pitch / 2), math.sin(pitch / 2)
         cy, sy = math.cos(yaw / 2), math.sin(yaw / 2)
@@ -72,7 +69,10 @@ class Pose:
 
     @classmethod
     def from_values(cls, values: Iterable[float]) -> "Pose":
-        """Build from SDF's six numbers; raises ``ValueError`` on any other count."""
+        """Construct from SDF's six numbers.
+
+        Raises ``ValueError`` unless there are six finite numbers.
+        """
         numbers = [float(value) for value in values]
         if len(numbers) != 6:
             raise ValueError(f"a pose has 6 numbers (x y z roll pitch yaw), not {len(numbers)}")
@@ -82,10 +82,10 @@ class Pose:
 
     @property
     def rpy(self) -> Tuple[float, float, float]:
-        """Roll, pitch, yaw (rad), fixed axes; pitch in [-pi/2, pi/2]."""
+        """Return roll, pitch, yaw (rad) about fixed axes; pitch in [-pi/2, pi/2]."""
         x, y, z, w = self.quaternion
         sin_pitch = max(-1.0, min(1.0, 2.0 * (w * y - z * x)))
-        if abs(sin_pitch) > 1.0 - 1e-12:  # looking straight up or down: roll is free
+        if abs(sin_pitch) > 1.0 - 1e-12:  # gimbal lock: choose a roll of zero
             yaw = -2.0 * math.copysign(1.0, sin_pitch) * math.atan2(x, w)
             return (0.0, math.copysign(math.pi / 2, sin_pitch), wrap_angle(yaw))
         return (
@@ -96,30 +96,30 @@ class Pose:
 
     @property
     def values(self) -> Tuple[float, float, float, float, float, float]:
-        """SDF's six numbers: x y z (m), roll pitch yaw (rad); none of them is -0."""
+        """Return SDF's six numbers: x y z (m), roll pitch yaw (rad); none of them is -0."""
         x, y, z, roll, pitch, yaw = (float(value) + 0.0 for value in (*self.position, *self.rpy))
         return (x, y, z, roll, pitch, yaw)
 
     @property
     def yaw_rad(self) -> float:
-        """Heading: rotation about z of the x axis's projection onto the ground."""
+        """Return the heading: the direction of the x axis projected onto the ground."""
         x, y, z, w = self.quaternion
         return math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
 
     @property
     def tilt_rad(self) -> float:
-        """How far the z axis leans from the vertical, in [0, pi]."""
+        """Return the angle between the z axis and the vertical, in [0, pi]."""
         x, y, _, _ = self.quaternion
         return math.acos(max(-1.0, min(1.0, 1.0 - 2.0 * (x * x + y * y))))
 
     @property
     def planar(self) -> Pose2D:
-        """What is left of the pose when seen from above."""
+        """Return the projection of the pose onto the ground plane."""
         return Pose2D(self.position[0], self.position[1], self.yaw_rad)
 
     @property
     def rotation(self) -> np.ndarray:
-        """Rotation matrix, shape (3, 3)."""
+        """Return the rotation matrix, shape (3, 3)."""
         x, y, z, w = self.quaternion
         return np.array(
             [
@@ -131,7 +131,7 @@ class Pose:
 
     @property
     def matrix(self) -> np.ndarray:
-        """Homogeneous transform, shape (4, 4)."""
+        """Return the homogeneous transform, shape (4, 4)."""
         matrix = np.eye(4)
         matrix[:3, :3] = self.rotation
         matrix[:3, 3] = self.position
@@ -142,7 +142,7 @@ class Pose:
         return np.asarray(points, dtype=float) @ self.rotation.T + np.asarray(self.position)
 
     def inverse(self) -> "Pose":
-        """The transform that undoes this one."""
+        """Return the inverse transform."""
         x, y, z, w = self.quaternion
         px, py, pz = map(float, -(self.rotation.T @ np.asarray(self.position)))
         return Pose((px, py, pz), (-x, -y, -z, w))
@@ -160,5 +160,5 @@ class Pose:
         return Pose((px, py, pz), quaternion)
 
     def to_text(self) -> str:
-        """SDF's text, ``x y z roll pitch yaw``, in the shortest digits that read back."""
+        """Return SDF's ``x y z roll pitch yaw`` with the fewest digits that preserve the values."""
         return " ".join(map(repr, self.values))

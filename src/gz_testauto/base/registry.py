@@ -1,12 +1,13 @@
-"""Finds planners, simulators, behaviours, metrics, verbs and other plug-ins by name.
+"""Find planners, simulators, behaviors, metrics, verbs and other plug-ins by name.
 
-One registry per kind of plug-in. A name is searched among the built-ins first, then in the extras
-of this package, then in the ``<export>`` of other ROS packages' ``package.xml``, then among Python
-entry points. ROS packages come before entry points because a catkin devel space hides the latter.
+Each kind of plug-in has one registry. A name is searched among the built-ins first, then in the
+extras of this package, then in the ``<export>`` of other ROS packages' ``package.xml``, then among
+Python entry points. ROS packages precede entry points because a catkin devel space hides the
+latter.
 
-An extra is a folder of ``gz_testauto/extras/``. Its ``entry_points.txt`` declares its plug-ins in
-the format in which an installed Python package declares its entry points; no module of an extra is
-imported before one of its plug-ins is requested.
+An extra is a directory in ``gz_testauto/extras/``. Its ``entry_points.txt`` declares its plug-ins
+in the format of Python entry points. A module of an extra is imported only when one of its plug-ins
+is requested.
 
 In another ROS package::
 
@@ -18,9 +19,9 @@ In a Python package's ``pyproject.toml``::
     [project.entry-points."gz_testauto.planners"]
     my_planner = "my_pkg.planners:MyPlanner"
 
-Either names a class, or a mapping from names to classes. What another package exports and cannot
-be imported is left out with a warning, and named where somebody asks for a name that is not found:
-one broken package in a workspace keeps nobody from the plugins of the others.
+Either names a class, or a mapping from names to classes. An export that cannot be imported is
+skipped with a warning, and the error for an unknown name lists it. One broken package in a
+workspace therefore does not affect the plug-ins of other packages.
 """
 
 import ast
@@ -52,7 +53,10 @@ EXTRAS = Path(__file__).resolve().parents[1] / "extras"
 
 
 def load_object(reference: str) -> Any:
-    """Import ``"module.path:attribute"`` and return the attribute; without one, the module."""
+    """Import ``"module.path:attribute"`` and return the attribute, or the module if none is named.
+
+    Raises ``ImportError`` or ``AttributeError``.
+    """
     module_name, _, attribute = reference.partition(":")
     module = importlib.import_module(module_name)
     return getattr(module, attribute) if attribute else module
@@ -60,12 +64,14 @@ def load_object(reference: str) -> Any:
 
 @lru_cache(maxsize=None)
 def extra_plugins() -> Mapping[str, Mapping[str, Tuple[str, str]]]:
-    """Plug-ins of the extras: for each group, ``"gz_testauto.planners"``, their names with the
-    name of the extra and the reference ``"module:attribute"``."""
+    """Return the plug-ins of the extras by group, such as ``"gz_testauto.planners"``, and name.
+
+    The values are the name of the extra and the reference ``"module:attribute"``.
+    """
     found: Dict[str, Dict[str, Tuple[str, str]]] = {}
     for path in sorted(EXTRAS.glob("*/entry_points.txt")):
         declared = configparser.ConfigParser(delimiters=("=",), interpolation=None)
-        # Names keep their case.
+        # Preserve the case of names.
         declared.optionxform = str  # type: ignore[assignment, method-assign]
         declared.read_string(path.read_text(encoding="utf-8"))
         for group in declared.sections():
@@ -75,11 +81,11 @@ def extra_plugins() -> Mapping[str, Mapping[str, Tuple[str, str]]]:
 
 
 class Registry:
-    """Named plugins of one kind.
+    """The plug-ins of one kind, by name.
 
-    ``kind`` is the singular used in messages (``"planner"``); ``builtins`` maps each name to
-    a ``"module:attribute"`` reference, imported only when that plug-in is requested. The plug-ins
-    of the extras are added to them.
+    ``kind`` is the singular for messages (``"planner"``). ``builtins`` maps each name to a
+    ``"module:attribute"`` reference, which is imported only when that plug-in is requested. The
+    plug-ins of the extras are added to them.
     """
 
     def __init__(self, kind: str, builtins: Mapping[str, str]) -> None:
@@ -95,23 +101,26 @@ class Registry:
         }
         self._discovered = False
         self._broken: List[str] = []
-        """What other packages export and cannot be imported."""
+        """Messages about exports of other packages that cannot be imported."""
 
     def register(self, name: str, plugin: Any) -> None:
-        """Add a plugin by hand; a name that is taken raises ``ValueError``."""
+        """Add a plug-in. Raises ``ValueError`` if the name is already registered."""
         if name in self._loaders:
             raise ValueError(f"{self.kind} {name!r} is already registered")
-        self._loaders[name] = partial(_itself, plugin)
+        self._loaders[name] = partial(_return_plugin, plugin)
 
     def names(self) -> List[str]:
-        """All known names, sorted."""
+        """Return the names of all plug-ins, sorted."""
         self._discover()
         return sorted(self._loaders)
 
     def get(self, name: str) -> Any:
-        """Return the plugin. Raises ``UnknownNameError`` that names the near misses,
-        ``MissingDependencyError`` for a missing module that the plugin imports, and
-        ``PluginError`` for any other exception of its module."""
+        """Return the plug-in ``name``.
+
+        Raises ``UnknownNameError`` that suggests similar names, ``MissingDependencyError`` for a
+        missing module that the plug-in imports, and ``PluginError`` for any other exception of its
+        module.
+        """
         if name not in self._loaders:
             self._discover()
         if name not in self._loaders:
@@ -129,12 +138,14 @@ class Registry:
             raise MissingDependencyError(
                 f"{self.kind} {name!r} cannot be loaded: {error}{remedy}"
             ) from error
-        except Exception as error:  # a plug-in's module raises any exception
+        except Exception as error:  # a plug-in's module can raise any exception
             raise PluginError.of(f"{self.kind} {name!r} cannot be loaded", error) from error
 
     def summary(self, name: str) -> str:
-        """First line of the docstring of a plug-in that is a module. Does not import the module
-        of a built-in or of an extra."""
+        """Return the first line of the docstring of a plug-in that is a module.
+
+        The module of a built-in or of an extra is not imported.
+        """
         if name in self._references:
             spec = importlib.util.find_spec(self._references[name])
             source = getattr(spec.loader, "get_source")(spec.name) if spec else ""  # noqa: B009
@@ -171,22 +182,22 @@ class Registry:
             for reference in _exported(manifest, self._group.partition(".")[2]):
                 try:
                     plugin = load_object(reference)
-                except Exception as error:  # their module raises whatever it raises
+                except Exception as error:  # a plug-in's module can raise any exception
                     self._broken.append(
                         f"{manifest} exports {self.kind}s that cannot be loaded: "
-                        f"{reference}: {_told(error)}"
+                        f"{reference}: {_one_line(error)}"
                     )
                     LOGGER.warning("%s", self._broken[-1])
                     continue
                 mapping = plugin if isinstance(plugin, Mapping) else {plugin.__name__: plugin}
                 for name, value in mapping.items():
-                    yield name, partial(_itself, value)
+                    yield name, partial(_return_plugin, value)
 
 
 def _exported(manifest: Path, attribute: str) -> List[str]:
-    """References in ``<export><gz_testauto ATTRIBUTE="..."/>`` of one ``package.xml``.
+    """Return the references in ``<export><gz_testauto ATTRIBUTE="..."/>`` of a ``package.xml``.
 
-    rospkg can list exports too, but says who depends on whom only where rosdep is set up.
+    rospkg is not used for this: it requires a configured rosdep to list dependent packages.
     """
     try:
         content = manifest.read_bytes()
@@ -194,25 +205,24 @@ def _exported(manifest: Path, attribute: str) -> List[str]:
             return []
         root = parse_xml(content)
     except (OSError, etree.XMLSyntaxError):
-        return []  # not ours to complain about: catkin does when that package is built
+        return []  # catkin reports it when that package is built
     found = (element.get(attribute) for element in root.iterfind("export/gz_testauto"))
     return [reference for reference in found if reference]
 
 
-def _told(error: Exception) -> str:
-    """An error of somebody else's module in one line; an ``ImportError`` says by itself what
-    it is."""
+def _one_line(error: Exception) -> str:
+    """Return type and text of an exception in one line; of an ``ImportError``, the text alone."""
     if isinstance(error, ImportError):
         return str(error)
     return f"{type(error).__name__}: {error}".partition("\n")[0]
 
 
-def _itself(plugin: Any) -> Any:
+def _return_plugin(plugin: Any) -> Any:
     return plugin
 
 
 def unknown_name(kind: str, name: str, known: Any) -> str:
-    """Say that ``name`` is no known ``kind``, what may have been meant, and what there is."""
+    """Return the message for an unknown ``kind``, with the most similar and all known names."""
     near = difflib.get_close_matches(name, list(known), n=1)
     hint = f"; did you mean {near[0]!r}?" if near else "."
     return f"unknown {kind} {name!r}{hint} Known: {', '.join(sorted(known)) or 'none'}"

@@ -1,9 +1,9 @@
-"""Finds files that are named by URI: beside a file, in a ROS package, on Gazebo's model path.
+"""Find files by URI: relative to another file, in a ROS package, or on Gazebo's model path.
 
-Owns the meaning of ``file://``, ``package://`` and ``model://``, where this package's own
-``models/``, ``worlds/`` and ``config/`` are (source tree, catkin install or wheel), and which
-of a model directory's SDF files is the one to read. Refuses to open what it finds, and never
-looks on the network: Gazebo's online model database is gone or slow.
+Supported schemes are ``file://``, ``package://`` and ``model://``. This module also locates this
+package's ``models/``, ``worlds/`` and ``config/`` (source tree, catkin install or wheel), and
+selects the SDF file of a model directory. It returns paths without opening them, and never uses
+the network: Gazebo's online model database is unavailable or slow.
 """
 
 import contextlib
@@ -20,57 +20,59 @@ from gz_testauto.base.xml_file import read_xml
 
 PACKAGE = "gz_testauto"
 MODELS = "models"
-"""The folder of models, this package's and that of a set of worlds."""
+"""The name of a directory of models, in this package and in a set of worlds."""
 WORLDS_MANIFEST = "worlds.json"
-"""The file that makes a directory a set of worlds."""
+"""The manifest in the directory of a set of worlds."""
 _LONGEST_NAME, _LONGEST_PATH = 255, 2000
-"""Bytes; paths can be longer on Linux, but the directory before them counts too."""
+"""In bytes. Linux allows longer paths, but the parent directory counts too."""
 NEWEST_SDF = (1, 7)
 """The newest SDF version that Gazebo 11 reads."""
 _MEDIA_FOLDERS = ("", "models", "media/models", "Media/models")
-"""Where below a directory of ``GAZEBO_RESOURCE_PATH`` Gazebo looks for ``file://``."""
+"""Subdirectories of each ``GAZEBO_RESOURCE_PATH`` entry in which Gazebo searches ``file://``."""
 
 
 def resolve(
     uri: Union[str, Path], relative_to: Path, model_path: Optional[Sequence[Path]] = None
 ) -> Path:
-    """Return the absolute path that ``uri`` names.
+    """Return the absolute path of ``uri``.
 
-    A plain path and ``file://path`` are taken relative to ``relative_to``: a directory, or
-    the file in which the URI was written. Such a path need not exist; where ``file://path``
-    does not, it is also looked for in ``GAZEBO_RESOURCE_PATH``, as Gazebo does for
-    ``file://media/…``. ``package://name/…``
-    needs the ROS package to exist, ``model://name/…`` needs the file or directory itself
-    to be found among the models that a set of worlds brings (:func:`world_set_models`), or on
-    ``model_path`` (by default :func:`model_path`).
+    A plain path and ``file://path`` are relative to ``relative_to``: a directory, or the file that
+    contains the URI. The path need not exist; a missing ``file://path`` is also searched in
+    ``GAZEBO_RESOURCE_PATH``, as Gazebo does for ``file://media/…``. ``package://name/…`` requires
+    an existing ROS package. ``model://name/…`` requires an existing file or directory among the
+    models of a set of worlds (:func:`world_set_models`) or on ``model_path`` (default:
+    :func:`model_path`).
 
-    Raises ``ResourceError`` that says where was looked and how to mend it.
+    Raises ``ResourceError`` that states the searched directories and the remedy.
     """
     text = str(uri).strip()
     _require_file_name(text)
     scheme, separator, rest = text.partition("://")
     if not separator:
-        return _beside(text, relative_to)
+        return _relative_path(text, relative_to)
     if scheme == "file":
-        return _file(rest, relative_to)
+        return _resolve_file(rest, relative_to)
     if scheme == "package":
-        return _in_package(rest)
+        return _resolve_package(rest)
     if scheme == "model":
-        return _on_model_path(rest, world_set_models(relative_to), model_path)
-    fetched = ""
+        return _resolve_model(rest, world_set_models(relative_to), model_path)
+    remedy = ""
     if scheme in ("http", "https"):
-        fetched = (
-            "; nothing is fetched from the network: download it, add the directory that holds it "
-            "to GAZEBO_MODEL_PATH, and write model://NAME"
+        remedy = (
+            "; models are not downloaded: download it, add its parent directory to "
+            "GAZEBO_MODEL_PATH, and write model://NAME"
         )
     raise ResourceError(
-        f"cannot resolve {text!r}: known are plain paths, file://, package:// and model://{fetched}"
+        f"cannot resolve {text!r}: supported are plain paths, file://, package:// and "
+        f"model://{remedy}"
     )
 
 
 def find_ignoring_case(start: Path, name: str) -> Optional[str]:
-    """What ``name``, relative to ``start``, would be in the upper and lower case in which it is
-    there; None where it is not there in any."""
+    """Return the existing path, relative to ``start``, that differs from ``name`` in case only.
+
+    Returns None if there is none.
+    """
     found = start
     for part in Path(name).parts:
         try:
@@ -85,10 +87,10 @@ def find_ignoring_case(start: Path, name: str) -> Optional[str]:
 
 
 def share_directory() -> Path:
-    """The directory that holds this package's ``models/``, ``worlds/`` and ``config/``.
+    """Return the directory with this package's ``models/``, ``worlds/`` and ``config/``.
 
-    That is the source tree when run from it (a catkin devel space does), otherwise
-    ``share/gz_testauto`` beside the ``lib`` into which the code was installed.
+    This is the source tree when run from it (also in a catkin devel space), otherwise
+    ``share/gz_testauto`` next to the ``lib`` directory of the installed code.
     """
     here = Path(__file__).resolve()
     for candidate in _share_candidates(here):
@@ -101,12 +103,12 @@ def share_directory() -> Path:
 
 
 def model_path() -> Tuple[Path, ...]:
-    """Directories in which ``model://`` is looked for, first match wins.
+    """Return the directories in which ``model://`` is searched, by descending priority.
 
-    This package's own models, then ``GAZEBO_MODEL_PATH``, then ``~/.gazebo/models``.
+    These are this package's models, then ``GAZEBO_MODEL_PATH``, then ``~/.gazebo/models``.
     """
     directories: List[Path] = []
-    with contextlib.suppress(ResourceError):  # the core works without the package's own models
+    with contextlib.suppress(ResourceError):  # the core works without this package's models
         directories.append(share_directory() / "models")
     entries = os.environ.get("GAZEBO_MODEL_PATH", "").split(os.pathsep)
     directories += [Path(entry).expanduser().absolute() for entry in entries if entry.strip()]
@@ -115,8 +117,10 @@ def model_path() -> Tuple[Path, ...]:
 
 
 def world_set_models(relative_to: Path) -> Tuple[Path, ...]:
-    """``models/`` beside the ``worlds.json`` of the set of worlds to which ``relative_to`` belongs:
-    one of its worlds, their directory, or something in that ``models/``. Empty for anything else.
+    """Return the ``models/`` directory of the set of worlds that contains ``relative_to``.
+
+    ``relative_to`` is a world of the set, the directory of the set, or a path in its ``models/``.
+    Returns an empty tuple for any other path, and for a set without ``models/``.
     """
     place = Path(os.path.abspath(relative_to))
     for folder in (place, *place.parents):
@@ -127,18 +131,20 @@ def world_set_models(relative_to: Path) -> Tuple[Path, ...]:
     return (models,) if os.path.isfile(folder / WORLDS_MANIFEST) and models.is_dir() else ()
 
 
-def media_folders() -> Iterator[Path]:
-    """Where a ``file://`` that is not beside its file is looked for: the directories of
-    ``GAZEBO_RESOURCE_PATH``, and the folders in them in which Gazebo looks."""
+def media_directories() -> Iterator[Path]:
+    """Yield the directories of ``GAZEBO_RESOURCE_PATH`` and their media subdirectories.
+
+    In these a ``file://`` path is searched that does not exist relative to its file.
+    """
     for directory in os.environ.get("GAZEBO_RESOURCE_PATH", "").split(os.pathsep):
         for folder in _MEDIA_FOLDERS if directory.strip() else ():
             yield Path(directory) / folder
 
 
 def model_file(path: Path) -> Path:
-    """The SDF file of a model: ``path`` itself, or what the directory's ``model.config`` names.
+    """Return the SDF file of a model: ``path``, or the file that its ``model.config`` names.
 
-    Of several versions the newest that Gazebo 11 reads is taken, as Gazebo does.
+    Of several SDF versions, the newest that Gazebo 11 supports is selected, as in Gazebo.
     """
     if not os.path.isdir(path):
         return path
@@ -149,7 +155,7 @@ def model_file(path: Path) -> Path:
             return path / "model.sdf"
         raise ResourceError(f"{path} is not a model directory: it has no model.config")
     try:
-        # TinyXML forgives much; what matters here is only which file is named.
+        # TinyXML accepts malformed XML; only the name of the SDF file is needed here.
         root = read_xml(manifest, recover=True)
     except (etree.XMLSyntaxError, OSError) as error:
         raise ResourceError(f"{manifest} cannot be read: {error}") from error
@@ -159,8 +165,8 @@ def model_file(path: Path) -> Path:
     name = max(readable, key=lambda entry: entry[0])[1] if readable else ""
     _require_file_name(name)
     if not name or not os.path.isfile(path / name):
-        named = f"names {name!r}, which is not there" if name else "names no <sdf> file"
-        raise ResourceError(f"{manifest} {named}")
+        problem = f"names {name!r}, which does not exist" if name else "names no <sdf> file"
+        raise ResourceError(f"{manifest} {problem}")
     return path / name
 
 
@@ -170,25 +176,25 @@ def _version(entry: "etree._Element") -> Tuple[int, ...]:
 
 
 def _require_file_name(text: str) -> None:
-    """Raise ``ResourceError`` for what no file can be called: looking for it would raise."""
+    """Raise ``ResourceError`` for an impossible file name, which ``os.path`` functions reject."""
     longest = max((len(os.fsencode(part)) for part in text.split("/")), default=0)
     if "\0" in text or longest > _LONGEST_NAME or len(os.fsencode(text)) > _LONGEST_PATH:
         raise ResourceError(f"{text[:60]!r}... cannot be the name of a file")
 
 
-def _beside(path: str, relative_to: Path) -> Path:
+def _relative_path(path: str, relative_to: Path) -> Path:
     base = relative_to if os.path.isdir(relative_to) else relative_to.parent
     return Path(os.path.normpath(base.absolute() / Path(path).expanduser()))
 
 
-def _file(path: str, relative_to: Path) -> Path:
-    beside = _beside(path, relative_to)
-    if Path(path).is_absolute() or os.path.exists(beside):
-        return beside
-    for folder in media_folders():
+def _resolve_file(path: str, relative_to: Path) -> Path:
+    relative = _relative_path(path, relative_to)
+    if Path(path).is_absolute() or os.path.exists(relative):
+        return relative
+    for folder in media_directories():
         if os.path.exists(folder / path):
             return Path(os.path.normpath((folder / path).absolute()))
-    return beside
+    return relative
 
 
 def _share_candidates(here: Path) -> Iterator[Path]:
@@ -200,7 +206,7 @@ def _share_candidates(here: Path) -> Iterator[Path]:
     yield Path(sysconfig.get_path("data")) / "share" / PACKAGE
 
 
-def _in_package(rest: str) -> Path:
+def _resolve_package(rest: str) -> Path:
     package, _, inside = rest.partition("/")
     if package == PACKAGE:
         return Path(os.path.normpath(share_directory() / inside))
@@ -208,23 +214,22 @@ def _in_package(rest: str) -> Path:
         import rospkg
     except ImportError as error:
         raise ResourceError(
-            f"package://{rest} needs ROS, and rospkg is not installed here: name the file by path"
+            f"package://{rest} needs ROS, but rospkg is not installed: use the path of the file"
         ) from error
     try:
         directory = rospkg.RosPack().get_path(package)
     except rospkg.ResourceNotFound as error:
         raise ResourceError(
-            f"package://{rest}: no ROS package {package!r}; source the workspace that has it "
-            "(ROS_PACKAGE_PATH)"
+            f"package://{rest}: no ROS package {package!r}; source its workspace (ROS_PACKAGE_PATH)"
         ) from error
     return Path(os.path.normpath(Path(directory) / inside))
 
 
-def _on_model_path(
-    rest: str, brought: Tuple[Path, ...], directories: Optional[Sequence[Path]]
+def _resolve_model(
+    rest: str, in_world_set: Tuple[Path, ...], directories: Optional[Sequence[Path]]
 ) -> Path:
-    rest = rest.lstrip("/")  # model:///NAME is to Gazebo what model://NAME is
-    searched = brought + (model_path() if directories is None else tuple(directories))
+    rest = rest.lstrip("/")  # Gazebo accepts model:///NAME as model://NAME
+    searched = in_world_set + (model_path() if directories is None else tuple(directories))
     for directory in searched:
         candidate = directory / rest
         if os.path.exists(candidate):
@@ -236,9 +241,9 @@ def _on_model_path(
     if model is not None and inside:
         raise ResourceError(
             f"model://{rest} was not found: {model} has no {inside}; "
-            + (hint.strip() or "take that file from where the model came from")
+            + (hint.strip() or "copy that file from the source of the model")
         )
     raise ResourceError(
         f"model://{rest} was not found in {', '.join(map(str, searched)) or 'an empty path'}: "
-        f"{hint}add the directory that holds it to GAZEBO_MODEL_PATH"
+        f"{hint}add its parent directory to GAZEBO_MODEL_PATH"
     )

@@ -1,8 +1,7 @@
-"""Conversion between this package's values and ROS messages.
+"""Convert between this package's values and ROS messages, field by field.
 
-Owns the mapping field by field, and that nothing is lost on the way: a pose, a command or a
-scan that goes out and comes back is the same to the bit (a scan to the 32 bits that
-``sensor_msgs/LaserScan`` has). Knows messages, but no topics, no nodes and no clock.
+A round trip preserves poses, commands and scans bit for bit; scans have the single precision of
+``sensor_msgs/LaserScan``. The module needs neither a node nor a ROS clock.
 """
 
 import math
@@ -26,33 +25,35 @@ WORLD_FRAME = "map"
 
 
 def time_message(nanoseconds: int) -> Time:
-    """ROS time from whole nanoseconds; ``Time.from_sec`` would cut a float's last digits."""
+    """Return integer nanoseconds as ROS time; ``Time.from_sec`` would round a float."""
     return Time(*divmod(nanoseconds, NANOSECONDS))
 
 
 def nanoseconds_of(seconds: float) -> int:
-    """The nearest whole nanosecond."""
+    """Return seconds rounded to integer nanoseconds."""
     return round(seconds * NANOSECONDS)
 
 
 def from_float32(value: float) -> float:
-    """The shortest decimal number that a field of 32 bits can mean: 0.1, not 0.10000000149."""
+    """Return the shortest decimal number of a 32-bit float: 0.1, not 0.10000000149."""
     return float(str(np.float32(value)))
 
 
 def pose_message(pose: Pose) -> PoseMessage:
-    """Position (m) and quaternion, digit for digit."""
+    """Return a pose as a message; position in meters."""
     return PoseMessage(Point(*pose.position), Quaternion(*pose.quaternion))
 
 
 def transform_message(pose: Pose) -> Transform:
-    """The same as a transform from the child's frame to the parent's."""
+    """Return a pose as the transform from the child frame to the parent frame."""
     return Transform(Vector3(*pose.position), Quaternion(*pose.quaternion))
 
 
 def pose_of(message: PoseMessage) -> Pose:
-    """The pose in a message. The quaternion of all zeros that an unfilled message has means
-    no rotation, as it does to gazebo_ros; one that is not of unit length is normalised."""
+    """Return the pose in a message, with a normalized quaternion.
+
+    A quaternion of zeros, as in a default message, means no rotation, as in gazebo_ros.
+    """
     x, y, z, w = quaternion = _quaternion(message.orientation)
     norm = math.sqrt(sum(value * value for value in quaternion))
     if norm == 0.0:
@@ -63,27 +64,27 @@ def pose_of(message: PoseMessage) -> Pose:
 
 
 def pose_of_transform(message: Transform) -> Pose:
-    """The pose of the child's frame in the parent's."""
+    """Return the pose of the child frame in the parent frame."""
     return Pose(_vector(message.translation), _quaternion(message.rotation))
 
 
 def twist_message(linear_mps: Iterable[float], angular_radps: Iterable[float]) -> Twist:
-    """Linear and angular velocity, three components each."""
+    """Return a twist message from linear and angular velocity, with three components each."""
     return Twist(Vector3(*linear_mps), Vector3(*angular_radps))
 
 
 def command_message(command: Twist2D) -> Twist:
-    """What ``cmd_vel`` carries for a differential drive."""
+    """Return a velocity command of a differential drive as a ``cmd_vel`` message."""
     return twist_message((command.linear_mps, 0.0, 0.0), (0.0, 0.0, command.angular_radps))
 
 
 def command_of(message: Twist) -> Twist2D:
-    """What a differential drive can do of a ``cmd_vel``: forward speed and yaw rate."""
+    """Return forward speed and yaw rate of a ``cmd_vel`` message for a differential drive."""
     return Twist2D(message.linear.x, message.angular.z)
 
 
 def state_of(pose: PoseMessage, twist: Twist) -> ModelState:
-    """Pose and twist of a model; a twist that is NaN is one the simulator does not tell."""
+    """Return pose and twist of a model; a twist of NaN means that the simulator reports none."""
     linear = _vector(twist.linear)
     if not math.isfinite(linear[0]):
         return ModelState(pose_of(pose))
@@ -91,32 +92,32 @@ def state_of(pose: PoseMessage, twist: Twist) -> ModelState:
 
 
 def twist_of_state(state: ModelState, unknown: float = 0.0) -> Twist:
-    """A model's twist; one that the simulator does not tell has ``unknown`` for each number."""
-    nothing = (unknown,) * 3
+    """Return a model's twist; components that the simulator does not report are ``unknown``."""
+    missing = (unknown,) * 3
     linear, angular = state.linear_mps, state.angular_radps
     return twist_message(
-        nothing if linear is None else linear, nothing if angular is None else angular
+        missing if linear is None else linear, missing if angular is None else angular
     )
 
 
 def model_states_message(states: Mapping[str, ModelState], unknown: float = 0.0) -> ModelStates:
-    """``/gazebo/model_states``; a twist that the simulator does not tell is ``unknown``."""
+    """Return ``/gazebo/model_states``; twists without a value are ``unknown``."""
     return ModelStates(*_state_columns(states, unknown))
 
 
 def link_states_message(states: Mapping[str, ModelState]) -> LinkStates:
-    """``/gazebo/link_states``; a twist that the simulator does not tell is zero."""
+    """Return ``/gazebo/link_states``; a twist that the simulator does not report is zero."""
     return LinkStates(*_state_columns(states, 0.0))
 
 
 def model_states_of(message: ModelStates) -> Mapping[str, ModelState]:
-    """Every model's state by name."""
+    """Return the state of each model by name."""
     rows = zip(message.name, message.pose, message.twist)
     return {name: state_of(pose, twist) for name, pose, twist in rows}
 
 
 def scan_message(scan: LaserScan, stamp: Time, frame: str, period_s: float) -> LaserScanMessage:
-    """A scan, its rays counter-clockwise; ``period_s`` is the time between two scans."""
+    """Return a scan as a message; ``period_s`` is the time between two scans."""
     message = LaserScanMessage()
     message.header.stamp, message.header.frame_id = stamp, frame
     message.angle_min, message.angle_max = scan.angle_min_rad, scan.angle_max_rad
@@ -129,7 +130,7 @@ def scan_message(scan: LaserScan, stamp: Time, frame: str, period_s: float) -> L
 
 
 def scan_of(message: LaserScanMessage, stamp_s: float, mount: Pose) -> LaserScan:
-    """The scan in a message, ``mount`` being the sensor's pose in the base frame."""
+    """Return the scan in a message; ``mount`` is the pose of the sensor in the base frame."""
     return LaserScan(
         stamp_s=stamp_s,
         angle_min_rad=message.angle_min,
@@ -142,7 +143,7 @@ def scan_of(message: LaserScanMessage, stamp_s: float, mount: Pose) -> LaserScan
 
 
 def imu_message(sample: ImuSample, stamp: Time, frame: str) -> Imu:
-    """An inertial sample; covariances are left at zero, which means unknown."""
+    """Return an IMU sample as a message; covariances are zero, which means unknown."""
     message = Imu()
     message.header.stamp, message.header.frame_id = stamp, frame
     message.orientation = Quaternion(*sample.quaternion)
@@ -152,7 +153,7 @@ def imu_message(sample: ImuSample, stamp: Time, frame: str) -> Imu:
 
 
 def imu_sample_of(message: Imu, stamp_s: float) -> ImuSample:
-    """The inertial sample in a message."""
+    """Return the IMU sample in a message."""
     return ImuSample(
         stamp_s=stamp_s,
         quaternion=_quaternion(message.orientation),
@@ -162,7 +163,7 @@ def imu_sample_of(message: Imu, stamp_s: float) -> ImuSample:
 
 
 def contacts_message(contacts: Sequence[Contact], stamp: Time) -> ContactsState:
-    """Contacts as gazebo_ros's bumper tells them, in the world frame."""
+    """Return contacts as the bumper plug-in of gazebo_ros publishes them, in the world frame."""
     message = ContactsState()
     message.header.stamp, message.header.frame_id = stamp, WORLD_FRAME
     message.states = [_contact_state(contact) for contact in contacts]
@@ -170,7 +171,7 @@ def contacts_message(contacts: Sequence[Contact], stamp: Time) -> ContactsState:
 
 
 def contacts_of(message: ContactsState, stamps_s: Sequence[float]) -> Tuple[Contact, ...]:
-    """The contacts in a message, with the scene time of each."""
+    """Return the contacts in a message, with ``stamps_s`` as their simulated times."""
     return tuple(
         Contact(
             stamp_s=stamp_s,

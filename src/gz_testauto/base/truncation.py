@@ -1,8 +1,7 @@
-"""What is shown of a long message: its beginning, which has the cause, and its end.
+"""Truncate long messages for display: keep the start, which contains the cause, and the end.
 
-Owns how long a message may be where people read it. The whole of it is kept for whoever needs it:
-an error has it as ``full``, results keep the full cause of every invalid attempt, nodes write it
-into their log file, and the command line into a file that it names.
+The full text remains available: as ``full`` of an error, as the cause of each invalid attempt in
+the results, in the log files of nodes, and in a file whose path the command line prints.
 """
 
 import logging
@@ -10,35 +9,37 @@ import re
 from typing import Sequence
 
 MAX_LENGTH = 500
-"""Characters of one line of a message that is shown."""
+"""Limit on the displayed characters of one line."""
 MAX_NAMES = 5
-"""So many names are listed in a message; of more than that it is told how many they are."""
+"""Limit on the names that a message lists; the others are counted."""
 _LEFT_OUT = " [...] "
 _END = 150
 _BEGIN = MAX_LENGTH - _END - len(_LEFT_OUT)
 
 _LOGGER = logging.getLogger("gz_testauto.full_messages")
-_LOGGER.setLevel(logging.INFO)  # whatever a node lets its console show
+_LOGGER.setLevel(logging.INFO)  # independent of the level of a node's console
 
 
 def truncate(message: str) -> str:
-    """The message with the middle of each line left out that is too long to read."""
+    """Return the message with the middle of each long line replaced by an ellipsis."""
     return (
         "\n".join(map(_brief_line, message.splitlines())) if len(message) > MAX_LENGTH else message
     )
 
 
 def join_truncated(names: Sequence[str]) -> str:
-    """Names for a message, the first few and how many more there are."""
+    """Return the first :data:`MAX_NAMES` names and the number of the others."""
     more = len(names) - MAX_NAMES
     return ", ".join(names[:MAX_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
 def log_untruncated(message: str) -> None:
-    """Put a message whose brief form is being shown into the log of this process, where it has
-    one: in a node that is its log file and not its console."""
+    """Log a message in full if its displayed form is truncated.
+
+    In a node, the text appears in the log file and not on the console.
+    """
     if truncate(message) != message:
-        _LOGGER.info("a message in full: %s", message)
+        _LOGGER.info("full message: %s", message)
 
 
 def _brief_line(line: str) -> str:

@@ -1,8 +1,8 @@
-"""XML that others have written, read without following what it points to.
+"""Parse XML from untrusted sources without resolving references to other files.
 
-Owns the one way in which this package parses XML: no entities are put in, nothing is fetched from
-the network and no DTD is loaded, whatever the defaults of the installed lxml are. A world, a
-model or a launch file can therefore not make its reader show or send another file.
+All XML of this package is parsed here: entities are not expanded, the network is not accessed, and
+no DTD is loaded, independent of the defaults of the installed lxml. A world, model or launch file
+therefore cannot disclose the content of another file.
 """
 
 from pathlib import Path
@@ -15,10 +15,10 @@ from gz_testauto.base.disk import read_file
 def parse_xml(
     content: bytes, recover: bool = False, remove_comments: bool = False
 ) -> "etree._Element":
-    """The root element; white space, comments and CDATA are kept unless said.
+    """Return the root element; white space and CDATA are kept, and comments by default.
 
-    ``recover`` takes what can be made out of XML that is not well-formed, as TinyXML does; the
-    result is then None when nothing can. Raises ``etree.XMLSyntaxError``.
+    With ``recover``, XML that is not well-formed is repaired, as TinyXML does; the result is None
+    if that is impossible. Raises ``etree.XMLSyntaxError``.
     """
     parser = etree.XMLParser(
         resolve_entities=False,
@@ -34,5 +34,5 @@ def parse_xml(
 
 
 def read_xml(path: Path, recover: bool = False) -> "etree._Element":
-    """As :func:`parse_xml`, of a file. Raises ``OSError`` as well."""
+    """Return the root element of a file; see :func:`parse_xml`. Also raises ``OSError``."""
     return parse_xml(read_file(path), recover)

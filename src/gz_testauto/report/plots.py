@@ -204,7 +204,7 @@ def _draw_movers(axes: Any, recording: Recording, color: str) -> None:
             (outlines[OUTLINE_SERIES + encounter.mover], way[row]),
             (outlines[FOOTPRINT_SERIES], recording.pose[row]),
         ):
-            place = Pose2D(*pose.tolist()).place(outline)
+            place = Pose2D(*pose.tolist()).apply(outline)
             axes.fill(place[:, 0], place[:, 1], facecolor=color, alpha=0.35, linewidth=0)
 
 

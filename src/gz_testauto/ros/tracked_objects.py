@@ -72,7 +72,7 @@ class TrackedObjectsPublisher:
         here = Pose2D(x_m, y_m, yaw_rad)
         message = ObstacleMsg(id=self._numbers.setdefault(one.name, len(self._numbers)))
         message.header.frame_id = self._frame
-        corners = here.place(one.outline_m).tolist()
+        corners = here.apply(one.outline_m).tolist()
         message.polygon.points = [Point32(x, y, 0.0) for x, y in corners]
         message.radius = float(np.hypot(*one.outline_m.T).max())
         message.orientation = pose_message(here.to_pose()).orientation

@@ -253,7 +253,7 @@ def _not_there(uri: str, path: Path) -> str:
     named = f"{uri} is" if uri in (str(path), f"file://{path}") else f"{uri} names {path}, which is"
     also = uri.startswith("file://") and not uri.startswith("file:///")
     places = [(Path(path.anchor), str(path.relative_to(path.anchor)))]
-    places += [(folder, uri[len("file://") :]) for folder in resources.media_folders() if also]
+    places += [(folder, uri[len("file://") :]) for folder in resources.media_directories() if also]
     for start, name in places:
         meant = resources.find_ignoring_case(start, name)
         if meant:

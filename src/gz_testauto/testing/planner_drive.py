@@ -172,7 +172,7 @@ class Drive:
         """Fail where the robot's outline meets one of these."""
         if among:
             outline = np.asarray(self.task.limits.footprint_m, dtype=float)
-            body = shapely.polygons(self.pose.place(outline))
+            body = shapely.polygons(self.pose.apply(outline))
             if any(body.intersects(other) for other in among):
                 pytest.fail(f"collided at {self.time_s:.1f} s with an obstacle, at {self.pose}")
 

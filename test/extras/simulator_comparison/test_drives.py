@@ -110,7 +110,7 @@ def test_a_way_that_leaves_the_terrain_is_refused_with_what_it_needs():
 def test_robots_side_by_side_keep_off_each_other_s_ways():
     commands = commands_of(drive("circle", duration_s=15.0), ROBOT)
     starts = side_by_side(5, "load/five", commands, BODY, terrain(np.zeros((17, 17)), 40.0))
-    ways = [start.place(ideal_way(commands)[:, :2]) for start in starts]
+    ways = [start.apply(ideal_way(commands)[:, :2]) for start in starts]
     apart = [np.linalg.norm(a[:, None] - b[None], axis=2).min() for a, b in zip(ways, ways[1:])]
     assert min(apart) > 2 * np.hypot(0.5, 0.3)
     with pytest.raises(SpecError, match="load/five: needs"):

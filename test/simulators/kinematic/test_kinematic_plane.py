@@ -208,7 +208,7 @@ def test_clearance_agrees_with_shapely():
         measured = Outlines.of(among)
         for pose in generator.uniform((-7, -7, -4), (7, 7, 4), (40, 3)):
             for size in (0.2, 1.0, 20.0):
-                placed = Pose2D(*pose).place(size * corners)
+                placed = Pose2D(*pose).apply(size * corners)
                 expected = min(1.0, shapely.distance(shapely.Polygon(placed), among).min())
                 differences.append(measured.clearance_m(placed, 1.0) - expected)
     assert np.abs(differences).max() < 1e-9

@@ -46,11 +46,11 @@ def without(scan: LaserScan, base: Pose2D, objects: Sequence[TrackedObject]) -> 
     met = np.flatnonzero(np.isfinite(scan.ranges_m))
     angles, ranges = scan.angles_rad[met], scan.ranges_m[met]
     local = np.column_stack([ranges * np.cos(angles), ranges * np.sin(angles), np.zeros(len(met))])
-    places = base.place(scan.mount.apply(local)[:, :2])
+    places = base.apply(scan.mount.apply(local)[:, :2])
     theirs = np.zeros(len(met), dtype=bool)
     for one in objects:
         now = Pose2D(*one.path[0].tolist()) if len(one.path) else one.pose
-        around = shapely.Polygon(now.place(one.outline_m)).buffer(GROWN_M)
+        around = shapely.Polygon(now.apply(one.outline_m)).buffer(GROWN_M)
         theirs |= shapely.contains_xy(around, *places.T)
     ranges_m = scan.ranges_m.copy()
     ranges_m[met[theirs]] = np.inf

@@ -39,9 +39,9 @@ class _Shape:
         """Return the shape after a motion in the plane."""
         return _Shape(
             self.name,
-            shapely.transform(self.solid, motion.place),
-            motion.place(self.solid_edges.reshape(-1, 2)).reshape(-1, 4),
-            motion.place(self.seen_edges.reshape(-1, 2)).reshape(-1, 4),
+            shapely.transform(self.solid, motion.apply),
+            motion.apply(self.solid_edges.reshape(-1, 2)).reshape(-1, 4),
+            motion.apply(self.seen_edges.reshape(-1, 2)).reshape(-1, 4),
         )
 
 
@@ -84,7 +84,7 @@ class Obstacles:
         """Return for how many steps, at most ``most``, the robot cannot touch anything."""
         speed_mps = abs(command.linear_mps) + abs(command.angular_radps) * self._radius_m
         limit_m = speed_mps * step_s * most + SKIN_M  # no corner moves farther
-        clear_m = self.solid.clearance_m(pose.place(self._corners), limit_m)
+        clear_m = self.solid.clearance_m(pose.apply(self._corners), limit_m)
         if clear_m >= limit_m:
             return most
         return max(0, math.floor((clear_m - SKIN_M) / (speed_mps * step_s))) if speed_mps else 0
@@ -118,7 +118,7 @@ class Obstacles:
     def scan(self, base: Pose2D, lidar: LidarDescription, stamp_s: float) -> LaserScan:
         """Return the scan of a lidar on a base at that place."""
         mount_x, mount_y, _ = lidar.mount.position
-        ((x, y),) = base.place(np.array([[mount_x, mount_y]])).tolist()
+        ((x, y),) = base.apply(np.array([[mount_x, mount_y]])).tolist()
         yaw_rad = base.yaw_rad + lidar.mount.yaw_rad
         ranges = self.seen.cast(x, y, yaw_rad, self._angles_rad, lidar.range_max_m)
         ranges[ranges < lidar.range_min_m] = -np.inf
@@ -150,7 +150,7 @@ class Obstacles:
         return met, float(area)
 
     def _placed(self, pose: Pose2D) -> BaseGeometry:
-        return shapely.polygons(pose.place(self._corners))
+        return shapely.polygons(pose.apply(self._corners))
 
 
 def _read_shape(shape: CollisionShape, heights: Heights, lidar_m: Optional[float]) -> _Shape:

@@ -63,7 +63,7 @@ def ground_below_m(terrain: Terrain, robot: RobotBody, start: Pose2D) -> float:
     """Highest point (m) of the ground below the robot's outline, with what it is let go above."""
     outline = np.asarray(robot.footprint_m)
     sides = [np.linspace(*ends, BELOW) for ends in zip(outline.min(axis=0), outline.max(axis=0))]
-    points = start.place(np.stack(np.meshgrid(*sides), axis=-1).reshape(-1, 2))
+    points = start.apply(np.stack(np.meshgrid(*sides), axis=-1).reshape(-1, 2))
     return float(np.max(terrain.height_m(points[:, 0], points[:, 1]))) + CLEARANCE_M
 
 
