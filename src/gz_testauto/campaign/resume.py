@@ -43,10 +43,10 @@ from gz_testauto.worlds.source import with_missions, world_source
 
 
 def enter_directory(
-    spec: CampaignSpec, directory: CampaignDirectory, makers: int = 1
+    spec: CampaignSpec, directory: CampaignDirectory, world_workers: int = 1
 ) -> Tuple[PreparedCampaign, ResultStore]:
-    """Begin a campaign in a directory, or take up the one that was begun there. Up to ``makers``
-    processes make its worlds.
+    """Begin a campaign in a directory, or take up the one that was begun there. Up to
+    ``world_workers`` processes make its worlds.
 
     The caller holds the lock. What has been made so far is kept, however early the runner was
     killed, and what might be results is never removed: only where no trial has been valid and
@@ -63,7 +63,7 @@ def enter_directory(
             manifest.write(directory)  # first: it makes the directory ours
             text = spec.model_dump_json(indent=2)
             write_atomically(directory.campaign, text.encode("utf-8"))
-        worlds = gather_worlds(spec, robot, directory.worlds, makers)
+        worlds = gather_worlds(spec, robot, directory.worlds, world_workers)
         campaign = prepare(with_missions(spec, directory.worlds), robot, worlds)
         if store is None:
             names = [planner.name for planner in spec.planners]

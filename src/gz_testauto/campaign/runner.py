@@ -55,7 +55,7 @@ def run_campaign(
     retry_invalid: bool = False,
     listener: Optional[CampaignListener] = None,
     should_stop: StopRequest = lambda: False,
-    makers: int = 1,
+    world_workers: int = 1,
 ) -> CampaignResults:
     """Run what is left of a campaign and return everything known so far.
 
@@ -64,8 +64,8 @@ def run_campaign(
     gives up the trials under way and returns. With ``stop`` in the campaign no trial begins once
     the decision is in. Every check that can be made without a simulator
     is made before one is started. How many trials run side by side, and where, is up to
-    ``make_workers``, and how many processes make the worlds of a scenario to ``makers``; neither
-    makes a difference to the results.
+    ``make_workers``, and how many processes make the worlds of a scenario to ``world_workers``;
+    neither makes a difference to the results.
 
     Raises ``SpecError`` for a campaign that cannot be run, ``ResultsError`` for a directory of
     another campaign, one in use or a full disk, ``SimulatorError`` when the simulator cannot
@@ -78,7 +78,7 @@ def run_campaign(
         directory.require_begun()
     directory.require_fresh_or_begun()
     with directory.locked():
-        campaign, store = enter_directory(spec, directory, makers)
+        campaign, store = enter_directory(spec, directory, world_workers)
         with store:
             attempts = Attempts(store, spec.limits, retry_invalid)
             plan = [trial for trial in campaign.trials if may_be_run(spec, trial)]

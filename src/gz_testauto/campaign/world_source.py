@@ -38,10 +38,10 @@ ROBOT_ROOM_M = 0.3
 
 
 def gather_worlds(
-    spec: CampaignSpec, robot: RobotBody, folder: Path, makers: int = 1
+    spec: CampaignSpec, robot: RobotBody, folder: Path, world_workers: int = 1
 ) -> Tuple[WorldRecord, ...]:
     """All worlds of the campaign, in order; those of a base world or a scenario are made in
-    ``folder``, those of a scenario by up to ``makers`` processes.
+    ``folder``, those of a scenario by up to ``world_workers`` processes.
 
     Worlds that are there already are not made again. Raises ``SpecError``, ``SdfError`` or
     ``PlacementError``.
@@ -49,7 +49,7 @@ def gather_worlds(
     source = world_source(spec)
     if source is not None:
         made = os.path.isfile(folder / MANIFEST)
-        worlds = chosen = made_worlds(folder) if made else source.make(folder, makers)
+        worlds = chosen = made_worlds(folder) if made else source.make(folder, world_workers)
         spec = with_missions(spec, folder)
     elif spec.worlds.base is None:
         worlds = chosen = _chosen(spec.worlds)

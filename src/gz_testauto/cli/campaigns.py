@@ -68,6 +68,21 @@ def on_two_simulators(
     return one, other
 
 
+def run_in_simulator(
+    spec: BuiltinCampaignSpec,
+    arguments: argparse.Namespace,
+    selection: Selection,
+    should_stop: StopRequest,
+    resume: bool = False,
+) -> CampaignResults:
+    """Run or continue one of :func:`on_two_simulators`, in a directory of the simulator's name in
+    ``arguments.out``."""
+    print(f"{spec.simulator}:", file=sys.stderr, flush=True)
+    return run_trials(
+        spec, arguments.out / spec.simulator, arguments, selection, should_stop, resume
+    )
+
+
 def run_trials(
     spec: CampaignSpec,
     out: Path,
@@ -94,7 +109,7 @@ def run_trials(
         retry_invalid=arguments.retry_invalid,
         listener=progress_listener(),
         should_stop=should_stop,
-        makers=arguments.workers or processors(),
+        world_workers=arguments.workers or processors(),
     )
     if not should_stop():
         from gz_testauto.report.page.page import write_final_page

@@ -132,6 +132,11 @@ def _too_slow(real_time_factor: float) -> str:
     return f"real-time factor {real_time_factor:.1f}; will be repeated alone"
 
 
+def print_status(text: str) -> None:
+    """Print a line on standard error."""
+    print(text, file=sys.stderr, flush=True)
+
+
 def announce_stop() -> None:
     """Say, at the first Ctrl-C, what a second one would do."""
     print("\nstopping; once more to stop at once", file=sys.stderr, flush=True)

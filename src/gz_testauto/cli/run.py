@@ -29,6 +29,7 @@ from gz_testauto.cli.campaigns import (
     exit_status,
     load_seeded,
     on_two_simulators,
+    run_in_simulator,
     run_trials,
 )
 from gz_testauto.cli.progress import announce_stop
@@ -135,22 +136,20 @@ def _run_at_two_speeds(
     screen, confirm = on_two_simulators(
         spec, arguments.screen, arguments.confirm, "--screen and --confirm"
     )
-    out = arguments.out / screen.simulator
-    screened = run_trials(screen, out, arguments, selection, stop, arguments.resume)
-    _show(screened, arguments, out)
+    screened = run_in_simulator(screen, arguments, selection, stop, arguments.resume)
+    _show(screened, arguments, arguments.out / screen.simulator)
     if stop():
         print("stopped while screening; the same command continues", file=sys.stderr)
         return [screened]
     chosen = choose_trials(screened, spec.seed, arguments.closest, arguments.control)
-    out = arguments.out / confirm.simulator
-    confirmed = run_trials(confirm, out, arguments, Selection(trials=chosen.trials), stop)
+    confirmed = run_in_simulator(confirm, arguments, Selection(trials=chosen.trials), stop)
     print_confirmation(
         confirmation(screened, confirmed, chosen.reasons, CONTROL),
         screen.simulator,
         confirm.simulator,
         report_console(sys.stderr) if arguments.json else None,
     )
-    print(f"confirmation: {out}", file=sys.stderr)
+    print(f"confirmation: {arguments.out / confirm.simulator}", file=sys.stderr)
     if stop():
         print("stopped while confirming; the same command continues", file=sys.stderr)
     return [screened, confirmed]

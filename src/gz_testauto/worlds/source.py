@@ -26,8 +26,8 @@ class WorldSource(ABC):
         self.worlds, self.seed = worlds, seed
 
     @abstractmethod
-    def make(self, folder: Path, makers: int) -> WorldSet:
-        """Make all worlds in ``folder``, or none, with up to ``makers`` processes. Raises
+    def make(self, folder: Path, workers: int) -> WorldSet:
+        """Make all worlds in ``folder``, or none, with up to ``workers`` processes. Raises
         ``GzTestautoError``. Is not called where the worlds exist."""
 
     @abstractmethod

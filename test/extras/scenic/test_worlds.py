@@ -125,12 +125,12 @@ def test_worlds_that_processes_make_side_by_side_are_the_same(tmp_path, monkeypa
     from gz_testauto.extras.scenic.output import write_scenes
 
     made = []
-    for makers, alone_s in ((1, 5.0), (2, 0.0)):
+    for workers, alone_s in ((1, 5.0), (2, 0.0)):
         monkeypatch.setattr("gz_testauto.extras.scenic.output.ALONE_S", alone_s)
-        out, told = tmp_path / f"by_{makers}", []
+        out, told = tmp_path / f"by_{workers}", []
         source = source_of(tmp_path, "fetch", 3)
         worlds = write_scenes(
-            source, 3, out, progress=lambda *done, told=told: told.append(done), makers=makers
+            source, 3, out, progress=lambda *done, told=told: told.append(done), workers=workers
         )
         assert [world.name for world in worlds] == ["world_0000", "world_0001", "world_0002"]
         assert told == [(1, 3), (2, 3), (3, 3)]
@@ -165,7 +165,7 @@ def test_what_fails_in_a_process_that_makes_worlds_is_said(
         f"ego = new Box\nbox = new Box\n{text}\n"
     )
     with pytest.raises(error, match=says):
-        write_scenes(source, 5, tmp_path / "out", plots=False, makers=2)
+        write_scenes(source, 5, tmp_path / "out", plots=False, workers=2)
     assert not list(tmp_path.glob("*out*"))
 
 

@@ -46,7 +46,7 @@ Items = Dict[str, List[Item]]
 class ScenicWorlds(WorldSource):
     """The worlds of the campaign's scenario, with a mission beside each."""
 
-    def make(self, folder: Path, makers: int) -> WorldSet:
+    def make(self, folder: Path, workers: int) -> WorldSet:
         """Make all worlds, or none. Raises ``SpecError``, ``SdfError``, ``ResourceError``,
         ``PlacementError``, ``MissingDependencyError`` or ``ResultsError``."""
         from gz_testauto.extras.scenic.output import write_scenes
@@ -68,7 +68,7 @@ class ScenicWorlds(WorldSource):
         for note in source.notes:
             LOGGER.warning("%s", escape_text(note))
         with reporting_disk(folder):
-            return write_scenes(source, worlds.count, folder, plots=False, makers=makers)
+            return write_scenes(source, worlds.count, folder, plots=False, workers=workers)
 
     def missions(self, folder: Path) -> Optional[List[WorldFileSpec]]:
         """Read the missions beside the worlds; None for a campaign without ``worlds.mission``.

@@ -131,7 +131,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.out,
         plots=not arguments.no_plots,
         progress=WorldCounter() if sys.stderr.isatty() else None,
-        makers=arguments.workers,
+        workers=arguments.workers,
         draw_progress=DrawCounter(),
     )
     seconds = time.monotonic() - started

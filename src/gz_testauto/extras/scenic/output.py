@@ -39,12 +39,12 @@ def write_scenes(
     out: Path,
     plots: bool = True,
     progress: Optional[Progress] = None,
-    makers: int = 1,
+    workers: int = 1,
     draw_progress: Optional[Progress] = None,
 ) -> WorldSet:
     """Write worlds 0 to ``count`` - 1 and all they need to the directory ``out``.
 
-    Where that takes longer than :data:`ALONE_S`, up to ``makers`` processes make worlds side by
+    Where that takes longer than :data:`ALONE_S`, up to ``workers`` processes make worlds side by
     side; how many makes no difference to the worlds. ``progress`` is called after each world, and
     ``draw_progress``, unless processes make the worlds, before each draw of one, with the number
     of draws so far and their limit. A directory that holds worlds of the same
@@ -63,7 +63,7 @@ def write_scenes(
         with disk_errors(out):
             scratch.chmod(0o755)
             records: List[WorldRecord] = []
-            for record in _written(_Maker(source, scratch, plots), count, makers, draw_progress):
+            for record in _written(_Maker(source, scratch, plots), count, workers, draw_progress):
                 records.append(record)
                 if progress is not None:
                     progress(len(records), count)
@@ -118,18 +118,18 @@ class _Maker:
 
 
 def _written(
-    maker: _Maker, count: int, makers: int, draw_progress: Optional[Progress]
+    maker: _Maker, count: int, workers: int, draw_progress: Optional[Progress]
 ) -> Iterator[WorldRecord]:
     """Make and write the worlds; their records in order, each when its files are there."""
     began_s = time.monotonic()
     alone = 0
-    while alone < count and (makers < 2 or time.monotonic() - began_s < ALONE_S):
+    while alone < count and (workers < 2 or time.monotonic() - began_s < ALONE_S):
         yield maker(alone, draw_progress)
         alone += 1
-    makers = min(makers, count - alone)
-    if makers > 0:
+    workers = min(workers, count - alone)
+    if workers > 0:
         doing = f"making worlds of {maker.source.scenario}"
-        yield from map_in_processes(maker, range(alone, count), makers, doing)
+        yield from map_in_processes(maker, range(alone, count), workers, doing)
 
 
 def _put(path: Path, held: Union[Path, bytes]) -> None:

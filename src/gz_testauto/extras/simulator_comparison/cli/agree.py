@@ -7,16 +7,17 @@ and DIR/SECOND, which are results like any other; the same command given again c
 says how often both end alike, by how much length, time and clearance differ, whether both tell
 planners apart alike, and which trials end differently.
 
+docs/simulators.md lists the commands that compare simulators, and which question each answers.
+
 example:
   gz_testauto agree config/campaign.yaml --out results/agree --worlds 20
   gz_testauto agree config/campaign.yaml --open-loop
 """
 
 import argparse
-import sys
 import tempfile
 from pathlib import Path
-from typing import List, Sequence
+from typing import Sequence
 
 from gz_testauto.analysis.agreement import agreement
 from gz_testauto.base.errors import SpecError
@@ -26,16 +27,15 @@ from gz_testauto.cli.campaigns import (
     exit_status,
     load_seeded,
     on_two_simulators,
-    run_trials,
+    run_in_simulator,
 )
-from gz_testauto.cli.progress import announce_stop
+from gz_testauto.cli.progress import announce_stop, print_status
 from gz_testauto.extras.simulator_comparison.bench.host import Host
 from gz_testauto.extras.simulator_comparison.bench.runner import run_bench
 from gz_testauto.extras.simulator_comparison.findings import find
 from gz_testauto.extras.simulator_comparison.open_loop import open_loop_bench
 from gz_testauto.extras.simulator_comparison.report.open_loop import print_open_loop
 from gz_testauto.report.agreement import print_agreement
-from gz_testauto.results.records import CampaignResults
 from gz_testauto.spec.campaign import BuiltinCampaignSpec
 from gz_testauto.trial.plan import Selection
 
@@ -79,16 +79,11 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.open_loop or status:
         return status
     print()
-    results: List[CampaignResults] = []
     stop = StopSignals(on_first=announce_stop)
     with stop:
-        for one in specs:
-            print(f"{one.simulator}:", file=sys.stderr, flush=True)
-            results.append(
-                run_trials(
-                    one, arguments.out / one.simulator, arguments, Selection(arguments.worlds), stop
-                )
-            )
+        results = [
+            run_in_simulator(one, arguments, Selection(arguments.worlds), stop) for one in specs
+        ]
     print_agreement(agreement(*results), first, second)
     return exit_status(stop, *results)
 
@@ -99,12 +94,8 @@ def _open_loop(specs: Sequence[BuiltinCampaignSpec], out: Path) -> int:
     bench = open_loop_bench(*specs)
     stop = StopSignals(on_first=announce_stop)
     with stop:
-        simulated = run_bench(bench, out, _tell, stop, Host)
+        simulated = run_bench(bench, out, print_status, stop, Host)
     if stop():
         return stop.exit_status
     print_open_loop(find(bench, simulated.drives, simulated.circumstances))
     return 0
-
-
-def _tell(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)

@@ -9,6 +9,9 @@ import   reads a recorded drive (CSV or rosbag) as BENCH.yaml describes it, chec
 
 docs/simulator_comparison.md says what is in BENCH.yaml.
 
+Two simulators in a campaign: gz_testauto agree, and run --screen --confirm. docs/simulators.md says
+which of the three commands answers which question.
+
 exit status of compare: 0 where all was driven, 1 where something was left out, 128 + signal where
 Ctrl-C ended it (the same command continues); of probe: 0 where all grounds are right, else 1
 
@@ -23,15 +26,14 @@ examples:
 import argparse
 import contextlib
 import json
-import os
-import sys
 from pathlib import Path
 from typing import Iterator, Optional
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.registry import unknown_name
 from gz_testauto.campaign.signals import StopSignals
-from gz_testauto.cli.progress import announce_stop
+from gz_testauto.cli.progress import announce_stop, print_status
+from gz_testauto.cli.workers import processors, worker_count
 from gz_testauto.extras.simulator_comparison.bench.probes import probe_bench
 from gz_testauto.extras.simulator_comparison.bench.runner import run_bench, store_bench
 from gz_testauto.extras.simulator_comparison.bench.simulated import Simulated, read_simulated
@@ -58,8 +60,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     compare.add_argument(
         "--workers",
-        type=_workers,
-        default=len(os.sched_getaffinity(0)),
+        type=worker_count,
+        default=processors(),
         metavar="N",
         help="entries that drive side by side (default: as many as processors, %(default)s)",
     )
@@ -98,9 +100,9 @@ def _compare(bench: Path, spec: BenchSpec, out: Path, workers: int) -> int:
         return _write(spec, read_simulated(spec, directory), out)
     stop = StopSignals(on_first=announce_stop)
     with stop, _naming(bench):
-        simulated = run_bench(spec, out, _tell, stop, workers=workers)
+        simulated = run_bench(spec, out, print_status, stop, workers=workers)
     if stop():
-        _tell("stopped; the same command continues")
+        print_status("stopped; the same command continues")
         return stop.exit_status
     return _write(spec, simulated, out)
 
@@ -138,19 +140,9 @@ def _probe(bench: Path, spec: BenchSpec, entry: Optional[str]) -> int:
     if entry is not None and entry not in names:
         raise SpecError(f"--entry: {unknown_name('entry', entry, names)}")
     with _naming(bench):
-        rows = list(probe_bench(spec, names if entry is None else [entry], _tell))
+        rows = list(probe_bench(spec, names if entry is None else [entry], print_status))
     print_probes(rows)
     return 1 if any(row.ground.refusal is not None for row in rows) else 0
-
-
-def _workers(text: str) -> int:
-    if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of workers")
-    return int(text)
-
-
-def _tell(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 def _import(bench: Path, spec: BenchSpec, name: str, out: Path) -> int:
