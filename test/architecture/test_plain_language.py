@@ -34,7 +34,6 @@ LIMITS: Dict[str, Limit] = {
     "docs/performance.md": Limit(25.0, 0, 6),
     "docs/planners.md": Limit(18.5, 0, 15),
     "docs/roads.md": Limit(27.0, 0, 9),
-    "docs/ros.md": Limit(28.5, 0, 15),
     "docs/scenic.md": Limit(26.0, 0, 23),
     "docs/simulator_comparison.md": Limit(21.5, 0, 35),
     "docs/simulators.md": Limit(24.5, 0, 62),
