@@ -250,9 +250,12 @@ def measure_baseline(copy, folders, tests, slow):
     """Run tests on the original with coverage; returns the baseline."""
     out = copy.parent / "baseline.json"
     status = in_child(copy, lambda: _cover(copy, folders, tests, slow, out))
-    if status != 0:
+    if status not in (0, 1) or not out.exists():
         raise SystemExit(f"the tests fail without a mutant:\n{(copy.parent / 'log').read_text()}")
     found = json.loads(out.read_text())
+    out.unlink()
+    for test in found["failed"]:
+        print(f"left out, fails on the original: {test}", file=sys.stderr)
     lines = collections.defaultdict(list)
     for module, line, test in found["lines"]:
         lines[module, line].append(test)
@@ -265,7 +268,7 @@ def _cover(copy, folders, tests, slow, out):
 
     sources = [str(copy / "src" / "gz_testauto" / folder) for folder in folders]
     measured = coverage.Coverage(data_file=None, source=sources, config_file=False)
-    seconds = {}
+    seconds, failed = {}, set()
 
     class Contexts:
         @pytest.hookimpl(hookwrapper=True)
@@ -276,6 +279,10 @@ def _cover(copy, folders, tests, slow, out):
             seconds[item.nodeid] = time.process_time() - began_s
             measured.switch_context("")
 
+        def pytest_runtest_logreport(self, report):
+            if report.failed:
+                failed.add(report.nodeid)
+
     measured.start()
     status = pytest.main([*pytest_arguments(slow), *tests], plugins=[Contexts()])
     measured.stop()
@@ -283,7 +290,8 @@ def _cover(copy, folders, tests, slow, out):
     lines = []
     for name in data.measured_files():
         for line, contexts in data.contexts_by_lineno(name).items():
-            lines += [(os.path.relpath(name, str(copy)), line, context) for context in contexts]
+            module = os.path.relpath(name, str(copy))
+            lines += [(module, line, test) for test in contexts if test not in failed]
     modules = [
         name
         for name, module in sorted(sys.modules.items())
@@ -291,7 +299,9 @@ def _cover(copy, folders, tests, slow, out):
         or "dist-packages" in (getattr(module, "__file__", None) or "")
     ]
     modules = [name for name in modules if not name.startswith("gz_testauto")]
-    out.write_text(json.dumps({"seconds": seconds, "lines": lines, "modules": modules}))
+    seconds = {test: taken for test, taken in seconds.items() if test not in failed}
+    found = {"seconds": seconds, "lines": lines, "modules": modules, "failed": sorted(failed)}
+    out.write_text(json.dumps(found))
     return status
 
 

@@ -84,3 +84,14 @@ def test_where_an_interval_would_have_no_width_there_is_a_reason(differences, sa
 
 def test_no_difference_has_no_shift():
     assert math.isnan(shift([]).value)
+
+
+@pytest.mark.parametrize(("count", "rank"), [(51, 454), (60, 649)])
+def test_the_interval_of_many_differences_ends_at_the_exact_rank(count, rank):
+    # the largest k with P(W <= k - 1) <= 0.025, by the exact distribution of the rank sum
+    values = 2.0 ** np.linspace(0.0, 9.0, count)
+    rows, columns = np.triu_indices(count)
+    walsh = np.sort((values[rows] + values[columns]) / 2.0)
+    found = shift(values)
+    assert (found.low, found.high) == pytest.approx((walsh[rank - 1], walsh[-rank]))
+    assert found.value == pytest.approx(float(np.median(walsh)))

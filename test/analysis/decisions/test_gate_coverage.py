@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import pytest
 from lettered_trials import campaign
 
 from gz_testauto.analysis.decisions.gate import GatePair
@@ -11,8 +12,10 @@ from gz_testauto.analysis.decisions.gate_coverage import (
     ended_by_rule,
     in_worlds,
     not_judged,
+    repetition_notes,
     settled_worlds,
 )
+from gz_testauto.base.errors import SpecError
 from gz_testauto.spec.stopping import StopSpec
 
 TWENTY = 20
@@ -85,3 +88,41 @@ def test_with_repetitions_every_one_has_to_be_finished():
 
 def test_a_side_without_a_planner_to_judge_lacks_nothing():
     assert side_of(campaign(a="RR", b="RR"), planners=()).unsettled() == ()
+
+
+def test_planners_with_different_numbers_of_trials_are_noted():
+    even, uneven = campaign(a="RR RR", b="RR RR"), campaign(a="RR R RRR", b="RR RR RR")
+    assert repetition_notes([side_of(even)]) == []
+    assert repetition_notes([side_of(uneven)]) == ["a has 1 to 3 trials per world"]
+
+
+@pytest.mark.parametrize(("allowed", "share"), [(True, 0.25), (False, 0.24)])
+def test_invalid_trials_are_allowed_up_to_their_share(allowed, share):
+    side = side_of(campaign(a="RIRR", b="RRRR"))
+    (gap,) = not_judged([side], [], (), GateAllowances(max_invalid=share), "--{}".format)
+    assert (gap.allowed, gap.worlds, gap.planner) == (allowed, ("w1",), "a")
+    assert gap.reason.startswith("1 of 4 trials of a is invalid (25 %")
+    assert gap.remedy.endswith("--max-invalid 0.25")
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_missing_worlds_of_a_pair_are_added_to_those_that_all_lack(most):
+    whole = campaign(a="RRRRRR", b="RRRRRR")
+    trials = tuple(
+        t for t in whole.trials if t.world != "w5" and (t.world, t.planner) != ("w1", "b")
+    )
+    results = replace(whole, trials=trials)
+    side = replace(side_of(results), settled=trials)
+    pair = GatePair("a", side.valid_trials("a"), "b", side.valid_trials("b"))
+    allowances = GateAllowances(missing_worlds=most)
+    unfinished, of_pair = not_judged([side], [pair], (), allowances, "--{}".format)
+    assert (unfinished.worlds, of_pair.worlds) == (("w5",), ("w1",))
+    assert (unfinished.allowed, of_pair.allowed) == (True, most >= 2)
+    assert of_pair.remedy.endswith("--allow-missing-worlds 2") == (most < 2)
+
+
+def test_allowances_are_within_their_limits():
+    assert GateAllowances(missing_worlds=0, max_invalid=0.0).new_planners == ()
+    for wrong in ({"missing_worlds": -1}, {"max_invalid": 1.0}, {"max_invalid": -0.1}):
+        with pytest.raises(SpecError):
+            GateAllowances(**wrong)

@@ -1,12 +1,14 @@
 """How a gate sorts the worlds of two planners for a metric, and answers questions about it."""
 
 import math
+from dataclasses import replace
 
 import pytest
 from lettered_trials import campaign
 
 from gz_testauto.analysis.comparison import trials_by_world
 from gz_testauto.analysis.decisions.gate import GatePair, Rules, Verdict, judge, metric_worlds
+from gz_testauto.base.errors import SpecError
 from gz_testauto.metrics.interface import Metric
 
 LENGTH = Metric(
@@ -51,3 +53,54 @@ def test_a_difference_of_exactly_the_margin_speaks_neither_for_nor_against(mine,
     assert answer.verdict is Verdict.UNDECIDED
     assert answer.lost == ()
     assert answer.more_worlds is None
+
+
+def test_worlds_in_which_the_planner_succeeds_less_often_speak_against_it():
+    both = pair(a="RR RC CC RR", b="RR RR RR RC")
+    (answer,) = judge([both], Rules(not_worse_than=0.05))
+    assert answer.lost == ("w1", "w2")
+    assert answer.value == pytest.approx((0.0 - 0.5 - 1.0 + 0.5) / 4)
+    assert (answer.limit, answer.worlds) == (-0.05, 4)
+    (enough,) = judge([both], Rules(min_success=0.5))
+    assert enough.lost == ("w1", "w2")
+    assert (enough.value, enough.limit) == (pytest.approx(0.625), 0.5)
+
+
+def test_a_length_is_reported_as_the_planner_minus_the_baseline():
+    both = pair(lambda planner, world: 12.0 if planner == "a" else 10.0, a="R" * 40, b="R" * 40)
+    worse = judge([both], Rules(metrics=(("distance_m", 1.0),)), [LENGTH])[0]
+    assert worse.verdict is Verdict.WORSE
+    assert (worse.value, worse.limit, len(worse.lost)) == (2.0, 1.0, 40)
+    assert worse.low <= worse.value <= worse.high
+    assert worse.unit == "m"
+    passed = judge([both], Rules(metrics=(("distance_m", 4.0),)), [LENGTH])[0]
+    assert passed.verdict is Verdict.PASSED
+    higher = replace(LENGTH, better="higher")
+    best = judge([both], Rules(metrics=(("distance_m", 1.0),)), [higher])[0]
+    assert (best.verdict, best.value, best.lost) == (Verdict.PASSED, 2.0, ())
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"not_worse_than": 0.0}, {"not_worse_than": 1.0}, {"min_success": 0.0}, {"min_success": 1.0},
+     {"alpha": 0.0}, {"alpha": 0.5}, {"metrics": (("x", 0.0),)}, {"metrics": (("x", math.inf),)}],
+)  # fmt: skip
+def test_margins_and_rates_at_their_limits_are_rejected(wrong):
+    with pytest.raises(SpecError):
+        Rules(**wrong)
+    assert Rules(not_worse_than=0.01, min_success=0.99, alpha=0.49).metrics == ()
+
+
+def test_a_metric_of_the_rules_must_be_known_and_have_a_direction():
+    rules = Rules(metrics=(("distance_m", 1.0),))
+    for metrics in ([], [replace(LENGTH, better="neither")]):
+        with pytest.raises(SpecError, match="distance_m"):
+            judge([pair(a="RR", b="RR")], rules, metrics)
+
+
+def test_without_a_common_world_a_question_is_undecided():
+    results = campaign(a="RR", b="II")
+    nothing = GatePair("a", trials_by_world(results.of("a")), "b", {})
+    (answer,) = judge([nothing], Rules(not_worse_than=0.1))
+    assert (answer.verdict, answer.worlds, answer.more_worlds) == (Verdict.UNDECIDED, 0, None)
+    assert math.isnan(answer.value)
