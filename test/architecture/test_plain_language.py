@@ -28,8 +28,6 @@ LIMITS: Dict[str, Limit] = {
     "config": Limit(26.0),
     "docs": Limit(2.0),
     "docs/architecture.md": Limit(27.0, 0, 18),
-    "docs/behaviours.md": Limit(26.0, 0, 7),
-    "docs/colliders.md": Limit(35.0, 0, 4),
     "docs/learning.md": Limit(26.0, 0, 7),
     "docs/performance.md": Limit(25.0, 0, 6),
     "docs/planners.md": Limit(18.5, 0, 15),
