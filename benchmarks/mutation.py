@@ -34,6 +34,7 @@ import collections
 import contextlib
 import difflib
 import importlib
+import itertools
 import json
 import os
 import random
@@ -447,8 +448,8 @@ def main():
             if options.module:
                 mutants = [m for m in mutants if m.module.endswith(tuple(options.module))]
             totals[folder] = len(mutants)
-            if options.size and options.size < len(mutants):
-                mutants = sorted(random.Random(options.seed).sample(mutants, options.size))
+            size = min(options.size or len(mutants), len(mutants))
+            mutants = random.Random(options.seed).sample(mutants, size)
             if options.only:
                 earlier = read_journal(options.only)
                 mutants = [
@@ -461,18 +462,21 @@ def main():
         if options.elsewhere:
             elsewhere = measure_baseline(copy, options.folders, options.elsewhere, options.slow)
             preload(elsewhere.modules)
-        for folder, mutants in samples.items():
-            own = measure_baseline(copy, [folder], [f"test/{folder}"], options.slow)
-            preload(own.modules)
-            for mutant in mutants:
-                if tuple(mutant) in known:
-                    done.append(known[tuple(mutant)])
-                    continue
-                done.append(judge(copy, mutant, own, elsewhere, options.slow))
-                print(f"{folder} {len(done)}: {done[-1]['verdict']}", file=sys.stderr)
-                if options.out:
-                    with options.out.open("a") as journal:
-                        journal.write(json.dumps(done[-1]) + "\n")
+        own = {}
+        for folder in samples:
+            own[folder] = measure_baseline(copy, [folder], [f"test/{folder}"], options.slow)
+            preload(own[folder].modules)
+        # In turn and in the order drawn: what an interrupted run has judged is a sample too.
+        for mutant in filter(None, itertools.chain(*itertools.zip_longest(*samples.values()))):
+            if tuple(mutant) in known:
+                done.append(known[tuple(mutant)])
+                continue
+            tests = own[Path(mutant.module).parts[2]]
+            done.append(judge(copy, mutant, tests, elsewhere, options.slow))
+            print(f"{len(done)}: {done[-1]['verdict']} {mutant.module}", file=sys.stderr)
+            if options.out:
+                with options.out.open("a") as journal:
+                    journal.write(json.dumps(done[-1]) + "\n")
     return 0 if report(done, totals) else 1
 
 

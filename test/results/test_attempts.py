@@ -1,9 +1,15 @@
 """Which attempts are repeated, and how often."""
 
-import pytest
+from types import SimpleNamespace
 
-from gz_testauto.base.errors import NavigatorError, SceneError, SimulatorError
-from gz_testauto.results.attempts import run_attempts
+import pytest
+from scripted import record
+
+from gz_testauto.base.errors import LostTrialsError, NavigatorError, SceneError, SimulatorError
+from gz_testauto.results.attempts import Attempts, run_attempts
+from gz_testauto.results.records import AttemptRecord, CampaignResults
+from gz_testauto.trial.outcome import Outcome
+from gz_testauto.trial.plan import Trial
 
 
 def attempts(*ends, limit=2):
@@ -40,3 +46,126 @@ def test_an_attempt_that_would_end_the_same_is_not_repeated():
 def test_another_exception_is_no_attempt():
     with pytest.raises(ZeroDivisionError):
         attempts(ZeroDivisionError(), 7)
+
+
+class Store:
+    """Results in memory."""
+
+    def __init__(self, *trials, invalid=(), deaths=(), limits=(2, 3)):
+        self._results = CampaignResults("c", (), (), 9, trials, invalid, deaths)
+        self._limits = dict(zip(("max_attempts", "max_worker_deaths"), limits))
+        self.reopened = None
+        self.stored = []
+
+    def results(self):
+        return self._results
+
+    def retry_limits(self):
+        return self._limits
+
+    def reopen(self, trials, **limits):
+        self.reopened = (trials, limits)
+
+    def add_worker_death(self, attempt):
+        self.stored.append(("death", attempt))
+
+    def add_invalid_attempt(self, attempt):
+        self.stored.append(("invalid", attempt))
+
+
+def attempt(trial, number, cause="died at 3 s"):
+    return AttemptRecord(trial, number, cause, 1.0, "2024-01-01T00:00:00+00:00")
+
+
+def attempts_of(store, most=2, deaths=3, **options):
+    return Attempts(store, SimpleNamespace(max_attempts=most, max_worker_deaths=deaths), **options)
+
+
+def trial(index):
+    return Trial(index, f"w{index}", index, "fgm", 0, 1)
+
+
+VALID = record(0, outcome=Outcome.REACHED)
+GIVEN_UP = record(1, outcome=Outcome.INVALID)
+TWO = (attempt(1, 1), attempt(1, 2, "died at 4 s"))
+
+
+def test_a_trial_is_used_up_at_a_limit_of_invalid_attempts_or_of_worker_deaths():
+    store = Store(VALID)
+    found = attempts_of(store)
+    for number in (1, 2):
+        assert not found.used_up(5)
+        found.failed(attempt(5, number, f"cause {number}"), worker_died=False)
+    assert found.used_up(5)
+    assert (found.made(5), found.last_cause(5)) == (2, "cause 2")
+    for number in (1, 2, 3, 4):
+        found.failed(attempt(6, number), worker_died=True)
+        assert found.used_up(6) == (number >= 3)
+    assert [kind for kind, _ in store.stored] == ["invalid"] * 2 + ["death"] * 4
+    assert found.made(7) == 0
+
+
+def test_the_last_cause_is_that_of_the_latest_attempt_of_either_kind():
+    found = attempts_of(Store(VALID), most=9)
+    found.failed(attempt(5, 1, "first"), worker_died=True)
+    found.failed(attempt(5, 3, "third"), worker_died=True)
+    found.failed(attempt(5, 2, "second"), worker_died=False)
+    assert found.last_cause(5) == "third"
+    assert found.made(5) == 3
+
+
+def test_trials_that_are_valid_or_given_up_are_not_left():
+    found = attempts_of(Store(VALID, GIVEN_UP, invalid=TWO))
+    assert [one.index for one in found.left([trial(0), trial(1), trial(2)])] == [2]
+    assert found.some_trial_is_valid
+    assert (found.made(1), found.used_up(1)) == (2, True)
+
+
+@pytest.mark.parametrize("options", [{"retry_invalid": True}, {}])
+def test_trials_that_were_given_up_are_begun_anew_on_request_or_while_none_is_valid(options):
+    trials = (VALID, GIVEN_UP) if options else (GIVEN_UP,)
+    found = attempts_of(Store(*trials, invalid=TWO), **options)
+    assert [one.index for one in found.left([trial(1), trial(2)])] == [1, 2]
+    assert not found.used_up(1)
+    assert found.made(1) == 2
+
+
+@pytest.mark.parametrize(
+    ("most", "deaths", "reopened"), [(3, 3, {1}), (2, 4, set()), (1, 3, set()), (2, 3, None)]
+)
+def test_raised_limits_reopen_the_trials_that_are_below_them(most, deaths, reopened):
+    store = Store(VALID, GIVEN_UP, invalid=TWO)
+    found = attempts_of(store, most, deaths)
+    limits = {"max_attempts": most, "max_worker_deaths": deaths}
+    assert store.reopened == (None if reopened is None else (reopened, limits))
+    assert [one.index for one in found.left([trial(1)])] == sorted(reopened or ())
+
+
+def test_a_store_without_limits_is_given_them_and_reopens_nothing():
+    store = Store(VALID, GIVEN_UP, invalid=TWO, limits=(None, None))
+    attempts_of(store, 3, 3)
+    assert store.reopened[0] == set()
+
+
+def test_the_others_are_hopeless_when_one_is_lost_by_one_cause_and_none_is_valid():
+    found = attempts_of(Store())
+    for one in TWO:
+        found.failed(one, worker_died=False)
+    found.require_hope()
+    found.given_up(trial(1), scene_at_fault=True)
+    assert not found.hopeless
+    found.given_up(trial(1))
+    assert found.hopeless
+    with pytest.raises(LostTrialsError, match=r"w1 fgm .* 2 attempts: died at 4 s"):
+        found.require_hope()
+    found.succeeded(3)
+    assert not found.hopeless
+    found.require_hope()
+
+
+def test_a_trial_that_is_lost_by_two_causes_says_nothing_of_the_others():
+    found = attempts_of(Store())
+    for number, cause in ((1, "died at 3 s"), (2, "no answer")):
+        found.failed(attempt(1, number, cause), worker_died=False)
+    found.given_up(trial(1))
+    assert not found.hopeless
