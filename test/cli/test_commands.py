@@ -238,8 +238,18 @@ def slow_command(directory, step_s, workers=1):
     return [sys.executable, str(script), str(step_s), "run", SMOKE, *out, *more]
 
 
-def continued(directory):
-    return subprocess.run(slow_command(directory, 0), capture_output=True, text=True, check=True)
+class NoLongerSlow(KinematicSimulator):
+    """The simulator ``slow`` of the script, without its delay."""
+
+
+SIMULATORS.register("slow", NoLongerSlow)
+
+
+def continued(directory, capsys):
+    """Continue the campaign of the script in this process; return what it printed."""
+    out = ["--out", str(directory / "out")]
+    assert main(["run", SMOKE, *out, "--simulator", "slow", "--workers", "1"]) == 0
+    return capsys.readouterr()
 
 
 @pytest.fixture
@@ -269,7 +279,9 @@ def running(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_one_signal_ends_cleanly_and_the_same_command_continues(running, number, status, tmp_path):
+def test_one_signal_ends_cleanly_and_the_same_command_continues(
+    running, number, status, tmp_path, capsys
+):
     process = running(0.02)
     process.send_signal(number)
     printed, told = process.communicate(timeout=60)
@@ -278,12 +290,12 @@ def test_one_signal_ends_cleanly_and_the_same_command_continues(running, number,
     assert "closed" in told
     assert "stopped after 1 of 4 trials; the same command continues" in told
     assert "1 trial of 4" in printed or "1 of 4" in printed
-    again = continued(tmp_path)
-    assert "3 of 4 trials to run, 1 were done before" in again.stderr
+    again = continued(tmp_path, capsys)
+    assert "3 of 4 trials to run, 1 were done before" in again.err
 
 
 @pytest.mark.slow
-def test_ctrl_c_reaches_workers_too_and_all_end_cleanly(running, tmp_path):
+def test_ctrl_c_reaches_workers_too_and_all_end_cleanly(running, tmp_path, capsys):
     process = running(0.02, workers=2)
     group = os.getpgid(process.pid)
     assert group == process.pid, "a terminal sends it to the whole group"
@@ -293,8 +305,8 @@ def test_ctrl_c_reaches_workers_too_and_all_end_cleanly(running, tmp_path):
     assert told.count("closed") == 2
     assert "Traceback" not in told
     stopped = int(re.search(r"stopped after (\d) of 4 trials", told).group(1))
-    again = continued(tmp_path)
-    assert f"{4 - stopped} of 4 trials to run, {stopped} were done before" in again.stderr
+    again = continued(tmp_path, capsys)
+    assert f"{4 - stopped} of 4 trials to run, {stopped} were done before" in again.err
 
 
 @pytest.mark.slow
@@ -313,13 +325,13 @@ def test_a_second_signal_ends_at_once(running):
 
 
 @pytest.mark.slow
-def test_a_killed_command_leaves_results_that_the_next_one_continues(running, tmp_path):
+def test_a_killed_command_leaves_results_that_the_next_one_continues(running, tmp_path, capsys):
     process = running(0.02)
     process.kill()
     process.wait(60)
-    again = continued(tmp_path)
-    assert "3 of 4 trials to run, 1 were done before" in again.stderr
-    assert "4 trials of 4" in again.stdout
+    again = continued(tmp_path, capsys)
+    assert "3 of 4 trials to run, 1 were done before" in again.err
+    assert "4 trials of 4" in again.out
 
 
 def test_replay_tells_that_a_planner_was_changed_and_runs_it(finished, capsys, monkeypatch):
