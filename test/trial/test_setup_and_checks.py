@@ -1,0 +1,204 @@
+"""What a campaign's parts are for one trial, and which worlds are rejected before a simulator."""
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from gz_testauto.base.errors import SpecError
+from gz_testauto.sampling import seeds
+from gz_testauto.spec.companions import CompanionSpec
+from gz_testauto.spec.model import PoseSpec
+from gz_testauto.spec.robot import SteeringSpec
+from gz_testauto.trial.checks import check_trials, require_drivable
+from gz_testauto.trial.plan import Selection, Trial
+from gz_testauto.trial.setup import (
+    prepare,
+    read_body,
+    require_builtin,
+    require_stack,
+    robot_limits,
+)
+from gz_testauto.worlds.record import WorldRecord
+
+FLOOR = '<model name="floor"><static>1</static><link name="l"><collision name="c"><geometry><plane/></geometry></collision></link></model>'  # fmt: skip  # noqa: E501
+BOX = (
+    '<model name="{}"><static>1</static><pose>{} {} 0.5 0 0 0</pose><link name="l"><collision '
+    'name="c"><geometry><box><size>1 1 1</size></box></geometry></collision></link>{}</model>'
+)
+PLUGIN = '<plugin name="p" filename="libmove.so"/>'
+
+
+@pytest.fixture
+def prepared(smoke, tmp_path):
+    """The small campaign in worlds of these models, from (-3, 0) to (3, 0)."""
+
+    def make(*worlds, before="", **changes):
+        spec, records = smoke.model_copy(update=changes), []
+        for index, models in enumerate(worlds or ("",)):
+            path = tmp_path / f"w{index}.world"
+            path.write_text(
+                f'<sdf version="1.6"><world name="w">{before}{FLOOR}{models}</world></sdf>'
+            )
+            records.append(WorldRecord(index, f"w{index}", path, f"sha{index}"))
+        return prepare(spec, read_body(spec), tuple(records))
+
+    return make
+
+
+def check(campaign):
+    return check_trials(campaign, campaign.trials)
+
+
+def test_an_empty_world_is_accepted_without_a_notice(prepared):
+    assert check(prepared("", BOX.format("crate", 0, 3, ""))) == ()
+
+
+@pytest.mark.parametrize(
+    ("place", "what"),
+    [((-3, 0.2), "would start inside crate"), ((3.2, 0.3), r"the goal of .* \(3, 0\) lies inside")],
+)
+def test_a_start_or_a_goal_in_an_obstacle_is_rejected_with_the_world(prepared, place, what):
+    with pytest.raises(SpecError, match=rf"world w1 .*: .*{what}"):
+        check(prepared("", BOX.format("crate", *place, "")))
+
+
+def test_of_several_goals_the_one_in_an_obstacle_is_numbered(prepared, smoke):
+    goal = smoke.goal.model_copy(update={"via": [PoseSpec(x_m=0, y_m=3), PoseSpec(x_m=0, y_m=-3)]})
+    with pytest.raises(SpecError, match=r"goal 2 of 3 of .* \(0, -3\) lies inside crate"):
+        check(prepared(BOX.format("crate", 0, -3, ""), goal=goal))
+
+
+def test_a_model_with_the_name_of_the_robot_is_rejected(prepared, smoke):
+    with pytest.raises(SpecError, match=f"a model named '{smoke.robot.name}' already"):
+        check(prepared(BOX.format(smoke.robot.name, 0, 3, "")))
+
+
+@pytest.mark.parametrize(
+    ("step_s", "period_s", "fits"),
+    [(0.001, 0.1, True), (0.05, 0.1, True), (0.1, 0.1, True), (0.03, 0.1, False), (0.3, 0.1, False),
+     (0.0, 0.1, True)],
+)  # fmt: skip
+def test_the_control_period_is_a_whole_multiple_of_the_step(prepared, step_s, period_s, fits):
+    physics = f'<physics type="ode"><max_step_size>{step_s}</max_step_size></physics>'
+    campaign = prepared("", before=physics, control_period_s=period_s)
+    if fits:
+        check(campaign)
+    else:
+        with pytest.raises(SpecError, match=f"max_step_size of {step_s:g}"):
+            check(campaign)
+
+
+def test_static_models_that_plugins_move_from_one_place_are_rejected(prepared):
+    two = BOX.format("a", 0, 3, PLUGIN) + BOX.format("b", 0, 3, PLUGIN)
+    with pytest.raises(SpecError, match=r"2 static models .* \(a, b\), and plugins \(libmove.so\)"):
+        check(prepared(two))
+    three = two + BOX.format("c", 0, 3, PLUGIN.replace("libmove", "libturn"))
+    with pytest.raises(SpecError, match=r"3 .*\(a, b, ...\), and plugins \(libmove.so, ...\)"):
+        check(prepared(three))
+    for models in (
+        BOX.format("a", 0, 3, PLUGIN) + BOX.format("b", 0, 3, ""),
+        BOX.format("a", 0, 3, PLUGIN) + BOX.format("b", 0, -3, PLUGIN),
+    ):
+        check(prepared(models))
+
+
+def companion(name, y_m, **fields):
+    start, goal = {"x_m": -3.0, "y_m": y_m}, {"x_m": 3.0, "y_m": y_m}
+    return CompanionSpec.model_validate({"name": name, "start": start, "goal": goal, **fields})
+
+
+def test_robots_must_not_start_in_one_another(prepared):
+    check(prepared("", robots=(companion("guest", 2.0),), simulator="embedded"))
+    with pytest.raises(SpecError, match=r"robots .* and 'guest' would start"):
+        check(prepared("", robots=(companion("guest", 0.3),), simulator="embedded"))
+    pair = (companion("guest", 2.0), companion("other", 2.3))
+    with pytest.raises(SpecError, match="'guest' and 'other' would start"):
+        check(prepared("", robots=pair, simulator="embedded"))
+
+
+def test_each_robot_has_its_own_start_goal_planner_and_seed(prepared, smoke):
+    campaign = prepared("", "", robots=(companion("guest", 2.0, planner="straight"),))
+    mine, guest = campaign.robots
+    trial = campaign.trials[-1]
+    assert (mine.robot.name, guest.robot.name) == (smoke.robot.name, "guest")
+    assert guest.task(trial).goal.y_m == 2.0
+    assert guest.planner(trial).plugin == "straight"
+    assert mine.planner(trial).plugin == "fgm"
+    assert guest.planner_seed(trial) != mine.planner_seed(trial)
+    scene = campaign.scene(trial)
+    assert (scene.start.y_m, scene.seed) == (0.0, trial.seed)
+    assert [(one.robot.name, one.start.y_m) for one in scene.others] == [("guest", 2.0)]
+    assert [model.name for model in campaign.as_models(trial, "guest")] == [smoke.robot.name]
+
+
+def test_rules_and_tasks_are_those_of_the_campaign(prepared, smoke):
+    goal = smoke.goal.model_copy(update={"via": [PoseSpec(x_m=0, y_m=1)]})
+    limits = smoke.limits.model_copy(update={"max_tilt_rad": None})
+    campaign = prepared("", goal=goal, limits=limits)
+    trial = campaign.trials[0]
+    rules = campaign.rules(trial)
+    assert (rules.goal.y_m, [pose.x_m for pose in rules.further]) == (1.0, [3.0])
+    assert (rules.timeout_s, rules.stuck_window_s, rules.tolerance_m) == (30.0, 10.0, 0.5)
+    assert math.isinf(rules.max_tilt_rad)
+    assert prepared("").rules(trial).max_tilt_rad == smoke.limits.max_tilt_rad
+    first, second = campaign.task(trial), campaign.task(trial, 1)
+    assert (first.goal.y_m, second.goal.x_m) == (1.0, 3.0)
+    assert tuple(first.waypoints_m[0]) == (-3.0, 0.0)
+    assert tuple(second.waypoints_m[0]) == (0.0, 1.0)
+    assert first.seed == seeds.child_seed(trial.seed, seeds.PLANNER, smoke.robot.name, 0)
+    assert second.seed == seeds.child_seed(trial.seed, seeds.PLANNER, smoke.robot.name, 1)
+
+
+def test_limits_of_a_robot_are_those_of_the_campaign_and_its_outline_that_of_the_model(smoke):
+    body = read_body(smoke)
+    limits = robot_limits(smoke, body)
+    assert limits.footprint_m == body.footprint_m
+    assert (limits.wheelbase_m, limits.max_steer_rad) == (0.0, 0.0)
+    steering = SteeringSpec(wheelbase_m=1.5, max_rad=0.6)
+    outline = [(0.5, 0.5), (-0.5, 0.5), (-0.5, -0.5), (0.5, -0.5)]
+    robot = smoke.robot.model_copy(update={"steering": steering, "footprint_m": outline})
+    own = robot_limits(smoke.model_copy(update={"robot": robot}), body)
+    assert (own.wheelbase_m, own.max_steer_rad) == (1.5, 0.6)
+    assert own.footprint_m == tuple(outline)
+
+
+def test_the_height_of_the_campaign_replaces_that_of_the_model(smoke):
+    robot = smoke.robot.model_copy(update={"height_m": (0.1, 0.7)})
+    assert read_body(smoke.model_copy(update={"robot": robot})).height_m == (0.1, 0.7)
+    nothing = robot.model_copy(update={"model": None})
+    with pytest.raises(SpecError, match="campaign smoke: robot"):
+        read_body(smoke.model_copy(update={"robot": nothing}))
+
+
+def test_a_robot_without_a_drive_or_a_lidar_is_rejected(smoke):
+    body = read_body(smoke)
+    require_drivable(body)
+    with pytest.raises(SpecError, match="has no drive"):
+        require_drivable(replace(body, drive=None))
+    with pytest.raises(SpecError, match="has no lidar"):
+        require_drivable(replace(body, lidar=None))
+
+
+def test_a_campaign_without_launch_files_is_no_stack(prepared):
+    campaign = prepared("")
+    assert require_builtin(campaign) is campaign
+    with pytest.raises(SpecError, match="stack"):
+        require_stack(campaign)
+    with pytest.raises(TypeError):
+        prepare(None, campaign.robot, ())
+
+
+def test_a_selection_covers_worlds_planners_and_trials():
+    trial = Trial(5, "w1", 1, "fgm", 0, 7)
+    assert Selection().covers(trial)
+    for covers, selection in [
+        (True, Selection(worlds=2)),
+        (False, Selection(worlds=1)),
+        (True, Selection(planners=("fgm",))),
+        (False, Selection(planners=("dwa",))),
+        (True, Selection(trials=frozenset({5}))),
+        (False, Selection(trials=frozenset({4}))),
+        (False, Selection(worlds=2, planners=("dwa",))),
+    ]:
+        assert selection.covers(trial) == covers, selection
