@@ -27,12 +27,12 @@ import time
 import numpy as np
 from scipy.stats import beta
 
+from gz_testauto.analysis import anytime
+from gz_testauto.analysis.anytime import DIFFERENCE
 from gz_testauto.analysis.bounded_mean import HALF, RATE, WHOLE, mean_interval, mean_p_value
-from gz_testauto.analysis.curves.success import success_curve
-from gz_testauto.analysis.decisions import anytime
-from gz_testauto.analysis.decisions.anytime import DIFFERENCE
 from gz_testauto.analysis.multiple import planners_differ
 from gz_testauto.analysis.signed_rank import shift, signed_rank
+from gz_testauto.analysis.success_curve import success_curve
 
 ALPHA = 0.05
 MARGIN = 0.05

@@ -5,7 +5,8 @@
     ./bootstrap exec python3 benchmarks/without_extra.py --together     # one copy without any
     ./bootstrap exec python3 benchmarks/without_extra.py scenic -- test/campaign -x
 
-Deletes ``src/gz_testauto/extras/NAME``, ``test/extras/NAME``, ``docs/NAME.md`` and ``config/NAME``.
+Deletes ``src/gz_testauto/extras/NAME``, ``test/extras/NAME``, ``docs/NAME.md`` and ``config/NAME``,
+and if the extra has a node, ``scripts/NAME`` and ``test/ros/NAME.test``.
 Without further arguments, all test modules are imported (``--collect-only``), which finds every
 import of the extra, and the tests of the architecture, of the registries and of the command line
 run. The exit status is 1 if any extra fails.
@@ -43,6 +44,8 @@ def copy_without(extras, place):
             f"test/extras/{extra}/",
             f"docs/{extra}.md",
             f"config/{extra}/",
+            f"scripts/{extra}",
+            f"test/ros/{extra}.test",
         )
     )
     for name in filter(None, listed.stdout.decode().split("\0")):

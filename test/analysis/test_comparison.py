@@ -4,8 +4,8 @@ from dataclasses import replace
 import pytest
 from lettered_trials import campaign
 
+from gz_testauto.analysis.anytime import TEST
 from gz_testauto.analysis.comparison import compare
-from gz_testauto.analysis.decisions.anytime import TEST
 from gz_testauto.analysis.paired_success import PairedCounts
 from gz_testauto.analysis.summary import summarize
 from gz_testauto.analysis.winners import group_worlds

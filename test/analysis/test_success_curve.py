@@ -6,7 +6,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, logit
 from scipy.stats import t as student
 
-from gz_testauto.analysis.curves.success import success_curve
+from gz_testauto.analysis.success_curve import success_curve
 
 
 def test_a_figure_of_two_values_gives_the_log_odds_with_half_a_trial_added_to_each_cell():

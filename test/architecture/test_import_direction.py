@@ -36,7 +36,13 @@ PEERS = (LAYERS[0], LAYERS[2])
 TESTING = "testing"  # shipped to users who write adaptors: imports anything, imported by none
 
 NEED_ROS = {"actionlib", "rosgraph", "roslaunch", "rosmsg", "rospy", "rosservice", "tf2_ros"}
-MAY_IMPORT_ROS = ("base/ros_messages", "ros/", "testing/", "simulators/gazebo_ros/")
+MAY_IMPORT_ROS = (
+    "base/ros_messages",
+    "ros/",
+    "testing/",
+    "simulators/gazebo_ros/",
+    "extras/gate/node",
+)
 
 ADAPTORS = tuple(
     f"simulators/{path.parent.name}/" for path in (SOURCE / "simulators").glob("*/__init__.py")

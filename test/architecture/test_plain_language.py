@@ -4,6 +4,7 @@
 """
 
 import re
+from pathlib import Path
 from typing import Dict, NamedTuple
 
 import language
@@ -40,13 +41,14 @@ LIMITS: Dict[str, Limit] = {
     "scripts": Limit(2.0),
     "setup.py": Limit(62.0),
     "src/gz_testauto": Limit(29.0),
-    "src/gz_testauto/actors": Limit(43.0, 48),
-    "src/gz_testauto/analysis": Limit(17.5, 40),
+    "src/gz_testauto/actors": Limit(42.5, 44),
+    "src/gz_testauto/analysis": Limit(21.5, 34),
     "src/gz_testauto/base": Limit(2.0),
     "src/gz_testauto/campaign": Limit(43.5, 15),
-    "src/gz_testauto/cli": Limit(25.5, 6),
+    "src/gz_testauto/cli": Limit(26.0, 6),
     "src/gz_testauto/extras": Limit(2.0),
     "src/gz_testauto/extras/colliders": Limit(27.0, 27),
+    "src/gz_testauto/extras/gate": Limit(11.5, 6),
     "src/gz_testauto/extras/learning": Limit(25.0, 46),
     "src/gz_testauto/extras/pybullet": Limit(26.0, 17),
     "src/gz_testauto/extras/scenic": Limit(22.5, 57),
@@ -57,9 +59,9 @@ LIMITS: Dict[str, Limit] = {
     "src/gz_testauto/planners": Limit(24.5, 33),
     "src/gz_testauto/processes": Limit(27.5, 4),
     "src/gz_testauto/randomization": Limit(41.0, 6),
-    "src/gz_testauto/report": Limit(21.5, 41),
+    "src/gz_testauto/report": Limit(22.5, 41),
     "src/gz_testauto/results": Limit(27.0, 22),
-    "src/gz_testauto/ros": Limit(36.0, 90),
+    "src/gz_testauto/ros": Limit(35.0, 88),
     "src/gz_testauto/sampling": Limit(27.0, 39),
     "src/gz_testauto/sdf": Limit(21.0, 76),
     "src/gz_testauto/simulators": Limit(30.0, 98),
@@ -71,12 +73,12 @@ LIMITS: Dict[str, Limit] = {
     "srv": Limit(20.0),
     "test": Limit(14.0),
     "test/actors": Limit(102.0),
-    "test/analysis": Limit(24.5),
+    "test/analysis": Limit(28.0),
     "test/architecture": Limit(10.5),
     "test/base": Limit(2.0),
     "test/campaign": Limit(29.5),
-    "test/cli": Limit(24.0),
-    "test/extras": Limit(36.0),
+    "test/cli": Limit(33.0),
+    "test/extras": Limit(33.5),
     "test/grid": Limit(62.5),
     "test/metrics": Limit(34.5),
     "test/models": Limit(38.0),
@@ -150,11 +152,20 @@ def test_no_further_class_name_occurs_twice():
 def test_glossary_names_existing_modules():
     page = (language.CHECKOUT / "CONTRIBUTING.md").read_text("utf-8")
     glossary = page.split("## Glossary")[1].split("\n## ")[0]
-    roots = [language.CHECKOUT, language.CHECKOUT / language.SOURCE]
-    roots.append(roots[1] / "extras" / "simulator_comparison")
-    paths = re.findall(r"`([\w/]+(?:\.py|/))`", glossary)
-    assert len(paths) > 80
-    assert [path for path in paths if not any((root / path).exists() for root in roots)] == []
+    package = language.CHECKOUT / language.SOURCE
+    comparison = package / "extras" / "simulator_comparison"
+    missing = []
+    for section in glossary.split("\n### ")[1:]:
+        if "(`extras/simulator_comparison/`)" in section and not comparison.exists():
+            continue
+        paths = re.findall(r"`([\w/]+(?:\.py|/))`", section)
+        assert len(paths) > 5
+        roots = (language.CHECKOUT, package, comparison)
+        missing += [path for path in paths if not any((root / path).exists() for root in roots)]
+    # An extra can be deleted.
+    extras = [path for path in missing if path.startswith("extras/")]
+    deleted = [path for path in extras if not (package / Path(*Path(path).parts[:2])).exists()]
+    assert missing == deleted
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import sqlite3
 import pytest
 from scripted import CONFIG, ScriptedExecutor
 
-from gz_testauto.analysis.decisions.early_end import early_end
+from gz_testauto.analysis.early_end import early_end
 from gz_testauto.analysis.overview import analyze
 from gz_testauto.base.errors import SimulatorError, SpecError
 from gz_testauto.campaign.runner import run_campaign

@@ -13,7 +13,7 @@ from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
-from gz_testauto.analysis import rounding
+from gz_testauto.analysis import anytime, rounding
 from gz_testauto.analysis.bounded_mean import (
     DIFFERENCE,
     HALF,
@@ -21,7 +21,6 @@ from gz_testauto.analysis.bounded_mean import (
     mean_interval,
     mean_p_value,
 )
-from gz_testauto.analysis.decisions import anytime
 from gz_testauto.analysis.intervals import Estimate
 from gz_testauto.analysis.multiple import holm, planners_differ
 from gz_testauto.analysis.paired_success import PairedCounts, mcnemar, rate_difference

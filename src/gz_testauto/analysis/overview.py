@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Optional, Sequence, Tuple
 
 from gz_testauto.analysis.comparison import Comparisons, compare
-from gz_testauto.analysis.decisions.early_end import EarlyEnd, early_end
+from gz_testauto.analysis.early_end import EarlyEnd, early_end
 from gz_testauto.analysis.summary import PlannerSummary, summarize
 from gz_testauto.analysis.winners import WorldGroup, group_worlds
 from gz_testauto.metrics.interface import Metric

@@ -28,8 +28,6 @@ VERBS = Registry(
         "watch": "gz_testauto.cli.watch",
         "report": "gz_testauto.cli.report",
         "compare": "gz_testauto.cli.compare",
-        "gate": "gz_testauto.cli.gate",
-        "power": "gz_testauto.cli.power",
         "import": "gz_testauto.cli.import_",
         "doctor": "gz_testauto.cli.doctor",
     },

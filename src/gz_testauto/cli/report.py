@@ -12,7 +12,7 @@ import contextlib
 import sys
 from pathlib import Path
 
-from gz_testauto.analysis.decisions.early_end import early_end
+from gz_testauto.analysis.early_end import early_end
 from gz_testauto.analysis.overview import analyze
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.base.escaping import escape_text

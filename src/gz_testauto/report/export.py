@@ -13,7 +13,7 @@ import math
 from pathlib import Path
 from typing import Any, Dict, Mapping, Optional
 
-from gz_testauto.analysis.decisions.early_end import EarlyEnd
+from gz_testauto.analysis.early_end import EarlyEnd
 from gz_testauto.analysis.overview import Analysis
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.report.notes import notes

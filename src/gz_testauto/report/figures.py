@@ -12,9 +12,9 @@ from typing import Any, Callable, Iterator, List, Optional, Sequence, Tuple
 import numpy as np
 
 from gz_testauto.analysis.comparison import Comparison, metric_differences
-from gz_testauto.analysis.curves.success import SuccessCurve
 from gz_testauto.analysis.intervals import LEVEL
 from gz_testauto.analysis.overview import Analysis, analyze
+from gz_testauto.analysis.success_curve import SuccessCurve
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.report.names import metric_heading
 from gz_testauto.report.page.difficulty import Figure, Values, curves, figures_of_worlds

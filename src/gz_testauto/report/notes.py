@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import List, Optional, Sequence, Tuple
 
 from gz_testauto.analysis.comparison import ALPHA, Comparisons
-from gz_testauto.analysis.decisions.early_end import EarlyEnd, PairDecision
+from gz_testauto.analysis.early_end import EarlyEnd, PairDecision
 from gz_testauto.analysis.overview import Analysis
 from gz_testauto.analysis.summary import PlannerSummary
 from gz_testauto.report.plain import (

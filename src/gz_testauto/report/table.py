@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gz_testauto.analysis.comparison import Comparison
-from gz_testauto.analysis.decisions.early_end import EarlyEnd
+from gz_testauto.analysis.early_end import EarlyEnd
 from gz_testauto.analysis.overview import Analysis
 from gz_testauto.analysis.summary import PlannerSummary, failures
 from gz_testauto.analysis.winners import WorldGroup

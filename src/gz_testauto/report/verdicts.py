@@ -14,7 +14,7 @@ from gz_testauto.analysis.comparison import (
     Comparison,
     MetricComparison,
 )
-from gz_testauto.analysis.decisions.early_end import EarlyEnd, PairDecision
+from gz_testauto.analysis.early_end import EarlyEnd, PairDecision
 from gz_testauto.analysis.intervals import LEVEL
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.report.names import metric_heading

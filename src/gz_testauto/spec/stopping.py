@@ -1,7 +1,7 @@
 """When a campaign ends before its last world: as soon as its decision is in.
 
 Owns the fields of ``stop``; the test itself is
-:mod:`gz_testauto.analysis.decisions.early_end`'s.
+:mod:`gz_testauto.analysis.early_end`'s.
 """
 
 from typing import Literal, Optional

@@ -38,6 +38,7 @@ def before(tmp_path_factory):
 
 
 def test_a_policy_is_gated_against_the_one_before_it(before, tmp_path, capsys):
+    pytest.importorskip("gz_testauto.extras.gate")
     stands = judged(tmp_path / "stands", -9.0)
     capsys.readouterr()
     main(["gate", str(stands), "--baseline", str(before)])
@@ -48,6 +49,7 @@ def test_a_policy_is_gated_against_the_one_before_it(before, tmp_path, capsys):
 
 
 def test_a_further_robot_with_another_policy_is_another_condition(before, tmp_path, capsys):
+    pytest.importorskip("gz_testauto.extras.gate")
     after = tmp_path / "after"
     shutil.copytree(str(before), str(after))
     manifest = json.loads((after / "manifest.json").read_text())

@@ -9,8 +9,8 @@ from collections import Counter
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from gz_testauto.analysis.comparison import ALPHA
-from gz_testauto.analysis.curves.success import SuccessCurve
 from gz_testauto.analysis.overview import Analysis
+from gz_testauto.analysis.success_curve import SuccessCurve
 from gz_testauto.analysis.summary import failures
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.report.names import metric_heading

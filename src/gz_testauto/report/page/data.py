@@ -8,8 +8,8 @@ import math
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 from gz_testauto.analysis.comparison import metric_differences
-from gz_testauto.analysis.curves.success import SuccessCurve
 from gz_testauto.analysis.overview import Analysis
+from gz_testauto.analysis.success_curve import SuccessCurve
 from gz_testauto.base.escaping import escape_all_texts, escape_text
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.report.names import metric_heading

@@ -7,7 +7,7 @@ publishes of them.
 
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
-from gz_testauto.analysis.curves.success import SuccessCurve, success_curve
+from gz_testauto.analysis.success_curve import SuccessCurve, success_curve
 from gz_testauto.base.errors import GzTestautoError
 from gz_testauto.report.names import published_heading
 from gz_testauto.results.directory import CampaignDirectory

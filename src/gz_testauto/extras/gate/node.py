@@ -14,25 +14,25 @@ from typing import Optional, Tuple
 
 import rospy
 
-from gz_testauto.analysis.decisions.gate import Rules
-from gz_testauto.analysis.decisions.gate_coverage import MAX_INVALID, GateAllowances
-from gz_testauto.analysis.decisions.gate_request import (
-    GateRequest,
-    Judged,
-    judge_request,
-    read_margins,
-)
 from gz_testauto.base.errors import SimulatorError, SpecError
 from gz_testauto.campaign.executors import chosen_executor
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.signals import StopSignals
-from gz_testauto.report.gate import (
+from gz_testauto.extras.gate.coverage import MAX_INVALID, GateAllowances
+from gz_testauto.extras.gate.questions import Rules
+from gz_testauto.extras.gate.report import (
     EXIT_STATUS,
     NOT_FINISHED,
     error_message,
     error_to_junit,
     gate_lines,
     to_junit,
+)
+from gz_testauto.extras.gate.request import (
+    GateRequest,
+    Judged,
+    judge_request,
+    read_margins,
 )
 from gz_testauto.results.directory import write_atomically
 from gz_testauto.ros import parameters

@@ -2,7 +2,7 @@
 
 Owns the questions of the gate and how each is answered: passed, worse, or undecided. A question
 about success bets on the differences of the worlds' rates, one about a metric on the signs and
-ranks of its differences (:mod:`gz_testauto.analysis.decisions.anytime`), so that all answers may
+ranks of its differences (:mod:`gz_testauto.analysis.anytime`), so that all answers may
 be looked at after every world, and more worlds may be added where one is undecided. Each question
 passes wrongly with probability alpha at most, and the whole gate says "worse" wrongly with
 probability alpha at most: that share is split among the questions.
@@ -15,9 +15,8 @@ from typing import Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 
-from gz_testauto.analysis import rounding
+from gz_testauto.analysis import anytime, rounding
 from gz_testauto.analysis.comparison import WorldTrials, rate
-from gz_testauto.analysis.decisions import anytime
 from gz_testauto.analysis.summary import comparable_values
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.registry import unknown_name

@@ -2,7 +2,7 @@
 
 Owns the trials that can be judged, the rules for what may be missing, and the list of what is
 missing. Which planners are compared is decided in
-:mod:`gz_testauto.analysis.decisions.gate_request`.
+:mod:`gz_testauto.extras.gate.request`.
 """
 
 import math
@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from typing import AbstractSet, Callable, Dict, Iterator, List, Sequence, Set, Tuple
 
 from gz_testauto.analysis.comparison import WorldTrials, trials_by_world
-from gz_testauto.analysis.decisions.early_end import early_end
-from gz_testauto.analysis.decisions.gate import GatePair, metric_worlds
+from gz_testauto.analysis.early_end import early_end
 from gz_testauto.base.errors import SpecError
+from gz_testauto.extras.gate.questions import GatePair, metric_worlds
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.results.records import CampaignResults, TrialRecord
 

@@ -19,16 +19,9 @@ import argparse
 import json
 from pathlib import Path
 
-from gz_testauto.analysis.decisions.gate import Rules
-from gz_testauto.analysis.decisions.gate_coverage import MAX_INVALID, GateAllowances
-from gz_testauto.analysis.decisions.gate_request import (
-    MARGIN,
-    GateRequest,
-    Judged,
-    judge_request,
-    read_margins,
-)
-from gz_testauto.report.gate import (
+from gz_testauto.extras.gate.coverage import MAX_INVALID, GateAllowances
+from gz_testauto.extras.gate.questions import Rules
+from gz_testauto.extras.gate.report import (
     EXIT_STATUS,
     NOT_FINISHED,
     error_message,
@@ -37,6 +30,13 @@ from gz_testauto.report.gate import (
     gate_lines,
     to_document,
     to_junit,
+)
+from gz_testauto.extras.gate.request import (
+    MARGIN,
+    GateRequest,
+    Judged,
+    judge_request,
+    read_margins,
 )
 from gz_testauto.results.directory import write_atomically
 

@@ -18,7 +18,11 @@ from typing import Iterator, List, Optional, Tuple
 import numpy as np
 
 from gz_testauto.analysis.comparison import compare, success_differences
-from gz_testauto.analysis.decisions.power import (
+from gz_testauto.analysis.intervals import success_rate
+from gz_testauto.base.errors import ResultsError, SpecError
+from gz_testauto.base.escaping import escape_text
+from gz_testauto.base.registry import unknown_name
+from gz_testauto.extras.gate.power import (
     CHANCE,
     Apart,
     Pilot,
@@ -33,10 +37,6 @@ from gz_testauto.analysis.decisions.power import (
     worlds_for,
     worlds_for_mean,
 )
-from gz_testauto.analysis.intervals import success_rate
-from gz_testauto.base.errors import ResultsError, SpecError
-from gz_testauto.base.escaping import escape_text
-from gz_testauto.base.registry import unknown_name
 from gz_testauto.report.plain import interval_text
 from gz_testauto.results.loaded import load_campaign
 

@@ -11,10 +11,10 @@ from xml.etree import ElementTree
 import pytest
 from gate_tables import PASSES, WORSE, import_table, table
 
-from gz_testauto.analysis.decisions import gate_request
 from gz_testauto.base.errors import ResultsError
-from gz_testauto.cli import gate as cli
 from gz_testauto.cli.main import main
+from gz_testauto.extras.gate import request as gate_request
+from gz_testauto.extras.gate.cli import gate as cli
 from gz_testauto.trial.plan import Selection
 
 

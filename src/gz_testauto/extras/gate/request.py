@@ -1,8 +1,8 @@
 """Load results directories, choose which planners a gate compares, and judge them.
 
 Owns the request, the pairs of planners and the declarations about them. The questions are defined
-in :mod:`gz_testauto.analysis.decisions.gate`, the worlds and trials that are missing in
-:mod:`gz_testauto.analysis.decisions.gate_coverage`.
+in :mod:`gz_testauto.extras.gate.questions`, the worlds and trials that are missing in
+:mod:`gz_testauto.extras.gate.coverage`.
 """
 
 from dataclasses import dataclass, field, replace
@@ -11,15 +11,9 @@ from typing import Iterable, List, Optional, Sequence, Tuple
 
 from gz_testauto.analysis.across import Across, bring_together
 from gz_testauto.analysis.conditions import conditions
-from gz_testauto.analysis.decisions.gate import (
-    Answer,
-    GatePair,
-    Rules,
-    Verdict,
-    gate_metrics,
-    judge,
-)
-from gz_testauto.analysis.decisions.gate_coverage import (
+from gz_testauto.base.errors import ResultsError, SpecError
+from gz_testauto.base.registry import unknown_name
+from gz_testauto.extras.gate.coverage import (
     GateAllowances,
     GateSide,
     NotJudged,
@@ -30,8 +24,14 @@ from gz_testauto.analysis.decisions.gate_coverage import (
     repetition_notes,
     settled_worlds,
 )
-from gz_testauto.base.errors import ResultsError, SpecError
-from gz_testauto.base.registry import unknown_name
+from gz_testauto.extras.gate.questions import (
+    Answer,
+    GatePair,
+    Rules,
+    Verdict,
+    gate_metrics,
+    judge,
+)
 from gz_testauto.results.loaded import LoadedCampaign, load_campaign
 from gz_testauto.results.records import CampaignResults
 

@@ -7,8 +7,8 @@ import pytest
 from lettered_trials import campaign
 
 from gz_testauto.analysis.comparison import trials_by_world
-from gz_testauto.analysis.decisions.gate import GatePair, Rules, Verdict, judge, metric_worlds
 from gz_testauto.base.errors import SpecError
+from gz_testauto.extras.gate.questions import GatePair, Rules, Verdict, judge, metric_worlds
 from gz_testauto.metrics.interface import Metric
 
 LENGTH = Metric(

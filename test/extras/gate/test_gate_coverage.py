@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 from lettered_trials import campaign
 
-from gz_testauto.analysis.decisions.gate import GatePair
-from gz_testauto.analysis.decisions.gate_coverage import (
+from gz_testauto.base.errors import SpecError
+from gz_testauto.extras.gate.coverage import (
     GateAllowances,
     GateSide,
     ended_by_rule,
@@ -15,7 +15,7 @@ from gz_testauto.analysis.decisions.gate_coverage import (
     repetition_notes,
     settled_worlds,
 )
-from gz_testauto.base.errors import SpecError
+from gz_testauto.extras.gate.questions import GatePair
 from gz_testauto.spec.stopping import StopSpec
 
 TWENTY = 20

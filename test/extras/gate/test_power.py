@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
+from gz_testauto.analysis import anytime
 from gz_testauto.analysis.bounded_mean import DIFFERENCE, HALF, mean_p_value
-from gz_testauto.analysis.decisions import anytime
-from gz_testauto.analysis.decisions.power import (
+from gz_testauto.base.errors import SpecError
+from gz_testauto.extras.gate.power import (
     Apart,
     Pilot,
     gate_power,
@@ -19,7 +20,6 @@ from gz_testauto.analysis.decisions.power import (
     worlds_for,
     worlds_for_mean,
 )
-from gz_testauto.base.errors import SpecError
 
 
 @pytest.mark.slow

@@ -15,8 +15,8 @@ from typing import Callable, Optional, Tuple, Union
 
 import numpy as np
 
+from gz_testauto.analysis import anytime
 from gz_testauto.analysis.bounded_mean import DIFFERENCE, HALF, mean_p_value
-from gz_testauto.analysis.decisions import anytime
 from gz_testauto.analysis.rounding import mean
 from gz_testauto.base.errors import SpecError
 

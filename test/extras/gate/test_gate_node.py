@@ -9,7 +9,7 @@ from gate_tables import GOOD, PASSES, WORSE, import_table, table
 
 from gz_testauto.base.errors import SpecError
 
-HERE = Path(__file__).resolve().parents[1]
+ROS_TESTS = Path(__file__).resolve().parents[2] / "ros"
 TEST = """
 <launch>
   <test pkg="gz_testauto" type="gate" test-name="navigation_gate" time-limit="300.0">
@@ -32,7 +32,7 @@ def rostest(tmp_path):
         file = tmp_path / "gate.test"
         lines = [parameter(*item) for item in parameters.items()]
         file.write_text(TEST.format(parameters="\n    ".join(lines)))
-        path = f"{HERE / 'plugins'}:{os.environ.get('PYTHONPATH', '')}"
+        path = f"{ROS_TESTS / 'plugins'}:{os.environ.get('PYTHONPATH', '')}"
         results = tmp_path / "test_results"
         environment = {**os.environ, "PYTHONPATH": path, "ROS_TEST_RESULTS_DIR": str(results)}
         ended = subprocess.run(
@@ -54,7 +54,7 @@ def rostest_of_a_campaign(rostest, tmp_path):
 
     def start(**parameters):
         return rostest(
-            campaign=HERE / "gate_campaign.yaml",
+            campaign=ROS_TESTS / "gate_campaign.yaml",
             simulator="kinematic",
             out=tmp_path / "out",
             **parameters,
@@ -141,7 +141,7 @@ def test_a_gate_that_cannot_decide_is_red_and_prints_the_reasons(rostest, tmp_pa
 
 @pytest.mark.ros
 def test_results_and_a_campaign_together_are_refused(monkeypatch, tmp_path):
-    from gz_testauto.ros.gate import node
+    from gz_testauto.extras.gate import node
 
     set_to = {"results": str(tmp_path), "campaign": "campaign.yaml"}
     monkeypatch.setattr(node.rospy, "resolve_name", lambda name: name)

@@ -1,7 +1,7 @@
 """Is the decision in? What a campaign that ends when decided knows after each world.
 
 Owns the decision: a pair of planners is decided after the first world at which the bets against
-"they succeed equally often" (:mod:`gz_testauto.analysis.decisions.anytime`) reach ``1/α``, ``α``
+"they succeed equally often" (:mod:`gz_testauto.analysis.anytime`) reach ``1/α``, ``α``
 split among the pairs; or, where a difference is said to be negligible, at which their confidence
 sequence lies within it. Both hold however often it is looked at. Everything is a function of the
 worlds judged, in the order in which they were (table ``judged``): that is the
@@ -13,8 +13,7 @@ import itertools
 from dataclasses import dataclass
 from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
-from gz_testauto.analysis import rounding
-from gz_testauto.analysis.decisions import anytime
+from gz_testauto.analysis import anytime, rounding
 from gz_testauto.analysis.intervals import Estimate
 from gz_testauto.results.records import CampaignResults, TrialRecord
 from gz_testauto.spec.stopping import StopSpec

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from gz_testauto.analysis.decisions import anytime
-from gz_testauto.analysis.decisions.anytime import BETS, DIFFERENCE, RATE
+from gz_testauto.analysis import anytime
+from gz_testauto.analysis.anytime import BETS, DIFFERENCE, RATE
 
 
 def test_one_world_multiplies_the_capital_by_what_was_bet():

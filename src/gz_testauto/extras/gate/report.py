@@ -1,7 +1,7 @@
 """Report the result of a gate: lines for a terminal, JUnit XML and JSON.
 
 Owns the words and the formats; every number comes from
-:mod:`gz_testauto.analysis.decisions.gate_request`. JUnit XML as rostest, Jenkins, GitLab and
+:mod:`gz_testauto.extras.gate.request`. JUnit XML as rostest, Jenkins, GitLab and
 GitHub's actions read it: one ``testcase`` per question, ``failure`` where it is worse, ``error``
 where it cannot be decided; and one per expectation that was not judged, ``error``, or ``skipped``
 where it is allowed.
@@ -12,11 +12,11 @@ from typing import Any, Iterable, Iterator, List, Sequence, Tuple
 
 from lxml import etree
 
-from gz_testauto.analysis.decisions.gate import Answer, Kind, Verdict
-from gz_testauto.analysis.decisions.gate_coverage import NotJudged
-from gz_testauto.analysis.decisions.gate_request import Judged
 from gz_testauto.base.errors import GzTestautoError
 from gz_testauto.base.escaping import escape_text
+from gz_testauto.extras.gate.coverage import NotJudged
+from gz_testauto.extras.gate.questions import Answer, Kind, Verdict
+from gz_testauto.extras.gate.request import Judged
 from gz_testauto.report.plain import number_text
 
 SHOWN = 5

@@ -1,1 +1,0 @@
-"""Curves through what a campaign found."""

@@ -1,1 +1,0 @@
-"""What a campaign decides: gates, ends before the last world, and how many worlds it takes."""

@@ -1,1 +1,0 @@
-"""The ``gate`` node: a campaign that is judged, as a rostest."""
