@@ -1,4 +1,4 @@
-"""What is left of a process group, for tests of what ends with its owner."""
+"""Functions that inspect process groups, for tests of processes that end with their parent."""
 
 import os
 import signal
@@ -21,23 +21,23 @@ def await_members(group, count):
         time.sleep(0.02)
 
 
-def kill_watcher(group):
-    """Kill what would end a group with its owner: the child of its first process."""
+def kill_watchdog(group):
+    """Kill the watchdog of a group: the child of its first process that reads from the pipe."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         listed = subprocess.run(["ps", "-eo", "pid=,ppid=,args="], capture_output=True, text=True)
         rows = (line.split(None, 2) for line in listed.stdout.splitlines())
-        watchers = [
-            int(pid) for pid, ppid, what in rows if int(ppid) == group and "read -r" in what
+        watchdogs = [
+            int(pid) for pid, ppid, args in rows if int(ppid) == group and "read -r" in args
         ]
-        if watchers:
-            os.kill(watchers[0], signal.SIGKILL)
+        if watchdogs:
+            os.kill(watchdogs[0], signal.SIGKILL)
             return
-    raise AssertionError(f"no watcher of {group}")
+    raise AssertionError(f"group {group} has no watchdog")
 
 
-def gone(group, within_s=60.0):
-    deadline = time.monotonic() + within_s
+def gone(group, timeout_s=60.0):
+    deadline = time.monotonic() + timeout_s
     while members(group):
         if time.monotonic() > deadline:
             return False

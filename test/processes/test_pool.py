@@ -1,4 +1,4 @@
-"""Work shared out to processes: order, errors, deaths, and the end of their owner."""
+"""Process pools: order of results, errors, killed processes, and the exit of the parent."""
 
 import os
 import signal
@@ -13,8 +13,8 @@ from gz_testauto.base.errors import ResourceError, SpecError
 from gz_testauto.processes import map_in_processes
 
 
-class Slowest:
-    """Takes the longest for the first item; fails, or dies, at the one that it is told."""
+class Task:
+    """A task that takes longest for the first item and fails or dies at a chosen one."""
 
     def __init__(self, fails=None, dies=None):
         self.fails, self.dies = fails, dies
@@ -29,29 +29,29 @@ class Slowest:
 
 
 @pytest.mark.slow
-def test_results_come_in_order_from_other_processes():
-    made = list(map_in_processes(Slowest(), range(7), 2, "trying"))
-    assert [item for item, _ in made] == list(range(7))
-    assert os.getpid() not in {process for _, process in made}
+def test_results_are_yielded_in_order_from_other_processes():
+    results = list(map_in_processes(Task(), range(7), 2, "trying"))
+    assert [item for item, _ in results] == list(range(7))
+    assert os.getpid() not in {process for _, process in results}
 
 
 @pytest.mark.slow
-def test_what_the_task_raises_arrives_after_what_came_before():
-    results = map_in_processes(Slowest(fails=1), range(100), 2, "trying")
+def test_exception_of_the_task_is_raised_after_the_previous_results():
+    results = map_in_processes(Task(fails=1), range(100), 2, "trying")
     assert next(results)[0] == 0
     with pytest.raises(SpecError, match="1 is wrong"):
         next(results)
 
 
 @pytest.mark.slow
-def test_a_process_that_died_is_said():
+def test_death_of_a_process_is_reported():
     with pytest.raises(ResourceError, match=r"a process died while trying.*--workers"):
-        list(map_in_processes(Slowest(dies=2), range(5), 2, "trying"))
+        list(map_in_processes(Task(dies=2), range(5), 2, "trying"))
 
 
 @pytest.mark.slow
-def test_the_processes_end_with_their_owner(tmp_path):
-    script = tmp_path / "owner.py"
+def test_processes_end_with_their_parent(tmp_path):
+    script = tmp_path / "parent.py"
     script.write_text(
         "import os, time\n"
         "from gz_testauto.processes import map_in_processes\n"
@@ -61,7 +61,7 @@ def test_the_processes_end_with_their_owner(tmp_path):
         "if __name__ == '__main__':\n"
         "    list(map_in_processes(wait, range(2), 2, 'waiting'))\n"
     )
-    owner = subprocess.Popen(
+    parent = subprocess.Popen(
         [sys.executable, str(script)],
         stdout=subprocess.PIPE,
         text=True,
@@ -69,10 +69,10 @@ def test_the_processes_end_with_their_owner(tmp_path):
     )
     try:
         for _ in range(2):
-            assert owner.stdout.readline()
-        assert members(owner.pid) >= 3
+            assert parent.stdout.readline()
+        assert members(parent.pid) >= 3
     finally:
-        owner.kill()
-        owner.wait(60)
-        owner.stdout.close()
-    assert gone(owner.pid)
+        parent.kill()
+        parent.wait(60)
+        parent.stdout.close()
+    assert gone(parent.pid)

@@ -1,4 +1,4 @@
-"""Requests and answers over a pipe; the child is a thread here."""
+"""Requests and replies over a pipe; a thread serves as the child."""
 
 import multiprocessing
 import threading
@@ -16,27 +16,27 @@ from gz_testauto.processes.remote import (
 )
 
 
-def _refuse():
+def _fail():
     raise ValueError("cannot be unpickled")
 
 
 class Unsendable(Exception):
-    """Can be pickled and not be unpickled."""
+    """An error that can be pickled but not unpickled."""
 
     def __init__(self, text, number):
         super().__init__(text)
 
-    def __reduce__(self):  # without it, tblib can unpickle the error once Dask was imported
-        return _refuse, ()
+    def __reduce__(self):  # without it, tblib can unpickle the error after an import of Dask
+        return _fail, ()
 
 
 class UnsendableSimulatorError(Unsendable, SimulatorError):
-    """One of a simulator."""
+    """A simulator error that can be pickled but not unpickled."""
 
 
 @pytest.fixture
 def child():
-    """A function that starts a child with a handler and returns the connection to it."""
+    """Return a function that starts a child with a handler and returns the connection to it."""
     ours, theirs = multiprocessing.Pipe()
     threads = []
 
@@ -56,20 +56,20 @@ def child():
 
 
 def raises(error):
-    def handle(_request, _owner):
+    def handle(_request, _parent):
         raise error
 
     return handle
 
 
-def test_requests_are_answered_in_order(child):
-    line = child(lambda request, _: request + 1)
-    assert [send_request(line, number, 10.0) for number in (1, 2)] == [2, 3]
+def test_requests_are_processed_in_order(child):
+    connection = child(lambda request, _: request + 1)
+    assert [send_request(connection, number, 10.0) for number in (1, 2)] == [2, 3]
 
 
-def test_an_error_has_the_childs_traceback_as_its_cause(child):
+def test_error_has_the_traceback_of_the_child_as_its_cause(child):
     with pytest.raises(ValueError, match="wrong") as caught:
-        send_request(child(raises(ValueError("wrong"))), "go", 10.0)
+        send_request(child(raises(ValueError("wrong"))), "drive", 10.0)
     assert isinstance(caught.value.__cause__, RemoteTraceback)
     assert "in handle" in str(caught.value.__cause__)
 
@@ -82,48 +82,48 @@ def test_an_error_has_the_childs_traceback_as_its_cause(child):
         (SystemExit("wrong"), RuntimeError),
     ],
 )
-def test_an_error_that_cannot_be_sent_keeps_its_text_and_kind(child, error, kind):
-    line = child(raises(error))
-    for _ in range(2):  # the child serves on
+def test_error_that_cannot_be_sent_keeps_its_text_and_kind(child, error, kind):
+    connection = child(raises(error))
+    for _ in range(2):  # the child continues to serve
         with pytest.raises(kind, match=f"{type(error).__name__}: wrong"):
-            send_request(line, "go", 10.0)
+            send_request(connection, "drive", 10.0)
 
 
-def test_a_child_that_ends_is_not_waited_for(child):
-    def handle(_request, owner):
-        owner.send(ProgressReport("driving"))
-        owner.close()
+def test_exit_of_the_child_ends_the_wait(child):
+    def handle(_request, parent):
+        parent.send(ProgressReport("driving"))
+        parent.close()
 
     with pytest.raises(NoReplyError, match="driving") as caught:
-        send_request(child(handle), "go", 60.0)
+        send_request(child(handle), "drive", 60.0)
     assert not caught.value.is_silent
 
 
-def test_a_silent_child_is_given_up_after_the_timeout(child):
+def test_silence_of_the_child_ends_the_wait_after_the_timeout(child):
     proceed = threading.Event()
     with pytest.raises(NoReplyError, match="starting") as caught:
-        send_request(child(lambda *_: proceed.wait(10.0)), "go", 0.1)
+        send_request(child(lambda *_: proceed.wait(10.0)), "drive", 0.1)
     proceed.set()
     assert caught.value.is_silent
 
 
-def test_progress_postpones_the_timeout(child):
-    def handle(_request, owner):
+def test_progress_report_restarts_the_timeout(child):
+    def handle(_request, parent):
         for _ in range(6):
             time.sleep(0.1)
-            owner.send(ProgressReport("driving"))
+            parent.send(ProgressReport("driving"))
         return "done"
 
-    assert send_request(child(handle), "go", 0.5) == "done"
+    assert send_request(child(handle), "drive", 0.5) == "done"
 
 
-def test_an_error_of_the_callers_check_ends_the_wait(child):
+def test_error_in_the_callers_check_ends_the_wait(child):
     proceed = threading.Event()
 
     def check():
         raise KeyError("stopped")
 
-    line = child(lambda *_: proceed.wait(10.0))
+    connection = child(lambda *_: proceed.wait(10.0))
     with pytest.raises(KeyError):
-        send_request(line, "go", 60.0, check)
+        send_request(connection, "drive", 60.0, check)
     proceed.set()

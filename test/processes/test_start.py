@@ -1,4 +1,4 @@
-"""A command that was started ends with us, whatever ends us."""
+"""Started commands end with the process that started them, even if it is killed."""
 
 import os
 import signal
@@ -7,19 +7,19 @@ import sys
 import time
 
 import pytest
-from process_groups import await_members, gone, kill_watcher, members
+from process_groups import await_members, gone, kill_watchdog, members
 
 from gz_testauto.processes import free_port, free_ports, start_under_subreaper, start_with_watchdog
 
 PROMPT_S = 10.0
-"""Limit on the time from a signal to the end; the processes themselves sleep for 100 s."""
+"""Limit on the time from a signal to the exit; the processes sleep for 100 s."""
 
 PARENT = """
 import os, signal, sys, time
 from pathlib import Path
 from gz_testauto.processes import start_with_watchdog
 for each in (signal.SIGINT, signal.SIGHUP):
-    signal.signal(each, signal.SIG_DFL)  # `nohup … &` starts us with both ignored
+    signal.signal(each, signal.SIG_DFL)  # `nohup … &` starts processes that ignore both
 {more_descriptors}
 process = start_with_watchdog(
     ["/bin/sh", "-c", "sleep 100 & sleep 100"],
@@ -34,7 +34,9 @@ time.sleep(100)
 
 @pytest.mark.parametrize("many_files_open", [False, True])
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_everything_ends_when_we_are_ended(tmp_path, end, many_files_open):
+def test_all_processes_and_files_are_removed_when_the_parent_is_killed(
+    tmp_path, end, many_files_open
+):
     files = tmp_path / "the server's files"
     files.mkdir()
     more = "files = [open(os.devnull) for _ in range(30)]" if many_files_open else ""
@@ -74,32 +76,32 @@ time.sleep(100)
 """
 
 
-def test_a_process_whose_watcher_was_killed_first_ends_with_us_and_not_with_the_thread(tmp_path):
+def test_process_without_watchdog_ends_with_the_parent_and_not_with_the_starting_thread(tmp_path):
     parent = subprocess.Popen(
         [sys.executable, "-c", ALONE, str(tmp_path / "log")], stdout=subprocess.PIPE, text=True
     )
     group = int(parent.stdout.readline())
     parent.stdout.readline()
-    kill_watcher(group)
+    kill_watchdog(group)
     await_members(group, 1)
-    assert not gone(group, within_s=0.5)
+    assert not gone(group, timeout_s=0.5)
     parent.kill()
     parent.communicate(timeout=60)
     assert gone(group)
 
 
-def test_what_is_killed_is_gone_whether_or_not_it_is_watched_still(tmp_path):
+def test_kill_ends_a_process_whose_watchdog_was_killed(tmp_path):
     process = start_with_watchdog(["sleep", "100"], dict(os.environ), tmp_path / "log")
-    kill_watcher(process.pid)
+    kill_watchdog(process.pid)
     process.kill()
     process.kill()
     assert process.poll() == -signal.SIGKILL
     assert gone(process.pid)
 
 
-def test_what_is_asked_to_end_may_go_on_until_it_is_killed(tmp_path):
-    deaf = 'trap "" TERM; echo up; while :; do sleep 0.1; done'
-    process = start_with_watchdog(["sh", "-c", deaf], dict(os.environ), tmp_path / "log")
+def test_process_that_ignores_the_request_runs_until_it_is_killed(tmp_path):
+    script = 'trap "" TERM; echo up; while :; do sleep 0.1; done'
+    process = start_with_watchdog(["sh", "-c", script], dict(os.environ), tmp_path / "log")
     deadline = time.monotonic() + 60
     while "up" not in (tmp_path / "log").read_text() and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -109,7 +111,7 @@ def test_what_is_asked_to_end_may_go_on_until_it_is_killed(tmp_path):
     assert gone(process.pid)
 
 
-def test_the_status_of_the_command_is_its_own(tmp_path):
+def test_exit_status_is_that_of_the_command(tmp_path):
     process = start_with_watchdog(["sh", "-c", "exit 3"], dict(os.environ), tmp_path / "log")
     process.request_exit(signal.SIGCONT, 60)
     assert process.poll() == 3
@@ -126,7 +128,7 @@ time.sleep(100)
 """
 
 
-def test_under_a_subreaper_what_left_the_group_is_ended_too(tmp_path):
+def test_subreaper_kills_processes_that_left_the_group(tmp_path):
     log = tmp_path / "log"
     process = start_under_subreaper([sys.executable, "-c", NODE], dict(os.environ), log)
     deadline = time.monotonic() + 60
@@ -139,40 +141,45 @@ def test_under_a_subreaper_what_left_the_group_is_ended_too(tmp_path):
     assert gone(process.pid)
 
 
-OWNED = """
+PARENT_OF_POLLING_CHILD = """
 import os, subprocess, sys, time
 child = subprocess.Popen([sys.executable, "-c", sys.argv[1]])
 time.sleep(100)
 """
-LOOKS_ITSELF = """
+POLLING_CHILD = """
 import os, time
 from gz_testauto.processes import on_parent_exit
-owner = {owner}
+parent = {parent}
 print(os.getpid(), flush=True)
-on_parent_exit(owner, lambda: os._exit(1))
+on_parent_exit(parent, lambda: os._exit(1))
 time.sleep(100)
 """
 
 
-@pytest.mark.parametrize("owner", ["os.getppid()", "None"])
-def test_a_process_that_looks_itself_ends_with_its_owner(owner):
+@pytest.mark.parametrize("expected", ["os.getppid()", "None"])
+def test_process_that_polls_for_its_parent_ends_with_it(expected):
     parent = subprocess.Popen(
-        [sys.executable, "-c", OWNED, LOOKS_ITSELF.format(owner=owner)],
+        [
+            sys.executable,
+            "-c",
+            PARENT_OF_POLLING_CHILD,
+            POLLING_CHILD.format(parent=expected),
+        ],
         stdout=subprocess.PIPE,
         text=True,
         start_new_session=True,
     )
     parent.stdout.readline()
-    if owner == "None":
-        await_members(parent.pid, 1)  # it has ended by itself
+    if expected == "None":
+        await_members(parent.pid, 1)  # the child has exited
     parent.kill()
     parent.communicate(timeout=60)
     assert gone(parent.pid)
 
 
-def test_ports_are_free_and_of_loopback():
+def test_free_port_is_unprivileged():
     assert 1024 <= free_port() <= 65535
 
 
-def test_ports_of_one_call_all_differ():
+def test_ports_of_one_call_differ():
     assert len(set(free_ports(20))) == 20

@@ -1,17 +1,17 @@
-"""Child processes that end with their owner, however that ends.
+"""Child processes that end with their parent process, even if that is killed.
 
-Four ways, each for another kind of child:
+Choose by the kind of child:
 
 - :func:`start_with_watchdog`: a command whose processes stay in its process group, such as
   gzserver. A watchdog process and the kernel kill it, and files can be removed with it.
 - :func:`start_under_subreaper`: a command whose processes leave its group, such as roslaunch, which
-  gives every node a session of its own. A parent between us and it keeps them within reach.
-- :class:`TaskPool`, :func:`map_in_processes`: our own code on many items, in as many processes as
-  are asked for.
-- :func:`on_parent_exit`: our own code in a process that others start, such as a worker of
-  multiprocessing or a node of roslaunch. It looks itself whether its parent is still there.
+  starts each node in a new session. An intermediate process can kill them all.
+- :class:`TaskPool`, :func:`map_in_processes`: Python code of this package, applied to many items in
+  N processes.
+- :func:`on_parent_exit`: Python code of this package in a process that another library starts, such
+  as a worker of multiprocessing or a node of roslaunch. The child itself polls for its parent.
 
-:mod:`~gz_testauto.processes.remote` is how our own code in a child answers its owner's requests.
+:mod:`~gz_testauto.processes.remote` exchanges requests and replies with a child over a pipe.
 """
 
 from gz_testauto.processes.parent import on_parent_exit

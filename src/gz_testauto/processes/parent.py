@@ -1,7 +1,7 @@
-"""A process that looks itself whether the one that it belongs to is still there.
+"""Detect the exit of the parent process by polling.
 
-For processes that others start, so that nothing can be put between: a kernel's signal at the
-parent's death (PR_SET_PDEATHSIG) would come when the parent's *thread* ends that started us.
+Use it in processes that another library starts. The kernel's signal at the parent's death
+(PR_SET_PDEATHSIG) is no alternative: it is sent when the *thread* ends that started the child.
 """
 
 import os
@@ -12,13 +12,15 @@ from typing import Callable, Optional
 POLL_S = 0.2
 
 
-def on_parent_exit(owner: Optional[int], act: Callable[[], object]) -> None:
-    """Call ``act``, in a thread of its own, once the parent process is not ``owner`` any more, or
-    never was. None stands for an owner that is known to be gone."""
+def on_parent_exit(parent: Optional[int], act: Callable[[], object]) -> None:
+    """Call ``act`` in a new thread as soon as the parent process is not ``parent``.
+
+    Pass None if the parent is known to have exited already.
+    """
 
     def watch() -> None:
-        while os.getppid() == owner:
+        while os.getppid() == parent:
             time.sleep(POLL_S)
         act()
 
-    threading.Thread(target=watch, name="owner watch", daemon=True).start()
+    threading.Thread(target=watch, name="parent watchdog", daemon=True).start()

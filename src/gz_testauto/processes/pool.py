@@ -1,7 +1,7 @@
-"""Work shared out to processes, each of which is given what it needs once.
+"""Process pools for one task, which each process receives once.
 
-Owns the pool: its processes end with their owner, leave Ctrl-C to it, and one that dies becomes an
-error that says so.
+The processes end with their parent process and ignore Ctrl-C, which their parent handles. If a
+process dies, an error reports it.
 """
 
 import collections
@@ -16,66 +16,66 @@ from gz_testauto.base.errors import ResourceError
 from gz_testauto.processes.parent import on_parent_exit
 
 Item = TypeVar("Item")
-Made = TypeVar("Made")
+Result = TypeVar("Result")
 
 
-class TaskPool(Generic[Item, Made]):
-    """``workers`` processes with one task, for as long as the context lasts.
+class TaskPool(Generic[Item, Result]):
+    """A pool of ``workers`` processes for one task, used as a context manager.
 
-    ``task`` is pickled to each process once. ``doing`` says what they do where one of them dies,
-    such as ``"drawing worlds"``.
+    ``task`` is pickled to each process once. ``doing`` describes the task in errors, such as
+    ``"drawing worlds"``.
     """
 
-    def __init__(self, task: Callable[[Item], Made], workers: int, doing: str) -> None:
+    def __init__(self, task: Callable[[Item], Result], workers: int, doing: str) -> None:
         context = multiprocessing.get_context("spawn")
-        self._pool = ProcessPoolExecutor(workers, context, _begin, (os.getpid(), task))
+        self._pool = ProcessPoolExecutor(workers, context, _initialize, (os.getpid(), task))
         self._workers, self._doing = workers, doing
 
-    def __enter__(self) -> "TaskPool[Item, Made]":
+    def __enter__(self) -> "TaskPool[Item, Result]":
         return self
 
     def __exit__(self, *_: object) -> None:
         self._pool.shutdown()
 
-    def map(self, items: Iterable[Item]) -> Iterator[Made]:
-        """What the task makes of each of ``items``, in their order; these are pickled one by one.
+    def map(self, items: Iterable[Item]) -> Iterator[Result]:
+        """Yield the result of the task for each item, in the order of ``items``.
 
-        One more is begun than there are processes: where one fails or the caller stops, the others
-        soon end. Raises what the task raises, or ``ResourceError`` where a process died.
+        At most one item more than there are processes is submitted at a time, so that the pool
+        stops soon after an error or when the caller stops. Raises any exception of the task, or
+        ``ResourceError`` if a process died.
         """
-        begun: Deque[Future[Made]] = collections.deque()
+        submitted: Deque[Future[Result]] = collections.deque()
         try:
             for item in items:
-                begun.append(self._pool.submit(_make, item))
-                if len(begun) > self._workers:
-                    yield begun.popleft().result()
-            while begun:
-                yield begun.popleft().result()
+                submitted.append(self._pool.submit(_run_task, item))
+                if len(submitted) > self._workers:
+                    yield submitted.popleft().result()
+            while submitted:
+                yield submitted.popleft().result()
         except BrokenProcessPool as error:
             raise ResourceError(
-                f"a process died while {self._doing}, as where memory runs out; run fewer with "
-                "--workers"
+                f"a process died while {self._doing}, possibly out of memory; reduce --workers"
             ) from error
 
 
 def map_in_processes(
-    task: Callable[[Item], Made], items: Iterable[Item], workers: int, doing: str
-) -> Iterator[Made]:
-    """As :meth:`TaskPool.map`, by a pool for these items alone."""
+    task: Callable[[Item], Result], items: Iterable[Item], workers: int, doing: str
+) -> Iterator[Result]:
+    """Yield the result of ``task`` for each item from a temporary :class:`TaskPool`."""
     with TaskPool(task, workers, doing) as pool:
         yield from pool.map(items)
 
 
 _task: List[Callable[[Any], Any]] = []
-"""Of a process of a pool: its one task."""
+"""In a process of a pool, its only task."""
 
 
-def _begin(owner: int, task: Callable[[Any], Any]) -> None:
-    """Become a process that works for ``owner``."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches us too; our owner decides
-    on_parent_exit(owner, lambda: os._exit(1))
+def _initialize(parent: int, task: Callable[[Any], Any]) -> None:
+    """Initialize a process of a pool; ``parent`` is the process ID of the owner of the pool."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
+    on_parent_exit(parent, lambda: os._exit(1))
     _task.append(task)
 
 
-def _make(item: Any) -> Any:
+def _run_task(item: Any) -> Any:
     return _task[0](item)

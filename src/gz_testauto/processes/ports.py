@@ -1,4 +1,4 @@
-"""Ports of loopback for processes that listen."""
+"""Find free TCP ports on the loopback interface."""
 
 import contextlib
 import socket
@@ -6,14 +6,14 @@ from typing import List
 
 
 def free_port() -> int:
-    """A TCP port of loopback that nobody listens on at this moment."""
+    """Return a TCP port of the loopback interface that is currently free."""
     return free_ports(1)[0]
 
 
 def free_ports(count: int) -> List[int]:
-    """As many TCP ports of loopback, each another, that nobody listens on at this moment."""
-    with contextlib.ExitStack() as held:
-        probes = [held.enter_context(socket.socket()) for _ in range(count)]
+    """Return ``count`` different TCP ports of the loopback interface that are currently free."""
+    with contextlib.ExitStack() as open_sockets:
+        probes = [open_sockets.enter_context(socket.socket()) for _ in range(count)]
         for probe in probes:
             probe.bind(("127.0.0.1", 0))
         return [int(probe.getsockname()[1]) for probe in probes]

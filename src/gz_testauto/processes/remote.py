@@ -1,8 +1,8 @@
-"""Requests to a child process of our own code and its answers, over one pipe.
+"""Exchange requests and replies with a child process over one pipe.
 
-The child answers each request with a value, or with an error that carries its traceback, and can
-report its progress before that. It serves until it receives None or the pipe closes, which happens
-when its owner ends. How a child is started and ended is its owner's concern.
+The child replies to each request with a value, or with an error and its traceback, and can report
+its progress before that. It serves until it receives None or the pipe closes, which happens when
+its parent exits. The parent starts and stops the child.
 """
 
 import contextlib
@@ -19,13 +19,13 @@ POLL_S = 0.05
 
 
 class ProgressReport(NamedTuple):
-    """What the child does until its answer."""
+    """The present activity of a child that processes a request."""
 
     doing: str
 
 
 class Reply(NamedTuple):
-    """The end of one request: a value, or an error and its traceback in the child."""
+    """The reply to one request: a value, or an error and its traceback in the child."""
 
     value: Any = None
     error: Optional[BaseException] = None
@@ -39,19 +39,19 @@ class Reply(NamedTuple):
 
 
 class RemoteTraceback(Exception):
-    """The traceback of an error in a child process, shown as the cause of that error."""
+    """The traceback of an error in a child process, used as the cause of that error."""
 
     def __str__(self) -> str:
         return f"\n{self.args[0]}"
 
 
 class NoReplyError(Exception):
-    """The child process ended, or sent nothing for too long (``is_silent``)."""
+    """The child process exited, or sent no message within the timeout (``is_silent``)."""
 
     def __init__(self, doing: str, is_silent: bool) -> None:
         super().__init__(doing)
         self.doing = doing
-        """The last progress that it reported."""
+        """The last progress that the child reported."""
         self.is_silent = is_silent
 
 
@@ -61,12 +61,12 @@ def send_request(
     silence_timeout_s: float,
     before_each_wait: Optional[Callable[[], object]] = None,
 ) -> Any:
-    """Send a request to a child and return the value of its answer.
+    """Send a request to a child and return the value of its reply.
 
-    ``before_each_wait`` is called at each report of progress and at least every :data:`POLL_S`;
-    what it raises ends the wait. Raises the child's error, or ``NoReplyError`` after
-    ``silence_timeout_s`` of wall time without a message. After any but the child's error, the
-    connection must be closed.
+    ``before_each_wait`` is called after each progress report and at least every :data:`POLL_S`; an
+    exception of it ends the wait. Raises the child's error, or ``NoReplyError`` if the child exits
+    or sends no message for ``silence_timeout_s`` of wall time. After any exception except the
+    child's error, the caller must close the connection.
     """
     doing = "starting"
     try:
@@ -90,9 +90,9 @@ def send_request(
 
 
 def receive_message(child: Connection) -> Union[Reply, ProgressReport]:
-    """Return the next message of a child; one that cannot be unpickled becomes an error.
+    """Return the next message of a child; if it cannot be unpickled, a reply with the error.
 
-    Raises ``EOFError`` or ``OSError`` once the child has ended.
+    Raises ``EOFError`` or ``OSError`` if the child has exited.
     """
     try:
         message: Union[Reply, ProgressReport] = child.recv()
@@ -103,31 +103,34 @@ def receive_message(child: Connection) -> Union[Reply, ProgressReport]:
     return message
 
 
-def serve_requests(owner: Connection, handle: Callable[[Any], Any]) -> None:
-    """Reply each request of the owner with the result of ``handle``, until the owner sends None
-    or closes the pipe."""
+def serve_requests(parent: Connection, handle: Callable[[Any], Any]) -> None:
+    """Reply to each request of the parent with the result of ``handle``.
+
+    Returns when the parent sends None or closes the pipe.
+    """
     with contextlib.suppress(EOFError, OSError):
-        for request in iter(owner.recv, None):
-            send_reply(owner, functools.partial(handle, request))
+        for request in iter(parent.recv, None):
+            send_reply(parent, functools.partial(handle, request))
 
 
-def send_reply(owner: Connection, act: Callable[[], Any]) -> None:
+def send_reply(parent: Connection, act: Callable[[], Any]) -> None:
     """Send the result of ``act``, or its error.
 
-    An error that the owner cannot receive, and ``SystemExit``, which must not end the owner, are
-    replaced by one with the same text: a ``SimulatorError`` if it was one, or a ``RuntimeError``.
+    An error that cannot be pickled and unpickled, and an exception such as ``SystemExit`` that is
+    not an ``Exception``, is replaced by one with the same text: a ``SimulatorError`` if it was one,
+    otherwise a ``RuntimeError``.
     """
     try:
         message = Reply(act())
     except BaseException as error:
         message = Reply(None, _sendable(error), traceback.format_exc())
-    with contextlib.suppress(ConnectionError):  # the owner has ended, and so will this process
-        owner.send(message)
+    with contextlib.suppress(ConnectionError):  # the parent has exited; this process will too
+        parent.send(message)
 
 
 def _sendable(error: BaseException) -> BaseException:
     with contextlib.suppress(Exception):
-        pickle.loads(pickle.dumps(error))  # some can be pickled and not be unpickled
+        pickle.loads(pickle.dumps(error))  # some errors can be pickled but not unpickled
         if isinstance(error, Exception):
             return error
     kind = SimulatorError if isinstance(error, SimulatorError) else RuntimeError

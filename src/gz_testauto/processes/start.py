@@ -1,13 +1,13 @@
-"""Starts commands that end with the process that starts them, however that ends.
+"""Start commands that end with this process, even if it is killed.
 
-A watched command has two independent ways, so that each may be killed first. A watcher holds the
-read end of a pipe from us: whatever ends this process, SIGKILL included, closes the pipe, and the
-watcher then removes the command's files and kills its whole group. And the kernel itself kills the
-command (not its children) when the thread that started it ends (prctl(2), PR_SET_PDEATHSIG), which
-is why all are started by one thread that lasts as long as we do.
-(A process that this one forked without exec keeps the pipe open for as long as it lives.)
+Two independent mechanisms end a command with a watchdog. A watchdog process reads from a pipe whose
+write end this process holds. The exit of this process closes the pipe, also after SIGKILL; then the
+watchdog removes the command's files and kills its process group. In addition, the kernel kills the
+command (not its children) when the thread that started it ends (prctl(2), PR_SET_PDEATHSIG).
+Therefore one thread, which exists as long as this process, starts all commands. (A process that
+this one forked without exec keeps the pipe open as long as it exists.)
 
-Under a subreaper the pipe is the same, and who holds its read end is the command's parent:
+Under a subreaper, the command's parent reads from the same kind of pipe:
 :mod:`gz_testauto.processes.subreaper`.
 """
 
@@ -25,14 +25,14 @@ from typing import Any, Callable, ContextManager, Mapping, Optional, Sequence, T
 
 from gz_testauto.processes import subreaper
 
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
-# The lifeline comes as standard input: a shell may know no descriptors above 9 by number.
-_WATCHED_START = (
+# The pipe is passed as standard input: a shell may not support descriptors above 9.
+_WATCHDOG_SCRIPT = (
     "exec 3<&0 </dev/null; ( read -r _ <&3; {remove} kill -s KILL -- -$$ ) >/dev/null 2>&1 & "
     'exec 3<&-; exec "$@"'
 )
-# Becomes the command, which keeps what is set here. 1 is PR_SET_PDEATHSIG, 9 SIGKILL.
+# Replaces itself by the command, which inherits the setting. 1 is PR_SET_PDEATHSIG, 9 SIGKILL.
 _PDEATHSIG_WRAPPER = """
 import ctypes, os, sys
 ctypes.CDLL(None).prctl(1, 9, 0, 0, 0)
@@ -43,33 +43,39 @@ os.execvp(sys.argv[2], sys.argv[2:])
 
 
 class ChildProcess:
-    """A command that was started here, and everything that comes of it."""
+    """A command that was started here, with all its descendants."""
 
     def __init__(self, process: "subprocess.Popen[bytes]", lifeline: int, one_group: bool) -> None:
-        """``lifeline`` is the file descriptor whose closing ends all; ``one_group`` whether all
-        are in the process's group, which can then be killed whoever still watches."""
+        """Initialize from a running process.
+
+        ``lifeline`` is the file descriptor that ends all processes when it is closed. With
+        ``one_group``, all are in the process group of ``process``, which can be killed directly.
+        """
         self._process = process
         self._lifeline: Optional[int] = lifeline
         self._one_group = one_group
 
     @property
     def pid(self) -> int:
-        """Of the command, which is also its process group, or of the subreaper above it."""
+        """Return the process ID of the command, equal to its process group, or of the subreaper."""
         return self._process.pid
 
     def poll(self) -> Optional[int]:
-        """Its exit status, negative where a signal killed it; None while it runs."""
+        """Return the exit status, negative if a signal killed it, or None while it runs."""
         return self._process.poll()
 
     def request_exit(self, number: int, timeout_s: float) -> None:
-        """Send it a signal, and wait for its end for so long (wall time); it may go on."""
+        """Send a signal and wait for the exit up to ``timeout_s`` (wall time).
+
+        Returns without an error if the process still runs.
+        """
         if self._process.poll() is None:
             self._process.send_signal(number)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(timeout_s)
 
     def kill(self) -> None:
-        """End it and all that comes of it, now. Idempotent."""
+        """Kill the command and all its descendants. Idempotent."""
         if self._lifeline is None:
             return
         if self._one_group:
@@ -87,17 +93,20 @@ def start_with_watchdog(
     remove: Sequence[Path] = (),
     within: Optional[ContextManager[Any]] = None,
 ) -> ChildProcess:
-    """Start ``command`` in a session of its own that ends when this process ends, and takes what
-    is to ``remove`` with it then. ``within`` is entered by the thread that starts it."""
+    """Start ``command`` in a new session that ends when this process ends.
+
+    If this process exits first, the files and directories in ``remove`` are deleted. ``within`` is
+    a context that the starting thread enters for the start.
+    """
     removal = f"rm -rf -- {' '.join(shlex.quote(str(path)) for path in remove)};" if remove else ""
-    shell = ["/bin/sh", "-c", _WATCHED_START.format(remove=removal), "gz_testauto"]
-    tie = [sys.executable, "-I", "-S", "-c", _PDEATHSIG_WRAPPER, str(os.getpid())]
+    shell = ["/bin/sh", "-c", _WATCHDOG_SCRIPT.format(remove=removal), "gz_testauto"]
+    wrapper = [sys.executable, "-I", "-S", "-c", _PDEATHSIG_WRAPPER, str(os.getpid())]
     read_end, write_end = os.pipe()
 
     def start() -> "subprocess.Popen[bytes]":
         with within or contextlib.nullcontext(), log_file.open("wb") as log:
             return subprocess.Popen(
-                [*shell, *tie, *command],
+                [*shell, *wrapper, *command],
                 stdin=read_end,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -106,7 +115,7 @@ def start_with_watchdog(
             )
 
     try:
-        process = _lasting_thread().run(start)
+        process = _starter_thread().run(start)
     except BaseException:
         os.close(write_end)
         raise
@@ -121,8 +130,11 @@ def start_under_subreaper(
     log_file: Path,
     pass_fds: Sequence[int] = (),
 ) -> ChildProcess:
-    """Start ``command`` below a subreaper, in a session of its own: what it starts ends with this
-    process or with it, in whatever session that is. ``pass_fds`` are handed on to it."""
+    """Start ``command`` as the child of a subreaper in a new session.
+
+    Its descendants end with this process or with the command, in any session. The command inherits
+    the file descriptors ``pass_fds``.
+    """
     read_end, write_end = os.pipe()
     try:
         with log_file.open("wb") as log:
@@ -143,18 +155,18 @@ def start_under_subreaper(
     return ChildProcess(process, write_end, one_group=False)
 
 
-class _LastingThread:
-    """Does what it is given, one thing at a time, until the process ends."""
+class _StarterThread:
+    """A thread that runs calls one after the other until the process exits."""
 
     def __init__(self) -> None:
-        self.owner = os.getpid()
+        self.process = os.getpid()
         self._calls: queue.SimpleQueue[Tuple[Callable[[], Any], Future[Any]]]
         self._calls = queue.SimpleQueue()
         threading.Thread(target=self._serve, name="starter", daemon=True).start()
 
-    def run(self, call: Callable[[], Answer]) -> Answer:
-        """Return or raise what ``call`` does on the thread."""
-        future: Future[Answer] = Future()
+    def run(self, call: Callable[[], Result]) -> Result:
+        """Run ``call`` in the thread; return its result or raise its exception."""
+        future: Future[Result] = Future()
         self._calls.put((call, future))
         return future.result()
 
@@ -167,14 +179,14 @@ class _LastingThread:
                 future.set_exception(error)
 
 
-_thread: Optional[_LastingThread] = None
+_thread: Optional[_StarterThread] = None
 _thread_lock = threading.Lock()
 
 
-def _lasting_thread() -> _LastingThread:
-    """Made when first asked for, and again in a process that was forked: threads do not follow."""
+def _starter_thread() -> _StarterThread:
+    """Return the thread of this process; create it first, also after a fork."""
     global _thread
     with _thread_lock:
-        if _thread is None or _thread.owner != os.getpid():
-            _thread = _LastingThread()
+        if _thread is None or _thread.process != os.getpid():
+            _thread = _StarterThread()
         return _thread

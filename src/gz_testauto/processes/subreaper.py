@@ -1,18 +1,17 @@
-"""Runs a command and ends everything that came of it, however anybody ends.
+"""Run a command and kill all its descendants when it exits or the parent of this process does.
 
-A process of its own, with nothing but the standard library::
+Runs as a separate process that needs only the standard library::
 
     python subreaper.py COMMAND [ARGUMENT ...]
 
-Standard input is the lifeline: when it closes, because its other end was closed or because
-whoever held that was killed, all descendants are killed. So they are when the command ends by
-itself. Process groups are not enough: roslaunch gives every node a session of its own. This
-process is therefore their *subreaper* (prctl(2)): what loses its parent becomes its child and
-stays within reach. Should this process itself be killed, the kernel asks the command to end
-(SIGTERM, upon which roslaunch ends its nodes), and what it leaves falls to the subreaper above.
+When standard input closes, because the parent closed it or was killed, all descendants are killed;
+the same happens when the command exits. Process groups are not sufficient: roslaunch starts each
+node in a new session. Therefore this process is a *subreaper* (prctl(2)): the kernel makes it the
+parent of each descendant whose parent exits. If this process is killed, the kernel sends SIGTERM to
+the command, upon which roslaunch stops its nodes, and the next subreaper adopts the others.
 
-SIGTERM and SIGINT are passed on to the command, so that it can end in good order. The exit
-status is the command's, 128 + signal where that killed it.
+SIGTERM and SIGINT are forwarded to the command, so that it can shut down. The exit status is that
+of the command, or 128 + signal if a signal killed it.
 """
 
 import contextlib
@@ -29,9 +28,9 @@ PR_SET_PDEATHSIG = 1
 
 
 def descendants(root: int) -> Set[int]:
-    """All living processes below ``root``, by their parents in /proc.
+    """Return all running descendants of ``root``, found by the parents in /proc.
 
-    A zombie may have living children still: those of its threads that are not gone yet.
+    A zombie can still have running children: those of its threads that have not yet exited.
     """
     children: Dict[int, List[int]] = {}
     ended: Set[int] = set()
@@ -40,7 +39,7 @@ def descendants(root: int) -> Set[int]:
             try:
                 with open(f"/proc/{entry}/stat", "rb") as stat:
                     fields = stat.read().rpartition(b") ")[2].split()
-            except OSError:  # it has just ended
+            except OSError:  # it has just exited
                 continue
             children.setdefault(int(fields[1]), []).append(int(entry))
             if fields[0] == b"Z":
@@ -55,7 +54,7 @@ def descendants(root: int) -> Set[int]:
 
 
 def kill_all() -> None:
-    """Kill all descendants of this process, those that are born meanwhile too."""
+    """Kill all descendants of this process, including those that are started meanwhile."""
     while True:
         below = descendants(os.getpid())
         for pid in below:
@@ -68,14 +67,14 @@ def kill_all() -> None:
 
 
 def reap() -> None:
-    """Take the status of every child that has ended."""
+    """Collect the exit status of each child that has exited."""
     with contextlib.suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
 
 
 def main(command: List[str]) -> int:
-    """Run ``command`` until it ends or the lifeline closes."""
+    """Run ``command`` until it exits or standard input closes, and return the exit status."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER) failed")
@@ -87,15 +86,15 @@ def main(command: List[str]) -> int:
         command,
         stdin=subprocess.DEVNULL,
         close_fds=False,
-        preexec_fn=lambda: libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0),  # one thread
+        preexec_fn=lambda: libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0),  # single thread
     )
 
-    def pass_on(number: int, frame: object) -> None:
+    def forward(number: int, frame: object) -> None:
         if child.returncode is None:
             os.kill(child.pid, number)
 
-    signal.signal(signal.SIGTERM, pass_on)
-    signal.signal(signal.SIGINT, pass_on)
+    signal.signal(signal.SIGTERM, forward)
+    signal.signal(signal.SIGINT, forward)
     while child.poll() is None:
         ready, _, _ = select.select([sys.stdin.fileno(), wake_read], [], [])
         if sys.stdin.fileno() in ready and not os.read(sys.stdin.fileno(), 4096):

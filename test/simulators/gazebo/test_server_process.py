@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from process_groups import gone, kill_watcher
+from process_groups import gone, kill_watchdog
 
 from gz_testauto.base.errors import SimulatorError
 from gz_testauto.simulators.gazebo import server
@@ -47,7 +47,7 @@ def test_directories_that_nobody_could_remove_go_with_the_next_server(tmp_path, 
         [sys.executable, "-c", OWNER, *gazebo.server], stdout=subprocess.PIPE, text=True
     )
     group, orphan = owner.stdout.readline().split()
-    kill_watcher(int(group))
+    kill_watchdog(int(group))
     owner.kill()
     owner.communicate(timeout=60)
     assert gone(int(group))
