@@ -31,7 +31,6 @@ LIMITS: Dict[str, Limit] = {
     "docs/architecture.md": Limit(27.0, 0, 18),
     "docs/performance.md": Limit(25.0, 0, 6),
     "docs/planners.md": Limit(18.5, 0, 15),
-    "docs/scenic.md": Limit(26.0, 0, 23),
     "docs/simulator_comparison.md": Limit(21.5, 0, 35),
     "docs/simulators.md": Limit(24.5, 0, 62),
     "launch": Limit(16.0),
