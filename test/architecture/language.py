@@ -216,7 +216,7 @@ def _page_texts(path: str) -> Iterator[Text]:
             continue
         starts_item = re.match(r"(?:[-*]|\d+\.|#+|>) ", stripped)
         if paragraph and (not stripped or starts_item or stripped.startswith("|")):
-            yield Text("doc", path, start, " ".join(paragraph))
+            yield Text("doc", path, start, _without_links(" ".join(paragraph)))
             paragraph = []
         if not stripped.startswith("|"):
             avoided.clear()
@@ -229,7 +229,7 @@ def _page_texts(path: str) -> Iterator[Text]:
         elif stripped and not stripped.startswith("!["):
             start = start if paragraph else number
             text = re.sub(r"^(?:[-*]|\d+\.|#+|>) +", "", stripped)
-            paragraph.append(_without_links(text))
+            paragraph.append(text)
 
 
 def _without_links(text: str) -> str:

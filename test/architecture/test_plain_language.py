@@ -23,7 +23,6 @@ class Limit(NamedTuple):
 
 
 LIMITS: Dict[str, Limit] = {
-    "CHANGELOG.md": Limit(17.5, 0, 18),
     "benchmarks": Limit(19.5, 60),
     "bootstrap": Limit(40.5),
     "config": Limit(26.0),
