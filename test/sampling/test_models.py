@@ -7,6 +7,7 @@ from gz_testauto.base.errors import SdfError
 from gz_testauto.base.pose import Pose
 from gz_testauto.sampling.models import ObstacleModel, read_model, type_of
 from gz_testauto.sdf.document import SdfDocument
+from gz_testauto.sdf.floor import Heights
 from gz_testauto.sdf.scene import read_scene
 
 CRATE = """<sdf version="1.6"><model name="crate"><static>false</static>
@@ -174,3 +175,22 @@ def test_a_model_whose_moments_are_no_numbers_is_refused_by_name(tmp_path):
     model = read_model("box", saved(tmp_path, text))
     with pytest.raises(SdfError, match=r"thing.sdf:1: model .* is too large for moments"):
         model.sdf("obstacle_x_0", Pose(), model.size, 10.0, False)
+
+
+@pytest.mark.parametrize(
+    ("scale", "low_m", "high_m", "area_m2", "x_m"),
+    [
+        (1.0, 0.0, 0.1, math.pi * 0.3**2, 0.0),
+        (2.0, 0.0, 0.3, math.pi * 0.6**2, 0.0),
+        (2.0, 2.0, 2.5, 2.0 * 0.2, 0.8),
+        (2.0, 0.5, 1.5, 0.0, None),
+        (2.0, 3.0, 9.0, 0.0, None),
+    ],
+)
+def test_a_scaled_model_is_cut_at_heights_above_its_lowest_point(
+    tmp_path, scale, low_m, high_m, area_m2, x_m
+):
+    part = read_model("model", saved(tmp_path, SIGN)).cut((scale,), Heights(low_m, high_m))
+    assert part.core.area == pytest.approx(area_m2, rel=0.01)
+    assert part.core.is_empty == (x_m is None)
+    assert x_m is None or part.core.centroid.x == pytest.approx(x_m)

@@ -374,3 +374,12 @@ def test_counts_and_values_come_from_their_numbers_in_order():
     assert roster.area_m2() == pytest.approx(48.0)
     fine = roster.propose(np.full(roster.dimensions, 1 / 3))[0]
     assert (fine.x_m, fine.y_m) == (-2.0, 1.333333)
+
+
+def test_an_obstacle_on_a_step_obstructs_at_heights_above_the_step():
+    spec = spec_of(
+        "obstacles: [{type: sphere, count: 1, radius_m: 0.5, x_m: 3, y_m: 0}]\nground_z_m: 1\n"
+    )
+    (sphere,) = place_obstacles(spec, np.random.default_rng(0)).obstacles
+    assert sphere.obstructing(Heights(1.8, 3.0)).radius_m == pytest.approx(0.4)
+    assert sphere.obstructing(Heights(0.0, 0.9)).core.is_empty
