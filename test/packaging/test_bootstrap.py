@@ -117,10 +117,14 @@ def test_bootstrap_and_the_code_agree_on_which_gazebo_is_meant(machine, monkeypa
 
 def test_a_second_run_waits_for_the_first(machine, tmp_path):
     lock = f'take_lock "{tmp_path}/lock" "waiting"'
+    held, message = tmp_path / "held", tmp_path / "message"
+    limited = "for _ in $(seq 3000); do {} && break; sleep 0.02; done"
     done = machine.run(
-        f"({lock}; sleep 0.5; echo first) & sleep 0.2; {lock}; echo second; wait",
+        f'({lock}; touch "{held}"; {limited.format(f"grep -qs waiting {message}")}; echo first) & '
+        f'{limited.format(f"[ -e {held} ]")}; {lock} 2>"{message}"; echo second; wait',
     )
-    assert done.stdout.split() == ["==>", "waiting", "first", "second"]
+    assert done.stdout.split() == ["first", "second"]
+    assert message.read_text() == "==> waiting\n"
 
 
 def test_what_nobody_foresaw_is_told(machine):
