@@ -34,8 +34,8 @@ stack:
     global_plan: [/planner/plan]
     planner_time: {topic: /planner/cycle_time, field: wall_time}
   max_real_time_factor: 2.0
-  min_real_time_factor: 0.1
-  max_truth_gap_s: 4.0
+  min_real_time_factor: 0.02
+  max_truth_gap_s: 20.0
 """
 
 
