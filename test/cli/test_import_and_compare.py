@@ -52,8 +52,8 @@ def test_two_imported_planners_are_compared_world_by_world(imported, capsys):
     text = unwrapped(capsys.readouterr().out)
     assert "dwa against mine 50 worlds with both" in text
     gained = sum(better) - sum(REACHED_OF_TEN)
-    assert f"Success {-gained / 5:+.1f} points" in text
-    assert "Gaffke, mid-P: p" in text
+    assert f"mine is ahead by {abs(gained) / 5:.1f} points" in text
+    assert "Gaffke, mid-P, p" in text
     assert main(["compare", str(one), str(other), "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert [side["common"] for side in document["directories"]] == [50, 50]
@@ -192,7 +192,7 @@ def test_the_same_campaign_on_two_days_compares_each_planner_with_itself(run, tm
     assert "fgm (monday) against fgm (tuesday)" in text
     assert "straight (monday) against straight (tuesday)" in text
     assert "straight (monday) against fgm (tuesday)" not in text
-    assert "Success +100.0 points" in text
+    assert "is ahead by 100.0 points" in text
 
 
 def test_another_robot_limit_or_simulator_does_not_compare_and_is_named(
@@ -258,7 +258,7 @@ def test_worlds_that_only_one_has_are_named_and_others_of_the_same_hash_are_pair
     assert "Only in one, not compared: 1 world b" in text
     assert "Only in other, not compared: 1 world y" in text
     assert "p against q 1 world with both" in text
-    assert "Success +100.0 points" in text
+    assert "is ahead by 100.0 points" in text
 
 
 def test_nothing_in_common_says_what_would_help(imported, run, tmp_path, capsys):
