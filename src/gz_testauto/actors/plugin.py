@@ -10,13 +10,13 @@ from shapely.geometry.base import BaseGeometry
 from gz_testauto.actors.actor import Actor
 from gz_testauto.actors.creation import NewActor
 from gz_testauto.base.errors import SpecError
-from gz_testauto.base.parameters import construct
+from gz_testauto.base.parameters import check_parameters, construct
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.spec.actors import BEHAVIOURS, ActorSpec
-from gz_testauto.spec.model import PoseSpec
+from gz_testauto.spec.model import LocatedSpec, PoseSpec
 
 
-class PluginSpec(ActorSpec):
+class PluginSpec(ActorSpec, LocatedSpec):
     """A behaviour that another package brings, by its registered name."""
 
     behaviour: str
@@ -30,10 +30,16 @@ class PluginSpec(ActorSpec):
 
     def create(self, new: NewActor) -> Tuple[Actor, Pose2D]:
         """See :class:`ActorSpec`."""
-        actor = construct(BEHAVIOURS, self.behaviour, self.parameters, new.name, self.tags)
-        if not isinstance(actor, Actor):
-            raise SpecError(
-                f"actor {new.name!r}: {self.behaviour!r} is no behaviour; it must be a subclass of "
-                "gz_testauto.actors.actor.Actor"
-            )
+        with self.locating("behaviour", "parameters"):
+            actor = construct(BEHAVIOURS, self.behaviour, self.parameters, new.name, self.tags)
+            if not isinstance(actor, Actor):
+                raise SpecError(
+                    f"actor {new.name!r}: {self.behaviour!r} is no behaviour; it must be a "
+                    "subclass of gz_testauto.actors.actor.Actor"
+                )
         return actor, self.start.pose
+
+    def check(self) -> None:
+        """See :class:`ActorSpec`."""
+        with self.locating("behaviour", "parameters"):
+            check_parameters(BEHAVIOURS, self.behaviour, self.parameters, arguments=2)

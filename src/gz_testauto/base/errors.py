@@ -29,6 +29,14 @@ class SpecError(GzTestautoError):
     """A specification of a campaign, obstacles or a planner is invalid."""
 
 
+class ParameterError(SpecError):
+    """A parameter of a plug-in is unknown, missing, of a wrong type or out of range."""
+
+    def __init__(self, message: str, parameter: str = "") -> None:
+        super().__init__(message)
+        self.parameter = parameter
+
+
 class UnknownNameError(SpecError):
     """No plug-in, model or parameter has the requested name."""
 

@@ -12,7 +12,7 @@ from typing import Any, Dict, Mapping
 from pydantic import Field, PydanticUserError, TypeAdapter, ValidationError
 from typing_extensions import Annotated, get_type_hints
 
-from gz_testauto.base.errors import GzTestautoError, PluginError, SpecError
+from gz_testauto.base.errors import GzTestautoError, ParameterError, PluginError, SpecError
 from gz_testauto.base.registry import Registry, unknown_name
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -40,8 +40,8 @@ def construct(registry: Registry, name: str, parameters: Mapping[str, Any], *arg
     the user sets and which are validated first.
 
     Raises ``UnknownNameError`` for an unknown name, ``MissingDependencyError`` for a missing module
-    that the plug-in imports, ``SpecError`` for invalid parameters (:func:`check_parameters`) and
-    for a ``ValueError`` of the plug-in, which rejects a combination of values, and ``PluginError``
+    that the plug-in imports, ``ParameterError`` as :func:`check_parameters`, ``SpecError`` for
+    a ``ValueError`` of the plug-in, which rejects a combination of values, and ``PluginError``
     for any other exception of the plug-in.
     """
     plugin = registry.get(name)
@@ -63,7 +63,7 @@ def check_parameters(
 
     The first ``arguments`` positional parameters of the plug-in are set by the caller.
 
-    Raises ``SpecError`` for an unknown parameter, a value of a wrong type or out of range, and a
+    Raises ``ParameterError`` for an unknown parameter, a value of a wrong type or out of range, and a
     missing parameter that has no default.
     """
     plugin, owner = registry.get(name), f"{registry.kind} {name!r}"
@@ -76,10 +76,11 @@ def check_parameters(
         elif takes_any:
             checked[key] = value
         else:
-            raise SpecError(unknown_name(f"parameter of {owner}:", key, known))
+            raise ParameterError(unknown_name(f"parameter of {owner}:", key, known), key)
     for key, parameter in known.items():
         if parameter.default is parameter.empty and key not in checked:
-            raise SpecError(f"{owner}: parameter {key!r} is missing; it has no default")
+            missing = f"{owner}: parameter {key!r} is missing; it has no default"
+            raise ParameterError(missing, key)
     return checked
 
 
@@ -114,4 +115,4 @@ def _check(owner: str, name: str, value: Any, annotation: Any) -> Any:
         return adapter.validate_python(value, strict=True)
     except ValidationError as error:
         problem = error.errors()[0]["msg"].replace("Input should be", "it must be")
-        raise SpecError(f"{owner}: {name} is {value!r}; {problem}") from error
+        raise ParameterError(f"{owner}: {name} is {value!r}; {problem}", name) from error

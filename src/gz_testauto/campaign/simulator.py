@@ -35,7 +35,8 @@ def simulator_options(spec: BuiltinCampaignSpec, **more: Any) -> Dict[str, Any]:
     option that it does not take.
     """
     options = {**spec.simulator_options, **more}
-    check_options(spec.simulator, options)
+    with spec.locating("simulator", "simulator_options"):
+        check_options(spec.simulator, options)
     takes = options_taken(spec.simulator)
     if "obstacle_names" in takes:
         if "obstacle_names" in spec.simulator_options:
@@ -58,7 +59,9 @@ def start_simulator(campaign: PreparedBuiltin, **more: Any) -> Simulator:
     """Open the simulator that a campaign names, with its options and ``more``. Raises ``SpecError``
     when it cannot turn the robot as fast as the campaign lets planners ask for."""
     spec = campaign.spec
-    simulator = open_simulator(spec.simulator, **simulator_options(spec, **more))
+    options = simulator_options(spec, **more)
+    with spec.locating("simulator", "simulator_options"):
+        simulator = open_simulator(spec.simulator, **options)
     limit_radps = simulator.turn_limit_radps(campaign.robot)
     if spec.robot.max_angular_radps >= limit_radps:
         simulator.close()

@@ -16,6 +16,7 @@ import numpy as np
 from gz_testauto.actors.hook import HIGH, Hook, StepContext
 from gz_testauto.actors.simulation import Filter
 from gz_testauto.base.errors import SpecError
+from gz_testauto.base.parameters import construct
 from gz_testauto.base.pose import Pose
 from gz_testauto.base.registry import unknown_name
 from gz_testauto.randomization import TERMS
@@ -85,8 +86,8 @@ class Drawn:
 class Term:
     """A term of another package: subclass it, and register the class under ``terms``.
 
-    ``kinds`` are the kinds of change that it makes. :meth:`draw` returns the changes that one draw
-    makes and the number that stands in the results.
+    The parameters of its constructor are those of the campaign. ``kinds`` are the kinds of change
+    that it requests. :meth:`draw` returns the changes of one draw and the number for the results.
     """
 
     kinds: FrozenSet[Kind] = frozenset()
@@ -380,13 +381,14 @@ def _of_scan(path: Tuple[Any, ...], stamp_s: float) -> np.random.Generator:
 
 
 def _plugin(spec: PluginTerm) -> Term:
-    made: Any = TERMS.get(spec.term)()
-    if not isinstance(made, Term):
-        raise SpecError(
-            f"randomise {spec.name!r}: {spec.term!r} is no term; it must be a subclass of "
-            "gz_testauto.randomization.terms.Term"
-        )
-    return made
+    with spec.locating("term", "parameters"):
+        term = construct(TERMS, spec.term, spec.parameters)
+        if not isinstance(term, Term):
+            raise SpecError(
+                f"randomise {spec.name!r}: {spec.term!r} is no term; it must be a subclass of "
+                "gz_testauto.randomization.terms.Term"
+            )
+        return term
 
 
 def _share(value: float) -> float:

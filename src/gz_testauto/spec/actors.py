@@ -125,6 +125,10 @@ class ActorSpec(Spec):
         ``new`` only, in the same order each time."""
         raise NotImplementedError
 
+    def check(self) -> None:
+        """Check the parameters of a plug-in before any trial. Raises ``SpecError``."""
+        return
+
     @property
     def needs_free_path(self) -> bool:
         """Whether :attr:`path` must not touch an obstacle."""

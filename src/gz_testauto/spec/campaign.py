@@ -27,6 +27,7 @@ from gz_testauto.spec.actors import ActorSpec
 from gz_testauto.spec.companions import MOST_ROBOTS, CompanionSpec
 from gz_testauto.spec.model import (
     Bounded,
+    LocatedSpec,
     Point,
     Spec,
     ViaSpec,
@@ -63,7 +64,7 @@ class GoalSpec(ViaSpec):
         return Pose2D(self.x_m, self.y_m, self.yaw_rad)
 
 
-class PlannerSpec(Spec):
+class PlannerSpec(LocatedSpec):
     """One planner under test. ``name`` is what tables and file names say."""
 
     name: str = Field(pattern=NAME)
@@ -180,7 +181,7 @@ class GlobalPlanSpec(Spec):
     """Added to the footprint's circumscribed radius when the map is inflated."""
 
 
-class CampaignSpec(Spec):
+class CampaignSpec(LocatedSpec):
     """A whole campaign, of one kind or the other (:meth:`kind_of`). Paths are absolute once
     loaded."""
 

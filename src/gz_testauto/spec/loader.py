@@ -7,14 +7,14 @@ mean is said where the specification's class is.
 
 import json
 from pathlib import Path
-from typing import Any, Mapping, Optional, Tuple, Type, TypeVar
+from typing import Any, List, Mapping, Optional, Tuple, Type, TypeVar
 
 from pydantic import ValidationError
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.registry import unknown_name
 from gz_testauto.spec.fields import known_fields
-from gz_testauto.spec.model import Spec
+from gz_testauto.spec.model import LocatedSpec, Place, Spec
 from gz_testauto.spec.yaml_source import YamlSource, read_yaml_text
 
 SpecType = TypeVar("SpecType", bound=Spec)
@@ -46,7 +46,7 @@ def parse(
         raise SpecError(f"{name}:1: holds no keys; a mapping of field names is needed")
     spec_class = spec_class.kind_of(document.data)
     try:
-        return spec_class.model_validate(document.data, context={"source": Path(source).absolute()})
+        spec = spec_class.model_validate(document.data, context={"source": Path(source).absolute()})
     except ValidationError as invalid:
         errors = invalid.errors()
         said = {_describe(error, document, spec_class) for error in errors[:MOST_ERRORS]}
@@ -54,6 +54,31 @@ def parse(
         if len(errors) > MOST_ERRORS:
             lines.append(f"{name}: and {len(errors) - MOST_ERRORS} more of this kind")
         raise SpecError("\n".join(lines)) from None
+    _keep_places(spec, document, name, ())
+    return spec
+
+
+def _keep_places(value: Any, document: YamlSource, name: str, path: Tuple[Any, ...]) -> None:
+    """Store the place of each :class:`LocatedSpec` in a value and below it."""
+    if isinstance(value, (list, tuple)):
+        for index, entry in enumerate(value):
+            _keep_places(entry, document, name, (*path, index))
+    if not isinstance(value, Spec):
+        return
+    fields = {field: getattr(value, field) for field in value.model_fields_set}
+    for field, content in fields.items():
+        _keep_places(content, document, name, (*path, field))
+    if isinstance(value, LocatedSpec):
+        below: List[Tuple[str, ...]] = [(field,) for field in fields]
+        below += [
+            (field, str(key))
+            for field, content in fields.items()
+            if isinstance(content, dict)
+            for key in content
+        ]
+        line, found = document.locate(path)
+        lines = {".".join(one): document.locate((*path, *one))[0] for one in below}
+        value._place = Place(name, _dotted(found), line, lines)
 
 
 def _describe(

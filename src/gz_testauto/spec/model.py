@@ -4,23 +4,33 @@ Owns what "frozen, strict and explicit" means: an unknown key is an error, a quo
 not a number, and a path is absolute once read. Refuses to know any one specification.
 """
 
+import contextlib
 import os
 import re
+from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from pathlib import Path
-from typing import Any, List, Mapping, Sequence, Tuple, Type
+from typing import Any, Iterator, List, Mapping, Sequence, Tuple, Type
 
 from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
+    PrivateAttr,
     ValidationInfo,
 )
 from pydantic_core import PydanticCustomError
 from typing_extensions import Annotated, Self
 
 from gz_testauto.base import resources
-from gz_testauto.base.errors import GzTestautoError
+from gz_testauto.base.errors import (
+    GzTestautoError,
+    MissingDependencyError,
+    ParameterError,
+    PluginError,
+    SpecError,
+)
 from gz_testauto.base.pose import Pose2D
 
 _ENVIRONMENT = re.compile(r"\$\(env\s+([A-Za-z_]\w*)\s*\)")
@@ -41,6 +51,51 @@ class Spec(BaseModel):
         """What ``data`` is to be read as: this, or the kind of it that ``data`` chooses. Chosen
         before anything is validated, a kind's errors are the only ones said."""
         return cls
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """The place of a specification in a YAML file: the name of the file, the specification's path
+    of fields, its line, and the lines of the fields below it. Any two are equal, because two
+    specifications are equal wherever they are."""
+
+    file: str = ""
+    path: str = ""
+    line: int = 0
+    lines: Mapping[str, int] = dataclass_field(default_factory=dict)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Place)
+
+    def __hash__(self) -> int:
+        return 0
+
+    def of(self, field: str) -> str:
+        """Return ``file:line: path.of.field`` for the field of a specification, which may be below
+        another one (``parameters.rays``); empty for a specification that is not from a file."""
+        if not self.file:
+            return ""
+        line = self.lines.get(field, self.lines.get(field.partition(".")[0], self.line))
+        return f"{self.file}:{line}: {'.'.join(filter(None, (self.path, field)))}"
+
+
+class LocatedSpec(Spec):
+    """A specification that names a plug-in. It keeps its place in its file, for errors that are
+    found when the plug-in is constructed."""
+
+    _place: Place = PrivateAttr(default_factory=Place)
+
+    @contextlib.contextmanager
+    def locating(self, name: str, parameters: str) -> Iterator[None]:
+        """Put file, line and field before the message of an error that a plug-in's construction
+        raises. ``name`` and ``parameters`` are the fields with the plug-in's."""
+        try:
+            yield
+        except (SpecError, PluginError, MissingDependencyError) as error:
+            field = f"{parameters}.{error.parameter}" if isinstance(error, ParameterError) else name
+            place = self._place.of(field)
+            error.args = (f"{place}: {error.full}" if place else error.full,)
+            raise
 
 
 def resolve_path(value: Any, info: ValidationInfo) -> Any:

@@ -21,7 +21,7 @@ from pydantic_core import PydanticCustomError
 from typing_extensions import Annotated, Literal
 
 from gz_testauto.spec.distributions import Distribution, Fixed, PositiveDistribution
-from gz_testauto.spec.model import LARGEST, Spec
+from gz_testauto.spec.model import LARGEST, LocatedSpec, Spec
 from gz_testauto.spec.stack import NAME
 
 
@@ -162,7 +162,7 @@ class FaultTerm(TermSpec):
         return self
 
 
-class PluginTerm(TermSpec):
+class PluginTerm(TermSpec, LocatedSpec):
     """A term that another package brings, by its registered name."""
 
     term: str

@@ -200,6 +200,8 @@ def check_actors(spec: CampaignSpec) -> None:
     needed: List[Tuple[str, Kind]] = [(f"actor {a.name!r}", SetModel) for a in spec.actors]
     if spec.worlds.dynamic:
         needed.append(("worlds.dynamic", SetModel))
+    for actor in spec.actors:
+        actor.check()
     for term in spec.randomise:
         needed.extend((f"randomise {term.name!r}", kind) for kind in kinds_of([term]))
     taken = SIMULATORS.get(simulator).changes if needed else frozenset()

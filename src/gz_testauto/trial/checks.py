@@ -106,7 +106,8 @@ def _check_starts(campaign: PreparedBuiltin, trials: Sequence[Trial]) -> None:
 def _check_training(campaign: PreparedBuiltin, trials: Sequence[Trial]) -> None:
     """Refuse to judge a planner in a world that it was trained in."""
     for planner in campaign.spec.planners:
-        trained_in = planner_origin(planner.plugin, **planner.parameters).trained_in
+        with planner.locating("plugin", "parameters"):
+            trained_in = planner_origin(planner.plugin, **planner.parameters).trained_in
         for trial in trials if trained_in else ():
             world = campaign.world(trial)
             if trial.planner == planner.name and world.sha256 in trained_in:

@@ -51,7 +51,8 @@ class LockstepExecutor(TrialExecutor):
         for one in self._campaign.robots:
             require_drivable(one.robot)
             for planner in one.spec.planners:
-                make_planner(planner.plugin, **planner.parameters)
+                with planner.locating("plugin", "parameters"):
+                    make_planner(planner.plugin, **planner.parameters)
         self._open_simulator = open_simulator
         self._simulator: Optional[Simulator] = None
         self._one_thread: Optional[threadpool_limits] = None
@@ -116,7 +117,8 @@ class LockstepExecutor(TrialExecutor):
         others = self._campaign.as_models(trial, but=one.robot.name)
         if planner is None:
             spec = one.planner(trial)
-            planner = make_planner(spec.plugin, **spec.parameters)
+            with spec.locating("plugin", "parameters"):
+                planner = make_planner(spec.plugin, **spec.parameters)
         shows = show_objects or planner.wants_objects
         tracker = one.tracker(trial, actors, others) if shows else None
         return Driver(
