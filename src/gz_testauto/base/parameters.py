@@ -63,8 +63,8 @@ def check_parameters(
 
     The first ``arguments`` positional parameters of the plug-in are set by the caller.
 
-    Raises ``ParameterError`` for an unknown parameter, a value of a wrong type or out of range, and a
-    missing parameter that has no default.
+    Raises ``ParameterError`` for an unknown parameter, a value of a wrong type or out of range, and
+    a missing parameter that has no default.
     """
     plugin, owner = registry.get(name), f"{registry.kind} {name!r}"
     known = dict(list(parameters_of(plugin).items())[arguments:])
