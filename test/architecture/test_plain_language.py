@@ -34,7 +34,6 @@ LIMITS: Dict[str, Limit] = {
     "launch": Limit(16.0),
     "msg": Limit(36.5),
     "overlay": Limit(2.0),
-    "overlay/README.md": Limit(29.0, 0, 1),
     "scripts": Limit(2.0),
     "setup.py": Limit(62.0),
     "src/gz_testauto": Limit(29.0),
