@@ -15,6 +15,7 @@ from gz_testauto.results.manifest import campaign_inputs
 from gz_testauto.simulators.gazebo.drive_command import DriveCommand
 from gz_testauto.simulators.kinematic import KinematicSimulator
 from gz_testauto.spec.campaign import BuiltinCampaignSpec
+from gz_testauto.spec.missions import Missions
 from gz_testauto.spec.model import PoseSpec
 from gz_testauto.spec.worlds import WorldsSpec
 from gz_testauto.trial.setup import prepare, read_body
@@ -93,12 +94,15 @@ def test_a_world_may_have_goals_of_its_own_before_the_last(spec):
     chosen = spec(files=["world_6.world", on_the_way, alone])
     via = [PoseSpec(x_m=-4.0, y_m=-3.0)]
     chosen = chosen.model_copy(update={"goal": chosen.goal.model_copy(update={"via": via})})
-    goals = {name: [goal[:2] for goal in chosen.goals_in(name)] for name in ("world_6", "around")}
+    goals = {
+        name: [goal[:2] for goal in Missions(chosen).goals_in(name)]
+        for name in ("world_6", "around")
+    }
     assert goals == {
         "world_6": [(-4.0, -3.0), (3.0, 0.0)],
         "around": [(0.0, -3.0), (3.0, 0.0)],
     }
-    assert len(chosen.goals_in("alone")) == 1
+    assert len(Missions(chosen).goals_in("alone")) == 1
     worlds = records(chosen)
     assert worlds[1].shortest_path_m == pytest.approx(2 * np.hypot(3, 3))  # clear of the cylinder
     inputs = campaign_inputs(chosen)

@@ -3,6 +3,7 @@
 import pytest
 
 from gz_testauto.base.errors import SpecError
+from gz_testauto.spec.missions import Missions
 from gz_testauto.spec.model import PoseSpec
 from gz_testauto.spec.obstacles import ObstacleSpec
 from gz_testauto.trial.route import KnownMap
@@ -39,7 +40,7 @@ def known(smoke, tmp_path):
         robot = smoke.robot.model_copy(update={"start": start})
         spec = smoke.model_copy(update={"worlds": worlds, "robot": robot, "goal": goal})
         model = read_body(spec)
-        map_ = KnownMap(spec, model, robot_limits(spec, model))
+        map_ = KnownMap(spec, model, robot_limits(spec, model), Missions(spec))
         return map_, WorldRecord(0, "given", path, "", None)
 
     return make
@@ -112,7 +113,7 @@ def test_the_map_stays_as_it_is_when_all_lies_within_what_stands(known, smoke):
     assert map_.grid(map_.drive(world)).bounds == base_map(world.path, 0.1).bounds
     spec = smoke.model_copy()
     model = read_body(spec)
-    map_ = KnownMap(spec, model, robot_limits(spec, model))
+    map_ = KnownMap(spec, model, robot_limits(spec, model), Missions(spec))
     resolution = spec.global_plan.resolution_m
     drive = map_.drive(world)
     assert map_.grid(drive).bounds == base_map(spec.worlds.base, resolution).bounds

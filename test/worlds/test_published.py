@@ -20,12 +20,9 @@ START, GOAL = Pose2D(0.0, 0.0, 0.0), Pose2D(6.0, 4.0, 0.0)
 
 
 def figures(world="world_3", path=None, goals=(GOAL,), **published):
-    spec = SimpleNamespace(
-        worlds=SimpleNamespace(published=published),
-        start_in=lambda name: START,
-        goals_in=lambda name: list(goals),
-    )
-    return PublishedFigures(spec).of(world, path)
+    spec = SimpleNamespace(worlds=SimpleNamespace(published=published))
+    missions = SimpleNamespace(start_in=lambda name: START, goals_in=lambda name: list(goals))
+    return PublishedFigures(spec, missions).of(world, path)
 
 
 @pytest.mark.parametrize("suffix", ["npy", "txt"])

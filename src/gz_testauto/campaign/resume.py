@@ -36,10 +36,11 @@ from gz_testauto.results.inputs import PLANNER_CODE, further_files
 from gz_testauto.results.manifest import Manifest
 from gz_testauto.results.store import ResultStore
 from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.missions import Missions
 from gz_testauto.trial.plan import may_be_run
 from gz_testauto.trial.setup import PreparedCampaign, prepare, read_body
 from gz_testauto.worlds.record import WorldRecord
-from gz_testauto.worlds.source import with_missions, world_source
+from gz_testauto.worlds.source import missions_of, world_source
 
 
 def enter_directory(
@@ -64,7 +65,7 @@ def enter_directory(
             text = spec.model_dump_json(indent=2)
             write_atomically(directory.campaign, text.encode("utf-8"))
         worlds = gather_worlds(spec, robot, directory.worlds, world_workers)
-        campaign = prepare(with_missions(spec, directory.worlds), robot, worlds)
+        campaign = prepare(spec, robot, worlds, missions_of(spec, directory.worlds))
         if store is None:
             names = [planner.name for planner in spec.planners]
             planned = sum(may_be_run(spec, trial) for trial in campaign.trials)
@@ -89,7 +90,7 @@ def reopen(directory: CampaignDirectory, store: ResultStore) -> PreparedCampaign
     now = Manifest.of(spec, further_files(spec, robot))
     now.require_same(Manifest.read(directory), directory, but_for=PLANNER_CODE)
     worlds = tuple(find_world(world, directory) for world in store.worlds())
-    return prepare(with_missions(spec, directory.worlds), robot, worlds)
+    return prepare(spec, robot, worlds, missions_of(spec, directory.worlds))
 
 
 def changed_planners(directory: CampaignDirectory, campaign: PreparedCampaign) -> List[str]:
@@ -99,10 +100,11 @@ def changed_planners(directory: CampaignDirectory, campaign: PreparedCampaign) -
     return [name.split(PLANNER_CODE)[1] for name in names if PLANNER_CODE in name]
 
 
-def read_campaign(directory: CampaignDirectory) -> CampaignSpec:
-    """The campaign that a directory was begun with, and the drive in each of its worlds. Raises
-    ``ResultsError``, and ``SpecError`` where a mission is not what it was."""
-    return with_missions(_begun(directory), directory.worlds)
+def read_campaign(directory: CampaignDirectory) -> Tuple[CampaignSpec, Missions]:
+    """Return the campaign of a directory, and the missions in its worlds. Raises ``ResultsError``,
+    and ``SpecError`` where a mission has changed."""
+    spec = _begun(directory)
+    return spec, missions_of(spec, directory.worlds)
 
 
 def _begun(directory: CampaignDirectory) -> CampaignSpec:

@@ -85,7 +85,7 @@ def run_campaign(
             selected = [trial for trial in plan if selection.covers(trial)]
             pending = attempts.left(selected)
             decision = DecisionWatch(spec, store, plan, pending)
-            log = CampaignLog(directory.log, campaign.spec.goals_in)
+            log = CampaignLog(directory.log, campaign.missions.goals_in)
             log.rewrite(_settled(store.results().trials, pending))
             listener = listener or CampaignListener()
             if pending and not (decision.decided or should_stop()):

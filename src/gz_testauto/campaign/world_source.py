@@ -24,6 +24,7 @@ from gz_testauto.sdf.floor import obstructing_heights
 from gz_testauto.sdf.robot import RobotBody
 from gz_testauto.sdf.scene import WorldScene, read_scene
 from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.missions import Missions
 from gz_testauto.spec.regions import KeepOut, Region
 from gz_testauto.spec.worlds import WorldsSpec
 from gz_testauto.trial.setup import robot_limits
@@ -31,7 +32,7 @@ from gz_testauto.worlds.manifest import MANIFEST, WorldSet, read_worlds
 from gz_testauto.worlds.multiply import drive_record, multiply
 from gz_testauto.worlds.published import PublishedFigures
 from gz_testauto.worlds.record import WorldRecord
-from gz_testauto.worlds.source import made_worlds, with_missions, world_source
+from gz_testauto.worlds.source import made_worlds, missions_of, world_source
 
 ROBOT_ROOM_M = 0.3
 """Free around a further robot where it starts and where it has to go."""
@@ -50,25 +51,25 @@ def gather_worlds(
     if source is not None:
         made = os.path.isfile(folder / MANIFEST)
         worlds = chosen = made_worlds(folder) if made else source.make(folder, world_workers)
-        spec = with_missions(spec, folder)
     elif spec.worlds.base is None:
         worlds = chosen = _chosen(spec.worlds)
         if spec.worlds.repair or spec.worlds.allow_missing:
             worlds = copy_worlds(chosen, spec.worlds, folder)
     else:
-        worlds = chosen = _generated(spec, drive_of(spec, robot, ""), folder)
+        worlds = chosen = _generated(spec, drive_of(spec, robot, Missions(spec), ""), folder)
     entries = list(worlds)[: spec.worlds.count]
     if spec.worlds.count is not None and len(entries) < spec.worlds.count:
         raise SpecError(
             f"{worlds.directory}: holds {len(entries)} worlds, the campaign asks for "
             f"{spec.worlds.count}; make more, or lower worlds.count"
         )
-    published = PublishedFigures(spec)
+    missions = missions_of(spec, folder)
+    published = PublishedFigures(spec, missions)
     of_one_base = spec.worlds.base is not None  # what nothing measures is the base's
     of_base = tuple(worlds.inputs.get("missing", ())) if of_one_base else ()
     records: List[WorldRecord] = []
     for index, (entry, original) in enumerate(zip(entries, chosen)):
-        drive = drive_of(spec, robot, entry.name)
+        drive = drive_of(spec, robot, missions, entry.name)
         made_for = _made_for(worlds, drive)
         if not (made_for and records and of_one_base):
             scene = read_scene(entry.path)
@@ -90,9 +91,9 @@ def gather_worlds(
     return tuple(records)
 
 
-def drive_of(spec: CampaignSpec, robot: RobotBody, world: str) -> RequiredDrive:
+def drive_of(spec: CampaignSpec, robot: RobotBody, missions: Missions, world: str) -> RequiredDrive:
     """The drive that a world must allow."""
-    start, goals = spec.start_in(world), spec.goals_in(world)
+    start, goals = missions.start_in(world), missions.goals_in(world)
     *via, goal = ((goal.x_m, goal.y_m) for goal in goals)
     radius_m = float(robot_limits(spec, robot).circumscribed_radius_m)
     heights = obstructing_heights(robot.height_m)

@@ -3,7 +3,7 @@
 import argparse
 import sys
 from pathlib import Path
-from typing import Tuple
+from typing import Any, Dict, Tuple
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.escaping import escape_text
@@ -46,13 +46,14 @@ def add_campaign_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def load_seeded(arguments: argparse.Namespace) -> CampaignSpec:
-    """Read ``arguments.campaign``, with the seed of ``--seed`` where that is given. Results have
-    it as the campaign's, so that a directory is continued with the same only."""
+def load_campaign(arguments: argparse.Namespace) -> CampaignSpec:
+    """Read ``arguments.campaign`` with the values of ``--seed`` and ``--no-plugins``. Results have
+    them as the campaign's, so that a directory is continued with the same only."""
     spec = load(arguments.campaign, CampaignSpec)
-    if arguments.seed is None:
-        return spec
-    return spec.model_copy(update={"seed": arguments.seed})
+    update: Dict[str, Any] = {} if arguments.seed is None else {"seed": arguments.seed}
+    if arguments.no_plugins:
+        update["worlds"] = spec.worlds.model_copy(update={"plugins": False})
+    return spec.model_copy(update=update)
 
 
 def on_two_simulators(
@@ -93,9 +94,6 @@ def run_trials(
 ) -> CampaignResults:
     """Run or continue a campaign in ``out`` with progress on standard error, and write its page
     unless it was stopped; ``arguments`` hold the options of :func:`add_campaign_arguments`."""
-    if arguments.no_plugins:
-        worlds = spec.worlds.model_copy(update={"plugins": False})
-        spec = spec.model_copy(update={"worlds": worlds})
     notice = plugins_notice(spec)
     if notice:
         print(notice, file=sys.stderr, flush=True)

@@ -27,7 +27,7 @@ from gz_testauto.campaign.simulator import simulator_options, with_simulator
 from gz_testauto.cli.campaigns import (
     add_campaign_arguments,
     exit_status,
-    load_seeded,
+    load_campaign,
     on_two_simulators,
     run_in_simulator,
     run_trials,
@@ -96,7 +96,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the campaign; 0 when all selected trials are done and none is invalid, 1 when some
     are, 128 + signal when stopped."""
-    spec = load_seeded(arguments)
+    spec = load_campaign(arguments)
     selection = Selection(arguments.worlds, arguments.planners)
     stop = StopSignals(on_first=announce_stop)
     with stop:

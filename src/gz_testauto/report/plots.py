@@ -176,7 +176,7 @@ def _draw(
         axes.plot(end[:, 0], end[:, 1], color=color, linewidth=1)
         axes.plot(*path[-1, :2], marker=marker, color=color, markersize=7, markeredgecolor="white")
         _draw_movers(axes, recording, color)
-    start, goals = campaign.spec.start_in(world.name), campaign.spec.goals_in(world.name)
+    start, goals = campaign.missions.start_in(world.name), campaign.missions.goals_in(world.name)
     axes.plot(start.x_m, start.y_m, "ks", markersize=5)
     within_m = campaign.spec.goal.tolerance_m
     for number, goal in enumerate(goals, 1):

@@ -36,7 +36,7 @@ from gz_testauto.spec.model import (
 )
 from gz_testauto.spec.randomise import Term
 from gz_testauto.spec.regions import Regions
-from gz_testauto.spec.roads.road import RoadOrFile, RoadSpec
+from gz_testauto.spec.roads.road import RoadOrFile
 from gz_testauto.spec.robot import BuiltinRobotSpec, RobotSpec, StackRobotSpec
 from gz_testauto.spec.stack import NAME, LaunchSpec, StackMetricSpec, StackSpec, with_files
 from gz_testauto.spec.stopping import StopSpec
@@ -283,27 +283,6 @@ class CampaignSpec(LocatedSpec):
     def most_worlds(self) -> Optional[int]:
         """How many worlds may be run; None for all."""
         return None if self.stop is None else self.stop.at_most
-
-    def start_in(self, world: str) -> Pose2D:
-        """Where the robot starts in a world, by the world's name."""
-        entry = self.worlds.entry(world)
-        start = self.robot.start if entry is None else entry.start or self.robot.start
-        assert start is not None, "checked by the campaign, and known once the worlds are made"
-        return start.pose
-
-    def goals_in(self, world: str) -> Tuple[Pose2D, ...]:
-        """Where the robot has to go in a world, by the world's name: at least one goal, in the
-        order in which they are to be reached."""
-        entry = self.worlds.entry(world)
-        own = None if entry is None else entry.goal
-        of_entry = entry is not None and (own is not None or bool(entry.via))
-        via = entry.via if entry is not None and of_entry else self.goal.via
-        return (*(before.pose for before in via), (own or self.goal).pose)
-
-    def road_in(self, world: str) -> Optional[RoadSpec]:
-        """The road of a world, by the world's name."""
-        entry = self.worlds.entry(world)
-        return self.road if entry is None or entry.road is None else entry.road
 
     @property
     def has_road(self) -> bool:

@@ -238,7 +238,3 @@ class WorldsSpec(Spec):
     def obstacle_pattern(self) -> Optional[Pattern[str]]:
         """``obstacle_names``, compiled; None stands for the spawner's names."""
         return None if self.obstacle_names is None else re.compile(self.obstacle_names)
-
-    def entry(self, world: str) -> Optional[WorldFileSpec]:
-        """What ``files`` says of a world, by its name in results."""
-        return next((entry for entry in self.files or () if entry.world == world), None)

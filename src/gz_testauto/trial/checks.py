@@ -62,7 +62,8 @@ def _check_drives(campaign: PreparedCampaign, trials: Sequence[Trial]) -> Dict[i
         where = f"world {world.name} ({world.path})"
         _check_scene(campaign, scene, where)
         notices[world.world_index] = notice_of(scene)
-        start, goals = spec.start_in(world.name), spec.goals_in(world.name)
+        missions = campaign.missions
+        start, goals = missions.start_in(world.name), missions.goals_in(world.name)
         footprint = footprint_at(outline, start)
         if isinstance(campaign, PreparedBuiltin):  # a stack sets its robot down by itself
             _check_terrain(scene, footprint, where)
@@ -93,7 +94,7 @@ def _check_starts(campaign: PreparedBuiltin, trials: Sequence[Trial]) -> None:
         places = [
             (one.robot.name, footprint_at(np.asarray(one.limits.footprint_m), start))
             for one in campaign.robots
-            for start in [one.spec.start_in(name)]
+            for start in [one.missions.start_in(name)]
         ]
         for (first, here), (second, there) in itertools.combinations(places, 2):
             if here.intersects(there):

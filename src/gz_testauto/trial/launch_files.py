@@ -97,7 +97,8 @@ def placeholder_values(
 ) -> Dict[str, object]:
     """What every placeholder stands for in one trial."""
     spec = campaign.spec
-    start, goal = spec.start_in(trial.world), spec.goals_in(trial.world)[-1]
+    start = campaign.missions.start_in(trial.world)
+    goal = campaign.missions.goals_in(trial.world)[-1]
     return {
         "world": str(campaign.world(trial).path),
         "world_name": trial.world,

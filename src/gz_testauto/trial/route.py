@@ -26,6 +26,7 @@ from gz_testauto.sampling.site import OPEN_MARGIN_M
 from gz_testauto.sdf.robot import RobotBody, RobotModel
 from gz_testauto.sdf.scene import WorldScene, read_scene
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
+from gz_testauto.spec.missions import Missions
 from gz_testauto.worlds.known_map import DEFAULT_HEIGHT_M, Bounds, base_map, bounds_of, map_of
 from gz_testauto.worlds.record import WorldRecord
 
@@ -66,8 +67,10 @@ class KnownMap:
     ``scan_height_m``, in the world frame, is where the lidar sees: there the map is cut.
     """
 
-    def __init__(self, spec: CampaignSpec, robot: RobotBody, limits: RobotLimits) -> None:
-        self._spec = spec
+    def __init__(
+        self, spec: CampaignSpec, robot: RobotBody, limits: RobotLimits, missions: Missions
+    ) -> None:
+        self._spec, self._missions = spec, missions
         self._limits = limits
         self.scan_height_m = _scan_height_m(spec, robot)
         self._laid: Dict[MappedDrive, _Laid] = {}
@@ -84,14 +87,13 @@ class KnownMap:
 
     def lanes(self, world: WorldRecord) -> Tuple[Lane, ...]:
         """The lanes of a world's road: the route's, joined, and those beside it."""
-        road = self._spec.road_in(world.name)
+        road = self._missions.road_in(world.name)
         return () if road is None else lanes_of(road)
 
     def drive(self, world: WorldRecord) -> MappedDrive:
         """What is known in ``world``; worlds in which that is equal share a map."""
-        spec = self._spec
-        base = spec.worlds.base or world.path
-        return MappedDrive(base, spec.start_in(world.name), spec.goals_in(world.name))
+        missions, base = self._missions, self._spec.worlds.base or world.path
+        return MappedDrive(base, missions.start_in(world.name), missions.goals_in(world.name))
 
     def grid(self, drive: MappedDrive) -> OccupancyGrid:
         """The map of a base world at the height of the lidar. Raises ``SpecError`` as

@@ -28,6 +28,7 @@ from gz_testauto.spec.campaign import (
     StackCampaignSpec,
 )
 from gz_testauto.spec.companions import CompanionSpec
+from gz_testauto.spec.missions import Missions
 from gz_testauto.spec.robot import NO_BODY
 from gz_testauto.spec.stack import LaunchSpec
 from gz_testauto.trial.actors import Site, TrialActors, prepare_actors, tracker_of
@@ -54,20 +55,24 @@ class PreparedCampaign:
     """
 
     def __init__(
-        self, spec: CampaignSpec, robot: RobotBody, worlds: Tuple[WorldRecord, ...]
+        self,
+        spec: CampaignSpec,
+        robot: RobotBody,
+        worlds: Tuple[WorldRecord, ...],
+        missions: Missions,
     ) -> None:
-        self.spec = spec
+        self.spec, self.missions = spec, missions
         self.robot = robot
         self.worlds = worlds
         self.limits = robot_limits(spec, robot)
         self.heights = obstructing_heights(robot.height_m)
         self.trials = plan_trials(spec, [world.name for world in worlds])
-        self.known_map = KnownMap(spec, robot, self.limits)
+        self.known_map = KnownMap(spec, robot, self.limits, missions)
         self._surveyed: Optional[Tuple[str, _Survey]] = None
 
     def __reduce__(self) -> Tuple[Any, ...]:
         """What a worker process is given; it reads worlds and maps for itself."""
-        return type(self), (self.spec, self.robot, self.worlds)
+        return type(self), (self.spec, self.robot, self.worlds, self.missions)
 
     @property
     def metric_context(self) -> MetricContext:
@@ -88,7 +93,7 @@ class PreparedCampaign:
     def rules(self, trial: Trial) -> Rules:
         """When a trial is over."""
         limits = self.spec.limits
-        goal, *further = self.spec.goals_in(trial.world)
+        goal, *further = self.missions.goals_in(trial.world)
         return Rules(
             goal=goal,
             tolerance_m=self.spec.goal.tolerance_m,
@@ -129,7 +134,7 @@ class PreparedCampaign:
 
     def _site(self, trial: Trial) -> Site:
         world = self.world(trial)
-        start = self.spec.start_in(trial.world)
+        start = self.missions.start_in(trial.world)
         return Site(self.robot, start, world.path, self.world_scene(world))
 
     def tracker(
@@ -164,12 +169,16 @@ class PreparedBuiltin(PreparedCampaign):
     robot: RobotModel
 
     def __init__(
-        self, spec: BuiltinCampaignSpec, robot: RobotModel, worlds: Tuple[WorldRecord, ...]
+        self,
+        spec: BuiltinCampaignSpec,
+        robot: RobotModel,
+        worlds: Tuple[WorldRecord, ...],
+        missions: Missions,
     ) -> None:
-        super().__init__(spec, robot, worlds)
-        seen = [_of_companion(spec, entry) for entry in spec.robots]
+        super().__init__(spec, robot, worlds, missions)
+        seen = [(_of_companion(spec, one), missions.of_companion(one)) for one in spec.robots]
         self.companions: Tuple[PreparedBuiltin, ...] = tuple(
-            PreparedBuiltin(own, read_body(own), worlds) for own in seen
+            PreparedBuiltin(own, read_body(own), worlds, to_do) for own, to_do in seen
         )
 
     @property
@@ -183,16 +192,16 @@ class PreparedBuiltin(PreparedCampaign):
 
     def scene(self, trial: Trial) -> Scene:
         """What the simulator loads: world, robots, start poses, seed."""
-        start = self.spec.start_in(trial.world)
+        start = self.missions.start_in(trial.world)
         others = tuple(
-            PlacedRobot(one.robot, one.spec.start_in(trial.world)) for one in self.companions
+            PlacedRobot(one.robot, one.missions.start_in(trial.world)) for one in self.companions
         )
         return Scene(self.world(trial).path, self.robot, start, trial.seed, others=others)
 
     def as_models(self, trial: Trial, but: str) -> Tuple[NamedModel, ...]:
         """All robots but one as models where they start, as that one has them around it."""
         return tuple(
-            NamedModel(one.robot.name, one.robot.sdf, one.spec.start_in(trial.world).to_pose())
+            NamedModel(one.robot.name, one.robot.sdf, one.missions.start_in(trial.world).to_pose())
             for one in self.robots
             if one.robot.name != but
         )
@@ -207,7 +216,7 @@ class PreparedBuiltin(PreparedCampaign):
         is after, the start or the goal before, and limits. Raises ``SpecError`` where the known
         map has no way."""
         return Task(
-            goal=self.spec.goals_in(trial.world)[visited],
+            goal=self.missions.goals_in(trial.world)[visited],
             goal_tolerance_m=self.spec.goal.tolerance_m,
             waypoints_m=self.known_map.ways(self.world(trial))[visited],
             limits=self.limits,
@@ -218,29 +227,18 @@ class PreparedBuiltin(PreparedCampaign):
 
 
 def _of_companion(spec: BuiltinCampaignSpec, entry: CompanionSpec) -> BuiltinCampaignSpec:
-    """The campaign as a further robot sees it: its own start and goal in all worlds, and its own
+    """Return the campaign as a further robot sees it: with its own name and model, and its own
     planner where it has one."""
-    changed: Dict[str, Any] = {"name": entry.name, "start": entry.start}
+    changed: Dict[str, Any] = {"name": entry.name}
     if entry.model is not None:  # where its body is, that model says, and not `robot:`
         body = {"footprint_m": None, "height_m": None, "scan_height_m": None}
         changed.update(model=entry.model, **body)
     robot = spec.robot.model_copy(update=changed)
-    goal = spec.goal.model_copy(
-        update={
-            "x_m": entry.goal.x_m,
-            "y_m": entry.goal.y_m,
-            "yaw_rad": entry.goal.yaw_rad,
-            "via": [],
-        }
-    )
-    anywhere: Dict[str, Any] = {"start": None, "goal": None, "via": []}
-    files = [one.model_copy(update=anywhere) for one in spec.worlds.files or ()]
-    worlds = spec.worlds.model_copy(update={"files": files or None})
     planners = spec.planners
     if entry.planner:
         own = {"plugin": entry.planner, "parameters": entry.parameters}
         planners = tuple(planner.model_copy(update=own) for planner in planners)
-    update = {"robot": robot, "goal": goal, "worlds": worlds, "planners": planners, "robots": ()}
+    update = {"robot": robot, "planners": planners, "robots": ()}
     return spec.model_copy(update=update)
 
 
@@ -250,9 +248,13 @@ class PreparedStack(PreparedCampaign):
     spec: StackCampaignSpec
 
     def __init__(
-        self, spec: StackCampaignSpec, robot: RobotBody, worlds: Tuple[WorldRecord, ...]
+        self,
+        spec: StackCampaignSpec,
+        robot: RobotBody,
+        worlds: Tuple[WorldRecord, ...],
+        missions: Missions,
     ) -> None:
-        super().__init__(spec, robot, worlds)
+        super().__init__(spec, robot, worlds, missions)
 
     def navigation(self, trial: Trial) -> LaunchSpec:
         """What drives the robot for the planner under test."""
@@ -261,13 +263,18 @@ class PreparedStack(PreparedCampaign):
 
 
 def prepare(
-    spec: CampaignSpec, robot: RobotBody, worlds: Tuple[WorldRecord, ...]
+    spec: CampaignSpec,
+    robot: RobotBody,
+    worlds: Tuple[WorldRecord, ...],
+    missions: Optional[Missions] = None,
 ) -> PreparedCampaign:
-    """The campaign with its robot (:func:`read_body` of it) and worlds, of its kind."""
+    """Return the campaign with its robot (:func:`read_body` of it), worlds and the missions in
+    them, by default those of ``spec``, of its kind."""
+    missions = missions or Missions(spec)
     if isinstance(spec, StackCampaignSpec):
-        return PreparedStack(spec, robot, worlds)
+        return PreparedStack(spec, robot, worlds, missions)
     if isinstance(spec, BuiltinCampaignSpec) and isinstance(robot, RobotModel):
-        return PreparedBuiltin(spec, robot, worlds)
+        return PreparedBuiltin(spec, robot, worlds, missions)
     raise TypeError(f"no campaign: {type(spec).__name__} with {type(robot).__name__}")
 
 

@@ -16,6 +16,7 @@ from gz_testauto.base.disk import read_file
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.missions import Missions
 from gz_testauto.spec.worlds import PublishedSpec
 
 Figure = Union[float, str]
@@ -25,8 +26,8 @@ Figure = Union[float, str]
 class PublishedFigures:
     """The published figures of a campaign's worlds. Raises ``SpecError`` that names the file."""
 
-    def __init__(self, spec: CampaignSpec) -> None:
-        self._spec = spec
+    def __init__(self, spec: CampaignSpec, missions: Missions) -> None:
+        self._spec, self._missions = spec, missions
         self._tables: Dict[Path, List[Mapping[str, str]]] = {}
 
     def of(self, world: str, path: Path) -> Dict[str, Figure]:
@@ -38,7 +39,7 @@ class PublishedFigures:
 
     def _figure(self, where: str, source: PublishedSpec, world: str, path: Path) -> Figure:
         if source.points is not None:
-            start, goals = self._spec.start_in(world), self._spec.goals_in(world)
+            start, goals = self._missions.start_in(world), self._missions.goals_in(world)
             if len(goals) > 1:
                 raise SpecError(
                     f"{where}: points are of a way to one goal, and in {world} there are "

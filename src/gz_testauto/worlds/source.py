@@ -11,6 +11,7 @@ from typing import Dict, Iterator, List, Optional, Tuple
 from gz_testauto.base.errors import ResultsError, SpecError
 from gz_testauto.base.registry import Registry
 from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.missions import Missions
 from gz_testauto.spec.worlds import WorldFileSpec, WorldsSpec
 from gz_testauto.worlds.manifest import WorldSet, read_worlds
 
@@ -61,14 +62,11 @@ def world_source(spec: CampaignSpec) -> Optional[WorldSource]:
     return source
 
 
-def with_missions(spec: CampaignSpec, folder: Path) -> CampaignSpec:
-    """Return the campaign with the start and goals in each of its worlds in ``folder``, where a
-    source defines them. Raises as :meth:`WorldSource.missions`."""
+def missions_of(spec: CampaignSpec, folder: Path) -> Missions:
+    """Return the start and goals in each of the campaign's worlds, which a source may define in
+    ``folder``. Raises as :meth:`WorldSource.missions`."""
     source = world_source(spec)
-    files = None if source is None else source.missions(folder)
-    if files is None:
-        return spec
-    return spec.model_copy(update={"worlds": spec.worlds.model_copy(update={"files": files})})
+    return Missions(spec, None if source is None else source.missions(folder))
 
 
 def made_worlds(folder: Path) -> WorldSet:

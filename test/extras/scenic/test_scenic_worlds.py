@@ -20,7 +20,7 @@ from gz_testauto.results.store import ResultStore
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load, parse
 from gz_testauto.trial.setup import prepare, read_body
-from gz_testauto.worlds.source import with_missions
+from gz_testauto.worlds.source import missions_of
 
 SCENIC = Path(__file__).resolve().parents[3] / "config" / "scenic"
 needs_scenic = pytest.mark.skipif(
@@ -142,8 +142,8 @@ def test_missions_give_each_world_its_drive(workshop):
             f"turtlebot3: [{{x: {index}, y: 1, z: 0, heading: 0.5}}]\n"
             f"waypoint: [{{x: 8, y: 8, z: 0, heading: 0}}, {{x: 3, y: 4, z: 0, heading: 1}}]\n"
         )
-    spec = with_missions(spec, workshop)
-    start, goals = spec.start_in("world_0001"), spec.goals_in("world_0001")
+    missions = missions_of(spec, workshop)
+    start, goals = missions.start_in("world_0001"), missions.goals_in("world_0001")
     assert (start.x_m, start.y_m, start.yaw_rad) == (1, 1, 0.5)
     assert [goal[:2] for goal in goals] == [(8, 8), (3, 4)]  # in the scenario's order
 
@@ -155,7 +155,7 @@ def test_goals_of_several_names_are_visited_name_by_name(workshop):
             "turtlebot3: [{x: 1, y: 1, z: 0, heading: 0.5}]\n"
             "waypoint: [{x: 8, y: 8, z: 0, heading: 0}, {x: 3, y: 4, z: 0, heading: 1}]\n"
         )
-    goals = with_missions(spec, workshop).goals_in("world_0000")
+    goals = missions_of(spec, workshop).goals_in("world_0000")
     assert [goal[:2] for goal in goals] == [(8, 8), (3, 4), (1, 1)]  # and back
 
 
@@ -174,7 +174,7 @@ def test_goals_of_several_names_are_visited_name_by_name(workshop):
 def test_a_mission_that_cannot_be_used_is_refused(text, error, complaint, workshop):
     (workshop / "world_0000.yaml").write_text(text)
     with pytest.raises(error, match=complaint):
-        with_missions(campaign(workshop), workshop)
+        missions_of(campaign(workshop), workshop)
 
 
 class Interrupted(Exception):
@@ -225,7 +225,7 @@ def test_a_campaign_of_scenic_worlds_runs_to_its_table_though_it_is_killed(works
     assert before == {path.name: path.read_bytes() for path in (out / "worlds").glob("*.world")}
 
     # Looking back, and the page, know each world's start and goal too.
-    looked_back = read_campaign(CampaignDirectory(out))
+    _, looked_back = read_campaign(CampaignDirectory(out))
     assert looked_back.start_in("world_0000") != looked_back.start_in("world_0001")
     assert list(write_final_page(out))
     with ResultStore.open(CampaignDirectory(out)) as store:
@@ -245,14 +245,14 @@ def test_worlds_are_the_scenarios_and_the_known_map_lacks_what_is_drawn(workshop
     assert records[1].path.read_bytes() == source.make(1).content  # of the seed and 1 alone
 
     os.rename(workshop / "models", workshop / "gone")  # the worlds bring their models
-    ready = prepare(with_missions(spec, folder), robot, records)
+    ready = prepare(spec, robot, records, missions_of(spec, folder))
     trial = ready.trials[-1]
     mission = source.make(1).mission
     assert ready.scene(trial).start.x_m == mission["turtlebot3"][0]["x"]
     assert [ready.task(trial, visited).goal.x_m for visited in range(2)] == [
         waypoint["x"] for waypoint in mission["waypoint"]
     ]
-    places = [ready.spec.start_in("world_0000"), *ready.spec.goals_in("world_0000")]
+    places = [ready.missions.start_in("world_0000"), *ready.missions.goals_in("world_0000")]
     straight_m = sum(one.distance_to(*other[:2]) for one, other in zip(places, places[1:]))
     assert records[0].shortest_path_m == pytest.approx(straight_m, abs=0.2)
     crates = [one.pose[:2] for one in records[1].obstacles]

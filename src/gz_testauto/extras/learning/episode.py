@@ -35,6 +35,7 @@ from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.setup import PreparedBuiltin, prepare, read_body, require_builtin
 from gz_testauto.worlds.record import WorldRecord
+from gz_testauto.worlds.source import missions_of
 
 MOST_REPETITIONS = 2**20
 """Of a world, from which an episode's is drawn."""
@@ -52,7 +53,12 @@ class PreparedEnvironment:
         run_by = with_simulator(spec)
         robot = read_body(run_by)
         self.campaign: PreparedBuiltin = require_builtin(
-            prepare(run_by, robot, gather_worlds(run_by, robot, folder))
+            prepare(
+                run_by,
+                robot,
+                gather_worlds(run_by, robot, folder),
+                missions_of(run_by, folder),
+            )
         )
         check_trials(self.campaign, self.campaign.trials)
         self._from_easy_to_hard = self._sorted()

@@ -22,6 +22,7 @@ from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.records import TrialRecord
 from gz_testauto.results.store import ResultStore
 from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.missions import Missions
 from gz_testauto.trial.clearance import footprint_at
 from gz_testauto.trial.setup import PreparedBuiltin, PreparedCampaign, prepare, read_body
 from gz_testauto.worlds.record import WorldRecord
@@ -39,6 +40,7 @@ class Surroundings:
 
     directory: CampaignDirectory
     spec: Optional[CampaignSpec] = None
+    missions: Optional[Missions] = None
     campaign: Optional[PreparedCampaign] = None
     problems: List[str] = field(default_factory=list)
     _wayless: bool = False
@@ -52,8 +54,9 @@ class Surroundings:
         if imported:
             return found
         try:
-            found.spec = read_campaign(directory)
-            found.campaign = prepare(found.spec, read_body(found.spec), tuple(worlds))
+            found.spec, found.missions = read_campaign(directory)
+            robot = read_body(found.spec)
+            found.campaign = prepare(found.spec, robot, tuple(worlds), found.missions)
         except (GzTestautoError, TypeError) as error:
             found.problems.append(f"worlds are drawn without obstacles and robot: {error}")
         return found
@@ -133,7 +136,7 @@ class WorldsDrawer:
             outlines = self._surroundings.outlines(world)
         if world.name not in self._worlds:
             data: Dict[str, Any] = {"placed": self._table.place(outlines.values())}
-            data.update(_ends(self._surroundings.spec, world))
+            data.update(_ends(self._surroundings, world))
             lanes = self._surroundings.lanes(world)
             if lanes:
                 data["lanes"] = self._table.place(map(surface_of, lanes))
@@ -145,11 +148,12 @@ class WorldsDrawer:
         return [dict(self._drives[record.trial, record.finished_at]) for record in trials]
 
 
-def _ends(spec: Optional[CampaignSpec], world: WorldRecord) -> Dict[str, Any]:
+def _ends(surroundings: Surroundings, world: WorldRecord) -> Dict[str, Any]:
     """Start and goals of a world, in metres."""
-    if spec is None:
+    spec, missions = surroundings.spec, surroundings.missions
+    if spec is None or missions is None:
         return {}
-    start, goals = spec.start_in(world.name), spec.goals_in(world.name)
+    start, goals = missions.start_in(world.name), missions.goals_in(world.name)
     return {
         "start": [start.x_m, start.y_m, start.yaw_rad],
         "goals": [[goal.x_m, goal.y_m, spec.goal.tolerance_m] for goal in goals],

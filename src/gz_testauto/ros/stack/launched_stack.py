@@ -160,7 +160,7 @@ class LaunchedStack:
 
     def require_start(self, trial: Trial, pose: Pose2D) -> None:
         """Raise ``SimulatorError`` unless the robot stands where the trial starts it."""
-        start = self._campaign.spec.start_in(trial.world)
+        start = self._campaign.missions.start_in(trial.world)
         away_m = start.distance_to(pose.x_m, pose.y_m)
         turned = abs(math.remainder(start.yaw_rad - pose.yaw_rad, 2 * math.pi))
         if away_m > START_WITHIN_M or turned > START_WITHIN_RAD:

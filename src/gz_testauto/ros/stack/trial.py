@@ -142,7 +142,7 @@ class StackDrive:
             Scene(
                 record.path,
                 robot if isinstance(robot, RobotModel) else None,
-                campaign.spec.start_in(trial.world),
+                campaign.missions.start_in(trial.world),
                 models=actors.models,
             ),
             robot.name,
@@ -243,7 +243,7 @@ class StackDrive:
             running.end_navigation()
         self._halt.publish(Twist())  # a wheel that turns carries the robot off from its start
         self._let_pass(SETTLE_S)
-        start = self._campaign.spec.start_in(trial.world).to_pose()
+        start = self._campaign.missions.start_in(trial.world).to_pose()
         place = Pose((*start.position[:2], self._rest_m), start.quaternion)
         self._swap.put_robot(self._campaign.robot.name, place)
         self._localisation.forget()

@@ -25,7 +25,7 @@ from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.cli.campaigns import (
     add_campaign_arguments,
     exit_status,
-    load_seeded,
+    load_campaign,
     on_two_simulators,
     run_in_simulator,
 )
@@ -65,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run both and compare; 0 when all trials are done and none is invalid, 1 when some are,
     128 + signal when stopped."""
-    spec = load_seeded(arguments)
+    spec = load_campaign(arguments)
     names = arguments.simulators
     specs = on_two_simulators(spec, names[0], names[1], "--simulators")
     if arguments.out is None and not arguments.open_loop:
