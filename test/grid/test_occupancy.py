@@ -10,7 +10,7 @@ from gz_testauto.grid import occupancy
 from gz_testauto.grid.occupancy import OccupancyGrid
 
 
-def test_cells_that_a_shape_touches_are_occupied_and_no_others():
+def test_exactly_the_cells_that_a_shape_touches_are_occupied():
     grid = OccupancyGrid.rasterize([shapely.box(1.0, 2.0, 2.0, 2.5)], (0, 0, 4, 4), 0.5)
     rows, columns = np.nonzero(grid.occupied)
     assert set(zip(rows, columns)) == {(4, 2), (4, 3)}
@@ -21,7 +21,7 @@ def test_cells_that_a_shape_touches_are_occupied_and_no_others():
     st.floats(-3, 3), st.floats(-3, 3), st.floats(0.01, 2), st.floats(0, math.pi),
     st.sampled_from([0.05, 0.1, 0.25]),
 )  # fmt: skip
-def test_raster_covers_the_shape_and_little_more(x, y, size, turn, resolution):
+def test_occupied_cells_cover_the_shape_within_one_cell_diagonal(x, y, size, turn, resolution):
     shape = shapely.affinity.rotate(shapely.box(x, y, x + size, y + 0.03), turn, use_radians=True)
     grid = OccupancyGrid.rasterize([shape], (-6, -6, 6, 6), resolution)
     cells = [
@@ -45,21 +45,21 @@ def test_thin_wall_has_no_holes():
     assert labels[free.cell_of(0.31, 0.11)] == labels[free.cell_of(9.69, 7.89)] > 0
 
 
-def test_cell_and_centre_are_inverse():
+def test_cell_of_is_the_inverse_of_center_of():
     grid = OccupancyGrid(np.zeros((7, 5)), 0.2, -1.0, 3.0)
     for row in range(7):
         for column in range(5):
             assert grid.cell_of(*grid.center_of(row, column)) == (row, column)
 
 
-def test_nothing_is_free_outside():
+def test_points_outside_the_grid_are_not_free():
     grid = OccupancyGrid(np.zeros((4, 4)), 1.0, 0.0, 0.0)
     assert grid.is_free(0.5, 0.5)
     assert not grid.is_free(-0.1, 0.5)
     assert not grid.is_free(0.5, 4.1)
 
 
-def test_inflation_reaches_as_far_as_the_radius():
+def test_inflation_occupies_cells_within_the_radius():
     occupied = np.zeros((21, 21), dtype=bool)
     occupied[10, 10] = True
     inflated = OccupancyGrid(occupied, 0.1, 0, 0).inflate(0.5)
@@ -73,14 +73,14 @@ def test_empty_grid_has_infinite_clearance():
     assert not grid.inflate(5.0).occupied.any()
 
 
-def test_grid_cannot_be_written_to():
+def test_grid_is_read_only():
     grid = OccupancyGrid(np.zeros((3, 3)), 1.0, 0, 0)
     with pytest.raises(ValueError, match="read-only"):
         grid.occupied[0, 0] = True
 
 
 @pytest.mark.parametrize("bad", [{"resolution_m": 0.0}, {"occupied": np.zeros(3)}])
-def test_impossible_grid_is_refused(bad):
+def test_invalid_grid_is_rejected(bad):
     values = {"occupied": np.zeros((3, 3)), "resolution_m": 1.0, "origin_x_m": 0, "origin_y_m": 0}
     with pytest.raises(ValueError, match=r"grid|resolution"):
         OccupancyGrid(**{**values, **bad})
@@ -88,8 +88,8 @@ def test_impossible_grid_is_refused(bad):
 
 @pytest.mark.parametrize("most_tiles", [1, 37, 50_000])
 @pytest.mark.parametrize("turn_degrees", [0, 37])
-def test_a_large_shape_marks_the_cells_that_it_touches(monkeypatch, most_tiles, turn_degrees):
-    monkeypatch.setattr(occupancy, "_MOST_TILES", most_tiles)
+def test_large_shape_marks_the_cells_that_it_touches(monkeypatch, most_tiles, turn_degrees):
+    monkeypatch.setattr(occupancy, "_MAX_TILES", most_tiles)
     ring = shapely.box(1.0, 1.0, 9.0, 7.5).difference(shapely.box(2.0, 2.0, 8.5, 7.0))
     shape = shapely.affinity.rotate(ring, turn_degrees)
     grid = OccupancyGrid.rasterize([shape], (0.0, 0.0, 9.3, 8.2), 0.1)

@@ -10,32 +10,32 @@ from gz_testauto.grid.occupancy import OccupancyGrid
 from gz_testauto.grid.search import line_is_free, path_length_m, shortest_path, simplify
 
 
-def open_grid(rows=20, columns=20):
+def empty_grid(rows=20, columns=20):
     return OccupancyGrid(np.zeros((rows, columns)), 1.0, 0.0, 0.0)
 
 
-def test_way_through_the_open_is_octile_and_pulled_taut_straight():
-    path = shortest_path(open_grid(), (0.5, 0.5), (10.5, 5.5))
+def test_path_on_an_empty_grid_is_octile_and_simplified_to_a_line():
+    path = shortest_path(empty_grid(), (0.5, 0.5), (10.5, 5.5))
     assert path_length_m(path) == pytest.approx(5 * math.sqrt(2) + 5)
-    taut = simplify(open_grid(), path)
-    assert path_length_m(taut) == pytest.approx(math.hypot(10, 5))
-    assert len(taut) == 2
+    simplified = simplify(empty_grid(), path)
+    assert path_length_m(simplified) == pytest.approx(math.hypot(10, 5))
+    assert len(simplified) == 2
 
 
-def test_way_begins_and_ends_exactly_where_asked():
-    path = shortest_path(open_grid(), (0.6, 0.7), (9.1, 3.3))
+def test_path_starts_and_ends_at_the_given_points():
+    path = shortest_path(empty_grid(), (0.6, 0.7), (9.1, 3.3))
     assert tuple(path[0]) == (0.6, 0.7)
     assert tuple(path[-1]) == (9.1, 3.3)
 
 
-def test_no_way_through_a_closed_wall():
+def test_no_path_leads_through_a_closed_wall():
     occupied = np.zeros((10, 10), dtype=bool)
     occupied[:, 5] = True
     grid = OccupancyGrid(occupied, 1.0, 0, 0)
     assert shortest_path(grid, (1.5, 1.5), (8.5, 1.5)) is None
 
 
-def test_way_does_not_slip_between_two_cells_that_touch_at_a_corner():
+def test_path_does_not_pass_between_diagonal_neighbors():
     occupied = np.zeros((10, 10), dtype=bool)
     occupied[:5, 5] = True
     occupied[5:, 4] = True
@@ -43,7 +43,7 @@ def test_way_does_not_slip_between_two_cells_that_touch_at_a_corner():
 
 
 @pytest.mark.parametrize("end", [(-1.0, 1.0), (5.5, 5.5)])
-def test_no_way_to_what_is_outside_or_occupied(end):
+def test_no_path_leads_to_an_outside_or_occupied_cell(end):
     occupied = np.zeros((10, 10), dtype=bool)
     occupied[5, 5] = True
     grid = OccupancyGrid(occupied, 1.0, 0, 0)
@@ -51,13 +51,13 @@ def test_no_way_to_what_is_outside_or_occupied(end):
     assert shortest_path(grid, end, (0.5, 0.5)) is None
 
 
-def test_start_that_is_the_goal_has_no_length():
-    path = shortest_path(open_grid(), (3.5, 3.5), (3.5, 3.5))
+def test_path_to_the_start_has_zero_length():
+    path = shortest_path(empty_grid(), (3.5, 3.5), (3.5, 3.5))
     assert path_length_m(path) == 0.0
 
 
-def dijkstra_by_hand(grid, start, goal):
-    """The textbook algorithm, to hold the library's against."""
+def reference_length(grid, start, goal):
+    """Return the length of the shortest path in cells, by Dijkstra's algorithm, or None."""
     import heapq
 
     best, queue = {start: 0.0}, [(0.0, start)]
@@ -82,23 +82,24 @@ def dijkstra_by_hand(grid, start, goal):
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10_000), st.floats(0.05, 0.45))
 @example(569, 0.1875)  # a line through a corner of cells
-def test_way_is_as_short_as_the_textbook_says_and_free(seed, share):
+def test_path_has_the_length_of_a_reference_implementation_and_is_free(seed, share):
     occupied = np.random.default_rng(seed).random((15, 12)) < share
     occupied[0, 0] = occupied[14, 11] = False
     grid = OccupancyGrid(occupied, 1.0, 0, 0)
     path = shortest_path(grid, (0.5, 0.5), (11.5, 14.5))
-    by_hand = dijkstra_by_hand(grid, (0, 0), (14, 11))
-    if by_hand is None:
+    expected = reference_length(grid, (0, 0), (14, 11))
+    if expected is None:
         assert path is None
         return
-    assert path_length_m(path) == pytest.approx(by_hand)
-    taut = simplify(grid, path)
-    assert path_length_m(taut) <= path_length_m(path) + 1e-9
-    assert all(line_is_free(grid, tuple(a), tuple(b)) for a, b in zip(taut[:-1], taut[1:]))
+    assert path_length_m(path) == pytest.approx(expected)
+    simplified = simplify(grid, path)
+    assert path_length_m(simplified) <= path_length_m(path) + 1e-9
+    segments = zip(simplified[:-1], simplified[1:])
+    assert all(line_is_free(grid, tuple(a), tuple(b)) for a, b in segments)
 
 
 @given(*[st.floats(0.01, 9.99)] * 4)
-def test_line_is_free_exactly_when_it_misses_the_cell(x0, y0, x1, y1):
+def test_line_is_free_exactly_if_it_misses_the_cell(x0, y0, x1, y1):
     occupied = np.zeros((10, 10), dtype=bool)
     occupied[5, 5] = True
     grid = OccupancyGrid(occupied, 1.0, 0, 0)

@@ -17,7 +17,7 @@ import shapely
 from gz_testauto.base.errors import SpecError
 from gz_testauto.campaign.world_copies import copy_worlds, missing_plugins
 from gz_testauto.grid.search import path_length_m
-from gz_testauto.grid.visibility import free_region, shortest_way_through, widen
+from gz_testauto.grid.visibility import free_region, inflate, shortest_path_through
 from gz_testauto.results.directory import reporting_disk
 from gz_testauto.sampling.site import RequiredDrive, Site, walls_of
 from gz_testauto.sdf.floor import obstructing_heights
@@ -105,11 +105,11 @@ def shortest_path_m(scene: WorldScene, drive: RequiredDrive) -> Optional[float]:
     exact; None when that circle finds none, though the robot itself may. What obstructs the robot
     is what counts for clearance too."""
     walls = walls_of(scene, drive.heights)
-    blocked = shapely.union_all(widen(np.array(walls, dtype=object), drive.radius_m))
+    blocked = shapely.union_all(inflate(np.array(walls, dtype=object), drive.radius_m))
     area = Site(walls, drive).area()
     points = (drive.start, *drive.goals)
     free = free_region(area, blocked, *points)
-    way = None if free is None else shortest_way_through(free, *points)
+    way = None if free is None else shortest_path_through(free, *points)
     return None if way is None else path_length_m(way)
 
 

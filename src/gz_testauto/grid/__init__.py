@@ -1,1 +1,1 @@
-"""Occupancy grids and shortest paths on them."""
+"""Occupancy grids, and shortest paths on grids and among polygons."""

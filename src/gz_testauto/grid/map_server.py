@@ -1,8 +1,8 @@
-"""Occupancy grids as the files of ROS's map_server, an image and its YAML.
+"""Read and write occupancy grids as files of ROS's map_server: an image and a YAML file.
 
-Owns the file format: a binary PGM in which 0 is occupied, 254 free and 205 unknown, first row
-uppermost, and a YAML with resolution, origin (the lower left corner) and thresholds, in
-``trinary`` mode. Source: http://wiki.ros.org/map_server. Refuses rotated origins.
+The image is a binary PGM in which 0 is occupied, 254 free and 205 unknown, with the uppermost row
+first. The YAML file has resolution, origin (the lower left corner) and thresholds, in ``trinary``
+mode. Source: http://wiki.ros.org/map_server. Rotated origins are not supported.
 """
 
 import re
@@ -34,9 +34,8 @@ def write_map(
 ) -> Tuple[Path, Path]:
     """Write ``name.yaml`` and ``name.pgm``; return their paths in that order.
 
-    ``unknown``, a bool array of the grid's shape, marks cells of which nothing is known;
-    where a cell is occupied as well, occupied counts. Raises ``DiskError`` when the disk refuses;
-    a file is there whole or not at all.
+    ``unknown``, a bool array of the grid's shape, marks cells with unknown state; occupied cells
+    are written as occupied. Each file is written atomically. Raises ``DiskError`` if that fails.
     """
     directory = Path(directory)
     pixels = np.full(grid.occupied.shape, FREE, dtype=np.uint8)
@@ -64,7 +63,7 @@ def write_map(
 
 
 class _MapFile(Spec):
-    """The YAML of a map. What other programs add is not looked at."""
+    """The YAML file of a map. Additional keys are ignored."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -77,15 +76,15 @@ class _MapFile(Spec):
 
 
 def read_map(path: Path) -> OccupancyGrid:
-    """Read a map_server YAML and its PGM, in any of map_server's modes.
+    """Read a map_server YAML file and its PGM, in any of map_server's modes.
 
-    What is unknown counts as free: the grid says what is known to be in the way. Raises
-    ``SpecError`` when a file is missing, damaged, or has a rotated origin.
+    Unknown cells become free. Raises ``SpecError`` if a file is missing or damaged, or has a
+    rotated origin.
     """
     fields = load(Path(path), _MapFile)
     x_m, y_m, yaw_rad = fields.origin
     if abs(yaw_rad) > 1e-9:
-        raise SpecError(f"{path}: origin is turned by {yaw_rad} rad; only 0 can be used")
+        raise SpecError(f"{path}: origin is rotated by {yaw_rad} rad; it must be 0")
     try:
         pixels = _read_pgm(fields.image)
     except OSError as error:
@@ -94,7 +93,7 @@ def read_map(path: Path) -> OccupancyGrid:
 
 
 def _occupied(pixels: np.ndarray, fields: _MapFile) -> np.ndarray:
-    """map_server's rule: how dark a pixel is, against the threshold."""
+    """Apply map_server's rule: compare the darkness of each pixel to the threshold."""
     shade = pixels.astype(float) / 255.0
     probability = shade if fields.negate else 1.0 - shade
     if fields.mode == "raw":
@@ -103,16 +102,16 @@ def _occupied(pixels: np.ndarray, fields: _MapFile) -> np.ndarray:
 
 
 def _read_pgm(path: Path) -> np.ndarray:
-    """Pixels of an 8-bit binary or plain PGM, shape (rows, columns)."""
+    """Return the pixels of an 8-bit binary or plain PGM, shape (rows, columns)."""
     data = read_file(path)
     header = _PGM_HEADER.match(data)
     if not header:
         raise SpecError(f"{path}: is not a PGM image")
     columns, rows, highest = (int(header.group(i)) for i in (2, 3, 4))
     if not 0 < highest < 256:
-        raise SpecError(f"{path}: has a maximum of {highest}; only 8 bits can be read")
+        raise SpecError(f"{path}: has a maximum of {highest}; only 8 bits are supported")
     if not (rows and columns):
-        raise SpecError(f"{path}: has {columns} x {rows} pixels, so there is no map in it")
+        raise SpecError(f"{path}: has {columns} x {rows} pixels; the map is empty")
     body = data[header.end() :]
     if header.group(1) == b"P5":
         values = np.frombuffer(body, dtype=np.uint8)
@@ -122,16 +121,16 @@ def _read_pgm(path: Path) -> np.ndarray:
         raise SpecError(f"{path}: ends after {len(values)} of {rows * columns} pixels")
     pixels = values[: rows * columns].reshape(rows, columns)
     if pixels.max() > highest:
-        raise SpecError(f"{path}: holds the value {pixels.max()}; its maximum is {highest}")
+        raise SpecError(f"{path}: has the pixel value {pixels.max()}; its maximum is {highest}")
     if highest == 255:
         return pixels.astype(np.uint8, copy=False)
     return np.rint(pixels.astype(float) * (255.0 / highest)).astype(np.uint8)
 
 
 def _plain_values(path: Path, body: bytes) -> np.ndarray:
-    """The numbers of a plain PGM, each of three digits at most."""
+    """Return the pixel values of a plain PGM, each of at most three digits."""
     words = re.sub(rb"#[^\n]*", b"", body).split()
     for word in words:
         if not (word.isdigit() and len(word) <= 3):
-            raise SpecError(f"{path}: holds {word[:20]!r}, which is not a pixel value")
+            raise SpecError(f"{path}: has {word[:20]!r}, which is not a pixel value")
     return np.array(words, dtype=np.int16)

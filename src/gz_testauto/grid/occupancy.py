@@ -1,9 +1,8 @@
-"""What is free and what is not, in square cells seen from above.
+"""Occupancy grids: rasterize outlines, inflate by a radius, compute distances.
 
-Owns the raster: making one from exact outlines, widening it by a robot's radius, distances in
-it. Row 0 is the lowest y and column 0 the lowest x, in the world frame (REP-103: x right, y
-up when drawn). Searching is :mod:`gz_testauto.grid.search`'s and files are
-:mod:`gz_testauto.grid.map_server`'s.
+Row 0 has the lowest y and column 0 the lowest x, in the world frame (REP-103: x right, y up when
+drawn). See :mod:`gz_testauto.grid.search` for paths and :mod:`gz_testauto.grid.map_server` for
+files.
 """
 
 import math
@@ -14,16 +13,16 @@ import numpy as np
 import shapely
 
 _TILES = (64, 16, 4, 1)
-"""Cells along the sides of the tiles in which a large shape is looked for, coarse to fine."""
-_MOST_TILES = 50_000
-"""Looked at in one go; each takes some hundred bytes."""
+"""Sides (in cells) of the tiles that are tested against a large shape, from coarse to fine."""
+_MAX_TILES = 50_000
+"""Limit on the tiles per test; each needs a few hundred bytes."""
 
 
 @dataclass(frozen=True, eq=False)
 class OccupancyGrid:
-    """Square cells, occupied or free, aligned with the world frame.
+    """A grid of square cells, occupied or free, aligned with the world frame.
 
-    ``occupied`` is a bool array of shape (rows, columns), not writable; ``origin_x_m`` and
+    ``occupied`` is a read-only bool array of shape (rows, columns). ``origin_x_m`` and
     ``origin_y_m`` are the outer corner of cell (0, 0) in the world frame.
     """
 
@@ -35,7 +34,7 @@ class OccupancyGrid:
     def __post_init__(self) -> None:
         occupied = np.array(self.occupied, dtype=bool)
         if occupied.ndim != 2 or 0 in occupied.shape:
-            raise ValueError(f"a grid has rows and columns, not shape {occupied.shape}")
+            raise ValueError(f"a grid needs rows and columns; its shape is {occupied.shape}")
         if not self.resolution_m > 0:
             raise ValueError(f"resolution_m is {self.resolution_m}; it must be > 0")
         occupied.setflags(write=False)
@@ -48,17 +47,17 @@ class OccupancyGrid:
         bounds: Tuple[float, float, float, float],
         resolution_m: float,
     ) -> "OccupancyGrid":
-        """Mark every cell that any of ``shapes`` touches, however little.
+        """Construct a grid in which each cell is occupied that any of ``shapes`` touches.
 
-        ``bounds`` is (x_min, y_min, x_max, y_max) in metres; the grid reaches from its lower
-        corner to the first cell border at or beyond its upper one. Thin walls never fall
-        between cells, because touching counts, not the cell's centre.
+        ``bounds`` is (x_min, y_min, x_max, y_max) in meters; the grid extends from its lower corner
+        to the first cell border at or beyond its upper corner. Since touching suffices, a thin wall
+        has no holes. Raises ``ValueError`` for an invalid resolution or empty bounds.
         """
         x_min, y_min, x_max, y_max = map(float, bounds)
         if not resolution_m > 0:
             raise ValueError(f"resolution_m is {resolution_m}; it must be > 0")
         if not (x_max > x_min and y_max > y_min):
-            raise ValueError(f"bounds {bounds} have no extent")
+            raise ValueError(f"bounds {bounds} have no area")
         columns = _cells(x_max - x_min, resolution_m)
         rows = _cells(y_max - y_min, resolution_m)
         occupied = np.zeros((rows, columns), dtype=bool)
@@ -69,7 +68,7 @@ class OccupancyGrid:
 
     @property
     def bounds(self) -> Tuple[float, float, float, float]:
-        """(x_min, y_min, x_max, y_max) of all cells together, in metres."""
+        """Return (x_min, y_min, x_max, y_max) of the grid, in meters."""
         rows, columns = self.occupied.shape
         return (
             self.origin_x_m,
@@ -79,33 +78,33 @@ class OccupancyGrid:
         )
 
     def cell_of(self, x_m: float, y_m: float) -> Tuple[int, int]:
-        """(row, column) of the cell that holds a point; outside of the grid when the point is."""
+        """Return (row, column) of the cell at a point; outside the grid if the point is."""
         return (
             math.floor((y_m - self.origin_y_m) / self.resolution_m),
             math.floor((x_m - self.origin_x_m) / self.resolution_m),
         )
 
     def center_of(self, row: int, column: int) -> Tuple[float, float]:
-        """(x, y) of a cell's centre, in metres."""
+        """Return (x, y) of the center of a cell, in meters."""
         return (
             self.origin_x_m + (column + 0.5) * self.resolution_m,
             self.origin_y_m + (row + 0.5) * self.resolution_m,
         )
 
     def contains(self, row: int, column: int) -> bool:
-        """Whether the grid has this cell."""
+        """Return whether the grid has this cell."""
         rows, columns = self.occupied.shape
         return 0 <= row < rows and 0 <= column < columns
 
     def is_free(self, x_m: float, y_m: float) -> bool:
-        """Whether the point lies in a free cell; outside of the grid nothing is free."""
+        """Return whether the point is in a free cell; False outside the grid."""
         row, column = self.cell_of(x_m, y_m)
         return self.contains(row, column) and not self.occupied[row, column]
 
     def clearance_m(self) -> np.ndarray:
-        """Per cell, metres from its centre to the nearest occupied cell's, shape (rows, columns).
+        """Return the distances (m) from each cell to the nearest occupied cell, between centers.
 
-        Infinite everywhere in a grid with nothing in it.
+        The shape is (rows, columns). All distances are infinite in an empty grid.
         """
         from scipy import ndimage
 
@@ -114,8 +113,10 @@ class OccupancyGrid:
         return ndimage.distance_transform_edt(~self.occupied) * self.resolution_m
 
     def inflate(self, radius_m: float) -> "OccupancyGrid":
-        """The same grid, with every cell occupied whose centre is within ``radius_m`` of an
-        occupied cell's: where a disc of that radius cannot stand."""
+        """Return the grid with each cell occupied that is within ``radius_m`` of an occupied cell.
+
+        Distances are between cell centers. A disc of that radius does not fit in an occupied cell.
+        """
         if radius_m < 0:
             raise ValueError(f"radius_m is {radius_m}; it must be >= 0")
         blocked = self.clearance_m() <= radius_m + 1e-9
@@ -123,26 +124,26 @@ class OccupancyGrid:
 
 
 def _cells(extent_m: float, resolution_m: float) -> int:
-    """How many cells cover an extent; rounding errors do not add one."""
+    """Return how many cells cover an extent, with a tolerance for rounding errors."""
     return max(1, math.ceil(extent_m / resolution_m - 1e-9))
 
 
 def _mark(
     occupied: np.ndarray, shape: shapely.Geometry, x_min: float, y_min: float, cell: float
 ) -> None:
-    """Mark the cells that ``shape`` touches, looking only at those in its bounding box."""
+    """Mark the cells that ``shape`` touches; test only those in its bounding box."""
     rows, columns = occupied.shape
     low_x, low_y, high_x, high_y = shape.bounds
     left = max(0, math.floor((low_x - x_min) / cell + 1e-9))
     right = min(columns, math.ceil((high_x - x_min) / cell - 1e-9))
     bottom = max(0, math.floor((low_y - y_min) / cell + 1e-9))
     top = min(rows, math.ceil((high_y - y_min) / cell - 1e-9))
-    right, top = max(right, left + 1), max(top, bottom + 1)  # a shape without thickness
+    right, top = max(right, left + 1), max(top, bottom + 1)  # a shape of zero thickness
     right, top = min(right, columns), min(top, rows)
     if left >= right or bottom >= top:
         return
     shapely.prepare(shape)
-    # A shape that ends on a cell's border does not touch the cell beyond it.
+    # A shape whose boundary is on a cell's border does not touch the adjacent cell.
     inset = 1e-9 * max(1.0, abs(x_min), abs(y_min))
 
     def boxes(tiles: np.ndarray, size: int) -> np.ndarray:
@@ -151,7 +152,7 @@ def _mark(
         high_y, high_x = (np.array((y_min, x_min)) + last * cell + cell - inset).T
         return shapely.box(low_x, low_y, high_x, high_y)
 
-    size = _TILES[0] if (right - left) * (top - bottom) > _MOST_TILES else 1
+    size = _TILES[0] if (right - left) * (top - bottom) > _MAX_TILES else 1
     corners = np.meshgrid(np.arange(bottom, top, size), np.arange(left, right, size), indexing="ij")
     tiles = np.stack(corners, axis=-1).reshape(-1, 2)
     _mark_tiles(occupied[:top, :right], shape, tiles, size, boxes)
@@ -164,14 +165,14 @@ def _mark_tiles(
     size: int,
     box_of: Callable[..., np.ndarray],
 ) -> None:
-    """Mark cells that ``shape`` touches in square tiles of ``size`` cells.
+    """Mark cells that ``shape`` touches in square tiles with ``size`` cells along a side.
 
-    ``tiles`` are (row, column) of their lowest cells, shape (n, 2); ``box_of`` makes the boxes of
-    tiles. What a shape covers or leaves out whole is not looked at cell by cell, and of the rest
-    only so much at once as memory has room for.
+    ``tiles`` are (row, column) of their lowest cells, shape (n, 2); ``box_of`` returns the boxes of
+    tiles. Tiles that the shape covers or does not touch are not subdivided. At most
+    :data:`_MAX_TILES` tiles are tested at a time, to limit memory.
     """
-    for start in range(0, len(tiles), _MOST_TILES):
-        part = tiles[start : start + _MOST_TILES]
+    for start in range(0, len(tiles), _MAX_TILES):
+        part = tiles[start : start + _MAX_TILES]
         boxes = box_of(part, size)
         touched = shapely.intersects(shape, boxes)
         part, boxes = part[touched], boxes[touched]

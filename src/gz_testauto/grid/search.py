@@ -1,8 +1,8 @@
-"""Shortest ways through an occupancy grid.
+"""Find and simplify shortest paths on an occupancy grid.
 
-Owns the search over the eight neighbours of a cell, optimal on the grid, and the pulling taut
-of what it finds, which removes the grid's detours (a way along a grid is up to 8 % longer
-than the straight line). Refuses to know robots: inflate the grid first.
+The search over the eight neighbors of a cell is optimal on the grid, where a path is up to 8 %
+longer than a straight line. :func:`simplify` removes these detours. For a robot, inflate the grid
+first.
 """
 
 import math
@@ -15,21 +15,22 @@ from gz_testauto.grid.occupancy import OccupancyGrid
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-MOST_SEARCHED_CELLS = 1e7
-"""A square of 300 m at 0.1 m, in which a search takes 2 GB."""
+MAX_SEARCHED_CELLS = 1e7
+"""The cells of a square of 300 m at 0.1 m, for which a search needs 2 GB."""
 
-# Each pair of neighbours once: right, up, up-right, up-left, as (rows, columns).
+# Each pair of neighbors once: right, up, up-right, up-left, as (rows, columns).
 _STEPS = ((0, 1), (1, 0), (1, 1), (1, -1))
 
 
 def shortest_path(
     grid: OccupancyGrid, start_xy: Tuple[float, float], goal_xy: Tuple[float, float]
 ) -> Optional[np.ndarray]:
-    """The shortest 8-connected way from start to goal, or None when there is none.
+    """Return the shortest 8-connected path from start to goal, or None if there is none.
 
-    Returns points in metres in the world frame, shape (n, 2): the start, the centres of the
-    cells between, the goal. A diagonal step needs both cells beside it free, so that nothing
-    cuts a corner. None also when start or goal lies outside or in an occupied cell.
+    The points have shape (n, 2) and are in meters in the world frame: the start, the centers of
+    the cells in between, and the goal. A diagonal step requires that both adjacent cells are free,
+    so that paths do not cut corners. Also returns None if start or goal is outside the grid or in
+    an occupied cell.
     """
     from scipy.sparse.csgraph import dijkstra
 
@@ -51,14 +52,14 @@ def shortest_path(
 
 
 def simplify(grid: OccupancyGrid, path: np.ndarray) -> np.ndarray:
-    """Pull a way taut: drop every point that a straight free line makes needless.
+    """Shorten a path by replacing sections of it by free straight lines.
 
-    ``path`` has shape (n, 2) in metres and lies in free cells; so does the result, which has
-    the same ends and is never longer.
+    ``path`` has shape (n, 2), in meters, in free cells. The result is in free cells too, has the
+    same ends and is never longer.
     """
     path = np.asarray(path, dtype=float)
-    for _ in range(3):  # from both ends in turn, until it stays as it is
-        shorter = _pull(grid, _pull(grid, path)[::-1])[::-1]
+    for _ in range(3):  # forward and backward until nothing changes
+        shorter = _shortcut(grid, _shortcut(grid, path)[::-1])[::-1]
         if len(shorter) == len(path):
             break
         path = shorter
@@ -66,7 +67,7 @@ def simplify(grid: OccupancyGrid, path: np.ndarray) -> np.ndarray:
 
 
 def path_length_m(path: np.ndarray) -> float:
-    """Length of a polyline, shape (n, 2) in metres."""
+    """Return the length of a polyline, shape (n, 2), in meters."""
     steps = np.diff(np.asarray(path, dtype=float), axis=0)
     return float(np.hypot(steps[:, 0], steps[:, 1]).sum())
 
@@ -74,13 +75,13 @@ def path_length_m(path: np.ndarray) -> float:
 def line_is_free(
     grid: OccupancyGrid, first_xy: Tuple[float, float], second_xy: Tuple[float, float]
 ) -> bool:
-    """Whether every cell that the straight line between two points passes is free."""
-    # In one order, so that rounding at a corner of cells gives one answer for there and back.
+    """Return whether all cells on the straight line between two points are free."""
+    # Sorted, so that rounding at a corner of cells does not depend on the direction.
     (x0, y0), (x1, y1) = sorted((first_xy, second_xy))
     cell = grid.resolution_m
     u0, v0 = (x0 - grid.origin_x_m) / cell, (y0 - grid.origin_y_m) / cell
     u1, v1 = (x1 - grid.origin_x_m) / cell, (y1 - grid.origin_y_m) / cell
-    # Where the line crosses cell borders; between two crossings it is in one cell.
+    # Parameters at which the line crosses cell borders; between two of them it is in one cell.
     crossings = np.concatenate([[0.0, 1.0], _crossings(u0, u1), _crossings(v0, v1)])
     crossings.sort()
     middle = (crossings[1:] + crossings[:-1]) / 2
@@ -93,22 +94,22 @@ def line_is_free(
 
 
 def _crossings(first: float, second: float) -> np.ndarray:
-    """Parameters in (0, 1) at which a coordinate going first to second is whole."""
+    """Return the parameters in (0, 1) at which a coordinate from first to second is an integer."""
     if first == second:
         return np.empty(0)
     low, high = sorted((first, second))
-    whole = np.arange(math.ceil(low), math.floor(high) + 1)
-    parameters = (whole - first) / (second - first)
+    integers = np.arange(math.ceil(low), math.floor(high) + 1)
+    parameters = (integers - first) / (second - first)
     return parameters[(parameters > 0) & (parameters < 1)]
 
 
-def _pull(grid: OccupancyGrid, path: np.ndarray) -> np.ndarray:
-    """One pass from the first point on: go straight for as long as that is free."""
+def _shortcut(grid: OccupancyGrid, path: np.ndarray) -> np.ndarray:
+    """Connect each kept point, from the first on, to the farthest point in free line of sight."""
     kept = [0]
     last = len(path) - 1
     while kept[-1] < last:
         here = kept[-1]
-        # Doubling, then halving: the farthest visible point is found in few line checks.
+        # Doubling, then halving the step finds the farthest visible point with few line checks.
         reach, step = here + 1, 1
         while step and reach < last:
             ahead = min(reach + step, last)
@@ -121,7 +122,7 @@ def _pull(grid: OccupancyGrid, path: np.ndarray) -> np.ndarray:
 
 
 def _graph(occupied: np.ndarray) -> "csr_matrix":
-    """Edges between free neighbours, each once, weighted by their length in cells."""
+    """Return the edges between free neighbors, each once, weighted by their length in cells."""
     from scipy.sparse import coo_matrix
 
     free = ~occupied
@@ -133,8 +134,8 @@ def _graph(occupied: np.ndarray) -> "csr_matrix":
         there = (slice(dr, rows), slice(max(0, dc), columns + min(0, dc)))
         open_ = free[here] & free[there]
         if dr and dc:
-            beside = free[here[0], there[1]] & free[there[0], here[1]]
-            open_ = open_ & beside
+            adjacent = free[here[0], there[1]] & free[there[0], here[1]]
+            open_ = open_ & adjacent
         tails.append(index[here][open_])
         heads.append(index[there][open_])
         weights.append(np.full(len(tails[-1]), math.hypot(dr, dc)))

@@ -1,10 +1,9 @@
-"""The exact shortest way of a point through polygons.
+"""Find the exact shortest path of a point among polygons.
 
-Owns finding the free part of a plane that holds both ends, and the shortest way in it, by a
-visibility graph that grows only where it must: a way that is shortest among some of the
-obstacles and meets none of the others is shortest among all of them. A robot becomes a point
-when the obstacles are widened by its radius (:func:`widen`). On a grid the same way would be
-up to 8 % longer, and finding it slower.
+The path is searched in a visibility graph to which outlines are added as needed: a path that is
+shortest among some obstacles and touches none of the others is shortest among all of them. For a
+robot, inflate the obstacles by its radius (:func:`inflate`). A path on a grid would be up to 8 %
+longer and take more time to find.
 """
 
 import functools
@@ -15,16 +14,16 @@ import numpy as np
 import shapely
 
 ARC_SEGMENTS = 6
-"""Straight pieces per quarter of a rounded corner."""
+"""Segments per quarter circle of a rounded corner."""
 
 Point = Tuple[float, float]
 
 
-def widen(shapes: np.ndarray, radius_m: Union[float, np.ndarray]) -> np.ndarray:
-    """Each of ``shapes`` with everything that lies within ``radius_m`` of it.
+def inflate(shapes: np.ndarray, radius_m: Union[float, np.ndarray]) -> np.ndarray:
+    """Return ``shapes`` enlarged by ``radius_m`` in all directions.
 
-    Corners are rounded by pieces that lie outside of the true arc, by 0.9 % of the radius at
-    most, so that a way past the result never comes nearer than ``radius_m``.
+    Corners are rounded by segments outside the true arc, by at most 0.9 % of the radius. A path
+    around the result therefore keeps a distance of at least ``radius_m``.
     """
     reach = np.asarray(radius_m) / math.cos(math.pi / (4 * ARC_SEGMENTS))
     return shapely.buffer(shapes, reach, quad_segs=ARC_SEGMENTS)
@@ -33,7 +32,10 @@ def widen(shapes: np.ndarray, radius_m: Union[float, np.ndarray]) -> np.ndarray:
 def free_region(
     area: shapely.Polygon, blocked: shapely.Geometry, start: Point, *goals: Point
 ) -> Optional[shapely.Polygon]:
-    """The connected part of ``area`` without ``blocked`` that holds all the points, or None."""
+    """Return the connected part of ``area`` minus ``blocked`` that contains all the points.
+
+    Returns None if no part contains them all.
+    """
     for part in shapely.get_parts(shapely.difference(area, blocked)):
         if part.geom_type != "Polygon":
             continue
@@ -43,61 +45,68 @@ def free_region(
     return None
 
 
-def shortest_way(free: shapely.Polygon, start: Point, goal: Point) -> Optional[np.ndarray]:
-    """The shortest way inside ``free``: its corners with both ends, shape (n, 2), in metres.
+def shortest_path_in(free: shapely.Polygon, start: Point, goal: Point) -> Optional[np.ndarray]:
+    """Return the shortest path inside ``free``: its corners and both ends, shape (n, 2), in meters.
 
-    Both points must lie in ``free``; None is returned when they do not.
+    Returns None if one of the points is not in ``free``.
     """
     if not (shapely.intersects_xy(free, *start) and shapely.intersects_xy(free, *goal)):
         return None
-    from gz_testauto.grid.sight import touched  # loads numba: only who looks for a way does
+    from gz_testauto.grid.line_of_sight import touches_any  # loads numba
 
     ends = np.array([start, goal], dtype=float)
-    dormant, active = _rings(free), []
-    way: Optional[np.ndarray] = ends
-    while way is not None:
-        met = [ring.may_meet(way) and touched(way, ring.tails, ring.after) for ring in dormant]
-        if not any(met):
-            return way
-        active += [ring for ring, is_met in zip(dormant, met) if is_met]
-        dormant = [ring for ring, is_met in zip(dormant, met) if not is_met]
-        way = _among(_Edges.together(active), ends)
-    # Rounding closed a passage of no width: with every outline known it is either there or not.
-    return _among(_Edges.together(active + dormant), ends) if dormant else None
+    unused, used = _rings(free), []
+    path: Optional[np.ndarray] = ends
+    while path is not None:
+        touched = [
+            ring.bounds_overlap(path) and touches_any(path, ring.tails, ring.after)
+            for ring in unused
+        ]
+        if not any(touched):
+            return path
+        used += [ring for ring, is_touched in zip(unused, touched) if is_touched]
+        unused = [ring for ring, is_touched in zip(unused, touched) if not is_touched]
+        path = _shortest_among(_Edges.concatenate(used), ends)
+    # Rounding closed a passage of zero width; with all outlines the result is consistent.
+    return _shortest_among(_Edges.concatenate(used + unused), ends) if unused else None
 
 
-def shortest_way_through(
+def shortest_path_through(
     free: shapely.Polygon, start: Point, *goals: Point
 ) -> Optional[np.ndarray]:
-    """The shortest way inside ``free`` from the start to one goal after the other, as
-    :func:`shortest_way` has it."""
-    way = np.array([start], dtype=float)
-    for begin, end in zip((start, *goals), goals):
-        leg = shortest_way(free, begin, end)
+    """Return the shortest path inside ``free`` from the start through all goals in order.
+
+    The result is like that of :func:`shortest_path_in`.
+    """
+    path = np.array([start], dtype=float)
+    for leg_start, leg_end in zip((start, *goals), goals):
+        leg = shortest_path_in(free, leg_start, leg_end)
         if leg is None:
             return None
-        way = np.concatenate([way, leg[1:]])
-    return way
+        path = np.concatenate([path, leg[1:]])
+    return path
 
 
 class _Edges:
-    """Directed edges of closed outlines, as :mod:`gz_testauto.grid.sight` has them; ``before[e]``
-    precedes edge ``e``."""
+    """Directed edges of closed outlines, as in :mod:`gz_testauto.grid.line_of_sight`.
+
+    ``before[e]`` is the edge before edge ``e``.
+    """
 
     def __init__(self, tails: np.ndarray, after: np.ndarray, before: np.ndarray) -> None:
         self.tails, self.after, self.before = tails, after, before
 
     @classmethod
     def of_ring(cls, coordinates: np.ndarray) -> "_Edges":
-        """One closed outline, whose last point repeats its first."""
+        """Construct from one closed outline, whose last point repeats the first."""
         count = len(coordinates) - 1
         after, before = np.arange(1, count + 1), np.arange(-1, count - 1)
         after[-1], before[0] = 0, count - 1
         return cls(np.ascontiguousarray(coordinates[:-1]), after, before)
 
     @classmethod
-    def together(cls, rings: "List[_Edges]") -> "_Edges":
-        """Several outlines as one."""
+    def concatenate(cls, rings: "List[_Edges]") -> "_Edges":
+        """Return the edges of several outlines."""
         offsets = np.cumsum([0] + [len(ring.tails) for ring in rings])
         return cls(
             np.concatenate([ring.tails for ring in rings]),
@@ -107,7 +116,7 @@ class _Edges:
 
     @property
     def corners(self) -> np.ndarray:
-        """Indices of the tails at which a taut string can bend."""
+        """Return the indices of the tails at which a shortest path can bend."""
         into = self.tails - self.tails[self.before]
         return np.flatnonzero(_cross(into, self.tails[self.after] - self.tails) < 0)
 
@@ -115,36 +124,36 @@ class _Edges:
     def _bounds(self) -> Tuple[np.ndarray, np.ndarray]:
         return self.tails.min(axis=0), self.tails.max(axis=0)
 
-    def may_meet(self, way: np.ndarray) -> bool:
-        """Whether the bounds of a polyline and of the outlines overlap."""
+    def bounds_overlap(self, path: np.ndarray) -> bool:
+        """Return whether the bounds of a polyline and of the outlines overlap."""
         low, high = self._bounds
-        return not ((way.max(axis=0) < low).any() or (way.min(axis=0) > high).any())
+        return not ((path.max(axis=0) < low).any() or (path.min(axis=0) > high).any())
 
 
 def _rings(free: shapely.Polygon) -> List[_Edges]:
-    """The outlines of a polygon, the outer one counter-clockwise and the others clockwise."""
+    """Return the outlines of a polygon: the outer one counter-clockwise, the others clockwise."""
     rings = shapely.get_rings(free)
-    wrong_way = shapely.is_ccw(rings)
-    wrong_way[0] = not wrong_way[0]
+    reversed_ = shapely.is_ccw(rings)
+    reversed_[0] = not reversed_[0]
     outlines = [shapely.get_coordinates(ring) for ring in rings]
-    return [_Edges.of_ring(one[::-1] if turn else one) for one, turn in zip(outlines, wrong_way)]
+    return [_Edges.of_ring(one[::-1] if turn else one) for one, turn in zip(outlines, reversed_)]
 
 
 def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
 
 
-def _among(edges: _Edges, ends: np.ndarray) -> Optional[np.ndarray]:
-    """The shortest way from ``ends[0]`` to ``ends[1]`` when only these outlines exist."""
-    from gz_testauto.grid.sight import shortest_way_between
+def _shortest_among(edges: _Edges, ends: np.ndarray) -> Optional[np.ndarray]:
+    """Return the shortest path from ``ends[0]`` to ``ends[1]`` among these outlines only."""
+    from gz_testauto.grid.line_of_sight import shortest_path_nodes
 
     corners = edges.corners
     here = edges.tails[corners]
     nodes = np.concatenate([ends, here])
-    # The ends belong to no outline: every direction is tangent there.
+    # The ends belong to no outline: each direction is tangent there.
     own = np.concatenate([[-1, -1], corners])
     into, out = np.zeros((2, len(nodes), 2))
     into[2:] = edges.tails[edges.before[corners]] - here
     out[2:] = edges.tails[edges.after[corners]] - here
-    way = shortest_way_between(nodes, own, into, out, edges.tails, edges.after)
-    return nodes[way] if len(way) else None
+    path = shortest_path_nodes(nodes, own, into, out, edges.tails, edges.after)
+    return nodes[path] if len(path) else None

@@ -12,7 +12,7 @@ import shapely
 from shapely.geometry.base import BaseGeometry
 
 from gz_testauto.grid.search import path_length_m
-from gz_testauto.grid.visibility import free_region, shortest_way_through, widen
+from gz_testauto.grid.visibility import free_region, inflate, shortest_path_through
 from gz_testauto.sampling.outline import Outline, cores_and_radii
 from gz_testauto.sampling.site import Site, check_base
 
@@ -69,11 +69,11 @@ class DifficultyEvaluator:
         drive = self._site.drive
         assert drive is not None and self._blocked is not None
         cores, radii = cores_and_radii(outlines)
-        widened = widen(cores, radii + drive.radius_m + self._margin_m)
+        widened = inflate(cores, radii + drive.radius_m + self._margin_m)
         blocked = shapely.union_all([*widened, self._blocked])
         points = (drive.start, *drive.goals)
         free = free_region(self._site.area(list(widened)), blocked, *points)
-        return None if free is None else shortest_way_through(free, *points)
+        return None if free is None else shortest_path_through(free, *points)
 
     def difficulty(
         self, outlines: Sequence[Outline], covered_m2: float, way: Optional[np.ndarray]
@@ -148,7 +148,7 @@ def _along(way: np.ndarray) -> np.ndarray:
 
 def _distances(points: np.ndarray, outlines: Sequence[Outline]) -> np.ndarray:
     """Metres from points (n, 2), outside of all cores, to each of the outlines: (n, m)."""
-    from gz_testauto.grid.sight import distances  # loads numba
+    from gz_testauto.grid.line_of_sight import distances  # loads numba
 
     corners = [one.corners if one.corners is not None else _NOWHERE for one in outlines]
     first = np.cumsum([0, *map(len, corners)])

@@ -17,7 +17,7 @@ import shapely
 from shapely.geometry.base import BaseGeometry
 
 from gz_testauto.base.errors import PlacementError
-from gz_testauto.grid.visibility import widen
+from gz_testauto.grid.visibility import inflate
 from gz_testauto.sampling.models import ObstacleModel, Size, read_model
 from gz_testauto.sampling.naming import obstacle_name
 from gz_testauto.sampling.regions import RegionSampler, places_of
@@ -153,7 +153,7 @@ class Roster:
         centres, widened by as far as the largest of each group reaches."""
         groups = {id(slot.group): slot.group for slot in self.slots}
         places = np.array([places_of(self.spec, g) for g in groups.values()], dtype=object)
-        return shapely.union_all(widen(places, np.array([self.reach_m[key] for key in groups])))
+        return shapely.union_all(inflate(places, np.array([self.reach_m[key] for key in groups])))
 
     @functools.cached_property
     def reach_m(self) -> Dict[int, float]:

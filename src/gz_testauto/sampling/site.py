@@ -15,7 +15,7 @@ import shapely
 from shapely.geometry.base import BaseGeometry
 
 from gz_testauto.base.errors import PlacementError
-from gz_testauto.grid.visibility import free_region, widen
+from gz_testauto.grid.visibility import free_region, inflate
 from gz_testauto.sdf.floor import ANY_ROBOT, Heights
 from gz_testauto.sdf.scene import WorldScene
 from gz_testauto.spec.regions import KeepOut
@@ -163,7 +163,7 @@ def check_base(site: Site, margin_m: float) -> BaseGeometry:
                 f"{radius:.2f} m: move the {name}"
                 + (", or lower margin_m" if distance >= drive.radius_m else "")
             )
-    blocked = shapely.union_all(widen(np.array(site.obstructing, dtype=object), radius))
+    blocked = shapely.union_all(inflate(np.array(site.obstructing, dtype=object), radius))
     if free_region(site.area(), blocked, drive.start, *drive.goals) is None:
         raise PlacementError(
             f"no way {2 * radius:.2f} m wide leads from start {drive.start} to goal "

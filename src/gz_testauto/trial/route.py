@@ -16,7 +16,7 @@ import shapely
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.grid.occupancy import OccupancyGrid
-from gz_testauto.grid.search import MOST_SEARCHED_CELLS, shortest_path
+from gz_testauto.grid.search import MAX_SEARCHED_CELLS, shortest_path
 from gz_testauto.planners.global_plan import lay_waypoints
 from gz_testauto.planners.interface import Lane, RobotLimits
 from gz_testauto.planners.lanes import lanes_of, ways_along
@@ -120,13 +120,13 @@ class KnownMap:
         if self._is_driven_on:
             room += OPEN_MARGIN_M
         scene = read_scene(drive.base, repair=worlds.repair, allow_missing=worlds.allow_missing)
-        bounds = bounds_of(scene, resolution, self._held(drive), room, MOST_SEARCHED_CELLS)
+        bounds = bounds_of(scene, resolution, self._held(drive), room, MAX_SEARCHED_CELLS)
         pattern = worlds.obstacle_pattern
         x_min, y_min, x_max, y_max = bounds
         around = OPEN_MARGIN_M + room
         wider = (x_min - around, y_min - around, x_max + around, y_max + around)
         held = {"the way around it": wider}
-        for covered in (bounds, bounds_of(scene, resolution, held, 0.0, MOST_SEARCHED_CELLS)):
+        for covered in (bounds, bounds_of(scene, resolution, held, 0.0, MAX_SEARCHED_CELLS)):
             grid = map_of(scene, resolution, self.scan_height_m, pattern, covered)
             ways: List[np.ndarray] = []
             for leg in drive.legs:

@@ -1,11 +1,12 @@
-"""What sees what between closed outlines in the plane, compiled.
+"""Lines of sight and shortest paths between closed outlines in the plane, compiled with numba.
 
-Owns the arithmetic of :mod:`gz_testauto.grid.visibility`; only importing this module loads numba.
+These are the inner loops of :mod:`gz_testauto.grid.visibility`; importing this module loads numba.
 
-Outlines are directed edges, the free side to their left. Edge ``e`` runs from ``tails[e]`` to
-``tails[after[e]]``; coordinates are in metres. Nodes are points between which a taut string can
-bend: ``own[n]`` is the edge that begins at node ``n``, -1 for one on no outline, ``into[n]`` and
-``out[n]`` (both 0 there) are the edges that end and begin at it, as vectors.
+Outlines are directed edges with the free side on their left. Edge ``e`` is the segment from
+``tails[e]`` to ``tails[after[e]]``; coordinates are in meters. Nodes are the corners at which a
+shortest path can bend, and its two ends. ``own[n]`` is the edge that starts at node ``n``, or -1 if
+the node is on no outline. ``into[n]`` and ``out[n]`` are the vectors of the edges that end and
+start at it, or zero vectors.
 """
 
 import math
@@ -15,15 +16,15 @@ import numpy as np
 from gz_testauto.base.compiled import compiled
 
 TOUCH_M = 1e-9
-"""Nearer than this is touching."""
+"""The distance below which geometries touch."""
 
 
 @compiled
 def _touches(x, y, end_x, end_y, tail_x, tail_y, head_x, head_y, margin):  # type: ignore[no-untyped-def]
-    """Whether a segment touches an edge. ``margin`` is ``TOUCH_M`` times its length.
+    """Return whether a segment is within ``TOUCH_M`` of an edge.
 
-    Whatever comes nearer than ``TOUCH_M`` touches: where outlines lie on one line, rounding
-    would otherwise let a segment enter them through a corner.
+    ``margin`` is ``TOUCH_M`` times the length of the segment. With a tolerance of zero, rounding
+    would allow a segment to enter collinear outlines through a corner.
     """
     along_x, along_y = end_x - x, end_y - y
     level = along_x * y - along_y * x
@@ -39,17 +40,19 @@ def _touches(x, y, end_x, end_y, tail_x, tail_y, head_x, head_y, margin):  # typ
     other = edge_x * (end_y - tail_y) - edge_y * (end_x - tail_x)
     if min(one, other) > edge_margin or max(one, other) < -edge_margin:
         return False
-    # On one line with the edge, they meet only where the two overlap.
+    # Collinear segments touch only if they overlap.
     low = (tail_x - x) * along_x + (tail_y - y) * along_y
     high = (head_x - x) * along_x + (head_y - y) * along_y
     return max(low, high) >= 0 and min(low, high) <= along_x * along_x + along_y * along_y
 
 
 @compiled
-def _in_between(x, y, end_x, end_y, own_start, own_end, tails, after, likely):  # type: ignore[no-untyped-def]
-    """An edge that a segment touches, -1 for none. Those that begin or end at ``own_start`` or
-    ``own_end`` do not count: whether the line leaves that corner on the free side is what being
-    tangent has settled. ``likely`` is the edge that is looked at first, or -1.
+def _blocking_edge(x, y, end_x, end_y, own_start, own_end, tails, after, likely):  # type: ignore[no-untyped-def]
+    """Return an edge that a segment touches, or -1 if there is none.
+
+    Edges that start or end at ``own_start`` or ``own_end`` are ignored: the check for tangency has
+    shown that the line leaves that corner on the free side. ``likely`` is the edge to check first,
+    or -1.
     """
     margin = TOUCH_M * math.hypot(end_x - x, end_y - y)
     for number in range(-1 if likely >= 0 else 0, len(tails)):
@@ -64,30 +67,32 @@ def _in_between(x, y, end_x, end_y, own_start, own_end, tails, after, likely):  
 
 
 @compiled
-def touched(way, tails, after):  # type: ignore[no-untyped-def]
-    """Whether a polyline, shape (n, 2), touches any of the edges."""
-    for start in range(len(way) - 1):
-        x, y, end_x, end_y = way[start, 0], way[start, 1], way[start + 1, 0], way[start + 1, 1]
-        if _in_between(x, y, end_x, end_y, -1, -1, tails, after, -1) >= 0:
+def touches_any(path, tails, after):  # type: ignore[no-untyped-def]
+    """Return whether a polyline, shape (n, 2), touches any of the edges."""
+    for start in range(len(path) - 1):
+        x, y, end_x, end_y = path[start, 0], path[start, 1], path[start + 1, 0], path[start + 1, 1]
+        if _blocking_edge(x, y, end_x, end_y, -1, -1, tails, after, -1) >= 0:
             return True
     return False
 
 
 @compiled
 def _is_tangent(along_x, along_y, into, out, node):  # type: ignore[no-untyped-def]
-    """Whether a line through a node leaves the outline on one side: all others enter it, or turn
-    away from it where a taut string cannot."""
+    """Return whether a line through a node has the outline on one side only.
+
+    A shortest path cannot bend at the node along any other line.
+    """
     into_side = along_x * into[node, 1] - along_y * into[node, 0]
     out_side = along_x * out[node, 1] - along_y * out[node, 0]
     return into_side * out_side >= -TOUCH_M * TOUCH_M
 
 
 @compiled
-def shortest_way_between(nodes, own, into, out, tails, after):  # type: ignore[no-untyped-def]
-    """The nodes of the shortest way from node 0 to node 1, in order, along lines that touch nothing
-    and are tangent at both ends; none where there is no way.
+def shortest_path_nodes(nodes, own, into, out, tails, after):  # type: ignore[no-untyped-def]
+    """Return the nodes of the shortest path from node 0 to node 1, in order, by A*.
 
-    A*, which looks around only from the nodes that it comes to.
+    Its segments touch no outline and are tangent at both ends. Visibility is computed only for
+    expanded nodes. Returns an empty array if no path exists.
     """
     count = len(nodes)
     ahead = np.empty(count)
@@ -98,17 +103,17 @@ def shortest_way_between(nodes, own, into, out, tails, after):  # type: ignore[n
     waiting = np.arange(count)
     here = 0
     while here != 1:
-        least, place = np.inf, -1
+        least, position = np.inf, -1
         for number in range(len(waiting)):
             node = waiting[number]
             if reached[node] + ahead[node] < least:
-                least, place = reached[node] + ahead[node], number
-        if place < 0:
+                least, position = reached[node] + ahead[node], number
+        if position < 0:
             return np.empty(0, np.int64)
-        here = waiting[place]
-        waiting[place] = waiting[-1]
+        here = waiting[position]
+        waiting[position] = waiting[-1]
         waiting = waiting[:-1]
-        between = -1  # what hides one node often hides the next
+        blocking = -1  # the edge that hides one node often hides the next
         for node in waiting:
             along_x, along_y = nodes[node, 0] - nodes[here, 0], nodes[node, 1] - nodes[here, 1]
             via = reached[here] + math.hypot(along_x, along_y)
@@ -120,29 +125,29 @@ def shortest_way_between(nodes, own, into, out, tails, after):  # type: ignore[n
                 continue
             i, j = min(here, node), max(here, node)
             x, y, end_x, end_y = nodes[i, 0], nodes[i, 1], nodes[j, 0], nodes[j, 1]
-            hidden = _in_between(x, y, end_x, end_y, own[i], own[j], tails, after, between)
-            if hidden < 0:
+            edge = _blocking_edge(x, y, end_x, end_y, own[i], own[j], tails, after, blocking)
+            if edge < 0:
                 reached[node], previous[node] = via, here
             else:
-                between = hidden
+                blocking = edge
     length = 1
     while previous[here] >= 0:
         here = previous[here]
         length += 1
-    way = np.empty(length, np.int64)
+    path = np.empty(length, np.int64)
     here = 1
     for number in range(length - 1, -1, -1):
-        way[number] = here
+        path[number] = here
         here = previous[here]
-    return way
+    return path
 
 
 @compiled
 def distances(points, corners, first):  # type: ignore[no-untyped-def]
-    """Metres from points (n, 2), outside of all outlines, to each of these: (n, m).
+    """Return the distances (m) from n points, shape (n, 2), to m outlines, shape (n, m).
 
-    ``corners[first[k]:first[k + 1]]`` are outline k's, the first repeated as the last; one alone is
-    a point.
+    The points are outside all outlines. ``corners[first[k]:first[k + 1]]`` are the corners of
+    outline k, whose last one repeats the first. A single corner is a point.
     """
     result = np.empty((len(points), len(first) - 1))
     for outline in range(len(first) - 1):
