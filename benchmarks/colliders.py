@@ -43,7 +43,7 @@ EXACT_M, MESH_M = 1e-5, 2e-3
 """How far a distance may be from the true one: between convex bodies, and to a mesh."""
 
 L_SHAPE = (((0.0, 0.0, 0.0), (0.4, 0.4, 1.2)), ((0.4, 0.0, -0.4), (1.2, 0.4, 0.4)))
-"""Centre and size of the two boxes of an L."""
+"""Center and size of the two boxes of an L."""
 
 
 class Kind(NamedTuple):
@@ -51,7 +51,7 @@ class Kind(NamedTuple):
 
     draw: Callable[[np.random.Generator], Any]
     gauge: Callable[[Any, np.ndarray], np.ndarray]
-    """At points (n, 3) in its frame: convex, at most 0 in the body; metres near its surface or
+    """At points (n, 3) in its frame: convex, at most 0 in the body; meters near its surface or
     within a factor of that."""
     support: Callable[[Any, np.ndarray], np.ndarray]
     """How far (m) it reaches along unit vectors (n, 3)."""

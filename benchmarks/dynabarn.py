@@ -51,7 +51,7 @@ def campaign(level, seed, worlds, simulator, planners):
         "planners": list(planners),
         "tracking": {"prediction": "constant_velocity"},
         "limits": {"timeout_s": 90.0},
-        "actors": [{"name": "mover", "behaviour": "polynomial", **LEVELS[level]}],
+        "actors": [{"name": "mover", "behavior": "polynomial", **LEVELS[level]}],
     }
 
 

@@ -70,23 +70,23 @@ metrics: {safety_distance_m: 1.0}
 """
 ACTORS = """
 actors:
-  - {name: walker, behaviour: wander, count: 2, region: {rectangle: {x_m: [-3, 3], y_m: [-2, 2]}},
+  - {name: walker, behavior: wander, count: 2, region: {rectangle: {x_m: [-3, 3], y_m: [-2, 2]}},
      speed_mps: [0.5, 1.2], keep_from_robot_m: 0.2, give_way_m: 0.5}
-  - {name: guard, behaviour: patrol, waypoints_m: [[-2, 2.2], [0, 2.2]], pause_s: 1.0}
-  - {name: door, behaviour: door, at: {x_m: 0, y_m: -2}, kind: swinging, within_m: 4.0}
-  - {name: shadow, behaviour: follow, start: {x_m: -3.5, y_m: 2.0}, offset_m: [-1, 0, 1]}
-  - {name: thinker, behaviour: tree, file: walker.xml, start: {x_m: -2, y_m: -2.2}}
-randomise:
+  - {name: guard, behavior: patrol, waypoints_m: [[-2, 2.2], [0, 2.2]], pause_s: 1.0}
+  - {name: door, behavior: door, at: {x_m: 0, y_m: -2}, kind: swinging, trigger_distance_m: 4.0}
+  - {name: shadow, behavior: follow, start: {x_m: -3.5, y_m: 2.0}, offset_m: [-1, 0, 1]}
+  - {name: thinker, behavior: tree, file: walker.xml, start: {x_m: -2, y_m: -2.2}}
+randomize:
   - {name: grip, term: friction, select: {names: "ground_plane::.*"}, set: [0.4, 1.0]}
   - {name: load, term: mass, select: {names: "robot::base"}, scale: [0.8, 1.3]}
   - {name: gust, term: push, select: {names: "robot::base"}, set: 20, when: {every_s: [0.2, 0.4]}}
   - {name: noise, term: scan_noise, set: {mean: 0.02, stddev: 0.01, min: 0, max: 0.1}}
   - {name: delay, term: scan_delay, set: [0, 0.2], when: world}
-  - {name: paint, term: colour, select: {names: "walker.*"}, set: [0, 1], together: true}
+  - {name: paint, term: color, select: {names: "walker.*"}, set: [0, 1], together: true}
   - {name: shove, term: pose, select: {names: "door"}, add: [0, 0.1], yaw_rad: 0.1}
 """
 TREE = """<root BTCPP_format="4" main_tree_to_execute="main"><BehaviorTree ID="main"><Fallback>
-<Sequence><IsNear within_m="1.5" who="robot"/><SetLook diffuse="1 0 0" visible="true"/></Sequence>
+<Sequence><IsNear trigger_distance_m="1.5" who="robot"/><SetLook diffuse="1 0 0" visible="true"/></Sequence>
 <Timeout msec="900"><RandomSequence><GoTo x_m="-2" y_m="-1.8" speed_mps="0.5"/><Sleep msec="200"/>
 </RandomSequence></Timeout></Fallback></BehaviorTree></root>
 """

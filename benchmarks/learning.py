@@ -38,7 +38,7 @@ def main():
     for seed, folder in enumerate(folders, 1):
         command = [sys.executable, "-m", "gz_testauto.cli.main", "train", str(given.environment)]
         command += ["--out", str(folder), "--seed", str(seed), "--workers", str(given.workers)]
-        command += ["--judge", str(JUDGED)]
+        command += ["--eval-worlds", str(JUDGED)]
         subprocess.run(command, check=True)
     draw([curve_of(folder) for folder in folders], given.out / "learning_curve.png")
 

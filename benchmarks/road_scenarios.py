@@ -4,7 +4,7 @@
     python3 benchmarks/road_scenarios.py --out DIR --seeds 10 --worlds 3 [--simulator gazebo]
         [--seed 0] [--only II]
 
-The paper gives no position, speed, size or width; those here made the behaviour that it describes.
+The paper gives no position, speed, size or width; those here made the behavior that it describes.
 Each campaign seed is a campaign with worlds and planners' random numbers of its own. Judged are
 trajectories planned (I) and driven (II to V). The seed is the unit: an interval of a mean is
 Student's over the means of the seeds, one of a rate that of repetitions, with a seed in the place
@@ -128,7 +128,7 @@ def scenario_ii(seed, count, names):
     """A car stands in the lane, a little to the right."""
     parked = {
         "name": "parked",
-        "behaviour": "script",
+        "behavior": "script",
         "body": CAR,
         "waypoints_m": [[60.0, RIGHT_M - 0.4]],
         "shift_x_m": uniform(0.0, 5.0),
@@ -187,12 +187,12 @@ def walker(speed_mps, speed_aside, start_aside):
     near_m = math.hypot(WALKER_AHEAD_M, from_m - RIGHT_M)
     return {
         "name": "walker",
-        "behaviour": "script",
+        "behavior": "script",
         "body": WALKER,
         "waypoints_m": [[x_m, from_m], [x_m, 12.0]],
         "speed_mps": uniform(speed_mps, speed_aside),
         "shift_y_m": uniform(0.0, start_aside),
-        "within_m": near_m,
+        "trigger_distance_m": near_m,
     }
 
 
@@ -361,7 +361,7 @@ def in_the_roundabout(records):
     most = max(error for of_seed in errors["lane_error_max_m"] for error in of_seed)
     mean, low, high = mean_of(errors["lane_error_mean_m"])
     return (
-        f"; rear axle in its lane {counted(kept)}, at most {most:.2f} m from its centre, "
+        f"; rear axle in its lane {counted(kept)}, at most {most:.2f} m from its center, "
         f"{mean:.2f} m [{low:.2f}, {high:.2f}] in the mean; a corner outside "
         f"{100 * mean_of(errors['lane_departure_share'])[0]:.1f} % of the time"
     )

@@ -132,7 +132,7 @@ def compare(world, robot, simulators, arguments):
 
 
 def _pose(text):
-    """X,Y,YAW in metres and radians, for argparse."""
+    """X,Y,YAW in meters and radians, for argparse."""
     return Pose2D(*map(float, text.split(",")))
 
 

@@ -3,7 +3,7 @@
 
 Scenario I of Smit et al. 2022: a car on a free road of two lanes, carried along its lane at the
 desired speed, whose planned trajectories are judged. Each of so many roots, drawn beside the
-lane's centre and the desired speed, is planned from several times, half a second of driving apart.
+lane's center and the desired speed, is planned from several times, half a second of driving apart.
 For each variant the means over all, its CPU time per search, and how much less each criterion is
 than plain SST's, with a 95 % bootstrap interval over the roots.
 
@@ -35,7 +35,7 @@ CRITERIA = ("|a| m/s²", "|v - 5| m/s", "off lane m")
 
 def criteria(way):
     """Means over a trajectory: acceleration, deviation from the desired speed and from the nearest
-    lane's centre."""
+    lane's center."""
     accel = np.repeat(np.abs(way.controls[:, 0]), way.steps).mean()
     speed = np.abs(way.states[:, 3] - 5.0).mean()
     return accel, speed, np.abs(np.abs(way.states[:, 1]) - 1.75).mean()

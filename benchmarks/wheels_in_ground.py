@@ -84,7 +84,7 @@ def cell(simulator, terrain):
 
 
 def depth_mm(terrain, points_m):
-    """The greatest whole millimetre that a point is inside by."""
+    """The greatest whole millimeter that a point is inside by."""
     least, most = 0, MOST_MM + 1
     while most - least > 1:
         middle = (least + most) // 2

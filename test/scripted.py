@@ -13,7 +13,7 @@ from gz_testauto.results.records import TrialRecord
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load
 from gz_testauto.trial.executor import SimulatorIdentity, TrialExecutor, TrialResult
-from gz_testauto.trial.outcome import Colour, Declaration, Outcome
+from gz_testauto.trial.outcome import Color, Declaration, Outcome
 
 CONFIG = Path(__file__).resolve().parents[1] / "config"
 
@@ -106,7 +106,7 @@ def declare_outcome(monkeypatch):
     """Return a function that adds an outcome for one test, as a line in its module would."""
 
     def declare(**properties):
-        declaration = Declaration("drowned", "≈", Colour.GREY, "Robot drowned!", **properties)
+        declaration = Declaration("drowned", "≈", Color.GREY, "Robot drowned!", **properties)
         outcome = object.__new__(Outcome)
         outcome._name_, outcome._value_ = "DROWNED", declaration.name
         outcome.declaration = declaration

@@ -1,4 +1,4 @@
-# Crates of drawn sizes, some on others: `-p count 60 --keep` makes it dense.
+# Crates of drawn sizes, some on others: `-p count 60 --keep-placed` makes it dense.
 param count = 16
 
 workspace = Workspace(RectangularRegion(0 @ 0, 0, 30, 30))

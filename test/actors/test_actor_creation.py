@@ -14,7 +14,7 @@ from gz_testauto.actors.creation import Ground, create_actors
 from gz_testauto.actors.surroundings import Surroundings
 from gz_testauto.base.errors import PlacementError, SpecError
 from gz_testauto.base.pose import Pose2D
-from gz_testauto.spec.actors import BEHAVIOURS, ActorSpec
+from gz_testauto.spec.actors import BEHAVIORS, ActorSpec
 from gz_testauto.spec.distributions import Fixed, PositiveDistribution
 from gz_testauto.spec.loader import parse
 from gz_testauto.spec.model import PoseSpec, Spec
@@ -42,7 +42,7 @@ class Spin(Actor):
 
 
 class SpinSpec(ActorSpec):
-    behaviour: Literal["spin"]
+    behavior: Literal["spin"]
     start: PoseSpec
     rate_radps: PositiveDistribution = Fixed(value=1.0)
 
@@ -53,13 +53,13 @@ class SpinSpec(ActorSpec):
 @pytest.fixture
 def registered(monkeypatch):
     """Registers an actor type, as another package does, until the end of the test."""
-    monkeypatch.setattr(BEHAVIOURS, "_loaders", dict(BEHAVIOURS._loaders))
-    return BEHAVIOURS.register
+    monkeypatch.setattr(BEHAVIORS, "_loaders", dict(BEHAVIORS._loaders))
+    return BEHAVIORS.register
 
 
 def test_an_actor_type_of_another_package_has_its_own_keys(registered):
     registered("spin", SpinSpec)
-    line = "{name: top, behaviour: spin, start: {x_m: -4, y_m: 1}, rate_radps: [0.5, 2.0]}"
+    line = "{name: top, behavior: spin, start: {x_m: -4, y_m: 1}, rate_radps: [0.5, 2.0]}"
     (top,) = create_actors(actors(line), 5, 0, 0, GROUND)
     assert isinstance(top, Spin) and 0.5 <= top.rate_radps <= 2.0
     assert starts([top]) == {"top": (-4.0, 1.0)}
@@ -72,7 +72,7 @@ def test_an_actor_type_of_another_package_has_its_own_keys(registered):
 
 def test_an_actor_class_of_another_package_has_the_parameters_of_its_constructor(registered):
     registered("spin", Spin)
-    line = "{name: top, behaviour: spin, start: {x_m: -4, y_m: 1}, parameters: {rate_radps: 2.0}}"
+    line = "{name: top, behavior: spin, start: {x_m: -4, y_m: 1}, parameters: {rate_radps: 2.0}}"
     (top,) = create_actors(actors(line), 5, 0, 0, GROUND)
     assert top.rate_radps == 2.0
     (wrong,) = (actors(line.replace("2.0", "fast")),)
@@ -81,10 +81,10 @@ def test_an_actor_class_of_another_package_has_the_parameters_of_its_constructor
 
 
 WALKERS = (
-    "{name: walker, behaviour: wander, count: 8, speed_mps: [0.5, 1.5], "
+    "{name: walker, behavior: wander, count: 8, speed_mps: [0.5, 1.5], "
     "region: {rectangle: {x_m: [-6, 6], y_m: [-6, 6]}}}"
 )
-GUARD = "{name: guard, behaviour: patrol, waypoints_m: [[-4, -4], [-4, 4]], count: 2}"
+GUARD = "{name: guard, behavior: patrol, waypoints_m: [[-4, -4], [-4, 4]], count: 2}"
 
 
 def starts(created):
@@ -140,26 +140,26 @@ def test_a_way_into_what_stands_is_refused():
         create_actors(actors(through), 5, 0, 0, GROUND)
 
 
-def test_an_unknown_behaviour_is_refused_by_name():
-    line = "{name: x, behaviour: wandr, start: {x_m: 0, y_m: 5}}"
-    with pytest.raises(SpecError, match="unknown behaviour 'wandr'; did you mean 'wander'"):
+def test_an_unknown_behavior_is_refused_by_name():
+    line = "{name: x, behavior: wandr, start: {x_m: 0, y_m: 5}}"
+    with pytest.raises(SpecError, match="unknown behavior 'wandr'; did you mean 'wander'"):
         create_actors(actors(line), 5, 0, 0, GROUND)
 
 
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("{name: x}", "actors.yaml:2: actors[0] has no behaviour; give patrol, wander"),
+        ("{name: x}", "actors.yaml:2: actors[0] has no behavior; give patrol, wander"),
         (
-            "{name: x, behaviour: wander}",
+            "{name: x, behavior: wander}",
             "actors.yaml:2: actors[0].region is missing",
         ),
         (
-            "{name: x, behaviour: patrol, waypoints_m: [[0, 0]]}",
+            "{name: x, behavior: patrol, waypoints_m: [[0, 0]]}",
             "actors[0].waypoints_m has 1 entries, too few; at least 2",
         ),
         (
-            "{name: x, behaviour: cross, start: {x_m: 0, y_m: 0}, to: [1, 1], count: 2}",
+            "{name: x, behavior: cross, start: {x_m: 0, y_m: 0}, to: [1, 1], count: 2}",
             "x has a count of 2, and all would begin in the same place",
         ),
         (GUARD.replace("count: 2", "speed_mps: 0"), "speed_mps is 0; it must be > 0"),
@@ -179,7 +179,7 @@ def test_a_model_of_ones_own_keeps_as_far_away_as_it_is_wide(tmp_path):
         '<sdf version="1.6"><model name="cart"><link name="l"><collision name="c"><geometry><box>'
         "<size>3 4 1</size></box></geometry></collision></link></model></sdf>"
     )
-    narrow = f"{{name: cart, behaviour: patrol, waypoints_m: [[0, -4], [0, 4]], model: {path}}}"
+    narrow = f"{{name: cart, behavior: patrol, waypoints_m: [[0, -4], [0, 4]], model: {path}}}"
     with pytest.raises(PlacementError, match="'cart': its way meets wall"):
         create_actors(actors(narrow), 5, 0, 0, GROUND)
     wide = narrow.replace("[0, -4], [0, 4]", "[-2, -4], [-2, 4]")
@@ -188,7 +188,7 @@ def test_a_model_of_ones_own_keeps_as_far_away_as_it_is_wide(tmp_path):
 
 def test_scripts_are_shifted_as_drawn_and_keep_off_what_stands():
     script = (
-        "{name: w, behaviour: script, waypoints_m: [[-4, 0], [-4, 2]], shift_x_m: [-1, 1], "
+        "{name: w, behavior: script, waypoints_m: [[-4, 0], [-4, 2]], shift_x_m: [-1, 1], "
         "speed_mps: [0.5, 1.0], start_s: [0, 2]}"
     )
     xs = [starts(create_actors(actors(script), 5, world, 0, GROUND))["w"][0] for world in range(20)]
@@ -202,7 +202,7 @@ def test_scripts_are_shifted_as_drawn_and_keep_off_what_stands():
 
 
 def test_polynomials_start_away_from_the_robot_and_each_other():
-    spec = actors("{name: p, behaviour: polynomial, count: 10, order: [1, 4]}")
+    spec = actors("{name: p, behavior: polynomial, count: 10, order: [1, 4]}")
     for world in range(5):
         places = np.array(list(starts(create_actors(spec, 5, world, 0, GROUND)).values()))
         assert np.hypot(*places.T).min() >= 0.6 + 0.5 + 1.5
@@ -223,4 +223,4 @@ def test_polynomials_start_away_from_the_robot_and_each_other():
 )
 def test_a_script_that_cannot_be_is_refused_with_what_to_do(line, said):
     with pytest.raises(SpecError, match=said):
-        actors(f"{{name: w, behaviour: {line}}}")
+        actors(f"{{name: w, behavior: {line}}}")

@@ -1,4 +1,4 @@
-"""Models that behaviours have come and go while a trial goes on."""
+"""Models that behaviors have come and go while a trial goes on."""
 
 import numpy as np
 import pytest
@@ -16,9 +16,15 @@ from gz_testauto.spec.distributions import Fixed
 WAY = [(-2.0, 3.0), (1.0, 3.0)]
 
 
-def flow(name="f", way=WAY, speed_mps=1.0, away_s=1.0, room_m=0.0):
+def flow(name="f", way=WAY, speed_mps=1.0, absence_s=1.0, min_clearance_m=0.0):
     return Flow(
-        name, (), way, Fixed(value=speed_mps).quantile, Fixed(value=away_s).quantile, room_m, 0.02
+        name,
+        (),
+        way,
+        Fixed(value=speed_mps).quantile,
+        Fixed(value=absence_s).quantile,
+        min_clearance_m,
+        0.02,
     )
 
 
@@ -41,14 +47,14 @@ class TestFlow:
         simulation = simulated(
             tmp_path,
             [person("p", -2.0, 3.0)],
-            [stands, flow(away_s=0.0, room_m=1.25)],
+            [stands, flow(absence_s=0.0, min_clearance_m=1.25)],
             spare_models=[person("f", 0.0, 0.0)],
         )
         seen = run(simulation, 2.5)
         assert present(seen, "f").index(True) == 15  # 1.3 m away at 1.3 s, asked every 0.5 s
 
     def test_two_do_not_come_into_one_another(self, tmp_path):
-        pair = [flow(name, away_s=0.0, room_m=1.0) for name in ("a", "b")]
+        pair = [flow(name, absence_s=0.0, min_clearance_m=1.0) for name in ("a", "b")]
         simulation = simulated(
             tmp_path, (), pair, spare_models=[person(name, 0.0, 0.0) for name in "ab"]
         )

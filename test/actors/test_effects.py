@@ -36,7 +36,7 @@ def looks(simulation, periods):
     return found
 
 
-def test_a_blinking_one_has_its_colour_in_every_second_interval(simulation, effects):
+def test_a_blinking_one_has_its_color_in_every_second_interval(simulation, effects):
     original = look(simulation)
     effects.start(Blink(RED, 0.2), "p", 1.0)
     colors = [each.diffuse for each in looks(simulation, 11)]

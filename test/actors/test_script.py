@@ -135,8 +135,8 @@ def test_it_is_so_in_gazebo_as_well(tmp_path):
 
 def test_it_waits_for_the_robot_and_for_its_delay(tmp_path):
     timetable = Timetable(np.array([[2.0, 0.0], [2.0, 4.0]]), np.array([1.0]))
-    early = Script("early", (), timetable, delay_s=0.5, within_m=2.5)
-    late = Script("late", (), timetable, within_m=1.0)
+    early = Script("early", (), timetable, delay_s=0.5, trigger_distance_m=2.5)
+    late = Script("late", (), timetable, trigger_distance_m=1.0)
     simulation = simulated(
         tmp_path, [person("early", 2.0, 0.0), person("late", 2.0, 0.0)], [early, late]
     )

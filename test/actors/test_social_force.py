@@ -15,7 +15,7 @@ AHEAD = np.array([1.0, 0.0])
 
 
 def test_the_desired_velocity_is_taken_on_within_the_time_to_relax():
-    found = driving(np.array([1.0, 0.0]), np.array([0.0, 0.5]), Forces(relax_s=0.5))
+    found = driving(np.array([1.0, 0.0]), np.array([0.0, 0.5]), Forces(relaxation_time_s=0.5))
     assert found == pytest.approx([2.0, -1.0])
 
 

@@ -20,8 +20,8 @@ PERSON = NamedModel("person", body_sdf(Cylinder(0.25, 1.7), 70.0, (0.0, 0.0, 0.8
 SCRIPT = Script("person", (), Timetable(np.array([[5.0, 0.0], [5.0, 9.0]]), np.array([1.5])))
 
 
-def tracker(spec=None, standing=None, behaviours=(SCRIPT,), seed=3, world=2):
-    subject = TrackedScene((CAR, PERSON), behaviours, Surroundings(standing or {}), seed, world, 0)
+def tracker(spec=None, standing=None, behaviors=(SCRIPT,), seed=3, world=2):
+    subject = TrackedScene((CAR, PERSON), behaviors, Surroundings(standing or {}), seed, world, 0)
     return ObjectTracker(TrackingSpec(**(spec or {})), "robot", subject)
 
 
@@ -87,7 +87,7 @@ def test_who_stands_behind_something_is_not_told():
 
 
 def test_somebody_hides_another():
-    one = tracker({"occlusion": True}, behaviours=())
+    one = tracker({"occlusion": True}, behaviors=())
     states = {"robot": (0, 0, 0), "car": (3.0, 0.0, np.pi / 2), "person": (9.0, 0.0, 0.0)}
     shown = {name: ModelState(Pose2D(*pose).to_pose()) for name, pose in states.items()}
     one.observe(Snapshot(0.0, shown, {}))
@@ -95,7 +95,7 @@ def test_somebody_hides_another():
 
 
 def test_who_is_lost_is_kept_for_a_while():
-    one = tracker({"range_m": 6.0, "keep_s": 0.5, "prediction": "constant_velocity"})
+    one = tracker({"range_m": 6.0, "hold_last_s": 0.5, "prediction": "constant_velocity"})
     seen = [(tick * PERIOD_S, snapshot(tick * PERIOD_S)) for tick in range(60)]
     ages = []
     for _, now in seen:
@@ -107,7 +107,7 @@ def test_who_is_lost_is_kept_for_a_while():
 
 
 def test_who_is_lost_for_long_is_kept_with_noise_and_script():
-    spec = {"range_m": 6.0, "keep_s": 2.0, "noise": {"position_m": 0.1}}
+    spec = {"range_m": 6.0, "hold_last_s": 2.0, "noise": {"position_m": 0.1}}
     one = tracker(spec)
     for tick in range(60):
         one.observe(snapshot(tick * PERIOD_S))

@@ -23,7 +23,7 @@ def test_invalid_trials_are_told_and_never_counted():
 def test_a_length_is_averaged_over_completed_trials_only():
     (summary,) = summarize(campaign(a="RRC"))
     length, spl = summary.metrics["distance_m"], summary.metrics["spl"]
-    assert (length.trials, length.mean) == (2, 10.5)  # the metre before the crash is not in it
+    assert (length.trials, length.mean) == (2, 10.5)  # the meter before the crash is not in it
     assert (spl.trials, spl.mean) == (3, pytest.approx(0.6))  # failures count as nothing
 
 

@@ -33,18 +33,18 @@ def test_the_order_of_repetitions_changes_nothing(worlds, random):
 @given(WORLDS, st.integers(1, 10_000).map(lambda tenths: tenths / 10.0))
 def test_a_constant_that_is_added_to_all_times_changes_nothing(worlds, constant):
     later = [[[value + constant for value in side] for side in world] for world in worlds]
-    (p_value, centre), (p_later, centre_later) = p_and_shift(worlds), p_and_shift(later)
+    (p_value, center), (p_later, center_later) = p_and_shift(worlds), p_and_shift(later)
     assert p_later == p_value
-    assert centre_later[:3] == pytest.approx(centre[:3], abs=1e-6, nan_ok=True)
+    assert center_later[:3] == pytest.approx(center[:3], abs=1e-6, nan_ok=True)
 
 
 def test_equal_mean_times_are_equal_however_they_are_summed():
     """The sum of c − 0.1, c and c + 0.1 is not 3c to the bit."""
-    centres = [10.0 + 0.7 * world for world in range(30)]
-    worlds = [([c - 0.1, c, c + 0.1], [c, c, c]) for c in centres]
-    p_value, centre = p_and_shift(worlds)
+    centers = [10.0 + 0.7 * world for world in range(30)]
+    worlds = [([c - 0.1, c, c + 0.1], [c, c, c]) for c in centers]
+    p_value, center = p_and_shift(worlds)
     assert p_value == 1.0
-    assert (centre.value, centre.has_interval) == (0.0, False)
+    assert (center.value, center.has_interval) == (0.0, False)
 
 
 def test_values_around_a_step_of_any_grid_stay_equal():

@@ -48,8 +48,8 @@ def test_too_few_worlds_or_worlds_that_are_alike_give_no_curve(figures):
     assert success_curve(figures, [1] * len(figures), [1] * len(figures)) is None
 
 
-def test_the_fit_maximises_the_penalised_likelihood():
-    """By a maximiser that knows nothing of scores: log-likelihood + log |information| / 2."""
+def test_the_fit_maximizes_the_penalized_likelihood():
+    """By a maximizer that knows nothing of scores: log-likelihood + log |information| / 2."""
     generator = np.random.default_rng(8)
     figure = generator.uniform(0, 4, size=15)
     trials = generator.integers(1, 6, size=15)

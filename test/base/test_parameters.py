@@ -122,7 +122,7 @@ def test_plugin_with_arbitrary_parameters_receives_them_unchecked():
     assert constructed(of_any_name, {"length_m": 2.0, "more": "x"}) == (2.0, {"more": "x"})
 
 
-def with_unknown_annotation(length_m: "Metres" = 1.0):  # noqa: F821
+def with_unknown_annotation(length_m: "Meters" = 1.0):  # noqa: F821
     return length_m
 
 

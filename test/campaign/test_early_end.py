@@ -158,7 +158,7 @@ def test_equal_planners_end_undecided_after_at_most_so_many_worlds(endless, tmp_
 
 @pytest.mark.slow
 def test_a_difference_that_does_not_matter_is_a_decision(endless, tmp_path):
-    rule = {"negligible": 0.25}
+    rule = {"equivalence_margin": 0.25}
     results, _ = run(endless(**rule), tmp_path / "out", script=lambda trial: Outcome.REACHED)
     end = early_end(results)
     assert end.decided
@@ -236,7 +236,7 @@ def test_another_alpha_is_another_campaign(endless, tmp_path):
     ("lines", "complaint"),
     [
         ("stop: {when: decided, at_most: 9}", "at_most is 9, but worlds.count is 2"),
-        ("stop: {when: decided, against: dwa}", "unknown planner 'dwa'"),
+        ("stop: {when: decided, baseline: dwa}", "unknown planner 'dwa'"),
         ("stop: {when: soon}", "'decided'"),
         ("stop: {when: decided, alpha: 0.9}", "it must be < 0.5"),
         ("stop: {alpha: 0.1}", "when"),

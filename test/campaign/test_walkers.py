@@ -89,16 +89,16 @@ def test_a_replay_is_the_same_to_the_bit(alone, capsys):
     ("changes", "says"),
     [
         (
-            {"actors": [{"name": "x", "behaviour": "nobody", "start": {"x_m": 0, "y_m": 0}}]},
-            "unknown behaviour 'nobody'",
+            {"actors": [{"name": "x", "behavior": "nobody", "start": {"x_m": 0, "y_m": 0}}]},
+            "unknown behavior 'nobody'",
         ),
         (
-            {"actors": [{"name": "walls", "behaviour": "patrol", "waypoints_m": [[0, 0], [1, 0]]}]},
+            {"actors": [{"name": "walls", "behavior": "patrol", "waypoints_m": [[0, 0], [1, 0]]}]},
             "has a model 'walls' already; rename the actor",
         ),
         (
-            {"randomise": [{"name": "x", "term": "mass", "select": {"names": "nobody"}, "set": 1}]},
-            "randomise 'x': unknown link that can move that matches 'nobody'",
+            {"randomize": [{"name": "x", "term": "mass", "select": {"names": "nobody"}, "set": 1}]},
+            "randomize 'x': unknown link that can move that matches 'nobody'",
         ),
     ],
 )

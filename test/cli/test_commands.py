@@ -165,7 +165,7 @@ def test_replay_says_that_a_trial_ended_the_same(finished, world, capsys):
 
 
 class Drifting(KinematicSimulator):
-    """Starts every trial a millimetre aside."""
+    """Starts every trial a millimeter aside."""
 
     def load(self, scene):
         import dataclasses

@@ -65,8 +65,8 @@ def test_columns_are_named_by_options_and_what_is_not_taken_is_said(imported, ca
     out = imported(
         text,
         *("--delimiter", "space", "--header", "map,ok,hit,seconds,score"),
-        *("--world", "map", "--planner-name", "theirs", "--flag", "ok=reached"),
-        *("--flag", "hit=collided", "--metric", "seconds=time_s", "--name", "paper"),
+        *("--world", "map", "--planner-name", "theirs", "--outcome-column", "ok=reached"),
+        *("--outcome-column", "hit=collided", "--metric", "seconds=time_s", "--name", "paper"),
         *("--simulator", "gazebo 9"),
     )
     assert "not taken: score" in capsys.readouterr().err
@@ -156,7 +156,7 @@ def test_a_damaged_table_is_refused_with_its_line(imported, tmp_path, capsys, te
     ("options", "complaint"),
     [
         (("--outcome-word", "crash"), "give it as NAME=OUTCOME"),
-        (("--flag", "ok=won"), "unknown outcome 'won'"),
+        (("--outcome-column", "ok=won"), "unknown outcome 'won'"),
         (("--metric", "a=time s"), "is no name"),
         (("--metric", "outcome=x:more"), "'more' is not one of"),
         (("--world-files", "/nowhere"), r"/nowhere/w\.world: cannot be read"),
@@ -214,7 +214,7 @@ def test_another_robot_limit_or_simulator_does_not_compare_and_is_named(
     assert "simulator: scripted 1, and scripted 2" in text
     assert "max_attempts" not in text
     assert "against" not in text
-    assert main(["compare", str(one.out), str(other.out), "--anyway"]) == 0
+    assert main(["compare", str(one.out), str(other.out), "--ignore-differences"]) == 0
     text = unwrapped(capsys.readouterr().out)
     assert "compared although it is not the same" in text
     assert "fgm (one) against fgm (other)" in text

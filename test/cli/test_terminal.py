@@ -43,11 +43,11 @@ def test_report_shows_names_as_they_are_and_escapes_what_is_not_printable():
     assert "[/red]" in said and ":smile:" in said
 
 
-@pytest.mark.parametrize("colours", [True, False])
-def test_progress_shows_names_as_they_are(colours):
+@pytest.mark.parametrize("colors", [True, False])
+def test_progress_shows_names_as_they_are(colors):
     stream = io.StringIO()
-    console = Console(file=stream, highlight=False, width=200, no_color=not colours)
-    listener = BarListener(console) if colours else LineListener(stream)
+    console = Console(file=stream, highlight=False, width=200, no_color=not colors)
+    listener = BarListener(console) if colors else LineListener(stream)
     listener.trial_ended(record(), Progress(2, 1, 0, 1.0))
     listener.attempt_failed(record(), 1, NASTY)
     assert stream.getvalue().count(SHOWN) == 6

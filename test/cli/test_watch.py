@@ -29,7 +29,7 @@ def test_watch_ends_when_the_last_trial_has_ended(tmp_path, capsys):
     out = results(tmp_path / "out")
     with ResultStore.open(CampaignDirectory(out)) as store:
         store._connection.execute("UPDATE campaign SET planned = 5")
-        watching = threading.Thread(target=main, args=(["watch", str(out), "--every", "0.1"],))
+        watching = threading.Thread(target=main, args=(["watch", str(out), "--interval", "0.1"],))
         watching.start()
         watching.join(0.5)
         assert watching.is_alive()
@@ -53,5 +53,5 @@ def test_watch_waits_for_the_first_trial_and_refuses_what_is_no_campaign(tmp_pat
 @pytest.mark.parametrize("every", ["0", "-1", "often", "nan"])
 def test_an_interval_that_is_none_is_refused(tmp_path, every, capsys):
     with pytest.raises(SystemExit):
-        main(["watch", str(tmp_path), "--every", every])
+        main(["watch", str(tmp_path), "--interval", every])
     assert "is not between 0.1 and 3600 seconds" in capsys.readouterr().err

@@ -89,7 +89,7 @@ def test_a_line_driven_there_and_back_turns_back_and_does_not_bend(peak_mps, rat
 
 
 @pytest.mark.parametrize(("speed_mps", "rate_hz"), [(0.1, 10), (0.1, 50), (1.0, 10), (5.0, 50)])
-def test_noise_of_a_millimetre_and_a_milliradian_changes_means_by_less_than_a_percent(
+def test_noise_of_a_millimeter_and_a_milliradian_changes_means_by_less_than_a_percent(
     speed_mps, rate_hz
 ):
     recording, exact = around(2.0, speed_mps, rate_hz)

@@ -46,7 +46,7 @@ def measured(recording, metrics=None, max_linear_mps=1.0):
 
 
 @pytest.mark.parametrize("step_s", [0.2, 0.05, 0.0125])
-def test_head_on_at_one_and_one_four_metres_apart(step_s):
+def test_head_on_at_one_and_one_four_meters_apart(step_s):
     """d = 4 m, c = 2 m/s: 2 s to the collision, and 2²/(2 · 4) = 0.5 m/s² to avoid it."""
     head_on = drive(step_s, lambda t: (t, 0, 0), lambda t: (5 - t + 2 * step_s, 0, math.pi), step_s)
     found = measured(head_on)

@@ -26,7 +26,7 @@ from gz_testauto.metrics.interface import metric
     completed_only=True,
     in_table=True,
     in_comparison=True,
-    description="changes of turning side per metre",
+    description="changes of turning side per meter",
 )
 def swerves_per_m(recording, context):
     return 2.5

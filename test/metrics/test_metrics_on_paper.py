@@ -58,7 +58,7 @@ def circle(radius_m=2.0, speed_mps=1.0, period_s=0.1, **extra):
     )
 
 
-def test_ten_metres_straight_are_ten_metres_and_have_no_step_back_to_the_start():
+def test_ten_meters_straight_are_ten_meters_and_have_no_step_back_to_the_start():
     assert value("distance_m", straight_line()) == pytest.approx(10.0, abs=1e-12)
 
 
@@ -192,7 +192,7 @@ def test_safety_weighs_time_and_not_samples():
     )
 
 
-def test_safety_counts_a_touch_as_a_clearance_of_one_centimetre():
+def test_safety_counts_a_touch_as_a_clearance_of_one_centimeter():
     assert value("safety", straight_line(clearance=0.0)) == pytest.approx(100.0 - 1.0)
     assert value("safety", straight_line(clearance=0.02)) == pytest.approx(50.0 - 1.0)
 
@@ -392,7 +392,7 @@ def test_the_curvature_of_a_circle_is_exact_for_few_samples(samples):
 
 
 @pytest.mark.parametrize(("length_m", "known"), [(0.19, False), (0.21, True), (0.31, True)])
-def test_heading_change_needs_a_path_of_two_tenths_of_a_metre(length_m, known):
+def test_heading_change_needs_a_path_of_two_tenths_of_a_meter(length_m, known):
     time_s = np.linspace(0.0, length_m, 32)
     bend = drive(time_s, yaw=time_s, forward=1.0, turn=1.0)
     found = value("heading_change_radpm", bend)
@@ -402,7 +402,7 @@ def test_heading_change_needs_a_path_of_two_tenths_of_a_metre(length_m, known):
     )
 
 
-def test_heading_change_is_sampled_every_tenth_of_a_metre():
+def test_heading_change_is_sampled_every_tenth_of_a_meter():
     length_m = 0.4 + 1e-6
     time_s = np.linspace(0.0, length_m, 401)
     weaving = 0.2 * np.abs(np.remainder(time_s / 0.1 + 1.0, 2.0) - 1.0)  # up and down by 0.2 rad

@@ -34,8 +34,8 @@ def begun(planner):
 @pytest.mark.parametrize(
     "nearest_m, expected",
     [
-        (1.0, (1.0 * 0.6 + 0.0) / 2.0),  # α/d_min = 1: halfway between gap centre and goal
-        (0.25, (4.0 * 0.6 + 0.0) / 5.0),  # nearer: mostly the gap's centre
+        (1.0, (1.0 * 0.6 + 0.0) / 2.0),  # α/d_min = 1: halfway between gap center and goal
+        (0.25, (4.0 * 0.6 + 0.0) / 5.0),  # nearer: mostly the gap's center
         (math.inf, 0.0),  # nothing in sight: the goal alone
     ],
 )

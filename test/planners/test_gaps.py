@@ -1,4 +1,4 @@
-"""The gap array and the gap centre angle, against values worked out by hand."""
+"""The gap array and the gap center angle, against values worked out by hand."""
 
 import math
 

@@ -25,7 +25,7 @@ from gz_testauto.simulators.description import (
 )
 from gz_testauto.spec.loader import parse
 from gz_testauto.spec.model import Spec
-from gz_testauto.spec.randomise import Term
+from gz_testauto.spec.randomize import Term
 
 BODY = Inertial(10.0, (0.0, 0.0, 0.0), (1.0, 1.0, 1.0, 0.0, 0.0, 0.0))
 WORLD = Description(
@@ -116,17 +116,17 @@ def test_values_are_set_added_or_scaled():
         assert low <= change.mass_kg <= high
 
 
-def test_gravity_colours_and_lights():
-    gravity, colour, light = changes(
+def test_gravity_colors_and_lights():
+    gravity, color, light = changes(
         draw(
             "{name: g, term: gravity, scale: 0.5}",
-            '{name: c, term: colour, select: {names: "a::.*"}, set: [0, 1]}',
+            '{name: c, term: color, select: {names: "a::.*"}, set: [0, 1]}',
             '{name: l, term: light, select: {names: "sun"}, scale: 0.5}',
         )
     )
     assert gravity.mps2 == (0.0, 0.0, -4.9)
-    assert len(set(colour.diffuse[:3])) == 3
-    assert colour.ambient == colour.diffuse
+    assert len(set(color.diffuse[:3])) == 3
+    assert color.ambient == color.diffuse
     assert light.diffuse == pytest.approx((0.4, 0.3, 0.2, 1.0))
 
 
@@ -166,15 +166,15 @@ def test_the_kinds_of_change_that_terms_need_are_told():
     [
         (
             FRICTION.replace(".*::l::c", "flor.*"),
-            "randomise 'grip': unknown collision that matches 'flor.*'",
+            "randomize 'grip': unknown collision that matches 'flor.*'",
         ),
         (
             FRICTION.replace('".*::l::c"', '".*::l::c", number: 4'),
-            "randomise 'grip': select.number is 4, and only 3 match",
+            "randomize 'grip': select.number is 4, and only 3 match",
         ),
         (
             '{name: load, term: mass, select: {names: "floor::l"}, set: 1}',
-            "randomise 'load': unknown link that can move that matches 'floor::l'",
+            "randomize 'load': unknown link that can move that matches 'floor::l'",
         ),
         ("{name: slip, term: wheel_slip, set: 0.1}", "the robot has no drive whose wheels slip"),
         ("{name: x, term: nobody, set: 1}", "unknown term 'nobody'"),

@@ -24,7 +24,7 @@ from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.loaded import load_campaign
 from gz_testauto.results.paper_log import CampaignLog
 from gz_testauto.results.store import ResultStore
-from gz_testauto.trial.outcome import Colour, Outcome
+from gz_testauto.trial.outcome import Color, Outcome
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def test_terminal_and_latex_count_it_in_a_column(out):
     assert dict(zip(head, dwa))["drowned"] == "1"
 
 
-def test_the_page_counts_marks_colours_and_explains_it(out):
+def test_the_page_counts_marks_colors_and_explains_it(out):
     text = make_page(out).html
     block = json.loads(re.search(r'id="data">(.*?)</script>', text).group(1))
     kinds = [outcome["kind"] for outcome in block["outcomes"]]
@@ -76,7 +76,7 @@ def test_the_page_counts_marks_colours_and_explains_it(out):
         "drowned",
     ]
     assert "where a robot collided or tipped over or drowned" in text
-    assert f".cell.drowned {{ background: var(--{Colour.GREY.value}); }}" in text
+    assert f".cell.drowned {{ background: var(--{Color.GREY.value}); }}" in text
     shown = unescape(text)
     assert '<th scope="col">drowned</th>' in shown
     cell = re.search(r'<td class="cell drowned">.*?</td>', shown).group(0)
@@ -113,9 +113,9 @@ def test_a_crash_is_screened_and_an_imported_word_is_known(out, tmp_path):
     assert [one.outcome.value for one in load_campaign(into).results.trials] == ["drowned"]
 
 
-def test_every_colour_is_defined_for_light_and_dark_pages():
+def test_every_color_is_defined_for_light_and_dark_pages():
     style = (Path(gz_testauto.report.page.__file__).parent / "page.css").read_text()
-    assert all(style.count(f"--{colour.value}: #") == 2 for colour in Colour)
+    assert all(style.count(f"--{color.value}: #") == 2 for color in Color)
 
 
 def test_symbols_and_lines_of_the_log_differ():

@@ -170,7 +170,7 @@ class MoveBaseTest(unittest.TestCase):
         self.server.finish(GoalStatus.ABORTED, "no valid plan")
         self.assertEqual(self.await_raised(PlannerGaveUp), "no valid plan")
 
-    def test_a_result_that_was_lost_is_learnt_from_the_status(self):
+    def test_a_result_that_was_lost_is_learned_from_the_status(self):
         self.begin()
         self.await_acknowledged()
         self.server.finish(GoalStatus.ABORTED, "oscillating", by_result=False)
@@ -288,7 +288,7 @@ class MoveBaseTest(unittest.TestCase):
         with self.assertRaisesRegex(SimulatorError, "jumped back from 100.000 s to 1.000 s"):
             truth.await_time(100.1, 100.0, 20.0, lambda: self.clock.publish(reset))
 
-    def test_recovery_behaviours_are_counted_by_name_from_the_goal_on(self):
+    def test_recovery_behaviors_are_counted_by_name_from_the_goal_on(self):
         await_true(self.server.recovery.get_num_connections, "somebody to tell")
         self.server.recovery.publish(RecoveryStatus(recovery_behavior_name="before"))
         await_true(lambda: self.client.recoveries, "the first one")

@@ -34,7 +34,7 @@ def test_clearance_along_a_wall_is_the_distance_to_it():
     assert found.narrowest_gap_m is None
 
 
-def test_mean_clearance_is_taken_every_two_tenths_of_a_metre():
+def test_mean_clearance_is_taken_every_two_tenths_of_a_meter():
     found = figures([Outline.disc(0.0, 3.0, 1.0)])
     x_m = np.linspace(-5.0, 5.0, 51)
     assert found.mean_clearance_m == pytest.approx((np.hypot(x_m, 3.0) - 1.0).mean(), rel=1e-12)
@@ -51,13 +51,13 @@ def test_the_nearer_of_wall_and_obstacle_counts():
 @pytest.mark.parametrize(
     ("y_m", "gap_m"), [(2.0, 3.0), (3.0, 5.0), (3.1, None), (0.5, None)]
 )  # at 0.5 m the two touch
-def test_a_gap_is_the_free_width_between_two_obstacles_up_to_five_metres(y_m, gap_m):
+def test_a_gap_is_the_free_width_between_two_obstacles_up_to_five_meters(y_m, gap_m):
     posts = [Outline.disc(0.0, y_m, 0.5), Outline.disc(0.0, -y_m, 0.5)]
     assert figures(posts).narrowest_gap_m == (None if gap_m is None else pytest.approx(gap_m))
 
 
 @pytest.mark.parametrize("radius_m", [0.25, 1.5, 6.0])
-def test_a_gap_of_five_metres_counts_between_obstacles_of_any_size(radius_m):
+def test_a_gap_of_five_meters_counts_between_obstacles_of_any_size(radius_m):
     posts = [Outline.disc(0.0, side * (radius_m + 2.5), radius_m) for side in (1.0, -1.0)]
     assert figures(posts).narrowest_gap_m == pytest.approx(5.0)
 
@@ -125,7 +125,7 @@ def test_the_shortest_path_passes_the_goals_in_order_and_the_margin_widens_the_r
     assert length_m(narrow) > 100.0
 
 
-def test_paths_are_searched_ten_metres_and_the_robot_beyond_everything():
+def test_paths_are_searched_ten_meters_and_the_robot_beyond_everything():
     drive = RequiredDrive((0.0, 0.0), (4.0, 2.0), 0.5, via=((-1.0, 0.0),))
     assert Site((), drive).area().bounds == (-11.5, -10.5, 14.5, 12.5)
     assert Site((shapely.box(-5, -7, 0, 0),)).area().bounds == (-15.0, -17.0, 10.0, 10.0)

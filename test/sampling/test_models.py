@@ -41,7 +41,7 @@ def scene_of(model, size, mass=10.0, static=False, pose=None):
 
 
 @pytest.mark.parametrize("type_", sorted(SIZES))
-def test_unit_shape_is_one_metre_across_and_stands_on_its_lowest_point(type_):
+def test_unit_shape_is_one_meter_across_and_stands_on_its_lowest_point(type_):
     model = ObstacleModel.unit(type_)
     assert model.static
     bounds = next(iter(scene_of(model, model.size).models.values())).bounds

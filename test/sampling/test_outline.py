@@ -59,7 +59,7 @@ def test_an_empty_outline_is_no_disc():
     assert Outline(shapely.Polygon()).extent_m == (0.0, 0.0)
 
 
-def test_scaling_stretches_the_centre_and_widens_with_x():
+def test_scaling_stretches_the_center_and_widens_with_x():
     disc = Outline.disc(1.0, 2.0, 0.5).scaled(2.0, 3.0)
     assert (disc.core.x, disc.core.y, disc.radius_m) == (2.0, 6.0, 1.0)
     assert disc.is_disc

@@ -266,7 +266,7 @@ def test_density_does_not_count_what_walls_stand_on():
     assert 4 / beside == pytest.approx(4 / free - 50)
 
 
-def test_names_are_recognised_and_taken_apart():
+def test_names_are_recognized_and_taken_apart():
     name = obstacle_name("tall_box", 12)
     assert name == "obstacle_tall_box_12"
     assert parse_obstacle_name(name) == ObstacleName("tall_box", 12)
@@ -316,7 +316,7 @@ def test_large_and_small_obstacles_are_apart_by_the_gap(sizes, min_gap_m):
             assert apart_m > 0.0
 
 
-def test_heights_are_rounded_to_nanometres():
+def test_heights_are_rounded_to_nanometers():
     spec = spec_of(
         "obstacles: [{type: sphere, count: 1, radius_m: 0.1, x_m: 0, y_m: 0}]\n"
         "ground_z_m: 0.33333333333\n"
@@ -329,7 +329,7 @@ def test_heights_are_rounded_to_nanometres():
     ("heights", "radius_m"),
     [((0.1, 2.0), 0.5), ((0.8, 2.0), 0.4), ((-1.0, 0.2), 0.4), ((0.5, 0.5), 0.5)],
 )
-def test_a_sphere_obstructs_with_its_circle_nearest_to_the_centre(heights, radius_m):
+def test_a_sphere_obstructs_with_its_circle_nearest_to_the_center(heights, radius_m):
     spec = spec_of("obstacles: [{type: sphere, count: 1, radius_m: 0.5, x_m: 3, y_m: 0}]")
     (sphere,) = place_obstacles(spec, np.random.default_rng(0)).obstacles
     part = sphere.obstructing(Heights(*heights))

@@ -47,7 +47,7 @@ ROBOT = """<sdf version="1.6"><model name="robot"><link name="base">
 @pytest.mark.parametrize(
     "caster,body", [(0.069, {"body"}), (0.071, {"body", "caster"}), (math.pi, {"body", "caster"})]
 )
-def test_what_hangs_less_than_two_centimetres_above_the_floor_stands_on_it(caster, body):
+def test_what_hangs_less_than_two_centimeters_above_the_floor_stands_on_it(caster, body):
     scene = read_scene(SdfDocument.parse(ROBOT.format(caster=caster), "robot"))
     shapes = scene.models["robot"].body_shapes
     assert {shape.scoped_name.rsplit("::", 1)[-1] for shape in shapes} == body

@@ -30,16 +30,16 @@ def visual_of(inside):
     return document, document.world.find(".//visual")
 
 
-def test_what_nobody_says_is_grey_solid_and_shown():
+def test_what_nobody_says_is_gray_solid_and_shown():
     assert read_look(*visual_of("")) == Look(GREY, GREY, BLACK, BLACK, 0.0, True)
 
 
-def test_a_colour_may_leave_its_alpha_out_and_stands_for_the_ambient_one():
+def test_a_color_may_leave_its_alpha_out_and_stands_for_the_ambient_one():
     look = read_look(*visual_of("<material><diffuse>1 0.5 0</diffuse></material>"))
     assert look.diffuse == look.ambient == (1.0, 0.5, 0.0, 1.0)
 
 
-def test_a_colour_that_is_none_is_refused_with_its_line():
+def test_a_color_that_is_none_is_refused_with_its_line():
     with pytest.raises(SdfError, match=r"w.world:1: <diffuse> is 'red'; it must be 4 numbers"):
         read_look(*visual_of("<material><diffuse>red</diffuse></material>"))
 

@@ -175,7 +175,7 @@ MALFORMED = {
         "line 1: removed stray text 'o'",
     ),
     "late declaration": (
-        '\n<!-- licence -->\n<?xml version="1.0"?>\n<sdf version="1.6"><world name="w"/></sdf>',
+        '\n<!-- license -->\n<?xml version="1.0"?>\n<sdf version="1.6"><world name="w"/></sdf>',
         "line 3: moved the XML declaration to the start",
     ),
     "attribute without quotes": (

@@ -53,7 +53,7 @@ def drive(simulation, twist, duration_s, period_s=0.05):
 def _wheel(side, end, x, y):
     return f"""<link name="{side}_{end}_wheel"><pose>{x} {y} 0.12 0 0 0</pose>
     <inertial><mass>1</mass><inertia><ixx>0.0041</ixx><iyy>0.0072</iyy><izz>0.0041</izz></inertia>
-    </inertial><collision name="tyre"><pose>0 0 0 -1.5707963267948966 0 0</pose><geometry>
+    </inertial><collision name="tire"><pose>0 0 0 -1.5707963267948966 0 0</pose><geometry>
     <cylinder><radius>0.12</radius><length>0.08</length></cylinder></geometry></collision></link>
     <joint name="{side}_{end}" type="revolute"><parent>base</parent>
     <child>{side}_{end}_wheel</child><axis><xyz>0 1 0</xyz></axis></joint>"""

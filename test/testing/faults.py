@@ -20,7 +20,7 @@ LEAST_FAULTS = 10
 @dataclass(frozen=True)
 class Fault:
     """One broken rule. ``message`` is a pattern in the message of the test that fails, ``of`` the
-    attributes of the suite that make the implementation, ``cases`` values of a parametrised test,
+    attributes of the suite that make the implementation, ``cases`` values of a parametrized test,
     ``raises`` further exceptions that are a rejection."""
 
     name: str
@@ -78,5 +78,5 @@ def _rejected(suite, fault):
     left = [one for one in signature.parameters.values() if one.name not in fault.cases]
     check.__signature__ = signature.replace(parameters=left)
     if fault.cases:
-        check.pytestmark = []  # its parametrisation
+        check.pytestmark = []  # its parametrization
     return check

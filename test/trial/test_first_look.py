@@ -88,7 +88,7 @@ def test_a_model_that_sinks_into_the_floor_or_falls_through_it_is_named():
 @pytest.mark.parametrize(
     ("time_s", "pose"),
     [
-        pytest.param(0.1, Pose((4.05, 0.0, 0.98)), id="settles by centimetres"),
+        pytest.param(0.1, Pose((4.05, 0.0, 0.98)), id="settles by centimeters"),
         pytest.param(0.9, Pose((4.0, 0.0, 5.0 - G / 2 * 0.9**2)), id="falls from a table"),
         pytest.param(1.0, Pose.from_rpy(4.9, 0, 0.2, 0, math.pi / 2, 0), id="topples"),
         pytest.param(1.0, Pose((4.0 + G / 4, 0.0, 5.0 - G / 4)), id="slides down a steep slope"),

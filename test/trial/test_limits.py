@@ -46,7 +46,7 @@ def steps(*points, period_s=0.5):
 
 
 @pytest.mark.parametrize(("end", "plausible"), [((0.9, 1.19), True), ((0.9, 1.21), False)])
-def test_a_jump_is_half_a_metre_more_than_twice_the_top_speed(end, plausible):
+def test_a_jump_is_half_a_meter_more_than_twice_the_top_speed(end, plausible):
     course = steps((0, 0), end)  # 1.5 m in 0.5 s: 0.9² + 1.2²
     if plausible:
         require_plausible(RULES, *course)
@@ -56,7 +56,7 @@ def test_a_jump_is_half_a_metre_more_than_twice_the_top_speed(end, plausible):
 
 
 @pytest.mark.parametrize(("height_m", "plausible"), [(1.0, True), (0.99, False), (11.1, True)])
-def test_a_fall_is_faster_than_ten_metres_per_second_downward(height_m, plausible):
+def test_a_fall_is_faster_than_ten_meters_per_second_downward(height_m, plausible):
     course = steps((0, 0, 6.0), (0, 0, height_m))
     if plausible:
         require_plausible(RULES, *course)
@@ -154,7 +154,7 @@ def test_goals_are_counted_and_named_in_order():
     ("normal_z", "height_m", "rests"),
     [(0.9, 1.05, True), (-0.9, 1.05, True), (0.89, 1.0, False), (1.0, 1.06, False)],
 )
-def test_a_robot_rests_on_level_contacts_up_to_five_centimetres(normal_z, height_m, rests):
+def test_a_robot_rests_on_level_contacts_up_to_five_centimeters(normal_z, height_m, rests):
     normal = (math.sqrt(1.0 - normal_z**2), 0.0, normal_z)
     contact = Contact(0.0, "robot::l::c", "sheet::l::c", ((0.0, 0.0, height_m),), (normal,))
     partner = ContactSorter("robot", []).partner(contact, robot_bottom_m=1.0)
@@ -213,7 +213,7 @@ def recording(simulated_s, wall_s):
 
 
 def test_a_trial_below_the_pace_is_repeated_alone():
-    spec = SimpleNamespace(limits=SimpleNamespace(repeat_alone_below_real_time_factor=2.0))
+    spec = SimpleNamespace(limits=SimpleNamespace(min_parallel_real_time_factor=2.0))
     assert pace_to_repeat(spec, recording(4.0, 4.0)) == 1.0
     assert pace_to_repeat(spec, recording(4.0, 2.0)) is None
     assert pace_to_repeat(spec, recording(4.0, math.nan)) is None

@@ -10,7 +10,7 @@ from gz_testauto.campaign.simulator import simulator_options
 from gz_testauto.planners import PLANNERS
 from gz_testauto.randomization import TERMS
 from gz_testauto.randomization.terms import Term
-from gz_testauto.spec.actors import BEHAVIOURS
+from gz_testauto.spec.actors import BEHAVIORS
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import parse
 from gz_testauto.trial.actors import check_actors
@@ -23,7 +23,7 @@ PARTS = {
     "simulator": "kinematic",
     "simulator_options": "{}",
     "actors": "[]",
-    "randomise": "[]",
+    "randomize": "[]",
 }
 
 
@@ -45,7 +45,7 @@ class Broken:
 @pytest.fixture(autouse=True)
 def registered(monkeypatch):
     for registry, name, plugin in (
-        (BEHAVIOURS, "spin", Spin),
+        (BEHAVIORS, "spin", Spin),
         (TERMS, "rain", Rain),
         (PLANNERS, "broken", Broken),
     ):
@@ -76,7 +76,7 @@ def options(spec):
     simulator_options(spec)
 
 
-ACTOR = "[{{name: a, behaviour: {}, start: {{x_m: 0, y_m: 0}}, parameters: {{{}}}}}]"
+ACTOR = "[{{name: a, behavior: {}, start: {{x_m: 0, y_m: 0}}, parameters: {{{}}}}}]"
 TERM = "[{{name: r, term: {}, set: 1, parameters: {{{}}}}}]"
 
 
@@ -92,24 +92,24 @@ TERM = "[{{name: r, term: {}, set: 1, parameters: {{{}}}}}]"
         ),
         (drive, {"planners": "[broken]"}, "planners[0]", "KeyError: 'lost'"),
         (options, {"simulator_options": "{step: 1}"}, "simulator_options.step", "unknown"),
-        (actors, {"actors": ACTOR.format("spni", "")}, "actors[0].behaviour", "'spin'"),
+        (actors, {"actors": ACTOR.format("spni", "")}, "actors[0].behavior", "'spin'"),
         (
             actors,
             {"actors": ACTOR.format("spin", "rate_radps: 0")},
             "actors[0].parameters.rate_radps",
             "greater than 0",
         ),
-        (actors, {"randomise": TERM.format("rian", "")}, "randomise[0].term", "'rain'"),
+        (actors, {"randomize": TERM.format("rian", "")}, "randomize[0].term", "'rain'"),
         (
             actors,
-            {"randomise": TERM.format("rain", "rate_mmps: -1")},
-            "randomise[0].parameters.rate_mmps",
+            {"randomize": TERM.format("rain", "rate_mmps: -1")},
+            "randomize[0].parameters.rate_mmps",
             "greater than 0",
         ),
         (
             actors,
-            {"randomise": TERM.format("rain", "")},
-            "randomise[0].parameters.rate_mmps",
+            {"randomize": TERM.format("rain", "")},
+            "randomize[0].parameters.rate_mmps",
             "missing",
         ),
     ],

@@ -168,7 +168,7 @@ def test_a_trial_below_the_stated_pace_is_repeated_once_and_alone(smoke, tmp_pat
         def trial_postponed(self, trial, real_time_factor):
             postponed.append((trial.index, round(real_time_factor, 2)))
 
-    limits = smoke.limits.model_copy(update={"repeat_alone_below_real_time_factor": 1.0})
+    limits = smoke.limits.model_copy(update={"min_parallel_real_time_factor": 1.0})
     results = run_campaign(
         smoke.model_copy(update={"limits": limits}),
         tmp_path / "out",

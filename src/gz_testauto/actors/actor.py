@@ -1,4 +1,4 @@
-"""An actor: a model with a behaviour.
+"""An actor: a model with a behavior.
 
 Owns the life of an actor in a trial: :meth:`Actor.begin`, then before each step :meth:`Actor.act`,
 and :meth:`Actor.fixed_update` at the actor's own rate. An actor reads other models from the
@@ -19,7 +19,7 @@ Vector = Tuple[float, float, float]
 ROUNDING_S = 1e-9
 
 ARRIVED_M = 1e-3
-"""Remaining distance that counts as none: simulators place a body to some micrometres, and an actor
+"""Remaining distance that counts as none: simulators place a body to some micrometers, and an actor
 must not arrive one step later in one simulator than in another for these."""
 
 FASTEST_TURN_RADPS = 6.0
@@ -41,7 +41,7 @@ def turning(yaw_rad: float, wanted_rad: float, duration_s: float) -> float:
 
 
 class Actor(Hook):
-    """A model with a behaviour. Subclass it and implement :meth:`act`.
+    """A model with a behavior. Subclass it and implement :meth:`act`.
 
     ``name`` is the name of its model; ``tags`` are words by which others find it; while ``enabled``
     is False it stands still and :meth:`act` is not called. With ``spawn_later`` its model is not
@@ -123,7 +123,7 @@ class Actor(Hook):
                 self.fixed_update(context)
         self.act(context)
 
-    # for behaviours: the state of the model, and requests
+    # for behaviors: the state of the model, and requests
 
     @property
     def planar(self) -> Pose2D:

@@ -70,7 +70,7 @@ def create_actors(
     specs: Sequence[ActorSpec], seed: int, world: int, repetition: int, ground: Ground
 ) -> Tuple[Actor, ...]:
     """Return the actors of a world's trial, the same for all planners, with their models. Raises
-    ``PlacementError`` where no start is free, and ``SpecError`` for an unknown behaviour."""
+    ``PlacementError`` where no start is free, and ``SpecError`` for an unknown behavior."""
     actors: Dict[str, Actor] = {}
     begun: List[Tuple[float, float, float]] = []
     for spec in specs:

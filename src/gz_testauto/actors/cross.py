@@ -19,10 +19,10 @@ from gz_testauto.spec.model import Point, PoseSpec
 class CrossSpec(ActorSpec):
     """Stands until the robot comes near, then crosses to the other side and stays."""
 
-    behaviour: Literal["cross"]
+    behavior: Literal["cross"]
     start: PoseSpec
     to: Point
-    within_m: Positive = 4.0
+    trigger_distance_m: Positive = 4.0
     """How near the robot's origin must come to the actor's."""
     speed_mps: PositiveDistribution = Fixed(value=1.4)
     delay_s: Distribution = Fixed(value=0.0)
@@ -36,12 +36,12 @@ class CrossSpec(ActorSpec):
     def create(self, new: NewActor) -> Tuple["Cross", Pose2D]:
         """See :class:`ActorSpec`."""
         speed, delay_s = new.draw(self.speed_mps), max(0.0, new.draw(self.delay_s))
-        cross = Cross(new.name, self.tags, self.to, speed, self.within_m, delay_s)
+        cross = Cross(new.name, self.tags, self.to, speed, self.trigger_distance_m, delay_s)
         return cross, self.start.pose
 
 
 class Cross(Actor):
-    """Stands until the robot's origin is ``within_m``, waits ``delay_s``, goes straight ``to`` a
+    """Stands until the robot's origin is ``trigger_distance_m``, waits ``delay_s``, goes straight ``to`` a
     point and stays there."""
 
     def __init__(
@@ -50,12 +50,12 @@ class Cross(Actor):
         tags: Sequence[str],
         to: Tuple[float, float],
         speed_mps: float,
-        within_m: float,
+        trigger_distance_m: float,
         delay_s: float = 0.0,
     ) -> None:
         super().__init__(name, tags)
         self.to, self.speed_mps = to, speed_mps
-        self.within_m, self.delay_s = within_m, delay_s
+        self.trigger_distance_m, self.delay_s = trigger_distance_m, delay_s
         self.reset()
 
     def reset(self) -> None:
@@ -64,7 +64,7 @@ class Cross(Actor):
 
     def act(self, context: StepContext) -> None:
         """Stand, or go."""
-        if self._goes_s is None and self.nearest("robot") <= self.within_m:
+        if self._goes_s is None and self.nearest("robot") <= self.trigger_distance_m:
             self._goes_s = context.time_s + self.delay_s
         if self._goes_s is None or context.time_s < self._goes_s - 1e-9:
             self.stand()

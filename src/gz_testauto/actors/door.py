@@ -22,7 +22,7 @@ class DoorSpec(ActorSpec):
     """Opens while somebody is near, and closes after: slides along itself, or swings about the end
     at its origin."""
 
-    behaviour: Literal["door"]
+    behavior: Literal["door"]
     at: PoseSpec
     """The middle of a sliding door when it is closed, the hinge of a swinging one; along x."""
     kind: Literal["sliding", "swinging"] = "sliding"
@@ -30,7 +30,7 @@ class DoorSpec(ActorSpec):
     mass_kg: Positive = 40.0
     opens_for: str = "robot"
     """The name of a model, or a tag of actors."""
-    within_m: Positive = 2.0
+    trigger_distance_m: Positive = 2.0
     opening_s: PositiveDistribution = Fixed(value=1.5)
     stays_open_s: Annotated[float, Field(ge=0, le=LARGEST)] = 1.0
     swing_rad: Annotated[float, Field(gt=-3.15, lt=3.15)] = 1.5
@@ -62,7 +62,7 @@ class DoorSpec(ActorSpec):
             self.tags,
             self.at.pose,
             self.opens_for,
-            self.within_m,
+            self.trigger_distance_m,
             new.draw(self.opening_s),
             self.stays_open_s,
             travel_m=self.size_m[0] if slides else 0.0,
@@ -85,12 +85,12 @@ class DoorSpec(ActorSpec):
 
 
 class Door(Actor):
-    """A leaf that is open while any of ``opens_for`` is within ``within_m`` of where it is when it
+    """A leaf that is open while any of ``opens_for`` is within ``trigger_distance_m`` of where it is when it
     is closed, and ``stays_open_s`` longer.
 
     ``at`` is where its origin is then, ``travel_m`` how far it slides along its x axis; or
     ``swing_rad`` how far it turns about its origin. ``opening_s`` is how long either takes, and
-    ``middle_m`` how far along x its centre of mass is from its origin.
+    ``middle_m`` how far along x its center of mass is from its origin.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class Door(Actor):
         tags: Sequence[str],
         at: Pose2D,
         opens_for: str,
-        within_m: float,
+        trigger_distance_m: float,
         opening_s: float,
         stays_open_s: float = 1.0,
         travel_m: float = 0.0,
@@ -107,7 +107,7 @@ class Door(Actor):
         middle_m: float = 0.0,
     ) -> None:
         super().__init__(name, tags)
-        self.at, self.opens_for, self.within_m = at, opens_for, within_m
+        self.at, self.opens_for, self.trigger_distance_m = at, opens_for, trigger_distance_m
         self.opening_s, self.stays_open_s = opening_s, stays_open_s
         self.travel_m, self.swing_rad, self.middle_m = travel_m, swing_rad, middle_m
         self.reset()
@@ -128,7 +128,7 @@ class Door(Actor):
         x_m = self.at.x_m + slid_m * math.cos(self.at.yaw_rad)
         y_m = self.at.y_m + slid_m * math.sin(self.at.yaw_rad)
         yaw_rad = self.at.yaw_rad + self.open_share * self.swing_rad
-        # Left to itself a body turns about its centre of mass, which goes straight: where that has
+        # Left to itself a body turns about its center of mass, which goes straight: where that has
         # to be at the end says how fast, and so how fast the origin is at the beginning.
         x, y, _ = self.pose.position
         before, turn = self.pose.yaw_rad, wrap_angle(yaw_rad - self.pose.yaw_rad)
@@ -153,6 +153,6 @@ class Door(Actor):
             state = context.state(name)
             if state is not None and name != self.name:
                 x_m, y_m = state.pose.position[:2]
-                if self.at.distance_to(x_m, y_m) <= self.within_m:
+                if self.at.distance_to(x_m, y_m) <= self.trigger_distance_m:
                     return True
         return False

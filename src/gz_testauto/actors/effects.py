@@ -38,7 +38,7 @@ class Invisible(Effect):
 
 @dataclass(frozen=True)
 class Blink(Effect):
-    """Another colour in every second interval."""
+    """Another color in every second interval."""
 
     color: Color = (1.0, 0.0, 0.0, 1.0)
     interval_s: float = 0.5

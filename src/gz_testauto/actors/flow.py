@@ -22,13 +22,13 @@ class FlowSpec(ActorSpec):
     """Passes through, again and again: comes in at the first way-point, goes along to the last and
     is gone; several do so independently of each other."""
 
-    behaviour: Literal["flow"]
+    behavior: Literal["flow"]
     waypoints_m: List[Point] = Field(min_length=2)
     speed_mps: PositiveDistribution = Fixed(value=1.0)
     """Drawn anew each time."""
-    away_s: Distribution = Uniform(min=0.0, max=20.0)
+    absence_s: Distribution = Uniform(min=0.0, max=20.0)
     """Before it comes, drawn anew each time."""
-    room_m: Annotated[float, Field(ge=0, le=LARGEST)] = 1.5
+    min_clearance_m: Annotated[float, Field(ge=0, le=LARGEST)] = 1.5
     """It does not come while the robot or another actor is nearer to the first way-point, from
     origin to origin."""
 
@@ -46,8 +46,8 @@ class FlowSpec(ActorSpec):
             self.tags,
             self.waypoints_m,
             self.speed_mps.quantile,
-            self.away_s.quantile,
-            self.room_m,
+            self.absence_s.quantile,
+            self.min_clearance_m,
             self.height_above_floor_m,
         )
         return flow, Pose2D(*self.waypoints_m[0])
@@ -57,8 +57,8 @@ RETRY_S = 0.5
 
 
 class Flow(Actor):
-    """One who passes through: away for a time that ``away_s`` draws (s), then in at the first
-    way-point (m, world frame) as soon as nobody is within ``room_m`` of it, along to the last, and
+    """One who passes through: away for a time that ``absence_s`` draws (s), then in at the first
+    way-point (m, world frame) as soon as nobody is within ``min_clearance_m`` of it, along to the last, and
     away again. ``height_m`` is that of its origin."""
 
     spawn_later = True
@@ -69,16 +69,16 @@ class Flow(Actor):
         tags: Sequence[str],
         waypoints_m: Sequence[Tuple[float, float]],
         speed_mps: Callable[[float], float],
-        away_s: Callable[[float], float],
-        room_m: float,
+        absence_s: Callable[[float], float],
+        min_clearance_m: float,
         height_m: float = 0.0,
     ) -> None:
-        """``speed_mps`` and ``away_s`` make a value of a number that is drawn evenly from 0 to 1:
+        """``speed_mps`` and ``absence_s`` make a value of a number that is drawn evenly from 0 to 1:
         quantiles of distributions."""
         super().__init__(name, tags)
         self.waypoints_m = [(float(x), float(y)) for x, y in waypoints_m]
-        self.room_m, self.height_m = room_m, height_m
-        self._draws = (speed_mps, away_s)
+        self.min_clearance_m, self.height_m = min_clearance_m, height_m
+        self._draws = (speed_mps, absence_s)
         self.speed_mps = self._comes_s = 0.0
         self.reset()
 
@@ -111,9 +111,9 @@ class Flow(Actor):
             self._next += 1
 
     def _leave(self, now_s: float) -> None:
-        speed_mps, away_s = (float(draw(float(self.random.random()))) for draw in self._draws)
+        speed_mps, absence_s = (float(draw(float(self.random.random()))) for draw in self._draws)
         self.speed_mps = speed_mps
-        self._comes_s = now_s + max(0.0, away_s)
+        self._comes_s = now_s + max(0.0, absence_s)
         self._next = 1
 
     def _is_taken(self, x_m: float, y_m: float, context: StepContext) -> bool:
@@ -121,6 +121,6 @@ class Flow(Actor):
         poses = [state.pose for state in states if state is not None]
         poses.extend(model.pose for model in context.to_spawn)
         return any(
-            math.hypot(pose.position[0] - x_m, pose.position[1] - y_m) < self.room_m
+            math.hypot(pose.position[0] - x_m, pose.position[1] - y_m) < self.min_clearance_m
             for pose in poses
         )

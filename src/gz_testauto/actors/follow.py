@@ -21,7 +21,7 @@ from gz_testauto.spec.model import LARGEST, PoseSpec
 class FollowSpec(ActorSpec):
     """Goes after a model at a distance, or stays at an offset from it, as a camera does."""
 
-    behaviour: Literal["follow"]
+    behavior: Literal["follow"]
     start: PoseSpec
     target: str = "robot"
     """The name of a model; ``robot`` is the robot whatever it is called."""

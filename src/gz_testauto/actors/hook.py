@@ -18,7 +18,7 @@ from gz_testauto.simulators.description import Description
 from gz_testauto.simulators.interface import NamedModel
 
 HIGH, NORMAL, LOW = 0, 1, 2
-"""Priorities: what others depend on, behaviours, effects that follow them."""
+"""Priorities: what others depend on, behaviors, effects that follow them."""
 
 
 class OtherActor(Protocol):

@@ -21,7 +21,7 @@ from gz_testauto.spec.model import LARGEST, Point
 class PatrolSpec(ActorSpec):
     """Goes along way-points, over and over: back the way it came, or around (``closed``)."""
 
-    behaviour: Literal["patrol"]
+    behavior: Literal["patrol"]
     waypoints_m: List[Point] = Field(min_length=2)
     closed: bool = False
     speed_mps: PositiveDistribution = Fixed(value=1.0)

@@ -1,4 +1,4 @@
-"""Actors whose behaviour is a class of another package, without a specification of its own."""
+"""Actors whose behavior is a class of another package, without a specification of its own."""
 
 from typing import Any, Dict, Tuple
 
@@ -12,14 +12,14 @@ from gz_testauto.actors.creation import NewActor
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.parameters import check_parameters, construct
 from gz_testauto.base.pose import Pose2D
-from gz_testauto.spec.actors import BEHAVIOURS, ActorSpec
+from gz_testauto.spec.actors import BEHAVIORS, ActorSpec
 from gz_testauto.spec.model import LocatedSpec, PoseSpec
 
 
 class PluginSpec(ActorSpec, LocatedSpec):
-    """A behaviour that another package brings, by its registered name."""
+    """A behavior that another package brings, by its registered name."""
 
-    behaviour: str
+    behavior: str
     start: PoseSpec
     parameters: Dict[str, Any] = Field(default_factory=dict)
 
@@ -30,16 +30,16 @@ class PluginSpec(ActorSpec, LocatedSpec):
 
     def create(self, new: NewActor) -> Tuple[Actor, Pose2D]:
         """See :class:`ActorSpec`."""
-        with self.locating("behaviour", "parameters"):
-            actor = construct(BEHAVIOURS, self.behaviour, self.parameters, new.name, self.tags)
+        with self.locating("behavior", "parameters"):
+            actor = construct(BEHAVIORS, self.behavior, self.parameters, new.name, self.tags)
             if not isinstance(actor, Actor):
                 raise SpecError(
-                    f"actor {new.name!r}: {self.behaviour!r} is no behaviour; it must be a "
+                    f"actor {new.name!r}: {self.behavior!r} is no behavior; it must be a "
                     "subclass of gz_testauto.actors.actor.Actor"
                 )
         return actor, self.start.pose
 
     def check(self) -> None:
         """See :class:`ActorSpec`."""
-        with self.locating("behaviour", "parameters"):
-            check_parameters(BEHAVIOURS, self.behaviour, self.parameters, arguments=2)
+        with self.locating("behavior", "parameters"):
+            check_parameters(BEHAVIORS, self.behavior, self.parameters, arguments=2)

@@ -31,7 +31,7 @@ class PolynomialSpec(ActorSpec):
     do: of that ``order`` through random points, with a random speed for each leg around one of its
     own."""
 
-    behaviour: Literal["polynomial"]
+    behavior: Literal["polynomial"]
     body: BodySpec = BodySpec(radius_m=0.5, height_m=1.0)
     center_m: Point = (0.0, 0.0)
     half_m: Annotated[float, Field(ge=2, le=1000)] = 10.0

@@ -24,7 +24,7 @@ from gz_testauto.spec.model import LARGEST, Bounded, Point
 class ScriptSpec(ActorSpec):
     """Goes by a timetable: where it is, is a function of the time since it began."""
 
-    behaviour: Literal["script"]
+    behavior: Literal["script"]
     waypoints_m: List[Point] = Field(min_length=1)
     """One way-point: it stands there."""
     speed_mps: PositiveDistribution = Fixed(value=1.0)
@@ -40,7 +40,7 @@ class ScriptSpec(ActorSpec):
     """How one with a single way-point stands."""
     start_s: Distribution = Fixed(value=0.0)
     """From the beginning, or from when the robot is near, until it goes."""
-    within_m: Optional[Positive] = None
+    trigger_distance_m: Optional[Positive] = None
     """How near the robot's origin must come to its own; null: it does not wait for it."""
     shift_x_m: Distribution = Fixed(value=0.0)
     shift_y_m: Distribution = Fixed(value=0.0)
@@ -90,7 +90,9 @@ class ScriptSpec(ActorSpec):
             timetable = Timetable(points, speeds, self.wait_s, self.repeat)
         else:
             timetable = Timetable.of_times(points, np.array(self.times_s), self.repeat)
-        script = Script(new.name, self.tags, timetable, start_s, self.within_m, self.yaw_rad)
+        script = Script(
+            new.name, self.tags, timetable, start_s, self.trigger_distance_m, self.yaw_rad
+        )
         return script, Pose2D(*script.start)
 
 
@@ -182,7 +184,7 @@ def _headings(ways: np.ndarray) -> np.ndarray:
 
 class Script(Actor):
     """Goes by a timetable, which begins ``delay_s`` after the trial does, or after the robot's
-    origin is ``within_m`` of it. One with a single way-point stands there, facing ``yaw_rad``."""
+    origin is ``trigger_distance_m`` of it. One with a single way-point stands there, facing ``yaw_rad``."""
 
     def __init__(
         self,
@@ -190,12 +192,12 @@ class Script(Actor):
         tags: Sequence[str],
         timetable: Timetable,
         delay_s: float = 0.0,
-        within_m: Optional[float] = None,
+        trigger_distance_m: Optional[float] = None,
         yaw_rad: float = 0.0,
     ) -> None:
         super().__init__(name, tags)
         self.timetable, self.yaw_rad = timetable, yaw_rad
-        self.delay_s, self.within_m = delay_s, within_m
+        self.delay_s, self.trigger_distance_m = delay_s, trigger_distance_m
         self.reset()
 
     @property
@@ -216,7 +218,7 @@ class Script(Actor):
 
     def expected(self, times_s: np.ndarray) -> np.ndarray:
         """Where it will be, by its script; see :class:`Actor`."""
-        if self._begins_s is None and self.within_m is not None:
+        if self._begins_s is None and self.trigger_distance_m is not None:
             return self.timetable.at(np.zeros(len(times_s)), self.yaw_rad)
         begins_s = self.delay_s if self._begins_s is None else self._begins_s
         return self.timetable.at(np.asarray(times_s) - begins_s, self.yaw_rad)
@@ -224,9 +226,11 @@ class Script(Actor):
     def act(self, context: StepContext) -> None:
         """Be where the script says at the end of the period."""
         if self._begins_s is None:
-            near = self.within_m is None or self.nearest("robot") <= self.within_m
+            near = (
+                self.trigger_distance_m is None or self.nearest("robot") <= self.trigger_distance_m
+            )
             if near:
-                came_s = 0.0 if self.within_m is None else context.time_s
+                came_s = 0.0 if self.trigger_distance_m is None else context.time_s
                 self._begins_s = came_s + self.delay_s
         ends_s = context.time_s + context.duration_s
         x_m, y_m, yaw_rad = self.expected(np.array([ends_s]))[0].tolist()

@@ -25,14 +25,14 @@ class SocialForceSpec(WanderSpec):
     """Goes as ``wander`` does, but makes way for the robot, for others and for what stands, by the
     forces of a crowd."""
 
-    behaviour: Literal["social_force"]  # type: ignore[assignment]
-    relax_s: Positive = 0.5
+    behavior: Literal["social_force"]  # type: ignore[assignment]
+    relaxation_time_s: Positive = 0.5
     """How fast it takes on its desired velocity."""
-    push_mps2: Annotated[float, Field(ge=0, le=100)] = 3.0
+    repulsion_mps2: Annotated[float, Field(ge=0, le=100)] = 3.0
     """Acceleration by somebody who touches it."""
-    reach_m: Positive = 0.2
+    repulsion_range_m: Positive = 0.2
     """The gap at which that is 1/e of it."""
-    behind: Annotated[float, Field(ge=0, le=1)] = 0.25
+    anisotropy: Annotated[float, Field(ge=0, le=1)] = 0.25
     """The share of it by who is behind."""
 
     def wanderer(
@@ -49,7 +49,9 @@ class SocialForceSpec(WanderSpec):
             self.pause_s,
             self.give_way_m,
             new.ground.robot_radius_m,
-            Forces(self.relax_s, self.push_mps2, self.reach_m, self.behind),
+            Forces(
+                self.relaxation_time_s, self.repulsion_mps2, self.repulsion_range_m, self.anisotropy
+            ),
         )
 
 
@@ -64,19 +66,19 @@ SLOWEST_MPS = 0.05
 
 
 class Forces(NamedTuple):
-    """``relax_s``: how fast one takes on the desired velocity. ``push_mps2`` and ``reach_m``: the
-    acceleration by somebody who touches one, and the gap at which it is 1/e of that. ``behind``:
+    """``relaxation_time_s``: how fast one takes on the desired velocity. ``repulsion_mps2`` and ``repulsion_range_m``: the
+    acceleration by somebody who touches one, and the gap at which it is 1/e of that. ``anisotropy``:
     the share of it where that one is behind."""
 
-    relax_s: float = 0.5
-    push_mps2: float = 3.0
-    reach_m: float = 0.2
-    behind: float = 0.25
+    relaxation_time_s: float = 0.5
+    repulsion_mps2: float = 3.0
+    repulsion_range_m: float = 0.2
+    anisotropy: float = 0.25
 
 
 def driving(wanted: np.ndarray, velocity: np.ndarray, forces: Forces) -> np.ndarray:
     """The acceleration (m/s²) towards the desired velocity, (2,)."""
-    return (wanted - velocity) / forces.relax_s
+    return (wanted - velocity) / forces.relaxation_time_s
 
 
 def repulsion(away: np.ndarray, touch_m: float, heading: np.ndarray, forces: Forces) -> np.ndarray:
@@ -87,8 +89,8 @@ def repulsion(away: np.ndarray, touch_m: float, heading: np.ndarray, forces: For
         return np.zeros(2)
     normal = away / distance
     ahead = 0.5 * (1.0 - float(normal @ heading))  # 1 for who is straight ahead
-    share = forces.behind + (1.0 - forces.behind) * ahead
-    strength = forces.push_mps2 * math.exp((touch_m - distance) / forces.reach_m)
+    share = forces.anisotropy + (1.0 - forces.anisotropy) * ahead
+    strength = forces.repulsion_mps2 * math.exp((touch_m - distance) / forces.repulsion_range_m)
     return np.asarray(share * strength * normal)
 
 

@@ -101,7 +101,7 @@ class ObjectTracker:
             for name in self._visible(now):
                 told = self._object(name, now, before)
                 self._told[name] = _Told(now.time_s, told, now.poses[name])
-        oldest_s = (past[-1].time_s if past else time_s) - self._spec.keep_s - ROUNDING_S
+        oldest_s = (past[-1].time_s if past else time_s) - self._spec.hold_last_s - ROUNDING_S
         self._told = {name: told for name, told in self._told.items() if told.time_s >= oldest_s}
         return tuple(self._predicted(self._told[name], time_s) for name in sorted(self._told))
 

@@ -23,7 +23,7 @@ from gz_testauto.spec.regions import Regions, union_of
 class WanderSpec(ActorSpec):
     """Goes from one free place to the next, in straight lines that meet nothing that stands."""
 
-    behaviour: Literal["wander"]
+    behavior: Literal["wander"]
     region: Regions
     speed_mps: PositiveDistribution = Fixed(value=1.0)
     pause_s: Annotated[float, Field(ge=0, le=LARGEST)] = 0.0

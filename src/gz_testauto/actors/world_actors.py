@@ -59,7 +59,7 @@ def _read(document: SdfDocument, element: Element) -> WorldActorSpec:
     start = pose_value(document, element.find("pose"))
     given: Dict[str, Any] = {
         "name": f"{name}{SUFFIX}",
-        "behaviour": "script",
+        "behavior": "script",
         "waypoints_m": [start.position[:2]],
         "yaw_rad": start.yaw_rad,
         "tags": ("person",),

@@ -35,7 +35,7 @@ class MetricAgreement:
     """Differences, second minus first, of one metric over ``pairs`` pairs of trials in ``worlds``
     worlds.
 
-    ``shift`` is the Hodges–Lehmann centre of the worlds' mean differences, in the metric's unit;
+    ``shift`` is the Hodges–Lehmann center of the worlds' mean differences, in the metric's unit;
     ``median_relative`` the median of the pairs' magnitudes over the magnitude of the first, NaN
     where that is 0 or there is no pair.
     """

@@ -58,10 +58,10 @@ def below(values: np.ndarray, mean: float, bounds: Tuple[float, float]) -> np.nd
     return above(-np.asarray(values, dtype=float), -mean, mirrored)
 
 
-def shift_above(differences: np.ndarray, centre: float) -> np.ndarray:
+def shift_above(differences: np.ndarray, center: float) -> np.ndarray:
     """Of each difference, in the order in which they came, what bets gain that are placed on a
-    distribution symmetric about more than ``centre``; shape (n, bets)."""
-    values = rounding.differences(differences, np.full(len(differences), centre))
+    distribution symmetric about more than ``center``; shape (n, bets)."""
+    values = rounding.differences(differences, np.full(len(differences), center))
     sizes = np.abs(values)
     later_than = np.tri(len(values), dtype=bool)
     ranks = ((sizes[np.newaxis, :] <= sizes[:, np.newaxis]) & later_than).sum(axis=1)
@@ -105,14 +105,14 @@ def one_sided_bounds(
     ``alpha`` at most."""
     low, high = bounds
     limit = -math.log(alpha)
-    centre = float(np.mean(values))
+    center = float(np.mean(values))
 
     def refuted(mean: float, side: Callable[..., np.ndarray]) -> bool:
         return capital(side(values, mean, bounds)) >= limit
 
     return (
-        _last(lambda mean: refuted(mean, above), low, centre),
-        _last(lambda mean: refuted(mean, below), high, centre),
+        _last(lambda mean: refuted(mean, above), low, center),
+        _last(lambda mean: refuted(mean, below), high, center),
     )
 
 
@@ -122,34 +122,34 @@ def interval(
     """The mean with its confidence sequence, at this moment; unknown for no values."""
     if not len(values):
         return Estimate.unknown(METHOD)
-    centre = float(np.mean(values))
+    center = float(np.mean(values))
     limit = -math.log(alpha)
 
     def refuted(mean: float) -> bool:
         sides = [capital(side(values, mean, bounds)) for side in (above, below)]
         return bool(np.logaddexp(*sides) - math.log(2.0) >= limit)
 
-    low, high = (_last(refuted, bound, centre) for bound in bounds)
-    return Estimate(centre, low, high, METHOD)
+    low, high = (_last(refuted, bound, center) for bound in bounds)
+    return Estimate(center, low, high, METHOD)
 
 
 def shift_bounds(differences: np.ndarray, alpha: float) -> Tuple[float, float]:
-    """A lower bound for the centre of symmetric differences, and an upper one, as in
+    """A lower bound for the center of symmetric differences, and an upper one, as in
     :func:`one_sided_bounds`; infinite where there are too few."""
     values = np.asarray(differences, dtype=float)
     limit = -math.log(alpha)
 
-    def refuted(centre: float, sign: float) -> bool:
-        return capital(shift_above(sign * values, sign * centre)) >= limit
+    def refuted(center: float, sign: float) -> bool:
+        return capital(shift_above(sign * values, sign * center)) >= limit
 
-    centre, size = float(np.median(values)), float(np.abs(values).max())
+    center, size = float(np.median(values)), float(np.abs(values).max())
     reach = float(np.ptp(values)) + 1e3 * rounding.TOLERANCE * max(size, 1e-9)
     ends = []
     for sign in (1.0, -1.0):
-        far = centre - sign * 2.0 * reach
+        far = center - sign * 2.0 * reach
         end = -sign * math.inf
         if refuted(far, sign):
-            end = _last(functools.partial(refuted, sign=sign), far, centre)
+            end = _last(functools.partial(refuted, sign=sign), far, center)
         ends.append(end)
     return ends[0], ends[1]
 

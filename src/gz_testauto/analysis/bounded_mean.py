@@ -51,9 +51,9 @@ def mean_interval(values: np.ndarray, bounds: Bounds, weight: float) -> Estimate
     numbers = without_noise(values)
     if not len(numbers):
         return Estimate.unknown()
-    centre = mean(numbers)
+    center = mean(numbers)
     if len(numbers) == 1:
-        return Estimate.without_interval(centre, ONE_WORLD)
+        return Estimate.without_interval(center, ONE_WORLD)
     from scipy.optimize import brentq
 
     tail = (1.0 - LEVEL) / 2.0
@@ -67,7 +67,7 @@ def mean_interval(values: np.ndarray, bounds: Bounds, weight: float) -> Estimate
         high = brentq(
             lambda m: _at_most(-numbers, -highest, weight, -m) - tail, float(numbers.min()), highest
         )
-    return Estimate(centre, min(low, centre), max(high, centre), _method(weight))
+    return Estimate(center, min(low, center), max(high, center), _method(weight))
 
 
 def mean_p_value(values: np.ndarray, at: float, bounds: Bounds, weight: float) -> float:

@@ -77,10 +77,10 @@ def decide(
     asked = [
         pair
         for pair in itertools.combinations(planners, 2)
-        if not rule.against or rule.against in pair
+        if not rule.baseline or rule.baseline in pair
     ]
     alpha = rule.alpha / max(len(asked), 1)
-    return tuple(_decide(pair, judged, rates, alpha, rule.negligible) for pair in asked)
+    return tuple(_decide(pair, judged, rates, alpha, rule.equivalence_margin) for pair in asked)
 
 
 def success_rates(trials: Sequence[TrialRecord]) -> Dict[str, Dict[str, float]]:

@@ -49,7 +49,7 @@ def signed_rank(differences: Differences) -> float:
 
 
 def shift(differences: Differences) -> Estimate:
-    """Return the Hodges–Lehmann estimate of the differences' centre, with its interval.
+    """Return the Hodges–Lehmann estimate of the differences' center, with its interval.
 
     The ends are infinite where the differences are too few for the level (fewer than six). There is
     no interval, and ``method`` has the reason, for one world, and where so many differences are
@@ -62,16 +62,16 @@ def shift(differences: Differences) -> Estimate:
         return Estimate.unknown()
     rows, columns = np.triu_indices(count)
     walsh = np.sort(without_noise((values[rows] + values[columns]) / 2.0))
-    centre = float(np.median(walsh))
+    center = float(np.median(walsh))
     if count == 1:
-        return Estimate.without_interval(centre, ONE_WORLD)
+        return Estimate.without_interval(center, ONE_WORLD)
     below = _critical_rank(count)
     low, high = (-math.inf, math.inf) if below < 1 else (walsh[below - 1], walsh[-below])
     common, times = _most_common(values)
     if low == high or times == count:
         which = f"equal in {times} of {count} worlds"
-        return Estimate.without_interval(centre, which if common == 0.0 else _alike(times, count))
-    return Estimate(centre, float(low), float(high), METHOD)
+        return Estimate.without_interval(center, which if common == 0.0 else _alike(times, count))
+    return Estimate(center, float(low), float(high), METHOD)
 
 
 def _alike(times: int, count: int) -> str:

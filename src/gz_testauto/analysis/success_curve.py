@@ -1,7 +1,7 @@
 """How likely is success, the harder the world? A logistic curve with its band.
 
 Owns the fit of ``P(reached) = 1 / (1 + exp(-(a + b·x)))`` over worlds, ``x`` being a figure of the
-world. Firth's penalised likelihood keeps the curve finite where the figure separates success from
+world. Firth's penalized likelihood keeps the curve finite where the figure separates success from
 failure, which few worlds often do: D. Firth, Biometrika 80 (1993) 27–38; G. Heinze and
 M. Schemper, Statistics in Medicine 21 (2002) 2409–2419. With repetitions the world is the unit:
 the variance is the sandwich over worlds, K.-Y. Liang and S. L. Zeger, Biometrika 73 (1986)
@@ -55,12 +55,12 @@ def success_curve(
     figure, success, count = figure[used], success[used], count[used]
     if len(figure) < LEAST_WORLDS or np.ptp(figure) == 0.0:
         return None
-    centre, scale = float(figure.mean()), float(figure.std())
-    design = np.column_stack([np.ones(len(figure)), (figure - centre) / scale])
+    center, scale = float(figure.mean()), float(figure.std())
+    design = np.column_stack([np.ones(len(figure)), (figure - center) / scale])
     beta, information = _fit(design, success, count)
     variance = _variance(design, success, count, beta, information)
     x = np.linspace(figure.min(), figure.max(), points)
-    at = np.column_stack([np.ones(points), (x - centre) / scale])
+    at = np.column_stack([np.ones(points), (x - center) / scale])
     from scipy.special import expit
     from scipy.stats import norm, t
 

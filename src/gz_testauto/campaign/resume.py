@@ -127,7 +127,7 @@ def _declared(spec: CampaignSpec) -> Tuple[Metric, ...]:
     """The metrics that the campaign's trials may have, with the smallest relevant differences that
     the campaign sets. Raises ``SpecError`` where it sets one of a metric that there is not."""
     own = (published_by_stack(one.name, one.unit, one.better) for one in spec.published_metrics)
-    terms = (drawn(PREFIX + term.name) for term in spec.randomise)
+    terms = (drawn(PREFIX + term.name) for term in spec.randomize)
     robots = (metric for one in spec.robots for metric in of_companion(one.name))
     source = world_source(spec)
     numbers = () if source is None else source.recorded_numbers()

@@ -3,7 +3,7 @@
 The campaigns can be of different days, machines or versions of a planner.
 Trials are paired in worlds whose files have the same hash, with the same start and goal. A campaign
 with another robot, goal, limits or simulator than the first is left out, and what differs is said;
---anyway compares it all the same. Planners of one name are compared with each other, and planners
+--ignore-differences compares it all the same. Planners of one name are compared with each other, and planners
 that no campaign has both of.
 
 example:
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "directories", type=Path, nargs="+", metavar="DIR", help="results directories, two or more"
     )
     parser.add_argument(
-        "--anyway",
+        "--ignore-differences",
         action="store_true",
         help="compare campaigns although their robot, goal, limits or simulator differ",
     )
@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     if len(paths) < 2:
         raise SpecError("compare needs two or more results directories")
     campaigns = [load_campaign(path, label) for path, label in zip(paths, _labels(paths))]
-    across = bring_together(campaigns, arguments.anyway)
+    across = bring_together(campaigns, arguments.ignore_differences)
     analysis = analyze(across.results, across.pairs)
     if arguments.json:
         text = to_json(analysis, directories=across.sides, only_in=across.only)

@@ -8,7 +8,7 @@ examples:
   gz_testauto import trials.csv --out results/theirs
   gz_testauto import dwa_out.txt --out results/dwa --delimiter space \\
       --header world,reached,collided,timeout,time,score --planner-name dwa \\
-      --flag reached=reached --flag collided=collided --flag timeout=timed_out \\
+      --outcome-column reached=reached --outcome-column collided=collided --outcome-column timeout=timed_out \\
       --metric time=time_s
 
   then  gz_testauto report results/theirs
@@ -64,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what a word in the column of outcomes means; repeatable",
     )
     columns.add_argument(
-        "--flag",
+        "--outcome-column",
         action="append",
         default=[],
         metavar="COLUMN=OUTCOME",
@@ -100,7 +100,7 @@ def run(arguments: argparse.Namespace) -> int:
         header=tuple(filter(None, (name.strip() for name in arguments.header.split(",")))),
         delimiter=DELIMITERS[arguments.delimiter],
         words=_outcomes("--outcome-word", arguments.outcome_word),
-        flags=_outcomes("--flag", arguments.flag),
+        flags=_outcomes("--outcome-column", arguments.outcome_column),
         metrics=mapped,
     )
     table = read_trials(arguments.trials, columns)

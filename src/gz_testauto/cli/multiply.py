@@ -194,5 +194,5 @@ def _report(worlds: WorldSet, base: BaseWorld, seconds: float) -> List[str]:
         lines += ["", f"{discarded} sets of obstacles were drawn again: no way led through them"]
     if worlds.coverage is not None:
         found, chance = worlds.coverage["discrepancy"], worlds.coverage["independent"]
-        lines += ["", f"centred discrepancy {found:.3g} (independent draws: {chance:.3g})"]
+        lines += ["", f"centerd discrepancy {found:.3g} (independent draws: {chance:.3g})"]
     return lines

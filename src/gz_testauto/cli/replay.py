@@ -9,7 +9,7 @@ Nothing is written. Exit status 0: the same outcome and the same trajectory, bit
 A trial on a stack of the user's own seldom repeats to the bit: 0 is then the same outcome. What the
 stack said, and the bag, are in a new directory that is named. Its launch files run programs of
 whoever made the results, and so does a policy of Stable-Baselines3: they are named and you are
-asked, unless --trust says that you know them.
+asked, unless --yes says that you know them.
 
 example:
   gz_testauto replay results/paper 139 fgm
@@ -66,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
     parser.add_argument(
-        "--trust",
+        "--yes",
         action="store_true",
         help="run the launch files of a campaign with stack, and policies that are programs, "
         "without asking",
@@ -82,7 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
         stored = {record.trial: record for record in store.results().trials}.get(trial.index)
         recording = store.trajectory(stored) if stored and stored.trajectory else None
     on_stack = isinstance(campaign, PreparedStack)
-    if not arguments.trust:
+    if not arguments.yes:
         _require_trust(campaign.spec)
     notice = plugins_notice(campaign.spec, [campaign.world(trial).path])
     if notice:
@@ -141,7 +141,7 @@ def _require_trust(spec: CampaignSpec) -> None:
         if sys.stdin.readline().strip().lower() in ("y", "yes"):
             return
         raise ResultsError("nothing was run")
-    raise ResultsError(f"{says}\nnothing was run; give --trust if you know where they come from")
+    raise ResultsError(f"{says}\nnothing was run; give --yes if you know where they come from")
 
 
 def _programs(spec: CampaignSpec) -> Tuple[Sequence[Path], str]:

@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's arguments."""
     parser.add_argument("directory", type=Path, help="results directory of a campaign")
     parser.add_argument(
-        "--every",
+        "--interval",
         type=_seconds,
         default=2.0,
         metavar="S",
@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
             live.update(shown, refresh=True)
             if over:
                 return 0
-            time.sleep(arguments.every)
+            time.sleep(arguments.interval)
 
 
 def look(directory: CampaignDirectory) -> Tuple[RenderableType, bool]:
@@ -82,7 +82,7 @@ def _print(directory: CampaignDirectory, console: Console, arguments: argparse.N
             return 0
         console.print("")
         sys.stdout.flush()
-        time.sleep(arguments.every)
+        time.sleep(arguments.interval)
 
 
 def _seconds(text: str) -> float:

@@ -44,7 +44,7 @@ STARTED_M = 0.1
     in_table=True,
     in_comparison=True,
     in_agreement=True,
-    description="distance travelled",
+    description="distance traveled",
 )
 def distance_m(recording: Recording, context: MetricContext) -> float:
     """Length (m) of the true path, 0 for fewer than two samples."""

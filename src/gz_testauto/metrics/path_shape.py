@@ -22,7 +22,7 @@ turns on the spot and ``reversals`` cusps.
 Maximum and mean curvature as in E. Heiden et al., "Bench-MR: a motion planning benchmark for
 wheeled mobile robots", IEEE Robotics and Automation Letters 6 (2021) 4536–4543; κ = dθ/ds.
 
-Heading change per metre: ``Σ |ψ_i − ψ_{i−1}| / D``, the angle over length of Bench-MR.
+Heading change per meter: ``Σ |ψ_i − ψ_{i−1}| / D``, the angle over length of Bench-MR.
 
 ψ is the base's yaw, which unlike the path's direction turns on the spot as well. It is sampled
 every 0.1 m along the path, whose length D is the integral of the speed, so that noise while the
@@ -176,7 +176,7 @@ def _area(part: Stretch, at_m: np.ndarray) -> np.ndarray:
     decimals=3,
     better="lower",
     completed_only=True,
-    description="change of yaw per metre driven",
+    description="change of yaw per meter driven",
 )
 def heading_change_radpm(recording: Recording, context: MetricContext) -> float:
     """Return the angle over length (rad/m); NaN for a path shorter than 0.2 m."""

@@ -1,7 +1,7 @@
 """What was measured during a trial, as arrays over simulated time.
 
 Written by the runner, read by metrics and plots. One row per control period at least; all
-arrays share the first axis. Poses are ground truth from the simulator, never a localiser's
+arrays share the first axis. Poses are ground truth from the simulator, never a localizer's
 estimate, in the world frame.
 """
 
@@ -16,11 +16,11 @@ frame."""
 
 OUTLINE_SERIES, FOOTPRINT_SERIES = "outline_", "footprint"
 """Begins the name of a series with an actor's convex outline about its pose, and the name of that
-with the robot's; shape (k, 2), counter-clockwise, metres."""
+with the robot's; shape (k, 2), counter-clockwise, meters."""
 
 LANE_SERIES = "lane_"
 """Begins the name of a series with a lane, that of the route first, shape (k, 3): x, y of its
-centre and its width, metres, world frame."""
+center and its width, meters, world frame."""
 
 
 @dataclass(frozen=True, eq=False)

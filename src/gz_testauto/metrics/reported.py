@@ -31,7 +31,7 @@ def _reported(
 REPORTED: Dict[str, Metric] = {
     metric.name: metric
     for metric in (
-        _reported("recoveries", "", "lower", "recovery behaviours that move_base began"),
+        _reported("recoveries", "", "lower", "recovery behaviors that move_base began"),
         _reported("missed_control_cycles", "", "lower", "control loops that came late, as logged"),
         _reported("tf_extrapolations", "", "lower", "warnings of tf extrapolation, as logged"),
         _reported("truth_gap_s", "s", "lower", "longest time between two looks at the truth", 2),
@@ -74,7 +74,7 @@ def of_companion(robot: str) -> Tuple[Metric, ...]:
 
 
 def drawn(name: str) -> Metric:
-    """What a term of randomisation drew for a trial; ``name`` is that of the column."""
+    """What a term of randomization drew for a trial; ``name`` is that of the column."""
     said = "drawn for the trial; of several things the mean"
     return _reported(name, "", "neither", said, 3, completed_only=False)
 

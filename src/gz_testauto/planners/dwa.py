@@ -34,7 +34,7 @@ class DynamicWindow(ReactivePlanner):
 
     each term scaled to 0...1: heading is 1 − |bearing of the local goal| / π from where the
     robot would be if it braked after the coming period, dist is dist / ``reach_m``, velocity is
-    v / v_max; σ smooths over neighbours in the window. Where no command leads forward, the
+    v / v_max; σ smooths over neighbors in the window. Where no command leads forward, the
     robot turns on the spot, as in the paper, until it can drive again.
 
     Parameters
@@ -42,13 +42,13 @@ class DynamicWindow(ReactivePlanner):
     heading_weight, clearance_weight, velocity_weight
         α, β and γ; no unit.
     reach_m
-        How far arcs are followed: what is beyond does not count; metres.
+        How far arcs are followed: what is beyond does not count; meters.
     margin_m
-        Distance that the footprint keeps from every point; metres.
+        Distance that the footprint keeps from every point; meters.
     linear_samples, angular_samples
         Size of the grid that is laid over the window.
     lookahead_m
-        How far ahead on the way-points the intermediate goal is; metres.
+        How far ahead on the way-points the intermediate goal is; meters.
 
     """
 

@@ -20,14 +20,14 @@ NEAREST_M = 0.01
 
 
 class FollowTheGap(ReactivePlanner):
-    """Heads for a weighted mean of the largest gap's centre and the goal.
+    """Heads for a weighted mean of the largest gap's center and the goal.
 
     1. Obstacles are enlarged by the robot's circumscribed radius; the robot is a point.
     2. The gap array is built and its widest gap is taken.
-    3. The gap centre angle is that of the median of the triangle between robot and borders.
+    3. The gap center angle is that of the median of the triangle between robot and borders.
     4. φ_final = (α/d_min φ_gap_c + β φ_goal) / (α/d_min + β), with β = 1 and d_min the
        distance from the point robot to the nearest enlarged obstacle: far from everything the
-       robot heads for the goal, beside an obstacle for the centre of the gap.
+       robot heads for the goal, beside an obstacle for the center of the gap.
 
     As published, it always takes the widest gap, wherever the goal is, may change it from one
     cycle to the next, and mixes two headings without asking whether their mean is free. The
@@ -38,19 +38,19 @@ class FollowTheGap(ReactivePlanner):
     Parameters
     ----------
     alpha_m
-        α, the weight of the gap centre at 1 m from the nearest obstacle; metres.
+        α, the weight of the gap center at 1 m from the nearest obstacle; meters.
     horizon_m
-        Obstacles farther away are not yet obstacles; metres.
+        Obstacles farther away are not yet obstacles; meters.
     field_of_view_rad
-        The sector, centred ahead, in which gaps are looked for; radians.
+        The sector, centerd ahead, in which gaps are looked for; radians.
     margin_m
-        Added to the robot's circumscribed radius; metres.
+        Added to the robot's circumscribed radius; meters.
     slowdown_m
-        The robot drives slower when d_min is below this; metres.
+        The robot drives slower when d_min is below this; meters.
     slowest
         The least share of the speed that is left beside an obstacle; 0 to 1.
     lookahead_m
-        How far ahead on the way-points the intermediate goal is; metres.
+        How far ahead on the way-points the intermediate goal is; meters.
     turn_gain_per_s
         Yaw rate per radian of heading; 1/s.
 

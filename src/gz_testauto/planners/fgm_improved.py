@@ -60,8 +60,8 @@ class ImprovedFollowTheGap(ReactivePlanner):
     2. When the local goal lies inside a gap, the heading is the goal's.
     3. Otherwise the gap with the least cost is taken: angle from the goal to the gap, plus
        ``memory`` times the angle from the previous heading to the gap. The heading is the
-       weighted mean of ``fgm`` between the gap's centre and the goal, kept inside the gap; the
-       centre of a wide gap counts as no farther than ``inset_rad`` from its border.
+       weighted mean of ``fgm`` between the gap's center and the goal, kept inside the gap; the
+       center of a wide gap counts as no farther than ``inset_rad`` from its border.
     4. Of the dynamic window, the command nearest to the wanted one is taken from which the
        robot's outline, on its arc, can still stop before anything it sees, and from which it
        finds out again: by turning round, or by passing through. Where that is standing still,
@@ -70,26 +70,26 @@ class ImprovedFollowTheGap(ReactivePlanner):
     Parameters
     ----------
     alpha_m
-        α, the weight of the gap centre at 1 m from the nearest obstacle; metres.
+        α, the weight of the gap center at 1 m from the nearest obstacle; meters.
     horizon_m
-        Obstacles farther away are not yet obstacles; metres.
+        Obstacles farther away are not yet obstacles; meters.
     field_of_view_rad
-        The sector, centred ahead, in which gaps are looked for; radians.
+        The sector, centerd ahead, in which gaps are looked for; radians.
     margin_m
-        Side distance that a gap must leave, and that the outline keeps; metres.
+        Side distance that a gap must leave, and that the outline keeps; meters.
     memory
         Weight of the previous heading in the choice of a gap, against 1 for the goal; 0 to 1.
     inset_rad
         How far into a wide gap the robot aims at most, seen from its border; radians.
     slowdown_m
-        The robot drives slower when an obstacle is nearer than this; metres.
+        The robot drives slower when an obstacle is nearer than this; meters.
     slowest
         The least share of the speed that is left beside an obstacle; 0 to 1.
     passage_m
         How far ahead the robot looks for a place with room to turn, before it enters where
-        there is none: what it cannot back out of, it must be able to pass through; metres.
+        there is none: what it cannot back out of, it must be able to pass through; meters.
     lookahead_m
-        How far ahead on the way-points the intermediate goal is; metres.
+        How far ahead on the way-points the intermediate goal is; meters.
     turn_gain_per_s
         Yaw rate per radian of heading; 1/s.
 

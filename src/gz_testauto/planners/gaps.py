@@ -1,7 +1,7 @@
 """Gaps between what a scan hit: the gap array of the Follow the Gap Method.
 
 Owns the geometry of gaps seen from the base frame: which directions are free for a robot of
-some radius, what borders them, and where the centre of a gap lies. Refuses to choose one.
+some radius, what borders them, and where the center of a gap lies. Refuses to choose one.
 
 Source: V. Sezer, M. Gokasan, "A novel obstacle avoidance algorithm: Follow the Gap Method",
 Robotics and Autonomous Systems 60(9), 2012, 1123-1134.
@@ -56,7 +56,7 @@ class Gap:
 def median_angle(first_m: float, second_m: float, between_rad: float) -> float:
     """Angle from the first of two vectors to the median of the triangle that they span.
 
-    The gap centre of Sezer & Gokasan (2012), by the law of cosines and Apollonius' theorem:
+    The gap center of Sezer & Gokasan (2012), by the law of cosines and Apollonius' theorem:
     arccos((d₁ + d₂ cos θ) / sqrt(d₁² + d₂² + 2 d₁ d₂ cos θ)) with θ = φ₁ + φ₂ the angle between
     the borders. The paper counts φ₁ and φ₂ from the robot's axis, so that its
     φ_gap_c = this − φ₁. Where the borders are opposite to each other or more than 180° apart
@@ -81,7 +81,7 @@ def find_gaps(
     wall is a row of such circles). A circle at distance d hides the directions within
     arcsin(radius / d) of its own, and its border is the tangent point, at sqrt(d² − radius²).
     A circle that holds the robot hides half of all directions. N circles that do not overlap
-    leave N + 1 gaps within the field of view, which is centred on the x axis. A border that is
+    leave N + 1 gaps within the field of view, which is centerd on the x axis. A border that is
     the edge of the field of view has no distance of its own and takes the other border's; a
     field of view with nothing in it is one gap at ``horizon_m``.
     """

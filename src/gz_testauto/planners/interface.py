@@ -53,7 +53,7 @@ class RobotLimits:
 
 @dataclass(frozen=True, eq=False)
 class Lane:
-    """A strip of road: a centre line (n, 2) in the direction of driving, world frame, and its
+    """A strip of road: a center line (n, 2) in the direction of driving, world frame, and its
     width (m) at each of these points (n,)."""
 
     center_m: np.ndarray
@@ -64,7 +64,7 @@ class Lane:
 class Task:
     """Where to go. ``waypoints_m`` (world frame, shape (n, 2)) starts at the robot, or at the goal
     that it has just reached, and ends at the goal; it is what the global planner found on the
-    known map. Where there is a road, these are the centre of the way through its lanes, and
+    known map. Where there is a road, these are the center of the way through its lanes, and
     ``lanes`` the lane that leads along it, from before the robot to beyond the goal, and after it
     those beside it.
 

@@ -49,7 +49,7 @@ def _joined(lanes: Sequence[LaneSpec]) -> Lane:
 def ways_along(
     lane: Lane, start: Pose2D, goals: Sequence[Pose2D], names: Sequence[str]
 ) -> Tuple[np.ndarray, ...]:
-    """Way-points along a lane's centre to each goal, from the start or the goal before, shapes
+    """Way-points along a lane's center to each goal, from the start or the goal before, shapes
     (n, 2). Raises ``SpecError`` for a goal that does not lie after the place before it, saying its
     name; ``names`` are the start's and the goals'."""
     line = shapely.LineString(lane.center_m)
@@ -72,7 +72,7 @@ def ways_along(
 
 
 def aside_m(lanes: Sequence[Lane], places_m: np.ndarray) -> np.ndarray:
-    """How far places (n, 2) are from the nearest lane's centre, (n,)."""
+    """How far places (n, 2) are from the nearest lane's center, (n,)."""
     points = shapely.points(places_m)
     lines = [shapely.LineString(lane.center_m) for lane in lanes]
     return np.asarray(np.min([shapely.distance(line, points) for line in lines], axis=0))

@@ -19,7 +19,7 @@ CELL_M = 0.05
 
 
 def obstacle_points(scan: LaserScan) -> np.ndarray:
-    """What the scan hit, in the base frame: shape (n, 2), metres, in the order of the rays.
+    """What the scan hit, in the base frame: shape (n, 2), meters, in the order of the rays.
 
     A ray that met nothing (``inf``, beyond ``range_max_m`` or NaN) gives no point. One that met
     something too near to measure (``-inf``, or below ``range_min_m``) gives a point at
@@ -85,7 +85,7 @@ class ScanMemory:
 
 @compiled_for("f8[:, ::1](f8[::1], f8, f8, f8[::1], f8[::1])")
 def _met(ranges_m, range_min_m, range_max_m, cosines, sines):  # type: ignore[no-untyped-def]
-    """What the rays (n,) met, in the sensor's frame, shape (k, 3), metres."""
+    """What the rays (n,) met, in the sensor's frame, shape (k, 3), meters."""
     points_m = np.empty((len(ranges_m), 3))
     count = 0
     for ray in range(len(ranges_m)):

@@ -15,7 +15,7 @@ class StraightPlanner(ReactivePlanner):
     Parameters
     ----------
     lookahead_m
-        How far ahead on the way-points it aims; metres.
+        How far ahead on the way-points it aims; meters.
     turn_gain_per_s
         Yaw rate per radian of heading error; 1/s.
 

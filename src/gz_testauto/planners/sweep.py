@@ -13,7 +13,7 @@ from shapely.geometry.polygon import orient
 from gz_testauto.base.compiled import compiled, compiled_for
 
 _MOST_POINTS = 240
-"""More scan points than this are thinned out; neighbours then lie within a few centimetres."""
+"""More scan points than this are thinned out; neighbors then lie within a few centimeters."""
 
 ROUNDING_M = 1e-6
 """More than rounding makes of any distance here."""

@@ -7,6 +7,6 @@ it drew stands in the trial's results, as ``drawn_<name>``.
 from gz_testauto.base.registry import Registry
 
 TERMS = Registry("term", {})
-"""Terms of other packages; this one's are known to :mod:`gz_testauto.spec.randomise`."""
+"""Terms of other packages; this one's are known to :mod:`gz_testauto.spec.randomize`."""
 
 __all__ = ["TERMS"]

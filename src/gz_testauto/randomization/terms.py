@@ -43,8 +43,8 @@ from gz_testauto.simulators.changes import (
 )
 from gz_testauto.simulators.description import Description
 from gz_testauto.spec.distributions import Distribution
-from gz_testauto.spec.randomise import (
-    ColourTerm,
+from gz_testauto.spec.randomize import (
+    ColorTerm,
     EverySpec,
     FaultTerm,
     FrictionTerm,
@@ -142,7 +142,7 @@ class AtStart(Hook):
     priority = HIGH
 
     def __init__(self, name: str, changes: Sequence[Change]) -> None:
-        self.name = f"randomise.{name}"
+        self.name = f"randomize.{name}"
         self._changes: Sequence[Change] = tuple(changes)
 
     def before_step(self, context: StepContext) -> None:
@@ -157,7 +157,7 @@ class Repeated(Hook):
     priority = HIGH
 
     def __init__(self, name: str, drawing: "_Drawing", every_s: Distribution) -> None:
-        self.name = f"randomise.{name}"
+        self.name = f"randomize.{name}"
         self._drawing, self._every_s = drawing, every_s
         self._due_s = self._interval_s()
 
@@ -188,7 +188,7 @@ class _Drawing:
         try:
             return _MAKERS[type(spec)](self)
         except ValueError as error:
-            raise SpecError(f"randomise {spec.name!r}: {error}") from error
+            raise SpecError(f"randomize {spec.name!r}: {error}") from error
 
     def value(self, before: float) -> float:
         """What a number becomes."""
@@ -216,14 +216,14 @@ class _Drawing:
         found = [name for name in names if re.fullmatch(select.names, name)]
         if not found:
             raise SpecError(
-                f"randomise {self.spec.name!r}: "
+                f"randomize {self.spec.name!r}: "
                 + unknown_name(f"{what} that matches", select.names, sorted(names)[:20])
             )
         if select.number is None:
             return found
         if select.number > len(found):
             raise SpecError(
-                f"randomise {self.spec.name!r}: select.number is {select.number}, and only "
+                f"randomize {self.spec.name!r}: select.number is {select.number}, and only "
                 f"{len(found)} match {select.names!r}"
             )
         chosen = self.random.choice(len(found), select.number, replace=False)
@@ -258,7 +258,7 @@ def _gravity(drawing: _Drawing) -> Made:
     return [SetGravity(mps2=(x, y, -value))], value
 
 
-def _colour(drawing: _Drawing) -> Made:
+def _color(drawing: _Drawing) -> Made:
     visuals = drawing.subject.description.visuals
     changes: List[Change] = []
     values: List[float] = []
@@ -321,7 +321,7 @@ _MAKERS: Dict[Type[TermSpec], Callable[[_Drawing], Made]] = {
     FrictionTerm: _friction,
     MassTerm: _mass,
     GravityTerm: _gravity,
-    ColourTerm: _colour,
+    ColorTerm: _color,
     LightTerm: _light,
     PushTerm: _push,
     PoseTerm: _pose,
@@ -330,7 +330,7 @@ _KINDS: Dict[Type[TermSpec], Kind] = {
     FrictionTerm: SetFriction,
     MassTerm: SetMass,
     GravityTerm: SetGravity,
-    ColourTerm: SetVisual,
+    ColorTerm: SetVisual,
     LightTerm: SetLight,
     PushTerm: Push,
     PoseTerm: SetModel,
@@ -356,7 +356,7 @@ def _add_fault(
     if spec.term == "wheel_slip":
         drive = subject.robot.drive if subject.robot is not None else None
         if drive is None:
-            raise SpecError(f"randomise {spec.name!r}: the robot has no drive whose wheels slip")
+            raise SpecError(f"randomize {spec.name!r}: the robot has no drive whose wheels slip")
         other = value if spec.together else draw()
         made = WheelSlip(value, other, drive.wheel_separation_m)
         value = (value + other) / 2
@@ -385,7 +385,7 @@ def _plugin(spec: PluginTerm) -> Term:
         term = construct(TERMS, spec.term, spec.parameters)
         if not isinstance(term, Term):
             raise SpecError(
-                f"randomise {spec.name!r}: {spec.term!r} is no term; it must be a subclass of "
+                f"randomize {spec.name!r}: {spec.term!r} is no term; it must be a subclass of "
                 "gz_testauto.randomization.terms.Term"
             )
         return term

@@ -2,7 +2,7 @@
 
 Owns the drawing; needs matplotlib, which nothing else does. A trajectory ends in a dot where
 the goal was reached and in a cross where not, with the robot's outline around it. Ways of others
-are dashed, in the colour of the trial; both are filled where they were nearest.
+are dashed, in the color of the trial; both are filled where they were nearest.
 """
 
 import math
@@ -39,7 +39,7 @@ LABELS_INCHES, LEAST_INCHES = 1.3, 1.8
 DOTS_PER_INCH = 150
 OBSTACLE_COLOR, LANE_COLOR = "0.45", "0.9"
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
-"""Okabe and Ito's, which colour-blind readers can tell apart."""
+"""Okabe and Ito's, which color-blind readers can tell apart."""
 WORLDS_OF_A_WORKER = 8
 """So many worlds are drawn in about the time that another process takes to start."""
 
@@ -160,14 +160,14 @@ def _draw(
     waypoints = np.concatenate(campaign.known_map.ways(world))
     axes.plot(waypoints[:, 0], waypoints[:, 1], ":", color="0.6", linewidth=1, label=known)
     planners = [entry.name for entry in campaign.spec.planners]
-    labelled = set()
+    labeled = set()
     body = np.asarray(campaign.limits.footprint_m)
     for record, recording in drawn:
         path = recording.pose
         color = COLORS[planners.index(record.planner) % len(COLORS)]
         label = "_nolegend_"
-        if record.planner not in labelled:
-            labelled.add(record.planner)
+        if record.planner not in labeled:
+            labeled.add(record.planner)
             ended = record.outcome.label
             label = chart_text(f"{record.planner}: {ended}")
         axes.plot(path[:, 0], path[:, 1], color=color, linewidth=1.5, label=label)

@@ -80,7 +80,7 @@ def _early_verdict(pair: Comparison, decision: PairDecision, end: EarlyEnd, won:
     elif decision.negligible:
         lead = (
             f"{ahead} and {behind} reach the goal equally often but for less than the "
-            f"{100 * (end.rule.negligible or 0.0):g} points that the campaign calls negligible."
+            f"{100 * (end.rule.equivalence_margin or 0.0):g} points that the campaign calls negligible."
         )
     else:
         lead = f"Not decided: does {ahead} or {behind} reach the goal more often?"

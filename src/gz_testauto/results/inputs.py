@@ -15,9 +15,9 @@ from gz_testauto.planners import PLANNERS, planner_origin
 from gz_testauto.randomization import TERMS
 from gz_testauto.results.comparability import file_sha256
 from gz_testauto.sdf.robot import RobotBody, RobotModel
-from gz_testauto.spec.actors import BEHAVIOURS
+from gz_testauto.spec.actors import BEHAVIORS
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec, StackCampaignSpec
-from gz_testauto.spec.randomise import PluginTerm
+from gz_testauto.spec.randomize import PluginTerm
 from gz_testauto.trial.launch_files import launch_inputs
 from gz_testauto.worlds.source import world_source
 
@@ -27,7 +27,7 @@ PLANNER_CODE = "code of planner "
 def further_files(spec: CampaignSpec, robot: RobotBody) -> Dict[str, str]:
     """Hashes of the files that decide trials and that the campaign does not name: what the
     robot's model and those of actors refer to, what a scenario imports and the models that it may
-    place, the launch files of a stack, the code of actors' behaviours and of terms, and that of
+    place, the launch files of a stack, the code of actors' behaviors and of terms, and that of
     this package's planners (:data:`PLANNER_CODE` in front), and files that their parameters
     name."""
     found = {}
@@ -77,10 +77,10 @@ def _planner_code(spec: BuiltinCampaignSpec) -> Dict[str, str]:
 
 
 def _actor_code(spec: BuiltinCampaignSpec) -> Dict[str, str]:
-    terms = (term.term for term in spec.randomise if isinstance(term, PluginTerm))
-    behaviours = (actor.behaviour for actor in spec.actors)
+    terms = (term.term for term in spec.randomize if isinstance(term, PluginTerm))
+    behaviors = (actor.behavior for actor in spec.actors)
     return {
-        **_code("code of behaviour ", BEHAVIOURS, behaviours),
+        **_code("code of behavior ", BEHAVIORS, behaviors),
         **_code("code of term ", TERMS, terms),
     }
 

@@ -36,7 +36,7 @@ PATIENCE = (
     "limits.max_worker_deaths",
     "limits.stall_timeout_s",
     "limits.hang_timeout_s",
-    "limits.repeat_alone_below_real_time_factor",
+    "limits.min_parallel_real_time_factor",
 )
 """Fields of a campaign that change no valid trial."""
 

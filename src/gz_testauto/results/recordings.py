@@ -43,7 +43,7 @@ _HEADER_READERS = {
     (2, 0): np.lib.format.read_array_header_2_0,
 }
 _LENGTHS = ("shortest_path_m", "published_path_m")
-"""Lengths in metres; NaN if unknown."""
+"""Lengths in meters; NaN if unknown."""
 
 _SERIES, _NUMBER = "series_", "number_"
 

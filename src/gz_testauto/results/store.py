@@ -3,7 +3,7 @@
 Owns ``results.sqlite`` and ``trajectories/``. A trial is in the store wholly or not at all: its
 trajectory is on the disk before the row that names it, the row and its metrics are one
 transaction, and a transaction is durable when the call returns (rollback journal, full
-synchronisation). Refuses to know what the numbers mean, and which columns there are: that is
+synchronization). Refuses to know what the numbers mean, and which columns there are: that is
 :mod:`gz_testauto.results.schema`'s.
 """
 

@@ -124,7 +124,7 @@ class LaunchedProcess:
 
 
 def _readable(log: bytes) -> str:
-    """A log without the colours and window titles that roslaunch writes."""
+    """A log without the colors and window titles that roslaunch writes."""
     return re.sub(r"\x1b(\[[0-9;]*m|\][^\x07]*\x07)", "", log.decode("utf-8", "replace"))
 
 

@@ -170,7 +170,7 @@ class MoveBaseClient:
     Call order, once per trial: :meth:`begin`; :meth:`look` as often as somebody waits, and
     :meth:`go_on` for each further goal; then :meth:`end`. ``answer_timeout_s`` (wall) bounds what
     the server takes to acknowledge a goal and to give it up. ``frame`` is the map frame, in which
-    goals are given. ``recoveries`` holds the names of the recovery behaviours that began since
+    goals are given. ``recoveries`` holds the names of the recovery behaviors that began since
     ``begin``, where ``recovery_topic`` tells them; ``succeeded`` says that the server reports to
     have arrived, which the trial's rules judge.
     """

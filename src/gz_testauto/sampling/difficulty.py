@@ -30,10 +30,10 @@ class Difficulty:
     """Figures of one world.
 
     - ``density``: share of the ground on which obstacles can lie that they cover. That ground
-      is the same for all worlds of one specification: the places of their centres, widened by as
+      is the same for all worlds of one specification: the places of their centers, widened by as
       far as the largest of them reaches (:meth:`~.draws.Roster.ground`), without what stands in
       the base world.
-    - ``mean_clearance_m``: distance from the robot's centre to the nearest obstacle or wall that
+    - ``mean_clearance_m``: distance from the robot's center to the nearest obstacle or wall that
       obstructs it, averaged along the shortest way.
     - ``narrowest_gap_m``: the smallest distance between two things that the shortest way
       passes between; None when it passes between none (``GAP_HORIZON_M``).
@@ -113,7 +113,7 @@ class DifficultyEvaluator:
 
 
 def length_m(way: Optional[np.ndarray]) -> Optional[float]:
-    """The length of a way in metres; None for none."""
+    """The length of a way in meters; None for none."""
     return None if way is None else path_length_m(way)
 
 
@@ -140,14 +140,14 @@ def _gaps(
 def _along(way: np.ndarray) -> np.ndarray:
     """Points evenly spaced along a polyline by ``STEP_M`` or a little less, ends included."""
     steps = np.hypot(*np.diff(way, axis=0).T)
-    travelled = np.concatenate([[0.0], np.cumsum(steps)])
-    count = max(2, int(np.ceil(travelled[-1] / STEP_M)) + 1)
-    at = np.linspace(0.0, travelled[-1], count)
-    return np.column_stack([np.interp(at, travelled, way[:, axis]) for axis in (0, 1)])
+    traveled = np.concatenate([[0.0], np.cumsum(steps)])
+    count = max(2, int(np.ceil(traveled[-1] / STEP_M)) + 1)
+    at = np.linspace(0.0, traveled[-1], count)
+    return np.column_stack([np.interp(at, traveled, way[:, axis]) for axis in (0, 1)])
 
 
 def _distances(points: np.ndarray, outlines: Sequence[Outline]) -> np.ndarray:
-    """Metres from points (n, 2), outside of all cores, to each of the outlines: (n, m)."""
+    """Meters from points (n, 2), outside of all cores, to each of the outlines: (n, m)."""
     from gz_testauto.grid.line_of_sight import distances  # loads numba
 
     corners = [one.corners if one.corners is not None else _NOWHERE for one in outlines]

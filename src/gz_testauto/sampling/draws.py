@@ -26,7 +26,7 @@ from gz_testauto.spec.obstacles import AnyObstacles, ObstacleSpec
 from gz_testauto.spec.regions import union_of
 
 _DIGITS = 6
-"""Drawn values are rounded to micrometres: worlds stay readable, and what the manifest says
+"""Drawn values are rounded to micrometers: worlds stay readable, and what the manifest says
 is what the world holds."""
 _STEPS_PER_UNIT = 10.0**_DIGITS
 
@@ -79,7 +79,7 @@ class _GroupDraws:
         self.sizes = [None if drawn is None else _Drawn(drawn) for _, drawn in group.sizes]
 
     def place(self, first: float, second: float) -> Tuple[float, float]:
-        """The centre (x, y) that belongs to two numbers in [0, 1)."""
+        """The center (x, y) that belongs to two numbers in [0, 1)."""
         if self.x is not None and self.y is not None:
             return self.x.at(first), self.y.at(second)
         assert self.region is not None  # the specification has a region or x_m and y_m
@@ -145,19 +145,19 @@ class Roster:
         return proposals
 
     def place_for(self, slot: Slot, first: float, second: float) -> Tuple[float, float]:
-        """The centre (x, y) that belongs to two numbers in [0, 1)."""
+        """The center (x, y) that belongs to two numbers in [0, 1)."""
         return self._draws[id(slot.group)].place(first, second)
 
     def ground(self) -> BaseGeometry:
         """All ground that obstacles can cover, in the world frame (m): the places of their
-        centres, widened by as far as the largest of each group reaches."""
+        centers, widened by as far as the largest of each group reaches."""
         groups = {id(slot.group): slot.group for slot in self.slots}
         places = np.array([places_of(self.spec, g) for g in groups.values()], dtype=object)
         return shapely.union_all(inflate(places, np.array([self.reach_m[key] for key in groups])))
 
     @functools.cached_property
     def reach_m(self) -> Dict[int, float]:
-        """How far (m) the largest obstacle of each group reaches from its centre, by the ``id`` of
+        """How far (m) the largest obstacle of each group reaches from its center, by the ``id`` of
         the group."""
         found: Dict[int, float] = {}
         for slot in self.slots:

@@ -114,7 +114,7 @@ class ShapeObstacles(ObstacleKind):
 
     @classmethod
     def outline_of(cls, size: Size, x_m: float, y_m: float) -> Outline:
-        """Return what the upright shape covers when its centre is at a place in the model: the
+        """Return what the upright shape covers when its center is at a place in the model: the
         circle of the first size."""
         return Outline.disc(x_m, y_m, size[0])
 
@@ -285,7 +285,7 @@ class SphereObstacles(ShapeObstacles):
 
     @classmethod
     def cut(cls, model: ObstacleModel, size: Size, heights: Heights) -> Optional[Outline]:
-        """See :class:`ObstacleKind`: the circle at the height nearest to the centre."""
+        """See :class:`ObstacleKind`: the circle at the height nearest to the center."""
         radius_m = size[0]
         away_m = max(heights.low_m - radius_m, radius_m - heights.high_m, 0.0)
         cut_m = math.sqrt(radius_m**2 - away_m**2)
@@ -297,7 +297,7 @@ _GAP = re.compile(r"@gap_(\w+?)@")
 
 
 class _ModelForm:
-    """The text of ``element``, a model of one shape that is centred on its link, with gaps for all
+    """The text of ``element``, a model of one shape that is centerd on its link, with gaps for all
     that depends on name, place and size: filling them costs a fiftieth of editing the tree."""
 
     def __init__(self, element: Element, kind: Type[ShapeObstacles]) -> None:

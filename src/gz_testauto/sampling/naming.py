@@ -1,4 +1,4 @@
-"""Names of random obstacles: given by the spawner, recognised by everyone else.
+"""Names of random obstacles: given by the spawner, recognized by everyone else.
 
 Owns the form ``obstacle_<label>_<index>``, and the one rule by which the known map, the
 simulators and the multiplier tell random obstacles from the rest of a world. A world that was made

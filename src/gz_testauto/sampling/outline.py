@@ -17,7 +17,7 @@ QUARTER_SEGMENTS = 16
 
 
 class Outline:
-    """All points within ``radius_m`` of ``core``, in metres."""
+    """All points within ``radius_m`` of ``core``, in meters."""
 
     def __init__(self, core: BaseGeometry, radius_m: float = 0.0) -> None:
         self.core = core
@@ -39,7 +39,7 @@ class Outline:
 
     @classmethod
     def box(cls, size_x_m: float, size_y_m: float) -> "Outline":
-        """A rectangle centred on the origin."""
+        """A rectangle centerd on the origin."""
         return cls(shapely.box(-size_x_m / 2, -size_y_m / 2, size_x_m / 2, size_y_m / 2))
 
     @property
@@ -99,7 +99,7 @@ class Outline:
         return _Changed(self, self.radius_m, placed)
 
     def distance_m(self, other: "Outline") -> float:
-        """Metres between two outlines; 0 when they touch or overlap."""
+        """Meters between two outlines; 0 when they touch or overlap."""
         between = shapely.distance(self.core, other.core) - self.radius_m - other.radius_m
         return max(0.0, float(between))
 

@@ -1,4 +1,4 @@
-"""Where the centres of obstacles may lie, and points of a region by area.
+"""Where the centers of obstacles may lie, and points of a region by area.
 
 Owns the places that a specification gives to a group of obstacles, and the map from the unit
 square onto a region (Rosenblatt 1952, "Remarks on a multivariate transformation"): the first
@@ -23,7 +23,7 @@ def places_of(
     spec: ObstacleSpec,
     group: AnyObstacles,
 ) -> BaseGeometry:
-    """Where the centres of a group's obstacles may lie, in the world frame (m): its region or
+    """Where the centers of a group's obstacles may lie, in the world frame (m): its region or
     the specification's, the rectangle of all that ``x_m`` and ``y_m`` can be, or, of both, what
     they have in common. A place that is fixed has no area."""
     regions = group.region or spec.region
@@ -44,9 +44,9 @@ class _Edge(NamedTuple):
 
 
 class RegionSampler:
-    """Maps the unit square onto ``region``, a polygon or several, in metres.
+    """Maps the unit square onto ``region``, a polygon or several, in meters.
 
-    Between two neighbouring abscissae of corners the same edges are met by every vertical line, and
+    Between two neighboring abscissae of corners the same edges are met by every vertical line, and
     the length of it that lies in the region changes linearly. Raises ``ValueError`` for a region
     without area.
     """
@@ -109,7 +109,7 @@ class RegionSampler:
 
 
 def _edges_by_slab(region: BaseGeometry, abscissae: List[float]) -> List[List[_Edge]]:
-    """The edges of a region's outlines that lie between each two neighbouring ``abscissae``, which
+    """The edges of a region's outlines that lie between each two neighboring ``abscissae``, which
     are those of all their corners."""
     rings = shapely.get_rings(shapely.get_parts(region))
     outlines = [shapely.get_coordinates(ring).tolist() for ring in rings]

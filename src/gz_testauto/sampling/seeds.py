@@ -28,7 +28,7 @@ ACTOR = "actor"
 """An actor of a trial; its entry's name, its number, the world's index and the repetition follow,
 and 1 for what it draws while it acts."""
 TERM = "term"
-"""A term of randomisation; its name, the world's index and the repetition follow."""
+"""A term of randomization; its name, the world's index and the repetition follow."""
 PERFORMANCE = "performance"
 """What a Scenic program's behaviors draw in a trial; the world's index and the repetition
 follow."""

@@ -18,7 +18,7 @@ _RNG = "rng" if tuple(map(int, scipy.__version__.split(".")[:2])) >= (1, 15) els
 
 
 class Coverage(NamedTuple):
-    """How evenly points fill the unit cube: their centred discrepancy (Hickernell 1998), and
+    """How evenly points fill the unit cube: their centerd discrepancy (Hickernell 1998), and
     what as many independent points have on average. Lower is more even."""
 
     discrepancy: float
@@ -49,7 +49,7 @@ class UnitSequence:
         """How evenly worlds 0 to ``count`` - 1 are spread.
 
         Over 16 obstacles a sequence has some 80 dimensions, in which the discrepancy of a few
-        hundred points says nothing. What is given is the mean over all pairs of neighbouring
+        hundred points says nothing. What is given is the mean over all pairs of neighboring
         dimensions, which are x and y, or two sizes, of the same obstacle.
         """
         from scipy.stats import qmc

@@ -28,7 +28,7 @@ OPEN_MARGIN_M = 10.0
 
 @dataclass(frozen=True)
 class RequiredDrive:
-    """The drive that a world must allow. ``radius_m`` is the radius of the circle, centred on
+    """The drive that a world must allow. ``radius_m`` is the radius of the circle, centerd on
     the robot's frame, that holds its outline: in it the robot can turn wherever it stands.
     ``heights`` are those at which something obstructs it; ``via`` are goals before the goal, in
     order."""

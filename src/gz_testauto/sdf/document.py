@@ -5,7 +5,7 @@ is other modules' business, with two exceptions that everybody needs: the versio
 world. A document that was not changed is written as the very bytes that were read (in UTF-8,
 where they were in an encoding such as UTF-16 in which ASCII text is other bytes). In one that
 was, everything outside the root element stays byte for byte; inside it comments,
-order, white space, CDATA and character case stay, and lxml normalises only what XML calls
+order, white space, CDATA and character case stay, and lxml normalizes only what XML calls
 equal: quotes around attributes become double, ``<a></a>`` becomes ``<a/>``, white space
 inside tags becomes single, line ends become ``\\n``.
 """

@@ -49,7 +49,7 @@ _GAZEBOS_ONLY = ("gearbox", "screw")
 
 @dataclass(frozen=True)
 class Inertial:
-    """Mass (kg), centre of mass (m) in the link's frame, and the tensor (kg m²) about it along
+    """Mass (kg), center of mass (m) in the link's frame, and the tensor (kg m²) about it along
     the link's axes: xx, yy, zz, xy, xz, yz."""
 
     mass_kg: float

@@ -1,9 +1,9 @@
-"""How things look: the colours of a ``<visual>``, and lights.
+"""How things look: the colors of a ``<visual>``, and lights.
 
 Owns the reading of ``<material>``, ``<transparency>``, ``<visible>`` and ``<light>``, and their
 writing. What nobody says is what :data:`GREY` and Gazebo's own defaults say. A material that is a
-script has its colours in a file of OGRE's, which is not read: it counts as grey until it is given
-colours.
+script has its colors in a file of OGRE's, which is not read: it counts as gray until it is given
+colors.
 """
 
 from dataclasses import dataclass

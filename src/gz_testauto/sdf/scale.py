@@ -37,7 +37,7 @@ _SIMPLE = {
 """Shapes of one size, with their elements in SDF; the classes have the same names for them."""
 _LENGTHS = {**_SIMPLE, "mesh": ("scale",), "polyline": ("point", "height"), "empty": ()}
 """Elements that are lengths, or factors of lengths."""
-_DIGITS = 9  # nanometres: what a product with a drawn number has beyond that is rounding
+_DIGITS = 9  # nanometers: what a product with a drawn number has beyond that is rounding
 _PRODUCTS = ("ixy", "ixz", "iyz")
 
 

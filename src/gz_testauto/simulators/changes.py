@@ -114,7 +114,7 @@ class SetGravity(Change):
 
 @dataclass(frozen=True)
 class Push(Change):
-    """A force (N) through a link's centre of mass and a torque (N m) on it, from now on for a
+    """A force (N) through a link's center of mass and a torque (N m) on it, from now on for a
     while (s), a physics step at least."""
 
     part = "link"
@@ -129,7 +129,7 @@ class Push(Change):
 
 @dataclass(frozen=True)
 class SetVisual(Change):
-    """Colours of a visual (each from 0 to 1), how transparent it is (0 to 1), whether it is
+    """Colors of a visual (each from 0 to 1), how transparent it is (0 to 1), whether it is
     shown."""
 
     part = "visual"

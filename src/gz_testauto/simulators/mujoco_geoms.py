@@ -17,7 +17,7 @@ EXACT = '<option ccd_tolerance="1e-9" ccd_iterations="200"/>'
 
 def distances_are_exact() -> bool:
     """Whether MuJoCo's distances can be believed: those of 3.2, the last for Python 3.8, are
-    decimetres off."""
+    decimeters off."""
     import mujoco
 
     return tuple(int(part) for part in mujoco.__version__.split(".")[:2]) >= (3, 3)
@@ -52,7 +52,7 @@ def cast_fan(
     range_max_m: float,
     groups: Optional[np.ndarray] = None,
 ) -> Tuple[np.ndarray, np.ndarray]:
-    """Metres (n,) from ``origin`` (3,) along unit ``directions`` (n, 3) to the first geom, and its
+    """Meters (n,) from ``origin`` (3,) along unit ``directions`` (n, 3) to the first geom, and its
     id (n,), both -1 for none; what is beyond ``range_max_m`` may be found or not. ``groups`` (6,)
     says which groups of geoms are looked at; all unless given."""
     import mujoco

@@ -1,15 +1,15 @@
-"""The actors of a campaign: walkers, doors, and behaviours of other packages.
+"""The actors of a campaign: walkers, doors, and behaviors of other packages.
 
 Owns the common keys of ``actors:`` in a campaign, and the registry of actor types. Each entry is
 one actor or several alike::
 
     actors:
-      - {name: walker, behaviour: wander, count: 5, region: {...}, speed_mps: [0.6, 1.4]}
-      - {name: guard, behaviour: patrol, waypoints_m: [[2, -3], [2, 3]], speed_mps: 1.0}
-      - {name: door, behaviour: door, at: {x_m: 4, y_m: 0}, size_m: [1, 0.08, 2], within_m: 2.5}
+      - {name: walker, behavior: wander, count: 5, region: {...}, speed_mps: [0.6, 1.4]}
+      - {name: guard, behavior: patrol, waypoints_m: [[2, -3], [2, 3]], speed_mps: 1.0}
+      - {name: door, behavior: door, at: {x_m: 4, y_m: 0}, size_m: [1, 0.08, 2], within_m: 2.5}
 
 Draws are repeated for each world and repetition, the same for all planners. The specification of
-each type, with its own keys, is in the module of its behaviour (:mod:`gz_testauto.actors`).
+each type, with its own keys, is in the module of its behavior (:mod:`gz_testauto.actors`).
 """
 
 from typing import Any, ClassVar, Mapping, Optional, Tuple, Type, cast
@@ -40,18 +40,18 @@ BUILT_IN = {
     "door": "gz_testauto.actors.door:DoorSpec",
 }
 
-BEHAVIOURS = Registry("behaviour", BUILT_IN)
+BEHAVIORS = Registry("behavior", BUILT_IN)
 """Actor types: subclasses of :class:`ActorSpec`, or of
 :class:`~gz_testauto.actors.actor.Actor` where the parameters of the constructor suffice."""
 
-OF_CLASS = Registry("behaviour", {"class": "gz_testauto.actors.plugin:PluginSpec"})
+OF_CLASS = Registry("behavior", {"class": "gz_testauto.actors.plugin:PluginSpec"})
 """The specification of an actor whose registered type is a bare class."""
 
 Positive = Annotated[float, Field(gt=0, le=LARGEST)]
 Offset = Annotated[Tuple[Bounded, Bounded, Bounded], BeforeValidator(as_tuple)]
-"""``[x, y, z]`` in metres."""
+"""``[x, y, z]`` in meters."""
 Size = Annotated[Tuple[Positive, Positive, Positive], BeforeValidator(as_tuple)]
-"""``[length, width, height]`` in metres."""
+"""``[length, width, height]`` in meters."""
 Solid = Tuple[Tuple[float, ...], float, Tuple[float, float, float]]
 
 
@@ -86,9 +86,9 @@ class ActorSpec(Spec):
     """Of the lowest point of a ``body``, or of the origin of a ``model``, above z = 0: what glides
     there is not braked by the floor."""
     tags: Annotated[Tuple[str, ...], BeforeValidator(as_tuple)] = ()
-    """Words by which behaviours find it."""
-    behaviour: str
-    """The name of its type in :data:`BEHAVIOURS`."""
+    """Words by which behaviors find it."""
+    behavior: str
+    """The name of its type in :data:`BEHAVIORS`."""
 
     @property
     def names(self) -> Tuple[str, ...]:
@@ -114,7 +114,7 @@ class ActorSpec(Spec):
         path = self.path
         return None if path is None else path.buffer(self.body.reach_m)
 
-    # a behaviour
+    # a behavior
 
     has_several_starts: ClassVar[bool] = False
     """Whether the actors of one entry begin at different places."""
@@ -137,7 +137,7 @@ class ActorSpec(Spec):
     @property
     def solid(self) -> Solid:
         """The shape of its model: the size (m) of a box, or radius and height of a cylinder, the
-        mass (kg), and the position (m) of its centre from the origin."""
+        mass (kg), and the position (m) of its center from the origin."""
         body = self.body
         size = (body.radius_m, body.height_m) if body.size_m is None else body.size_m
         return size, body.mass_kg, (0.0, 0.0, size[-1] / 2)
@@ -146,13 +146,13 @@ class ActorSpec(Spec):
 
     @classmethod
     def kind_of(cls, data: Mapping[str, Any]) -> Type[Self]:
-        """Return the registered specification of ``behaviour``; of a registered actor class, and of
+        """Return the registered specification of ``behavior``; of a registered actor class, and of
         a name that is not found, which is reported when the actor is created, the
         general one."""
         if cls is not ActorSpec:
             return cls
         try:
-            kind = BEHAVIOURS.get(str(data.get("behaviour")))
+            kind = BEHAVIORS.get(str(data.get("behavior")))
         except (UnknownNameError, MissingDependencyError, PluginError):
             kind = None
         if not (isinstance(kind, type) and issubclass(kind, ActorSpec)):
@@ -164,8 +164,8 @@ class ActorSpec(Spec):
     def _as_its_kind(cls, data: Any, handler: Any, info: ValidationInfo) -> Any:
         if cls is not ActorSpec or not isinstance(data, Mapping):
             return handler(data)
-        if not isinstance(data.get("behaviour"), str):
-            reason = f"has no behaviour; give {', '.join(BUILT_IN)} or a plugin's name"
+        if not isinstance(data.get("behavior"), str):
+            reason = f"has no behavior; give {', '.join(BUILT_IN)} or a plugin's name"
             raise PydanticCustomError("predicate", "{reason}", {"reason": reason})
         return cls.kind_of(data).model_validate(data, context=info.context)
 

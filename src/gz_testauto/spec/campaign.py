@@ -34,7 +34,7 @@ from gz_testauto.spec.model import (
     as_tuple,
     repeated,
 )
-from gz_testauto.spec.randomise import Term
+from gz_testauto.spec.randomize import Term
 from gz_testauto.spec.regions import Regions
 from gz_testauto.spec.roads.road import RoadOrFile
 from gz_testauto.spec.robot import BuiltinRobotSpec, RobotSpec, StackRobotSpec
@@ -143,9 +143,9 @@ class LimitsSpec(Spec):
     hang_timeout_s: float = Field(1800.0, gt=0)
     """Wall time after which a worker process that comes to no end of a control period, or of its
     start, counts as hung. A planner may compute for as long."""
-    repeat_alone_below_real_time_factor: float = Field(0.0, ge=0)
+    min_parallel_real_time_factor: float = Field(0.0, ge=0)
     """Pace, in simulated over wall seconds, below which a trial that ran beside others is
-    repeated alone, because its wall times say more of its neighbours than of the planner."""
+    repeated alone, because its wall times say more of its neighbors than of the planner."""
 
 
 Gate = Annotated[Tuple[Point, Point], BeforeValidator(as_tuple)]
@@ -204,7 +204,7 @@ class CampaignSpec(LocatedSpec):
     """Who drives beside the robot."""
     actors: Annotated[Tuple[SerializeAsAny[ActorSpec], ...], BeforeValidator(as_tuple)] = ()
     """What moves in the worlds beside the robot."""
-    randomise: Annotated[Tuple[Term, ...], BeforeValidator(as_tuple)] = ()
+    randomize: Annotated[Tuple[Term, ...], BeforeValidator(as_tuple)] = ()
     """What is drawn of worlds, sensors and drive."""
     tracking: Optional[TrackingSpec] = None
     """What is told of who moves to planners that ask for it; nothing unless given."""
@@ -227,7 +227,7 @@ class CampaignSpec(LocatedSpec):
     @property
     def changes_worlds(self) -> bool:
         """Whether anything moves or is drawn in a trial that is not in its world's file."""
-        return bool(self.actors or self.randomise or self.worlds.dynamic)
+        return bool(self.actors or self.randomize or self.worlds.dynamic)
 
     @property
     def published_metrics(self) -> Sequence[StackMetricSpec]:
@@ -268,8 +268,8 @@ class CampaignSpec(LocatedSpec):
         worlds: WorldsSpec = info.data["worlds"]
         if len(names) < 2:
             raise PydanticCustomError("predicate", "decides between planners; there is only one")
-        if stop.against and stop.against not in names:
-            raise ValueError(unknown_name("planner", stop.against, names))
+        if stop.baseline and stop.baseline not in names:
+            raise ValueError(unknown_name("planner", stop.baseline, names))
         if worlds.count and stop.at_most and stop.at_most > worlds.count:
             raise ValueError(f"at_most is {stop.at_most}, but worlds.count is {worlds.count}")
         if worlds.obstacles is not None and worlds.obstacles.sampling.method != "uniform":
@@ -312,14 +312,14 @@ class CampaignSpec(LocatedSpec):
             raise PydanticCustomError("predicate", SAID_TWICE, {"key": "via"})
         return goal
 
-    @field_validator("robots", "actors", "randomise")
+    @field_validator("robots", "actors", "randomize")
     @classmethod
     def _have_names(cls, entries: Tuple[Any, ...], info: ValidationInfo) -> Tuple[Any, ...]:
         twice = repeated([entry.name for entry in entries])
         if twice:
             raise ValueError(f"names must differ; these appear twice: {', '.join(twice)}")
         robot, robots = info.data.get("robot"), info.data.get("robots") or ()
-        if robot is None or info.field_name == "randomise":
+        if robot is None or info.field_name == "randomize":
             return entries
         for taken in (robot.name, *(one.name for one in robots)):
             if taken in [entry.name for entry in entries]:

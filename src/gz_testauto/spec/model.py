@@ -142,20 +142,20 @@ SpecPath = Annotated[Path, BeforeValidator(resolve_path)]
 
 LARGEST = 1e6
 """No coordinate or size (m) is larger: farther out, 32-bit numbers of simulators tell no
-centimetres apart, and areas and volumes of what is 1e300 m long are no numbers."""
+centimeters apart, and areas and volumes of what is 1e300 m long are no numbers."""
 
 Bounded = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
 """A coordinate, a size, or another number that is drawn or measured in a world."""
 
 Point = Annotated[Tuple[Bounded, Bounded], BeforeValidator(as_tuple)]
-"""``[x, y]`` in metres."""
+"""``[x, y]`` in meters."""
 
 Interval = Annotated[Tuple[Bounded, Bounded], BeforeValidator(as_tuple)]
 """``[lowest, highest]``."""
 
 
 class PoseSpec(Spec):
-    """A planar pose in the world (map) frame: metres and radians."""
+    """A planar pose in the world (map) frame: meters and radians."""
 
     x_m: Bounded
     y_m: Bounded

@@ -72,7 +72,7 @@ class ObstacleGroup(Spec):
     """What all kinds of obstacle have in common, as an entry of ``obstacles`` writes it.
 
     ``name`` goes into the obstacles' names, ``obstacle_<name>_<index>``, and is the type
-    unless said. Centres lie in ``region`` (or the specification's), uniformly by area, or are
+    unless said. Centers lie in ``region`` (or the specification's), uniformly by area, or are
     drawn from ``x_m`` and ``y_m`` and then kept only where a region allows them.
     """
 
@@ -138,7 +138,7 @@ class DriveSpec(Spec):
     """The drive that worlds must allow. In a campaign, the campaign says this instead.
 
     The robot's size is the radius of the circle around ``robot``'s or ``footprint_m``'s
-    outline, centred on its frame: it can then turn wherever it stands. What is above ``height_m``,
+    outline, centerd on its frame: it can then turn wherever it stands. What is above ``height_m``,
     the lowest and the highest point of its body (``robot``'s unless given), does not obstruct it.
     """
 

@@ -1,4 +1,4 @@
-"""Areas of the ground in an obstacle specification: where centres may lie, and where nothing.
+"""Areas of the ground in an obstacle specification: where centers may lie, and where nothing.
 
 Owns the shapes and their translation to shapely::
 
@@ -7,7 +7,7 @@ Owns the shapes and their translation to shapely::
     region: {circle: {x_m: 0, y_m: 0, radius_m: 5}}
     region: [{rectangle: ...}, {polygon: ...}]        # several: their union
 
-All in metres, in the world frame.
+All in meters, in the world frame.
 """
 
 from typing import Any, List, Optional
@@ -62,7 +62,7 @@ class Region(Spec):
 
     @property
     def geometry(self) -> shapely.Polygon:
-        """The shape in the world frame, in metres."""
+        """The shape in the world frame, in meters."""
         if self.rectangle:
             (x_min, x_max), (y_min, y_max) = self.rectangle.x_m, self.rectangle.y_m
             return shapely.box(x_min, y_min, x_max, y_max)

@@ -208,7 +208,7 @@ class StackSpec(Spec):
     frames: FramesSpec = FramesSpec()
     start_timeout_s: float = Field(90.0, gt=0)
     """Wall time until each launch has brought up what is expected of it."""
-    localised_within_m: Optional[float] = Field(0.5, gt=0)
+    max_localization_error_m: Optional[float] = Field(0.5, gt=0)
     """How far from its true place tf may have the robot when the goal is sent; null: do not
     ask tf."""
     max_real_time_factor: Optional[float] = Field(1.0, gt=0)

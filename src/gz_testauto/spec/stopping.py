@@ -12,15 +12,15 @@ from gz_testauto.spec.model import Spec
 
 
 class StopSpec(Spec):
-    """End when every pair of planners (with ``against``, every pair with that one) is decided:
-    one of the two succeeds more often; or, with ``negligible``, they differ by less than that.
+    """End when every pair of planners (with ``baseline``, every pair with that one) is decided:
+    one of the two succeeds more often; or, with ``equivalence_margin``, they differ by less than that.
     ``alpha`` is the chance that any of it is wrong."""
 
     when: Literal["decided"]
     alpha: float = Field(0.05, gt=0, lt=0.5)
     at_most: Optional[int] = Field(None, ge=2)
     """Worlds after which it ends undecided; all of them unless given."""
-    against: str = ""
+    baseline: str = ""
     """The planner that the others are compared with; unless given, every pair is compared."""
-    negligible: Optional[float] = Field(None, gt=0, lt=1)
+    equivalence_margin: Optional[float] = Field(None, gt=0, lt=1)
     """A difference of success rates that does not matter; none unless given."""

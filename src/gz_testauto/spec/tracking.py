@@ -37,7 +37,7 @@ class TrackingSpec(Spec):
     """What is told was so this long ago, rounded up to a control period."""
     occlusion: bool = False
     """Whether what is behind something, seen from the robot's origin in the plane, is not told."""
-    keep_s: Annotated[float, Field(ge=0, le=60)] = 0.0
+    hold_last_s: Annotated[float, Field(ge=0, le=60)] = 0.0
     """For how long an object that is seen no more is told as it was last."""
     noise: TrackingNoiseSpec = TrackingNoiseSpec()
     prediction: Literal["script", "constant_velocity"] = "script"

@@ -161,7 +161,7 @@ class WorldsSpec(Spec):
     """Whether the scenario's behaviors, monitors and requirements act during trials: what has a
     behavior moves, and the robot is the scenario's ego."""
     keep: bool = False
-    """Whether what already fits is kept and the rest drawn again (``--keep``)."""
+    """Whether what already fits is kept and the rest drawn again (``--keep-placed``)."""
     directory: Optional[SpecPath] = None
     files: Optional[List[WorldFileSpec]] = Field(None, min_length=1)
     """Which worlds of the directory, in this order; all of them, by name, unless given."""

@@ -140,13 +140,13 @@ def _exact(speed: Speed, duration_s: float, bend: float, bend_rate: float) -> Di
         return float(trapezoid(values, time_s)) / duration_s
 
     jerk = math.sqrt(mean((second - turn * across) ** 2 + (across_rate + turn * rate) ** 2))
-    travelled_m = duration_s * mean(np.abs(value))
-    moves = travelled_m > 0.0
-    mean_bend = mean(np.abs(turn)) * duration_s / travelled_m if moves else math.nan
+    traveled_m = duration_s * mean(np.abs(value))
+    moves = traveled_m > 0.0
+    mean_bend = mean(np.abs(turn)) * duration_s / traveled_m if moves else math.nan
     peak_mps = float(np.abs(value).max())
     direction = np.sign(value[np.abs(value) > STANDING_MPS])
     return {
-        "distance_m": travelled_m,
+        "distance_m": traveled_m,
         "standing_s": duration_s * mean((np.abs(value) < STANDING_MPS).astype(float)),
         "comfort_mps2": math.sqrt(mean(rate**2 + across**2)),
         "jerk_rms_mps3": jerk,

@@ -273,7 +273,7 @@ class PlannerConformance:
         ranges_m[::7], ranges_m[::11], ranges_m[::13] = np.inf, -np.inf, np.nan
         inputs = {"way-points": task.waypoints_m, "scan": ranges_m}
         for number, lane in enumerate(task.lanes):
-            inputs[f"centre of lane {number}"] = lane.center_m
+            inputs[f"center of lane {number}"] = lane.center_m
             inputs[f"width of lane {number}"] = lane.width_m
         inputs.update({"outline": objects[0].outline_m, "path": objects[0].path})
         before = {name: array.copy() for name, array in inputs.items()}

@@ -30,7 +30,7 @@ from gz_testauto.simulators.changes import Kind, SetModel
 from gz_testauto.simulators.description import DescribedWorld
 from gz_testauto.simulators.interface import NamedModel, Scene, Simulation
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
-from gz_testauto.spec.randomise import FaultTerm
+from gz_testauto.spec.randomize import FaultTerm
 from gz_testauto.trial.clearance import ObstacleField
 from gz_testauto.trial.executor import TrialResult
 
@@ -130,10 +130,10 @@ def prepare_actors(spec: CampaignSpec, site: Site, world: int, repetition: int) 
         hooks.extend(create_actors((*spec.actors, *own), spec.seed, world, repetition, ground))
     if scenario is not None:
         hooks.append(scenario)
-    if not spec.randomise:
+    if not spec.randomize:
         return TrialActors(tuple(hooks))
     subject = _subject(site, TrialActors(tuple(hooks)).models)
-    drawn = draw_terms(spec.randomise, spec.seed, world, repetition, subject)
+    drawn = draw_terms(spec.randomize, spec.seed, world, repetition, subject)
     return TrialActors((*hooks, *drawn.hooks), tuple(drawn.filters), drawn.numbers)
 
 
@@ -202,8 +202,8 @@ def check_actors(spec: CampaignSpec) -> None:
         needed.append(("worlds.dynamic", SetModel))
     for actor in spec.actors:
         actor.check()
-    for term in spec.randomise:
-        needed.extend((f"randomise {term.name!r}", kind) for kind in kinds_of([term]))
+    for term in spec.randomize:
+        needed.extend((f"randomize {term.name!r}", kind) for kind in kinds_of([term]))
     taken = SIMULATORS.get(simulator).changes if needed else frozenset()
     for who, kind in needed:
         if kind not in taken:
@@ -226,10 +226,10 @@ def _check_on_stack(spec: CampaignSpec) -> None:
             "followed; run the campaign with this package's planners and simulators, or leave it "
             "out"
         )
-    for term in spec.randomise:
+    for term in spec.randomize:
         if isinstance(term, FaultTerm):
             raise SpecError(
-                f"randomise {term.name!r}: {term.term} is not done on a stack of the user's own, "
+                f"randomize {term.name!r}: {term.term} is not done on a stack of the user's own, "
                 "whose scans and commands do not pass through here; leave it out"
             )
 

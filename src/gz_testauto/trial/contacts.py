@@ -19,7 +19,7 @@ GROUND_NORMAL_Z = 0.9
 GROUND_HEIGHT_M = 0.05
 """A contact higher than this above the robot's lowest point is no ground. It is more than
 ``floor.FLOOR_SKIN_M``, which is for shapes at rest: the lowest point is told of the level robot,
-and the upper wheel of one of half a metre that leans by 6° on a slope is 5 cm above it."""
+and the upper wheel of one of half a meter that leans by 6° on a slope is 5 cm above it."""
 
 _IGNORE = ""
 

@@ -42,7 +42,7 @@ DRIVEN_MPS = 10.0
 """How fast what moves by itself may be; a car in a town is no faster."""
 
 SUNK_M = 0.1
-"""How deep a body may be under the lowest floor; solvers let heavy ones sink by millimetres."""
+"""How deep a body may be under the lowest floor; solvers let heavy ones sink by millimeters."""
 
 DEEP_M = 0.05
 """A contact deeper than this is none that anything drove into: it was there from the start."""

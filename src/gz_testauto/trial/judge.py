@@ -46,15 +46,15 @@ JUMP_ALLOWANCE_M = 0.5
 
 TIPPED_S = 1.0
 """A robot that leans for longer does not come back upon its wheels; one that goes over an edge has
-fallen by five metres."""
+fallen by five meters."""
 
 FREE_FALL_MPS = 10.0
-"""Downwards, what a body has after falling five metres; no slope that a robot climbs gives it."""
+"""Downwards, what a body has after falling five meters; no slope that a robot climbs gives it."""
 
 
 @dataclass(frozen=True)
 class Rules:
-    """What the judge needs to know of a campaign; simulated seconds and metres.
+    """What the judge needs to know of a campaign; simulated seconds and meters.
 
     ``goal`` is what the robot drives to, ``visited`` how many goals it has reached before, and
     ``further`` those that are left after it.

@@ -9,8 +9,8 @@ import enum
 from dataclasses import dataclass
 
 
-class Colour(enum.Enum):
-    """A background colour of the page. ``value`` is its variable in the style sheet, which defines
+class Color(enum.Enum):
+    """A background color of the page. ``value`` is its variable in the style sheet, which defines
     it for light and dark pages."""
 
     BLUE = "good"
@@ -25,7 +25,7 @@ class Declaration:
     """The properties of an outcome.
 
     ``name`` is the word in stored results, CSV and JSON, ``heading`` the name of its column in the
-    terminal's table, ``log`` how its line in ``campaign.log`` starts. ``symbol`` and ``colour``
+    terminal's table, ``log`` how its line in ``campaign.log`` starts. ``symbol`` and ``color``
     mark it on the page. Only a ``valid`` trial counts for or against a planner. A ``crash`` does
     harm. A ``terminal`` outcome is a state of the robot and its world; where it is false, a limit
     on time cut the trial short, which learning environments report as truncated. The terminal's
@@ -34,7 +34,7 @@ class Declaration:
 
     name: str
     symbol: str
-    colour: Colour
+    color: Color
     log: str
     heading: str = ""
     valid: bool = True
@@ -52,20 +52,18 @@ class Outcome(enum.Enum):
     reach its goal.
     """
 
-    REACHED = Declaration("reached", "✓", Colour.BLUE, "Goal Reached!", success=True)
-    COLLIDED = Declaration("collided", "✗", Colour.ORANGE, "Collision occured!", crash=True)
+    REACHED = Declaration("reached", "✓", Color.BLUE, "Goal Reached!", success=True)
+    COLLIDED = Declaration("collided", "✗", Color.ORANGE, "Collision occured!", crash=True)
     TIPPED_OVER = Declaration(
-        "tipped_over", "▲", Colour.ORANGE, "Robot tipped over!", "tipped", crash=True, rare=True
+        "tipped_over", "▲", Color.ORANGE, "Robot tipped over!", "tipped", crash=True, rare=True
     )
-    TIMED_OUT = Declaration(
-        "timed_out", "○", Colour.YELLOW, "Timed out!", "timeout", terminal=False
-    )
-    STUCK = Declaration("stuck", "■", Colour.VIOLET, "Robot stuck!", terminal=False)
+    TIMED_OUT = Declaration("timed_out", "○", Color.YELLOW, "Timed out!", "timeout", terminal=False)
+    STUCK = Declaration("stuck", "■", Color.VIOLET, "Robot stuck!", terminal=False)
     PLANNER_ABORTED = Declaration(
-        "planner_aborted", "!", Colour.VIOLET, "Planner aborted!", "aborted"
+        "planner_aborted", "!", Color.VIOLET, "Planner aborted!", "aborted"
     )
-    FAILED = Declaration("failed", "–", Colour.VIOLET, "Failed!", rare=True)
-    INVALID = Declaration("invalid", "?", Colour.GREY, "Trial invalid!", valid=False)
+    FAILED = Declaration("failed", "–", Color.VIOLET, "Failed!", rare=True)
+    INVALID = Declaration("invalid", "?", Color.GREY, "Trial invalid!", valid=False)
 
     _value_: str
     declaration: Declaration

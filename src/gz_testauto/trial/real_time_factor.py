@@ -1,8 +1,8 @@
 """How fast a trial must run, in simulated over wall seconds, to be kept.
 
 Owns the two limits that a campaign states and what either means. A trial that ran beside others
-below ``limits.repeat_alone_below_real_time_factor`` is repeated alone, and that repetition kept:
-its wall times say more of its neighbours than of the planner. One on the user's own stack below
+below ``limits.min_parallel_real_time_factor`` is repeated alone, and that repetition kept:
+its wall times say more of its neighbors than of the planner. One on the user's own stack below
 ``stack.min_real_time_factor`` says nothing at all, since nobody waits for such a navigation to
 think: it is invalid, repeated alone, and lost where that is too slow as well.
 """
@@ -22,7 +22,7 @@ _TOO_SLOW = "real-time factor "
 def pace_to_repeat(spec: CampaignSpec, recording: Recording) -> Optional[float]:
     """The pace of a valid trial that ran beside others and is to be repeated alone, else None."""
     pace = real_time_factor(recording, MetricContext())
-    return pace if pace < spec.limits.repeat_alone_below_real_time_factor else None
+    return pace if pace < spec.limits.min_parallel_real_time_factor else None
 
 
 def too_slow(spec: CampaignSpec, recording: Recording) -> str:

@@ -1,4 +1,4 @@
-"""Colour images by rays: colours and shades that are known on paper."""
+"""Color images by rays: colors and shades that are known on paper."""
 
 import math
 from dataclasses import replace

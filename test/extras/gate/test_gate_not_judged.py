@@ -288,7 +288,7 @@ def test_a_metric_that_depends_on_a_parameter_is_not_compared_in_silence(
     )
     assert not [a for a in ended.document["answers"] if a["question"].startswith("safety")]
     assert any("metrics.safety_distance_m" in note for note in ended.document["notes"])
-    ended = gate(*command, "--anyway")
+    ended = gate(*command, "--ignore-differences")
     assert any(a["question"].startswith("safety") for a in ended.document["answers"])
 
 
@@ -394,8 +394,8 @@ def test_differences_that_are_accepted_are_listed(run, smoke, tmp_path, gate):
     )
     other = run(spec=changed, out=tmp_path / "other")
     assert main(["gate", str(other.out), "--baseline", str(one.out)]) == 2
-    ended = gate(str(other.out), "--baseline", str(one.out), "--anyway")
-    said = "compared although it differs (--anyway): limits.timeout_s: 7.0, and "
+    ended = gate(str(other.out), "--baseline", str(one.out), "--ignore-differences")
+    said = "compared although it differs (--ignore-differences): limits.timeout_s: 7.0, and "
     assert [note for note in ended.document["notes"] if said in note]
 
 

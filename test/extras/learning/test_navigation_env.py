@@ -19,7 +19,7 @@ from gz_testauto.results.store import ResultStore
 
 pytestmark = pytest.mark.slow
 
-WALKER = {"name": "walker", "behaviour": "patrol", "waypoints_m": [[2.0, -2.0], [2.0, 2.0]]}
+WALKER = {"name": "walker", "behavior": "patrol", "waypoints_m": [[2.0, -2.0], [2.0, 2.0]]}
 NOISE = {"name": "noise", "term": "scan_noise", "set": 0.02}
 
 
@@ -97,7 +97,7 @@ def test_a_world_that_is_not_there_is_refused(environment):
 def test_an_episode_and_its_trial_are_the_same_to_the_bit(tmp_path):
     """With somebody who walks, noise, several goals, and a policy of random weights."""
     via = {"x_m": 3.0, "y_m": 0.0, "via": [{"x_m": 0.0, "y_m": 2.0}]}
-    more = {"actors": [WALKER], "randomise": [NOISE], "goal": via, "repetitions": 2}
+    more = {"actors": [WALKER], "randomize": [NOISE], "goal": via, "repetitions": 2}
     learned = {"plugin": "policy", "parameters": {"file": "./policy.npz"}}
     environment = NavigationEnv(written(tmp_path, **more), tmp_path / "worlds")
     interface = environment.prepared.interface()

@@ -162,7 +162,7 @@ def test_what_another_library_wrote_needs_that_library(tmp_path):
         read_policy(tmp_path / "model.onnx")
 
 
-def test_a_search_varies_the_weights_of_neighbouring_sectors_together():
+def test_a_search_varies_the_weights_of_neighboring_sectors_together():
     parts = ObservationEncoder([("lidar", {"beams": 24}), ("way", {})]).parts
     directions = MirroredPolicy.directions(parts)
     assert directions.shape == (43, 19)

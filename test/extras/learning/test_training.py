@@ -189,7 +189,7 @@ def test_a_held_out_world_among_those_to_train_in_is_refused(tmp_path, capsys):
     (tmp_path / "held_out.yaml").write_text(yaml.safe_dump({**held_out, "planners": ["fgm"]}))
     data["environment"]["held_out"] = "./held_out.yaml"
     file.write_text(yaml.safe_dump(data))
-    assert train(file, tmp_path / "out", "--judge", "2") == 2
+    assert train(file, tmp_path / "out", "--eval-worlds", "2") == 2
     assert "is the training world world_0000" in capsys.readouterr().err
 
 
@@ -199,10 +199,10 @@ def test_a_held_out_world_among_those_to_train_in_is_refused(tmp_path, capsys):
         (("--kind", "deep"), "--kind is 'deep'; there are linear, mirrored, perceptron"),
         (("--population", "3"), "--population is 3; it must be at least 4"),
         (("--steps", "0"), "--steps is 0; it must be above 0"),
-        (("--judge", "-1"), "--judge"),
+        (("--eval-worlds", "-1"), "--eval-worlds"),
         (("--selection", "1"), "--selection is 1; it must be at least 0 and below 1"),
         (("--workers", "0"), "--workers is 0; it must be at least 1"),
-        (("--judge", "3"), "--judge needs environment.held_out"),
+        (("--eval-worlds", "3"), "--eval-worlds needs environment.held_out"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(trained, tmp_path, capsys, options, says):

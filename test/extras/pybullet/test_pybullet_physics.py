@@ -127,7 +127,7 @@ class TestBodies:
         simulation.apply([SetModel("odd", None, (0.0, 0.0, 0.0), (0.0, 0.0, 1.0))])
         assert simulation.snapshot().models["odd"].linear_mps == pytest.approx((0, 0, 0))
         position = simulation.step(1.0).models["odd"].pose.position
-        # the centre goes on at ω × r, and the link's origin circles about it
+        # the center goes on at ω × r, and the link's origin circles about it
         expected = (0.5 - 0.5 * math.cos(1.0), 0.5 - 0.5 * math.sin(1.0), 5.0)
         assert position == pytest.approx(expected, abs=1e-3)
 

@@ -195,7 +195,7 @@ class Interrupting(CampaignListener):
 
 @pytest.mark.slow
 @needs_scenic
-def test_a_misspelt_parameter_is_refused_with_the_nearest_name(workshop):
+def test_a_misspelled_parameter_is_refused_with_the_nearest_name(workshop):
     spec = campaign(workshop, ("parameters: {crates: 2}", "parameters: {cratez: 2}"))
     complaint = r"worlds\.parameters: .*small\.scenic: unknown parameter 'cratez'; .*'crates'\?"
     with pytest.raises(SpecError, match=complaint):

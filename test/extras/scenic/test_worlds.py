@@ -430,7 +430,7 @@ def test_draws_are_reported_while_a_scene_is_drawn(workshop, tmp_path, monkeypat
     workshop.box("brick", "1 1 1")
     scenario = workshop.scenario("x = Range(0, 1)\nnew Brick at x @ 0\nrequire x > 2\n")
     made = ["scenic", str(scenario), str(workshop.descriptor), "--out", str(tmp_path / "out")]
-    assert main([*made, "--keep"]) == 2
+    assert main([*made, "--keep-placed"]) == 2
     said = capsys.readouterr().err
     assert "drawing a world: 219 of at most 220 draws\n" in said
     assert "`require` on line 3 (100% of draws)" in said

@@ -53,7 +53,7 @@ def test_a_bag_and_csv_files_of_one_drive_give_the_same_numbers(tmp_path, kind):
             {"name": "real", "recording": {**channels, "drives": {"flat/rest": drives[:2]}}},
             {"name": "other", "recording": {**channels, "drives": {"flat/rest": drives[2:]}}},
         ]
-        bench = {"name": "b", "entries": entries, "reference": "real", "real": True}
+        bench = {"name": "b", "entries": entries, "reference": "real", "reference_is_robot": True}
         weights = {"imu_linear_error": 1, "pose_drift": 1}
         spec = BenchSpec.model_validate({**bench, "weights": weights})
         data = as_data(find(spec))

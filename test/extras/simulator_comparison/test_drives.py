@@ -119,7 +119,7 @@ def test_robots_side_by_side_keep_off_each_other_s_ways():
 
 def test_a_robot_is_let_go_above_the_highest_ground_below_it():
     heights = np.zeros((129, 129))
-    heights[64, 68] = 0.04  # 0.31 m ahead of the centre
+    heights[64, 68] = 0.04  # 0.31 m ahead of the center
     above = ground_below_m(terrain(heights), BODY, Pose2D(0.0, 0.0, 0.0))
     assert 0.02 < above <= 0.042 + 1e-9
     assert ground_below_m(terrain(heights), BODY, Pose2D(-2.0, 0.0, 0.0)) < 0.01

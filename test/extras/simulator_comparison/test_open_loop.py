@@ -31,7 +31,7 @@ def both(campaign, **robot):
 def test_the_second_simulator_is_measured_against_the_first_at_the_robot_s_limits():
     limits = {"max_linear_mps": 0.8, "max_angular_radps": 1.2, "max_linear_accel_mps2": 0.7}
     bench = open_loop_bench(*both("smoke_campaign.yaml", **limits))
-    assert bench.reference == "gazebo" and not bench.real
+    assert bench.reference == "gazebo" and not bench.reference_is_robot
     assert [entry.name for entry in bench.ranked] == ["embedded"]
     drives = {one.name: (one.linear_mps, one.angular_radps) for one in bench.drives}
     assert drives == {

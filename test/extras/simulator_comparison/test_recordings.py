@@ -157,17 +157,17 @@ def test_a_long_recording_is_cut_into_pieces_that_lack_nothing(tmp_path):
         spec = {"imu": {}, "odometry": {}, "drives": drives, **more}
         return read_drives(RecordingSpec.model_validate(spec))["flat/weave"]
 
-    with pytest.raises(ResultsError, match=r"nothing for 1\.01 s after 6\.990 s.* give pieces_s"):
+    with pytest.raises(ResultsError, match=r"nothing for 1\.01 s after 6\.990 s.* give segment_s"):
         read()
-    pieces = read(pieces_s=5)
+    pieces = read(segment_s=5)
     assert [piece.source.split(" from ")[1] for piece in pieces] == ["0 s", "10 s"]
     assert all(piece.imu.time_s[0] == 0.0 for piece in pieces)
     assert pieces[1].imu.values[0].tolist() == recording.imu.values[1000].tolist()
     assert pieces[1].odometry.values[0].tolist() == recording.odometry.values[1000].tolist()
-    some = read(pieces_s=1, most_pieces=3)
+    some = read(segment_s=1, max_segments=3)
     assert [piece.source.split(" from ")[1] for piece in some] == ["0 s", "9 s", "18 s"]
     with pytest.raises(ResultsError, match=r"has no piece of 100 s without a loss of data"):
-        read(pieces_s=100)
+        read(segment_s=100)
 
 
 def bench_file(folder, **changes):
@@ -186,7 +186,7 @@ def bench_file(folder, **changes):
             {"name": "told", "published": {"imu_linear_error": 5.0}, "features": features},
         ],
         "reference": "real",
-        "real": True,
+        "reference_is_robot": True,
         "weights": {"free": 1, "imu_linear_error": 2, "pose_drift": 1},
         **changes,
     }

@@ -29,7 +29,7 @@ def test_objects_are_rectangles_about_their_middles_on_the_searchs_times():
     found = predicted([tracked((10.0, 0.0, math.pi / 2))], 1.0, 0.0, 0.04)
     assert found.sizes_m == pytest.approx(np.array([[4.0, 2.0]]))
     assert found.poses.shape == (1, 51, 3)
-    # its middle is a metre ahead of its pose, which looks along y
+    # its middle is a meter ahead of its pose, which looks along y
     assert found.poses[0, 0] == pytest.approx([10.0, 1.0, math.pi / 2])
     assert found.poses[0, 25] == pytest.approx([11.0, 1.0, math.pi / 2])
     assert found.poses[0, -1] == pytest.approx([12.0, 1.0, math.pi / 2])

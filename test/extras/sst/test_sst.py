@@ -56,7 +56,7 @@ class TestModel:
         center = ROOT[:2] + np.array([0.0, radius])
         assert np.hypot(*(states[:, :2] - center).T) == pytest.approx(radius, rel=1e-3)
 
-    def test_what_a_metre_costs_on_the_centre_at_the_desired_speed_is_its_length(self):
+    def test_what_a_meter_costs_on_the_center_at_the_desired_speed_is_its_length(self):
         """But for the penalty of half a cell, which is what a grid tells."""
         _, cost = drive(empty_road(), ROOT, 0.0, 0.0, 0, 10)
         assert 0.05 * 2.0 <= cost <= 2.0 * (0.05 + 0.2 * 100.0 * 0.05 / 1.75)
@@ -117,7 +117,7 @@ class TestModel:
 
 
 class TestRoad:
-    def test_a_centre_line_goes_by_arc_length_and_on_at_its_ends(self):
+    def test_a_center_line_goes_by_arc_length_and_on_at_its_ends(self):
         line = CenterLine(np.array([[0.0, 0.0], [3.0, 0.0], [3.0, 4.0]]))
         assert line.length_m == 7.0
         points, headings = line.at(np.array([-1.0, 1.0, 5.0, 8.0]))

@@ -11,7 +11,7 @@ from gz_testauto.cli.main import main
 from gz_testauto.extras.trees.actor import Tree
 
 TREE = """<root BTCPP_format="4"><BehaviorTree ID="main"><Fallback>
-<Sequence><Inverter><IsNear within_m="1.5"/></Inverter><GoTo x_m="-1" y_m="2" speed_mps="1"/>
+<Sequence><Inverter><IsNear trigger_distance_m="1.5"/></Inverter><GoTo x_m="-1" y_m="2" speed_mps="1"/>
 <Sleep msec="500"/><GoTo x_m="-3" y_m="2" speed_mps="1"/></Sequence>
 <Sequence><SetLook diffuse="1 0 0"/><Stand/></Sequence></Fallback></BehaviorTree></root>"""
 
@@ -35,7 +35,7 @@ def test_it_does_what_the_tree_says(tmp_path):
 
 
 def test_a_condition_sends_it_another_way(tmp_path):
-    near = TREE.replace('within_m="1.5"', 'within_m="9"')
+    near = TREE.replace('trigger_distance_m="1.5"', 'trigger_distance_m="9"')
     simulation = simulated(tmp_path, [person("t", -3.0, 2.0)], [read(tmp_path, near)])
     last = run(simulation, 1.0)[-1]
     assert place(last, "t")[:2] == pytest.approx((-3.0, 2.0), abs=1e-6)
@@ -53,7 +53,7 @@ def test_a_tree_that_was_changed_is_another_campaign(tmp_path, capsys):
     tree = tmp_path / "walker.xml"
     text = '<root><BehaviorTree ID="m"><Sleep msec="{}"/></BehaviorTree></root>'
     tree.write_text(text.format(500))
-    thinker = {"name": "thinker", "behaviour": "tree", "file": str(tree)}
+    thinker = {"name": "thinker", "behavior": "tree", "file": str(tree)}
     data = yaml.safe_load((share_directory() / "config" / "walkers_campaign.yaml").read_text())
     data["worlds"].update(
         count=1,
@@ -61,7 +61,7 @@ def test_a_tree_that_was_changed_is_another_campaign(tmp_path, capsys):
         obstacles=str(share_directory() / "config" / "obstacles.yaml"),
     )
     actors = [{**thinker, "start": {"x_m": 0.0, "y_m": 12.0}}]
-    data.update(simulator="embedded", actors=actors, randomise=[])
+    data.update(simulator="embedded", actors=actors, randomize=[])
     file = tmp_path / "trees.yaml"
     file.write_text(yaml.safe_dump(data))
     command = ["run", str(file), "--out", str(tmp_path / "out")]

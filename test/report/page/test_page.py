@@ -147,7 +147,7 @@ def test_a_pair_is_decided_by_the_test_that_ends_the_campaign_and_by_no_other(tm
     worlds = [f"world_{i:04d}" for i in range(6)]
     said = []
     for alpha in (0.2, 0.01):
-        rule = StopSpec(when="decided", alpha=alpha, negligible=0.05)
+        rule = StopSpec(when="decided", alpha=alpha, equivalence_margin=0.05)
         out = results(tmp_path / f"{alpha}", worlds, stop=rule)
         said.append(Parsed(make_page(out).html).text)
     assert "fgm reaches the goal more often than dwa." in said[0]

@@ -44,7 +44,7 @@ def test_nobody_is_first_who_is_not_told_from_the_next():
 
 
 def test_two_that_differ_by_less_than_matters_are_not_called_open():
-    rule = StopSpec(when="decided", negligible=0.3)
+    rule = StopSpec(when="decided", equivalence_margin=0.3)
     assert said(rule, a="RC" * 100, b="RC" * 100) == (
         "By success rate: a 50.0 %, b 50.0 %. No planner is shown to be first. "
         "Equal but for less than what the campaign calls negligible: a and b."

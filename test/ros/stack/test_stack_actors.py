@@ -23,9 +23,9 @@ EXAMPLE = Path(__file__).resolve().parents[3] / "config" / "own_stack_campaign.y
 
 ACTORS = """
 actors:
-  - {name: guard, behaviour: patrol, waypoints_m: [[-3, 2.5], [3, 2.5]], speed_mps: 0.8}
-  - {name: passer, behaviour: flow, waypoints_m: [[-3, -2.7], [-2, -2.7]], away_s: 0.5}
-randomise:
+  - {name: guard, behavior: patrol, waypoints_m: [[-3, 2.5], [3, 2.5]], speed_mps: 0.8}
+  - {name: passer, behavior: flow, waypoints_m: [[-3, -2.7], [-2, -2.7]], absence_s: 0.5}
+randomize:
   - {name: lamp, term: light, select: {names: ".*"}, set: [0.2, 1.0]}
 """
 
@@ -64,7 +64,7 @@ def test_actors_walk_come_and_go_and_begin_anew_in_each_trial(tmp_path):
 
 TRAFFIC = """
 actors:
-  - {name: guard, behaviour: patrol, waypoints_m: [[-3, 2.5], [3, 2.5]], speed_mps: 0.8}
+  - {name: guard, behavior: patrol, waypoints_m: [[-3, 2.5], [3, 2.5]], speed_mps: 0.8}
 tracking: {prediction: constant_velocity}
 road:
   lanes: [{name: way, center_m: [[-4, 0], [4, 0]], width_m: 4.0}]
@@ -77,7 +77,7 @@ road:
 def test_a_stack_is_told_of_the_road_and_of_who_moves(tmp_path):
     told = "[{name: told_mps, topic: /move_base/TebLocalPlannerROS/obstacles, reduce: max,"
     told += " field: 'obstacles[0].velocities.twist.linear.x'}]"
-    planner = "{plugin: sst, tracking: true, objects_age: 0.5, on_road: true}"
+    planner = "{plugin: sst, tracking: true, max_object_age: 0.5, on_road: true}"
     text = (
         example()
         .replace("  names:\n", f"  metrics: {told}\n  names:\n")
@@ -107,19 +107,19 @@ def test_a_stack_is_told_of_the_road_and_of_who_moves(tmp_path):
     ("entry", "says"),
     [
         (
-            "randomise: [{name: noise, term: scan_noise, set: 0.01}]",
-            "randomise 'noise': scan_noise is not done on a stack of the user's own",
+            "randomize: [{name: noise, term: scan_noise, set: 0.01}]",
+            "randomize 'noise': scan_noise is not done on a stack of the user's own",
         ),
         (
-            'randomise: [{name: floor, term: friction, select: {names: ".*"}, set: 0.5}]',
-            "randomise 'floor': gazebo_ros, with which a stack simulates, takes no SetFriction",
+            'randomize: [{name: floor, term: friction, select: {names: ".*"}, set: 0.5}]',
+            "randomize 'floor': gazebo_ros, with which a stack simulates, takes no SetFriction",
         ),
         (
             "robots: [{name: b, start: {x_m: -3, y_m: 2}, goal: {x_m: 3, y_m: 2}}]",
             "robots: a stack of the user's own has one robot",
         ),
         (
-            "actors: [{name: walls, behaviour: patrol, waypoints_m: [[-3, 2], [3, 2]]}]",
+            "actors: [{name: walls, behavior: patrol, waypoints_m: [[-3, 2], [3, 2]]}]",
             "has a model 'walls' already; rename the actor",
         ),
     ],

@@ -38,7 +38,7 @@ class Fell:
         raise SceneError("the robot fell: before the goal is sent it is at z = -574.00 m")
 
 
-def test_a_robot_that_fell_is_told_before_anybody_waits_for_its_localiser(monkeypatch):
+def test_a_robot_that_fell_is_told_before_anybody_waits_for_its_localizer(monkeypatch):
     """gazebo_ros does not repeat: another attempt may stand."""
     cold = StackDrive.__new__(StackDrive)
     cold._campaign = SimpleNamespace(
@@ -46,7 +46,7 @@ def test_a_robot_that_fell_is_told_before_anybody_waits_for_its_localiser(monkey
         watch=lambda trial, beside: Fell(),
         actors=lambda trial: TrialActors(),
     )
-    cold._stack = cold._logs = cold._localisation = None
+    cold._stack = cold._logs = cold._localization = None
     cold._running = SimpleNamespace(simulating=False, start_navigation=lambda *arguments: False)
     cold._truth = SimpleNamespace(
         look=lambda robot, others: SimpleNamespace(models={robot: ModelState(Pose())})

@@ -45,8 +45,8 @@ def _terrain(folder, heights_m, lowest_m):
     ``lowest_m``."""
     image = pytest.importorskip("PIL.Image")
     relief_m = float(np.ptp(heights_m))
-    grey = np.rint(255 * (heights_m - heights_m.min()) / relief_m).astype(np.uint8)
-    image.fromarray(grey).save(folder / "terrain.png")
+    gray = np.rint(255 * (heights_m - heights_m.min()) / relief_m).astype(np.uint8)
+    image.fromarray(gray).save(folder / "terrain.png")
     return scenes.model(
         "terrain",
         f"<heightmap><uri>file://{folder}/terrain.png</uri><size>12.8 12.8 {relief_m}</size>"
@@ -55,7 +55,7 @@ def _terrain(folder, heights_m, lowest_m):
 
 
 def _sloping_terrain(folder, slope_rad):
-    """It rises towards +x, through the origin, by two grey levels a cell up to 254; the last
+    """It rises towards +x, through the origin, by two gray levels a cell up to 254; the last
     column, a step aside, is lower by as much as a level is."""
     rise_m = 0.1 * math.tan(slope_rad)
     columns = np.arange(129.0)
@@ -146,9 +146,9 @@ class TestDriving:
         path = scenes.rover(tmp_path, scenes.SKID_STEER).path
         if not drawn:
             trimesh = pytest.importorskip("trimesh")
-            trimesh.creation.annulus(0.08, 0.12, 0.08, sections=48).export(tmp_path / "tyre.stl")
-            tyre = f"<mesh><uri>file://{tmp_path}/tyre.stl</uri></mesh>"
-            path.write_text(re.sub("<cylinder>.*?</cylinder>", tyre, path.read_text()))
+            trimesh.creation.annulus(0.08, 0.12, 0.08, sections=48).export(tmp_path / "tire.stl")
+            tire = f"<mesh><uri>file://{tmp_path}/tire.stl</uri></mesh>"
+            path.write_text(re.sub("<cylinder>.*?</cylinder>", tire, path.read_text()))
         rails = [scenes.box(f"rail{side}", 0, side * 0.28, 0.01, "4 0.01 0.02") for side in (-1, 1)]
         with EmbeddedSimulator(skid="wheels") as simulator:
             world = scenes.write_world(tmp_path, *rails)

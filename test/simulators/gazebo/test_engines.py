@@ -56,7 +56,7 @@ def split_text(path, engine):
 
 @pytest.fixture
 def levels():
-    """Grey levels of hills that nowhere go down to 0, row 0 at the highest y."""
+    """Gray levels of hills that nowhere go down to 0, row 0 at the highest y."""
     x, y = np.meshgrid(np.linspace(-4, 4, 33), np.linspace(4, -4, 33))
     hills = 0.6 + 0.25 * np.sin(1.3 * x + 0.4) * np.cos(0.9 * y) + 0.03 * x
     return np.round(hills / hills.max() * 255).astype(np.uint8)

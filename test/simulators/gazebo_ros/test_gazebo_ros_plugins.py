@@ -52,7 +52,7 @@ def test_the_drive_is_the_same_drive(fitted):
 def test_the_bumper_feels_the_body_and_not_the_wheels(fitted):
     felt = {c.text for c in etree.parse(str(fitted)).iterfind(".//sensor/contact/collision")}
     assert "seat" in felt
-    assert "tyre" not in felt
+    assert "tire" not in felt
 
 
 def test_a_robot_that_speaks_ros_already_is_left_as_its_author_made_it(fitted):

@@ -232,8 +232,8 @@ def test_a_moved_model_is_seen_and_touched_at_its_pose(simulation):
         simulation.set_states({"wall": ModelState(pose), "robot": ModelState(Pose())})
         simulation.drive(Twist2D(1.0, 0.0))
         start, end = simulation.step(0.1), simulation.step(2.0)
-        lidar_above_centre_m = 0.35 - pose.position[2]
-        face_m = 1.9 + math.tan(pose.rpy[1]) * lidar_above_centre_m
+        lidar_above_center_m = 0.35 - pose.position[2]
+        face_m = 1.9 + math.tan(pose.rpy[1]) * lidar_above_center_m
         if pose.rpy[1] == 0.0:
             assert start.scan.ranges_m[180] == pytest.approx(face_m - 0.6, abs=1e-9)
         assert {contact.second for contact in end.contacts} == {"wall::l::c"}

@@ -111,7 +111,7 @@ class Bodies:
         return self._meet(self._at(one), self._at(other))
 
     def distance_m(self, one: str, other: str) -> float:
-        """Metres between two; 0 where they have a point in common. Raises
+        """Meters between two; 0 where they have a point in common. Raises
         ``MissingDependencyError`` for two that only MuJoCo 3.3 or later tells right, where it is
         older."""
         first, second = self._at(one), self._at(other)
@@ -120,7 +120,7 @@ class Bodies:
         if not (self._mujoco_tells or self._fcl_tells(first, second)):
             raise MissingDependencyError(
                 f"the distance of {one!r} and {other!r} needs MuJoCo 3.3 or later, and so Python "
-                f"3.9 or later; {mujoco.__version__} is decimetres off"
+                f"3.9 or later; {mujoco.__version__} is decimeters off"
             )
         beside = self._beside_surface(first, second)
         if beside is not None:
@@ -155,7 +155,7 @@ class Bodies:
     def raycast(
         self, origins: np.ndarray, directions: np.ndarray, range_max_m: float = FARTHEST_M
     ) -> Tuple[np.ndarray, np.ndarray]:
-        """Metres (n,) along each ray to the first surface, inf where none is in range, and the
+        """Meters (n,) along each ray to the first surface, inf where none is in range, and the
         number of that collider in ``names`` (n,), -1 for none.
 
         ``origins`` and ``directions`` have shape (n, 3) or (3,); directions need no length of 1.

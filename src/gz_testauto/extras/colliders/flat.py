@@ -1,7 +1,7 @@
 """Flat colliders: boxes, circles and polygons on the ground, which is the world's xy plane.
 
 Owns what can be asked of two of them, of points and of rays, as arrays. Straight sides are exact,
-by shapely, and so are circles: a centre and a radius. Each shape is given in a frame of its own and
+by shapely, and so are circles: a center and a radius. Each shape is given in a frame of its own and
 turned about that frame's origin, wherever its middle is. Solids are
 :mod:`gz_testauto.extras.colliders.bodies`' business.
 """
@@ -70,7 +70,7 @@ class FlatCollider:
         return self.distance_m(other) == 0.0
 
     def distance_m(self, other: "FlatCollider") -> float:
-        """Metres between the two; 0 where they overlap or touch."""
+        """Meters between the two; 0 where they overlap or touch."""
         return self.outline.distance_m(other.outline)
 
     def contains(self, points: np.ndarray) -> np.ndarray:
@@ -84,7 +84,7 @@ class FlatCollider:
     def raycast(
         self, origins: np.ndarray, directions: np.ndarray, range_max_m: float = FARTHEST_M
     ) -> np.ndarray:
-        """Metres (n,) along each ray to the first point of the edge; inf where none is in range.
+        """Meters (n,) along each ray to the first point of the edge; inf where none is in range.
 
         ``origins`` and ``directions`` have shape (n, 2) or (2,); directions need no length of 1.
         From within, that is the way out. Raises ``ValueError`` for a direction of length 0.
@@ -117,7 +117,7 @@ def rays(
 
 
 def to_ball(start: np.ndarray, towards: np.ndarray, radius_m: float) -> np.ndarray:
-    """Metres along rays (n, d) with unit directions to the surface of a ball around the origin."""
+    """Meters along rays (n, d) with unit directions to the surface of a ball around the origin."""
     middle = -np.sum(start * towards, axis=1)
     nearest = start + middle[:, None] * towards
     under = radius_m**2 - np.sum(nearest**2, axis=1)

@@ -31,7 +31,7 @@ def depth_image(bodies: Bodies, view: Frustum, width: int, height: int) -> Depth
     u, v = (np.arange(width) + 0.5) / width, (np.arange(height) + 0.5) / height
     image = np.stack(np.meshgrid(u, v), axis=-1).reshape(-1, 2)
     directions = view.rays(image)
-    # Along a ray that is s long for each metre ahead, what is d away is d / s ahead.
+    # Along a ray that is s long for each meter ahead, what is d away is d / s ahead.
     stretch = np.linalg.norm(directions, axis=1)
     eye = np.asarray(view.pose.position)
     away_m, labels = bodies.raycast(eye, directions)

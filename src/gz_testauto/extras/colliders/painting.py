@@ -1,6 +1,6 @@
-"""Colour images of a world, by rays: no display, no renderer, and the same bits every time.
+"""Color images of a world, by rays: no display, no renderer, and the same bits every time.
 
-Owns what is drawn, which is the visuals' own shapes in their present colours, and how it is lit:
+Owns what is drawn, which is the visuals' own shapes in their present colors, and how it is lit:
 ambient light, and every lamp of the world by Lambert's law, without shadows, highlights and
 textures. Where things are a snapshot says, so that what any simulator shows can be drawn.
 """
@@ -171,7 +171,7 @@ def _normals(
 def _lit(
     points: np.ndarray, normals: np.ndarray, names: List[object], now: Description
 ) -> np.ndarray:
-    """Colours (n, 3) of points of visuals."""
+    """Colors (n, 3) of points of visuals."""
     looks = [now.visuals[str(name)] for name in names]
     ambient, diffuse, emissive = (
         np.array([getattr(look, field)[:3] for look in looks])
@@ -185,7 +185,7 @@ def _lit(
 
 
 def _strength(light: Light, points: np.ndarray, normals: np.ndarray) -> np.ndarray:
-    """How much of a light's colour comes back from points: (n,), from 0 to 1."""
+    """How much of a light's color comes back from points: (n,), from 0 to 1."""
     if light.diffuse == BLACK:
         return np.zeros(len(points))
     direction = light.pose.rotation @ np.asarray(light.direction)

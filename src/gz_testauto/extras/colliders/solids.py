@@ -25,7 +25,7 @@ _CHUNK = 2_000_000
 
 
 class Convex:
-    """The smallest convex body around ``points`` (n, 3), in metres.
+    """The smallest convex body around ``points`` (n, 3), in meters.
 
     Raises ``SpecError`` where they have no volume.
     """
@@ -53,7 +53,7 @@ class Convex:
 
 
 class Triangles:
-    """A surface of ``triangles`` (n, 3, 3), in metres. Where it goes round a volume without gaps,
+    """A surface of ``triangles`` (n, 3, 3), in meters. Where it goes round a volume without gaps,
     that is a solid; else it is a sheet that has no inside.
 
     Raises ``SpecError`` for what is no surface.

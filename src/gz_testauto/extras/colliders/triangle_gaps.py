@@ -1,6 +1,6 @@
 """How far convex bodies are from surfaces of triangles.
 
-Owns the pairs of kinds that FCL gets wrong, now and then and by centimetres: cylinders, capsules,
+Owns the pairs of kinds that FCL gets wrong, now and then and by centimeters: cylinders, capsules,
 ellipsoids and convex bodies beside triangles. MuJoCo's answer for two convex bodies is exact, and
 each triangle is one: those that may be nearest are put, one after the other, into a scene of that
 body and a single triangle.
@@ -50,7 +50,7 @@ class TriangleGap:
             self._outer_m = float(np.hypot(shape.radius, shape.length / 2))
 
     def distance_m(self, triangles: np.ndarray) -> float:
-        """Metres from the body to the nearest of ``triangles`` (n, 3, 3), at least one, in its
+        """Meters from the body to the nearest of ``triangles`` (n, 3, 3), at least one, in its
         frame; 0 where it has a point in common with one."""
         middles = np.tile(self._middle_m, (len(triangles), 1))
         nearest = trimesh.triangles.closest_point(triangles, middles)

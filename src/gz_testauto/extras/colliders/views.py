@@ -46,7 +46,7 @@ class Plane:
         return np.asarray(points, dtype=float) @ np.asarray(self.normal) - self.offset_m
 
     def raycast(self, origins: np.ndarray, directions: np.ndarray) -> np.ndarray:
-        """Metres (n,) along each ray (n, 3) to the plane, from either side; inf for one that leads
+        """Meters (n,) along each ray (n, 3) to the plane, from either side; inf for one that leads
         away from it or along it. Raises ``ValueError`` for a direction of length 0."""
         start, towards = rays(origins, directions, 3)
         rise, height = towards @ np.asarray(self.normal), self.height_m(start)
@@ -84,7 +84,7 @@ class Frustum:
 
     @property
     def _slopes(self) -> Tuple[float, float]:
-        """How far sideways and up the view reaches, a metre ahead."""
+        """How far sideways and up the view reaches, a meter ahead."""
         sideways = math.tan(self.horizontal_fov_rad / 2)
         return sideways, sideways / self.aspect
 

@@ -72,7 +72,7 @@ class Apart:
         return (self.discordant + self.difference) / 2.0
 
     def as_good(self) -> "Apart":
-        """Return the same share of worlds, half of them in favour of either."""
+        """Return the same share of worlds, half of them in favor of either."""
         return Apart(self.discordant, 0.0)
 
     def draw(self, generator: np.random.Generator, shape: Tuple[int, int]) -> np.ndarray:
@@ -94,7 +94,7 @@ class Pilot:
         return mean(self.differences)
 
     def as_good(self) -> "Pilot":
-        """Return the same differences, each in favour of either planner."""
+        """Return the same differences, each in favor of either planner."""
         return Pilot(np.concatenate([self.differences, -self.differences]))
 
     def draw(self, generator: np.random.Generator, shape: Tuple[int, int]) -> np.ndarray:
@@ -163,7 +163,7 @@ def mcnemar_power(worlds: int, apart: Apart, alpha: float) -> float:
 
 def smallest_difference(worlds: int, discordant: float, alpha: float) -> Optional[float]:
     """The smallest difference of two rates that is shown with the usual chance; None where not even
-    the largest one, with all discordant worlds in one planner's favour, is."""
+    the largest one, with all discordant worlds in one planner's favor, is."""
     if mcnemar_power(worlds, Apart(discordant, discordant), alpha) < CHANCE:
         return None
     low, high = 0.0, discordant

@@ -171,7 +171,7 @@ def metric_worlds(metric: Metric, pair: GatePair) -> MetricWorlds:
 @dataclass(frozen=True)
 class _Question:
     """``values`` are one per world of ``worlds``, the higher the better; the planner is worse
-    where their centre lies below ``limit``. ``sign`` is -1 where they were turned for that. A world
+    where their center lies below ``limit``. ``sign`` is -1 where they were turned for that. A world
     whose value lies below ``against`` speaks against the planner."""
 
     text: str
@@ -208,7 +208,7 @@ class _Question:
             ]
             known = [number for number in needed if number is not None]
             more = max(min(known) - len(self.values), 1) if known else None
-        return self._answered(verdict, self._centre(), self._ends(alpha, shared), more)
+        return self._answered(verdict, self._center(), self._ends(alpha, shared), more)
 
     def _bets(self) -> Tuple[np.ndarray, np.ndarray]:
         """On being better than the limit, and on being worse."""
@@ -222,7 +222,7 @@ class _Question:
             anytime.below(self.values, self.limit, self.bounds),
         )
 
-    def _centre(self) -> float:
+    def _center(self) -> float:
         if self.bounds is not None:
             return float(self.values.mean())
         rows, columns = np.triu_indices(len(self.values))

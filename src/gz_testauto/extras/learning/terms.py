@@ -66,7 +66,7 @@ class RewardTerm(abc.ABC):
 
 
 class Progress(RewardTerm):
-    """Metres along the way, counted once: driving back takes nothing."""
+    """Meters along the way, counted once: driving back takes nothing."""
 
     def begin(self, task: Task) -> None:
         """See :class:`RewardTerm`."""
@@ -116,12 +116,12 @@ class Time(RewardTerm):
 
 
 class Near(RewardTerm):
-    """From 0 to 1, over time: how near the lidar has something, within ``within_m`` of its
+    """From 0 to 1, over time: how near the lidar has something, within ``range_m`` of its
     origin."""
 
-    def __init__(self, weight: float = -1.0, within_m: Positive = 1.0) -> None:
+    def __init__(self, weight: float = -1.0, range_m: Positive = 1.0) -> None:
         super().__init__(weight)
-        self._within_m = within_m
+        self._within_m = range_m
 
     def value(self, transition: Transition) -> float:
         """See :class:`RewardTerm`."""

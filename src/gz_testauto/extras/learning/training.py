@@ -347,7 +347,7 @@ def _require_sense(options: TrainingOptions) -> None:
     if options.population < 4:
         raise SpecError(f"--population is {options.population}; it must be at least 4")
     if options.judged < 0:
-        raise SpecError(f"--judge is {options.judged}; it must be at least 0")
+        raise SpecError(f"--eval-worlds is {options.judged}; it must be at least 0")
     if not 0 <= options.selection < 1:
         raise SpecError(f"--selection is {options.selection:g}; it must be at least 0 and below 1")
 

@@ -1,7 +1,7 @@
 """Changes of a world while it is simulated: twists, joints, masses, friction, gravity and pushes.
 
 Owns what each means in Bullet. How things look and lights are nobody's business here: rays do not
-see colours.
+see colors.
 """
 
 from typing import FrozenSet, Mapping, Optional, Sequence

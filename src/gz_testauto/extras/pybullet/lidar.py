@@ -42,7 +42,7 @@ class Lidar:
         return measured_scan(self._description, stamp_s, ranges, self._noise, self._generator)
 
     def _cast(self, origin: np.ndarray, directions: np.ndarray) -> np.ndarray:
-        """Metres to what each ray meets, infinite where that is nothing in the lidar's range."""
+        """Meters to what each ray meets, infinite where that is nothing in the lidar's range."""
         reach_m = self._description.range_max_m
         ends = (origin + directions * reach_m).tolist()
         start, found = origin.tolist(), []

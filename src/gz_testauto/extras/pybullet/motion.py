@@ -1,6 +1,6 @@
 """Where things are in Bullet and how they move, in SDF's terms; and placing them.
 
-Owns the difference between Bullet's frame of a link, at its centre of mass, and SDF's.
+Owns the difference between Bullet's frame of a link, at its center of mass, and SDF's.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ STANDING: Vector = (0.0, 0.0, 0.0)
 
 @dataclass(frozen=True)
 class Motion:
-    """Of a link: the pose of its centre of mass, along the principal axes, and the velocity of
+    """Of a link: the pose of its center of mass, along the principal axes, and the velocity of
     that (m/s) and the rate (rad/s), in the world frame."""
 
     center: Pose

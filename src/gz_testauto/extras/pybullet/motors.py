@@ -22,15 +22,15 @@ larger share than others."""
 
 
 def torque_limits_nm(engine_robot: EngineRobot) -> List[float]:
-    """Of each driven wheel: that of its plugin, and no more than its tyre brings to the ground,
+    """Of each driven wheel: that of its plugin, and no more than its tire brings to the ground,
     of a robot whose weight is on these wheels alike."""
     wheels = engine_robot.wheels
     bodies = [body for root in engine_robot.model.roots for body in walk(root)]
     mass_kg = sum(body.inertial.mass_kg for body in bodies if body.inertial is not None)
-    tyres = {body.name: [shape.surface for shape in body.shapes] for body in bodies}
+    tires = {body.name: [shape.surface for shape in body.shapes] for body in bodies}
     limits = []
     for wheel in wheels:
-        mu = min((min(tyre.mu, tyre.mu2, 1.0) for tyre in tyres[wheel.link]), default=1.0)
+        mu = min((min(tire.mu, tire.mu2, 1.0) for tire in tires[wheel.link]), default=1.0)
         load_n = mass_kg * STANDARD_GRAVITY_MPS2 / len(wheels)
         share = PUSH if len(wheels) == 2 else SLIDE
         most = share * (mu or 1.0) * load_n / abs(wheel.per_speed)

@@ -26,7 +26,7 @@ BASE = -1
 """Bullet's number for the base of a body, where it asks for a link."""
 
 FASTEST = 1000.0
-"""Radians or metres a second that a joint may reach; Bullet's own limit is 100."""
+"""Radians or meters a second that a joint may reach; Bullet's own limit is 100."""
 
 Key = Tuple[int, int]
 """A body and a link of it."""
@@ -34,7 +34,7 @@ Key = Tuple[int, int]
 
 @dataclass(frozen=True)
 class LinkPlace:
-    """A link in Bullet. ``center`` is the pose of Bullet's frame of it, at the centre of mass along
+    """A link in Bullet. ``center`` is the pose of Bullet's frame of it, at the center of mass along
     the principal axes, in SDF's frame of the link; ``moments`` (kg m²) are about these axes."""
 
     body: int
@@ -254,7 +254,7 @@ class _Tree:
             self._finish(body, index, row)
         self._note(body)
         if built.model.self_collide:
-            self._let_neighbours_pass(body)
+            self._let_neighbors_pass(body)
 
     def _type_of(self, row: _Row) -> int:
         client = self._client
@@ -287,7 +287,7 @@ class _Tree:
                 JointPlace(body, number, axis) for number, axis in axes if axis is not None
             ]
 
-    def _let_neighbours_pass(self, body: int) -> None:
+    def _let_neighbors_pass(self, body: int) -> None:
         """What a joint joins does not collide, nor the shapes of one link."""
         joined = {(row.parent, number) for number, row in enumerate(self._rows)}
         joined |= {

@@ -1,6 +1,6 @@
 """SDF's shapes as Bullet's collision shapes.
 
-Owns how large they are there, where Bullet puts a shape's centre, and what stands for a mesh: its
+Owns how large they are there, where Bullet puts a shape's center, and what stands for a mesh: its
 triangles where it is static, its convex pieces where it moves. Refuses by name what Bullet has not.
 """
 

@@ -31,7 +31,7 @@ LOGGER = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Item:
-    """One mission item as the mission has it: metres and radians, ``heading`` ROS's yaw."""
+    """One mission item as the mission has it: meters and radians, ``heading`` ROS's yaw."""
 
     x: float
     y: float

@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="which modular scenario, if the file has several (default Main)",
     )
     parser.add_argument(
-        "--keep",
+        "--keep-placed",
         action="store_true",
         help="keep what already fits and draw the rest again: for dense scenes; changes the "
         "distribution; gives up after 10000 draws of objects, and 200 more for each object",
@@ -113,7 +113,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.models,
         arguments.seed,
         parameters_of(arguments.param),
-        keep=arguments.keep,
+        keep=arguments.keep_placed,
         download=arguments.download,
         chosen=arguments.chosen,
         pruning=not arguments.no_pruning,

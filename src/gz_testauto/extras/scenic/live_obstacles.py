@@ -29,7 +29,7 @@ DESCRIPTOR = "models.yaml"
 
 
 class ScenarioSpec(Spec):
-    """A scenario, the descriptor of its models, and what ``-p`` and ``--keep`` say on the command
+    """A scenario, the descriptor of its models, and what ``-p`` and ``--keep-placed`` say on the command
     line."""
 
     scenic: SpecPath

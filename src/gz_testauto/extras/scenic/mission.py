@@ -15,7 +15,7 @@ from gz_testauto.extras.scenic.world_file import model_pose
 
 FREE_M = 1e-9
 DIGITS = 12
-"""Of metres and radians: what is beyond is rounding."""
+"""Of meters and radians: what is beyond is rounding."""
 
 Mission = Dict[str, List[Dict[str, float]]]
 

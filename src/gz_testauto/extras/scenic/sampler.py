@@ -310,7 +310,7 @@ class SceneSampler:
         remedy = (
             "relax these, make the workspace larger, or ask for less"
             if self._keep
-            else "relax these, make the workspace larger, ask for less, or try --keep"
+            else "relax these, make the workspace larger, ask for less, or try --keep-placed"
         )
         return (
             f"{self._place}: {drawn}; tested alone, most often fails: {shown or 'none'}: {remedy}"

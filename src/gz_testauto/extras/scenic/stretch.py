@@ -1,7 +1,7 @@
 """Stretches a model's SDF, each axis by a factor of its own.
 
 Owns what follows from that for every part: sizes and poses of collisions, visuals and links, and
-mass, centre and inertia of homogeneous stretching (mass with the volume, second moments with the
+mass, center and inertia of homogeneous stretching (mass with the volume, second moments with the
 axes). Refuses what would no longer be its shape: a sphere that is not stretched evenly, a box
 that stands at an angle to an axis that is stretched more than another. One factor for all is
 :mod:`gz_testauto.sdf.scale`'s too; here it is the simplest case.

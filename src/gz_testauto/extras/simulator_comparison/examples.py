@@ -16,7 +16,7 @@ class ExampleSpec(Spec):
     """Of one drive, a simulator's and its reference's means and ranges, x y z, in the unit of
     ``measure``; and the error that was ``printed`` for it."""
 
-    about: str
+    description: str
     """Which drive, of which simulator, and where it stands."""
     measure: Literal["imu_angular_error", "imu_linear_error"]
     mean: Axes

@@ -1,7 +1,7 @@
 """What a simulator offers, as a number from 0 to 1.
 
 Owns the rules of A. Farley, J. Wang, J. A. Marshall, "How to pick a mobile robot simulator",
-Simulation Modelling Practice and Theory 120, 2022, section 3.2. The answers are quoted from
+Simulation Modeling Practice and Theory 120, 2022, section 3.2. The answers are quoted from
 somewhere, with a date; nothing here finds them out.
 """
 

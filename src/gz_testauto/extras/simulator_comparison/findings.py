@@ -321,7 +321,12 @@ def as_data(found: Findings) -> Dict[str, Any]:
         },
         "circumstances": _circumstances_data(found.circumstances),
         "examples": [
-            {"about": one.about, "measure": one.measure, "error": one.error, "printed": one.printed}
+            {
+                "description": one.description,
+                "measure": one.measure,
+                "error": one.error,
+                "printed": one.printed,
+            }
             for one in found.spec.examples
         ],
         "features": {

@@ -268,7 +268,7 @@ def _balls(places_m: np.ndarray, heights_m: np.ndarray, radius_m: float) -> Tupl
 
 
 def _sled_sdf(friction: float) -> str:
-    """A sled of 10 kg on four balls, with its centre of mass low."""
+    """A sled of 10 kg on four balls, with its center of mass low."""
     feet = "".join(
         _ball_shape(f"foot_{x:+g}_{y:+g}", FOOT_M, friction, f"{x} {y} {FOOT_M} 0 0 0")
         for x in (FOOT_M, -FOOT_M)

@@ -116,7 +116,7 @@ class BenchSpec(Spec):
     """The whole comparison."""
 
     name: str = Field(pattern=NAME)
-    about: str = ""
+    description: str = ""
     """For the report, above everything else."""
     seed: int = Field(0, ge=0)
     robot: Optional[BenchRobotSpec] = None
@@ -133,7 +133,7 @@ class BenchSpec(Spec):
     entries: Annotated[Tuple[EntrySpec, ...], BeforeValidator(as_tuple)]
     reference: Optional[str] = None
     """The entry that the others are measured against; it is not ranked."""
-    real: bool = False
+    reference_is_robot: bool = False
     """Whether the reference is a real robot; else the report speaks of agreement with it, never of
     accuracy."""
     baseline: Optional[str] = None
@@ -156,10 +156,12 @@ class BenchSpec(Spec):
             reference = self.entry(self.reference)
             if not (reference.recording or reference.campaign or reference.simulator):
                 raise ValueError(f"reference: {self.reference} has no recording to compare with")
-            if self.real and reference.simulator is not None:
-                raise ValueError(f"real: {self.reference} is simulated; give recordings of a robot")
-        if self.real and self.reference is None:
-            raise ValueError("real: there is no reference; give one")
+            if self.reference_is_robot and reference.simulator is not None:
+                raise ValueError(
+                    f"reference_is_robot: {self.reference} is simulated; give recordings of a robot"
+                )
+        if self.reference_is_robot and self.reference is None:
+            raise ValueError("reference_is_robot: there is no reference; give one")
         if self.baseline is not None:
             _require_known("baseline", self.baseline, names)
             if self.baseline == self.reference:
@@ -285,7 +287,7 @@ class BenchSpec(Spec):
 
 
 def _require_cases(entry: EntrySpec, cases: List[str]) -> None:
-    """A case that the reference lacks is a name that is misspelt."""
+    """A case that the reference lacks is a name that is misspelled."""
     if entry.recording is not None and cases:
         for case in entry.recording.drives:
             _require_known(f"{entry.name}.recording.drives", case, cases)

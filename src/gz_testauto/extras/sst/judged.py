@@ -53,7 +53,7 @@ class Judged:
     @property
     def numbers(self) -> Dict[str, float]:
         """``plans`` asked for and ``plans_failed``; of the others the mean absolute acceleration
-        (m/s²), deviation from the desired speed (m/s) and from the nearest lane's centre (m), and
+        (m/s²), deviation from the desired speed (m/s) and from the nearest lane's center (m), and
         cost. Nothing before the desired speed."""
         if not self._asked:
             return {}

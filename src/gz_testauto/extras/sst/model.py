@@ -29,7 +29,7 @@ class Vehicle(NamedTuple):
 
 
 class Costs(NamedTuple):
-    """What a way costs for each metre: its length, the deviation from the desired speed, the
+    """What a way costs for each meter: its length, the deviation from the desired speed, the
     penalty of where it is, and, of each object, ``clearance_height`` times a bell over the offset
     along and across the object's heading; of the nearest standing point that across it."""
 
@@ -66,7 +66,7 @@ class Growth(NamedTuple):
 
 
 HEADING_WEIGHT, SPEED_WEIGHT = 0.5, 1.0
-"""Of a rad and of a m/s beside a metre, in the distance of states."""
+"""Of a rad and of a m/s beside a meter, in the distance of states."""
 
 INVALID_PENALTY = 99.0
 """Places with this penalty and more are not driven at."""

@@ -70,11 +70,11 @@ class StableSparseRrt(ReactivePlanner):
     replan_s, latency_s
         Time between two plans, and from asking for one to following it; seconds.
     beside_m
-        How far off the way-points it may go: half the width of their lane; metres.
+        How far off the way-points it may go: half the width of their lane; meters.
     margin_m
-        Distance kept from what the scan meets, beside the half cell of rounding; metres.
+        Distance kept from what the scan meets, beside the half cell of rounding; meters.
     follow
-        ``trajectory``, or ``lane``: carried along the lane's centre at the desired speed while
+        ``trajectory``, or ``lane``: carried along the lane's center at the desired speed while
         trajectories are planned, to be judged for themselves.
     lane_branch, previous_branch
         Whether the lane, and what is left of the last trajectory, are put into the tree before it

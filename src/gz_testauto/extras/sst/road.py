@@ -1,6 +1,6 @@
 """The stretch of road that one plan is about, as the search looks it up: place by place.
 
-Owns lanes as centre lines with widths, and the grids that are made of them: the penalty of each
+Owns lanes as center lines with widths, and the grids that are made of them: the penalty of each
 place, how far along the lane it is, and how far the nearest standing point is.
 """
 
@@ -15,7 +15,7 @@ from gz_testauto.base.compiled import compiled
 from gz_testauto.planners.interface import Lane
 
 SPACING_M = 0.25
-"""Between two points of a lane's centre."""
+"""Between two points of a lane's center."""
 
 BLOCK = 16
 """Cells along a side of those that are looked at together."""
@@ -31,7 +31,7 @@ the road does, where nobody may."""
 class Stretch(NamedTuple):
     """What the search looks up. Grids have rows along y from ``origin_m`` on, in cells of
     ``cell_m``: ``penalty``, ``arc_m`` along the lane, and ``room_m`` to the nearest standing point.
-    ``line_m`` (k, 2) and ``headings_rad`` (k,) are the lane's centre from ``line_arc_m`` on, every
+    ``line_m`` (k, 2) and ``headings_rad`` (k,) are the lane's center from ``line_arc_m`` on, every
     ``SPACING_M``; ``aside_m`` (2,) how far to the right and to the left of it the road goes."""
 
     origin_m: np.ndarray
@@ -165,7 +165,7 @@ def _sides(lanes: Sequence[Lane], line: np.ndarray, headings: np.ndarray) -> np.
 
 @compiled
 def _beside(line, cosines, sines, widths_m, origin_m, cell_m, rows, columns):  # type: ignore[no-untyped-def]
-    """Of each cell beside the centre (k, 2) of a lane, whose headings have these cosines and sines
+    """Of each cell beside the center (k, 2) of a lane, whose headings have these cosines and sines
     and which is so wide, (k,) each: the penalty, from 0 there to 98 at the lane's edge and 100 off
     it, how far along it is from the nearest point, and that one's number; each (rows, columns).
 

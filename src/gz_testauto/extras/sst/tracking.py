@@ -17,14 +17,14 @@ AHEAD_M = 1.0
 """So much of a lane tells how it bends."""
 
 BESIDE_GAIN = 0.1
-"""Steering (rad) for each metre beside the way; with the next, as good as critically damped at
+"""Steering (rad) for each meter beside the way; with the next, as good as critically damped at
 5 m/s and 2.7 m between the axles."""
 
 HEADING_GAIN = 1.0
 """Steering (rad) for each rad of heading."""
 
 ALONG_GAIN_PER_S = 0.5
-"""Speed (m/s) for each metre behind."""
+"""Speed (m/s) for each meter behind."""
 
 
 def track(

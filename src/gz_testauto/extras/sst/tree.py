@@ -156,7 +156,7 @@ def room_at(scene, state):  # type: ignore[no-untyped-def]
 
 @compiled
 def _price(scene, state, step):  # type: ignore[no-untyped-def]
-    """What a metre costs in a state, ``step`` steps after the plan's beginning; -1 where it must
+    """What a meter costs in a state, ``step`` steps after the plan's beginning; -1 where it must
     not be: too fast or backward, off the road, or touching something."""
     vehicle, costs, road = scene.vehicle, scene.costs, scene.road
     if not 0.0 <= state[3] <= vehicle.max_speed_mps:
@@ -334,7 +334,7 @@ def grow_previous(tree, scene, controls, steps):  # type: ignore[no-untyped-def]
 @compiled
 def grow_lane(tree, scene, draws, goal_m):  # type: ignore[no-untyped-def]
     """Go along the lane: of the controls drawn for each edge, ``draws`` (n, k, 2), the one that
-    ends nearest to the lane's centre a little farther on, at the desired speed."""
+    ends nearest to the lane's center a little farther on, at the desired speed."""
     road, growth, steps = scene.road, scene.growth, scene.growth.edge_steps
     node = 0
     for edge in range(len(draws)):

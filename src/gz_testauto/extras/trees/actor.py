@@ -1,4 +1,4 @@
-"""An actor that a behaviour tree moves.
+"""An actor that a behavior tree moves.
 
 Owns the leaves of these trees: moving, standing still, conditions on positions, looks and changes.
 The tree is ticked once a period; after it has finished, the next period starts it again.
@@ -99,9 +99,11 @@ class Stand(Leaf):
 class IsNear(Leaf):
     """Succeeds if the robot, a tagged model or a named model is within a distance (m)."""
 
-    def __init__(self, name: str, actor: Actor, within_m: float, who: str = "robot") -> None:
-        super().__init__(name, actor, within_m=within_m, who=who)
-        self._within_m, self._who = _above_0("within_m", within_m), who
+    def __init__(
+        self, name: str, actor: Actor, trigger_distance_m: float, who: str = "robot"
+    ) -> None:
+        super().__init__(name, actor, trigger_distance_m=trigger_distance_m, who=who)
+        self._within_m, self._who = _above_0("trigger_distance_m", trigger_distance_m), who
 
     def update(self) -> Status:
         """See py_trees."""

@@ -1,4 +1,4 @@
-"""``tree``: an actor that a behaviour tree moves; see :mod:`gz_testauto.extras.trees.actor`."""
+"""``tree``: an actor that a behavior tree moves; see :mod:`gz_testauto.extras.trees.actor`."""
 
 import inspect
 from typing import Tuple
@@ -18,9 +18,9 @@ _REMEDY = "python3 -m pip install 'gz_testauto[trees]'"
 
 
 class TreeSpec(ActorSpec):
-    """Executes a behaviour tree in BehaviorTree.CPP's XML."""
+    """Executes a behavior tree in BehaviorTree.CPP's XML."""
 
-    behaviour: Literal["tree"]
+    behavior: Literal["tree"]
     start: PoseSpec
     file: SpecPath
 
@@ -41,10 +41,10 @@ def _require_py_trees() -> None:
     try:
         import py_trees
     except ImportError as error:
-        raise MissingDependencyError(f"behaviour trees need py_trees: {_REMEDY}") from error
+        raise MissingDependencyError(f"behavior trees need py_trees: {_REMEDY}") from error
     if "memory" not in inspect.signature(py_trees.composites.Sequence.__init__).parameters:
         raise MissingDependencyError(
-            f"the py_trees in {py_trees.__file__} is too old (ROS Noetic has 0.7); behaviour trees "
+            f"the py_trees in {py_trees.__file__} is too old (ROS Noetic has 0.7); behavior trees "
             f"need 2.2 or later: {_REMEDY}, in an environment whose packages come before those of "
             "ROS on PYTHONPATH"
         )

@@ -151,14 +151,14 @@ def lane_metrics() -> Tuple[Metric, ...]:
         extra_metric(
             "lane_error_mean_m",
             "lower",
-            "mean distance of the base to the nearest lane's centre",
+            "mean distance of the base to the nearest lane's center",
             _mean_aside,
             "m",
         ),
         extra_metric(
             "lane_error_max_m",
             "lower",
-            "greatest distance of the base to the nearest lane's centre",
+            "greatest distance of the base to the nearest lane's center",
             _most_aside,
             "m",
         ),
@@ -275,7 +275,7 @@ def _greatest_intrusion(
 
 
 def lanes_of(recording: Recording) -> List[np.ndarray]:
-    """Centres with widths, (k, 3): x, y, width (m)."""
+    """Centers with widths, (k, 3): x, y, width (m)."""
     return [array for name, array in recording.series.items() if name.startswith(LANE_SERIES)]
 
 
@@ -291,14 +291,14 @@ def _off_lanes(recording: Recording, context: MetricContext) -> float:
 
 
 def surface_of(lane: np.ndarray) -> shapely.Geometry:
-    """What a lane, x, y and width (k, 3) in metres, covers."""
+    """What a lane, x, y and width (k, 3) in meters, covers."""
     ends = shapely.buffer(shapely.points(lane[:, :2]), lane[:, 2] / 2)
     pieces = [shapely.MultiPolygon(pair).convex_hull for pair in zip(ends, ends[1:])]
     return shapely.union_all(pieces)
 
 
 def _aside(recording: Recording) -> np.ndarray:
-    """From the base to the nearest lane's centre at each sample (n,); empty without lanes."""
+    """From the base to the nearest lane's center at each sample (n,); empty without lanes."""
     places = shapely.points(recording.pose[:, :2])
     lines = [shapely.LineString(lane[:, :2]) for lane in lanes_of(recording)]
     apart = [shapely.distance(line, places) for line in lines]

@@ -1,13 +1,13 @@
 "use strict";
 
-/* Charts by uPlot in the page's colours. Owns what they have in common: axes, size, colours on
+/* Charts by uPlot in the page's colors. Owns what they have in common: axes, size, colors on
    screen and on paper. What is drawn is handed in. */
 const Charts = (() => {
   const DASHES = [[], [9, 4], [3, 3], [10, 3, 3, 3], [6, 2], [2, 4], [14, 4]];
   const drawn = new Map();
 
   const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  const colour = (planner) => css(`--p${planner % 7}`);
+  const color = (planner) => css(`--p${planner % 7}`);
   const dash = (planner) => DASHES[planner % DASHES.length];
 
   function faded(hex, share) {
@@ -24,7 +24,7 @@ const Charts = (() => {
     };
   }
 
-  /* Draws options() into a holder, and again whenever colours or size change. */
+  /* Draws options() into a holder, and again whenever colors or size change. */
   function show(holder, height, description, options) {
     hide(holder);
     const entry = { chart: null, draw: null, width: 0 };
@@ -65,5 +65,5 @@ const Charts = (() => {
   addEventListener("beforeprint", onPaper(true));
   addEventListener("afterprint", onPaper(false));
 
-  return { show, hide, axis, colour, dash, faded, css };
+  return { show, hide, axis, color, dash, faded, css };
 })();

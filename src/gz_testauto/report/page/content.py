@@ -191,9 +191,9 @@ def crash_labels() -> str:
 
 
 def outcome_style() -> str:
-    """The rules of the style sheet that colour outcomes."""
+    """The rules of the style sheet that color outcomes."""
     return "\n".join(
-        f".cell.{outcome.value} {{ background: var(--{outcome.declaration.colour.value}); }}"
+        f".cell.{outcome.value} {{ background: var(--{outcome.declaration.color.value}); }}"
         for outcome in Outcome
     )
 

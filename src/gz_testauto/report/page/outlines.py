@@ -35,10 +35,10 @@ class ShapeTable:
         return placed
 
     def _placed(self, part: shapely.Polygon) -> List[int]:
-        centre, radius_m = _circle(part)
+        center, radius_m = _circle(part)
         if radius_m is not None:
             radius = round(radius_m * _MILLI)
-            x, y = np.rint(centre * _MILLI).astype(int).tolist()
+            x, y = np.rint(center * _MILLI).astype(int).tolist()
             return [self._number(("r", radius), {"r": radius}), x, y]
         simple = shapely.simplify(part, TOLERANCE_M)
         whole = [
@@ -57,10 +57,10 @@ class ShapeTable:
 
 
 def _circle(part: shapely.Polygon) -> Tuple[np.ndarray, Any]:
-    """Centre (m) and radius (m) of a polygon that is drawn around a circle; None for others."""
+    """Center (m) and radius (m) of a polygon that is drawn around a circle; None for others."""
     corners = shapely.get_coordinates(part.exterior)[:-1]
-    centre = shapely.get_coordinates(part.centroid)[0]
+    center = shapely.get_coordinates(part.centroid)[0]
     if part.interiors or len(corners) < _CORNERS_OF_A_CIRCLE:
-        return centre, None
-    radii = np.hypot(*(corners - centre).T)
-    return centre, float(radii.max()) if np.ptp(radii) < TOLERANCE_M / 5 else None
+        return center, None
+    radii = np.hypot(*(corners - center).T)
+    return center, float(radii.max()) if np.ptp(radii) < TOLERANCE_M / 5 else None

@@ -242,12 +242,12 @@
         { ...Charts.axis("reached (%)", 44), splits: () => [0, 25, 50, 75, 100] }],
       cursor: { show: false },
       series: [{}, ...fitted.flatMap(([, planner]) => [
-        { stroke: Charts.colour(planner), width: 2, dash: Charts.dash(planner), points: { show: false } },
+        { stroke: Charts.color(planner), width: 2, dash: Charts.dash(planner), points: { show: false } },
         { stroke: "transparent", points: { show: false } },
         { stroke: "transparent", points: { show: false } },
       ])],
       bands: fitted.map(([, planner], k) => ({
-        series: [3 * k + 2, 3 * k + 3], fill: Charts.faded(Charts.colour(planner), 0.16),
+        series: [3 * k + 2, 3 * k + 3], fill: Charts.faded(Charts.color(planner), 0.16),
       })),
       hooks: {
         draw: [(chart) => {
@@ -255,7 +255,7 @@
           ctx.save();
           ctx.lineWidth = 1.4 * ratio;
           for (const [x, planner, reached] of ticks) {
-            ctx.strokeStyle = Charts.faded(Charts.colour(planner), 0.7);
+            ctx.strokeStyle = Charts.faded(Charts.color(planner), 0.7);
             const y = chart.valToPos(reached ? 102.5 : -2.5, "y", true);
             const shift = ((planner % 7) + 0.15) * (reached ? -1 : 1) * 5 * ratio;
             const px = chart.valToPos(x, "x", true);

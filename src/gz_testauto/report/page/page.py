@@ -188,14 +188,14 @@ def _rendered(live: bool, **values: Any) -> str:
         policy=policy,
         style=style,
         script=script,
-        uplot_licence=_asset("uplot/LICENSE"),
+        uplot_license=_asset("uplot/LICENSE"),
         **values,
     )
 
 
 def _shown(value: Any) -> Any:
     """Text as on a terminal: a mark that turns the direction of writing would turn its
-    neighbours' too. What is marked safe stays."""
+    neighbors' too. What is marked safe stays."""
     return escape_text(value) if type(value) is str else value
 
 

@@ -50,8 +50,8 @@ def setup(spec: Optional[CampaignSpec], footprint_m: Optional[np.ndarray]) -> Li
         rows.append(("road", "lanes and a route; planners that know of none have its way-points"))
     if spec.worlds.dynamic:
         rows.append(("moving", "what has a behavior in the scenario"))
-    if spec.randomise:
-        rows.append(("drawn", _listed([f"{one.name} ({one.term})" for one in spec.randomise])))
+    if spec.randomize:
+        rows.append(("drawn", _listed([f"{one.name} ({one.term})" for one in spec.randomize])))
     return rows + [(f"planner {one.name}", _planner(spec, one)) for one in spec.planners]
 
 
@@ -68,7 +68,7 @@ def length_note(spec: Optional[CampaignSpec]) -> str:
 
 def _actor(actor: ActorSpec) -> str:
     several = f"{actor.count} × " if actor.count > 1 else ""
-    return f"{several}{actor.name} ({actor.behaviour})"
+    return f"{several}{actor.name} ({actor.behavior})"
 
 
 def _tracking(tracking: TrackingSpec) -> str:

@@ -235,7 +235,7 @@ const World = (() => {
     }
     const beside = there.find((one) => one.movers.length);
     if (beside) {
-      entries.push(sample("rect", { class: "mover", ...frame }, "who moved, as the drive of that colour met them",
+      entries.push(sample("rect", { class: "mover", ...frame }, "who moved, as the drive of that color met them",
         `p${beside.planner % 7}`));
     }
     if (there.some((one) => one.contacts.length)) {
@@ -260,7 +260,7 @@ const World = (() => {
     const size = view.svg.getBoundingClientRect();
     if (!size.width) return;
     const [x, y, width, height] = view.box;
-    const scale = Math.min(size.width / width, size.height / height); // pixels per metre
+    const scale = Math.min(size.width / width, size.height / height); // pixels per meter
     const wide = size.width / scale, high = size.height / scale;
     const left = x + width / 2 - wide / 2, low = y + height / 2 - high / 2;
     const rough = 70 / scale, power = 10 ** Math.floor(Math.log10(rough));
@@ -286,9 +286,9 @@ const World = (() => {
     }
   }
 
-  function zoom(factor, centre = null) {
+  function zoom(factor, center = null) {
     const [x, y, width, height] = view.box;
-    const [cx, cy] = centre || [x + width / 2, y + height / 2];
+    const [cx, cy] = center || [x + width / 2, y + height / 2];
     look([cx - (cx - x) * factor, cy - (cy - y) * factor, width * factor, height * factor]);
   }
 
@@ -303,7 +303,7 @@ const World = (() => {
   }
 
   function movable(svg) {
-    const metres = (event) => {
+    const meters = (event) => {
       const point = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
       return [point.x, -point.y];
     };
@@ -311,22 +311,22 @@ const World = (() => {
     svg.addEventListener("wheel", (event) => {
       if (!event.ctrlKey && !event.shiftKey) return; // else the page scrolls
       event.preventDefault();
-      zoom(event.deltaY > 0 ? 1.2 : 1 / 1.2, metres(event));
+      zoom(event.deltaY > 0 ? 1.2 : 1 / 1.2, meters(event));
     }, { passive: false });
     svg.addEventListener("pointerdown", (event) => {
-      grabbed = metres(event);
+      grabbed = meters(event);
       svg.setPointerCapture(event.pointerId);
     });
     svg.addEventListener("pointermove", (event) => {
       if (!grabbed) return;
-      const [x, y] = metres(event);
+      const [x, y] = meters(event);
       const [left, low, width, height] = view.box;
       look([left + grabbed[0] - x, low + grabbed[1] - y, width, height]);
     });
     for (const over of ["pointerup", "pointercancel"]) {
       svg.addEventListener(over, () => { grabbed = null; });
     }
-    svg.addEventListener("dblclick", (event) => zoom(0.5, metres(event)));
+    svg.addEventListener("dblclick", (event) => zoom(0.5, meters(event)));
   }
 
   /* --- the charts ------------------------------------------------------------------------------ */
@@ -342,7 +342,7 @@ const World = (() => {
           axes: [Charts.axis("time (s)", 24), Charts.axis("", 48)],
           cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 } },
           series: [{}, ...shown.map((one) => ({
-            stroke: Charts.colour(one.planner), width: 1.6, dash: Charts.dash(one.planner), points: { show: false },
+            stroke: Charts.color(one.planner), width: 1.6, dash: Charts.dash(one.planner), points: { show: false },
           }))],
           hooks: {
             setCursor: [(chart) => {

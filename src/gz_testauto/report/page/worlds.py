@@ -149,7 +149,7 @@ class WorldsDrawer:
 
 
 def _ends(surroundings: Surroundings, world: WorldRecord) -> Dict[str, Any]:
-    """Start and goals of a world, in metres."""
+    """Start and goals of a world, in meters."""
     spec, missions = surroundings.spec, surroundings.missions
     if spec is None or missions is None:
         return {}

@@ -275,10 +275,10 @@ def _refuse_over_ros(spec: BuiltinCampaignSpec) -> None:
             f"campaign {spec.name}: robots: not over ROS, where nodes drive one robot; run the "
             "campaign in-process (gz_testauto run), or leave it out"
         )
-    for term in spec.randomise:
+    for term in spec.randomize:
         if term.term == "scan_delay":
             raise SpecError(
-                f"randomise {term.name!r}: no scan_delay over ROS, where planners wait for the "
+                f"randomize {term.name!r}: no scan_delay over ROS, where planners wait for the "
                 "scan that is due; run the campaign in-process (gz_testauto run), or leave it out"
             )
 

@@ -121,8 +121,8 @@ def start() -> int:
     """Offer the services until shut down."""
     base_world = parameters.read_path("base_world", "")
     client = GazeboRosClient(
-        answer_timeout_s=parameters.read("limit", float, 30.0),
-        effect_timeout_s=parameters.read("patience", float, 10.0),
+        answer_timeout_s=parameters.read("service_timeout", float, 30.0),
+        effect_timeout_s=parameters.read("effect_timeout", float, 10.0),
     )
     spawner = ObstacleSpawner(client, base_world, parameters.read("keep_off_m", float, 1.0))
     offer(ObstacleSpawnerNode(spawner).services)

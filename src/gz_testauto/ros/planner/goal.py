@@ -71,7 +71,7 @@ class GoalDrive:
         asks = make_planner(settings.plugin, **settings.options).wants_objects
         rehearse(settings.plugin, settings.options, settings.limits, settings.on_road)
         self._observations = ObservationSubscriber(
-            settings.period_s, settings.tracking and asks, settings.objects_age_s
+            settings.period_s, settings.tracking and asks, settings.max_object_age_s
         )
         self._roads = RoadSubscriber() if settings.on_road else None
         self._command = rospy.Publisher("cmd_vel", Twist, queue_size=10)

@@ -54,12 +54,12 @@ class ObservationSubscriber:
         self,
         period_s: float,
         tracking: bool = False,
-        objects_age_s: float = 0.0,
+        max_object_age_s: float = 0.0,
         map_frame: str = ros_messages.WORLD_FRAME,
     ) -> None:
-        """With ``tracking`` who moves is heard on ``objects``, which may be ``objects_age_s`` older
+        """With ``tracking`` who moves is heard on ``objects``, which may be ``max_object_age_s`` older
         than the odometry."""
-        self._objects_age = rospy.Duration.from_sec(objects_age_s)
+        self._objects_age = rospy.Duration.from_sec(max_object_age_s)
         self._map_frame = map_frame
         self._objects: Optional[TrackedObjects] = None
         # A period that the stamps miss by rounding, or by a physics step, is one all the same.

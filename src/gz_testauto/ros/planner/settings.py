@@ -35,7 +35,7 @@ class PlannerSettings:
     known_map: Optional[OccupancyGrid] = None
     tracking: bool = False
     """Whether who moves is told on ``objects``, for planners that ask."""
-    objects_age_s: float = 0.0
+    max_object_age_s: float = 0.0
     """How much older than the odometry these may be."""
     seed: int = 0
     """Of the planner's random numbers; :func:`seed_for_goal` reads it again for each goal."""
@@ -62,7 +62,7 @@ def parameters_of(settings: PlannerSettings) -> Dict[str, Any]:
         "startup_timeout": settings.startup_timeout_s,
         "base_frame": settings.base_frame,
         "tracking": settings.tracking,
-        "objects_age": settings.objects_age_s,
+        "max_object_age": settings.max_object_age_s,
         "on_road": settings.on_road,
         SEED: settings.seed,
         "wheelbase_m": limits.wheelbase_m,
@@ -84,7 +84,7 @@ def read_settings() -> PlannerSettings:
         base_frame=parameters.read("base_frame", str, "base_link"),
         known_map=None if map_file is None else read_map(map_file),
         tracking=parameters.read("tracking", bool, False),
-        objects_age_s=parameters.read("objects_age", float, 0.0),
+        max_object_age_s=parameters.read("max_object_age", float, 0.0),
         on_road=parameters.read("on_road", bool, False),
         seed=seed_for_goal(),
     )
@@ -121,7 +121,7 @@ def _read_footprint() -> tuple:
         model = parameters.read_path("robot_model", "")
         if model is None:
             raise SpecError(
-                f"neither {rospy.resolve_name('~footprint')} ([[x, y], ...] in metres) nor "
+                f"neither {rospy.resolve_name('~footprint')} ([[x, y], ...] in meters) nor "
                 f"{rospy.resolve_name('~robot_model')} (a model SDF) is set; give one"
             )
         return read_robot(model).footprint_m
@@ -130,5 +130,5 @@ def _read_footprint() -> tuple:
     except (TypeError, ValueError) as error:
         raise SpecError(
             f"parameter {rospy.resolve_name('~footprint')} is {points!r}; it must be a list of "
-            "[x, y] in metres"
+            "[x, y] in meters"
         ) from error

@@ -1,7 +1,7 @@
 """Odometry of the simulated robot: its true pose and its velocity in its own frame.
 
 Owns where the odom frame lies and the velocity of a simulator that tells poses only: the last
-displacement by the time it took. There is no drift: what a localiser does is not under test.
+displacement by the time it took. There is no drift: what a localizer does is not under test.
 """
 
 import math

@@ -172,7 +172,7 @@ class PropertyServices:
     def get_link_properties(
         self, request: srv.GetLinkPropertiesRequest
     ) -> srv.GetLinkPropertiesResponse:
-        """Mass, centre of mass and inertia of a link."""
+        """Mass, center of mass and inertia of a link."""
 
         def get() -> srv.GetLinkPropertiesResponse:
             name = self._link(request.link_name)
@@ -198,7 +198,7 @@ class PropertyServices:
     def set_link_properties(
         self, request: srv.SetLinkPropertiesRequest
     ) -> srv.SetLinkPropertiesResponse:
-        """The mass of a link, with the inertia as of a body of the same shape: another centre or
+        """The mass of a link, with the inertia as of a body of the same shape: another center or
         another inertia is not taken."""
 
         def change() -> srv.SetLinkPropertiesResponse:
@@ -212,7 +212,7 @@ class PropertyServices:
     def get_light_properties(
         self, request: srv.GetLightPropertiesRequest
     ) -> srv.GetLightPropertiesResponse:
-        """Colour and attenuation of a light."""
+        """Color and attenuation of a light."""
 
         def get() -> srv.GetLightPropertiesResponse:
             lights = self._loop.simulation.describe().lights
@@ -256,7 +256,7 @@ class PropertyServices:
         return self._perform(change)
 
     def apply_body_wrench(self, request: srv.ApplyBodyWrenchRequest) -> srv.ApplyBodyWrenchResponse:
-        """A force and a torque at a link's centre of mass, along the world's axes, from now on."""
+        """A force and a torque at a link's center of mass, along the world's axes, from now on."""
 
         def push() -> srv.ApplyBodyWrenchResponse:
             if request.reference_frame not in ("", "world", "map"):

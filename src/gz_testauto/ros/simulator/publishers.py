@@ -34,7 +34,7 @@ UNKNOWN = float("nan")
 @dataclass(frozen=True)
 class Frames:
     """Names of frames. ``odom_origin`` as in :class:`~gz_testauto.ros.simulator.odometry.Odometry`;
-    ``map_to_odom`` says whether to publish that transform, which a localiser does else."""
+    ``map_to_odom`` says whether to publish that transform, which a localizer does else."""
 
     base: str = "base_link"
     odom: str = "odom"

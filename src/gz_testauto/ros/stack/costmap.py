@@ -53,7 +53,7 @@ def heard_costmap(topic: str) -> Optional[OccupancyGrid]:
 
 
 def marked_points(grid: OccupancyGrid) -> np.ndarray:
-    """Centres of the lethal cells, shape (n, 2), m in the costmap's frame."""
+    """Centers of the lethal cells, shape (n, 2), m in the costmap's frame."""
     info = grid.info
     cells = np.asarray(grid.data, dtype=int).reshape(info.height, info.width)
     rows, columns = np.nonzero(cells >= LETHAL)

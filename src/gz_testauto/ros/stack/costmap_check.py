@@ -27,7 +27,7 @@ from gz_testauto.ros.stack.costmap import (
     layers_of,
     marked_points,
 )
-from gz_testauto.ros.stack.localisation import Localisation
+from gz_testauto.ros.stack.localization import Localization
 from gz_testauto.sampling.naming import is_obstacle
 from gz_testauto.sdf.scene import WorldScene, placed_model
 from gz_testauto.simulators.interface import NamedModel
@@ -55,10 +55,10 @@ class CostmapCheck:
     """Looks at the costmap before each trial's goal. Where ``stack.names.costmap`` is null or
     nobody publishes it, there is nothing to look at."""
 
-    def __init__(self, campaign: PreparedStack, localisation: Localisation) -> None:
+    def __init__(self, campaign: PreparedStack, localization: Localization) -> None:
         self._campaign = campaign
         self._stack = campaign.spec.stack
-        self._localisation = localisation
+        self._localization = localization
 
     def require_marks(
         self,
@@ -106,8 +106,8 @@ class CostmapCheck:
         """What the lidar should see, beside what it and the costmap have. None where tf does
         not say where the lidar is."""
         frames = self._stack.frames
-        lidar = self._localisation.pose_of(scan.header.frame_id, frames.base)
-        base = self._localisation.pose_of(frames.base, grid.header.frame_id)
+        lidar = self._localization.pose_of(scan.header.frame_id, frames.base)
+        base = self._localization.pose_of(frames.base, grid.header.frame_id)
         if lidar is None or base is None:
             return None
         layers = layers_of(str(self._stack.names.costmap))

@@ -27,7 +27,7 @@ from gz_testauto.ros.stack.bag import TrialBag
 from gz_testauto.ros.stack.costmap_check import CostmapCheck
 from gz_testauto.ros.stack.ground_truth import GroundTruth
 from gz_testauto.ros.stack.launched_stack import LaunchedStack
-from gz_testauto.ros.stack.localisation import Localisation
+from gz_testauto.ros.stack.localization import Localization
 from gz_testauto.ros.stack.protocol import CannotSwap, Setting
 from gz_testauto.ros.stack.real_time_factor import cap_pace, require_truth
 from gz_testauto.ros.stack.requirements import Awaited, awaited_topic, move_base_actions
@@ -74,12 +74,12 @@ class StackDrive:
         )
         self._running = LaunchedStack(campaign, logs, core, gazebo)
         self._truth = GroundTruth(gazebo, names.contacts)
-        self._localisation = Localisation(self._stack)
+        self._localization = Localization(self._stack)
         self._move_base = MoveBaseClient(
             names.action, self._stack.start_timeout_s / 4, self._stack.frames.map, names.recovery
         )
         self._listening = Listening(self._stack)  # the last to subscribe
-        self._costmap = CostmapCheck(campaign, self._localisation)
+        self._costmap = CostmapCheck(campaign, self._localization)
         self._swap = WorldSwap(gazebo, tell)
         self._halt = rospy.Publisher(names.cmd_vel, Twist, queue_size=1)
         self._traffic = TrafficPublisher(campaign)
@@ -194,12 +194,12 @@ class StackDrive:
         self._tell("starting the navigation")
         running.start_navigation(trial, values)
         self._await_contract()
-        self._tell("localising the robot")
+        self._tell("localizing the robot")
         watch.require_standing(self._true_pose())
         running.require_start(trial, self._true_place())
         self._traffic.begin(trial, actors)
         try:
-            self._localisation.establish(
+            self._localization.establish(
                 self._true_place, stack.start_timeout_s, running.require_alive
             )
         except NavigatorError as error:
@@ -207,7 +207,7 @@ class StackDrive:
                 raise CannotSwap(error.full) from error
             raise
         self._let_pass(SETTLE_S)
-        self._localisation.clear_costmaps()
+        self._localization.clear_costmaps()
         self._let_pass(SETTLE_S)
         self._tell("looking at the costmap")
         try:
@@ -246,7 +246,7 @@ class StackDrive:
         start = self._campaign.missions.start_in(trial.world).to_pose()
         place = Pose((*start.position[:2], self._rest_m), start.quaternion)
         self._swap.put_robot(self._campaign.robot.name, place)
-        self._localisation.forget()
+        self._localization.forget()
         world = self._campaign.world(trial)
         self._swap.to(world.path, self._campaign.world_scene(world))
 

@@ -23,7 +23,7 @@ MESH_SUFFIXES = (".stl", ".stlb", ".stla", ".obj", ".dae")
 
 _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 
-_COLOURS = tuple(f"{{*}}library_{kind}" for kind in ("images", "effects", "materials"))
+_COLORS = tuple(f"{{*}}library_{kind}" for kind in ("images", "effects", "materials"))
 """What of a COLLADA file is about looks."""
 
 _OBJ_COMMENT = re.compile(rb"^([ \t]*(?:v|vn|vt|f|l|p)[ \t][^#\n]*)#[^\n]*", re.MULTILINE)
@@ -35,7 +35,7 @@ _STL_HEADER, _STL_TRIANGLE = 84, 50
 
 @functools.lru_cache(maxsize=128)
 def mesh_parts(path: Path, modified_ns: int) -> List[Tuple[str, np.ndarray]]:
-    """Named parts of a mesh file as triangles (n, 3, 3) in metres."""
+    """Named parts of a mesh file as triangles (n, 3, 3) in meters."""
     suffix = path.suffix.lower()
     if suffix not in MESH_SUFFIXES:
         raise SdfError(f"mesh {path}: Gazebo loads STL, OBJ and DAE, not {suffix or 'this'}")
@@ -134,10 +134,10 @@ def _collada_parts(path: Path, content: bytes) -> Iterator[Tuple[str, np.ndarray
 
 
 def _shape_alone(content: bytes) -> bytes:
-    """A COLLADA file without what only colours it: where a texture or a material is named that is
+    """A COLLADA file without what only colors it: where a texture or a material is named that is
     not there, pycollada leaves out the shape that wears it, and Gazebo does not."""
     root = parse_xml(content)
-    for element in list(root.iter("{*}bind_material", *_COLOURS)):
+    for element in list(root.iter("{*}bind_material", *_COLORS)):
         element.getparent().remove(element)
     return bytes(etree.tostring(root))
 

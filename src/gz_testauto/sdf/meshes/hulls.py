@@ -34,7 +34,7 @@ SLIVER_M = 1e-4
 
 
 class OrientedBox(NamedTuple):
-    """Half the sides (m), the centre (m), and the directions of the sides as columns (3, 3)."""
+    """Half the sides (m), the center (m), and the directions of the sides as columns (3, 3)."""
 
     half: np.ndarray
     center: np.ndarray

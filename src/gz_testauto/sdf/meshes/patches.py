@@ -1,6 +1,6 @@
 """A surface taken apart into patches that are nearly flat and convex; compiled by numba.
 
-Owns the merging of triangles: neighbours become one patch as long as the convex hull of both
+Owns the merging of triangles: neighbors become one patch as long as the convex hull of both
 stays near to them, those first that fit best. What lies between two patches of a bent surface
 stays open, whatever the surface goes round; nothing need be closed. Only importing this module
 loads numba.
@@ -44,9 +44,9 @@ def convex_patches(
     order = np.argsort(pairs.ravel(), kind="stable")
     count = np.bincount(pairs.ravel(), minlength=len(edges))
     starts = np.concatenate([[0], np.cumsum(count)])
-    neighbours = _neighbours(order // 3, starts)
+    neighbors = _neighbors(order // 3, starts)
     free = sum(level <= tolerance_m for level in LEVELS_M)
-    owner, error = _merge(corners, faces, neighbours, np.array(LEVELS_M), free, limit)
+    owner, error = _merge(corners, faces, neighbors, np.array(LEVELS_M), free, limit)
     _, label = np.unique(owner, return_inverse=True)
     first = np.zeros(label.max() + 1, dtype=np.int64)
     first[label] = owner
@@ -54,7 +54,7 @@ def convex_patches(
 
 
 @compiled
-def _neighbours(faces_of_edges, starts):  # type: ignore[no-untyped-def]
+def _neighbors(faces_of_edges, starts):  # type: ignore[no-untyped-def]
     """Pairs (k, 2) of triangles that share an edge."""
     found = np.empty((len(faces_of_edges), 2), np.int64)
     size = 0
@@ -214,7 +214,7 @@ def _level(error, levels):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _merge(corners, faces, neighbours, levels, free, limit):  # type: ignore[no-untyped-def]
+def _merge(corners, faces, neighbors, levels, free, limit):  # type: ignore[no-untyped-def]
     """The patch of each triangle (n,), and the error of each patch (n,)."""
     n = len(faces)
     pool = np.empty(max(16 * n, 1024), np.int64)
@@ -235,19 +235,19 @@ def _merge(corners, faces, neighbours, levels, free, limit):  # type: ignore[no-
         area[face] = math.sqrt(_dot(turn[face], turn[face]))
     owner = np.arange(n)
     stamp = np.zeros(n, np.int64)
-    # the neighbours of each patch, as a chain
-    k = len(neighbours)
+    # the neighbors of each patch, as a chain
+    k = len(neighbors)
     head, tail = np.full(n, _NONE), np.full(n, _NONE)
     after = np.full(2 * k, _NONE)
     heap = [(0, 0, 0, 0, 0, 0) for _ in range(0)]
     for pair in range(k):
         for side in range(2):
-            face = neighbours[pair, side]
+            face = neighbors[pair, side]
             after[2 * pair + side] = head[face]
             if head[face] == _NONE:
                 tail[face] = 2 * pair + side
             head[face] = 2 * pair + side
-        a, b = neighbours[pair]
+        a, b = neighbors[pair]
         level = _level(_together(a, b, corners, pool, start, size, turn, area, slack)[0], levels)
         if level != _NONE:
             heapq.heappush(heap, (level, 2, a, b, 0, 0))
@@ -287,7 +287,7 @@ def _merge(corners, faces, neighbours, levels, free, limit):  # type: ignore[no-
             tail[a] = tail[b]
         last, link = _NONE, head[a]
         while link != _NONE:
-            other = neighbours[link // 2, 1 - link % 2]
+            other = neighbors[link // 2, 1 - link % 2]
             while owner[other] != other:
                 owner[other] = owner[owner[other]]
                 other = owner[other]

@@ -4,7 +4,7 @@ Owns the arithmetic behind ``footprint``: clipping convex polyhedra and triangle
 horizontal slab, filling the cross-sections of closed surfaces, and turning circles into
 polygons with a stated error. Knows nothing of SDF.
 
-All coordinates are in metres in the world frame; z up.
+All coordinates are in meters in the world frame; z up.
 """
 
 import math
@@ -112,7 +112,7 @@ def cross_section(triangles: np.ndarray, z: float) -> BaseGeometry:
 def _covered(triangles: np.ndarray) -> BaseGeometry:
     """The region under flat triangles (n, 3, 2) that all turn the same way round.
 
-    Only edges that no neighbour runs along the other way can bound it: far fewer than there
+    Only edges that no neighbor runs along the other way can bound it: far fewer than there
     are triangles, so this is much faster than uniting them.
     """
     if not len(triangles):

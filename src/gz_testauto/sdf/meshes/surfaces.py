@@ -36,7 +36,7 @@ FARTHEST_M = 1e6
 
 @dataclass(frozen=True)
 class TriangleMesh:
-    """Triangles (n, 3, 3) in metres, and which of them (n,) go round a solid without gaps."""
+    """Triangles (n, 3, 3) in meters, and which of them (n,) go round a solid without gaps."""
 
     triangles: np.ndarray
     closed: np.ndarray
@@ -129,7 +129,7 @@ def _scaled_surface(mesh: Mesh, modified_ns: int) -> TriangleMesh:
         scale = " ".join(f"{factor:g}" for factor in mesh.scale)
         raise SdfError(
             f"{mesh.path} with scale {scale} reaches {farthest_m:.3g} m from its origin; at most "
-            f"{FARTHEST_M:g} m are read: is the scale right, and the file in metres?"
+            f"{FARTHEST_M:g} m are read: is the scale right, and the file in meters?"
         )
     if np.prod(mesh.scale) < 0:
         scaled = scaled[:, ::-1]
@@ -138,7 +138,7 @@ def _scaled_surface(mesh: Mesh, modified_ns: int) -> TriangleMesh:
 
 @dataclass(frozen=True)
 class Heightmap(Geometry):
-    """Terrain from a square grey image of 2^n + 1 pixels.
+    """Terrain from a square gray image of 2^n + 1 pixels.
 
     The brightest pixel is ``size[2]`` (m) high and black is 0, as Gazebo scales it. Gazebo 11
     collides with it around the world's origin, at height ``position[2]``, turned by the yaw

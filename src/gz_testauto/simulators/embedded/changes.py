@@ -1,7 +1,7 @@
 """Changes of a world that is compiled: twists, joints, masses, friction, gravity and pushes.
 
 Owns what each means in MuJoCo's arrays, and what must be done again when the world is compiled
-anew. How things look and lights are nobody's business here: rays do not see colours.
+anew. How things look and lights are nobody's business here: rays do not see colors.
 """
 
 from typing import Dict, FrozenSet, Mapping, Optional, Sequence, Tuple

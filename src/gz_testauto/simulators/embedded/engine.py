@@ -275,7 +275,7 @@ class Engine:
         self.data.xfrc_applied[:] = 0.0
 
     def force(self, link: str, force_n: Sequence[float], torque_nm: Sequence[float]) -> None:
-        """Add a force through a body's centre of mass and a torque, until :meth:`release`."""
+        """Add a force through a body's center of mass and a torque, until :meth:`release`."""
         self.data.xfrc_applied[self.body(link)] += (*force_n, *torque_nm)
 
     # contacts

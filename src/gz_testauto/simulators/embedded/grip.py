@@ -5,7 +5,7 @@ proportion to its speed: it hops, and then grips in blows, so that a skid-steer 
 rate that follows from the solver's step. Owns the cure, which is De Saxcé's: the speed that a
 contact asks for along its normal is less by friction times the speed of sliding, which the
 convex problem adds (G. De Saxcé, Z.-Q. Feng, "The bipotential method", Mathematical and
-Computer Modelling 28, 1998). Owns also the motor: a force on the joint, as large as it needs to
+Computer Modeling 28, 1998). Owns also the motor: a force on the joint, as large as it needs to
 be and at most the motor's, that brings the wheel to its rate; it is solved for together with the
 contacts, where a controller would come a step late and give way to what the wheel meets.
 """

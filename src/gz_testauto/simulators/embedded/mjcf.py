@@ -29,7 +29,7 @@ MAX_FRICTION = 10.0
 """What holds at this coefficient holds at any; more makes the solver's task ill-conditioned."""
 
 LEAST_RANGE = 1e-6
-"""Radians or metres by which a joint can move that is locked, other than where it stands."""
+"""Radians or meters by which a joint can move that is locked, other than where it stands."""
 
 MANY_BODIES = 2000
 ROOM_BYTES = 64_000_000

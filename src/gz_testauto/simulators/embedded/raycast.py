@@ -134,7 +134,7 @@ def _cast_in_sight(  # type: ignore[no-untyped-def]
 
 @compiled
 def _see_from(origin, turn, position, rotation, center, axes):  # type: ignore[no-untyped-def]
-    """A geom's centre and axes in the frame of the sensor."""
+    """A geom's center and axes in the frame of the sensor."""
     for row in range(3):
         center[row] = 0.0
         for k in range(3):

@@ -12,10 +12,10 @@ import numpy as np
 
 TICKS = 40
 """Ticks after a placement in which bodies are moved apart; in each a quarter of the way is left
-behind, so that of metres nothing remains."""
+behind, so that of meters nothing remains."""
 
 OVERLAP_M = 0.002
-"""What is no deeper than this is left to MuJoCo, whose resting contacts are a millimetre deep."""
+"""What is no deeper than this is left to MuJoCo, whose resting contacts are a millimeter deep."""
 
 
 class Settling:

@@ -3,7 +3,7 @@
 Owns how hard they push. The drive plugins of Gazebo set the speed of the wheels in every step of
 its physics and leave the rest to friction; those of gazebo_ros use motors with a torque limit.
 The wheels of a skid-steer drive must slide to turn. Either they roll without friction, and the
-base is pushed and turned as it is told, as hard as their tyres could; or motors hold their rates,
+base is pushed and turned as it is told, as hard as their tires could; or motors hold their rates,
 and the rest is left to friction (:mod:`~gz_testauto.simulators.embedded.grip`).
 """
 
@@ -42,7 +42,7 @@ class Wheel(DrivenWheel):
     gain: float
 
     def under(self, load_n: float, mu: float) -> "Wheel":
-        """The same wheel under a load, with as much torque as its tyre brings to the ground."""
+        """The same wheel under a load, with as much torque as its tire brings to the ground."""
         if load_n <= 0 or mu <= 0:
             return self
         bearable = PUSH * min(mu, 1.0) * load_n / abs(self.per_speed)
@@ -96,8 +96,8 @@ def read_servos(model: EngineModel, wheels: Sequence[Wheel]) -> Tuple[Servo, ...
         mass += body.inertial.mass_kg
         turned = body.pose.rotation @ body.inertial.matrix @ body.pose.rotation.T
         about_z += float(turned[2, 2]) + body.inertial.mass_kg * (x * x + y * y)
-    tyres = [s.surface for body in bodies for s in body.shapes if body.name in _names(wheels)]
-    mu = min((min(tyre.mu, tyre.mu2, 1.0) for tyre in tyres), default=1.0)
+    tires = [s.surface for body in bodies for s in body.shapes if body.name in _names(wheels)]
+    mu = min((min(tire.mu, tire.mu2, 1.0) for tire in tires), default=1.0)
     grip = mu * mass * STANDARD_GRAVITY_MPS2
     torques = [wheel.torque_nm for wheel in wheels]
     push = sum(grip if t is None else t * abs(w.per_speed) for t, w in zip(torques, wheels))

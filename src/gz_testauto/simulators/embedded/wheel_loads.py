@@ -17,7 +17,7 @@ from gz_testauto.simulators.embedded.wheel_drive import Drivetrain, Wheel
 
 STEP_S = 0.002
 SETTLING_STEPS = 500
-"""One second: robots are placed some millimetres above the ground at most."""
+"""One second: robots are placed some millimeters above the ground at most."""
 
 
 def loaded_wheels(

@@ -206,7 +206,7 @@ class Impulses:
         self._pushing.append(_Pushing(push, max(push.duration_s, self._step_s)))
 
     def kick(self, link: str, linear_ns: np.ndarray, angular_nms: np.ndarray) -> None:
-        """Give a link an impulse through its centre of mass (N s) and an angular one (N m s), in
+        """Give a link an impulse through its center of mass (N s) and an angular one (N m s), in
         the world frame, with the next stretch; in place of any that it was to get there."""
         self._link_topic(link)
         self._kicks[link] = (linear_ns, angular_nms)

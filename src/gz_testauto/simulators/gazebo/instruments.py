@@ -1,7 +1,7 @@
 """Fits models with what the adaptor needs to know of them, and takes it out again.
 
 Owns the additions to SDF. Every link of a model that can move gets a *probe*: a ray sensor
-with a single ray of a centimetre, whose every message carries the exact pose of the link. The
+with a single ray of a centimeter, whose every message carries the exact pose of the link. The
 robot gets a contact sensor on the parts of its body that are not meant to touch the floor,
 because Gazebo reports contacts cheaply only through one. All sensors get the one period that
 lock-step needs. What is added bears one prefix and changes no physics.

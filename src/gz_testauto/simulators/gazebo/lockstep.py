@@ -90,7 +90,7 @@ class LockStep:
         """Set Gazebo's clock to zero, before anything that measures is spawned.
 
         A sensor that comes into a world whose clock is past its period measures at once. A
-        measurement leaves a trace: Gazebo normalises the direction of a ray anew each time, so
+        measurement leaves a trace: Gazebo normalizes the direction of a ray anew each time, so
         the last bits of a scan depend on how many have been taken. All begin at zero here.
         """
         # The alarms that the sensors' threads have set themselves go off in one long tick, so

@@ -79,14 +79,14 @@ class ServerProcess:
 
     def log_lines(self, mark: int = 0) -> List[str]:
         """What the server has said, after the first ``mark`` bytes of its log, without
-        colours."""
+        colors."""
         try:
             with self.log_file.open("rb") as log:
                 log.seek(mark)
                 text = log.read().decode("utf-8", errors="replace")
         except FileNotFoundError:
             return []
-        return [line for line in map(_without_colour, text.splitlines()) if line]
+        return [line for line in map(_without_color, text.splitlines()) if line]
 
     def log_size(self) -> int:
         """Bytes said so far: a mark for :meth:`complaints_since`."""
@@ -183,7 +183,7 @@ class ServerProcess:
         self._process = None
 
 
-def _without_colour(line: str) -> str:
+def _without_color(line: str) -> str:
     while "\x1b[" in line:
         before, _, rest = line.partition("\x1b[")
         line = before + rest.partition("m")[2]

@@ -70,7 +70,7 @@ class Outlines:
 
 @compiled
 def _bounding_circles(edges, ends):  # type: ignore[no-untyped-def]
-    """Centre and radius of each outline's bounding circle, shape (n, 3); the first is empty."""
+    """Center and radius of each outline's bounding circle, shape (n, 3); the first is empty."""
     circles = np.zeros((len(ends), 3))
     for group in range(1, len(ends)):
         low_x = low_y = np.inf

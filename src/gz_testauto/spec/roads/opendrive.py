@@ -17,7 +17,7 @@ SPACING_M = 0.1
 """Between two points of what is read."""
 
 TOLERANCE_M = 0.01
-"""How far a centre line may be from what was read, for fewer points."""
+"""How far a center line may be from what was read, for fewer points."""
 
 LEAST_M = 0.1
 """A shorter or narrower piece of lane is none."""
@@ -59,7 +59,7 @@ def _name(lane: Any) -> str:
 
 
 def _read(lane: Any) -> Dict[str, Any]:
-    """A lane, with neighbours and successors whether they are lanes to drive on or not;
+    """A lane, with neighbors and successors whether they are lanes to drive on or not;
     ``is_lane`` is false of a piece that is too short or too narrow, and has no shape then."""
     found = {
         "name": _name(lane),

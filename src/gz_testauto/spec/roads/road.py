@@ -38,9 +38,9 @@ class LaneSpec(Spec):
 
     name: str = Field(min_length=1)
     center_m: Annotated[Tuple[Point, ...], BeforeValidator(as_tuple)] = Field(min_length=2)
-    """Its centre line."""
+    """Its center line."""
     width_m: Union[Width, List[Width]] = 3.5
-    """Everywhere, or at each point of the centre."""
+    """Everywhere, or at each point of the center."""
     left: Optional[str] = None
     right: Optional[str] = None
     """The lanes beside it that may be driven on as well, whatever their direction."""
@@ -49,7 +49,7 @@ class LaneSpec(Spec):
 
     @property
     def widths_m(self) -> Tuple[float, ...]:
-        """At each point of its centre."""
+        """At each point of its center."""
         if isinstance(self.width_m, list):
             return tuple(self.width_m)
         return (self.width_m,) * len(self.center_m)

@@ -67,7 +67,7 @@ def simulated(names=("near", "loud", "lost", "sunk"), told=NOT_TOLD, repetitions
                 *({"name": name, "features": features} for name in names),
             ],
             "reference": "real",
-            "real": True,
+            "reference_is_robot": True,
             "weights": {"free": 1, "real_time_factor": 2, "imu_linear_error": 4, "gain": 2},
         }
     )

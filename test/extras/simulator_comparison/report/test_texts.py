@@ -151,7 +151,7 @@ def test_totals_and_the_lead_have_intervals_where_measurements_have(of_simulator
 
 
 def test_without_a_real_robot_it_is_called_agreement(of_simulators):
-    spec = of_simulators.spec.model_copy(update={"real": False})
+    spec = of_simulators.spec.model_copy(update={"reference_is_robot": False})
     told = dataclasses.replace(of_simulators, spec=spec)
     for text in (printed(told), Page(page_html(told)).said):
         assert "this is agreement with it, not accuracy" in " ".join(text.split())

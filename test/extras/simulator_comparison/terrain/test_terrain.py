@@ -159,9 +159,9 @@ def test_fractional_brownian_ground_falls_off_as_its_exponent_says(hurst):
 
 @pytest.mark.parametrize("depth", (8, 16))
 def test_an_image_of_the_user_is_read_whatever_its_size_and_depth(depth, tmp_path):
-    grey = np.linspace(0, 2**depth - 1, 40 * 30).reshape(30, 40)
+    gray = np.linspace(0, 2**depth - 1, 40 * 30).reshape(30, 40)
     path = tmp_path / "mine.png"
-    Image.fromarray(grey.astype(np.uint8 if depth == 8 else np.uint16)).save(path)
+    Image.fromarray(gray.astype(np.uint8 if depth == 8 else np.uint16)).save(path)
     terrain = terrain_of("image", image=str(path), relief_m=0.5, clear_m=0.0, blend_m=0.0)
     assert terrain.relief_m == pytest.approx(0.5)
     assert terrain.heights_m[0, 0] == terrain.lowest_m  # the top of it is dark
@@ -171,10 +171,10 @@ def test_an_image_of_the_user_is_read_whatever_its_size_and_depth(depth, tmp_pat
 
 
 def test_what_is_no_image_or_has_no_relief_is_refused(tmp_path):
-    text, grey = tmp_path / "notes.png", tmp_path / "grey.png"
+    text, gray = tmp_path / "notes.png", tmp_path / "gray.png"
     text.write_text("no image")
-    Image.fromarray(np.full((5, 5), 7, np.uint8)).save(grey)
-    for path, said in ((text, "cannot be read as an image"), (grey, "one brightness all over")):
+    Image.fromarray(np.full((5, 5), 7, np.uint8)).save(gray)
+    for path, said in ((text, "cannot be read as an image"), (gray, "one brightness all over")):
         with pytest.raises(SpecError, match=said):
             terrain_of("image", image=str(path), relief_m=0.5)
     with pytest.raises(SpecError, match="flat all over: clear_m is 10"):

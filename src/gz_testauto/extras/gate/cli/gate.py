@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_rules(parser)
     _add_allowances(parser)
     parser.add_argument(
-        "--anyway",
+        "--ignore-differences",
         action="store_true",
         help="compare although the baseline had another robot, goal, limits or simulator",
     )
@@ -179,7 +179,7 @@ def _request(arguments: argparse.Namespace) -> GateRequest:
             tuple(arguments.removed_planner),
         ),
         arguments.worlds,
-        arguments.anyway,
+        arguments.ignore_differences,
     )
 
 

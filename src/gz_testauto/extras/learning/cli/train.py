@@ -71,7 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         f"(default {default.selection:g})",
     )
     parser.add_argument(
-        "--judge",
+        "--eval-worlds",
         type=int,
         default=default.judged,
         metavar="N",
@@ -97,8 +97,8 @@ def _train(
 ) -> int:
     prepared = PreparedEnvironment(spec, directory.worlds)
     held_out = _held_out(spec, directory.held_out)
-    if arguments.judge and held_out is None:
-        raise SpecError(f"{arguments.environment}: --judge needs environment.held_out")
+    if arguments.eval_worlds and held_out is None:
+        raise SpecError(f"{arguments.environment}: --eval-worlds needs environment.held_out")
     options = TrainingOptions(
         seed=arguments.seed,
         steps=arguments.steps,
@@ -107,7 +107,7 @@ def _train(
         episodes=arguments.episodes,
         sigma=arguments.sigma,
         selection=arguments.selection,
-        judged=arguments.judge,
+        judged=arguments.eval_worlds,
     )
     training = Training(prepared, held_out, options, directory)
     if training.generations:
@@ -123,7 +123,7 @@ def _held_out(spec: EnvironmentCampaignSpec, folder: Path) -> Optional[PreparedE
     if file is None:
         return None
     judged = load(file, BuiltinCampaignSpec)
-    taken = ("seed", "worlds", "robot", "goal", "limits", "actors", "randomise", "global_plan")
+    taken = ("seed", "worlds", "robot", "goal", "limits", "actors", "randomize", "global_plan")
     update = {name: getattr(judged, name) for name in taken}
     return PreparedEnvironment(spec.model_copy(update=update), folder)
 

@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 NEAR_M = 2e-3
-"""Who is so near to a point is there: simulators place a body to some micrometres."""
+"""Who is so near to a point is there: simulators place a body to some micrometers."""
 
 
 @dataclass

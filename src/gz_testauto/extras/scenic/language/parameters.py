@@ -1,4 +1,4 @@
-"""The global parameters that a scenario has, so that one given under a misspelt name is refused.
+"""The global parameters that a scenario has, so that one given under a misspelled name is refused.
 
 Owns finding their names in parsed programs: each that a ``param`` statement declares or that the
 program reads from ``globalParameters``. Imports Scenic when it is imported.

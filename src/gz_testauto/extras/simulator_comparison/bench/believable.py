@@ -19,7 +19,7 @@ BELOW_M, ABOVE_M = 0.15, 0.5
 """How far the base of a robot on wheels may be below and above the ground under it."""
 
 FASTEST_MPS = 3.0
-"""Up or down; a fall of half a metre ends with that."""
+"""Up or down; a fall of half a meter ends with that."""
 
 TILTED_RAD = math.radians(75.0)
 

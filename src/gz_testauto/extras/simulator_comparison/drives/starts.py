@@ -1,6 +1,6 @@
 """Where robots stand when a drive begins.
 
-A robot begins at the terrain's centre and heads along x. Repetitions begin a little apart, drawn
+A robot begins at the terrain's center and heads along x. Repetitions begin a little apart, drawn
 from the seed, in all simulators alike.
 """
 

@@ -89,7 +89,7 @@ BOX_PUSHED = Measure(
     better="lower",
     description="difference of how far a box of 5 kg is pushed",
     formula="|d - d_ref|",
-    source="friction of the box and of the tyres at once",
+    source="friction of the box and of the tires at once",
     needs=("box",),
     between=_pushed,
 )

@@ -17,7 +17,7 @@ WHEELBASE_M = 0.512
 @dataclass(frozen=True)
 class Weight:
     """Where a robot touches level ground and what it weighs there: the wheels' places and the
-    centre of mass (m) in its frame, its mass (kg), and how wide a wheel is (m): it touches along
+    center of mass (m) in its frame, its mass (kg), and how wide a wheel is (m): it touches along
     a line across the robot, and in one point where that is 0."""
 
     wheels_m: Tuple[Tuple[float, float], ...]

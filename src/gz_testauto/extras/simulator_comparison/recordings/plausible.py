@@ -32,7 +32,7 @@ CLEARLY = 0.2
 
 DEGREES = 20.0
 """A gyroscope that reads more than so many times what the robot turns has another unit. Where
-turning is the difference of its wheels' speeds, the factor is one over its track in metres."""
+turning is the difference of its wheels' speeds, the factor is one over its track in meters."""
 
 SLOW_HZ = 2.0
 """The band in which acceleration is compared with speed."""
@@ -59,8 +59,8 @@ def quietest(imu: Series, duration_s: float = REST_S) -> slice:
     """The samples of the stretch in which the IMU moves least."""
     length = min(len(imu.time_s), max(2, round(duration_s * imu.rate_hz)))
     scale = np.array([1.0] * 3 + [GRAVITY_MPS2] * 3)
-    centred = (imu.values - imu.values.mean(axis=0)) / scale
-    sums, squares = (np.cumsum(np.insert(v, 0, 0.0, axis=0), axis=0) for v in (centred, centred**2))
+    centerd = (imu.values - imu.values.mean(axis=0)) / scale
+    sums, squares = (np.cumsum(np.insert(v, 0, 0.0, axis=0), axis=0) for v in (centerd, centerd**2))
     mean, square = ((v[length:] - v[:-length]) / length for v in (sums, squares))
     begin = int(np.argmin((square - mean**2).sum(axis=1)))
     return slice(begin, begin + length)
@@ -157,11 +157,11 @@ def _check_axis(
     source: str, does: str, expected: str, measured: np.ndarray, moved: np.ndarray
 ) -> None:
     """Refuse an IMU of which another axis than the expected one follows the robot's motion."""
-    centred = measured - measured.mean(axis=0)
+    centerd = measured - measured.mean(axis=0)
     moved = moved - moved.mean()
-    size = np.linalg.norm(centred, axis=0) * np.linalg.norm(moved)
+    size = np.linalg.norm(centerd, axis=0) * np.linalg.norm(moved)
     with np.errstate(invalid="ignore", divide="ignore"):
-        along = np.nan_to_num(centred.T @ moved / size)
+        along = np.nan_to_num(centerd.T @ moved / size)
     best = int(np.argmax(np.abs(along)))
     name = ("" if along[best] > 0 else "-") + "xyz"[best]
     own = along["xyz".index(expected)]

@@ -44,8 +44,8 @@ def read_drives(spec: RecordingSpec) -> Dict[str, Tuple[Recording, ...]]:
     found = {}
     for case, repetitions in spec.drives.items():
         every = [one for files in repetitions for one in read_repetitions(spec, files)]
-        if spec.pieces_s is not None and len(every) > spec.most_pieces:
-            spread = np.linspace(0, len(every) - 1, spec.most_pieces).round().astype(int)
+        if spec.segment_s is not None and len(every) > spec.max_segments:
+            spread = np.linspace(0, len(every) - 1, spec.max_segments).round().astype(int)
             every = [every[number] for number in spread]
         found[case] = tuple(every)
     return found
@@ -54,14 +54,14 @@ def read_drives(spec: RecordingSpec) -> Dict[str, Tuple[Recording, ...]]:
 def read_repetitions(
     spec: RecordingSpec, files: Union[Path, Mapping[Any, Path]]
 ) -> Tuple[Recording, ...]:
-    """One drive, or its pieces of ``pieces_s``. Raises ``ResultsError``."""
+    """One drive, or its pieces of ``segment_s``. Raises ``ResultsError``."""
     recording = _read(spec, files)
-    if spec.pieces_s is None:
+    if spec.segment_s is None:
         check_gaps(recording)
         check_plausible(recording)
         return (recording,)
     check_plausible(recording)
-    return _pieces(recording, spec.pieces_s)
+    return _pieces(recording, spec.segment_s)
 
 
 def _pieces(recording: Recording, length_s: float) -> Tuple[Recording, ...]:
@@ -78,7 +78,7 @@ def _pieces(recording: Recording, length_s: float) -> Tuple[Recording, ...]:
     if not whole:
         raise ResultsError(
             f"{recording.source}: lasts {recording.duration_s:.3g} s and has no piece of "
-            f"{length_s:g} s without a loss of data; give a smaller pieces_s"
+            f"{length_s:g} s without a loss of data; give a smaller segment_s"
         )
     return tuple(whole)
 

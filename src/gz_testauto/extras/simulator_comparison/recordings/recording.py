@@ -201,7 +201,7 @@ def check_gaps(recording: Recording) -> None:
         raise ResultsError(
             f"{recording.source}: imu: nothing for {times[gap + 1] - times[gap]:.3g} s after "
             f"{times[gap]:.3f} s, at {recording.imu.rate_hz:.0f} Hz; cut the recording there into "
-            "two repetitions, or give pieces_s, with which pieces that lack something are left out"
+            "two repetitions, or give segment_s, with which pieces that lack something are left out"
         )
 
 

@@ -153,15 +153,15 @@ Files = Union[SpecPath, Dict[Literal["imu", "odometry", "wheels", "command"], Sp
 
 class RecordingSpec(Spec):
     """Recorded drives: for each case, one file or set of files for each repetition; with
-    ``pieces_s``, each is cut into repetitions of so many seconds, of which ``most_pieces`` of a
+    ``segment_s``, each is cut into repetitions of so many seconds, of which ``max_segments`` of a
     case are taken, evenly spread: all pairs of them are compared."""
 
     imu: Optional[ImuSpec] = ImuSpec()
     odometry: Optional[OdometrySpec] = None
     wheels: Optional[WheelSpec] = None
     command: Optional[CommandSpec] = None
-    pieces_s: Optional[float] = Field(None, ge=1.0, le=1e6)
-    most_pieces: int = Field(50, ge=2, le=10_000)
+    segment_s: Optional[float] = Field(None, ge=1.0, le=1e6)
+    max_segments: int = Field(50, ge=2, le=10_000)
     drives: Dict[str, Annotated[Tuple[Files, ...], BeforeValidator(as_tuple)]] = Field(min_length=1)
 
     @property

@@ -30,9 +30,9 @@ DECADES = 8
 """Shown of a spectrum, at most."""
 FREQUENCIES_HZ = (0.5, 1, 2, 5, 10, 20)
 
-COLOURS = 6
+COLORS = 6
 DASHES = ("none", "7 3", "2 3", "9 3 2 3")
-"""Of lines beside each other: colours first, then dashes, so that no two look alike."""
+"""Of lines beside each other: colors first, then dashes, so that no two look alike."""
 
 BAR = 150.0
 """Width of the longest bar on one side of the middle."""
@@ -197,14 +197,14 @@ def plot(case: str, spectra: Sequence[Spectrum]) -> Plot:
             below = FRAME[3] + 18
             text = f"{frequency:g} Hz"
             grid.append(Label(place, place, FRAME[1], FRAME[3], text, "middle", place, below))
-    lines, coloured = [], 0
+    lines, colored = [], 0
     for one in spectra:
         pairs = zip(one.frequency_hz.tolist(), one.density.tolist())
         points = " ".join(f"{x(frequency)},{y(density)}" for frequency, density in pairs)
         if one.is_reference:
             lines.append(Line(points, "reference", "none", f"{one.entry} (reference)"))
             continue
-        dash = DASHES[coloured // COLOURS % len(DASHES)]
-        lines.append(Line(points, f"p{coloured % COLOURS}", dash, one.entry))
-        coloured += 1
+        dash = DASHES[colored // COLORS % len(DASHES)]
+        lines.append(Line(points, f"p{colored % COLORS}", dash, one.entry))
+        colored += 1
     return Plot(case, grid, lines)

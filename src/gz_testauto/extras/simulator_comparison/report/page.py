@@ -17,7 +17,7 @@ from gz_testauto.base.escaping import escape_text
 from gz_testauto.extras.simulator_comparison.findings import Findings
 from gz_testauto.extras.simulator_comparison.report import sentences
 from gz_testauto.extras.simulator_comparison.report.charts import BAR, PLOT, chart, lead_bars, plot
-from gz_testauto.extras.simulator_comparison.report.terminal import millimetres
+from gz_testauto.extras.simulator_comparison.report.terminal import millimeters
 from gz_testauto.results.directory import write_atomically
 
 _HERE = Path(__file__).resolve().parent
@@ -67,7 +67,7 @@ def page_html(found: Findings, again: Sequence[Tuple[str, str]] = ()) -> str:
         ],
         bar=BAR,
         size=PLOT,
-        millimetres=millimetres,
+        millimeters=millimeters,
         charts=[chart(found, measure) for measure in found.measures],
         shown=[measure.name for measure in found.measures],
         spectra=[plot(case, own) for case, own in found.spectra.items()],

@@ -33,7 +33,7 @@ def reference_text(found: Findings) -> str:
                 "on who published them."
             )
         return "Without a reference: nothing here says how true a simulator is."
-    if spec.real:
+    if spec.reference_is_robot:
         return f"Measured against the real robot's recordings, {spec.reference}."
     return f"Measured against {spec.reference}: this is agreement with it, not accuracy."
 
@@ -155,7 +155,7 @@ def example_lines(found: Findings) -> List[str]:
             same = as_printed == error
             printed = ", as printed" if same else f"; {as_printed} {unit} is printed"
         lines.append(
-            f"{one.about}: the printed means and ranges give {error} {unit} by equation (7)"
+            f"{one.description}: the printed means and ranges give {error} {unit} by equation (7)"
             f"{printed}."
         )
     return lines

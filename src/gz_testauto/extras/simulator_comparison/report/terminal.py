@@ -43,7 +43,7 @@ def print_findings(found: Findings, console: Optional[Console] = None) -> None:
     """Print all of it, on standard output unless told."""
     console = console or report_console()
     console.print(found.spec.name, style="bold")
-    for text in (found.spec.about, reference_text(found)):
+    for text in (found.spec.description, reference_text(found)):
         say(console, text)
     console.print()
     if found.printed is not None:
@@ -235,7 +235,7 @@ def _print_grounds(console: Console, found: Findings) -> None:
         table.add_row(
             escape_text(one.entry),
             escape_text(one.terrain),
-            millimetres(one.worst_m),
+            millimeters(one.worst_m),
             number(one.friction),
             number(one.expected_friction),
         )
@@ -244,6 +244,6 @@ def _print_grounds(console: Console, found: Findings) -> None:
     console.print()
 
 
-def millimetres(length_m: float) -> str:
+def millimeters(length_m: float) -> str:
     """A length that is hoped to be short."""
     return f"{1000 * length_m:.2f} mm" if math.isfinite(length_m) else "no ground"

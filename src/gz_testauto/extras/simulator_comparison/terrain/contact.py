@@ -1,7 +1,7 @@
 """How high a ball lies on a terrain, whatever triangles a simulator makes of its cells.
 
 Owns the geometry of a resting ball: the highest of all points below it, each raised by the ball's
-own height there. Simulators agree on the points of the grid and on the lines between neighbours;
+own height there. Simulators agree on the points of the grid and on the lines between neighbors;
 within a cell one has a bilinear patch, the others two triangles with this diagonal or with that.
 Where these three differ, or a ball would lie on the sides of its point, no height is expected: ODE
 lets it sink until it touches the point itself.
@@ -24,7 +24,7 @@ ASIDE_M = 0.7e-3
 
 
 def resting_m(terrain: Terrain, x_m: np.ndarray, y_m: np.ndarray, radius_m: float) -> np.ndarray:
-    """Heights (k,) of the centres of balls above the world's zero, at points of the grid ``x_m``
+    """Heights (k,) of the centers of balls above the world's zero, at points of the grid ``x_m``
     and ``y_m`` (k,); NaN where simulators may differ."""
     share = int(np.ceil(terrain.pitch_m / (radius_m / STEPS)))
     step = terrain.pitch_m / share

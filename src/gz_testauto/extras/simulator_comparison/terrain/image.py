@@ -9,13 +9,13 @@ from gz_testauto.extras.simulator_comparison.terrain.kind import TerrainKind
 from gz_testauto.spec.model import SpecPath
 
 WIDE_MODES = ("I", "F")
-"""Pillow's grey images of more than 8 bits; their names begin so."""
+"""Pillow's gray images of more than 8 bits; their names begin so."""
 
 
 class ImageTerrain(TerrainKind):
     """The brightness of an image that Pillow reads, stretched over ``size_m`` and resampled to
     ``pixels``; from its darkest to its brightest point are ``relief_m``. The top of the image
-    is at the greatest y. Pictures in colour are read as grey ones."""
+    is at the greatest y. Pictures in color are read as gray ones."""
 
     kind: Literal["image"] = "image"
     image: SpecPath
@@ -32,8 +32,8 @@ class ImageTerrain(TerrainKind):
             ) from error
         try:
             with Image.open(self.image) as image:
-                grey = image if image.mode.startswith(WIDE_MODES) else image.convert("L")
-                brightness = Image.fromarray(np.asarray(grey, dtype=np.float32))
+                gray = image if image.mode.startswith(WIDE_MODES) else image.convert("L")
+                brightness = Image.fromarray(np.asarray(gray, dtype=np.float32))
                 smooth = Image.BILINEAR  # type: ignore[attr-defined]  # its name before 9.1 too
                 resampled = brightness.resize(x_m.shape[::-1], smooth)
                 heights = np.asarray(resampled, dtype=float)

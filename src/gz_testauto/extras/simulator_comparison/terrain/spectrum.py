@@ -1,7 +1,7 @@
 """Random ground of a given spectrum, the same in all directions.
 
 Owns the synthesis. Along any straight line the one-sided power spectral density of the height is
-G(n) = G(n0) (n / n0)^-(2H + 1) with n0 = 0.1 1/m, n in cycles a metre. The two-sided density in
+G(n) = G(n0) (n / n0)^-(2H + 1) with n0 = 0.1 1/m, n in cycles a meter. The two-sided density in
 the plane that has it as its marginal is S(k) = c k^-(2H + 2), by
 2 c ∫ (n² + m²)^-(H + 1) dm = 2 c √π Γ(H + ½) / Γ(H + 1) n^-(2H + 1); with H = ½ the factor is
 4 c, so c = G(n0) n0² / 4.

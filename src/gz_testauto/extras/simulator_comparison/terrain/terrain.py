@@ -41,7 +41,7 @@ class Terrain:
 
     @property
     def levels(self) -> np.ndarray:
-        """The heights as a grey image (n, n) of 8 bits: 0 is the lowest point, 255 the highest."""
+        """The heights as a gray image (n, n) of 8 bits: 0 is the lowest point, 255 the highest."""
         if self.relief_m == 0.0:
             return np.zeros(self.heights_m.shape, np.uint8)
         share = (self.heights_m - self.lowest_m) / self.relief_m
@@ -85,7 +85,7 @@ def grid_m(size_m: float, pixels: int) -> np.ndarray:
     return (np.arange(pixels) - (pixels - 1) // 2) * (size_m / (pixels - 1))
 
 
-def quantised(heights_m: np.ndarray) -> np.ndarray:
+def quantized(heights_m: np.ndarray) -> np.ndarray:
     """Heights (n, n) on 256 levels between the lowest and the highest, shifted so that the middle
     one is at exactly 0."""
     lowest, relief = float(heights_m.min()), float(np.ptp(heights_m))

@@ -1,6 +1,6 @@
 """A terrain as a world that Gazebo and all other simulators of this package read.
 
-Owns the files: a grey image and a ``.world``. What is flat is a plane, else a height map, which
+Owns the files: a gray image and a ``.world``. What is flat is a plane, else a height map, which
 begins at the terrain's lowest point so that its middle is at the world's zero.
 """
 
@@ -75,7 +75,7 @@ def write_world(
     )
     if terrain.relief_m > 0.0:
         image = folder.absolute() / f"{terrain.name}.png"
-        replace_file(image, _grey_png(terrain))
+        replace_file(image, _gray_png(terrain))
         geometry = (
             f"<heightmap><uri>file://{image}</uri>"
             f"<size>{terrain.size_m!r} {terrain.size_m!r} {terrain.relief_m!r}</size>"
@@ -95,7 +95,7 @@ def write_world(
     return path
 
 
-def _grey_png(terrain: Terrain) -> bytes:
+def _gray_png(terrain: Terrain) -> bytes:
     try:
         from PIL import Image
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""Actors follow their behaviour, compared with values known on paper."""
+"""Actors follow their behavior, compared with values known on paper."""
 
 import math
 
@@ -73,7 +73,7 @@ class TestFollow:
 
 class TestCross:
     def test_it_goes_when_the_robot_is_near_and_stays_on_the_other_side(self, tmp_path):
-        cross = Cross("c", (), (3.0, -2.0), 1.0, within_m=3.0)
+        cross = Cross("c", (), (3.0, -2.0), 1.0, trigger_distance_m=3.0)
         simulation = simulated(tmp_path, [person("c", 3.0, 2.0)], [cross])
         run(simulation, 1.0)
         assert place(simulation.snapshot(), "c") == pytest.approx((3.0, 2.0, 0.02), abs=1e-6)
@@ -84,7 +84,7 @@ class TestCross:
         assert place(simulation.snapshot(), "c")[:2] == pytest.approx((3.0, -2.0), abs=1e-3)
 
     def test_it_waits_before_it_goes(self, tmp_path):
-        cross = Cross("c", (), (3.0, -2.0), 1.0, within_m=9.0, delay_s=0.55)
+        cross = Cross("c", (), (3.0, -2.0), 1.0, trigger_distance_m=9.0, delay_s=0.55)
         way = ways(run(simulated(tmp_path, [person("c", 3.0, 2.0)], [cross]), 1.0), "c")
         assert way[5] == pytest.approx((3.0, 2.0), abs=1e-6)
         assert way[6] == pytest.approx((3.0, 1.9), abs=1e-3)

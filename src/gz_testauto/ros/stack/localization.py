@@ -25,12 +25,12 @@ from gz_testauto.spec.stack import StackSpec
 POLL_S = 0.05
 TELL_AGAIN_S = 2.0
 SPREAD_M, SPREAD_RAD = 0.1, 0.1
-"""Standard deviations of the pose that a localiser is given; the robot stands where it is said
+"""Standard deviations of the pose that a localizer is given; the robot stands where it is said
 to stand."""
 YAW_WITHIN_RAD = 0.35
 
 
-class Localisation:
+class Localization:
     """Where the stack believes the robot is, by tf."""
 
     def __init__(self, stack: StackSpec) -> None:
@@ -49,9 +49,9 @@ class Localisation:
     def establish(
         self, truth: Callable[[], Pose2D], timeout_s: float, meanwhile: Callable[[], None]
     ) -> None:
-        """Tell a localiser, where one listens, where the robot is, and return once tf agrees.
+        """Tell a localizer, where one listens, where the robot is, and return once tf agrees.
         Raises ``NavigatorError`` that says how far it is off after ``timeout_s`` of wall time."""
-        within_m = self._stack.localised_within_m
+        within_m = self._stack.max_localization_error_m
         known = Awaited(lambda: False, "", "", name=self._stack.frames.base, there=self._frames)
         patience = Patience(known, timeout_s)
         told_s = -math.inf
@@ -114,13 +114,13 @@ class Localisation:
                 f"tf has no transform from {frames.base!r} to {frames.map!r} after "
                 f"{waited_s:.0f} s; frames that it has: "
                 f"{join_truncated(self._frames()) or 'none'}; is a "
-                "localiser running, and are stack.frames.map and stack.frames.base its frames?"
+                "localizer running, and are stack.frames.map and stack.frames.base its frames?"
             )
         return (
             f"tf has the robot at ({believed.x_m:.2f}, {believed.y_m:.2f}, "
             f"{believed.yaw_rad:.2f} rad) after {waited_s:.0f} s; truly it stands at "
             f"({true_pose.x_m:.2f}, {true_pose.y_m:.2f}, {true_pose.yaw_rad:.2f} rad), more than "
-            f"stack.localised_within_m = {self._stack.localised_within_m:g} m or "
+            f"stack.max_localization_error_m = {self._stack.max_localization_error_m:g} m or "
             f"{YAW_WITHIN_RAD:g} rad away"
         )
 

@@ -1,8 +1,8 @@
 """What is drawn of a campaign's worlds, sensors and drives: friction, masses, light, noise, pushes.
 
-Owns the shape of ``randomise:`` in a campaign. Each entry is one term::
+Owns the shape of ``randomize:`` in a campaign. Each entry is one term::
 
-    randomise:
+    randomize:
       - {name: floor, term: friction, select: {names: "floor::.*"}, set: [0.3, 1.0]}
       - {name: load, term: mass, select: {names: "robot::base"}, scale: [0.8, 1.3]}
       - {name: noise, term: scan_noise, set: [0.0, 0.05]}
@@ -93,10 +93,10 @@ class GravityTerm(TermSpec):
     term: Literal["gravity"]
 
 
-class ColourTerm(_Selecting):
+class ColorTerm(_Selecting):
     """Red, green and blue of visuals, each drawn on its own (0 to 1)."""
 
-    term: Literal["colour"]
+    term: Literal["color"]
 
 
 class LightTerm(_Selecting):
@@ -174,7 +174,7 @@ _BUILT_IN = {
     "friction": FrictionTerm,
     "mass": MassTerm,
     "gravity": GravityTerm,
-    "colour": ColourTerm,
+    "color": ColorTerm,
     "light": LightTerm,
     "push": PushTerm,
     "pose": PoseTerm,
@@ -196,7 +196,7 @@ Term = Annotated[
         Annotated[FrictionTerm, Tag("friction")],
         Annotated[MassTerm, Tag("mass")],
         Annotated[GravityTerm, Tag("gravity")],
-        Annotated[ColourTerm, Tag("colour")],
+        Annotated[ColorTerm, Tag("color")],
         Annotated[LightTerm, Tag("light")],
         Annotated[PushTerm, Tag("push")],
         Annotated[PoseTerm, Tag("pose")],
@@ -207,10 +207,10 @@ Term = Annotated[
         _kind,
         custom_error_type="predicate",
         custom_error_message=(
-            "has no term; give friction, mass, gravity, colour, light, push, pose, "
+            "has no term; give friction, mass, gravity, color, light, push, pose, "
             + ", ".join(FAULTS)
             + " or the name of a plugin"
         ),
     ),
 ]
-"""One entry of ``randomise:``."""
+"""One entry of ``randomize:``."""
