@@ -70,7 +70,7 @@ def test_equal_planners_one_world_and_none_decide_nothing(worlds):
 
 
 def test_a_difference_within_what_is_negligible_is_a_decision():
-    found = decision([(1.0, 1.0)] * 200, negligible=0.1)
+    found = decision([(1.0, 1.0)] * 200, equivalence_margin=0.1)
     assert (found.better, found.negligible, found.decided) == ("", True, True)
 
 

@@ -17,16 +17,16 @@ from gz_testauto.spec.model import Point, PoseSpec
 
 
 class CrossSpec(ActorSpec):
-    """Stands until the robot comes near, then crosses to the other side and stays."""
+    """An actor that waits until the robot is near, then crosses to the other side and stays."""
 
     behavior: Literal["cross"]
     start: PoseSpec
     to: Point
     trigger_distance_m: Positive = 4.0
-    """How near the robot's origin must come to the actor's."""
+    """Distance between the origins of robot and actor at which the delay starts."""
     speed_mps: PositiveDistribution = Fixed(value=1.4)
     delay_s: Distribution = Fixed(value=0.0)
-    """From when the robot is near until it goes."""
+    """Time between the trigger and the start of the motion."""
 
     @property
     def path(self) -> BaseGeometry:
@@ -41,8 +41,8 @@ class CrossSpec(ActorSpec):
 
 
 class Cross(Actor):
-    """Stands until the robot's origin is ``trigger_distance_m``, waits ``delay_s``, goes straight ``to`` a
-    point and stays there."""
+    """An actor that waits until the robot's origin is within ``trigger_distance_m`` and for
+    ``delay_s`` more, then moves straight ``to`` a point (m, world frame) and stays there."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class Cross(Actor):
         self.reset()
 
     def reset(self) -> None:
-        """Nobody has come yet."""
+        """See :class:`Actor`."""
         self._goes_s: Optional[float] = None
 
     def act(self, context: StepContext) -> None:

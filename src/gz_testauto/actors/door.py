@@ -85,12 +85,12 @@ class DoorSpec(ActorSpec):
 
 
 class Door(Actor):
-    """A leaf that is open while any of ``opens_for`` is within ``trigger_distance_m`` of where it is when it
-    is closed, and ``stays_open_s`` longer.
+    """A door leaf that is open while any model of ``opens_for`` is within ``trigger_distance_m`` of
+    the closed leaf, and for ``stays_open_s`` longer.
 
-    ``at`` is where its origin is then, ``travel_m`` how far it slides along its x axis; or
-    ``swing_rad`` how far it turns about its origin. ``opening_s`` is how long either takes, and
-    ``middle_m`` how far along x its center of mass is from its origin.
+    ``at`` is the pose of the closed leaf's origin (world frame). The leaf slides by ``travel_m``
+    along its x axis, or turns by ``swing_rad`` about its origin; either takes ``opening_s``.
+    ``middle_m`` is the x coordinate of its center of mass in its own frame.
     """
 
     def __init__(

@@ -57,9 +57,11 @@ RETRY_S = 0.5
 
 
 class Flow(Actor):
-    """One who passes through: away for a time that ``absence_s`` draws (s), then in at the first
-    way-point (m, world frame) as soon as nobody is within ``min_clearance_m`` of it, along to the last, and
-    away again. ``height_m`` is that of its origin."""
+    """An actor that passes through the world again and again.
+
+    It is absent for a random time ``absence_s`` (s), is spawned at the first way-point (m, world
+    frame) as soon as no model is within ``min_clearance_m`` of it, moves to the last way-point, and
+    is deleted. ``height_m`` is the height of its origin."""
 
     spawn_later = True
 
@@ -73,8 +75,7 @@ class Flow(Actor):
         min_clearance_m: float,
         height_m: float = 0.0,
     ) -> None:
-        """``speed_mps`` and ``absence_s`` make a value of a number that is drawn evenly from 0 to 1:
-        quantiles of distributions."""
+        """Create the actor; ``speed_mps`` and ``absence_s`` are quantile functions, from [0, 1)."""
         super().__init__(name, tags)
         self.waypoints_m = [(float(x), float(y)) for x, y in waypoints_m]
         self.min_clearance_m, self.height_m = min_clearance_m, height_m

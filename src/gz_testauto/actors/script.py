@@ -183,8 +183,10 @@ def _headings(ways: np.ndarray) -> np.ndarray:
 
 
 class Script(Actor):
-    """Goes by a timetable, which begins ``delay_s`` after the trial does, or after the robot's
-    origin is ``trigger_distance_m`` of it. One with a single way-point stands there, facing ``yaw_rad``."""
+    """An actor that follows a timetable.
+
+    The timetable starts ``delay_s`` after the start of the trial, or after the robot's origin is
+    within ``trigger_distance_m``. With a single way-point the actor stays there at ``yaw_rad``."""
 
     def __init__(
         self,

@@ -22,18 +22,18 @@ from gz_testauto.spec.actors import Positive
 
 
 class SocialForceSpec(WanderSpec):
-    """Goes as ``wander`` does, but makes way for the robot, for others and for what stands, by the
-    forces of a crowd."""
+    """An actor that wanders and is repelled by the robot, other actors and obstacles (social force
+    model)."""
 
     behavior: Literal["social_force"]  # type: ignore[assignment]
     relaxation_time_s: Positive = 0.5
-    """How fast it takes on its desired velocity."""
+    """Time constant with which the velocity approaches the desired one."""
     repulsion_mps2: Annotated[float, Field(ge=0, le=100)] = 3.0
-    """Acceleration by somebody who touches it."""
+    """Repulsive acceleration at contact."""
     repulsion_range_m: Positive = 0.2
-    """The gap at which that is 1/e of it."""
+    """Distance over which the repulsion decreases by the factor e."""
     anisotropy: Annotated[float, Field(ge=0, le=1)] = 0.25
-    """The share of it by who is behind."""
+    """Repulsion by a model behind the actor, relative to one in front of it."""
 
     def wanderer(
         self, new: NewActor, region: BaseGeometry, reach_m: float, speed_mps: float
@@ -66,9 +66,7 @@ SLOWEST_MPS = 0.05
 
 
 class Forces(NamedTuple):
-    """``relaxation_time_s``: how fast one takes on the desired velocity. ``repulsion_mps2`` and ``repulsion_range_m``: the
-    acceleration by somebody who touches one, and the gap at which it is 1/e of that. ``anisotropy``:
-    the share of it where that one is behind."""
+    """Parameters of the social force model; see :class:`SocialForceSpec`."""
 
     relaxation_time_s: float = 0.5
     repulsion_mps2: float = 3.0

@@ -2,9 +2,9 @@
 
 The campaigns can be of different days, machines or versions of a planner.
 Trials are paired in worlds whose files have the same hash, with the same start and goal. A campaign
-with another robot, goal, limits or simulator than the first is left out, and what differs is said;
---ignore-differences compares it all the same. Planners of one name are compared with each other, and planners
-that no campaign has both of.
+with another robot, goal, limits or simulator than the first is left out, and the differences are
+listed; --ignore-differences includes it. Planners of one name are compared with each other, and
+planners that no campaign has both of.
 
 example:
   gz_testauto compare results/monday results/tuesday

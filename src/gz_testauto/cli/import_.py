@@ -8,7 +8,8 @@ examples:
   gz_testauto import trials.csv --out results/theirs
   gz_testauto import dwa_out.txt --out results/dwa --delimiter space \\
       --header world,reached,collided,timeout,time,score --planner-name dwa \\
-      --outcome-column reached=reached --outcome-column collided=collided --outcome-column timeout=timed_out \\
+      --outcome-column reached=reached --outcome-column collided=collided \\
+      --outcome-column timeout=timed_out \\
       --metric time=time_s
 
   then  gz_testauto report results/theirs

@@ -79,8 +79,8 @@ def _early_verdict(pair: Comparison, decision: PairDecision, end: EarlyEnd, won:
         lead = _more_often(pair, ahead, behind)
     elif decision.negligible:
         lead = (
-            f"{ahead} and {behind} reach the goal equally often but for less than the "
-            f"{100 * (end.rule.equivalence_margin or 0.0):g} points that the campaign calls negligible."
+            f"{ahead} and {behind} are equivalent: their success rates differ by less than the "
+            f"margin of {100 * (end.rule.equivalence_margin or 0.0):g} points."
         )
     else:
         lead = f"Not decided: does {ahead} or {behind} reach the goal more often?"

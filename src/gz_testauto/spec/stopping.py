@@ -12,15 +12,16 @@ from gz_testauto.spec.model import Spec
 
 
 class StopSpec(Spec):
-    """End when every pair of planners (with ``baseline``, every pair with that one) is decided:
-    one of the two succeeds more often; or, with ``equivalence_margin``, they differ by less than that.
-    ``alpha`` is the chance that any of it is wrong."""
+    """A rule that ends a campaign as soon as every pair of planners (with ``baseline``, every pair
+    with that planner) is decided: one of the two succeeds more often, or, with
+    ``equivalence_margin``, the success rates differ by less than that. ``alpha`` is the probability
+    that any decision is wrong."""
 
     when: Literal["decided"]
     alpha: float = Field(0.05, gt=0, lt=0.5)
     at_most: Optional[int] = Field(None, ge=2)
-    """Worlds after which it ends undecided; all of them unless given."""
+    """Number of worlds after which the campaign ends undecided; default: all worlds."""
     baseline: str = ""
-    """The planner that the others are compared with; unless given, every pair is compared."""
+    """The planner that the others are compared with; default: every pair is compared."""
     equivalence_margin: Optional[float] = Field(None, gt=0, lt=1)
-    """A difference of success rates that does not matter; none unless given."""
+    """A difference of success rates that does not matter; default: no such difference."""

@@ -70,7 +70,7 @@ def test_without_drives_all_kinds_are_driven_that_there_is_ground_for(tmp_path):
         ),
         ("one, simulator: embedded", "one, options: {step_s: 0.002}", 9, "give simulator"),
         ("name: flat, kind", "name: load, kind", 1, "take another name"),
-        ("reference: one", "reference: one\nreal: true", 1, "one is simulated"),
+        ("reference: one", "reference: one\nreference_is_robot: true", 1, "one is simulated"),
         ("reference: one", "reference: onne", 1, "did you mean 'one'"),
         ("reference: one", "reference: one\nbaseline: tow", 1, "did you mean 'two'"),
         ("reference: one", "reference: one\nbaseline: one", 1, "take another entry"),

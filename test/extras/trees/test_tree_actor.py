@@ -11,7 +11,8 @@ from gz_testauto.cli.main import main
 from gz_testauto.extras.trees.actor import Tree
 
 TREE = """<root BTCPP_format="4"><BehaviorTree ID="main"><Fallback>
-<Sequence><Inverter><IsNear trigger_distance_m="1.5"/></Inverter><GoTo x_m="-1" y_m="2" speed_mps="1"/>
+<Sequence><Inverter><IsNear trigger_distance_m="1.5"/></Inverter>
+<GoTo x_m="-1" y_m="2" speed_mps="1"/>
 <Sleep msec="500"/><GoTo x_m="-3" y_m="2" speed_mps="1"/></Sequence>
 <Sequence><SetLook diffuse="1 0 0"/><Stand/></Sequence></Fallback></BehaviorTree></root>"""
 
@@ -44,7 +45,7 @@ def test_a_condition_sends_it_another_way(tmp_path):
 
 def test_a_leaf_that_is_wrong_is_named_with_its_line(tmp_path):
     wrong = TREE.replace('speed_mps="1"', 'speed_mps="0"')
-    with pytest.raises(SpecError, match="xml:2: GoTo: speed_mps is 0; it must be > 0"):
+    with pytest.raises(SpecError, match="xml:3: GoTo: speed_mps is 0; it must be > 0"):
         read(tmp_path, wrong)
 
 

@@ -29,8 +29,8 @@ DESCRIPTOR = "models.yaml"
 
 
 class ScenarioSpec(Spec):
-    """A scenario, the descriptor of its models, and what ``-p`` and ``--keep-placed`` say on the command
-    line."""
+    """A scenario, the descriptor of its models, and the options that the command line calls ``-p``
+    and ``--keep-placed``."""
 
     scenic: SpecPath
     models: SpecPath

@@ -57,8 +57,8 @@ class ObservationSubscriber:
         max_object_age_s: float = 0.0,
         map_frame: str = ros_messages.WORLD_FRAME,
     ) -> None:
-        """With ``tracking`` who moves is heard on ``objects``, which may be ``max_object_age_s`` older
-        than the odometry."""
+        """Subscribe; with ``tracking`` also to ``objects``, whose messages can be older than the
+        odometry by up to ``max_object_age_s``."""
         self._objects_age = rospy.Duration.from_sec(max_object_age_s)
         self._map_frame = map_frame
         self._objects: Optional[TrackedObjects] = None
