@@ -9,7 +9,7 @@ from gz_testauto.base.errors import SpecError
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.planners.lanes import aside_m, lanes_of, ways_along
 from gz_testauto.spec.loader import load, parse
-from gz_testauto.spec.roads.road import RoadSpec
+from gz_testauto.spec.road import RoadSpec
 
 ROAD = """
 lanes:

@@ -27,7 +27,6 @@ from gz_testauto.spec.loader import load, parse
 from gz_testauto.trial.executor import TrialStopped
 from gz_testauto.trial.lockstep import LockstepExecutor
 from gz_testauto.trial.outcome import Outcome
-from gz_testauto.workers.dask import DaskWorkers
 from gz_testauto.workers.interface import OneWorker
 from gz_testauto.workers.processes import ProcessWorkers, local_workers
 
@@ -291,9 +290,8 @@ class TestSharedSimulator:
         assert type(local_workers(1)(drive_nothing, campaign)) is OneWorker
 
     def test_more_are_refused_with_what_to_give(self, campaign):
-        for make in (local_workers(2), functools.partial(DaskWorkers, size=2)):
-            with pytest.raises(SpecError, match=r"'theirs' is one that runs already.*--workers 1"):
-                make(drive_nothing, campaign)
+        with pytest.raises(SpecError, match=r"'theirs' is one that runs already.*--workers 1"):
+            local_workers(2)(drive_nothing, campaign)
 
 
 def drive_nothing(campaign):

@@ -4,9 +4,12 @@ import argparse
 import functools
 import os
 
-from gz_testauto.workers.dask import DaskWorkers
+from gz_testauto.base.registry import Registry
 from gz_testauto.workers.interface import WorkersFactory
 from gz_testauto.workers.processes import local_workers
+
+CLUSTERS = Registry("cluster", {})
+"""Workers on other machines: subclasses of ``Workers`` that accept the address ``scheduler``."""
 
 
 def add_worker_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +34,7 @@ def add_worker_arguments(parser: argparse.ArgumentParser) -> None:
 def chosen_workers(arguments: argparse.Namespace) -> WorkersFactory:
     """Who runs the trials."""
     if arguments.scheduler:
-        return functools.partial(DaskWorkers, scheduler=arguments.scheduler)
+        return functools.partial(CLUSTERS.get("dask"), scheduler=arguments.scheduler)
     return local_workers(arguments.workers or processors(), at_most=arguments.workers is None)
 
 

@@ -13,7 +13,7 @@ from gz_testauto.base.errors import SpecError
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.planners.global_plan import SPACING_M, resample
 from gz_testauto.planners.interface import Lane
-from gz_testauto.spec.roads.road import LaneSpec, RoadSpec
+from gz_testauto.spec.road import LaneSpec, RoadSpec
 
 LEAST_LEG_M = 1.0
 """A goal must be so far along the route from where the robot is."""

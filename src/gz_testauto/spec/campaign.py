@@ -36,7 +36,7 @@ from gz_testauto.spec.model import (
 )
 from gz_testauto.spec.randomize import Term
 from gz_testauto.spec.regions import Regions
-from gz_testauto.spec.roads.road import RoadOrFile
+from gz_testauto.spec.road import RoadOrFile
 from gz_testauto.spec.robot import BuiltinRobotSpec, RobotSpec, StackRobotSpec
 from gz_testauto.spec.stack import NAME, LaunchSpec, StackMetricSpec, StackSpec, with_files
 from gz_testauto.spec.stopping import StopSpec

@@ -35,7 +35,7 @@ from gz_testauto.spec.model import (
     resolve_path,
 )
 from gz_testauto.spec.obstacles import ObstacleSpec
-from gz_testauto.spec.roads.road import RoadOrFile
+from gz_testauto.spec.road import RoadOrFile
 from gz_testauto.spec.stack import NAME
 
 SEEDS = 2**63

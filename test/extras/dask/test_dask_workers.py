@@ -14,10 +14,10 @@ from test_workers import Eventful, drive, same_bits, times_run, what_was_driven
 from gz_testauto.base.errors import MissingDependencyError, ResultsError, SimulatorError
 from gz_testauto.campaign.progress import CampaignListener
 from gz_testauto.campaign.runner import run_campaign
+from gz_testauto.extras.dask import workers as dask_module
+from gz_testauto.extras.dask.workers import DaskWorkers
 from gz_testauto.trial.outcome import Outcome
-from gz_testauto.workers import dask as dask_module
 from gz_testauto.workers import pool
-from gz_testauto.workers.dask import DaskWorkers
 
 distributed = pytest.importorskip("distributed")
 

@@ -1,6 +1,6 @@
 """Lanes from an OpenDRIVE file (``.xodr``), read with pyxodr.
 
-Owns what a lane of it becomes: a :class:`~gz_testauto.spec.roads.road.LaneSpec` in the direction of
+Owns what a lane of it becomes: a :class:`~gz_testauto.spec.road.LaneSpec` in the direction of
 its traffic, called ``<road>.<section>.<lane>`` by the file's ids, sections counted from 0. Heights
 are left out.
 """

@@ -7,7 +7,7 @@ import pytest
 from gz_testauto.base.errors import SpecError
 from gz_testauto.planners.lanes import lanes_of
 from gz_testauto.spec.loader import parse
-from gz_testauto.spec.roads.road import RoadSpec
+from gz_testauto.spec.road import RoadSpec
 
 pytest.importorskip("pyxodr", reason="needs pyxodr: pip install 'gz_testauto[opendrive]'")
 

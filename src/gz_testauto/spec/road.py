@@ -22,10 +22,12 @@ from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, mo
 from typing_extensions import Annotated
 
 from gz_testauto.base.errors import SpecError
-from gz_testauto.base.registry import unknown_name
+from gz_testauto.base.registry import Registry, unknown_name
 from gz_testauto.spec.loader import load
 from gz_testauto.spec.model import Point, Spec, as_tuple, repeated, resolve_path
-from gz_testauto.spec.roads.opendrive import read_lanes
+
+ROAD_READERS = Registry("road reader", {})
+"""Functions that read lanes from a file: ``(path, lane types) -> fields of LaneSpec``."""
 
 JOIN_M = 0.5
 """How far apart the end of a lane and the beginning of the next may be."""
@@ -84,6 +86,7 @@ class RoadSpec(Spec):
         kinds = data.get("lane_types", ["driving"])
         file = resolve_path(data["opendrive"], info)
         try:
+            read_lanes = ROAD_READERS.get("opendrive")
             lanes = read_lanes(Path(file), [kinds] if isinstance(kinds, str) else list(kinds))
         except SpecError as error:
             raise ValueError(str(error)) from error

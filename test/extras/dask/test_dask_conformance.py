@@ -5,8 +5,8 @@ import functools
 
 import pytest
 
+from gz_testauto.extras.dask.workers import DaskWorkers
 from gz_testauto.testing.workers_conformance import WorkersConformance
-from gz_testauto.workers.dask import DaskWorkers
 
 distributed = pytest.importorskip("distributed")
 

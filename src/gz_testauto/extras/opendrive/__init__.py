@@ -1,0 +1,1 @@
+"""Roads from OpenDRIVE files."""

@@ -1,1 +1,0 @@
-"""Roads as campaigns have them: lanes and routes, written out or from OpenDRIVE."""
