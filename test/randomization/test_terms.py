@@ -14,8 +14,8 @@ from gz_testauto.base.observation import LaserScan, Snapshot, Twist2D
 from gz_testauto.base.pose import Pose
 from gz_testauto.base.resources import share_directory
 from gz_testauto.randomization.terms import Subject, draw_terms, kinds_of
+from gz_testauto.sdf.appearance import Appearance, Light
 from gz_testauto.sdf.dynamics import Inertial
-from gz_testauto.sdf.looks import Light, Look
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.simulators.changes import Push, SetFriction, SetMass
 from gz_testauto.simulators.description import (
@@ -36,7 +36,7 @@ WORLD = Description(
         "b::l": LinkDescription(Pose(), BODY),
     },
     collisions={f"{name}::l::c": CollisionDescription(0.5, 0.5) for name in ("floor", "a", "b")},
-    visuals={"a::l::v": Look()},
+    visuals={"a::l::v": Appearance()},
     lights={"sun": Light(diffuse=(0.8, 0.6, 0.4, 1.0))},
 )
 SUBJECT = Subject(WORLD, {"a": Pose((1.0, 2.0, 0.0)), "b": Pose()}, None)

@@ -3,7 +3,7 @@
 import pytest
 
 from gz_testauto.sdf.document import SdfDocument
-from gz_testauto.sdf.engine_model.coverage import Coverage
+from gz_testauto.sdf.engine_model.coverage import SdfCoverage
 from gz_testauto.sdf.scene import read_scene
 
 MODEL = """<sdf version="1.6"><world name="w"><model name="crate"><link name="body">
@@ -22,5 +22,5 @@ MODEL = """<sdf version="1.6"><world name="w"><model name="crate"><link name="bo
 )
 def test_an_element_that_is_left_out_is_named_by_its_owner(caplog, said):
     (crate,) = read_scene(SdfDocument.parse(MODEL, "crate.world")).models.values()
-    Coverage("embedded").check_model(crate.node)
+    SdfCoverage("embedded").check_model(crate.node)
     assert said in caplog.text

@@ -31,8 +31,8 @@ def test_a_slab_is_floor_where_it_is_wide_flat_and_low():
 
 def test_heights_count_from_any_ground():
     assert Heights(0.02, 0.3).above(-0.1) == pytest.approx((0.12, 0.4))
-    assert ANY_ROBOT.meet(2.0, 3.0) and not ANY_ROBOT.meet(2.1, 3.0)
-    assert ANY_ROBOT.meet(-1.0, 0.02) and not ANY_ROBOT.meet(-1.0, 0.01)
+    assert ANY_ROBOT.overlap(2.0, 3.0) and not ANY_ROBOT.overlap(2.1, 3.0)
+    assert ANY_ROBOT.overlap(-1.0, 0.02) and not ANY_ROBOT.overlap(-1.0, 0.01)
 
 
 ROBOT = """<sdf version="1.6"><model name="robot"><link name="base">

@@ -7,7 +7,7 @@ from scipy.spatial import ConvexHull, cKDTree
 from shapely.geometry import Polygon
 
 from gz_testauto.sdf.meshes import hulls
-from gz_testauto.sdf.meshes.solids import with_solids
+from gz_testauto.sdf.meshes.solids import find_solids
 from gz_testauto.sdf.meshes.surfaces import TriangleMesh
 
 SQUARE = ((-2, -1.5), (2, -1.5), (2, 1.5), (-2, 1.5))
@@ -60,7 +60,7 @@ SHAPES = {"walls": walls, "table": table, "room": room, "bowl": bowl, "chamber":
 
 
 def parts_of(mesh, limit=2000):
-    return hulls.convex_parts(TriangleMesh(*with_solids(np.array(mesh.triangles))), limit)
+    return hulls.convex_parts(TriangleMesh(*find_solids(np.array(mesh.triangles))), limit)
 
 
 def corners_of(parts):

@@ -28,12 +28,12 @@ def test_the_same_world_needs_no_change_however_it_is_written():
     one = world(box("a"), box("b"))
     other = world("<!-- turned round -->", box("b"), "\n\n", box("a", pose="0 0  0.5 0 0 0.0"))
     changes = one.changes_to(other)
-    assert (changes.gone, changes.new, changes.moved, changes.rest) == ((), {}, {}, "")
+    assert (changes.to_delete, changes.to_spawn, changes.moved, changes.other) == ((), {}, {}, "")
 
 
 def test_a_model_that_stands_elsewhere_is_moved_and_nothing_else():
     changes = world(box("a"), box("b")).changes_to(world(box("a", "2 1 0.5 0 0 0"), box("b")))
-    assert (changes.gone, changes.new) == ((), {})
+    assert (changes.to_delete, changes.to_spawn) == ((), {})
     assert changes.moved == {"a": Pose((2.0, 1.0, 0.5))}
 
 
@@ -41,9 +41,9 @@ def test_a_model_that_stands_elsewhere_is_moved_and_nothing_else():
 def test_a_model_of_another_make_is_deleted_and_spawned(change):
     other = world(box("a", "3 0 0.5 0 0 0", **change))
     changes = world(box("a")).changes_to(other)
-    assert changes.gone == ("a",)
+    assert changes.to_delete == ("a",)
     assert changes.moved == {}
-    assert parse_model(changes.new["a"]).get("name") == "a"
+    assert parse_model(changes.to_spawn["a"]).get("name") == "a"
     assert other.poses["a"] == Pose((3.0, 0.0, 0.5))
 
 
@@ -55,13 +55,13 @@ def test_texts_that_differ_in_name_pose_and_form_are_of_the_same_model():
 
 def test_a_standing_model_of_unknown_text_is_replaced():
     changes = model_changes({"a": None, "b": box("b")}, {"a": box("a"), "b": box("b")})
-    assert (changes.gone, changes.new, changes.kept) == (("a",), ("a",), ("b",))
+    assert (changes.to_delete, changes.to_spawn, changes.kept) == (("a",), ("a",), ("b",))
 
 
 def test_models_come_and_go():
     changes = world(box("a"), box("b")).changes_to(world(box("b"), box("c")))
-    assert changes.gone == ("a",)
-    assert list(changes.new) == ["c"]
+    assert changes.to_delete == ("a",)
+    assert list(changes.to_spawn) == ["c"]
 
 
 def test_the_saved_state_of_a_world_counts_as_its_poses():
@@ -75,4 +75,4 @@ def test_the_saved_state_of_a_world_counts_as_its_poses():
 
 def test_worlds_that_differ_in_more_than_models_say_so():
     changes = world(box("a")).changes_to(world(box("a"), gravity="0 0 -1.6"))
-    assert changes.rest != ""
+    assert changes.other != ""

@@ -12,7 +12,7 @@ from typing import Callable, Dict, List, Optional
 import numpy as np
 
 from gz_testauto.actors.hook import LOW, Hook, StepContext
-from gz_testauto.sdf.looks import Color, Look
+from gz_testauto.sdf.appearance import Appearance, Color
 from gz_testauto.simulators.changes import SetVisual, given
 
 Observer = Callable[["Running"], None]
@@ -22,7 +22,7 @@ class Effect:
     """What an effect makes of a look, ``time_s`` after it began. ``share`` is how much of its time
     has passed, from 0 to 1, and 0 where it has no end."""
 
-    def over(self, look: Look, time_s: float, share: float) -> Look:
+    def over(self, look: Appearance, time_s: float, share: float) -> Appearance:
         """The look with the effect on it."""
         raise NotImplementedError
 
@@ -31,7 +31,7 @@ class Effect:
 class Invisible(Effect):
     """Not to be seen."""
 
-    def over(self, look: Look, time_s: float, share: float) -> Look:
+    def over(self, look: Appearance, time_s: float, share: float) -> Appearance:
         """See :class:`Effect`."""
         return replace(look, visible=False)
 
@@ -43,7 +43,7 @@ class Blink(Effect):
     color: Color = (1.0, 0.0, 0.0, 1.0)
     interval_s: float = 0.5
 
-    def over(self, look: Look, time_s: float, share: float) -> Look:
+    def over(self, look: Appearance, time_s: float, share: float) -> Appearance:
         """See :class:`Effect`."""
         if math.floor(time_s / self.interval_s + 1e-9) % 2:
             return look
@@ -56,7 +56,7 @@ class Fade(Effect):
 
     to: float = 1.0
 
-    def over(self, look: Look, time_s: float, share: float) -> Look:
+    def over(self, look: Appearance, time_s: float, share: float) -> Appearance:
         """See :class:`Effect`."""
         now = look.transparency
         return replace(look, transparency=now + (self.to - now) * share)
@@ -69,7 +69,7 @@ class Flicker(Effect):
         self._random, self._least, self._interval_s = random, least, interval_s
         self._drawn: List[float] = []
 
-    def over(self, look: Look, time_s: float, share: float) -> Look:
+    def over(self, look: Appearance, time_s: float, share: float) -> Appearance:
         """See :class:`Effect`."""
         number = math.floor(time_s / self._interval_s + 1e-9)
         while len(self._drawn) <= number:
@@ -113,8 +113,8 @@ class Effects(Hook):
 
     def __init__(self) -> None:
         self._running: List[Running] = []
-        self._underneath: Dict[str, Look] = {}
-        self._shown: Dict[str, Look] = {}
+        self._underneath: Dict[str, Appearance] = {}
+        self._shown: Dict[str, Appearance] = {}
 
     def start(
         self,

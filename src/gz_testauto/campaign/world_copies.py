@@ -12,7 +12,7 @@ from typing import List, Tuple
 from gz_testauto.results.directory import reporting_disk, write_atomically
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.includes import ModelLibrary
-from gz_testauto.sdf.missing import is_allowed, leave_out_missing
+from gz_testauto.sdf.missing import is_allowed, remove_missing
 from gz_testauto.sdf.plugins import plugin_files
 from gz_testauto.spec.worlds import WorldsSpec
 from gz_testauto.worlds.manifest import WorldSet, sha256_of
@@ -47,7 +47,7 @@ def missing_plugins(path: Path, spec: WorldsSpec) -> Tuple[str, ...]:
 def _copy(path: Path, spec: WorldsSpec) -> Tuple[bytes, Tuple[str, ...]]:
     library = ModelLibrary(repair=spec.repair)
     document = SdfDocument.read(path, spec.repair)
-    missing = leave_out_missing(document, library, spec.allow_missing)
+    missing = remove_missing(document, library, spec.allow_missing)
     library.expand_repaired(document)
     library.anchor(document)
     return document.to_bytes(), missing

@@ -205,7 +205,7 @@ class ObstacleModel:
         the model's frame; its core is empty where nothing does. None where that covers as much
         as the whole obstacle."""
         height_m = self.height_m(size)
-        if not heights.meet(0.0, height_m):
+        if not heights.overlap(0.0, height_m):
             return Outline(EMPTY)
         return self.kind.cut(self, size, heights)
 

@@ -30,7 +30,7 @@ OLDEST = (1, 2)
 differ from 1.4 in names of physics only. A newer one than 1.7 is read as 1.7, as Gazebo 11 does;
 what would then mean something else is refused where it stands."""
 
-MOST_DEPTH = 256
+MAX_DEPTH = 256
 """Elements within each other, the root among them; what Gazebo writes has about 20."""
 
 _MISC = rb"(?:\s|<\?.*?\?>|<!--.*?-->)*"
@@ -112,10 +112,10 @@ class SdfDocument:
         depth = 0
         for event, element in etree.iterwalk(self.root, events=("start", "end")):
             depth += 1 if event == "start" else -1
-            if depth > MOST_DEPTH:
+            if depth > MAX_DEPTH:
                 raise SdfError(
                     f"{self.where(element)}: <{element.tag}> is the {depth}th element within "
-                    f"another; at most {MOST_DEPTH} are read"
+                    f"another; at most {MAX_DEPTH} are read"
                 )
 
     def _check_version(self) -> None:

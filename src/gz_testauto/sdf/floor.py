@@ -31,7 +31,7 @@ class Heights(NamedTuple):
         """The same heights, measured from ``ground_m`` up."""
         return Heights(self.low_m - ground_m, self.high_m - ground_m)
 
-    def meet(self, low_m: float, high_m: float) -> bool:
+    def overlap(self, low_m: float, high_m: float) -> bool:
         """Whether something that reaches from ``low_m`` to ``high_m`` reaches in between."""
         return high_m >= self.low_m and low_m <= self.high_m
 
@@ -60,7 +60,7 @@ def is_floor_slab(bounds: np.ndarray) -> bool:
     return bool(flat and bounds[2, 1] <= SLAB_TOP_M)
 
 
-def off_the_floor(lowest_m: Mapping[str, float]) -> FrozenSet[str]:
+def parts_above_floor(lowest_m: Mapping[str, float]) -> FrozenSet[str]:
     """Which parts of a robot do not stand on the floor, of all by name with the height of their
     lowest point (m)."""
     floor_m = min(lowest_m.values(), default=0.0)

@@ -13,7 +13,7 @@ from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.values import name_of, pose_value
 
-MOST_STEPS = 200
+MAX_STEPS = 200
 """Frames of which each is relative to the next."""
 
 
@@ -65,10 +65,10 @@ class FrameGraph:
         if name in self._under_way:
             circle = " → ".join([*self._under_way, name])
             raise SdfError(f"{where}: poses are relative to each other in a circle: {circle}")
-        if len(self._under_way) == MOST_STEPS:
+        if len(self._under_way) == MAX_STEPS:
             raise SdfError(
                 f"{where}: the pose of {self._under_way[0]!r} is relative to {name!r} by more "
-                f"than {MOST_STEPS} steps; give it relative to something nearer"
+                f"than {MAX_STEPS} steps; give it relative to something nearer"
             )
         element, base = self._entries[name]
         self._under_way.append(name)

@@ -21,7 +21,7 @@ from gz_testauto.sdf.shapes import (
     Polyline,
     Sphere,
 )
-from gz_testauto.sdf.values import flag, numbers, positive, required, text_of
+from gz_testauto.sdf.values import flag, non_negative, numbers, required, text_of
 
 
 def read_geometry(
@@ -50,11 +50,11 @@ def read_geometry(
 
 
 def _box(document: SdfDocument, element: Element, library: ModelLibrary) -> Geometry:
-    return Box(positive(document, required(document, element, "size"), 3))  # type: ignore[arg-type]
+    return Box(non_negative(document, required(document, element, "size"), 3))  # type: ignore[arg-type]
 
 
 def _size(document: SdfDocument, element: Element, tag: str) -> float:
-    return positive(document, required(document, element, tag), 1)[0]
+    return non_negative(document, required(document, element, tag), 1)[0]
 
 
 def _cylinder(document: SdfDocument, element: Element, library: ModelLibrary) -> Geometry:
@@ -70,7 +70,7 @@ def _sphere(document: SdfDocument, element: Element, library: ModelLibrary) -> G
 
 
 def _ellipsoid(document: SdfDocument, element: Element, library: ModelLibrary) -> Geometry:
-    radii = positive(document, required(document, element, "radii"), 3)
+    radii = non_negative(document, required(document, element, "radii"), 3)
     if min(radii) == 0:
         raise SdfError(f"{document.where(element)}: an ellipsoid's radii must be above 0")
     return Ellipsoid(radii)  # type: ignore[arg-type]
@@ -81,7 +81,7 @@ def _plane(document: SdfDocument, element: Element, library: ModelLibrary) -> Ge
     direction = (0.0, 0.0, 1.0) if normal is None else numbers(document, normal, 3)
     if not any(direction):
         raise SdfError(f"{document.where(element)}: a plane's normal must not be 0 0 0")
-    extent = (1.0, 1.0) if size is None else positive(document, size, 2)
+    extent = (1.0, 1.0) if size is None else non_negative(document, size, 2)
     return Plane(direction, extent)  # type: ignore[arg-type]
 
 

@@ -18,7 +18,7 @@ from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.meshes.files import is_lfs_pointer
 from gz_testauto.sdf.values import insert_child, remove_child, text_of
 
-MOST_NESTED = 50
+MAX_NESTED_INCLUDES = 50
 """Includes within each other."""
 
 _URI_PARENTS = ("mesh", "heightmap", "script", "image")
@@ -193,8 +193,10 @@ class ModelLibrary:
         place = document.where(include)
         if place in self._entered:
             raise SdfError(f"{place}: this <include> includes itself")
-        if len(self._entered) == MOST_NESTED:
-            raise SdfError(f"{place}: more than {MOST_NESTED} <include>s stand within each other")
+        if len(self._entered) == MAX_NESTED_INCLUDES:
+            raise SdfError(
+                f"{place}: more than {MAX_NESTED_INCLUDES} <include>s stand within each other"
+            )
         self._entered.append(place)
         try:
             yield

@@ -28,7 +28,7 @@ def is_allowed(name: str, allowed: Iterable[str]) -> bool:
 
 
 @contextlib.contextmanager
-def required_whole(remedy: str = "") -> Iterator[None]:
+def without_missing_hint(remedy: str = "") -> Iterator[None]:
     """Within the block, an error about a missing file does not offer to leave it out, for
     commands that cannot; it ends with ``remedy`` instead."""
     try:
@@ -37,7 +37,7 @@ def required_whole(remedy: str = "") -> Iterator[None]:
         raise SdfError("; ".join(filter(None, [error.without_hint, remedy]))) from error
 
 
-def leave_out_missing(
+def remove_missing(
     document: SdfDocument, library: ModelLibrary, allowed: Sequence[str]
 ) -> Tuple[str, ...]:
     """Take out of a document, in place, what is not there and may be missing: an ``<include>``

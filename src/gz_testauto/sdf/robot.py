@@ -19,7 +19,7 @@ from gz_testauto.base.errors import ResourceError, SdfError
 from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.includes import ModelLibrary
-from gz_testauto.sdf.missing import required_whole
+from gz_testauto.sdf.missing import without_missing_hint
 from gz_testauto.sdf.scene import SceneModel, scene_model
 from gz_testauto.sdf.tree import LinkNode, ModelNode, read_model
 from gz_testauto.sdf.values import name_of, number, pose_value, required, text_of
@@ -121,7 +121,7 @@ def read_robot(
         file = resources.model_file(path)
     except ResourceError as error:
         raise SdfError(str(error)) from error
-    with required_whole():
+    with without_missing_hint():
         return _read(file, name, ModelLibrary(model_path))
 
 

@@ -17,12 +17,12 @@ from shapely.geometry.base import BaseGeometry
 from gz_testauto.base.errors import SdfError
 from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.document import Element, SdfDocument
-from gz_testauto.sdf.floor import is_floor_slab, off_the_floor
+from gz_testauto.sdf.floor import is_floor_slab, parts_above_floor
 from gz_testauto.sdf.geometry_reader import read_geometry
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.meshes.slices import union
 from gz_testauto.sdf.meshes.surfaces import Heightmap
-from gz_testauto.sdf.missing import leave_out_missing
+from gz_testauto.sdf.missing import remove_missing
 from gz_testauto.sdf.shapes import Geometry, Plane
 from gz_testauto.sdf.state import apply_state
 from gz_testauto.sdf.tree import ModelNode, read_model, read_models
@@ -110,7 +110,7 @@ class SceneModel:
     @property
     def body_shapes(self) -> Tuple[CollisionShape, ...]:
         """The collisions that do not stand on the floor, the model being a robot."""
-        off = off_the_floor(
+        off = parts_above_floor(
             {s.scoped_name: s.geometry.bounds(s.local_pose)[2, 0] for s in self.collisions}
         )
         return tuple(shape for shape in self.collisions if shape.scoped_name in off)
@@ -159,7 +159,7 @@ def read_scene(
     missing: Tuple[str, ...] = ()
     if allow_missing:
         document = document.copy()
-        missing = leave_out_missing(document, library, allow_missing)
+        missing = remove_missing(document, library, allow_missing)
     world = document.world
     if world is not None and world.find("state") is not None:
         document = document.copy()

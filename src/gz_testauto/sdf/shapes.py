@@ -73,7 +73,7 @@ def is_upright(rotation: np.ndarray, extent_m: float) -> bool:
     return math.hypot(rotation[2, 0], rotation[2, 1]) * extent_m <= TOLERANCE_M / 20
 
 
-def meets(low: float, high: float, z_min: float, z_max: float) -> bool:
+def ranges_overlap(low: float, high: float, z_min: float, z_max: float) -> bool:
     """Whether two closed height ranges have a height in common."""
     return high >= z_min and low <= z_max
 
@@ -103,7 +103,7 @@ class Box(Geometry):
         rotation = pose.rotation
         if is_upright(rotation, max(self.size)):
             z, half = pose.position[2], self.size[2] / 2
-            if not meets(z - half, z + half, z_min, z_max):
+            if not ranges_overlap(z - half, z + half, z_min, z_max):
                 return EMPTY
             x, y = self.size[0] / 2, self.size[1] / 2
             corners = np.array([[x, y], [-x, y], [-x, -y], [x, -y]])
@@ -152,10 +152,10 @@ class Cylinder(Geometry):
         """See :class:`Geometry`. One that leans is cut as a prism within the tolerance."""
         x, y, z = pose.position
         if is_upright(pose.rotation, max(self.length, self.radius)):
-            within = meets(z - self.length / 2, z + self.length / 2, z_min, z_max)
+            within = ranges_overlap(z - self.length / 2, z + self.length / 2, z_min, z_max)
             return slices.disc(x, y, self.radius) if within else EMPTY
         low, high = self.bounds(pose)[2]
-        if not meets(low, high, z_min, z_max):
+        if not ranges_overlap(low, high, z_min, z_max):
             return EMPTY  # the prism sticks out by the tolerance
         circle = self.radius * slices.unit_circle(slices.circle_segments(self.radius))
         rim = np.full((len(circle), 1), self.length / 2)
@@ -235,7 +235,7 @@ class Ellipsoid(Geometry):
         center = np.asarray(pose.position)
         height = math.sqrt(spread[2, 2])
         low, high = z_min - center[2], z_max - center[2]
-        if not meets(-height, height, low, high):
+        if not ranges_overlap(-height, height, low, high):
             return EMPTY
         towards = _directions(max(self.radii) ** 2 / min(self.radii))
         stretched = towards @ spread[:2]
@@ -291,7 +291,7 @@ class Capsule(Geometry):
             # only spheres that reach the slab count
             ends = (np.array([z_min - self.radius, z_max + self.radius]) - center[2]) / axis[2]
             first, last = max(first, ends.min()), min(last, ends.max())
-        elif not meets(center[2] - self.radius, center[2] + self.radius, z_min, z_max):
+        elif not ranges_overlap(center[2] - self.radius, center[2] + self.radius, z_min, z_max):
             return EMPTY
         if first > last:
             return EMPTY
@@ -399,7 +399,7 @@ class Polyline(Geometry):
         extent = float(np.abs(self.outline.bounds).max()) + self.height
         if is_upright(rotation, extent):
             ends = (pose.position[2], pose.position[2] + rotation[2, 2] * self.height)
-            if not meets(min(ends), max(ends), z_min, z_max):
+            if not ranges_overlap(min(ends), max(ends), z_min, z_max):
                 return EMPTY
             return shapely.transform(
                 self.outline, lambda flat: flat @ rotation[:2, :2].T + pose.position[:2]

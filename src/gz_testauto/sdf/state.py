@@ -34,13 +34,13 @@ Gazebo saves, and stay as the model has them."""
 
 
 @dataclass
-class ModelState:
+class SavedModelState:
     """What a ``<state>`` says of one model: poses in the world frame, and its scale."""
 
     pose: Optional[Pose] = None
     scale: Optional[Tuple[float, float, float]] = None
     links: Dict[str, Pose] = field(default_factory=dict)
-    models: Dict[str, "ModelState"] = field(default_factory=dict)
+    models: Dict[str, "SavedModelState"] = field(default_factory=dict)
 
 
 def apply_state(document: SdfDocument, library: Optional[ModelLibrary] = None) -> None:
@@ -76,9 +76,9 @@ def apply_state(document: SdfDocument, library: Optional[ModelLibrary] = None) -
             _place(document, node, state_of_model, library)
 
 
-def _read_model_state(document: SdfDocument, element: Element) -> ModelState:
+def _read_model_state(document: SdfDocument, element: Element) -> SavedModelState:
     pose, scale = element.find("pose"), element.find("scale")
-    state = ModelState()
+    state = SavedModelState()
     if pose is not None:
         state.pose = pose_value(document, pose)
     if scale is not None:
@@ -145,7 +145,7 @@ class _Placement:
 
 
 def _place(
-    document: SdfDocument, node: ModelNode, state: ModelState, library: ModelLibrary
+    document: SdfDocument, node: ModelNode, state: SavedModelState, library: ModelLibrary
 ) -> None:
     placement = _settle(node, state, node.pose)
     if (state.scale is not None or not placement.is_rigid) and _has_includes(node):
@@ -168,7 +168,7 @@ def _has_includes(node: ModelNode) -> bool:
 
 
 def _settle(
-    node: ModelNode, state: ModelState, present: Pose, parent: Optional[Pose] = None
+    node: ModelNode, state: SavedModelState, present: Pose, parent: Optional[Pose] = None
 ) -> _Placement:
     """Do what Gazebo does: move the model with all in it, then single links, then nested
     models. ``present`` is the model's pose in the world, ``parent`` that of the model around it
@@ -206,7 +206,7 @@ def _canonical_link(node: ModelNode, pose: Pose) -> Optional[Tuple[str, Pose]]:
     return None
 
 
-def _link_pose(state: ModelState, name: str) -> Optional[Pose]:
+def _link_pose(state: SavedModelState, name: str) -> Optional[Pose]:
     """What a state says of a link, by its name scoped within the model."""
     if name in state.links:
         return state.links[name]
@@ -214,15 +214,15 @@ def _link_pose(state: ModelState, name: str) -> Optional[Pose]:
     return _link_pose(state.models[outer], rest) if separator and outer in state.models else None
 
 
-def _nested_state(state: ModelState, name: str) -> ModelState:
+def _nested_state(state: SavedModelState, name: str) -> SavedModelState:
     """A nested model's state, also from links that are named ``inner::link``, as Gazebo saves
     models that came by an include within a model."""
-    nested = state.models.get(name, ModelState())
+    nested = state.models.get(name, SavedModelState())
     scope = f"{name}::"
     scoped = {
         link[len(scope) :]: pose for link, pose in state.links.items() if link.startswith(scope)
     }
-    return ModelState(nested.pose, nested.scale, {**scoped, **nested.links}, nested.models)
+    return SavedModelState(nested.pose, nested.scale, {**scoped, **nested.links}, nested.models)
 
 
 def _write(placement: _Placement) -> None:

@@ -89,7 +89,7 @@ def _warn(message: str) -> None:
     LOGGER.warning("%s", message)
 
 
-def positive(document: SdfDocument, element: Element, count: int) -> Tuple[float, ...]:
+def non_negative(document: SdfDocument, element: Element, count: int) -> Tuple[float, ...]:
     """``count`` numbers of which none is negative, else ``SdfError``."""
     values = numbers(document, element, count)
     if min(values) < 0:

@@ -24,8 +24,8 @@ class ModelChanges:
     """Names of models to delete, of models to spawn, in that order, and of those that stay, which
     only may have to be moved. One that is replaced is in the first two."""
 
-    gone: Tuple[str, ...]
-    new: Tuple[str, ...]
+    to_delete: Tuple[str, ...]
+    to_spawn: Tuple[str, ...]
     kept: Tuple[str, ...]
 
 
@@ -41,8 +41,8 @@ def model_changes(standing: Mapping[str, Optional[str]], wanted: Mapping[str, st
         if text is not None and name in wanted and same_model(text, wanted[name])
     )
     return ModelChanges(
-        gone=tuple(name for name in standing if name not in kept),
-        new=tuple(name for name in wanted if name not in kept),
+        to_delete=tuple(name for name in standing if name not in kept),
+        to_spawn=tuple(name for name in wanted if name not in kept),
         kept=kept,
     )
 
@@ -58,10 +58,10 @@ class WorldChanges:
     """What has to change: models by name, new ones as SDF text without a pose, and poses (world
     frame) of those to move. ``rest`` says what else differs, empty where nothing does."""
 
-    gone: Tuple[str, ...]
-    new: Mapping[str, str]
+    to_delete: Tuple[str, ...]
+    to_spawn: Mapping[str, str]
     moved: Mapping[str, Pose]
-    rest: str = ""
+    other: str = ""
 
 
 class WorldModels:
@@ -84,14 +84,14 @@ class WorldModels:
         """What makes this world the other one."""
         changes = model_changes(self.texts, other.texts)
         return WorldChanges(
-            gone=changes.gone,
-            new={name: other.texts[name] for name in changes.new},
+            to_delete=changes.to_delete,
+            to_spawn={name: other.texts[name] for name in changes.to_spawn},
             moved={
                 name: other.poses[name]
                 for name in changes.kept
                 if not same_pose(self.poses[name], other.poses[name])
             },
-            rest="" if self.rest == other.rest else "more than the models in the world",
+            other="" if self.rest == other.rest else "more than the models in the world",
         )
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Dict, FrozenSet, Iterable, Optional, Tuple, Type
 
 from gz_testauto.base.pose import Pose
-from gz_testauto.sdf.looks import COLORS, Color
+from gz_testauto.sdf.appearance import COLORS, Color
 
 Vector = Tuple[float, float, float]
 
@@ -148,7 +148,7 @@ class SetVisual(Change):
 
 @dataclass(frozen=True)
 class SetLight(Change):
-    """A light of the world; see :class:`~gz_testauto.sdf.looks.Light` for its fields."""
+    """A light of the world; see :class:`~gz_testauto.sdf.appearance.Light` for its fields."""
 
     part = "light"
     pose: Optional[Pose] = None

@@ -13,6 +13,15 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple
 from gz_testauto.base.errors import SdfError, SimulatorError
 from gz_testauto.base.pose import Pose
 from gz_testauto.base.registry import unknown_name
+from gz_testauto.sdf.appearance import (
+    Appearance,
+    Light,
+    new_light,
+    read_appearance,
+    read_lights,
+    write_appearance,
+    write_light,
+)
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.dynamics import (
     GRAVITY_MPS2,
@@ -24,15 +33,6 @@ from gz_testauto.sdf.dynamics import (
 )
 from gz_testauto.sdf.edit import find_link, model_elements
 from gz_testauto.sdf.includes import ModelLibrary
-from gz_testauto.sdf.looks import (
-    Light,
-    Look,
-    new_light,
-    read_lights,
-    read_look,
-    write_light,
-    write_look,
-)
 from gz_testauto.sdf.scene import WorldScene, placed_model
 from gz_testauto.sdf.tree import ModelNode
 from gz_testauto.sdf.values import ensure_child, set_numbers
@@ -88,7 +88,7 @@ class Description:
     links: Dict[str, LinkDescription] = field(default_factory=dict)
     joints: Dict[str, JointDescription] = field(default_factory=dict)
     collisions: Dict[str, CollisionDescription] = field(default_factory=dict)
-    visuals: Dict[str, Look] = field(default_factory=dict)
+    visuals: Dict[str, Appearance] = field(default_factory=dict)
     lights: Dict[str, Light] = field(default_factory=dict)
 
     @property
@@ -228,7 +228,7 @@ class DescribedWorld:
                     self.now.collisions[name] = CollisionDescription(surface.mu, surface.mu2)
                 for visual in link.element.findall("visual"):
                     name = f"{scoped}::{visual.get('name')}"
-                    self.now.visuals[name] = read_look(model.document, visual)
+                    self.now.visuals[name] = read_appearance(model.document, visual)
         try:
             joints = read_joints(node)
         except SdfError:  # of a kind that this package does not know, so it cannot set them either
@@ -258,7 +258,7 @@ class _Writer:
             set_numbers(ensure_child(element, "mu"), collision.mu)
             set_numbers(ensure_child(element, "mu2"), collision.mu2)
         for name, look in changed["visual"].items():
-            write_look(self._part(name, "visual"), look)
+            write_appearance(self._part(name, "visual"), look)
         self._write_lights(changed["light"])
 
     def write_gravity(self, gravity_mps2: Tuple[float, float, float]) -> None:

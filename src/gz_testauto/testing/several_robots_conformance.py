@@ -64,9 +64,9 @@ class SeveralRobotsConformance(SimulatorSuite):
         assert seen is not None and snapshots[-1].scan is not None
         ahead_m = float(seen.ranges_m[np.argmin(np.abs(seen.angles_rad))])
         assert ahead_m == pytest.approx(4.9 - second.x_m - seen.mount.position[0], abs=0.05)
-        assert not off_the_floor(snapshots)
+        assert not parts_above_floor(snapshots)
         snapshots += [simulation.step(PERIOD_S) for _ in range(30)]
-        assert not off_the_floor(snapshots), "the first touches nothing"
+        assert not parts_above_floor(snapshots), "the first touches nothing"
         touched = contacts([snapshot.of_robot("second") for snapshot in snapshots])
         assert {"second", "wall"} in touched
         samples = [sample for shown in snapshots for sample in shown.others["second"].imu]
@@ -97,7 +97,7 @@ class SeveralRobotsConformance(SimulatorSuite):
         assert not snapshot.others
 
 
-def off_the_floor(snapshots: List[Snapshot]) -> List[Set[str]]:
+def parts_above_floor(snapshots: List[Snapshot]) -> List[Set[str]]:
     """The pairs of models that touched, without what stands on the floor: not every engine tells
     which part of a robot does."""
     return [pair for pair in contacts(snapshots) if "floor" not in pair]

@@ -15,9 +15,9 @@ from gz_testauto.base.pose import Pose
 from gz_testauto.extras.colliders.bodies import Bodies, Collider
 from gz_testauto.extras.colliders.views import Frustum
 from gz_testauto.extras.colliders.views import Plane as HalfSpace
+from gz_testauto.sdf.appearance import BLACK, Light
 from gz_testauto.sdf.geometry_reader import read_geometry
 from gz_testauto.sdf.includes import ModelLibrary
-from gz_testauto.sdf.looks import BLACK, Light
 from gz_testauto.sdf.scene import SceneModel, placed_model, read_scene
 from gz_testauto.sdf.shapes import Plane
 from gz_testauto.sdf.values import name_of

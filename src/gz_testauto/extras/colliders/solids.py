@@ -13,7 +13,7 @@ from scipy.spatial import ConvexHull, QhullError
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.extras.colliders.flat import check_positive
-from gz_testauto.sdf.meshes.solids import with_solids
+from gz_testauto.sdf.meshes.solids import find_solids
 from gz_testauto.sdf.meshes.surfaces import Mesh
 from gz_testauto.sdf.shapes import Box, Capsule, Cylinder, Ellipsoid, Sphere
 
@@ -70,7 +70,7 @@ class Triangles:
         across = np.linalg.svd(corners - middle, full_matrices=False)[2][2]
         if np.ptp((corners - middle) @ across) < _FLAT_M:
             raise SpecError("a surface must not lie in one plane: make it a thin box")
-        triangles, closed = with_solids(given)
+        triangles, closed = find_solids(given)
         corners, index = np.unique(triangles.reshape(-1, 3), axis=0, return_inverse=True)
         self.corners = corners
         """Each once, shape (m, 3)."""

@@ -15,7 +15,7 @@ from gz_testauto.base.pose import Pose
 from gz_testauto.extras.pybullet.client import SEEN
 from gz_testauto.extras.pybullet.shapes import Part, ShapeFactory
 from gz_testauto.sdf.dynamics import Inertial, JointAxis
-from gz_testauto.sdf.engine_model.bodies import Body, EngineModel, Shape, ground_pose, walk
+from gz_testauto.sdf.engine_model.bodies import Body, BodyShape, EngineModel, ground_pose, walk
 from gz_testauto.sdf.meshes.surfaces import Heightmap
 from gz_testauto.sdf.shapes import Plane
 
@@ -68,7 +68,7 @@ class Built:
     joints: Dict[str, List[JointPlace]] = field(default_factory=dict)
     shapes: Dict[str, List[Key]] = field(default_factory=dict)
     bodies: List[int] = field(default_factory=list)
-    fixed: Dict[int, Tuple[Shape, Pose, Pose]] = field(default_factory=dict)
+    fixed: Dict[int, Tuple[BodyShape, Pose, Pose]] = field(default_factory=dict)
 
 
 def build(client: Any, factory: ShapeFactory, model: EngineModel) -> Built:
@@ -92,7 +92,7 @@ def build(client: Any, factory: ShapeFactory, model: EngineModel) -> Built:
     return built
 
 
-def static_pose(model: Pose, shape: Shape, link: Pose, part: Pose) -> Pose:
+def static_pose(model: Pose, shape: BodyShape, link: Pose, part: Pose) -> Pose:
     """Where a body of a static model lies in the world, the model being at ``model``."""
     placed = model * link * shape.pose
     if isinstance(shape.geometry, (Heightmap, Plane)):
@@ -127,7 +127,7 @@ def _part(client: Any, one: int, other: int) -> None:
             client.setCollisionFilterPair(one, other, first, second, 0)
 
 
-def _set_surface(client: Any, key: Key, shape: Shape, skin: bool) -> None:
+def _set_surface(client: Any, key: Key, shape: BodyShape, skin: bool) -> None:
     bits = shape.surface.collide_bitmask & 0xFFFF
     body, link = key
     client.setCollisionFilterGroupMask(body, link, bits | SEEN, bits)
@@ -145,7 +145,7 @@ class _Row:
     mass_kg: float = 0.0
     center: Pose = Pose()
     part: Optional[Part] = None
-    shape: Optional[Shape] = None
+    shape: Optional[BodyShape] = None
     axis: Optional[JointAxis] = None
     slides: bool = False
 
@@ -209,7 +209,7 @@ class _Tree:
 
     def _add_shapes(
         self, body: Body, number: int, frame: Pose
-    ) -> Tuple[Optional[Part], Optional[Shape]]:
+    ) -> Tuple[Optional[Part], Optional[BodyShape]]:
         """Take a link's shapes but the first, which is returned; ``frame`` is the pose of the link
         in Bullet's frame of it."""
         found = [

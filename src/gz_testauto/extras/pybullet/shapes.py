@@ -12,8 +12,8 @@ import numpy as np
 
 from gz_testauto.base.errors import SdfError
 from gz_testauto.base.pose import Pose
-from gz_testauto.sdf.engine_model.bodies import Shape
-from gz_testauto.sdf.engine_model.coverage import Coverage
+from gz_testauto.sdf.engine_model.bodies import BodyShape
+from gz_testauto.sdf.engine_model.coverage import SdfCoverage
 from gz_testauto.sdf.meshes import hulls
 from gz_testauto.sdf.meshes.surfaces import Heightmap, Mesh
 from gz_testauto.sdf.shapes import Box, Capsule, Cylinder, Geometry, Plane, Polyline, Sphere
@@ -42,12 +42,12 @@ class Part:
 class ShapeFactory:
     """Makes the shapes of one world; the large ones once for all that have them."""
 
-    def __init__(self, client: Any, coverage: Coverage) -> None:
+    def __init__(self, client: Any, coverage: SdfCoverage) -> None:
         self._client = client
         self._coverage = coverage
         self._made: Dict[Geometry, List[Part]] = {}
 
-    def static(self, shape: Shape) -> List[Part]:
+    def static(self, shape: BodyShape) -> List[Part]:
         """What stands for the shape of something that stays, in the shape's own frame."""
         geometry = shape.geometry
         if geometry not in self._made:
@@ -61,7 +61,7 @@ class ShapeFactory:
                 self._made[geometry] = [Part(self._primitive(shape.name, geometry, Pose()), Pose())]
         return self._made[geometry]
 
-    def moving(self, shape: Shape, at: Pose) -> List[Part]:
+    def moving(self, shape: BodyShape, at: Pose) -> List[Part]:
         """What stands for the shape of something that moves. It lies at ``at`` in the frame of
         what it is put on, and so do the parts."""
         geometry = shape.geometry
@@ -134,7 +134,7 @@ class ShapeFactory:
         assert isinstance(geometry, Mesh)
         parts = _convex_parts(geometry, geometry.path.stat().st_mtime_ns)
         if parts.error_m > WORTH_A_WORD_M:
-            self._coverage.say(
+            self._coverage.warn_once(
                 f"pieces of {geometry.path} {geometry.submesh}",
                 f"{name}: 'pybullet' touches the mesh {geometry.path}, which moves, as at most "
                 f"{MOST_MOVING_PIECES} convex pieces, which are up to {parts.error_m:.3f} m from "

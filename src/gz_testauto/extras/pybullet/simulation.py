@@ -23,7 +23,7 @@ from gz_testauto.extras.pybullet.onboard import Onboard
 from gz_testauto.extras.pybullet.world import World
 from gz_testauto.sdf.dynamics import read_gravity
 from gz_testauto.sdf.engine_model.bodies import EngineModel, read_engine_model
-from gz_testauto.sdf.engine_model.coverage import Coverage
+from gz_testauto.sdf.engine_model.coverage import SdfCoverage
 from gz_testauto.sdf.engine_model.robots import EngineRobot
 from gz_testauto.sdf.scene import placed_model, read_scene
 from gz_testauto.simulators.changes import Change, SetModel
@@ -48,7 +48,7 @@ class PyBulletSimulation(SeveralRobotsSimulation[Onboard]):
         scene: Scene,
         robots: Sequence[EngineRobot],
         step_s: float,
-        coverage: Coverage,
+        coverage: SdfCoverage,
     ) -> None:
         super().__init__(step_s, scene.robot, scene)
         self._coverage = coverage

@@ -9,7 +9,7 @@ from typing import Dict
 from gz_testauto.base.errors import SdfError, SimulatorError
 from gz_testauto.extras.pybullet.client import open_client
 from gz_testauto.extras.pybullet.simulation import PyBulletSimulation
-from gz_testauto.sdf.engine_model.coverage import Coverage
+from gz_testauto.sdf.engine_model.coverage import SdfCoverage
 from gz_testauto.sdf.engine_model.robots import EngineRobot, read_engine_robot
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.simulators.interface import Scene, Simulator
@@ -34,7 +34,7 @@ class PyBulletSimulator(Simulator):
             raise ValueError("step_s must be above 0 and at most 0.02")
         self._client, self.version = open_client()
         self._step_s = step_s
-        self._coverage = Coverage(self.name)
+        self._coverage = SdfCoverage(self.name)
         self._robots: Dict[RobotModel, EngineRobot] = {}
 
     def _load(self, scene: Scene) -> PyBulletSimulation:

@@ -24,8 +24,8 @@ from gz_testauto.extras.pybullet.multibody import (
 )
 from gz_testauto.extras.pybullet.settling import Settling
 from gz_testauto.extras.pybullet.shapes import ShapeFactory
-from gz_testauto.sdf.engine_model.bodies import EngineModel, Shape, walk
-from gz_testauto.sdf.engine_model.coverage import Coverage
+from gz_testauto.sdf.engine_model.bodies import BodyShape, EngineModel, walk
+from gz_testauto.sdf.engine_model.coverage import SdfCoverage
 from gz_testauto.sdf.floor import is_floor_slab
 from gz_testauto.sdf.meshes.surfaces import Heightmap
 from gz_testauto.sdf.shapes import Plane
@@ -42,7 +42,7 @@ class World:
         client: Any,
         step_s: float,
         gravity_mps2: Vector,
-        coverage: Coverage,
+        coverage: SdfCoverage,
         robots: FrozenSet[str],
     ) -> None:
         self.client = client
@@ -194,7 +194,7 @@ class World:
             self.client.changeDynamics(body, index, lateralFriction=coefficient)
         if solved.worst is not None:
             first, second, has, wanted = solved.worst
-            self._coverage.say(
+            self._coverage.warn_once(
                 f"friction {first} {second}",
                 f"Bullet multiplies coefficients of friction, and with those of this world it is "
                 f"{has:.3g} between {first} and {second} in 'pybullet', which should be "
@@ -216,7 +216,7 @@ def _rubs(model: EngineModel) -> Dict[str, Rubs]:
     }
 
 
-def _is_ground(shape: Shape, placed: Pose) -> bool:
+def _is_ground(shape: BodyShape, placed: Pose) -> bool:
     if isinstance(shape.geometry, (Heightmap, Plane)):
         return True
     return is_floor_slab(shape.geometry.bounds(placed))

@@ -15,7 +15,7 @@ from gz_testauto.base.errors import GzTestautoError, SpecError
 from gz_testauto.base.pose import Pose
 from gz_testauto.extras.scenic.model_search import ModelSearch
 from gz_testauto.extras.scenic.solids import THINNEST_M, Solid, solid_of
-from gz_testauto.sdf.missing import required_whole
+from gz_testauto.sdf.missing import without_missing_hint
 from gz_testauto.spec.class_names import WALL, class_name
 from gz_testauto.spec.descriptor import (
     MISSION_HEIGHT_M,
@@ -220,7 +220,7 @@ def _model_of(spec: ModelSpec, search: ModelSearch) -> PlacedModel:
         return PlacedModel(spec, size, turn)
     directory = search.find(spec)
     sdf = resources.model_file(directory)
-    with required_whole("or remove it from a copy of the model in models_dir"):
+    with without_missing_hint("or remove it from a copy of the model in models_dir"):
         model_path = tuple(dict.fromkeys([directory.parent, *search.model_path]))
         solid = solid_of(sdf, model_path, spec.hollow)
     x, y, z = map(float, solid.size)

@@ -37,7 +37,7 @@ from gz_testauto.extras.scenic.world_file import (
 from gz_testauto.sampling.seeds import SCENARIO, WORLD, child_seed
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.includes import ModelLibrary
-from gz_testauto.sdf.missing import required_whole
+from gz_testauto.sdf.missing import without_missing_hint
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.sdf.state import apply_state
 from gz_testauto.spec.descriptor import load_descriptor
@@ -148,7 +148,7 @@ class ScenicSource:
         for model in self.models.values():
             if model.directory is not None:
                 self._pack.add_model(model.directory)
-        with required_whole("or remove it from a copy of that world"):
+        with without_missing_hint("or remove it from a copy of that world"):
             base = _base_world(descriptor.world, self._pack, search)
             self._taken = list(read_scene(base, self._search_path(), repair=True).models)
         self.program: Program = compile_program(

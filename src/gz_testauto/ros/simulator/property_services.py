@@ -19,7 +19,7 @@ from gz_testauto.ros.services import Services
 from gz_testauto.ros.simulator import entities
 from gz_testauto.ros.simulator.clock import SceneClock
 from gz_testauto.ros.simulator.loop import SimulationLoop
-from gz_testauto.sdf.looks import Color
+from gz_testauto.sdf.appearance import Color
 from gz_testauto.simulators.changes import (
     Change,
     Push,

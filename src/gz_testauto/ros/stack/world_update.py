@@ -41,22 +41,22 @@ class WorldSwap:
         ((before_path, before),) = self._models.items()
         after = before if world == before_path else WorldModels(scene)
         changes = before.changes_to(after)
-        if changes.rest:
-            raise CannotSwap(f"{before_path.name} and {world.name} differ in {changes.rest}")
+        if changes.other:
+            raise CannotSwap(f"{before_path.name} and {world.name} differ in {changes.other}")
         self._models = {}  # until it is done, nobody knows which world this is
-        if changes.gone:
-            self._tell(f"deleting {len(changes.gone)} models")
-            self._gazebo.delete(changes.gone)
-        if changes.new:
-            self._tell(f"spawning {len(changes.new)} models")
+        if changes.to_delete:
+            self._tell(f"deleting {len(changes.to_delete)} models")
+            self._gazebo.delete(changes.to_delete)
+        if changes.to_spawn:
+            self._tell(f"spawning {len(changes.to_spawn)} models")
             self._gazebo.spawn_models(
-                [NamedModel(name, sdf, after.poses[name]) for name, sdf in changes.new.items()]
+                [NamedModel(name, sdf, after.poses[name]) for name, sdf in changes.to_spawn.items()]
             )
         # What can move may have been pushed since it was placed.
         placed = {
             name: pose
             for name, pose in after.poses.items()
-            if name in changes.moved or not (name in changes.new or scene.models[name].static)
+            if name in changes.moved or not (name in changes.to_spawn or scene.models[name].static)
         }
         if placed:
             self._tell(f"placing {len(placed)} models")

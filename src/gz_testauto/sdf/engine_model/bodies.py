@@ -19,18 +19,18 @@ from gz_testauto.sdf.dynamics import (
     read_joints,
     read_surface,
 )
-from gz_testauto.sdf.engine_model.coverage import Coverage
+from gz_testauto.sdf.engine_model.coverage import SdfCoverage
 from gz_testauto.sdf.meshes.surfaces import Heightmap
 from gz_testauto.sdf.scene import SceneModel
 from gz_testauto.sdf.shapes import Geometry, Plane
 from gz_testauto.sdf.values import flag
 
-LEAST_INERTIA_KGM2 = 1e-12
+MIN_INERTIA_KGM2 = 1e-12
 """No engine takes less for a body that moves; to MuJoCo a thousandth of this is nothing."""
 
 
 @dataclass(frozen=True)
-class Shape:
+class BodyShape:
     """A collision; ``pose`` is in the frame of its link."""
 
     name: str
@@ -46,7 +46,7 @@ class Body:
 
     name: str
     pose: Pose
-    shapes: Tuple[Shape, ...]
+    shapes: Tuple[BodyShape, ...]
     inertial: Optional[Inertial]
     gravity: bool
     joint: Optional[Joint]
@@ -67,7 +67,7 @@ class EngineModel:
 
 
 def read_engine_model(
-    scene: SceneModel, coverage: Coverage, understood: FrozenSet[Element] = frozenset()
+    scene: SceneModel, coverage: SdfCoverage, understood: FrozenSet[Element] = frozenset()
 ) -> EngineModel:
     """Read one model. ``understood`` are elements that the simulator represents otherwise.
 
@@ -82,7 +82,7 @@ def read_engine_model(
         for scope, model, _ in node.walk()
         for link in model.links
     }
-    builder = _Tree(scene, shapes, joints, elements, coverage)
+    builder = _BodyTree(scene, shapes, joints, elements, coverage)
     return EngineModel(
         name=scene.name,
         static=scene.static,
@@ -104,7 +104,7 @@ def _joints(scene: SceneModel) -> List[Joint]:
     return [*held, *fixed]
 
 
-def _shapes(scene: SceneModel, coverage: Coverage) -> Dict[str, List[Shape]]:
+def _shapes(scene: SceneModel, coverage: SdfCoverage) -> Dict[str, List[BodyShape]]:
     """Shapes by link, each in its link's frame."""
     elements: Dict[str, Tuple[SdfDocument, Element]] = {}
     for scope, model, _ in scene.node.walk():
@@ -112,7 +112,7 @@ def _shapes(scene: SceneModel, coverage: Coverage) -> Dict[str, List[Shape]]:
             for collision in link.element.findall("collision"):
                 name = f"{scene.name}::{scope}{link.name}::{(collision.get('name') or '').strip()}"
                 elements.setdefault(name, (model.document, collision))
-    found: Dict[str, List[Shape]] = {}
+    found: Dict[str, List[BodyShape]] = {}
     for shape in scene.collisions:
         document, element = elements[shape.scoped_name]
         if not scene.static and isinstance(shape.geometry, (Plane, Heightmap)):
@@ -123,7 +123,7 @@ def _shapes(scene: SceneModel, coverage: Coverage) -> Dict[str, List[Shape]]:
             )
         surface = read_surface(document, element)
         if surface.mu != surface.mu2 and min(surface.mu, surface.mu2) < 10:
-            coverage.say(
+            coverage.warn_once(
                 "friction directions",
                 f"{document.where(element)}: {shape.scoped_name} has mu {surface.mu} and mu2 "
                 f"{surface.mu2}; {coverage.simulator!r} uses the smaller one in every direction; "
@@ -131,21 +131,21 @@ def _shapes(scene: SceneModel, coverage: Coverage) -> Dict[str, List[Shape]]:
             )
         pose = scene.links[shape.link].inverse() * shape.local_pose
         found.setdefault(shape.link, []).append(
-            Shape(shape.scoped_name, pose, shape.geometry, surface)
+            BodyShape(shape.scoped_name, pose, shape.geometry, surface)
         )
     return found
 
 
-class _Tree:
+class _BodyTree:
     """Sorts the links of a model into trees along its joints."""
 
     def __init__(
         self,
         scene: SceneModel,
-        shapes: Mapping[str, List[Shape]],
+        shapes: Mapping[str, List[BodyShape]],
         joints: List[Joint],
         elements: Mapping[str, Tuple[SdfDocument, Element]],
-        coverage: Coverage,
+        coverage: SdfCoverage,
     ) -> None:
         self._scene = scene
         self._shapes = shapes
@@ -189,13 +189,13 @@ class _Tree:
             return inertial
         mean = sum(inertial.tensor_kgm2[:3]) / 3
         where = f"{document.where(element)}: no body can have the moments of inertia of {scoped}"
-        if not mean > LEAST_INERTIA_KGM2:
+        if not mean > MIN_INERTIA_KGM2:
             raise SdfError(
                 f"{where}: their mean is {mean:.3g} kg m², which must be above 0 for "
                 f"{self._coverage.simulator!r}; "
                 "correct ixx, iyy and izz, or leave <inertia> out, which means 1 each"
             )
-        self._coverage.say(
+        self._coverage.warn_once(
             f"inertia {scoped}",
             f"{where}; {self._coverage.simulator!r} takes their mean about every axis",
         )

@@ -63,7 +63,7 @@ _REFUSED = {
 }
 
 
-class Coverage:
+class SdfCoverage:
     """Looks through worlds and models for one ``simulator``; remembers what it has said
     already."""
 
@@ -93,7 +93,7 @@ class Coverage:
                     for limit in axis.findall("limit"):
                         self._look(document, limit, "limit")
 
-    def say(self, kind: str, message: str) -> None:
+    def warn_once(self, kind: str, message: str) -> None:
         """Warn, unless something of that kind was said before."""
         if kind not in self._said:
             self._said.add(kind)
@@ -131,7 +131,7 @@ class Coverage:
                     f"{where} is not simulated: {_REFUSED[child.tag]}. Gazebo as simulator has it"
                 )
             detail = child.get("filename") or child.get("type") or ""
-            self.say(
+            self.warn_once(
                 f"{kind}/{child.tag}/{detail}",
                 f"{where}{f' ({detail})' if detail else ''} is not simulated by "
                 f"{self.simulator!r} and left out; said once for all of its kind",

@@ -11,7 +11,7 @@ from gz_testauto.base.errors import SdfError
 from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.engine_model.bodies import EngineModel, read_engine_model
-from gz_testauto.sdf.engine_model.coverage import Coverage
+from gz_testauto.sdf.engine_model.coverage import SdfCoverage
 from gz_testauto.sdf.engine_model.wheels import DrivenWheel, read_driven_wheels
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.robot import RobotModel
@@ -49,7 +49,7 @@ class EngineRobot:
         return replace(self.model, pose=pose)
 
 
-def read_engine_robot(robot: RobotModel, coverage: Coverage) -> EngineRobot:
+def read_engine_robot(robot: RobotModel, coverage: SdfCoverage) -> EngineRobot:
     """Read a robot. Raises ``SdfError`` for what cannot be represented."""
     library = ModelLibrary()
     document = SdfDocument.parse(robot.sdf, str(robot.path))
@@ -65,7 +65,7 @@ def read_engine_robot(robot: RobotModel, coverage: Coverage) -> EngineRobot:
     found = frozenset(element for element in (*plugins, lidar, imu) if element is not None)
     engine_model = read_engine_model(scene, coverage, found)
     if imu is not None and next(imu.iter("noise"), None) is not None:
-        coverage.say("imu noise", f"{robot.path}: the noise of the IMU is not simulated")
+        coverage.warn_once("imu noise", f"{robot.path}: the noise of the IMU is not simulated")
     return EngineRobot(
         robot=robot,
         model=engine_model,
@@ -100,7 +100,7 @@ def _mount(scene: SceneModel, link: str, pose: Pose) -> Mount:
 
 
 def _noise(
-    document: SdfDocument, sensor: Optional[Element], coverage: Coverage
+    document: SdfDocument, sensor: Optional[Element], coverage: SdfCoverage
 ) -> Tuple[float, float]:
     """Mean and standard deviation of a lidar's noise (m)."""
     noise = next(sensor.iter("noise"), None) if sensor is not None else None
@@ -110,6 +110,8 @@ def _noise(
     if kind == "none":
         return (0.0, 0.0)
     if not kind.startswith("gaussian"):
-        coverage.say("lidar noise", f"{document.where(noise)}: noise {kind!r} is not simulated")
+        coverage.warn_once(
+            "lidar noise", f"{document.where(noise)}: noise {kind!r} is not simulated"
+        )
         return (0.0, 0.0)
     return (number(document, noise, "mean", 0.0), number(document, noise, "stddev", 0.0))

@@ -24,7 +24,7 @@ _TORQUE_TAGS = {
 """Where a plugin has its torque limit (N m), and its default. Gazebo's DiffDrivePlugin reads a
 ``<torque>`` and does not use it."""
 
-LEAST_SIDEWAYS = 0.7
+MIN_SIDEWAYS = 0.7
 """Share of its length by which a wheel's axis must point to the left or to the right."""
 
 
@@ -66,7 +66,7 @@ def read_driven_wheels(
         if joint.kind != "revolute":
             raise SdfError(f"{robot.path}: the drive's joint {name!r} does not turn")
         sideways = float((body.pose.rotation @ np.asarray(joint.axes[0].direction))[1])
-        if abs(sideways) < LEAST_SIDEWAYS:
+        if abs(sideways) < MIN_SIDEWAYS:
             raise SdfError(
                 f"{robot.path}: the axis of the drive's joint {name!r} does not point sideways"
             )

@@ -12,7 +12,7 @@ _DIGITS = 7
 """Corners are the same when they agree to so many digits of the mesh's size."""
 
 
-def with_solids(triangles: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
+def find_solids(triangles: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
     """Triangles (n, 3, 3) without those that stand for another's back, and which of them (m,)
     go round a solid.
 

@@ -25,10 +25,10 @@ from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.meshes import slices
 from gz_testauto.sdf.meshes.files import mesh_parts
 from gz_testauto.sdf.meshes.slices import EMPTY
-from gz_testauto.sdf.meshes.solids import with_solids
+from gz_testauto.sdf.meshes.solids import find_solids
 from gz_testauto.sdf.shapes import Geometry
 
-MOST_PIXELS = 8193
+MAX_PIXELS = 8193
 """Of a side of a height map."""
 FARTHEST_M = 1e6
 """Of a surface from its origin: outlines are computed on a grid that ends beyond."""
@@ -122,7 +122,7 @@ def _scaled_surface(mesh: Mesh, modified_ns: int) -> TriangleMesh:
     if mesh.submesh is not None and mesh.center:
         corners = triangles.reshape(-1, 3)
         triangles = triangles - (corners.min(axis=0) + corners.max(axis=0)) / 2
-    triangles, closed = with_solids(triangles)
+    triangles, closed = find_solids(triangles)
     scaled = triangles * np.asarray(mesh.scale, dtype=float)
     farthest_m = float(np.abs(scaled).max())
     if not farthest_m <= FARTHEST_M:
@@ -216,10 +216,10 @@ def _brightness(path: Path, modified_ns: int) -> np.ndarray:
     try:
         with Image.open(path) as image:
             columns, rows = image.size
-            if rows != columns or not 2 <= rows <= MOST_PIXELS or (rows - 1) & (rows - 2):
+            if rows != columns or not 2 <= rows <= MAX_PIXELS or (rows - 1) & (rows - 2):
                 raise SdfError(
                     f"height map {path} is {columns} × {rows} pixels; Gazebo needs a square of "
-                    f"2^n + 1, and more than {MOST_PIXELS} a side are not read"
+                    f"2^n + 1, and more than {MAX_PIXELS} a side are not read"
                 )
             return np.asarray(image.convert("L"), dtype=float) / 255.0
     except SdfError:

@@ -14,8 +14,8 @@ import numpy as np
 
 from gz_testauto.base.errors import SdfError
 from gz_testauto.base.pose import Pose
-from gz_testauto.sdf.engine_model.bodies import Shape
-from gz_testauto.sdf.engine_model.coverage import Coverage
+from gz_testauto.sdf.engine_model.bodies import BodyShape
+from gz_testauto.sdf.engine_model.coverage import SdfCoverage
 from gz_testauto.sdf.meshes import hulls
 from gz_testauto.sdf.meshes.surfaces import Heightmap, Mesh
 from gz_testauto.sdf.shapes import Cylinder, Geometry, Plane, Polyline
@@ -59,7 +59,7 @@ class Geom:
 class GeomFactory:
     """Makes geoms; collects the assets that they share, once for every surface."""
 
-    def __init__(self, coverage: Coverage) -> None:
+    def __init__(self, coverage: SdfCoverage) -> None:
         self._coverage = coverage
         self.meshes: Dict[str, bytes] = {}
         self.terrains: Dict[str, Dict[str, str]] = {}
@@ -67,7 +67,7 @@ class GeomFactory:
         self._touching: Dict[Tuple[Mesh, bool], List[Geom]] = {}
         self._pieces = 0
 
-    def geoms(self, shape: Shape, moves: bool = False) -> List[Geom]:
+    def geoms(self, shape: BodyShape, moves: bool = False) -> List[Geom]:
         """The geoms that stand for a shape. Raises ``SdfError`` when none can."""
         geometry = shape.geometry
         if isinstance(geometry, Mesh):
@@ -81,7 +81,7 @@ class GeomFactory:
             geom = replace(geom, pose=_LEANING)
         return [geom]
 
-    def wheel(self, shape: Shape, axis: np.ndarray, held: bool = False) -> List[Geom]:
+    def wheel(self, shape: BodyShape, axis: np.ndarray, held: bool = False) -> List[Geom]:
         """The geoms of a wheel that turns about ``axis`` (in the frame of the shape).
 
         One that pushes as hard as its motor says is touched as an ellipsoid, which rolls on one
@@ -138,7 +138,7 @@ class GeomFactory:
                 "Give the collision a simpler mesh, or the world to Gazebo"
             )
         if parts.error_m > WORTH_A_WORD_M:
-            self._coverage.say(
+            self._coverage.warn_once(
                 f"pieces of {mesh.path} {mesh.submesh}",
                 f"{name}: 'embedded' touches the mesh {mesh.path} as {count} convex pieces, which "
                 f"are up to {parts.error_m:.3f} m from its surface; the lidar sees it as it is. A "
@@ -162,7 +162,7 @@ class GeomFactory:
         heights = terrain.heights
         rows, columns = heights.shape
         if np.ptp(heights) > 0:
-            self._coverage.say(
+            self._coverage.warn_once(
                 "terrain",
                 f"{shape}: on uneven ground a robot whose fixed casters come to carry it loses "
                 "traction in 'embedded', where nothing gives, and keeps it in Gazebo: compare "

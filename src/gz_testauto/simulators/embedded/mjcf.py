@@ -15,8 +15,8 @@ from lxml import etree
 from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.document import Element
 from gz_testauto.sdf.dynamics import Joint
-from gz_testauto.sdf.engine_model.bodies import Body, EngineModel, Shape, ground_pose, walk
-from gz_testauto.sdf.engine_model.coverage import Coverage
+from gz_testauto.sdf.engine_model.bodies import Body, BodyShape, EngineModel, ground_pose, walk
+from gz_testauto.sdf.engine_model.coverage import SdfCoverage
 from gz_testauto.sdf.engine_model.robots import Mount
 from gz_testauto.sdf.meshes.surfaces import Heightmap
 from gz_testauto.sdf.shapes import Plane
@@ -67,7 +67,7 @@ class Outfit:
 
 def write_mjcf(
     models: Sequence[EngineModel],
-    coverage: Coverage,
+    coverage: SdfCoverage,
     step_s: float,
     gravity_mps2: Sequence[float],
     outfits: Mapping[str, Outfit],
@@ -88,7 +88,7 @@ class _Writer:
     def __init__(
         self,
         models: Sequence[EngineModel],
-        coverage: Coverage,
+        coverage: SdfCoverage,
         outfits: Mapping[str, Outfit],
         grip: bool,
     ) -> None:
@@ -213,7 +213,7 @@ class _Writer:
             self._add_body(element, child, body.pose.inverse() * child.pose)
         return element
 
-    def _add_geoms(self, body: Element, shape: Shape, pose: Pose, geoms: List[Geom]) -> None:
+    def _add_geoms(self, body: Element, shape: BodyShape, pose: Pose, geoms: List[Geom]) -> None:
         friction = _friction(shape)
         bits = str(shape.surface.collide_bitmask & 0xFFFF)
         for geom in geoms:
@@ -278,7 +278,7 @@ def condim(friction: float) -> int:
     return 3 if friction > 0 else 1
 
 
-def _friction(shape: Shape) -> float:
+def _friction(shape: BodyShape) -> float:
     return min(shape.surface.mu, shape.surface.mu2, MAX_FRICTION)
 
 

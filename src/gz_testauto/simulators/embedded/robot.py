@@ -5,7 +5,7 @@ Owns the choice between wheels that push, wheels that are held to their rates an
 
 from dataclasses import dataclass
 
-from gz_testauto.sdf.engine_model.coverage import Coverage
+from gz_testauto.sdf.engine_model.coverage import SdfCoverage
 from gz_testauto.sdf.engine_model.robots import EngineRobot, read_engine_robot
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.simulators.embedded.wheel_drive import (
@@ -25,14 +25,14 @@ class DrivenRobot:
     drive: Drivetrain
 
 
-def drive_robot(robot: RobotModel, coverage: Coverage, skid: Skid = "servo") -> DrivenRobot:
+def drive_robot(robot: RobotModel, coverage: SdfCoverage, skid: Skid = "servo") -> DrivenRobot:
     """Read a robot, which turns by ``skid`` if it has more than two driven wheels. Raises
     ``SdfError`` for what cannot be represented."""
     engine_robot = read_engine_robot(robot, coverage)
     return DrivenRobot(engine_robot, _drivetrain(engine_robot, coverage, skid))
 
 
-def _drivetrain(engine_robot: EngineRobot, coverage: Coverage, skid: Skid) -> Drivetrain:
+def _drivetrain(engine_robot: EngineRobot, coverage: SdfCoverage, skid: Skid) -> Drivetrain:
     wheels = motorised_wheels(engine_robot.model, engine_robot.wheels)
     if len(wheels) > 2:
         if skid == "wheels":

@@ -14,7 +14,7 @@ from gz_testauto.base.errors import SdfError, SimulatorError
 from gz_testauto.base.observation import ModelState, Snapshot
 from gz_testauto.sdf.dynamics import read_gravity
 from gz_testauto.sdf.engine_model.bodies import EngineModel, read_engine_model
-from gz_testauto.sdf.engine_model.coverage import Coverage
+from gz_testauto.sdf.engine_model.coverage import SdfCoverage
 from gz_testauto.sdf.scene import placed_model, read_scene
 from gz_testauto.simulators.changes import Change, SetModel
 from gz_testauto.simulators.embedded.changes import TAKEN, Alterations, check
@@ -54,7 +54,7 @@ class EmbeddedSimulation(SeveralRobotsSimulation[Onboard]):
         scene: Scene,
         robots: Sequence[DrivenRobot],
         settings: Settings,
-        coverage: Coverage,
+        coverage: SdfCoverage,
     ) -> None:
         super().__init__(settings.step_s, scene.robot, scene)
         self._alterations = Alterations(settings.step_s)

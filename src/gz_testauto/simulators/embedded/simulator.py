@@ -7,7 +7,7 @@ compiled anew, so one cannot leave anything to the next.
 from typing import Dict, get_args
 
 from gz_testauto.base.errors import MissingDependencyError, SdfError, SimulatorError
-from gz_testauto.sdf.engine_model.coverage import Coverage
+from gz_testauto.sdf.engine_model.coverage import SdfCoverage
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.simulators.embedded.robot import DrivenRobot, drive_robot
 from gz_testauto.simulators.embedded.simulation import EmbeddedSimulation, Settings
@@ -48,7 +48,7 @@ class EmbeddedSimulator(Simulator):
         self.version = f"MuJoCo {mujoco.__version__}"
         self._settings = Settings(step_s, fast_lidar, grip=skid == "wheels")
         self._skid: Skid = skid
-        self._coverage = Coverage(self.name)
+        self._coverage = SdfCoverage(self.name)
         self._robots: Dict[RobotModel, DrivenRobot] = {}
 
     def _load(self, scene: Scene) -> EmbeddedSimulation:

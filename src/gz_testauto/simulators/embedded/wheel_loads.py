@@ -8,8 +8,8 @@ from typing import Sequence, Tuple
 
 from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.dynamics import GRAVITY_MPS2, ContactParameters
-from gz_testauto.sdf.engine_model.bodies import Body, EngineModel, Shape, walk
-from gz_testauto.sdf.engine_model.coverage import Coverage
+from gz_testauto.sdf.engine_model.bodies import Body, BodyShape, EngineModel, walk
+from gz_testauto.sdf.engine_model.coverage import SdfCoverage
 from gz_testauto.sdf.shapes import Plane
 from gz_testauto.simulators.embedded.engine import Engine
 from gz_testauto.simulators.embedded.mjcf import Outfit, write_mjcf
@@ -21,7 +21,7 @@ SETTLING_STEPS = 500
 
 
 def loaded_wheels(
-    model: EngineModel, wheels: Sequence[Wheel], coverage: Coverage
+    model: EngineModel, wheels: Sequence[Wheel], coverage: SdfCoverage
 ) -> Tuple[Wheel, ...]:
     """The wheels with the torque that they can bring to the ground."""
     shapes = {body.name: body.shapes for root in model.roots for body in walk(root)}
@@ -36,8 +36,10 @@ def loaded_wheels(
     return tuple(found)
 
 
-def _at_rest(model: EngineModel, wheels: Sequence[Wheel], coverage: Coverage) -> Engine:
-    ground = Shape("ground::link::plane", Pose(), Plane(), ContactParameters(mu=100.0, mu2=100.0))
+def _at_rest(model: EngineModel, wheels: Sequence[Wheel], coverage: SdfCoverage) -> Engine:
+    ground = BodyShape(
+        "ground::link::plane", Pose(), Plane(), ContactParameters(mu=100.0, mu2=100.0)
+    )
     link = Body("ground::link", Pose(), (ground,), None, True, None)
     floor = EngineModel("ground", True, Pose(), False, (link,), {"ground::link": Pose()})
     models = (floor, replace(model, pose=Pose((0.0, 0.0, model.pose.position[2]))))

@@ -223,11 +223,11 @@ def _share_friction(
     surfaces = [read_surface(document, element) for _, element in parts]
     if len({(surface.mu, surface.mu2) for surface in surfaces}) < 2:
         return {}
-    off_the_floor = set(scene.body_shapes)
+    parts_above_floor = set(scene.body_shapes)
     touching = [
         surface
         for (shape, _), surface in zip(parts, surfaces)
-        if (shape.is_ground if scene.static else shape not in off_the_floor)
+        if (shape.is_ground if scene.static else shape not in parts_above_floor)
     ]
     chosen = min(touching or surfaces, key=lambda surface: surface.mu + surface.mu2)
     model, link = scene.name, parts[0][0].link

@@ -27,7 +27,7 @@ TICK_NS = 1000
 """How much longer than the longest stretch of physics a sensor's period is: long enough to
 survive the rounding of a rate, short enough for nobody to notice."""
 
-MOST_STEPS = 100
+MAX_STEPS = 100
 """Physics steps in a stretch: Gazebo's contact sensor forgets what is older."""
 
 STEPPING_RATE_HZ = 50000.0
@@ -54,7 +54,7 @@ class LockStep:
     def __init__(self, link: WorldLink, stretch_ns: int, step_ns: int) -> None:
         """``stretch_ns`` is the longest time between two rests, ``step_ns`` the physics step."""
         self._link = link
-        self.stretch_ns = min(max(stretch_ns // step_ns, 1), MOST_STEPS) * step_ns
+        self.stretch_ns = min(max(stretch_ns // step_ns, 1), MAX_STEPS) * step_ns
         self.step_ns = step_ns
         self.time_ns = 0
         self.begun_ns = 0

@@ -17,7 +17,7 @@ from std_msgs.msg import ColorRGBA
 from gz_testauto.base import ros_messages
 from gz_testauto.base.errors import SimulatorError
 from gz_testauto.base.observation import ModelState
-from gz_testauto.sdf.looks import Light
+from gz_testauto.sdf.appearance import Light
 from gz_testauto.simulators.changes import (
     Change,
     Kind,

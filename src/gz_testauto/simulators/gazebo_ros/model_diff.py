@@ -67,8 +67,8 @@ def diff_models(
             ours[name] = texts[name]
     changes = model_changes(ours, texts)
     return ModelDiff(
-        delete=changes.gone,
-        spawn=tuple(wanted[name] for name in changes.new),
+        delete=changes.to_delete,
+        spawn=tuple(wanted[name] for name in changes.to_spawn),
         place={name: wanted[name].pose for name in changes.kept},
     )
 

@@ -34,7 +34,7 @@ WHITE: Color = (1.0, 1.0, 1.0, 1.0)
 
 
 @dataclass(frozen=True)
-class Look:
+class Appearance:
     """How a visual looks. ``transparency`` is from 0, solid, to 1."""
 
     ambient: Color = GREY
@@ -72,7 +72,7 @@ _ATTENUATION = {
 }
 
 
-def read_look(document: SdfDocument, visual: Element) -> Look:
+def read_appearance(document: SdfDocument, visual: Element) -> Appearance:
     """How a ``<visual>`` looks. Raises ``SdfError`` for what is no number."""
     material = visual.find("material")
     colors = {tag: _color(document, material, tag) for tag in COLORS}
@@ -80,14 +80,14 @@ def read_look(document: SdfDocument, visual: Element) -> Look:
     if "ambient" not in said and "diffuse" in said:
         said["ambient"] = said["diffuse"]
     shown = visual.find("visible")
-    return Look(
+    return Appearance(
         transparency=number(document, visual, "transparency", 0.0),
         visible=True if shown is None else flag(document, visual, "visible"),
         **said,
     )
 
 
-def write_look(visual: Element, look: Look) -> None:
+def write_appearance(visual: Element, look: Appearance) -> None:
     """Have a ``<visual>`` look like this; a material's script would overrule it and goes."""
     material = ensure_child(visual, "material")
     for script in material.findall("script"):

@@ -5,18 +5,18 @@ from lxml import etree
 
 from gz_testauto.base.errors import SdfError
 from gz_testauto.base.pose import Pose
-from gz_testauto.sdf.document import SdfDocument
-from gz_testauto.sdf.includes import ModelLibrary
-from gz_testauto.sdf.looks import (
+from gz_testauto.sdf.appearance import (
     BLACK,
     GREY,
+    Appearance,
     Light,
-    Look,
+    read_appearance,
     read_lights,
-    read_look,
+    write_appearance,
     write_light,
-    write_look,
 )
+from gz_testauto.sdf.document import SdfDocument
+from gz_testauto.sdf.includes import ModelLibrary
 
 
 def document_of(body):
@@ -31,27 +31,27 @@ def visual_of(inside):
 
 
 def test_what_nobody_says_is_gray_solid_and_shown():
-    assert read_look(*visual_of("")) == Look(GREY, GREY, BLACK, BLACK, 0.0, True)
+    assert read_appearance(*visual_of("")) == Appearance(GREY, GREY, BLACK, BLACK, 0.0, True)
 
 
 def test_a_color_may_leave_its_alpha_out_and_stands_for_the_ambient_one():
-    look = read_look(*visual_of("<material><diffuse>1 0.5 0</diffuse></material>"))
+    look = read_appearance(*visual_of("<material><diffuse>1 0.5 0</diffuse></material>"))
     assert look.diffuse == look.ambient == (1.0, 0.5, 0.0, 1.0)
 
 
 def test_a_color_that_is_none_is_refused_with_its_line():
     with pytest.raises(SdfError, match=r"w.world:1: <diffuse> is 'red'; it must be 4 numbers"):
-        read_look(*visual_of("<material><diffuse>red</diffuse></material>"))
+        read_appearance(*visual_of("<material><diffuse>red</diffuse></material>"))
 
 
 def test_a_look_is_written_in_place_of_a_script():
     document, visual = visual_of("<material><script><name>Gazebo/Red</name></script></material>")
-    look = Look((0.1, 0.2, 0.3, 1.0), (0.4, 0.5, 0.6, 1.0), transparency=0.5, visible=False)
-    write_look(visual, look)
-    assert read_look(document, visual) == look
+    look = Appearance((0.1, 0.2, 0.3, 1.0), (0.4, 0.5, 0.6, 1.0), transparency=0.5, visible=False)
+    write_appearance(visual, look)
+    assert read_appearance(document, visual) == look
     assert visual.find("material/script") is None
-    write_look(visual, Look())
-    assert read_look(document, visual) == Look()
+    write_appearance(visual, Appearance())
+    assert read_appearance(document, visual) == Appearance()
 
 
 def test_lights_are_those_that_are_written_and_those_that_are_included():
