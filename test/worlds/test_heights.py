@@ -16,6 +16,7 @@ from gz_testauto.sdf.floor import obstructing_heights
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.spec.loader import parse
+from gz_testauto.spec.missions import Missions
 from gz_testauto.spec.obstacles import ObstacleSpec
 from gz_testauto.spec.worlds import WorldsSpec
 from gz_testauto.trial.clearance import ObstacleField, footprint_at
@@ -120,7 +121,7 @@ def test_ways_made_by_another_rule_of_what_obstructs_are_not_trusted(tmp_path, c
     spec = campaign(LOW)
     directory = spec.worlds.directory
     robot = read_body(spec)
-    drive = drive_of_campaign(spec, robot, "bar")
+    drive = drive_of_campaign(spec, robot, Missions(spec), "bar")
     text = "obstacles: [{type: box, count: 1, x_m: 8, y_m: 3}]"
     multiply(directory / "bar.world", spec_of(text), 1, 7, tmp_path / "out", drive=drive)
     manifest = tmp_path / "out" / "worlds.json"

@@ -270,11 +270,10 @@ def prepare(
 ) -> PreparedCampaign:
     """Return the campaign with its robot (:func:`read_body` of it), worlds and the missions in
     them, by default those of ``spec``, of its kind."""
-    missions = missions or Missions(spec)
     if isinstance(spec, StackCampaignSpec):
-        return PreparedStack(spec, robot, worlds, missions)
+        return PreparedStack(spec, robot, worlds, missions or Missions(spec))
     if isinstance(spec, BuiltinCampaignSpec) and isinstance(robot, RobotModel):
-        return PreparedBuiltin(spec, robot, worlds, missions)
+        return PreparedBuiltin(spec, robot, worlds, missions or Missions(spec))
     raise TypeError(f"no campaign: {type(spec).__name__} with {type(robot).__name__}")
 
 
