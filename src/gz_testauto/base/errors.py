@@ -70,6 +70,19 @@ class SimulatorError(GzTestautoError):
     """The simulator exited, stalled or rejected a request; the trial is invalid."""
 
 
+def simulator_stalled(timeout_s: float, doing: str = "", details: str = "") -> SimulatorError:
+    """Return the error of a simulator that made no progress for ``timeout_s`` of wall time.
+
+    All modules that wait for a simulator raise it. ``doing`` names the step that did not finish,
+    and ``details`` is for example the end of the simulator's log.
+    """
+    step = f" while {doing}" if doing else ""
+    ending = f"; {details}" if details else ""
+    return SimulatorError(
+        f"the simulator stalled{step}: no progress for {timeout_s:g} s of wall time{ending}"
+    )
+
+
 class SceneError(SimulatorError):
     """The scene causes the failure, so another attempt would fail as well."""
 

@@ -92,7 +92,7 @@ def test_the_process_that_died_is_named_before_the_service_that_failed_because_o
 
 
 def test_where_nobody_died_an_error_stays_what_it_is(clock):
-    Stack(looks=10**9).blame(SimulatorError("simulated time stood still for 30 s"))
+    Stack(looks=10**9).blame(SimulatorError("no progress for 30 s"))
 
 
 class LoadingStack(LaunchedStack):

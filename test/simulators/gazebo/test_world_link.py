@@ -52,7 +52,7 @@ def test_many_models_are_waited_for_as_long_as_more_of_them_appear(link):
 
 def test_models_are_given_up_after_the_time_that_is_stated_without_another(link):
     link.shows, link.seconds_each = 10, 29.0
-    with pytest.raises(SimulatorError, match="nothing happened for 30 s"):
+    with pytest.raises(SimulatorError, match="spawning models: no progress for 30 s"):
         link.spawn(models(1000))
 
 

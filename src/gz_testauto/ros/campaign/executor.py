@@ -16,7 +16,7 @@ from geometry_msgs.msg import Pose2D
 from nav_msgs.msg import OccupancyGrid as OccupancyGridMessage
 
 from gz_testauto.actors.world_actors import world_actors
-from gz_testauto.base.errors import SimulatorError, SpecError
+from gz_testauto.base.errors import SimulatorError, SpecError, simulator_stalled
 from gz_testauto.base.ros_messages import NANOSECONDS, nanoseconds_of
 from gz_testauto.msg import PlannerCycle, Road
 from gz_testauto.planners.interface import PlannerGaveUp
@@ -172,7 +172,7 @@ class RosTrialExecutor(TrialExecutor):
             elif last is not None and (reason := _given_up(planner.move_base)) is not None:
                 verdict = watch.planner_aborted(reason)
             elif time.monotonic() - progress_s > stall_timeout_s:
-                raise SimulatorError(f"simulated time stood still for {stall_timeout_s:g} s")
+                raise simulator_stalled(stall_timeout_s)
         return verdict, last
 
     def _next_period(self, seen: Seen) -> rospy.Time:

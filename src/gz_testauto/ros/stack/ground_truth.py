@@ -13,7 +13,7 @@ import rospy
 from gazebo_msgs.msg import ContactsState
 
 from gz_testauto.base import ros_messages
-from gz_testauto.base.errors import SimulatorError
+from gz_testauto.base.errors import SimulatorError, simulator_stalled
 from gz_testauto.base.observation import Contact, Snapshot
 from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient
 
@@ -67,9 +67,8 @@ class GroundTruth:
             if snapshot.time_s > last_s:
                 return snapshot
             if time.monotonic() > deadline:
-                raise SimulatorError(
-                    f"the simulator has said {last_s:.3f} s for {stall_timeout_s:g} s"
-                )
+                details = f"its states remain at {last_s:.3f} s, although /clock advances"
+                raise simulator_stalled(stall_timeout_s, details=details)
             meanwhile()
             time.sleep(POLL_S)
 
@@ -92,7 +91,7 @@ class GroundTruth:
             if now_s != last_s:
                 last_s, moved_s = now_s, time.monotonic()
             elif time.monotonic() - moved_s > stall_timeout_s:
-                raise SimulatorError(f"simulated time stood still for {stall_timeout_s:g} s")
+                raise simulator_stalled(stall_timeout_s, details=f"/clock remains at {now_s:.3f} s")
             meanwhile()
             time.sleep(POLL_S)
 

@@ -136,7 +136,9 @@ class TransportNode:
         self._topic_info = None
         request = MESSAGES["Request"](id=1, request="topic_info", data=topic)
         self._tell_master("request", request)
-        self.wait_for(lambda: self._topic_info is not None, timeout_s, f"the master on {topic}")
+        self.wait_for(
+            lambda: self._topic_info is not None, timeout_s, f"the master's answer on {topic}"
+        )
         return len(self._topic_info.subscriber)  # type: ignore[attr-defined]
 
     def poll(self, timeout_s: float = 0.0) -> None:
@@ -157,12 +159,12 @@ class TransportNode:
                 self._drop(connection)
 
     def wait_for(self, condition: Callable[[], bool], timeout_s: float, what: str) -> None:
-        """Poll until ``condition()``; raises ``TimeoutError`` naming ``what`` is missing."""
+        """Poll until ``condition()``; raises ``TimeoutError(what)``, the missing message."""
         deadline_s = time.monotonic() + timeout_s
         while not condition():
             left_s = deadline_s - time.monotonic()
             if left_s <= 0:
-                raise TimeoutError(f"no answer for {timeout_s:g} s while waiting for {what}")
+                raise TimeoutError(what)
             self.poll(left_s)
 
     def close(self) -> None:

@@ -13,7 +13,7 @@ import contextlib
 import time
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tuple
 
-from gz_testauto.base.errors import SimulatorError
+from gz_testauto.base.errors import SimulatorError, simulator_stalled
 from gz_testauto.base.pose import Pose
 from gz_testauto.base.truncation import join_truncated
 from gz_testauto.simulators.gazebo.aliases import own_name
@@ -56,7 +56,7 @@ class WorldLink:
         self._to_models: Dict[str, Publisher] = {}
         self._modified = 0
         self._subscriptions: Dict[str, Subscription] = {}
-        with self.watched("connecting to gzserver", stall_timeout_s):
+        with self.watched("connecting to gzserver"):
             self.node = TransportNode(server.port, stall_timeout_s)
             self.name = self.node.namespaces[0]
             self._factory = self._publish("factory", "Factory")
@@ -71,7 +71,7 @@ class WorldLink:
             self._own_topics = frozenset((*self._subscriptions, CLOCK_TOPIC))
             # gzserver aborts on a message about physics that comes before its world runs
             self.node.wait_for(
-                lambda: self._ready and self._runs, stall_timeout_s, "the world to run"
+                lambda: self._ready and self._runs, stall_timeout_s, "a running world"
             )
 
     # topics
@@ -158,9 +158,9 @@ class WorldLink:
     # waiting
 
     @contextlib.contextmanager
-    def watched(self, doing: str, timeout_s: Optional[float] = None) -> Iterator[None]:
-        """Turn a lost connection or a time-out into ``SimulatorError`` that says what was
-        being done and what the server said last."""
+    def watched(self, doing: str) -> Iterator[None]:
+        """Raise ``SimulatorError`` for a lost connection or a ``TimeoutError``, which names the
+        missing message. The error contains the end of the server's log."""
         try:
             yield
         except ConnectionLostError as error:
@@ -174,22 +174,18 @@ class WorldLink:
             ) from error
         except TimeoutError as error:
             self.broken = True
-            raise SimulatorError(
-                f"gzserver stalled while {doing}: {error}; {self.server.last_words()}"
-            ) from error
+            details = f"missing: {error}; gzserver: {self.server.last_words()}"
+            raise simulator_stalled(self.stall_timeout_s, doing, details) from error
 
     def fail(self, what: str) -> None:
-        """Give this server up; raises ``SimulatorError``."""
+        """Mark this server as broken; raises ``SimulatorError``."""
         self.broken = True
-        raise SimulatorError(f"gzserver stalled: {what}; {self.server.last_words()}")
+        raise SimulatorError(f"gzserver failed: {what}; {self.server.last_words()}")
 
-    def wait_for(
-        self, condition: Callable[[], bool], doing: str, timeout_s: Optional[float] = None
-    ) -> None:
+    def wait_for(self, condition: Callable[[], bool], doing: str) -> None:
         """Wait until ``condition()`` holds; raises ``SimulatorError``."""
-        limit_s = timeout_s or self.stall_timeout_s
         with self.watched(doing):
-            self.node.wait_for(condition, limit_s, doing)
+            self.node.wait_for(condition, self.stall_timeout_s, "a message of gzserver")
 
     def acknowledge(self) -> Any:
         """Ask the physics engine for its settings and wait for the answer.
@@ -210,7 +206,7 @@ class WorldLink:
                         response = self._responses.pop(answered[-1])
                         return MESSAGES["Physics"].FromString(response.serialized_data)
                     self.node.poll(max(0.0, again_s - time.monotonic()))
-            raise TimeoutError(f"no answer for {self.stall_timeout_s:g} s")
+            raise TimeoutError("the settings of the physics engine")
 
     # the world
 
@@ -378,7 +374,7 @@ class WorldLink:
         with self.watched(doing):
             while least:
                 if time.monotonic() - since_s > self.stall_timeout_s:
-                    raise TimeoutError(f"nothing happened for {self.stall_timeout_s:g} s")
+                    raise TimeoutError(f"{least} of the expected messages")
                 self.node.poll(0.05)
                 left = missing()
                 if left < least:

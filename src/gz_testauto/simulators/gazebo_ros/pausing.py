@@ -7,7 +7,7 @@ far it went, a little more than was asked for, is what the simulator says when i
 import math
 import time
 
-from gz_testauto.base.errors import SimulatorError
+from gz_testauto.base.errors import SimulatorError, simulator_stalled
 from gz_testauto.base.ros_messages import NANOSECONDS, nanoseconds_of
 from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient
 from gz_testauto.simulators.gazebo_ros.topics import RobotTopics
@@ -55,10 +55,9 @@ class PausedTime:
         finally:
             self._client.pause()
         if not in_time:
-            raise SimulatorError(
-                f"simulated time stood still for {self._stall_timeout_s:g} s of wall time at "
-                f"{self.now_ns / NANOSECONDS:.3f} s: gzserver hangs, or somebody else paused it"
-            )
+            details = f"/clock remains at {self.now_ns / NANOSECONDS:.3f} s: gzserver does not "
+            details += "respond, or another process paused it"
+            raise simulator_stalled(self._stall_timeout_s, details=details)
         return self.stop()
 
     def _await(self, due_ns: int) -> bool:

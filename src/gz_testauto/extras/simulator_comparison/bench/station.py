@@ -13,7 +13,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Mapping, Optional, Set, Type
 
-from gz_testauto.base.errors import GzTestautoError, SimulatorError
+from gz_testauto.base.errors import GzTestautoError, SimulatorError, simulator_stalled
 from gz_testauto.extras.simulator_comparison.bench.host import Host, Identity
 from gz_testauto.extras.simulator_comparison.bench.perform import Driven, DriveOrder
 from gz_testauto.extras.simulator_comparison.probe import GroundProbe
@@ -93,8 +93,9 @@ class Station:
             return send_request(self._started(), (method, arguments), self._hangs_s)
         except NoReplyError as error:
             end = self._kill()
-            silent = f"no answer for {self._hangs_s:g} s"
-            raise SimulatorError(silent if error.is_silent else f"its process died{end}") from None
+            if error.is_silent:
+                raise simulator_stalled(self._hangs_s, f"executing {method!r}") from None
+            raise SimulatorError(f"its process died{end}") from None
 
     def _started(self) -> Connection:
         if self._line is None:
